@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace iqd {
+
+/// Wakes threads that wait for "something changed". A thread listens first, then looks at what it waits for,
+/// then waits: a ring in between is not missed. Ringing costs no system call while nobody waits.
+class Bell {
+ public:
+  using Ticket = std::uint32_t;
+  Ticket listen() const noexcept { return rings_.load(std::memory_order_seq_cst); }
+  void wait(Ticket heard) const noexcept { rings_.wait(heard, std::memory_order_seq_cst); }
+  void ring() noexcept {
+    rings_.fetch_add(1, std::memory_order_seq_cst);
+    rings_.notify_all();
+  }
+  /// Returns once `ready()` holds.
+  template <class Ready> void wait_until(Ready&& ready) const {
+    for (;;) {
+      const Ticket heard = listen();
+      if (ready()) return;
+      wait(heard);
+    }
+  }
+
+ private:
+  std::atomic<Ticket> rings_{0};
+};
+
+}  // namespace iqd

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/block.hpp"
+#include "base/shape.hpp"
+
+namespace iqd {
+
+class FieldVisitor;  // config/fields.hpp
+class Section;       // config/fields.hpp
+
+/// What a stream of samples is: as asked before the source is open, as granted afterwards.
+struct StreamInfo {
+  Element element = Element::sc16;
+  int channels = 1;
+  double rate_hz = 0;
+  double frequency_hz = 0;
+  TimeSource time = TimeSource::host;
+  bool can_wait = false;     // may be read late without loss: a file, not a radio
+  bool reconnects = false;   // worth opening again after it failed
+};
+
+/// What one call of `receive` brought.
+struct Received {
+  enum class Event : std::uint8_t {
+    samples,   // `samples` of each channel were written (may be fewer than asked)
+    nothing,   // none came within the time that a call may take
+    overflow,  // the driver says that it lost samples; how many the next time stamp tells
+    end,       // a finite source has no more
+    failed,    // the device is gone: close, open again
+  };
+  Event event = Event::nothing;
+  std::int64_t samples = 0;
+  std::int64_t lost = 0;     // known to be missing just before these samples
+  bool has_time = false;
+  std::int64_t time_ns = 0;  // of the first of them
+};
+
+/// A radio, a file, a socket: something that samples come out of. Opened by SourceOptions::open, closed by its
+/// destructor; used by one thread, except for `interrupt`.
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual StreamInfo info() const = 0;
+  /// Waits up to about 100 ms, then writes up to `most` samples of channel c to `into[c]`. A driver's exception is
+  /// the same as `failed`.
+  virtual Received receive(std::span<std::byte* const> into, std::int64_t most) = 0;
+  /// From another thread: makes a waiting `receive` return soon.
+  virtual void interrupt() noexcept {}
+};
+
+/// A column of facts about the items of a message: the key in each item's JSON object, and one value an item.
+struct FactColumn {
+  std::string_view key;
+  Element element = Element::f32;
+  const std::byte* values = nullptr;
+};
+
+/// One result that leaves: the payload stays where it is until the last reader has let go of it.
+struct Message {
+  const PortFormat* format = nullptr;
+  std::uint64_t seq = 0;            // counts the messages of this port
+  SampleIndex sample = 0;           // source index that the first element belongs to
+  std::int64_t time_ns = 0;         // of that sample
+  TimeSource time = TimeSource::host;
+  std::int64_t extent = 0;          // of the varying dimension
+  std::int64_t gap = 0;             // samples lost just before this block
+  std::int64_t dropped = 0;         // samples lost since the start
+  std::int64_t halo = 0;            // samples of past that were used
+  std::span<const std::byte> payload;
+  std::span<const FactColumn> facts;
+};
+
+/// Somewhere that results go to: a file, a radio's transmitter, a socket. Used by one thread, except for `interrupt`.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// False: it could not be taken now and is lost. Throws when the sink cannot go on.
+  virtual bool send(const Message& message) = 0;
+  /// The stream has ended: write out what is still held.
+  virtual void finish() {}
+  virtual void interrupt() noexcept {}
+};
+
+/// The configuration of a source, and the way to open it. Several threads may not use one at once.
+class SourceOptions {
+ public:
+  virtual ~SourceOptions() = default;
+  virtual void fields(FieldVisitor& visitor) = 0;
+  /// The stream as far as the configuration (and the file, where there is one) tells, without opening a device.
+  /// What is wrong goes to the section.
+  virtual StreamInfo describe(const Section& section) const = 0;
+  virtual std::unique_ptr<Source> open() const = 0;
+};
+
+class SinkOptions {
+ public:
+  virtual ~SinkOptions() = default;
+  virtual void fields(FieldVisitor& visitor) = 0;
+  /// Whether this port can go there; what is wrong goes to the section.
+  virtual void check(const PortFormat& format, const Section& section) const = 0;
+  virtual std::unique_ptr<Sink> open(const PortFormat& format) const = 0;
+};
+
+/// Something that a driver can see: a label, and facts as pairs.
+struct FoundDevice {
+  std::string label;
+  std::vector<std::pair<std::string, std::string>> facts;
+};
+
+/// A driver as `source:` and `sinks:` name it. What it cannot do is null.
+struct DriverEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::unique_ptr<SourceOptions> (*make_source)() = nullptr;
+  std::unique_ptr<SinkOptions> (*make_sink)() = nullptr;
+  std::vector<FoundDevice> (*probe)() = nullptr;
+};
+
+}  // namespace iqd

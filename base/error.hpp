@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace iqd {
+
+/// How the program ends; systemd's unit relies on these.
+enum class Exit : int { ok = 0, failed = 1, configuration = 2, threshold = 3 };
+
+/// Something that iqd needs could not be set up: a device, memory, a socket. Says what to do; ends with 1.
+class SetupError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The operator asked for something that cannot be; ends with 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace iqd

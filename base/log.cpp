@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/log.hpp"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "base/clock.hpp"
+
+namespace iqd::log {
+namespace {
+
+std::atomic<std::uint64_t> line_count{0};
+
+spdlog::logger& logger() {
+  static const auto instance = [] {
+    auto made = spdlog::stderr_color_mt("iqd");
+    made->set_pattern("%H:%M:%S.%e %^%l%$ %v");
+    made->flush_on(spdlog::level::info);
+    return made;
+  }();
+  return *instance;
+}
+
+spdlog::level::level_enum native(Level level) {
+  switch (level) {
+    case Level::debug: return spdlog::level::debug;
+    case Level::info: return spdlog::level::info;
+    case Level::warning: return spdlog::level::warn;
+    case Level::error: break;
+  }
+  return spdlog::level::err;
+}
+
+}  // namespace
+
+void write(Level level, std::string_view text) {
+  line_count.fetch_add(1, std::memory_order_relaxed);
+  logger().log(native(level), text);
+}
+void set_level(Level level) { logger().set_level(native(level)); }
+std::uint64_t lines() noexcept { return line_count.load(std::memory_order_relaxed); }
+
+bool RateLimit::allow(std::uint64_t& suppressed) noexcept {
+  const std::int64_t now = steady_ns();
+  std::int64_t next = next_ns_.load(std::memory_order_relaxed);
+  if (now < next || !next_ns_.compare_exchange_strong(next, now + 1'000'000'000)) {
+    suppressed_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  suppressed = suppressed_.exchange(0, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace iqd::log

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+namespace iqd::log {
+
+enum class Level { debug, info, warning, error };
+
+/// Never called per block: what happens often is counted, and summed up by the status line.
+void write(Level level, std::string_view text);
+void set_level(Level level);
+/// Lines written so far; a test holds the steady state to none.
+std::uint64_t lines() noexcept;
+
+template <class... A> void debug(fmt::format_string<A...> f, A&&... a) {
+  write(Level::debug, fmt::format(f, std::forward<A>(a)...));
+}
+template <class... A> void info(fmt::format_string<A...> f, A&&... a) {
+  write(Level::info, fmt::format(f, std::forward<A>(a)...));
+}
+template <class... A> void warn(fmt::format_string<A...> f, A&&... a) {
+  write(Level::warning, fmt::format(f, std::forward<A>(a)...));
+}
+template <class... A> void error(fmt::format_string<A...> f, A&&... a) {
+  write(Level::error, fmt::format(f, std::forward<A>(a)...));
+}
+
+/// Lets one line through a second, for events that may come in floods.
+class RateLimit {
+ public:
+  /// True when a line may be written; `suppressed` is how many were not since the last.
+  bool allow(std::uint64_t& suppressed) noexcept;
+
+ private:
+  std::atomic<std::int64_t> next_ns_{0};
+  std::atomic<std::uint64_t> suppressed_{0};
+};
+
+}  // namespace iqd::log

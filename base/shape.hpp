@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/element.hpp"
+
+namespace iqd {
+
+struct Dim {
+  std::string name;
+  std::int64_t extent = 0;
+  friend bool operator==(const Dim&, const Dim&) = default;
+};
+
+/// `[channel 2][n 4096]`
+std::string to_string(const std::vector<Dim>& dims);
+
+/// What the messages of one port have in common.
+struct PortFormat {
+  std::string pipeline;
+  std::string port;        // stage.output
+  Element element = Element::cf32;
+  std::vector<Dim> dims;   // the varying dimension has its largest extent
+  int varying = -1;        // which dimension differs from message to message, or -1
+  double rate_hz = 0;      // of the samples at the source
+  double frequency_hz = 0;
+  double item_rate_hz = 0; // positions of the stream dimension a second; 0 where there is none
+
+  std::int64_t bytes(std::int64_t extent) const noexcept {
+    auto n = static_cast<std::int64_t>(size_of(element));
+    for (std::size_t d = 0; d < dims.size(); ++d) n *= static_cast<int>(d) == varying ? extent : dims[d].extent;
+    return n;
+  }
+  std::int64_t most() const noexcept { return varying < 0 ? 1 : dims[static_cast<std::size_t>(varying)].extent; }
+};
+
+}  // namespace iqd

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/backend.hpp"
+#include "base/block.hpp"
+#include "base/shape.hpp"
+#include "base/views.hpp"
+#include "config/fields.hpp"
+
+namespace iqd {
+
+/// How the items of a port lie in time.
+enum class Axis : std::uint8_t {
+  stream,   // at a fixed rational rate: [n], [frame][bin]
+  counted,  // as many as were found in a block: [packet][symbol]
+  block,    // one a block, or none: [bin]
+};
+
+/// A port is an array [rows…][axis][item…]; rows and item have fixed extents, the axis varies (and is not shown where
+/// it is `block`).
+struct PortShape {
+  Element element = Element::cf32;
+  std::vector<Dim> rows;            // [channel], empty for one channel
+  Axis axis = Axis::stream;
+  std::string axis_name = "n";
+  std::vector<Dim> item;            // [bin]; empty for scalars
+  std::int64_t most = 1;            // counted: the largest count
+  double rate_hz = 0;               // stream: items a second
+  double frequency_hz = 0;          // where the radio was tuned to
+  double source_rate_hz = 0;        // samples a second at the source
+
+  std::int64_t row_count() const noexcept;
+  std::int64_t item_size() const noexcept;  // elements
+  std::int64_t item_bytes() const noexcept { return item_size() * static_cast<std::int64_t>(size_of(element)); }
+  std::string text() const;                 // `cf32 [channel 2][n]`
+};
+
+/// How outputs depend on an input. Positions are absolute: they count from the start of the stream, not of a block.
+/// Output positions m·yield … (m+1)·yield-1 belong to the granule that starts at input position m·granule.
+struct Footprint {
+  std::int64_t past = 0;      // input positions before the granule that are read; fewer exist at the start and after a gap
+  std::int64_t future = 0;    // input positions behind it that are read; fewer exist at an end
+  std::int64_t granule = 1;
+  std::int64_t yield = 1;
+  bool whole = false;         // nothing comes of a granule that is not complete (a transform), else its first position
+                              // is enough (a decimator)
+};
+
+/// What a stage learns about its inputs when the plan is made, and what it says about its outputs.
+struct ShapeContext {
+  std::span<const PortShape> in;
+  std::span<PortShape> out;           // preset to the first input's shape
+  std::span<Footprint> footprint;     // one an input
+  std::size_t scratch_bytes = 0;      // private to the stage, one a lane
+  std::size_t carry_bytes = 0;        // handed on from block to block, in order; makes the stage sequential
+  bool chunk_exempt = false;          // an option makes the result depend on how the stream is cut
+  const Section& section;             // takes problems: section.problem("size", "…")
+};
+
+/// One port of one block, in memory.
+struct PortIo {
+  std::byte* data = nullptr;     // row 0, position `first`
+  std::int64_t first = 0;        // absolute position
+  std::int64_t length = 0;       // positions that are there (in) or have to be made (out); `counted`: the most
+  std::int64_t pitch = 0;        // bytes from row to row
+  std::int64_t rows = 1;
+  std::int64_t item = 1;         // elements of one position
+  std::int32_t* count = nullptr; // counted and block: how many there are; written by the stage
+
+  std::int64_t end() const noexcept { return first + length; }
+  /// [row][position · item]
+  template <class T> View<T, 2> as() const noexcept {
+    return View<T, 2>(reinterpret_cast<T*>(data), {rows, length * item}, pitch / static_cast<std::int64_t>(sizeof(T)));
+  }
+};
+
+/// All that a stage gets for one block.
+struct StageIo {
+  std::span<const PortIo> in;
+  std::span<const PortIo> out;
+  std::int64_t first_new = 0;      // of input 0: the first position that is new in this block
+  std::int64_t end_new = 0;
+  std::byte* scratch = nullptr;
+  std::byte* carry = nullptr;
+  bool fresh = false;              // with a carry: a gap or the start lies before this block
+  const SampleBlock* block = nullptr;
+};
+
+/// A configured stage made ready for one backend. One instance serves all lanes at once, so it keeps nothing between
+/// blocks.
+class StageRun {
+ public:
+  virtual ~StageRun() = default;
+  /// Computes every output position asked for, or puts that on the stream. Allocates nothing, never waits.
+  virtual void enqueue(const StageIo& io, StreamView stream) const noexcept = 0;
+};
+
+/// A stage as configured: its keys, then its shapes, then its code for a backend.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  virtual void fields(FieldVisitor& visitor) = 0;
+  virtual void shape(ShapeContext& context) = 0;
+  /// After `shape`. Throws SetupError where the backend cannot do it.
+  virtual std::unique_ptr<StageRun> make(Backend& backend) const = 0;
+};
+
+/// Which element types an input takes; where a sc16 stream meets an input that wants cf32, the planner converts.
+struct InputSpec {
+  std::string_view name;
+  std::vector<Element> elements;
+  std::string_view dims = "[n]";  // as in the documentation; the first of n t vector packet frame is the axis
+  bool optional = false;
+
+  bool takes(Element e) const noexcept;
+};
+
+struct OutputSpec {
+  std::string_view name;
+  std::string_view fact = {};  // the header key that each item's value is published under, on every port of its items
+};
+
+/// The registration of a stage: one line in stages.def names it.
+struct StageEntry {
+  std::string_view family;
+  std::string_view name;
+  std::string_view summary;
+  std::vector<InputSpec> inputs;
+  std::vector<OutputSpec> outputs;
+  std::unique_ptr<Stage> (*make)();
+  std::string_view sample;   // the smallest YAML that works: `fir: {taps: [1, 2, 1]}`
+  double tolerance = 0;      // how far CUDA may be from the CPU, and blocks from the whole: relative to the output's rms
+};
+
+/// Wraps a lambda `void(const StageIo&) noexcept` for the CPU.
+template <class F> std::unique_ptr<StageRun> cpu_run(F f) {
+  class Run final : public StageRun {
+   public:
+    explicit Run(F f) : f_(std::move(f)) {}
+    void enqueue(const StageIo& io, StreamView) const noexcept override { f_(io); }
+
+   private:
+    F f_;
+  };
+  return std::make_unique<Run>(std::move(f));
+}
+
+/// All stages, in the order of stages.def. Each `_stage.cpp` defines `StageEntry entry()` in the stage's own namespace.
+std::span<const StageEntry> all_stages();
+const StageEntry* find_stage(std::string_view name, std::span<const StageEntry> stages = all_stages());
+
+}  // namespace iqd
