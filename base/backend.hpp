@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -58,8 +59,21 @@ class Work {
   /// Works with equal keys enqueue the same operations at the same addresses, so a captured graph serves them all;
   /// 0 is never captured.
   virtual std::uint64_t capture_key() const noexcept { return 0; }
-  /// Called once when the work is done, by whichever thread learns it first.
+  /// Called once when the work is done, by the thread that learns it. After `mark_done` the work may be reused.
   virtual void finished() noexcept = 0;
+
+  bool done() const noexcept { return done_.load(std::memory_order_acquire) != 0; }
+  void wait_done() const noexcept { done_.wait(0, std::memory_order_acquire); }
+
+ protected:
+  void mark_done() noexcept {
+    done_.store(1, std::memory_order_release);
+    done_.notify_all();
+  }
+  void mark_pending() noexcept { done_.store(0, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint32_t> done_{0};
 };
 
 /// A lane's way to its device: carries out one Work at a time.
@@ -67,8 +81,10 @@ class Queue {
  public:
   virtual ~Queue() = default;
   virtual void submit(Work& work) noexcept = 0;
-  /// Returns when this work, the last or the last but one submitted, is done. Called by one thread, in order.
+  /// Returns when this work is done, `finished` called. Called by one thread, in the order of submission.
   virtual void wait(Work& work) noexcept = 0;
+  /// Whether `finished` is called without anybody waiting.
+  virtual bool announces() const noexcept = 0;
 };
 
 struct QueueOptions {

@@ -25,8 +25,8 @@ struct StreamInfo {
   double rate_hz = 0;
   double frequency_hz = 0;
   TimeSource time = TimeSource::host;
-  bool can_wait = false;     // may be read late without loss: a file, not a radio
-  bool reconnects = false;   // worth opening again after it failed
+  bool can_wait = false;    // may be read late without loss: a file, not a radio
+  bool reconnects = false;  // worth opening again after it failed
 };
 
 /// What one call of `receive` brought.
@@ -40,7 +40,7 @@ struct Received {
   };
   Event event = Event::nothing;
   std::int64_t samples = 0;
-  std::int64_t lost = 0;     // known to be missing just before these samples
+  std::int64_t lost = 0;  // known to be missing just before these samples
   bool has_time = false;
   std::int64_t time_ns = 0;  // of the first of them
 };
@@ -68,14 +68,14 @@ struct FactColumn {
 /// One result that leaves: the payload stays where it is until the last reader has let go of it.
 struct Message {
   const PortFormat* format = nullptr;
-  std::uint64_t seq = 0;            // counts the messages of this port
-  SampleIndex sample = 0;           // source index that the first element belongs to
-  std::int64_t time_ns = 0;         // of that sample
+  std::uint64_t seq = 0;     // counts the messages of this port
+  SampleIndex sample = 0;    // source index that the first element belongs to
+  std::int64_t time_ns = 0;  // of that sample
   TimeSource time = TimeSource::host;
-  std::int64_t extent = 0;          // of the varying dimension
-  std::int64_t gap = 0;             // samples lost just before this block
-  std::int64_t dropped = 0;         // samples lost since the start
-  std::int64_t halo = 0;            // samples of past that were used
+  std::int64_t extent = 0;   // of the varying dimension
+  std::int64_t gap = 0;      // samples lost just before this block
+  std::int64_t dropped = 0;  // samples lost since the start
+  std::int64_t halo = 0;     // samples of past that were used
   std::span<const std::byte> payload;
   std::span<const FactColumn> facts;
 };

@@ -35,10 +35,10 @@ enum class Element : std::uint8_t { sc16, cf32, f32, f16, i64, i32, i16, i8, u8 
 
 struct ElementTraits {
   Element element;
-  std::string_view name;    // in YAML
-  std::string_view dtype;   // in NumPy
-  std::string_view sigmf;   // in SigMF and on the wire
-  std::size_t size;         // bytes
+  std::string_view name;   // in YAML
+  std::string_view dtype;  // in NumPy
+  std::string_view sigmf;  // in SigMF and on the wire
+  std::size_t size;        // bytes
   bool complex;
 };
 
@@ -54,9 +54,15 @@ inline constexpr std::array<ElementTraits, 9> kElements{{
     {Element::u8, "u8", "<u1", "ru8", 1, false},
 }};
 
-constexpr const ElementTraits& traits(Element e) noexcept { return kElements[static_cast<std::size_t>(e)]; }
-constexpr std::size_t size_of(Element e) noexcept { return traits(e).size; }
-constexpr std::string_view name_of(Element e) noexcept { return traits(e).name; }
+constexpr const ElementTraits& traits(Element e) noexcept {
+  return kElements[static_cast<std::size_t>(e)];
+}
+constexpr std::size_t size_of(Element e) noexcept {
+  return traits(e).size;
+}
+constexpr std::string_view name_of(Element e) noexcept {
+  return traits(e).name;
+}
 std::optional<Element> element_named(std::string_view name) noexcept;
 
 template <class T> struct ElementOf;

@@ -19,7 +19,7 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// Durations in nanoseconds: eight buckets an octave, so a percentile is right to 9 %. Recording is one atomic add.
+/// Durations in nanoseconds: eight buckets an octave, so a percentile is right to 12.5 %. Recording is one atomic add.
 class Histogram {
  public:
   static constexpr int kPerOctave = 8;

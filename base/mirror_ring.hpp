@@ -8,7 +8,8 @@
 namespace iqd {
 
 /// Memory in which every window is contiguous: each row is `row_bytes` of memory mapped twice in a row, so a window
-/// that runs over the end goes on at the beginning. Rows are equally far apart, so a window over all is a pitched array.
+/// that runs over the end goes on at the beginning. Rows are equally far apart, so a window over all is a pitched
+/// array.
 class MirrorRing {
  public:
   /// `row_bytes` is a multiple of the page size. Throws SetupError.

@@ -22,13 +22,13 @@ std::string to_string(const std::vector<Dim>& dims);
 /// What the messages of one port have in common.
 struct PortFormat {
   std::string pipeline;
-  std::string port;        // stage.output
+  std::string port;  // stage.output
   Element element = Element::cf32;
-  std::vector<Dim> dims;   // the varying dimension has its largest extent
-  int varying = -1;        // which dimension differs from message to message, or -1
-  double rate_hz = 0;      // of the samples at the source
+  std::vector<Dim> dims;  // the varying dimension has its largest extent
+  int varying = -1;       // which dimension differs from message to message, or -1
+  double rate_hz = 0;     // of the samples at the source
   double frequency_hz = 0;
-  double item_rate_hz = 0; // positions of the stream dimension a second; 0 where there is none
+  double item_rate_hz = 0;  // positions of the stream dimension a second; 0 where there is none
 
   std::int64_t bytes(std::int64_t extent) const noexcept {
     auto n = static_cast<std::int64_t>(size_of(element));

@@ -37,8 +37,7 @@ template <class T, int Rank> class View {
   }
   /// A view that may write is one that may read.
   template <class U>
-    requires(std::is_same_v<T, const U>)
-  IQD_HOST_DEVICE constexpr View(const View<U, Rank>& o) : data_(o.data()) {
+  requires(std::is_same_v<T, const U>) IQD_HOST_DEVICE constexpr View(const View<U, Rank>& o) : data_(o.data()) {
     for (int d = 0; d < Rank; ++d) extents_[d] = o.extent(d), strides_[d] = o.stride(d);
   }
 
@@ -52,17 +51,14 @@ template <class T, int Rank> class View {
   }
 
   template <class... I>
-    requires(sizeof...(I) == Rank)
-  IQD_HOST_DEVICE constexpr T& operator()(I... i) const {
+  requires(sizeof...(I) == Rank) IQD_HOST_DEVICE constexpr T& operator()(I... i) const {
     const Index index[] = {static_cast<Index>(i)...};
     Index at = 0;
     for (int d = 0; d < Rank; ++d) at += index[d] * strides_[d];
     return data_[at];
   }
   /// The view of one row.
-  IQD_HOST_DEVICE constexpr auto row(Index r) const
-    requires(Rank > 1)
-  {
+  IQD_HOST_DEVICE constexpr auto row(Index r) const requires(Rank > 1) {
     View<T, Rank - 1> v;
     v.data_ = data_ + r * strides_[0];
     for (int d = 1; d < Rank; ++d) v.extents_[d - 1] = extents_[d], v.strides_[d - 1] = strides_[d];

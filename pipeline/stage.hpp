@@ -30,52 +30,52 @@ enum class Axis : std::uint8_t {
 /// it is `block`).
 struct PortShape {
   Element element = Element::cf32;
-  std::vector<Dim> rows;            // [channel], empty for one channel
+  std::vector<Dim> rows;  // [channel], empty for one channel
   Axis axis = Axis::stream;
   std::string axis_name = "n";
-  std::vector<Dim> item;            // [bin]; empty for scalars
-  std::int64_t most = 1;            // counted: the largest count
-  double rate_hz = 0;               // stream: items a second
-  double frequency_hz = 0;          // where the radio was tuned to
-  double source_rate_hz = 0;        // samples a second at the source
+  std::vector<Dim> item;      // [bin]; empty for scalars
+  std::int64_t most = 1;      // counted: the largest count
+  double rate_hz = 0;         // stream: items a second
+  double frequency_hz = 0;    // where the radio was tuned to
+  double source_rate_hz = 0;  // samples a second at the source
 
   std::int64_t row_count() const noexcept;
   std::int64_t item_size() const noexcept;  // elements
   std::int64_t item_bytes() const noexcept { return item_size() * static_cast<std::int64_t>(size_of(element)); }
-  std::string text() const;                 // `cf32 [channel 2][n]`
+  std::string text() const;  // `cf32 [channel 2][n]`
 };
 
 /// How outputs depend on an input. Positions are absolute: they count from the start of the stream, not of a block.
 /// Output positions m·yield … (m+1)·yield-1 belong to the granule that starts at input position m·granule.
 struct Footprint {
-  std::int64_t past = 0;      // input positions before the granule that are read; fewer exist at the start and after a gap
-  std::int64_t future = 0;    // input positions behind it that are read; fewer exist at an end
+  std::int64_t past = 0;  // input positions before the granule that are read; fewer exist at the start and after a gap
+  std::int64_t future = 0;  // input positions behind it that are read; fewer exist at an end
   std::int64_t granule = 1;
   std::int64_t yield = 1;
-  bool whole = false;         // nothing comes of a granule that is not complete (a transform), else its first position
-                              // is enough (a decimator)
+  bool whole = false;  // nothing comes of a granule that is not complete (a transform), else its first position
+                       // is enough (a decimator)
 };
 
 /// What a stage learns about its inputs when the plan is made, and what it says about its outputs.
 struct ShapeContext {
   std::span<const PortShape> in;
-  std::span<PortShape> out;           // preset to the first input's shape
-  std::span<Footprint> footprint;     // one an input
-  std::size_t scratch_bytes = 0;      // private to the stage, one a lane
-  std::size_t carry_bytes = 0;        // handed on from block to block, in order; makes the stage sequential
-  bool chunk_exempt = false;          // an option makes the result depend on how the stream is cut
-  const Section& section;             // takes problems: section.problem("size", "…")
+  std::span<PortShape> out;        // preset to the first input's shape
+  std::span<Footprint> footprint;  // one an input
+  std::size_t scratch_bytes = 0;   // private to the stage, one a lane
+  std::size_t carry_bytes = 0;     // handed on from block to block, in order; makes the stage sequential
+  bool chunk_exempt = false;       // an option makes the result depend on how the stream is cut
+  const Section& section;          // takes problems: section.problem("size", "…")
 };
 
 /// One port of one block, in memory.
 struct PortIo {
-  std::byte* data = nullptr;     // row 0, position `first`
-  std::int64_t first = 0;        // absolute position
-  std::int64_t length = 0;       // positions that are there (in) or have to be made (out); `counted`: the most
-  std::int64_t pitch = 0;        // bytes from row to row
+  std::byte* data = nullptr;  // row 0, position `first`
+  std::int64_t first = 0;     // absolute position
+  std::int64_t length = 0;    // positions that are there (in) or have to be made (out); `counted`: the most
+  std::int64_t pitch = 0;     // bytes from row to row
   std::int64_t rows = 1;
-  std::int64_t item = 1;         // elements of one position
-  std::int32_t* count = nullptr; // counted and block: how many there are; written by the stage
+  std::int64_t item = 1;          // elements of one position
+  std::int32_t* count = nullptr;  // counted and block: how many there are; written by the stage
 
   std::int64_t end() const noexcept { return first + length; }
   /// [row][position · item]
@@ -88,11 +88,11 @@ struct PortIo {
 struct StageIo {
   std::span<const PortIo> in;
   std::span<const PortIo> out;
-  std::int64_t first_new = 0;      // of input 0: the first position that is new in this block
+  std::int64_t first_new = 0;  // of input 0: the first position that is new in this block
   std::int64_t end_new = 0;
   std::byte* scratch = nullptr;
   std::byte* carry = nullptr;
-  bool fresh = false;              // with a carry: a gap or the start lies before this block
+  bool fresh = false;  // with a carry: a gap or the start lies before this block
   const SampleBlock* block = nullptr;
 };
 
@@ -121,6 +121,7 @@ struct InputSpec {
   std::vector<Element> elements;
   std::string_view dims = "[n]";  // as in the documentation; the first of n t vector packet frame is the axis
   bool optional = false;
+  bool whole = false;  // a parameter: not cut into blocks, given whole with each
 
   bool takes(Element e) const noexcept;
 };
@@ -128,6 +129,7 @@ struct InputSpec {
 struct OutputSpec {
   std::string_view name;
   std::string_view fact = {};  // the header key that each item's value is published under, on every port of its items
+  bool can_omit = false;       // where nobody reads it, PortIo::data is null and the stage leaves it out
 };
 
 /// The registration of a stage: one line in stages.def names it.
@@ -138,8 +140,8 @@ struct StageEntry {
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs;
   std::unique_ptr<Stage> (*make)();
-  std::string_view sample;   // the smallest YAML that works: `fir: {taps: [1, 2, 1]}`
-  double tolerance = 0;      // how far CUDA may be from the CPU, and blocks from the whole: relative to the output's rms
+  std::string_view sample;  // the smallest YAML that works: `fir: {taps: [1, 2, 1]}`
+  double tolerance = 0;     // how far CUDA may be from the CPU, and blocks from the whole: relative to the output's rms
 };
 
 /// Wraps a lambda `void(const StageIo&) noexcept` for the CPU.

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace iqd {
+
+/// An array as NumPy keeps it in a file, always in C order and little endian.
+struct NpyArray {
+  std::string dtype;                // one of <c8 <c16 <f8 <f4 <f2 <i8 <i4 <i2 <i1 <u1 |b1
+  std::vector<std::int64_t> shape;  // empty for a scalar
+  std::vector<std::byte> data;
+
+  std::int64_t size() const noexcept;  // elements
+};
+
+/// Bytes of one element; 0 for a dtype that NpyArray cannot hold.
+std::size_t npy_item_bytes(std::string_view dtype) noexcept;
+
+/// Reads a .npy file of format version 1, 2 or 3. Fortran order is transposed, big endian is swapped, |i1 and |u1 are
+/// called <i1 and <u1. Throws UsageError with the path and what is wrong; allocates nothing before the file has proved
+/// to be as long as its header says.
+NpyArray read_npy(const std::string& path);
+
+/// Writes format version 1. `data` is in C order and as long as `shape` asks. Throws UsageError where the file cannot
+/// be created or the array is not one, SetupError where it cannot be written to the end.
+void write_npy(const std::string& path, std::string_view dtype, std::span<const std::int64_t> shape,
+               std::span<const std::byte> data);
+
+}  // namespace iqd

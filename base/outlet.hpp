@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <utility>
+
+#include "base/driver.hpp"
+
+namespace iqd {
+
+/// A hold on the memory of a message. It is given back once, by any thread; while it is held the memory stays as it is.
+class Lease {
+ public:
+  using GiveBack = void (*)(void* owner, int slot) noexcept;
+  Lease() = default;
+  Lease(GiveBack give_back, void* owner, int slot) : give_back_(give_back), owner_(owner), slot_(slot) {}
+  Lease(Lease&& o) noexcept : give_back_(std::exchange(o.give_back_, nullptr)), owner_(o.owner_), slot_(o.slot_) {}
+  Lease& operator=(Lease&& o) noexcept {
+    std::swap(give_back_, o.give_back_);
+    std::swap(owner_, o.owner_);
+    std::swap(slot_, o.slot_);
+    return *this;
+  }
+  ~Lease() { release(); }
+  void release() noexcept {
+    if (give_back_) std::exchange(give_back_, nullptr)(owner_, slot_);
+  }
+  /// For a C interface that carries two words: `give_back(owner, slot)` has to be called later, once.
+  struct Raw {
+    GiveBack give_back;
+    void* owner;
+    int slot;
+  };
+  Raw detach() noexcept { return {std::exchange(give_back_, nullptr), owner_, slot_}; }
+
+ private:
+  GiveBack give_back_ = nullptr;
+  void* owner_ = nullptr;
+  int slot_ = -1;
+};
+
+/// Where the messages of one port go. Used by the publishing thread, except for `interrupt`.
+class Outlet {
+ public:
+  virtual ~Outlet() = default;
+  /// Takes a message. `scarce`: few slots are left, so copy rather than keep the lease.
+  /// False: it could not be taken and is lost.
+  virtual bool send(const Message& message, Lease lease, bool scarce) = 0;
+  /// Readers that have asked for something so far; called before the stream starts.
+  virtual std::int64_t subscriptions() { return 0; }
+  /// The stream has ended: returns when everything taken has left, or after `interrupt`.
+  virtual void finish() {}
+  /// From another thread: a waiting `send` or `finish` returns soon.
+  virtual void interrupt() noexcept {}
+};
+
+/// The configuration of one `publish` entry.
+class OutletOptions {
+ public:
+  virtual ~OutletOptions() = default;
+  virtual void fields(FieldVisitor& visitor) = 0;
+  virtual void check(const PortFormat& format, const Section& section) const = 0;
+  /// The address that it binds and nobody else can; empty where it binds none.
+  virtual std::string endpoint() const = 0;
+  /// `lossless`: the source can wait, so a reader that is behind is waited for. Throws SetupError.
+  virtual std::unique_ptr<Outlet> open(const PortFormat& format, bool lossless) const = 0;
+};
+
+}  // namespace iqd

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/wire.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+namespace iqd {
+namespace {
+
+constexpr std::size_t kNumberMost = 24;                     // -1.7976931348623157e+308
+constexpr std::size_t kEscapeMost = 6;                      // \u001f
+constexpr std::size_t kFixedMost = 16 * kNumberMost + 320;  // the keys that every header has, and their numbers
+
+/// Appends to a span; once something did not fit, nothing more is written.
+class Writer {
+ public:
+  explicit Writer(std::span<char> into) : begin_(into.data()), at_(begin_), end_(begin_ + into.size()) {}
+
+  void raw(std::string_view text) noexcept {
+    if (!room(text.size())) return;
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+  }
+  void string(std::string_view text) noexcept {
+    raw("\"");
+    for (const char c : text) escaped(c);
+    raw("\"");
+  }
+  void key(std::string_view name) noexcept {
+    raw(first_ ? "" : ",");
+    first_ = false;
+    string(name);
+    raw(":");
+  }
+  void open(std::string_view bracket) noexcept {
+    raw(bracket);
+    first_ = true;
+  }
+  void close(std::string_view bracket) noexcept {
+    raw(bracket);
+    first_ = false;
+  }
+  void comma() noexcept {
+    raw(first_ ? "" : ",");
+    first_ = false;
+  }
+  template <class T> void number(T value) noexcept {
+    if constexpr (std::is_floating_point_v<T>)
+      if (!std::isfinite(value)) return raw("null");
+    const auto [end, error] = std::to_chars(at_, end_, value);
+    if (error != std::errc{}) return fail();
+    at_ = end;
+  }
+  std::size_t written() const noexcept { return failed_ ? 0 : static_cast<std::size_t>(at_ - begin_); }
+
+ private:
+  bool room(std::size_t bytes) noexcept {
+    if (static_cast<std::size_t>(end_ - at_) < bytes) fail();
+    return !failed_;
+  }
+  void fail() noexcept {
+    failed_ = true;
+    end_ = at_;
+  }
+  void escaped(char c) noexcept {
+    static constexpr char kHex[] = "0123456789abcdef";
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      const char pair[] = {'\\', c};
+      raw({pair, 2});
+    } else if (code < 0x20 || code == 0x7f) {
+      const char text[] = {'\\', 'u', '0', '0', kHex[code >> 4], kHex[code & 15]};
+      raw({text, 6});
+    } else {
+      raw({&c, 1});
+    }
+  }
+
+  char* begin_;
+  char* at_;
+  char* end_;
+  bool first_ = true;
+  bool failed_ = false;
+};
+
+template <class T> void write_value(Writer& out, T x) noexcept {
+  if constexpr (std::is_same_v<T, cf32>) {
+    out.raw("[");
+    out.number(x.real());
+    out.raw(",");
+    out.number(x.imag());
+    out.raw("]");
+  } else if constexpr (std::is_same_v<T, sc16>) {
+    out.raw("[");
+    out.number(x.re);
+    out.raw(",");
+    out.number(x.im);
+    out.raw("]");
+  } else if constexpr (std::is_same_v<T, f16>) {
+    out.number(to_float(x));
+  } else {
+    out.number(x);
+  }
+}
+
+void write_fact(Writer& out, const FactColumn& column, std::int64_t item) noexcept {
+  with_element(column.element, [&]<class T>(T x) {
+    std::memcpy(static_cast<void*>(&x), column.values + static_cast<std::size_t>(item) * sizeof(T), sizeof(T));
+    write_value(out, x);
+  });
+}
+
+void write_facts(Writer& out, const Message& m) noexcept {
+  if (m.facts.empty() || m.format->varying < 0) return;
+  // The key is the dimension's plural, put together without a string.
+  out.comma();
+  out.raw("\"");
+  out.raw(m.format->dims[static_cast<std::size_t>(m.format->varying)].name);
+  out.raw("s\":");
+  out.open("[");
+  for (std::int64_t item = 0; item < m.extent; ++item) {
+    out.comma();
+    out.open("{");
+    for (const FactColumn& column : m.facts) {
+      out.key(column.key);
+      write_fact(out, column, item);
+    }
+    out.close("}");
+  }
+  out.close("]");
+}
+
+void write_shape(Writer& out, const Message& m) noexcept {
+  const PortFormat& format = *m.format;
+  const bool pairs = format.element == Element::sc16;
+  out.key("shape");
+  out.open("[");
+  for (std::size_t d = 0; d < format.dims.size(); ++d) {
+    out.comma();
+    out.number(static_cast<int>(d) == format.varying ? m.extent : format.dims[d].extent);
+  }
+  if (pairs) out.comma(), out.number(2);
+  out.close("]");
+  out.key("dims");
+  out.open("[");
+  for (const Dim& dim : format.dims) {
+    out.comma();
+    out.string(dim.name);
+  }
+  if (pairs) out.comma(), out.string("iq");
+  out.close("]");
+}
+
+template <class T> void number_key(Writer& out, std::string_view key, T value) noexcept {
+  out.key(key);
+  out.number(value);
+}
+void string_key(Writer& out, std::string_view key, std::string_view value) noexcept {
+  out.key(key);
+  out.string(value);
+}
+
+}  // namespace
+
+std::size_t write_header(const Message& m, std::string_view topic, std::span<char> into) noexcept {
+  const PortFormat& format = *m.format;
+  Writer out(into);
+  out.raw(topic);
+  out.raw(" ");
+  out.open("{");
+  number_key(out, "v", 1);
+  string_key(out, "pipeline", format.pipeline);
+  string_key(out, "port", format.port);
+  number_key(out, "seq", m.seq);
+  number_key(out, "sample", m.sample);
+  number_key(out, "time_ns", m.time_ns);
+  string_key(out, "time", m.time == TimeSource::radio ? "radio" : "host");
+  string_key(out, "datatype", traits(format.element).sigmf);
+  string_key(out, "dtype", traits(format.element).dtype);
+  write_shape(out, m);
+  number_key(out, "sample_rate", format.rate_hz);
+  if (format.item_rate_hz > 0 && format.item_rate_hz != format.rate_hz)
+    number_key(out, "item_rate", format.item_rate_hz);
+  number_key(out, "frequency", format.frequency_hz);
+  number_key(out, "gap", m.gap);
+  number_key(out, "dropped", m.dropped);
+  number_key(out, "halo", m.halo);
+  write_facts(out, m);
+  out.close("}");
+  return out.written();
+}
+
+std::size_t header_bound(const PortFormat& format, std::size_t topic_bytes, std::size_t fact_columns,
+                         std::int64_t items) noexcept {
+  std::size_t bytes = topic_bytes + kFixedMost + kEscapeMost * (format.pipeline.size() + format.port.size());
+  for (const Dim& dim : format.dims) bytes += kNumberMost + kEscapeMost * dim.name.size() + 4;
+  if (fact_columns == 0 || format.varying < 0) return bytes;
+  const std::size_t column = kFactKeyMost + 2 * kNumberMost + 7;
+  bytes += format.dims[static_cast<std::size_t>(format.varying)].name.size() + 8;
+  return bytes + static_cast<std::size_t>(items < 0 ? 0 : items) * (fact_columns * column + 3);
+}
+
+}  // namespace iqd

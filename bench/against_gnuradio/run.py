@@ -1,0 +1,123 @@
+#!/usr/bin/python3
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""The same work by iqd and by GNU Radio, in turns on one core; ends with 3 where iqd is the slower one.
+
+What counts is GNU Radio's block alone: the processor time spent in its work function, by its own performance counters,
+without its scheduler. The throughput of the whole flow graph (null source, head, block, null sink) stands beside it.
+iqd's blocks have as many samples as GNU Radio's buffers.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+# Read when GNU Radio is imported. The clock is that of the thread, so another thread's turn is not counted.
+os.environ["GR_CONF_PERFCOUNTERS_ON"] = "True"
+os.environ["GR_CONF_PERFCOUNTERS_CLOCK"] = "thread"
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SKIPPED = 77
+MISSED = 3
+BLOCK = 8192
+TAPS = [round(0.01 * (k + 1), 2) for k in range(64)]
+FFT = 1024
+
+
+def cases():
+    """name, keys for iqd, a maker of GNU Radio's block, bytes and samples of an item in and out, samples to send."""
+    from gnuradio import blocks, fft, filter as gr_filter
+
+    return [
+        ("fir", [f"taps={TAPS}"], lambda: gr_filter.fir_filter_ccf(1, TAPS), (8, 8, 1), 20_000_000),
+        ("fir", [f"taps={TAPS}", "decimation=4"], lambda: gr_filter.fir_filter_ccf(4, TAPS), (8, 8, 1), 40_000_000),
+        ("fft", [f"size={FFT}"], lambda: fft.fft_vcc(FFT, True, [], False, 1), (8, 8, FFT), 60_000_000),
+        ("complex_to_mag", [], lambda: blocks.complex_to_mag(1), (8, 4, 1), 100_000_000),
+        ("rotate", ["frequency=100e3"], lambda: blocks.rotator_cc(0.6283185307), (8, 8, 1), 100_000_000),
+    ]
+
+
+def gnuradio_samples_per_second(make, sizes, samples):
+    """(of the block alone, of the flow graph)"""
+    from gnuradio import blocks, gr
+
+    in_bytes, out_bytes, vector = sizes
+    graph = gr.top_block()
+    block = make()
+    chain = [blocks.null_source(in_bytes * vector), blocks.head(in_bytes * vector, samples // vector), block]
+    graph.connect(*chain, blocks.null_sink(out_bytes * vector))
+    begin = time.perf_counter()
+    graph.run()
+    wall = time.perf_counter() - begin
+    return samples / (block.pc_work_time_total() / 1e9), samples / wall
+
+
+def iqd_samples_per_second(iqd, stage, keys, seconds):
+    command = [iqd, "bench", stage, "--json", "--backend", "cpu", "--block", str(BLOCK), "--seconds", str(seconds)]
+    for key in keys:
+        command += ["--config", key]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command[:3])} failed: {done.stderr.strip()}")
+    return json.loads(done.stdout.splitlines()[0])["throughput"]
+
+
+def measure(options):
+    rows = []
+    for stage, keys, make, sizes, samples in cases():
+        ours, theirs, graphs = [], [], []
+        for _ in range(options.repetitions):
+            alone, graph = gnuradio_samples_per_second(make, sizes, samples)
+            theirs.append(alone)
+            graphs.append(graph)
+            ours.append(iqd_samples_per_second(options.iqd, stage, keys, options.seconds))
+        variant = ", ".join(key for key in keys if not key.startswith("taps")) or "64 taps" * (stage == "fir")
+        row = {"name": stage, "variant": variant, "iqd": statistics.median(ours)}
+        row |= {"gnuradio": statistics.median(theirs), "gnuradio_flowgraph": statistics.median(graphs)}
+        rows.append(row | {"ratio": row["iqd"] / row["gnuradio"], "unit": "samples/s"})
+    return rows
+
+
+def print_table(rows, version):
+    print(f"{'MS/s on one core':24}{'iqd':>10}{'GNU Radio ' + version:>22}{'ratio':>8}{'its flow graph':>17}")
+    for row in rows:
+        label = f"{row['name']} {row['variant']}"
+        print(
+            f"{label:24}{row['iqd'] / 1e6:10.0f}{row['gnuradio'] / 1e6:22.0f}{row['ratio']:8.2f}"
+            f"{row['gnuradio_flowgraph'] / 1e6:17.0f}"
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--iqd", default=str(ROOT / "build/release/iqd"), help="the program (build/release/iqd)")
+    parser.add_argument("--json", action="store_true", help="one object a row")
+    parser.add_argument("--strict", action="store_true", help="end with 77 instead of 0 where there is no GNU Radio")
+    parser.add_argument("--repetitions", type=int, default=5, help="of which the median counts (5)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of each of iqd's measurements (0.5)")
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="where both run (the last)")
+    options = parser.parse_args()
+    try:
+        from gnuradio import gr
+    except ImportError as missing:
+        print(f"SKIPPED: GNU Radio is not installed ({missing}); on Debian: apt-get install gnuradio")
+        return SKIPPED if options.strict else 0
+    if not os.access(options.iqd, os.X_OK):
+        sys.exit(f"{options.iqd} is not there: build the preset `release`, or say --iqd PATH")
+    os.sched_setaffinity(0, {options.core})
+    rows = measure(options)
+    if options.json:
+        for row in rows:
+            print(json.dumps(row))
+    else:
+        print_table(rows, gr.version())
+    return MISSED if any(row["ratio"] < 1 for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

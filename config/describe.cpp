@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "config/describe.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "config/quantity.hpp"
+
+namespace iqd {
+namespace {
+
+using nlohmann::json;
+using Complex = std::complex<double>;
+
+std::string complex_text(const Complex& x) {
+  if (x.imag() == 0) return quantity_text(x.real(), Unit::none);
+  return fmt::format("[{}, {}]", quantity_text(x.real(), Unit::none), quantity_text(x.imag(), Unit::none));
+}
+
+/// A field's value as an operator would write it.
+class ValueText {
+ public:
+  explicit ValueText(Unit unit) : unit_(unit) {}
+  std::string operator()(const bool* x) const { return *x ? "true" : "false"; }
+  std::string operator()(const std::int64_t* x) const {
+    return unit_ == Unit::none ? fmt::format("{}", *x) : quantity_text(static_cast<double>(*x), unit_);
+  }
+  std::string operator()(const double* x) const { return quantity_text(*x, unit_); }
+  std::string operator()(const std::string* x) const { return *x; }
+  std::string operator()(const Complex* x) const { return complex_text(*x); }
+  std::string operator()(const std::optional<double>* x) const { return *x ? quantity_text(**x, unit_) : "none"; }
+  template <class T> std::string operator()(const std::vector<T>* list) const {
+    constexpr std::size_t kEnough = 8;
+    std::string text;
+    for (std::size_t i = 0; i < list->size() && i < kEnough; ++i) text += (i > 0 ? ", " : "") + (*this)(&(*list)[i]);
+    return "[" + text + (list->size() > kEnough ? ", …]" : "]");
+  }
+  std::string operator()(const StringMap* map) const { return map->empty() ? "{}" : "{…}"; }
+  std::string operator()(const EnumRef& e) const { return std::string(e.names[static_cast<std::size_t>(e.value)]); }
+  std::string operator()(const GroupRef&) const { return ""; }
+
+ private:
+  Unit unit_;
+};
+
+std::string range_text(const FieldRef& field, const FieldInfo& info) {
+  if (const auto* e = std::get_if<EnumRef>(&field)) return fmt::format("{}", fmt::join(e->names, ", "));
+  if (std::holds_alternative<bool*>(field)) return "true, false";
+  const bool low = !std::isinf(info.low);
+  const bool high = !std::isinf(info.high);
+  if (low && high)
+    return fmt::format("{} … {}", quantity_text(info.low, info.unit), quantity_text(info.high, info.unit));
+  if (low) return "≥ " + quantity_text(info.low, info.unit);
+  if (high) return "≤ " + quantity_text(info.high, info.unit);
+  return "";
+}
+
+/// One row of a table.
+struct Row {
+  std::string key, value, range, help;
+};
+
+class RowsOf final : public FieldVisitor {
+ public:
+  std::vector<Row> rows;
+
+  void visit(std::string_view key, FieldRef field, const FieldInfo& info) override {
+    const auto* group = std::get_if<GroupRef>(&field);
+    std::string value = info.required ? "(required)" : std::visit(ValueText(info.unit), field);
+    std::string help(info.help);
+    if (info.live) help += help.empty() ? "live" : " (live)";
+    rows.push_back({prefix_ + std::string(key), std::move(value), range_text(field, info), std::move(help)});
+    if (group == nullptr) return;
+    const std::string outer = prefix_;
+    prefix_ += std::string(key) + ".";
+    group->fields(*this);
+    prefix_ = outer;
+  }
+
+ private:
+  std::string prefix_;
+};
+
+std::string in_markdown(const std::string& s) {
+  std::string text;
+  for (const char c : s) text += c == '|' ? "\\|" : std::string(1, c);
+  return text;
+}
+std::string as_code(const std::string& s) {
+  return s.empty() || s == "(required)" ? s : "`" + in_markdown(s) + "`";
+}
+
+/// Characters on a terminal: UTF-8 bytes that begin one.
+std::size_t width(const std::string& s) {
+  return static_cast<std::size_t>(
+      std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+/// Builds the schema of one map.
+class SchemaOf final : public FieldVisitor {
+ public:
+  json schema = {{"type", "object"}, {"additionalProperties", false}, {"properties", json::object()}};
+
+  void visit(std::string_view key, FieldRef field, const FieldInfo& info) override {
+    info_ = &info;
+    json property = std::visit([&](auto target) { return of(target); }, field);
+    std::string text(info.help);
+    if (info.unit != Unit::none) text += fmt::format("{}[{}]", text.empty() ? "" : " ", base_unit(info.unit));
+    if (info.live) text += text.empty() ? "(live)" : " (live)";
+    if (!text.empty()) property["description"] = text;
+    if (info.required) {
+      schema["required"].push_back(key);
+      property.erase("default");
+    }
+    schema["properties"][std::string(key)] = std::move(property);
+  }
+
+ private:
+  json bounded(const char* type) const {
+    json j = {{"type", type}};
+    if (!std::isinf(info_->low)) j["minimum"] = info_->low;
+    if (!std::isinf(info_->high)) j["maximum"] = info_->high;
+    return j;
+  }
+  /// A number, or a text with a unit.
+  json quantity(const char* type) const {
+    json with_unit = {{"type", "string"}, {"pattern", quantity_pattern(info_->unit)}};
+    return {{"anyOf", json::array({bounded(type), std::move(with_unit)})}};
+  }
+  json plain_or_quantity(const char* type) const { return info_->unit == Unit::none ? bounded(type) : quantity(type); }
+  static json text(const char* pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
+  static json complex_number() {
+    json pair = {{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
+    return {{"anyOf", json::array({{{"type", "number"}}, text("^[-+0-9.eE ]*[ij]$"), std::move(pair)})}};
+  }
+
+  json item(const std::int64_t*) const { return plain_or_quantity("integer"); }
+  json item(const double*) const { return plain_or_quantity("number"); }
+  json item(const Complex*) const { return complex_number(); }
+  json item(const std::string*) const { return {{"type", json::array({"string", "number", "boolean"})}}; }
+
+  static json value(const Complex& x) { return x.imag() == 0 ? json(x.real()) : json::array({x.real(), x.imag()}); }
+  template <class T> static json value(const T& x) { return x; }
+  template <class T> static json with_default(json j, const T& x) {
+    j["default"] = value(x);
+    return j;
+  }
+
+  json of(const bool* x) const { return with_default({{"type", "boolean"}}, *x); }
+  json of(const std::int64_t* x) const { return with_default(item(x), *x); }
+  json of(const double* x) const { return std::isfinite(*x) ? with_default(item(x), *x) : item(x); }
+  json of(const std::string* x) const { return with_default(item(x), *x); }
+  json of(const Complex* x) const { return with_default(complex_number(), *x); }
+  json of(const std::optional<double>* x) const {
+    json open = {{"enum", json::array({"none", "auto", "unlimited"})}};
+    json j = {{"anyOf", json::array({plain_or_quantity("number"), std::move(open)})}};
+    return with_default(std::move(j), *x ? json(**x) : json("none"));
+  }
+  template <class T> json of(const std::vector<T>* list) const {
+    json alone = item(static_cast<const T*>(nullptr));
+    json choice = json::array({{{"type", "array"}, {"items", alone}}, alone});
+    if (!std::is_same_v<T, std::string>) choice.push_back(text("^@."));
+    json defaults = json::array();
+    for (const T& x : *list) defaults.push_back(value(x));
+    return with_default({{"anyOf", std::move(choice)}}, defaults);
+  }
+  json of(const StringMap* map) const {
+    json plain = {{"type", json::array({"string", "number", "boolean", "null"})}};
+    json object = {{"type", "object"}, {"additionalProperties", std::move(plain)}};
+    return with_default({{"anyOf", json::array({std::move(object), text("=")})}}, *map);
+  }
+  json of(const EnumRef& e) const {
+    const std::vector<std::string> names(e.names.begin(), e.names.end());
+    // An editor that reads YAML 1.1 takes these two for a boolean.
+    json choice = names;
+    for (const std::string& name : names)
+      if (name == "on" || name == "off") choice.push_back(name == "on");
+    return with_default({{"enum", std::move(choice)}}, names[static_cast<std::size_t>(e.value)]);
+  }
+  json of(const GroupRef& group) const {
+    SchemaOf inner;
+    group.fields(inner);
+    return inner.schema;
+  }
+
+  const FieldInfo* info_ = nullptr;
+};
+
+}  // namespace
+
+json schema_of(const FieldList& fields) {
+  SchemaOf visitor;
+  fields(visitor);
+  return std::move(visitor.schema);
+}
+
+std::string markdown_table(const FieldList& fields) {
+  RowsOf visitor;
+  fields(visitor);
+  if (visitor.rows.empty()) return "";
+  std::string text = "| key | default | range | meaning |\n| --- | --- | --- | --- |\n";
+  for (const Row& r : visitor.rows)
+    text +=
+        fmt::format("| `{}` | {} | {} | {} |\n", r.key, as_code(r.value), in_markdown(r.range), in_markdown(r.help));
+  return text;
+}
+
+std::string text_table(const FieldList& fields) {
+  RowsOf visitor;
+  fields(visitor);
+  visitor.rows.insert(visitor.rows.begin(), {"key", "default", "range", "meaning"});
+  std::size_t key = 0, value = 0, range = 0;
+  for (const Row& r : visitor.rows) {
+    key = std::max(key, width(r.key));
+    value = std::max(value, width(r.value));
+    range = std::max(range, width(r.range));
+  }
+  const auto padded = [](const std::string& s, std::size_t n) { return s + std::string(n - width(s) + 2, ' '); };
+  std::string text;
+  if (visitor.rows.size() == 1) return text;
+  for (const Row& r : visitor.rows) {
+    std::string line = padded(r.key, key) + padded(r.value, value) + padded(r.range, range) + r.help;
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+}  // namespace iqd

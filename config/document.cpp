@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "config/document.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "config/text_check.hpp"
+#include "config/tree.hpp"
+
+namespace iqd {
+
+namespace {
+
+constexpr std::size_t kMostBytes = 32u << 20;
+
+/// The text of a file, or why there is none.
+std::string read_file(const std::string& path, std::string& why) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  if (!file) {
+    why = std::string("cannot be read: ") + std::strerror(errno);
+    return text;
+  }
+  std::vector<char> piece(1 << 16);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0) {
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kMostBytes) why = "is larger than a configuration may be (32 MiB)";
+    if (!why.empty()) return {};
+  }
+  if (file.bad()) why = "cannot be read: it is a directory, or reading failed";
+  return text;
+}
+
+}  // namespace
+
+Node::Node(std::shared_ptr<const Tree> tree, const Datum* datum, int line, int column, std::string path)
+    : tree_(std::move(tree)), datum_(datum), line_(line), column_(column), path_(std::move(path)) {}
+
+Node root_of(std::shared_ptr<const Tree> tree) {
+  const Link root = tree->root;
+  return {std::move(tree), root.datum, root.line, root.column, ""};
+}
+
+Node::Kind Node::kind() const noexcept {
+  return datum_ == nullptr ? Kind::missing : datum_->kind;
+}
+
+std::string Node::found() const {
+  constexpr std::size_t kEnough = 40;
+  switch (kind()) {
+    case Kind::missing:
+    case Kind::null: break;
+    case Kind::sequence: return "a list";
+    case Kind::map: return "a map";
+    case Kind::scalar: {
+      const std::string& s = datum_->text;
+      return "'" + (s.size() > kEnough ? utf8_start(s, kEnough) + "…" : s) + "'";
+    }
+  }
+  return "nothing";
+}
+
+Place Node::place() const {
+  return {tree_ ? tree_->file : "", line_, column_};
+}
+
+const std::string& Node::scalar() const noexcept {
+  static const std::string none;
+  return kind() == Kind::scalar ? datum_->text : none;
+}
+
+Node Node::operator[](std::string_view key) const {
+  std::string path = path_ + (path_.empty() ? "" : ".") + std::string(key);
+  if (datum_ != nullptr)
+    for (const Entry& e : datum_->entries)
+      if (e.key == key) return {tree_, e.value.datum, e.value.line, e.value.column, std::move(path)};
+  return {tree_, nullptr, line_, column_, std::move(path)};
+}
+
+std::vector<std::pair<std::string, Node>> Node::entries() const {
+  std::vector<std::pair<std::string, Node>> list;
+  if (datum_ == nullptr) return list;
+  for (const Entry& e : datum_->entries)
+    list.emplace_back(
+        e.key, Node(tree_, e.value.datum, e.value.line, e.value.column, path_ + (path_.empty() ? "" : ".") + e.key));
+  return list;
+}
+
+Place Node::key_place(std::string_view key) const {
+  if (datum_ != nullptr)
+    for (const Entry& e : datum_->entries)
+      if (e.key == key) return {tree_->file, e.line, e.column};
+  return {tree_ ? tree_->file : "", 0, 0};
+}
+
+std::vector<Place> Node::key_places() const {
+  std::vector<Place> list;
+  if (datum_ == nullptr) return list;
+  for (const Entry& e : datum_->entries) list.push_back({tree_->file, e.line, e.column});
+  return list;
+}
+
+std::vector<Node> Node::items() const {
+  std::vector<Node> list;
+  if (datum_ == nullptr) return list;
+  for (std::size_t i = 0; i < datum_->items.size(); ++i) {
+    const Link& link = datum_->items[i];
+    list.push_back(Node(tree_, link.datum, link.line, link.column, path_ + "[" + std::to_string(i) + "]"));
+  }
+  return list;
+}
+
+Document parse_document(const std::string& text, const std::string& name, Problems& problems) {
+  auto tree = std::make_shared<Tree>();
+  tree->file = name;
+  const std::size_t before = problems.size();
+  check_text(text, name, problems);
+  if (problems.size() == before) parse_into(*tree, text, problems);
+  if (problems.size() == before && (tree->root.datum == nullptr || tree->root.datum->kind == Node::Kind::null))
+    problems.push_back({{name, 0, 0}, "", "is empty"});
+  return {root_of(std::move(tree)), name};
+}
+
+Document load_document(const std::string& path, Problems& problems) {
+  std::string why;
+  const std::string text = read_file(path, why);
+  if (why.empty()) return parse_document(text, path, problems);
+  problems.push_back({{path, 0, 0}, "", std::move(why)});
+  return {Node(), path};
+}
+
+}  // namespace iqd

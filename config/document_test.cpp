@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "config/document.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace iqd {
+namespace {
+
+using Kind = Node::Kind;
+
+std::string complaints(const std::string& text) {
+  Problems problems;
+  parse_document(text, "a.yaml", problems);
+  std::string all;
+  for (const Problem& p : problems) all += (all.empty() ? "" : "\n") + p.text();
+  return all;
+}
+
+Node root(const std::string& text) {
+  Problems problems;
+  const Document document = parse_document(text, "a.yaml", problems);
+  EXPECT_TRUE(problems.empty()) << problems.front().text();
+  return document.root;
+}
+
+TEST(Document, KnowsKindsPathsAndPlaces) {
+  const Node node = root(
+      "name: demo\n"
+      "stages:\n"
+      "  - fir: {taps: [1, 2]}\n"
+      "  - fft:\n"
+      "      size: 64\n"
+      "      window:\n");
+  EXPECT_EQ(node.kind(), Kind::map);
+  EXPECT_EQ(node["name"].scalar(), "demo");
+  EXPECT_EQ(node["stages"].kind(), Kind::sequence);
+  const Node taps = node["stages"].items().at(0)["fir"]["taps"];
+  EXPECT_EQ(taps.path(), "stages[0].fir.taps");
+  EXPECT_EQ(taps.items().at(1).path(), "stages[0].fir.taps[1]");
+  EXPECT_EQ(taps.items().at(1).place().column, 21);
+  const Node fft = node["stages"].items().at(1)["fft"];
+  EXPECT_EQ(fft["window"].kind(), Kind::null);
+  EXPECT_EQ(fft["window"].place().line, 6);
+  EXPECT_EQ(fft["window"].place().column, 7);
+  EXPECT_EQ(fft.key_place("size").line, 5);
+  EXPECT_EQ(fft.key_place("size").column, 7);
+  EXPECT_EQ(fft["size"].place().column, 13);
+  EXPECT_EQ(fft.key_place("shift").line, 0);
+  ASSERT_EQ(node.entries().size(), 2u);
+  ASSERT_EQ(node.key_places().size(), 2u);
+  EXPECT_EQ(node.key_places()[1].line, 2);
+  EXPECT_EQ(node.entries()[1].first, "stages");
+}
+
+TEST(Document, AMissingNodeStandsWhereItsMapStands) {
+  const Node missing = root("a: 1\nb: {c: 2}\n")["b"]["d"];
+  EXPECT_FALSE(missing);
+  EXPECT_EQ(missing.path(), "b.d");
+  EXPECT_EQ(missing.place().line, 2);
+  EXPECT_EQ(missing.place().column, 4);
+  EXPECT_FALSE(missing["e"]["f"]);
+  EXPECT_EQ(missing["e"]["f"].path(), "b.d.e.f");
+  EXPECT_TRUE(missing.items().empty());
+  EXPECT_TRUE(missing.entries().empty());
+  EXPECT_EQ(missing.scalar(), "");
+  EXPECT_EQ(missing.found(), "nothing");
+  EXPECT_FALSE(Node());
+  EXPECT_FALSE(Node()["a"]);
+}
+
+TEST(Document, ANodeKeepsTheDocumentAlive) {
+  Node inner;
+  {
+    Problems problems;
+    inner = parse_document("a: {b: [x]}", "a.yaml", problems).root["a"]["b"];
+  }
+  EXPECT_EQ(inner.items().at(0).scalar(), "x");
+}
+
+TEST(Document, FilesOfNumbersNeedNoQuotes) {
+  EXPECT_EQ(root("taps: @taps.npy  # a@b")["taps"].scalar(), "@taps.npy");
+  EXPECT_EQ(root("taps: '@taps.npy'")["taps"].scalar(), "@taps.npy");
+  EXPECT_EQ(root("taps: [@a, b@c]")["taps"].items().at(0).scalar(), "@a");
+  EXPECT_EQ(root("{a@b: 1}")["a@b"].scalar(), "1");
+}
+
+TEST(Document, AliasesShareValuesButNotPlaces) {
+  const Node node = root("a: &x {k: 1}\nb: *x\n");
+  EXPECT_EQ(node["b"]["k"].scalar(), "1");
+  EXPECT_EQ(node["b"].place().line, 2);
+  EXPECT_EQ(node["b"]["k"].path(), "b.k");
+}
+
+TEST(Document, RefusesTheSameKeyTwice) {
+  EXPECT_EQ(complaints("a: 1\nb: 2\na: 3\n"), "a.yaml:3:1 a: given twice; first in line 1");
+  Problems problems;
+  const Document document = parse_document("a: 1\na: {b: 2}\n", "a.yaml", problems);
+  EXPECT_EQ(document.root["a"].scalar(), "1");
+}
+
+TEST(Document, RefusesKeysThatAreNoWords) {
+  EXPECT_EQ(complaints("[1, 2]: x\nb: 2\n"), "a.yaml:1:1: a key must be a word");
+  EXPECT_EQ(complaints("? {a: b}\n: x\n"), "a.yaml:1:3: a key must be a word");
+  EXPECT_EQ(complaints("'': x\n"), "a.yaml:1:1: a key must be a word");
+  EXPECT_EQ(complaints("~: x\n"), "a.yaml:1:1: a key must be a word");
+}
+
+TEST(Document, PlacesSyntaxErrors) {
+  EXPECT_EQ(complaints("a: [1, 2\n"), "a.yaml:1:9: this is no YAML: a '[' is not closed");
+  EXPECT_EQ(complaints("a: b: c\n"), "a.yaml:1:5: this is no YAML: illegal map value");
+  EXPECT_EQ(complaints("a: 1\n\tb: 2\n"), "a.yaml:2:1: a tab in the indentation; YAML takes spaces only");
+  EXPECT_EQ(complaints("a: \"b\n"), "a.yaml:1:6: this is no YAML: a quote is not closed");
+  EXPECT_EQ(complaints("a: 'b\nc: 1\n# end\n"), "a.yaml:3:6: this is no YAML: a quote is not closed");
+  EXPECT_EQ(complaints("a: *nowhere\n"), "a.yaml:1:4: this is no YAML: the referenced anchor is not defined");
+}
+
+TEST(Document, RefusesASecondDocument) {
+  EXPECT_EQ(complaints("a: 1\n---\nb: 2\n"), "a.yaml:2:1: a second document begins here; a file holds one");
+  EXPECT_EQ(complaints("---\na: 1\n...\n"), "");
+}
+
+TEST(Document, RefusesWhatIsNoText) {
+  EXPECT_EQ(complaints("a: \xff\n"), "a.yaml:1:4: this is not UTF-8");
+  EXPECT_EQ(complaints("a: 1\nb: \xc0\xaf\n"), "a.yaml:2:4: this is not UTF-8");
+  EXPECT_EQ(complaints("a: \xed\xa0\x80\n"), "a.yaml:1:4: this is not UTF-8");
+  EXPECT_EQ(complaints(std::string("a: \0b\n", 6)), "a.yaml:1:4: a control character");
+  EXPECT_EQ(complaints("a: \x01npy\n"), "a.yaml:1:4: a control character");
+  EXPECT_EQ(complaints("a: 7 µs\n"), "");
+  EXPECT_EQ(complaints(""), "a.yaml: is empty");
+  EXPECT_EQ(complaints("# nothing\n"), "a.yaml: is empty");
+}
+
+TEST(Document, DoesNotLetAliasesMultiply) {
+  std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string n = std::to_string(i);
+    laughs += "a" + n + ": &a" + n + " [";
+    for (int j = 0; j < 10; ++j) laughs += (j > 0 ? ", *a" : "*a") + std::to_string(i - 1);
+    laughs += "]\n";
+  }
+  EXPECT_EQ(complaints(laughs), "a.yaml:6:55: more than 1000000 values, aliases counted");
+  EXPECT_EQ(complaints("a: &x [1, *x]\n"), "a.yaml:1:11: an alias inside of its own anchor");
+  EXPECT_EQ(complaints("a: &x {b: {c: *x}}\n"), "a.yaml:1:15: an alias inside of its own anchor");
+}
+
+TEST(Document, LimitsDepth) {
+  EXPECT_EQ(complaints("a: " + std::string(60, '[') + std::string(60, ']')), "");
+  EXPECT_EQ(complaints("a: " + std::string(100, '[') + std::string(100, ']')), "a.yaml:1:67: nested more than 64 deep");
+  std::string chain = "a0: &a0 [x]\n";
+  for (int i = 1; i < 100; ++i)
+    chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + "]\n";
+  EXPECT_EQ(complaints(chain), "a.yaml:63:12: nested more than 64 deep, aliases counted");
+}
+
+TEST(Document, SaysWhyAFileCannotBeRead) {
+  const auto complaint = [](const std::string& path) {
+    Problems problems;
+    EXPECT_FALSE(load_document(path, problems).root);
+    return problems.size() == 1 ? problems[0].text() : "";
+  };
+  EXPECT_EQ(complaint("/nowhere/a.yaml"), "/nowhere/a.yaml: cannot be read: No such file or directory");
+  EXPECT_EQ(complaint("/"), "/: cannot be read: it is a directory, or reading failed");
+  EXPECT_EQ(complaint("/dev/null"), "/dev/null: is empty");
+  EXPECT_EQ(complaint("/dev/zero"), "/dev/zero: is larger than a configuration may be (32 MiB)");
+}
+
+TEST(Document, LoadsAFile) {
+  const auto path = std::filesystem::temp_directory_path() / ("document_test." + std::to_string(::getpid()) + ".yaml");
+  std::ofstream(path) << "name: demo\r\nlist: [1]\r\n";
+  Problems problems;
+  const Document document = load_document(path.string(), problems);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(problems.empty());
+  EXPECT_EQ(document.root["name"].scalar(), "demo");
+  EXPECT_EQ(document.root["name"].place().file, path.string());
+  EXPECT_EQ(document.file, path.string());
+}
+
+TEST(Document, FoundIsShort) {
+  EXPECT_EQ(root("a: [1]")["a"].found(), "a list");
+  EXPECT_EQ(root("a: {}")["a"].found(), "a map");
+  EXPECT_EQ(root("a: word")["a"].found(), "'word'");
+  EXPECT_EQ(root("a: " + std::string(39, 'x') + "µµ")["a"].found(), "'" + std::string(39, 'x') + "…'");
+}
+
+}  // namespace
+}  // namespace iqd

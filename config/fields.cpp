@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "config/fields.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace iqd {
+namespace {
+
+/// Case and the choice of dash do not make a word a different one.
+std::string folded(std::string_view word) {
+  std::string s(word);
+  for (char& c : s) c = c == '-' || c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours that make `a` into `b`.
+std::size_t edits(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + changed});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+bool is_beginning_of_other(const std::string& a, const std::string& b) {
+  constexpr std::size_t kEnoughToTell = 3;
+  const std::size_t n = std::min(a.size(), b.size());
+  return n >= kEnoughToTell && a.compare(0, n, b, 0, n) == 0;
+}
+
+}  // namespace
+
+std::string Problem::text() const {
+  std::string s = place.file;
+  if (place.line > 0) s += ":" + std::to_string(place.line);
+  if (place.line > 0 && place.column > 0) s += ":" + std::to_string(place.column);
+  if (!s.empty() && !path.empty()) s += " ";
+  s += path;
+  if (!s.empty()) s += ": ";
+  s += what;
+  std::replace_if(
+      s.begin(), s.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return s;
+}
+
+void Section::problem(std::string_view key, std::string what) const {
+  const auto known = places_.find(key);
+  std::string path = path_;
+  if (!key.empty()) path += (path.empty() ? "" : ".") + std::string(key);
+  problems_->push_back({known == places_.end() ? place_ : known->second, std::move(path), std::move(what)});
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kLongestWord = 64;  // a longer one is no slip of the fingers, and costs its square
+  if (word.size() > kLongestWord) return {};
+  const std::string asked = folded(word);
+  const std::size_t limit = std::clamp<std::size_t>((asked.size() + 1) / 3, 1, 3);
+  std::string_view best;
+  std::size_t least = limit + 1;
+  std::string_view continued;
+  for (const std::string_view candidate : candidates) {
+    const std::string c = folded(candidate);
+    const std::size_t distance = edits(asked, c);
+    if (distance < least && distance < std::max(asked.size(), c.size())) {
+      least = distance;
+      best = candidate;
+    }
+    if (continued.empty() && is_beginning_of_other(asked, c)) continued = candidate;
+  }
+  return best.empty() ? continued : best;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
+  const std::string_view near = nearest(word, candidates);
+  return near.empty() ? "" : " (did you mean '" + std::string(near) + "'?)";
+}
+
+}  // namespace iqd

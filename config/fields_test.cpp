@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "config/fields.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace iqd {
+namespace {
+
+constexpr std::array<std::string_view, 8> kKeys{"taps", "decimation", "method", "frequency",
+                                                "rate", "kinds",      "size",   "threshold"};
+
+std::string_view near(std::string_view word) {
+  return nearest(word, kKeys);
+}
+
+TEST(Nearest, FindsSlipsOfTheFingers) {
+  EXPECT_EQ(near("tabs"), "taps");   // one wrong
+  EXPECT_EQ(near("tapss"), "taps");  // one too many
+  EXPECT_EQ(near("tps"), "taps");    // one missing
+  EXPECT_EQ(near("atps"), "taps");   // two swapped
+  EXPECT_EQ(near("decimatoin"), "decimation");
+  EXPECT_EQ(near("Decimation"), "decimation");
+  EXPECT_EQ(near("freqency"), "frequency");
+  EXPECT_EQ(near("treshhold"), "threshold");
+}
+
+TEST(Nearest, TakesABeginning) {
+  EXPECT_EQ(near("freq"), "frequency");
+  EXPECT_EQ(near("dec"), "decimation");
+  EXPECT_EQ(near("taps_of_the_filter"), "taps");
+}
+
+TEST(Nearest, LeavesAloneWhatIsFar) {
+  EXPECT_EQ(near("gain"), "");
+  EXPECT_EQ(near("x"), "");
+  EXPECT_EQ(near(""), "");
+  EXPECT_EQ(near(std::string(100000, 'a')), "");
+  EXPECT_EQ(nearest("taps", {}), "");
+  const std::array<std::string_view, 2> letters{"y", "h"};
+  EXPECT_EQ(nearest("z", letters), "");  // one edit, but nothing in common
+}
+
+TEST(Nearest, PrefersTheFewestEdits) {
+  const std::array<std::string_view, 3> words{"bites", "bits", "bit"};
+  EXPECT_EQ(nearest("bitss", words), "bites");
+  EXPECT_EQ(nearest("bist", words), "bits");
+  EXPECT_EQ(nearest("bt", words), "bit");
+}
+
+TEST(DidYouMean, IsReadyToAppend) {
+  EXPECT_EQ(did_you_mean("tabs", kKeys), " (did you mean 'taps'?)");
+  EXPECT_EQ(did_you_mean("gain", kKeys), "");
+}
+
+TEST(Problem, TextLeavesOutWhatIsUnknown) {
+  EXPECT_EQ((Problem{{"a.yaml", 9, 5}, "stages[2].fir.tabs", "unknown key"}).text(),
+            "a.yaml:9:5 stages[2].fir.tabs: unknown key");
+  EXPECT_EQ((Problem{{"a.yaml", 9, 0}, "", "this is no YAML"}).text(), "a.yaml:9: this is no YAML");
+  EXPECT_EQ((Problem{{"a.yaml", 0, 0}, "", "is empty"}).text(), "a.yaml: is empty");
+  EXPECT_EQ((Problem{{}, "fir.taps", "is required"}).text(), "fir.taps: is required");
+  EXPECT_EQ((Problem{{}, "", "broken"}).text(), "broken");
+  EXPECT_EQ((Problem{{}, "a\nb", "one\nline"}).text(), "a b: one line");
+}
+
+TEST(Section, FallsBackToItsOwnPlace) {
+  Problems problems;
+  Section section("stages[0].fir", {"a.yaml", 3, 5}, problems);
+  section.note("taps", {"a.yaml", 4, 9});
+  section.problem("taps", "too many");
+  section.problem("decimation", "too large");
+  section.problem("", "all wrong");
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[0].text(), "a.yaml:4:9 stages[0].fir.taps: too many");
+  EXPECT_EQ(problems[1].text(), "a.yaml:3:5 stages[0].fir.decimation: too large");
+  EXPECT_EQ(problems[2].text(), "a.yaml:3:5 stages[0].fir: all wrong");
+  EXPECT_TRUE(section.has("taps"));
+  EXPECT_FALSE(section.has("decimation"));
+}
+
+TEST(Section, AtTheRootHasNoDot) {
+  Problems problems;
+  Section("", {"a.yaml", 1, 1}, problems).problem("block", "too small");
+  EXPECT_EQ(problems.at(0).text(), "a.yaml:1:1 block: too small");
+}
+
+}  // namespace
+}  // namespace iqd

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "config/text_check.hpp"
+
+#include <algorithm>
+
+namespace iqd {
+namespace {
+
+bool follows(unsigned char c) {
+  return (c & 0xC0) == 0x80;
+}
+
+/// Bytes of the character that `text` begins with; 0 where it is none (Unicode 15, table 3-7).
+std::size_t character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
+  const unsigned char c = byte(0);
+  if (c < 0x80) return 1;
+  std::size_t n = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2;
+  if (c < 0xC2 || c > 0xF4) return 0;
+  for (std::size_t i = 1; i < n; ++i)
+    if (!follows(byte(i))) return 0;
+  const bool overlong = (c == 0xE0 && byte(1) < 0xA0) || (c == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = c == 0xED && byte(1) > 0x9F;
+  const bool too_large = c == 0xF4 && byte(1) > 0x8F;
+  return overlong || surrogate || too_large ? 0 : n;
+}
+
+bool is_control(char c) {
+  const auto u = static_cast<unsigned char>(c);
+  return (u < 0x20 && c != '\t' && c != '\n' && c != '\r') || u == 0x7F;
+}
+
+/// Offset of the first byte that is not UTF-8, or of the first control character.
+std::size_t first_bad(std::string_view text, bool control) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t n = character(text.substr(at));
+    if (control ? is_control(text[at]) : n == 0) return at;
+    at += std::max<std::size_t>(n, 1);
+  }
+  return text.size();
+}
+
+/// Offset of the first tab before the first word of a line that says something.
+std::size_t first_tab(std::string_view text) {
+  for (std::size_t line = 0; line < text.size();) {
+    const std::size_t end = std::min(text.find('\n', line), text.size());
+    const std::string_view content = text.substr(line, end - line);
+    const std::size_t word = content.find_first_not_of(" \t\r");
+    const std::size_t tab = content.find('\t');
+    if (word != std::string_view::npos && content[word] != '#' && tab < word) return line + tab;
+    line = end + 1;
+  }
+  return text.size();
+}
+
+}  // namespace
+
+void check_text(std::string_view text, const std::string& name, Problems& problems) {
+  const auto complain = [&](std::size_t at, const char* what) {
+    if (at == text.size()) return;
+    const std::string_view before = text.substr(0, at);
+    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    const std::size_t start = before.rfind('\n') + 1;  // npos + 1 is 0
+    problems.push_back({{name, static_cast<int>(line), static_cast<int>(at - start) + 1}, "", what});
+  };
+  complain(first_bad(text, false), "this is not UTF-8");
+  complain(first_bad(text, true), "a control character");
+  complain(first_tab(text), "a tab in the indentation; YAML takes spaces only");
+}
+
+std::string utf8_start(std::string_view text, std::size_t bytes) {
+  std::size_t end = std::min(bytes, text.size());
+  while (end > 0 && end < text.size() && follows(static_cast<unsigned char>(text[end]))) --end;
+  return std::string(text.substr(0, end));
+}
+
+}  // namespace iqd

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "config/fields.hpp"
+
+namespace iqd {
+
+/// What must hold of a text before it is worth parsing: UTF-8, no control characters, no tab in the indentation.
+/// Reports the first of each kind.
+void check_text(std::string_view text, const std::string& name, Problems& problems);
+
+/// At most `bytes` of the start of a UTF-8 text, whole characters only.
+std::string utf8_start(std::string_view text, std::size_t bytes);
+
+}  // namespace iqd

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/document.hpp"
+
+namespace iqd {
+
+/// A value and where it stands; an alias and its anchor share a datum, but each has its own place.
+struct Link {
+  const Datum* datum = nullptr;
+  int line = 0;
+  int column = 0;
+};
+
+struct Entry {
+  std::string key;
+  int line = 0;
+  int column = 0;
+  Link value;
+};
+
+struct Datum {
+  Node::Kind kind = Node::Kind::null;
+  std::string text;
+  std::vector<Entry> entries;
+  std::vector<Link> items;
+  std::int64_t weight = 1;  // nodes of the subtree, aliases counted as often as they appear
+  int height = 1;
+  bool open = true;  // its end has not been read
+};
+
+struct Tree {
+  std::string file;
+  std::deque<Datum> data;
+  Link root;
+};
+
+/// Parses `text` into `tree`, whose file is set. After a problem that stops the parser the tree has no root.
+void parse_into(Tree& tree, const std::string& text, Problems& problems);
+
+}  // namespace iqd

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/backend.hpp"
+
+namespace iqd {
+
+/// A backend that this program knows, and whether this machine has it.
+struct FoundBackend {
+  std::string name;  // as in YAML
+  std::string device;
+  MemoryBudget memory;
+  std::string missing;  // why it is not there; empty where it is
+};
+
+/// The processor first, then every CUDA device, or one entry `cuda` that says why there is none.
+std::vector<FoundBackend> find_backends();
+
+}  // namespace iqd

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "daemon/bench_row.hpp"
+#include "daemon/commands.hpp"
+
+namespace iqd {
+namespace {
+
+struct Arguments {
+  std::string name;
+  BenchOptions options;
+  bool json = false;
+  double min_throughput = 0;
+  double max_p99_us = 0;
+};
+
+Exit bench(const Arguments& a) {
+  const std::vector<BenchRow> rows = a.name == "engine" ? bench_engine(a.options) : bench_stage(a.name, a.options);
+  bool missed = false;
+  if (!a.json) fmt::print("{}\n", header_text());
+  for (const BenchRow& row : rows) {
+    fmt::print("{}\n", a.json ? row_json(row) : row_text(row));
+    missed = missed || row.throughput < a.min_throughput || (a.max_p99_us > 0 && row.p99_us > a.max_p99_us);
+  }
+  return missed ? Exit::threshold : Exit::ok;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* c = app.add_subcommand("bench", "measure a stage, or the engine");
+  c->add_option("NAME", a->name, "`engine`, or a stage")->required();
+  c->add_flag("--json", a->json, "one object a row");
+  c->add_option("--block", a->options.blocks, "samples a block; several make several rows");
+  c->add_option("--config", a->options.config, "key=value of the stage")->expected(1)->take_all();
+  c->add_option("--backend", a->options.backend, "auto, cpu, cuda or cuda:N");
+  c->add_option("--seconds", a->options.seconds, "a row");
+  c->add_option("--min-throughput", a->min_throughput, "exit with 3 below it");
+  c->add_option("--max-p99", a->max_p99_us, "microseconds; exit with 3 above it");
+  c->callback([a, &action] { action = [a] { return bench(*a); }; });
+}
+
+}  // namespace iqd

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace iqd {
+
+/// One line of a bench: times of one call or block, and the throughput against the bound that it is held to.
+struct BenchRow {
+  std::string name;
+  std::string variant;
+  std::string backend;
+  std::string device;
+  std::string shape;
+  double p50_us = 0;
+  double p99_us = 0;
+  double p999_us = 0;
+  double max_us = 0;
+  double throughput = 0;
+  std::string unit{};
+  double bound = 0;  // in the same unit; 0: none is known
+  std::string bound_by{};
+  double fraction() const noexcept { return bound > 0 ? throughput / bound : 0; }
+};
+
+/// The percentiles of measured durations; a mean is not among them.
+void set_percentiles(BenchRow& row, std::vector<double> us);
+std::string row_json(const BenchRow& row);
+std::string row_text(const BenchRow& row);
+std::string header_text();
+
+struct BenchOptions {
+  std::vector<std::int64_t> blocks;  // samples; empty: 8,192, 65,536 and 1,048,576
+  std::vector<std::string> config;   // key=value
+  std::string backend = "auto";
+  double seconds = 0.5;  // a row
+};
+
+/// One stage on random samples, called block by block on one thread.
+std::vector<BenchRow> bench_stage(const std::string& stage, const BenchOptions& options);
+/// What the engine itself costs a block: an empty stage, a source that costs nothing.
+std::vector<BenchRow> bench_engine(const BenchOptions& options);
+
+}  // namespace iqd

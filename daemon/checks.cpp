@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/checks.hpp"
+
+#include <fftw3.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/timex.h>
+#include <zmq.h>
+
+#include <SoapySDR/Modules.hpp>
+#include <SoapySDR/Version.hpp>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+namespace iqd {
+namespace {
+
+constexpr rlim_t kPriority = 50;
+constexpr rlim_t kLockedBytes = rlim_t{1} << 30;
+constexpr rlim_t kFiles = 1024;
+constexpr const char* kPluginPath = "SOAPY_SDR_PLUGIN_PATH";
+
+std::string text_of(rlim_t value) {
+  return value == RLIM_INFINITY ? "unlimited" : fmt::format("{}", value);
+}
+
+std::string limit_command(std::string_view what, std::string_view value, std::string_view unit_key) {
+  return fmt::format(
+      "echo \"$USER - {} {}\" | sudo tee -a /etc/security/limits.d/iqd.conf, and log in again (a service: {}={})", what,
+      value, unit_key, value);
+}
+
+rlimit limit_of(int resource) {
+  rlimit limit{};
+  ::getrlimit(static_cast<__rlimit_resource>(resource), &limit);
+  return limit;
+}
+
+/// A thread of its own asks, so that nothing stays behind.
+bool is_fifo_granted() {
+  int error = -1;
+  std::thread([&error] {
+    const sched_param lowest{1};
+    error = ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &lowest);
+  }).join();
+  return error == 0;
+}
+
+Finding check_time_sync() {
+  timex t{};
+  const int state = ::adjtimex(&t);
+  if (state < 0) return {"time synchronisation", "not visible", Verdict::ok, ""};
+  const bool synchronised = state != TIME_ERROR && !(t.status & STA_UNSYNC);
+  if (synchronised) {
+    return {"time synchronisation", fmt::format("yes, to {:.3g} ms at most", static_cast<double>(t.maxerror) / 1e3),
+            Verdict::ok, ""};
+  }
+  return {"time synchronisation", "no: the time stamps of this host drift away from others'", Verdict::warn,
+          "sudo apt install chrony"};
+}
+
+void add_modules(Findings& findings) {
+  const std::vector<std::string> modules = SoapySDR::listModules();
+  std::vector<std::string> loaded;
+  Findings broken;
+  for (const std::string& path : modules) {
+    SoapySDR::loadModule(path);  // empty text for one that is loaded already, too
+    const std::string name = std::filesystem::path(path).filename().string();
+    std::string errors;
+    for (const auto& [driver, error] : SoapySDR::getLoaderResult(path))
+      if (!error.empty()) errors += fmt::format("{}{}: {}", errors.empty() ? "" : "; ", driver, error);
+    const bool has_loaded = !SoapySDR::getLoaderResult(path).empty();
+    if (has_loaded && errors.empty())
+      loaded.push_back(name);
+    else
+      broken.push_back({"SoapySDR module", fmt::format("{}: {}", path, errors.empty() ? "does not load" : errors),
+                        Verdict::warn, fmt::format("ldd {}, and install what is missing, or take it away", path)});
+  }
+  Finding f{"SoapySDR modules", fmt::format("{}", fmt::join(loaded, ", ")), Verdict::ok, ""};
+  if (loaded.empty()) {
+    f.found = "none: no radio can be used";
+    f.verdict = Verdict::bad;
+    f.mend = "sudo apt install soapysdr-module-all, or set SOAPY_SDR_PLUGIN_PATH";
+  }
+  findings.push_back(std::move(f));
+  std::move(broken.begin(), broken.end(), std::back_inserter(findings));
+}
+
+Finding check_soapy_version() {
+  Finding f{"SoapySDR", fmt::format("{}, module interface {}", SoapySDR::getLibVersion(), SoapySDR::getABIVersion()),
+            Verdict::ok, ""};
+  if (SoapySDR::getABIVersion() == SOAPY_SDR_ABI_VERSION) return f;
+  f.found += ", but iqd was built for " SOAPY_SDR_ABI_VERSION;
+  f.verdict = Verdict::bad;
+  f.mend = "build iqd anew on this machine";
+  return f;
+}
+
+Finding check_zeromq() {
+  int major = 0, minor = 0, patch = 0;
+  ::zmq_version(&major, &minor, &patch);
+  return {"ZeroMQ", fmt::format("{}.{}.{}, CURVE {}", major, minor, patch, ::zmq_has("curve") ? "yes" : "no"),
+          Verdict::ok, ""};
+}
+
+}  // namespace
+
+Finding judge_priority_limit(rlimit limit, bool granted) {
+  Finding f{"real-time priority",
+            fmt::format("SCHED_FIFO {}, limit {}", granted ? "granted" : "refused", text_of(limit.rlim_cur)),
+            Verdict::ok, ""};
+  if (granted && (limit.rlim_cur == 0 || limit.rlim_cur >= kPriority)) return f;
+  f.verdict = Verdict::warn;
+  f.mend = limit_command("rtprio", "80", "LimitRTPRIO");
+  return f;
+}
+
+Finding judge_lock_limit(rlimit limit) {
+  const bool enough = limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kLockedBytes;
+  return {"locked memory", fmt::format("limit {} bytes", text_of(limit.rlim_cur)), enough ? Verdict::ok : Verdict::warn,
+          enough ? "" : limit_command("memlock", "unlimited", "LimitMEMLOCK")};
+}
+
+Finding judge_files_limit(rlimit limit) {
+  const bool enough = limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kFiles;
+  return {"open files", fmt::format("limit {}", text_of(limit.rlim_cur)), enough ? Verdict::ok : Verdict::bad,
+          enough ? "" : limit_command("nofile", "65536", "LimitNOFILE")};
+}
+
+Finding judge_plugin_path(std::string_view search_path) {
+  Finding f{kPluginPath, search_path.empty() ? "not set" : std::string(search_path), Verdict::ok, ""};
+  for (std::size_t at = 0; at <= search_path.size();) {
+    const std::size_t end = std::min(search_path.find(':', at), search_path.size());
+    const std::string folder(search_path.substr(at, end - at));
+    at = end + 1;
+    std::error_code ignored;
+    if (folder.empty() || std::filesystem::is_directory(folder, ignored)) continue;
+    f.found += fmt::format(" ({} is no folder)", folder);
+    f.verdict = Verdict::warn;
+    f.mend = fmt::format("take what is not there out of {}", kPluginPath);
+  }
+  return f;
+}
+
+Findings check_process() {
+  return {judge_priority_limit(limit_of(RLIMIT_RTPRIO), is_fifo_granted()), judge_lock_limit(limit_of(RLIMIT_MEMLOCK)),
+          judge_files_limit(limit_of(RLIMIT_NOFILE)), check_time_sync()};
+}
+
+Findings check_libraries() {
+  const char* path = std::getenv(kPluginPath);
+  Findings findings{check_soapy_version(), judge_plugin_path(path ? path : "")};
+  try {
+    add_modules(findings);
+  } catch (const std::exception& e) {
+    findings.push_back(
+        {"SoapySDR modules", fmt::format("loading them failed: {}", e.what()), Verdict::bad, "SoapySDRUtil --info"});
+  }
+  findings.push_back(check_zeromq());
+  findings.push_back({"FFTW", ::fftwf_version, Verdict::ok, ""});
+  return findings;
+}
+
+Findings check_backends(const std::vector<FoundBackend>& backends, const std::filesystem::path& root) {
+  std::error_code ignored;
+  const bool has_driver = std::filesystem::exists(root / "proc/driver/nvidia/version", ignored);
+  Findings findings;
+  for (const FoundBackend& b : backends) {
+    Finding f{"backend " + b.name, b.device, Verdict::ok, ""};
+    if (!b.missing.empty()) {
+      f.found = fmt::format("{} (NVIDIA driver: {})", b.missing, has_driver ? "there" : "none");
+      if (has_driver) {
+        f.verdict = Verdict::warn;
+        f.mend = "build iqd where nvcc is, or install its CUDA package: libiqd_cuda.so belongs beside iqd";
+      }
+    }
+    findings.push_back(std::move(f));
+  }
+  return findings;
+}
+
+}  // namespace iqd

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/backends.hpp"
+
+namespace iqd {
+
+enum class Verdict : std::uint8_t { ok, warn, bad };
+std::string_view name_of(Verdict verdict) noexcept;
+
+/// One line of what `iqd doctor` says.
+struct Finding {
+  std::string name;
+  std::string found;
+  Verdict verdict = Verdict::ok;
+  std::string mend;  // a command, or a setting; empty where nothing is to be done
+};
+using Findings = std::vector<Finding>;
+
+/// What the kernel says in /proc and /sys below `root`. Files that are not there are no fault: a container or a virtual
+/// machine does not show them all.
+Findings check_kernel(const std::filesystem::path& root);
+/// Limits of this process, whether it gets a real-time priority, the clock's discipline.
+Findings check_process();
+/// SoapySDR with its modules, ZeroMQ, FFTW. Loads the modules.
+Findings check_libraries();
+/// The backends as found; `root` tells whether there is an NVIDIA driver.
+Findings check_backends(const std::vector<FoundBackend>& backends, const std::filesystem::path& root);
+
+// The rules one by one, for given values.
+Finding judge_buffer(std::string_view name, std::optional<std::int64_t> bytes, std::int64_t wanted);
+Finding judge_governors(const std::vector<std::string>& governors);
+Finding judge_memory(std::string_view meminfo, std::optional<std::int64_t> group_limit);
+Finding judge_swaps(std::string_view swaps);
+Finding judge_huge_pages(std::string_view enabled);
+Finding judge_clock_source(std::string_view current, std::string_view available);
+Finding judge_priority_limit(rlimit limit, bool granted);
+Finding judge_lock_limit(rlimit limit);
+Finding judge_files_limit(rlimit limit);
+Finding judge_plugin_path(std::string_view search_path);
+
+}  // namespace iqd

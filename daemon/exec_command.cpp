@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "config/quantity.hpp"
+#include "daemon/array_port.hpp"
+#include "daemon/commands.hpp"
+
+namespace iqd {
+namespace {
+
+struct Arguments {
+  std::string stage;
+  std::vector<std::string> config, in, out;
+  std::string backend = "auto";
+  std::string rate = "1";
+  std::int64_t block = 0;
+  bool whole = false;
+};
+
+/// `key=value` items and files become one YAML text; `design.type=low_pass` is a key of a nested map.
+std::string keys_of(const std::vector<std::string>& config) {
+  std::string text;
+  std::map<std::string, std::string> groups;
+  for (const std::string& item : config) {
+    const auto equals = item.find('=');
+    if (equals == item.npos) {
+      std::ifstream file(item);
+      if (!file) throw UsageError(fmt::format("--config {}: is neither key=value nor a file that can be read", item));
+      text += (std::stringstream() << file.rdbuf()).str() + "\n";
+      continue;
+    }
+    const std::string key = item.substr(0, equals);
+    const auto dot = key.find('.');
+    if (dot == key.npos)
+      text += key + ": " + item.substr(equals + 1) + "\n";
+    else
+      groups[key.substr(0, dot)] += fmt::format("  {}: {}\n", key.substr(dot + 1), item.substr(equals + 1));
+  }
+  for (const auto& [group, keys] : groups) text += group + ":\n" + keys;
+  return text;
+}
+
+/// `port=file`, by the stage's own name of the port; the only port may also be called `alias`.
+template <class Specs>
+std::vector<std::string> files_of(const std::vector<std::string>& items, const Specs& specs, std::string_view alias) {
+  std::vector<std::string> files(specs.size());
+  for (const std::string& item : items) {
+    const auto equals = item.find('=');
+    const std::string name = equals == item.npos ? std::string(alias) : item.substr(0, equals);
+    std::string known;
+    std::size_t at = specs.size();
+    for (std::size_t s = 0; s < specs.size(); ++s) {
+      known += fmt::format("{}{}", s ? ", " : "", specs[s].name);
+      if (specs[s].name == name || (specs.size() == 1 && name == alias)) at = s;
+    }
+    if (at == specs.size()) throw UsageError(fmt::format("there is no port '{}'; there is: {}", name, known));
+    files[at] = item.substr(equals == item.npos ? 0 : equals + 1);
+  }
+  return files;
+}
+
+Exit execute(const Arguments& a) {
+  const StageEntry* entry = find_stage(a.stage);
+  if (!entry) throw UsageError(fmt::format("there is no stage '{}'; `iqd stages` lists them", a.stage));
+  std::string why;
+  const auto rate = parse_quantity(a.rate, Unit::rate, why);
+  if (!rate) throw UsageError("--rate: " + why);
+
+  const std::vector<std::string> in = files_of(a.in, entry->inputs, "in");
+  const std::vector<std::string> out = files_of(a.out, entry->outputs, "out");
+  std::vector<StageInput> inputs;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (in[i].empty() && entry->inputs[i].optional) continue;
+    if (in[i].empty())
+      throw UsageError(
+          fmt::format("input '{}' is not given: --in {}=file.npy", entry->inputs[i].name, entry->inputs[i].name));
+    inputs.push_back(as_input(read_npy(in[i]), entry->inputs[i], *rate));
+  }
+  Problems problems;
+  StageRunner runner(*entry, keys_of(a.config), std::move(inputs), a.whole ? 0 : a.block, a.backend, problems);
+  if (report(problems)) return Exit::configuration;
+  const std::vector<StageOutput> outputs = runner.run();
+  for (std::size_t o = 0; o < out.size(); ++o)
+    if (!out[o].empty()) write_output(out[o], outputs[o]);
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_exec(CLI::App& app, Action& action) {
+  auto a = std::make_shared<Arguments>();
+  CLI::App* c = app.add_subcommand("exec", "run one stage on NumPy files, without a daemon");
+  c->add_option("STAGE", a->stage, "`iqd stages` lists them")->required();
+  c->add_option("--config", a->config, "key=value, or a YAML file with the stage's keys")->expected(1)->take_all();
+  c->add_option("--in", a->in, "port=x.npy")->required()->expected(1)->take_all();
+  c->add_option("--out", a->out, "port=y.npy")->required()->expected(1)->take_all();
+  c->add_option("--backend", a->backend, "auto, cpu, cuda or cuda:N");
+  c->add_option("--rate", a->rate, "sample rate of the input, for keys in Hz");
+  auto* block = c->add_option("--block", a->block, "cut the stream into blocks of so many")->check(CLI::PositiveNumber);
+  c->add_flag("--whole", a->whole, "one block (the default)")->excludes(block);
+  c->callback([a, &action] { action = [a] { return execute(*a); }; });
+}
+
+}  // namespace iqd

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "config/quantity.hpp"
+#include "daemon/commands.hpp"
+#include "daemon/recording.hpp"
+#include "daemon/runner.hpp"
+
+namespace iqd {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct RecordOptions {
+  std::vector<std::string> files;
+  std::string pipeline;
+  std::string port = "source";
+  std::string format;
+  std::string args;
+  std::string rate;
+  std::string frequency;
+  std::string gain;
+  std::string bandwidth;
+  std::string antenna;
+  std::vector<std::int64_t> channels;
+  std::string description;
+  std::string author;
+  std::string hw;
+  bool overwrite = false;
+  double seconds = 0;
+  std::int64_t samples = 0;
+  RunOptions run;
+
+  const std::string& out() const { return files.back(); }
+  bool has_radio() const {
+    return !(args + rate + frequency + gain + bandwidth + antenna).empty() || !channels.empty();
+  }
+};
+
+void add_text(ordered_json& to, const char* key, const std::string& text) {
+  if (!text.empty()) to[key] = text;
+}
+
+/// A fiftieth of a second: a short recording then needs no long wait for its first block.
+std::int64_t block_for(const std::string& rate) {
+  std::string ignored;
+  const double hz = parse_quantity(rate, Unit::rate, ignored).value_or(0);
+  return static_cast<std::int64_t>(std::clamp(hz / 50, 256.0, 65536.0));
+}
+
+ordered_json radio_document(const RecordOptions& o) {
+  ordered_json soapy = {{"args", o.args}, {"rate", o.rate}};
+  add_text(soapy, "frequency", o.frequency);
+  add_text(soapy, "gain", o.gain);
+  add_text(soapy, "bandwidth", o.bandwidth);
+  add_text(soapy, "antenna", o.antenna);
+  add_text(soapy, "format", o.format);
+  if (!o.channels.empty()) soapy["channels"] = o.channels;
+  return {{"name", "record"}, {"source", {{"soapy", soapy}}}, {"block", block_for(o.rate)}};
+}
+
+/// Adds the sink, and the stage that converts for it, to a pipeline's document.
+void add_sink(ordered_json& document, const RecordOptions& o, bool convert) {
+  constexpr const char* kConverted = "recording";
+  if (convert) document["stages"] = {{{"convert", {{"name", kConverted}, {"from", o.port}, {"dtype", o.format}}}}};
+  ordered_json file = {{"path", o.out()}, {"overwrite", o.overwrite}};
+  add_text(file, "description", o.description);
+  add_text(file, "author", o.author);
+  add_text(file, "hw", o.hw);
+  const std::string port = convert ? std::string(kConverted) + ".out" : o.port;
+  document["sinks"] = {{{"port", port}, {"file", file}}};
+}
+
+/// JSON is YAML: reading the composed text makes every check that a file would get.
+Spec read_composed(const ordered_json& document, Problems& problems) {
+  std::string text;
+  try {
+    text = document.dump();
+  } catch (const ordered_json::type_error&) {
+    throw UsageError("an argument is not UTF-8");
+  }
+  Problems found;
+  const Document parsed = parse_document(text, "command line", found);
+  Spec spec;
+  if (found.empty()) spec = read_spec(parsed, catalogue(), problems);
+  problems.insert(problems.begin(), found.begin(), found.end());
+  // Lines and columns of a text that nobody has seen would lead astray.
+  for (Problem& p : problems)
+    if (p.place.file == "command line") p.place.line = p.place.column = 0;
+  return spec;
+}
+
+std::unique_ptr<Loaded> load_radio(const RecordOptions& o) {
+  if (o.rate.empty())
+    throw UsageError("record: needs --rate (and --args for a certain radio), or a pipeline file before the recording");
+  auto loaded = std::make_unique<Loaded>();
+  ordered_json document = radio_document(o);
+  if (o.port != "source") throw UsageError(fmt::format("record: --port {} needs a pipeline file that has it", o.port));
+  add_sink(document, o, false);
+  loaded->spec = read_composed(document, loaded->problems);
+  return loaded;
+}
+
+PipelineSpec& chosen_pipeline(Spec& spec, const std::string& name) {
+  std::string names;
+  for (PipelineSpec& p : spec.pipelines) {
+    if (p.name == name || (name.empty() && spec.pipelines.size() == 1)) return p;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", p.name);
+  }
+  throw UsageError(name.empty() ? fmt::format("record: which --pipeline? There are {}", names)
+                                : fmt::format("record: there is no pipeline '{}'; there are {}", name, names));
+}
+
+std::unique_ptr<Loaded> load_file(const RecordOptions& o) {
+  if (o.has_radio()) throw UsageError("record: the pipeline file names the radio; leave its options out here");
+  auto loaded = load(o.files.front());
+  if (!loaded->problems.empty()) return loaded;
+  PipelineSpec& pipeline = chosen_pipeline(loaded->spec, o.pipeline);
+  ordered_json document = {{"source", {{"generate", {{"rate", 1}}}}}};
+  add_sink(document, o, !o.format.empty());
+  Spec added = read_composed(document, loaded->problems);
+  if (!loaded->problems.empty()) return loaded;
+  PipelineSpec& from = added.pipelines.front();
+  std::move(from.stages.begin(), from.stages.end(), std::back_inserter(pipeline.stages));
+  std::move(from.sinks.begin(), from.sinks.end(), std::back_inserter(pipeline.sinks));
+  return loaded;
+}
+
+/// A radio that falls silent must not keep a recording of a certain length waiting for ever.
+double deadline(const PipelineSpec& pipeline, const RecordOptions& o) {
+  Problems unused;
+  const StreamInfo stream = pipeline.source->describe(Section("", {}, unused));
+  if (stream.can_wait) return 0;
+  double seconds = o.seconds;
+  if (seconds == 0 && o.samples > 0 && o.port == "source" && stream.rate_hz > 0)
+    seconds = static_cast<double>(o.samples) / stream.rate_hz;
+  return seconds > 0 ? 1.1 * seconds + 5 : 0;
+}
+
+std::shared_ptr<RecordingLimit> set_limit(Loaded& loaded, RecordOptions& o) {
+  auto limit = std::make_shared<RecordingLimit>();
+  limit->samples = o.samples;
+  limit->seconds = o.seconds;
+  PipelineSpec& recorded = chosen_pipeline(loaded.spec, o.pipeline);
+  o.run.seconds = deadline(recorded, o);
+  SinkSpec& sink = recorded.sinks.back();
+  sink.options = limit_sink(std::move(sink.options), limit);
+  for (PipelineSpec& p : loaded.spec.pipelines) p.source = limit_source(std::move(p.source), limit);
+  return limit;
+}
+
+Exit record(RecordOptions o) {
+  auto loaded = o.files.size() == 1 ? load_radio(o) : load_file(o);
+  if (report(loaded->problems)) return Exit::configuration;
+  const auto limit = set_limit(*loaded, o);
+  const Exit exit = run_pipelines(std::move(loaded), o.run);
+  if (exit == Exit::configuration) return exit;
+  const std::int64_t recorded = limit->recorded;
+  fmt::print(stderr, "{}: {} samples recorded\n", o.out(), recorded);
+  if (limit->refused || recorded == 0) return Exit::failed;
+  if (o.samples > 0 && recorded < o.samples && !limit->reached) {
+    fmt::print(stderr, "iqd: {} samples were asked for\n", o.samples);
+    return Exit::failed;
+  }
+  return exit;
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, Action& action) {
+  auto o = std::make_shared<RecordOptions>();
+  CLI::App* c = app.add_subcommand("record", "record a radio, or a port of a pipeline, as SigMF");
+  c->add_option("FILES", o->files, "[PIPELINE.yaml] RECORDING.sigmf-meta")->required()->expected(1, 2);
+  c->add_option("--args", o->args, "without a pipeline file: the radio, as SoapySDR takes it, e.g. driver=iqdsim");
+  c->add_option("--rate", o->rate, "samples a second, e.g. \"1 MS/s\"");
+  c->add_option("--frequency", o->frequency, "centre frequency, e.g. \"1.4515 GHz\"");
+  c->add_option("--channels", o->channels, "e.g. 0,1")->delimiter(',');
+  c->add_option("--gain", o->gain, "overall gain, e.g. \"30 dB\"");
+  c->add_option("--antenna", o->antenna, "antenna port");
+  c->add_option("--bandwidth", o->bandwidth, "analogue filter");
+  c->add_option("--format", o->format, "element type of the recording")->check(CLI::IsMember({"sc16", "cf32"}));
+  c->add_option("--pipeline", o->pipeline, "which one, where the file has several");
+  c->add_option("--port", o->port, "stage.output of the pipeline file, or source (source)");
+  c->add_option("--seconds", o->seconds, "of signal to record")->check(CLI::PositiveNumber);
+  c->add_option("--samples", o->samples, "of each channel to record, exactly")->check(CLI::PositiveNumber);
+  c->add_flag("--overwrite", o->overwrite, "replace a recording that is there");
+  c->add_option("--description", o->description, "written into the recording");
+  c->add_option("--author", o->author, "written into the recording");
+  c->add_option("--hw", o->hw, "written into the recording: radio and antenna");
+  c->add_option("--status", o->run.status, "a status each second on standard output: json, table or none")
+      ->check(CLI::IsMember({"json", "table", "none"}));
+  c->callback([=, &action] { action = [o] { return record(*o); }; });
+}
+
+}  // namespace iqd

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "config/describe.hpp"
+#include "daemon/commands.hpp"
+
+namespace iqd {
+namespace {
+
+using nlohmann::json;
+
+json list_of(json items) {
+  return {{"type", "array"}, {"items", std::move(items)}};
+}
+
+json text(const char* description) {
+  return {{"type", "string"}, {"description", description}};
+}
+
+/// A map with exactly one of these keys, as `source:` and the items of `stages:` are.
+json one_of(json properties) {
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"minProperties", 1},
+          {"maxProperties", 1},
+          {"additionalProperties", false}};
+}
+
+json stage_schema() {
+  json stages = json::object();
+  for (const StageEntry& entry : catalogue().stages) {
+    const auto stage = entry.make();
+    json s = schema_of([&](FieldVisitor& v) { stage->fields(v); });
+    s["description"] = entry.summary;
+    s["properties"]["name"] = text("of this use of the stage");
+    s["properties"]["backend"] = text("auto, cpu, cuda or cuda:N");
+    s["properties"]["from"] = {{"description", "the ports that its inputs read"},
+                               {"type", json::array({"string", "object"})}};
+    if (!s.contains("required")) s["type"] = json::array({"object", "null"});
+    stages[std::string(entry.name)] = std::move(s);
+  }
+  return one_of(std::move(stages));
+}
+
+json pipeline_schema() {
+  Problems none;
+  PipelineSpec spec(Section("", {}, none));
+  json s = schema_of([&](FieldVisitor& v) { pipeline_fields(spec, v); });
+  json sources = json::object(), sinks = json::object();
+  for (const DriverEntry& d : catalogue().drivers) {
+    if (d.make_source) {
+      const auto options = d.make_source();
+      sources[std::string(d.name)] = schema_of([&](FieldVisitor& v) { options->fields(v); });
+    }
+    if (d.make_sink) {
+      const auto options = d.make_sink();
+      sinks[std::string(d.name)] = schema_of([&](FieldVisitor& v) { options->fields(v); });
+    }
+  }
+  const auto options = catalogue().make_publish();
+  PublishSpec entry{{}, {}, false, nullptr, Section("", {}, none)};
+  json publish = schema_of([&](FieldVisitor& v) {
+    publish_fields(entry, v);
+    options->fields(v);
+  });
+  sinks["port"] = text("stage.output");
+  json sink = one_of(std::move(sinks));
+  sink["minProperties"] = sink["maxProperties"] = 2;
+  sink["required"] = {"port"};
+  json& p = s["properties"];
+  p["source"] = one_of(std::move(sources));
+  p["overrun"] = {{"enum", {"auto", "drop", "wait"}}};
+  p["stages"] = list_of(stage_schema());
+  p["publish"] = list_of(std::move(publish));
+  p["sinks"] = list_of(std::move(sink));
+  s["required"] = {"source"};
+  return s;
+}
+
+json schema() {
+  Spec spec;
+  json pipeline = pipeline_schema();
+  const json monitor = schema_of([&](FieldVisitor& v) { monitor_fields(spec, v); });
+  json single = {{"$ref", "#/$defs/pipeline"}};
+  json several = {{"type", "object"},
+                  {"properties", {{"pipelines", list_of({{"$ref", "#/$defs/pipeline"}})}, {"monitor", monitor}}},
+                  {"required", {"pipelines"}},
+                  {"additionalProperties", false}};
+  pipeline["properties"]["monitor"] = monitor;
+  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+          {"title", "iqd pipeline"},
+          {"$defs", {{"pipeline", std::move(pipeline)}}},
+          {"anyOf", json::array({std::move(single), std::move(several)})}};
+}
+
+}  // namespace
+
+void add_schema(CLI::App& app, Action& action) {
+  CLI::App* c = app.add_subcommand("schema", "print the JSON schema of a pipeline file, for editors");
+  c->callback([&action] {
+    action = [] {
+      std::puts(schema().dump(2).c_str());
+      return Exit::ok;
+    };
+  });
+}
+
+}  // namespace iqd

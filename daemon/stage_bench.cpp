@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cstring>
+#include <random>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "daemon/bench_row.hpp"
+#include "daemon/commands.hpp"
+#include "pipeline/cpu_backend.hpp"
+#include "pipeline/stage_runner.hpp"
+
+namespace iqd {
+namespace {
+
+/// Several blocks' worth, so that no call finds its input in the first cache, and another phase each time.
+constexpr std::int64_t kBlocksOfInput = 4;
+constexpr int kWarmUp = 3;
+
+StageInput random_input(const InputSpec& spec, std::int64_t length) {
+  StageInput in;
+  in.shape.element = spec.takes(Element::cf32) ? Element::cf32 : spec.elements.front();
+  in.shape.rate_hz = in.shape.source_rate_hz = 1e6;
+  in.length = length;
+  in.data.resize(static_cast<std::size_t>(in.row_bytes()));
+  std::mt19937 generator(std::random_device{}());
+  std::normal_distribution<float> normal;
+  if (in.shape.element == Element::cf32 || in.shape.element == Element::f32) {
+    for (std::size_t at = 0; at < in.data.size(); at += sizeof(float)) {
+      const float x = normal(generator);
+      std::memcpy(in.data.data() + at, &x, sizeof x);
+    }
+  } else {
+    for (std::byte& b : in.data) b = static_cast<std::byte>(generator() & 0x3f);
+  }
+  return in;
+}
+
+/// Bytes a second that this core copies, for blocks of this size: reading and writing once is the least a stage can do.
+double copy_bytes_per_second(std::size_t bytes) {
+  std::vector<std::byte> from(bytes, std::byte{1}), to(bytes);
+  double best = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t begin = steady_ns();
+    std::memcpy(to.data(), from.data(), bytes);
+    asm volatile("" : : "r"(to.data()) : "memory");
+    best = std::max(
+        best, static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(1, steady_ns() - begin)) * 1e9);
+  }
+  return best;
+}
+
+/// The keys of the sample, `fir: {taps: [1]}` → `{taps: [1]}`, where none are given.
+std::string keys_for(const StageEntry& entry, const std::vector<std::string>& config) {
+  std::string keys;
+  for (const std::string& item : config)
+    keys += item.substr(0, item.find('=')) + ": " + item.substr(item.find('=') + 1) + "\n";
+  if (!keys.empty()) return keys;
+  const auto colon = entry.sample.find(':');
+  return colon == entry.sample.npos ? "{}" : std::string(entry.sample.substr(colon + 1));
+}
+
+BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::int64_t block) {
+  std::vector<StageInput> inputs;
+  for (const InputSpec& spec : entry.inputs) inputs.push_back(random_input(spec, block * kBlocksOfInput));
+  Problems problems;
+  StageRunner runner(entry, keys_for(entry, options.config), std::move(inputs), block, options.backend, problems);
+  if (report(problems)) throw UsageError(fmt::format("bench {}: the keys are wrong", entry.name));
+
+  std::vector<double> us;
+  double total = 0;
+  std::int64_t calls = 0;
+  const std::int64_t end = steady_ns() + static_cast<std::int64_t>(options.seconds * 1e9);
+  for (std::int64_t i = 0; i < kWarmUp || steady_ns() < end; ++i) {
+    runner.set_block(i % kBlocksOfInput * block, block);
+    const std::int64_t begin = steady_ns();
+    runner.work().enqueue({});
+    const double took = static_cast<double>(steady_ns() - begin) / 1e3;
+    if (i < kWarmUp) continue;
+    us.push_back(took);
+    total += took;
+    ++calls;
+  }
+  const Plan& plan = runner.plan();
+  std::size_t bytes = 0;
+  for (const PlanPort& p : plan.ports) bytes += static_cast<std::size_t>(p.most_new * p.shape.item_bytes());
+  const auto backend = choose_backend(options.backend);
+  BenchRow row{std::string(entry.name), options.config.empty() ? "sample" : fmt::format("{}", options.config.front()),
+               backend.backend->name(), backend.backend->device(), fmt::format("{}", block)};
+  set_percentiles(row, us);
+  row.throughput = static_cast<double>(calls * block) / total * 1e6;
+  row.unit = "samples/s";
+  row.bound = copy_bytes_per_second(bytes / 2) * 2 / static_cast<double>(bytes) * static_cast<double>(block);
+  row.bound_by = "memory copy of the same bytes";
+  return row;
+}
+
+}  // namespace
+
+std::vector<BenchRow> bench_stage(const std::string& name, const BenchOptions& options) {
+  const StageEntry* entry = find_stage(name);
+  if (!entry) throw UsageError(fmt::format("there is no bench '{}': it is `engine` or the name of a stage", name));
+  std::vector<std::int64_t> blocks = options.blocks;
+  if (blocks.empty()) blocks = {8192, 65536, 1 << 20};
+  std::vector<BenchRow> rows;
+  for (const std::int64_t block : blocks) rows.push_back(bench_block(*entry, options, block));
+  return rows;
+}
+
+}  // namespace iqd

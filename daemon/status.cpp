@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/status.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace iqd {
+namespace {
+
+nlohmann::json latency_json(const Histogram::Snapshot& h) {
+  const auto us = [](double ns) { return ns / 1e3; };
+  return {{"p50", us(h.quantile_ns(0.5))},
+          {"p99", us(h.quantile_ns(0.99))},
+          {"p999", us(h.quantile_ns(0.999))},
+          {"max", us(static_cast<double>(h.worst_ns))}};
+}
+
+nlohmann::json pipeline_json(const PipelineStatus& s) {
+  nlohmann::json dropped = nlohmann::json::object();
+  for (std::size_t d = 0; d < s.dropped.size(); ++d) dropped[std::string(kDropNames[d])] = s.dropped[d];
+  nlohmann::json ports = nlohmann::json::array();
+  for (const auto& p : s.ports)
+    ports.push_back({{"port", p.port}, {"messages", p.messages}, {"bytes", p.bytes}, {"refused", p.refused}});
+  return {{"name", s.name},
+          {"state", kSourceStateNames[static_cast<std::size_t>(s.state)]},
+          {"backend", s.backend},
+          {"sample_rate", s.rate_hz},
+          {"received", s.received},
+          {"published", s.published},
+          {"dropped", dropped},
+          {"in_flight", s.in_flight},
+          {"lost", s.lost},
+          {"blocks", s.blocks},
+          {"overflows", s.overflows},
+          {"time_jumps", s.time_jumps},
+          {"stalls", s.stalls},
+          {"reconnects", s.reconnects},
+          {"deadline_misses", s.deadline_misses},
+          {"lanes", {{"all", s.lanes}, {"busy", s.lanes_busy}}},
+          {"slots", {{"all", s.slots}, {"free", s.slots_free}}},
+          {"ports", ports},
+          {"latency_us", latency_json(s.latency)}};
+}
+
+}  // namespace
+
+std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const PipelineStatus& s : pipelines) all.push_back(pipeline_json(s));
+  return nlohmann::json({{"uptime_s", uptime_s}, {"final", final}, {"pipelines", all}}).dump();
+}
+
+std::string status_lines(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
+                         double seconds) {
+  std::string text;
+  for (std::size_t p = 0; p < pipelines.size(); ++p) {
+    const PipelineStatus& now = pipelines[p];
+    const PipelineStatus& then = before[p];
+    const Histogram::Snapshot recent = now.latency.since(then.latency);
+    std::string drops;
+    for (std::size_t d = 0; d < now.dropped.size(); ++d)
+      if (now.dropped[d]) drops += fmt::format(" {}={}", kDropNames[d], now.dropped[d]);
+    if (now.lost) drops += fmt::format(" radio={}", now.lost);
+    text += fmt::format(
+        "{:<12} {:<12} {:8.3f} MS/s  {:9} blocks  latency us p50 {:7.0f} p99 {:7.0f} max {:7.0f}  dropped{}  O {} "
+        "stalls {} reconnects {}\n",
+        now.name, kSourceStateNames[static_cast<std::size_t>(now.state)],
+        static_cast<double>(now.received - then.received) / seconds / 1e6, now.blocks, recent.quantile_ns(0.5) / 1e3,
+        recent.quantile_ns(0.99) / 1e3, static_cast<double>(now.latency.worst_ns) / 1e3,
+        drops.empty() ? " none" : drops, now.overflows, now.stalls, now.reconnects);
+  }
+  return text;
+}
+
+}  // namespace iqd

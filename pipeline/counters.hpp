@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "base/metric.hpp"
+
+namespace iqd {
+
+/// Why received samples did not lead to results.
+enum class Drop : std::uint8_t {
+  lanes,    // every lane was busy and the ring full
+  slots,    // every result slot was held, by subscribers or sinks
+  refused,  // a publisher or a sink could not take the result
+  stopped,  // received while stopping
+};
+inline constexpr std::array<std::string_view, 4> kDropNames{"lanes", "slots", "refused", "stopped"};
+
+enum class SourceState : std::uint8_t { closed, opening, streaming, stalled, reconnecting, failed, ended };
+inline constexpr std::array<std::string_view, 7> kSourceStateNames{"closed",       "opening", "streaming", "stalled",
+                                                                   "reconnecting", "failed",  "ended"};
+
+/// What one pipeline counts. Samples are counted per channel.
+struct Counters {
+  Counter received;
+  Counter published;  // samples whose results were all handed over
+  std::array<Counter, kDropNames.size()> dropped;
+  Counter lost;    // samples that never reached us
+  Counter blocks;  // published
+  Counter overflows;
+  Counter time_jumps;
+  Counter stalls;
+  Counter reconnects;
+  Counter deadline_misses;  // blocks that took longer than they last
+  Histogram latency;        // last sample received → handed over
+  std::atomic<SourceState> state{SourceState::closed};
+
+  Counter& drops(Drop reason) noexcept { return dropped[static_cast<std::size_t>(reason)]; }
+  std::uint64_t all_dropped() const noexcept {
+    std::uint64_t n = 0;
+    for (const Counter& c : dropped) n += c.value();
+    return n;
+  }
+};
+
+}  // namespace iqd

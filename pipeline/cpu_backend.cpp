@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/cpu_backend.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "base/bell.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace iqd {
+namespace {
+
+constexpr std::size_t kAlignment = 128;
+
+/// A thread that carries out one work after the other.
+class CpuQueue final : public Queue {
+ public:
+  explicit CpuQueue(QueueOptions options) : thread_([this, o = std::move(options)] { run(o); }) {}
+  ~CpuQueue() override {
+    stop_.store(true, std::memory_order_release);
+    bell_.ring();
+    thread_.join();
+  }
+
+  void submit(Work& work) noexcept override {
+    next_.store(&work, std::memory_order_release);
+    // The thread submits to itself when it frees its own lane: it looks again before it sleeps.
+    if (std::this_thread::get_id() != thread_.get_id()) bell_.ring();
+  }
+  void wait(Work& work) noexcept override { work.wait_done(); }
+  bool announces() const noexcept override { return true; }
+
+ private:
+  void run(const QueueOptions& options) {
+    if (const std::string refused = prepare_thread(options); !refused.empty()) log::warn("{}", refused);
+    for (;;) {
+      Work* work = nullptr;
+      bell_.wait_until([&] {
+        work = next_.exchange(nullptr, std::memory_order_acq_rel);
+        return work || stop_.load(std::memory_order_acquire);
+      });
+      if (!work) return;
+      work->enqueue({});
+      work->finished();
+    }
+  }
+
+  Bell bell_;
+  std::atomic<Work*> next_{nullptr};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+class CpuBackend final : public Backend {
+ public:
+  BackendKind kind() const noexcept override { return BackendKind::cpu; }
+  std::string name() const override { return "cpu"; }
+  std::string device() const override {
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);)
+      if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+    return "unknown processor";
+  }
+  MemoryBudget memory() const override;
+
+  Buffer allocate(std::size_t bytes) override {
+    const std::size_t size = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
+    if (!memory) throw SetupError(fmt::format("no memory: {:.1f} MB were asked for", static_cast<double>(size) / 1e6));
+    std::memset(memory, 0, size);
+    return Buffer(
+        {memory, size}, [](void*, std::span<std::byte> m) noexcept { std::free(m.data()); }, nullptr);
+  }
+  Buffer allocate_shared(std::size_t bytes) override { return allocate(bytes); }
+  void share(std::span<std::byte>) override {}
+  void unshare(std::span<std::byte>) noexcept override {}
+  void copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row_bytes,
+            std::size_t rows, StreamView) noexcept override {
+    for (std::size_t r = 0; r < rows; ++r)
+      std::memcpy(static_cast<std::byte*>(to) + r * to_pitch, static_cast<const std::byte*>(from) + r * from_pitch,
+                  row_bytes);
+  }
+  std::unique_ptr<Queue> make_queue(const QueueOptions& options) override {
+    return std::make_unique<CpuQueue>(options);
+  }
+};
+
+/// A number of bytes from a file of the control group, or none where it has no limit.
+std::size_t read_limit(const char* path, std::size_t otherwise) {
+  std::ifstream file(path);
+  std::size_t value = 0;
+  return file >> value ? value : otherwise;
+}
+
+MemoryBudget CpuBackend::memory() const {
+  MemoryBudget budget;
+  std::ifstream info("/proc/meminfo");
+  std::string key, unit;
+  for (std::size_t value = 0; info >> key >> value; std::getline(info, unit)) {
+    if (key == "MemTotal:") budget.total = value * 1024;
+    if (key == "MemAvailable:") budget.free = value * 1024;
+  }
+  const std::size_t limit = read_limit("/sys/fs/cgroup/memory.max", budget.total);
+  if (limit < budget.total) {
+    const std::size_t used = read_limit("/sys/fs/cgroup/memory.current", 0);
+    budget.total = limit;
+    budget.free = std::min(budget.free, limit > used ? limit - used : 0);
+  }
+  return budget;
+}
+
+/// The module in the backend's shared object, or why there is none.
+const BackendModule* load_cuda(std::string& why) {
+  static constexpr const char* kObject = "libiqd_cuda.so";
+  void* object = ::dlopen(kObject, RTLD_NOW | RTLD_LOCAL);
+  if (!object) {
+    why = fmt::format("{} cannot be loaded ({})", kObject, ::dlerror());
+    return nullptr;
+  }
+  const auto* module = static_cast<const BackendModule*>(::dlsym(object, "iqd_backend_module"));
+  if (!module || module->version != BackendModule::kVersion) {
+    why = fmt::format("{} belongs to another version of iqd", kObject);
+    return nullptr;
+  }
+  if (module->devices() == 0) {
+    why = "no NVIDIA device or no driver for it";
+    return nullptr;
+  }
+  return module;
+}
+
+BackendChoice choose_cuda(std::string_view name) {
+  std::string why;
+  const BackendModule* module = load_cuda(why);
+  if (!module)
+    throw SetupError(fmt::format("backend: {}: {}; use `backend: cpu`, or `iqd doctor` to see more", name, why));
+  int device = 0;
+  if (const auto colon = name.find(':'); colon != name.npos)
+    device = std::atoi(std::string(name.substr(colon + 1)).c_str());
+  if (device >= module->devices())
+    throw SetupError(
+        fmt::format("backend: {}: this machine has {} such device(s), counted from 0", name, module->devices()));
+  return {module->make(device), "asked for"};
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend() {
+  return std::make_unique<CpuBackend>();
+}
+
+BackendChoice choose_backend(std::string_view name) {
+  if (name == "cpu") return {make_cpu_backend(), "asked for"};
+  if (name != "auto") return choose_cuda(name);
+  std::string why;
+  if (const BackendModule* module = load_cuda(why)) return {module->make(0), "a GPU is there"};
+  return {make_cpu_backend(), why};
+}
+
+std::string prepare_thread(const QueueOptions& options) {
+  std::string refused;
+  ::pthread_setname_np(::pthread_self(), options.name.substr(0, 15).c_str());
+  if (options.priority > 0) {
+    const sched_param parameter{options.priority};
+    if (const int e = ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &parameter))
+      refused = fmt::format("thread {}: real-time priority {} was not granted ({}); `iqd doctor` says how to get it",
+                            options.name, options.priority, std::strerror(e));
+  }
+  if (!options.cpus.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : options.cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
+    if (const int e = ::pthread_setaffinity_np(::pthread_self(), sizeof(set), &set))
+      refused += fmt::format("{}thread {}: it cannot be tied to the processors asked for ({})",
+                             refused.empty() ? "" : "; ", options.name, std::strerror(e));
+  }
+  return refused;
+}
+
+}  // namespace iqd

@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "pipeline/cpu_backend.hpp"
+
+namespace iqd {
+namespace {
+
+/// Bytes of a ring row: whole pages and, where that costs little, whole blocks, so that windows come back to the same
+/// addresses.
+std::size_t ring_row_bytes(const Plan& plan, std::size_t sample_bytes, std::int64_t samples) {
+  const std::size_t page = MirrorRing::page_bytes();
+  const std::size_t wanted = static_cast<std::size_t>(samples) * sample_bytes;
+  const std::size_t period = std::lcm(page, static_cast<std::size_t>(plan.block) * sample_bytes);
+  const std::size_t repeating = (wanted + period - 1) / period * period;
+  return repeating <= 2 * wanted + 16 * page ? repeating : (wanted + page - 1) / page * page;
+}
+
+}  // namespace
+
+/// The work of one result slot, and the lane that it runs in.
+class Engine::SlotWork final : public BlockWork {
+ public:
+  SlotWork(Engine& engine, int slot)
+      : BlockWork(engine.plan_, engine.carries_, *engine.backend_), engine_(engine), slot_(slot) {}
+  void finished() noexcept override {
+    // Once marked done, the publisher may give this slot to another block at any moment.
+    const int lane = lane_;
+    Engine& engine = engine_;
+    mark_done();
+    engine.lane_finished(lane);
+  }
+  int slot() const noexcept { return slot_; }
+
+ private:
+  friend class Engine;
+  Engine& engine_;
+  int slot_;
+  int lane_ = -1;
+};
+
+Engine::Engine(Plan plan, std::shared_ptr<Backend> backend, const EngineOptions& options,
+               std::vector<std::unique_ptr<Route>> routes, Counters& counters)
+    : plan_(std::move(plan)),
+      backend_(std::move(backend)),
+      sample_bytes_(size_of(plan_.ports.front().shape.element)),
+      counters_(counters),
+      ring_(static_cast<std::size_t>(plan_.ports.front().shape.row_count()),
+            ring_row_bytes(plan_, sample_bytes_, options.ring_samples)),
+      routes_(std::move(routes)),
+      carries_(plan_, *backend_),
+      window_begin_(kMostOutstanding),
+      free_lanes_(options.lanes),
+      slots_(options.slots),
+      holds_(static_cast<std::size_t>(options.slots)) {
+  backend_->share(ring_.mapped());
+  std::size_t most_facts = 0;
+  for (const PlanOutput& o : plan_.outputs) most_facts = std::max(most_facts, o.facts.size());
+  facts_.resize(most_facts);
+  for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this, s));
+  for (int l = 0; l < options.lanes; ++l)
+    lanes_.push_back({backend_->make_queue({fmt::format("iqd-lane-{}", l), options.priority, options.cpus}),
+                      backend_->allocate(plan_.arena_bytes)});
+  publisher_ = std::thread([this, options] {
+    if (const std::string refused = prepare_thread({"iqd-publish", options.priority, {}}); !refused.empty())
+      log::warn("{}", refused);
+    publish_all();
+  });
+}
+
+Engine::~Engine() {
+  close();
+  join();
+  lanes_.clear();
+  routes_.clear();
+  backend_->unshare(ring_.mapped());
+}
+
+SampleIndex Engine::tail(SampleIndex otherwise) const noexcept {
+  const std::uint64_t done = done_.load(std::memory_order_acquire);
+  if (done == offered_.load(std::memory_order_relaxed)) return otherwise;
+  return std::min(otherwise, window_begin_[done % kMostOutstanding]);
+}
+
+void Engine::offer(SampleBlock block) noexcept {
+  block.seq = offered_.load(std::memory_order_relaxed);
+  window_begin_[block.seq % kMostOutstanding] = block.first - block.past;
+  offered_.store(block.seq + 1, std::memory_order_release);
+  [[maybe_unused]] const bool pushed = ready_.try_push(block);
+  assert(pushed && "offer with none left");
+  dispatch();
+}
+
+void Engine::close() noexcept {
+  closed_.store(true, std::memory_order_release);
+  results_.ring();
+}
+
+void Engine::join() {
+  if (publisher_.joinable()) publisher_.join();
+}
+
+void Engine::interrupt() noexcept {
+  for (const auto& route : routes_) route->outlet->interrupt();
+}
+
+/// Any thread may ask; one at a time carries out, for the others too.
+void Engine::dispatch() noexcept {
+  if (dispatch_requests_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
+  std::uint32_t seen = 1;
+  do start_ready();
+  while (!dispatch_requests_.compare_exchange_strong(seen, 0, std::memory_order_acq_rel));
+}
+
+void Engine::start_ready() noexcept {
+  while (const SampleBlock* block = ready_.front()) {
+    const int lane = free_lanes_.try_acquire();
+    if (lane < 0) return;
+    const int slot = slots_.try_acquire();
+    if (slot < 0) {
+      free_lanes_.release(lane);
+      return;
+    }
+    start(*block, lane, slot);
+  }
+}
+
+void Engine::start(const SampleBlock& block, int lane, int slot) noexcept {
+  SlotWork& work = *works_[static_cast<std::size_t>(slot)];
+  Lane& at = lanes_[static_cast<std::size_t>(lane)];
+  SourceWindow window;
+  window.span = {block.first - block.past, block.end() + block.future, block.first, block.end()};
+  window.data = ring_at(0, window.span.first);
+  window.pitch = static_cast<std::int64_t>(ring_.row_pitch());
+  work.lane_ = lane;
+  work.set(block, {&window, 1}, at.arena.data());
+  holds_[static_cast<std::size_t>(slot)].store(1, std::memory_order_relaxed);
+
+  SampleBlock taken;
+  ready_.try_pop(taken);
+  in_flight_.try_push({&work, at.queue.get()});
+  at.queue->submit(work);
+  if (!at.queue->announces()) results_.ring();
+}
+
+void Engine::lane_finished(int lane) noexcept {
+  free_lanes_.release(lane);
+  results_.ring();
+  dispatch();
+}
+
+void Engine::give_back(int slot) noexcept {
+  if (holds_[static_cast<std::size_t>(slot)].fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  slots_.release(slot);
+  dispatch();
+}
+
+void Engine::publish_all() {
+  for (;;) {
+    InFlight* next = nullptr;
+    results_.wait_until([&] {
+      next = in_flight_.front();
+      if (next) return !next->queue->announces() || next->work->done();
+      return closed_.load(std::memory_order_acquire) && done_.load() == offered_.load(std::memory_order_acquire);
+    });
+    if (!next) break;
+    InFlight taken;
+    in_flight_.try_pop(taken);
+    taken.queue->wait(*taken.work);
+    // The ring is free before anything is sent: a slow reader costs slots, not samples.
+    done_.fetch_add(1, std::memory_order_acq_rel);
+    room_.ring();
+    publish(*taken.work, taken.work->slot());
+    give_back(taken.work->slot());
+  }
+  for (const auto& route : routes_) route->outlet->finish();
+}
+
+void Engine::publish(const SlotWork& work, int slot) {
+  const SampleBlock& block = work.block();
+  bool all = true;
+  for (const auto& route : routes_) all = send(*route, work, slot) && all;
+
+  const std::int64_t latency = steady_ns() - block.received_ns;
+  counters_.latency.record(latency);
+  const double rate = plan_.ports.front().shape.source_rate_hz;
+  if (rate > 0 && static_cast<double>(latency) * rate > static_cast<double>(block.length) * 1e9 &&
+      block.length == plan_.block)
+    counters_.deadline_misses.add();
+  const auto samples = static_cast<std::uint64_t>(block.length);
+  if (all) {
+    counters_.published.add(samples);
+  } else {
+    counters_.drops(Drop::refused).add(samples);
+    lost_here_ += samples;
+  }
+  counters_.blocks.add();
+}
+
+bool Engine::send(Route& route, const SlotWork& work, int slot) {
+  const PlanOutput& output = plan_.outputs[route.output];
+  const BlockWork::Output result = work.output(route.output);
+  if (result.extent == 0 && !route.send_empty) return true;
+  const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
+  const SampleBlock& block = work.block();
+
+  // Rows that were not filled up are moved together, so that the payload is one piece.
+  const std::int64_t extent = output.format.varying < 0 ? 1 : result.extent;
+  const auto row_bytes = static_cast<std::size_t>(extent * port.shape.item_bytes());
+  const auto rows = static_cast<std::size_t>(port.shape.row_count());
+  auto* data = const_cast<std::byte*>(result.data);
+  for (std::size_t r = 1; r < rows && static_cast<std::size_t>(result.pitch) != row_bytes; ++r)
+    std::memmove(data + r * row_bytes, data + r * static_cast<std::size_t>(result.pitch), row_bytes);
+
+  for (std::size_t f = 0; f < output.facts.size(); ++f) {
+    const PlanOutput::Fact& fact = output.facts[f];
+    facts_[f] = {fact.key, plan_.ports[static_cast<std::size_t>(fact.port)].shape.element, work.fact(fact.port)};
+  }
+  Message m;
+  m.format = &output.format;
+  m.seq = route.seq++;
+  m.sample = port.shape.axis == Axis::stream ? port.rate.sample_of(result.first) : block.first;
+  m.time_ns = block.time_ns;
+  if (output.format.rate_hz > 0)
+    m.time_ns += static_cast<std::int64_t>(static_cast<double>(m.sample - block.first) * 1e9 / output.format.rate_hz);
+  m.time = block.time;
+  m.extent = extent;
+  m.gap = block.gap;
+  m.dropped = block.dropped + static_cast<std::int64_t>(lost_here_);
+  m.halo = block.past;
+  m.payload = {data, rows * row_bytes};
+  m.facts = {facts_.data(), output.facts.size()};
+
+  holds_[static_cast<std::size_t>(slot)].fetch_add(1, std::memory_order_relaxed);
+  Lease lease([](void* engine, int s) noexcept { static_cast<Engine*>(engine)->give_back(s); }, this, slot);
+  const bool scarce = slots_.available() * 4 < slots_.slots();
+  const bool sent = route.outlet->send(m, std::move(lease), scarce);
+  if (sent) {
+    route.messages.add();
+    route.bytes.add(m.payload.size());
+  } else {
+    route.refused.add();
+  }
+  return sent;
+}
+
+}  // namespace iqd

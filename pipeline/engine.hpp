@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/bell.hpp"
+#include "base/mirror_ring.hpp"
+#include "base/outlet.hpp"
+#include "base/slot_mask.hpp"
+#include "base/spsc_queue.hpp"
+#include "pipeline/block_work.hpp"
+#include "pipeline/counters.hpp"
+#include "pipeline/plan.hpp"
+
+namespace iqd {
+
+struct EngineOptions {
+  int lanes = 1;
+  int slots = 8;
+  std::int64_t ring_samples = 0;  // at least; rounded up to what the ring needs
+  int priority = 0;
+  std::vector<int> cpus;
+};
+
+/// What an output's messages go to, and what was sent.
+struct Route {
+  std::size_t output = 0;  // of the plan
+  std::unique_ptr<Outlet> outlet;
+  bool send_empty = false;
+  std::uint64_t seq = 0;
+  Counter messages{};
+  Counter bytes{};
+  Counter refused{};
+};
+
+/// Takes blocks of the ring through lanes to outlets, in order. Blocks may be offered by one thread; a second thread,
+/// the engine's own, publishes. Nothing here allocates, locks or logs while samples flow.
+///
+///   offer ─▶ ready ─▶ free lane + free slot ─▶ lane's queue ─▶ in flight ─▶ publish ─▶ outlets
+///               ▲──── a lane or a slot comes free ────┘            │
+///        ring space given back ◀───────────────────────────────────┘
+class Engine {
+ public:
+  Engine(Plan plan, std::shared_ptr<Backend> backend, const EngineOptions& options,
+         std::vector<std::unique_ptr<Route>> routes, Counters& counters);
+  /// Everything must have been published; see `close`.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // For the thread that fills the ring.
+  std::byte* ring_at(std::size_t channel, SampleIndex sample) const noexcept {
+    return ring_.at(channel, static_cast<std::size_t>(sample) * sample_bytes_);
+  }
+  std::int64_t ring_samples() const noexcept { return static_cast<std::int64_t>(ring_.row_bytes() / sample_bytes_); }
+  /// The first sample that a block still needs, or `otherwise` where none is on its way.
+  SampleIndex tail(SampleIndex otherwise) const noexcept;
+  std::int64_t offers_left() const noexcept {
+    return static_cast<std::int64_t>(kMostOutstanding - (offered_.load() - done_.load(std::memory_order_acquire)));
+  }
+  /// The block's samples, past and future lie in the ring. Its `seq` is given here.
+  void offer(SampleBlock block) noexcept;
+  /// Rings whenever `tail` or `offers_left` may have changed.
+  Bell& room() noexcept { return room_; }
+  bool slots_are_out() const noexcept { return slots_.available() == 0; }
+  /// No block comes any more; the rest is published.
+  void close() noexcept;
+
+  /// Returns when everything offered has been published and the outlets have let it go.
+  void join();
+  /// Outlets that wait for a reader give up.
+  void interrupt() noexcept;
+
+  const Plan& plan() const noexcept { return plan_; }
+  std::span<const std::unique_ptr<Route>> routes() const noexcept { return routes_; }
+  int lanes_busy() const noexcept { return free_lanes_.slots() - free_lanes_.available(); }
+  int lanes() const noexcept { return free_lanes_.slots(); }
+  int slots_free() const noexcept { return slots_.available(); }
+  int slots() const noexcept { return slots_.slots(); }
+  std::string backend_failure() const { return backend_->failure(); }
+
+ private:
+  static constexpr std::uint64_t kMostOutstanding = 256;
+
+  class SlotWork;
+  struct Lane {
+    std::unique_ptr<Queue> queue;
+    Buffer arena;
+  };
+  struct InFlight {
+    SlotWork* work = nullptr;
+    Queue* queue = nullptr;
+  };
+
+  void dispatch() noexcept;
+  void start_ready() noexcept;
+  void start(const SampleBlock& block, int lane, int slot) noexcept;
+  void lane_finished(int lane) noexcept;
+  void give_back(int slot) noexcept;
+  void publish_all();
+  void publish(const SlotWork& work, int slot);
+  bool send(Route& route, const SlotWork& work, int slot);
+
+  Plan plan_;
+  std::shared_ptr<Backend> backend_;
+  std::size_t sample_bytes_;
+  Counters& counters_;
+  MirrorRing ring_;
+  std::vector<std::unique_ptr<Route>> routes_;
+  Carries carries_;
+
+  SpscQueue<SampleBlock> ready_{kMostOutstanding};
+  SpscQueue<InFlight> in_flight_{SlotMask::kMost};
+  std::vector<SampleIndex> window_begin_;  // by seq, for `tail`
+  std::atomic<std::uint64_t> offered_{0};
+  std::atomic<std::uint64_t> done_{0};
+  std::atomic<bool> closed_{false};
+  std::atomic<std::uint32_t> dispatch_requests_{0};
+  std::uint64_t lost_here_ = 0;  // samples refused so far; the publisher's
+
+  SlotMask free_lanes_;
+  SlotMask slots_;
+  std::vector<std::unique_ptr<SlotWork>> works_;
+  std::vector<std::atomic<int>> holds_;
+  std::vector<FactColumn> facts_;
+  Bell room_;
+  Bell results_;
+  std::vector<Lane> lanes_;  // after everything that their threads touch
+  std::thread publisher_;
+};
+
+}  // namespace iqd

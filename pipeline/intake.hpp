@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/driver.hpp"
+#include "base/log.hpp"
+#include "pipeline/engine.hpp"
+
+namespace iqd {
+
+enum class Overrun : std::uint8_t { drop, wait };
+inline std::span<const std::string_view> enum_names(Overrun) {
+  static constexpr std::string_view names[] = {"drop", "wait"};
+  return names;
+}
+
+struct IntakeOptions {
+  std::string name;  // of the source, for the log
+  Overrun overrun = Overrun::drop;
+  std::int64_t stalled_ns = 0;              // no sample for so long: stalled; 0: two blocks, at least 50 ms
+  std::int64_t silent_ns = 5'000'000'000;   // no sample for so long: close and open again
+  std::int64_t backoff_ns = 1'000'000'000;  // before the second try, doubled up to thirty-fold
+  int priority = 0;
+  std::vector<int> cpus;
+};
+
+/// The radio thread: receives into the ring, cuts blocks, keeps count of what is missing, opens the source again when
+/// it failed. Block boundaries are multiples of the block's length, whatever was lost.
+class Intake {
+ public:
+  Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engine& engine, IntakeOptions options,
+         Counters& counters);
+  ~Intake();
+
+  void start();
+  /// Receives no more; what has arrived is still processed.
+  void stop() noexcept;
+  /// The thread has closed the engine's entrance and is about to end.
+  bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
+  /// Nanoseconds that the call into the driver at work has taken so far.
+  std::int64_t in_driver_ns() const noexcept;
+  /// Why the stream ended before its time; read after `ended`.
+  const std::string& failure() const noexcept { return failure_; }
+  /// Lets a thread go that hangs in a driver, for a process that is about to end.
+  void abandon() noexcept;
+
+ private:
+  void run();
+  enum class Outcome : std::uint8_t { stopped, ended, failed };
+  Outcome stream();
+  bool reopen();
+  bool pause(std::int64_t ns);
+  Received receive(std::int64_t most);
+  bool make_room();
+  std::int64_t writable() const noexcept;
+  void take(const Received& received);
+  std::int64_t missing_before(const Received& received);
+  void skip(std::int64_t samples);
+  void put_back(std::int64_t samples);
+  void arrived(std::int64_t samples);
+  void discard(std::int64_t samples);
+  void cut_block();
+  void offer_held(bool all);
+  void note_silence(std::int64_t now);
+  SampleIndex oldest_needed() const noexcept;
+  std::int64_t time_of(SampleIndex sample) const noexcept;
+
+  const SourceOptions& source_options_;
+  std::unique_ptr<Source> source_;
+  StreamInfo info_;
+  Engine& engine_;
+  IntakeOptions options_;
+  Counters& counters_;
+  const std::int64_t block_;
+  const Reach reach_;
+
+  SampleIndex position_ = 0;     // of the next sample
+  SampleIndex block_first_ = 0;  // of the block at work
+  SampleIndex block_end_ = 0;
+  SampleIndex valid_from_ = 0;  // since here nothing is missing
+  std::int64_t gap_ = 0;        // lost just before block_first_
+  std::int64_t missing_ = 0;    // lost since the start
+  bool dropping_ = false;
+  bool uncertain_ = false;         // samples were lost, how many is not known yet
+  std::vector<SampleBlock> held_;  // whole, but their future has not arrived
+  std::vector<std::byte*> into_;
+  std::vector<std::vector<std::byte>> aside_;  // a channel each: samples that are dropped, or not yet in their place
+
+  bool timed_ = false;
+  SampleIndex time_index_ = 0;  // the sample that…
+  std::int64_t time_ns_ = 0;    // …belongs to this time
+  std::int64_t last_data_ns_ = 0;
+
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> ended_{false};
+  std::atomic<std::int64_t> call_began_ns_{0};
+  Bell wake_;
+  std::string failure_;
+  log::RateLimit jump_lines_;
+  std::thread thread_;
+};
+
+}  // namespace iqd

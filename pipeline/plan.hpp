@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pipeline/positions.hpp"
+#include "pipeline/stage.hpp"
+
+namespace iqd {
+
+/// Where the data of a port lies.
+enum class Home : std::uint8_t {
+  window,  // the source's own memory
+  arena,   // the lane's scratch, shared by ports that do not live at the same time
+  slot,    // the result slot that leaves
+};
+
+struct PlanPort {
+  std::string name;  // `fir.out`; `source`
+  PortShape shape;
+  Rate rate;    // stream: positions a source sample
+  Reach reach;  // beyond the new part, for its readers
+  std::int64_t most_new = 1;
+  std::int64_t capacity = 1;  // positions in memory
+  Home home = Home::arena;
+  std::size_t offset = 0;
+  std::size_t pitch = 0;  // bytes from row to row in the arena; in a slot rows follow each other
+  int maker = -1;         // step
+  int last_reader = -1;   // step
+  bool wanted = false;    // somebody reads or publishes it
+
+  std::size_t bytes() const noexcept;
+};
+
+struct PlanStep {
+  const StageEntry* entry = nullptr;
+  std::string name;
+  std::unique_ptr<Stage> stage;
+  std::unique_ptr<StageRun> run;  // after `prepare`
+  std::vector<int> in;            // ports; -1 where an optional input is not connected
+  std::vector<int> out;
+  std::vector<Footprint> footprint;
+  std::size_t scratch_bytes = 0;
+  std::size_t scratch_offset = 0;  // in the arena
+  std::size_t carry_bytes = 0;
+  bool chunk_exempt = false;
+};
+
+/// A port that leaves the lane.
+struct PlanOutput {
+  struct Fact {
+    std::string key;
+    int port;
+  };
+  int port = -1;
+  PortFormat format;
+  std::size_t offset = 0;  // in the slot
+  bool in_place = false;   // the stage writes to the slot itself
+  std::vector<Fact> facts;
+};
+
+/// A pipeline, compiled: what is computed in which order, and where everything lies.
+struct Plan {
+  std::string pipeline;
+  std::int64_t block = 0;  // new source samples
+  int sources = 0;         // the first ports
+  std::vector<PlanPort> ports;
+  std::vector<PlanStep> steps;
+  std::vector<PlanOutput> outputs;
+  std::size_t arena_bytes = 0;  // a lane
+  std::size_t slot_bytes = 0;   // a result slot: counts, then payloads
+
+  const Reach& reach() const noexcept { return ports.front().reach; }
+  bool sequential() const noexcept;
+  /// Makes every stage ready for the backend. Throws SetupError.
+  void prepare(Backend& backend);
+};
+
+/// How a stage's inputs are named in YAML: input → `stage.output`; the key "" is its only input.
+using Connections = std::map<std::string, std::string, std::less<>>;
+
+/// Builds a plan stage by stage. What does not fit is a problem in the section given.
+class Planner {
+ public:
+  Planner(std::string pipeline, std::int64_t block, std::span<const StageEntry> stages = all_stages());
+  /// The first source's positions are the samples that blocks are cut by.
+  int add_source(std::string name, PortShape shape, Rate rate = {});
+  bool add_stage(const StageEntry& entry, std::string name, std::unique_ptr<Stage> stage, const Connections& from,
+                 const Section& section);
+  /// The output that publishes a port, by `stage.output`, `stage` where it has one output, or `source`; -1 after a
+  /// problem.
+  /// With `dtype` it is converted before it leaves.
+  int publish(std::string_view port, const Section& section, std::string_view key, std::string_view dtype = {});
+  /// Halos, sizes and places. `section` has the key `block`.
+  Plan finish(const Section& section);
+
+  const std::vector<PlanPort>& ports() const noexcept { return plan_.ports; }
+
+ private:
+  int find_port(std::string_view name, const Section& section, std::string_view key) const;
+  int pick_input(const InputSpec& input, std::size_t inputs, const Connections& from, const Section& section) const;
+  int converted(int port, Element to, const Section& section);
+  bool add_step(PlanStep step, const Section& section);
+  bool shape_step(PlanStep& step, const Section& section);
+  void fit_block(const Section& section) const;
+  void reach_back();
+  void place_outputs();
+  void place_arena();
+  void gather_facts(PlanOutput& output);
+  bool descends(int port, int from) const;
+
+  std::span<const StageEntry> stages_;
+  Plan plan_;
+};
+
+}  // namespace iqd

@@ -1,0 +1,383 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "pipeline/plan.hpp"
+
+namespace iqd {
+namespace {
+
+constexpr std::size_t kAlign = 128;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+std::string element_list(const std::vector<Element>& elements) {
+  std::string text;
+  for (const Element e : elements) text += fmt::format("{}{}", text.empty() ? "" : " or ", name_of(e));
+  return text;
+}
+
+/// `[n]` and the like: one axis, and as many item dimensions as are written behind it. `any` is anything.
+bool dims_fit(std::string_view dims, const PortShape& shape) {
+  if (dims.front() != '[') return true;
+  if (dims.starts_with("[n]") && shape.axis != Axis::stream) return false;
+  const auto written = static_cast<std::size_t>(std::count(dims.begin(), dims.end(), '['));
+  const std::size_t axis = shape.axis == Axis::block ? 0 : 1;
+  return shape.item.size() + axis == written;
+}
+
+}  // namespace
+
+std::size_t PlanPort::bytes() const noexcept {
+  return pitch * static_cast<std::size_t>(shape.row_count());
+}
+
+bool Plan::sequential() const noexcept {
+  return std::any_of(steps.begin(), steps.end(), [](const PlanStep& s) { return s.carry_bytes > 0; });
+}
+
+void Plan::prepare(Backend& backend) {
+  for (PlanStep& s : steps) s.run = s.stage->make(backend);
+}
+
+Planner::Planner(std::string pipeline, std::int64_t block, std::span<const StageEntry> stages) : stages_(stages) {
+  plan_.pipeline = std::move(pipeline);
+  plan_.block = block;
+}
+
+int Planner::add_source(std::string name, PortShape shape, Rate rate) {
+  PlanPort port;
+  port.name = std::move(name);
+  port.most_new = shape.axis == Axis::stream    ? ceil_div(plan_.block * rate.num, rate.den)
+                  : shape.axis == Axis::counted ? shape.most
+                                                : 1;
+  port.shape = std::move(shape);
+  port.rate = rate;
+  port.home = Home::window;
+  plan_.ports.push_back(std::move(port));
+  return plan_.sources++;
+}
+
+int Planner::find_port(std::string_view name, const Section& section, std::string_view key) const {
+  std::vector<std::string_view> names;
+  for (std::size_t p = 0; p < plan_.ports.size(); ++p) {
+    const std::string_view candidate = plan_.ports[p].name;
+    if (candidate == name) return static_cast<int>(p);
+    if (!candidate.starts_with('~')) names.push_back(candidate);
+  }
+  const auto step =
+      std::find_if(plan_.steps.begin(), plan_.steps.end(), [&](const PlanStep& s) { return s.name == name; });
+  if (step != plan_.steps.end() && step->out.size() == 1) return step->out.front();
+  std::string known;
+  for (const std::string_view n : names) known += fmt::format("{}{}", known.empty() ? "" : ", ", n);
+  section.problem(
+      key, fmt::format("there is no port '{}' before this{}; there are: {}", name, did_you_mean(name, names), known));
+  return -1;
+}
+
+int Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connections& from,
+                        const Section& section) const {
+  auto named = from.find(input.name);
+  if (named == from.end() && inputs == 1) named = from.find("");
+  if (named != from.end()) return find_port(named->second, section, "from");
+
+  for (auto p = static_cast<int>(plan_.ports.size()) - 1; p >= 0; --p) {
+    const PlanPort& port = plan_.ports[static_cast<std::size_t>(p)];
+    const auto dot = port.name.rfind('.');
+    const bool own_name = dot != port.name.npos && std::string_view(port.name).substr(dot + 1) == input.name;
+    if (own_name && port.name.front() != '~' && inputs > 1 && input.takes(port.shape.element)) return p;
+  }
+  // External inputs of the same name, as `iqd exec` gives them.
+  for (int s = 0; s < plan_.sources; ++s)
+    if (plan_.ports[static_cast<std::size_t>(s)].name == input.name) return s;
+  if (input.optional) return -1;
+  const auto last =
+      std::find_if(plan_.steps.rbegin(), plan_.steps.rend(), [](const PlanStep& s) { return s.name.front() != '~'; });
+  if (last == plan_.steps.rend()) return 0;
+  if (last->out.size() == 1) return last->out.front();
+  section.problem("",
+                  fmt::format("input '{}' is not connected: stage '{}' before it has several outputs; say `from: {{{}: "
+                              "{}.…}}`",
+                              input.name, last->name, input.name, last->name));
+  return -2;
+}
+
+/// The port in another element type, converting it once for all who ask.
+int Planner::converted(int port, Element to, const Section& section) {
+  const std::string name = fmt::format("~{}.{}", plan_.ports[static_cast<std::size_t>(port)].name, name_of(to));
+  for (std::size_t p = 0; p < plan_.ports.size(); ++p)
+    if (plan_.ports[p].name == name) return static_cast<int>(p);
+  const StageEntry* entry = find_stage("convert", stages_);
+  assert(entry && "the catalogue has no convert");
+  PlanStep step;
+  step.entry = entry;
+  step.name = name;
+  step.stage = entry->make();
+  struct SetType : FieldVisitor {
+    explicit SetType(Element e) : element(e) {}
+    void visit(std::string_view, FieldRef field, const FieldInfo&) override {
+      auto& e = std::get<EnumRef>(field);
+      const auto at = std::find(e.names.begin(), e.names.end(), name_of(element));
+      assert(at != e.names.end());
+      e.set(e.target, static_cast<int>(at - e.names.begin()));
+    }
+    Element element;
+  } set(to);
+  step.stage->fields(set);
+  step.in = {port};
+  if (!add_step(std::move(step), section)) return -1;
+  plan_.ports.back().name = name;
+  return static_cast<int>(plan_.ports.size()) - 1;
+}
+
+bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_ptr<Stage> stage,
+                        const Connections& from, const Section& section) {
+  for (const auto& connection : from) {
+    const std::string& input = connection.first;
+    const bool known =
+        std::any_of(entry.inputs.begin(), entry.inputs.end(), [&](const InputSpec& i) { return i.name == input; });
+    if (!known && !(input.empty() && entry.inputs.size() == 1)) {
+      std::vector<std::string_view> names;
+      for (const InputSpec& i : entry.inputs) names.push_back(i.name);
+      section.problem("from", fmt::format("{} has no input '{}'{}", entry.name, input, did_you_mean(input, names)));
+      return false;
+    }
+  }
+  PlanStep step;
+  step.entry = &entry;
+  step.name = std::move(name);
+  step.stage = std::move(stage);
+  for (const InputSpec& input : entry.inputs) {
+    int port = pick_input(input, entry.inputs.size(), from, section);
+    if (port < 0 && !(port == -1 && input.optional)) return false;
+    if (port >= 0) {
+      const PortShape given = plan_.ports[static_cast<std::size_t>(port)].shape;
+      const bool convertible = given.element == Element::sc16 && input.takes(Element::cf32);
+      if ((!input.takes(given.element) && !convertible) || !dims_fit(input.dims, given)) {
+        section.problem("",
+                        fmt::format("input '{}' takes {} {}, but {} gives {}", input.name, element_list(input.elements),
+                                    input.dims, plan_.ports[static_cast<std::size_t>(port)].name, given.text()));
+        return false;
+      }
+      if (!input.takes(given.element)) port = converted(port, Element::cf32, section);
+      if (port < 0) return false;
+    }
+    step.in.push_back(port);
+  }
+  return add_step(std::move(step), section);
+}
+
+bool Planner::add_step(PlanStep step, const Section& section) {
+  if (!shape_step(step, section)) return false;
+  const auto index = static_cast<int>(plan_.steps.size());
+  for (const int in : step.in)
+    if (in >= 0) plan_.ports[static_cast<std::size_t>(in)].last_reader = index;
+  plan_.steps.push_back(std::move(step));
+  return true;
+}
+
+/// Asks the stage for its outputs and adds them as ports.
+bool Planner::shape_step(PlanStep& step, const Section& section) {
+  std::vector<PortShape> in, out;
+  for (const int p : step.in) in.push_back(p >= 0 ? plan_.ports[static_cast<std::size_t>(p)].shape : PortShape{});
+  out.assign(step.entry->outputs.size(), in.empty() ? PortShape{} : in.front());
+  step.footprint.assign(std::max<std::size_t>(in.size(), 1), Footprint{});
+  ShapeContext context{in, out, step.footprint, 0, 0, false, section};
+  const std::size_t problems = section.problems().size();
+  step.stage->shape(context);
+  if (section.problems().size() > problems) return false;
+  step.scratch_bytes = context.scratch_bytes;
+  step.carry_bytes = context.carry_bytes;
+  step.chunk_exempt = context.chunk_exempt;
+
+  const PlanPort first = plan_.ports[static_cast<std::size_t>(std::max(step.in.empty() ? 0 : step.in.front(), 0))];
+  const Footprint& footprint = step.footprint.front();
+  for (std::size_t o = 0; o < out.size(); ++o) {
+    PlanPort port;
+    port.name = fmt::format("{}.{}", step.name, step.entry->outputs[o].name);
+    port.maker = static_cast<int>(plan_.steps.size());
+    if (out[o].axis == Axis::stream) {
+      port.rate = first.rate.times(footprint.yield, footprint.granule);
+      port.most_new = most_from(footprint, first.most_new);
+    } else {
+      port.most_new = out[o].axis == Axis::counted ? out[o].most : 1;
+    }
+    port.shape = std::move(out[o]);
+    step.out.push_back(static_cast<int>(plan_.ports.size()));
+    plan_.ports.push_back(std::move(port));
+  }
+  return true;
+}
+
+int Planner::publish(std::string_view name, const Section& section, std::string_view key, std::string_view dtype) {
+  int port = find_port(name, section, key);
+  if (port < 0) return -1;
+  const auto element = element_named(dtype);
+  if (element && *element != plan_.ports[static_cast<std::size_t>(port)].shape.element)
+    port = converted(port, *element, section);
+  if (port < 0) return -1;
+  for (std::size_t o = 0; o < plan_.outputs.size(); ++o)
+    if (plan_.outputs[o].port == port) return static_cast<int>(o);
+  PlanOutput output;
+  output.port = port;
+  plan_.outputs.push_back(std::move(output));
+  return static_cast<int>(plan_.outputs.size()) - 1;
+}
+
+void Planner::fit_block(const Section& section) const {
+  for (const PlanStep& step : plan_.steps) {
+    const PlanPort& in = plan_.ports[static_cast<std::size_t>(std::max(step.in.empty() ? 0 : step.in.front(), 0))];
+    const Footprint& f = step.footprint.front();
+    if (in.shape.axis != Axis::stream || !f.whole || in.most_new >= f.granule) continue;
+    section.problem(
+        "block", fmt::format("{} samples are too few: {} takes {} at once{}; use a block of at least {}", plan_.block,
+                             step.name, f.granule, in.rate.den > in.rate.num ? " behind a lower rate" : "",
+                             ceil_div(f.granule * in.rate.den, in.rate.num)));
+  }
+}
+
+/// From the last stage to the first: what each port has to reach beyond the new part.
+void Planner::reach_back() {
+  for (auto s = plan_.steps.rbegin(); s != plan_.steps.rend(); ++s) {
+    Reach out;
+    for (const int p : s->out) {
+      const PlanPort& port = plan_.ports[static_cast<std::size_t>(p)];
+      if (port.shape.axis == Axis::stream)
+        out = {std::max(out.past, port.reach.past), std::max(out.future, port.reach.future)};
+    }
+    for (std::size_t i = 0; i < s->in.size(); ++i) {
+      if (s->in[i] < 0) continue;
+      PlanPort& in = plan_.ports[static_cast<std::size_t>(s->in[i])];
+      if (in.shape.axis != Axis::stream) continue;
+      const Footprint& f = s->footprint[i];
+      const bool is_aligned = plan_.block * in.rate.num % (in.rate.den * f.granule) == 0;
+      const Reach needs = reach_before(f, out, is_aligned);
+      in.reach = {std::max(in.reach.past, needs.past), std::max(in.reach.future, needs.future)};
+    }
+  }
+  for (PlanPort& port : plan_.ports) {
+    const bool stream = port.shape.axis == Axis::stream;
+    port.capacity = port.most_new + (stream ? port.reach.past + port.reach.future : 0);
+    port.pitch = aligned(static_cast<std::size_t>(port.capacity * port.shape.item_bytes()));
+    port.wanted = port.last_reader >= 0;
+  }
+  // Windows of the source start at 128-byte boundaries when blocks do.
+  PlanPort& source = plan_.ports.front();
+  const auto step = static_cast<std::int64_t>(std::max<std::size_t>(kAlign / size_of(source.shape.element), 1));
+  source.reach.past = ceil_div(source.reach.past, step) * step;
+}
+
+bool Planner::descends(int port, int from) const {
+  if (port == from) return true;
+  const int maker = plan_.ports[static_cast<std::size_t>(port)].maker;
+  if (maker < 0) return false;
+  const PlanStep& step = plan_.steps[static_cast<std::size_t>(maker)];
+  return std::any_of(step.in.begin(), step.in.end(), [&](int in) { return in >= 0 && descends(in, from); }) ||
+         std::any_of(step.out.begin(), step.out.end(), [&](int out) { return out == from; });
+}
+
+/// The facts about the items of a counted port: every upstream output that is declared as one over the same items.
+/// Of two with one key the later stage's holds.
+void Planner::gather_facts(PlanOutput& output) {
+  const PortShape& shape = plan_.ports[static_cast<std::size_t>(output.port)].shape;
+  if (shape.axis != Axis::counted) return;
+  for (const PlanStep& step : plan_.steps)
+    for (std::size_t o = 0; o < step.out.size(); ++o) {
+      PlanPort& port = plan_.ports[static_cast<std::size_t>(step.out[o])];
+      const std::string_view key = step.entry->outputs[o].fact;
+      if (key.empty() || port.shape.axis_name != shape.axis_name || !descends(output.port, step.out[o])) continue;
+      std::erase_if(output.facts, [&](const PlanOutput::Fact& f) { return f.key == key; });
+      output.facts.push_back({std::string(key), step.out[o]});
+      port.home = Home::slot;
+      port.wanted = true;
+    }
+}
+
+/// A slot holds the count of every port, then the payloads and facts, each where a cache line starts.
+void Planner::place_outputs() {
+  std::size_t offset = aligned(plan_.ports.size() * sizeof(std::int32_t));
+  for (PlanOutput& output : plan_.outputs) {
+    PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
+    port.wanted = true;
+    output.in_place = port.home != Home::window && port.reach.past == 0 && port.reach.future == 0;
+    output.offset = offset;
+    offset += aligned(static_cast<std::size_t>(port.shape.row_count() * port.most_new * port.shape.item_bytes()));
+    if (output.in_place) port.home = Home::slot, port.offset = output.offset;
+    gather_facts(output);
+  }
+  for (std::size_t p = 0; p < plan_.ports.size(); ++p) {
+    PlanPort& port = plan_.ports[p];
+    const bool published = std::any_of(plan_.outputs.begin(), plan_.outputs.end(), [&](const PlanOutput& o) {
+      return o.port == static_cast<int>(p) && o.in_place;
+    });
+    if (port.home != Home::slot || published) continue;
+    port.offset = offset;
+    offset += port.bytes();
+  }
+  plan_.slot_bytes = offset;
+}
+
+/// First fit in the order of the steps: a port lives from its maker to its last reader.
+void Planner::place_arena() {
+  struct Living {
+    std::size_t offset, bytes;
+    int until;
+  };
+  std::vector<Living> living;
+  const auto place = [&](std::size_t bytes, int until) {
+    std::sort(living.begin(), living.end(), [](const Living& a, const Living& b) { return a.offset < b.offset; });
+    std::size_t at = 0;
+    for (const Living& l : living) {
+      if (at + bytes <= l.offset) break;
+      at = std::max(at, l.offset + l.bytes);
+    }
+    living.push_back({at, bytes, until});
+    plan_.arena_bytes = std::max(plan_.arena_bytes, at + bytes);
+    return at;
+  };
+  const auto end = static_cast<int>(plan_.steps.size());
+  for (int s = 0; s < end; ++s) {
+    std::erase_if(living, [s](const Living& l) { return l.until < s; });
+    PlanStep& step = plan_.steps[static_cast<std::size_t>(s)];
+    if (step.scratch_bytes) step.scratch_offset = place(aligned(step.scratch_bytes), s);
+    for (std::size_t o = 0; o < step.out.size(); ++o) {
+      PlanPort& port = plan_.ports[static_cast<std::size_t>(step.out[o])];
+      if (port.home != Home::arena || (!port.wanted && step.entry->outputs[o].can_omit)) continue;
+      const bool copied_out = std::any_of(plan_.outputs.begin(), plan_.outputs.end(),
+                                          [&](const PlanOutput& out) { return out.port == step.out[o]; });
+      port.offset = place(port.bytes(), copied_out ? end : std::max(port.last_reader, s));
+    }
+  }
+}
+
+Plan Planner::finish(const Section& section) {
+  fit_block(section);
+  reach_back();
+  place_outputs();
+  place_arena();
+  for (PlanOutput& output : plan_.outputs) {
+    const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
+    PortFormat& f = output.format;
+    f.pipeline = plan_.pipeline;
+    // A conversion on the way out keeps the name of what it converts.
+    f.port = port.name.front() == '~' ? port.name.substr(1, port.name.rfind('.') - 1) : port.name;
+    f.element = port.shape.element;
+    f.dims = port.shape.rows;
+    if (port.shape.axis != Axis::block) {
+      f.varying = static_cast<int>(f.dims.size());
+      f.dims.push_back({port.shape.axis_name, port.most_new});
+    }
+    f.dims.insert(f.dims.end(), port.shape.item.begin(), port.shape.item.end());
+    f.rate_hz = port.shape.source_rate_hz;
+    f.frequency_hz = port.shape.frequency_hz;
+    f.item_rate_hz = port.shape.axis == Axis::stream ? port.shape.rate_hz : 0;
+  }
+  return std::move(plan_);
+}
+
+}  // namespace iqd

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/sink_outlet.hpp"
+
+#include "base/log.hpp"
+#include "pipeline/cpu_backend.hpp"
+
+namespace iqd {
+
+SinkOutlet::SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, std::size_t most_held)
+    : sink_(std::move(sink)),
+      lossless_(lossless),
+      queue_(most_held),
+      thread_([this, n = std::move(name)] { run(n); }) {}
+
+SinkOutlet::~SinkOutlet() {
+  interrupt();
+  finish();
+}
+
+bool SinkOutlet::send(const Message& message, Lease lease, bool) {
+  const auto may_go_on = [this] { return queue_.size() < queue_.capacity() || failed_ || interrupted_; };
+  if (lossless_) bell_.wait_until(may_go_on);
+  if (failed_ || interrupted_ || refused_.exchange(0) > 0) return false;
+  Item item{message, std::move(lease)};
+  item.message.facts = {};
+  const bool taken = queue_.try_push(std::move(item));
+  if (taken) bell_.ring();
+  return taken;
+}
+
+void SinkOutlet::finish() {
+  closing_ = true;
+  bell_.ring();
+  if (thread_.joinable()) thread_.join();
+}
+
+void SinkOutlet::interrupt() noexcept {
+  interrupted_ = true;
+  sink_->interrupt();
+  bell_.ring();
+}
+
+void SinkOutlet::run(const std::string& name) {
+  if (const std::string refused = prepare_thread({"iqd-sink", 0, {}}); !refused.empty()) log::warn("{}", refused);
+  for (;;) {
+    Item item;
+    bool some = false;
+    bell_.wait_until([&] {
+      some = queue_.try_pop(item);
+      return some || closing_;
+    });
+    if (!some) break;
+    bell_.ring();
+    if (failed_) continue;
+    try {
+      if (!sink_->send(item.message)) refused_.fetch_add(1);
+    } catch (const std::exception& e) {
+      log::error("{}: {}; nothing more goes there", name, e.what());
+      failed_ = true;
+    }
+  }
+  try {
+    sink_->finish();
+  } catch (const std::exception& e) {
+    log::error("{}: {}", name, e.what());
+  }
+}
+
+}  // namespace iqd

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/bell.hpp"
+#include "base/outlet.hpp"
+#include "base/spsc_queue.hpp"
+
+namespace iqd {
+
+/// A sink with a thread of its own, since a disk or a transmitter may take its time. Holds a few results; when they are
+/// too many, a stream that cannot wait loses the newest.
+class SinkOutlet final : public Outlet {
+ public:
+  SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, std::size_t most_held);
+  ~SinkOutlet() override;
+
+  bool send(const Message& message, Lease lease, bool scarce) override;
+  void finish() override;
+  void interrupt() noexcept override;
+
+ private:
+  struct Item {
+    Message message;
+    Lease lease;
+  };
+  void run(const std::string& name);
+
+  std::unique_ptr<Sink> sink_;
+  bool lossless_;
+  SpscQueue<Item> queue_;
+  Bell bell_;
+  std::atomic<bool> closing_{false};
+  std::atomic<bool> interrupted_{false};
+  std::atomic<bool> failed_{false};
+  std::atomic<std::uint64_t> refused_{0};  // by the sink, after the engine was told that it was taken
+  std::thread thread_;
+};
+
+}  // namespace iqd

@@ -1,0 +1,354 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "config/reader.hpp"
+#include "pipeline/cpu_backend.hpp"
+
+namespace iqd {
+namespace {
+
+constexpr std::string_view kStageReserved[] = {"name", "from", "backend"};
+
+struct OverrunField {
+  enum class Choice : int { source, drop, wait } choice = Choice::source;
+};
+std::span<const std::string_view> enum_names(OverrunField::Choice) {
+  static constexpr std::string_view names[] = {"auto", "drop", "wait"};
+  return names;
+}
+
+template <class Entry> std::vector<std::string_view> names_of(std::span<const Entry> entries) {
+  std::vector<std::string_view> names;
+  for (const Entry& e : entries) names.push_back(e.name);
+  return names;
+}
+
+/// The one key of a map that names what is meant: a driver, a stage.
+std::optional<std::pair<std::string, Node>> only_entry(const Node& node, std::string_view what, Problems& problems) {
+  const auto entries = node.entries();
+  if (entries.size() == 1) return entries.front();
+  problems.push_back({node.place(), node.path(),
+                      fmt::format("expected one key, the name of {}, found {}", what,
+                                  entries.empty() ? node.found() : fmt::format("{} keys", entries.size()))});
+  return std::nullopt;
+}
+
+bool is_list(const Node& node, Problems& problems) {
+  if (node.kind() == Node::Kind::sequence) return true;
+  if (node) problems.push_back({node.place(), node.path(), fmt::format("expected a list, found {}", node.found())});
+  return false;
+}
+
+/// A stage, driver or the like may be written without keys: `- conjugate:`.
+Section read_optional(const Node& node, const Node& parent, std::string_view key,
+                      const std::function<void(FieldVisitor&)>& fields, Problems& problems,
+                      std::span<const std::string_view> reserved = {}) {
+  if (node.kind() != Node::Kind::null) return read_fields(node, fields, problems, reserved);
+  Section section = read_fields(parent["~"], fields, problems, reserved);
+  return Section(node.path(), parent.key_place(key), problems);
+}
+
+Connections read_from(const Node& node, Problems& problems) {
+  Connections from;
+  if (node.kind() == Node::Kind::scalar) from[""] = node.scalar();
+  for (const auto& [input, port] : node.entries()) {
+    if (port.kind() == Node::Kind::scalar) {
+      from[input] = port.scalar();
+    } else {
+      problems.push_back({port.place(), port.path(), "expected stage.output, found " + port.found()});
+    }
+  }
+  if (node && from.empty() && node.kind() != Node::Kind::map)
+    problems.push_back(
+        {node.place(), node.path(), "expected stage.output or {input: stage.output}, found " + node.found()});
+  return from;
+}
+
+void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, std::set<std::string>& names,
+                Problems& problems) {
+  const auto entry = only_entry(item, "a stage", problems);
+  if (!entry) return;
+  const auto& [key, node] = *entry;
+  const StageEntry* stage = find_stage(key, catalogue.stages);
+  if (!stage) {
+    const auto known = names_of(catalogue.stages);
+    problems.push_back(
+        {item.key_place(key), node.path(),
+         fmt::format("there is no stage of this name{}; `iqd stages` lists them", did_you_mean(key, known))});
+    return;
+  }
+  std::unique_ptr<Stage> made = stage->make();
+  Section section = read_optional(
+      node, item, key, [&](FieldVisitor& v) { made->fields(v); }, problems, kStageReserved);
+  std::string name = node["name"] ? node["name"].scalar() : key;
+  const bool simple = !name.empty() && name.find_first_of(". ~\t") == name.npos && name != "source";
+  if (!simple)
+    section.problem("name",
+                    fmt::format("'{}' cannot be a name: letters, digits, - and _ only, and not 'source'", name));
+  if (!names.insert(name).second)
+    section.problem(node["name"] ? "name" : "",
+                    fmt::format("there is a '{}' already: give this one a `name:` of its own", name));
+  const std::string backend = node["backend"] ? node["backend"].scalar() : "";
+  if (!backend.empty() && backend != "auto" && backend != "cpu" && !backend.starts_with("cuda"))
+    section.problem("backend", fmt::format("'{}' is not one of auto, cpu, cuda, cuda:N", backend));
+  spec.stages.push_back({stage, std::move(name), read_from(node["from"], problems), backend, node, std::move(section)});
+}
+
+void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {
+  if (!node) {
+    problems.push_back({node.place(), node.path(), "is required: one of soapy, uhd, file, zmq, generate"});
+    return;
+  }
+  const auto entry = only_entry(node, "a driver", problems);
+  if (!entry) return;
+  const auto found = std::find_if(catalogue.drivers.begin(), catalogue.drivers.end(),
+                                  [&](const DriverEntry& d) { return d.name == entry->first && d.make_source; });
+  if (found == catalogue.drivers.end()) {
+    const auto known = names_of(catalogue.drivers);
+    std::string list;
+    for (const auto name : known) list += fmt::format("{}{}", list.empty() ? "" : ", ", name);
+    problems.push_back(
+        {node.key_place(entry->first), entry->second.path(),
+         fmt::format("this iqd has no such source{}; it has {}", did_you_mean(entry->first, known), list)});
+    return;
+  }
+  spec.driver = &*found;
+  spec.source = found->make_source();
+  spec.source_section = read_optional(
+      entry->second, node, entry->first, [&](FieldVisitor& v) { spec.source->fields(v); }, problems);
+}
+
+void read_publish(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {
+  PublishSpec publish{{}, {}, false, catalogue.make_publish(), Section("", {}, problems)};
+  publish.section = read_fields(
+      item,
+      [&](FieldVisitor& v) {
+        publish_fields(publish, v);
+        publish.options->fields(v);
+      },
+      problems);
+  if (!publish.dtype.empty() && !element_named(publish.dtype))
+    publish.section.problem("dtype",
+                            fmt::format("'{}' is not an element type: sc16 cf32 f32 f16 i32 i16 i8 u8", publish.dtype));
+  spec.publish.push_back(std::move(publish));
+}
+
+void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {
+  SinkSpec sink{{}, nullptr, nullptr, Section(item.path(), item.place(), problems)};
+  for (const auto& [key, node] : item.entries()) {
+    sink.section.note(key, item.key_place(key));
+    const auto driver = std::find_if(catalogue.drivers.begin(), catalogue.drivers.end(),
+                                     [&k = key](const DriverEntry& d) { return d.name == k && d.make_sink; });
+    if (key == "port") {
+      sink.port = node.scalar();
+    } else if (driver == catalogue.drivers.end()) {
+      const auto known = names_of(catalogue.drivers);
+      sink.section.problem(key, fmt::format("is neither `port` nor a sink of this iqd{}", did_you_mean(key, known)));
+    } else if (sink.driver) {
+      sink.section.problem(key, "one sink an entry: make a second entry for this one");
+    } else {
+      sink.driver = &*driver;
+      sink.options = driver->make_sink();
+      sink.section = read_optional(
+          node, item, key, [&](FieldVisitor& v) { sink.options->fields(v); }, problems);
+    }
+  }
+  if (sink.port.empty()) sink.section.problem("", "needs `port: stage.output`");
+  if (!sink.driver) sink.section.problem("", "needs a sink: soapy, file or zmq");
+  if (sink.driver && !sink.port.empty()) spec.sinks.push_back(std::move(sink));
+}
+
+void read_list(const Node& node, Problems& problems, const std::function<void(const Node&)>& each) {
+  if (!is_list(node, problems)) return;
+  for (const Node& item : node.items()) each(item);
+}
+
+PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catalogue, Problems& problems) {
+  PipelineSpec spec(Section(node.path(), node.place(), problems));
+  static constexpr std::string_view kReserved[] = {"source", "stages", "publish", "sinks", "overrun", "monitor"};
+  const std::span<const std::string_view> reserved(kReserved, nested ? 5 : 6);
+  OverrunField overrun;
+  spec.section = read_fields(
+      node,
+      [&](FieldVisitor& v) {
+        pipeline_fields(spec, v);
+        v.field("overrun", overrun.choice, {.help = "what happens to samples that there is no room for"});
+      },
+      problems, reserved);
+  if (overrun.choice != OverrunField::Choice::source)
+    spec.overrun = overrun.choice == OverrunField::Choice::drop ? Overrun::drop : Overrun::wait;
+  read_source(node["source"], spec, catalogue, problems);
+  std::set<std::string> names;
+  const std::size_t before_stages = problems.size();
+  read_list(node["stages"], problems, [&](const Node& n) { read_stage(n, spec, catalogue, names, problems); });
+  spec.stages_are_wrong = problems.size() > before_stages;
+  read_list(node["publish"], problems, [&](const Node& n) { read_publish(n, spec, catalogue, problems); });
+  read_list(node["sinks"], problems, [&](const Node& n) { read_sink(n, spec, catalogue, problems); });
+  return spec;
+}
+
+}  // namespace
+
+void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
+  v.field("name", spec.name, {.help = "in headers, metrics and the log"});
+  v.field("block", spec.block, {.help = "new samples per channel and block", .low = 1, .high = 1 << 28});
+  v.field("lanes", spec.lanes, {.help = "blocks at work at once; 0: one a processor, at most 4", .low = 0, .high = 32});
+  v.field("backend", spec.backend, {.help = "auto, cpu, cuda or cuda:N"});
+  static bool given = false;
+  v.group("realtime", given, {.help = "how the threads run"}, [&spec](FieldVisitor& g) {
+    g.field("priority", spec.realtime.priority,
+            {.help = "SCHED_FIFO priority of radio, lanes and publisher; 0: none", .low = 0, .high = 99});
+    g.field("cpus", spec.realtime.cpus,
+            {.help = "processors that radio and lanes are tied to", .low = 0, .high = 1023});
+    g.field("lock_memory", spec.realtime.lock_memory, {.help = "keep all memory resident"});
+    g.field(
+        "hang", spec.realtime.hang_s,
+        {.help = "a driver call that takes longer ends the process", .unit = Unit::seconds, .low = 0.5, .high = 3600});
+  });
+}
+
+void monitor_fields(Spec& spec, FieldVisitor& v) {
+  v.field("listen", spec.listen, {.help = "address and port of the metrics"});
+}
+
+void publish_fields(PublishSpec& spec, FieldVisitor& v) {
+  v.field("port", spec.port, {.help = "stage.output", .required = true});
+  v.field("dtype", spec.dtype,
+          {.help = "converted to this element type before it is sent; as the port is where not given"});
+  static constexpr std::string_view kEmpty[] = {"skip", "send"};
+  const auto set = [](void* target, int value) { *static_cast<bool*>(target) = value == 1; };
+  v.visit("empty", EnumRef{kEmpty, spec.send_empty ? 1 : 0, set, &spec.send_empty},
+          {.help = "what is done with a message that holds nothing"});
+}
+
+Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems) {
+  Spec spec;
+  const std::size_t before = problems.size();
+  const Node& root = document.root;
+  if (root.kind() != Node::Kind::map) {
+    if (problems.empty())
+      problems.push_back(
+          {{document.file, 1, 1},
+           "",
+           fmt::format("expected a pipeline (a map with source, stages, publish), found {}", root.found())});
+    return spec;
+  }
+  if (root["pipelines"]) {
+    static constexpr std::string_view kReserved[] = {"pipelines", "monitor"};
+    read_fields(
+        root, [](FieldVisitor&) {}, problems, kReserved);
+    std::set<std::string> names;
+    read_list(root["pipelines"], problems, [&](const Node& n) {
+      PipelineSpec pipeline = read_pipeline(n, true, catalogue, problems);
+      if (!names.insert(pipeline.name).second)
+        pipeline.section.problem(
+            "name", fmt::format("there is a pipeline '{}' already: each needs a `name:` of its own", pipeline.name));
+      spec.pipelines.push_back(std::move(pipeline));
+    });
+    if (spec.pipelines.empty())
+      problems.push_back({root.key_place("pipelines"), "pipelines", "no pipeline in the list"});
+  } else {
+    spec.pipelines.push_back(read_pipeline(root, false, catalogue, problems));
+  }
+  if (root["monitor"])
+    read_fields(
+        root["monitor"], [&](FieldVisitor& v) { monitor_fields(spec, v); }, problems);
+  sort_by_place(problems, before);
+  return spec;
+}
+
+std::unique_ptr<Stage> StageSpec::make() const {
+  std::unique_ptr<Stage> stage = entry->make();
+  Problems known;
+  if (node.kind() == Node::Kind::map)
+    read_fields(
+        node, [&](FieldVisitor& v) { stage->fields(v); }, known, kStageReserved);
+  return stage;
+}
+
+Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
+               std::vector<int>& outputs, Problems& problems) {
+  const std::size_t before = problems.size();
+  Planner planner(spec.name, spec.block, catalogue.stages);
+  PortShape source;
+  source.element = stream.element;
+  if (stream.channels > 1) source.rows = {{"channel", stream.channels}};
+  source.rate_hz = source.source_rate_hz = stream.rate_hz;
+  source.frequency_hz = stream.frequency_hz;
+  planner.add_source("source", source);
+  for (const StageSpec& s : spec.stages)
+    if (!planner.add_stage(*s.entry, s.name, s.make(), s.from, s.section)) break;
+  if (problems.size() > before) {
+    sort_by_place(problems, before);
+    return {};
+  }
+  for (const PublishSpec& p : spec.publish) outputs.push_back(planner.publish(p.port, p.section, "port", p.dtype));
+  for (const SinkSpec& s : spec.sinks) outputs.push_back(planner.publish(s.port, s.section, "port"));
+  Plan plan = planner.finish(spec.section);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] < 0) continue;
+    const PortFormat& format = plan.outputs[static_cast<std::size_t>(outputs[i])].format;
+    if (i < spec.publish.size())
+      spec.publish[i].options->check(format, spec.publish[i].section);
+    else
+      spec.sinks[i - spec.publish.size()].options->check(format, spec.sinks[i - spec.publish.size()].section);
+  }
+  sort_by_place(problems, before);
+  return plan;
+}
+
+namespace {
+
+/// What can be said of a pipeline whose stages could not be read.
+void check_without_plan(const PipelineSpec& spec, Problems& problems) {
+  for (const PublishSpec& p : spec.publish) p.options->check({}, p.section);
+  sort_by_place(problems);
+}
+
+/// Sockets belong to one pipeline each.
+void refuse_shared_endpoints(const Spec& spec) {
+  std::map<std::string, std::string> owners;
+  for (const PipelineSpec& pipeline : spec.pipelines)
+    for (const PublishSpec& p : pipeline.publish) {
+      const std::string endpoint = p.options->endpoint();
+      if (endpoint.empty()) continue;
+      const auto [at, is_new] = owners.insert({endpoint, pipeline.name});
+      if (!is_new && at->second != pipeline.name)
+        p.section.problem(
+            "bind", fmt::format("{} belongs to pipeline '{}' already; choose another port", endpoint, at->second));
+    }
+}
+
+}  // namespace
+
+std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems) {
+  std::vector<Plan> plans;
+  for (const PipelineSpec& pipeline : spec.pipelines) {
+    if (!pipeline.source) continue;
+    const std::size_t before = problems.size();
+    const StreamInfo stream = pipeline.source->describe(*pipeline.source_section);
+    if (pipeline.overrun == Overrun::wait && !stream.can_wait)
+      pipeline.section.problem("overrun", "a radio cannot wait: `wait` is for file, zmq and generate");
+    if (problems.size() > before) continue;
+    if (pipeline.stages_are_wrong) {
+      check_without_plan(pipeline, problems);
+      continue;
+    }
+    std::vector<int> outputs;
+    plans.push_back(make_plan(pipeline, stream, catalogue, outputs, problems));
+    if (problems.size() == before)
+      check_memory(pipeline, size_up(pipeline, plans.back(), stream), make_cpu_backend()->memory());
+  }
+  refuse_shared_endpoints(spec);
+  sort_by_place(problems);
+  return plans;
+}
+
+}  // namespace iqd

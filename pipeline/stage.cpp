@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace iqd {
+namespace {
+
+std::int64_t product(const std::vector<Dim>& dims) {
+  std::int64_t n = 1;
+  for (const Dim& d : dims) n *= d.extent;
+  return n;
+}
+
+}  // namespace
+
+std::int64_t PortShape::row_count() const noexcept {
+  return product(rows);
+}
+std::int64_t PortShape::item_size() const noexcept {
+  return product(item);
+}
+
+std::string PortShape::text() const {
+  std::string text(name_of(element));
+  text += ' ';
+  for (const Dim& d : rows) text += fmt::format("[{} {}]", d.name, d.extent);
+  if (axis == Axis::counted) text += fmt::format("[{} up to {}]", axis_name, most);
+  if (axis == Axis::stream) text += fmt::format("[{}]", axis_name);
+  for (const Dim& d : item) text += fmt::format("[{} {}]", d.name, d.extent);
+  return text;
+}
+
+bool InputSpec::takes(Element e) const noexcept {
+  return std::find(elements.begin(), elements.end(), e) != elements.end();
+}
+
+const StageEntry* find_stage(std::string_view name, std::span<const StageEntry> stages) {
+  const auto at = std::find_if(stages.begin(), stages.end(), [name](const StageEntry& e) { return e.name == name; });
+  return at == stages.end() ? nullptr : &*at;
+}
+
+}  // namespace iqd

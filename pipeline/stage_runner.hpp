@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pipeline/block_work.hpp"
+#include "pipeline/spec.hpp"
+
+namespace iqd {
+
+/// An array that a stage is given: rows of `length` positions.
+struct StageInput {
+  PortShape shape;
+  std::int64_t length = 0;
+  std::vector<std::byte> data;
+
+  std::int64_t row_bytes() const noexcept { return length * shape.item_bytes(); }
+};
+
+/// What came out, whole: as the blocks gave it, one behind the other.
+struct StageOutput {
+  std::string name;
+  PortShape shape;
+  std::int64_t length = 0;  // positions; messages where there is one a block
+  std::vector<std::vector<std::byte>> rows;
+
+  std::vector<std::byte> joined() const;
+};
+
+/// One stage by itself, on arrays, without a daemon: what `iqd exec` and `iqd bench` do, and the tests.
+class StageRunner {
+ public:
+  /// `keys` is YAML. `inputs` are in the order of the entry's; the first that is a stream is cut into blocks, and the
+  /// others along with it. What is wrong goes to `problems`, and then nothing may be run.
+  StageRunner(const StageEntry& entry, const std::string& keys, std::vector<StageInput> inputs, std::int64_t block,
+              const std::string& backend, Problems& problems, std::span<const StageEntry> stages = all_stages());
+
+  /// Samples of the stream that is cut.
+  std::int64_t length() const noexcept { return length_; }
+  const Plan& plan() const noexcept { return plan_; }
+  BlockWork& work() noexcept { return *work_; }
+
+  /// Sets up the block that starts at `first`; `work().enqueue({})` then computes it.
+  void set_block(SampleIndex first, std::int64_t samples);
+  /// Runs the whole array in blocks.
+  std::vector<StageOutput> run();
+
+ private:
+  std::vector<StageInput> inputs_;
+  std::int64_t length_ = 0;
+  std::shared_ptr<Backend> backend_;
+  Plan plan_;
+  std::unique_ptr<Carries> carries_;
+  std::unique_ptr<BlockWork> work_;
+  Buffer arena_;
+  std::uint64_t seq_ = 0;
+  std::vector<SourceWindow> windows_;
+};
+
+}  // namespace iqd

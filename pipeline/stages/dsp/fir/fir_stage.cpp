@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/dsp/fir/fir.hpp"
+
+namespace iqd::fir {
+namespace {
+
+using Taps = std::vector<std::complex<double>>;
+
+class FirStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    element_ = in.element;
+    const std::size_t before = context.section.problems().size();
+    const Taps taps = read_taps(in, context.section);
+    check(taps, in, context.section);
+    if (context.section.problems().size() > before) return;
+    filter_ = make_filter(taps, config_.decimation, config_.method);
+    context.footprint[0] = {.past = std::ssize(taps) - 1, .granule = config_.decimation};
+    context.out[0].rate_hz = in.rate_hz / static_cast<double>(config_.decimation);
+    context.scratch_bytes = filter_->scratch_bytes();
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (backend.kind() != BackendKind::cpu) throw SetupError("fir runs on the CPU: give it `backend: cpu`");
+    return cpu_run([filter = filter_, element = element_](const StageIo& io) noexcept {
+      if (element == Element::f32)
+        run<float>(*filter, io);
+      else
+        run<cf32>(*filter, io);
+    });
+  }
+
+ private:
+  template <class T> static void run(const Filter& filter, const StageIo& io) noexcept {
+    filter.run(io.in[0].as<const T>(), io.in[0].first, io.out[0].as<T>(), io.out[0].first, io.scratch);
+  }
+
+  Taps read_taps(const PortShape& in, const Section& section) const {
+    if (config_.designed && !config_.taps.empty())
+      section.problem("design", "give either `taps` or `design`, not both");
+    return config_.designed ? taps_of(config_.design, in.rate_hz, section) : config_.taps;
+  }
+
+  void check(const Taps& taps, const PortShape& in, const Section& section) const {
+    if (in.axis != Axis::stream || !in.item.empty())
+      section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
+    if (config_.decimation < 1) section.problem("decimation", "has to be 1 or more");
+    if (taps.empty() && !config_.designed)
+      section.problem("taps", "missing: give the filter as `taps: [1, 2, 1]`, or as `design: {type: low_pass, …}`");
+    const auto finite = [](std::complex<double> h) { return std::isfinite(h.real()) && std::isfinite(h.imag()); };
+    const auto bad = std::find_if_not(taps.begin(), taps.end(), finite);
+    if (bad != taps.end()) section.problem("taps", fmt::format("tap {} is not a finite number", bad - taps.begin()));
+    const bool complex = std::any_of(taps.begin(), taps.end(), [](auto h) { return h.imag() != 0; });
+    if (complex && in.element == Element::f32)
+      section.problem("taps", "complex taps need a complex input; this one is f32");
+  }
+
+  Config config_;
+  Element element_ = Element::cf32;
+  std::shared_ptr<const Filter> filter_;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("taps", taps, {.help = "the filter's coefficients, real or complex, that of the newest sample first"});
+  v.group("design", designed, {.help = "makes the taps from what the filter shall do; instead of taps"},
+          [this](FieldVisitor& inner) { design.fields(inner); });
+  v.field("decimation", decimation, {.help = "keeps one output of so many", .low = 1, .high = 1 << 20});
+  v.field("method", method, {.help = "sum of products, transforms, or the faster one"});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "fir",
+          .summary = "filters with given or designed taps, and decimates",
+          .inputs = {{.name = "in", .elements = {Element::cf32, Element::f32}}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<FirStage>(); },
+          .sample = "fir: {taps: [1, 2, 1]}",
+          .tolerance = 1e-6};
+}
+
+}  // namespace iqd::fir

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/dsp/rotate/rotate.hpp"
+
+namespace iqd::rotate {
+namespace {
+
+class RotateStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    rate_hz_ = in.rate_hz;
+    if (in.axis != Axis::stream || !in.item.empty())
+      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
+    else if (!(rate_hz_ > 0) && config_.frequency != 0)
+      context.section.problem("frequency", "needs the sample rate of its input, which is not known");
+    if (!std::isfinite(config_.frequency)) context.section.problem("frequency", "has to be a finite number");
+    if (!std::isfinite(config_.phase)) context.section.problem("phase", "has to be a finite number");
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (backend.kind() != BackendKind::cpu) throw SetupError("rotate runs on the CPU: give it `backend: cpu`");
+    Rotator rotator(Phase::per_sample(config_.frequency, rate_hz_), Phase::of_radians(config_.phase));
+    return cpu_run([rotator = std::move(rotator)](const StageIo& io) noexcept {
+      const PortIo& in = io.in[0];
+      const PortIo& out = io.out[0];
+      const View<const cf32, 2> x(in.as<const cf32>().data() + (out.first - in.first), {in.rows, out.length},
+                                  in.pitch / static_cast<std::int64_t>(sizeof(cf32)));
+      run_cpu(rotator, x, out.first, out.as<cf32>());
+    });
+  }
+
+ private:
+  Config config_;
+  double rate_hz_ = 0;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("frequency", frequency, {.help = "how far up the signal moves; negative: down", .unit = Unit::hertz});
+  v.field("phase", phase, {.help = "of the rotation at the stream's first sample, in radians"});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "rotate",
+          .summary = "moves a signal in frequency",
+          .inputs = {{.name = "in", .elements = {Element::cf32}}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<RotateStage>(); },
+          .sample = "rotate: {frequency: 1 MHz}",
+          .tolerance = 1e-6};
+}
+
+}  // namespace iqd::rotate

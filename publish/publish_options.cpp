@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "publish/publish_options.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/wire.hpp"
+#include "publish/zmq_socket.hpp"
+
+namespace iqd::publish {
+namespace {
+
+/// One topic on a socket.
+class ZmqOutlet final : public Outlet {
+ public:
+  ZmqOutlet(std::shared_ptr<ZmqSocket> socket, const Config& config, const PortFormat& format, bool first)
+      : socket_(std::move(socket)),
+        topic_(config.topic),
+        first_(first),
+        head_(header_bound(format, topic_.size(), kFactsMost, format.most())) {
+    socket_->add_topic(topic_);
+  }
+  bool send(const Message& message, Lease lease, bool scarce) override {
+    const std::size_t n = write_header(message, topic_, head_);
+    return n > 0 && socket_->send({head_.data(), n}, message.payload, std::move(lease), scarce);
+  }
+  std::int64_t subscriptions() override { return first_ ? socket_->subscriptions() : 0; }
+  void finish() override { socket_->drain(); }
+  void interrupt() noexcept override { socket_->interrupt(); }
+
+ private:
+  static constexpr std::size_t kFactsMost = 8;
+  std::shared_ptr<ZmqSocket> socket_;
+  std::string topic_;
+  bool first_;
+  std::vector<char> head_;
+};
+
+bool is_loopback(std::string_view endpoint) {
+  if (!endpoint.starts_with("tcp://")) return true;
+  const std::string_view host = endpoint.substr(6);
+  return host.starts_with("127.") || host.starts_with("localhost:") || host.starts_with("[::1]:");
+}
+
+class Options final : public OutletOptions {
+ public:
+  void fields(FieldVisitor& v) override { config_.fields(v); }
+  void check(const PortFormat&, const Section& section) const override;
+  std::string endpoint() const override { return config_.bind; }
+  std::unique_ptr<Outlet> open(const PortFormat& format, bool lossless) const override {
+    auto socket = ZmqSocket::shared(format.pipeline, config_, lossless, format.bytes(format.most()));
+    const bool first = socket.use_count() == 1;
+    return std::make_unique<ZmqOutlet>(std::move(socket), config_, format, first);
+  }
+
+ private:
+  Config config_;
+};
+
+void Options::check(const PortFormat&, const Section& section) const {
+  if (config_.topic.find_first_of(" \t\n") != std::string::npos)
+    section.problem(
+        "topic", fmt::format("'{}' has a space in it: a space ends the topic on the wire; use . or _", config_.topic));
+  else if (config_.topic.empty() && section.has("topic"))
+    section.problem("topic", "is empty: subscribers choose by it");
+  if (config_.bind.empty() == config_.connect.empty())
+    section.problem(config_.bind.empty() ? "" : "connect",
+                    "needs either `bind:` or `connect:`, as in bind: \"tcp://127.0.0.1:5555\"");
+  const std::string_view endpoint = config_.endpoint();
+  const bool known =
+      endpoint.starts_with("tcp://") || endpoint.starts_with("ipc://") || endpoint.starts_with("inproc://");
+  if (!endpoint.empty() && !known)
+    section.problem(config_.bind.empty() ? "connect" : "bind",
+                    fmt::format("'{}' is not an endpoint: tcp://host:port or ipc://path", endpoint));
+  if (!config_.insecure && !is_loopback(endpoint) && !config_.bind.empty())
+    section.problem(
+        "bind", fmt::format("{} can be reached from other hosts by anybody; bind to 127.0.0.1, or say `insecure: true`",
+                            endpoint));
+  if (config_.framing != Framing::json) section.problem("framing", "only json framing is there");
+}
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("topic", topic, {.help = "first word of every message, without a space", .required = true});
+  v.field("bind", bind, {.help = "endpoint that readers connect to"});
+  v.field("connect", connect, {.help = "endpoint of a reader that is bound"});
+  v.field("kind", kind, {.help = "pub: to all who subscribe; push: each message to one reader"});
+  v.field("hwm_bytes", hwm_bytes, {.help = "kept for a reader that is behind", .unit = Unit::bytes, .low = 1});
+  v.field("framing", framing, {.help = "of the header"});
+  v.field("insecure", insecure, {.help = "allow an address that other hosts can reach"});
+}
+
+std::unique_ptr<OutletOptions> make_options() {
+  return std::make_unique<Options>();
+}
+
+}  // namespace iqd::publish

@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "publish/zmq_socket.hpp"
+
+#include <fmt/format.h>
+#include <zmq.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace iqd::publish {
+namespace {
+
+constexpr int kSendPollMs = 50;
+/// A PUB socket's reader that takes nothing for so long is not waited for at the end.
+constexpr std::int64_t kPatienceNs = 3'000'000'000;
+/// What is in libzmq's own buffers when the last payload was taken.
+constexpr int kLingerMs = 1000;
+
+void set(void* socket, int option, int value) {
+  zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+/// High-water marks count messages; the operator gives bytes.
+int high_water_mark(std::int64_t budget, std::int64_t message_bytes) {
+  return static_cast<int>(std::clamp<std::int64_t>(budget / std::max<std::int64_t>(message_bytes, 1), 2, 100'000));
+}
+
+/// Sockets by pipeline and endpoint, as long as somebody uses them.
+struct Registry {
+  struct Entry {
+    std::weak_ptr<ZmqSocket> socket;
+    Kind kind;
+  };
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, Entry> sockets;
+};
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+[[noreturn]] void refuse(const Config& config, int error) {
+  const bool in_use = error == EADDRINUSE;
+  throw SetupError(
+      fmt::format("publish: cannot {} {}: {}{}", config.bind.empty() ? "connect to" : "bind", config.endpoint(),
+                  zmq_strerror(error),
+                  in_use ? "; another program has this port: choose another, or find it with `ss -ltnp`" : ""));
+}
+
+}  // namespace
+
+std::shared_ptr<ZmqSocket> ZmqSocket::shared(const std::string& pipeline, const Config& config, bool lossless,
+                                             std::int64_t message_bytes) {
+  const std::lock_guard lock(registry().mutex);
+  Registry::Entry& entry = registry().sockets[{pipeline, config.endpoint()}];
+  if (auto socket = entry.socket.lock()) {
+    if (entry.kind != config.kind)
+      throw SetupError(
+          fmt::format("publish: {} is used as pub and as push; give one of them another endpoint", config.endpoint()));
+    return socket;
+  }
+  auto socket = std::make_shared<ZmqSocket>(config, lossless, message_bytes);
+  entry = {socket, config.kind};
+  return socket;
+}
+
+ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t message_bytes)
+    : endpoint_(config.endpoint()), pub_(config.kind == Kind::pub), lossless_(lossless), context_(zmq_ctx_new()) {
+  // XPUB is PUB that tells who subscribes; it is asked only before the stream starts.
+  socket_ = zmq_socket(context_, pub_ ? ZMQ_XPUB : ZMQ_PUSH);
+  set(socket_, ZMQ_SNDHWM, high_water_mark(config.hwm_bytes, message_bytes));
+  set(socket_, ZMQ_LINGER, 0);
+  set(socket_, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
+  if (pub_) {
+    set(socket_, ZMQ_XPUB_VERBOSE, 1);
+    set(socket_, ZMQ_XPUB_NODROP, lossless ? 1 : 0);
+  }
+  const int rc =
+      config.bind.empty() ? zmq_connect(socket_, config.connect.c_str()) : zmq_bind(socket_, config.bind.c_str());
+  if (rc == 0) return;
+  const int error = zmq_errno();
+  zmq_close(socket_);
+  zmq_ctx_term(context_);
+  refuse(config, error);
+}
+
+ZmqSocket::~ZmqSocket() {
+  set(socket_, ZMQ_LINGER, interrupted_ || outstanding_ > 0 ? 0 : kLingerMs);
+  zmq_close(socket_);
+  while (zmq_ctx_term(context_) != 0 && zmq_errno() == EINTR) {
+  }
+}
+
+void ZmqSocket::release_payload(void* data, void* hint) {
+  auto* payload = static_cast<Payload*>(hint);
+  ZmqSocket& socket = *payload->socket;
+  if (payload->slot < 0) {
+    std::free(data);
+    delete payload;
+  } else {
+    const Lease::Raw lease = payload->lease;
+    socket.free_payloads_.release(payload->slot);
+    lease.give_back(lease.owner, lease.slot);
+  }
+  socket.outstanding_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+bool ZmqSocket::send_frame(void* message, int flags) {
+  for (;;) {
+    if (zmq_msg_send(static_cast<zmq_msg_t*>(message), socket_, flags) >= 0) return true;
+    const bool again = zmq_errno() == EAGAIN && lossless_ && !interrupted_.load(std::memory_order_acquire);
+    if (!again && zmq_errno() != EINTR) return false;
+  }
+}
+
+bool ZmqSocket::send(std::string_view head, std::span<const std::byte> payload, Lease lease, bool copy) {
+  read_subscriptions();
+  zmq_msg_t first;
+  if (zmq_msg_init_size(&first, head.size()) != 0) return false;
+  std::memcpy(zmq_msg_data(&first), head.data(), head.size());
+  if (!send_frame(&first, ZMQ_SNDMORE)) {
+    zmq_msg_close(&first);
+    return false;
+  }
+  const int slot = copy ? -1 : free_payloads_.try_acquire();
+  auto* data = const_cast<std::byte*>(payload.data());
+  Payload* hint = nullptr;
+  if (slot >= 0) {
+    hint = &payloads_[static_cast<std::size_t>(slot)];
+    *hint = {this, lease.detach(), slot};
+  } else {
+    hint = new Payload{this, {}, -1};
+    data = static_cast<std::byte*>(std::malloc(std::max<std::size_t>(payload.size(), 1)));
+    std::memcpy(data, payload.data(), payload.size());
+  }
+  outstanding_.fetch_add(1, std::memory_order_acq_rel);
+  zmq_msg_t second;
+  zmq_msg_init_data(&second, data, payload.size(), release_payload, hint);
+  if (send_frame(&second, 0)) return true;
+  zmq_msg_close(&second);
+  return false;
+}
+
+/// Takes in what readers have asked for; unread it would pile up.
+void ZmqSocket::read_subscriptions() {
+  if (!pub_) return;
+  char text[256];
+  for (int n = 0; (n = zmq_recv(socket_, text, sizeof text, ZMQ_DONTWAIT)) > 0;) {
+    const std::string_view asked(text + 1, static_cast<std::size_t>(std::min<int>(n, sizeof text) - 1));
+    const bool ours =
+        std::any_of(topics_.begin(), topics_.end(), [&](const std::string& t) { return (t + ' ').starts_with(asked); });
+    if (ours) subscriptions_ += text[0] == 1 ? 1 : -1;
+  }
+}
+
+std::int64_t ZmqSocket::subscriptions() {
+  read_subscriptions();
+  return subscriptions_;
+}
+
+void ZmqSocket::drain() {
+  std::int64_t before = outstanding_;
+  std::int64_t since = steady_ns();
+  while (outstanding_ > 0 && !interrupted_) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::int64_t now = steady_ns();
+    if (outstanding_ != before) before = outstanding_, since = now;
+    if (pub_ && now - since > kPatienceNs) {
+      log::warn("publish: {}: {} messages were not taken by a reader that hangs", endpoint_, outstanding_.load());
+      return;
+    }
+  }
+}
+
+void ZmqSocket::interrupt() noexcept {
+  interrupted_.store(true, std::memory_order_release);
+}
+
+}  // namespace iqd::publish

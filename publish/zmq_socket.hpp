@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/outlet.hpp"
+#include "base/slot_mask.hpp"
+#include "publish/publish_options.hpp"
+
+namespace iqd::publish {
+
+/// A bound or connected socket with a context of its own, so that closing it gives back every message it still holds.
+/// Used by one thread at a time, except for `interrupt`.
+class ZmqSocket {
+ public:
+  /// Throws SetupError. `lossless`: `send` waits for readers.
+  ZmqSocket(const Config& config, bool lossless, std::int64_t message_bytes);
+  ~ZmqSocket();
+  ZmqSocket(const ZmqSocket&) = delete;
+  ZmqSocket& operator=(const ZmqSocket&) = delete;
+
+  /// The socket for this endpoint in this pipeline: a new one, or that of an earlier entry. Throws SetupError.
+  static std::shared_ptr<ZmqSocket> shared(const std::string& pipeline, const Config& config, bool lossless,
+                                           std::int64_t message_bytes);
+
+  void add_topic(std::string topic) { topics_.push_back(std::move(topic)); }
+  /// Two frames. The payload is sent from where it lies and the lease kept until it has left, or copied.
+  bool send(std::string_view head, std::span<const std::byte> payload, Lease lease, bool copy);
+  std::int64_t subscriptions();
+  /// Returns when every payload has left, or after `interrupt`, or when readers of a PUB socket make no progress.
+  void drain();
+  void interrupt() noexcept;
+
+ private:
+  /// What a payload in libzmq's hands needs to find its way back. A fixed number of them, so that sending allocates
+  /// nothing of ours; -1 marks one that was made for a copy.
+  struct Payload {
+    ZmqSocket* socket = nullptr;
+    Lease::Raw lease{};
+    int slot = -1;
+  };
+  static void release_payload(void* data, void* hint);
+  bool send_frame(void* message, int flags);
+  void read_subscriptions();
+
+  std::string endpoint_;
+  bool pub_;
+  bool lossless_;
+  void* context_ = nullptr;
+  void* socket_ = nullptr;
+  std::vector<std::string> topics_;
+  std::int64_t subscriptions_ = 0;
+  std::atomic<bool> interrupted_{false};
+  std::atomic<std::int64_t> outstanding_{0};
+  SlotMask free_payloads_{SlotMask::kMost};
+  std::array<Payload, SlotMask::kMost> payloads_;
+};
+
+}  // namespace iqd::publish

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/drivers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "config/fields.hpp"
+
+namespace iqd {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Drivers, AreThoseOfTheListInItsOrder) {
+  std::vector<std::string_view> names;
+  for (const DriverEntry& d : all_drivers()) names.push_back(d.name);
+  EXPECT_THAT(names, ElementsAre("soapy", "file", "zmq", "generate"));
+  EXPECT_EQ(find_driver("zmq"), &all_drivers()[2]);
+  EXPECT_EQ(find_driver("usb"), nullptr);
+}
+
+class KeyList final : public FieldVisitor {
+ public:
+  void visit(std::string_view key, FieldRef, const FieldInfo& info) override {
+    EXPECT_FALSE(info.help.empty()) << key;
+    EXPECT_TRUE(keys.insert(std::string(key)).second) << key << " stands there twice";
+  }
+  std::set<std::string> keys;
+};
+
+TEST(Drivers, DescribeEveryKeyOnce) {
+  for (const DriverEntry& d : all_drivers()) {
+    SCOPED_TRACE(d.name);
+    EXPECT_FALSE(d.summary.empty());
+    ASSERT_NE(d.make_source, nullptr);
+    KeyList source;
+    d.make_source()->fields(source);
+    EXPECT_FALSE(source.keys.empty());
+    KeyList sink;
+    if (d.make_sink) d.make_sink()->fields(sink);
+  }
+}
+
+}  // namespace
+}  // namespace iqd

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/file/file_driver.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "config/fields.hpp"
+#include "radio/file/file_sink.hpp"
+#include "radio/file/file_source.hpp"
+
+namespace iqd::radio {
+namespace {
+
+class FileSourceOptions final : public SourceOptions {
+ public:
+  void fields(FieldVisitor& v) override {
+    v.field(
+        "path", path_,
+        {.help = "SigMF recording: its .sigmf-meta, its .sigmf-data, or the name without either", .required = true});
+    v.field("repeat", settings_.repeat, {.help = "go on from the start without end"});
+    v.field("pace", settings_.pace, {.help = "play at the sample rate instead of as fast as the pipeline takes it"});
+  }
+  StreamInfo describe(const Section& section) const override {
+    std::vector<std::string> problems;
+    if (path_.empty() && !section.has("path")) return {};  // whoever reads the keys complains
+    const Recording recording = read_recording(path_, problems);
+    if (problems.empty()) check_length(recording, problems);
+    for (std::string& p : problems) section.problem("path", std::move(p));
+    return recording.info();
+  }
+  std::unique_ptr<Source> open() const override {
+    std::vector<std::string> problems;
+    Recording recording = read_recording(path_, problems);
+    if (!problems.empty()) throw SetupError(problems.front());
+    return std::make_unique<FileSource>(std::move(recording), settings_);
+  }
+
+ private:
+  static void check_length(const Recording& recording, std::vector<std::string>& problems) {
+    for (const Segment& s : recording.segments)
+      if (s.samples > 0) return;
+    problems.push_back(recording.paths.data + ": holds no samples");
+  }
+
+  std::string path_;
+  FileSourceSettings settings_;
+};
+
+class FileSinkOptions final : public SinkOptions {
+ public:
+  void fields(FieldVisitor& v) override {
+    v.field("path", settings_.path,
+            {.help = "SigMF recording to make: NAME.sigmf-meta, with NAME.sigmf-data beside it", .required = true});
+    v.field("overwrite", settings_.overwrite, {.help = "replace a recording that is there already"});
+    v.field("description", settings_.description, {.help = "core:description of the recording"});
+    v.field("author", settings_.author, {.help = "core:author of the recording"});
+    v.field("hw", settings_.hardware, {.help = "core:hw of the recording: the radio and antenna"});
+  }
+  void check(const PortFormat& format, const Section& section) const override {
+    if (std::string why = unrecordable(format); !why.empty()) section.problem("", std::move(why));
+    if (settings_.path.empty()) return;
+    const SigmfPaths paths = sigmf_paths(settings_.path);
+    const std::string folder = std::filesystem::path(paths.data).parent_path().string();
+    if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
+      section.problem("path", fmt::format("{}: the folder is not there or cannot be written to", folder));
+      return;
+    }
+    // A recording that is being made is this pipeline's own when its file is read again: `open` decides about it.
+    if (settings_.overwrite || FrameFile::is_locked(paths.data)) return;
+    for (const std::string& path : {paths.meta, paths.data}) {
+      if (::access(path.c_str(), F_OK) != 0) continue;
+      section.problem("path", path + " is there already; set overwrite: true or choose another path");
+      return;
+    }
+  }
+  std::unique_ptr<Sink> open(const PortFormat& format) const override {
+    return std::make_unique<FileSink>(settings_, format);
+  }
+
+ private:
+  FileSinkSettings settings_;
+};
+
+}  // namespace
+
+DriverEntry file_driver() {
+  DriverEntry entry;
+  entry.name = "file";
+  entry.summary = "plays and records SigMF";
+  entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<FileSourceOptions>()); };
+  entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<FileSinkOptions>()); };
+  return entry;
+}
+
+}  // namespace iqd::radio

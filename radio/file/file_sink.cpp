@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/file/file_sink.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace iqd::radio {
+namespace {
+
+constexpr std::size_t kStagingBytes = 256u << 10;  // fits a core's second-level cache
+constexpr std::size_t kMostHeldBytes = 64u << 20;
+constexpr std::int64_t kMetaShare = 20;  // metadata are written for at most one part in so many of the time
+
+std::int64_t channel_count(const PortFormat& format) {
+  return format.dims.size() == 2 ? format.dims.front().extent : 1;
+}
+
+std::int64_t frame_bytes(const PortFormat& format) {
+  return channel_count(format) * static_cast<std::int64_t>(size_of(format.element));
+}
+
+/// The paths, where this can be recorded and may be there.
+SigmfPaths free_paths(const FileSinkSettings& settings, const PortFormat& format) {
+  if (const std::string why = unrecordable(format); !why.empty()) throw SetupError(why);
+  SigmfPaths paths = sigmf_paths(settings.path);
+  for (const std::string& path : {paths.meta, paths.data}) {
+    if (!settings.overwrite && ::access(path.c_str(), F_OK) == 0)
+      throw SetupError(fmt::format("{}: is there already; set overwrite: true or choose another path", path));
+  }
+  return paths;
+}
+
+/// Sample n of channel c goes to n * channels + c.
+template <std::size_t Bytes>
+void interleave(const std::byte* from, std::int64_t channels, std::int64_t pitch, std::int64_t samples, std::byte* to) {
+  const auto step = static_cast<std::size_t>(channels) * Bytes;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const std::byte* source = from + static_cast<std::size_t>(c * pitch) * Bytes;
+    std::byte* target = to + static_cast<std::size_t>(c) * Bytes;
+    for (std::int64_t n = 0; n < samples; ++n, source += Bytes, target += step) std::memcpy(target, source, Bytes);
+  }
+}
+
+bool write_whole(int file, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(file, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+/// Beside the metadata, until it takes their place.
+std::string part_of(const std::string& path) {
+  return path + ".part";
+}
+
+}  // namespace
+
+std::string unrecordable(const PortFormat& format) {
+  const std::string dims = to_string(format.dims);
+  if (format.element == Element::f16 || format.element == Element::i64) {
+    return fmt::format("{} is {}, which SigMF does not have; convert it to {} first", format.port,
+                       name_of(format.element), format.element == Element::f16 ? "f32" : "i32");
+  }
+  const bool stream = (format.dims.size() == 1 || format.dims.size() == 2) &&
+                      format.varying == static_cast<int>(format.dims.size()) - 1 && format.item_rate_hz > 0;
+  if (!stream) {
+    return fmt::format("{} is {}; a file takes streams of samples, [n] or [channel][n]; publish this port instead",
+                       format.port, dims);
+  }
+  if (format.item_rate_hz < 1 || format.item_rate_hz > 1e12) {
+    return fmt::format("{} has {} samples a second; SigMF takes 1 to 1e12", format.port, format.item_rate_hz);
+  }
+  if (channel_count(format) > kMostSigmfChannels)
+    return fmt::format("{} is {}; SigMF takes up to {} channels", format.port, dims, kMostSigmfChannels);
+  return {};
+}
+
+FileSink::FileSink(const FileSinkSettings& settings, const PortFormat& format)
+    : format_(format),
+      paths_(free_paths(settings, format)),
+      channels_(channel_count(format)),
+      period_(format.rate_hz > 0 ? format.rate_hz / format.item_rate_hz : 1),
+      data_(paths_.data, frame_bytes(format)) {
+  meta_.datatype = traits(format.element).sigmf;
+  meta_.rate_hz = format.item_rate_hz;
+  meta_.channels = channels_;
+  meta_.description = settings.description;
+  meta_.author = settings.author;
+  meta_.hardware = settings.hardware;
+  const auto frame = static_cast<std::size_t>(frame_bytes(format));
+  if (channels_ > 1) staging_.resize(std::max(kStagingBytes / frame, std::size_t{1}) * frame);
+  // An old recording loses its metadata before its samples: at no moment do they describe what is not theirs.
+  ::unlink(paths_.meta.c_str());
+  data_.cut(0);
+  if (!write_meta()) throw SetupError(fmt::format("{}: cannot be written: {}", paths_.meta, std::strerror(errno)));
+}
+
+FileSink::~FileSink() {
+  try {
+    finish();
+  } catch (const std::exception& e) {
+    log::error("{}: {}", paths_.data, e.what());
+  }
+}
+
+bool FileSink::send(const Message& message) {
+  if (stopped_) return false;
+  if (message.extent <= 0) return true;
+  if (begins_segment(message)) begin_segment(message);
+  const bool may_write_meta = steady_ns() >= next_meta_ns_ || held_.size() >= kMostHeldBytes;
+  if (meta_stale_ && may_write_meta && !flush()) return false;
+  return append(message);
+}
+
+void FileSink::finish() {
+  if (!stopped_ && meta_stale_) flush();
+}
+
+bool FileSink::begins_segment(const Message& message) const noexcept {
+  if (!started_ || message.gap > 0) return true;
+  const double expected = origin_ + static_cast<double>(items_ - origin_item_) * period_;
+  // Half an item is what rounding to whole source samples can make out, and a sample at least.
+  return std::fabs(static_cast<double>(message.sample) - expected) >= std::max(1.0, period_ / 2);
+}
+
+void FileSink::begin_segment(const Message& message) {
+  SigmfCapture capture;
+  capture.sample_start = items_;
+  const auto at_item = [this](std::int64_t sample) { return std::llround(static_cast<double>(sample) / period_); };
+  std::int64_t index = std::max<std::int64_t>(at_item(message.sample) + index_offset_, 0);
+  if (!meta_.captures.empty() && started_) {
+    const SigmfCapture& last = meta_.captures.back();
+    const std::int64_t next = *last.global_index + items_ - last.sample_start;
+    // A stream that began anew counts from zero again, which global_index must not.
+    if (index < next) {
+      index_offset_ += next + at_item(message.gap) - index;
+      index = next + at_item(message.gap);
+    }
+  }
+  capture.global_index = index;
+  if (format_.frequency_hz != 0) capture.frequency_hz = format_.frequency_hz;
+  if (message.time_ns != 0) capture.time = IsoTime{message.time_ns, 1};
+  meta_.captures.push_back(std::move(capture));
+  origin_ = static_cast<double>(message.sample);
+  origin_item_ = items_;
+  started_ = true;
+  meta_stale_ = true;
+}
+
+bool FileSink::append(const Message& message) {
+  const auto size = static_cast<std::int64_t>(size_of(format_.element));
+  const std::int64_t frame = channels_ * size;
+  bool kept = true;
+  if (channels_ == 1) {
+    kept = put(message.payload.first(static_cast<std::size_t>(message.extent * size)));
+  } else {
+    const std::int64_t piece = static_cast<std::int64_t>(staging_.size()) / frame;
+    for (std::int64_t at = 0; kept && at < message.extent; at += piece) {
+      const std::int64_t n = std::min(piece, message.extent - at);
+      const std::byte* from = message.payload.data() + at * size;
+      switch (size) {
+        case 8: interleave<8>(from, channels_, message.extent, n, staging_.data()); break;
+        case 4: interleave<4>(from, channels_, message.extent, n, staging_.data()); break;
+        case 2: interleave<2>(from, channels_, message.extent, n, staging_.data()); break;
+        default: interleave<1>(from, channels_, message.extent, n, staging_.data()); break;
+      }
+      kept = put(std::span(staging_).first(static_cast<std::size_t>(n * frame)));
+    }
+  }
+  items_ += message.extent;
+  return kept;
+}
+
+/// To the file, or behind what is held back already.
+bool FileSink::put(std::span<const std::byte> frames) {
+  if (meta_stale_) {
+    held_.insert(held_.end(), frames.begin(), frames.end());
+    return true;
+  }
+  return data_.append(frames) || stop(paths_.data);
+}
+
+bool FileSink::flush() {
+  const std::int64_t began = steady_ns();
+  const bool written = held_.empty() ? write_meta() || stop(paths_.meta) : flush_held();
+  const std::int64_t now = steady_ns();
+  next_meta_ns_ = now + kMetaShare * (now - began);
+  meta_stale_ = false;
+  return written;
+}
+
+/// Several segments may be held, and captures must not start beyond the data: so the data go first, once the new
+/// metadata have found room on the disk. What the metadata then cannot tell about is taken back.
+bool FileSink::flush_held() {
+  if (!prepare_meta()) return stop(paths_.meta);
+  const std::int64_t before = data_.frames();
+  const bool appended = data_.append(held_);
+  int why = errno;
+  held_.clear();
+  while (meta_.captures.back().sample_start > data_.frames()) meta_.captures.pop_back();
+  const bool told = (appended || prepare_meta()) && commit_meta();
+  if (told && appended) return true;
+  if (!told) {
+    if (appended) why = errno;
+    data_.cut(before);
+  }
+  errno = why;
+  return stop(paths_.data);
+}
+
+bool FileSink::write_meta() {
+  return prepare_meta() && commit_meta();
+}
+
+bool FileSink::prepare_meta() {
+  const std::string part = part_of(paths_.meta);
+  const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return false;
+  const bool written = write_whole(file, sigmf_text(meta_)) && ::fsync(file) == 0;
+  const int why = errno;
+  ::close(file);
+  if (!written) ::unlink(part.c_str());
+  errno = why;
+  return written;
+}
+
+/// The metadata are the old ones or the new ones, never half of them.
+bool FileSink::commit_meta() {
+  const std::string part = part_of(paths_.meta);
+  if (::rename(part.c_str(), paths_.meta.c_str()) == 0) return true;
+  const int why = errno;
+  ::unlink(part.c_str());
+  errno = why;
+  return false;
+}
+
+/// Always false.
+bool FileSink::stop(const std::string& file) {
+  if (!stopped_) {
+    log::error("{}: cannot be written any more: {}; recording has stopped after {} samples", file, std::strerror(errno),
+               data_.frames());
+  }
+  stopped_ = true;
+  return false;
+}
+
+}  // namespace iqd::radio

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/driver.hpp"
+#include "radio/file/frame_file.hpp"
+#include "radio/file/sigmf.hpp"
+
+namespace iqd::radio {
+
+struct FileSinkSettings {
+  std::string path = {};
+  bool overwrite = false;
+  std::string description = {};
+  std::string author = {};
+  std::string hardware = {};
+};
+
+/// Why such a port cannot be recorded; empty where it can: [n] or [channel][n] with an element that SigMF has.
+std::string unrecordable(const PortFormat& format);
+
+/// Records a port as SigMF, valid at every moment. A new segment begins at every gap, and the metadata that say so are
+/// on disk before its first sample. Where gaps come faster than metadata should be written, samples are held back in
+/// memory for a moment, and reach the disk just before the metadata of all their segments.
+/// When the disk is full recording ends, is logged once, and `send` is false from then on.
+class FileSink final : public Sink {
+ public:
+  /// Throws SetupError where the files cannot be made, or a recording is there and is not to be overwritten.
+  FileSink(const FileSinkSettings& settings, const PortFormat& format);
+  ~FileSink() override;
+
+  bool send(const Message& message) override;
+  void finish() override;
+
+ private:
+  bool begins_segment(const Message& message) const noexcept;
+  void begin_segment(const Message& message);
+  bool append(const Message& message);
+  bool put(std::span<const std::byte> frames);
+  bool flush();
+  bool flush_held();
+  bool write_meta();
+  bool prepare_meta();
+  bool commit_meta();
+  bool stop(const std::string& file);
+
+  PortFormat format_;
+  SigmfPaths paths_;
+  SigmfMeta meta_;
+  std::int64_t channels_;
+  double period_;  // source samples from item to item
+  FrameFile data_;
+  std::vector<std::byte> held_;     // frames that wait for their segment's metadata
+  std::vector<std::byte> staging_;  // a piece of a message, interleaved
+  std::int64_t items_ = 0;          // recorded or held
+  std::int64_t index_offset_ = 0;   // from the source's index to core:global_index
+  double origin_ = 0;               // source sample of the segment's first item
+  std::int64_t origin_item_ = 0;
+  bool started_ = false;
+  bool meta_stale_ = false;
+  std::int64_t next_meta_ns_ = 0;  // steady clock; before it the metadata are not written again
+  bool stopped_ = false;
+};
+
+}  // namespace iqd::radio

@@ -1,0 +1,337 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/file/file_sink.hpp"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "radio/file/recording.hpp"
+#include "radio/file/scratch_folder.hpp"
+
+namespace iqd::radio {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+json meta_in(const ScratchFolder& folder, const char* name = "x.sigmf-meta") {
+  return json::parse(folder.text(name));
+}
+
+/// Sample n of every channel is n, wherever a message starts.
+std::vector<cf32> ramp(std::int64_t first, std::int64_t samples, std::int64_t channels) {
+  std::vector<cf32> payload;
+  for (std::int64_t c = 0; c < channels; ++c)
+    for (std::int64_t n = 0; n < samples; ++n)
+      payload.emplace_back(static_cast<float>(first + n), static_cast<float>(c));
+  return payload;
+}
+
+TEST(FileSink, InterleavesTheChannels) {
+  for (const std::int64_t channels : {1, 2, 3}) {
+    const ScratchFolder folder;
+    const PortFormat format = stream_format(Element::cf32, channels);
+    FileSink sink({.path = folder / "x"}, format);
+    EXPECT_TRUE(sink.send(message_of<const cf32>(format, 0, ramp(0, 100, channels))));
+    EXPECT_TRUE(sink.send(message_of<const cf32>(format, 100, ramp(100, 7, channels))));
+    sink.finish();
+    const auto data = folder.items<cf32>("x.sigmf-data");
+    ASSERT_EQ(data.size(), static_cast<std::size_t>(107 * channels));
+    for (std::int64_t n = 0; n < 107; ++n)
+      for (std::int64_t c = 0; c < channels; ++c)
+        ASSERT_EQ(data[static_cast<std::size_t>(n * channels + c)], cf32(static_cast<float>(n), static_cast<float>(c)));
+    EXPECT_EQ(meta_in(folder)["global"]["core:num_channels"], channels);
+    EXPECT_EQ(meta_in(folder)["captures"].size(), 1u);
+  }
+}
+
+template <class T> void expect_verbatim() {
+  for (const std::int64_t channels : {1, 2, 3}) {
+    const ScratchFolder folder;
+    const PortFormat format = stream_format(element_of<T>, channels);
+    std::vector<std::uint8_t> bytes(5000 * sizeof(T) * static_cast<std::size_t>(channels));
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 37 + i / 251);
+    std::vector<T> payload(bytes.size() / sizeof(T));
+    std::memcpy(payload.data(), bytes.data(), bytes.size());
+    FileSink({.path = folder / "x"}, format).send(message_of<const T>(format, 0, payload));
+    const auto data = folder.items<T>("x.sigmf-data");
+    ASSERT_EQ(data.size(), payload.size());
+    for (std::size_t n = 0; n < 5000; ++n)
+      for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c)
+        ASSERT_EQ(std::memcmp(&data[n * static_cast<std::size_t>(channels) + c], &payload[c * 5000 + n], sizeof(T)), 0);
+    EXPECT_EQ(meta_in(folder)["global"]["core:datatype"], traits(element_of<T>).sigmf);
+  }
+}
+
+TEST(FileSink, KeepsEveryElementAsItIs) {
+  expect_verbatim<cf32>();
+  expect_verbatim<sc16>();
+  expect_verbatim<float>();
+  expect_verbatim<std::int32_t>();
+  expect_verbatim<std::int16_t>();
+  expect_verbatim<std::int8_t>();
+  expect_verbatim<std::uint8_t>();
+}
+
+TEST(FileSink, TellsWhatItIs) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::sc16);
+  FileSink sink({.path = folder / "x.sigmf-meta", .description = "d", .author = "a", .hardware = "h"}, format);
+  sink.send(message_of<const sc16>(format, 1'000'000, std::vector<sc16>(10)));
+  const json meta = meta_in(folder);
+  EXPECT_EQ(meta["global"], (json{{"core:datatype", "ci16_le"},
+                                  {"core:version", "1.2.5"},
+                                  {"core:sample_rate", 1e6},
+                                  {"core:num_channels", 1},
+                                  {"core:recorder", "iqd"},
+                                  {"core:hw", "h"},
+                                  {"core:author", "a"},
+                                  {"core:description", "d"}}));
+  EXPECT_EQ(meta["captures"], json::array({{{"core:sample_start", 0},
+                                            {"core:global_index", 1'000'000},
+                                            {"core:frequency", 1.4515e9},
+                                            {"core:datetime", "2025-03-31T12:00:01.000000000Z"}}}));
+  EXPECT_EQ(meta["annotations"], json::array());
+}
+
+TEST(FileSink, IsValidBeforeTheFirstSample) {
+  const ScratchFolder folder;
+  const FileSink sink({.path = folder / "x"}, stream_format(Element::sc16, 2));
+  std::vector<std::string> problems;
+  const Recording recording = read_recording(folder / "x", problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(recording.segments.back().samples, 0);
+}
+
+/// [sample_start, global_index] of each capture.
+json starts(const json& meta) {
+  json all = json::array();
+  for (const json& c : meta["captures"]) all.push_back({c["core:sample_start"], c["core:global_index"]});
+  return all;
+}
+
+TEST(FileSink, EveryGapBeginsACapture) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::cf32);
+  FileSink sink({.path = folder / "x"}, format);
+  sink.send(message_of<const cf32>(format, 50, ramp(50, 10, 1)));
+  sink.send(message_of<const cf32>(format, 60, ramp(60, 10, 1)));
+  sink.send(message_of<const cf32>(format, 75, ramp(75, 10, 1), 5));  // told
+  sink.send(message_of<const cf32>(format, 86, ramp(86, 10, 1)));     // seen from the index
+  sink.send(message_of<const cf32>(format, 0, ramp(0, 10, 1)));       // a stream that began anew
+  sink.send(message_of<const cf32>(format, 10, ramp(10, 10, 1)));
+  sink.send(message_of<const cf32>(format, 23, ramp(23, 10, 1), 3));
+  sink.finish();
+  EXPECT_EQ(starts(meta_in(folder)), (json{{0, 50}, {20, 75}, {30, 86}, {40, 96}, {60, 119}}));
+  std::vector<std::string> problems;
+  const Recording recording = read_recording(folder / "x", problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(recording.segments[1].lost, 5);
+  EXPECT_EQ(recording.segments[2].lost, 1);
+  EXPECT_EQ(recording.segments[3].lost, 0);
+  EXPECT_EQ(recording.segments[4].lost, 3);
+  EXPECT_EQ(folder.items<cf32>("x.sigmf-data").size(), 70u);
+}
+
+TEST(FileSink, CountsItemsWhereThePortIsSlowerThanTheSource) {
+  const ScratchFolder folder;
+  PortFormat format = stream_format(Element::cf32);
+  format.item_rate_hz = format.rate_hz / 4;
+  FileSink sink({.path = folder / "x"}, format);
+  sink.send(message_of<const cf32>(format, 0, ramp(0, 10, 1)));
+  sink.send(message_of<const cf32>(format, 40, ramp(10, 10, 1)));
+  sink.send(message_of<const cf32>(format, 81, ramp(20, 10, 1)));  // rounding, no gap
+  sink.send(message_of<const cf32>(format, 160, ramp(40, 10, 1), 38));
+  sink.finish();
+  EXPECT_EQ(starts(meta_in(folder)), (json{{0, 0}, {30, 40}}));
+  EXPECT_EQ(meta_in(folder)["global"]["core:sample_rate"], 250e3);
+}
+
+TEST(FileSink, MetadataAreNotWrittenForEachBlock) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::cf32);
+  FileSink sink({.path = folder / "x"}, format);
+  sink.send(message_of<const cf32>(format, 0, ramp(0, 10, 1)));
+  const auto before = std::filesystem::last_write_time(folder / "x.sigmf-meta");
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 1; i < 100; ++i) sink.send(message_of<const cf32>(format, i * 10, ramp(i * 10, 10, 1)));
+  sink.finish();
+  EXPECT_EQ(std::filesystem::last_write_time(folder / "x.sigmf-meta"), before);
+  EXPECT_EQ(folder.items<cf32>("x.sigmf-data").size(), 1000u);
+}
+
+TEST(FileSink, FloodsOfGapsAreAllKept) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::cf32, 2);
+  FileSink sink({.path = folder / "x"}, format);
+  for (int i = 0; i < 3000; ++i) sink.send(message_of<const cf32>(format, i * 20, ramp(i * 20, 10, 2), i ? 10 : 0));
+  sink.finish();
+  std::vector<std::string> problems;
+  const Recording recording = read_recording(folder / "x", problems);
+  EXPECT_THAT(problems, IsEmpty());
+  ASSERT_EQ(recording.segments.size(), 3000u);
+  for (std::size_t i = 1; i < 3000; ++i) ASSERT_EQ(recording.segments[i].lost, 10);
+  const auto data = folder.items<cf32>("x.sigmf-data");
+  ASSERT_EQ(data.size(), 60'000u);
+  for (std::size_t n = 0; n < 30'000; ++n) ASSERT_EQ(data[2 * n].real(), static_cast<float>(n / 10 * 20 + n % 10));
+}
+
+TEST(FileSink, LeavesAnOldRecordingAlone) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::sc16);
+  FileSink({.path = folder / "x"}, format).send(message_of<const sc16>(format, 0, std::vector<sc16>(10)));
+  EXPECT_THROW(FileSink({.path = folder / "x"}, format), SetupError);
+  EXPECT_EQ(folder.items<sc16>("x.sigmf-data").size(), 10u);
+  FileSink again({.path = folder / "x", .overwrite = true}, format);
+  EXPECT_EQ(folder.items<sc16>("x.sigmf-data").size(), 0u);
+  EXPECT_THROW(FileSink({.path = folder / "x", .overwrite = true}, format), SetupError);  // two at once
+}
+
+TEST(FileSink, RefusesWhatIsNoStream) {
+  EXPECT_EQ(unrecordable(stream_format(Element::cf32, 4)), "");
+  EXPECT_THAT(unrecordable(stream_format(Element::f16)), HasSubstr("f32"));
+  EXPECT_THAT(unrecordable(stream_format(Element::i64)), HasSubstr("i32"));
+  PortFormat frames = stream_format(Element::cf32);
+  frames.dims = {{"frame", 10}, {"bin", 256}};
+  frames.varying = 0;
+  EXPECT_THAT(unrecordable(frames), HasSubstr("[frame 10][bin 256]"));
+  PortFormat block = stream_format(Element::f32);
+  block.varying = -1;
+  EXPECT_NE(unrecordable(block), "");
+  PortFormat counted = stream_format(Element::f32);
+  counted.item_rate_hz = 0;
+  EXPECT_NE(unrecordable(counted), "");
+  const ScratchFolder folder;
+  EXPECT_THROW(FileSink({.path = folder / "x"}, frames), SetupError);
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.sigmf-data"));
+  EXPECT_THROW(FileSink({.path = folder / "no/x"}, stream_format(Element::cf32)), SetupError);
+}
+
+/// Runs `body` in a child process, so that limits and signals hit nobody else; true when it exits with 0.
+template <class F> bool in_child(F body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    bool good = false;
+    try {
+      good = body();
+    } catch (const std::exception&) {
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void limit_files(std::size_t bytes) {
+  const rlimit limit{bytes, bytes};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+TEST(FileSink, AFullDiskEndsTheRecordingAndNothingElse) {
+  for (const std::int64_t channels : {1, 3}) {
+    const ScratchFolder folder;
+    const bool good = in_child([&] {
+      const PortFormat format = stream_format(Element::cf32, channels);
+      FileSink sink({.path = folder / "x"}, format);
+      limit_files(100'004);
+      int taken = 0;
+      std::int64_t sample = 0;
+      for (; sink.send(message_of<const cf32>(format, sample, ramp(sample, 1000, channels))); sample += 1000) ++taken;
+      const auto lines = log::lines();
+      for (int i = 0; i < 10; ++i)
+        if (sink.send(message_of<const cf32>(format, sample, ramp(sample, 1000, channels)))) return false;
+      sink.finish();
+      return taken == 100'004 / (8000 * channels) && lines > 0 && log::lines() == lines;
+    });
+    EXPECT_TRUE(good);
+    std::vector<std::string> problems;
+    const Recording recording = read_recording(folder / "x", problems);
+    EXPECT_THAT(problems, IsEmpty());
+    EXPECT_EQ(recording.segments.back().samples, 100'004 / (8 * channels));
+    const auto data = folder.items<cf32>("x.sigmf-data");
+    for (std::size_t n = 0; n < data.size(); ++n)
+      ASSERT_EQ(data[n].real(), static_cast<float>(n / static_cast<std::size_t>(channels)));
+  }
+}
+
+TEST(FileSink, AFullDiskAmidManyGapsLeavesNoCaptureWithoutItsData) {
+  const ScratchFolder folder;
+  const bool good = in_child([&] {
+    const PortFormat format = stream_format(Element::cf32);
+    FileSink sink({.path = folder / "x"}, format);
+    limit_files(100'000);
+    for (std::int64_t i = 0; i < 300; ++i)
+      if (!sink.send(message_of<const cf32>(format, i * 200, ramp(i * 200, 100, 1), i ? 100 : 0))) return true;
+    sink.finish();
+    return !sink.send(message_of<const cf32>(format, 0, ramp(0, 100, 1)));
+  });
+  EXPECT_TRUE(good);
+  std::vector<std::string> problems;
+  const Recording recording = read_recording(folder / "x", problems);
+  EXPECT_THAT(problems, IsEmpty());
+  const auto data = folder.items<cf32>("x.sigmf-data");
+  ASSERT_FALSE(data.empty());
+  for (std::size_t n = 0; n < data.size(); ++n) ASSERT_EQ(data[n].real(), static_cast<float>(n / 100 * 200 + n % 100));
+  EXPECT_EQ(recording.segments.size(), (data.size() + 99) / 100 + (data.size() % 100 == 0 ? 1 : 0));
+}
+
+/// Records until it is killed, with a gap now and then.
+[[noreturn]] void record_for_ever(const std::string& path, std::int64_t channels) {
+  const PortFormat format = stream_format(Element::cf32, channels, 3001);
+  FileSink sink({.path = path}, format);
+  std::int64_t sample = 0;
+  for (std::int64_t i = 0;; ++i, sample += 3001) {
+    const std::int64_t gap = i % 40 == 39 ? 17 : 0;
+    sample += gap;
+    sink.send(message_of<const cf32>(format, sample % (1 << 24), ramp(sample % (1 << 24), 3001, channels), gap));
+    if (i == 400) ::pause();  // a disk that is full would prove nothing
+  }
+}
+
+/// The samples of each capture count on from its global_index; only the very last frame may be zeros.
+void expect_sound(const ScratchFolder& folder, std::int64_t channels) {
+  std::vector<std::string> problems;
+  const Recording recording = read_recording(folder / "x", problems);
+  ASSERT_THAT(problems, IsEmpty());
+  const auto data = folder.items<cf32>("x.sigmf-data");
+  const auto step = static_cast<std::size_t>(channels);
+  for (std::size_t n = 1; n + 1 < data.size() / step; ++n) {
+    const float before = data[(n - 1) * step].real();
+    const float now = data[n * step].real();
+    ASSERT_TRUE(now == before + 1 || now == before + 18) << n;
+    for (std::size_t c = 0; c < step; ++c) ASSERT_EQ(data[n * step + c], cf32(now, static_cast<float>(c)));
+  }
+  for (const SigmfCapture& c : recording.meta.captures) {
+    if (!c.global_index || static_cast<std::size_t>(c.sample_start + 1) >= data.size() / step) continue;
+    ASSERT_EQ(data[static_cast<std::size_t>(c.sample_start) * step].real(), static_cast<float>(*c.global_index));
+  }
+}
+
+TEST(FileSink, WhatAKillLeavesIsARecording) {
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t channels = 1 + round % 3;
+    const ScratchFolder folder;
+    const pid_t child = ::fork();
+    if (child == 0) record_for_ever(folder / "x", channels);
+    while (!std::filesystem::exists(folder / "x.sigmf-meta")) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::microseconds(311 * round));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    expect_sound(folder, channels);
+    if (HasFatalFailure()) FAIL() << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace iqd::radio

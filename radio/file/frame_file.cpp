@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/file/frame_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace iqd::radio {
+namespace {
+
+/// The kernel looks for a deadly signal between the pages of a write, whatever the size of a page is here: it is a
+/// multiple of this.
+constexpr std::int64_t kPage = 4096;
+
+}  // namespace
+
+FrameFile::FrameFile(const std::string& path, std::int64_t frame_bytes) : frame_(frame_bytes) {
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) throw SetupError(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
+  if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;  // some file systems have no locks
+  ::close(file_);
+  throw SetupError(fmt::format("{}: is being recorded already; choose another path", path));
+}
+
+FrameFile::~FrameFile() {
+  ::close(file_);
+}
+
+bool FrameFile::is_locked(const std::string& path) noexcept {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool locked = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(file);
+  return locked;
+}
+
+void FrameFile::cut(std::int64_t frames) noexcept {
+  bytes_ = frames * frame_;
+  [[maybe_unused]] const int done = ::ftruncate(file_, bytes_);
+}
+
+bool FrameFile::append(std::span<const std::byte> frames) noexcept {
+  const std::byte* from = frames.data();
+  auto left = static_cast<std::int64_t>(frames.size());
+  if (kPage % frame_ == 0) return write(from, left);
+  while (left > 0) {
+    const std::int64_t in_page = kPage - bytes_ % kPage;
+    std::int64_t n = std::min(left, in_page / frame_ * frame_);
+    if (n == 0) {
+      // This frame crosses a page, so a kill can cut it in two: the file gets the room for all of it beforehand.
+      n = frame_;
+      if (::ftruncate(file_, bytes_ + n) != 0) return false;
+    }
+    if (!write(from, n)) return false;
+    from += n;
+    left -= n;
+  }
+  return true;
+}
+
+bool FrameFile::write(const std::byte* from, std::int64_t bytes) noexcept {
+  for (std::int64_t done = 0; done < bytes;) {
+    const ssize_t n = ::pwrite(file_, from + done, static_cast<std::size_t>(bytes - done), bytes_ + done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int why = n < 0 ? errno : EIO;
+      cut((bytes_ + done) / frame_);
+      errno = why;
+      return false;
+    }
+    done += n;
+  }
+  bytes_ += bytes;
+  return true;
+}
+
+}  // namespace iqd::radio

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace iqd::radio {
+
+/// A file that only ever grows by whole frames: what a killed writer leaves behind is never cut within one. Only where
+/// frames do not fit pages evenly can the very last frame be zeros then.
+class FrameFile {
+ public:
+  /// Opens or makes the file, locked against other writers; what is in it stays until `cut`. Throws SetupError.
+  FrameFile(const std::string& path, std::int64_t frame_bytes);
+  ~FrameFile();
+  FrameFile(const FrameFile&) = delete;
+  FrameFile& operator=(const FrameFile&) = delete;
+
+  /// Whole frames. False when the file takes no more (disk full): then it ends with the last frame that found room, and
+  /// `errno` says why.
+  bool append(std::span<const std::byte> frames) noexcept;
+  std::int64_t frames() const noexcept { return bytes_ / frame_; }
+  /// Forgets what is behind the first `frames`.
+  void cut(std::int64_t frames) noexcept;
+
+  /// Whether another FrameFile holds this path.
+  static bool is_locked(const std::string& path) noexcept;
+
+ private:
+  bool write(const std::byte* from, std::int64_t bytes) noexcept;
+
+  int file_ = -1;
+  std::int64_t frame_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace iqd::radio

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/soapy-modules/sim/arguments.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace iqd::sim {
+namespace {
+
+[[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& wanted) {
+  throw std::invalid_argument("iqdsim: " + key + "=" + value + ": " + wanted);
+}
+
+}  // namespace
+
+std::optional<double> Arguments::number(const std::string& key) const {
+  const auto found = values_.find(key);
+  if (found == values_.end()) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(found->second.c_str(), &end);
+  if (end == found->second.c_str() || *end != '\0' || !std::isfinite(value))
+    refuse(key, found->second, "this is no number");
+  return value;
+}
+
+std::int64_t Arguments::count(const std::string& key, std::int64_t otherwise, std::int64_t low,
+                              std::int64_t high) const {
+  const std::optional<double> value = number(key);
+  if (!value) return otherwise;
+  if (*value != std::floor(*value) || *value < static_cast<double>(low) || *value > static_cast<double>(high))
+    refuse(key, values_.at(key),
+           "a whole number from " + std::to_string(low) + " to " + std::to_string(high) + " is wanted");
+  return static_cast<std::int64_t>(*value);
+}
+
+bool Arguments::flag(const std::string& key, bool otherwise) const {
+  const std::string value = text(key, otherwise ? "true" : "false");
+  if (value == "true" || value == "1" || value == "yes" || value == "on") return true;
+  if (value == "false" || value == "0" || value == "no" || value == "off") return false;
+  refuse(key, value, "true or false is wanted");
+}
+
+std::string Arguments::text(const std::string& key, const std::string& otherwise) const {
+  const auto found = values_.find(key);
+  return found == values_.end() ? otherwise : found->second;
+}
+
+std::optional<std::string> Arguments::unknown(std::initializer_list<std::string_view> known) const {
+  for (const auto& [key, value] : values_)
+    if (std::find(known.begin(), known.end(), key) == known.end()) return key;
+  return std::nullopt;
+}
+
+}  // namespace iqd::sim

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <SoapySDR/Types.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace iqd::sim {
+
+/// Device arguments with types. A value that is none of its type is a std::invalid_argument that names key and value.
+class Arguments {
+ public:
+  explicit Arguments(SoapySDR::Kwargs values) : values_(std::move(values)) {}
+
+  std::optional<double> number(const std::string& key) const;
+  double number(const std::string& key, double otherwise) const { return number(key).value_or(otherwise); }
+  /// A whole number in low…high; 1e6 is one too.
+  std::int64_t count(const std::string& key, std::int64_t otherwise, std::int64_t low, std::int64_t high) const;
+  bool flag(const std::string& key, bool otherwise) const;
+  std::string text(const std::string& key, const std::string& otherwise) const;
+  /// The first key that is none of these.
+  std::optional<std::string> unknown(std::initializer_list<std::string_view> known) const;
+
+ private:
+  SoapySDR::Kwargs values_;
+};
+
+}  // namespace iqd::sim

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/soapy-modules/sim/device.hpp"
+
+#include <SoapySDR/Constants.h>
+
+#include <SoapySDR/Logger.hpp>
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace iqd::sim {
+namespace {
+
+constexpr std::int64_t kMostChannels = 64;
+constexpr double kSlowest = 1e3;
+constexpr double kFastest = 500e6;
+
+void warn_of_unknown(const Arguments& args) {
+  const auto key = args.unknown(
+      {"driver",      "label",         "serial",        "rx",   "tx",         "scenario",       "seed",
+       "level",       "snr",           "frequency",     "text", "symbol",     "delay",          "gain",
+       "pace",        "buffer",        "epoch",         "time", "rate_grid",  "stall_at",       "stall_for",
+       "jump_at",     "jump_by",       "hang_at",       "lose", "lose_every", "overflow_every", "overflow_lost",
+       "short_reads", "disconnect_at", "disconnect_for"});
+  if (key) SoapySDR::log(SOAPY_SDR_WARNING, "iqdsim: the device argument '" + *key + "' is not known and does nothing");
+}
+
+}  // namespace
+
+Device::Device(const SoapySDR::Kwargs& args)
+    : args_(args),
+      paced_(args_.flag("pace", true)),
+      time_stamps_(args_.flag("time", true)),
+      short_reads_(args_.flag("short_reads", false)),
+      buffer_s_(args_.number("buffer", 0.25)) {
+  warn_of_unknown(args_);
+  if (Faults::unplugged(args_.text("serial", ""))) throw std::runtime_error("iqdsim: the device is unplugged");
+  if (buffer_s_ <= 0 || buffer_s_ > 10) throw std::invalid_argument("iqdsim: buffer= is from 0 to 10 seconds");
+  if (args_.number("rate_grid", 1) <= 0) throw std::invalid_argument("iqdsim: rate_grid= is above 0");
+  for (const int direction : {SOAPY_SDR_TX, SOAPY_SDR_RX}) {
+    const bool rx = direction == SOAPY_SDR_RX;
+    ports_[direction].resize(static_cast<std::size_t>(args_.count(rx ? "rx" : "tx", 4, rx ? 1 : 0, kMostChannels)));
+    for (Port& p : ports_[direction]) p.antenna = rx ? "RX" : "TX";
+  }
+  start_clock();  // shows now what is wrong with the arguments
+}
+
+SoapySDR::Kwargs Device::getHardwareInfo() const {
+  return {{"origin", "iqd simulated radio"}, {"scenario", args_.text("scenario", "tone")}};
+}
+
+std::size_t Device::getNumChannels(int direction) const {
+  return ports_[direction == SOAPY_SDR_RX].size();
+}
+
+Device::Port& Device::port(int direction, std::size_t channel) {
+  return const_cast<Port&>(static_cast<const Device*>(this)->port(direction, channel));
+}
+const Device::Port& Device::port(int direction, std::size_t channel) const {
+  const auto& ports = ports_[direction == SOAPY_SDR_RX];
+  if (channel >= ports.size())
+    throw std::out_of_range("iqdsim: channel " + std::to_string(channel) + " of " + std::to_string(ports.size()));
+  return ports[channel];
+}
+
+std::vector<std::string> Device::listAntennas(int direction, std::size_t) const {
+  return {direction == SOAPY_SDR_RX ? "RX" : "TX"};
+}
+void Device::setAntenna(int direction, std::size_t channel, const std::string& name) {
+  if (name != listAntennas(direction, channel)[0]) throw std::invalid_argument("iqdsim: there is no antenna " + name);
+  port(direction, channel).antenna = name;
+}
+std::string Device::getAntenna(int direction, std::size_t channel) const {
+  return port(direction, channel).antenna;
+}
+
+void Device::setGain(int direction, std::size_t channel, double db) {
+  port(direction, channel).gain_db = std::clamp(db, 0.0, 60.0);
+}
+double Device::getGain(int direction, std::size_t channel) const {
+  return port(direction, channel).gain_db;
+}
+
+void Device::setFrequency(int direction, std::size_t channel, double hz, const SoapySDR::Kwargs&) {
+  port(direction, channel).frequency_hz = std::clamp(hz, 0.0, 6e9);
+}
+double Device::getFrequency(int direction, std::size_t channel) const {
+  return port(direction, channel).frequency_hz;
+}
+
+void Device::setSampleRate(int direction, std::size_t channel, double hz) {
+  port(direction, channel);
+  double granted = std::clamp(hz, kSlowest, kFastest);
+  if (const auto grid = args_.number("rate_grid")) granted = std::max(1.0, std::round(granted / *grid)) * *grid;
+  const std::lock_guard lock(mutex_);
+  if (granted == rate_hz_) return;
+  if (running()) throw std::runtime_error("iqdsim: both directions share one rate, and it stays while a stream runs");
+  rate_hz_ = granted;
+}
+SoapySDR::RangeList Device::getSampleRateRange(int, std::size_t) const {
+  return {{kSlowest, kFastest, args_.number("rate_grid", 0)}};
+}
+
+void Device::setBandwidth(int direction, std::size_t channel, double hz) {
+  port(direction, channel).bandwidth_hz = std::clamp(hz, kSlowest, kFastest);
+}
+double Device::getBandwidth(int direction, std::size_t channel) const {
+  const double set = port(direction, channel).bandwidth_hz;
+  return set > 0 ? set : rate_hz_;
+}
+
+std::string Device::getNativeStreamFormat(int, std::size_t, double& full_scale) const {
+  full_scale = kFullScale;
+  return "CS16";
+}
+
+bool Device::hasHardwareTime(const std::string& what) const {
+  return what.empty() && time_stamps_;
+}
+long long Device::getHardwareTime(const std::string&) const {
+  const std::lock_guard lock(mutex_);
+  return clock_.time_ns(running() ? now() : 0);
+}
+
+}  // namespace iqd::sim

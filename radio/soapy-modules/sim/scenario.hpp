@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "radio/soapy-modules/sim/air.hpp"
+#include "radio/soapy-modules/sim/arguments.hpp"
+
+namespace iqd::sim {
+
+/// What a scenario is made from. `air` outlives it.
+struct Setting {
+  const Arguments& arguments;
+  double rate_hz;
+  int channels;
+  Air& air;
+};
+
+/// What the simulated antennas hear.
+class Scenario {
+ public:
+  virtual ~Scenario() = default;
+  /// Writes positions first, first + 1, … of a receive channel; full scale is 1. The same positions always give the
+  /// same samples, however they are cut (`loopback`: as soon as they were sent).
+  virtual void render(int channel, std::int64_t first, std::span<cf32> out) = 0;
+  /// Whether it listens to the air, so that what is transmitted has to be kept.
+  virtual bool hears_air() const { return false; }
+};
+
+struct ScenarioEntry {
+  std::string_view name;
+  std::unique_ptr<Scenario> (*make)(const Setting& setting);
+};
+
+std::unique_ptr<Scenario> make_tone(const Setting& setting);
+std::unique_ptr<Scenario> make_noise(const Setting& setting);
+std::unique_ptr<Scenario> make_loopback(const Setting& setting);
+
+inline constexpr ScenarioEntry kScenarios[] = {
+    {"tone", &make_tone},
+    {"noise", &make_noise},
+    {"loopback", &make_loopback},
+};
+
+/// Makes the one that the argument `scenario` names (default: tone). Throws std::invalid_argument.
+std::unique_ptr<Scenario> make_scenario(const Setting& setting);
+
+/// 10^(db/20)
+double amplitude_of(double db) noexcept;
+std::uint64_t seed_of(const Arguments& arguments);
+
+}  // namespace iqd::sim

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace iqd::sim {
+
+using cf32 = std::complex<float>;
+
+/// exp(j 2π (f n + phase)), a function of the absolute position n: the phase is counted in whole 2^-64 of a turn, so it
+/// neither drifts nor depends on how the stream is read.
+class Tone {
+ public:
+  explicit Tone(double cycles_per_sample);
+  /// Writes `amplitude` times the tone at positions first, first + 1, ….
+  void write(std::int64_t first, double amplitude, double phase_cycles, std::span<cf32> out) const noexcept;
+
+ private:
+  std::uint64_t increment_;
+  std::vector<cf32> table_;  // one piece from phase 0
+};
+
+}  // namespace iqd::sim

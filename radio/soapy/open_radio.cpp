@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/soapy/open_radio.hpp"
+
+#include <SoapySDR/Constants.h>
+#include <SoapySDR/Errors.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <SoapySDR/Logger.hpp>
+#include <SoapySDR/Modules.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace iqd::radio::soapy {
+namespace {
+
+void take_log_line(const SoapySDRLogLevel level, const char* text) {
+  static log::RateLimit limit;
+  std::uint64_t suppressed = 0;
+  if (level == SOAPY_SDR_SSI || level > SOAPY_SDR_INFO) return log::debug("soapy: {}", text);
+  if (level == SOAPY_SDR_INFO) return log::info("soapy: {}", text);
+  if (!limit.allow(suppressed)) return;
+  log::warn("soapy: {}{}", text, suppressed ? fmt::format(" ({} more lines like it)", suppressed) : "");
+}
+
+/// Modules may write in floods, and to a terminal that nobody reads.
+void take_log() {
+  static std::once_flag once;
+  std::call_once(once, [] { SoapySDR::registerLogHandler(&take_log_line); });
+}
+
+std::string found_devices() {
+  try {
+    std::string list;
+    for (const SoapySDR::Kwargs& device : SoapySDR::Device::enumerate())
+      list += "\n  " + SoapySDR::KwargsToString(device);
+    return list.empty() ? " none" : list;
+  } catch (...) {
+    return " (looking for them failed: " + text_of(std::current_exception()) + ")";
+  }
+}
+
+std::string where_modules_are() {
+  const char* path = std::getenv("SOAPY_SDR_PLUGIN_PATH");
+  return fmt::format(
+      "loaded modules: {}. A module in a folder of its own is found through SOAPY_SDR_PLUGIN_PATH, which is {}",
+      fmt::join(SoapySDR::listModules(), ", "), path && *path ? fmt::format("'{}'", path) : "not set");
+}
+
+}  // namespace
+
+std::string text_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception without a text";
+  }
+}
+
+void UnmakeDevice::operator()(SoapySDR::Device* device) const noexcept {
+  try {
+    SoapySDR::Device::unmake(device);
+  } catch (...) {
+    log::debug("soapy: closing the device failed: {}", text_of(std::current_exception()));
+  }
+}
+
+void CloseStream::operator()(SoapySDR::Stream* stream) const noexcept {
+  try {
+    device->deactivateStream(stream);
+  } catch (...) {
+    log::debug("soapy: stopping the stream failed: {}", text_of(std::current_exception()));
+  }
+  try {
+    device->closeStream(stream);
+  } catch (...) {
+    log::debug("soapy: closing the stream failed: {}", text_of(std::current_exception()));
+  }
+}
+
+/// Returns what `f` returns; what it throws becomes a SetupError.
+template <class F> auto OpenRadio::step(const char* what, F f) const {
+  try {
+    return f();
+  } catch (const SetupError&) {
+    throw;
+  } catch (...) {
+    throw SetupError(fmt::format("{}: cannot {}: {}", name_, what, text_of(std::current_exception())));
+  }
+}
+
+OpenRadio::OpenRadio(const Settings& s, int direction, Element element)
+    : name_(fmt::format("soapy '{}'", s.args)), direction_(direction), channels_(s.channels.begin(), s.channels.end()) {
+  take_log();
+  make(s);
+  step("look at the channels", [&] { check_channels(s); });
+  for (const auto& setting : s.settings)
+    step("write a setting", [&] { device_->writeSetting(setting.first, setting.second); });
+  step("set the rate", [&] { set_rate(s); });
+  tune(s);
+  set_clock();
+  set_up_stream(s, element);
+}
+
+void OpenRadio::make(const Settings& s) {
+  std::string reason = "the module returned no device";
+  try {
+    device_.reset(SoapySDR::Device::make(s.args));
+  } catch (...) {
+    reason = text_of(std::current_exception());
+  }
+  if (!device_)
+    throw SetupError(
+        fmt::format("{}: cannot open: {}\ndevices found:{}\n{}", name_, reason, found_devices(), where_modules_are()));
+}
+
+void OpenRadio::check_channels(const Settings& s) const {
+  const std::size_t there = device_->getNumChannels(direction_);
+  for (const std::size_t channel : channels_)
+    if (channel >= there)
+      throw SetupError(fmt::format("{}: there is no {} channel {}; the radio has {}, counted from 0", name_,
+                                   direction_ == SOAPY_SDR_RX ? "receive" : "transmit", channel, there));
+  if (s.antenna.empty()) return;
+  const auto antennas = device_->listAntennas(direction_, channels_[0]);
+  if (!antennas.empty() && std::find(antennas.begin(), antennas.end(), s.antenna) == antennas.end())
+    throw SetupError(
+        fmt::format("{}: there is no antenna '{}'; there are: {}", name_, s.antenna, fmt::join(antennas, ", ")));
+}
+
+void OpenRadio::set_rate(const Settings& s) {
+  for (const std::size_t c : channels_) {
+    device_->setSampleRate(direction_, c, s.rate_hz);
+    rate_hz_ = device_->getSampleRate(direction_, c);
+    if (!s.accepts(rate_hz_))
+      throw SetupError(fmt::format(
+          "{}: asked for {} samples a second on channel {}, the radio grants {}; choose a rate that it grants, or "
+          "`accept_rate: true`",
+          name_, s.rate_hz, c, rate_hz_));
+  }
+}
+
+void OpenRadio::tune(const Settings& s) {
+  for (const std::size_t c : channels_) {
+    if (!s.antenna.empty()) step("choose the antenna", [&] { device_->setAntenna(direction_, c, s.antenna); });
+    if (s.bandwidth_hz) step("set the bandwidth", [&] { device_->setBandwidth(direction_, c, *s.bandwidth_hz); });
+    if (s.frequency_hz) step("set the frequency", [&] { device_->setFrequency(direction_, c, *s.frequency_hz); });
+    if (s.gain_db) step("set the gain", [&] { device_->setGain(direction_, c, *s.gain_db); });
+  }
+  try {
+    frequency_hz_ = device_->getFrequency(direction_, channels_[0]);
+  } catch (...) {
+    frequency_hz_ = s.frequency_hz.value_or(0);
+  }
+}
+
+void OpenRadio::set_clock() {
+  try {
+    if (!device_->hasHardwareTime()) return;
+    if (device_->getHardwareTime() < kYear2000Ns) device_->setHardwareTime(wall_ns());
+    if (device_->getHardwareTime() >= kYear2000Ns) time_ = TimeSource::radio;
+  } catch (...) {
+    log::info("{}: the radio's clock is not used: {}", name_, text_of(std::current_exception()));
+  }
+}
+
+void OpenRadio::set_up_stream(const Settings& s, Element element) {
+  const std::string format = element == Element::cf32 ? "CF32" : "CS16";
+  double full_scale = 32768;
+  step("look at the formats", [&] {
+    const auto offered = device_->getStreamFormats(direction_, channels_[0]);
+    if (!offered.empty() && std::find(offered.begin(), offered.end(), format) == offered.end())
+      throw SetupError(fmt::format("{}: the module does not offer {}, which is {}; it offers {}", name_, format,
+                                   name_of(element), fmt::join(offered, ", ")));
+    if (device_->getNativeStreamFormat(direction_, channels_[0], full_scale) != format) full_scale = 32768;
+  });
+  // Some modules hand on what a converter of fewer bits gives, without scaling it.
+  if (format == "CS16" && full_scale < 32767)
+    log::warn("{}: full scale of its 16-bit samples is {}, here it is 32768; `format: cf32` is scaled by the module",
+              name_, full_scale);
+  stream_ = {step("set up the stream",
+                  [&] {
+                    const SoapySDR::Kwargs args(s.stream_args.begin(), s.stream_args.end());
+                    return device_->setupStream(direction_, format, channels_, args);
+                  }),
+             CloseStream{device_.get()}};
+  const int code = step("start the stream", [&] { return device_->activateStream(stream_.get()); });
+  if (code != 0) throw SetupError(fmt::format("{}: cannot start the stream: {}", name_, SoapySDR_errToStr(code)));
+}
+
+}  // namespace iqd::radio::soapy

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <SoapySDR/Device.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/block.hpp"
+#include "base/element.hpp"
+#include "radio/soapy/settings.hpp"
+
+namespace iqd::radio::soapy {
+
+struct UnmakeDevice {
+  void operator()(SoapySDR::Device* device) const noexcept;
+};
+struct CloseStream {
+  SoapySDR::Device* device = nullptr;
+  void operator()(SoapySDR::Stream* stream) const noexcept;
+};
+
+/// A device with one active stream of one direction. Whatever the module throws while it is opened becomes a SetupError
+/// that says at which step; closing never throws, whatever state the device is in.
+class OpenRadio {
+ public:
+  OpenRadio(const Settings& settings, int direction, Element element);
+
+  SoapySDR::Device& device() const noexcept { return *device_; }
+  SoapySDR::Stream* stream() const noexcept { return stream_.get(); }
+  double rate_hz() const noexcept { return rate_hz_; }
+  double frequency_hz() const noexcept { return frequency_hz_; }
+  /// Whether the device's clock tells the time of day. It is set from the host's where it counts from its own start.
+  TimeSource time() const noexcept { return time_; }
+  /// `soapy 'driver=iqdsim'`, to begin messages with.
+  const std::string& name() const noexcept { return name_; }
+
+ private:
+  template <class F> auto step(const char* what, F f) const;
+  void make(const Settings& settings);
+  void check_channels(const Settings& settings) const;
+  void tune(const Settings& settings);
+  void set_rate(const Settings& settings);
+  void set_clock();
+  void set_up_stream(const Settings& settings, Element element);
+
+  std::string name_;
+  int direction_;
+  std::vector<std::size_t> channels_;
+  double rate_hz_ = 0;
+  double frequency_hz_ = 0;
+  TimeSource time_ = TimeSource::host;
+  std::unique_ptr<SoapySDR::Device, UnmakeDevice> device_;
+  std::unique_ptr<SoapySDR::Stream, CloseStream> stream_;
+};
+
+/// Time stamps before the year 2000 count from something else than the Unix epoch.
+inline constexpr std::int64_t kYear2000Ns = 946'684'800'000'000'000;
+
+/// The text of what a module threw.
+std::string text_of(const std::exception_ptr& thrown);
+
+}  // namespace iqd::radio::soapy

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/soapy/soapy_source.hpp"
+
+#include <SoapySDR/Constants.h>
+#include <SoapySDR/Errors.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
+#include <thread>
+
+#include "base/clock.hpp"
+
+namespace iqd::radio::soapy {
+namespace {
+
+constexpr long kTimeoutUs = 100'000;
+// Some modules return at once where they should wait.
+constexpr auto kPause = std::chrono::milliseconds(1);
+
+Received nothing() {
+  std::this_thread::sleep_for(kPause);
+  return {};
+}
+
+}  // namespace
+
+SoapySource::SoapySource(const Settings& settings, Element element)
+    : radio_(settings, SOAPY_SDR_RX, element), element_(element), buffers_(settings.channels.size()) {}
+
+StreamInfo SoapySource::info() const {
+  StreamInfo info;
+  info.element = element_;
+  info.channels = static_cast<int>(buffers_.size());
+  info.rate_hz = radio_.rate_hz();
+  info.frequency_hz = radio_.frequency_hz();
+  info.time = radio_.time();
+  info.reconnects = true;
+  return info;
+}
+
+Received SoapySource::receive(std::span<std::byte* const> into, std::int64_t most) {
+  std::copy(into.begin(), into.end(), buffers_.begin());
+  most = std::min<std::int64_t>(most, std::numeric_limits<int>::max());
+  int flags = 0;
+  long long time_ns = 0;
+  try {
+    const int count = radio_.device().readStream(radio_.stream(), buffers_.data(), static_cast<std::size_t>(most),
+                                                 flags, time_ns, kTimeoutUs);
+    return count < 0 ? error(count) : samples(count, most, flags, time_ns);
+  } catch (...) {
+    return failed(text_of(std::current_exception()));
+  }
+}
+
+Received SoapySource::samples(int count, std::int64_t most, int flags, std::int64_t time_ns) {
+  if (count == 0) return nothing();
+  if (count > most) return failed("the module returned more samples than were asked for");
+  Received got;
+  got.event = Received::Event::samples;
+  got.samples = count;
+  got.has_time = flags & SOAPY_SDR_HAS_TIME;
+  if (!got.has_time) return got;
+  if (!time_begun_) {
+    time_begun_ = true;
+    if (radio_.time() == TimeSource::host && time_ns < kYear2000Ns)
+      time_offset_ns_ = wall_ns() - static_cast<std::int64_t>(count / radio_.rate_hz() * 1e9) - time_ns;
+  }
+  got.time_ns = time_ns + time_offset_ns_;
+  return got;
+}
+
+Received SoapySource::error(int code) {
+  Received got;
+  switch (code) {
+    case SOAPY_SDR_TIMEOUT: return nothing();
+    case SOAPY_SDR_CORRUPTION:
+    case SOAPY_SDR_TIME_ERROR: warn("samples were lost", SoapySDR_errToStr(code)); [[fallthrough]];
+    case SOAPY_SDR_OVERFLOW: got.event = Received::Event::overflow; return got;
+    default: return failed(SoapySDR_errToStr(code));
+  }
+}
+
+Received SoapySource::failed(std::string_view why) {
+  warn("the radio failed", why);
+  Received got;
+  got.event = Received::Event::failed;
+  return got;
+}
+
+void SoapySource::warn(std::string_view what, std::string_view why) {
+  std::uint64_t suppressed = 0;
+  if (!limit_.allow(suppressed)) return;
+  log::warn("{}: {}: {}{}", radio_.name(), what, why,
+            suppressed ? fmt::format(" ({} more times since the last line)", suppressed) : "");
+}
+
+std::span<const std::string_view> enum_names(Format) {
+  static constexpr std::array<std::string_view, 2> kNames{"sc16", "cf32"};
+  return kNames;
+}
+
+void SoapySourceOptions::fields(FieldVisitor& v) {
+  settings_.fields(v, true);
+  v.field("format", format_, {.help = "how samples are kept: 16-bit integers, or floats of twice the size"});
+  v.field("resample", resample_, {.help = "bring the granted rate to the asked one; not available yet"});
+}
+
+StreamInfo SoapySourceOptions::describe(const Section& section) const {
+  settings_.check(section);
+  if (resample_)
+    section.problem("resample",
+                    "resampling is not available yet; choose a rate that the radio grants (`iqd probe` lists them), or "
+                    "`accept_rate: true`");
+  StreamInfo info;
+  info.element = element();
+  info.channels = static_cast<int>(settings_.channels.size());
+  info.rate_hz = settings_.rate_hz;
+  info.frequency_hz = settings_.frequency_hz.value_or(0);
+  info.time = TimeSource::radio;
+  info.reconnects = true;
+  return info;
+}
+
+std::unique_ptr<Source> SoapySourceOptions::open() const {
+  return std::make_unique<SoapySource>(settings_, element());
+}
+
+}  // namespace iqd::radio::soapy

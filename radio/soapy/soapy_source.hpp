@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "base/driver.hpp"
+#include "base/log.hpp"
+#include "radio/soapy/open_radio.hpp"
+#include "radio/soapy/settings.hpp"
+
+namespace iqd::radio::soapy {
+
+/// Samples from any SoapySDR module. What the module says turns into events: an overflow, a damaged packet and a time
+/// error are `overflow`, a time-out is `nothing`, every other error, an exception, or more samples than were asked for
+/// is `failed`. Time stamps that count from the radio's own start are moved to the host's time once, at the first.
+class SoapySource final : public Source {
+ public:
+  SoapySource(const Settings& settings, Element element);
+  StreamInfo info() const override;
+  Received receive(std::span<std::byte* const> into, std::int64_t most) override;
+
+ private:
+  Received samples(int count, std::int64_t most, int flags, std::int64_t time_ns);
+  Received error(int code);
+  Received failed(std::string_view why);
+  void warn(std::string_view what, std::string_view why);
+
+  OpenRadio radio_;
+  Element element_;
+  std::vector<void*> buffers_;
+  bool time_begun_ = false;
+  std::int64_t time_offset_ns_ = 0;
+  log::RateLimit limit_;
+};
+
+enum class Format { sc16, cf32 };
+std::span<const std::string_view> enum_names(Format);
+
+class SoapySourceOptions final : public SourceOptions {
+ public:
+  void fields(FieldVisitor& visitor) override;
+  StreamInfo describe(const Section& section) const override;
+  std::unique_ptr<Source> open() const override;
+
+ private:
+  Element element() const { return format_ == Format::cf32 ? Element::cf32 : Element::sc16; }
+
+  Settings settings_;
+  Format format_ = Format::sc16;
+  bool resample_ = false;
+};
+
+}  // namespace iqd::radio::soapy

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/element.hpp"
+
+namespace iqd::radio::zmq {
+
+/// What a source wants to know of the first frame of a message. Texts point into the frame.
+struct Header {
+  std::string_view topic;
+  std::optional<std::int64_t> sample;
+  std::optional<std::int64_t> time_ns;
+  std::int64_t gap = 0;
+  double sample_rate_hz = 0;  // 0: not said
+  double item_rate_hz = 0;
+  std::string_view dtype;
+  std::string_view datatype;
+  std::array<std::int64_t, 4> shape{};
+  int rank = -1;  // dimensions; -1: no shape
+};
+
+/// Reads `topic {json}`; nothing where it is not that. Whatever stands there: it neither allocates nor reads beyond.
+/// Keys that are not known are skipped, a null is a key that is not there.
+std::optional<Header> parse_header(std::string_view frame) noexcept;
+
+/// How samples lie in a payload.
+struct Layout {
+  Element element = Element::cf32;
+  std::int64_t channels = 1;
+  std::int64_t samples = 0;
+};
+
+/// Nothing where the message holds something else than `[n]` or `[channel][n]` of cf32 or sc16, or not so many bytes.
+std::optional<Layout> layout_of(const Header& header, std::size_t payload_bytes) noexcept;
+
+}  // namespace iqd::radio::zmq

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/zmq/zmq_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+namespace iqd::radio::zmq {
+namespace {
+
+constexpr int kTimeoutMs = 100;
+// Messages, of a block each: ZeroMQ's 1000 would be gigabytes.
+constexpr int kHighWater = 64;
+
+StreamInfo info_of(const SourceSettings& s) {
+  StreamInfo info;
+  info.element = s.type();
+  info.channels = static_cast<int>(s.channels);
+  info.rate_hz = s.rate_hz;
+  info.frequency_hz = s.frequency_hz;
+  info.can_wait = true;
+  return info;
+}
+
+double item_rate(const Header& h) {
+  return h.item_rate_hz > 0 ? h.item_rate_hz : h.sample_rate_hz;
+}
+/// Samples at the message's source to one of its own.
+double step(const Header& h) {
+  return h.item_rate_hz > 0 && h.sample_rate_hz > 0 ? h.sample_rate_hz / h.item_rate_hz : 1;
+}
+
+/// Whether sums of these numbers stay numbers: a message may come from anybody.
+bool in_range(const Header& h) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 61;
+  constexpr double kSteepest = 1e6;
+  const std::int64_t sample = h.sample.value_or(0);
+  const std::int64_t time_ns = h.time_ns.value_or(0);
+  const double s = step(h);
+  return sample >= 0 && sample < kMost && time_ns > -kMost * 2 && time_ns < kMost * 2 && h.gap >= 0 &&
+         s > 1 / kSteepest && s < kSteepest;
+}
+
+}  // namespace
+
+std::span<const std::string_view> enum_names(SourceKind) {
+  static constexpr std::array<std::string_view, 2> kNames{"pull", "sub"};
+  return kNames;
+}
+std::span<const std::string_view> enum_names(SampleFormat) {
+  static constexpr std::array<std::string_view, 2> kNames{"cf32", "sc16"};
+  return kNames;
+}
+
+ZmqSource::ZmqSource(const SourceSettings& settings)
+    : settings_(settings), socket_(settings.kind == SourceKind::sub ? ZMQ_SUB : ZMQ_PULL) {
+  socket_.set(ZMQ_RCVHWM, kHighWater);
+  socket_.set(ZMQ_RCVTIMEO, kTimeoutMs);
+  if (settings.kind == SourceKind::sub) socket_.subscribe(settings.topic.empty() ? "" : settings.topic + " ");
+  socket_.open(settings.endpoint);
+}
+
+StreamInfo ZmqSource::info() const {
+  return info_of(settings_);
+}
+
+Received ZmqSource::receive(std::span<std::byte* const> into, std::int64_t most) {
+  if (done_ == layout_.samples) {
+    Received got;
+    switch (fetch()) {
+      case Fetched::message: break;
+      case Fetched::nothing: return got;
+      case Fetched::restarted: got.event = Received::Event::overflow; return got;
+      case Fetched::failed: got.event = Received::Event::failed; return got;
+    }
+  }
+  return deliver(into, most);
+}
+
+Received ZmqSource::deliver(std::span<std::byte* const> into, std::int64_t most) {
+  Received got;
+  got.event = Received::Event::samples;
+  got.samples = std::min(most, layout_.samples - done_);
+  got.lost = std::exchange(lost_, 0);
+  if (header_.time_ns) {
+    got.has_time = true;
+    got.time_ns = *header_.time_ns + std::llround(static_cast<double>(done_) / settings_.rate_hz * 1e9);
+  }
+  const std::size_t size = size_of(layout_.element);
+  for (std::size_t c = 0; c < into.size(); ++c) {
+    const std::size_t from = c * static_cast<std::size_t>(layout_.samples) + static_cast<std::size_t>(done_);
+    std::memcpy(into[c], payload_.data() + from * size, static_cast<std::size_t>(got.samples) * size);
+  }
+  done_ += got.samples;
+  return got;
+}
+
+/// Both frames of the next message. False where none came; `complete` says whether there were two.
+bool ZmqSource::fetch_frames(bool& complete) {
+  complete = false;
+  if (!head_.receive(socket_.handle())) return false;
+  if (!head_.more() || !payload_.receive(socket_.handle())) return true;
+  complete = !payload_.more();
+  Frame rest;
+  for (bool more = payload_.more(); more; more = rest.more())
+    if (!rest.receive(socket_.handle())) return true;
+  return true;
+}
+
+ZmqSource::Fetched ZmqSource::fetch() {
+  layout_ = {};
+  done_ = 0;
+  bool complete = false;
+  if (!fetch_frames(complete)) {
+    if (::zmq_errno() == EAGAIN || ::zmq_errno() == EINTR) return Fetched::nothing;
+    log::error("zmq source {}: {}", settings_.endpoint.address(), last_error());
+    return Fetched::failed;
+  }
+  if (!complete) {
+    refuse("it has not two frames");
+    return Fetched::nothing;
+  }
+  return accept() ? follow(header_) : Fetched::nothing;
+}
+
+/// Takes the message that was fetched, or says why not.
+bool ZmqSource::accept() {
+  const auto header = parse_header({head_.data(), head_.size()});
+  if (!header) return refuse("its first frame is not `topic {json}`");
+  if (!settings_.topic.empty() && header->topic != settings_.topic) return refuse("its topic is another");
+  const auto layout = layout_of(*header, payload_.size());
+  if (!layout) return refuse("it holds no samples [n] or [channel][n] of cf32 or sc16, or not as many as it says");
+  if (layout->element != settings_.type())
+    return refuse(fmt::format("it holds {}, not {}", name_of(layout->element), name_of(settings_.type())));
+  if (layout->channels != settings_.channels)
+    return refuse(fmt::format("it has {} channel(s), not {}", layout->channels, settings_.channels));
+  const double rate = item_rate(*header);
+  if (rate > 0 && std::fabs(rate - settings_.rate_hz) > 1e-6 * settings_.rate_hz)
+    return refuse(fmt::format("it has {} samples a second, not {}", rate, settings_.rate_hz));
+  if (!in_range(*header)) return refuse("its numbers are out of range");
+  if (layout->samples == 0) return false;
+  header_ = *header;
+  layout_ = *layout;
+  return true;
+}
+
+bool ZmqSource::refuse(std::string_view why) {
+  ++refused_;
+  std::uint64_t suppressed = 0;
+  if (limit_.allow(suppressed))
+    log::error("zmq source {}: a message was left out: {} ({} so far)", settings_.endpoint.address(), why, refused_);
+  return false;
+}
+
+/// Finds out what is missing since the message before.
+ZmqSource::Fetched ZmqSource::follow(const Header& h) {
+  const double per_item = step(h);
+  const bool first = !std::exchange(begun_, true);
+  double missing = first ? 0 : static_cast<double>(h.gap);
+  if (h.sample) {
+    if (!first) missing = static_cast<double>(*h.sample) - static_cast<double>(expected_);
+    expected_ = *h.sample + std::llround(static_cast<double>(layout_.samples) * per_item);
+  }
+  const double items = missing / per_item;
+  if (items <= -1) return Fetched::restarted;
+  lost_ = items < 1 ? 0 : std::llround(std::min(items, 9e15));
+  return Fetched::message;
+}
+
+void ZmqSourceOptions::fields(FieldVisitor& v) {
+  SourceSettings& s = settings_;
+  s.endpoint.fields(v);
+  v.field("kind", s.kind, {.help = "sub: one of many readers, may miss messages; pull: takes them off a queue"});
+  v.field("topic", s.topic, {.help = "only messages of this topic; all of them if not given"});
+  v.field("rate", s.rate_hz,
+          {.help = "samples a second; messages of another rate are left out",
+           .unit = Unit::rate,
+           .low = 1,
+           .required = true});
+  v.field("frequency", s.frequency_hz, {.help = "where the samples' radio was tuned to", .unit = Unit::hertz});
+  v.field("channels", s.channels, {.help = "number of channels", .low = 1, .high = 1024});
+  v.field("element", s.element, {.help = "type of the samples"});
+}
+
+StreamInfo ZmqSourceOptions::describe(const Section& section) const {
+  settings_.endpoint.check(section);
+  if (settings_.topic.find(' ') != std::string::npos) section.problem("topic", "a topic has no spaces");
+  return info_of(settings_);
+}
+
+}  // namespace iqd::radio::zmq

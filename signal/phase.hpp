@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <numbers>
+
+#include "base/views.hpp"
+
+namespace iqd {
+
+/// A phase in units of 2^-64 turns: additions and products with a sample index wrap as phases do, so that a phase at
+/// sample 1e12 is as exact as one at sample 0.
+struct Phase {
+  std::uint64_t turns = 0;
+
+  /// Of any number of turns, to the nearest; not finite: 0.
+  static Phase of_turns(long double x) noexcept {
+    if (!std::isfinite(x)) return {};
+    x -= std::floor(x);
+    // A product that rounds up to a whole turn is none.
+    const long double scaled = std::nearbyint(std::ldexp(x, 64));
+    return {scaled >= 0x1p64L ? 0 : static_cast<std::uint64_t>(scaled)};
+  }
+  static Phase of_radians(double x) noexcept { return of_turns(static_cast<long double>(x) / (2 * kPi)); }
+  /// What a tone advances in one sample.
+  static Phase per_sample(double frequency_hz, double rate_hz) noexcept {
+    return of_turns(static_cast<long double>(frequency_hz) / static_cast<long double>(rate_hz));
+  }
+
+  /// In -pi … pi.
+  IQD_HOST_DEVICE double radians() const noexcept {
+    return static_cast<double>(static_cast<std::int64_t>(turns)) * (std::numbers::pi * 0x1p-63);
+  }
+  std::complex<double> phasor() const noexcept { return {std::cos(radians()), std::sin(radians())}; }
+
+  friend IQD_HOST_DEVICE constexpr Phase operator+(Phase a, Phase b) noexcept { return {a.turns + b.turns}; }
+  friend IQD_HOST_DEVICE constexpr Phase operator*(Phase a, std::int64_t n) noexcept {
+    return {a.turns * static_cast<std::uint64_t>(n)};
+  }
+  friend constexpr bool operator==(Phase, Phase) = default;
+
+ private:
+  static constexpr long double kPi = std::numbers::pi_v<long double>;
+};
+
+}  // namespace iqd

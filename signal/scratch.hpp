@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace iqd {
+
+/// Deals out a lane's scratch memory in pieces that begin at 64-byte boundaries. Made of a null pointer it only counts,
+/// so the code that takes the pieces also says how much there must be.
+class Scratch {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+
+  explicit Scratch(std::byte* memory) : at_(reinterpret_cast<std::uintptr_t>(memory)), start_(at_) {}
+
+  template <class T> T* take(std::int64_t count) noexcept {
+    at_ = (at_ + kAlignment - 1) / kAlignment * kAlignment;
+    T* const piece = reinterpret_cast<T*>(at_);
+    at_ += static_cast<std::size_t>(count) * sizeof(T);
+    return piece;
+  }
+  /// What was taken, and room for a start that is not aligned.
+  std::size_t bytes() const noexcept { return at_ - start_ + kAlignment; }
+
+ private:
+  std::uintptr_t at_;
+  std::uintptr_t start_;
+};
+
+}  // namespace iqd
