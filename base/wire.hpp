@@ -26,4 +26,20 @@ inline constexpr std::size_t kFactKeyMost = 32;
 std::size_t header_bound(const PortFormat& format, std::size_t topic_bytes, std::size_t fact_columns,
                          std::int64_t items) noexcept;
 
+/// What `framing: struct` puts in place of the JSON: fixed offsets, little-endian. docs/wire.md has the layout.
+inline constexpr std::size_t kStructHeaderBytes = 64;
+
+/// Writes the first frame of a message, `topic ` and the 64 bytes, and returns its bytes; 0 where they do not fit.
+/// Facts are left out.
+std::size_t write_struct_header(const Message& message, std::string_view topic, std::span<char> into) noexcept;
+
+/// Writes what GNU Radio's ZeroMQ sources with `pass_tags` expect before samples, then the payload's first element, and
+/// returns the bytes of both; 0 where they do not fit. They drop the tags of a frame that holds no sample, so this one
+/// has to come along; the rest of the payload may follow in a frame of its own. `tagged`: rx_time, rx_rate and rx_freq
+/// stand at that first sample. For ports of one dimension, [n].
+std::size_t write_gnuradio_header(const Message& message, bool tagged, std::span<char> into) noexcept;
+
+/// Bytes that suffice for `write_gnuradio_header`.
+std::size_t gnuradio_header_bound(const PortFormat& format) noexcept;
+
 }  // namespace iqd

@@ -22,8 +22,9 @@ IQD_HOST_DEVICE constexpr Complex operator+(Complex a, Complex b) {
 IQD_HOST_DEVICE constexpr Complex operator-(Complex a, Complex b) {
   return {a.re - b.re, a.im - b.im};
 }
+/// A sum on both sides: of a difference beside a sum GCC 12 makes a fused multiply-add, -ffp-contract=off or not.
 IQD_HOST_DEVICE constexpr Complex operator*(Complex a, Complex b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  return {a.re * b.re + a.im * -b.im, a.re * b.im + a.im * b.re};
 }
 IQD_HOST_DEVICE constexpr Complex operator*(Complex a, float b) {
   return {a.re * b, a.im * b};

@@ -90,6 +90,14 @@ TEST(Elementwise, HowTheStreamIsCutDoesNotMatter) {
   }
 }
 
+TEST(Elementwise, AProductIsTheSameInVectorsAndAlone) {
+  StageUnderTest s(named("multiply_const"), "{value: [0.6, -0.8]}", {stream_of(Element::cf32)});
+  const auto x = complex_noise(2000);
+  const auto whole = s.stream<cf32>(x);
+  EXPECT_TRUE(same_bits(s.stream<cf32>(x, {1}), whole));
+  EXPECT_TRUE(same_bits(s.stream<cf32>(x, {5, 37}), whole));
+}
+
 TEST(Elementwise, ItemsAndCountsPassThrough) {
   PortShape packets = stream_of(Element::cf32);
   packets.axis = Axis::counted;

@@ -35,12 +35,15 @@ class Rotator {
   Rotator(Phase step, Phase start);
   /// The exact phase of a sample.
   Phase at(std::int64_t n) const noexcept { return start_ + step_ * n; }
+  /// exp(j i step), i = 0 … kRun-1, and j times that.
   const cf32* table() const noexcept { return table_.data(); }
+  const cf32* table_j() const noexcept { return table_j_.data(); }
 
  private:
   Phase step_;
   Phase start_;
   std::vector<cf32> table_;
+  std::vector<cf32> table_j_;
 };
 
 /// `first` is the position of x's and y's first sample. y may be x.

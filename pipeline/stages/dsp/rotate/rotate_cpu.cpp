@@ -18,17 +18,23 @@ struct Pair {
   float re;
   float im;
 };
-HWY_INLINE Pair product(Pair a, Pair b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+/// a.re b + a.im (j b): sums only, since of a difference beside a sum GCC 12 makes a fused multiply-add,
+/// -ffp-contract=off or not.
+HWY_INLINE Pair product(float re, float im, Pair b, Pair jb) {
+  return {re * b.re + im * jb.re, re * b.im + im * jb.im};
 }
 
 /// y = x · (factor · table)
-void rotate_run(const cf32* x, const cf32* table, cf32 factor, cf32* y, std::int64_t n) {
-  const Pair f{factor.real(), factor.imag()};
+void rotate_run(const cf32* x, const cf32* table, const cf32* table_j, cf32 factor, cf32* y, std::int64_t n) {
+  const float re = factor.real();
+  const float im = factor.imag();
+  const float minus_im = -im;
   const auto* const from = reinterpret_cast<const Pair*>(x);
   const auto* const t = reinterpret_cast<const Pair*>(table);
+  const auto* const tj = reinterpret_cast<const Pair*>(table_j);
   auto* const to = reinterpret_cast<Pair*>(y);
-  for (std::int64_t i = 0; i < n; ++i) to[i] = product(from[i], product(f, t[i]));
+  for (std::int64_t i = 0; i < n; ++i)
+    to[i] = product(from[i].re, from[i].im, product(re, im, t[i], tj[i]), product(re, minus_im, tj[i], t[i]));
 }
 
 }  // namespace iqd::rotate::HWY_NAMESPACE
@@ -39,8 +45,12 @@ namespace iqd::rotate {
 
 HWY_EXPORT(rotate_run);
 
-Rotator::Rotator(Phase step, Phase start) : step_(step), start_(start), table_(kRun) {
-  for (std::int64_t i = 0; i < kRun; ++i) table_[static_cast<std::size_t>(i)] = cf32((step_ * i).phasor());
+Rotator::Rotator(Phase step, Phase start) : step_(step), start_(start) {
+  for (std::int64_t i = 0; i < kRun; ++i) {
+    const cf32 turn((step_ * i).phasor());
+    table_.push_back(turn);
+    table_j_.emplace_back(-turn.imag(), turn.real());
+  }
 }
 
 void run_cpu(const Rotator& rotator, View<const cf32, 2> x, std::int64_t first, View<cf32, 2> y) noexcept {
@@ -49,8 +59,8 @@ void run_cpu(const Rotator& rotator, View<const cf32, 2> x, std::int64_t first, 
     const std::int64_t place = n % Rotator::kRun;
     const std::int64_t length = std::min(Rotator::kRun - place, end - n);
     const cf32 factor(rotator.at(n - place).phasor());
-    for (std::int64_t r = 0; r < y.extent(0); ++r)
-      HWY_DYNAMIC_DISPATCH(rotate_run)(&x(r, n - first), rotator.table() + place, factor, &y(r, n - first), length);
+    for (std::int64_t r = 0; r < y.extent(0); ++r) HWY_DYNAMIC_DISPATCH(rotate_run)
+    (&x(r, n - first), rotator.table() + place, rotator.table_j() + place, factor, &y(r, n - first), length);
     n += length;
   }
 }

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/conformance/allocations.hpp"
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IQD_COUNTS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IQD_COUNTS 0
+#endif
+#endif
+#ifndef IQD_COUNTS
+#define IQD_COUNTS 1
+#endif
+
+namespace {
+thread_local std::uint64_t calls = 0;
+}
+
+#if IQD_COUNTS
+// glibc's own entrances, under which the program's malloc is interposed.
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+
+void* malloc(std::size_t n) {
+  ++calls;
+  return __libc_malloc(n);
+}
+void* calloc(std::size_t n, std::size_t size) {
+  ++calls;
+  return __libc_calloc(n, size);
+}
+void* realloc(void* p, std::size_t n) {
+  ++calls;
+  return __libc_realloc(p, n);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t n) {
+  ++calls;
+  return __libc_memalign(alignment, n);
+}
+}
+#endif
+
+namespace iqd::conformance {
+
+bool can_count_allocations() noexcept { return IQD_COUNTS == 1; }
+std::uint64_t allocations() noexcept { return calls; }
+
+}  // namespace iqd::conformance

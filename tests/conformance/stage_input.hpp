@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pipeline/stage_runner.hpp"
+
+namespace iqd::conformance {
+
+enum class Signal { noise, zeros, huge, odd };  // odd: noise with NaN, infinities and denormals strewn in
+
+/// What every stage is tried on, made for its inputs.
+std::vector<StageInput> inputs_for(const StageEntry& entry, Element element, int channels, std::int64_t length, Signal signal);
+
+/// The keys of the entry's sample, `fir: {taps: [1]}` → `{taps: [1]}`; real samples are converted to a real type.
+std::string keys_for(const StageEntry& entry, Element element);
+
+/// Largest difference relative to the rms of `a`; 0 where both are equal bit by bit or both NaN, infinite where only
+/// one is finite or the shapes differ.
+double distance(const StageOutput& a, const StageOutput& b);
+
+}  // namespace iqd::conformance

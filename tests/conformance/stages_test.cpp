@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every stage on every backend is held to, without anybody writing it for the stage: iterates over stages.def.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "pipeline/cpu_backend.hpp"
+#include "tests/conformance/allocations.hpp"
+#include "tests/conformance/stage_input.hpp"
+
+namespace iqd::conformance {
+namespace {
+
+constexpr std::int64_t kLength = 5003;  // prime, so that no block size divides it
+
+struct Case {
+  const StageEntry* entry;
+  Element element;
+  std::string backend;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.entry->name << " of " << name_of(c.element) << " on " << c.backend; }
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const StageEntry& entry : all_stages())
+    for (const Element element : entry.inputs.front().elements)
+      for (const char* backend : {"cpu", "cuda"}) all.push_back({&entry, element, backend});
+  return all;
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& info) {
+  return fmt::format("{}_{}_{}", info.param.entry->name, name_of(info.param.element), info.param.backend);
+}
+
+std::string all_of(const Problems& problems) {
+  std::string text;
+  for (const Problem& p : problems) text += p.text() + "\n";
+  return text;
+}
+
+class Conformance : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (GetParam().backend == "cpu") return;
+    try {
+      choose_backend(GetParam().backend);
+    } catch (const SetupError& e) {
+      GTEST_SKIP() << "NOT TESTED: " << e.what();
+    }
+  }
+  std::unique_ptr<StageRunner> runner(std::int64_t block, Signal signal, int channels = 1) {
+    const StageEntry& e = *GetParam().entry;
+    problems_.clear();
+    return std::make_unique<StageRunner>(e, keys_for(e, GetParam().element), inputs_for(e, GetParam().element, channels, kLength, signal), block,
+                                         GetParam().backend, problems_);
+  }
+  Problems problems_;
+};
+
+TEST_P(Conformance, SampleIsValid) {
+  const auto r = runner(0, Signal::noise);
+  ASSERT_TRUE(problems_.empty()) << all_of(problems_);
+  EXPECT_FALSE(r->run().empty());
+}
+
+TEST_P(Conformance, MisspeltKeyIsRefusedWithItsPlace) {
+  const StageEntry& e = *GetParam().entry;
+  Problems problems;
+  StageRunner r(e, "{bakend_: 1}", inputs_for(e, GetParam().element, 1, 16, Signal::noise), 0, "cpu", problems);
+  EXPECT_NE(all_of(problems).find(fmt::format("{}:1:2 bakend_: unknown key", e.name)), std::string::npos) << all_of(problems);
+}
+
+TEST_P(Conformance, BlocksGiveWhatTheWholeGives) {
+  for (const int channels : {1, 3})
+    for (const Signal signal : {Signal::noise, Signal::zeros, Signal::huge, Signal::odd}) {
+      const auto whole = runner(0, signal, channels);
+      ASSERT_TRUE(problems_.empty()) << all_of(problems_);
+      if (whole->plan().steps.back().chunk_exempt) GTEST_SKIP() << "declares that blocks matter";
+      const std::vector<StageOutput> expected = whole->run();
+      for (const std::int64_t block : {1, 7, 64, 1000, 1024, 4099}) {
+        const auto cut = runner(block, signal, channels);
+        if (!problems_.empty() && problems_.front().what.find("too few") != std::string::npos) continue;
+        ASSERT_TRUE(problems_.empty()) << all_of(problems_);
+        const std::vector<StageOutput> got = cut->run();
+        for (std::size_t o = 0; o < expected.size(); ++o)
+          EXPECT_LE(distance(expected[o], got[o]), GetParam().entry->tolerance)
+              << expected[o].name << " in blocks of " << block << ", " << channels << " channel(s), signal "
+              << static_cast<int>(signal);
+      }
+    }
+}
+
+/// Hidden state would show when blocks are taken in another order.
+TEST_P(Conformance, OrderOfBlocksDoesNotMatter) {
+  const std::int64_t block = 1024;
+  const auto forward = runner(block, Signal::noise);
+  ASSERT_TRUE(problems_.empty()) << all_of(problems_);
+  if (forward->plan().sequential()) GTEST_SKIP() << "a sequential stage: its order is kept";
+  const auto take = [&](StageRunner& r, std::int64_t first) {
+    r.set_block(first, std::min(block, kLength - first));
+    r.work().enqueue({});
+    std::vector<std::byte> bytes;
+    for (std::size_t o = 0; o < r.plan().outputs.size(); ++o) {
+      const BlockWork::Output out = r.work().output(o);
+      const auto size = out.extent * r.plan().ports[static_cast<std::size_t>(r.plan().outputs[o].port)].shape.item_bytes();
+      bytes.insert(bytes.end(), out.data, out.data + size);
+    }
+    return bytes;
+  };
+  std::vector<std::vector<std::byte>> expected;
+  for (std::int64_t first = 0; first < kLength; first += block) expected.push_back(take(*forward, first));
+  const auto backward = runner(block, Signal::noise);
+  for (auto b = static_cast<std::int64_t>(expected.size()) - 1; b >= 0; --b)
+    EXPECT_EQ(take(*backward, b * block), expected[static_cast<std::size_t>(b)]) << "block " << b;
+}
+
+TEST_P(Conformance, SteadyStateAllocatesNothing) {
+  if (!can_count_allocations()) GTEST_SKIP() << "a sanitizer brings its own allocator";
+  const auto r = runner(1024, Signal::noise);
+  ASSERT_TRUE(problems_.empty()) << all_of(problems_);
+  r->set_block(0, 1024);
+  r->work().enqueue({});
+  const std::uint64_t before = allocations();
+  for (int i = 0; i < 3; ++i) {
+    r->set_block(1024, 1024);
+    r->work().enqueue({});
+  }
+  EXPECT_EQ(allocations() - before, 0u);
+}
+
+TEST_P(Conformance, EmptyAndShortInputs) {
+  const StageEntry& e = *GetParam().entry;
+  for (const std::int64_t length : {0, 1, 2, 3}) {
+    Problems problems;
+    StageRunner r(e, keys_for(e, GetParam().element), inputs_for(e, GetParam().element, 2, length, Signal::noise), 0, GetParam().backend, problems);
+    if (!problems.empty()) {
+      EXPECT_NE(problems.front().what.find("too few"), std::string::npos) << problems.front().text();
+      continue;
+    }
+    for (const StageOutput& out : r.run()) EXPECT_EQ(out.rows.size(), static_cast<std::size_t>(out.shape.row_count()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stages, Conformance, testing::ValuesIn(cases()), case_name);
+
+/// The YAML beside each stage is the sample that the program shows.
+TEST(Samples, FilesSayWhatTheProgramSays) {
+  for (const StageEntry& e : all_stages()) {
+    const std::string folder = fmt::format("{}/pipeline/stages/{}/", IQD_SOURCE_FOLDER, e.family);
+    std::ifstream file(folder + fmt::format("{0}/{0}.yaml", e.name));
+    if (!file) file.open(folder + "elementwise/elementwise.yaml");
+    ASSERT_TRUE(file) << e.name << " has no sample file";
+    const std::string text = (std::stringstream() << file.rdbuf()).str();
+    EXPECT_NE(text.find(fmt::format("- {}\n", e.sample)), std::string::npos) << e.name << ": " << e.sample;
+  }
+}
+
+}  // namespace
+}  // namespace iqd::conformance
