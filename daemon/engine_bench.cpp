@@ -13,6 +13,9 @@
 namespace iqd {
 namespace {
 
+constexpr std::int64_t kBlock = 64;
+constexpr std::int64_t kPaceNs = 200'000;
+
 /// A source that costs nothing: the ring keeps what it holds.
 class FreeSource final : public Source {
  public:
@@ -25,7 +28,7 @@ class FreeSource final : public Source {
     }
     Received r;
     r.event = Received::Event::samples;
-    r.samples = most;
+    r.samples = pace_ns_ > 0 ? std::min(most, kBlock) : most;
     return r;
   }
 
@@ -72,7 +75,7 @@ std::unique_ptr<SourceOptions> make_free() {
   return std::make_unique<FreeOptions>(0);
 }
 std::unique_ptr<SourceOptions> make_paced() {
-  return std::make_unique<FreeOptions>(200'000);
+  return std::make_unique<FreeOptions>(kPaceNs);
 }
 std::unique_ptr<OutletOptions> make_outlet() {
   return std::make_unique<FreeOutletOptions>();
@@ -90,9 +93,9 @@ BenchRow bench_blocks(bool paced, const BenchOptions& options, std::int64_t lane
   const Catalogue parts{stages, drivers, make_outlet};
   Problems problems;
   const std::string text = fmt::format(
-      "source: {{{}: {{}}}}\nblock: 64\nlanes: {}\nbackend: {}\nstages: [empty: {{}}]\npublish: [{{port: "
+      "source: {{{}: {{}}}}\nblock: {}\nlanes: {}\nbackend: {}\nstages: [empty: {{}}]\npublish: [{{port: "
       "empty.out}}]\n",
-      paced ? "paced" : "free", lanes, options.backend);
+      paced ? "paced" : "free", kBlock, lanes, options.backend);
   Spec spec = read_spec(parse_document(text, "bench", problems), parts, problems);
   Pipeline pipeline(std::move(spec.pipelines.front()), parts, problems);
   report(problems);
@@ -114,7 +117,7 @@ BenchRow bench_blocks(bool paced, const BenchOptions& options, std::int64_t lane
   row.max_us = static_cast<double>(latency.worst_ns) / 1e3;
   row.throughput = blocks / seconds;
   row.unit = "blocks/s";
-  row.bound = paced ? 5000 : 1e6 / 3;  // 3 us a block
+  row.bound = paced ? 1e9 / kPaceNs : 1e6 / 3;  // 3 us a block
   row.bound_by = paced ? "its pace" : "3 us a block";
   return row;
 }

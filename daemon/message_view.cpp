@@ -78,7 +78,8 @@ bool is_as_long(const std::vector<std::int64_t>& shape, std::size_t item_bytes, 
 std::string check_array(MessageView& m) {
   const json& h = m.header;
   m.dtype = plain_dtype(text(h, "dtype"));
-  const std::size_t item = npy_item_bytes(m.dtype);
+  const bool is_little = m.dtype.starts_with('<') || m.dtype == "|b1";
+  const std::size_t item = is_little ? npy_item_bytes(m.dtype) : 0;
   if (item == 0) return fmt::format("dtype '{}' is not one of the wire format", m.dtype);
   if (!read_shape(h, m.shape)) return "there is no shape that could be one";
   m.pairs = text(h, "datatype") == "ci16_le" && m.dtype == "<i2" && !m.shape.empty() && m.shape.back() == 2;

@@ -158,6 +158,8 @@ std::shared_ptr<RecordingLimit> set_limit(Loaded& loaded, RecordOptions& o) {
 }
 
 Exit record(RecordOptions o) {
+  if (o.samples < 0) throw UsageError("record: --samples cannot be less than 0");
+  if (!(o.seconds >= 0 && o.seconds < 1e9)) throw UsageError("record: --seconds: 0 to 1e9");
   auto loaded = o.files.size() == 1 ? load_radio(o) : load_file(o);
   if (report(loaded->problems)) return Exit::configuration;
   const auto limit = set_limit(*loaded, o);
@@ -189,8 +191,8 @@ void add_record(CLI::App& app, Action& action) {
   c->add_option("--format", o->format, "element type of the recording")->check(CLI::IsMember({"sc16", "cf32"}));
   c->add_option("--pipeline", o->pipeline, "which one, where the file has several");
   c->add_option("--port", o->port, "stage.output of the pipeline file, or source (source)");
-  c->add_option("--seconds", o->seconds, "of signal to record")->check(CLI::PositiveNumber);
-  c->add_option("--samples", o->samples, "of each channel to record, exactly")->check(CLI::PositiveNumber);
+  c->add_option("--seconds", o->seconds, "of signal to record");
+  c->add_option("--samples", o->samples, "of each channel to record, exactly");
   c->add_flag("--overwrite", o->overwrite, "replace a recording that is there");
   c->add_option("--description", o->description, "written into the recording");
   c->add_option("--author", o->author, "written into the recording");

@@ -87,6 +87,7 @@ class Runner {
 };
 
 bool Runner::set_up() {
+  if (!loaded_->spec.listen.empty()) log::warn("monitor: this build serves no HTTP; use --status json");
   for (PipelineSpec& spec : loaded_->spec.pipelines) {
     if (spec.realtime.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
       log::warn("memory cannot be locked ({}); `iqd doctor` says how to allow it", std::strerror(errno));

@@ -87,8 +87,8 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
   std::size_t bytes = 0;
   for (const PlanPort& p : plan.ports) bytes += static_cast<std::size_t>(p.most_new * p.shape.item_bytes());
   const auto backend = choose_backend(options.backend);
-  BenchRow row{std::string(entry.name), options.config.empty() ? "sample" : fmt::format("{}", options.config.front()),
-               backend.backend->name(), backend.backend->device(), fmt::format("{}", block)};
+  BenchRow row{std::string(entry.name), options.config.empty() ? "sample" : "given keys", backend.backend->name(),
+               backend.backend->device(), fmt::format("{}", block)};
   set_percentiles(row, us);
   row.throughput = static_cast<double>(calls * block) / total * 1e6;
   row.unit = "samples/s";

@@ -31,7 +31,7 @@ struct SubOptions {
   bool bind = false;
   bool as_json = false;
   bool quiet = false;
-  std::uint64_t count = 0;
+  std::int64_t count = 0;
   double seconds = 0;
   std::int64_t values = 4;
 };
@@ -153,7 +153,9 @@ class Subscriber {
  private:
   static constexpr std::int64_t kPollNs = 100'000'000;
 
-  bool enough() const { return options_.count > 0 && tally_.totals().messages >= options_.count; }
+  bool enough() const {
+    return options_.count > 0 && tally_.totals().messages >= static_cast<std::uint64_t>(options_.count);
+  }
 
   void wait(std::int64_t most_ns) {
     std::fflush(stdout);
@@ -208,6 +210,10 @@ Exit run(const SubOptions& options) {
   if (options.has_topic && !options.topic.empty() && options.all) throw UsageError("either a topic or --all");
   if (options.topic.find_first_of(" \t\n") != std::string::npos)
     throw UsageError(fmt::format("'{}' has a space in it: no topic has", options.topic));
+  if (options.count < 0 || options.values < 0) throw UsageError("--count and --values cannot be less than 0");
+  if (!(options.seconds >= 0 && options.seconds < 1e9)) throw UsageError("--seconds: 0 to 1e9");
+  if (options.endpoint.find("://") == std::string::npos)
+    throw UsageError(fmt::format("'{}' is no address: tcp://host:port or ipc://path", options.endpoint));
   if (options.bind && !options.push) throw UsageError("--bind is for --push: a publisher that connects");
   stop_on_signals();
   return Subscriber(options).run();
@@ -222,8 +228,8 @@ void add_sub(CLI::App& app, Action& action) {
   CLI::Option* topic = c->add_option("TOPIC", o->topic, "exactly this topic; \"\" for every one");
   c->add_flag("--all", o->all, "every topic");
   c->add_option("--count", o->count, "end after so many messages");
-  c->add_option("--seconds", o->seconds, "end after so long; exit 1 where nothing came")->check(CLI::NonNegativeNumber);
-  c->add_option("--values", o->values, "values to show of each message (4)")->check(CLI::NonNegativeNumber);
+  c->add_option("--seconds", o->seconds, "end after so long; exit 1 where nothing came");
+  c->add_option("--values", o->values, "values to show of each message (4)");
   c->add_flag("--quiet", o->quiet, "the summary only");
   c->add_flag("--json", o->as_json, "a JSON object a line: the header with topic and values, at the end the summary");
   c->add_flag("--push", o->push, "the publisher is of kind push");

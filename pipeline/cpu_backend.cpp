@@ -124,7 +124,10 @@ const BackendModule* load_cuda(std::string& why) {
   static constexpr const char* kObject = "libiqd_cuda.so";
   void* object = ::dlopen(kObject, RTLD_NOW | RTLD_LOCAL);
   if (!object) {
-    why = fmt::format("{} cannot be loaded ({})", kObject, ::dlerror());
+    const std::string error = ::dlerror();
+    const bool absent = error.find("No such file") != error.npos;
+    why =
+        absent ? fmt::format("{} is not installed", kObject) : fmt::format("{} cannot be loaded ({})", kObject, error);
     return nullptr;
   }
   const auto* module = static_cast<const BackendModule*>(::dlsym(object, "iqd_backend_module"));

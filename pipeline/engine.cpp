@@ -209,9 +209,10 @@ void Engine::publish(const SlotWork& work, int slot) {
 bool Engine::send(Route& route, const SlotWork& work, int slot) {
   const PlanOutput& output = plan_.outputs[route.output];
   const BlockWork::Output result = work.output(route.output);
+  const SampleBlock& block = work.block();
+  route.gap += block.gap;  // shown by the next message, whichever block that is of
   if (result.extent == 0 && !route.send_empty) return true;
   const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
-  const SampleBlock& block = work.block();
 
   // Rows that were not filled up are moved together, so that the payload is one piece.
   const std::int64_t extent = output.format.varying < 0 ? 1 : result.extent;
@@ -234,7 +235,7 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
     m.time_ns += static_cast<std::int64_t>(static_cast<double>(m.sample - block.first) * 1e9 / output.format.rate_hz);
   m.time = block.time;
   m.extent = extent;
-  m.gap = block.gap;
+  m.gap = route.gap;
   m.dropped = block.dropped + static_cast<std::int64_t>(lost_here_);
   m.halo = block.past;
   m.payload = {data, rows * row_bytes};
@@ -245,9 +246,11 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
   const bool scarce = slots_.available() * 4 < slots_.slots();
   const bool sent = route.outlet->send(m, std::move(lease), scarce);
   if (sent) {
+    route.gap = 0;
     route.messages.add();
     route.bytes.add(m.payload.size());
   } else {
+    route.gap += block.length;
     route.refused.add();
   }
   return sent;

@@ -32,6 +32,7 @@ struct Route {
   std::unique_ptr<Outlet> outlet;
   bool send_empty = false;
   std::uint64_t seq = 0;
+  std::int64_t gap = 0;  // samples lost since the last message that was sent
   Counter messages{};
   Counter bytes{};
   Counter refused{};

@@ -17,6 +17,8 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
     : spec_(std::move(spec)), counters_(std::make_unique<Counters>()) {
   const std::size_t before = problems.size();
   BackendChoice choice = choose_backend(spec_.backend);
+  for (const StageSpec& s : spec_.stages)
+    if (!s.backend.empty()) choose_backend(s.backend);
   std::shared_ptr<Backend> backend = std::move(choice.backend);
   backend_name_ = backend->name();
   backend_reason_ = choice.reason;

@@ -55,6 +55,13 @@ Section read_optional(const Node& node, const Node& parent, std::string_view key
   return Section(node.path(), parent.key_place(key), problems);
 }
 
+void check_backend(const std::string& name, const Section& section) {
+  const bool device =
+      name.starts_with("cuda:") && name.size() > 5 && name.find_first_not_of("0123456789", 5) == name.npos;
+  if (name != "auto" && name != "cpu" && name != "cuda" && !device)
+    section.problem("backend", fmt::format("'{}' is not one of auto, cpu, cuda, cuda:N", name));
+}
+
 Connections read_from(const Node& node, Problems& problems) {
   Connections from;
   if (node.kind() == Node::Kind::scalar) from[""] = node.scalar();
@@ -96,8 +103,7 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
     section.problem(node["name"] ? "name" : "",
                     fmt::format("there is a '{}' already: give this one a `name:` of its own", name));
   const std::string backend = node["backend"] ? node["backend"].scalar() : "";
-  if (!backend.empty() && backend != "auto" && backend != "cpu" && !backend.starts_with("cuda"))
-    section.problem("backend", fmt::format("'{}' is not one of auto, cpu, cuda, cuda:N", backend));
+  if (!backend.empty()) check_backend(backend, section);
   spec.stages.push_back({stage, std::move(name), read_from(node["from"], problems), backend, node, std::move(section)});
 }
 
@@ -184,6 +190,7 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
       problems, reserved);
   if (overrun.choice != OverrunField::Choice::source)
     spec.overrun = overrun.choice == OverrunField::Choice::drop ? Overrun::drop : Overrun::wait;
+  check_backend(spec.backend, spec.section);
   read_source(node["source"], spec, catalogue, problems);
   std::set<std::string> names;
   const std::size_t before_stages = problems.size();

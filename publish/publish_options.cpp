@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "base/wire.hpp"
@@ -13,29 +14,67 @@ namespace iqd::publish {
 namespace {
 
 /// One topic on a socket.
-class ZmqOutlet final : public Outlet {
+class ZmqOutlet : public Outlet {
  public:
-  ZmqOutlet(std::shared_ptr<ZmqSocket> socket, const Config& config, const PortFormat& format, bool first)
-      : socket_(std::move(socket)),
-        topic_(config.topic),
-        first_(first),
-        head_(header_bound(format, topic_.size(), kFactsMost, format.most())) {
+  ZmqOutlet(std::shared_ptr<ZmqSocket> socket, const Config& config, bool first)
+      : socket_(std::move(socket)), topic_(config.topic), first_(first) {
     socket_->add_topic(topic_);
-  }
-  bool send(const Message& message, Lease lease, bool scarce) override {
-    const std::size_t n = write_header(message, topic_, head_);
-    return n > 0 && socket_->send({head_.data(), n}, message.payload, std::move(lease), scarce);
   }
   std::int64_t subscriptions() override { return first_ ? socket_->subscriptions() : 0; }
   void finish() override { socket_->drain(); }
   void interrupt() noexcept override { socket_->interrupt(); }
 
- private:
-  static constexpr std::size_t kFactsMost = 8;
+ protected:
   std::shared_ptr<ZmqSocket> socket_;
   std::string topic_;
-  bool first_;
   std::vector<char> head_;
+
+ private:
+  bool first_;
+};
+
+/// Topic and header in one frame, the payload in the other.
+class HeaderOutlet final : public ZmqOutlet {
+ public:
+  HeaderOutlet(std::shared_ptr<ZmqSocket> socket, const Config& config, const PortFormat& format, bool first)
+      : ZmqOutlet(std::move(socket), config, first), is_struct_(config.framing == Framing::compact) {
+    head_.resize(is_struct_ ? topic_.size() + 1 + kStructHeaderBytes
+                            : header_bound(format, topic_.size(), kFactsMost, format.most()));
+  }
+  bool send(const Message& m, Lease lease, bool scarce) override {
+    const std::size_t n = is_struct_ ? write_struct_header(m, topic_, head_) : write_header(m, topic_, head_);
+    return n > 0 && socket_->send({}, {head_.data(), n}, m.payload, std::move(lease), scarce);
+  }
+
+ private:
+  static constexpr std::size_t kFactsMost = 8;
+  bool is_struct_;
+};
+
+/// For a flowgraph of GNU Radio: it discards the first frame where it was given a key (only its SUB source can be),
+/// finds the tags in the next, and takes what follows for more samples.
+class GnuRadioOutlet final : public ZmqOutlet {
+ public:
+  GnuRadioOutlet(std::shared_ptr<ZmqSocket> socket, const Config& config, const PortFormat& format, bool first)
+      : ZmqOutlet(std::move(socket), config, first), key_(config.kind == Kind::pub ? topic_ + ' ' : "") {
+    head_.resize(gnuradio_header_bound(format));
+  }
+  bool send(const Message& m, Lease lease, bool scarce) override {
+    // Again and again, for a flowgraph that came late.
+    const bool due = static_cast<double>(m.sample - tagged_) >= m.format->rate_hz;
+    const bool tagged = untagged_ || m.gap > 0 || due;
+    const std::size_t n = write_gnuradio_header(m, tagged, head_);
+    const auto rest = m.payload.subspan(std::min(m.payload.size(), size_of(m.format->element)));
+    const bool sent = n > 0 && socket_->send(key_, {head_.data(), n}, rest, std::move(lease), scarce);
+    if (sent && tagged) tagged_ = m.sample;
+    untagged_ = !sent;  // what is lost here is a gap of the stream that leaves
+    return sent;
+  }
+
+ private:
+  std::string key_;
+  SampleIndex tagged_ = 0;
+  bool untagged_ = true;
 };
 
 bool is_loopback(std::string_view endpoint) {
@@ -52,14 +91,16 @@ class Options final : public OutletOptions {
   std::unique_ptr<Outlet> open(const PortFormat& format, bool lossless) const override {
     auto socket = ZmqSocket::shared(format.pipeline, config_, lossless, format.bytes(format.most()));
     const bool first = socket.use_count() == 1;
-    return std::make_unique<ZmqOutlet>(std::move(socket), config_, format, first);
+    if (config_.framing == Framing::gnuradio_tags)
+      return std::make_unique<GnuRadioOutlet>(std::move(socket), config_, format, first);
+    return std::make_unique<HeaderOutlet>(std::move(socket), config_, format, first);
   }
 
  private:
   Config config_;
 };
 
-void Options::check(const PortFormat&, const Section& section) const {
+void Options::check(const PortFormat& format, const Section& section) const {
   if (config_.topic.find_first_of(" \t\n") != std::string::npos)
     section.problem(
         "topic", fmt::format("'{}' has a space in it: a space ends the topic on the wire; use . or _", config_.topic));
@@ -78,7 +119,11 @@ void Options::check(const PortFormat&, const Section& section) const {
     section.problem(
         "bind", fmt::format("{} can be reached from other hosts by anybody; bind to 127.0.0.1, or say `insecure: true`",
                             endpoint));
-  if (config_.framing != Framing::json) section.problem("framing", "only json framing is there");
+  const bool plain_stream = format.dims.size() == 1 && format.varying == 0 && format.item_rate_hz > 0;
+  const bool is_known = !format.port.empty();
+  if (config_.framing == Framing::gnuradio_tags && is_known && !plain_stream)
+    section.problem("framing", fmt::format("gnuradio-tags is for samples of one channel, [n]; {} is {}", format.port,
+                                           to_string(format.dims)));
 }
 
 }  // namespace
@@ -89,7 +134,8 @@ void Config::fields(FieldVisitor& v) {
   v.field("connect", connect, {.help = "endpoint of a reader that is bound"});
   v.field("kind", kind, {.help = "pub: to all who subscribe; push: each message to one reader"});
   v.field("hwm_bytes", hwm_bytes, {.help = "kept for a reader that is behind", .unit = Unit::bytes, .low = 1});
-  v.field("framing", framing, {.help = "of the header"});
+  v.field("framing", framing,
+          {.help = "of the header: JSON, 64 bytes of binary, or the tags of GNU Radio's ZeroMQ blocks"});
   v.field("insecure", insecure, {.help = "allow an address that other hosts can reach"});
 }
 

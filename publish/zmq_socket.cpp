@@ -123,15 +123,20 @@ bool ZmqSocket::send_frame(void* message, int flags) {
   }
 }
 
-bool ZmqSocket::send(std::string_view head, std::span<const std::byte> payload, Lease lease, bool copy) {
+bool ZmqSocket::send_text(std::string_view text) {
+  zmq_msg_t frame;
+  if (zmq_msg_init_size(&frame, text.size()) != 0) return false;
+  std::memcpy(zmq_msg_data(&frame), text.data(), text.size());
+  if (send_frame(&frame, ZMQ_SNDMORE)) return true;
+  zmq_msg_close(&frame);
+  return false;
+}
+
+bool ZmqSocket::send(std::string_view key, std::string_view head, std::span<const std::byte> payload, Lease lease,
+                     bool copy) {
   read_subscriptions();
-  zmq_msg_t first;
-  if (zmq_msg_init_size(&first, head.size()) != 0) return false;
-  std::memcpy(zmq_msg_data(&first), head.data(), head.size());
-  if (!send_frame(&first, ZMQ_SNDMORE)) {
-    zmq_msg_close(&first);
-    return false;
-  }
+  if (!key.empty() && !send_text(key)) return false;
+  if (!send_text(head)) return false;
   const int slot = copy ? -1 : free_payloads_.try_acquire();
   auto* data = const_cast<std::byte*>(payload.data());
   Payload* hint = nullptr;

@@ -30,8 +30,9 @@ class ZmqSocket {
                                            std::int64_t message_bytes);
 
   void add_topic(std::string topic) { topics_.push_back(std::move(topic)); }
-  /// Two frames. The payload is sent from where it lies and the lease kept until it has left, or copied.
-  bool send(std::string_view head, std::span<const std::byte> payload, Lease lease, bool copy);
+  /// Two frames, or three with a `key` before them. The payload is sent from where it lies and the lease kept until it
+  /// has left, or copied.
+  bool send(std::string_view key, std::string_view head, std::span<const std::byte> payload, Lease lease, bool copy);
   std::int64_t subscriptions();
   /// Returns when every payload has left, or after `interrupt`, or when readers of a PUB socket make no progress.
   void drain();
@@ -47,6 +48,8 @@ class ZmqSocket {
   };
   static void release_payload(void* data, void* hint);
   bool send_frame(void* message, int flags);
+  /// A frame that others follow.
+  bool send_text(std::string_view text);
   void read_subscriptions();
 
   std::string endpoint_;

@@ -10,8 +10,6 @@
 namespace iqd {
 namespace {
 
-constexpr FilterWindow kHamming{Window::hamming};
-
 double sum(const std::vector<double>& h) {
   return std::accumulate(h.begin(), h.end(), 0.0);
 }

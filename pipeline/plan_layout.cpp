@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The second half of planning: how far each port reaches, and where it lies.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "pipeline/plan.hpp"
+
+namespace iqd {
+namespace {
+
+constexpr std::size_t kAlign = 128;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+}  // namespace
+
+void Planner::fit_block(const Section& section) const {
+  for (const PlanStep& step : plan_.steps) {
+    const PlanPort& in = plan_.ports[static_cast<std::size_t>(std::max(step.in.empty() ? 0 : step.in.front(), 0))];
+    const Footprint& f = step.footprint.front();
+    if (in.shape.axis != Axis::stream || !f.whole || in.most_new >= f.granule) continue;
+    section.problem(
+        "block", fmt::format("{} samples are too few: {} takes {} at once{}; use a block of at least {}", plan_.block,
+                             step.name, f.granule, in.rate.den > in.rate.num ? " behind a lower rate" : "",
+                             ceil_div(f.granule * in.rate.den, in.rate.num)));
+  }
+}
+
+/// From the last stage to the first: what each port has to reach beyond the new part.
+void Planner::reach_back() {
+  for (auto s = plan_.steps.rbegin(); s != plan_.steps.rend(); ++s) {
+    Reach out;
+    for (const int p : s->out) {
+      const PlanPort& port = plan_.ports[static_cast<std::size_t>(p)];
+      if (port.shape.axis == Axis::stream)
+        out = {std::max(out.past, port.reach.past), std::max(out.future, port.reach.future)};
+    }
+    for (std::size_t i = 0; i < s->in.size(); ++i) {
+      if (s->in[i] < 0) continue;
+      PlanPort& in = plan_.ports[static_cast<std::size_t>(s->in[i])];
+      if (in.shape.axis != Axis::stream) continue;
+      const Footprint& f = s->footprint[i];
+      const bool is_aligned = plan_.block * in.rate.num % (in.rate.den * f.granule) == 0;
+      const Reach needs = reach_before(f, out, is_aligned);
+      in.reach = {std::max(in.reach.past, needs.past), std::max(in.reach.future, needs.future)};
+    }
+  }
+  for (PlanPort& port : plan_.ports) {
+    const bool stream = port.shape.axis == Axis::stream;
+    port.capacity = port.most_new + (stream ? port.reach.past + port.reach.future : 0);
+    port.pitch = aligned(static_cast<std::size_t>(port.capacity * port.shape.item_bytes()));
+    port.wanted = port.last_reader >= 0;
+  }
+  // Windows of the source start at 128-byte boundaries when blocks do.
+  PlanPort& source = plan_.ports.front();
+  const auto step = static_cast<std::int64_t>(std::max<std::size_t>(kAlign / size_of(source.shape.element), 1));
+  source.reach.past = ceil_div(source.reach.past, step) * step;
+}
+
+bool Planner::descends(int port, int from) const {
+  if (port == from) return true;
+  const int maker = plan_.ports[static_cast<std::size_t>(port)].maker;
+  if (maker < 0) return false;
+  const PlanStep& step = plan_.steps[static_cast<std::size_t>(maker)];
+  return std::any_of(step.in.begin(), step.in.end(), [&](int in) { return in >= 0 && descends(in, from); }) ||
+         std::any_of(step.out.begin(), step.out.end(), [&](int out) { return out == from; });
+}
+
+/// The facts about the items of a counted port: every upstream output that is declared as one over the same items.
+/// Of two with one key the later stage's holds.
+void Planner::gather_facts(PlanOutput& output) {
+  const PortShape& shape = plan_.ports[static_cast<std::size_t>(output.port)].shape;
+  if (shape.axis != Axis::counted) return;
+  for (const PlanStep& step : plan_.steps)
+    for (std::size_t o = 0; o < step.out.size(); ++o) {
+      PlanPort& port = plan_.ports[static_cast<std::size_t>(step.out[o])];
+      const std::string_view key = step.entry->outputs[o].fact;
+      if (key.empty() || port.shape.axis_name != shape.axis_name || !descends(output.port, step.out[o])) continue;
+      std::erase_if(output.facts, [&](const PlanOutput::Fact& f) { return f.key == key; });
+      output.facts.push_back({std::string(key), step.out[o]});
+      port.home = Home::slot;
+      port.wanted = true;
+    }
+}
+
+/// A slot holds the count of every port, then the payloads and facts, each where a cache line starts.
+void Planner::place_outputs() {
+  std::size_t offset = aligned(plan_.ports.size() * sizeof(std::int32_t));
+  for (PlanOutput& output : plan_.outputs) {
+    PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
+    port.wanted = true;
+    output.in_place = port.home != Home::window && port.reach.past == 0 && port.reach.future == 0;
+    output.offset = offset;
+    offset += aligned(static_cast<std::size_t>(port.shape.row_count() * port.most_new * port.shape.item_bytes()));
+    if (output.in_place) port.home = Home::slot, port.offset = output.offset;
+    gather_facts(output);
+  }
+  for (std::size_t p = 0; p < plan_.ports.size(); ++p) {
+    PlanPort& port = plan_.ports[p];
+    const bool published = std::any_of(plan_.outputs.begin(), plan_.outputs.end(), [&](const PlanOutput& o) {
+      return o.port == static_cast<int>(p) && o.in_place;
+    });
+    if (port.home != Home::slot || published) continue;
+    port.offset = offset;
+    offset += port.bytes();
+  }
+  plan_.slot_bytes = offset;
+}
+
+/// First fit in the order of the steps: a port lives from its maker to its last reader.
+void Planner::place_arena() {
+  struct Living {
+    std::size_t offset, bytes;
+    int until;
+  };
+  std::vector<Living> living;
+  const auto place = [&](std::size_t bytes, int until) {
+    std::sort(living.begin(), living.end(), [](const Living& a, const Living& b) { return a.offset < b.offset; });
+    std::size_t at = 0;
+    for (const Living& l : living) {
+      if (at + bytes <= l.offset) break;
+      at = std::max(at, l.offset + l.bytes);
+    }
+    living.push_back({at, bytes, until});
+    plan_.arena_bytes = std::max(plan_.arena_bytes, at + bytes);
+    return at;
+  };
+  const auto end = static_cast<int>(plan_.steps.size());
+  for (int s = 0; s < end; ++s) {
+    std::erase_if(living, [s](const Living& l) { return l.until < s; });
+    PlanStep& step = plan_.steps[static_cast<std::size_t>(s)];
+    if (step.scratch_bytes) step.scratch_offset = place(aligned(step.scratch_bytes), s);
+    for (std::size_t o = 0; o < step.out.size(); ++o) {
+      PlanPort& port = plan_.ports[static_cast<std::size_t>(step.out[o])];
+      if (port.home != Home::arena || (!port.wanted && step.entry->outputs[o].can_omit)) continue;
+      const bool copied_out = std::any_of(plan_.outputs.begin(), plan_.outputs.end(),
+                                          [&](const PlanOutput& out) { return out.port == step.out[o]; });
+      port.offset = place(port.bytes(), copied_out ? end : std::max(port.last_reader, s));
+    }
+  }
+}
+
+Plan Planner::finish(const Section& section) {
+  fit_block(section);
+  reach_back();
+  place_outputs();
+  place_arena();
+  for (PlanOutput& output : plan_.outputs) {
+    const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
+    PortFormat& f = output.format;
+    f.pipeline = plan_.pipeline;
+    // A conversion on the way out keeps the name of what it converts.
+    f.port = port.name.front() == '~' ? port.name.substr(1, port.name.rfind('.') - 1) : port.name;
+    f.element = port.shape.element;
+    f.dims = port.shape.rows;
+    if (port.shape.axis != Axis::block) {
+      f.varying = static_cast<int>(f.dims.size());
+      f.dims.push_back({port.shape.axis_name, port.most_new});
+    }
+    f.dims.insert(f.dims.end(), port.shape.item.begin(), port.shape.item.end());
+    f.rate_hz = port.shape.source_rate_hz;
+    f.frequency_hz = port.shape.frequency_hz;
+    f.item_rate_hz = port.shape.axis == Axis::stream ? port.shape.rate_hz : 0;
+  }
+  return std::move(plan_);
+}
+
+}  // namespace iqd
