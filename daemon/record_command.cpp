@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -13,6 +13,7 @@
 #include "daemon/commands.hpp"
 #include "daemon/recording.hpp"
 #include "daemon/runner.hpp"
+#include "radio/file/sigmf.hpp"
 
 namespace iqd {
 namespace {
@@ -79,6 +80,14 @@ void add_sink(ordered_json& document, const RecordOptions& o, bool convert) {
   document["sinks"] = {{{"port", port}, {"file", file}}};
 }
 
+constexpr const char* kComposed = "command line";
+
+/// Lines and columns of a text that nobody has seen would lead astray.
+void hide_places(Problems& problems) {
+  for (Problem& p : problems)
+    if (p.place.file == kComposed) p.place.line = p.place.column = 0;
+}
+
 /// JSON is YAML: reading the composed text makes every check that a file would get.
 Spec read_composed(const ordered_json& document, Problems& problems) {
   std::string text;
@@ -88,13 +97,11 @@ Spec read_composed(const ordered_json& document, Problems& problems) {
     throw UsageError("an argument is not UTF-8");
   }
   Problems found;
-  const Document parsed = parse_document(text, "command line", found);
+  const Document parsed = parse_document(text, kComposed, found);
   Spec spec;
   if (found.empty()) spec = read_spec(parsed, catalogue(), problems);
   problems.insert(problems.begin(), found.begin(), found.end());
-  // Lines and columns of a text that nobody has seen would lead astray.
-  for (Problem& p : problems)
-    if (p.place.file == "command line") p.place.line = p.place.column = 0;
+  hide_places(problems);
   return spec;
 }
 
@@ -107,6 +114,29 @@ std::unique_ptr<Loaded> load_radio(const RecordOptions& o) {
   add_sink(document, o, false);
   loaded->spec = read_composed(document, loaded->problems);
   return loaded;
+}
+
+/// What the options of a driver have under `path`; empty where they have none.
+std::string path_of(SourceOptions& source) {
+  struct Reader final : FieldVisitor {
+    void visit(std::string_view key, FieldRef field, const FieldInfo&) override {
+      if (const auto* text = std::get_if<std::string*>(&field); text && key == "path") path = **text;
+    }
+    std::string path;
+  } reader;
+  source.fields(reader);
+  return reader.path;
+}
+
+/// Overwriting what is being played would leave neither.
+void refuse_own_source(const Spec& spec, const RecordOptions& o) {
+  for (const PipelineSpec& p : spec.pipelines) {
+    const std::string played = path_of(*p.source);
+    std::error_code ignored;
+    if (!played.empty() &&
+        std::filesystem::equivalent(radio::sigmf_paths(played).data, radio::sigmf_paths(o.out()).data, ignored))
+      throw UsageError(fmt::format("record: {} is what is being played; choose another path", o.out()));
+  }
 }
 
 PipelineSpec& chosen_pipeline(Spec& spec, const std::string& name) {
@@ -161,7 +191,10 @@ Exit record(RecordOptions o) {
   if (o.samples < 0) throw UsageError("record: --samples cannot be less than 0");
   if (!(o.seconds >= 0 && o.seconds < 1e9)) throw UsageError("record: --seconds: 0 to 1e9");
   auto loaded = o.files.size() == 1 ? load_radio(o) : load_file(o);
+  if (loaded->problems.empty()) check_spec(loaded->spec, catalogue(), loaded->problems);
+  hide_places(loaded->problems);
   if (report(loaded->problems)) return Exit::configuration;
+  refuse_own_source(loaded->spec, o);
   const auto limit = set_limit(*loaded, o);
   const Exit exit = run_pipelines(std::move(loaded), o.run);
   if (exit == Exit::configuration) return exit;

@@ -192,6 +192,9 @@ void OpenRadio::set_up_stream(const Settings& s, Element element) {
                     return device_->setupStream(direction_, format, channels_, args);
                   }),
              CloseStream{device_.get()}};
+}
+
+void OpenRadio::start() {
   const int code = step("start the stream", [&] { return device_->activateStream(stream_.get()); });
   if (code != 0) throw SetupError(fmt::format("{}: cannot start the stream: {}", name_, SoapySDR_errToStr(code)));
 }

@@ -21,11 +21,14 @@ struct CloseStream {
   void operator()(SoapySDR::Stream* stream) const noexcept;
 };
 
-/// A device with one active stream of one direction. Whatever the module throws while it is opened becomes a SetupError
-/// that says at which step; closing never throws, whatever state the device is in.
+/// A device with one stream of one direction, which is not yet active. Whatever the module throws while it is opened
+/// becomes a SetupError that says at which step; closing never throws, whatever state the device is in.
 class OpenRadio {
  public:
   OpenRadio(const Settings& settings, int direction, Element element);
+
+  /// Activates the stream. Throws SetupError.
+  void start();
 
   SoapySDR::Device& device() const noexcept { return *device_; }
   SoapySDR::Stream* stream() const noexcept { return stream_.get(); }

@@ -43,6 +43,7 @@ SoapySink::SoapySink(const Settings& settings, const Timing& timing, Element ele
         fmt::format("{}: `timed: true` needs a radio with a clock that can be set; leave it out to "
                     "transmit samples as they come",
                     radio_.name()));
+  radio_.start();
 }
 
 bool SoapySink::send(const Message& message) {

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
 
@@ -48,6 +49,8 @@ Received SoapySource::receive(std::span<std::byte* const> into, std::int64_t mos
   int flags = 0;
   long long time_ns = 0;
   try {
+    // Not before somebody reads: what waits meanwhile would overflow the radio's buffer.
+    if (!std::exchange(started_, true)) radio_.start();
     const int count = radio_.device().readStream(radio_.stream(), buffers_.data(), static_cast<std::size_t>(most),
                                                  flags, time_ns, kTimeoutUs);
     return count < 0 ? error(count) : samples(count, most, flags, time_ns);

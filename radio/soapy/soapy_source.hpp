@@ -30,6 +30,7 @@ class SoapySource final : public Source {
   OpenRadio radio_;
   Element element_;
   std::vector<void*> buffers_;
+  bool started_ = false;
   bool time_begun_ = false;
   std::int64_t time_offset_ns_ = 0;
   log::RateLimit limit_;

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/bell.hpp"
+#include "pipeline/positions.hpp"
+#include "pipeline/stage.hpp"
+
+/// Stages for tests of the planner and the engine, without mathematics: words of 32 bits, so that every result is exact
+/// and a sample that is missing, doubled or out of its place shows.
+namespace iqd::testing {
+
+using Word = std::int32_t;
+
+/// The weight that a window gives to its tap k for the j-th position of a granule. Odd, so that no sample vanishes.
+inline std::uint32_t weight(std::int64_t k, std::int64_t j) noexcept {
+  return (static_cast<std::uint32_t>(k + 1000) * 2654435761u + static_cast<std::uint32_t>(j) * 40503u) | 1u;
+}
+
+/// What a window stage computes: a weighted sum over its footprint, samples that do not exist being zero.
+struct WindowShape {
+  std::int64_t past = 0;
+  std::int64_t future = 0;
+  std::int64_t granule = 1;
+  std::int64_t yield = 1;
+  bool whole = false;
+
+  Footprint footprint() const noexcept { return {past, future, granule, yield, whole}; }
+  /// Output position p of the samples that `read(n)` gives.
+  template <class Read> Word at(std::int64_t p, Read&& read) const noexcept {
+    const std::int64_t base = whole ? p / yield * granule : p * granule / yield;
+    const std::int64_t last = whole ? granule - 1 + future : future;
+    std::uint32_t sum = 0;
+    for (std::int64_t k = -past; k <= last; ++k)
+      sum += weight(k, p % yield) * static_cast<std::uint32_t>(read(base + k));
+    return static_cast<Word>(sum);
+  }
+};
+
+inline Word word_at(const PortIo& io, std::int64_t row, std::int64_t position) noexcept {
+  if (position < io.first || position >= io.end()) return 0;
+  return io.as<Word>()(row, position - io.first);
+}
+
+class WordStage : public Stage {
+ public:
+  std::unique_ptr<StageRun> make(Backend&) const override {
+    return cpu_run([this](const StageIo& io) noexcept { run(io); });
+  }
+  void fields(FieldVisitor&) override {}
+  void shape(ShapeContext&) override {}
+  virtual void run(const StageIo& io) const noexcept = 0;
+};
+
+class WindowStage final : public WordStage {
+ public:
+  void fields(FieldVisitor& v) override {
+    v.field("past", shape_.past, {.help = "samples before"});
+    v.field("future", shape_.future, {.help = "samples behind"});
+    v.field("granule", shape_.granule, {.help = "samples a granule", .low = 1});
+    v.field("yield", shape_.yield, {.help = "results a granule", .low = 1});
+    v.field("whole", shape_.whole, {.help = "needs whole granules"});
+  }
+  void shape(ShapeContext& context) override {
+    context.footprint[0] = shape_.footprint();
+    context.out[0].rate_hz *= static_cast<double>(shape_.yield) / static_cast<double>(shape_.granule);
+  }
+  void run(const StageIo& io) const noexcept override {
+    const PortIo& out = io.out[0];
+    for (std::int64_t row = 0; row < out.rows; ++row)
+      for (std::int64_t p = out.first; p < out.end(); ++p)
+        out.as<Word>()(row, p - out.first) = shape_.at(p, [&](std::int64_t n) { return word_at(io.in[0], row, n); });
+  }
+  WindowShape shape_;
+};
+
+/// out = in0 + 3 in1.
+class SumStage final : public WordStage {
+ public:
+  void run(const StageIo& io) const noexcept override {
+    const PortIo& out = io.out[0];
+    for (std::int64_t row = 0; row < out.rows; ++row)
+      for (std::int64_t p = out.first; p < out.end(); ++p)
+        out.as<Word>()(row, p - out.first) =
+            static_cast<Word>(static_cast<std::uint32_t>(word_at(io.in[0], row, p)) +
+                              3u * static_cast<std::uint32_t>(word_at(io.in[1], row, p)));
+  }
+};
+
+/// The sum of all samples since the stream began or a gap: state that flows from block to block.
+class RunningStage final : public WordStage {
+ public:
+  void shape(ShapeContext& context) override {
+    context.carry_bytes = sizeof(std::uint32_t) * static_cast<std::size_t>(context.in[0].row_count());
+  }
+  void run(const StageIo& io) const noexcept override {
+    auto* sums = reinterpret_cast<std::uint32_t*>(io.carry);
+    const PortIo& out = io.out[0];
+    for (std::int64_t row = 0; row < out.rows; ++row) {
+      std::uint32_t sum = io.fresh ? 0 : sums[row];
+      for (std::int64_t p = out.first; p < out.end(); ++p) {
+        out.as<Word>()(row, p - out.first) =
+            static_cast<Word>(sum += static_cast<std::uint32_t>(word_at(io.in[0], row, p)));
+        if (p + 1 == io.end_new) sums[row] = sum;
+      }
+    }
+  }
+};
+
+/// Passes on what it gets, when the door is open; the test holds the door. Waits a little in each block where asked to.
+class GateStage final : public WordStage {
+ public:
+  struct Door {
+    Bell bell;
+    std::atomic<bool> open{true};
+    std::atomic<int> inside{0};
+    std::atomic<std::uint32_t> jitter_us{0};
+
+    void set(bool is_open) {
+      open = is_open;
+      bell.ring();
+    }
+  };
+  static Door& door() {
+    static Door instance;
+    return instance;
+  }
+  void run(const StageIo& io) const noexcept override {
+    Door& d = door();
+    ++d.inside;
+    d.bell.wait_until([&] { return d.open.load(); });
+    if (const std::uint32_t jitter = d.jitter_us)
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(static_cast<std::uint32_t>(io.block->seq) * 2654435761u % jitter));
+    --d.inside;
+    const PortIo& out = io.out[0];
+    for (std::int64_t row = 0; row < out.rows; ++row)
+      for (std::int64_t p = out.first; p < out.end(); ++p)
+        out.as<Word>()(row, p - out.first) = word_at(io.in[0], row, p);
+  }
+};
+
+/// The samples of a block's new part that `divisor` divides, and where each stood.
+class PickStage final : public WordStage {
+ public:
+  void fields(FieldVisitor& v) override {
+    v.field("divisor", divisor_, {.help = "of what is picked", .low = 1});
+    v.field("most", most_, {.help = "in a block", .low = 1});
+  }
+  void shape(ShapeContext& context) override {
+    for (PortShape& out : context.out) {
+      out.axis = Axis::counted;
+      out.axis_name = "find";
+      out.most = most_;
+    }
+    if (context.out.size() > 1) context.out[1].element = Element::i64, context.out[1].rows.clear();
+  }
+  void run(const StageIo& io) const noexcept override {
+    std::int32_t n = 0;
+    for (std::int64_t p = io.first_new; p < io.end_new && n < most_; ++p) {
+      if (word_at(io.in[0], 0, p) % divisor_ != 0) continue;
+      for (std::int64_t row = 0; row < io.out[0].rows; ++row) io.out[0].as<Word>()(row, n) = word_at(io.in[0], row, p);
+      if (io.out.size() > 1) io.out[1].as<std::int64_t>()(0, n) = p;
+      ++n;
+    }
+    for (const PortIo& out : io.out) *out.count = n;
+  }
+  std::int64_t divisor_ = 1;
+  std::int64_t most_ = 1 << 12;
+};
+
+/// One sum a block.
+class TotalStage final : public WordStage {
+ public:
+  void shape(ShapeContext& context) override { context.out[0].axis = Axis::block; }
+  void run(const StageIo& io) const noexcept override {
+    for (std::int64_t row = 0; row < io.out[0].rows; ++row) {
+      std::uint32_t sum = 0;
+      for (std::int64_t p = io.first_new; p < io.end_new; ++p)
+        sum += static_cast<std::uint32_t>(word_at(io.in[0], row, p));
+      io.out[0].as<Word>()(row, 0) = static_cast<Word>(sum);
+    }
+  }
+};
+
+/// What the planner puts between types. Casts; knows no other than these three.
+class CastStage final : public WordStage {
+ public:
+  enum class To : int { cf32, f32, i32 };
+  friend std::span<const std::string_view> enum_names(To) {
+    static constexpr std::string_view names[] = {"cf32", "f32", "i32"};
+    return names;
+  }
+  void fields(FieldVisitor& v) override { v.field("dtype", to_, {.help = "element type", .required = true}); }
+  void shape(ShapeContext& context) override {
+    from_ = context.in[0].element;
+    context.out[0].element = element();
+    if (traits(from_).complex != traits(element()).complex) context.section.problem("dtype", "cannot be cast");
+  }
+  Element element() const { return *element_named(enum_names(to_)[static_cast<std::size_t>(to_)]); }
+  void run(const StageIo& io) const noexcept override {
+    const PortIo& out = io.out[0];
+    for (std::int64_t row = 0; row < out.rows; ++row)
+      for (std::int64_t n = 0; n < out.length * out.item; ++n)
+        cast(io, row, n, (out.first - io.in[0].first) * out.item);
+  }
+
+ private:
+  void cast(const StageIo& io, std::int64_t row, std::int64_t n, std::int64_t shift) const noexcept {
+    if (to_ == To::cf32) {
+      const sc16 x = io.in[0].as<sc16>()(row, n + shift);
+      io.out[0].as<cf32>()(row, n) = {static_cast<float>(x.re), static_cast<float>(x.im)};
+    } else if (to_ == To::f32) {
+      io.out[0].as<float>()(row, n) = static_cast<float>(io.in[0].as<Word>()(row, n + shift));
+    } else {
+      io.out[0].as<Word>()(row, n) = static_cast<Word>(io.in[0].as<float>()(row, n + shift));
+    }
+  }
+  To to_ = To::f32;
+  Element from_ = Element::i32;
+};
+
+/// Takes cf32 only, so that the planner has to convert; passes on.
+class ComplexStage final : public WordStage {
+ public:
+  void run(const StageIo& io) const noexcept override {
+    const PortIo& in = io.in[0];
+    for (std::int64_t row = 0; row < in.rows; ++row)
+      for (std::int64_t p = io.out[0].first; p < io.out[0].end(); ++p)
+        io.out[0].as<cf32>()(row, p - io.out[0].first) = in.as<cf32>()(row, p - in.first);
+  }
+};
+
+template <class S> std::unique_ptr<Stage> make_stage() {
+  return std::make_unique<S>();
+}
+
+inline std::span<const StageEntry> word_stages() {
+  using enum Element;
+  static const std::vector<Element> words{i32};
+  static const std::vector<StageEntry> table{
+      {"test", "window", "", {{"in", words}}, {{"out"}}, make_stage<WindowStage>, "window: {}"},
+      {"test", "sum", "", {{"in0", words}, {"in1", words}}, {{"out"}}, make_stage<SumStage>, "sum: {}"},
+      {"test", "running", "", {{"in", words}}, {{"out"}}, make_stage<RunningStage>, "running: {}"},
+      {"test", "gate", "", {{"in", words}}, {{"out"}}, make_stage<GateStage>, "gate: {}"},
+      {"test", "pick", "", {{"in", words}}, {{"finds"}, {"start", "start", true}}, make_stage<PickStage>, "pick: {}"},
+      {"test", "pick_bare", "", {{"in", words}}, {{"finds"}}, make_stage<PickStage>, "pick_bare: {}"},
+      {"test", "total", "", {{"in", words}}, {{"out"}}, make_stage<TotalStage>, "total: {}"},
+      {"test", "use_finds", "", {{"finds", words, "[find]"}}, {{"out"}}, make_stage<PickStage>, "use_finds: {}"},
+      {"test", "convert", "", {{"in", {sc16, i32, f32}, "any"}}, {{"out"}}, make_stage<CastStage>, "convert: {}"},
+      {"test", "complex", "", {{"in", {cf32}}}, {{"out"}}, make_stage<ComplexStage>, "complex: {}"},
+  };
+  return table;
+}
+
+}  // namespace iqd::testing
