@@ -38,8 +38,12 @@ void write(Level level, std::string_view text) {
   line_count.fetch_add(1, std::memory_order_relaxed);
   logger().log(native(level), text);
 }
-void set_level(Level level) { logger().set_level(native(level)); }
-std::uint64_t lines() noexcept { return line_count.load(std::memory_order_relaxed); }
+void set_level(Level level) {
+  logger().set_level(native(level));
+}
+std::uint64_t lines() noexcept {
+  return line_count.load(std::memory_order_relaxed);
+}
 
 bool RateLimit::allow(std::uint64_t& suppressed) noexcept {
   const std::int64_t now = steady_ns();

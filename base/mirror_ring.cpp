@@ -22,7 +22,9 @@ namespace {
 
 }  // namespace
 
-std::size_t MirrorRing::page_bytes() noexcept { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+std::size_t MirrorRing::page_bytes() noexcept {
+  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
 
 MirrorRing::MirrorRing(std::size_t rows, std::size_t row_bytes) : rows_(rows), row_bytes_(row_bytes) {
   assert(rows > 0 && row_bytes > 0 && row_bytes % page_bytes() == 0);
@@ -51,6 +53,8 @@ MirrorRing::MirrorRing(std::size_t rows, std::size_t row_bytes) : rows_(rows), r
   base_ = static_cast<std::byte*>(range);
 }
 
-MirrorRing::~MirrorRing() { ::munmap(base_, 2 * rows_ * row_bytes_); }
+MirrorRing::~MirrorRing() {
+  ::munmap(base_, 2 * rows_ * row_bytes_);
+}
 
 }  // namespace iqd

@@ -46,6 +46,8 @@ class Outlet {
   /// Takes a message. `scarce`: few slots are left, so copy rather than keep the lease.
   /// False: it could not be taken and is lost.
   virtual bool send(const Message& message, Lease lease, bool scarce) = 0;
+  /// Messages that were taken and lost after all, each told once.
+  virtual std::int64_t lost_after_all() { return 0; }
   /// Readers that have asked for something so far; called before the stream starts.
   virtual std::int64_t subscriptions() { return 0; }
   /// The stream has ended: returns when everything taken has left, or after `interrupt`.

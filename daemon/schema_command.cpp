@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "config/describe.hpp"
@@ -96,13 +99,47 @@ json schema() {
           {"anyOf", json::array({std::move(single), std::move(several)})}};
 }
 
+void print_keys(std::string_view heading, const FieldList& fields) {
+  fmt::print("\n{}\n\n{}", heading, markdown_table(fields));
+}
+
+/// The keys of everything but the stages, for the documentation.
+void print_markdown() {
+  Problems none;
+  PipelineSpec pipeline(Section("", {}, none));
+  Spec file;
+  PublishSpec entry{{}, {}, false, nullptr, Section("", {}, none)};
+  const auto publish = catalogue().make_publish();
+  print_keys("## A pipeline", [&](FieldVisitor& v) { pipeline_fields(pipeline, v); });
+  for (const DriverEntry& d : catalogue().drivers) {
+    if (!d.make_source) continue;
+    const auto options = d.make_source();
+    print_keys(fmt::format("## `source: {}`", d.name), [&](FieldVisitor& v) { options->fields(v); });
+  }
+  print_keys("## An entry of `publish`", [&](FieldVisitor& v) {
+    publish_fields(entry, v);
+    publish->fields(v);
+  });
+  for (const DriverEntry& d : catalogue().drivers) {
+    if (!d.make_sink) continue;
+    const auto options = d.make_sink();
+    print_keys(fmt::format("## An entry of `sinks` with `{}`", d.name), [&](FieldVisitor& v) { options->fields(v); });
+  }
+  print_keys("## `monitor`", [&](FieldVisitor& v) { monitor_fields(file, v); });
+}
+
 }  // namespace
 
 void add_schema(CLI::App& app, Action& action) {
+  auto markdown = std::make_shared<bool>(false);
   CLI::App* c = app.add_subcommand("schema", "print the JSON schema of a pipeline file, for editors");
-  c->callback([&action] {
-    action = [] {
-      std::puts(schema().dump(2).c_str());
+  c->add_flag("--markdown", *markdown, "the keys as tables for the documentation");
+  c->callback([=, &action] {
+    action = [=] {
+      if (*markdown)
+        print_markdown();
+      else
+        std::puts(schema().dump(2).c_str());
       return Exit::ok;
     };
   });

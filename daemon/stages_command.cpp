@@ -15,7 +15,7 @@ std::string ports_text(const StageEntry& stage) {
   std::string in, out;
   for (const InputSpec& i : stage.inputs) {
     std::string elements;
-    for (const Element e : i.elements) elements += fmt::format("{}{}", elements.empty() ? "" : "|", name_of(e));
+    for (const Element e : i.elements) elements += fmt::format("{}{}", elements.empty() ? "" : "/", name_of(e));
     in += fmt::format("{}{} {} {}", in.empty() ? "" : ", ", i.name, elements, i.dims);
   }
   for (const OutputSpec& o : stage.outputs) out += fmt::format("{}{}", out.empty() ? "" : ", ", o.name);

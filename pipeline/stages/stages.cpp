@@ -21,7 +21,7 @@ std::span<const StageEntry> all_stages() {
     std::vector<StageEntry> t;
 #define STAGE(family, name) t.push_back(name::entry());
 #define STAGE_SET(family, name) \
-  for (StageEntry& e : name::entries()) t.push_back(std::move(e));
+  for (StageEntry & e : name::entries()) t.push_back(std::move(e));
 #include "pipeline/stages/stages.def"
 #undef STAGE
 #undef STAGE_SET

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/file/file_source.hpp"
 #include "radio/file/recording.hpp"
 #include "radio/file/scratch_folder.hpp"
 
@@ -154,6 +155,20 @@ TEST(FileSink, CountsItemsWhereThePortIsSlowerThanTheSource) {
   sink.finish();
   EXPECT_EQ(starts(meta_in(folder)), (json{{0, 0}, {30, 40}}));
   EXPECT_EQ(meta_in(folder)["global"]["core:sample_rate"], 250e3);
+}
+
+TEST(FileSink, DoesNotOverwriteWhatIsPlayed) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::cf32, 1);
+  {
+    FileSink sink({.path = folder / "x"}, format);
+    sink.send(message_of<const cf32>(format, 0, ramp(0, 100, 1)));
+    sink.finish();
+  }
+  std::vector<std::string> problems;
+  FileSource source(read_recording(folder / "x", problems), {});
+  EXPECT_THROW(FileSink({.path = folder / "x", .overwrite = true}, format), SetupError);
+  EXPECT_EQ(folder.items<cf32>("x.sigmf-data").size(), 100u);
 }
 
 TEST(FileSink, MetadataAreNotWrittenForEachBlock) {

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +62,7 @@ FileSource::FileSource(Recording recording, FileSourceSettings settings)
   const std::string& path = recording_.paths.data;
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) throw SetupError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  ::flock(file_, LOCK_SH | LOCK_NB);  // so that no sink overwrites what is played; a recording that grows may be read
   ::posix_fadvise(file_, 0, 0, POSIX_FADV_SEQUENTIAL);
   const DiskFormat& format = *recording_.format;
   direct_ = recording_.meta.channels == 1 && format.bytes == static_cast<std::int64_t>(size_of(format.element));

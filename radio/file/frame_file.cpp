@@ -27,7 +27,7 @@ FrameFile::FrameFile(const std::string& path, std::int64_t frame_bytes) : frame_
   if (file_ < 0) throw SetupError(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
   if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;  // some file systems have no locks
   ::close(file_);
-  throw SetupError(fmt::format("{}: is being recorded already; choose another path", path));
+  throw SetupError(fmt::format("{}: is in use: it is being recorded already, or played; choose another path", path));
 }
 
 FrameFile::~FrameFile() {

@@ -48,7 +48,11 @@ void* aligned_alloc(std::size_t alignment, std::size_t n) {
 
 namespace iqd::conformance {
 
-bool can_count_allocations() noexcept { return IQD_COUNTS == 1; }
-std::uint64_t allocations() noexcept { return calls; }
+bool can_count_allocations() noexcept {
+  return IQD_COUNTS == 1;
+}
+std::uint64_t allocations() noexcept {
+  return calls;
+}
 
 }  // namespace iqd::conformance

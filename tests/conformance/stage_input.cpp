@@ -45,7 +45,8 @@ template <class T> std::vector<double> numbers(const std::vector<std::byte>& byt
 
 }  // namespace
 
-std::vector<StageInput> inputs_for(const StageEntry& entry, Element element, int channels, std::int64_t length, Signal signal) {
+std::vector<StageInput> inputs_for(const StageEntry& entry, Element element, int channels, std::int64_t length,
+                                   Signal signal) {
   std::vector<StageInput> inputs;
   std::mt19937 generator(12345);
   for (const InputSpec& spec : entry.inputs) {
@@ -68,7 +69,8 @@ std::vector<StageInput> inputs_for(const StageEntry& entry, Element element, int
 }
 
 std::string keys_for(const StageEntry& entry, Element element) {
-  if (entry.name == "convert" && !traits(element).complex) return element == Element::f32 ? "{dtype: f16}" : "{dtype: f32}";
+  if (entry.name == "convert" && !traits(element).complex)
+    return element == Element::f32 ? "{dtype: f16}" : "{dtype: f32}";
   const auto colon = entry.sample.find(':');
   return colon == entry.sample.npos ? "{}" : std::string(entry.sample.substr(colon + 1));
 }

@@ -13,7 +13,8 @@ namespace iqd::conformance {
 enum class Signal { noise, zeros, huge, odd };  // odd: noise with NaN, infinities and denormals strewn in
 
 /// What every stage is tried on, made for its inputs.
-std::vector<StageInput> inputs_for(const StageEntry& entry, Element element, int channels, std::int64_t length, Signal signal);
+std::vector<StageInput> inputs_for(const StageEntry& entry, Element element, int channels, std::int64_t length,
+                                   Signal signal);
 
 /// The keys of the entry's sample, `fir: {taps: [1]}` → `{taps: [1]}`; real samples are converted to a real type.
 std::string keys_for(const StageEntry& entry, Element element);

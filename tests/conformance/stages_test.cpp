@@ -24,7 +24,9 @@ struct Case {
   std::string backend;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.entry->name << " of " << name_of(c.element) << " on " << c.backend; }
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.entry->name << " of " << name_of(c.element) << " on " << c.backend;
+}
 
 /// Why there is no CUDA here; empty where there is.
 std::string no_cuda() {
@@ -61,7 +63,8 @@ class Conformance : public testing::TestWithParam<Case> {
   std::unique_ptr<StageRunner> runner(std::int64_t block, Signal signal, int channels = 1) {
     const StageEntry& e = *GetParam().entry;
     problems_.clear();
-    return std::make_unique<StageRunner>(e, keys_for(e, GetParam().element), inputs_for(e, GetParam().element, channels, kLength, signal), block,
+    return std::make_unique<StageRunner>(e, keys_for(e, GetParam().element),
+                                         inputs_for(e, GetParam().element, channels, kLength, signal), block,
                                          GetParam().backend, problems_);
   }
   Problems problems_;
@@ -77,7 +80,8 @@ TEST_P(Conformance, MisspeltKeyIsRefusedWithItsPlace) {
   const StageEntry& e = *GetParam().entry;
   Problems problems;
   StageRunner r(e, "{bakend_: 1}", inputs_for(e, GetParam().element, 1, 16, Signal::noise), 0, "cpu", problems);
-  EXPECT_NE(all_of(problems).find(fmt::format("{}:1:2 bakend_: unknown key", e.name)), std::string::npos) << all_of(problems);
+  EXPECT_NE(all_of(problems).find(fmt::format("{}:1:2 bakend_: unknown key", e.name)), std::string::npos)
+      << all_of(problems);
 }
 
 TEST_P(Conformance, BlocksGiveWhatTheWholeGives) {
@@ -112,7 +116,8 @@ TEST_P(Conformance, OrderOfBlocksDoesNotMatter) {
     std::vector<std::byte> bytes;
     for (std::size_t o = 0; o < r.plan().outputs.size(); ++o) {
       const BlockWork::Output out = r.work().output(o);
-      const auto size = out.extent * r.plan().ports[static_cast<std::size_t>(r.plan().outputs[o].port)].shape.item_bytes();
+      const auto size =
+          out.extent * r.plan().ports[static_cast<std::size_t>(r.plan().outputs[o].port)].shape.item_bytes();
       bytes.insert(bytes.end(), out.data, out.data + size);
     }
     return bytes;
@@ -142,7 +147,8 @@ TEST_P(Conformance, EmptyAndShortInputs) {
   const StageEntry& e = *GetParam().entry;
   for (const std::int64_t length : {0, 1, 2, 3}) {
     Problems problems;
-    StageRunner r(e, keys_for(e, GetParam().element), inputs_for(e, GetParam().element, 2, length, Signal::noise), 0, GetParam().backend, problems);
+    StageRunner r(e, keys_for(e, GetParam().element), inputs_for(e, GetParam().element, 2, length, Signal::noise), 0,
+                  GetParam().backend, problems);
     if (!problems.empty()) {
       EXPECT_NE(problems.front().what.find("too few"), std::string::npos) << problems.front().text();
       continue;

@@ -50,8 +50,8 @@ template <class Op> class ElementwiseStage final : public Stage {
           if (varies) *to.count = static_cast<std::int32_t>(positions = *io.in[0].count);
           for (std::int64_t row = 0; row < to.rows; ++row)
             apply(op, in, at(io.in[0], row, to.first, size_of(in)),
-                  Op::kInputs == 2 ? at(io.in.back(), row, to.first, size_of(in)) : nullptr,
-                  at(to, row, to.first, out), positions * to.item);
+                  Op::kInputs == 2 ? at(io.in.back(), row, to.first, size_of(in)) : nullptr, at(to, row, to.first, out),
+                  positions * to.item);
         });
   }
 
