@@ -92,7 +92,7 @@ template <class T> T at_most(std::int64_t value) noexcept {
 /// Elements behind the varying dimension; of the whole message where there is none.
 std::int64_t elements_of_item(const PortFormat& f) noexcept {
   std::int64_t n = 1;
-  for (std::size_t d = static_cast<std::size_t>(f.varying + 1); d < f.dims.size(); ++d) n *= f.dims[d].extent;
+  for (auto d = static_cast<std::size_t>(f.varying) + 1; d < f.dims.size(); ++d) n *= f.dims[d].extent;
   return n;
 }
 

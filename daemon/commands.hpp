@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "pipeline/spec.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
 }
 

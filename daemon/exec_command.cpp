@@ -32,17 +32,17 @@ std::string keys_of(const std::vector<std::string>& config) {
     if (equals == item.npos) {
       std::ifstream file(item);
       if (!file) throw UsageError(fmt::format("--config {}: is neither key=value nor a file that can be read", item));
-      text += (std::stringstream() << file.rdbuf()).str() + "\n";
+      text += (std::stringstream() << file.rdbuf() << "\n").str();
       continue;
     }
     const std::string key = item.substr(0, equals);
     const auto dot = key.find('.');
     if (dot == key.npos)
-      text += key + ": " + item.substr(equals + 1) + "\n";
+      text += fmt::format("{}: {}\n", key, item.substr(equals + 1));
     else
       groups[key.substr(0, dot)] += fmt::format("  {}: {}\n", key.substr(dot + 1), item.substr(equals + 1));
   }
-  for (const auto& [group, keys] : groups) text += group + ":\n" + keys;
+  for (const auto& [group, keys] : groups) text += fmt::format("{}:\n{}", group, keys);
   return text;
 }
 

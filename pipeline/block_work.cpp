@@ -11,6 +11,12 @@ Carries::Carries(const Plan& plan, Backend& backend) : states_(plan.steps.size()
     if (plan.steps[s].carry_bytes == 0) continue;
     states_[s] = std::make_unique<State>();
     states_[s]->memory = backend.allocate(plan.steps[s].carry_bytes);
+    for (const int out : plan.steps[s].out) {
+      const PlanPort& port = plan.ports[static_cast<std::size_t>(out)];
+      const std::int64_t positions = port.shape.axis == Axis::stream ? port.reach.past : 0;
+      const std::int64_t bytes = positions * port.shape.item_bytes() * port.shape.row_count();
+      states_[s]->histories.push_back({backend.allocate(static_cast<std::size_t>(bytes))});
+    }
   }
 }
 
@@ -66,7 +72,7 @@ void BlockWork::enqueue(StreamView stream) noexcept {
 Span BlockWork::span_after(const PlanStep& step, const PlanPort& out) const noexcept {
   if (out.shape.axis != Axis::stream) return {0, out.most_new, 0, out.most_new};
   const auto port_of = [](int p) { return static_cast<std::size_t>(p); };
-  Span span = advance(step.footprint.front(), spans_[port_of(step.in.front())], out.reach);
+  Span span = advance(step.footprint.front(), spans_[step.lead()], out.reach);
   for (std::size_t i = 1; i < step.in.size(); ++i) {
     if (step.in[i] < 0 || plan_->ports[port_of(step.in[i])].shape.axis != Axis::stream) continue;
     const Span& in = spans_[port_of(step.in[i])];
@@ -110,22 +116,70 @@ void BlockWork::run_step(std::size_t index, StreamView stream) noexcept {
   StageIo io;
   io.in = {in_.data(), step.in.size()};
   io.out = {out_.data(), step.out.size()};
-  if (!step.in.empty() && step.in.front() >= 0) {
-    const Span& span = spans_[static_cast<std::size_t>(step.in.front())];
-    io.first_new = span.first_new;
-    io.end_new = std::min(span.end_new, span.end);
-  }
+  const Span& lead = spans_[step.lead()];
+  io.first_new = lead.first_new;
+  io.end_new = std::min(lead.end_new, lead.end);
   io.scratch = arena_ + step.scratch_offset;
   io.block = &block_;
   if (!step.carry_bytes) {
     if (!empty) step.run->enqueue(io, stream);
     return;
   }
+  run_in_turn(index, io, stream);
+}
+
+void BlockWork::run_in_turn(std::size_t index, StageIo& io, StreamView stream) noexcept {
+  const std::size_t outputs = plan_->steps[index].out.size();
   carries_->wait_turn(index, block_.seq);
   io.carry = carries_->state(index);
   io.fresh = block_.fresh;
-  step.run->enqueue(io, stream);
+  for (std::size_t o = 0; o < outputs; ++o) recall(index, o, stream);
+  plan_->steps[index].run->enqueue(io, stream);
+  for (std::size_t o = 0; o < outputs; ++o) remember(index, o, stream);
   carries_->pass_on(index);
+}
+
+/// What a sequential stage's output holds before its new part comes from the blocks before; the stage goes on behind.
+void BlockWork::recall(std::size_t step, std::size_t output, StreamView stream) noexcept {
+  const auto p = static_cast<std::size_t>(plan_->steps[step].out[output]);
+  const PlanPort& port = plan_->ports[p];
+  if (port.shape.axis != Axis::stream || port.reach.past == 0) return;
+  Carries::History& h = carries_->history(step, output);
+  Span& span = spans_[p];
+  if (span.first >= span.first_new) return;
+  if (block_.fresh || h.end != span.first_new) h.first = h.end = span.first_new;
+  span.first = std::clamp(span.first, h.first, span.first_new);
+  PortIo& io = ports_[p];
+  io.first = span.first;
+  io.length = span.length();
+  *io.count = static_cast<std::int32_t>(io.length);
+  PortIo& made = out_[output];
+  if (!made.data) return;
+  const std::int64_t item = port.shape.item_bytes();
+  const auto bytes = static_cast<std::size_t>((span.first_new - span.first) * item);
+  if (bytes > 0)
+    backend_->copy(io.data, static_cast<std::size_t>(io.pitch), h.memory.data() + (span.first - h.first) * item,
+                   static_cast<std::size_t>(port.reach.past * item), bytes, static_cast<std::size_t>(io.rows), stream);
+  made = io;
+  made.data += bytes;
+  made.first = span.first_new;
+  made.length = std::max<std::int64_t>(0, span.end - span.first_new);
+}
+
+void BlockWork::remember(std::size_t step, std::size_t output, StreamView stream) noexcept {
+  const auto p = static_cast<std::size_t>(plan_->steps[step].out[output]);
+  const PlanPort& port = plan_->ports[p];
+  if (port.shape.axis != Axis::stream || port.reach.past == 0 || !out_[output].data) return;
+  Carries::History& h = carries_->history(step, output);
+  const Span& span = spans_[p];
+  const PortIo& io = ports_[p];
+  h.end = std::min(span.end, span.end_new);
+  h.first = std::clamp(h.end - port.reach.past, std::min(span.first, h.end), h.end);
+  const std::int64_t item = port.shape.item_bytes();
+  if (h.end > h.first)
+    backend_->copy(h.memory.data(), static_cast<std::size_t>(port.reach.past * item),
+                   io.data + (h.first - io.first) * item, static_cast<std::size_t>(io.pitch),
+                   static_cast<std::size_t>((h.end - h.first) * item), static_cast<std::size_t>(io.rows), stream);
 }
 
 /// Ports that reach beyond the new part, or are the source itself, did not go to the slot at once.

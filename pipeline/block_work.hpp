@@ -20,14 +20,22 @@ struct SourceWindow {
 /// The state that sequential stages hand from block to block, and whose turn it is.
 class Carries {
  public:
+  /// The end of what an output held, for readers that reach back: a sequential stage makes no position twice.
+  struct History {
+    Buffer memory;
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+  };
   Carries(const Plan& plan, Backend& backend);
   std::byte* state(std::size_t step) const noexcept { return states_[step] ? states_[step]->memory.data() : nullptr; }
+  History& history(std::size_t step, std::size_t output) noexcept { return states_[step]->histories[output]; }
   void wait_turn(std::size_t step, std::uint64_t seq) const noexcept;
   void pass_on(std::size_t step) noexcept;
 
  private:
   struct State {
     Buffer memory;
+    std::vector<History> histories;  // one an output
     std::atomic<std::uint64_t> turn{0};
   };
   std::vector<std::unique_ptr<State>> states_;  // null where a step carries nothing
@@ -57,7 +65,10 @@ class BlockWork : public Work {
 
  private:
   void run_step(std::size_t index, StreamView stream) noexcept;
+  void run_in_turn(std::size_t index, StageIo& io, StreamView stream) noexcept;
   void open_output(std::size_t port, const Span& span) noexcept;
+  void recall(std::size_t step, std::size_t output, StreamView stream) noexcept;
+  void remember(std::size_t step, std::size_t output, StreamView stream) noexcept;
   Span span_after(const PlanStep& step, const PlanPort& out) const noexcept;
   void copy_out(StreamView stream) noexcept;
 

@@ -187,6 +187,7 @@ void Engine::publish_all() {
 
 void Engine::publish(const SlotWork& work, int slot) {
   const SampleBlock& block = work.block();
+  for (std::size_t o = 0; o < plan_.outputs.size(); ++o) close_rows(work, o);
   bool all = true;
   for (const auto& route : routes_) all = send(*route, work, slot) && all;
 
@@ -206,6 +207,20 @@ void Engine::publish(const SlotWork& work, int slot) {
   counters_.blocks.add();
 }
 
+/// Rows that were not filled up are moved together, so that the payload is one piece.
+void Engine::close_rows(const SlotWork& work, std::size_t index) noexcept {
+  const PlanOutput& output = plan_.outputs[index];
+  const BlockWork::Output result = work.output(index);
+  const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
+  const std::int64_t extent = output.format.varying < 0 ? 1 : result.extent;
+  const auto row_bytes = static_cast<std::size_t>(extent * port.shape.item_bytes());
+  const auto pitch = static_cast<std::size_t>(result.pitch);
+  if (pitch == row_bytes) return;
+  auto* data = const_cast<std::byte*>(result.data);
+  const auto rows = static_cast<std::size_t>(port.shape.row_count());
+  for (std::size_t r = 1; r < rows; ++r) std::memmove(data + r * row_bytes, data + r * pitch, row_bytes);
+}
+
 bool Engine::send(Route& route, const SlotWork& work, int slot) {
   const PlanOutput& output = plan_.outputs[route.output];
   const BlockWork::Output result = work.output(route.output);
@@ -214,14 +229,8 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
   if (result.extent == 0 && !route.send_empty) return true;
   const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
 
-  // Rows that were not filled up are moved together, so that the payload is one piece.
   const std::int64_t extent = output.format.varying < 0 ? 1 : result.extent;
-  const auto row_bytes = static_cast<std::size_t>(extent * port.shape.item_bytes());
-  const auto rows = static_cast<std::size_t>(port.shape.row_count());
-  auto* data = const_cast<std::byte*>(result.data);
-  for (std::size_t r = 1; r < rows && static_cast<std::size_t>(result.pitch) != row_bytes; ++r)
-    std::memmove(data + r * row_bytes, data + r * static_cast<std::size_t>(result.pitch), row_bytes);
-
+  const auto bytes = static_cast<std::size_t>(extent * port.shape.item_bytes() * port.shape.row_count());
   for (std::size_t f = 0; f < output.facts.size(); ++f) {
     const PlanOutput::Fact& fact = output.facts[f];
     facts_[f] = {fact.key, plan_.ports[static_cast<std::size_t>(fact.port)].shape.element, work.fact(fact.port)};
@@ -238,22 +247,24 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
   m.gap = route.gap;
   m.dropped = block.dropped + static_cast<std::int64_t>(lost_here_);
   m.halo = block.past;
-  m.payload = {data, rows * row_bytes};
+  m.payload = {result.data, bytes};
   m.facts = {facts_.data(), output.facts.size()};
 
   holds_[static_cast<std::size_t>(slot)].fetch_add(1, std::memory_order_relaxed);
   Lease lease([](void* engine, int s) noexcept { static_cast<Engine*>(engine)->give_back(s); }, this, slot);
   const bool scarce = slots_.available() * 4 < slots_.slots();
   const bool sent = route.outlet->send(m, std::move(lease), scarce);
-  if (sent) {
-    route.gap = 0;
-    route.messages.add();
-    route.bytes.add(m.payload.size());
-  } else {
-    route.gap += block.length;
+  route.gap = sent ? 0 : route.gap + block.length;
+  // What was lost after all had been counted as published: another is counted in its stead.
+  route.owed += route.outlet->lost_after_all();
+  if (!sent || route.owed > 0) {
+    route.owed -= sent ? 1 : 0;
     route.refused.add();
+    return false;
   }
-  return sent;
+  route.messages.add();
+  route.bytes.add(m.payload.size());
+  return true;
 }
 
 }  // namespace iqd

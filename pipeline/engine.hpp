@@ -31,6 +31,7 @@ struct Route {
   std::size_t output = 0;  // of the plan
   std::unique_ptr<Outlet> outlet;
   bool send_empty = false;
+  std::int64_t owed = 0;  // messages that were taken and lost after all, not counted yet
   std::uint64_t seq = 0;
   std::int64_t gap = 0;  // samples lost since the last message that was sent
   Counter messages{};
@@ -104,6 +105,7 @@ class Engine {
   void give_back(int slot) noexcept;
   void publish_all();
   void publish(const SlotWork& work, int slot);
+  void close_rows(const SlotWork& work, std::size_t index) noexcept;
   bool send(Route& route, const SlotWork& work, int slot);
 
   Plan plan_;

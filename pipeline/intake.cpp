@@ -30,7 +30,7 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
       block_end_(block_),
       into_(static_cast<std::size_t>(info_.channels)),
       aside_(into_.size(), std::vector<std::byte>(static_cast<std::size_t>(kReceiveMost) * size_of(info_.element))) {
-  held_.reserve(static_cast<std::size_t>(reach_.future / block_ + 8));
+  held_.reserve(static_cast<std::size_t>(engine_.offers_left()));
   const double block_ns = info_.rate_hz > 0 ? static_cast<double>(block_) * 1e9 / info_.rate_hz : 0;
   if (options_.stalled_ns == 0)
     options_.stalled_ns = std::max<std::int64_t>(static_cast<std::int64_t>(2 * block_ns), 50'000'000);
@@ -118,15 +118,19 @@ bool Intake::reopen() {
     call_began_ns_ = steady_ns();
     try {
       source_ = source_options_.open();
-      call_began_ns_ = 0;
       const StreamInfo now = source_->info();
-      if (now.element == info_.element && now.channels == info_.channels && now.rate_hz == info_.rate_hz) break;
+      if (now.element == info_.element && now.channels == info_.channels && now.rate_hz == info_.rate_hz) {
+        call_began_ns_ = 0;
+        break;
+      }
       log::error("{}: it came back with another format or rate", options_.name);
       source_.reset();
     } catch (const std::exception& e) {
-      call_began_ns_ = 0;
       log::warn("{}: cannot be opened again yet: {}", options_.name, e.what());
+    } catch (...) {
+      log::warn("{}: cannot be opened again yet", options_.name);
     }
+    call_began_ns_ = 0;
   }
   log::info("{}: open again", options_.name);
   counters_.reconnects.add();
@@ -153,8 +157,13 @@ Received Intake::receive(std::int64_t most) {
   } catch (const std::exception& e) {
     log::error("{}: {}", options_.name, e.what());
     received.event = Received::Event::failed;
+  } catch (...) {
+    log::error("{}: the driver threw something that is no exception of the standard library", options_.name);
+    received.event = Received::Event::failed;
   }
   call_began_ns_.store(0, std::memory_order_release);
+  if (received.event == Received::Event::samples && received.samples == 0 && received.lost <= 0)
+    received.event = Received::Event::nothing;
   if (received.event == Received::Event::samples && (received.samples < 0 || received.samples > most)) {
     log::error("{}: the driver wrote {} samples where {} were asked for", options_.name, received.samples, most);
     received.event = Received::Event::failed;
@@ -248,10 +257,8 @@ std::int64_t Intake::missing_before(const Received& received) {
       log::warn("{}: its clock jumped by {:.6f} s{}", options_.name, static_cast<double>(late_ns) / 1e9,
                 more ? fmt::format(" ({} jumps more since the last line)", more) : "");
   }
-  // Without a clock the host's tells how long nothing came.
-  return uncertain && !received.has_time
-             ? std::max<std::int64_t>(1, std::llround(passed * info_.rate_hz) - received.samples)
-             : 0;
+  // Without a clock that holds, the host's tells how long nothing came.
+  return uncertain ? std::max<std::int64_t>(1, std::llround(passed * info_.rate_hz) - received.samples) : 0;
 }
 
 /// The stream goes on `samples` later.

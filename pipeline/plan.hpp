@@ -23,8 +23,9 @@ enum class Home : std::uint8_t {
 struct PlanPort {
   std::string name;  // `fir.out`; `source`
   PortShape shape;
-  Rate rate;    // stream: positions a source sample
-  Reach reach;  // beyond the new part, for its readers
+  Rate rate;             // stream: positions a source sample
+  Reach reach;           // beyond the new part, for its readers
+  std::int64_t lag = 0;  // positions that its new part may start behind the block's
   std::int64_t most_new = 1;
   std::int64_t capacity = 1;  // positions in memory
   Home home = Home::arena;
@@ -49,6 +50,9 @@ struct PlanStep {
   std::size_t scratch_offset = 0;  // in the arena
   std::size_t carry_bytes = 0;
   bool chunk_exempt = false;
+
+  /// The port whose positions its outputs count by: its first input, or the source.
+  std::size_t lead() const noexcept { return in.empty() || in.front() < 0 ? 0 : static_cast<std::size_t>(in.front()); }
 };
 
 /// A port that leaves the lane.
@@ -106,6 +110,7 @@ class Planner {
   int pick_input(const InputSpec& input, std::size_t inputs, const Connections& from, const Section& section) const;
   int converted(int port, Element to, const Section& section);
   bool add_step(PlanStep step, const Section& section);
+  bool aligned_to(const PlanPort& in, const Footprint& footprint) const noexcept;
   bool shape_step(PlanStep& step, const Section& section);
   void fit_block(const Section& section) const;
   void reach_back();

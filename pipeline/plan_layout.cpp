@@ -21,7 +21,7 @@ std::size_t aligned(std::size_t bytes) {
 
 void Planner::fit_block(const Section& section) const {
   for (const PlanStep& step : plan_.steps) {
-    const PlanPort& in = plan_.ports[static_cast<std::size_t>(std::max(step.in.empty() ? 0 : step.in.front(), 0))];
+    const PlanPort& in = plan_.ports[step.lead()];
     const Footprint& f = step.footprint.front();
     if (in.shape.axis != Axis::stream || !f.whole || in.most_new >= f.granule) continue;
     section.problem(
@@ -31,23 +31,34 @@ void Planner::fit_block(const Section& section) const {
   }
 }
 
+/// Whether blocks start at granules of this port.
+bool Planner::aligned_to(const PlanPort& in, const Footprint& footprint) const noexcept {
+  return in.lag == 0 && plan_.block * in.rate.num % (in.rate.den * footprint.granule) == 0;
+}
+
 /// From the last stage to the first: what each port has to reach beyond the new part.
 void Planner::reach_back() {
   for (auto s = plan_.steps.rbegin(); s != plan_.steps.rend(); ++s) {
     Reach out;
+    std::int64_t lag = 0;
     for (const int p : s->out) {
       const PlanPort& port = plan_.ports[static_cast<std::size_t>(p)];
-      if (port.shape.axis == Axis::stream)
-        out = {std::max(out.past, port.reach.past), std::max(out.future, port.reach.future)};
+      if (port.shape.axis != Axis::stream) continue;
+      out = {std::max(out.past, port.reach.past), std::max(out.future, port.reach.future)};
+      lag = std::max(lag, port.lag);
     }
-    for (std::size_t i = 0; i < s->in.size(); ++i) {
-      if (s->in[i] < 0) continue;
-      PlanPort& in = plan_.ports[static_cast<std::size_t>(s->in[i])];
-      if (in.shape.axis != Axis::stream) continue;
-      const Footprint& f = s->footprint[i];
-      const bool is_aligned = plan_.block * in.rate.num % (in.rate.den * f.granule) == 0;
-      const Reach needs = reach_before(f, out, is_aligned);
+    const auto extend = [&](PlanPort& in, const Footprint& f, const Reach& to) {
+      if (in.shape.axis != Axis::stream) return;
+      const Reach needs = reach_before(f, to, aligned_to(in, f));
       in.reach = {std::max(in.reach.past, needs.past), std::max(in.reach.future, needs.future)};
+    };
+    extend(plan_.ports[s->lead()], s->footprint.front(), out);
+    for (std::size_t i = 1; i < s->in.size(); ++i) {
+      if (s->in[i] < 0) continue;
+      // The output's new part starts where the first input's does; that of another input may start elsewhere.
+      PlanPort& in = plan_.ports[static_cast<std::size_t>(s->in[i])];
+      const Footprint& f = s->footprint[i];
+      extend(in, f, {out.past + ceil_div(in.lag * f.yield, f.granule), out.future + lag});
     }
   }
   for (PlanPort& port : plan_.ports) {

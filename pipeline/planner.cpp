@@ -69,8 +69,7 @@ int Planner::find_port(std::string_view name, const Section& section, std::strin
   if (step != plan_.steps.end() && step->out.size() == 1) return step->out.front();
   std::string known;
   for (const std::string_view n : names) known += fmt::format("{}{}", known.empty() ? "" : ", ", n);
-  section.problem(
-      key, fmt::format("there is no port '{}' before this{}; there are: {}", name, did_you_mean(name, names), known));
+  section.problem(key, fmt::format("there is no port '{}'{}; there are: {}", name, did_you_mean(name, names), known));
   return -1;
 }
 
@@ -84,7 +83,7 @@ int Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connec
     const PlanPort& port = plan_.ports[static_cast<std::size_t>(p)];
     const auto dot = port.name.rfind('.');
     const bool own_name = dot != port.name.npos && std::string_view(port.name).substr(dot + 1) == input.name;
-    if (own_name && port.name.front() != '~' && inputs > 1 && input.takes(port.shape.element)) return p;
+    if (own_name && port.name.front() != '~' && input.takes(port.shape.element)) return p;
   }
   // External inputs of the same name, as `iqd exec` gives them.
   for (int s = 0; s < plan_.sources; ++s)
@@ -94,10 +93,13 @@ int Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connec
       std::find_if(plan_.steps.rbegin(), plan_.steps.rend(), [](const PlanStep& s) { return s.name.front() != '~'; });
   if (last == plan_.steps.rend()) return 0;
   if (last->out.size() == 1) return last->out.front();
-  section.problem("",
-                  fmt::format("input '{}' is not connected: stage '{}' before it has several outputs; say `from: {{{}: "
-                              "{}.…}}`",
-                              input.name, last->name, input.name, last->name));
+  section.problem("", last->out.empty()
+                          ? fmt::format("input '{}' is not connected: stage '{}' before it has no output; say `from: "
+                                        "{{{}: stage.output}}`",
+                                        input.name, last->name, input.name)
+                          : fmt::format("input '{}' is not connected: stage '{}' before it has several outputs; say "
+                                        "`from: {{{}: {}.…}}`",
+                                        input.name, last->name, input.name, last->name));
   return -2;
 }
 
@@ -117,12 +119,18 @@ int Planner::converted(int port, Element to, const Section& section) {
     void visit(std::string_view, FieldRef field, const FieldInfo&) override {
       auto& e = std::get<EnumRef>(field);
       const auto at = std::find(e.names.begin(), e.names.end(), name_of(element));
-      assert(at != e.names.end());
+      if (at == e.names.end()) return;
       e.set(e.target, static_cast<int>(at - e.names.begin()));
+      known = true;
     }
     Element element;
+    bool known = false;
   } set(to);
   step.stage->fields(set);
+  if (!set.known) {
+    section.problem("dtype", fmt::format("nothing converts to {}", name_of(to)));
+    return -1;
+  }
   step.in = {port};
   if (!add_step(std::move(step), section)) return -1;
   plan_.ports.back().name = name;
@@ -189,8 +197,9 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
   step.carry_bytes = context.carry_bytes;
   step.chunk_exempt = context.chunk_exempt;
 
-  const PlanPort first = plan_.ports[static_cast<std::size_t>(std::max(step.in.empty() ? 0 : step.in.front(), 0))];
+  const PlanPort first = plan_.ports[step.lead()];
   const Footprint& footprint = step.footprint.front();
+  const std::int64_t lag = first.lag + (aligned_to(first, footprint) ? 0 : footprint.granule - 1);
   for (std::size_t o = 0; o < out.size(); ++o) {
     PlanPort port;
     port.name = fmt::format("{}.{}", step.name, step.entry->outputs[o].name);
@@ -198,6 +207,7 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
     if (out[o].axis == Axis::stream) {
       port.rate = first.rate.times(footprint.yield, footprint.granule);
       port.most_new = most_from(footprint, first.most_new);
+      port.lag = ceil_div(lag * footprint.yield, footprint.granule);
     } else {
       port.most_new = out[o].axis == Axis::counted ? out[o].most : 1;
     }

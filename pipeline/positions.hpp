@@ -17,12 +17,14 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept {
   return -floor_div(-a, b);
 }
 
-/// Positions of a port per sample of the source.
+/// Positions of a port per sample of the source, in lowest terms.
 struct Rate {
   std::int64_t num = 1;
   std::int64_t den = 1;
 
   constexpr Rate times(std::int64_t n, std::int64_t d) const noexcept {
+    const std::int64_t common = std::gcd(n, d);
+    n /= common, d /= common;
     const std::int64_t g = std::gcd(num, d);
     const std::int64_t h = std::gcd(n, den);
     return {(num / g) * (n / h), (den / h) * (d / g)};

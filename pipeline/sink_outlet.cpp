@@ -21,12 +21,12 @@ SinkOutlet::~SinkOutlet() {
 bool SinkOutlet::send(const Message& message, Lease lease, bool) {
   const auto may_go_on = [this] { return queue_.size() < queue_.capacity() || failed_ || interrupted_; };
   if (lossless_) bell_.wait_until(may_go_on);
-  if (failed_ || interrupted_ || refused_.exchange(0) > 0) return false;
+  if (failed_ || interrupted_) return false;
   Item item{message, std::move(lease)};
   item.message.facts = {};
-  const bool taken = queue_.try_push(std::move(item));
-  if (taken) bell_.ring();
-  return taken;
+  if (!queue_.try_push(std::move(item))) return false;
+  bell_.ring();
+  return true;
 }
 
 void SinkOutlet::finish() {
@@ -41,6 +41,21 @@ void SinkOutlet::interrupt() noexcept {
   bell_.ring();
 }
 
+std::int64_t SinkOutlet::lost_after_all() {
+  return refused_.exchange(0);
+}
+
+/// Gives the sink a message. What it refuses is part of the gap before the next.
+bool SinkOutlet::deliver(Message message) {
+  if (hole_) message.gap = message.sample - *hole_;
+  if (sink_->send(message)) {
+    hole_.reset();
+    return true;
+  }
+  if (!hole_) hole_ = message.sample - message.gap;
+  return false;
+}
+
 void SinkOutlet::run(const std::string& name) {
   if (const std::string refused = prepare_thread({"iqd-sink", 0, {}}); !refused.empty()) log::warn("{}", refused);
   for (;;) {
@@ -52,9 +67,9 @@ void SinkOutlet::run(const std::string& name) {
     });
     if (!some) break;
     bell_.ring();
-    if (failed_) continue;
+    if (failed_ || interrupted_) continue;
     try {
-      if (!sink_->send(item.message)) refused_.fetch_add(1);
+      if (!deliver(item.message)) refused_.fetch_add(1);
     } catch (const std::exception& e) {
       log::error("{}: {}; nothing more goes there", name, e.what());
       failed_ = true;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -21,6 +22,7 @@ class SinkOutlet final : public Outlet {
   ~SinkOutlet() override;
 
   bool send(const Message& message, Lease lease, bool scarce) override;
+  std::int64_t lost_after_all() override;
   void finish() override;
   void interrupt() noexcept override;
 
@@ -30,6 +32,7 @@ class SinkOutlet final : public Outlet {
     Lease lease;
   };
   void run(const std::string& name);
+  bool deliver(Message message);
 
   std::unique_ptr<Sink> sink_;
   bool lossless_;
@@ -38,7 +41,8 @@ class SinkOutlet final : public Outlet {
   std::atomic<bool> closing_{false};
   std::atomic<bool> interrupted_{false};
   std::atomic<bool> failed_{false};
-  std::atomic<std::uint64_t> refused_{0};  // by the sink, after the engine was told that it was taken
+  std::atomic<std::int64_t> refused_{0};  // by the sink, after the engine was told that it was taken
+  std::optional<SampleIndex> hole_;       // where what the sink refused last began
   std::thread thread_;
 };
 

@@ -25,13 +25,12 @@ std::int64_t PortShape::item_size() const noexcept {
 }
 
 std::string PortShape::text() const {
-  std::string text(name_of(element));
-  text += ' ';
+  std::string text;
   for (const Dim& d : rows) text += fmt::format("[{} {}]", d.name, d.extent);
   if (axis == Axis::counted) text += fmt::format("[{} up to {}]", axis_name, most);
   if (axis == Axis::stream) text += fmt::format("[{}]", axis_name);
   for (const Dim& d : item) text += fmt::format("[{} {}]", d.name, d.extent);
-  return text;
+  return fmt::format("{}{}{}", name_of(element), text.empty() ? "" : " ", text);
 }
 
 bool InputSpec::takes(Element e) const noexcept {

@@ -46,7 +46,9 @@ struct PortShape {
 };
 
 /// How outputs depend on an input. Positions are absolute: they count from the start of the stream, not of a block.
-/// Output positions m·yield … (m+1)·yield-1 belong to the granule that starts at input position m·granule.
+/// Output positions m·yield … (m+1)·yield-1 belong to the granule that starts at input position m·granule; without
+/// `whole` each lies at a place of its own in it, position p at input position floor(p·granule / yield), and past and
+/// future count from there.
 struct Footprint {
   std::int64_t past = 0;  // input positions before the granule that are read; fewer exist at the start and after a gap
   std::int64_t future = 0;  // input positions behind it that are read; fewer exist at an end
@@ -62,7 +64,8 @@ struct ShapeContext {
   std::span<PortShape> out;        // preset to the first input's shape
   std::span<Footprint> footprint;  // one an input
   std::size_t scratch_bytes = 0;   // private to the stage, one a lane
-  std::size_t carry_bytes = 0;     // handed on from block to block, in order; makes the stage sequential
+  std::size_t carry_bytes = 0;     // handed on from block to block, in order; makes the stage sequential. It is
+                                   // that before output position first_new; the stage leaves that before end_new.
   bool chunk_exempt = false;       // an option makes the result depend on how the stream is cut
   const Section& section;          // takes problems: section.problem("size", "…")
 };

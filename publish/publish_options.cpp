@@ -110,8 +110,7 @@ void Options::check(const PortFormat& format, const Section& section) const {
     section.problem(config_.bind.empty() ? "" : "connect",
                     "needs either `bind:` or `connect:`, as in bind: \"tcp://127.0.0.1:5555\"");
   const std::string_view endpoint = config_.endpoint();
-  const bool known =
-      endpoint.starts_with("tcp://") || endpoint.starts_with("ipc://") || endpoint.starts_with("inproc://");
+  const bool known = endpoint.starts_with("tcp://") || endpoint.starts_with("ipc://");
   if (!endpoint.empty() && !known)
     section.problem(config_.bind.empty() ? "connect" : "bind",
                     fmt::format("'{}' is not an endpoint: tcp://host:port or ipc://path", endpoint));

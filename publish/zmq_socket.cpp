@@ -82,7 +82,7 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t message_b
   set(socket_, ZMQ_LINGER, 0);
   set(socket_, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
   if (pub_) {
-    set(socket_, ZMQ_XPUB_VERBOSE, 1);
+    set(socket_, ZMQ_XPUB_VERBOSER, 1);
     set(socket_, ZMQ_XPUB_NODROP, lossless ? 1 : 0);
   }
   const int rc =

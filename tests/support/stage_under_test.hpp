@@ -91,8 +91,7 @@ class StageUnderTest {
                     .item = out_[0].item_size(),
                     .count = &count_};
     const std::vector<PortIo> from{in.io()};
-    run_->enqueue({.in = from, .out = {&to, 1}, .first_new = begin, .end_new = end, .scratch = scratch_.data()},
-                  {});
+    run_->enqueue({.in = from, .out = {&to, 1}, .first_new = begin, .end_new = end, .scratch = scratch_.data()}, {});
     if (out_[0].row_count() == 1) y.resize(static_cast<std::size_t>(count_ * out_[0].item_size()));
     return y;
   }

@@ -104,7 +104,8 @@ class RunningStage final : public WordStage {
     auto* sums = reinterpret_cast<std::uint32_t*>(io.carry);
     const PortIo& out = io.out[0];
     for (std::int64_t row = 0; row < out.rows; ++row) {
-      std::uint32_t sum = io.fresh ? 0 : sums[row];
+      if (io.fresh) sums[row] = 0;  // also where the block is too short to bring a position
+      std::uint32_t sum = sums[row];
       for (std::int64_t p = out.first; p < out.end(); ++p) {
         out.as<Word>()(row, p - out.first) =
             static_cast<Word>(sum += static_cast<std::uint32_t>(word_at(io.in[0], row, p)));
@@ -155,6 +156,7 @@ class PickStage final : public WordStage {
     v.field("most", most_, {.help = "in a block", .low = 1});
   }
   void shape(ShapeContext& context) override {
+    of_counted_ = context.in[0].axis == Axis::counted;
     for (PortShape& out : context.out) {
       out.axis = Axis::counted;
       out.axis_name = "find";
@@ -164,7 +166,8 @@ class PickStage final : public WordStage {
   }
   void run(const StageIo& io) const noexcept override {
     std::int32_t n = 0;
-    for (std::int64_t p = io.first_new; p < io.end_new && n < most_; ++p) {
+    const std::int64_t end = of_counted_ ? *io.in[0].count : io.end_new;
+    for (std::int64_t p = io.first_new; p < end && n < most_; ++p) {
       if (word_at(io.in[0], 0, p) % divisor_ != 0) continue;
       for (std::int64_t row = 0; row < io.out[0].rows; ++row) io.out[0].as<Word>()(row, n) = word_at(io.in[0], row, p);
       if (io.out.size() > 1) io.out[1].as<std::int64_t>()(0, n) = p;
@@ -174,6 +177,7 @@ class PickStage final : public WordStage {
   }
   std::int64_t divisor_ = 1;
   std::int64_t most_ = 1 << 12;
+  bool of_counted_ = false;
 };
 
 /// One sum a block.

@@ -258,8 +258,8 @@ class Record(iqd.SystemTest):
         self.assertEqual(len(iqd.read_recording(stem)[1]), 100)
 
     def test_killed_at_any_moment_it_is_valid(self):
-        for delay in (0.0, 0.05, 0.3):
-            stem = self.folder / f"killed{delay}"
+        for i, delay in enumerate((0.0, 0.05, 0.3)):
+            stem = self.folder / f"killed{i}"
             text = (f"source: {{soapy: {{args: \"driver=iqdsim,lose_every=5000,lose=100\", rate: 2e6}}}}\nblock: 3001\n"
                     f"sinks: [{{port: source, file: {{path: {stem}}}}}]\n")
             with self.daemon(text) as daemon:
@@ -277,11 +277,11 @@ class Record(iqd.SystemTest):
 
     def test_a_full_disk_ends_the_recording_only(self):
         where = iqd.endpoint()
-        text = (f"source: {{soapy: {{args: driver=iqdsim, rate: 1e6}}}}\nblock: 4096\n"
+        text = (f"source: {{soapy: {{args: driver=iqdsim, rate: 4e6}}}}\nblock: 4096\n"
                 f"publish: [{{port: source, topic: t, bind: \"{where}\"}}]\n"
                 f"sinks: [{{port: source, file: {{path: {self.folder}/r}}}}]\n")
         path = self.folder / "limited.sh"
-        path.write_text("#!/bin/bash\nulimit -f 100\nexec \"$REAL_IQD\" \"$@\"\n", encoding="utf-8")
+        path.write_text("#!/bin/bash\nulimit -f 4096\nexec \"$REAL_IQD\" \"$@\"\n", encoding="utf-8")
         path.chmod(0o755)
         real, iqd.IQD = iqd.IQD, str(path)
         try:
@@ -293,8 +293,8 @@ class Record(iqd.SystemTest):
                 self.assertEqual(daemon.stop(), 0, daemon.text)
         finally:
             iqd.IQD = real
-        self.assertEqual(os.path.getsize(self.folder / "r.sigmf-data"), 100 * 1024)
-        self.assertEqual(len(iqd.read_recording(self.folder / "r")[1]), 25_600)
+        self.assertEqual(os.path.getsize(self.folder / "r.sigmf-data"), 4096 * 1024)
+        self.assertEqual(len(iqd.read_recording(self.folder / "r")[1]), 1024 * 1024)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sources that fail, throw, lie, fall silent or hang.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/clock.hpp"
+#include "tests/support/engine_rig.hpp"
+
+namespace iqd::testing {
+namespace {
+
+using Do = Step::Do;
+
+Rig::Options radio(bool reconnects = true) {
+  Rig::Options o;
+  o.info.can_wait = false;
+  o.info.reconnects = reconnects;
+  o.ring = 1 << 16;
+  o.slots = 32;
+  return o;
+}
+
+/// Messages follow each other with the gaps that they tell; what they hold is not looked at.
+std::int64_t expect_told_gaps(const Record& record) {
+  std::int64_t expected = 0, missing = 0;
+  for (const Sent& s : record.sent) {
+    EXPECT_EQ(s.sample, expected + s.gap);
+    missing += s.gap;
+    EXPECT_EQ(s.dropped, missing);
+    expected = s.sample + s.extent;
+  }
+  return missing;
+}
+
+void expect_all_published(Rig& rig, std::uint64_t samples) {
+  EXPECT_EQ(rig.counters.received.value(), samples);
+  EXPECT_EQ(rig.counters.published.value(), samples);
+  EXPECT_EQ(rig.counters.all_dropped(), 0u);
+}
+
+class IntakeFailure : public ::testing::TestWithParam<Do> {};
+
+TEST_P(IntakeFailure, OpensAgainAndTellsTheGap) {
+  Rig rig(radio(), {{{{.samples = 1000}, {.what = GetParam()}}}, {{{.samples = 500}}}});
+  rig.run();
+  expect_all_published(rig, 1500);
+  EXPECT_EQ(rig.counters.reconnects.value(), 1u);
+  EXPECT_EQ(rig.view.opened, 2);
+  EXPECT_EQ(rig.view.most_open, 1) << "closed before it was opened again";
+  const std::int64_t missing = expect_told_gaps(rig.records[0]);
+  EXPECT_GE(missing, 500) << "a millisecond at least went by, 500 samples of which came at once";
+  EXPECT_EQ(static_cast<std::uint64_t>(missing), rig.counters.lost.value());
+  EXPECT_EQ(rig.counters.state.load(), SourceState::ended);
+  EXPECT_EQ(rig.intake->failure(), "");
+}
+
+TEST_P(IntakeFailure, EndsWhereItIsNotWorthOpeningAgain) {
+  Rig rig(radio(false), {{{{.samples = 1000}, {.what = GetParam()}}}, {{{.samples = 500}}}});
+  rig.run();
+  expect_all_published(rig, 1000);
+  EXPECT_EQ(rig.view.opened, 1);
+  EXPECT_EQ(rig.counters.state.load(), SourceState::failed);
+  EXPECT_EQ(rig.intake->failure(), "test: the source failed and cannot be opened again");
+  EXPECT_EQ(rig.records[0].sent.back().extent, 1000 % 64) << "what had arrived is published";
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, IntakeFailure, ::testing::Values(Do::fail, Do::raise, Do::raise_odd, Do::too_many),
+                         [](const auto& test) {
+                           switch (test.param) {
+                             case Do::fail: return "Fails";
+                             case Do::raise: return "Throws";
+                             case Do::raise_odd: return "ThrowsNoException";
+                             default: return "ReturnsMoreThanAsked";
+                           }
+                         });
+
+TEST(IntakeReopening, TriesUntilItIsThereAgain) {
+  Rig rig(radio(), {{{{.samples = 100}, {.what = Do::fail}}},
+                    {{}, true, true},
+                    {{}, true, true},
+                    {{{.samples = 1}}, true, false, 2e6},  // another rate: not what was planned for
+                    {{{.samples = 64}, {.what = Do::fail}}},
+                    {{{.samples = 10}}}});
+  rig.run();
+  expect_all_published(rig, 174);
+  EXPECT_EQ(rig.counters.reconnects.value(), 2u);
+  EXPECT_EQ(rig.view.opened, 4);
+  expect_told_gaps(rig.records[0]);
+}
+
+TEST(IntakeReopening, WaitsLongerEachTime) {
+  Rig::Options o = radio();
+  o.intake.backoff_ns = 10'000'000;
+  Script busy;
+  busy.open_throws = true;
+  Rig rig(o, {{{{.what = Do::fail}}}, busy, busy, {{{.samples = 5}}}});
+  const std::int64_t began = steady_ns();
+  rig.run();
+  EXPECT_GE(steady_ns() - began, 70'000'000) << "10 + 20 + 40 ms";
+  expect_all_published(rig, 5);
+}
+
+TEST(IntakeReopening, StopsWhileWaiting) {
+  Rig::Options o = radio();
+  o.intake.backoff_ns = 3'600'000'000'000;
+  Rig rig(o, {{{{.samples = 100}, {.what = Do::fail}}}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.state.load() == SourceState::reconnecting; }));
+  EXPECT_FALSE(rig.intake->ended());
+  rig.intake->stop();
+  EXPECT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }, 1000));
+  rig.engine->join();
+  expect_all_published(rig, 100);
+  EXPECT_EQ(rig.intake->failure(), "") << "it was told to stop";
+}
+
+/// Device time that starts anew with the device: how much is missing only the host can tell.
+TEST(IntakeReopening, ClockThatStartsAnew) {
+  Rig rig(radio(), {{{{.samples = 100, .timed = true}, {.what = Do::fail}}},
+                    {{{.samples = 100, .timed = true, .jump_ns = -1'000'000'000'000'000'000}}}});
+  rig.run();
+  EXPECT_GE(rig.counters.lost.value(), 1u);
+  EXPECT_GE(expect_told_gaps(rig.records[0]), 1);
+  EXPECT_EQ(rig.counters.time_jumps.value(), 1u);
+}
+
+TEST(IntakeSilence, StallIsSeenAndEndsWithTheNextSample) {
+  Rig::Options o = radio();
+  o.intake.stalled_ns = 5'000'000;
+  Rig rig(o,
+          {{{{.samples = 64}, {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 30}, {.samples = 64, .wait_ns = 0}},
+            false}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.state.load() == SourceState::stalled; }));
+  EXPECT_EQ(rig.counters.stalls.value(), 1u);
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == 128; }));
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.stalls.value() == 2; })) << "silent once more";
+  rig.intake->stop();
+  rig.engine->join();
+  expect_all_published(rig, 128);
+  EXPECT_EQ(rig.counters.lost.value(), 0u) << "silence alone is no loss";
+}
+
+TEST(IntakeSilence, NoSamplesIsNothingToADriverThatCallsThemSamples) {
+  Rig::Options o = radio();
+  o.intake.stalled_ns = 1'000'000;
+  Script script{{{.samples = 64}}, true};
+  for (int i = 0; i < 20; ++i) script.steps.push_back({.what = Do::none, .wait_ns = 1'000'000});
+  Rig rig(o, {script});
+  rig.run();
+  EXPECT_EQ(rig.counters.stalls.value(), 1u);
+  expect_all_published(rig, 64);
+}
+
+TEST(IntakeSilence, LongSilenceOpensAgain) {
+  Rig::Options o = radio();
+  o.intake.silent_ns = 20'000'000;
+  Rig rig(o, {{{{.samples = 64}}, false}, {{{.samples = 64}}}});
+  rig.run();
+  EXPECT_EQ(rig.counters.reconnects.value(), 1u);
+  EXPECT_GE(rig.counters.lost.value(), 20'000u);
+  expect_all_published(rig, 128);
+}
+
+TEST(IntakeSilence, SourceThatCanWaitIsNeverStalled) {
+  Rig::Options o;
+  o.intake.stalled_ns = 1'000'000;
+  Rig rig(o, {{{{.samples = 64}, {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 20}, {.samples = 1}}}});
+  rig.run();
+  EXPECT_EQ(rig.counters.stalls.value(), 0u);
+  expect_all_published(rig, 65);
+}
+
+TEST(IntakeHang, TimeInTheDriverGrows) {
+  Rig rig(radio(), {{{{.samples = 640}, {.what = Do::hang}, {.samples = 64}}}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->in_driver_ns() > 30'000'000; }));
+  const std::int64_t before = rig.intake->in_driver_ns();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_GE(rig.intake->in_driver_ns(), before + 5'000'000);
+  EXPECT_TRUE(Rig::eventually([&] { return rig.counters.published.value() == 640; })) << "what came before is there";
+  rig.view.released = true;
+  rig.view.bell.ring();
+  rig.engine->join();
+  EXPECT_TRUE(Rig::eventually([&] { return rig.intake->ended() && rig.intake->in_driver_ns() == 0; }));
+  expect_all_published(rig, 704);
+}
+
+/// A radio that never comes back: the process ends without its thread.
+TEST(IntakeHang, MayBeAbandoned) {
+  // Lives on with the thread, which is let go in the end so that nothing is leaked.
+  auto rig = std::make_unique<Rig>(radio(), std::deque<Script>{{{{.samples = 640}, {.what = Do::hang}}}});
+  rig->start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig->intake->in_driver_ns() > 5'000'000; }));
+  rig->intake->abandon();
+  rig->engine->close();
+  rig->engine->join();
+  EXPECT_EQ(rig->counters.published.value(), 640u);
+  rig->view.released = true;
+  rig->view.bell.ring();
+  ASSERT_TRUE(Rig::eventually([&] { return rig->intake->ended() && rig->view.closed == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+}  // namespace
+}  // namespace iqd::testing

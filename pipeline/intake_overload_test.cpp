@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// More than the engine can take: a source that can wait is waited for, one that cannot loses samples, and says why.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/support/engine_rig.hpp"
+
+namespace iqd::testing {
+namespace {
+
+Rig::Options behind_a_door(bool waits) {
+  Rig::Options o;
+  o.info.can_wait = waits;
+  o.intake.overrun = waits ? Overrun::wait : Overrun::drop;
+  o.stages = {{"gate"}};
+  o.publish = {"gate.out"};
+  return o;
+}
+
+TEST(IntakeOverload, ClosedLanesDropWhatTheRingCannotHold) {
+  GateStage::door().set(false);
+  Rig rig(behind_a_door(false), {{{{.samples = 20'000}, {.samples = 1'000'000, .chunk = 10, .wait_ns = 50'000}}}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.drops(Drop::lanes) > 10'000; }));
+  EXPECT_EQ(rig.drops(Drop::slots), 0u);
+  EXPECT_EQ(rig.counters.published.value(), 0u);
+  GateStage::door().set(true);
+  const std::uint64_t before = rig.counters.blocks.value();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.blocks.value() > before + 100; }));
+  rig.intake->stop();
+  rig.engine->join();
+  rig.expect_conserved();
+  rig.expect_continuous();
+  EXPECT_EQ(rig.drops(Drop::refused) + rig.drops(Drop::stopped), 0u);
+  EXPECT_EQ(rig.counters.lost.value(), 0u);
+}
+
+TEST(IntakeOverload, HeldSlotsAreNamed) {
+  Rig::Options o = behind_a_door(false);
+  o.slots = 3;
+  Rig rig(o, {{{{.samples = 30'000, .chunk = 64, .wait_ns = 1000}}}});
+  rig.records[0].keep = 3;  // every slot there is
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.drops(Drop::slots) > 10'000; }));
+  EXPECT_EQ(rig.records[0].messages, 3u);
+  EXPECT_EQ(rig.engine->slots_free(), 0);
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }));
+  EXPECT_EQ(rig.drops(Drop::lanes), 0u);
+  rig.counters.state = SourceState::ended;
+  // What waits in the ring cannot be published before somebody lets go; the leases are the outlet's, so it is told to.
+  dynamic_cast<RecordingOutlet&>(*rig.engine->routes()[0]->outlet).let_go_of_all();
+  rig.engine->join();
+  EXPECT_EQ(rig.counters.received.value(), rig.counters.published.value() + rig.counters.all_dropped());
+}
+
+TEST(IntakeOverload, SourceThatCanWaitLosesNothing) {
+  GateStage::door().set(false);
+  Rig rig(behind_a_door(true), {{{{.samples = 50'000, .chunk = 999}}}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([] { return GateStage::door().inside == 2; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_LE(rig.counters.received.value(), 1024u)
+      << "more than a page of ring: it goes on receiving without a place to put it";
+  GateStage::door().set(true);
+  rig.engine->join();
+  EXPECT_EQ(rig.counters.published.value(), 50'000u);
+  rig.expect_conserved();
+  rig.expect_continuous();
+}
+
+TEST(IntakeOverload, StopWhileWaiting) {
+  GateStage::door().set(false);
+  Rig rig(behind_a_door(true), {{{{.samples = 50'000}}}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([] { return GateStage::door().inside == 2; }));
+  rig.intake->stop();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); })) << "it waits on though it was told to stop";
+  GateStage::door().set(true);
+  rig.engine->join();
+  EXPECT_EQ(rig.counters.received.value(), rig.counters.published.value() + rig.counters.all_dropped());
+}
+
+/// What was received behind a gap and finds no place when told to stop is counted as such.
+TEST(IntakeOverload, StoppedWithSamplesInHand) {
+  GateStage::door().set(false);
+  Rig::Options o = behind_a_door(true);
+  o.lanes = 1;
+  Script script;
+  for (int i = 0; i < 1000; ++i) script.steps.push_back({.samples = 300, .lost = 1});
+  Rig rig(o, {script});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([] { return GateStage::door().inside == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  rig.intake->stop();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }));
+  GateStage::door().set(true);
+  rig.engine->join();
+  EXPECT_EQ(rig.counters.received.value(), rig.counters.published.value() + rig.counters.all_dropped());
+  EXPECT_GT(rig.drops(Drop::stopped), 0u);
+  rig.expect_continuous();
+}
+
+TEST(IntakeOverload, RefusedMessagesAreDropsAndGaps) {
+  Rig::Options o;
+  Rig rig(o, {{{{.samples = 6400}}}});
+  rig.records[0].refuse = [](const Message& m) { return m.seq % 7 == 3 || (m.seq > 50 && m.seq < 60); };
+  rig.run();
+  rig.expect_conserved();
+  rig.expect_continuous();
+  EXPECT_EQ(rig.drops(Drop::refused), (100 - rig.records[0].sent.size()) * 64);
+  EXPECT_EQ(rig.engine->routes()[0]->refused.value(), 100 - rig.records[0].sent.size());
+}
+
+/// Samples received = published + dropped + in flight at any moment: seen by somebody who looks while they flow.
+TEST(IntakeOverload, ConservationHoldsWhileRunning) {
+  Rig::Options o = behind_a_door(false);
+  o.lanes = 3;
+  GateStage::door().jitter_us = 40;
+  Script script;
+  for (int i = 0; i < 100'000; ++i) script.steps.push_back({.samples = 64 + i % 50, .lost = i % 10 == 0 ? 3 : 0});
+  script.ends = false;
+  Rig rig(o, {script});
+  rig.records[0].refuse = [](const Message& m) { return m.seq % 5 == 0; };
+  rig.start();
+  std::uint64_t last = 0;
+  const auto most = static_cast<std::uint64_t>(rig.engine->ring_samples() + 2 * 65536);
+  for (int i = 0; i < 10'000; ++i) {
+    const std::uint64_t published = rig.counters.published.value();
+    const std::uint64_t dropped = rig.counters.all_dropped();
+    const std::uint64_t received = rig.counters.received.value();
+    ASSERT_LE(published + dropped, received);
+    ASSERT_GE(received, last);
+    // Between the looks samples flow on, so the bound is of what the ring and a call of the driver can hold.
+    if (published == rig.counters.published.value() && dropped == rig.counters.all_dropped()) {
+      ASSERT_LE(received - published - dropped, most);
+    }
+    last = received;
+    if (i % 100 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  EXPECT_GT(last, 0u);
+  rig.intake->stop();
+  rig.engine->join();
+  rig.expect_conserved();
+  rig.expect_continuous();
+}
+
+}  // namespace
+}  // namespace iqd::testing

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a plan puts things: no two that live at the same time may share a byte.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/support/engine_rig.hpp"
+
+namespace iqd::testing {
+namespace {
+
+struct Place {
+  std::size_t begin, end;
+  int from, until;  // steps
+  std::string what;
+};
+
+void expect_apart(const std::vector<Place>& places, std::size_t most) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    EXPECT_LE(places[i].end, most) << places[i].what;
+    for (std::size_t j = i + 1; j < places.size(); ++j) {
+      const Place &a = places[i], &b = places[j];
+      const bool together = a.from <= b.until && b.from <= a.until;
+      EXPECT_FALSE(together && a.begin < b.end && b.begin < a.end) << a.what << " and " << b.what;
+    }
+  }
+}
+
+std::vector<Place> arena_of(const Plan& plan) {
+  std::vector<Place> places;
+  for (std::size_t p = 0; p < plan.ports.size(); ++p) {
+    const PlanPort& port = plan.ports[p];
+    const bool omitted = !port.wanted && port.maker >= 0 && port.name.ends_with(".start");
+    if (port.home != Home::arena || omitted) continue;
+    int until = port.maker;
+    for (std::size_t s = 0; s < plan.steps.size(); ++s)
+      for (const int in : plan.steps[s].in)
+        if (in == static_cast<int>(p)) until = static_cast<int>(s);
+    for (const PlanOutput& o : plan.outputs)
+      if (o.port == static_cast<int>(p)) until = static_cast<int>(plan.steps.size());
+    places.push_back({port.offset, port.offset + port.bytes(), port.maker, until, port.name});
+  }
+  return places;
+}
+
+std::vector<Place> slot_of(const Plan& plan) {
+  std::vector<Place> places{{0, plan.ports.size() * sizeof(std::int32_t), 0, 0, "counts"}};
+  for (const PlanOutput& o : plan.outputs) {
+    const PlanPort& port = plan.ports[static_cast<std::size_t>(o.port)];
+    const auto bytes = static_cast<std::size_t>(port.most_new * port.shape.item_bytes() * port.shape.row_count());
+    places.push_back({o.offset, o.offset + bytes, 0, 0, port.name});
+  }
+  for (std::size_t p = 0; p < plan.ports.size(); ++p) {
+    const PlanPort& port = plan.ports[p];
+    bool in_place = false;
+    for (const PlanOutput& o : plan.outputs) in_place = in_place || (o.in_place && o.port == static_cast<int>(p));
+    if (port.home == Home::slot && !in_place)
+      places.push_back({port.offset, port.offset + port.bytes(), 0, 0, "the fact " + port.name});
+  }
+  return places;
+}
+
+TEST(PlanLayout, LivingPortsNeverOverlap) {
+  std::mt19937 random(7);
+  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  for (int graph = 0; graph < 2000 && !::testing::Test::HasFailure(); ++graph) {
+    PlanRig rig(64 * pick(1, 8), word_source(pick(1, 3)));
+    std::vector<std::string> ports{"source"};
+    for (int s = 0, n = pick(1, 14); s < n; ++s) {
+      const std::string name = "s" + std::to_string(s);
+      const auto any = [&] { return ports[static_cast<std::size_t>(pick(0, static_cast<int>(ports.size()) - 1))]; };
+      const int kind = pick(0, 5);
+      if (kind == 0) {
+        ASSERT_TRUE(rig.add({"sum", "{}", name, {{"in0", any()}, {"in1", any()}}})) << rig.complaints();
+      } else if (kind == 1) {
+        ASSERT_TRUE(rig.add({"pick", "{most: 50}", name, {{"", any()}}})) << rig.complaints();
+        if (pick(0, 1)) rig.publish(name + ".finds");
+        if (pick(0, 3) == 0) rig.publish(name + ".start");
+        continue;
+      } else {
+        ASSERT_TRUE(rig.add({"window", "{past: " + std::to_string(pick(0, 90)) + "}", name, {{"", any()}}}));
+      }
+      ports.push_back(name + ".out");
+      if (pick(0, 3) == 0) rig.publish(any());
+    }
+    rig.publish(ports.back());
+    const Plan plan = rig.planner.finish(rig.section);
+    ASSERT_EQ(rig.complaints(), "") << "graph " << graph;
+    expect_apart(arena_of(plan), plan.arena_bytes);
+    expect_apart(slot_of(plan), plan.slot_bytes);
+  }
+}
+
+/// A long chain needs the memory of two stages, not of all.
+TEST(PlanLayout, ArenaIsShared) {
+  PlanRig rig(4096);
+  for (int s = 0; s < 20; ++s) ASSERT_TRUE(rig.add({"window", "{}", "s" + std::to_string(s)}));
+  rig.publish("s19");
+  const Plan plan = rig.planner.finish(rig.section);
+  EXPECT_EQ(plan.arena_bytes, 2 * 4096 * sizeof(Word));
+}
+
+TEST(PlanLayout, ReachAddsUpAtTheSource) {
+  PlanRig rig(128);
+  ASSERT_TRUE(rig.add({"window", "{past: 7}", "a"}));
+  ASSERT_TRUE(rig.add({"window", "{granule: 4, past: 3, future: 2}", "b"}));
+  ASSERT_TRUE(rig.add({"window", "{past: 5, future: 1}", "c"}));
+  rig.publish("c");
+  const Plan plan = rig.planner.finish(rig.section);
+  EXPECT_EQ(plan.ports[2].reach.past, 5);
+  EXPECT_EQ(plan.ports[2].reach.future, 1);
+  EXPECT_EQ(plan.ports[1].reach.past, 5 * 4 + 3);
+  EXPECT_EQ(plan.ports[1].reach.future, 1 * 4 + 2);
+  EXPECT_EQ(plan.reach().past, 32) << "5 * 4 + 3 + 7 = 30, up to whole 128 bytes";
+  EXPECT_EQ(plan.reach().future, 6);
+}
+
+/// Two branches whose new parts do not start together: each reaches as far as the other may be behind.
+TEST(PlanLayout, BranchesOfDifferentGranules) {
+  PlanRig rig(10);
+  ASSERT_TRUE(rig.add({"window", "{granule: 4, yield: 4, whole: true}", "frames"}));
+  ASSERT_TRUE(rig.add({"sum", "{}", "s", {{"in0", "frames"}, {"in1", "source"}}}));
+  rig.publish("s");
+  const Plan plan = rig.planner.finish(rig.section);
+  EXPECT_EQ(plan.ports[1].lag, 3);
+  EXPECT_GE(plan.reach().future, 3);
+}
+
+}  // namespace
+}  // namespace iqd::testing

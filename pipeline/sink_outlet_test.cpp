@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/sink_outlet.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "tests/support/engine_rig.hpp"
+
+namespace iqd::testing {
+namespace {
+
+struct SinkView {
+  std::function<bool(const Message&)> take = [](const Message&) { return true; };
+  std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // sample, gap
+  std::atomic<int> calls{0};
+  std::atomic<bool> finished{false}, interrupted{false}, door{true};
+  std::atomic<int> leases{0};
+  Bell bell;
+  void open() {
+    door = true;
+    bell.ring();
+  }
+};
+
+class TestSink final : public Sink {
+ public:
+  explicit TestSink(SinkView& view) : view_(view) {}
+  bool send(const Message& m) override {
+    ++view_.calls;
+    view_.bell.wait_until([this] { return view_.door || view_.interrupted; });
+    if (!view_.take(m)) return false;
+    view_.taken.push_back({m.sample, m.gap});
+    return true;
+  }
+  void finish() override { view_.finished = true; }
+  void interrupt() noexcept override {
+    view_.interrupted = true;
+    view_.bell.ring();
+  }
+
+ private:
+  SinkView& view_;
+};
+
+Lease lease_of(SinkView& view) {
+  ++view.leases;
+  return Lease([](void* v, int) noexcept { --static_cast<SinkView*>(v)->leases; }, &view, 0);
+}
+
+bool send(SinkOutlet& outlet, SinkView& view, std::int64_t i) {
+  Message m;
+  m.sample = 100 * i;
+  return outlet.send(m, lease_of(view), false);
+}
+
+TEST(SinkOutlet, HandsOnInOrderAndFinishes) {
+  SinkView view;
+  {
+    SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, 4);
+    for (int i = 0; i < 1000; ++i) EXPECT_TRUE(send(outlet, view, i));
+    outlet.finish();
+    EXPECT_TRUE(view.finished);
+    EXPECT_EQ(view.leases, 0) << "everything was let go";
+  }
+  ASSERT_EQ(view.taken.size(), 1000u);
+  for (std::size_t i = 0; i < 1000; ++i) EXPECT_EQ(view.taken[i].first, 100 * static_cast<std::int64_t>(i));
+}
+
+TEST(SinkOutlet, SlowSinkLosesTheNewestWhereTheStreamCannotWait) {
+  SinkView view;
+  view.door = false;
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, 4);
+  ASSERT_TRUE(send(outlet, view, 0));
+  ASSERT_TRUE(Rig::eventually([&] { return view.calls == 1; }));
+  for (int i = 1; i <= 4; ++i) EXPECT_TRUE(send(outlet, view, i));
+  for (int i = 5; i < 10; ++i) EXPECT_FALSE(send(outlet, view, i));
+  EXPECT_EQ(view.leases, 5) << "what was not taken is let go at once";
+  view.open();
+  outlet.finish();
+  EXPECT_EQ(view.taken.size(), 5u);
+  EXPECT_EQ(view.leases, 0);
+}
+
+TEST(SinkOutlet, SlowSinkIsWaitedForWhereTheStreamCan) {
+  SinkView view;
+  view.door = false;
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, 2);
+  std::atomic<int> sent{0};
+  std::thread publisher([&] {
+    for (int i = 0; i < 50; ++i, ++sent) EXPECT_TRUE(send(outlet, view, i));
+  });
+  ASSERT_TRUE(Rig::eventually([&] { return sent == 3; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(sent, 3) << "one in the sink, two held";
+  view.open();
+  publisher.join();
+  outlet.finish();
+  EXPECT_EQ(view.taken.size(), 50u);
+}
+
+TEST(SinkOutlet, InterruptLetsAWaitingSendGo) {
+  SinkView view;
+  view.door = false;
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, 2);
+  std::thread publisher([&] {
+    int i = 0;
+    while (send(outlet, view, i)) ++i;
+  });
+  ASSERT_TRUE(Rig::eventually([&] { return view.leases == 4; }));
+  outlet.interrupt();
+  publisher.join();
+  outlet.finish();
+  EXPECT_TRUE(view.interrupted);
+  EXPECT_TRUE(view.finished);
+  EXPECT_EQ(view.calls, 1) << "what is held is not sent any more";
+  EXPECT_EQ(view.leases, 0);
+}
+
+TEST(SinkOutlet, FailedSinkGetsNothingMore) {
+  SinkView view;
+  view.take = [](const Message& m) -> bool {
+    if (m.sample == 300) throw std::runtime_error("the disk is full");
+    return true;
+  };
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, 2);
+  const std::uint64_t lines = log::lines();
+  int taken = 0;
+  for (int i = 0; i < 100; ++i) {
+    taken += send(outlet, view, i) ? 1 : 0;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  outlet.finish();
+  EXPECT_EQ(view.taken.size(), 3u);
+  EXPECT_EQ(view.calls, 4);
+  EXPECT_LT(taken, 100);
+  EXPECT_EQ(view.leases, 0);
+  EXPECT_EQ(log::lines() - lines, 1u) << "said once, not for every message";
+}
+
+/// The block after what the sink refused tells it as a gap, and for each refusal a block is counted as dropped.
+TEST(SinkOutlet, RefusalsAreToldAndCounted) {
+  SinkView view;
+  view.take = [](const Message& m) { return m.sample % 2560 != 640 && m.sample % 2560 != 704; };
+  Rig rig({}, {{{{.samples = 64 * 200}}}});
+  rig.engine->routes()[0]->outlet = std::make_unique<SinkOutlet>(std::make_unique<TestSink>(view), "test", true, 2);
+  rig.run();
+  rig.expect_conserved();
+  std::int64_t expected = 0;
+  for (const auto& [sample, gap] : view.taken) {
+    EXPECT_EQ(sample, expected + gap);
+    EXPECT_EQ(gap, sample % 2560 == 768 ? 128 : 0);
+    expected = sample + 64;
+  }
+  EXPECT_EQ(view.taken.size(), 190u);
+  EXPECT_EQ(rig.drops(Drop::refused), 10u * 64);
+}
+
+}  // namespace
+}  // namespace iqd::testing

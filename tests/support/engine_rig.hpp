@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/reader.hpp"
+#include "pipeline/cpu_backend.hpp"
+#include "pipeline/intake.hpp"
+#include "tests/support/recording_outlet.hpp"
+#include "tests/support/scripted_source.hpp"
+#include "tests/support/word_stages.hpp"
+
+namespace iqd::testing {
+
+/// A stage as a file would have it.
+struct StageLine {
+  std::string stage;
+  std::string keys = "{}";
+  std::string name{};  // empty: the stage's own
+  Connections from{};
+};
+
+inline PortShape word_source(std::int64_t channels = 1, double rate_hz = 1e6) {
+  PortShape s;
+  s.element = Element::i32;
+  if (channels > 1) s.rows = {{"channel", channels}};
+  s.rate_hz = s.source_rate_hz = rate_hz;
+  return s;
+}
+
+/// A planner with stages and outputs in it; problems are kept.
+struct PlanRig {
+  explicit PlanRig(std::int64_t block, PortShape source = word_source()) : planner("test", block, word_stages()) {
+    planner.add_source("source", std::move(source));
+  }
+  bool add(const StageLine& line) {
+    const StageEntry* entry = find_stage(line.stage, word_stages());
+    const Document document = parse_document(line.keys, "test.yaml", problems);
+    std::unique_ptr<Stage> stage = entry->make();
+    read_fields(
+        document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+    return planner.add_stage(*entry, line.name.empty() ? line.stage : line.name, std::move(stage), line.from, section);
+  }
+  int publish(std::string_view port, std::string_view dtype = {}) {
+    return planner.publish(port, section, "port", dtype);
+  }
+  /// All problems, a line each, without places.
+  std::string complaints() const {
+    std::string text;
+    for (const Problem& p : problems) text += p.what + "\n";
+    return text;
+  }
+
+  Problems problems;
+  Section section{"", {}, problems};
+  Planner planner;
+};
+
+/// Source, engine and outlets, put together like a pipeline's.
+class Rig {
+ public:
+  static IntakeOptions patient() {
+    IntakeOptions o;
+    o.name = "test";
+    o.overrun = Overrun::wait;
+    o.backoff_ns = 1'000'000;
+    return o;
+  }
+  struct Options {
+    StreamInfo info{.element = Element::i32, .channels = 1, .rate_hz = 1e6, .can_wait = true};
+    std::int64_t block = 64;
+    int lanes = 2;
+    int slots = 8;
+    std::int64_t ring = 0;  // 0: as little as suffices
+    IntakeOptions intake = patient();
+    std::vector<StageLine> stages;
+    std::vector<std::string> publish{"source"};
+    bool send_empty = false;
+  };
+
+  Rig(Options options, std::deque<Script> scripts)
+      : source_options_(options.info, std::move(scripts), view), records(options.publish.size()) {
+    PlanRig rig(options.block, word_source(options.info.channels, options.info.rate_hz));
+    for (const StageLine& line : options.stages) EXPECT_TRUE(rig.add(line)) << rig.complaints();
+    std::vector<std::unique_ptr<Route>> routes;
+    for (std::size_t i = 0; i < options.publish.size(); ++i) {
+      routes.push_back(std::make_unique<Route>());
+      routes.back()->output = static_cast<std::size_t>(rig.publish(options.publish[i]));
+      routes.back()->outlet = std::make_unique<RecordingOutlet>(records[i]);
+      routes.back()->send_empty = options.send_empty;
+    }
+    Plan plan = rig.planner.finish(rig.section);
+    EXPECT_TRUE(rig.problems.empty()) << rig.complaints();
+    std::shared_ptr<Backend> backend = make_cpu_backend();
+    plan.prepare(*backend);
+    const std::int64_t least = plan.reach().past + plan.reach().future + options.block * (options.lanes + 2);
+    engine = std::make_unique<Engine>(std::move(plan), backend,
+                                      EngineOptions{options.lanes, options.slots, std::max(options.ring, least), 0, {}},
+                                      std::move(routes), counters);
+    intake = std::make_unique<Intake>(source_options_, source_options_.open(), *engine, options.intake, counters);
+  }
+  ~Rig() {
+    view.released = true;
+    view.bell.ring();
+    GateStage::door().jitter_us = 0;
+    GateStage::door().set(true);
+  }
+
+  void start() { intake->start(); }
+  /// Runs to the end of the script and through the engine.
+  void run() {
+    start();
+    engine->join();
+  }
+  template <class Ready> static bool eventually(Ready&& ready, int most_ms = 10'000) {
+    for (int i = 0; i < most_ms; ++i) {
+      if (ready()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return ready();
+  }
+  std::uint64_t drops(Drop reason) { return counters.drops(reason).value(); }
+  /// After the end: every sample that was received left somehow, and the source gave as many as were counted.
+  void expect_conserved() {
+    EXPECT_EQ(counters.received.value(), counters.published.value() + counters.all_dropped());
+    EXPECT_EQ(static_cast<std::int64_t>(counters.received.value() + counters.lost.value()), view.next.load());
+  }
+  /// The messages of the port `source`, whole: each starts where the one before ended, plus the gap that it tells, and
+  /// holds what the source gave at these places.
+  void expect_continuous(std::size_t record = 0, std::size_t channels = 1) {
+    std::int64_t expected = 0, missing = 0;
+    for (const Sent& s : records[record].sent) {
+      ASSERT_EQ(s.sample, expected + s.gap) << "message " << s.seq;
+      missing += s.gap;
+      EXPECT_EQ(s.dropped, missing) << "message " << s.seq;
+      const auto words = s.as<Word>();
+      ASSERT_EQ(words.size(), static_cast<std::size_t>(s.extent) * channels);
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        const auto n = static_cast<std::int64_t>(i) % s.extent;
+        ASSERT_EQ(words[i], sample_word(s.sample + n, i / static_cast<std::size_t>(s.extent)))
+            << "message " << s.seq << " at " << i;
+      }
+      expected = s.sample + s.extent;
+    }
+  }
+
+  SourceView view;
+  Counters counters;
+
+ private:
+  ScriptedOptions source_options_;
+
+ public:
+  std::deque<Record> records;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Intake> intake;  // ends before the engine does
+};
+
+}  // namespace iqd::testing

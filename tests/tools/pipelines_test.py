@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""The shipped pipelines: each is valid, and does with the simulated radio what its comments promise. $IQD is the program."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+import zmq
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+IQD = os.environ.get("IQD", str(ROOT / "build" / "release" / "iqd"))
+ADDRESS = "tcp://127.0.0.1:5555"
+SECONDS = "1.5"
+
+
+class Pipelines(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix="iqd-test-")
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def iqd(self, *arguments):
+        return subprocess.run([IQD, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+
+    def shipped(self, name):
+        """The file, on an address of its own."""
+        text = (ROOT / "pipelines" / f"{name}.yaml").read_text(encoding="utf-8")
+        self.address = f"ipc://{self.folder}/{name}"
+        path = self.folder / f"{name}.yaml"
+        path.write_text(text.replace(ADDRESS, self.address), encoding="utf-8")
+        return path
+
+    def check(self, name):
+        done = self.iqd("check", str(self.shipped(name)))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), name)
+
+    def run_for_a_moment(self, name, topics=()):
+        """Runs the file; the messages of each topic, the last status of its pipelines, and the log."""
+        path = self.shipped(name)
+        context = zmq.Context.instance()
+        sockets = {}
+        for topic in topics:
+            sockets[topic] = context.socket(zmq.SUB)
+            self.addCleanup(sockets[topic].close, 0)
+            sockets[topic].setsockopt(zmq.RCVHWM, 0)
+            sockets[topic].subscribe(topic + " ")
+            sockets[topic].connect(self.address)
+        done = self.iqd("run", str(path), "--seconds", SECONDS, "--status", "json", "--wait-subscribers",
+                        str(len(topics)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        messages = {topic: [] for topic in topics}
+        for topic, socket in sockets.items():
+            while socket.poll(200):
+                head, payload = socket.recv_multipart()
+                messages[topic].append((json.loads(head.split(b" ", 1)[1]), payload))
+        pipelines = json.loads(done.stdout.splitlines()[-1])["pipelines"]
+        for p in pipelines:
+            self.assertGreater(p["published"], 0, p)
+            self.assertEqual(p["received"], p["published"] + sum(p["dropped"].values()), p)
+        return messages, pipelines, done.stderr
+
+    def test_all_are_tested_here(self):
+        shipped = {p.stem for p in (ROOT / "pipelines").glob("*.yaml")}
+        tested = {name[len("test_"):] for name in dir(self) if name.startswith("test_")} - {"all_are_tested_here"}
+        self.assertEqual(tested, shipped)
+
+    def strongest(self, messages):
+        """The bin of the first peak, of each message."""
+        return [int(np.frombuffer(payload, "<f4")[0]) for _, payload in messages]
+
+    def test_demo(self):
+        self.check("demo")  # tools/demo runs it
+
+    def test_spectrum(self):
+        self.check("spectrum")
+        messages, _, _ = self.run_for_a_moment("spectrum", ["spectrum", "peaks"])
+        self.assertEqual({tuple(m["shape"]) for m, _ in messages["spectrum"]}, {(1024,)})
+        self.assertEqual(set(self.strongest(messages["peaks"])), {512 + round(1024 * 123456 / 2e6)})
+
+    def test_two_channels(self):
+        self.check("two_channels")
+        messages, _, _ = self.run_for_a_moment("two_channels", ["samples", "spectrum", "wide"])
+        self.assertEqual({m["shape"][0] for m, _ in messages["samples"]}, {2})
+        self.assertEqual({m["item_rate"] for m, _ in messages["samples"]}, {1e6})
+        self.assertEqual({tuple(m["shape"]) for t in ("spectrum", "wide") for m, _ in messages[t]}, {(2, 1024)})
+
+    def test_loopback_tx(self):
+        self.check("loopback_tx")
+        messages, pipelines, _ = self.run_for_a_moment("loopback_tx", ["heard"])
+        self.assertEqual([p["name"] for p in pipelines], ["transmit", "receive"])
+        self.assertEqual(set(self.strongest(messages["heard"])), {512 + round(1024 * 0.15)})
+
+    def test_record(self):
+        self.check("record")
+        _, pipelines, _ = self.run_for_a_moment("record")
+        meta = json.loads((self.folder / "recording.sigmf-meta").read_text(encoding="utf-8"))
+        self.assertEqual(meta["global"]["core:sample_rate"], 5e5)
+        size = (self.folder / "recording.sigmf-data").stat().st_size
+        self.assertEqual(size, 8 * -(-pipelines[0]["published"] // 4))
+
+    def test_replay(self):
+        self.run_for_a_moment("record")
+        self.check("replay")
+        messages, _, _ = self.run_for_a_moment("replay", ["samples", "power"])
+        self.assertEqual({m["dtype"] for m, _ in messages["samples"]}, {"<c8"})
+        self.assertEqual(len(messages["samples"]), len(messages["power"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
