@@ -60,6 +60,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& items, const S
       if (specs[s].name == name || (specs.size() == 1 && name == alias)) at = s;
     }
     if (at == specs.size()) throw UsageError(fmt::format("there is no port '{}'; there is: {}", name, known));
+    if (!files[at].empty()) throw UsageError(fmt::format("port '{}' is given twice", specs[at].name));
     files[at] = item.substr(equals == item.npos ? 0 : equals + 1);
   }
   return files;
@@ -71,6 +72,9 @@ Exit execute(const Arguments& a) {
   std::string why;
   const auto rate = parse_quantity(a.rate, Unit::rate, why);
   if (!rate) throw UsageError("--rate: " + why);
+  if (*rate < 0) throw UsageError(fmt::format("--rate: has to be above 0, is {}", a.rate));
+  if (a.backend != "auto" && a.backend != "cpu" && !a.backend.starts_with("cuda"))
+    throw UsageError(fmt::format("--backend: '{}' is not one of auto, cpu, cuda, cuda:N", a.backend));
 
   const std::vector<std::string> in = files_of(a.in, entry->inputs, "in");
   const std::vector<std::string> out = files_of(a.out, entry->outputs, "out");

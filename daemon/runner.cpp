@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -42,6 +43,7 @@ class Signals {
     file_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   }
   ~Signals() { ::close(file_); }
+  int file() const noexcept { return file_; }
   /// The next signal, or 0 after a tick.
   int wait() const {
     pollfd p{file_, POLLIN, 0};
@@ -52,6 +54,34 @@ class Signals {
 
  private:
   int file_;
+};
+
+/// Setting up may take long, or for ever where a driver hangs: as long as this lives, a signal ends the process.
+class EndOnSignal {
+ public:
+  explicit EndOnSignal(const Signals& signals)
+      : over_(::eventfd(0, EFD_CLOEXEC)), thread_([this, &signals] {
+          pollfd files[] = {{signals.file(), POLLIN, 0}, {over_, POLLIN, 0}};
+          for (;;) {
+            ::poll(files, 2, -1);
+            if (files[1].revents) return;
+            const int signal = signals.wait();
+            if (signal != SIGINT && signal != SIGTERM) continue;
+            log::info("stopped before the start");
+            std::_Exit(static_cast<int>(Exit::ok));
+          }
+        }) {}
+  ~EndOnSignal() {
+    ::eventfd_write(over_, 1);
+    thread_.join();
+    ::close(over_);
+  }
+  EndOnSignal(const EndOnSignal&) = delete;
+  EndOnSignal& operator=(const EndOnSignal&) = delete;
+
+ private:
+  int over_;
+  std::thread thread_;
 };
 
 class Runner {
@@ -87,6 +117,7 @@ class Runner {
 };
 
 bool Runner::set_up() {
+  const EndOnSignal end_on_signal(signals_);
   if (!loaded_->spec.listen.empty()) log::warn("monitor: this build serves no HTTP; use --status json");
   for (PipelineSpec& spec : loaded_->spec.pipelines) {
     if (spec.realtime.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0)

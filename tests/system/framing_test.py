@@ -36,9 +36,9 @@ class Framing(iqd.SystemTest):
                      "core:datetime": "2024-02-03T04:05:06.380000Z"}]
         return iqd.write_recording(self.folder / "signal", x, rate=RATE, captures=captures, **more)
 
-    def pipeline(self, path, where, framing, port="source", stages="", kind="pub", address="bind"):
+    def pipeline(self, path, where, framing, port="source", stages="", kind="pub"):
         return (f"name: test\nsource: {{file: {{path: {path}}}}}\nblock: 8192\nstages: [{stages}]\n"
-                f"publish:\n  - {{port: {port}, topic: iq, {address}: \"{where}\", kind: {kind}, framing: {framing}}}\n")
+                f"publish:\n  - {{port: {port}, topic: iq, bind: \"{where}\", kind: {kind}, framing: {framing}}}\n")
 
 
 class Struct(Framing):
@@ -48,7 +48,7 @@ class Struct(Framing):
         head, payload = socket.recv_multipart()
         self.assertTrue(head.startswith(b"iq "))
         self.assertEqual(len(head), 3 + 64)
-        return dict(zip(self.FIELDS, struct.unpack("<4s2BbB3Q3q2I", head[3:]))), payload
+        return dict(zip(self.FIELDS, struct.unpack("<4s2BbBQ5q2I", head[3:]))), payload
 
     def take(self, x, port="source", stages=""):
         where = iqd.endpoint()
@@ -102,10 +102,9 @@ class Struct(Framing):
 
 @unittest.skipIf(gr is None, "NOT TESTED: GNU Radio with gr-zeromq is not installed")
 class GnuRadio(Framing):
-    def receive(self, source, count):
-        """A generator: first starts a flowgraph, then waits for `count` samples and gives them and their tags."""
+    def receive(self, source, sink, count):
+        """A generator: first starts a flowgraph, then waits for `count` values and gives them and their tags."""
         top = gr.top_block()
-        sink = blocks.vector_sink_c()
         top.connect(source, sink)
         top.start()
         try:
@@ -118,8 +117,8 @@ class GnuRadio(Framing):
             top.wait()
         yield sink.data(), sink.tags()
 
-    def run_graph(self, source, text, count, *arguments):
-        graph = self.receive(source, count)
+    def run_graph(self, source, text, count, *arguments, sink=None):
+        graph = self.receive(source, sink or blocks.vector_sink_c(), count)
         next(graph)
         with self.daemon(text, *arguments) as d:
             data, tags = next(graph)
@@ -162,8 +161,18 @@ class GnuRadio(Framing):
         x = ramp(sum(PIECES))
         where = iqd.endpoint()
         source = gr_zeromq.pull_source(gr.sizeof_gr_complex, 1, where, 100, True)
-        data, tags = self.run_graph(source, self.pipeline(self.recording(x), where, "gnuradio-tags", kind="push"), len(x))
+        text = self.pipeline(self.recording(x), where, "gnuradio-tags", kind="push")
+        data, tags = self.run_graph(source, text, len(x))
         np.testing.assert_array_equal(np.array(data, np.complex64), x)
+        self.assertTagged(tags)
+
+    def test_integers_are_pairs_of_shorts(self):
+        x = np.arange(2 * sum(PIECES), dtype=np.int32).astype(np.int16).reshape(-1, 2)
+        where = iqd.endpoint()
+        source = gr_zeromq.sub_source(gr.sizeof_short, 2, where, 100, True, -1, "iq ")
+        data, tags = self.run_graph(source, self.pipeline(self.recording(x), where, "gnuradio-tags"), x.size,
+                                    "--wait-subscribers", 1, sink=blocks.vector_sink_s(2))
+        np.testing.assert_array_equal(np.array(data, np.int16).reshape(-1, 2), x)
         self.assertTagged(tags)
 
     def test_json_goes_to_a_flowgraph_without_tags(self):

@@ -1,0 +1,186 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""The commands beside `run` and `exec`: what they print can be read by programs."""
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import unittest
+
+import numpy as np
+
+import iqd
+
+try:
+    import jsonschema
+    import yaml
+except ImportError:
+    jsonschema = yaml = None
+
+BENCH_KEYS = {"name", "variant", "backend", "device", "shape", "p50_us", "p99_us", "p999_us", "max_us", "throughput",
+              "unit", "bound", "fraction"}
+DOCUMENT = """name: plan
+source: {soapy: {args: driver=iqdsim, rate: 20 MS/s}}
+block: 65536
+stages:
+  - fir: {taps: [1, 2, 3], decimation: 4}
+  - spectrum: {}
+  - complex_to_mag: {from: fir.out}
+publish:
+  - {port: spectrum.out, topic: s, bind: "ENDPOINT"}
+  - {port: complex_to_mag.out, topic: m, bind: "ENDPOINT"}
+"""
+
+
+def stages():
+    return [line.split()[0] for line in iqd.command("stages").stdout.splitlines()]
+
+
+class Commands(iqd.SystemTest):
+    def ok(self, *arguments):
+        done = iqd.command(*arguments, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, (arguments, done.stderr))
+        return done.stdout
+
+    def write(self, text=DOCUMENT):
+        path = self.folder / "p.yaml"
+        path.write_text(text.replace("ENDPOINT", "tcp://127.0.0.1:5999"), encoding="utf-8")
+        return path
+
+    def shipped(self):
+        return sorted((iqd.ROOT / "pipelines").glob("*.yaml"))
+
+    def test_check(self):
+        self.assertIn("ok", self.ok("check", self.write()))
+        iqd.write_recording(self.folder / "recording", np.ones(100_000, np.complex64))  # the one that replay.yaml plays
+        for path in self.shipped():
+            self.ok("check", path)
+
+    def test_explain(self):
+        text = self.ok("explain", self.write())
+        for word in ("pipeline plan", "20 MS/s", "fir.out", "spectrum.out", "complex_to_mag.out", "5 M/s", "memory"):
+            self.assertIn(word, text)
+
+    def test_explain_draws_a_graph(self):
+        text = self.ok("explain", self.write(), "--dot")
+        if shutil.which("dot"):
+            drawn = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, text=True, check=False)
+            self.assertEqual((drawn.returncode, drawn.stderr), (0, ""))
+        self.assertRegex(text, r'^digraph "plan" \{\n')
+        self.assertTrue(text.endswith("}\n"))
+        nodes = set(re.findall(r"^  (\w+) \[.*\];$", text, re.M)) | {"node"}
+        edges = re.findall(r"^  (\w+) -> (\w+)( \[label=\".*\"\])?;$", text, re.M)
+        self.assertEqual(len(edges), 6)  # with the conversion to floats
+        for a, b, _ in edges:
+            self.assertLessEqual({a, b}, nodes)
+
+    def test_stages(self):
+        names = stages()
+        self.assertGreaterEqual(len(names), 10)
+        for name in names:
+            text = self.ok("stages", name)
+            self.assertTrue(text.startswith(f"{name} ("), text)
+            for word in ("ports", "sample"):
+                self.assertIn(word, text)
+        self.assertIn("did you mean 'fir'", iqd.command("stages", "fri").stderr)
+        self.assertIn("| `fir` |", self.ok("stages", "--markdown"))
+
+    def test_samples_of_the_stages_are_right(self):
+        for name in stages():
+            sample = self.ok("stages", name).split("sample\n", 1)[1].strip()
+            before = "  - complex_to_mag: {}\n" if name == "peak_finder" else ""
+            self.ok("check", self.write("source: {generate: {rate: 10e6}}\nstages:\n" + before + "  " + sample + "\n"))
+
+    def test_schema(self):
+        schema = json.loads(self.ok("schema"))
+        pipeline = schema["$defs"]["pipeline"]["properties"]
+        self.assertLessEqual({"name", "source", "block", "lanes", "backend", "overrun", "stages", "publish", "sinks",
+                              "realtime", "monitor"}, set(pipeline))
+        self.assertLessEqual({"soapy", "file", "zmq", "generate"}, set(pipeline["source"]["properties"]))
+        known = pipeline["stages"]["items"]["properties"]
+        self.assertEqual(set(known), set(stages()))
+        self.assertIn("decimation", known["fir"]["properties"])
+
+    @unittest.skipIf(jsonschema is None, "python3-jsonschema and python3-yaml are not installed")
+    def test_schema_takes_what_is_right(self):
+        schema = json.loads(self.ok("schema"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        for path in [*self.shipped(), self.write()]:
+            validator.validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        for wrong in (DOCUMENT.replace("spectrum:", "spectrm:"), DOCUMENT.replace("block: 65536", "block: many"),
+                      DOCUMENT.replace("source:", "sauce:"), DOCUMENT.replace("decimation: 4", "decimation: 0")):
+            self.assertFalse(validator.is_valid(yaml.safe_load(wrong)), wrong)
+
+    def test_probe(self):
+        found = json.loads(self.ok("probe", "--json"))
+        soapy = next(r for r in found["radios"] if r["driver"] == "soapy")
+        simulated = [d for d in soapy["devices"] if d["facts"].get("driver") == "iqdsim"]
+        self.assertEqual(len(simulated), 1)
+        self.assertEqual(simulated[0]["facts"]["rx_channels"], "4")
+        self.assertTrue(next(b for b in found["backends"] if b["name"] == "cpu")["available"])
+        self.assertIn("iqdsim", self.ok("probe"))
+
+    def test_doctor(self):
+        found = json.loads(self.ok("doctor", "--json"))
+        self.assertEqual(set(found), {"findings", "warn", "bad"})
+        for f in found["findings"]:
+            self.assertEqual(set(f), {"name", "found", "verdict", "mend"})
+            self.assertIn(f["verdict"], ("ok", "warn", "bad"))
+            if f["verdict"] != "ok":
+                self.assertTrue(f["mend"], f)
+        self.assertIn("backend cpu", {f["name"] for f in found["findings"]})
+        self.ok("doctor")
+
+    def bench(self, *arguments, code=0):
+        done = iqd.command("bench", *arguments, "--json", "--seconds", 0.05)
+        self.assertEqual(done.returncode, code, (arguments, done.stderr))
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        for row in rows:
+            self.assertLessEqual(BENCH_KEYS, set(row))
+            self.assertLessEqual(row["p50_us"], row["p99_us"])
+            self.assertLessEqual(row["p99_us"], row["p999_us"])
+            self.assertLessEqual(row["p999_us"], row["max_us"])
+            self.assertGreater(row["throughput"], 0)
+            self.assertAlmostEqual(row["fraction"], row["throughput"] / row["bound"], delta=1e-6 + 1e-3 * row["fraction"])
+        return rows
+
+    def test_bench(self):
+        for name in [*stages(), "engine"]:
+            rows = self.bench(name)
+            self.assertTrue(rows, name)
+            self.assertEqual({r["name"] for r in rows}, {name})
+        self.assertEqual(len(self.bench("conjugate", "--block", 1024, "--block", 4096)), 2)
+
+    def test_bench_thresholds(self):
+        self.bench("conjugate", "--min-throughput", 1e30, code=3)
+        self.bench("conjugate", "--max-p99", 1e-9, code=3)
+        self.bench("conjugate", "--min-throughput", 1, "--max-p99", 1e9)
+
+    def test_sub(self):
+        where = iqd.endpoint()
+        with self.daemon("source: {soapy: {args: driver=iqdsim, rate: 1e6}}\nblock: 10000\n"
+                         f"publish: [{{port: source, topic: t, bind: \"{where}\"}}]\n") as daemon:
+            lines = [json.loads(line) for line in self.ok("sub", where, "t", "--count", 20, "--json").splitlines()]
+            self.assertEqual(len(lines), 21)
+            self.assertEqual({line["topic"] for line in lines[:-1]}, {"t"})
+            self.assertEqual([b["seq"] - a["seq"] for a, b in zip(lines[:-2], lines[1:-1])], [1] * 19)
+            summary = lines[-1]["summary"]
+            self.assertEqual((summary["messages"], summary["lost_messages"], summary["malformed"]), (20, 0, 0))
+            self.assertIn("seq", self.ok("sub", where, "t", "--count", 1))
+            silent = iqd.command("sub", where, "other", "--seconds", 0.3)
+            self.assertEqual(silent.returncode, 1)
+            self.assertIn("nothing came", silent.stderr)
+            reading = subprocess.Popen([iqd.IQD, "sub", where, "t"], stdout=subprocess.PIPE, text=True)
+            reading.stdout.readline()
+            reading.send_signal(signal.SIGINT)
+            rest = reading.communicate(timeout=iqd.PATIENCE)[0]
+            self.assertEqual(reading.returncode, 0)
+            self.assertIn("lost: 0 samples", rest)
+            self.assertEqual(daemon.stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""tools/docs on a tree of its own, with a program that answers what the test says."""
+
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ANSWERS = """#!/bin/sh
+case "$*" in
+  "stages --markdown") echo "| the stages |" ;;
+  "stages one --markdown") echo "| keys of one |" ;;
+  "stages two --markdown") echo "| keys of two |" ;;
+  "stages none --markdown") ;;
+  "schema --markdown") printf '\\n## A\\n\\n| keys |\\n' ;;
+  *) exit 9 ;;
+esac
+"""
+
+
+class Docs(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.root = pathlib.Path(holder.name)
+        self.write("iqd", ANSWERS).chmod(0o755)
+        self.readme = self.write("README.md", "before\n<!-- stages -->\nold\n<!-- /stages -->\nafter\n")
+        self.keys = self.write("docs/pipeline-keys.md", "<!-- keys -->\n<!-- /keys -->\n")
+        self.single = self.stage("single", "- one: {}\n")
+        self.several = self.stage("several", "- one: {}\n- two: {}\n- none: {}\n")
+
+    def write(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def stage(self, name, sample):
+        self.write(f"pipeline/stages/dsp/{name}/{name}.yaml", sample)
+        return self.write(f"pipeline/stages/dsp/{name}/README.md", f"# {name}\n<!-- config -->\n<!-- /config -->\n")
+
+    def docs(self, *arguments):
+        return subprocess.run([ROOT / "tools" / "docs", "--root", self.root, "--iqd", self.root / "iqd", *arguments],
+                              capture_output=True, text=True, check=False)
+
+    def test_tables_stand_between_their_comments(self):
+        self.assertEqual(self.docs().returncode, 0)
+        self.assertEqual(self.readme.read_text(),
+                         "before\n<!-- stages -->\n\n| the stages |\n\n<!-- /stages -->\nafter\n")
+        self.assertEqual(self.keys.read_text(), "<!-- keys -->\n\n## A\n\n| keys |\n\n<!-- /keys -->\n")
+        self.assertIn("\n\n| keys of one |\n\n", self.single.read_text())
+        self.assertIn("\n`one`:\n\n| keys of one |\n\n`two`:\n\n| keys of two |\n\n<!--", self.several.read_text())
+
+    def test_a_second_time_changes_nothing(self):
+        self.docs()
+        before = self.readme.read_text()
+        done = self.docs()
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertEqual(self.readme.read_text(), before)
+        self.assertEqual(self.docs("--check").returncode, 0)
+
+    def test_check_names_what_is_not_current_and_writes_nothing(self):
+        self.docs()
+        self.readme.write_text(self.readme.read_text().replace("the stages", "some stages"))
+        before = self.readme.read_text()
+        done = self.docs("--check")
+        self.assertEqual((done.returncode, done.stdout), (1, "README.md: not current; run tools/docs\n"))
+        self.assertEqual(self.readme.read_text(), before)
+
+    def test_a_page_without_its_comments_is_named(self):
+        self.single.write_text("# single\n")
+        done = self.docs()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("single/README.md: needs one line <!-- config -->", done.stderr)
+
+    def test_a_program_that_fails_is_a_failure(self):
+        self.write("pipeline/stages/dsp/single/single.yaml", "- unknown: {}\n")
+        self.assertNotEqual(self.docs("--check").returncode, 0)
+
+
+class Links(unittest.TestCase):
+    def test_every_link_of_the_pages_leads_somewhere(self):
+        pages = [p for p in ROOT.rglob("*.md") if "build" not in p.relative_to(ROOT).parts]
+        self.assertGreater(len(pages), 10)
+        for page in pages:
+            text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+            for target in re.findall(r"\]\(([^)#\s]+)", text):
+                if not target.startswith("http"):
+                    self.assertTrue((page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}")
+
+
+if __name__ == "__main__":
+    unittest.main()
