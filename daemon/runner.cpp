@@ -200,7 +200,7 @@ void Runner::look_after() {
     }
   }
   if (stopping > kDrainNs && !interrupted_) {
-    log::warn("readers were too slow: what they have not taken is lost");
+    log::warn("this takes too long: what has not left by now is lost");
     interrupted_ = true;
     for (const auto& p : pipelines_) p->interrupt();
   }

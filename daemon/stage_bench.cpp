@@ -18,6 +18,7 @@ namespace {
 /// Several blocks' worth, so that no call finds its input in the first cache, and another phase each time.
 constexpr std::int64_t kBlocksOfInput = 4;
 constexpr int kWarmUp = 3;
+constexpr int kLeast = 10;  // calls that count, however slow they are
 
 StageInput random_input(const InputSpec& spec, std::int64_t length) {
   StageInput in;
@@ -73,7 +74,7 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
   double total = 0;
   std::int64_t calls = 0;
   const std::int64_t end = steady_ns() + static_cast<std::int64_t>(options.seconds * 1e9);
-  for (std::int64_t i = 0; i < kWarmUp || steady_ns() < end; ++i) {
+  for (std::int64_t i = 0; i < kWarmUp + kLeast || steady_ns() < end; ++i) {
     runner.set_block(i % kBlocksOfInput * block, block);
     const std::int64_t begin = steady_ns();
     runner.work().enqueue({});

@@ -246,7 +246,7 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
   m.extent = extent;
   m.gap = route.gap;
   m.dropped = block.dropped + static_cast<std::int64_t>(lost_here_);
-  m.halo = block.past;
+  m.halo = std::min(block.past, plan_.reach().past);
   m.payload = {result.data, bytes};
   m.facts = {facts_.data(), output.facts.size()};
 

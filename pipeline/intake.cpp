@@ -26,7 +26,7 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
       options_(std::move(options)),
       counters_(counters),
       block_(engine.plan().block),
-      reach_(engine.plan().reach()),
+      reach_(engine.plan().window()),
       block_end_(block_),
       into_(static_cast<std::size_t>(info_.channels)),
       aside_(into_.size(), std::vector<std::byte>(static_cast<std::size_t>(kReceiveMost) * size_of(info_.element))) {

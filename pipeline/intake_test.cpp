@@ -167,7 +167,7 @@ TEST(Intake, WindowsDoNotReachOverAGap) {
   rig.run();
   for (const Sent& s : rig.records[1].sent) {
     const std::int64_t valid = s.sample < 150 ? 0 : 155;
-    EXPECT_EQ(s.halo, std::min<std::int64_t>(s.sample - valid, 64)) << "at " << s.sample;
+    EXPECT_EQ(s.halo, std::min<std::int64_t>(s.sample - valid, 40)) << "at " << s.sample;
   }
 }
 

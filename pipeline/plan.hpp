@@ -79,7 +79,10 @@ struct Plan {
   std::size_t arena_bytes = 0;  // a lane
   std::size_t slot_bytes = 0;   // a result slot: counts, then payloads
 
+  /// What the stages need beyond the new samples.
   const Reach& reach() const noexcept { return ports.front().reach; }
+  /// What a window holds of it: windows start at 128-byte boundaries when blocks do.
+  Reach window() const noexcept;
   bool sequential() const noexcept;
   /// Makes every stage ready for the backend. Throws SetupError.
   void prepare(Backend& backend);

@@ -19,6 +19,12 @@ std::size_t aligned(std::size_t bytes) {
 
 }  // namespace
 
+Reach Plan::window() const noexcept {
+  const PlanPort& source = ports.front();
+  const auto step = static_cast<std::int64_t>(std::max<std::size_t>(kAlign / size_of(source.shape.element), 1));
+  return {ceil_div(source.reach.past, step) * step, source.reach.future};
+}
+
 void Planner::fit_block(const Section& section) const {
   for (const PlanStep& step : plan_.steps) {
     const PlanPort& in = plan_.ports[step.lead()];
@@ -67,10 +73,6 @@ void Planner::reach_back() {
     port.pitch = aligned(static_cast<std::size_t>(port.capacity * port.shape.item_bytes()));
     port.wanted = port.last_reader >= 0;
   }
-  // Windows of the source start at 128-byte boundaries when blocks do.
-  PlanPort& source = plan_.ports.front();
-  const auto step = static_cast<std::int64_t>(std::max<std::size_t>(kAlign / size_of(source.shape.element), 1));
-  source.reach.past = ceil_div(source.reach.past, step) * step;
 }
 
 bool Planner::descends(int port, int from) const {

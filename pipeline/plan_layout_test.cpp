@@ -113,7 +113,8 @@ TEST(PlanLayout, ReachAddsUpAtTheSource) {
   EXPECT_EQ(plan.ports[2].reach.future, 1);
   EXPECT_EQ(plan.ports[1].reach.past, 5 * 4 + 3);
   EXPECT_EQ(plan.ports[1].reach.future, 1 * 4 + 2);
-  EXPECT_EQ(plan.reach().past, 32) << "5 * 4 + 3 + 7 = 30, up to whole 128 bytes";
+  EXPECT_EQ(plan.reach().past, 5 * 4 + 3 + 7);
+  EXPECT_EQ(plan.window().past, 32) << "up to whole 128 bytes";
   EXPECT_EQ(plan.reach().future, 6);
 }
 

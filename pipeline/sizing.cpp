@@ -25,7 +25,7 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   // Enough for what the lanes work on, what is being received and what waits between; more where the source cannot
   // wait.
   const std::size_t row_sample = size_of(stream.element) * static_cast<std::size_t>(stream.channels);
-  const Reach& reach = plan.reach();
+  const Reach reach = plan.window();
   const std::int64_t least = reach.past + reach.future + plan.block * (s.engine.lanes + 2);
   const auto generous = std::min<std::int64_t>(static_cast<std::int64_t>(stream.rate_hz * kRingSeconds),
                                                static_cast<std::int64_t>(kRingMost / row_sample));

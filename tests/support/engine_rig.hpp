@@ -99,7 +99,7 @@ class Rig {
     EXPECT_TRUE(rig.problems.empty()) << rig.complaints();
     std::shared_ptr<Backend> backend = make_cpu_backend();
     plan.prepare(*backend);
-    const std::int64_t least = plan.reach().past + plan.reach().future + options.block * (options.lanes + 2);
+    const std::int64_t least = plan.window().past + plan.window().future + options.block * (options.lanes + 2);
     engine = std::make_unique<Engine>(std::move(plan), backend,
                                       EngineOptions{options.lanes, options.slots, std::max(options.ring, least), 0, {}},
                                       std::move(routes), counters);
