@@ -52,6 +52,16 @@ std::string normal_name(const Kind& kind) {
   return fmt::format("{}{}", kind.name == "b1" ? '|' : '<', kind.name);
 }
 
+/// As it stands in the file, whatever bytes these are.
+std::string printable(std::string_view text) {
+  std::string q = "'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    q += byte >= 0x20 && byte < 0x7f ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+  }
+  return q + "'";
+}
+
 std::string supported() {
   std::vector<std::string> names;
   for (const Kind& k : kKinds) names.push_back(normal_name(k));
@@ -261,8 +271,8 @@ NpyArray read_npy(const std::string& path) {
   if (const auto wrong = HeaderParser(text).parse(header); !wrong.empty()) file.fail(wrong);
   const Kind* kind = find_kind(*header.descr);
   if (!kind) {
-    file.fail(fmt::format("dtype {:?} is not supported, iqd reads {}; convert it with numpy's astype", *header.descr,
-                          supported()));
+    file.fail(fmt::format("dtype {} is not supported, iqd reads {}; convert it with numpy's astype",
+                          printable(*header.descr), supported()));
   }
   const auto elements = count(*header.shape, kind->bytes);
   if (!elements) file.fail("its shape asks for more elements than can be");

@@ -195,6 +195,7 @@ void Runner::look_after() {
     if (!stopping_ns_ && p->hung()) {
       log::error("{}: a call into the driver does not return; ending, so that the service manager starts anew",
                  p->spec().name);
+      p->abandon_radio();
       show(true);
       std::_Exit(static_cast<int>(Exit::failed));
     }

@@ -77,7 +77,7 @@ TEST(Engine, SaysWhenSlotsAreScarce) {
   Rig::Options o;
   o.slots = 8;
   o.lanes = 1;
-  Rig rig(o, {{{{.samples = 64 * 100}}}});
+  Rig rig(o, {{{{.samples = 64 * 20, .chunk = 64, .wait_ns = 500'000}}}});
   rig.records[0].keep = 7;
   rig.run();
   EXPECT_FALSE(rig.records[0].sent.front().scarce);

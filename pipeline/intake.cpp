@@ -14,6 +14,9 @@ namespace {
 
 /// The most samples received at once: small blocks come several at a time, large ones in pieces.
 constexpr std::int64_t kReceiveMost = 65536;
+/// A clock that runs ahead of the time that has passed by more was set anew. Less may be a loss in a stream that comes
+/// faster than real time.
+constexpr double kClockSlackSeconds = 0.5;
 
 }  // namespace
 
@@ -251,7 +254,7 @@ std::int64_t Intake::missing_before(const Received& received) {
     const std::int64_t late_ns = received.time_ns - time_of(position_);
     const auto samples = std::llround(static_cast<double>(late_ns) * info_.rate_hz / 1e9);
     if (samples == 0) return 0;
-    if (samples > 0 && static_cast<double>(late_ns) / 1e9 <= passed + 1.0) return samples;
+    if (samples > 0 && static_cast<double>(late_ns) / 1e9 <= passed + kClockSlackSeconds) return samples;
     counters_.time_jumps.add();
     if (std::uint64_t more = 0; jump_lines_.allow(more))
       log::warn("{}: its clock jumped by {:.6f} s{}", options_.name, static_cast<double>(late_ns) / 1e9,

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -110,6 +111,9 @@ bool Pipeline::hung() const noexcept {
 void Pipeline::abandon_radio() noexcept {
   intake_->abandon();
   engine_->close();
+  for (int i = 0; i < 50 && !finished(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  // What the thread had received and cannot hand on any more.
+  counters_->drops(Drop::stopped).add(status().in_flight);
 }
 
 PipelineStatus Pipeline::status() const {

@@ -104,7 +104,8 @@ class Planner {
   /// With `dtype` it is converted before it leaves.
   int publish(std::string_view port, const Section& section, std::string_view key, std::string_view dtype = {});
   /// Halos, sizes and places. `section` has the key `block`.
-  Plan finish(const Section& section);
+  /// `whole_granules`: a block that is shorter than what a stage takes at once is a problem.
+  Plan finish(const Section& section, bool whole_granules = true);
 
   const std::vector<PlanPort>& ports() const noexcept { return plan_.ports; }
 

@@ -158,8 +158,8 @@ void Planner::place_arena() {
   }
 }
 
-Plan Planner::finish(const Section& section) {
-  fit_block(section);
+Plan Planner::finish(const Section& section, bool whole_granules) {
+  if (whole_granules) fit_block(section);
   reach_back();
   place_outputs();
   place_arena();

@@ -24,9 +24,18 @@ std::span<const std::string_view> enum_names(OverrunField::Choice) {
   return names;
 }
 
-template <class Entry> std::vector<std::string_view> names_of(std::span<const Entry> entries) {
+std::vector<std::string_view> names_of(std::span<const StageEntry> stages) {
   std::vector<std::string_view> names;
-  for (const Entry& e : entries) names.push_back(e.name);
+  for (const StageEntry& e : stages) names.push_back(e.name);
+  return names;
+}
+
+/// The drivers that can do it: be a source, or a sink.
+template <class Make>
+std::vector<std::string_view> names_of(std::span<const DriverEntry> drivers, Make DriverEntry::*make) {
+  std::vector<std::string_view> names;
+  for (const DriverEntry& d : drivers)
+    if (d.*make) names.push_back(d.name);
   return names;
 }
 
@@ -117,7 +126,7 @@ void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogu
   const auto found = std::find_if(catalogue.drivers.begin(), catalogue.drivers.end(),
                                   [&](const DriverEntry& d) { return d.name == entry->first && d.make_source; });
   if (found == catalogue.drivers.end()) {
-    const auto known = names_of(catalogue.drivers);
+    const auto known = names_of(catalogue.drivers, &DriverEntry::make_source);
     std::string list;
     for (const auto name : known) list += fmt::format("{}{}", list.empty() ? "" : ", ", name);
     problems.push_back(
@@ -148,6 +157,7 @@ void read_publish(const Node& item, PipelineSpec& spec, const Catalogue& catalog
 
 void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {
   SinkSpec sink{{}, nullptr, nullptr, Section(item.path(), item.place(), problems)};
+  bool is_known = true;
   for (const auto& [key, node] : item.entries()) {
     sink.section.note(key, item.key_place(key));
     const auto driver = std::find_if(catalogue.drivers.begin(), catalogue.drivers.end(),
@@ -155,7 +165,8 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
     if (key == "port") {
       sink.port = node.scalar();
     } else if (driver == catalogue.drivers.end()) {
-      const auto known = names_of(catalogue.drivers);
+      const auto known = names_of(catalogue.drivers, &DriverEntry::make_sink);
+      is_known = false;
       sink.section.problem(key, fmt::format("is neither `port` nor a sink of this iqd{}", did_you_mean(key, known)));
     } else if (sink.driver) {
       sink.section.problem(key, "one sink an entry: make a second entry for this one");
@@ -167,7 +178,7 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
     }
   }
   if (sink.port.empty()) sink.section.problem("", "needs `port: stage.output`");
-  if (!sink.driver) sink.section.problem("", "needs a sink: soapy, file or zmq");
+  if (!sink.driver && is_known) sink.section.problem("", "needs a sink: soapy, file or zmq");
   if (sink.driver && !sink.port.empty()) spec.sinks.push_back(std::move(sink));
 }
 

@@ -45,7 +45,7 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
   if (!planner.add_stage(entry, std::string(entry.name), std::move(stage), from, section)) return;
   for (const OutputSpec& o : entry.outputs)
     planner.publish(std::string(entry.name) + "." + std::string(o.name), section, "");
-  plan_ = planner.finish(section);
+  plan_ = planner.finish(section, false);
   if (problems.size() > before) return;
   plan_.prepare(*backend_);
   carries_ = std::make_unique<Carries>(plan_, *backend_);

@@ -80,7 +80,7 @@ class Exec(ExecTest):
         taps = {"one": [1], "short": [1, -2, 0.5], "complex": [0.5, 0.25 - 1j, 2j], "long": np.hanning(301).tolist()}
         for x in self.shapes():
             for name, h in taps.items():
-                text = json.dumps([[complex(t).real, complex(t).imag] for t in h]) if name == "complex" else json.dumps(h)
+                text = json.dumps([[complex(t).real, complex(t).imag] for t in h] if name == "complex" else h)
                 for decimation, method in ((1, "auto"), (3, "direct"), (4, "fft")):
                     self.check("fir", x, ref.fir(x.astype(complex), h, decimation), "<c8", 3e-6,
                                *self.config(taps=text, decimation=decimation, method=method),
@@ -206,7 +206,9 @@ class Refused(ExecTest):
         self.refuse("conjugate", x, ["none.yaml"], "--config", "none.yaml")
         self.refuse("rotate", x, ["frequency", "kg"], *self.config(frequency="3 kg"))
         self.refuse("conjugate", x, ["rate"], "--rate", "fast")
+        self.refuse("conjugate", x, ["rate"], "--rate", "-1")
         self.refuse("conjugate", x, ["block"], "--block", "0")
+        self.refuse("conjugate", x, ["cuda:N"], "--backend", "gpu")
 
     def test_arrays(self):
         self.refuse("conjugate", np.array(["a", "b"]), ["x.npy"])
@@ -230,6 +232,7 @@ class Refused(ExecTest):
     def test_ports(self):
         x = signal(10)
         self.refuse("conjugate", x, ["there is no port 'other'"], "--out", f"other={self.folder}/y.npy")
+        self.refuse("conjugate", x, ["given twice"], "--in", f"in={self.folder}/x.npy")
         done = iqd.command("exec", "conjugate", "--out", f"out={self.folder}/y.npy")
         self.assertEqual(done.returncode, 2, done.stderr)
 

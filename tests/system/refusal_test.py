@@ -83,12 +83,13 @@ publish:
         self.assertIn("cannot open", done.stderr)
 
     def test_nothing_is_created_by_a_wrong_file(self):
-        self.refused(self.generate(more=f"blok: 1\nsinks: [{{port: source, file: {{path: {self.folder}/out}}}}]\n"), "block")
+        sinks = f"sinks: [{{port: source, file: {{path: {self.folder}/out}}}}]\n"
+        self.refused(self.generate(more="blok: 1\n" + sinks), "block")
         self.assertEqual([p.name for p in self.folder.iterdir()], ["p.yaml"])
 
     def test_no_yaml(self):
-        for text in ("source: {generate: {rate: 1\n", "source:\n\tgenerate: {}\n", "a: b: c\n", b"\x00\x01", b"name: \xe9\n",
-                     "", "~", "- a\n", "3\n", "source: " + "[" * 3000 + "]" * 3000 + "\n"):
+        for text in ("source: {generate: {rate: 1\n", "source:\n\tgenerate: {}\n", "a: b: c\n", b"\x00\x01",
+                     b"name: \xe9\n", "", "~", "- a\n", "3\n", "source: " + "[" * 3000 + "]" * 3000 + "\n"):
             self.write(text)
             for verb in ("check", "run", "explain"):
                 done = iqd.command(verb, self.path)

@@ -41,9 +41,9 @@ class Soak(iqd.SystemTest):
             self.assertEqual(daemon.stop(), 0, daemon.text)
             status = daemon.final[0]
         latency = status["latency_us"]
-        print(f"{SECONDS:.0f} s: {count} messages, {samples / 1e6:.1f} M samples, error at most {worst:.1e}, latency us "
-              f"p50 {latency['p50']:.0f} p99 {latency['p99']:.0f} p99.9 {latency['p999']:.0f} max {latency['max']:.0f}, "
-              f"deadline misses {status['deadline_misses']}, resident {peak:.0f} MB")
+        print(f"{SECONDS:.0f} s: {count} messages, {samples / 1e6:.1f} M samples, error at most {worst:.1e}, "
+              f"latency us p50 {latency['p50']:.0f} p99 {latency['p99']:.0f} p99.9 {latency['p999']:.0f} "
+              f"max {latency['max']:.0f}, deadline misses {status['deadline_misses']}, resident {peak:.0f} MB")
         self.assertConserved(status)
         self.assertEqual((sum(status["dropped"].values()), status["lost"], status["overflows"]), (0, 0, 0), status)
         self.assertGreater(samples, 0.98 * SECONDS * RATE / 4)

@@ -174,6 +174,19 @@ class Header(iqd.SystemTest):
         span = (messages[-1].time_ns - messages[0].time_ns) / 1e9
         self.assertAlmostEqual(span, 4 * 4096 / 200e3, delta=0.1)
 
+    def test_a_reader_that_is_late_finds_the_start(self):
+        """The radio begins when somebody listens: nothing overflows while it waits for that."""
+        where = iqd.endpoint()
+        with self.daemon(document(where, publish=[("source", "t")]), "--wait-subscribers", 1) as daemon:
+            daemon.wait_for_log("waiting for 1 subscriber(s)")
+            time.sleep(1)
+            messages = self.reader(where, "t").take(3)
+            self.assertEqual(daemon.stop(), 0)
+            self.assertEqual((daemon.final[0]["overflows"], daemon.final[0]["lost"]), (0, 0))
+        self.assertEqual(messages[0].sample, 0)
+        self.assertContinuous(messages)
+        self.assertLess(np.abs(messages[0].samples - iqd.tone(np.arange(4096), 25e3, 200e3)).max(), 1.01 / 32768)
+
     def test_an_epoch_in_the_past(self):
         first, second, _ = self.messages(args=",epoch=1700000000")
         self.assertEqual((first.time_ns, second.time_ns), (1_700_000_000_000_000_000, 1_700_000_000_020_480_000))

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is wrong with a file, in the words that an operator reads.
+#include <gtest/gtest.h>
+
+#include "tests/support/test_catalogue.hpp"
+
+namespace iqd::testing {
+namespace {
+
+/// A file that is right but for the lines given.
+std::string with(const std::string& lines) {
+  return "source: {tape: {}}\nblock: 64\n" + lines;
+}
+
+TEST(SpecProblems, ManyAtOnceInTheOrderOfTheFile) {
+  EXPECT_EQ(
+      problems_of(R"(nam: lab
+source: {tap: {}}
+block: many
+overrun: sometimes
+stages:
+  - windw: {past: 3}
+  - window: {pst: 3}
+  - {window: {}, gate: {}}
+  - window: {past: 1}
+  - 5
+publish:
+  - {port: window.out, topic: a, bind: x, dtype: f33}
+  - {topic: b}
+sinks:
+  - {port: window.out, drein: {}}
+)"),
+      "x.yaml:1:1 nam: unknown key (did you mean 'name'?)\n"
+      "x.yaml:2:10 source.tap: this iqd has no such source (did you mean 'tape'?); it has tape, radio\n"
+      "x.yaml:3:1 block: 'many' is not a number\n"
+      "x.yaml:4:1 overrun: 'sometimes' is not one of auto, drop, wait\n"
+      "x.yaml:6:5 stages[0].windw: there is no stage of this name (did you mean 'window'?); `iqd stages` lists them\n"
+      "x.yaml:7:14 stages[1].window.pst: unknown key (did you mean 'past'?)\n"
+      "x.yaml:8:5 stages[2]: expected one key, the name of a stage, found 2 keys\n"
+      "x.yaml:9:13 stages[3].window: there is a 'window' already: give this one a `name:` of its own\n"
+      "x.yaml:10:5 stages[4]: expected one key, the name of a stage, found '5'\n"
+      "x.yaml:12:43 publish[0].dtype: 'f33' is not an element type: sc16 cf32 f32 f16 i32 i16 i8 u8\n"
+      "x.yaml:13:5 publish[1].port: is required\n"
+      "x.yaml:15:24 sinks[0].drein: is neither `port` nor a sink of this iqd (did you mean 'drain'?)\n");
+}
+
+TEST(SpecProblems, Sources) {
+  EXPECT_EQ(problems_of("block: 64\n"), "x.yaml:1:1 source: is required: one of soapy, uhd, file, zmq, generate\n");
+  EXPECT_EQ(problems_of("source: {tape: {}, radio: {}}\n"),
+            "x.yaml:1:9 source: expected one key, the name of a driver, found 2 keys\n");
+  EXPECT_EQ(problems_of("source: {drain: {path: x}}\n"),
+            "x.yaml:1:10 source.drain: this iqd has no such source; it has tape, radio\n");
+  EXPECT_EQ(problems_of("source: {tape: {rate: 13}}\n"), "x.yaml:1:17 source.tape.rate: brings bad luck\n");
+  EXPECT_EQ(problems_of("source: {tape: }\n"), "") << "a driver needs no keys";
+}
+
+TEST(SpecProblems, Overrun) {
+  EXPECT_EQ(problems_of("source: {radio: {}}\noverrun: wait\n"),
+            "x.yaml:2:1 overrun: a radio cannot wait: `wait` is for file, zmq and generate\n");
+  EXPECT_EQ(problems_of("source: {radio: {}}\noverrun: drop\n"), "");
+  EXPECT_EQ(problems_of("source: {tape: {}}\noverrun: drop\n"), "");
+}
+
+TEST(SpecProblems, Stages) {
+  EXPECT_EQ(problems_of(with("stages: {window: {}}\n")), "x.yaml:3:9 stages: expected a list, found a map\n");
+  EXPECT_EQ(problems_of(with("stages:\n  - window: {name: a.b}\n")),
+            "x.yaml:4:14 stages[0].window.name: 'a.b' cannot be a name: letters, digits, - and _ only, and not "
+            "'source'\n");
+  EXPECT_EQ(problems_of(with("stages:\n  - window: {name: source}\n")),
+            "x.yaml:4:14 stages[0].window.name: 'source' cannot be a name: letters, digits, - and _ only, and not "
+            "'source'\n");
+  EXPECT_EQ(problems_of(with("stages:\n  - window: {name: a}\n  - gate: {name: a}\n")),
+            "x.yaml:5:12 stages[1].gate.name: there is a 'a' already: give this one a `name:` of its own\n");
+  EXPECT_EQ(problems_of(with("stages:\n  - window: {backend: gpu}\n")),
+            "x.yaml:4:14 stages[0].window.backend: 'gpu' is not one of auto, cpu, cuda, cuda:N\n");
+  EXPECT_EQ(problems_of(with("stages:\n  - sum: {from: {in0: [source]}}\n")),
+            "x.yaml:4:23 stages[0].sum.from.in0: expected stage.output, found a list\n");
+  EXPECT_EQ(problems_of(with("stages:\n  - window: {from: [source]}\n")),
+            "x.yaml:4:20 stages[0].window.from: expected stage.output or {input: stage.output}, found a list\n");
+  EXPECT_EQ(problems_of(with("stages:\n  - gate: {from: sorce}\n")),
+            "x.yaml:4:12 stages[0].gate.from: there is no port 'sorce' (did you mean 'source'?); there are: source\n");
+  EXPECT_EQ(problems_of(with("stages:\n  - window: {granule: 65, whole: true}\n")),
+            "x.yaml:2:1 block: 64 samples are too few: window takes 65 at once; use a block of at least 65\n");
+}
+
+TEST(SpecProblems, PublishAndSinks) {
+  EXPECT_EQ(problems_of(with("publish:\n  - {port: source, topic: a}\n")), "x.yaml:4:5 publish[0]: needs a `bind:`\n");
+  EXPECT_EQ(problems_of(with("publish:\n  - {port: sorce, topic: a, bind: x}\n")),
+            "x.yaml:4:6 publish[0].port: there is no port 'sorce' (did you mean 'source'?); there are: source\n");
+  EXPECT_EQ(problems_of(with("publish:\n  - {port: source, topic: a, bind: x, dtype: cf32}\n")),
+            "x.yaml:4:39 publish[0].dtype: cannot be cast\n");
+  EXPECT_EQ(problems_of(with("publish:\n  - {port: source, topic: a, bind: x, dtype: i64}\n")),
+            "x.yaml:4:39 publish[0].dtype: nothing converts to i64\n");
+  EXPECT_EQ(problems_of(with("sinks:\n  - {drain: {path: x}}\n")),
+            "x.yaml:4:13 sinks[0].drain: needs `port: stage.output`\n");
+  EXPECT_EQ(problems_of(with("sinks:\n  - {port: source, drain: {}}\n")),
+            "x.yaml:4:27 sinks[0].drain.path: is required\n");
+  EXPECT_EQ(problems_of(with("sinks:\n  - {port: source, drain: {path: x}}\n")), "");
+}
+
+TEST(SpecProblems, ValuesThatAreOutOfRange) {
+  EXPECT_EQ(problems_of("source: {tape: {}}\nblock: 0\nlanes: 33\n"),
+            "x.yaml:2:1 block: must be between 1 and 268435456, is 0\n"
+            "x.yaml:3:1 lanes: must be between 0 and 32, is 33\n");
+  EXPECT_EQ(problems_of("source: {tape: {}}\nbackend: cuda:x\n"),
+            "x.yaml:2:1 backend: 'cuda:x' is not one of auto, cpu, cuda, cuda:N\n");
+}
+
+TEST(SpecProblems, MemoryThatIsNotThere) {
+  const std::string text = problems_of(
+      "source: {tape: {channels: 8}}\nblock: 268435456\nlanes: 32\n"
+      "publish:\n  - {port: source, topic: a, bind: x}\n");
+  EXPECT_TRUE(
+      text.starts_with("x.yaml:2:1 block: blocks of 268435456 samples and 32 lanes need 601295 MB (ring 292058, "
+                       "lanes 0, results 309238), but "))
+      << text;
+  EXPECT_TRUE(text.ends_with(" MB are free; use a smaller block or fewer lanes\n")) << text;
+}
+
+TEST(SpecProblems, PipelinesThatDoNotGoTogether) {
+  EXPECT_EQ(problems_of(R"(pipelines:
+  - {name: a, block: 64, source: {tape: {}}, publish: [{port: source, topic: t, bind: x}]}
+  - {name: b, block: 64, source: {tape: {}}, publish: [{port: source, topic: u, bind: x}]}
+)"),
+            "x.yaml:3:81 pipelines[1].publish[0].bind: x belongs to pipeline 'a' already; choose another port\n");
+  EXPECT_EQ(problems_of("pipelines:\n  - {name: a, source: {tape: {}}}\n  - {name: a, source: {tape: {}}}\n"),
+            "x.yaml:3:6 pipelines[1].name: there is a pipeline 'a' already: each needs a `name:` of its own\n");
+  EXPECT_EQ(problems_of("pipelines: []\n"), "x.yaml:1:1 pipelines: no pipeline in the list\n");
+  EXPECT_EQ(problems_of("pipelines:\n  - {source: {tape: {}}, monitor: {}}\n"),
+            "x.yaml:2:26 pipelines[0].monitor: unknown key\n");
+  EXPECT_EQ(problems_of("pipelines:\n  - {source: {tape: {}}}\nblock: 4\n"), "x.yaml:3:1 block: unknown key\n");
+}
+
+TEST(SpecProblems, NoPipelineAtAll) {
+  EXPECT_EQ(problems_of("- a\n"),
+            "x.yaml:1:1: expected a pipeline (a map with source, stages, publish), found a list\n");
+  EXPECT_EQ(problems_of(""), "x.yaml: is empty\n");
+}
+
+}  // namespace
+}  // namespace iqd::testing

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "publish/publish_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/wire.hpp"
+#include "config/reader.hpp"
+#include "tests/support/zmq_reader.hpp"
+
+namespace iqd::publish {
+namespace {
+
+using testing::LeaseCount;
+using testing::soon;
+using testing::ZmqReader;
+
+PortFormat samples() {
+  PortFormat f;
+  f.pipeline = "lab";
+  f.port = "fir.out";
+  f.element = Element::cf32;
+  f.dims = {{"n", 1000}};
+  f.varying = 0;
+  f.rate_hz = f.item_rate_hz = 1e6;
+  return f;
+}
+
+/// The entry as YAML has it, and what is wrong with it.
+struct Entry {
+  explicit Entry(const std::string& yaml, const PortFormat& format = samples()) {
+    const Document document = parse_document(yaml, "x.yaml", problems);
+    const Section section = read_fields(
+        document.root, [this](FieldVisitor& v) { options->fields(v); }, problems);
+    options->check(format, section);
+  }
+  std::string text() const {
+    std::string all;
+    for (const Problem& p : problems) all += p.text() + "\n";
+    return all;
+  }
+  Problems problems;
+  std::unique_ptr<OutletOptions> options = make_options();
+};
+
+std::string problems_of(const std::string& yaml, const PortFormat& format = samples()) {
+  return Entry(yaml, format).text();
+}
+
+TEST(PublishOptions, RightOnes) {
+  EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:5555'}"), "");
+  EXPECT_EQ(problems_of("{topic: a.b_c, connect: 'tcp://lab7:5555', kind: push, hwm_bytes: 4 MiB}"), "");
+  EXPECT_EQ(problems_of("{topic: a, bind: 'ipc:///run/iqd/a'}"), "");
+  EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://localhost:1'}"), "");
+  EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://[::1]:1'}"), "");
+  EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://0.0.0.0:1', insecure: true}"), "");
+  EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:1', framing: gnuradio-tags}"), "");
+}
+
+TEST(PublishOptions, WrongOnesSayWhatToDo) {
+  EXPECT_EQ(problems_of("{topic: a b, bind: 'tcp://127.0.0.1:1'}"),
+            "x.yaml:1:2 topic: 'a b' has a space in it: a space ends the topic on the wire; use . or _\n");
+  EXPECT_EQ(problems_of("{topic: '', bind: 'tcp://127.0.0.1:1'}"),
+            "x.yaml:1:2 topic: is empty: subscribers choose by it\n");
+  EXPECT_EQ(problems_of("{bind: 'tcp://127.0.0.1:1'}"), "x.yaml:1:1 topic: is required\n");
+  EXPECT_EQ(problems_of("{topic: a}"),
+            "x.yaml:1:1: needs either `bind:` or `connect:`, as in bind: \"tcp://127.0.0.1:5555\"\n");
+  EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:1', connect: 'tcp://127.0.0.1:2'}"),
+            "x.yaml:1:39 connect: needs either `bind:` or `connect:`, as in bind: \"tcp://127.0.0.1:5555\"\n");
+  for (const std::string bad : {"127.0.0.1:5555", "inproc://here", "udp://127.0.0.1:1"})
+    EXPECT_EQ(problems_of("{topic: a, bind: '" + bad + "'}"),
+              "x.yaml:1:12 bind: '" + bad + "' is not an endpoint: tcp://host:port or ipc://path\n");
+  for (const std::string open : {"tcp://*:5555", "tcp://0.0.0.0:1", "tcp://10.0.0.1:1", "tcp://eth0:1"})
+    EXPECT_EQ(problems_of("{topic: a, bind: '" + open + "'}"),
+              "x.yaml:1:12 bind: " + open +
+                  " can be reached from other hosts by anybody; bind to 127.0.0.1, or say `insecure: true`\n");
+  EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:1', knd: push}"),
+            "x.yaml:1:39 knd: unknown key (did you mean 'kind'?)\n");
+  PortFormat rows = samples();
+  rows.dims = {{"channel", 2}, {"n", 1000}};
+  rows.varying = 1;
+  EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:1', framing: gnuradio-tags}", rows),
+            "x.yaml:1:39 framing: gnuradio-tags is for samples of one channel, [n]; fir.out is [channel 2][n 1000]\n");
+}
+
+TEST(PublishOptions, EndpointIsWhatItBinds) {
+  EXPECT_EQ(Entry("{topic: a, bind: 'tcp://127.0.0.1:1'}").options->endpoint(), "tcp://127.0.0.1:1");
+  EXPECT_EQ(Entry("{topic: a, connect: 'tcp://127.0.0.1:1'}").options->endpoint(), "");
+}
+
+Message message(const PortFormat& format, std::span<const cf32> x, std::uint64_t seq) {
+  Message m;
+  m.format = &format;
+  m.seq = seq;
+  m.sample = 1000 + static_cast<std::int64_t>(seq);
+  m.extent = std::ssize(x);
+  m.payload = std::as_bytes(x);
+  return m;
+}
+
+TEST(PublishOptions, HeaderAndPayloadArrive) {
+  const Entry entry("{topic: iq, bind: 'tcp://127.0.0.1:15620'}");
+  const PortFormat format = samples();
+  const auto outlet = entry.options->open(format, false);
+  ZmqReader reader(ZMQ_SUB, "tcp://127.0.0.1:15620");
+  reader.subscribe("iq ");
+  ASSERT_TRUE(soon([&] { return outlet->subscriptions() == 1; }));
+  const std::vector<cf32> x{{1, 2}, {3, 4}, {-5, 0.5f}};
+  LeaseCount leases;
+  EXPECT_TRUE(outlet->send(message(format, x, 7), leases.take(), false));
+  const auto frames = reader.receive();
+  ASSERT_EQ(frames.size(), 2u);
+  ASSERT_TRUE(frames[0].starts_with("iq {"));
+  const auto head = nlohmann::json::parse(frames[0].substr(3));
+  EXPECT_EQ(head["seq"], 7);
+  EXPECT_EQ(head["sample"], 1007);
+  EXPECT_EQ(head["dtype"], "<c8");
+  EXPECT_EQ(head["shape"], nlohmann::json({3}));
+  EXPECT_EQ(head["port"], "fir.out");
+  ASSERT_EQ(frames[1].size(), x.size() * sizeof(cf32));
+  EXPECT_EQ(std::memcmp(frames[1].data(), x.data(), frames[1].size()), 0);
+  outlet->finish();
+  EXPECT_TRUE(soon([&] { return leases.out == 0; }));
+}
+
+TEST(PublishOptions, StructHeaderHasItsFixedSize) {
+  const Entry entry("{topic: iq, bind: 'tcp://127.0.0.1:15621', kind: push, framing: struct}");
+  const PortFormat format = samples();
+  const auto outlet = entry.options->open(format, true);
+  ZmqReader reader(ZMQ_PULL, "tcp://127.0.0.1:15621");
+  const std::vector<cf32> x(5);
+  LeaseCount leases;
+  EXPECT_TRUE(outlet->send(message(format, x, 7), leases.take(), true));
+  const auto frames = reader.receive();
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0].size(), 3 + kStructHeaderBytes);
+  EXPECT_EQ(frames[0].substr(0, 3), "iq ");
+  EXPECT_EQ(frames[1].size(), 40u);
+}
+
+/// Two entries on one endpoint share its socket; readers choose by topic, and the space keeps `a` apart from `ab`.
+TEST(PublishOptions, TwoTopicsOnOneEndpoint) {
+  const Entry a("{topic: a, bind: 'tcp://127.0.0.1:15622'}"), ab("{topic: ab, bind: 'tcp://127.0.0.1:15622'}");
+  const PortFormat format = samples();
+  const auto first = a.options->open(format, false);
+  const auto second = ab.options->open(format, false);
+  ZmqReader only_a(ZMQ_SUB, "tcp://127.0.0.1:15622"), both(ZMQ_SUB, "tcp://127.0.0.1:15622");
+  only_a.subscribe("a ");
+  both.subscribe("");
+  ASSERT_TRUE(soon([&] { return first->subscriptions() + second->subscriptions() == 2; })) << "counted once";
+  const std::vector<cf32> x(3);
+  LeaseCount leases;
+  for (std::uint64_t seq = 0; seq < 20; ++seq) {
+    EXPECT_TRUE(first->send(message(format, x, seq), leases.take(), false));
+    EXPECT_TRUE(second->send(message(format, x, seq), leases.take(), false));
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(only_a.receive().at(0).starts_with("a {"));
+  EXPECT_TRUE(only_a.receive(50).empty());
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(both.receive().at(0).starts_with(i % 2 ? "ab {" : "a {"));
+  first->finish();
+  second->finish();
+}
+
+std::string refusal(const OutletOptions& options, const PortFormat& format) {
+  try {
+    options.open(format, false);
+  } catch (const SetupError& e) {
+    return e.what();
+  }
+  return "none";
+}
+
+TEST(PublishOptions, PubAndPushDoNotShareAnEndpoint) {
+  const Entry pub("{topic: a, bind: 'tcp://127.0.0.1:15623'}"),
+      push("{topic: b, bind: 'tcp://127.0.0.1:15623', kind: push}");
+  const auto outlet = pub.options->open(samples(), false);
+  EXPECT_EQ(refusal(*push.options, samples()),
+            "publish: tcp://127.0.0.1:15623 is used as pub and as push; give one of them another endpoint");
+}
+
+TEST(PublishOptions, AnotherPipelineCannotHaveTheSameEndpoint) {
+  const Entry entry("{topic: a, bind: 'tcp://127.0.0.1:15624'}");
+  auto outlet = entry.options->open(samples(), false);
+  PortFormat other = samples();
+  other.pipeline = "other";
+  EXPECT_TRUE(
+      refusal(*entry.options, other).starts_with("publish: cannot bind tcp://127.0.0.1:15624: Address already"));
+  outlet.reset();
+  EXPECT_EQ(refusal(*entry.options, other), "none") << "the address is free again";
+}
+
+/// A stream that ends before its reader has read: closing gives back every lease, whatever the reader does.
+TEST(PublishOptions, ClosingGivesBackEveryLease) {
+  const PortFormat format = samples();
+  const std::vector<cf32> x(100'000);
+  LeaseCount leases;
+  ZmqReader hangs(ZMQ_SUB, "tcp://127.0.0.1:15625", 4096);
+  hangs.subscribe("");
+  {
+    const Entry entry("{topic: a, bind: 'tcp://127.0.0.1:15625'}");
+    const auto outlet = entry.options->open(format, false);
+    ASSERT_TRUE(soon([&] { return outlet->subscriptions() == 1; }));
+    for (std::uint64_t seq = 0; seq < 30; ++seq) outlet->send(message(format, x, seq), leases.take(), false);
+    EXPECT_GT(leases.out, 0);
+    outlet->interrupt();
+    outlet->finish();
+  }
+  EXPECT_EQ(leases.out, 0);
+}
+
+}  // namespace
+}  // namespace iqd::publish

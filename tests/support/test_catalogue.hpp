@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "pipeline/spec.hpp"
+#include "tests/support/recording_outlet.hpp"
+#include "tests/support/scripted_source.hpp"
+#include "tests/support/word_stages.hpp"
+
+/// What files of these tests may name: the stages of words, two sources (`tape` can wait, `radio` cannot), a sink that
+/// takes everything, outlets that remember.
+namespace iqd::testing {
+
+/// What the sources that are opened do and what outlets and sinks saw; a test sets it before it makes a pipeline.
+struct Theatre {
+  std::deque<Script> scripts;  // of the source, one an opening
+  std::shared_ptr<SourceView> view = std::make_shared<SourceView>();
+  std::deque<Record> records;  // one an outlet, in the order that they were opened
+  std::atomic<int> sunk{0};    // messages that went to the sink
+  static Theatre*& now() {
+    static Theatre* instance = nullptr;
+    return instance;
+  }
+  Theatre() { now() = this; }
+  ~Theatre() { now() = nullptr; }
+};
+
+class NamedOptions final : public SourceOptions {
+ public:
+  explicit NamedOptions(bool can_wait) : can_wait_(can_wait) {}
+  void fields(FieldVisitor& v) override {
+    v.field("rate", rate_, {.help = "samples a second", .unit = Unit::rate, .low = 1});
+    v.field("channels", channels_, {.help = "how many", .low = 1, .high = 8});
+  }
+  StreamInfo describe(const Section& section) const override {
+    if (rate_ == 13) section.problem("rate", "brings bad luck");
+    return info();
+  }
+  std::unique_ptr<Source> open() const override {
+    Theatre& t = *Theatre::now();
+    if (t.scripts.empty()) throw SetupError("no such device");
+    Script script = std::move(t.scripts.front());
+    t.scripts.pop_front();
+    StreamInfo granted = info();
+    if (script.rate_hz > 0) granted.rate_hz = script.rate_hz;
+    return std::make_unique<ScriptedSource>(granted, std::move(script), *t.view);
+  }
+
+ private:
+  StreamInfo info() const {
+    return {.element = Element::i32,
+            .channels = static_cast<int>(channels_),
+            .rate_hz = rate_,
+            .can_wait = can_wait_,
+            .reconnects = !can_wait_};
+  }
+  bool can_wait_;
+  double rate_ = 1e6;
+  std::int64_t channels_ = 1;
+};
+
+class CountingSinkOptions final : public SinkOptions {
+ public:
+  void fields(FieldVisitor& v) override { v.field("path", path_, {.help = "where to", .required = true}); }
+  void check(const PortFormat& format, const Section& section) const override {
+    if (format.element != Element::i32) section.problem("path", "takes i32 only");
+  }
+  std::unique_ptr<Sink> open(const PortFormat&) const override {
+    struct Counting final : Sink {
+      bool send(const Message&) override { return ++Theatre::now()->sunk > 0; }
+    };
+    return std::make_unique<Counting>();
+  }
+
+ private:
+  std::string path_;
+};
+
+class RecordingOptions final : public OutletOptions {
+ public:
+  void fields(FieldVisitor& v) override {
+    v.field("topic", topic_, {.help = "name", .required = true});
+    v.field("bind", bind_, {.help = "address"});
+  }
+  void check(const PortFormat&, const Section& section) const override {
+    if (bind_.empty()) section.problem("", "needs a `bind:`");
+  }
+  std::string endpoint() const override { return bind_; }
+  std::unique_ptr<Outlet> open(const PortFormat&, bool) const override {
+    return std::make_unique<RecordingOutlet>(Theatre::now()->records.emplace_back());
+  }
+
+ private:
+  std::string topic_, bind_;
+};
+
+inline Catalogue test_catalogue() {
+  static const DriverEntry drivers[] = {
+      {"tape", "can wait", []() -> std::unique_ptr<SourceOptions> { return std::make_unique<NamedOptions>(true); },
+       nullptr, nullptr},
+      {"radio", "cannot", []() -> std::unique_ptr<SourceOptions> { return std::make_unique<NamedOptions>(false); },
+       nullptr, nullptr},
+      {"drain", "a sink", nullptr,
+       []() -> std::unique_ptr<SinkOptions> { return std::make_unique<CountingSinkOptions>(); }, nullptr},
+  };
+  return {word_stages(), drivers,
+          []() -> std::unique_ptr<OutletOptions> { return std::make_unique<RecordingOptions>(); }};
+}
+
+/// All problems of a file, a line each.
+inline std::string problems_of(const std::string& text) {
+  Problems problems;
+  const Document document = parse_document(text, "x.yaml", problems);
+  const Spec spec = read_spec(document, test_catalogue(), problems);
+  check_spec(spec, test_catalogue(), problems);
+  std::string lines;
+  for (const Problem& p : problems) lines += p.text() + "\n";
+  return lines;
+}
+
+}  // namespace iqd::testing
