@@ -10,13 +10,22 @@
 namespace iqd::testing {
 namespace {
 
-Spec read(const std::string& text) {
+/// A file that is right. Its sections keep the problems that they report to.
+struct File {
+  explicit File(const std::string& text) {
+    const Document document = parse_document(text, "x.yaml", problems);
+    spec = read_spec(document, test_catalogue(), problems);
+    for (const Problem& p : problems) ADD_FAILURE() << p.text();
+  }
+  const PipelineSpec& first() const { return spec.pipelines.at(0); }
+  std::vector<Plan> plans() {
+    std::vector<Plan> made = check_spec(spec, test_catalogue(), problems);
+    for (const Problem& p : problems) ADD_FAILURE() << p.text();
+    return made;
+  }
   Problems problems;
-  const Document document = parse_document(text, "x.yaml", problems);
-  Spec spec = read_spec(document, test_catalogue(), problems);
-  for (const Problem& p : problems) ADD_FAILURE() << p.text();
-  return spec;
-}
+  Spec spec;
+};
 
 constexpr const char* kWhole = R"(name: lab
 source: {tape: {rate: 20.625 MS/s, channels: 2}}
@@ -37,7 +46,8 @@ monitor: {listen: "127.0.0.1:9464"}
 )";
 
 TEST(Spec, WholeFile) {
-  const Spec spec = read(kWhole);
+  const File file(kWhole);
+  const Spec& spec = file.spec;
   ASSERT_EQ(spec.pipelines.size(), 1u);
   const PipelineSpec& p = spec.pipelines[0];
   EXPECT_EQ(spec.listen, "127.0.0.1:9464");
@@ -63,8 +73,9 @@ TEST(Spec, WholeFile) {
 }
 
 TEST(Spec, DefaultsAreThoseOfTheDocumentation) {
-  const Spec spec = read("source: {tape: {}}\n");
-  const PipelineSpec& p = spec.pipelines.at(0);
+  File file("source: {tape: {}}\n");
+  const Spec& spec = file.spec;
+  const PipelineSpec& p = file.first();
   EXPECT_EQ(p.name, "iqd");
   EXPECT_EQ(p.block, 65536);
   EXPECT_EQ(p.backend, "auto");
@@ -74,12 +85,12 @@ TEST(Spec, DefaultsAreThoseOfTheDocumentation) {
 
 /// A stage of a spec is made anew each time, with its keys.
 TEST(Spec, StagesAreMadeWithTheirKeys) {
-  const Spec spec = read("source: {tape: {}}\nblock: 64\nstages:\n  - window: {past: 7, granule: 2}\n");
+  File file("source: {tape: {}}\nblock: 64\nstages:\n  - window: {past: 7, granule: 2}\n");
   for (int i = 0; i < 2; ++i) {
     Problems problems;
     std::vector<int> outputs;
     const Plan plan =
-        make_plan(spec.pipelines[0], {.element = Element::i32, .rate_hz = 1}, test_catalogue(), outputs, problems);
+        make_plan(file.first(), {.element = Element::i32, .rate_hz = 1}, test_catalogue(), outputs, problems);
     EXPECT_TRUE(problems.empty());
     EXPECT_EQ(plan.steps.at(0).footprint[0].past, 7);
     EXPECT_EQ(plan.ports.at(1).rate.den, 2);
@@ -87,55 +98,54 @@ TEST(Spec, StagesAreMadeWithTheirKeys) {
 }
 
 TEST(Spec, SeveralPipelines) {
-  const Spec spec = read(R"(pipelines:
+  File file(R"(pipelines:
   - {name: a, source: {tape: {}}}
   - {name: b, source: {radio: {rate: 2 MS/s}}}
 monitor: {listen: "127.0.0.1:1"}
 )");
+  const Spec& spec = file.spec;
   ASSERT_EQ(spec.pipelines.size(), 2u);
   EXPECT_EQ(spec.pipelines[1].name, "b");
   EXPECT_EQ(spec.listen, "127.0.0.1:1");
 }
 
 TEST(Sizing, FitsTheRingToWhatIsAtWork) {
-  const Spec spec = read(
+  File file(
       "source: {tape: {}}\nblock: 1000\nlanes: 2\nstages:\n  - window: {past: 100, future: 10}\n"
       "publish:\n  - {port: window, topic: a, bind: x}\n");
-  Problems problems;
-  const std::vector<Plan> plans = check_spec(spec, test_catalogue(), problems);
-  ASSERT_TRUE(problems.empty());
+  const std::vector<Plan> plans = file.plans();
+  ASSERT_EQ(plans.size(), 1u);
   StreamInfo stream{.element = Element::i32, .rate_hz = 1e6, .can_wait = true};
-  const Sizing tape = size_up(spec.pipelines[0], plans[0], stream);
+  const Sizing tape = size_up(file.first(), plans[0], stream);
   EXPECT_EQ(tape.engine.lanes, 2);
   EXPECT_EQ(tape.engine.ring_samples, 128 + 10 + 4 * 1000) << "past in whole 128 bytes, future, lanes and two more";
   EXPECT_EQ(tape.engine.slots, 32);
   EXPECT_EQ(tape.slot_bytes, plans[0].slot_bytes * 32);
   EXPECT_EQ(tape.arena_bytes, plans[0].arena_bytes * 2);
   stream.can_wait = false;
-  EXPECT_EQ(size_up(spec.pipelines[0], plans[0], stream).engine.ring_samples, 100'000) << "a tenth of a second";
+  EXPECT_EQ(size_up(file.first(), plans[0], stream).engine.ring_samples, 100'000) << "a tenth of a second";
   stream.rate_hz = 1e9;
-  EXPECT_EQ(size_up(spec.pipelines[0], plans[0], stream).engine.ring_samples, 8 << 20) << "32 MiB at most";
+  EXPECT_EQ(size_up(file.first(), plans[0], stream).engine.ring_samples, 8 << 20) << "32 MiB at most";
 }
 
 TEST(Sizing, LargeResultsGetFewerSlots) {
-  const Spec spec =
-      read("source: {tape: {}}\nblock: 4194304\nlanes: 3\npublish:\n  - {port: source, topic: a, bind: x}\n");
-  Problems problems;
-  const std::vector<Plan> plans = check_spec(spec, test_catalogue(), problems);
-  const Sizing s = size_up(spec.pipelines[0], plans.at(0), {.element = Element::i32, .rate_hz = 1e6});
+  File file("source: {tape: {}}\nblock: 4194304\nlanes: 3\npublish:\n  - {port: source, topic: a, bind: x}\n");
+  const std::vector<Plan> plans = file.plans();
+  const Sizing s = size_up(file.first(), plans.at(0), {.element = Element::i32, .rate_hz = 1e6});
   EXPECT_EQ(s.engine.slots, 7) << "lanes and four more";
 }
 
 TEST(Sizing, SaysWhatDoesNotFit) {
-  Spec spec = read("source: {tape: {}}\nblock: 1000000\nlanes: 2\npublish:\n  - {port: source, topic: a, bind: x}\n");
+  File file("source: {tape: {}}\nblock: 1000000\nlanes: 2\npublish:\n  - {port: source, topic: a, bind: x}\n");
   Problems problems;
-  spec.pipelines[0].section = Section("", {"x.yaml", 1, 1}, problems);
+  PipelineSpec& spec = file.spec.pipelines.at(0);
+  spec.section = Section("", {"x.yaml", 1, 1}, problems);
   Sizing sizing;
   sizing.engine.lanes = 2;
   sizing.ring_bytes = 16'000'000, sizing.arena_bytes = 8'000'000, sizing.slot_bytes = 24'000'000;
-  check_memory(spec.pipelines[0], sizing, {48'000'000, 64'000'000});
+  check_memory(spec, sizing, {48'000'000, 64'000'000});
   EXPECT_TRUE(problems.empty()) << "fits exactly";
-  check_memory(spec.pipelines[0], sizing, {47'000'000, 64'000'000});
+  check_memory(spec, sizing, {47'000'000, 64'000'000});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(
       problems[0].what,

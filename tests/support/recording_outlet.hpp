@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <map>
 #include <memory>
 #include <string>
@@ -61,6 +62,7 @@ class RecordingOutlet final : public Outlet {
       column.resize(static_cast<std::size_t>(m.extent));
       std::memcpy(column.data(), f.values, column.size() * sizeof(std::int64_t));
     }
+    const std::lock_guard lock(mutex_);
     record_.sent.push_back(std::move(s));
     kept_.push_back({std::move(lease), m.payload, record_.sent.size() - 1});
     let_go(record_.keep);
@@ -68,8 +70,9 @@ class RecordingOutlet final : public Outlet {
     return true;
   }
   void finish() override { record_.finished = true; }
-  /// From a test's thread, while nothing is sent.
+  /// From a test's thread.
   void let_go_of_all() {
+    const std::lock_guard lock(mutex_);
     record_.keep = 0;
     let_go(0);
   }
@@ -90,6 +93,7 @@ class RecordingOutlet final : public Outlet {
   }
 
   Record& record_;
+  std::mutex mutex_;
   std::deque<Kept> kept_;
 };
 
