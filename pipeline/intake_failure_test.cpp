@@ -192,7 +192,8 @@ TEST(IntakeHang, TimeInTheDriverGrows) {
 /// A radio that never comes back: the process ends without its thread.
 TEST(IntakeHang, MayBeAbandoned) {
   // Outlives the test, as the thread does.
-  static Rig* const rig = new Rig(radio(), {{{{.samples = 640}, {.what = Do::hang}}}});
+  static std::vector<Rig*> left;
+  Rig* const rig = left.emplace_back(new Rig(radio(), {{{{.samples = 640}, {.what = Do::hang}}}}));
   rig->start();
   ASSERT_TRUE(Rig::eventually([&] { return rig->intake->in_driver_ns() > 5'000'000; }));
   rig->intake->abandon();

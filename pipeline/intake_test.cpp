@@ -199,7 +199,7 @@ TEST(Intake, StopAtAnyMoment) {
     rig.engine->join();
     rig.expect_conserved();
     rig.expect_continuous();
-    EXPECT_TRUE(rig.intake->ended());
+    EXPECT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }));
   }
 }
 

@@ -150,5 +150,25 @@ TEST_F(SteadyState, NothingIsAllocatedLockedOrLogged) {
   }
 }
 
+/// Nor where much goes wrong: gaps, and drops since the lane does not keep up.
+TEST_F(SteadyState, NorWhileSamplesAreLost) {
+  Rig::Options o = options(false);
+  o.lanes = 1;
+  o.stages.push_back({"gate"});
+  o.publish = {"gate"};
+  GateStage::door().jitter_us = 150;
+  Script script;
+  for (int i = 0; i < 100'000; ++i) script.steps.push_back({.samples = 1 + i % 150, .lost = i % 4, .wait_ns = 20'000});
+  Rig rig(o, {std::move(script)});
+  rig.engine->routes()[0]->outlet = std::make_unique<NullOutlet>(bytes_);
+  const Seen seen = watch(rig, 2000);
+  EXPECT_EQ(seen.allocations, 0u);
+  EXPECT_EQ(seen.locks, 0u);
+  EXPECT_EQ(seen.lines, 0u);
+  EXPECT_GT(rig.drops(Drop::lanes), 0u);
+  EXPECT_GT(rig.counters.lost.value(), 0u);
+  rig.expect_conserved();
+}
+
 }  // namespace
 }  // namespace iqd::testing
