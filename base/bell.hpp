@@ -7,6 +7,15 @@
 
 namespace iqd {
 
+/// Returns once `ready()` holds, and takes a processor until then.
+template <class Ready> void spin_until(Ready&& ready) {
+  while (!ready()) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+}
+
 /// Wakes threads that wait for "something changed". A thread listens first, then looks at what it waits for,
 /// then waits: a ring in between is not missed. Ringing costs no system call while nobody waits.
 class Bell {

@@ -18,12 +18,13 @@ class SlotMask {
     assert(slots > 0 && slots <= kMost);
   }
 
-  /// A free slot, or -1.
-  int try_acquire() noexcept {
+  /// A free slot, the first from `preferred` on, or -1.
+  int try_acquire(int preferred = 0) noexcept {
     std::uint64_t mask = free_.load(std::memory_order_acquire);
     while (mask) {
-      const int slot = std::countr_zero(mask);
-      if (free_.compare_exchange_weak(mask, mask & (mask - 1), std::memory_order_acq_rel)) return slot;
+      const std::uint64_t from_there = mask >> preferred << preferred;
+      const int slot = std::countr_zero(from_there ? from_there : mask);
+      if (free_.compare_exchange_weak(mask, mask & ~(1ull << slot), std::memory_order_acq_rel)) return slot;
     }
     return -1;
   }

@@ -2,10 +2,10 @@
 
 add_library(iqd_options INTERFACE)
 target_include_directories(iqd_options INTERFACE ${CMAKE_SOURCE_DIR})
-target_compile_options(iqd_options INTERFACE
+target_compile_options(iqd_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
   $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>
-  $<$<BOOL:${IQD_WARNINGS_ARE_ERRORS}>:-Werror>)
+  $<$<BOOL:${IQD_WARNINGS_ARE_ERRORS}>:-Werror>>)
 if(IQD_SANITIZE)
   target_compile_options(iqd_options INTERFACE -fsanitize=${IQD_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)

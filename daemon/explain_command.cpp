@@ -1,19 +1,41 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "daemon/commands.hpp"
 #include "pipeline/cpu_backend.hpp"
 
 namespace iqd {
 namespace {
 
-std::string_view home_name(Home home) {
-  return home == Home::window ? "ring window" : home == Home::slot ? "result slot" : "lane arena";
+/// What the pipeline would run on here; where that cannot be had, the plan is what the file alone says.
+struct Found {
+  PlanTarget target;
+  std::string names;
+  std::string reason;
+};
+
+Found look_for_backends(const PipelineSpec& spec) {
+  try {
+    const ChosenBackends chosen = choose_backends(spec);
+    const std::vector<std::shared_ptr<Backend>>& devices = chosen.backends.devices;
+    const Backend& first = devices.empty() ? *chosen.backends.host : *devices.front();
+    return {target_of(spec, chosen.backends), fmt::format("{}, {}", chosen.names, first.device()), chosen.reason};
+  } catch (const SetupError& e) {
+    return {target_of(spec), fmt::format("{}", fmt::join(spec.backend, ", ")),
+            fmt::format("cannot be had here: {}", e.what())};
+  }
+}
+
+std::string_view home_name(const PlanPort& port) {
+  if (port.home != Home::arena) return port.home == Home::window ? "ring window" : "result slot";
+  return port.side == Side::device ? "device arena" : "lane arena";
 }
 
 std::string rate_text(const PlanPort& port) {
@@ -27,39 +49,34 @@ void explain_ports(const Plan& plan) {
              "lies in");
   for (const PlanPort& port : plan.ports)
     fmt::print("  {:<28} {:<34} {:>14} {:>10} {:>7} {:>7}  {}\n", port.name, port.shape.text(), rate_text(port),
-               port.most_new, port.reach.past, port.reach.future, home_name(port.home));
+               port.most_new, port.reach.past, port.reach.future, home_name(port));
 }
 
-void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream) {
+void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream, const Found& found) {
   const Sizing sizing = size_up(spec, plan, stream);
   const auto mb = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
   fmt::print("pipeline {}\n", spec.name);
   fmt::print("  source    {}: {} x {} at {:.6g} MS/s, {}\n", spec.driver->name, stream.channels,
              name_of(stream.element), stream.rate_hz / 1e6,
              stream.can_wait ? "waits for the path" : "cannot wait: what has no room is dropped");
-  std::string backend = spec.backend, reason = "asked for";
-  try {
-    BackendChoice choice = choose_backend(spec.backend);
-    backend = choice.backend->name() + ", " + choice.backend->device();
-    reason = choice.reason;
-  } catch (const SetupError& e) {
-    reason = fmt::format("cannot be had here: {}", e.what());
-  }
-  fmt::print("  backend   {} ({})\n", backend, reason);
+  fmt::print("  backend   {} ({})\n", found.names, found.reason);
   if (stream.rate_hz > 0)
     fmt::print("  blocks    {} samples, {:.3f} ms each: a block has to be done in that time, per lane in {:.3f} ms\n",
                spec.block, static_cast<double>(spec.block) / stream.rate_hz * 1e3,
                static_cast<double>(spec.block) / stream.rate_hz * 1e3 * sizing.engine.lanes);
-  fmt::print("  memory    {:.2f} MB: ring {:.2f} ({} samples), {} lanes {:.2f}, {} result slots {:.2f}\n\n",
+  fmt::print("  memory    {:.2f} MB: ring {:.2f} ({} samples), {} lanes {:.2f}, {} result slots {:.2f}\n",
              mb(sizing.total()), mb(sizing.ring_bytes), sizing.engine.ring_samples, sizing.engine.lanes,
              mb(sizing.arena_bytes), sizing.engine.slots, mb(sizing.slot_bytes));
+  if (sizing.device_bytes > 0) fmt::print("  device    {:.2f} MB for the lanes\n", mb(sizing.device_bytes));
+  fmt::print("\n");
   explain_ports(plan);
-  fmt::print("\n  {:<28} reads{}\n", "step", "");
+  fmt::print("\n  {:<28} {:<30} runs on\n", "step", "reads");
   for (const PlanStep& step : plan.steps) {
     std::string in;
     for (const int p : step.in)
       in += (in.empty() ? "" : ", ") + (p < 0 ? "-" : plan.ports[static_cast<std::size_t>(p)].name);
-    fmt::print("  {:<28} {}{}\n", step.name, in, step.carry_bytes ? "  (one block at a time, in order)" : "");
+    fmt::print("  {:<28} {:<30} {}{}\n", step.name, in, step.side == Side::device ? "device" : "host",
+               step.carry_bytes ? "  (one block at a time, in order)" : "");
   }
   fmt::print("\n  {:<28} {:<30} {:>12}\n", "message", "shape", "bytes");
   for (const PlanOutput& o : plan.outputs)
@@ -90,14 +107,17 @@ void draw(const Plan& plan) {
 
 Exit explain(const std::string& file, bool dot) {
   const auto loaded = load(file);
-  const std::vector<Plan> plans = check_spec(loaded->spec, catalogue(), loaded->problems);
+  const std::vector<Plan> checked = check_spec(loaded->spec, catalogue(), loaded->problems);
   if (report(loaded->problems)) return Exit::configuration;
-  for (std::size_t p = 0; p < plans.size(); ++p) {
-    const PipelineSpec& spec = loaded->spec.pipelines[p];
+  for (const PipelineSpec& spec : loaded->spec.pipelines) {
+    const StreamInfo stream = spec.source->describe(*spec.source_section);
+    const Found found = look_for_backends(spec);
+    std::vector<int> outputs;
+    const Plan plan = make_plan(spec, stream, catalogue(), found.target, outputs, loaded->problems);
     if (dot)
-      draw(plans[p]);
+      draw(plan);
     else
-      explain_pipeline(spec, plans[p], spec.source->describe(*spec.source_section));
+      explain_pipeline(spec, plan, stream, found);
   }
   return Exit::ok;
 }

@@ -150,6 +150,8 @@ Exit Runner::run() {
     if (const std::string why = p->failure(); !why.empty()) {
       log::error("{}", why);
       failed_ = true;
+      // A device that failed may never give back what it holds, so nothing is asked of it.
+      if (p->device_failed()) std::_Exit(static_cast<int>(Exit::failed));
     }
   return failed_ ? Exit::failed : Exit::ok;
 }
@@ -193,7 +195,7 @@ void Runner::look_after() {
       stop_all();
     }
     if (!stopping_ns_ && p->hung()) {
-      log::error("{}: a call into the driver does not return; ending, so that the service manager starts anew",
+      log::error("{}: a call into a driver does not return; ending, so that the service manager starts anew",
                  p->spec().name);
       p->abandon_radio();
       show(true);

@@ -77,7 +77,7 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
   for (std::int64_t i = 0; i < kWarmUp + kLeast || steady_ns() < end; ++i) {
     runner.set_block(i % kBlocksOfInput * block, block);
     const std::int64_t begin = steady_ns();
-    runner.work().enqueue({});
+    runner.run_block();
     const double took = static_cast<double>(steady_ns() - begin) / 1e3;
     if (i < kWarmUp) continue;
     us.push_back(took);

@@ -23,6 +23,13 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
   nlohmann::json ports = nlohmann::json::array();
   for (const auto& p : s.ports)
     ports.push_back({{"port", p.port}, {"messages", p.messages}, {"bytes", p.bytes}, {"refused", p.refused}});
+  nlohmann::json steps = nlohmann::json::array();
+  for (const auto& step : s.steps)
+    if (step.time.count > 0)
+      steps.push_back({{"step", step.name},
+                       {"blocks", step.time.count},
+                       {"mean_us", static_cast<double>(step.time.sum_ns) / static_cast<double>(step.time.count) / 1e3},
+                       {"time_us", latency_json(step.time)}});
   return {{"name", s.name},
           {"state", kSourceStateNames[static_cast<std::size_t>(s.state)]},
           {"backend", s.backend},
@@ -41,6 +48,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
           {"lanes", {{"all", s.lanes}, {"busy", s.lanes_busy}}},
           {"slots", {{"all", s.slots}, {"free", s.slots_free}}},
           {"ports", ports},
+          {"steps", steps},
           {"latency_us", latency_json(s.latency)}};
 }
 

@@ -6,11 +6,13 @@
 
 namespace iqd {
 
-Carries::Carries(const Plan& plan, Backend& backend) : states_(plan.steps.size()) {
+Carries::Carries(const Plan& plan, Backend& host, Backend& device) : states_(plan.steps.size()) {
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     if (plan.steps[s].carry_bytes == 0) continue;
+    Backend& backend = plan.steps[s].side == Side::host ? host : device;
     states_[s] = std::make_unique<State>();
     states_[s]->memory = backend.allocate(plan.steps[s].carry_bytes);
+    states_[s]->fence = backend.make_fence();
     for (const int out : plan.steps[s].out) {
       const PlanPort& port = plan.ports[static_cast<std::size_t>(out)];
       const std::int64_t positions = port.shape.axis == Axis::stream ? port.reach.past : 0;
@@ -20,53 +22,135 @@ Carries::Carries(const Plan& plan, Backend& backend) : states_(plan.steps.size()
   }
 }
 
-void Carries::wait_turn(std::size_t step, std::uint64_t seq) const noexcept {
+void Carries::wait_turn(std::size_t step, std::uint64_t seq, StreamView stream) const noexcept {
   const auto& turn = states_[step]->turn;
   for (auto at = turn.load(std::memory_order_acquire); at != seq; at = turn.load(std::memory_order_acquire))
     turn.wait(at, std::memory_order_acquire);
+  if (states_[step]->fence) states_[step]->fence->wait(stream);
 }
 
-void Carries::pass_on(std::size_t step) noexcept {
+void Carries::pass_on(std::size_t step, StreamView stream) noexcept {
+  if (states_[step]->fence) states_[step]->fence->signal(stream);
   states_[step]->turn.fetch_add(1, std::memory_order_acq_rel);
   states_[step]->turn.notify_all();
 }
 
-BlockWork::BlockWork(const Plan& plan, Carries& carries, Backend& backend)
+/// A part that runs on the device while the lane's thread waits for it.
+class BlockWork::DevicePart final : public Work {
+ public:
+  explicit DevicePart(BlockWork& owner) : owner_(owner) {}
+  void set(const PlanPart& part) noexcept {
+    mark_pending();
+    part_ = &part;
+  }
+  void enqueue(StreamView stream, StepClock* clock) noexcept override { owner_.run_part(*part_, stream, clock); }
+  std::uint64_t capture_key() const noexcept override { return owner_.key_ == 0 ? 0 : owner_.key_ + part_->begin; }
+  std::size_t timed_steps() const noexcept override { return part_->end - part_->begin + 1; }
+  void timed(std::span<const std::int64_t> steps_ns) noexcept override { owner_.part_times(*part_, steps_ns); }
+  void finished(bool good) noexcept override { mark_done(good); }
+
+ private:
+  BlockWork& owner_;
+  const PlanPart* part_ = nullptr;
+};
+
+BlockWork::BlockWork(const Plan& plan, Carries& carries, Backend& host, Backend& shared)
     : plan_(&plan),
       carries_(&carries),
-      backend_(&backend),
-      slot_(backend.allocate_shared(plan.slot_bytes)),
+      host_(&host),
+      slot_(shared.allocate_shared(plan.slot_bytes)),
+      device_part_(plan.mixed() ? std::make_unique<DevicePart>(*this) : nullptr),
       ports_(plan.ports.size()),
       spans_(plan.ports.size()) {
   std::size_t widest = 1;
   for (const PlanStep& s : plan.steps) widest = std::max({widest, s.in.size(), s.out.size()});
   in_.resize(widest);
   out_.resize(widest);
-  auto* counts = reinterpret_cast<std::int32_t*>(slot_.data());
+  firsts_ = reinterpret_cast<std::int64_t*>(slot_.data());
+  auto* counts = reinterpret_cast<std::int32_t*>(firsts_ + ports_.size());
   for (std::size_t p = 0; p < ports_.size(); ++p) {
-    ports_[p].rows = plan.ports[p].shape.row_count();
-    ports_[p].item = plan.ports[p].shape.item_size();
-    ports_[p].count = counts + p;
+    const PlanPort& port = plan.ports[p];
+    ports_[p].rows = port.shape.row_count();
+    ports_[p].item = port.shape.item_size();
+    ports_[p].count = port.count_of < 0 ? counts + p : ports_[static_cast<std::size_t>(port.count_of)].count;
+    ports_[p].first_at = firsts_ + p;
   }
 }
 
-void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> windows, std::byte* arena) noexcept {
+BlockWork::~BlockWork() = default;
+
+void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane) noexcept {
   mark_pending();
   block_ = block;
-  arena_ = arena;
+  lane_ = lane;
+  failed_ = false;
+  key_ = 0;
   for (std::size_t s = 0; s < windows.size(); ++s) {
     spans_[s] = windows[s].span;
     ports_[s].data = windows[s].data;
     ports_[s].pitch = windows[s].pitch;
-    ports_[s].first = windows[s].span.first;
+    ports_[s].first = firsts_[s] = windows[s].span.first;
     ports_[s].length = windows[s].span.length();
     *ports_[s].count = static_cast<std::int32_t>(std::min<std::int64_t>(ports_[s].length, INT32_MAX));
   }
+  // Where sequential stages reach is only known in turn.
+  if (!plan_->uses(Side::device) || plan_->sequential()) return;
+  for (std::size_t s = 0; s < plan_->steps.size(); ++s) open_step(s);
+  key_ = layout_key(windows);
 }
 
-void BlockWork::enqueue(StreamView stream) noexcept {
-  for (std::size_t s = 0; s < plan_->steps.size(); ++s) run_step(s, stream);
-  copy_out(stream);
+/// Everything that the steps are enqueued with, but for absolute positions: those differ by as much for every port.
+std::uint64_t BlockWork::layout_key(std::span<const SourceWindow> windows) const noexcept {
+  std::uint64_t key = 0x9e3779b97f4a7c15;
+  const auto mix = [&key](std::uint64_t v) {
+    key = (key ^ v) * 0xff51afd7ed558ccd;
+    key ^= key >> 32;
+  };
+  mix(reinterpret_cast<std::uintptr_t>(slot_.data()));
+  for (const std::byte* arena : lane_.arenas) mix(reinterpret_cast<std::uintptr_t>(arena));
+  for (const SourceWindow& w : windows) {
+    mix(reinterpret_cast<std::uintptr_t>(w.data));
+    mix(static_cast<std::uint64_t>(w.pitch));
+  }
+  for (std::size_t p = 0; p < ports_.size(); ++p) {
+    const Span& span = spans_[p];
+    const Rate& rate = plan_->ports[p].rate;
+    const bool moves = plan_->ports[p].shape.axis == Axis::stream;
+    mix(static_cast<std::uint64_t>(span.first * rate.den - (moves ? block_.first * rate.num : 0)));
+    mix(static_cast<std::uint64_t>(span.length()));
+    mix(static_cast<std::uint64_t>(span.first_new - span.first));
+    mix(static_cast<std::uint64_t>(span.end_new - span.first));
+  }
+  return key | 1;
+}
+
+void BlockWork::enqueue(StreamView stream, StepClock* clock) noexcept {
+  if (!device_part_) return run_part(plan_->parts.front(), stream, clock);
+  for (const PlanPart& part : plan_->parts) {
+    if (part.side == Side::host)
+      run_part(part, {}, nullptr);
+    else
+      run_on_device(part);
+    if (failed_) return;
+  }
+}
+
+void BlockWork::run_on_device(const PlanPart& part) noexcept {
+  device_part_->set(part);
+  lane_.device->submit(*device_part_);
+  lane_.device->wait(*device_part_);
+  failed_ = !device_part_->good();
+}
+
+void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clock) noexcept {
+  for (std::size_t s = part.begin; s < part.end; ++s) {
+    if (clock) clock->mark(s - part.begin, stream);
+    run_step(s, stream);
+  }
+  const std::size_t steps = part.end - part.begin;
+  if (clock) clock->mark(steps, stream);
+  copy_out(part, stream);
+  if (clock) clock->mark(steps + 1, stream);
 }
 
 Span BlockWork::span_after(const PlanStep& step, const PlanPort& out) const noexcept {
@@ -87,28 +171,37 @@ void BlockWork::open_output(std::size_t port, const Span& span) noexcept {
   const PlanPort& plan = plan_->ports[port];
   PortIo& io = ports_[port];
   spans_[port] = span;
-  io.first = span.first;
+  io.first = firsts_[port] = span.first;
   io.length = span.length();
   const bool in_slot = plan.home == Home::slot;
-  io.data = (in_slot ? slot_.data() : arena_) + plan.offset;
+  io.data = (in_slot ? slot_.data() : lane_.arenas[index_of(plan.side)]) + plan.offset;
   io.pitch = in_slot && plan.shape.axis == Axis::stream ? io.length * plan.shape.item_bytes()
              : in_slot                                  ? plan.most_new * plan.shape.item_bytes()
                                                         : static_cast<std::int64_t>(plan.pitch);
+  if (plan.count_of >= 0) return;
   // Until the stage says otherwise: all of a stream, one item of a block, nothing found.
   *io.count = plan.shape.axis == Axis::counted ? 0
               : plan.shape.axis == Axis::block ? 1
                                                : static_cast<std::int32_t>(io.length);
 }
 
+void BlockWork::open_step(std::size_t index) noexcept {
+  const PlanStep& step = plan_->steps[index];
+  for (const int out : step.out) {
+    const auto port = static_cast<std::size_t>(out);
+    open_output(port, span_after(step, plan_->ports[port]));
+  }
+}
+
 void BlockWork::run_step(std::size_t index, StreamView stream) noexcept {
   const PlanStep& step = plan_->steps[index];
+  if (key_ == 0) open_step(index);
   for (std::size_t i = 0; i < step.in.size(); ++i)
     in_[i] = step.in[i] < 0 ? PortIo{} : ports_[static_cast<std::size_t>(step.in[i])];
   bool empty = !step.out.empty();
   for (std::size_t o = 0; o < step.out.size(); ++o) {
     const auto port = static_cast<std::size_t>(step.out[o]);
     const PlanPort& plan = plan_->ports[port];
-    open_output(port, span_after(step, plan));
     out_[o] = ports_[port];
     if (!plan.wanted && step.entry->outputs[o].can_omit) out_[o].data = nullptr;
     empty = empty && plan.shape.axis == Axis::stream && ports_[port].length == 0;
@@ -119,24 +212,29 @@ void BlockWork::run_step(std::size_t index, StreamView stream) noexcept {
   const Span& lead = spans_[step.lead()];
   io.first_new = lead.first_new;
   io.end_new = std::min(lead.end_new, lead.end);
-  io.scratch = arena_ + step.scratch_offset;
+  io.scratch = lane_.arenas[index_of(Side::host)] + step.scratch_offset;
+  io.device_scratch = lane_.arenas[index_of(Side::device)] + plan_->device_scratch_offset;
   io.block = &block_;
   if (!step.carry_bytes) {
-    if (!empty) step.run->enqueue(io, stream);
+    if (!empty) run_of(step).enqueue(io, stream);
     return;
   }
   run_in_turn(index, io, stream);
 }
 
+const StageRun& BlockWork::run_of(const PlanStep& step) const noexcept {
+  return *step.runs[step.side == Side::device ? lane_.device_index : 0];
+}
+
 void BlockWork::run_in_turn(std::size_t index, StageIo& io, StreamView stream) noexcept {
   const std::size_t outputs = plan_->steps[index].out.size();
-  carries_->wait_turn(index, block_.seq);
+  carries_->wait_turn(index, block_.seq, stream);
   io.carry = carries_->state(index);
   io.fresh = block_.fresh;
   for (std::size_t o = 0; o < outputs; ++o) recall(index, o, stream);
-  plan_->steps[index].run->enqueue(io, stream);
+  run_of(plan_->steps[index]).enqueue(io, stream);
   for (std::size_t o = 0; o < outputs; ++o) remember(index, o, stream);
-  carries_->pass_on(index);
+  carries_->pass_on(index, stream);
 }
 
 /// What a sequential stage's output holds before its new part comes from the blocks before; the stage goes on behind.
@@ -150,7 +248,7 @@ void BlockWork::recall(std::size_t step, std::size_t output, StreamView stream) 
   if (block_.fresh || h.end != span.first_new) h.first = h.end = span.first_new;
   span.first = std::clamp(span.first, h.first, span.first_new);
   PortIo& io = ports_[p];
-  io.first = span.first;
+  io.first = firsts_[p] = span.first;
   io.length = span.length();
   *io.count = static_cast<std::int32_t>(io.length);
   PortIo& made = out_[output];
@@ -158,8 +256,9 @@ void BlockWork::recall(std::size_t step, std::size_t output, StreamView stream) 
   const std::int64_t item = port.shape.item_bytes();
   const auto bytes = static_cast<std::size_t>((span.first_new - span.first) * item);
   if (bytes > 0)
-    backend_->copy(io.data, static_cast<std::size_t>(io.pitch), h.memory.data() + (span.first - h.first) * item,
-                   static_cast<std::size_t>(port.reach.past * item), bytes, static_cast<std::size_t>(io.rows), stream);
+    backend_of(plan_->steps[step].side)
+        .copy(io.data, static_cast<std::size_t>(io.pitch), h.memory.data() + (span.first - h.first) * item,
+              static_cast<std::size_t>(port.reach.past * item), bytes, static_cast<std::size_t>(io.rows), stream);
   made = io;
   made.data += bytes;
   made.first = span.first_new;
@@ -177,15 +276,16 @@ void BlockWork::remember(std::size_t step, std::size_t output, StreamView stream
   h.first = std::clamp(h.end - port.reach.past, std::min(span.first, h.end), h.end);
   const std::int64_t item = port.shape.item_bytes();
   if (h.end > h.first)
-    backend_->copy(h.memory.data(), static_cast<std::size_t>(port.reach.past * item),
-                   io.data + (h.first - io.first) * item, static_cast<std::size_t>(io.pitch),
-                   static_cast<std::size_t>((h.end - h.first) * item), static_cast<std::size_t>(io.rows), stream);
+    backend_of(plan_->steps[step].side)
+        .copy(h.memory.data(), static_cast<std::size_t>(port.reach.past * item), io.data + (h.first - io.first) * item,
+              static_cast<std::size_t>(io.pitch), static_cast<std::size_t>((h.end - h.first) * item),
+              static_cast<std::size_t>(io.rows), stream);
 }
 
 /// Ports that reach beyond the new part, or are the source itself, did not go to the slot at once.
-void BlockWork::copy_out(StreamView stream) noexcept {
+void BlockWork::copy_out(const PlanPart& part, StreamView stream) noexcept {
   for (const PlanOutput& output : plan_->outputs) {
-    if (output.in_place) continue;
+    if (output.in_place || !belongs(output, part)) continue;
     const auto port = static_cast<std::size_t>(output.port);
     const PortIo& io = ports_[port];
     const Span& span = spans_[port];
@@ -193,9 +293,22 @@ void BlockWork::copy_out(StreamView stream) noexcept {
     const std::int64_t from = std::max(span.first, span.first_new);
     const auto bytes =
         static_cast<std::size_t>(std::max<std::int64_t>(0, std::min(span.end, span.end_new) - from) * item);
-    backend_->copy(slot_.data() + output.offset, bytes, io.data + (from - io.first) * item,
-                   static_cast<std::size_t>(io.pitch), bytes, static_cast<std::size_t>(io.rows), stream);
+    if (bytes == 0) continue;
+    backend_of(part.side).copy(slot_.data() + output.offset, bytes, io.data + (from - io.first) * item,
+                               static_cast<std::size_t>(io.pitch), bytes, static_cast<std::size_t>(io.rows), stream);
   }
+}
+
+void BlockWork::part_times(const PlanPart& part, std::span<const std::int64_t> steps_ns) noexcept {
+  step_times(part.begin, steps_ns.first(part.end - part.begin));
+  step_times(plan_->steps.size(), steps_ns.last(1));
+}
+
+/// Whether the output is whole when this part ends; the source is from the start.
+bool BlockWork::belongs(const PlanOutput& output, const PlanPart& part) const noexcept {
+  const int maker = plan_->ports[static_cast<std::size_t>(output.port)].maker;
+  if (maker < 0) return &part == &plan_->parts.front();
+  return static_cast<std::size_t>(maker) >= part.begin && static_cast<std::size_t>(maker) < part.end;
 }
 
 BlockWork::Output BlockWork::output(std::size_t index) const noexcept {

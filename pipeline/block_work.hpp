@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -26,22 +27,33 @@ class Carries {
     std::int64_t first = 0;
     std::int64_t end = 0;
   };
-  Carries(const Plan& plan, Backend& backend);
+  /// `device` is the host where the plan has none.
+  Carries(const Plan& plan, Backend& host, Backend& device);
   std::byte* state(std::size_t step) const noexcept { return states_[step] ? states_[step]->memory.data() : nullptr; }
   History& history(std::size_t step, std::size_t output) noexcept { return states_[step]->histories[output]; }
-  void wait_turn(std::size_t step, std::uint64_t seq) const noexcept;
-  void pass_on(std::size_t step) noexcept;
+  /// Returns in the order of blocks; the stream goes on when the block before has passed on there.
+  void wait_turn(std::size_t step, std::uint64_t seq, StreamView stream) const noexcept;
+  void pass_on(std::size_t step, StreamView stream) noexcept;
 
  private:
   struct State {
     Buffer memory;
+    std::unique_ptr<Fence> fence;
     std::vector<History> histories;  // one an output
     std::atomic<std::uint64_t> turn{0};
   };
   std::vector<std::unique_ptr<State>> states_;  // null where a step carries nothing
 };
 
-/// One block's way through a plan, and its results. Belongs to a result slot; a lane lends it an arena while it runs.
+/// What a lane lends a block while it runs.
+struct LaneMemory {
+  std::array<std::byte*, kSides> arenas{};
+  Queue* device = nullptr;  // of a mixed plan: where its device's parts go
+  Backend* backend = nullptr;
+  std::size_t device_index = 0;  // which of the plan's devices
+};
+
+/// One block's way through a plan, and its results. Belongs to a result slot; a lane lends it memory while it runs.
 class BlockWork : public Work {
  public:
   /// What one output holds after the work is done.
@@ -52,10 +64,16 @@ class BlockWork : public Work {
     std::int64_t pitch = 0;   // bytes from row to row
   };
 
-  BlockWork(const Plan& plan, Carries& carries, Backend& backend);
-  void set(const SampleBlock& block, std::span<const SourceWindow> windows, std::byte* arena) noexcept;
-  void enqueue(StreamView stream) noexcept override;
-  void finished() noexcept override { mark_done(); }
+  /// The slot's memory comes from `shared`.
+  BlockWork(const Plan& plan, Carries& carries, Backend& host, Backend& shared);
+  ~BlockWork() override;
+  void set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane) noexcept;
+  void enqueue(StreamView stream, StepClock* clock = nullptr) noexcept override;
+  std::uint64_t capture_key() const noexcept override { return key_; }
+  /// The plan's steps, and the copying of results behind them.
+  std::size_t timed_steps() const noexcept override { return plan_->steps.size() + 1; }
+  void timed(std::span<const std::int64_t> steps_ns) noexcept override { part_times(plan_->parts.front(), steps_ns); }
+  void finished(bool good) noexcept override { mark_done(good && !failed_); }
 
   const SampleBlock& block() const noexcept { return block_; }
   const Plan& plan() const noexcept { return *plan_; }
@@ -63,21 +81,39 @@ class BlockWork : public Work {
   const std::byte* fact(int port) const noexcept { return ports_[static_cast<std::size_t>(port)].data; }
   Span span_of(int port) const noexcept { return spans_[static_cast<std::size_t>(port)]; }
 
+ protected:
+  /// How long steps took, from this one on; behind the last step: the copying of results.
+  virtual void step_times(std::size_t /*first_step*/, std::span<const std::int64_t> /*ns*/) noexcept {}
+  bool failed() const noexcept { return failed_; }
+
  private:
+  class DevicePart;
+  void part_times(const PlanPart& part, std::span<const std::int64_t> steps_ns) noexcept;
+  void run_part(const PlanPart& part, StreamView stream, StepClock* clock) noexcept;
+  void run_on_device(const PlanPart& part) noexcept;
+  void open_step(std::size_t index) noexcept;
   void run_step(std::size_t index, StreamView stream) noexcept;
   void run_in_turn(std::size_t index, StageIo& io, StreamView stream) noexcept;
   void open_output(std::size_t port, const Span& span) noexcept;
   void recall(std::size_t step, std::size_t output, StreamView stream) noexcept;
   void remember(std::size_t step, std::size_t output, StreamView stream) noexcept;
   Span span_after(const PlanStep& step, const PlanPort& out) const noexcept;
-  void copy_out(StreamView stream) noexcept;
+  void copy_out(const PlanPart& part, StreamView stream) noexcept;
+  bool belongs(const PlanOutput& output, const PlanPart& part) const noexcept;
+  std::uint64_t layout_key(std::span<const SourceWindow> windows) const noexcept;
+  const StageRun& run_of(const PlanStep& step) const noexcept;
+  Backend& backend_of(Side side) const noexcept { return side == Side::host ? *host_ : *lane_.backend; }
 
   const Plan* plan_;
   Carries* carries_;
-  Backend* backend_;
+  Backend* host_;
   Buffer slot_;
   SampleBlock block_;
-  std::byte* arena_ = nullptr;
+  LaneMemory lane_;
+  std::uint64_t key_ = 0;
+  bool failed_ = false;
+  std::unique_ptr<DevicePart> device_part_;  // of a mixed plan
+  std::int64_t* firsts_ = nullptr;           // one a port, in the slot
   std::vector<PortIo> ports_;
   std::vector<Span> spans_;
   std::vector<PortIo> in_;  // of the step at work

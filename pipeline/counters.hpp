@@ -17,8 +17,9 @@ enum class Drop : std::uint8_t {
   slots,    // every result slot was held, by subscribers or sinks
   refused,  // a publisher or a sink could not take the result
   stopped,  // received while stopping
+  device,   // a device failed
 };
-inline constexpr std::array<std::string_view, 4> kDropNames{"lanes", "slots", "refused", "stopped"};
+inline constexpr std::array<std::string_view, 5> kDropNames{"lanes", "slots", "refused", "stopped", "device"};
 
 enum class SourceState : std::uint8_t { closed, opening, streaming, stalled, reconnecting, failed, ended };
 inline constexpr std::array<std::string_view, 7> kSourceStateNames{"closed",       "opening", "streaming", "stalled",

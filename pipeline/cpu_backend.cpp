@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/bell.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 
@@ -22,10 +23,27 @@ namespace {
 
 constexpr std::size_t kAlignment = 128;
 
+/// The host's clock between steps.
+class CpuClock final : public StepClock {
+ public:
+  explicit CpuClock(std::size_t most_steps) : steps_ns_(most_steps) {}
+  void mark(std::size_t step, StreamView) noexcept override {
+    const std::int64_t now = steady_ns();
+    if (step > 0) steps_ns_[step - 1] = now - last_ns_;
+    last_ns_ = now;
+  }
+  std::span<const std::int64_t> steps_ns(std::size_t steps) const noexcept { return {steps_ns_.data(), steps}; }
+
+ private:
+  std::vector<std::int64_t> steps_ns_;
+  std::int64_t last_ns_ = 0;
+};
+
 /// A thread that carries out one work after the other.
 class CpuQueue final : public Queue {
  public:
-  explicit CpuQueue(QueueOptions options) : thread_([this, o = std::move(options)] { run(o); }) {}
+  explicit CpuQueue(const QueueOptions& options)
+      : clock_(options.timed_steps), thread_([this, options] { run(options); }) {}
   ~CpuQueue() override {
     stop_.store(true, std::memory_order_release);
     bell_.ring();
@@ -50,14 +68,19 @@ class CpuQueue final : public Queue {
         return work || stop_.load(std::memory_order_acquire);
       });
       if (!work) return;
-      work->enqueue({});
-      work->finished();
+      const std::size_t steps = work->timed_steps();
+      const bool timed = options.time_every > 0 && steps > 0 && ++works_ % options.time_every == 0;
+      work->enqueue({}, timed ? &clock_ : nullptr);
+      if (timed) work->timed(clock_.steps_ns(steps));
+      work->finished(true);
     }
   }
 
   Bell bell_;
   std::atomic<Work*> next_{nullptr};
   std::atomic<bool> stop_{false};
+  std::int64_t works_ = 0;
+  CpuClock clock_;
   std::thread thread_;
 };
 
@@ -90,6 +113,7 @@ class CpuBackend final : public Backend {
       std::memcpy(static_cast<std::byte*>(to) + r * to_pitch, static_cast<const std::byte*>(from) + r * from_pitch,
                   row_bytes);
   }
+  void upload(std::byte* to, std::span<const std::byte> from) override { std::copy(from.begin(), from.end(), to); }
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override {
     return std::make_unique<CpuQueue>(options);
   }
@@ -135,11 +159,7 @@ const BackendModule* load_cuda(std::string& why) {
     why = fmt::format("{} belongs to another version of iqd", kObject);
     return nullptr;
   }
-  if (module->devices() == 0) {
-    why = "no NVIDIA device or no driver for it";
-    return nullptr;
-  }
-  return module;
+  return module->devices(why) > 0 ? module : nullptr;
 }
 
 BackendChoice choose_cuda(std::string_view name) {
@@ -150,9 +170,8 @@ BackendChoice choose_cuda(std::string_view name) {
   int device = 0;
   if (const auto colon = name.find(':'); colon != name.npos)
     device = std::atoi(std::string(name.substr(colon + 1)).c_str());
-  if (device >= module->devices())
-    throw SetupError(
-        fmt::format("backend: {}: this machine has {} such device(s), counted from 0", name, module->devices()));
+  if (const int devices = module->devices(why); device >= devices)
+    throw SetupError(fmt::format("backend: {}: this machine has {} such device(s), counted from 0", name, devices));
   return {module->make(device), "asked for"};
 }
 

@@ -23,7 +23,18 @@ struct EngineOptions {
   int slots = 8;
   std::int64_t ring_samples = 0;  // at least; rounded up to what the ring needs
   int priority = 0;
-  std::vector<int> cpus;
+  std::vector<int> cpus{};
+  Wait wait = Wait::block;  // of the publisher, and of whatever waits for a device
+  int time_every = 0;       // of so many blocks the steps of one are timed; 0: never
+};
+
+/// Where a plan runs: on the host, and on each of these devices, which share the blocks.
+struct EngineBackends {
+  std::shared_ptr<Backend> host;
+  std::vector<std::shared_ptr<Backend>> devices{};
+
+  /// Whose memory for results everybody can use.
+  Backend& shared() const noexcept { return devices.empty() ? *host : *devices.front(); }
 };
 
 /// What an output's messages go to, and what was sent.
@@ -47,8 +58,8 @@ struct Route {
 ///        ring space given back ◀───────────────────────────────────┘
 class Engine {
  public:
-  Engine(Plan plan, std::shared_ptr<Backend> backend, const EngineOptions& options,
-         std::vector<std::unique_ptr<Route>> routes, Counters& counters);
+  Engine(Plan plan, EngineBackends backends, const EngineOptions& options, std::vector<std::unique_ptr<Route>> routes,
+         Counters& counters);
   /// Everything must have been published; see `close`.
   ~Engine();
   Engine(const Engine&) = delete;
@@ -83,21 +94,31 @@ class Engine {
   int lanes() const noexcept { return free_lanes_.slots(); }
   int slots_free() const noexcept { return slots_.available(); }
   int slots() const noexcept { return slots_.slots(); }
-  std::string backend_failure() const { return backend_->failure(); }
+  /// Why a device can do no more; empty while all can.
+  std::string backend_failure() const;
+  /// Nanoseconds that the block at the head of the line has been waited for so far.
+  std::int64_t waiting_ns() const noexcept;
+  /// How long each of the plan's steps takes, and the copying of results behind them, of the blocks that were timed.
+  std::span<const Histogram> step_times() const noexcept { return step_times_; }
 
  private:
   static constexpr std::uint64_t kMostOutstanding = 256;
 
   class SlotWork;
   struct Lane {
+    std::array<Buffer, kSides> arenas;
+    std::unique_ptr<Queue> device;  // of a mixed plan: what its own queue, a thread, waits for
     std::unique_ptr<Queue> queue;
-    Buffer arena;
+    LaneMemory memory;
   };
   struct InFlight {
     SlotWork* work = nullptr;
     Queue* queue = nullptr;
   };
 
+  Lane make_lane(int index, const EngineOptions& options);
+  void rehearse();
+  void set(SlotWork& work, const SampleBlock& block, int lane) noexcept;
   void dispatch() noexcept;
   void start_ready() noexcept;
   void start(const SampleBlock& block, int lane, int slot) noexcept;
@@ -105,11 +126,12 @@ class Engine {
   void give_back(int slot) noexcept;
   void publish_all();
   void publish(const SlotWork& work, int slot);
+  void count_failed(const SlotWork& work) noexcept;
   void close_rows(const SlotWork& work, std::size_t index) noexcept;
   bool send(Route& route, const SlotWork& work, int slot);
 
   Plan plan_;
-  std::shared_ptr<Backend> backend_;
+  EngineBackends backends_;
   std::size_t sample_bytes_;
   Counters& counters_;
   MirrorRing ring_;
@@ -127,6 +149,9 @@ class Engine {
 
   SlotMask free_lanes_;
   SlotMask slots_;
+  std::vector<Histogram> step_times_;
+  std::atomic<std::int64_t> wait_began_ns_{0};
+  Wait wait_;
   std::vector<std::unique_ptr<SlotWork>> works_;
   std::vector<std::atomic<int>> holds_;
   std::vector<FactColumn> facts_;

@@ -17,29 +17,29 @@ namespace iqd {
 Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& problems)
     : spec_(std::move(spec)), counters_(std::make_unique<Counters>()) {
   const std::size_t before = problems.size();
-  BackendChoice choice = choose_backend(spec_.backend);
-  for (const StageSpec& s : spec_.stages)
-    if (!s.backend.empty()) choose_backend(s.backend);
-  std::shared_ptr<Backend> backend = std::move(choice.backend);
-  backend_name_ = backend->name();
-  backend_reason_ = choice.reason;
+  ChosenBackends chosen = choose_backends(spec_);
+  backend_name_ = chosen.names;
+  backend_reason_ = chosen.reason;
 
   counters_->state = SourceState::opening;
   std::unique_ptr<Source> source = spec_.source->open();
   stream_ = source->info();
   std::vector<int> outputs;
-  Plan plan = make_plan(spec_, stream_, catalogue, outputs, problems);
+  Plan plan = make_plan(spec_, stream_, catalogue, target_of(spec_, chosen.backends), outputs, problems);
   if (problems.size() > before) return;
+  const std::vector<std::shared_ptr<Backend>>& devices = chosen.backends.devices;
+  plan.prepare(*chosen.backends.host, devices);
   const Sizing sizing = size_up(spec_, plan, stream_);
-  check_memory(spec_, sizing, backend->memory());
+  check_memory(spec_, sizing, chosen.backends.host->memory());
+  for (const auto& device : devices) check_device_memory(spec_, sizing, *device, devices.size());
   if (problems.size() > before) return;
-  plan.prepare(*backend);
 
   const bool can_wait = stream_.can_wait;
   const Overrun overrun = spec_.overrun.value_or(can_wait ? Overrun::wait : Overrun::drop);
   const bool lossless = can_wait && overrun == Overrun::wait;
   auto routes = make_routes(plan, outputs, sizing.engine.slots, lossless);
-  engine_ = std::make_unique<Engine>(std::move(plan), backend, sizing.engine, std::move(routes), *counters_);
+  engine_ = std::make_unique<Engine>(std::move(plan), std::move(chosen.backends), sizing.engine, std::move(routes),
+                                     *counters_);
   IntakeOptions intake;
   intake.name = spec_.name;
   intake.overrun = lossless ? Overrun::wait : Overrun::drop;
@@ -100,12 +100,12 @@ void Pipeline::interrupt() noexcept {
 }
 
 std::string Pipeline::failure() const {
-  if (std::string why = engine_->backend_failure(); !why.empty()) return why;
+  if (const std::string why = engine_->backend_failure(); !why.empty()) return fmt::format("{}: {}", spec_.name, why);
   return intake_->ended() ? intake_->failure() : "";
 }
 
 bool Pipeline::hung() const noexcept {
-  return static_cast<double>(intake_->in_driver_ns()) > spec_.realtime.hang_s * 1e9;
+  return static_cast<double>(std::max(intake_->in_driver_ns(), engine_->waiting_ns())) > spec_.realtime.hang_s * 1e9;
 }
 
 void Pipeline::abandon_radio() noexcept {
@@ -143,6 +143,9 @@ PipelineStatus Pipeline::status() const {
     s.ports.push_back({engine_->plan().outputs[route->output].format.port, route->messages.value(),
                        route->bytes.value(), route->refused.value()});
   s.latency = counters_->latency.snapshot();
+  const Plan& plan = engine_->plan();
+  for (std::size_t i = 0; i <= plan.steps.size(); ++i)
+    s.steps.push_back({i < plan.steps.size() ? plan.steps[i].name : "results", engine_->step_times()[i].snapshot()});
   return s;
 }
 

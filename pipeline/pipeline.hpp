@@ -40,6 +40,12 @@ struct PipelineStatus {
   };
   std::vector<Port> ports;
   Histogram::Snapshot latency;
+  /// The plan's steps and, last, what it takes to bring results out, of the blocks that were timed.
+  struct Step {
+    std::string name;
+    Histogram::Snapshot time;
+  };
+  std::vector<Step> steps;
 };
 
 /// A pipeline at work: source, engine, outlets.
@@ -61,7 +67,8 @@ class Pipeline {
   bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
   /// After `finished`, or before for a failing backend: why it ended too early.
   std::string failure() const;
-  /// The call into the driver takes longer than `realtime: hang` allows.
+  bool device_failed() const { return !engine_->backend_failure().empty(); }
+  /// A call into the driver, or a device, takes longer than `realtime: hang` allows.
   bool hung() const noexcept;
   /// Ends without the radio thread, which hangs in its driver; the process is about to end.
   void abandon_radio() noexcept;

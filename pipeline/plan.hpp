@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,10 +15,17 @@
 
 namespace iqd {
 
+/// Where steps run and ports lie. What lies on the host is read by both.
+enum class Side : std::uint8_t { host, device };
+inline constexpr std::size_t kSides = 2;
+constexpr std::size_t index_of(Side side) noexcept {
+  return static_cast<std::size_t>(side);
+}
+
 /// Where the data of a port lies.
 enum class Home : std::uint8_t {
   window,  // the source's own memory
-  arena,   // the lane's scratch, shared by ports that do not live at the same time
+  arena,   // the lane's scratch on the port's side, shared by ports that do not live at the same time
   slot,    // the result slot that leaves
 };
 
@@ -28,11 +37,13 @@ struct PlanPort {
   std::int64_t lag = 0;  // positions that its new part may start behind the block's
   std::int64_t most_new = 1;
   std::int64_t capacity = 1;  // positions in memory
+  Side side = Side::host;
   Home home = Home::arena;
   std::size_t offset = 0;
   std::size_t pitch = 0;  // bytes from row to row in the arena; in a slot rows follow each other
   int maker = -1;         // step
   int last_reader = -1;   // step
+  int count_of = -1;      // the port whose count is this one's too; -1: its own
   bool wanted = false;    // somebody reads or publishes it
 
   std::size_t bytes() const noexcept;
@@ -42,8 +53,9 @@ struct PlanStep {
   const StageEntry* entry = nullptr;
   std::string name;
   std::unique_ptr<Stage> stage;
-  std::unique_ptr<StageRun> run;  // after `prepare`
-  std::vector<int> in;            // ports; -1 where an optional input is not connected
+  Side side = Side::host;
+  std::vector<std::unique_ptr<StageRun>> runs;  // after `prepare`: one a device, or one for the host
+  std::vector<int> in;                          // ports; -1 where an optional input is not connected
   std::vector<int> out;
   std::vector<Footprint> footprint;
   std::size_t scratch_bytes = 0;
@@ -68,6 +80,19 @@ struct PlanOutput {
   std::vector<Fact> facts;
 };
 
+/// Steps that follow each other on one side.
+struct PlanPart {
+  Side side = Side::host;
+  std::size_t begin = 0;  // steps
+  std::size_t end = 0;
+};
+
+/// What a plan is made for.
+struct PlanTarget {
+  Side side = Side::host;    // of stages that do not say otherwise
+  MappedLimits mapped = {};  // up to here the device works on the host's memory in place
+};
+
 /// A pipeline, compiled: what is computed in which order, and where everything lies.
 struct Plan {
   std::string pipeline;
@@ -76,29 +101,38 @@ struct Plan {
   std::vector<PlanPort> ports;
   std::vector<PlanStep> steps;
   std::vector<PlanOutput> outputs;
-  std::size_t arena_bytes = 0;  // a lane
-  std::size_t slot_bytes = 0;   // a result slot: counts, then payloads
+  std::vector<PlanPart> parts;                    // in turn; never none
+  std::array<std::size_t, kSides> arena_bytes{};  // a lane
+  std::size_t device_scratch_offset = 0;          // in the device's
+  std::size_t slot_bytes = 0;                     // a result slot: counts and positions, then payloads
 
   /// What the stages need beyond the new samples.
   const Reach& reach() const noexcept { return ports.front().reach; }
   /// What a window holds of it: windows start at 128-byte boundaries when blocks do.
   Reach window() const noexcept;
   bool sequential() const noexcept;
-  /// Makes every stage ready for the backend. Throws SetupError.
-  void prepare(Backend& backend);
+  bool uses(Side side) const noexcept;
+  /// Host and device take turns, so a lane needs a thread.
+  bool mixed() const noexcept { return parts.size() > 1; }
+  /// Makes every stage ready for where it runs. Throws SetupError.
+  void prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devices);
 };
 
 /// How a stage's inputs are named in YAML: input → `stage.output`; the key "" is its only input.
 using Connections = std::map<std::string, std::string, std::less<>>;
 
+/// The step that copies a port between host and device; no stage that a file can name.
+const StageEntry& transfer_entry();
+
 /// Builds a plan stage by stage. What does not fit is a problem in the section given.
 class Planner {
  public:
-  Planner(std::string pipeline, std::int64_t block, std::span<const StageEntry> stages = all_stages());
+  Planner(std::string pipeline, std::int64_t block, std::span<const StageEntry> stages = all_stages(),
+          PlanTarget target = {});
   /// The first source's positions are the samples that blocks are cut by.
   int add_source(std::string name, PortShape shape, Rate rate = {});
   bool add_stage(const StageEntry& entry, std::string name, std::unique_ptr<Stage> stage, const Connections& from,
-                 const Section& section);
+                 const Section& section, std::optional<Side> side = {});
   /// The output that publishes a port, by `stage.output`, `stage` where it has one output, or `source`; -1 after a
   /// problem.
   /// With `dtype` it is converted before it leaves.
@@ -112,18 +146,22 @@ class Planner {
  private:
   int find_port(std::string_view name, const Section& section, std::string_view key) const;
   int pick_input(const InputSpec& input, std::size_t inputs, const Connections& from, const Section& section) const;
-  int converted(int port, Element to, const Section& section);
+  int converted(int port, Element to, const Section& section, Side side);
+  int within_reach(int port, Side side, const Section& section);
+  int transferred(int port, Side side, const Section& section);
   bool add_step(PlanStep step, const Section& section);
   bool aligned_to(const PlanPort& in, const Footprint& footprint) const noexcept;
   bool shape_step(PlanStep& step, const Section& section);
   void fit_block(const Section& section) const;
   void reach_back();
   void place_outputs();
-  void place_arena();
+  void place_arena(Side side);
+  void find_parts();
   void gather_facts(PlanOutput& output);
   bool descends(int port, int from) const;
 
   std::span<const StageEntry> stages_;
+  PlanTarget target_;
   Plan plan_;
 };
 

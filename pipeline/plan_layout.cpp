@@ -101,15 +101,17 @@ void Planner::gather_facts(PlanOutput& output) {
     }
 }
 
-/// A slot holds the count of every port, then the payloads and facts, each where a cache line starts.
+/// A slot holds the position and the count of every port, then the payloads and facts, each where a cache line starts.
 void Planner::place_outputs() {
-  std::size_t offset = aligned(plan_.ports.size() * sizeof(std::int32_t));
+  std::size_t offset = aligned(plan_.ports.size() * (sizeof(std::int64_t) + sizeof(std::int32_t)));
   for (PlanOutput& output : plan_.outputs) {
     PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
     port.wanted = true;
-    output.in_place = port.home != Home::window && port.reach.past == 0 && port.reach.future == 0;
+    const auto bytes = static_cast<std::size_t>(port.shape.row_count() * port.most_new * port.shape.item_bytes());
+    output.in_place = port.home != Home::window && port.reach.past == 0 && port.reach.future == 0 &&
+                      (port.side == Side::host || (bytes <= target_.mapped.out && port.last_reader < 0));
     output.offset = offset;
-    offset += aligned(static_cast<std::size_t>(port.shape.row_count() * port.most_new * port.shape.item_bytes()));
+    offset += aligned(bytes);
     if (output.in_place) port.home = Home::slot, port.offset = output.offset;
     gather_facts(output);
   }
@@ -126,7 +128,8 @@ void Planner::place_outputs() {
 }
 
 /// First fit in the order of the steps: a port lives from its maker to its last reader.
-void Planner::place_arena() {
+void Planner::place_arena(Side side) {
+  std::size_t& arena_bytes = plan_.arena_bytes[index_of(side)];
   struct Living {
     std::size_t offset, bytes;
     int until;
@@ -140,17 +143,18 @@ void Planner::place_arena() {
       at = std::max(at, l.offset + l.bytes);
     }
     living.push_back({at, bytes, until});
-    plan_.arena_bytes = std::max(plan_.arena_bytes, at + bytes);
+    arena_bytes = std::max(arena_bytes, at + bytes);
     return at;
   };
   const auto end = static_cast<int>(plan_.steps.size());
   for (int s = 0; s < end; ++s) {
     std::erase_if(living, [s](const Living& l) { return l.until < s; });
     PlanStep& step = plan_.steps[static_cast<std::size_t>(s)];
-    if (step.scratch_bytes) step.scratch_offset = place(aligned(step.scratch_bytes), s);
+    if (step.scratch_bytes && step.side == Side::host && side == Side::host)
+      step.scratch_offset = place(aligned(step.scratch_bytes), s);
     for (std::size_t o = 0; o < step.out.size(); ++o) {
       PlanPort& port = plan_.ports[static_cast<std::size_t>(step.out[o])];
-      if (port.home != Home::arena || (!port.wanted && step.entry->outputs[o].can_omit)) continue;
+      if (port.side != side || port.home != Home::arena || (!port.wanted && step.entry->outputs[o].can_omit)) continue;
       const bool copied_out = std::any_of(plan_.outputs.begin(), plan_.outputs.end(),
                                           [&](const PlanOutput& out) { return out.port == step.out[o]; });
       port.offset = place(port.bytes(), copied_out ? end : std::max(port.last_reader, s));
@@ -158,17 +162,29 @@ void Planner::place_arena() {
   }
 }
 
+void Planner::find_parts() {
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const Side side = plan_.steps[s].side;
+    if (plan_.parts.empty() || plan_.parts.back().side != side) plan_.parts.push_back({side, s, s});
+    plan_.parts.back().end = s + 1;
+  }
+  if (plan_.parts.empty()) plan_.parts.push_back({});
+}
+
 Plan Planner::finish(const Section& section, bool whole_granules) {
   if (whole_granules) fit_block(section);
   reach_back();
   place_outputs();
-  place_arena();
+  place_arena(Side::host);
+  place_arena(Side::device);
+  find_parts();
   for (PlanOutput& output : plan_.outputs) {
     const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
     PortFormat& f = output.format;
     f.pipeline = plan_.pipeline;
-    // A conversion on the way out keeps the name of what it converts.
-    f.port = port.name.front() == '~' ? port.name.substr(1, port.name.rfind('.') - 1) : port.name;
+    // A conversion or transfer on the way out keeps the name of what it converts.
+    f.port = port.name;
+    while (f.port.front() == '~') f.port = f.port.substr(1, f.port.rfind('.') - 1);
     f.element = port.shape.element;
     f.dims = port.shape.rows;
     if (port.shape.axis != Axis::block) {

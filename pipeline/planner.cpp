@@ -35,11 +35,30 @@ bool Plan::sequential() const noexcept {
   return std::any_of(steps.begin(), steps.end(), [](const PlanStep& s) { return s.carry_bytes > 0; });
 }
 
-void Plan::prepare(Backend& backend) {
-  for (PlanStep& s : steps) s.run = s.stage->make(backend);
+bool Plan::uses(Side side) const noexcept {
+  return std::any_of(parts.begin(), parts.end(), [side](const PlanPart& p) { return p.side == side; });
 }
 
-Planner::Planner(std::string pipeline, std::int64_t block, std::span<const StageEntry> stages) : stages_(stages) {
+void Plan::prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devices) {
+  std::size_t scratch = 0;
+  for (PlanStep& s : steps) {
+    s.runs.clear();
+    if (s.side == Side::host) s.runs.push_back(s.stage->make(host));
+    for (const auto& device : devices)
+      if (s.side == Side::device) {
+        device->use();
+        s.runs.push_back(s.stage->make(*device));
+        scratch = std::max(scratch, s.runs.back()->device_scratch_bytes());
+      }
+  }
+  // One step is at work at a time, so one piece serves all.
+  std::size_t& arena = arena_bytes[index_of(Side::device)];
+  device_scratch_offset = arena;
+  arena += scratch;
+}
+
+Planner::Planner(std::string pipeline, std::int64_t block, std::span<const StageEntry> stages, PlanTarget target)
+    : stages_(stages), target_(target) {
   plan_.pipeline = std::move(pipeline);
   plan_.block = block;
 }
@@ -104,8 +123,9 @@ int Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connec
 }
 
 /// The port in another element type, converting it once for all who ask.
-int Planner::converted(int port, Element to, const Section& section) {
-  const std::string name = fmt::format("~{}.{}", plan_.ports[static_cast<std::size_t>(port)].name, name_of(to));
+int Planner::converted(int port, Element to, const Section& section, Side side) {
+  const std::string name = fmt::format("~{}.{}{}", plan_.ports[static_cast<std::size_t>(port)].name, name_of(to),
+                                       side == plan_.ports[static_cast<std::size_t>(port)].side ? "" : "@");
   for (std::size_t p = 0; p < plan_.ports.size(); ++p)
     if (plan_.ports[p].name == name) return static_cast<int>(p);
   const StageEntry* entry = find_stage("convert", stages_);
@@ -114,6 +134,7 @@ int Planner::converted(int port, Element to, const Section& section) {
   step.entry = entry;
   step.name = name;
   step.stage = entry->make();
+  step.side = side;
   struct SetType : FieldVisitor {
     explicit SetType(Element e) : element(e) {}
     void visit(std::string_view, FieldRef field, const FieldInfo&) override {
@@ -137,8 +158,36 @@ int Planner::converted(int port, Element to, const Section& section) {
   return static_cast<int>(plan_.ports.size()) - 1;
 }
 
+/// The port where this side can read it: as it is, or a copy.
+int Planner::within_reach(int port, Side side, const Section& section) {
+  const PlanPort& p = plan_.ports[static_cast<std::size_t>(port)];
+  if (p.side == side) return port;
+  const auto bytes = static_cast<std::size_t>(p.most_new * p.shape.item_bytes() * p.shape.row_count());
+  return side == Side::device && bytes <= target_.mapped.in ? port : transferred(port, side, section);
+}
+
+/// A copy of the port on the other side, made once for all who ask.
+int Planner::transferred(int port, Side side, const Section& section) {
+  const std::string name =
+      fmt::format("~{}.{}", plan_.ports[static_cast<std::size_t>(port)].name, side == Side::device ? "device" : "host");
+  for (std::size_t p = 0; p < plan_.ports.size(); ++p)
+    if (plan_.ports[p].name == name) return static_cast<int>(p);
+  PlanStep step;
+  step.entry = &transfer_entry();
+  step.name = name;
+  step.stage = step.entry->make();
+  step.side = Side::device;
+  step.in = {port};
+  if (!add_step(std::move(step), section)) return -1;
+  PlanPort& copy = plan_.ports.back();
+  copy.name = name;
+  copy.side = side;
+  copy.count_of = port;
+  return static_cast<int>(plan_.ports.size()) - 1;
+}
+
 bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_ptr<Stage> stage,
-                        const Connections& from, const Section& section) {
+                        const Connections& from, const Section& section, std::optional<Side> side) {
   for (const auto& connection : from) {
     const std::string& input = connection.first;
     const bool known =
@@ -154,6 +203,7 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
   step.entry = &entry;
   step.name = std::move(name);
   step.stage = std::move(stage);
+  step.side = side.value_or(target_.side);
   for (const InputSpec& input : entry.inputs) {
     int port = pick_input(input, entry.inputs.size(), from, section);
     if (port < 0 && !(port == -1 && input.optional)) return false;
@@ -166,7 +216,8 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
                                     input.dims, plan_.ports[static_cast<std::size_t>(port)].name, given.text()));
         return false;
       }
-      if (!input.takes(given.element)) port = converted(port, Element::cf32, section);
+      port = within_reach(port, step.side, section);
+      if (port >= 0 && !input.takes(given.element)) port = converted(port, Element::cf32, section, step.side);
       if (port < 0) return false;
     }
     step.in.push_back(port);
@@ -204,6 +255,7 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
     PlanPort port;
     port.name = fmt::format("{}.{}", step.name, step.entry->outputs[o].name);
     port.maker = static_cast<int>(plan_.steps.size());
+    port.side = step.side;
     if (out[o].axis == Axis::stream) {
       port.rate = first.rate.times(footprint.yield, footprint.granule);
       port.most_new = most_from(footprint, first.most_new);
@@ -221,9 +273,12 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
 int Planner::publish(std::string_view name, const Section& section, std::string_view key, std::string_view dtype) {
   int port = find_port(name, section, key);
   if (port < 0) return -1;
+  // Where there is a device the source goes through it: the lane's queue is the device's.
+  if (port < plan_.sources && target_.side == Side::device) port = transferred(port, Side::device, section);
+  if (port < 0) return -1;
+  const PlanPort& source = plan_.ports[static_cast<std::size_t>(port)];
   const auto element = element_named(dtype);
-  if (element && *element != plan_.ports[static_cast<std::size_t>(port)].shape.element)
-    port = converted(port, *element, section);
+  if (element && *element != source.shape.element) port = converted(port, *element, section, source.side);
   if (port < 0) return -1;
   for (std::size_t o = 0; o < plan_.outputs.size(); ++o)
     if (plan_.outputs[o].port == port) return static_cast<int>(o);

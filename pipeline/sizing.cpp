@@ -14,6 +14,8 @@ namespace {
 constexpr double kRingSeconds = 0.1;
 constexpr std::size_t kRingMost = 32u << 20;
 constexpr std::size_t kSlotsMost = 48u << 20;
+/// Of so many blocks the steps of one are timed.
+constexpr int kTimeEvery = 64;
 
 }  // namespace
 
@@ -35,9 +37,13 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   const std::size_t slot = std::max<std::size_t>(plan.slot_bytes, 1);
   const auto affordable = static_cast<int>(std::min<std::size_t>(kSlotsMost / slot, SlotMask::kMost));
   s.engine.slots = std::clamp(affordable, s.engine.lanes + 4, std::max(32, s.engine.lanes + 4));
-  s.arena_bytes = plan.arena_bytes * static_cast<std::size_t>(s.engine.lanes);
+  const auto lanes = static_cast<std::size_t>(s.engine.lanes);
+  s.arena_bytes = plan.arena_bytes[index_of(Side::host)] * lanes;
+  s.device_bytes = plan.arena_bytes[index_of(Side::device)] * lanes;
   s.slot_bytes = plan.slot_bytes * static_cast<std::size_t>(s.engine.slots);
   s.engine.priority = static_cast<int>(spec.realtime.priority);
+  s.engine.wait = spec.wait;
+  s.engine.time_every = kTimeEvery;
   for (const std::int64_t cpu : spec.realtime.cpus) s.engine.cpus.push_back(static_cast<int>(cpu));
   return s;
 }
@@ -51,6 +57,17 @@ void check_memory(const PipelineSpec& spec, const Sizing& sizing, const MemoryBu
                   "{:.0f} MB are free; use a smaller block or fewer lanes",
                   spec.block, sizing.engine.lanes, megabytes(sizing.total()), megabytes(sizing.ring_bytes),
                   megabytes(sizing.arena_bytes), megabytes(sizing.slot_bytes), megabytes(budget.free)));
+}
+
+void check_device_memory(const PipelineSpec& spec, const Sizing& sizing, const Backend& device, std::size_t devices) {
+  const std::size_t needed = sizing.device_bytes / devices;
+  const std::size_t free = device.memory().free;
+  if (needed <= free) return;
+  spec.section.problem("block",
+                       fmt::format("blocks of {} samples and {} lanes need {:.0f} MB of {} ({}), but {:.0f} MB "
+                                   "are free; use a smaller block or fewer lanes",
+                                   spec.block, sizing.engine.lanes, static_cast<double>(needed) / 1e6, device.name(),
+                                   device.device(), static_cast<double>(free) / 1e6));
 }
 
 }  // namespace iqd

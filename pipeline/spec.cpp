@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -69,6 +70,36 @@ void check_backend(const std::string& name, const Section& section) {
       name.starts_with("cuda:") && name.size() > 5 && name.find_first_not_of("0123456789", 5) == name.npos;
   if (name != "auto" && name != "cpu" && name != "cuda" && !device)
     section.problem("backend", fmt::format("'{}' is not one of auto, cpu, cuda, cuda:N", name));
+}
+
+bool is_device(std::string_view backend) {
+  return backend.starts_with("cuda");
+}
+/// `cuda` is the first.
+std::string device_name(std::string_view backend) {
+  return backend == "cuda" ? "cuda:0" : std::string(backend);
+}
+
+/// Of several backends all have to be devices, and different ones; stages may leave the device, but not for another.
+void check_backends(const PipelineSpec& spec) {
+  for (const std::string& name : spec.backend) check_backend(name, spec.section);
+  if (spec.backend.empty()) spec.section.problem("backend", "names none; leave it out, or say auto");
+  std::set<std::string> devices;
+  for (const std::string& name : spec.backend) {
+    if (spec.backend.size() > 1 && !is_device(name))
+      spec.section.problem("backend",
+                           fmt::format("'{}' does not share blocks: of several all have to be devices", name));
+    if (is_device(name) && !devices.insert(device_name(name)).second)
+      spec.section.problem("backend", fmt::format("'{}' is named twice", device_name(name)));
+  }
+  for (const StageSpec& s : spec.stages) {
+    if (!is_device(s.backend) || s.backend == "cuda") continue;
+    if (devices.empty()) devices.insert(s.backend);
+    if (!devices.contains(s.backend))
+      s.section.problem("backend", fmt::format("'{}' is another device than the pipeline's: one pipeline stays on one "
+                                               "device, or has all of its stages on each of several",
+                                               s.backend));
+  }
 }
 
 Connections read_from(const Node& node, Problems& problems) {
@@ -201,12 +232,12 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
       problems, reserved);
   if (overrun.choice != OverrunField::Choice::source)
     spec.overrun = overrun.choice == OverrunField::Choice::drop ? Overrun::drop : Overrun::wait;
-  check_backend(spec.backend, spec.section);
   read_source(node["source"], spec, catalogue, problems);
   std::set<std::string> names;
   const std::size_t before_stages = problems.size();
   read_list(node["stages"], problems, [&](const Node& n) { read_stage(n, spec, catalogue, names, problems); });
   spec.stages_are_wrong = problems.size() > before_stages;
+  check_backends(spec);
   read_list(node["publish"], problems, [&](const Node& n) { read_publish(n, spec, catalogue, problems); });
   read_list(node["sinks"], problems, [&](const Node& n) { read_sink(n, spec, catalogue, problems); });
   return spec;
@@ -218,7 +249,11 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
   v.field("name", spec.name, {.help = "in headers, metrics and the log"});
   v.field("block", spec.block, {.help = "new samples per channel and block", .low = 1, .high = 1 << 28});
   v.field("lanes", spec.lanes, {.help = "blocks at work at once; 0: one a processor, at most 4", .low = 0, .high = 32});
-  v.field("backend", spec.backend, {.help = "auto, cpu, cuda or cuda:N"});
+  v.field("backend", spec.backend, {.help = "auto, cpu, cuda or cuda:N; several devices share the blocks"});
+  v.field("wait", spec.wait,
+          {.help = "how results of a device are waited for: spin is quickest and takes a processor"});
+  v.field("transfer", spec.transfer,
+          {.help = "how samples and results get to a device and back; auto: by their size, as measured"});
   static bool given = false;
   v.group("realtime", given, {.help = "how the threads run"}, [&spec](FieldVisitor& g) {
     g.field("priority", spec.realtime.priority,
@@ -291,18 +326,60 @@ std::unique_ptr<Stage> StageSpec::make() const {
   return stage;
 }
 
-Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
+ChosenBackends choose_backends(const PipelineSpec& spec) {
+  ChosenBackends chosen;
+  chosen.backends.host = make_cpu_backend();
+  std::vector<std::string> names = spec.backend;
+  for (const StageSpec& s : spec.stages)
+    if (names == std::vector<std::string>{"cpu"} && is_device(s.backend)) names = {s.backend};
+  for (const std::string& name : names) {
+    BackendChoice choice = choose_backend(name);
+    chosen.names += (chosen.names.empty() ? "" : ", ") + choice.backend->name();
+    chosen.reason = choice.reason;
+    if (choice.backend->kind() != BackendKind::cpu) chosen.backends.devices.push_back(std::move(choice.backend));
+  }
+  return chosen;
+}
+
+namespace {
+
+PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits& measured) {
+  PlanTarget target;
+  target.side = device && spec.backend.front() != "cpu" ? Side::device : Side::host;
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  switch (spec.transfer) {
+    case Transfer::automatic: target.mapped = measured; break;
+    case Transfer::mapped: target.mapped = {kAll, kAll}; break;
+    case Transfer::copy: target.mapped = {0, 0}; break;
+  }
+  return target;
+}
+
+}  // namespace
+
+PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends) {
+  const bool device = !backends.devices.empty();
+  return target_with(spec, device, device ? backends.devices.front()->mapped_limits() : MappedLimits{});
+}
+PlanTarget target_of(const PipelineSpec& spec) {
+  return target_with(spec, is_device(spec.backend.front()), {});
+}
+
+Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
                std::vector<int>& outputs, Problems& problems) {
   const std::size_t before = problems.size();
-  Planner planner(spec.name, spec.block, catalogue.stages);
+  Planner planner(spec.name, spec.block, catalogue.stages, target);
   PortShape source;
   source.element = stream.element;
   if (stream.channels > 1) source.rows = {{"channel", stream.channels}};
   source.rate_hz = source.source_rate_hz = stream.rate_hz;
   source.frequency_hz = stream.frequency_hz;
   planner.add_source("source", source);
-  for (const StageSpec& s : spec.stages)
-    if (!planner.add_stage(*s.entry, s.name, s.make(), s.from, s.section)) break;
+  for (const StageSpec& s : spec.stages) {
+    std::optional<Side> side;
+    if (s.backend == "cpu" || is_device(s.backend)) side = is_device(s.backend) ? Side::device : Side::host;
+    if (!planner.add_stage(*s.entry, s.name, s.make(), s.from, s.section, side)) break;
+  }
   if (problems.size() > before) {
     sort_by_place(problems, before);
     return {};
@@ -310,6 +387,8 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   for (const PublishSpec& p : spec.publish) outputs.push_back(planner.publish(p.port, p.section, "port", p.dtype));
   for (const SinkSpec& s : spec.sinks) outputs.push_back(planner.publish(s.port, s.section, "port"));
   Plan plan = planner.finish(spec.section);
+  if (plan.sequential() && spec.backend.size() > 1)
+    spec.section.problem("backend", "a stage here takes blocks one after the other, so devices cannot share them");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] < 0) continue;
     const PortFormat& format = plan.outputs[static_cast<std::size_t>(outputs[i])].format;
@@ -360,7 +439,7 @@ std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Probl
       continue;
     }
     std::vector<int> outputs;
-    plans.push_back(make_plan(pipeline, stream, catalogue, outputs, problems));
+    plans.push_back(make_plan(pipeline, stream, catalogue, target_of(pipeline), outputs, problems));
     if (problems.size() == before)
       check_memory(pipeline, size_up(pipeline, plans.back(), stream), make_cpu_backend()->memory());
   }

@@ -49,6 +49,17 @@ struct SinkSpec {
   Section section;
 };
 
+/// How samples and results get into and out of a device.
+enum class Transfer : std::uint8_t {
+  automatic,  // whichever is quicker for their size
+  mapped,     // the device works on the host's memory
+  copy,       // its engines copy
+};
+inline std::span<const std::string_view> enum_names(Transfer) {
+  static constexpr std::string_view names[] = {"auto", "mapped", "copy"};
+  return names;
+}
+
 struct RealTime {
   std::int64_t priority = 0;
   std::vector<std::int64_t> cpus;
@@ -65,8 +76,10 @@ struct PipelineSpec {
   std::unique_ptr<SourceOptions> source;
   std::optional<Section> source_section;
   std::int64_t block = 65536;
-  std::int64_t lanes = 0;  // 0: as many as there are processors, at most 4
-  std::string backend = "auto";
+  std::int64_t lanes = 0;                    // 0: as many as there are processors, at most 4
+  std::vector<std::string> backend{"auto"};  // several devices share the blocks
+  Wait wait = Wait::block;
+  Transfer transfer = Transfer::automatic;
   std::optional<Overrun> overrun;
   RealTime realtime;
   std::vector<StageSpec> stages;
@@ -88,9 +101,20 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& visitor);
 void monitor_fields(Spec& spec, FieldVisitor& visitor);
 void publish_fields(PublishSpec& spec, FieldVisitor& visitor);
 
+/// Where the pipeline runs: opens what the file names, or what there is. Throws SetupError.
+struct ChosenBackends {
+  EngineBackends backends;
+  std::string names;   // `cuda:0, cuda:1`
+  std::string reason;  // why these
+};
+ChosenBackends choose_backends(const PipelineSpec& spec);
+/// What stages are planned for there, or, without opening anything, as far as the file says.
+PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends);
+PlanTarget target_of(const PipelineSpec& spec);
+
 /// The plan of a pipeline for a stream of this kind. `outputs` gets, for each publish
 /// entry and then each sink, the plan's output; problems are in the order of the file.
-Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
+Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
                std::vector<int>& outputs, Problems& problems);
 
 /// Everything that can be known without opening a device: the plan of each pipeline for the stream that its source
@@ -101,12 +125,15 @@ std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Probl
 struct Sizing {
   EngineOptions engine;
   std::size_t ring_bytes = 0;
-  std::size_t arena_bytes = 0;
+  std::size_t arena_bytes = 0;  // of all lanes, on the host
   std::size_t slot_bytes = 0;
+  std::size_t device_bytes = 0;  // of all lanes, on devices
   std::size_t total() const noexcept { return ring_bytes + arena_bytes + slot_bytes; }
 };
 Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream);
 /// Says what does not fit, before anything is allocated.
 void check_memory(const PipelineSpec& spec, const Sizing& sizing, const MemoryBudget& budget);
+/// The same of a device that has this part of the lanes.
+void check_device_memory(const PipelineSpec& spec, const Sizing& sizing, const Backend& device, std::size_t devices);
 
 }  // namespace iqd

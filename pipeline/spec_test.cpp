@@ -78,7 +78,7 @@ TEST(Spec, DefaultsAreThoseOfTheDocumentation) {
   const PipelineSpec& p = file.first();
   EXPECT_EQ(p.name, "iqd");
   EXPECT_EQ(p.block, 65536);
-  EXPECT_EQ(p.backend, "auto");
+  EXPECT_EQ(p.backend, std::vector<std::string>{"auto"});
   EXPECT_FALSE(p.overrun.has_value());
   EXPECT_EQ(spec.listen, "");
 }
@@ -90,7 +90,7 @@ TEST(Spec, StagesAreMadeWithTheirKeys) {
     Problems problems;
     std::vector<int> outputs;
     const Plan plan =
-        make_plan(file.first(), {.element = Element::i32, .rate_hz = 1}, test_catalogue(), outputs, problems);
+        make_plan(file.first(), {.element = Element::i32, .rate_hz = 1}, test_catalogue(), {}, outputs, problems);
     EXPECT_TRUE(problems.empty());
     EXPECT_EQ(plan.steps.at(0).footprint[0].past, 7);
     EXPECT_EQ(plan.ports.at(1).rate.den, 2);
@@ -121,7 +121,7 @@ TEST(Sizing, FitsTheRingToWhatIsAtWork) {
   EXPECT_EQ(tape.engine.ring_samples, 128 + 10 + 4 * 1000) << "past in whole 128 bytes, future, lanes and two more";
   EXPECT_EQ(tape.engine.slots, 32);
   EXPECT_EQ(tape.slot_bytes, plans[0].slot_bytes * 32);
-  EXPECT_EQ(tape.arena_bytes, plans[0].arena_bytes * 2);
+  EXPECT_EQ(tape.arena_bytes, plans[0].arena_bytes[0] * 2);
   stream.can_wait = false;
   EXPECT_EQ(size_up(file.first(), plans[0], stream).engine.ring_samples, 100'000) << "a tenth of a second";
   stream.rate_hz = 1e9;

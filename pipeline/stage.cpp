@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+
 namespace iqd {
 namespace {
 
@@ -35,6 +37,13 @@ std::string PortShape::text() const {
 
 bool InputSpec::takes(Element e) const noexcept {
   return std::find(elements.begin(), elements.end(), e) != elements.end();
+}
+
+const void* find_device_half(const Backend& backend, std::string_view stage) {
+  if (backend.kind() == BackendKind::cpu) return nullptr;
+  const void* half = backend.stage_table(stage);
+  if (!half) throw SetupError(fmt::format("{} has no code for {}: give it `backend: cpu`", stage, backend.name()));
+  return half;
 }
 
 const StageEntry* find_stage(std::string_view name, std::span<const StageEntry> stages) {

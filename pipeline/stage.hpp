@@ -77,8 +77,9 @@ struct PortIo {
   std::int64_t length = 0;    // positions that are there (in) or have to be made (out); `counted`: the most
   std::int64_t pitch = 0;     // bytes from row to row
   std::int64_t rows = 1;
-  std::int64_t item = 1;          // elements of one position
-  std::int32_t* count = nullptr;  // counted and block: how many there are; written by the stage
+  std::int64_t item = 1;                   // elements of one position
+  std::int32_t* count = nullptr;           // counted and block: how many there are; written by the stage
+  const std::int64_t* first_at = nullptr;  // `first` again, in memory that a device reads
 
   std::int64_t end() const noexcept { return first + length; }
   /// [row][position · item]
@@ -94,6 +95,7 @@ struct StageIo {
   std::int64_t first_new = 0;  // of input 0: the first position that is new in this block
   std::int64_t end_new = 0;
   std::byte* scratch = nullptr;
+  std::byte* device_scratch = nullptr;
   std::byte* carry = nullptr;
   bool fresh = false;  // with a carry: a gap or the start lies before this block
   const SampleBlock* block = nullptr;
@@ -105,7 +107,14 @@ class StageRun {
  public:
   virtual ~StageRun() = default;
   /// Computes every output position asked for, or puts that on the stream. Allocates nothing, never waits.
+  ///
+  /// What a device does is captured once and then done for many blocks. So code for a device may look at lengths, at
+  /// differences between positions and at addresses here, where it is put on the stream; absolute positions it reads
+  /// from `PortIo::first_at`, counts from `PortIo::count`, when it runs. It writes the count of each output that is not
+  /// a stream.
   virtual void enqueue(const StageIo& io, StreamView stream) const noexcept = 0;
+  /// Room that this backend needs in `StageIo::device_scratch`.
+  virtual std::size_t device_scratch_bytes() const noexcept { return 0; }
 };
 
 /// A stage as configured: its keys, then its shapes, then its code for a backend.
@@ -158,6 +167,13 @@ template <class F> std::unique_ptr<StageRun> cpu_run(F f) {
     F f_;
   };
   return std::make_unique<Run>(std::move(f));
+}
+
+/// The half of a stage that a device's backend brings, of a type that the stage itself declares; null on the CPU.
+/// Throws SetupError where the device has none.
+const void* find_device_half(const Backend& backend, std::string_view stage);
+template <class Half> const Half* device_half(const Backend& backend, std::string_view stage) {
+  return static_cast<const Half*>(find_device_half(backend, stage));
 }
 
 /// All stages, in the order of stages.def. Each `_stage.cpp` defines `StageEntry entry()` in the stage's own namespace.

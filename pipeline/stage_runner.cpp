@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "config/reader.hpp"
 #include "pipeline/cpu_backend.hpp"
 
@@ -15,9 +16,20 @@ std::vector<std::byte> StageOutput::joined() const {
   return all;
 }
 
+/// The block at work, and how long its stage took.
+class StageRunner::TimedWork final : public BlockWork {
+ public:
+  using BlockWork::BlockWork;
+  std::int64_t step_ns = 0;
+
+ private:
+  void step_times(std::size_t, std::span<const std::int64_t> ns) noexcept override { step_ns = ns.front(); }
+};
+
+StageRunner::~StageRunner() = default;
+
 StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::vector<StageInput> inputs,
-                         std::int64_t block, const std::string& backend, Problems& problems,
-                         std::span<const StageEntry> stages)
+                         std::int64_t block, const std::string& backend, Problems& problems, const Options& options)
     : inputs_(std::move(inputs)), windows_(inputs_.size()) {
   const std::size_t before = problems.size();
   const Document document = parse_document(keys.empty() ? "{}" : keys, std::string(entry.name), problems);
@@ -31,8 +43,10 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
   length_ = cut == inputs_.end() ? 1 : cut->length;
   const std::int64_t most =
       std::clamp<std::int64_t>(block > 0 ? block : length_, 1, std::max<std::int64_t>(length_, 1));
+  host_ = make_cpu_backend();
   backend_ = choose_backend(backend).backend;
-  Planner planner("exec", most, stages);
+  const Side side = backend_->kind() == BackendKind::cpu ? Side::host : Side::device;
+  Planner planner("exec", most, options.stages, {side, options.mapped.value_or(backend_->mapped_limits())});
   Connections from;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const std::string name(entry.inputs[i].name);
@@ -47,10 +61,38 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
     planner.publish(std::string(entry.name) + "." + std::string(o.name), section, "");
   plan_ = planner.finish(section, false);
   if (problems.size() > before) return;
-  plan_.prepare(*backend_);
-  carries_ = std::make_unique<Carries>(plan_, *backend_);
-  work_ = std::make_unique<BlockWork>(plan_, *carries_, *backend_);
-  arena_ = backend_->allocate(plan_.arena_bytes);
+  set_up(side, options);
+}
+
+void StageRunner::set_up(Side side, const Options& options) {
+  std::vector<std::shared_ptr<Backend>> devices;
+  if (side == Side::device) devices.push_back(backend_);
+  plan_.prepare(*host_, devices);
+  for (const StageInput& in : inputs_) {
+    const std::size_t bytes = in.data.size();
+    shared_inputs_.push_back(options.resident ? backend_->allocate(bytes) : backend_->allocate_shared(bytes));
+    backend_->upload(shared_inputs_.back().data(), in.data);
+  }
+  carries_ = std::make_unique<Carries>(plan_, *host_, *backend_);
+  work_ = std::make_unique<TimedWork>(plan_, *carries_, *host_, *backend_);
+  arenas_[index_of(Side::host)] = backend_->allocate_shared(plan_.arena_bytes[index_of(Side::host)]);
+  arenas_[index_of(Side::device)] = backend_->allocate(plan_.arena_bytes[index_of(Side::device)]);
+  for (std::size_t s = 0; s < kSides; ++s) lane_.arenas[s] = arenas_[s].data();
+  lane_.backend = backend_.get();
+  if (side == Side::device) {
+    QueueOptions queue;
+    queue.wait = Wait::spin;
+    queue.time_every = options.timed ? 1 : 0;
+    queue.timed_steps = work_->timed_steps();
+    queue_ = backend_->make_queue(queue);
+  }
+}
+
+const BlockWork& StageRunner::work() const noexcept {
+  return *work_;
+}
+std::int64_t StageRunner::step_ns() const noexcept {
+  return work_->step_ns;
 }
 
 void StageRunner::set_block(SampleIndex first, std::int64_t samples) {
@@ -60,7 +102,7 @@ void StageRunner::set_block(SampleIndex first, std::int64_t samples) {
   block.length = samples;
   block.fresh = first == 0;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    StageInput& in = inputs_[i];
+    const StageInput& in = inputs_[i];
     const PlanPort& port = plan_.ports[i];
     const auto position = [&](SampleIndex s) {
       return in.shape.axis == Axis::stream ? s * port.rate.num / port.rate.den : s;
@@ -72,9 +114,21 @@ void StageRunner::set_block(SampleIndex first, std::int64_t samples) {
       span.first = std::max<std::int64_t>(0, span.first_new - port.reach.past);
       span.end = std::min(in.length, span.end_new + port.reach.future);
     }
-    windows_[i] = {in.data.data() + span.first * in.shape.item_bytes(), in.row_bytes(), span};
+    windows_[i] = {shared_inputs_[i].data() + span.first * in.shape.item_bytes(), in.row_bytes(), span};
   }
-  work_->set(block, windows_, arena_.data());
+  work_->set(block, windows_, lane_);
+}
+
+void StageRunner::rehearse(SampleIndex first, std::int64_t samples) {
+  set_block(first, samples);
+  if (queue_) queue_->rehearse(*work_);
+}
+
+void StageRunner::run_block() {
+  if (!queue_) return work_->enqueue({});
+  queue_->submit(*work_);
+  queue_->wait(*work_);
+  if (!work_->good()) throw SetupError(backend_->failure());
 }
 
 std::vector<StageOutput> StageRunner::run() {
@@ -86,7 +140,7 @@ std::vector<StageOutput> StageRunner::run() {
   }
   for (SampleIndex first = 0; first < length_; first += plan_.block) {
     set_block(first, std::min(plan_.block, length_ - first));
-    work_->enqueue({});
+    run_block();
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const BlockWork::Output result = work_->output(o);
       const std::int64_t bytes = result.extent * outputs[o].shape.item_bytes();

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,29 +35,53 @@ struct StageOutput {
 /// One stage by itself, on arrays, without a daemon: what `iqd exec` and `iqd bench` do, and the tests.
 class StageRunner {
  public:
+  struct Options {
+    std::span<const StageEntry> stages = all_stages();
+    std::optional<MappedLimits> mapped{};  // in place of the backend's own
+    bool resident = false;                 // inputs lie in the device's own memory
+    bool timed = false;
+  };
   /// `keys` is YAML. `inputs` are in the order of the entry's; the first that is a stream is cut into blocks, and the
   /// others along with it. What is wrong goes to `problems`, and then nothing may be run.
   StageRunner(const StageEntry& entry, const std::string& keys, std::vector<StageInput> inputs, std::int64_t block,
-              const std::string& backend, Problems& problems, std::span<const StageEntry> stages = all_stages());
+              const std::string& backend, Problems& problems, const Options& options);
+  StageRunner(const StageEntry& entry, const std::string& keys, std::vector<StageInput> inputs, std::int64_t block,
+              const std::string& backend, Problems& problems)
+      : StageRunner(entry, keys, std::move(inputs), block, backend, problems, Options()) {}
+  ~StageRunner();
 
   /// Samples of the stream that is cut.
   std::int64_t length() const noexcept { return length_; }
   const Plan& plan() const noexcept { return plan_; }
-  BlockWork& work() noexcept { return *work_; }
+  const BlockWork& work() const noexcept;
+  const Backend& backend() const noexcept { return *backend_; }
+  /// Blocks that lie like this one are captured and then replayed, where the backend can.
+  void rehearse(SampleIndex first, std::int64_t samples);
 
-  /// Sets up the block that starts at `first`; `work().enqueue({})` then computes it.
+  /// Sets up the block that starts at `first`.
   void set_block(SampleIndex first, std::int64_t samples);
+  /// Computes it, or what was set up last once more. Throws SetupError where a device fails.
+  void run_block();
+  /// How long the stage's own step took then, by the clock of where it ran. With `timed`.
+  std::int64_t step_ns() const noexcept;
   /// Runs the whole array in blocks.
   std::vector<StageOutput> run();
 
  private:
+  class TimedWork;
+  void set_up(Side side, const Options& options);
+
   std::vector<StageInput> inputs_;
   std::int64_t length_ = 0;
+  std::shared_ptr<Backend> host_;
   std::shared_ptr<Backend> backend_;
   Plan plan_;
+  std::vector<Buffer> shared_inputs_;  // where a device reads them
   std::unique_ptr<Carries> carries_;
-  std::unique_ptr<BlockWork> work_;
-  Buffer arena_;
+  std::unique_ptr<TimedWork> work_;
+  std::array<Buffer, kSides> arenas_;
+  std::unique_ptr<Queue> queue_;
+  LaneMemory lane_;
   std::uint64_t seq_ = 0;
   std::vector<SourceWindow> windows_;
 };

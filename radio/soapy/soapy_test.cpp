@@ -16,6 +16,7 @@
 #include "radio/fields_for_test.hpp"
 #include "radio/soapy/soapy_sink.hpp"
 #include "radio/soapy/soapy_source.hpp"
+#include "tests/support/built_path.hpp"
 
 namespace iqd::radio::soapy {
 namespace {
@@ -33,7 +34,7 @@ constexpr std::int64_t kEpoch = 1'700'000'000'000'000'000;
 using Values = std::map<std::string, std::string>;
 
 void load_simulator() {
-  static const std::string error = SoapySDR::loadModule(IQD_SIM_MODULE);
+  static const std::string error = SoapySDR::loadModule(built_path(IQD_SIM_MODULE, "IQD_SIM_MODULE"));
   ASSERT_TRUE(error.empty() || error.find("already") != std::string::npos) << error;
 }
 

@@ -12,6 +12,7 @@
 #include "pipeline/cpu_backend.hpp"
 #include "tests/conformance/allocations.hpp"
 #include "tests/conformance/stage_input.hpp"
+#include "tests/support/built_path.hpp"
 
 namespace iqd::conformance {
 namespace {
@@ -112,7 +113,7 @@ TEST_P(Conformance, OrderOfBlocksDoesNotMatter) {
   if (forward->plan().sequential()) GTEST_SKIP() << "a sequential stage: its order is kept";
   const auto take = [&](StageRunner& r, std::int64_t first) {
     r.set_block(first, std::min(block, kLength - first));
-    r.work().enqueue({});
+    r.run_block();
     std::vector<std::byte> bytes;
     for (std::size_t o = 0; o < r.plan().outputs.size(); ++o) {
       const BlockWork::Output out = r.work().output(o);
@@ -134,11 +135,11 @@ TEST_P(Conformance, SteadyStateAllocatesNothing) {
   const auto r = runner(1024, Signal::noise);
   ASSERT_TRUE(problems_.empty()) << all_of(problems_);
   r->set_block(0, 1024);
-  r->work().enqueue({});
+  r->run_block();
   const std::uint64_t before = allocations();
   for (int i = 0; i < 3; ++i) {
     r->set_block(1024, 1024);
-    r->work().enqueue({});
+    r->run_block();
   }
   EXPECT_EQ(allocations() - before, 0u);
 }
@@ -165,8 +166,9 @@ TEST(Cuda, IsTested) {
 
 /// The YAML beside each stage is the sample that the program shows.
 TEST(Samples, FilesSayWhatTheProgramSays) {
+  const std::string source = built_path(IQD_SOURCE_FOLDER, "IQD_SOURCE_FOLDER");
   for (const StageEntry& e : all_stages()) {
-    const std::string folder = fmt::format("{}/pipeline/stages/{}/", IQD_SOURCE_FOLDER, e.family);
+    const std::string folder = fmt::format("{}/pipeline/stages/{}/", source, e.family);
     std::ifstream file(folder + fmt::format("{0}/{0}.yaml", e.name));
     if (!file) file.open(folder + "elementwise/elementwise.yaml");
     ASSERT_TRUE(file) << e.name << " has no sample file";

@@ -97,11 +97,11 @@ class Rig {
     }
     Plan plan = rig.planner.finish(rig.section);
     EXPECT_TRUE(rig.problems.empty()) << rig.complaints();
-    std::shared_ptr<Backend> backend = make_cpu_backend();
-    plan.prepare(*backend);
+    EngineBackends backends{make_cpu_backend()};
+    plan.prepare(*backends.host, {});
     const std::int64_t least = plan.window().past + plan.window().future + options.block * (options.lanes + 2);
-    engine = std::make_unique<Engine>(std::move(plan), backend,
-                                      EngineOptions{options.lanes, options.slots, std::max(options.ring, least), 0, {}},
+    engine = std::make_unique<Engine>(std::move(plan), std::move(backends),
+                                      EngineOptions{options.lanes, options.slots, std::max(options.ring, least)},
                                       std::move(routes), counters);
     intake = std::make_unique<Intake>(source_options_, source_options_.open(), *engine, options.intake, counters);
   }

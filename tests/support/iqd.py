@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real daemon for system tests: starts `iqd` on a YAML text, follows its status, reads what it publishes.
 
-The program is $IQD, or build/release/iqd.
+The program is $IQD, or build/release/iqd; the shipped pipelines are in $IQD_PIPELINES, or pipelines/.
 """
 
 import json
@@ -22,6 +22,7 @@ import zmq
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IQD = os.environ.get("IQD", str(ROOT / "build" / "release" / "iqd"))
+PIPELINES = pathlib.Path(os.environ.get("IQD_PIPELINES", ROOT / "pipelines"))
 PATIENCE = 30.0  # seconds for anything that is certain to happen, on a machine that is busy and with sanitizers
 
 

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 

@@ -50,7 +50,7 @@ class Commands(iqd.SystemTest):
         return path
 
     def shipped(self):
-        return sorted((iqd.ROOT / "pipelines").glob("*.yaml"))
+        return sorted(iqd.PIPELINES.glob("*.yaml"))
 
     def test_check(self):
         self.assertIn("ok", self.ok("check", self.write()))

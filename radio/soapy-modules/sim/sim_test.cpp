@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/built_path.hpp"
+
 namespace {
 
 using cf32 = std::complex<float>;
@@ -35,7 +37,7 @@ class Radio {
   explicit Radio(const std::string& args, double rate = 1e6, std::vector<std::size_t> channels = {0},
                  const std::string& format = "CF32")
       : channels_(channels.size()) {
-    static const std::string loaded = SoapySDR::loadModule(IQD_SIM_MODULE);
+    static const std::string loaded = SoapySDR::loadModule(iqd::built_path(IQD_SIM_MODULE, "IQD_SIM_MODULE"));
     EXPECT_TRUE(loaded.empty() || loaded.find("already") != std::string::npos) << loaded;
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
     device = SoapySDR::Device::make("driver=iqdsim,epoch=1700000000,serial=" + std::string(test->name()) + "," + args);

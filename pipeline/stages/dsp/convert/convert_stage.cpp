@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/error.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/convert/convert.hpp"
+#include "pipeline/stages/dsp/convert/convert_cuda.hpp"
 
 namespace iqd::convert {
 namespace {
@@ -24,7 +24,7 @@ class ConvertStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu) throw SetupError("convert runs on the CPU: give it `backend: cpu`");
+    if (const auto* cuda = device_half<CudaHalf>(backend, "convert")) return cuda->make(from_, to_, varies_);
     return cpu_run([from = from_, to = to_, varies = varies_](const StageIo& io) noexcept {
       std::int64_t positions = io.out[0].length;
       if (varies) *io.out[0].count = static_cast<std::int32_t>(positions = *io.in[0].count);

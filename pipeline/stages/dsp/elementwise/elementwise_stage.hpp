@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/elementwise/elementwise.hpp"
+#include "pipeline/stages/dsp/elementwise/elementwise_cuda.hpp"
 
 namespace iqd::elementwise {
 
@@ -41,21 +42,24 @@ template <class Op> class ElementwiseStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu)
-      throw SetupError(fmt::format("{0} runs on the CPU: give it `backend: cpu`", name_));
-    return cpu_run(
-        [op = Op{rounded(config_)}, in = in_, out = out_size(), varies = varies_](const StageIo& io) noexcept {
-          const PortIo& to = io.out[0];
-          std::int64_t positions = to.length;
-          if (varies) *to.count = static_cast<std::int32_t>(positions = *io.in[0].count);
-          for (std::int64_t row = 0; row < to.rows; ++row)
-            apply(op, in, at(io.in[0], row, to.first, size_of(in)),
-                  Op::kInputs == 2 ? at(io.in.back(), row, to.first, size_of(in)) : nullptr, at(to, row, to.first, out),
-                  positions * to.item);
-        });
+    const Op op{rounded(config_)};
+    if (const auto* cuda = device_half<CudaHalf>(backend, "elementwise")) return make_cuda(*cuda, op);
+    return cpu_run([op, in = in_, out = out_size(), varies = varies_](const StageIo& io) noexcept {
+      const PortIo& to = io.out[0];
+      std::int64_t positions = to.length;
+      if (varies) *to.count = static_cast<std::int32_t>(positions = *io.in[0].count);
+      for (std::int64_t row = 0; row < to.rows; ++row)
+        apply(op, in, at(io.in[0], row, to.first, size_of(in)),
+              Op::kInputs == 2 ? at(io.in.back(), row, to.first, size_of(in)) : nullptr, at(to, row, to.first, out),
+              positions * to.item);
+    });
   }
 
  private:
+  std::unique_ptr<StageRun> make_cuda(const CudaHalf& cuda, const Op& op) const {
+    if (const MakeCuda<Op> make = cuda.make_for(op)) return make(op, in_, varies_);
+    throw SetupError(fmt::format("{} has no code for a GPU: give it `backend: cpu`", name_));
+  }
   static std::byte* at(const PortIo& port, std::int64_t row, std::int64_t position, std::size_t element) noexcept {
     return port.data + row * port.pitch + (position - port.first) * port.item * static_cast<std::int64_t>(element);
   }

@@ -164,5 +164,13 @@ TEST(Elementwise, TwoInputsOfEitherType) {
   EXPECT_THAT(mixed.complaints(), HasSubstr("have to be alike; they are cf32 [n] and f32 [n]"));
 }
 
+TEST(Elementwise, TheHalfOfADeviceKnowsTheOperationsOfTheFile) {
+  CudaHalf half{};
+  half.make_conjugate = [](const op::conjugate&, Element, bool) { return std::unique_ptr<StageRun>(); };
+  EXPECT_EQ(half.make_for(op::conjugate{}), half.make_conjugate);
+  EXPECT_EQ(half.make_for(op::complex_to_mag{}), nullptr);
+  EXPECT_EQ(half.make_for(difference{}), nullptr);
+}
+
 }  // namespace
 }  // namespace iqd::elementwise

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/error.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/fft/fft.hpp"
+#include "pipeline/stages/dsp/fft/fft_cuda.hpp"
 
 namespace iqd::fft {
 namespace {
@@ -27,7 +27,7 @@ class FftStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu) throw SetupError("fft runs on the CPU: give it `backend: cpu`");
+    if (const auto* cuda = device_half<CudaHalf>(backend, "fft")) return cuda->make(config_);
     return cpu_run([transform = Transform(config_)](const StageIo& io) noexcept {
       const PortIo& out = io.out[0];
       const View<cf32, 3> y(out.as<cf32>().data(), {out.rows, out.length, transform.size()}, out.as<cf32>().stride(0));

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/fir/fir.hpp"
+#include "pipeline/stages/dsp/fir/fir_cuda.hpp"
 
 namespace iqd::fir {
 namespace {
@@ -22,17 +22,18 @@ class FirStage final : public Stage {
     const PortShape& in = context.in[0];
     element_ = in.element;
     const std::size_t before = context.section.problems().size();
-    const Taps taps = read_taps(in, context.section);
-    check(taps, in, context.section);
+    taps_ = read_taps(in, context.section);
+    check(taps_, in, context.section);
     if (context.section.problems().size() > before) return;
-    filter_ = make_filter(taps, config_.decimation, config_.method);
-    context.footprint[0] = {.past = std::ssize(taps) - 1, .granule = config_.decimation};
+    filter_ = make_filter(taps_, config_.decimation, config_.method);
+    context.footprint[0] = {.past = std::ssize(taps_) - 1, .granule = config_.decimation};
     context.out[0].rate_hz = in.rate_hz / static_cast<double>(config_.decimation);
     context.scratch_bytes = filter_->scratch_bytes();
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu) throw SetupError("fir runs on the CPU: give it `backend: cpu`");
+    if (const auto* cuda = device_half<CudaHalf>(backend, "fir"))
+      return cuda->make(taps_, config_.decimation, element_);
     return cpu_run([filter = filter_, element = element_](const StageIo& io) noexcept {
       if (element == Element::f32)
         run<float>(*filter, io);
@@ -68,6 +69,7 @@ class FirStage final : public Stage {
 
   Config config_;
   Element element_ = Element::cf32;
+  Taps taps_;
   std::shared_ptr<const Filter> filter_;
 };
 

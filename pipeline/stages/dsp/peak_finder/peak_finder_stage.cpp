@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/peak_finder/peak_finder.hpp"
+#include "pipeline/stages/dsp/peak_finder/peak_finder_cuda.hpp"
 
 namespace iqd::peak_finder {
 namespace {
@@ -23,6 +23,7 @@ class PeakFinderStage final : public Stage {
     const PortShape& in = context.in[0];
     bins_ = in.axis == Axis::block && in.item.size() == 1;
     padded_ = !in.rows.empty();
+    rows_ = in.row_count();
     if (!bins_ && (in.axis != Axis::stream || !in.item.empty()))
       context.section.problem("", fmt::format("takes [bin] or [n]; its input is {}", in.text()));
     if (config_.max < 1) context.section.problem("max", "has to be 1 or more");
@@ -40,8 +41,9 @@ class PeakFinderStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu) throw SetupError("peak_finder runs on the CPU: give it `backend: cpu`");
     const auto threshold = static_cast<float>(config_.threshold.value_or(0));
+    if (const auto* cuda = device_half<CudaHalf>(backend, "peak_finder"))
+      return cuda->make({threshold, config_.max, rows_, bins_, padded_});
     return cpu_run([threshold, max = config_.max, bins = bins_, padded = padded_](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const PortIo& out = io.out[0];
@@ -60,6 +62,7 @@ class PeakFinderStage final : public Stage {
 
  private:
   Config config_;
+  std::int64_t rows_ = 1;
   bool bins_ = false;    // one row of bins a block, else a stream
   bool padded_ = false;  // several channels: as many peaks of each, those that are not there NaN
 };

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "base/error.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/rotate/rotate.hpp"
+#include "pipeline/stages/dsp/rotate/rotate_cuda.hpp"
 
 namespace iqd::rotate {
 namespace {
@@ -27,8 +27,8 @@ class RotateStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu) throw SetupError("rotate runs on the CPU: give it `backend: cpu`");
     Rotator rotator(Phase::per_sample(config_.frequency, rate_hz_), Phase::of_radians(config_.phase));
+    if (const auto* cuda = device_half<CudaHalf>(backend, "rotate")) return cuda->make(rotator);
     return cpu_run([rotator = std::move(rotator)](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const PortIo& out = io.out[0];

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/error.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/spectrum/spectrum.hpp"
+#include "pipeline/stages/dsp/spectrum/spectrum_cuda.hpp"
 
 namespace iqd::spectrum {
 namespace {
@@ -20,6 +20,7 @@ class SpectrumStage final : public Stage {
     if (config_.size < 1) return context.section.problem("size", "has to be 1 or more");
     if (config_.window != Window::rectangular && config_.window != Window::kaiser && config_.size == 2)
       context.section.problem("size", "2 leaves nothing of such a window: use 3 or more, or `window: rectangular`");
+    rows_ = in.row_count();
     PortShape& out = context.out[0];
     out.element = Element::f32;
     out.axis = Axis::block;
@@ -30,7 +31,7 @@ class SpectrumStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu) throw SetupError("spectrum runs on the CPU: give it `backend: cpu`");
+    if (const auto* cuda = device_half<CudaHalf>(backend, "spectrum")) return cuda->make(config_, rows_);
     return cpu_run([spectrum = Spectrum(config_)](const StageIo& io) noexcept {
       const std::int64_t frames = spectrum.run(io.in[0].as<const cf32>(), io.in[0].first, io.first_new, io.end_new,
                                                io.out[0].as<float>(), io.scratch);
@@ -40,6 +41,7 @@ class SpectrumStage final : public Stage {
 
  private:
   Config config_;
+  std::int64_t rows_ = 1;
 };
 
 }  // namespace

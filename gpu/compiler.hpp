@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/backend.hpp"
+
+namespace iqd::gpu {
+
+/// The architecture of the current device as NVRTC names it: `sm_90`. Throws SetupError.
+std::string current_architecture();
+
+/// Machine code of CUDA C++ source text, by NVRTC, as C++20. `name` stands for the file in messages. Throws SetupError,
+/// with what the compiler says, each problem with its line. Needs no device where the architecture is given.
+std::vector<char> compile(const std::string& source, const std::string& name, std::span<const std::string> options = {},
+                          const std::string& architecture = current_architecture());
+
+/// A kernel of a CompiledModule, which must outlive it.
+class Kernel {
+ public:
+  explicit Kernel(cudaKernel_t kernel) : kernel_(kernel) {}
+
+  /// The arguments must have the very types of the kernel's parameters; nobody checks that. Without a group, nothing is
+  /// launched. May be captured.
+  template <class... Arguments> cudaError_t launch(dim3 groups, dim3 threads, std::size_t shared_bytes,
+                                                   StreamView stream, Arguments... arguments) const noexcept {
+    void* addresses[sizeof...(Arguments) + 1] = {&arguments...};
+    return launch_with(groups, threads, shared_bytes, stream, addresses);
+  }
+
+ private:
+  cudaError_t launch_with(dim3 groups, dim3 threads, std::size_t shared_bytes, StreamView stream,
+                          void** arguments) const noexcept;
+  cudaKernel_t kernel_;
+};
+
+/// Compiled code on the current device.
+class CompiledModule {
+ public:
+  /// Throws SetupError.
+  explicit CompiledModule(std::span<const char> code);
+  CompiledModule(CompiledModule&& o) noexcept;
+  CompiledModule& operator=(CompiledModule&& o) noexcept;
+  ~CompiledModule();
+
+  /// A kernel that the source declares `extern "C"`; ready, so that its first launch loads nothing. Throws SetupError.
+  Kernel kernel(const std::string& name) const;
+
+ private:
+  cudaLibrary_t library_ = nullptr;
+};
+
+}  // namespace iqd::gpu

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/cuda_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "gpu/queue.hpp"
+#include "gpu/small_kernels.hpp"
+
+namespace iqd {
+
+/// The table of the stages' halves, made from stages.def beside the stages.
+const void* cuda_half_of(std::string_view stage);
+
+namespace gpu {
+namespace {
+
+/// Below, a kernel has copied before an engine has begun: 8 against 24 us for 64 kB both ways, 42 against 63 for 1 MB
+/// (H200, PCIe 5).
+constexpr std::size_t kKernelCopies = std::size_t{1} << 20;
+/// As `iqd tune` finds them on an H200; where there is a file for this machine, that is taken.
+constexpr MappedLimits kMapped{.in = std::size_t{1} << 20, .out = std::size_t{1} << 20};
+
+double megabytes(std::size_t bytes) {
+  return static_cast<double>(bytes) / 1e6;
+}
+
+class EventFence final : public Fence {
+ public:
+  explicit EventFence(Device& device) : device_(device), event_(make_event(cudaEventDisableTiming)) {}
+  void signal(StreamView stream) noexcept override {
+    device_.good(cudaEventRecord(event_.get(), stream_of(stream)), "cudaEventRecord");
+  }
+  void wait(StreamView stream) noexcept override {
+    device_.good(cudaStreamWaitEvent(stream_of(stream), event_.get(), cudaEventWaitDefault), "cudaStreamWaitEvent");
+  }
+
+ private:
+  Device& device_;
+  Event event_;
+};
+
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(int device) : device_(device) {}
+
+  BackendKind kind() const noexcept override { return BackendKind::cuda; }
+  std::string name() const override { return fmt::format("cuda:{}", device_.index()); }
+  std::string device() const override { return device_.properties().name; }
+  MemoryBudget memory() const override;
+  std::vector<std::string> details() const override;
+  std::string failure() const override { return device_.failure(); }
+  void use() override { check(cudaSetDevice(device_.index()), "cudaSetDevice"); }
+  MappedLimits mapped_limits() const override { return kMapped; }
+
+  Buffer allocate(std::size_t bytes) override;
+  Buffer allocate_shared(std::size_t bytes) override;
+  void share(std::span<std::byte> memory) override;
+  void unshare(std::span<std::byte> memory) noexcept override;
+  void copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row_bytes,
+            std::size_t rows, StreamView stream) noexcept override;
+
+  void upload(std::byte* to, std::span<const std::byte> from) override {
+    use();
+    check(cudaMemcpy(to, from.data(), from.size(), cudaMemcpyDefault), "cudaMemcpy");
+  }
+  std::unique_ptr<Queue> make_queue(const QueueOptions& options) override {
+    return std::make_unique<CudaQueue>(device_, options);
+  }
+  std::unique_ptr<Fence> make_fence() override {
+    device_.use();
+    return std::make_unique<EventFence>(device_);
+  }
+  const void* stage_table(std::string_view stage) const override { return cuda_half_of(stage); }
+
+ private:
+  Device device_;
+};
+
+MemoryBudget CudaBackend::memory() const {
+  MemoryBudget budget;
+  device_.use();
+  check(cudaMemGetInfo(&budget.free, &budget.total), "cudaMemGetInfo");
+  return budget;
+}
+
+std::vector<std::string> CudaBackend::details() const {
+  const cudaDeviceProp& p = device_.properties();
+  int driver = 0, runtime = 0, clock_khz = 0, memory_khz = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device_.index());
+  cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, device_.index());
+  const auto version = [](int v) { return fmt::format("{}.{}", v / 1000, v % 1000 / 10); };
+  return {fmt::format("driver for CUDA {}, runtime {}", version(driver), version(runtime)),
+          fmt::format("compute capability {}.{}, {} multiprocessors up to {:.2f} GHz", p.major, p.minor,
+                      p.multiProcessorCount, clock_khz / 1e6),
+          fmt::format("{:.0f} MB of second-level cache, {} copy engines, PCI {:04x}:{:02x}:{:02x}", p.l2CacheSize / 1e6,
+                      p.asyncEngineCount, p.pciDomainID, p.pciBusID, p.pciDeviceID)};
+}
+
+Buffer CudaBackend::allocate(std::size_t bytes) {
+  const std::size_t size = std::max<std::size_t>(bytes, 128);
+  device_.use();
+  void* memory = nullptr;
+  if (const cudaError_t error = cudaMalloc(&memory, size); error != cudaSuccess) {
+    std::size_t free = 0, total = 0;
+    cudaGetLastError();
+    cudaMemGetInfo(&free, &total);
+    raise(error,
+          fmt::format("cudaMalloc of {:.1f} MB on {} ({:.0f} MB are free)", megabytes(size), name(), megabytes(free)));
+  }
+  check(cudaMemset(memory, 0, size), "cudaMemset");
+  return Buffer(
+      {static_cast<std::byte*>(memory), size}, [](void*, std::span<std::byte> m) noexcept { cudaFree(m.data()); },
+      nullptr);
+}
+
+Buffer CudaBackend::allocate_shared(std::size_t bytes) {
+  const std::size_t size = std::max<std::size_t>(bytes, 128);
+  device_.use();
+  void* memory = nullptr;
+  if (const cudaError_t error = cudaHostAlloc(&memory, size, cudaHostAllocPortable | cudaHostAllocMapped);
+      error != cudaSuccess)
+    raise(error, fmt::format("cudaHostAlloc of {:.1f} MB of pinned memory", megabytes(size)));
+  std::memset(memory, 0, size);
+  return Buffer(
+      {static_cast<std::byte*>(memory), size}, [](void*, std::span<std::byte> m) noexcept { cudaFreeHost(m.data()); },
+      nullptr);
+}
+
+void CudaBackend::share(std::span<std::byte> memory) {
+  device_.use();
+  if (const cudaError_t error =
+          cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable | cudaHostRegisterMapped);
+      error != cudaSuccess)
+    raise(error, fmt::format("cudaHostRegister of {:.1f} MB of the ring (is the limit of locked memory, `ulimit -l`, "
+                             "too small?)",
+                             megabytes(memory.size())));
+}
+
+void CudaBackend::unshare(std::span<std::byte> memory) noexcept {
+  cudaHostUnregister(memory.data());
+}
+
+void CudaBackend::copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row_bytes,
+                       std::size_t rows, StreamView stream) noexcept {
+  if (row_bytes == 0 || rows == 0) return;
+  const auto on_host = [](const void* p) {
+    cudaPointerAttributes a{};
+    return cudaPointerGetAttributes(&a, p) == cudaSuccess && a.type == cudaMemoryTypeHost;
+  };
+  if (row_bytes * rows <= kKernelCopies || (on_host(to) && on_host(from)))
+    copy_rows({static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from), from_pitch, row_bytes, rows},
+              stream_of(stream));
+  else if (rows == 1)
+    device_.good(cudaMemcpyAsync(to, from, row_bytes, cudaMemcpyDefault, stream_of(stream)), "cudaMemcpyAsync");
+  else
+    device_.good(
+        cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row_bytes, rows, cudaMemcpyDefault, stream_of(stream)),
+        "cudaMemcpy2DAsync");
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend(int device) {
+  return std::make_unique<CudaBackend>(device);
+}
+
+}  // namespace gpu
+}  // namespace iqd

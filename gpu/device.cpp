@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/device.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace iqd::gpu {
+
+std::string message(cudaError_t error, const std::string& what) {
+  return fmt::format("{}: {} ({})", what, cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+void raise(cudaError_t error, const std::string& what) {
+  cudaGetLastError();
+  throw SetupError(message(error, what));
+}
+
+Device::Device(int index) : index_(index) {
+  check(cudaSetDevice(index), "cudaSetDevice");
+  check(cudaGetDeviceProperties(&properties_, index), "cudaGetDeviceProperties");
+  int mode = cudaComputeModeDefault;
+  check(cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, index), "cudaDeviceGetAttribute");
+  if (mode == cudaComputeModeProhibited)
+    throw SetupError(fmt::format("cuda:{} is in compute mode `prohibited`: nobody may use it", index));
+  if (const cudaError_t error = cudaFree(nullptr); error != cudaSuccess) {
+    const bool busy = error == cudaErrorDevicesUnavailable;
+    raise(error, fmt::format("cuda:{} ({}) cannot be used{}", index, properties_.name,
+                             busy ? ", another process has it for itself" : ""));
+  }
+  if (!properties_.unifiedAddressing || !properties_.canMapHostMemory)
+    throw SetupError(fmt::format("cuda:{} ({}) cannot work on the host's memory", index, properties_.name));
+}
+
+void Device::fail(cudaError_t error, const char* what) noexcept {
+  fail(message(error, what));
+}
+
+void Device::fail(const std::string& why) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (failed_.load(std::memory_order_relaxed)) return;
+  failure_ = fmt::format("cuda:{} failed: {}", index_, why);
+  failed_.store(true, std::memory_order_release);
+}
+
+std::string Device::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+int count_devices(std::string& why) {
+  int devices = 0, driver = 0;
+  const cudaError_t error = cudaGetDeviceCount(&devices);
+  if (error == cudaSuccess && devices > 0) return devices;
+  cudaGetLastError();
+  cudaDriverGetVersion(&driver);
+  const auto version = [](int v) { return fmt::format("{}.{}", v / 1000, v % 1000 / 10); };
+  if (driver == 0)
+    why = "no NVIDIA driver is loaded";
+  else if (error == cudaErrorInsufficientDriver)
+    why = fmt::format("the NVIDIA driver is too old: it is for CUDA {}, {} is needed", version(driver),
+                      version(CUDART_VERSION));
+  else if (error == cudaErrorNoDevice || error == cudaSuccess)
+    why = "the NVIDIA driver sees no device";
+  else
+    why = message(error, "the NVIDIA driver gives no device");
+  return 0;
+}
+
+}  // namespace iqd::gpu

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "gpu/fft_radix.hpp"
+
+/// Transforms of 2 … 8192 points, a power of two, that read and write the device's memory once. A thread holds up to
+/// 16 points, a group of threads one transform of 4096 or 8192 points, or several smaller ones.
+namespace iqd::gpu {
+
+/// How transforms of N points are dealt out to a group of threads.
+template <int N> struct FftGroup {
+  static constexpr int kThreads = kFftThreads<N> > 256 ? kFftThreads<N> : 256;
+  static constexpr int kFrames = kThreads / kFftThreads<N>;
+  static constexpr int kPoints = kFftPoints<N>;                           // of a thread
+  static constexpr int kBytes = padded(kFrames * N) * sizeof(Complex32);  // of shared memory
+  /// A frame's threads lie in one warp, which alone has to agree on who reads and writes.
+  static constexpr bool kInWarp = kFftThreads<N> <= 32;
+  /// Threads of a frame would take less than 64 bytes in a row from memory: the points pass through shared memory.
+  static constexpr bool kStaged = kFftThreads<N> < 8;
+
+  /// Groups that a multiprocessor is to hold at least: as many as leave the registers that a thread needs.
+  static constexpr int kAtOnce = (kStaged ? 768 : 1024) / kThreads;
+
+  static __device__ int thread() { return static_cast<int>(threadIdx.x) % kFftThreads<N>; }
+  /// Which of the group's frames this thread has a part in.
+  static __device__ int frame() { return static_cast<int>(threadIdx.x) / kFftThreads<N>; }
+  /// Where that frame lies in shared memory.
+  static __device__ int base() { return padded(frame() * N); }
+  /// Point j of this thread, of those that its warp holds, in the order of memory: they are counted in the group.
+  static __device__ int staged(int j) {
+    const int t = static_cast<int>(threadIdx.x);
+    return t / 32 * 32 * kPoints + t % 32 + 32 * j;
+  }
+  static __device__ int staged_at(int j) { return padded(staged(0)) + padded(32) * j; }
+  static __device__ void sync() {
+    if constexpr (kInWarp)
+      __syncwarp();
+    else
+      __syncthreads();
+  }
+};
+
+/// From point t + e N/points in v(e) to bin t + e N/points in v(e). All threads of the group take part. Other threads'
+/// use of shared memory has to be over where it is not the first.
+template <int N, int P = 1>
+__device__ __forceinline__ void fft_steps(Complex32 (&v)[kFftPoints<N>], Complex32* shared, const Complex32* factors) {
+  using Group = FftGroup<N>;
+  const int t = Group::thread();
+  fft_step<N, P>(v, factors, t);
+  if constexpr (P * kFftRadix<N, P> < N) {
+    const int base = Group::base();
+    if constexpr (P > 1) Group::sync();
+#pragma unroll
+    for (int e = 0; e < Group::kPoints; ++e) shared[write_at<P>(base, t, e)] = v[e];
+    Group::sync();
+#pragma unroll
+    for (int e = 0; e < Group::kPoints; ++e) v[e] = shared[read_at<N>(base, t, e)];
+    fft_steps<N, 16 * P>(v, shared, factors);
+  }
+}
+
+/// A point of a frame, or a bin.
+struct FftPlace {
+  int at;      // counted from the group's first frame on; its frames lie one behind the other
+  int n;       // in the frame
+  bool upper;  // in the frame's upper half; mostly known when compiled
+
+  /// The same in the other half, where `half` is half of N; this one, where it is 0.
+  __device__ int at_across(int half) const { return upper ? at - half : at + half; }
+  __device__ int n_across(int half) const { return upper ? n - half : n + half; }
+};
+
+/// The group's transforms, the first `frames` of them: load(place) gives each point, store(place, y) takes each bin.
+template <int N, class Load, class Store>
+__device__ __forceinline__ void fft_frames(int frames, const Complex32* factors, Complex32* shared, const Load& load,
+                                           const Store& store) {
+  using Group = FftGroup<N>;
+  const int base = Group::base();
+  const int t = Group::thread();
+  Complex32 v[Group::kPoints];
+  if constexpr (Group::kStaged) {
+    const auto place = [](int j) {
+      const int at = Group::staged(j);
+      const int n = static_cast<int>(threadIdx.x % 32 + 32u * static_cast<unsigned>(j)) & (N - 1);
+      return FftPlace{at, n, n >= N / 2};
+    };
+    const int end = frames * N;
+#pragma unroll
+    for (int j = 0; j < Group::kPoints; ++j) v[j] = place(j).at < end ? load(place(j)) : Complex32{0, 0};
+#pragma unroll
+    for (int j = 0; j < Group::kPoints; ++j) shared[Group::staged_at(j)] = v[j];
+    __syncwarp();
+#pragma unroll
+    for (int e = 0; e < Group::kPoints; ++e) v[e] = shared[read_at<N>(base, t, e)];
+    __syncwarp();
+    fft_steps<N>(v, shared, factors);
+    // Each thread puts its bins where it alone read last.
+#pragma unroll
+    for (int e = 0; e < Group::kPoints; ++e) shared[read_at<N>(base, t, e)] = v[e];
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < Group::kPoints; ++j)
+      if (place(j).at < end) store(place(j), shared[Group::staged_at(j)]);
+  } else {
+    const auto place = [t](int e) {
+      const int n = t + kFftThreads<N> * e;
+      return FftPlace{Group::frame() * N + n, n, e >= Group::kPoints / 2};
+    };
+    const bool mine = Group::frame() < frames;
+#pragma unroll
+    for (int e = 0; e < Group::kPoints; ++e) v[e] = mine ? load(place(e)) : Complex32{0, 0};
+    fft_steps<N>(v, shared, factors);
+    if (!mine) return;
+#pragma unroll
+    for (int e = 0; e < Group::kPoints; ++e) store(place(e), v[e]);
+  }
+}
+
+/// f(std::integral_constant<int, N>) for the N that is `size`, which is one of `fft_in_one_pass`.
+template <class F, int... Log2> auto with_fft_size(std::int64_t size, const F& f, std::integer_sequence<int, Log2...>) {
+  decltype(f(std::integral_constant<int, 2>())) result{};
+  ((size == (2 << Log2) ? void(result = f(std::integral_constant<int, (2 << Log2)>())) : void()), ...);
+  return result;
+}
+template <class F> auto with_fft_size(std::int64_t size, const F& f) {
+  return with_fft_size(size, f, std::make_integer_sequence<int, 13>());
+}
+
+}  // namespace iqd::gpu

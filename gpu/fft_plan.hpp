@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <cufft.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/element.hpp"
+
+namespace iqd::gpu {
+
+/// cuFFT's transforms of one size, unscaled, of any number of frames that lie one behind the other. A cuFFT plan is
+/// made for one number of frames and takes long to make, so there is one for each power of two up to `most`, and a
+/// count is put together of them. How a frame is rounded may depend on the plan that it comes to.
+///
+/// May be used by many threads at once, each with its own working memory: a plan knows one stream and one working
+/// memory, so putting it on a stream is guarded by a mutex.
+class FftPlans {
+ public:
+  /// Throws SetupError. Runs each plan once, so that nothing is loaded later. A transform of size 1 is a copy.
+  explicit FftPlans(std::int64_t size);
+
+  std::int64_t size() const noexcept { return size_; }
+  /// Frames that one plan does: 2^20 samples or one frame, whichever is more. Callers that go through memory of their
+  /// own need room for so many.
+  std::int64_t most() const noexcept { return most_; }
+  /// Working memory of a run, a multiple of 256.
+  std::size_t work_bytes() const noexcept { return work_bytes_; }
+
+  /// Both on the device and aligned to 16 bytes; `in` may be `out`, and is kept if it is not. What cuFFT refuses shows
+  /// in cudaGetLastError.
+  void run(const cf32* in, cf32* out, std::int64_t frames, bool inverse, std::byte* work,
+           cudaStream_t stream) const noexcept;
+
+ private:
+  class Plan {
+   public:
+    Plan(std::int64_t size, std::int64_t frames);
+    Plan(Plan&& o) noexcept;
+    Plan& operator=(Plan&&) = delete;
+    ~Plan();
+    std::size_t work_bytes() const noexcept { return work_bytes_; }
+    bool run(const cf32* in, cf32* out, bool inverse, std::byte* work, cudaStream_t stream) const noexcept;
+
+   private:
+    cufftHandle handle_ = 0;
+    bool made_ = false;
+    std::size_t work_bytes_ = 0;
+  };
+
+  void rehearse() const;
+
+  std::int64_t size_;
+  std::int64_t most_ = 1;
+  std::size_t work_bytes_ = 0;
+  std::vector<Plan> plans_;  // of 1, 2, 4, … frames
+  std::unique_ptr<std::mutex> mutex_;
+};
+
+}  // namespace iqd::gpu

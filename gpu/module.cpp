@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What libiqd_cuda.so shows to whoever opens it.
+#include "gpu/cuda_backend.hpp"
+#include "gpu/device.hpp"
+
+extern "C" __attribute__((visibility("default"))) const iqd::BackendModule iqd_backend_module{
+    iqd::BackendModule::kVersion, iqd::gpu::count_devices, iqd::gpu::make_backend};

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/backend.hpp"
+
+namespace iqd::gpu {
+
+inline cudaStream_t stream_of(StreamView stream) noexcept {
+  return static_cast<cudaStream_t>(stream.handle);
+}
+inline StreamView view_of(cudaStream_t stream) noexcept {
+  return {stream};
+}
+
+/// `cudaMalloc of 12.0 MB: out of memory`
+std::string message(cudaError_t error, const std::string& what);
+[[noreturn]] void raise(cudaError_t error, const std::string& what);
+/// While setting up: throws SetupError with the message.
+inline void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) raise(error, what);
+}
+
+/// Groups of `threads` that n threads make.
+constexpr unsigned groups_of(std::int64_t n, std::int64_t threads) noexcept {
+  return static_cast<unsigned>((n + threads - 1) / threads);
+}
+
+}  // namespace iqd::gpu

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/runtime.hpp"
+
+namespace iqd::gpu {
+
+/// Sets a word in the host's memory when all before it in the stream is done and seen there.
+void raise_flag(std::uint32_t* flag, cudaStream_t stream) noexcept;
+
+struct Rows {
+  std::byte* to;
+  std::size_t to_pitch;
+  const std::byte* from;
+  std::size_t from_pitch;
+  std::size_t row_bytes;
+  std::size_t rows;
+};
+/// Copies with the multiprocessors, which begin sooner than a copy engine does.
+void copy_rows(const Rows& rows, cudaStream_t stream) noexcept;
+
+}  // namespace iqd::gpu

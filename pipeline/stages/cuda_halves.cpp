@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Of libiqd_cuda.so: the CUDA halves of all stages, found by the folder's name.
+#include <string_view>
+
+#define STAGE(family, name) \
+  namespace iqd::name {     \
+  const void* cuda_half();  \
+  }
+#define STAGE_SET(family, name) STAGE(family, name)
+#include "pipeline/stages/stages.def"
+#undef STAGE
+
+namespace iqd {
+
+const void* cuda_half_of(std::string_view stage);
+
+const void* cuda_half_of(std::string_view stage) {
+#define STAGE(family, name) \
+  if (stage == #name) return name::cuda_half();
+#include "pipeline/stages/stages.def"
+#undef STAGE
+#undef STAGE_SET
+  return nullptr;
+}
+
+}  // namespace iqd
