@@ -99,6 +99,8 @@ class Queue {
   virtual ~Queue() = default;
   /// Gets ready for works like this one, which is not carried out. Before samples flow: it may allocate and take long.
   virtual void rehearse(Work& /*work*/) {}
+  /// Kinds of works that it is ready for.
+  virtual std::size_t rehearsed() const noexcept { return 0; }
   virtual void submit(Work& work) noexcept = 0;
   /// Returns when this work is done, `finished` called. Called by one thread, in the order of submission.
   virtual void wait(Work& work) noexcept = 0;

@@ -19,8 +19,15 @@ struct Arguments {
   double max_p99_us = 0;
 };
 
+std::vector<BenchRow> rows_of(const Arguments& a) {
+  if (a.name == "engine") return bench_engine(a.options);
+  if (a.name == "lanes") return bench_lanes(a.options);
+  if (a.name == "copy_or_mapped") return bench_copy_or_mapped(a.options);
+  return bench_stage(a.name, a.options);
+}
+
 Exit bench(const Arguments& a) {
-  const std::vector<BenchRow> rows = a.name == "engine" ? bench_engine(a.options) : bench_stage(a.name, a.options);
+  const std::vector<BenchRow> rows = rows_of(a);
   bool missed = false;
   if (!a.json) fmt::print("{}\n", header_text());
   for (const BenchRow& row : rows) {
@@ -35,11 +42,12 @@ Exit bench(const Arguments& a) {
 void add_bench(CLI::App& app, Action& action) {
   auto a = std::make_shared<Arguments>();
   CLI::App* c = app.add_subcommand("bench", "measure a stage, or the engine");
-  c->add_option("NAME", a->name, "`engine`, or a stage")->required();
+  c->add_option("NAME", a->name, "`engine`, `lanes`, `copy_or_mapped`, or a stage")->required();
   c->add_flag("--json", a->json, "one object a row");
   c->add_option("--block", a->options.blocks, "samples a block; several make several rows");
   c->add_option("--config", a->options.config, "key=value of the stage")->expected(1)->take_all();
   c->add_option("--backend", a->options.backend, "auto, cpu, cuda or cuda:N");
+  c->add_option("--wait", a->options.wait, "how a device is waited for")->check(CLI::IsMember({"spin", "block"}));
   c->add_option("--seconds", a->options.seconds, "a row");
   c->add_option("--min-throughput", a->min_throughput, "exit with 3 below it");
   c->add_option("--max-p99", a->max_p99_us, "microseconds; exit with 3 above it");

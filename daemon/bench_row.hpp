@@ -36,12 +36,17 @@ struct BenchOptions {
   std::vector<std::int64_t> blocks;  // samples; empty: 8,192, 65,536 and 1,048,576
   std::vector<std::string> config;   // key=value
   std::string backend = "auto";
-  double seconds = 0.5;  // a row
+  std::string wait = "block";  // spin or block, for a device
+  double seconds = 0.5;        // a row
 };
 
 /// One stage on random samples, called block by block on one thread.
 std::vector<BenchRow> bench_stage(const std::string& stage, const BenchOptions& options);
-/// What the engine itself costs a block: an empty stage, a source that costs nothing.
+/// What the engine itself costs a block: an empty stage, or a copy through a device; a source that costs nothing.
 std::vector<BenchRow> bench_engine(const BenchOptions& options);
+/// Of a device: samples there and back, with lanes that overlap, alone and with a kernel of the same length beside.
+std::vector<BenchRow> bench_lanes(const BenchOptions& options);
+/// Of a device: the host's memory in place against copies, by size.
+std::vector<BenchRow> bench_copy_or_mapped(const BenchOptions& options);
 
 }  // namespace iqd

@@ -24,6 +24,7 @@ void add_stages(CLI::App& app, Action& action);
 void add_schema(CLI::App& app, Action& action);
 void add_exec(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_tune(CLI::App& app, Action& action);
 void add_probe(CLI::App& app, Action& action);
 void add_sub(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);

@@ -16,8 +16,8 @@ int main(int argc, char** argv) {
       "-v,--verbose", [] { log::set_level(log::Level::debug); }, "log more");
   find_own_plugins();
   Action action;
-  for (const auto add : {add_run, add_check, add_explain, add_stages, add_schema, add_exec, add_bench, add_probe,
-                         add_sub, add_record, add_doctor})
+  for (const auto add : {add_run, add_check, add_explain, add_stages, add_schema, add_exec, add_bench, add_tune,
+                         add_probe, add_sub, add_record, add_doctor})
     add(app, action);
   try {
     app.parse(argc, argv);

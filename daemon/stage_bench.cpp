@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "base/clock.hpp"
@@ -63,12 +65,56 @@ std::string keys_for(const StageEntry& entry, const std::vector<std::string>& co
   return colon == entry.sample.npos ? "{}" : std::string(entry.sample.substr(colon + 1));
 }
 
-BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::int64_t block) {
+/// Copies within a device's memory, for the bound of what stays there.
+class CopyWork final : public Work {
+ public:
+  CopyWork(Backend& backend, std::size_t bytes)
+      : backend_(backend), bytes_(bytes), from_(backend.allocate(bytes)), to_(backend.allocate(bytes)) {}
+  void enqueue(StreamView stream, StepClock* clock) noexcept override {
+    if (clock) clock->mark(0, stream);
+    backend_.copy(to_.data(), bytes_, from_.data(), bytes_, bytes_, 1, stream);
+    if (clock) clock->mark(1, stream);
+  }
+  std::size_t timed_steps() const noexcept override { return 1; }
+  void timed(std::span<const std::int64_t> steps_ns) noexcept override { ns = std::min(ns, steps_ns.front()); }
+  void finished(bool good) noexcept override { mark_done(good); }
+  std::int64_t ns = std::numeric_limits<std::int64_t>::max();
+
+ private:
+  Backend& backend_;
+  std::size_t bytes_;
+  Buffer from_, to_;
+};
+
+double device_copy_bytes_per_second(Backend& backend, std::size_t bytes) {
+  QueueOptions options;
+  options.wait = Wait::spin;
+  options.time_every = 1;
+  options.timed_steps = 1;
+  const std::unique_ptr<Queue> queue = backend.make_queue(options);
+  CopyWork work(backend, bytes);
+  for (int i = 0; i < 20; ++i) {
+    queue->submit(work);
+    queue->wait(work);
+  }
+  return static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(1, work.ns)) * 1e9;
+}
+
+/// Either what a caller waits for, or, of a device, what a stage takes whose input and output stay there.
+enum class Variant { whole, resident };
+
+BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::int64_t block, Variant variant) {
   std::vector<StageInput> inputs;
   for (const InputSpec& spec : entry.inputs) inputs.push_back(random_input(spec, block * kBlocksOfInput));
   Problems problems;
-  StageRunner runner(entry, keys_for(entry, options.config), std::move(inputs), block, options.backend, problems);
+  const bool resident = variant == Variant::resident;
+  StageRunner::Options how;
+  how.resident = how.timed = resident;
+  if (resident) how.mapped = MappedLimits{std::numeric_limits<std::size_t>::max(), 0};
+  StageRunner runner(entry, keys_for(entry, options.config), std::move(inputs), block, options.backend, problems, how);
   if (report(problems)) throw UsageError(fmt::format("bench {}: the keys are wrong", entry.name));
+  if (!resident)
+    for (std::int64_t i = 0; i < kBlocksOfInput; ++i) runner.rehearse(i * block, block);
 
   std::vector<double> us;
   double total = 0;
@@ -78,7 +124,7 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
     runner.set_block(i % kBlocksOfInput * block, block);
     const std::int64_t begin = steady_ns();
     runner.run_block();
-    const double took = static_cast<double>(steady_ns() - begin) / 1e3;
+    const double took = static_cast<double>(resident ? runner.step_ns() : steady_ns() - begin) / 1e3;
     if (i < kWarmUp) continue;
     us.push_back(took);
     total += took;
@@ -86,15 +132,21 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
   }
   const Plan& plan = runner.plan();
   std::size_t bytes = 0;
-  for (const PlanPort& p : plan.ports) bytes += static_cast<std::size_t>(p.most_new * p.shape.item_bytes());
+  for (const PlanPort& p : plan.ports)
+    if (p.name.front() != '~') bytes += static_cast<std::size_t>(p.most_new * p.shape.item_bytes());
   const auto backend = choose_backend(options.backend);
-  BenchRow row{std::string(entry.name), options.config.empty() ? "sample" : "given keys", backend.backend->name(),
+  std::string shape = options.config.empty() ? "sample" : "given keys";
+  BenchRow row{std::string(entry.name), resident ? shape + ", resident" : shape, backend.backend->name(),
                backend.backend->device(), fmt::format("{}", block)};
   set_percentiles(row, us);
   row.throughput = static_cast<double>(calls * block) / total * 1e6;
   row.unit = "samples/s";
-  row.bound = copy_bytes_per_second(bytes / 2) * 2 / static_cast<double>(bytes) * static_cast<double>(block);
-  row.bound_by = "memory copy of the same bytes";
+  const double copied =
+      resident ? device_copy_bytes_per_second(*backend.backend, bytes / 2) : copy_bytes_per_second(bytes / 2);
+  if (resident || backend.backend->kind() == BackendKind::cpu) {
+    row.bound = copied * 2 / static_cast<double>(bytes) * static_cast<double>(block);
+    row.bound_by = "memory copy of the same bytes";
+  }
   return row;
 }
 
@@ -102,11 +154,17 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
 
 std::vector<BenchRow> bench_stage(const std::string& name, const BenchOptions& options) {
   const StageEntry* entry = find_stage(name);
-  if (!entry) throw UsageError(fmt::format("there is no bench '{}': it is `engine` or the name of a stage", name));
+  if (!entry)
+    throw UsageError(
+        fmt::format("there is no bench '{}': it is `engine`, `lanes`, `copy_or_mapped` or the name of a stage", name));
   std::vector<std::int64_t> blocks = options.blocks;
   if (blocks.empty()) blocks = {8192, 65536, 1 << 20};
   std::vector<BenchRow> rows;
-  for (const std::int64_t block : blocks) rows.push_back(bench_block(*entry, options, block));
+  const bool device = choose_backend(options.backend).backend->kind() != BackendKind::cpu;
+  for (const std::int64_t block : blocks) rows.push_back(bench_block(*entry, options, block, Variant::whole));
+  if (!device) return rows;
+  if (options.blocks.empty()) blocks = {8192, 1 << 20, 1 << 24};
+  for (const std::int64_t block : blocks) rows.push_back(bench_block(*entry, options, block, Variant::resident));
   return rows;
 }
 

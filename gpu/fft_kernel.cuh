@@ -82,7 +82,7 @@ __device__ __forceinline__ void fft_frames(int frames, const Complex32* factors,
   using Group = FftGroup<N>;
   const int base = Group::base();
   const int t = Group::thread();
-  Complex32 v[Group::kPoints];
+  Complex32 v[Group::kPoints] = {};
   if constexpr (Group::kStaged) {
     const auto place = [](int j) {
       const int at = Group::staged(j);
@@ -91,7 +91,8 @@ __device__ __forceinline__ void fft_frames(int frames, const Complex32* factors,
     };
     const int end = frames * N;
 #pragma unroll
-    for (int j = 0; j < Group::kPoints; ++j) v[j] = place(j).at < end ? load(place(j)) : Complex32{0, 0};
+    for (int j = 0; j < Group::kPoints; ++j)
+      if (place(j).at < end) v[j] = load(place(j));
 #pragma unroll
     for (int j = 0; j < Group::kPoints; ++j) shared[Group::staged_at(j)] = v[j];
     __syncwarp();
@@ -112,8 +113,10 @@ __device__ __forceinline__ void fft_frames(int frames, const Complex32* factors,
       return FftPlace{Group::frame() * N + n, n, e >= Group::kPoints / 2};
     };
     const bool mine = Group::frame() < frames;
+    if (mine) {
 #pragma unroll
-    for (int e = 0; e < Group::kPoints; ++e) v[e] = mine ? load(place(e)) : Complex32{0, 0};
+      for (int e = 0; e < Group::kPoints; ++e) v[e] = load(place(e));
+    }
     fft_steps<N>(v, shared, factors);
     if (!mine) return;
 #pragma unroll

@@ -91,6 +91,7 @@ void CudaQueue::launch(Work& work) noexcept {
 }
 
 void CudaQueue::wait(Work& work) noexcept {
+  device_.use();
   const bool good = !device_.failed() && (options_.wait == Wait::spin ? wait_spinning() : wait_blocked());
   if (good && timed_) work.timed(clock_->steps_ns(work.timed_steps()));
   work.finished(good && !device_.failed());
@@ -107,7 +108,6 @@ bool CudaQueue::wait_spinning() noexcept {
     const std::int64_t now = steady_ns();
     if (now - asked < kAskNs) return device_.failed();
     asked = now;
-    device_.use();
     const cudaError_t state = cudaStreamQuery(stream_.get());
     if (state == cudaSuccess) return done = true;
     cudaGetLastError();  // `not ready` counts as one
@@ -120,7 +120,6 @@ bool CudaQueue::wait_spinning() noexcept {
 
 /// A device that hangs holds the thread here for ever; whoever looks after the engine sees that.
 bool CudaQueue::wait_blocked() noexcept {
-  device_.use();
   return device_.good(cudaEventSynchronize(done_.get()), "the device while a block was on it");
 }
 

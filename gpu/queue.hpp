@@ -33,6 +33,7 @@ class CudaQueue final : public Queue {
   ~CudaQueue() override;
 
   void rehearse(Work& work) override;
+  std::size_t rehearsed() const noexcept override { return graphs_.size(); }
   void submit(Work& work) noexcept override;
   void wait(Work& work) noexcept override;
   bool announces() const noexcept override { return false; }

@@ -70,8 +70,7 @@ class BlockWork : public Work {
   void set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane) noexcept;
   void enqueue(StreamView stream, StepClock* clock = nullptr) noexcept override;
   std::uint64_t capture_key() const noexcept override { return key_; }
-  /// The plan's steps, and the copying of results behind them.
-  std::size_t timed_steps() const noexcept override { return plan_->steps.size() + 1; }
+  std::size_t timed_steps() const noexcept override { return plan_->timed_steps(); }
   void timed(std::span<const std::int64_t> steps_ns) noexcept override { part_times(plan_->parts.front(), steps_ns); }
   void finished(bool good) noexcept override { mark_done(good && !failed_); }
 

@@ -159,18 +159,19 @@ const BackendModule* load_cuda(std::string& why) {
     why = fmt::format("{} belongs to another version of iqd", kObject);
     return nullptr;
   }
-  return module->devices(why) > 0 ? module : nullptr;
+  return module;
 }
 
 BackendChoice choose_cuda(std::string_view name) {
   std::string why;
   const BackendModule* module = load_cuda(why);
-  if (!module)
+  const int devices = module ? module->devices(why) : 0;
+  if (devices == 0)
     throw SetupError(fmt::format("backend: {}: {}; use `backend: cpu`, or `iqd doctor` to see more", name, why));
   int device = 0;
   if (const auto colon = name.find(':'); colon != name.npos)
     device = std::atoi(std::string(name.substr(colon + 1)).c_str());
-  if (const int devices = module->devices(why); device >= devices)
+  if (device >= devices)
     throw SetupError(fmt::format("backend: {}: this machine has {} such device(s), counted from 0", name, devices));
   return {module->make(device), "asked for"};
 }
@@ -185,7 +186,8 @@ BackendChoice choose_backend(std::string_view name) {
   if (name == "cpu") return {make_cpu_backend(), "asked for"};
   if (name != "auto") return choose_cuda(name);
   std::string why;
-  if (const BackendModule* module = load_cuda(why)) return {module->make(0), "a GPU is there"};
+  if (const BackendModule* module = load_cuda(why); module && module->devices(why) > 0)
+    return {module->make(0), "a GPU is there"};
   return {make_cpu_backend(), why};
 }
 

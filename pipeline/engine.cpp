@@ -71,7 +71,7 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
       window_begin_(kMostOutstanding),
       free_lanes_(options.lanes),
       slots_(options.slots),
-      step_times_(plan_.steps.size() + 1),
+      step_times_(plan_.timed_steps()),
       wait_(options.wait),
       holds_(static_cast<std::size_t>(options.slots)) {
   backends_.shared().share(ring_.mapped());
@@ -97,12 +97,9 @@ Engine::~Engine() {
 }
 
 Engine::Lane Engine::make_lane(int index, const EngineOptions& options) {
-  const QueueOptions queue{fmt::format("iqd-lane-{}", index),
-                           options.priority,
-                           options.cpus,
-                           options.wait,
-                           options.time_every,
-                           plan_.steps.size()};
+  QueueOptions queue{fmt::format("iqd-lane-{}", index), options.priority, options.cpus, options.wait};
+  queue.time_every = options.time_every;
+  queue.timed_steps = plan_.timed_steps();
   Backend& host = *backends_.host;
   Lane lane;
   if (!plan_.uses(Side::device)) {
@@ -222,9 +219,15 @@ void Engine::start(const SampleBlock& block, int lane, int slot) noexcept {
 
   SampleBlock taken;
   ready_.try_pop(taken);
-  in_flight_.try_push({&work, at.queue.get()});
-  at.queue->submit(work);
-  if (!at.queue->announces()) results_.ring();
+  if (at.queue->announces()) {
+    in_flight_.try_push({&work, at.queue.get()});
+    at.queue->submit(work);
+  } else {
+    // Who sees it there waits for the device at once.
+    at.queue->submit(work);
+    in_flight_.try_push({&work, at.queue.get()});
+    results_.ring();
+  }
 }
 
 void Engine::lane_finished(int lane) noexcept {

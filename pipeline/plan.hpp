@@ -110,6 +110,8 @@ struct Plan {
   const Reach& reach() const noexcept { return ports.front().reach; }
   /// What a window holds of it: windows start at 128-byte boundaries when blocks do.
   Reach window() const noexcept;
+  /// The steps, and the copying of results behind them.
+  std::size_t timed_steps() const noexcept { return steps.size() + 1; }
   bool sequential() const noexcept;
   bool uses(Side side) const noexcept;
   /// Host and device take turns, so a lane needs a thread.

@@ -11,6 +11,7 @@
 
 #include "config/reader.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/tuning.hpp"
 
 namespace iqd {
 namespace {
@@ -359,7 +360,7 @@ PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits
 
 PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends) {
   const bool device = !backends.devices.empty();
-  return target_with(spec, device, device ? backends.devices.front()->mapped_limits() : MappedLimits{});
+  return target_with(spec, device, device ? mapped_limits_of(*backends.devices.front()) : MappedLimits{});
 }
 PlanTarget target_of(const PipelineSpec& spec) {
   return target_with(spec, is_device(spec.backend.front()), {});

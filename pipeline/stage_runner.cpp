@@ -23,7 +23,9 @@ class StageRunner::TimedWork final : public BlockWork {
   std::int64_t step_ns = 0;
 
  private:
-  void step_times(std::size_t, std::span<const std::int64_t> ns) noexcept override { step_ns = ns.front(); }
+  void step_times(std::size_t first_step, std::span<const std::int64_t> ns) noexcept override {
+    if (first_step < plan().steps.size()) step_ns = ns.front();
+  }
 };
 
 StageRunner::~StageRunner() = default;

@@ -57,6 +57,7 @@ class StageRunner {
   const Backend& backend() const noexcept { return *backend_; }
   /// Blocks that lie like this one are captured and then replayed, where the backend can.
   void rehearse(SampleIndex first, std::int64_t samples);
+  std::size_t graphs() const noexcept { return queue_ ? queue_->rehearsed() : 0; }
 
   /// Sets up the block that starts at `first`.
   void set_block(SampleIndex first, std::int64_t samples);

@@ -23,7 +23,7 @@ float value(Signal signal, std::mt19937& generator) {
   return generator() % 50 ? normal(generator) : kOdd[generator() % std::size(kOdd)];
 }
 
-template <class T> std::vector<double> numbers(const std::vector<std::byte>& bytes) {
+template <class T> std::vector<double> numbers(std::span<const std::byte> bytes) {
   std::vector<double> all;
   for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
     T x;
@@ -75,23 +75,26 @@ std::string keys_for(const StageEntry& entry, Element element) {
   return colon == entry.sample.npos ? "{}" : std::string(entry.sample.substr(colon + 1));
 }
 
+std::vector<double> numbers_in(Element element, std::span<const std::byte> bytes) {
+  return with_element(element, [&](auto t) { return numbers<decltype(t)>(bytes); });
+}
+
 double distance(const StageOutput& a, const StageOutput& b) {
   if (a.length != b.length || a.rows.size() != b.rows.size()) return INFINITY;
-  std::vector<double> x, y;
-  with_element(a.shape.element, [&](auto t) {
-    x = numbers<decltype(t)>(a.joined());
-    y = numbers<decltype(t)>(b.joined());
-  });
-  if (x.size() != y.size()) return INFINITY;
+  return distance(numbers_in(a.shape.element, a.joined()), numbers_in(b.shape.element, b.joined()));
+}
+
+double distance(std::span<const double> a, std::span<const double> b) {
+  if (a.size() != b.size()) return INFINITY;
   double power = 0, worst = 0;
   std::size_t finite = 0;
-  for (const double v : x)
+  for (const double v : a)
     if (std::isfinite(v)) power += v * v, ++finite;
   const double rms = finite && power > 0 ? std::sqrt(power / static_cast<double>(finite)) : 1;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
-    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) return INFINITY;
-    worst = std::max(worst, std::fabs(x[i] - y[i]) / rms);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return INFINITY;
+    worst = std::max(worst, std::fabs(a[i] - b[i]) / rms);
   }
   return worst;
 }

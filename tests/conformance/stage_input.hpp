@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,12 @@ std::vector<StageInput> inputs_for(const StageEntry& entry, Element element, int
 /// The keys of the entry's sample, `fir: {taps: [1]}` → `{taps: [1]}`; real samples are converted to a real type.
 std::string keys_for(const StageEntry& entry, Element element);
 
+/// The elements as they lie there, real and imaginary parts one by one.
+std::vector<double> numbers_in(Element element, std::span<const std::byte> bytes);
+
 /// Largest difference relative to the rms of `a`; 0 where both are equal bit by bit or both NaN, infinite where only
 /// one is finite or the shapes differ.
+double distance(std::span<const double> a, std::span<const double> b);
 double distance(const StageOutput& a, const StageOutput& b);
 
 }  // namespace iqd::conformance

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -103,6 +104,43 @@ TEST_P(Conformance, BlocksGiveWhatTheWholeGives) {
               << static_cast<int>(signal);
       }
     }
+}
+
+/// The CPU's results are the truth, whichever way samples get to the device.
+TEST_P(Conformance, AgreesWithTheCpu) {
+  if (GetParam().backend == "cpu") GTEST_SKIP() << "it is what others are compared with";
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  const StageEntry& e = *GetParam().entry;
+  for (const int channels : {1, 3})
+    for (const Signal signal : {Signal::noise, Signal::zeros, Signal::huge, Signal::odd})
+      for (const std::int64_t block : {1024, 4099})
+        for (const MappedLimits mapped : {MappedLimits{kAll, kAll}, MappedLimits{0, 0}}) {
+          const auto run = [&](const std::string& backend) {
+            problems_.clear();
+            StageRunner r(e, keys_for(e, GetParam().element),
+                          inputs_for(e, GetParam().element, channels, kLength, signal), block, backend, problems_,
+                          {.mapped = mapped});
+            EXPECT_TRUE(problems_.empty()) << all_of(problems_);
+            return r.run();
+          };
+          const std::vector<StageOutput> expected = run("cpu"), got = run(GetParam().backend);
+          for (std::size_t o = 0; o < expected.size(); ++o)
+            EXPECT_LE(distance(expected[o], got[o]), e.tolerance)
+                << expected[o].name << " in blocks of " << block << ", " << channels << " channel(s), signal "
+                << static_cast<int>(signal) << (mapped.in > 0 ? ", in place" : ", copied");
+        }
+}
+
+/// What is captured does what is put on the stream step by step; so it neither allocates nor waits.
+TEST_P(Conformance, CanBeCaptured) {
+  if (GetParam().backend == "cpu") GTEST_SKIP() << "nothing is captured on the CPU";
+  const auto plain = runner(1024, Signal::noise), captured = runner(1024, Signal::noise);
+  ASSERT_TRUE(problems_.empty()) << all_of(problems_);
+  for (SampleIndex first = 0; first < 4096; first += 1024) captured->rehearse(first, 1024);
+  EXPECT_EQ(plain->graphs(), 0u);
+  EXPECT_EQ(captured->graphs(), captured->plan().sequential() ? 0u : 4u);
+  const std::vector<StageOutput> expected = plain->run(), got = captured->run();
+  for (std::size_t o = 0; o < expected.size(); ++o) EXPECT_EQ(distance(expected[o], got[o]), 0) << expected[o].name;
 }
 
 /// Hidden state would show when blocks are taken in another order.

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct StageLine {
   std::string keys = "{}";
   std::string name{};  // empty: the stage's own
   Connections from{};
+  std::optional<Side> side{};  // empty: the plan's
 };
 
 inline PortShape word_source(std::int64_t channels = 1, double rate_hz = 1e6) {
@@ -36,7 +38,8 @@ inline PortShape word_source(std::int64_t channels = 1, double rate_hz = 1e6) {
 
 /// A planner with stages and outputs in it; problems are kept.
 struct PlanRig {
-  explicit PlanRig(std::int64_t block, PortShape source = word_source()) : planner("test", block, word_stages()) {
+  explicit PlanRig(std::int64_t block, PortShape source = word_source(), PlanTarget target = {})
+      : planner("test", block, word_stages(), target) {
     planner.add_source("source", std::move(source));
   }
   bool add(const StageLine& line) {
@@ -45,7 +48,8 @@ struct PlanRig {
     std::unique_ptr<Stage> stage = entry->make();
     read_fields(
         document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
-    return planner.add_stage(*entry, line.name.empty() ? line.stage : line.name, std::move(stage), line.from, section);
+    return planner.add_stage(*entry, line.name.empty() ? line.stage : line.name, std::move(stage), line.from, section,
+                             line.side);
   }
   int publish(std::string_view port, std::string_view dtype = {}) {
     return planner.publish(port, section, "port", dtype);
@@ -82,11 +86,15 @@ class Rig {
     std::vector<StageLine> stages;
     std::vector<std::string> publish{"source"};
     bool send_empty = false;
+    std::vector<std::shared_ptr<FakeDevice>> devices{};  // none: all runs on the host
+    MappedLimits limits{};
+    int time_every = 0;
   };
 
   Rig(Options options, std::deque<Script> scripts)
       : source_options_(options.info, std::move(scripts), view), records(options.publish.size()) {
-    PlanRig rig(options.block, word_source(options.info.channels, options.info.rate_hz));
+    const Side side = options.devices.empty() ? Side::host : Side::device;
+    PlanRig rig(options.block, word_source(options.info.channels, options.info.rate_hz), {side, options.limits});
     for (const StageLine& line : options.stages) EXPECT_TRUE(rig.add(line)) << rig.complaints();
     std::vector<std::unique_ptr<Route>> routes;
     for (std::size_t i = 0; i < options.publish.size(); ++i) {
@@ -97,12 +105,12 @@ class Rig {
     }
     Plan plan = rig.planner.finish(rig.section);
     EXPECT_TRUE(rig.problems.empty()) << rig.complaints();
-    EngineBackends backends{make_cpu_backend()};
-    plan.prepare(*backends.host, {});
+    EngineBackends backends{make_cpu_backend(), {options.devices.begin(), options.devices.end()}};
+    plan.prepare(*backends.host, backends.devices);
     const std::int64_t least = plan.window().past + plan.window().future + options.block * (options.lanes + 2);
-    engine = std::make_unique<Engine>(std::move(plan), std::move(backends),
-                                      EngineOptions{options.lanes, options.slots, std::max(options.ring, least)},
-                                      std::move(routes), counters);
+    EngineOptions sizes{options.lanes, options.slots, std::max(options.ring, least)};
+    sizes.time_every = options.time_every;
+    engine = std::make_unique<Engine>(std::move(plan), std::move(backends), sizes, std::move(routes), counters);
     intake = std::make_unique<Intake>(source_options_, source_options_.open(), *engine, options.intake, counters);
   }
   ~Rig() {

@@ -12,9 +12,10 @@
 #include "base/bell.hpp"
 #include "pipeline/positions.hpp"
 #include "pipeline/stage.hpp"
+#include "tests/support/fake_device.hpp"
 
 /// Stages for tests of the planner and the engine, without mathematics: words of 32 bits, so that every result is exact
-/// and a sample that is missing, doubled or out of its place shows.
+/// and a sample that is missing, doubled or out of its place shows. On a device without hardware they do the same.
 namespace iqd::testing {
 
 using Word = std::int32_t;
@@ -51,8 +52,15 @@ inline Word word_at(const PortIo& io, std::int64_t row, std::int64_t position) n
 
 class WordStage : public Stage {
  public:
-  std::unique_ptr<StageRun> make(Backend&) const override {
-    return cpu_run([this](const StageIo& io) noexcept { run(io); });
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (backend.kind() != BackendKind::cpu) {
+      EXPECT_EQ(FakeDevice::in_use(), &backend) << "made while another device was in use";
+      return fake_run(backend, [this](const StageIo& io) noexcept { run(io); });
+    }
+    return cpu_run([this](const StageIo& io) noexcept {
+      expect_on_host(io);
+      run(io);
+    });
   }
   void fields(FieldVisitor&) override {}
   void shape(ShapeContext&) override {}
@@ -139,7 +147,7 @@ class GateStage final : public WordStage {
     d.bell.wait_until([&] { return d.open.load(); });
     if (const std::uint32_t jitter = d.jitter_us)
       std::this_thread::sleep_for(
-          std::chrono::microseconds(static_cast<std::uint32_t>(io.block->seq) * 2654435761u % jitter));
+          std::chrono::microseconds(static_cast<std::uint32_t>(io.first_new) * 2654435761u % jitter));
     --d.inside;
     const PortIo& out = io.out[0];
     for (std::int64_t row = 0; row < out.rows; ++row)

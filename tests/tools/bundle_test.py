@@ -13,8 +13,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("IQD", ROOT / "build" / "release" / "iqd")).parent
-OF_THE_TARGET = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util)|libcuda|libcufft|libcublas(Lt)?|"
-                           r"libnvrtc|libnvJitLink)\.so")
+OF_THE_TARGET = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util)|libcuda|libcufft|"
+                           r"libcublas(Lt)?|libnvrtc|libnvJitLink)\.so")
 
 
 def run(*command, **options):
@@ -60,14 +60,10 @@ class Bundle(unittest.TestCase):
         self.assertEqual(taken, [])
 
     def test_no_text_names_the_machine_that_it_was_made_on(self):
+        binaries = set(self.binaries())
         for path in self.bundle.rglob("*"):
-            if path.is_file() and path not in self.binaries_seen():
+            if path.is_file() and path not in binaries:
                 self.assertNotIn(str(ROOT), path.read_text(encoding="utf-8"), path)
-
-    def binaries_seen(self):
-        if not hasattr(self, "_seen"):
-            self._seen = set(self.binaries())
-        return self._seen
 
     def test_its_size_is_said_and_small(self):
         size = int(re.search(r": (\d+) MiB", self.made.stdout)[1])
@@ -143,8 +139,8 @@ class Making(unittest.TestCase):
     def library(self, name, *needed):
         """A shared object that needs others, which are gone afterwards."""
         for other in needed:
-            run("gcc", "-shared", "-x", "c", "/dev/null", f"-Wl,-soname,{other}", "-o", self.build / other)
-        done = run("gcc", "-shared", "-x", "c", "/dev/null", "-Wl,--no-as-needed",
+            run("gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", f"-Wl,-soname,{other}", "-o", self.build / other)
+        done = run("gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", "-Wl,--no-as-needed",
                    *(f"-L{self.build}", *(f"-l:{other}" for other in needed)), "-o", self.build / name)
         self.assertEqual(done.returncode, 0, done.stderr)
         for other in needed:
@@ -162,7 +158,8 @@ class Making(unittest.TestCase):
         done = self.make()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("with the CUDA backend", done.stdout)
-        self.assertEqual([p.name for p in (self.output / "lib").iterdir()], ["libiqd_cuda.so"])
+        found = [p.name for p in (self.output / "lib").iterdir() if p.name.startswith("libcu") or "cuda" in p.name]
+        self.assertEqual(found, ["libiqd_cuda.so"])
 
     def test_a_library_that_is_missing_is_named(self):
         self.library("libiqd_cuda.so", "libunheard_of.so.4")

@@ -248,7 +248,7 @@ __device__ bool nothing_given(const Job& job) {
 }
 
 /// The largest peaks of one part of a row: the result, or what `merge_parts` chooses from.
-__global__ void __launch_bounds__(kThreads, 4) find_peaks(const Job job) {
+__global__ void __launch_bounds__(kThreads, 3) find_peaks(const Job job) {
   if (nothing_given(job)) return;
   const std::int64_t row = blockIdx.y;
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * job.part;
@@ -282,7 +282,7 @@ std::int64_t groups_at_once() {
   int processors = 0;
   gpu::check(cudaGetDevice(&device), "asking for the device");
   gpu::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "asking for the device");
-  return 4 * processors;
+  return 3 * processors;
 }
 
 /// Each group keeps the largest of its part; with several parts, another kernel chooses among what they kept.

@@ -1,0 +1,481 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole runs on devices that are none: what is published is what the host alone publishes, to the bit.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "tests/support/engine_rig.hpp"
+
+namespace iqd::testing {
+namespace {
+
+constexpr MappedLimits kInPlace{std::size_t{1} << 30, std::size_t{1} << 30};
+
+std::vector<std::shared_ptr<FakeDevice>> make_devices(int n) {
+  std::vector<std::shared_ptr<FakeDevice>> devices;
+  for (int d = 0; d < n; ++d) devices.push_back(std::make_shared<FakeDevice>(d));
+  return devices;
+}
+
+Rig::Options with(std::vector<StageLine> stages, std::vector<std::string> publish, int devices = 1) {
+  Rig::Options o;
+  o.info.rate_hz = 0;  // no clock: what is lost is told
+  o.stages = std::move(stages);
+  o.publish = std::move(publish);
+  o.devices = make_devices(devices);
+  return o;
+}
+
+std::unique_ptr<Rig> run(const Rig::Options& options, const Script& script) {
+  auto rig = std::make_unique<Rig>(options, std::deque<Script>{script});
+  rig->run();
+  rig->expect_conserved();
+  return rig;
+}
+
+Rig::Options on_host(Rig::Options options) {
+  options.devices.clear();
+  options.time_every = 0;
+  for (StageLine& line : options.stages) line.side.reset();
+  return options;
+}
+
+void expect_same(const Record& got, const Record& expected) {
+  ASSERT_EQ(got.sent.size(), expected.sent.size());
+  for (std::size_t i = 0; i < got.sent.size(); ++i) {
+    const Sent &a = got.sent[i], &b = expected.sent[i];
+    ASSERT_EQ(a.seq, b.seq);
+    ASSERT_EQ(a.sample, b.sample) << "message " << i;
+    ASSERT_EQ(a.extent, b.extent) << "message " << i;
+    ASSERT_EQ(a.gap, b.gap) << "message " << i;
+    ASSERT_EQ(a.dropped, b.dropped) << "message " << i;
+    ASSERT_EQ(a.halo, b.halo) << "message " << i;
+    ASSERT_EQ(a.payload, b.payload) << "message " << i;
+    ASSERT_EQ(a.facts, b.facts) << "message " << i;
+  }
+}
+
+/// Runs it on the devices and on the host, and compares all that was sent.
+std::unique_ptr<Rig> expect_as_on_host(const Rig::Options& options, const Script& script) {
+  auto rig = run(options, script);
+  const auto host = run(on_host(options), script);
+  for (std::size_t r = 0; r < options.publish.size(); ++r) expect_same(rig->records[r], host->records[r]);
+  EXPECT_EQ(rig->counters.published.value(), host->counters.published.value());
+  EXPECT_EQ(rig->engine->lanes_busy(), 0);
+  EXPECT_EQ(rig->engine->slots_free(), rig->engine->slots());
+  return rig;
+}
+
+const Script kHoles{{{.samples = 1000},
+                     {.samples = 700, .chunk = 37, .lost = 9},
+                     {.samples = 33, .lost = 200},
+                     {.samples = 2000, .lost = 1}}};
+
+std::vector<StageLine> past_and_future() {
+  return {{"window", "{past: 15, future: 2}", "a"}, {"window", "{past: 4, future: 9}", "b"}};
+}
+
+TEST(DeviceEngine, ChainsGiveWhatTheHostGives) {
+  for (const MappedLimits limits : {MappedLimits{}, kInPlace, MappedLimits{300, 0}})
+    for (const std::int64_t block : {64, 50, 333})
+      for (const int devices : {1, 2}) {
+        SCOPED_TRACE(fmt::format("in place up to {}, blocks of {}, {} devices", limits.in, block, devices));
+        Rig::Options o = with(past_and_future(), {"source", "a", "b"}, devices);
+        o.info.channels = 2;
+        o.block = block;
+        o.limits = limits;
+        o.lanes = 3;
+        const auto rig = expect_as_on_host(o, kHoles);
+        rig->expect_continuous(0, 2);
+        for (const auto& device : o.devices) EXPECT_GT(device->submits(), 0) << device->name();
+      }
+}
+
+TEST(DeviceEngine, OtherRatesAndWholeGranules) {
+  for (const std::int64_t block : {48, 64, 77}) {
+    Rig::Options o = with({{"window", "{granule: 4, past: 7, future: 3}", "slow"},
+                           {"window", "{granule: 3, yield: 2, past: 5}", "odd"},
+                           {"window", "{granule: 5, yield: 5, whole: true, past: 2}", "frames", {{"", "slow.out"}}}},
+                          {"slow", "odd", "frames"});
+    o.block = block;
+    expect_as_on_host(o, kHoles);
+  }
+}
+
+std::vector<StageLine> mixed(Side middle = Side::host) {
+  const Side outer = middle == Side::host ? Side::device : Side::host;
+  return {{"window", "{past: 15}", "a", {}, outer},
+          {"window", "{past: 4, future: 9}", "b", {}, middle},
+          {"sum", "{}", "c", {{"in0", "b"}, {"in1", "a"}}, outer}};
+}
+
+TEST(DeviceEngine, MixedPlansGiveWhatTheHostGives) {
+  for (const Side middle : {Side::host, Side::device})
+    for (const MappedLimits limits : {MappedLimits{}, kInPlace})
+      for (const int devices : {1, 2}) {
+        SCOPED_TRACE(
+            fmt::format("middle {}, in place up to {}, {} devices", static_cast<int>(middle), limits.in, devices));
+        Rig::Options o = with(mixed(middle), {"a", "b", "c", "source"}, devices);
+        o.limits = limits;
+        o.lanes = 3;
+        const auto rig = expect_as_on_host(o, kHoles);
+        EXPECT_TRUE(rig->engine->plan().mixed());
+        rig->expect_continuous(3);
+      }
+}
+
+TEST(DeviceEngine, CountedItemsTheirFactsAndTotals) {
+  for (const std::optional<Side> side : {std::optional<Side>{}, std::optional(Side::host)})
+    for (const MappedLimits limits : {MappedLimits{}, kInPlace}) {
+      Rig::Options o = with({{"window", "{past: 3}", "w"},
+                             {"pick", "{divisor: 3, most: 40}", "pick", {}, side},
+                             {"use_finds", "{divisor: 2, most: 30}"},
+                             {"total", "{}", "total", {{"", "w.out"}}}},
+                            {"pick.finds", "use_finds", "total"}, 2);
+      o.info.channels = 2;
+      o.limits = limits;
+      expect_as_on_host(o, kHoles);
+    }
+}
+
+TEST(DeviceEngine, ConversionsHappenOnTheDevice) {
+  for (const MappedLimits limits : {MappedLimits{}, kInPlace}) {
+    PlanRig planned(64,
+                    [] {
+                      PortShape s = word_source();
+                      s.element = Element::sc16;
+                      return s;
+                    }(),
+                    {Side::device, limits});
+    ASSERT_TRUE(planned.add({"complex"}));
+    planned.publish("complex");
+    const Plan plan = planned.planner.finish(planned.section);
+    ASSERT_EQ(planned.complaints(), "");
+    for (const PlanStep& s : plan.steps) EXPECT_EQ(s.side, Side::device) << s.name;
+  }
+}
+
+/// Lane 0 is held in each turn until lane 1 has done the block behind: messages leave in order all the same.
+TEST(DeviceEngine, LanesThatFinishOutOfOrder) {
+  constexpr std::int64_t kTurns = 50;
+  Rig::Options o = with(past_and_future(), {"source", "b"});
+  FakeDevice& device = *o.devices.front();
+  Bell bell;
+  std::atomic<std::int64_t> done_by_1{0};
+  device.before_work = [&](int queue, std::int64_t work) {
+    if (queue == 0 && work < kTurns) bell.wait_until([&] { return done_by_1 > work; });
+  };
+  device.after_work = [&](int queue, std::int64_t work) {
+    if (queue == 1) done_by_1 = work + 1;
+    bell.ring();
+  };
+  const auto rig = run(o, {{{.samples = 64 * 2 * kTurns + 64}}});
+  rig->expect_continuous();
+  EXPECT_EQ(done_by_1, kTurns);
+  expect_same(rig->records[1], run(on_host(o), {{{.samples = 64 * 2 * kTurns + 64}}})->records[1]);
+}
+
+TEST(DeviceEngine, LanesThatTakeAnyTime) {
+  Rig::Options o = with(past_and_future(), {"source", "b"}, 2);
+  o.lanes = 4;
+  for (const auto& device : o.devices) device->jitter_us = 200;
+  const auto rig = expect_as_on_host(o, {{{.samples = 64 * 150 + 5}, {.samples = 64 * 20, .lost = 3}}});
+  rig->expect_continuous();
+}
+
+/// What comes as it was rehearsed is a graph's work: only where the stream begins and ends it is not.
+TEST(DeviceEngine, RehearsedBlocksHit) {
+  for (const int devices : {1, 2}) {
+    Rig::Options o = with(past_and_future(), {"source", "b"}, devices);
+    o.lanes = 2;
+    const auto rig = expect_as_on_host(o, {{{.samples = 64 * 400}}});
+    EXPECT_EQ(rig->engine->ring_samples() % o.block, 0);
+    std::int64_t submits = 0, misses = 0;
+    std::set<std::uint64_t> keys;
+    for (const auto& device : o.devices) {
+      submits += device->submits();
+      misses += device->misses();
+      for (const std::uint64_t key : device->keys()) EXPECT_TRUE(keys.insert(key).second) << "two lanes with one key";
+    }
+    EXPECT_EQ(submits, 400);
+    EXPECT_EQ(keys.size(), std::lcm(std::lcm(8u, 2u), static_cast<unsigned>(rig->engine->ring_samples() / 64)));
+    EXPECT_EQ(misses, 2) << "the first block has no past, the last no future";
+  }
+}
+
+TEST(DeviceEngine, WithoutPastAndFutureNoneIsMissed) {
+  Rig::Options o = with({{"window"}}, {"window"});
+  const auto rig = expect_as_on_host(o, {{{.samples = 64 * 200}}});
+  EXPECT_EQ(o.devices[0]->misses(), 0);
+  EXPECT_EQ(o.devices[0]->hits(), 200);
+}
+
+/// Behind a gap blocks lie elsewhere; nothing fits what was rehearsed, and all is right.
+TEST(DeviceEngine, BlocksThatWereNotRehearsed) {
+  Rig::Options shifted = with({{"window", "{past: 3}"}}, {"window"});
+  expect_as_on_host(shifted, {{{.samples = 64 * 10}, {.samples = 64 * 100, .lost = 7}}});
+  EXPECT_GE(shifted.devices[0]->misses(), 100);
+  EXPECT_GE(shifted.devices[0]->hits(), 9);
+
+  Rig::Options odd = with({{"window", "{past: 3, granule: 3}"}}, {"window"});
+  odd.block = 100;
+  odd.slots = 7;
+  odd.lanes = 3;
+  expect_as_on_host(odd, {{{.samples = 100 * 300}}});
+  EXPECT_GT(odd.devices[0]->misses(), 0) << "the ring does not hold whole blocks";
+}
+
+/// A source that does not wait, devices that do not keep up: what is published is right and tells its gaps.
+TEST(DeviceEngine, Overload) {
+  for (const bool is_mixed : {false, true}) {
+    Rig::Options o = with(is_mixed ? mixed() : past_and_future(), {"source"}, 2);
+    o.info.can_wait = false;
+    o.intake.overrun = Overrun::drop;
+    for (const auto& device : o.devices) device->jitter_us = 300;
+    const auto rig = run(o, {{{.samples = 64 * 3000}}});
+    rig->expect_continuous();
+    EXPECT_GT(rig->drops(Drop::lanes), 0u);
+    EXPECT_GT(rig->counters.published.value(), 0u);
+  }
+}
+
+TEST(DeviceEngine, SlotsThatAreHeld) {
+  Rig::Options o = with(past_and_future(), {"source"});
+  o.slots = 6;
+  Rig rig(o, {{{{.samples = 64 * 200}}}});
+  rig.records[0].keep = 5;
+  rig.run();
+  rig.expect_conserved();
+  rig.expect_continuous();
+  EXPECT_EQ(rig.records[0].sent.size(), 200u);
+}
+
+/// State goes from block to block by the device's own order; readers behind reach back into what was made before.
+TEST(DeviceEngine, SequentialStagesInOrderWithHistory) {
+  for (const std::optional<Side> side : {std::optional<Side>{}, std::optional(Side::host)})
+    for (const int lanes : {1, 4}) {
+      SCOPED_TRACE(fmt::format("{} lanes{}", lanes, side ? ", on the host" : ""));
+      Rig::Options o = with({{"window", "{past: 3}", "w"},
+                             {"running", "{}", "running", {}, side},
+                             {"window", "{past: 20, future: 5}", "reader"},
+                             {"running", "{}", "again"}},
+                            {"running", "reader", "again"});
+      o.info.channels = 2;
+      o.lanes = lanes;
+      o.devices[0]->jitter_us = 100;
+      expect_as_on_host(o, kHoles);
+      EXPECT_EQ(o.devices[0]->hits(), 0) << "what depends on the block before is not captured";
+      EXPECT_GT(o.devices[0]->fence_waits(), 0);
+    }
+}
+
+// --- random pipelines ------------------------------------------------------------------------------------------------
+
+using Random = std::mt19937;
+int pick(Random& random, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(random);
+}
+
+struct Graph {
+  std::vector<StageLine> lines;
+  std::vector<std::string> publish;
+  std::int64_t granule = 1;
+  bool sequential = false;
+};
+
+StageLine random_window(Random& random, Rate& rate, std::int64_t& granule) {
+  const bool whole = pick(random, 0, 2) == 0;
+  const int taken = pick(random, 0, 1) ? pick(random, 1, 5) : 1;
+  const int yield = pick(random, 0, 2) ? 1 : whole ? taken : pick(random, 1, 3);
+  if (whole) granule = std::max(granule, ceil_div(taken * rate.den, rate.num));
+  rate = rate.times(yield, taken);
+  return {"window", fmt::format("{{past: {}, future: {}, granule: {}, yield: {}, whole: {}}}", pick(random, 0, 30),
+                                pick(random, 0, 1) * pick(random, 0, 20), taken, yield, whole)};
+}
+
+Graph random_graph(Random& random) {
+  Graph g;
+  std::vector<std::pair<std::string, Rate>> ports{{"source", {}}};
+  const auto any = [&] { return ports[static_cast<std::size_t>(pick(random, 0, static_cast<int>(ports.size()) - 1))]; };
+  const auto any_side = [&] {
+    return pick(random, 0, 2) ? std::optional<Side>{} : std::optional(pick(random, 0, 1) ? Side::host : Side::device);
+  };
+  for (int s = 0, n = pick(random, 1, 6); s < n; ++s) {
+    auto [from, rate] = pick(random, 0, 1) ? ports.back() : any();
+    const std::string name = fmt::format("s{}", s);
+    const int kind = pick(random, 0, 9);
+    StageLine line;
+    if (kind == 0) {
+      line = {"running"};
+      g.sequential = true;
+    } else if (kind == 1) {
+      line = {"pick", fmt::format("{{divisor: {}, most: 50}}", pick(random, 2, 9))};
+    } else if (kind == 2) {
+      line = {"total"};
+    } else {
+      line = random_window(random, rate, g.granule);
+    }
+    line.name = name;
+    line.from = {{"", from}};
+    line.side = any_side();
+    g.lines.push_back(line);
+    if (kind == 1 || kind == 2) {
+      g.publish.push_back(kind == 1 ? name + ".finds" : name);
+      continue;
+    }
+    if (const auto [other, its] = any(); its.num == rate.num && its.den == rate.den && pick(random, 0, 1)) {
+      g.lines.push_back({"sum", "{}", name + "x", {{"in0", name + ".out"}, {"in1", other}}, any_side()});
+      ports.emplace_back(name + "x.out", rate);
+    }
+    ports.emplace_back(name + ".out", rate);
+    if (pick(random, 0, 3) == 0) g.publish.push_back(any().first);
+  }
+  g.publish.push_back(ports.back().first);
+  return g;
+}
+
+void run_random_graph(std::uint32_t seed) {
+  Random random(seed);
+  const Graph g = random_graph(random);
+  Rig::Options o = with(g.lines, g.publish, g.sequential ? 1 : pick(random, 1, 2));
+  o.info.channels = pick(random, 1, 2);
+  o.block = std::max<std::int64_t>(g.granule, pick(random, 0, 1) ? pick(random, 1, 200) : 16 * pick(random, 1, 12));
+  o.lanes = pick(random, 1, 4);
+  o.slots = pick(random, 1, 8);
+  o.limits = {static_cast<std::size_t>(pick(random, 0, 1) * pick(random, 0, 1500)),
+              static_cast<std::size_t>(pick(random, 0, 1) * pick(random, 0, 1500))};
+  Script script;
+  for (int i = 0, n = pick(random, 1, 3); i < n; ++i)
+    script.steps.push_back({.samples = pick(random, 1, 1500),
+                            .chunk = pick(random, 0, 1) * pick(random, 1, 100),
+                            .lost = i == 0 ? 0 : pick(random, 1, 200)});
+  std::string text;
+  for (const StageLine& l : o.stages)
+    text += fmt::format("{}: {} {} of {} on {}\n", l.name, l.stage, l.keys, l.from.begin()->second,
+                        l.side ? static_cast<int>(*l.side) : -1);
+  SCOPED_TRACE(fmt::format("seed {}, blocks of {}, {} lanes, {} slots, limits {} {}\n{}", seed, o.block, o.lanes,
+                           o.slots, o.limits.in, o.limits.out, text));
+  expect_as_on_host(o, script);
+}
+
+TEST(DeviceEngine, RandomPipelinesGiveWhatTheHostGives) {
+  for (std::uint32_t seed = 1; seed <= 300 && !HasFatalFailure() && !HasNonfatalFailure(); ++seed)
+    run_random_graph(seed);
+}
+
+// --- failures --------------------------------------------------------------------------------------------------------
+
+/// A device fails at its n-th work. What was published before is right and without a hole; the rest is counted.
+void expect_honest_end(Rig::Options o, std::int64_t blocks, std::int64_t fail_at, FakeDevice::Fails fails) {
+  SCOPED_TRACE(fmt::format("fails at {}, {}", fail_at, static_cast<int>(fails)));
+  o.publish.push_back("source");
+  Rig::Options expected = on_host(o);
+  FakeDevice& device = *o.devices.back();
+  device.fail_at = fail_at;
+  device.fails = fails;
+  for (const auto& d : o.devices) d->jitter_us = 30;
+  const Script script{{{.samples = o.block * blocks}}};
+  const auto rig = run(o, script);
+  EXPECT_EQ(rig->engine->backend_failure(), device.name() + ": it was told to fail");
+  EXPECT_EQ(rig->counters.received.value(), static_cast<std::uint64_t>(o.block * blocks));
+  EXPECT_EQ(rig->counters.received.value(), rig->counters.published.value() + rig->drops(Drop::device));
+  EXPECT_GT(rig->drops(Drop::device), 0u);
+  EXPECT_EQ(rig->engine->lanes_busy(), 0);
+  EXPECT_EQ(rig->engine->slots_free(), rig->engine->slots());
+  const std::size_t last = o.publish.size() - 1;
+  rig->expect_continuous(last);
+  std::int64_t published = 0;
+  for (const Sent& s : rig->records[last].sent) {
+    EXPECT_EQ(s.gap, 0);
+    published += s.extent;
+  }
+  EXPECT_EQ(rig->counters.published.value(), static_cast<std::uint64_t>(published));
+  const auto host = run(expected, script);
+  for (std::size_t r = 0; r < o.publish.size(); ++r) {
+    host->records[r].sent.resize(std::min(host->records[r].sent.size(), rig->records[r].sent.size()));
+    expect_same(rig->records[r], host->records[r]);
+  }
+}
+
+void expect_honest_ends(const std::vector<StageLine>& stages, const std::vector<std::string>& publish, int devices,
+                        int works_a_block) {
+  constexpr std::int64_t kBlocks = 60;
+  for (const auto fails : {FakeDevice::Fails::at_launch, FakeDevice::Fails::while_running})
+    for (const std::int64_t at : {std::int64_t{1}, std::int64_t{2}, std::int64_t{50 / devices},
+                                  kBlocks * works_a_block / devices - 1, kBlocks * works_a_block / devices}) {
+      Rig::Options o = with(stages, publish, devices);
+      o.lanes = 4;
+      o.limits = kInPlace;
+      expect_honest_end(o, kBlocks, at, fails);
+    }
+}
+
+TEST(DeviceEngine, FailureOfADevice) {
+  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 1, 1);
+}
+TEST(DeviceEngine, FailureOfOneOfTwoDevices) {
+  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 2, 1);
+}
+TEST(DeviceEngine, FailureInAMixedPlan) {
+  // One part on each side of the host's, the published source in the latter.
+  expect_honest_ends(mixed(), {"a", "b", "c"}, 1, 2);
+}
+TEST(DeviceEngine, FailureInAMixedPlanOfTwoDevices) {
+  expect_honest_ends(mixed(), {"a", "b", "c"}, 2, 2);
+}
+TEST(DeviceEngine, FailureBeforeSequentialStages) {
+  expect_honest_ends({{"window", "{past: 3}", "w"}, {"running"}}, {"running"}, 1, 1);
+}
+/// Whoever waits for its turn gets it, though the block before did not get that far.
+TEST(DeviceEngine, FailureInAMixedPlanWithSequentialStages) {
+  const StageLine on_device{"running", "{}", "device_sum", {}, Side::device};
+  const StageLine on_host{"running", "{}", "host_sum", {}, Side::host};
+  expect_honest_ends({{"window", "{past: 3}", "w"}, on_host}, {"host_sum"}, 1, 2);
+  expect_honest_ends({on_device, on_host}, {"host_sum"}, 1, 2);
+  expect_honest_ends({on_host, on_device, {"gate", "{}", "g", {}, Side::host}}, {"g"}, 1, 2);
+}
+
+// --- times -----------------------------------------------------------------------------------------------------------
+
+TEST(DeviceEngine, StepsAreTimed) {
+  constexpr std::uint64_t kBlocks = 30;
+  for (const int devices : {0, 1, 2}) {
+    Rig::Options o = with(past_and_future(), {"source", "b"}, devices);
+    o.time_every = 1;
+    const auto rig = run(o, {{{.samples = 64 * kBlocks}}});
+    const std::size_t steps = rig->engine->plan().steps.size();
+    ASSERT_EQ(rig->engine->step_times().size(), steps + 1);
+    for (std::size_t s = 0; s <= steps; ++s)
+      EXPECT_EQ(rig->engine->step_times()[s].snapshot().count, kBlocks)
+          << "step " << s << ", " << devices << " devices";
+    for (const auto& device : o.devices) EXPECT_EQ(device->hits(), 0) << "what is timed is no graph";
+  }
+}
+
+TEST(DeviceEngine, SomeStepsAreTimed) {
+  Rig::Options o = with(past_and_future(), {"b"});
+  o.time_every = 10;
+  const auto rig = expect_as_on_host(o, {{{.samples = 64 * 100}}});
+  EXPECT_EQ(rig->engine->step_times()[0].snapshot().count, 10u) << "every tenth of each of two lanes";
+  EXPECT_GE(o.devices[0]->hits(), 88);
+}
+
+/// On both sides; the time on the host is that of the step, not of what waits for the device.
+TEST(DeviceEngine, StepsOfMixedPlansAreTimed) {
+  Rig::Options o = with(mixed(), {"a", "c"});
+  o.time_every = 1;
+  const auto rig = expect_as_on_host(o, {{{.samples = 64 * 30}}});
+  const Plan& plan = rig->engine->plan();
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const auto times = rig->engine->step_times()[s].snapshot();
+    EXPECT_EQ(times.count, 30u) << plan.steps[s].name;
+    EXPECT_GT(times.sum_ns, 0u) << plan.steps[s].name;
+  }
+}
+
+}  // namespace
+}  // namespace iqd::testing
