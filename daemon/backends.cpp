@@ -11,20 +11,20 @@ namespace iqd {
 namespace {
 
 FoundBackend look_at(const Backend& backend) {
-  return {backend.name(), backend.device(), backend.memory(), {}};
+  return {backend.name(), backend.device(), backend.memory(), {}, backend.details()};
 }
 
 void add_cuda(std::vector<FoundBackend>& found) {
-  BackendChoice first = choose_backend("auto");
-  if (first.backend->kind() != BackendKind::cuda) {
-    found.push_back({"cuda", {}, {}, first.reason});
-    return;
-  }
-  found.push_back(look_at(*first.backend));
-  try {
-    for (int device = 1;; ++device) found.push_back(look_at(*choose_backend(fmt::format("cuda:{}", device)).backend));
-  } catch (const SetupError&) {
-    // That was one more than there are.
+  std::string why;
+  const int devices = count_cuda_devices(why);
+  if (devices == 0) found.push_back({"cuda", {}, {}, why, {}});
+  for (int device = 0; device < devices; ++device) {
+    const std::string name = fmt::format("cuda:{}", device);
+    try {
+      found.push_back(look_at(*choose_backend(name).backend));
+    } catch (const SetupError& e) {
+      found.push_back({name, {}, {}, e.what(), {}});  // busy, say: the others may still be had
+    }
   }
 }
 
@@ -32,11 +32,7 @@ void add_cuda(std::vector<FoundBackend>& found) {
 
 std::vector<FoundBackend> find_backends() {
   std::vector<FoundBackend> found{look_at(*make_cpu_backend())};
-  try {
-    add_cuda(found);
-  } catch (const std::exception& e) {
-    found.push_back({"cuda", {}, {}, e.what()});
-  }
+  add_cuda(found);
   return found;
 }
 

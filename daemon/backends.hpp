@@ -14,7 +14,8 @@ struct FoundBackend {
   std::string name;  // as in YAML
   std::string device;
   MemoryBudget memory;
-  std::string missing;  // why it is not there; empty where it is
+  std::string missing;                 // why it is not there; empty where it is
+  std::vector<std::string> details{};  // driver, clocks, link; a line each
 };
 
 /// The processor first, then every CUDA device, or one entry `cuda` that says why there is none.

@@ -22,6 +22,7 @@ struct Arguments {
 std::vector<BenchRow> rows_of(const Arguments& a) {
   if (a.name == "engine") return bench_engine(a.options);
   if (a.name == "lanes") return bench_lanes(a.options);
+  if (a.name == "devices") return bench_devices(a.options);
   if (a.name == "copy_or_mapped") return bench_copy_or_mapped(a.options);
   return bench_stage(a.name, a.options);
 }
@@ -42,7 +43,7 @@ Exit bench(const Arguments& a) {
 void add_bench(CLI::App& app, Action& action) {
   auto a = std::make_shared<Arguments>();
   CLI::App* c = app.add_subcommand("bench", "measure a stage, or the engine");
-  c->add_option("NAME", a->name, "`engine`, `lanes`, `copy_or_mapped`, or a stage")->required();
+  c->add_option("NAME", a->name, "`engine`, `lanes`, `devices`, `copy_or_mapped`, or a stage")->required();
   c->add_flag("--json", a->json, "one object a row");
   c->add_option("--block", a->options.blocks, "samples a block; several make several rows");
   c->add_option("--config", a->options.config, "key=value of the stage")->expected(1)->take_all();

@@ -46,6 +46,8 @@ std::vector<BenchRow> bench_stage(const std::string& stage, const BenchOptions& 
 std::vector<BenchRow> bench_engine(const BenchOptions& options);
 /// Of a device: samples there and back, with lanes that overlap, alone and with a kernel of the same length beside.
 std::vector<BenchRow> bench_lanes(const BenchOptions& options);
+/// Of two devices: what they do together against what one does.
+std::vector<BenchRow> bench_devices(const BenchOptions& options);
 /// Of a device: the host's memory in place against copies, by size.
 std::vector<BenchRow> bench_copy_or_mapped(const BenchOptions& options);
 

@@ -119,10 +119,13 @@ Finding judge_priority_limit(rlimit limit, bool granted) {
   return f;
 }
 
-Finding judge_lock_limit(rlimit limit) {
-  const bool enough = limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kLockedBytes;
-  return {"locked memory", fmt::format("limit {} bytes", text_of(limit.rlim_cur)), enough ? Verdict::ok : Verdict::warn,
-          enough ? "" : limit_command("memlock", "unlimited", "LimitMEMLOCK")};
+Finding judge_lock_limit(rlimit limit, bool has_device) {
+  Finding f{"locked memory", fmt::format("limit {} bytes", text_of(limit.rlim_cur)), Verdict::ok, ""};
+  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kLockedBytes) return f;
+  if (has_device) f.found += ": pinning the ring for a GPU may be refused";
+  f.verdict = Verdict::warn;
+  f.mend = limit_command("memlock", "unlimited", "LimitMEMLOCK");
+  return f;
 }
 
 Finding judge_files_limit(rlimit limit) {
@@ -146,9 +149,10 @@ Finding judge_plugin_path(std::string_view search_path) {
   return f;
 }
 
-Findings check_process() {
-  return {judge_priority_limit(limit_of(RLIMIT_RTPRIO), is_fifo_granted()), judge_lock_limit(limit_of(RLIMIT_MEMLOCK)),
-          judge_files_limit(limit_of(RLIMIT_NOFILE)), check_time_sync()};
+Findings check_process(bool has_device) {
+  return {judge_priority_limit(limit_of(RLIMIT_RTPRIO), is_fifo_granted()),
+          judge_lock_limit(limit_of(RLIMIT_MEMLOCK), has_device), judge_files_limit(limit_of(RLIMIT_NOFILE)),
+          check_time_sync()};
 }
 
 Findings check_libraries() {
@@ -162,24 +166,6 @@ Findings check_libraries() {
   }
   findings.push_back(check_zeromq());
   findings.push_back({"FFTW", ::fftwf_version, Verdict::ok, ""});
-  return findings;
-}
-
-Findings check_backends(const std::vector<FoundBackend>& backends, const std::filesystem::path& root) {
-  std::error_code ignored;
-  const bool has_driver = std::filesystem::exists(root / "proc/driver/nvidia/version", ignored);
-  Findings findings;
-  for (const FoundBackend& b : backends) {
-    Finding f{"backend " + b.name, b.device, Verdict::ok, ""};
-    if (!b.missing.empty()) {
-      f.found = fmt::format("{} (NVIDIA driver: {})", b.missing, has_driver ? "there" : "none");
-      if (has_driver) {
-        f.verdict = Verdict::warn;
-        f.mend = "build iqd where nvcc is, or install its CUDA package: libiqd_cuda.so belongs beside iqd";
-      }
-    }
-    findings.push_back(std::move(f));
-  }
   return findings;
 }
 

@@ -31,11 +31,12 @@ using Findings = std::vector<Finding>;
 /// machine does not show them all.
 Findings check_kernel(const std::filesystem::path& root);
 /// Limits of this process, whether it gets a real-time priority, the clock's discipline.
-Findings check_process();
+Findings check_process(bool has_device = false);
 /// SoapySDR with its modules, ZeroMQ, FFTW. Loads the modules.
 Findings check_libraries();
-/// The backends as found; `root` tells whether there is an NVIDIA driver.
+/// The backends as found, and what /proc, /sys and the environment say of NVIDIA GPUs and their driver.
 Findings check_backends(const std::vector<FoundBackend>& backends, const std::filesystem::path& root);
+bool has_device(const std::vector<FoundBackend>& backends) noexcept;
 
 // The rules one by one, for given values.
 Finding judge_buffer(std::string_view name, std::optional<std::int64_t> bytes, std::int64_t wanted);
@@ -45,8 +46,17 @@ Finding judge_swaps(std::string_view swaps);
 Finding judge_huge_pages(std::string_view enabled);
 Finding judge_clock_source(std::string_view current, std::string_view available);
 Finding judge_priority_limit(rlimit limit, bool granted);
-Finding judge_lock_limit(rlimit limit);
+Finding judge_lock_limit(rlimit limit, bool has_device = false);
 Finding judge_files_limit(rlimit limit);
 Finding judge_plugin_path(std::string_view search_path);
+/// `is_expected`: there is an NVIDIA driver, or a GPU that wants one.
+Finding judge_missing_backend(const FoundBackend& backend, bool has_driver, bool is_expected);
+/// Width and speed as the kernel writes them, `16` and `32.0 GT/s PCIe`; empty where it does not.
+struct PcieLink {
+  std::string width, most_width, speed, most_speed;
+};
+Finding judge_link(std::string_view gpu, const PcieLink& link);
+Finding judge_visible_devices(const char* variable);
+Finding judge_tuning(const FoundBackend& backend, std::optional<std::size_t> mapped_bytes);
 
 }  // namespace iqd

@@ -148,6 +148,10 @@ TEST(Checks, JudgeTheLimitsOfAProcess) {
   EXPECT_EQ(judge_lock_limit(limit(RLIM_INFINITY)).verdict, Verdict::ok);
   EXPECT_THAT(judge_lock_limit(limit(RLIM_INFINITY)).found, HasSubstr("unlimited"));
   EXPECT_EQ(judge_lock_limit(limit(8 << 20)).verdict, Verdict::warn);
+  EXPECT_EQ(judge_lock_limit(limit(8 << 20), false).found, "limit 8388608 bytes");
+  EXPECT_THAT(judge_lock_limit(limit(8 << 20), true).found, HasSubstr("for a GPU"));
+  EXPECT_THAT(judge_lock_limit(limit(8 << 20), true).mend, HasSubstr("memlock unlimited"));
+  EXPECT_EQ(judge_lock_limit(limit(RLIM_INFINITY), true).verdict, Verdict::ok);
   EXPECT_EQ(judge_files_limit(limit(1024)).verdict, Verdict::ok);
   EXPECT_EQ(judge_files_limit(limit(256)).verdict, Verdict::bad);
 }
@@ -178,6 +182,98 @@ TEST(Checks, AMissingBackendIsAFaultWhereItsDriverIs) {
   t.write("proc/driver/nvidia/version", "NVRM version: x\n");
   found = check_backends(backends, t.root);
   EXPECT_EQ(found[1].verdict, Verdict::warn);
+}
+
+TEST(Checks, AMissingBackendIsAFaultWhereAGpuWantsADriver) {
+  const Tree t;
+  t.write("sys/bus/pci/devices/0000:00:1f.3/vendor", "0x8086\n");
+  t.write("sys/bus/pci/devices/0000:01:00.1/vendor", "0x10de\n");
+  t.write("sys/bus/pci/devices/0000:01:00.1/class", "0x040300\n");  // the sound of a graphics card
+  const std::vector<FoundBackend> backends{{"cuda", {}, {}, "no NVIDIA driver is loaded"}};
+  EXPECT_EQ(check_backends(backends, t.root).front().verdict, Verdict::ok);
+  t.write("sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n");
+  t.write("sys/bus/pci/devices/0000:01:00.0/class", "0x030000\n");
+  const Finding f = check_backends(backends, t.root).front();
+  EXPECT_EQ(f.verdict, Verdict::warn);
+  EXPECT_EQ(f.found, "no NVIDIA driver is loaded (NVIDIA driver: none)");
+  EXPECT_THAT(f.mend, HasSubstr("modprobe nvidia"));
+}
+
+TEST(Checks, WhatIsMissingSaysWhatMendsIt) {
+  const std::pair<const char*, const char*> pairs[] = {
+      {"libiqd_cuda.so is not installed", "nvcc"},
+      {"libiqd_cuda.so cannot be loaded (libcufft.so.12: cannot open shared object file)", "ldconfig"},
+      {"libiqd_cuda.so belongs to another version of iqd", "one build"},
+      {"the NVIDIA driver is too old: it is for CUDA 12.4, 13.0 is needed", "R580"},
+      {"the NVIDIA driver sees no device", "CUDA_VISIBLE_DEVICES"},
+      {"cuda:0 (NVIDIA H200) cannot be used, another process has it for itself: busy", "-c DEFAULT"},
+      {"cuda:0 is in compute mode `prohibited`: nobody may use it", "-c DEFAULT"}};
+  for (const auto& [why, mend] : pairs) {
+    const Finding f = judge_missing_backend({"cuda", {}, {}, why}, true, true);
+    EXPECT_EQ(f.verdict, Verdict::warn) << why;
+    EXPECT_THAT(f.found, StartsWith(why));
+    EXPECT_THAT(f.mend, HasSubstr(mend)) << why;
+  }
+}
+
+TEST(Checks, ALinkBelowWhatItCouldBe) {
+  EXPECT_EQ(judge_link("0000:17:00.0", {"16", "16", "32.0 GT/s PCIe", "32.0 GT/s PCIe"}).verdict, Verdict::ok);
+  const Finding narrow = judge_link("0000:17:00.0", {"8", "16", "32.0 GT/s PCIe", "32.0 GT/s PCIe"});
+  EXPECT_EQ(narrow.found, "x8 at 32.0 GT/s PCIe, x16 would be possible");
+  EXPECT_EQ(narrow.verdict, Verdict::warn);
+  const Finding slow = judge_link("0000:17:00.0", {"16", "16", "2.5 GT/s PCIe", "16.0 GT/s PCIe"});
+  EXPECT_EQ(slow.verdict, Verdict::warn);
+  EXPECT_THAT(slow.mend, HasSubstr("look again while iqd runs"));
+  EXPECT_THAT(judge_link("0000:17:00.0", {"8", "16", "2.5 GT/s PCIe", "16.0 GT/s PCIe"}).mend, HasSubstr("seat"));
+  for (const PcieLink& odd : {PcieLink{}, PcieLink{"0", "255", "Unknown", "Unknown"}, PcieLink{"63", "63", "", ""}})
+    EXPECT_EQ(judge_link("0000:17:00.0", odd).found, "not visible");
+  EXPECT_EQ(judge_link("0000:17:00.0", {"16", "255", "8.0 GT/s PCIe", "Unknown"}).verdict, Verdict::ok);
+}
+
+TEST(Checks, DevicesThatTheEnvironmentHides) {
+  EXPECT_EQ(judge_visible_devices(nullptr).found, "not set");
+  EXPECT_EQ(judge_visible_devices("1,0").verdict, Verdict::ok);
+  EXPECT_THAT(judge_visible_devices("1,0").found, StartsWith("1,0: cuda:0 is the first"));
+  for (const char* none : {"", "-1"}) {
+    EXPECT_EQ(judge_visible_devices(none).verdict, Verdict::warn);
+    EXPECT_EQ(judge_visible_devices(none).mend, "unset CUDA_VISIBLE_DEVICES");
+  }
+}
+
+TEST(Checks, TuningIsAHint) {
+  const FoundBackend device{"cuda:1", "NVIDIA H200", {}, {}};
+  EXPECT_EQ(judge_tuning(device, {}).verdict, Verdict::ok);
+  EXPECT_EQ(judge_tuning(device, {}).mend, "iqd tune --device 1");
+  EXPECT_THAT(judge_tuning(device, 262'144).found, StartsWith("blocks up to 256 KiB in place ("));
+  EXPECT_EQ(judge_tuning(device, 262'144).mend, "");
+}
+
+TEST(Checks, ReadWhatTheNvidiaDriverShows) {
+  const Tree t;
+  t.write("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  Thu Jul 1\n");
+  t.write("proc/driver/nvidia/gpus/0000:17:00.0/information", "Model: NVIDIA H200\n");
+  for (const auto& [file, text] :
+       {std::pair{"current_link_width", "8"}, std::pair{"max_link_width", "16"},
+        std::pair{"current_link_speed", "32.0 GT/s PCIe"}, std::pair{"max_link_speed", "32.0 GT/s PCIe"}})
+    t.write(std::string("sys/bus/pci/devices/0000:17:00.0/") + file, std::string(text) + "\n");
+  const auto finding = [&](std::string_view name) {
+    const Findings all = check_backends({{"cuda:0", "NVIDIA H200", {}, {}}}, t.root);
+    const auto at = std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.name == name; });
+    return at == all.end() ? Finding{"none", "", Verdict::bad, ""} : *at;
+  };
+  EXPECT_EQ(finding("backend cuda:0").found, "NVIDIA H200");
+  EXPECT_EQ(finding("NVIDIA driver").found, "580.159.03");
+  EXPECT_EQ(finding("PCIe 0000:17:00.0").found, "x8 at 32.0 GT/s PCIe, x16 would be possible");
+  EXPECT_EQ(finding("GPU persistence").found, "not visible");  // a container, by its first process
+  t.write("proc/1/comm", "systemd\n");
+  EXPECT_EQ(finding("GPU persistence").verdict, Verdict::warn);
+  t.write("proc/812/comm", "nvidia-persiste\n");
+  EXPECT_EQ(finding("GPU persistence").verdict, Verdict::ok);
+}
+
+TEST(Checks, ADeviceIsThereWhereItsBackendIs) {
+  EXPECT_FALSE(has_device({{"cpu", "a processor", {}, {}}, {"cuda", {}, {}, "no library"}}));
+  EXPECT_TRUE(has_device({{"cpu", "a processor", {}, {}}, {"cuda:0", "NVIDIA H200", {}, {}}}));
 }
 
 TEST(Plugins, AreFoundBesideTheProgramOrBelowIt) {

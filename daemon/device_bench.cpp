@@ -101,6 +101,45 @@ std::vector<BenchRow> bench_lanes(const BenchOptions& options) {
   return rows;
 }
 
+std::vector<BenchRow> bench_devices(const BenchOptions& options) {
+  FreePipeline p;
+  p.wait = options.wait;
+  p.seconds = options.seconds;
+  p.block = options.blocks.empty() ? kCopyBlock : options.blocks.front();
+  p.transfer = "copy";
+  struct Load {
+    const char* name;
+    std::string stages;
+    const char* port;
+  };
+  const std::vector<Load> loads{{"computes", "[fir: {design: {type: low_pass, cutoff: 1e5, ntaps: 8001}}]", "fir.out"},
+                                {"moves one way", "[spectrum: {}]", "spectrum.out"},
+                                {"moves both ways", "[]", "source"}};
+  std::vector<BenchRow> rows;
+  for (const Load& load : loads) {
+    p.stages = load.stages;
+    p.port = load.port;
+    double one = 0;
+    for (const bool two : {false, true}) {
+      p.backend = two ? "[cuda:0, cuda:1]" : "cuda:0";
+      p.lanes = two ? 8 : 4;
+      const FreeRun run = run_free(p);
+      BenchRow row{"devices", load.name, run.backend, choose_backend("cuda:0").backend->device(),
+                   size_text(p.block * kSampleBytes)};
+      set_latency(row, run.latency);
+      row.throughput = gigabytes_per_second(p, run);
+      row.unit = "GB/s";
+      if (two) {
+        row.bound = 2 * one;
+        row.bound_by = "twice one device";
+      }
+      one = row.throughput;
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
 MappedTrial try_mapped(const BenchOptions& options, std::int64_t bytes, const std::string& transfer) {
   FreePipeline p;
   p.backend = device_name(options);

@@ -20,8 +20,10 @@ using nlohmann::ordered_json;
 Findings all_findings() {
   const StdoutGuard guard;
   const std::filesystem::path root = "/";
+  const std::vector<FoundBackend> backends = find_backends();
   Findings all;
-  for (Findings part : {check_kernel(root), check_process(), check_libraries(), check_backends(find_backends(), root)})
+  for (Findings part :
+       {check_kernel(root), check_process(has_device(backends)), check_libraries(), check_backends(backends, root)})
     std::move(part.begin(), part.end(), std::back_inserter(all));
   return all;
 }

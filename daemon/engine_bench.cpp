@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "daemon/bench_row.hpp"
 #include "daemon/free_pipeline.hpp"
 #include "pipeline/cpu_backend.hpp"
@@ -27,8 +29,11 @@ BenchRow row_of(const FreePipeline& p, const FreeRun& run, std::string variant) 
   return row;
 }
 
-BenchRow bench_blocks(FreePipeline p, const std::string& variant) {
-  BenchRow row = row_of(p, run_free(p), fmt::format("{}, {} lane(s)", variant, p.lanes));
+BenchRow bench_blocks(const FreePipeline& p, const std::string& variant) {
+  const FreeRun run = run_free(p);
+  const double own_us = std::max(0.0, run.latency.quantile_ns(0.5) / 1e3 - run.all_steps_us());
+  const std::string share = p.pace_ns > 0 ? fmt::format(", {:.1f} us beside its steps", own_us) : "";
+  BenchRow row = row_of(p, run, fmt::format("{}, {} lane(s){}", variant, p.lanes, share));
   row.bound = p.pace_ns > 0 ? 1e9 / static_cast<double>(p.pace_ns) : 1e6 / kLeastUs;
   row.bound_by = p.pace_ns > 0 ? "its pace" : fmt::format("{} us a block", kLeastUs);
   return row;

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "config/quantity.hpp"
 #include "daemon/array_port.hpp"
 #include "daemon/commands.hpp"
+#include "daemon/stage_keys.hpp"
 
 namespace iqd {
 namespace {
@@ -22,29 +21,6 @@ struct Arguments {
   std::int64_t block = 0;
   bool whole = false;
 };
-
-/// `key=value` items and files become one YAML text; `design.type=low_pass` is a key of a nested map.
-std::string keys_of(const std::vector<std::string>& config) {
-  std::string text;
-  std::map<std::string, std::string> groups;
-  for (const std::string& item : config) {
-    const auto equals = item.find('=');
-    if (equals == item.npos) {
-      std::ifstream file(item);
-      if (!file) throw UsageError(fmt::format("--config {}: is neither key=value nor a file that can be read", item));
-      text += (std::stringstream() << file.rdbuf() << "\n").str();
-      continue;
-    }
-    const std::string key = item.substr(0, equals);
-    const auto dot = key.find('.');
-    if (dot == key.npos)
-      text += fmt::format("{}: {}\n", key, item.substr(equals + 1));
-    else
-      groups[key.substr(0, dot)] += fmt::format("  {}: {}\n", key.substr(dot + 1), item.substr(equals + 1));
-  }
-  for (const auto& [group, keys] : groups) text += fmt::format("{}:\n{}", group, keys);
-  return text;
-}
 
 /// `port=file`, by the stage's own name of the port; the only port may also be called `alias`.
 template <class Specs>

@@ -66,6 +66,7 @@ ordered_json to_json(const FoundBackend& backend) {
   j["device"] = backend.device;
   j["memory_bytes"] = backend.memory.total;
   j["memory_free_bytes"] = backend.memory.free;
+  j["details"] = backend.details;
   return j;
 }
 
@@ -87,6 +88,7 @@ void print(const FoundBackend& backend) {
   }
   fmt::print("{:<10} {}, {:.1f} of {:.1f} GB free\n", backend.name, backend.device,
              static_cast<double>(backend.memory.free) / 1e9, static_cast<double>(backend.memory.total) / 1e9);
+  for (const std::string& line : backend.details) fmt::print("{:<10} {}\n", "", line);
 }
 
 Exit probe(bool as_json) {

@@ -194,9 +194,9 @@ void Runner::look_after() {
       failed_ = true;
       stop_all();
     }
-    if (!stopping_ns_ && p->hung()) {
-      log::error("{}: a call into a driver does not return; ending, so that the service manager starts anew",
-                 p->spec().name);
+    const std::string hangs = stopping_ns_ ? "" : p->hung();
+    if (!hangs.empty()) {
+      log::error("{}: {}; ending, so that the service manager starts anew", p->spec().name, hangs);
       p->abandon_radio();
       show(true);
       std::_Exit(static_cast<int>(Exit::failed));

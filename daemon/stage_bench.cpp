@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "daemon/bench_row.hpp"
 #include "daemon/commands.hpp"
+#include "daemon/stage_keys.hpp"
 #include "pipeline/cpu_backend.hpp"
 #include "pipeline/stage_runner.hpp"
 
@@ -57,10 +58,7 @@ double copy_bytes_per_second(std::size_t bytes) {
 
 /// The keys of the sample, `fir: {taps: [1]}` → `{taps: [1]}`, where none are given.
 std::string keys_for(const StageEntry& entry, const std::vector<std::string>& config) {
-  std::string keys;
-  for (const std::string& item : config)
-    keys += item.substr(0, item.find('=')) + ": " + item.substr(item.find('=') + 1) + "\n";
-  if (!keys.empty()) return keys;
+  if (!config.empty()) return keys_of(config);
   const auto colon = entry.sample.find(':');
   return colon == entry.sample.npos ? "{}" : std::string(entry.sample.substr(colon + 1));
 }
@@ -155,8 +153,8 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
 std::vector<BenchRow> bench_stage(const std::string& name, const BenchOptions& options) {
   const StageEntry* entry = find_stage(name);
   if (!entry)
-    throw UsageError(
-        fmt::format("there is no bench '{}': it is `engine`, `lanes`, `copy_or_mapped` or the name of a stage", name));
+    throw UsageError(fmt::format(
+        "there is no bench '{}': it is `engine`, `lanes`, `devices`, `copy_or_mapped` or the name of a stage", name));
   std::vector<std::int64_t> blocks = options.blocks;
   if (blocks.empty()) blocks = {8192, 65536, 1 << 20};
   std::vector<BenchRow> rows;

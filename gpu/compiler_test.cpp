@@ -145,7 +145,8 @@ TEST_F(CompiledKernel, IsNamedWhereThereIsNone) {
 /// The runtime loads when it is first asked for a kernel.
 TEST_F(CompiledKernel, CodeThatIsNoneIsRefused) {
   const std::string text = "this is no machine code, and long enough to be looked at as if it were some of it";
-  EXPECT_THAT(error_of([&] { static_cast<void>(CompiledModule{text}.kernel("scale")); }), HasSubstr("image is invalid"));
+  EXPECT_THAT(error_of([&] { static_cast<void>(CompiledModule{text}.kernel("scale")); }),
+              HasSubstr("image is invalid"));
 }
 
 }  // namespace

@@ -57,15 +57,15 @@ int count_devices(std::string& why) {
   cudaGetLastError();
   cudaDriverGetVersion(&driver);
   const auto version = [](int v) { return fmt::format("{}.{}", v / 1000, v % 1000 / 10); };
-  if (driver == 0)
-    why = "no NVIDIA driver is loaded";
-  else if (error == cudaErrorInsufficientDriver)
-    why = fmt::format("the NVIDIA driver is too old: it is for CUDA {}, {} is needed", version(driver),
-                      version(CUDART_VERSION));
-  else if (error == cudaErrorNoDevice || error == cudaSuccess)
+  if (error == cudaErrorNoDevice || error == cudaSuccess)
     why = "the NVIDIA driver sees no device";
+  else if (error != cudaErrorInsufficientDriver)
+    why = message(error, "no device can be used");
+  else if (driver == 0)
+    why = "there is no device: no NVIDIA driver is loaded";
   else
-    why = message(error, "the NVIDIA driver gives no device");
+    why = fmt::format("the NVIDIA driver is too old for any device: it is for CUDA {}, {} is needed", version(driver),
+                      version(CUDART_VERSION));
   return 0;
 }
 

@@ -22,17 +22,31 @@ Carries::Carries(const Plan& plan, Backend& host, Backend& device) : states_(pla
   }
 }
 
-void Carries::wait_turn(std::size_t step, std::uint64_t seq, StreamView stream) const noexcept {
+void Carries::wait_turn(std::size_t step, std::uint64_t seq) const noexcept {
   const auto& turn = states_[step]->turn;
   for (auto at = turn.load(std::memory_order_acquire); at != seq; at = turn.load(std::memory_order_acquire))
     turn.wait(at, std::memory_order_acquire);
+}
+
+void Carries::wait_turn(std::size_t step, std::uint64_t seq, StreamView stream) const noexcept {
+  wait_turn(step, seq);
   if (states_[step]->fence) states_[step]->fence->wait(stream);
 }
 
 void Carries::pass_on(std::size_t step, StreamView stream) noexcept {
   if (states_[step]->fence) states_[step]->fence->signal(stream);
+  pass_on(step);
+}
+
+void Carries::pass_on(std::size_t step) noexcept {
   states_[step]->turn.fetch_add(1, std::memory_order_acq_rel);
   states_[step]->turn.notify_all();
+}
+
+void Carries::skip(std::size_t step, std::uint64_t seq) noexcept {
+  if (!states_[step]) return;
+  wait_turn(step, seq);
+  pass_on(step);
 }
 
 /// A part that runs on the device while the lane's thread waits for it.
@@ -43,7 +57,7 @@ class BlockWork::DevicePart final : public Work {
     mark_pending();
     part_ = &part;
   }
-  void enqueue(StreamView stream, StepClock* clock) noexcept override { owner_.run_part(*part_, stream, clock); }
+  void enqueue(StreamView stream, StepClock* clock) noexcept override { owner_.run_part(*part_, stream, clock, 0); }
   std::uint64_t capture_key() const noexcept override { return owner_.key_ == 0 ? 0 : owner_.key_ + part_->begin; }
   std::size_t timed_steps() const noexcept override { return part_->end - part_->begin + 1; }
   void timed(std::span<const std::int64_t> steps_ns) noexcept override { owner_.part_times(*part_, steps_ns); }
@@ -67,7 +81,7 @@ BlockWork::BlockWork(const Plan& plan, Carries& carries, Backend& host, Backend&
   in_.resize(widest);
   out_.resize(widest);
   firsts_ = reinterpret_cast<std::int64_t*>(slot_.data());
-  auto* counts = reinterpret_cast<std::int32_t*>(firsts_ + ports_.size());
+  auto* counts = reinterpret_cast<std::int32_t*>(firsts_ + 2 * ports_.size());
   for (std::size_t p = 0; p < ports_.size(); ++p) {
     const PlanPort& port = plan.ports[p];
     ports_[p].rows = port.shape.row_count();
@@ -84,6 +98,7 @@ void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> wind
   block_ = block;
   lane_ = lane;
   failed_ = false;
+  next_step_ = 0;
   key_ = 0;
   for (std::size_t s = 0; s < windows.size(); ++s) {
     spans_[s] = windows[s].span;
@@ -124,15 +139,29 @@ std::uint64_t BlockWork::layout_key(std::span<const SourceWindow> windows) const
   return key | 1;
 }
 
+void BlockWork::rehearse(Queue& lane) {
+  if (!device_part_) return lane.rehearse(*this);
+  for (const PlanPart& part : plan_->parts) {
+    if (part.side == Side::host) continue;
+    device_part_->set(part);
+    lane_.device->rehearse(*device_part_);
+  }
+}
+
 void BlockWork::enqueue(StreamView stream, StepClock* clock) noexcept {
-  if (!device_part_) return run_part(plan_->parts.front(), stream, clock);
+  if (!device_part_) return run_part(plan_->parts.front(), stream, clock, 0);
   for (const PlanPart& part : plan_->parts) {
     if (part.side == Side::host)
-      run_part(part, {}, nullptr);
+      run_part(part, {}, clock, part.begin);
     else
       run_on_device(part);
-    if (failed_) return;
+    if (failed_) return give_up_turns();
   }
+}
+
+/// Who comes behind does not wait for steps that this block does not get to.
+void BlockWork::give_up_turns() noexcept {
+  for (std::size_t s = next_step_; s < plan_->steps.size(); ++s) carries_->skip(s, block_.seq);
 }
 
 void BlockWork::run_on_device(const PlanPart& part) noexcept {
@@ -142,15 +171,15 @@ void BlockWork::run_on_device(const PlanPart& part) noexcept {
   failed_ = !device_part_->good();
 }
 
-void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clock) noexcept {
+void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clock, std::size_t mark) noexcept {
   for (std::size_t s = part.begin; s < part.end; ++s) {
-    if (clock) clock->mark(s - part.begin, stream);
+    if (clock) clock->mark(mark++, stream);
     run_step(s, stream);
+    next_step_ = s + 1;
   }
-  const std::size_t steps = part.end - part.begin;
-  if (clock) clock->mark(steps, stream);
+  if (clock) clock->mark(mark++, stream);
   copy_out(part, stream);
-  if (clock) clock->mark(steps + 1, stream);
+  if (clock) clock->mark(mark, stream);
 }
 
 Span BlockWork::span_after(const PlanStep& step, const PlanPort& out) const noexcept {
@@ -261,7 +290,8 @@ void BlockWork::recall(std::size_t step, std::size_t output, StreamView stream) 
               static_cast<std::size_t>(port.reach.past * item), bytes, static_cast<std::size_t>(io.rows), stream);
   made = io;
   made.data += bytes;
-  made.first = span.first_new;
+  made.first = firsts_[ports_.size() + p] = span.first_new;
+  made.first_at = firsts_ + ports_.size() + p;
   made.length = std::max<std::int64_t>(0, span.end - span.first_new);
 }
 
@@ -297,6 +327,14 @@ void BlockWork::copy_out(const PlanPart& part, StreamView stream) noexcept {
     backend_of(part.side).copy(slot_.data() + output.offset, bytes, io.data + (from - io.first) * item,
                                static_cast<std::size_t>(io.pitch), bytes, static_cast<std::size_t>(io.rows), stream);
   }
+}
+
+/// Of a mixed plan these are the steps on the host; the device's parts have told theirs.
+void BlockWork::timed(std::span<const std::int64_t> steps_ns) noexcept {
+  if (!device_part_) return part_times(plan_->parts.front(), steps_ns);
+  if (failed_) return;
+  for (const PlanPart& part : plan_->parts)
+    if (part.side == Side::host) step_times(part.begin, steps_ns.subspan(part.begin, part.end - part.begin));
 }
 
 void BlockWork::part_times(const PlanPart& part, std::span<const std::int64_t> steps_ns) noexcept {

@@ -34,8 +34,13 @@ class Carries {
   /// Returns in the order of blocks; the stream goes on when the block before has passed on there.
   void wait_turn(std::size_t step, std::uint64_t seq, StreamView stream) const noexcept;
   void pass_on(std::size_t step, StreamView stream) noexcept;
+  /// Takes the turn of a block that failed before it came to this step, and passes it on.
+  void skip(std::size_t step, std::uint64_t seq) noexcept;
 
  private:
+  void wait_turn(std::size_t step, std::uint64_t seq) const noexcept;
+  void pass_on(std::size_t step) noexcept;
+
   struct State {
     Buffer memory;
     std::unique_ptr<Fence> fence;
@@ -70,8 +75,10 @@ class BlockWork : public Work {
   void set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane) noexcept;
   void enqueue(StreamView stream, StepClock* clock = nullptr) noexcept override;
   std::uint64_t capture_key() const noexcept override { return key_; }
+  /// After `set`: lets the lane's way to its device get ready for blocks that lie like this one.
+  void rehearse(Queue& lane);
   std::size_t timed_steps() const noexcept override { return plan_->timed_steps(); }
-  void timed(std::span<const std::int64_t> steps_ns) noexcept override { part_times(plan_->parts.front(), steps_ns); }
+  void timed(std::span<const std::int64_t> steps_ns) noexcept override;
   void finished(bool good) noexcept override { mark_done(good && !failed_); }
 
   const SampleBlock& block() const noexcept { return block_; }
@@ -88,7 +95,8 @@ class BlockWork : public Work {
  private:
   class DevicePart;
   void part_times(const PlanPart& part, std::span<const std::int64_t> steps_ns) noexcept;
-  void run_part(const PlanPart& part, StreamView stream, StepClock* clock) noexcept;
+  void run_part(const PlanPart& part, StreamView stream, StepClock* clock, std::size_t mark) noexcept;
+  void give_up_turns() noexcept;
   void run_on_device(const PlanPart& part) noexcept;
   void open_step(std::size_t index) noexcept;
   void run_step(std::size_t index, StreamView stream) noexcept;
@@ -111,8 +119,9 @@ class BlockWork : public Work {
   LaneMemory lane_;
   std::uint64_t key_ = 0;
   bool failed_ = false;
+  std::size_t next_step_ = 0;
   std::unique_ptr<DevicePart> device_part_;  // of a mixed plan
-  std::int64_t* firsts_ = nullptr;           // one a port, in the slot
+  std::int64_t* firsts_ = nullptr;           // in the slot; one a port, then what sequential stages go on from
   std::vector<PortIo> ports_;
   std::vector<Span> spans_;
   std::vector<PortIo> in_;  // of the step at work

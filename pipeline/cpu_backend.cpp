@@ -191,6 +191,11 @@ BackendChoice choose_backend(std::string_view name) {
   return {make_cpu_backend(), why};
 }
 
+int count_cuda_devices(std::string& why) {
+  const BackendModule* module = load_cuda(why);
+  return module ? module->devices(why) : 0;
+}
+
 std::string prepare_thread(const QueueOptions& options) {
   std::string refused;
   ::pthread_setname_np(::pthread_self(), options.name.substr(0, 15).c_str());

@@ -21,6 +21,9 @@ struct BackendChoice {
 /// `auto`, `cpu`, `cuda`, `cuda:1`. Throws SetupError where there is none such, saying what is missing.
 BackendChoice choose_backend(std::string_view name);
 
+/// How many CUDA devices there are; where there is none, `why` says what is missing.
+int count_cuda_devices(std::string& why);
+
 /// Names the calling thread, gives it a real-time priority and ties it to processors, as far as the system allows.
 /// Returns what was not granted; empty when all was.
 std::string prepare_thread(const QueueOptions& options);

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -12,6 +14,11 @@
 
 namespace iqd::testing {
 namespace {
+
+using Random = std::mt19937;
+int pick(Random& random, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(random);
+}
 
 constexpr MappedLimits kInPlace{std::size_t{1} << 30, std::size_t{1} << 30};
 
@@ -214,12 +221,61 @@ TEST(DeviceEngine, WithoutPastAndFutureNoneIsMissed) {
   EXPECT_EQ(o.devices[0]->hits(), 200);
 }
 
-/// Behind a gap blocks lie elsewhere; nothing fits what was rehearsed, and all is right.
+/// All that a stage may look at where it is put on a stream: lengths, and differences between positions.
+std::vector<std::int64_t> layout_of(const BlockWork& work) {
+  std::vector<std::int64_t> layout;
+  const std::int64_t block = work.block().first;
+  for (std::size_t p = 0; p < work.plan().ports.size(); ++p) {
+    const Span span = work.span_of(static_cast<int>(p));
+    const Rate rate = work.plan().ports[p].rate;
+    const bool moves = work.plan().ports[p].shape.axis == Axis::stream;
+    layout.insert(layout.end(), {span.first * rate.den - (moves ? block * rate.num : 0), span.length(),
+                                 span.first_new - span.first, span.end_new - span.first});
+  }
+  return layout;
+}
+
+/// In the same memory, blocks have equal keys where they are laid out equally, and only there.
+TEST(DeviceEngine, KeysTellLayouts) {
+  PlanRig planned(64, word_source(), {Side::device, {}});
+  for (const StageLine& line : std::vector<StageLine>{{"window", "{past: 5, future: 3}", "a"},
+                                                      {"window", "{granule: 3, yield: 2, past: 4}", "b"},
+                                                      {"window", "{granule: 7, whole: true}", "c"},
+                                                      {"pick"}})
+    ASSERT_TRUE(planned.add(line)) << planned.complaints();
+  planned.publish("pick.finds");
+  const Plan plan = planned.planner.finish(planned.section);
+  const auto host = make_cpu_backend();
+  FakeDevice device;
+  Carries carries(plan, *host, device);
+  BlockWork work(plan, carries, *host, device);
+  Random random(3);
+  std::map<std::vector<std::int64_t>, std::uint64_t> keys;
+  std::set<std::uint64_t> all;
+  std::byte window{};
+  for (int i = 0; i < 20'000; ++i) {
+    SampleBlock block;
+    block.first = 1000 + pick(random, 0, 200);
+    block.length = pick(random, 55, 64);
+    block.past = pick(random, 0, 8);
+    block.future = pick(random, 0, 3);
+    const SourceWindow at{
+        &window, 4096, {block.first - block.past, block.end() + block.future, block.first, block.end()}};
+    work.set(block, {&at, 1}, {});
+    const auto [known, is_new] = keys.insert({layout_of(work), work.capture_key()});
+    ASSERT_EQ(known->second, work.capture_key());
+    all.insert(work.capture_key());
+  }
+  EXPECT_EQ(all.size(), keys.size());
+  EXPECT_GT(keys.size(), 100u);
+}
+
+/// Behind a gap blocks soon lie where they would have been; where the ring holds no whole blocks few are met again.
 TEST(DeviceEngine, BlocksThatWereNotRehearsed) {
   Rig::Options shifted = with({{"window", "{past: 3}"}}, {"window"});
   expect_as_on_host(shifted, {{{.samples = 64 * 10}, {.samples = 64 * 100, .lost = 7}}});
-  EXPECT_GE(shifted.devices[0]->misses(), 100);
-  EXPECT_GE(shifted.devices[0]->hits(), 9);
+  EXPECT_GE(shifted.devices[0]->misses(), 2) << "the start, and what is left of the block with the gap";
+  EXPECT_LE(shifted.devices[0]->misses(), 4);
 
   Rig::Options odd = with({{"window", "{past: 3, granule: 3}"}}, {"window"});
   odd.block = 100;
@@ -274,11 +330,6 @@ TEST(DeviceEngine, SequentialStagesInOrderWithHistory) {
 }
 
 // --- random pipelines ------------------------------------------------------------------------------------------------
-
-using Random = std::mt19937;
-int pick(Random& random, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(random);
-}
 
 struct Graph {
   std::vector<StageLine> lines;
@@ -401,42 +452,59 @@ void expect_honest_end(Rig::Options o, std::int64_t blocks, std::int64_t fail_at
   }
 }
 
+/// Of 60 blocks; so many works does the device have for certain.
 void expect_honest_ends(const std::vector<StageLine>& stages, const std::vector<std::string>& publish, int devices,
-                        int works_a_block) {
-  constexpr std::int64_t kBlocks = 60;
+                        std::int64_t works) {
   for (const auto fails : {FakeDevice::Fails::at_launch, FakeDevice::Fails::while_running})
-    for (const std::int64_t at : {std::int64_t{1}, std::int64_t{2}, std::int64_t{50 / devices},
-                                  kBlocks * works_a_block / devices - 1, kBlocks * works_a_block / devices}) {
+    for (const std::int64_t at :
+         {std::int64_t{1}, std::int64_t{2}, std::min(works / 2, std::int64_t{50}), works - 1, works}) {
       Rig::Options o = with(stages, publish, devices);
       o.lanes = 4;
       o.limits = kInPlace;
-      expect_honest_end(o, kBlocks, at, fails);
+      expect_honest_end(o, 60, at, fails);
     }
 }
 
 TEST(DeviceEngine, FailureOfADevice) {
-  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 1, 1);
+  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 1, 60);
 }
 TEST(DeviceEngine, FailureOfOneOfTwoDevices) {
-  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 2, 1);
+  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 2, 30);
 }
 TEST(DeviceEngine, FailureInAMixedPlan) {
   // One part on each side of the host's, the published source in the latter.
-  expect_honest_ends(mixed(), {"a", "b", "c"}, 1, 2);
+  expect_honest_ends(mixed(), {"a", "b", "c"}, 1, 120);
 }
 TEST(DeviceEngine, FailureInAMixedPlanOfTwoDevices) {
-  expect_honest_ends(mixed(), {"a", "b", "c"}, 2, 2);
+  expect_honest_ends(mixed(), {"a", "b", "c"}, 2, 40);
 }
 TEST(DeviceEngine, FailureBeforeSequentialStages) {
-  expect_honest_ends({{"window", "{past: 3}", "w"}, {"running"}}, {"running"}, 1, 1);
+  expect_honest_ends({{"window", "{past: 3}", "w"}, {"running"}}, {"running"}, 1, 60);
 }
 /// Whoever waits for its turn gets it, though the block before did not get that far.
 TEST(DeviceEngine, FailureInAMixedPlanWithSequentialStages) {
   const StageLine on_device{"running", "{}", "device_sum", {}, Side::device};
   const StageLine on_host{"running", "{}", "host_sum", {}, Side::host};
-  expect_honest_ends({{"window", "{past: 3}", "w"}, on_host}, {"host_sum"}, 1, 2);
-  expect_honest_ends({on_device, on_host}, {"host_sum"}, 1, 2);
-  expect_honest_ends({on_host, on_device, {"gate", "{}", "g", {}, Side::host}}, {"g"}, 1, 2);
+  expect_honest_ends({{"window", "{past: 3}", "w"}, on_host}, {"host_sum"}, 1, 120);
+  expect_honest_ends({on_device, on_host}, {"host_sum"}, 1, 120);
+  expect_honest_ends({on_host, on_device, {"gate", "{}", "g", {}, Side::host}}, {"g"}, 1, 120);
+}
+
+/// A block that has its device's part behind it waits for its turn on the host; the block before it fails.
+TEST(DeviceEngine, TurnsOfBlocksThatFailed) {
+  Rig::Options o =
+      with({{"window", "{}", "w"}, {"gate", "{}", "g", {}, Side::host}, {"running", "{}", "r", {}, Side::host}}, {"r"});
+  FakeDevice& device = *o.devices.front();
+  GateStage::door().set(false);
+  device.before_work = [&](int queue, std::int64_t work) {
+    if (queue != 0 || work != 0) return;
+    while (GateStage::door().inside == 0) std::this_thread::yield();
+    device.fail();
+    GateStage::door().set(true);
+  };
+  const auto rig = run(o, {{{.samples = 64 * 20}}});
+  EXPECT_TRUE(rig->records[0].sent.empty());
+  EXPECT_EQ(rig->drops(Drop::device), 64u * 20);
 }
 
 // --- times -----------------------------------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ Engine::Lane Engine::make_lane(int index, const EngineOptions& options) {
 /// Lets the lanes of devices prepare for the blocks that will come, as they come while nothing is held up: the same
 /// place in the ring then meets the same lane and the same slot, over and over.
 void Engine::rehearse() {
-  if (!plan_.uses(Side::device) || plan_.mixed() || plan_.sequential()) return;
+  if (!plan_.uses(Side::device) || plan_.sequential()) return;
   const Reach reach = plan_.window();
   const std::int64_t ring_blocks = ring_samples() / plan_.block;
   const std::int64_t turns = std::lcm(std::lcm<std::int64_t>(slots_.slots(), free_lanes_.slots()), ring_blocks);
@@ -136,8 +136,13 @@ void Engine::rehearse() {
     SlotWork& work = *works_[static_cast<std::size_t>(b % slots_.slots())];
     const auto lane = static_cast<int>(b % free_lanes_.slots());
     set(work, block, lane);
-    lanes_[static_cast<std::size_t>(lane)].queue->rehearse(work);
+    work.rehearse(*lanes_[static_cast<std::size_t>(lane)].queue);
   }
+}
+
+void Engine::note_waiting() noexcept {
+  if (plan_.uses(Side::device) && wait_began_ns_.load(std::memory_order_relaxed) == 0)
+    wait_began_ns_.store(steady_ns(), std::memory_order_relaxed);
 }
 
 std::int64_t Engine::waiting_ns() const noexcept {
@@ -243,10 +248,12 @@ void Engine::give_back(int slot) noexcept {
 }
 
 void Engine::publish_all() {
+  bool failed = false;
   for (;;) {
     InFlight* next = nullptr;
     const auto ready = [&] {
       next = in_flight_.front();
+      if (next) note_waiting();
       if (next) return !next->queue->announces() || next->work->done();
       return closed_.load(std::memory_order_acquire) && done_.load() == offered_.load(std::memory_order_acquire);
     };
@@ -257,16 +264,16 @@ void Engine::publish_all() {
     if (!next) break;
     InFlight taken;
     in_flight_.try_pop(taken);
-    wait_began_ns_.store(steady_ns(), std::memory_order_relaxed);
     taken.queue->wait(*taken.work);
     wait_began_ns_.store(0, std::memory_order_relaxed);
     // The ring is free before anything is sent: a slow reader costs slots, not samples.
     done_.fetch_add(1, std::memory_order_acq_rel);
     room_.ring();
-    if (taken.work->good())
-      publish(*taken.work, taken.work->slot());
-    else
+    failed = failed || !taken.work->good();
+    if (failed)
       count_failed(*taken.work);
+    else
+      publish(*taken.work, taken.work->slot());
     give_back(taken.work->slot());
   }
   for (const auto& route : routes_) route->outlet->finish();

@@ -96,7 +96,7 @@ class Engine {
   int slots() const noexcept { return slots_.slots(); }
   /// Why a device can do no more; empty while all can.
   std::string backend_failure() const;
-  /// Nanoseconds that the block at the head of the line has been waited for so far.
+  /// Nanoseconds that a device's block at the head of the line has been waited for so far.
   std::int64_t waiting_ns() const noexcept;
   /// How long each of the plan's steps takes, and the copying of results behind them, of the blocks that were timed.
   std::span<const Histogram> step_times() const noexcept { return step_times_; }
@@ -125,6 +125,7 @@ class Engine {
   void lane_finished(int lane) noexcept;
   void give_back(int slot) noexcept;
   void publish_all();
+  void note_waiting() noexcept;
   void publish(const SlotWork& work, int slot);
   void count_failed(const SlotWork& work) noexcept;
   void close_rows(const SlotWork& work, std::size_t index) noexcept;

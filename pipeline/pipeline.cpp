@@ -104,8 +104,11 @@ std::string Pipeline::failure() const {
   return intake_->ended() ? intake_->failure() : "";
 }
 
-bool Pipeline::hung() const noexcept {
-  return static_cast<double>(std::max(intake_->in_driver_ns(), engine_->waiting_ns())) > spec_.realtime.hang_s * 1e9;
+std::string Pipeline::hung() const {
+  const auto too_long = [this](std::int64_t ns) { return static_cast<double>(ns) > spec_.realtime.hang_s * 1e9; };
+  if (too_long(intake_->in_driver_ns())) return "a call into the radio's driver does not return";
+  if (too_long(engine_->waiting_ns())) return fmt::format("{} does not finish a block", backend_name_);
+  return {};
 }
 
 void Pipeline::abandon_radio() noexcept {

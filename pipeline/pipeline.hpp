@@ -68,8 +68,8 @@ class Pipeline {
   /// After `finished`, or before for a failing backend: why it ended too early.
   std::string failure() const;
   bool device_failed() const { return !engine_->backend_failure().empty(); }
-  /// A call into the driver, or a device, takes longer than `realtime: hang` allows.
-  bool hung() const noexcept;
+  /// A call into the driver, or a device, takes longer than `realtime: hang` allows: which. Else empty.
+  std::string hung() const;
   /// Ends without the radio thread, which hangs in its driver; the process is about to end.
   void abandon_radio() noexcept;
 

@@ -104,7 +104,7 @@ struct Plan {
   std::vector<PlanPart> parts;                    // in turn; never none
   std::array<std::size_t, kSides> arena_bytes{};  // a lane
   std::size_t device_scratch_offset = 0;          // in the device's
-  std::size_t slot_bytes = 0;                     // a result slot: counts and positions, then payloads
+  std::size_t slot_bytes = 0;                     // a result slot: positions and counts, then payloads
 
   /// What the stages need beyond the new samples.
   const Reach& reach() const noexcept { return ports.front().reach; }

@@ -101,9 +101,9 @@ void Planner::gather_facts(PlanOutput& output) {
     }
 }
 
-/// A slot holds the position and the count of every port, then the payloads and facts, each where a cache line starts.
+/// A slot holds the positions and the count of every port, then the payloads and facts, each where a cache line starts.
 void Planner::place_outputs() {
-  std::size_t offset = aligned(plan_.ports.size() * (sizeof(std::int64_t) + sizeof(std::int32_t)));
+  std::size_t offset = aligned(plan_.ports.size() * (2 * sizeof(std::int64_t) + sizeof(std::int32_t)));
   for (PlanOutput& output : plan_.outputs) {
     PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
     port.wanted = true;

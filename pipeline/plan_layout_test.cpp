@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "tests/support/engine_rig.hpp"
 
@@ -28,12 +29,12 @@ void expect_apart(const std::vector<Place>& places, std::size_t most) {
   }
 }
 
-std::vector<Place> arena_of(const Plan& plan) {
+std::vector<Place> arena_of(const Plan& plan, Side side = Side::host) {
   std::vector<Place> places;
   for (std::size_t p = 0; p < plan.ports.size(); ++p) {
     const PlanPort& port = plan.ports[p];
     const bool omitted = !port.wanted && port.maker >= 0 && port.name.ends_with(".start");
-    if (port.home != Home::arena || omitted) continue;
+    if (port.home != Home::arena || port.side != side || omitted) continue;
     int until = port.maker;
     for (std::size_t s = 0; s < plan.steps.size(); ++s)
       for (const int in : plan.steps[s].in)
@@ -46,7 +47,8 @@ std::vector<Place> arena_of(const Plan& plan) {
 }
 
 std::vector<Place> slot_of(const Plan& plan) {
-  std::vector<Place> places{{0, plan.ports.size() * sizeof(std::int32_t), 0, 0, "counts"}};
+  std::vector<Place> places{
+      {0, plan.ports.size() * (2 * sizeof(std::int64_t) + sizeof(std::int32_t)), 0, 0, "positions and counts"}};
   for (const PlanOutput& o : plan.outputs) {
     const PlanPort& port = plan.ports[static_cast<std::size_t>(o.port)];
     const auto bytes = static_cast<std::size_t>(port.most_new * port.shape.item_bytes() * port.shape.row_count());
@@ -62,25 +64,56 @@ std::vector<Place> slot_of(const Plan& plan) {
   return places;
 }
 
-TEST(PlanLayout, LivingPortsNeverOverlap) {
+/// The device reads the host's memory in place where that is little, and the host never the device's.
+void expect_within_reach(const Plan& plan, const MappedLimits& limits) {
+  std::set<std::pair<int, Side>> copies;
+  for (const PlanStep& step : plan.steps) {
+    const bool is_copy = step.entry == &transfer_entry();
+    for (const int in : step.in) {
+      const PlanPort& port = plan.ports[static_cast<std::size_t>(in)];
+      const auto bytes = static_cast<std::size_t>(port.most_new * port.shape.item_bytes() * port.shape.row_count());
+      if (!is_copy && step.side != port.side) {
+        EXPECT_EQ(step.side, Side::device) << step.name << " reads " << port.name;
+        EXPECT_LE(bytes, limits.in) << step.name << " reads " << port.name;
+      }
+      if (is_copy) {
+        EXPECT_TRUE(copies.insert({in, plan.ports[static_cast<std::size_t>(step.out[0])].side}).second) << step.name;
+      }
+    }
+  }
+  for (const PlanPart& part : plan.parts)
+    for (std::size_t s = part.begin; s < part.end; ++s) EXPECT_EQ(plan.steps[s].side, part.side);
+}
+
+/// With sides, each stage runs on any.
+void expect_sound_layouts(bool sides) {
   std::mt19937 random(7);
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto any_side = [&]() -> std::optional<Side> {
+    if (!sides || pick(0, 1)) return {};
+    return pick(0, 1) ? Side::host : Side::device;
+  };
   for (int graph = 0; graph < 2000 && !::testing::Test::HasFailure(); ++graph) {
-    PlanRig rig(64 * pick(1, 8), word_source(pick(1, 3)));
+    PlanTarget target;
+    if (sides)
+      target = {pick(0, 2) ? Side::device : Side::host,
+                {static_cast<std::size_t>(pick(0, 4000)), static_cast<std::size_t>(pick(0, 4000))}};
+    PlanRig rig(64 * pick(1, 8), word_source(pick(1, 3)), target);
     std::vector<std::string> ports{"source"};
     for (int s = 0, n = pick(1, 14); s < n; ++s) {
       const std::string name = "s" + std::to_string(s);
       const auto any = [&] { return ports[static_cast<std::size_t>(pick(0, static_cast<int>(ports.size()) - 1))]; };
       const int kind = pick(0, 5);
       if (kind == 0) {
-        ASSERT_TRUE(rig.add({"sum", "{}", name, {{"in0", any()}, {"in1", any()}}})) << rig.complaints();
+        ASSERT_TRUE(rig.add({"sum", "{}", name, {{"in0", any()}, {"in1", any()}}, any_side()})) << rig.complaints();
       } else if (kind == 1) {
-        ASSERT_TRUE(rig.add({"pick", "{most: 50}", name, {{"", any()}}})) << rig.complaints();
+        ASSERT_TRUE(rig.add({"pick", "{most: 50}", name, {{"", any()}}, any_side()})) << rig.complaints();
         if (pick(0, 1)) rig.publish(name + ".finds");
         if (pick(0, 3) == 0) rig.publish(name + ".start");
         continue;
       } else {
-        ASSERT_TRUE(rig.add({"window", "{past: " + std::to_string(pick(0, 90)) + "}", name, {{"", any()}}}));
+        ASSERT_TRUE(
+            rig.add({"window", "{past: " + std::to_string(pick(0, 90)) + "}", name, {{"", any()}}, any_side()}));
       }
       ports.push_back(name + ".out");
       if (pick(0, 3) == 0) rig.publish(any());
@@ -88,9 +121,18 @@ TEST(PlanLayout, LivingPortsNeverOverlap) {
     rig.publish(ports.back());
     const Plan plan = rig.planner.finish(rig.section);
     ASSERT_EQ(rig.complaints(), "") << "graph " << graph;
-    expect_apart(arena_of(plan), plan.arena_bytes[0]);
+    for (const Side side : {Side::host, Side::device})
+      expect_apart(arena_of(plan, side), plan.arena_bytes[index_of(side)]);
     expect_apart(slot_of(plan), plan.slot_bytes);
+    expect_within_reach(plan, target.mapped);
   }
+}
+
+TEST(PlanLayout, LivingPortsNeverOverlap) {
+  expect_sound_layouts(false);
+}
+TEST(PlanLayout, NorDoThoseOfTwoSides) {
+  expect_sound_layouts(true);
 }
 
 /// A long chain needs the memory of two stages, not of all.

@@ -60,7 +60,8 @@ void check_memory(const PipelineSpec& spec, const Sizing& sizing, const MemoryBu
 }
 
 void check_device_memory(const PipelineSpec& spec, const Sizing& sizing, const Backend& device, std::size_t devices) {
-  const std::size_t needed = sizing.device_bytes / devices;
+  const auto lanes = static_cast<std::size_t>(sizing.engine.lanes);
+  const std::size_t needed = sizing.device_bytes / lanes * ((lanes + devices - 1) / devices);
   const std::size_t free = device.memory().free;
   if (needed <= free) return;
   spec.section.problem("block",

@@ -95,6 +95,10 @@ void check_backends(const PipelineSpec& spec) {
   }
   for (const StageSpec& s : spec.stages) {
     if (!is_device(s.backend) || s.backend == "cuda") continue;
+    if (spec.backend.size() > 1) {
+      s.section.problem("backend", "every stage is on each of the pipeline's devices: say `cuda`, or leave it out");
+      continue;
+    }
     if (devices.empty()) devices.insert(s.backend);
     if (!devices.contains(s.backend))
       s.section.problem("backend", fmt::format("'{}' is another device than the pipeline's: one pipeline stays on one "
@@ -239,6 +243,7 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
   read_list(node["stages"], problems, [&](const Node& n) { read_stage(n, spec, catalogue, names, problems); });
   spec.stages_are_wrong = problems.size() > before_stages;
   check_backends(spec);
+  if (spec.backend.empty()) spec.backend = {"auto"};  // for the rest of the checks
   read_list(node["publish"], problems, [&](const Node& n) { read_publish(n, spec, catalogue, problems); });
   read_list(node["sinks"], problems, [&](const Node& n) { read_sink(n, spec, catalogue, problems); });
   return spec;
@@ -331,8 +336,10 @@ ChosenBackends choose_backends(const PipelineSpec& spec) {
   ChosenBackends chosen;
   chosen.backends.host = make_cpu_backend();
   std::vector<std::string> names = spec.backend;
+  // Where the pipeline names no device, that of its stages is taken; `cuda` means any.
   for (const StageSpec& s : spec.stages)
-    if (names == std::vector<std::string>{"cpu"} && is_device(s.backend)) names = {s.backend};
+    if (names.size() == 1 && (!is_device(names.front()) || names.front() == "cuda") && is_device(s.backend))
+      names = {s.backend};
   for (const std::string& name : names) {
     BackendChoice choice = choose_backend(name);
     chosen.names += (chosen.names.empty() ? "" : ", ") + choice.backend->name();

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of libiqd_cuda.so: the CUDA halves of all stages, found by the folder's name.
+// Of libiqd_cuda.so: the CUDA halves of all stages, found by the folder's name. Weak, so that a stage may have none.
 #include <string_view>
 
-#define STAGE(family, name) \
-  namespace iqd::name {     \
-  const void* cuda_half();  \
+#define STAGE(family, name)              \
+  namespace iqd::name {                  \
+  [[gnu::weak]] const void* cuda_half(); \
   }
 #define STAGE_SET(family, name) STAGE(family, name)
 #include "pipeline/stages/stages.def"
@@ -18,7 +18,7 @@ const void* cuda_half_of(std::string_view stage);
 
 const void* cuda_half_of(std::string_view stage) {
 #define STAGE(family, name) \
-  if (stage == #name) return name::cuda_half();
+  if (stage == #name) return name::cuda_half ? name::cuda_half() : nullptr;
 #include "pipeline/stages/stages.def"
 #undef STAGE
 #undef STAGE_SET

@@ -205,6 +205,12 @@ class FakeDevice final : public Backend {
   std::int64_t fail_at = 0;
   Fails fails = Fails::while_running;
 
+  void fail() noexcept {
+    const std::lock_guard lock(mutex_);
+    failed_.store(true, std::memory_order_release);
+    changed_.notify_all();
+  }
+
   std::int64_t submits() const noexcept { return submits_; }
   std::int64_t hits() const noexcept { return hits_; }
   std::int64_t misses() const noexcept { return misses_; }
@@ -255,11 +261,6 @@ class FakeDevice final : public Backend {
   static constexpr std::byte kGuardByte{0xa5};
 
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  void fail() noexcept {
-    const std::lock_guard lock(mutex_);
-    failed_.store(true, std::memory_order_release);
-    changed_.notify_all();
-  }
   void copy_row(std::byte* to, const std::byte* from, std::size_t bytes) const {
     EXPECT_TRUE(FakeMemory::all().device_may(this, to, bytes)) << "a copy to memory that the device does not know";
     EXPECT_TRUE(FakeMemory::all().device_may(this, from, bytes)) << "a copy of memory that the device does not know";

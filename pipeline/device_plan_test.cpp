@@ -1,0 +1,378 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plans with two sides: what runs where, what is copied, and what a file may say about it.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "base/error.hpp"
+#include "tests/support/engine_rig.hpp"
+#include "tests/support/test_catalogue.hpp"
+
+namespace iqd::testing {
+namespace {
+
+constexpr std::int64_t kBlock = 64;
+constexpr std::size_t kBytes = kBlock * sizeof(Word);
+constexpr MappedLimits kAll{std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max()};
+
+PlanTarget on_device(MappedLimits limits) {
+  return {Side::device, limits};
+}
+
+std::vector<std::string> names_of(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlanStep& s : plan.steps) names.push_back(s.name);
+  return names;
+}
+std::vector<Side> sides_of(const Plan& plan) {
+  std::vector<Side> sides;
+  for (const PlanPart& p : plan.parts) sides.push_back(p.side);
+  return sides;
+}
+const PlanPort& input(const Plan& plan, std::string_view step, std::size_t i = 0) {
+  for (const PlanStep& s : plan.steps)
+    if (s.name == step) return plan.ports.at(static_cast<std::size_t>(s.in.at(i)));
+  throw std::out_of_range("no such step");
+}
+const PlanPort& port_of(const Plan& plan, std::size_t output) {
+  return plan.ports.at(static_cast<std::size_t>(plan.outputs.at(output).port));
+}
+
+TEST(DevicePlan, SmallBlocksAreReadInPlace) {
+  PlanRig rig(kBlock, word_source(), on_device({.in = kBytes, .out = 0}));
+  ASSERT_TRUE(rig.add({"window", "{past: 3}", "a"}));
+  ASSERT_TRUE(rig.add({"window", "{}", "b", {{"", "source"}}}));
+  const Plan plan = rig.planner.finish(rig.section);
+  EXPECT_EQ(names_of(plan), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(input(plan, "b").name, "source");
+  EXPECT_FALSE(plan.mixed());
+  EXPECT_TRUE(plan.uses(Side::device));
+  EXPECT_FALSE(plan.uses(Side::host));
+  EXPECT_EQ(plan.arena_bytes[index_of(Side::host)], 0u);
+}
+
+TEST(DevicePlan, LargeBlocksAreCopiedOnceForAllWhoRead) {
+  PlanRig rig(kBlock, word_source(), on_device({.in = kBytes - 1, .out = 0}));
+  ASSERT_TRUE(rig.add({"window", "{past: 3}", "a"}));
+  ASSERT_TRUE(rig.add({"window", "{past: 30, future: 5}", "b", {{"", "source"}}}));
+  ASSERT_TRUE(rig.add({"sum", "{}", "c", {{"in0", "source"}, {"in1", "b"}}}));
+  rig.publish("source");
+  const Plan plan = rig.planner.finish(rig.section);
+  EXPECT_EQ(names_of(plan), (std::vector<std::string>{"~source.device", "a", "b", "c"}));
+  const PlanPort& copy = input(plan, "a");
+  EXPECT_EQ(copy.name, "~source.device");
+  EXPECT_EQ(copy.side, Side::device);
+  EXPECT_EQ(copy.count_of, 0);
+  EXPECT_EQ(copy.capacity, kBlock + 30 + 5) << "as far as its readers reach";
+  EXPECT_EQ(plan.reach().past, 30);
+  EXPECT_EQ(plan.reach().future, 5);
+  EXPECT_EQ(&input(plan, "b"), &copy);
+  EXPECT_EQ(&input(plan, "c"), &copy);
+  EXPECT_EQ(&port_of(plan, 0), &copy) << "and for the output";
+  EXPECT_EQ(plan.outputs[0].format.port, "source");
+}
+
+/// A host's stage between two of the device: a copy each way, and the names that were written.
+TEST(DevicePlan, StagesOnTheHostBetween) {
+  PlanRig rig(kBlock, word_source(), on_device({}));
+  ASSERT_TRUE(rig.add({"window", "{}", "a"}));
+  ASSERT_TRUE(rig.add({"window", "{}", "b", {}, Side::host}));
+  ASSERT_TRUE(rig.add({"window", "{}", "b2", {{"", "a.out"}}, Side::host}));
+  ASSERT_TRUE(rig.add({"sum", "{}", "c", {{"in0", "b"}, {"in1", "b"}}}));
+  for (const char* port : {"a", "b", "b2", "c", "source"}) rig.publish(port);
+  const Plan plan = rig.planner.finish(rig.section);
+  EXPECT_EQ(rig.complaints(), "");
+  EXPECT_EQ(names_of(plan),
+            (std::vector<std::string>{"~source.device", "a", "~a.out.host", "b", "b2", "~b.out.device", "c"}));
+  EXPECT_EQ(sides_of(plan), (std::vector{Side::device, Side::host, Side::device}));
+  EXPECT_EQ(plan.parts[0].end, 3u) << "a copy is the device's work, either way";
+  EXPECT_EQ(plan.parts[1].end, 5u);
+  EXPECT_EQ(plan.parts[2].end, 7u);
+  EXPECT_TRUE(plan.mixed());
+  EXPECT_EQ(&input(plan, "b"), &input(plan, "b2")) << "one copy for both";
+  EXPECT_EQ(input(plan, "b").side, Side::host);
+  EXPECT_EQ(&input(plan, "c", 0), &input(plan, "c", 1));
+  for (std::size_t o = 0; o < 5; ++o) {
+    const std::string name = plan.outputs[o].format.port;
+    EXPECT_EQ(name, (std::array{"a.out", "b.out", "b2.out", "c.out", "source"})[o]);
+  }
+  EXPECT_EQ(port_of(plan, 0).side, Side::device) << "published from where it was made";
+  EXPECT_EQ(port_of(plan, 1).side, Side::host);
+  EXPECT_TRUE(plan.outputs[1].in_place) << "the host writes to the slot, whoever reads";
+}
+
+/// What is said of the stage holds against the pipeline: a device's stage in a pipeline of the host.
+TEST(DevicePlan, OneStageOnTheDevice) {
+  PlanRig rig(kBlock, word_source(), {Side::host, {}});
+  ASSERT_TRUE(rig.add({"window", "{}", "a"}));
+  ASSERT_TRUE(rig.add({"window", "{}", "b", {}, Side::device}));
+  ASSERT_TRUE(rig.add({"window", "{}", "c"}));
+  rig.publish("source");
+  const Plan plan = rig.planner.finish(rig.section);
+  EXPECT_EQ(names_of(plan), (std::vector<std::string>{"a", "~a.out.device", "b", "~b.out.host", "c"}));
+  EXPECT_EQ(sides_of(plan), (std::vector{Side::host, Side::device, Side::host}));
+  EXPECT_EQ(port_of(plan, 0).name, "source") << "no device needs it";
+}
+
+TEST(DevicePlan, PublishedSourceGoesThroughTheDevice) {
+  for (const MappedLimits limits : {MappedLimits{}, kAll}) {
+    PlanRig rig(kBlock, word_source(), on_device(limits));
+    rig.publish("source");
+    rig.publish("source", "f32");
+    const Plan plan = rig.planner.finish(rig.section);
+    EXPECT_EQ(names_of(plan), (std::vector<std::string>{"~source.device", "~~source.device.f32"}));
+    EXPECT_EQ(sides_of(plan), std::vector{Side::device});
+    for (const PlanOutput& o : plan.outputs) EXPECT_EQ(o.format.port, "source");
+    EXPECT_FALSE(plan.outputs[0].in_place) << "the conversion reads it";
+    EXPECT_EQ(plan.outputs[1].in_place, limits.out > 0);
+  }
+}
+
+/// An input in place is converted on the device, and so has another name than on the host.
+TEST(DevicePlan, ConversionsOnBothSides) {
+  PortShape source = word_source();
+  source.element = Element::sc16;
+  for (const MappedLimits limits : {MappedLimits{}, kAll}) {
+    PlanRig rig(kBlock, source, on_device(limits));
+    ASSERT_TRUE(rig.add({"complex", "{}", "d", {{"", "source"}}}));
+    ASSERT_TRUE(rig.add({"complex", "{}", "h", {{"", "source"}}, Side::host}));
+    ASSERT_TRUE(rig.add({"complex", "{}", "h2", {{"", "source"}}, Side::host}));
+    ASSERT_TRUE(rig.add({"complex", "{}", "d2", {{"", "source"}}}));
+    const int output = rig.publish("source", "cf32");
+    const Plan plan = rig.planner.finish(rig.section);
+    ASSERT_EQ(rig.complaints(), "");
+    EXPECT_EQ(input(plan, "d").side, Side::device);
+    EXPECT_EQ(input(plan, "h").side, Side::host);
+    EXPECT_EQ(&input(plan, "d"), &input(plan, "d2"));
+    EXPECT_EQ(&input(plan, "h"), &input(plan, "h2"));
+    EXPECT_EQ(plan.outputs[static_cast<std::size_t>(output)].format.port, "source");
+  }
+}
+
+TEST(DevicePlan, SmallResultsAreWrittenInPlace) {
+  for (const std::size_t limit : {kBytes, kBytes - 1}) {
+    PlanRig rig(kBlock, word_source(), on_device({.in = 0, .out = limit}));
+    ASSERT_TRUE(rig.add({"window", "{past: 9}", "a"}));
+    rig.publish("a");
+    const Plan plan = rig.planner.finish(rig.section);
+    const bool small = limit == kBytes;
+    EXPECT_EQ(plan.outputs[0].in_place, small);
+    EXPECT_EQ(port_of(plan, 0).home, small ? Home::slot : Home::arena);
+    EXPECT_GT(plan.arena_bytes[index_of(Side::device)], small ? kBytes : 2 * kBytes);
+  }
+}
+
+/// The device would read what it wrote back from the host's memory.
+TEST(DevicePlan, WhatTheDeviceReadsAgainIsNotInTheSlot) {
+  for (const Side side : {Side::host, Side::device}) {
+    PlanRig rig(kBlock, word_source(), {side, kAll});
+    ASSERT_TRUE(rig.add({"window", "{}", "a"}));
+    ASSERT_TRUE(rig.add({"window", "{}", "b"}));
+    rig.publish("a");
+    rig.publish("b");
+    const Plan plan = rig.planner.finish(rig.section);
+    EXPECT_EQ(plan.outputs[0].in_place, side == Side::host);
+    EXPECT_TRUE(plan.outputs[1].in_place);
+  }
+}
+
+// --- devices made ready ----------------------------------------------------------------------------------------------
+
+/// Needs room on the device.
+class RoomyStage final : public Stage {
+ public:
+  void fields(FieldVisitor& v) override { v.field("room", room_, {.help = "bytes"}); }
+  void shape(ShapeContext&) override {}
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    EXPECT_EQ(FakeDevice::in_use(), &backend);
+    struct Run final : StageRun {
+      explicit Run(std::int64_t r) : room(r) {}
+      void enqueue(const StageIo&, StreamView) const noexcept override {}
+      std::size_t device_scratch_bytes() const noexcept override { return static_cast<std::size_t>(room); }
+      std::int64_t room;
+    };
+    return std::make_unique<Run>(room_);
+  }
+  std::int64_t room_ = 0;
+};
+
+TEST(DevicePlan, ScratchLiesBehindThePortsOfTheDevice) {
+  static const StageEntry entry{"test",     "roomy", "", {{"in", {Element::i32}}}, {{"out"}}, make_stage<RoomyStage>,
+                                "roomy: {}"};
+  Problems problems;
+  const Section section("", {}, problems);
+  Planner planner("test", kBlock, word_stages(), on_device({}));
+  planner.add_source("source", word_source());
+  for (const std::int64_t room : {100, 5000, 30}) {
+    auto stage = std::make_unique<RoomyStage>();
+    stage->room_ = room;
+    ASSERT_TRUE(planner.add_stage(entry, "r" + std::to_string(room), std::move(stage), {}, section));
+  }
+  Plan plan = planner.finish(section);
+  const std::size_t ports = plan.arena_bytes[index_of(Side::device)];
+  const auto host = make_cpu_backend();
+  const std::vector<std::shared_ptr<Backend>> devices{std::make_shared<FakeDevice>(0), std::make_shared<FakeDevice>(1)};
+  plan.prepare(*host, devices);
+  EXPECT_EQ(plan.device_scratch_offset, ports);
+  EXPECT_EQ(plan.device_scratch_offset % 128, 0u);
+  EXPECT_EQ(plan.arena_bytes[index_of(Side::device)], ports + 5000) << "one is at work at a time";
+  EXPECT_EQ(plan.arena_bytes[index_of(Side::host)], 0u);
+  for (const PlanStep& s : plan.steps) EXPECT_EQ(s.runs.size(), 2u) << "one a device";
+}
+
+// --- files -----------------------------------------------------------------------------------------------------------
+
+std::string with(const std::string& lines) {
+  return "source: {tape: {}}\nblock: 64\n" + lines;
+}
+
+struct File {
+  explicit File(const std::string& text) {
+    const Document document = parse_document(text, "x.yaml", problems);
+    spec = read_spec(document, test_catalogue(), problems);
+    for (const Problem& p : problems) ADD_FAILURE() << p.text();
+  }
+  PipelineSpec& first() { return spec.pipelines.at(0); }
+  Plan plan(const PlanTarget& target) {
+    std::vector<int> outputs;
+    return make_plan(first(), {.element = Element::i32, .rate_hz = 1e6}, test_catalogue(), target, outputs, problems);
+  }
+  Problems problems;
+  Spec spec;
+};
+
+EngineBackends two_devices() {
+  EngineBackends backends{make_cpu_backend()};
+  for (int d = 0; d < 2; ++d) {
+    auto device = std::make_shared<FakeDevice>(d);
+    device->limits = {.in = 1000, .out = 2000};
+    backends.devices.push_back(std::move(device));
+  }
+  return backends;
+}
+
+TEST(DeviceSpec, BackendsThatDoNotGoTogether) {
+  EXPECT_EQ(problems_of(with("backend: [cuda:0, cuda:1]\n")), "");
+  EXPECT_EQ(problems_of(with("backend: [cuda:0, cpu]\n")),
+            "x.yaml:3:1 backend: 'cpu' does not share blocks: of several all have to be devices\n");
+  EXPECT_EQ(problems_of(with("backend: [auto, cuda:1]\n")),
+            "x.yaml:3:1 backend: 'auto' does not share blocks: of several all have to be devices\n");
+  EXPECT_EQ(problems_of(with("backend: [cuda, cuda:0]\n")), "x.yaml:3:1 backend: 'cuda:0' is named twice\n");
+  EXPECT_EQ(problems_of(with("backend: [cuda:1, cuda:1]\n")), "x.yaml:3:1 backend: 'cuda:1' is named twice\n");
+  EXPECT_EQ(problems_of(with("backend: [cuda:0, gpu]\n")),
+            "x.yaml:3:1 backend: 'gpu' is not one of auto, cpu, cuda, cuda:N\n"
+            "x.yaml:3:1 backend: 'gpu' does not share blocks: of several all have to be devices\n");
+  EXPECT_EQ(problems_of(with("backend: []\n")), "x.yaml:3:1 backend: names none; leave it out, or say auto\n");
+}
+
+TEST(DeviceSpec, StagesOfOtherDevices) {
+  const auto stages = [](const std::string& backend, const std::string& a, const std::string& b) {
+    return problems_of(with("backend: " + backend + "\nstages:\n  - window: {name: a, backend: " + a +
+                            "}\n  - window: {name: b, backend: " + b + "}\n"));
+  };
+  const auto conflict = [](int line, const std::string& device) {
+    return "x.yaml:" + std::to_string(line) + ":23 stages[" + std::to_string(line - 5) + "].window.backend: '" +
+           device +
+           "' is another device than the pipeline's: one pipeline stays on one device, or has all of its stages on "
+           "each of several\n";
+  };
+  EXPECT_EQ(stages("cuda:0", "cpu", "cuda"), "");
+  EXPECT_EQ(stages("cuda:0", "cuda:1", "cpu"), conflict(5, "cuda:1"));
+  EXPECT_EQ(stages("cuda", "cpu", "cuda:1"), conflict(6, "cuda:1"));
+  EXPECT_EQ(stages("cpu", "cuda:1", "cuda:1"), "");
+  EXPECT_EQ(stages("cpu", "cuda:1", "cuda:0"), conflict(6, "cuda:0"));
+  EXPECT_EQ(stages("auto", "cuda:1", "cuda:2"), conflict(6, "cuda:2"));
+}
+
+/// Where only stages name a device it is opened, and not another, and not none.
+TEST(DeviceSpec, DevicesOfStagesAreOpened) {
+  for (const char* backend : {"auto", "cpu"}) {
+    File file(with(std::string("backend: ") + backend +
+                   "\nstages:\n  - window: {name: a, backend: cuda}\n  - window: {name: b, backend: cuda:99}\n"));
+    try {
+      choose_backends(file.first());
+      ADD_FAILURE() << "no machine has a hundred";
+    } catch (const SetupError& e) {
+      EXPECT_NE(std::string(e.what()).find("cuda:99"), std::string::npos) << e.what();
+    }
+  }
+}
+
+TEST(DeviceSpec, SequentialStagesStayOnOneDevice) {
+  const std::string stages = "stages:\n  - running: {}\npublish:\n  - {port: running, topic: a, bind: x}\n";
+  EXPECT_EQ(problems_of(with("backend: [cuda:0, cuda:1]\n" + stages)),
+            "x.yaml:3:1 backend: a stage here takes blocks one after the other, so devices cannot share them\n");
+  EXPECT_EQ(problems_of(with("backend: cuda:1\n" + stages)), "");
+}
+
+TEST(DeviceSpec, TransferSaysWhatIsCopied) {
+  const EngineBackends backends = two_devices();
+  const auto target = [&](const std::string& lines) { return target_of(File(with(lines)).first(), backends); };
+  EXPECT_EQ(target("backend: cuda\n").side, Side::device);
+  EXPECT_EQ(target("backend: auto\n").side, Side::device) << "there is one";
+  EXPECT_EQ(target("backend: cpu\n").side, Side::host) << "of stages that do not say otherwise";
+  EXPECT_EQ(target("transfer: auto\n").mapped.in, 1000u);
+  EXPECT_EQ(target("transfer: auto\n").mapped.out, 2000u);
+  EXPECT_EQ(target("transfer: mapped\n").mapped.in, kAll.in);
+  EXPECT_EQ(target("transfer: copy\n").mapped.out, 0u);
+  EXPECT_EQ(target_of(File(with("backend: auto\n")).first(), {make_cpu_backend()}).side, Side::host);
+  EXPECT_EQ(problems_of(with("transfer: dma\n")), "x.yaml:3:1 transfer: 'dma' is not one of auto, mapped, copy\n");
+}
+
+TEST(DeviceSpec, TransfersOfAFile) {
+  const std::string lines =
+      "backend: cuda\nstages:\n  - window: {name: a}\n  - window: {name: b, backend: cpu}\n  - gate:\n"
+      "publish:\n  - {port: gate, topic: a, bind: x}\n";
+  const auto steps = [&](const std::string& transfer) {
+    File file(with(lines + transfer));
+    return names_of(file.plan(target_of(file.first(), two_devices())));
+  };
+  EXPECT_EQ(steps(""), (std::vector<std::string>{"a", "~a.out.host", "b", "gate"}));
+  EXPECT_EQ(steps("transfer: mapped\n"), (std::vector<std::string>{"a", "~a.out.host", "b", "gate"}));
+  EXPECT_EQ(steps("transfer: copy\n"),
+            (std::vector<std::string>{"~source.device", "a", "~a.out.host", "b", "~b.out.device", "gate"}));
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+TEST(DeviceSpec, MemoryOfADevice) {
+  File file(with("backend: [cuda:0, cuda:1]\n"));
+  PipelineSpec& spec = file.first();
+  Sizing sizing;
+  sizing.engine.lanes = 3;
+  sizing.device_bytes = 3 * 8'000'000;
+  FakeDevice device(1);
+  const auto problem = [&](std::size_t devices, std::size_t free) {
+    Problems problems;
+    spec.section = Section("", {"x.yaml", 3, 1}, problems);
+    device.budget.free = free;
+    check_device_memory(spec, sizing, device, devices);
+    return problems.empty() ? "" : problems.front().what;
+  };
+  EXPECT_EQ(problem(1, 24'000'000), "") << "fits exactly";
+  EXPECT_EQ(problem(1, 23'000'000),
+            "blocks of 64 samples and 3 lanes need 24 MB of cuda:1 (a device of tests), but 23 MB are free; use a "
+            "smaller block or fewer lanes");
+  EXPECT_EQ(problem(2, 16'000'000), "");
+  EXPECT_EQ(problem(2, 15'000'000),
+            "blocks of 64 samples and 3 lanes need 16 MB of cuda:1 (a device of tests), but 15 MB are free; use a "
+            "smaller block or fewer lanes")
+      << "one of two has two of three lanes";
+  EXPECT_EQ(problem(3, 8'000'000), "");
+}
+
+TEST(DeviceSpec, SizesOfTwoSides) {
+  File file(with("backend: cuda\nlanes: 3\nstages:\n  - window: {name: a}\n  - window: {name: b, backend: cpu}\n"));
+  Plan plan = file.plan(on_device({}));
+  plan.prepare(*make_cpu_backend(), two_devices().devices);
+  const Sizing sizing = size_up(file.first(), plan, {.element = Element::i32, .rate_hz = 1e6, .can_wait = true});
+  EXPECT_EQ(sizing.arena_bytes, 3 * plan.arena_bytes[index_of(Side::host)]);
+  EXPECT_EQ(sizing.device_bytes, 3 * plan.arena_bytes[index_of(Side::device)]);
+  EXPECT_GE(sizing.arena_bytes, 3 * kBytes);
+  EXPECT_GE(sizing.device_bytes, 3 * kBytes);
+}
+
+}  // namespace
+}  // namespace iqd::testing
