@@ -10,6 +10,7 @@
 
 #include "base/bell.hpp"
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "daemon/commands.hpp"
 
 namespace iqd {
@@ -110,9 +111,9 @@ FreeRun run_free(const FreePipeline& p) {
       "stages: {6}\npublish: [{{port: {7}}}]\n",
       p.block, p.pace_ns, p.lanes, p.backend, p.wait, p.transfer, p.stages, p.port);
   Spec spec = read_spec(parse_document(text, "bench", problems), parts, problems);
-  report(problems);
+  if (report(problems)) throw UsageError("bench: that is no pipeline");
   Pipeline pipeline(std::move(spec.pipelines.front()), parts, problems);
-  report(problems);
+  if (report(problems)) throw UsageError("bench: that is no pipeline");
   pipeline.start();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   const PipelineStatus before = pipeline.status();

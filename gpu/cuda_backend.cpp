@@ -67,6 +67,7 @@ class CudaBackend final : public Backend {
   void upload(std::byte* to, std::span<const std::byte> from) override {
     use();
     check(cudaMemcpy(to, from.data(), from.size(), cudaMemcpyDefault), "cudaMemcpy");
+    settle();
   }
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override {
     return std::make_unique<CudaQueue>(device_, options);
@@ -114,10 +115,12 @@ Buffer CudaBackend::allocate(std::size_t bytes) {
     raise(error,
           fmt::format("cudaMalloc of {:.1f} MB on {} ({:.0f} MB are free)", megabytes(size), name(), megabytes(free)));
   }
-  check(cudaMemset(memory, 0, size), "cudaMemset");
-  return Buffer(
+  Buffer buffer(
       {static_cast<std::byte*>(memory), size}, [](void*, std::span<std::byte> m) noexcept { cudaFree(m.data()); },
       nullptr);
+  check(cudaMemset(memory, 0, size), "cudaMemset");
+  settle();
+  return buffer;
 }
 
 Buffer CudaBackend::allocate_shared(std::size_t bytes) {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 
 namespace iqd::gpu {
 
@@ -16,6 +15,13 @@ std::string message(cudaError_t error, const std::string& what) {
 void raise(cudaError_t error, const std::string& what) {
   cudaGetLastError();
   throw SetupError(message(error, what));
+}
+
+std::int64_t count_multiprocessors() {
+  int device = 0, count = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+  return count;
 }
 
 Device::Device(int index) : index_(index) {

@@ -17,6 +17,7 @@ template <class T> class DeviceArray {
     if (values.empty()) return;
     check(cudaMalloc(reinterpret_cast<void**>(&data_), values.size_bytes()), "memory for constants");
     check(cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "copying constants");
+    settle();
   }
   DeviceArray(DeviceArray&& o) noexcept : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
   DeviceArray& operator=(DeviceArray&& o) noexcept {

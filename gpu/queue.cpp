@@ -27,6 +27,8 @@ void EventClock::mark(std::size_t step, StreamView stream) noexcept {
 }
 
 std::span<const std::int64_t> EventClock::steps_ns(std::size_t steps) noexcept {
+  // The word in memory may be seen before the runtime sees the last event.
+  device_.good(cudaEventSynchronize(events_[steps].get()), "cudaEventSynchronize");
   for (std::size_t s = 0; s < steps; ++s) {
     float ms = 0;
     device_.good(cudaEventElapsedTime(&ms, events_[s].get(), events_[s + 1].get()), "cudaEventElapsedTime");

@@ -26,6 +26,15 @@ inline void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) raise(error, what);
 }
 
+/// Waits for what was put on the default stream, as cudaMemset and cudaMemcpy do: queues' streams do not wait for it.
+/// Throws SetupError.
+inline void settle() {
+  check(cudaStreamSynchronize(cudaStreamLegacy), "cudaStreamSynchronize");
+}
+
+/// Of the current device. Throws SetupError.
+std::int64_t count_multiprocessors();
+
 /// Groups of `threads` that n threads make.
 constexpr unsigned groups_of(std::int64_t n, std::int64_t threads) noexcept {
   return static_cast<unsigned>((n + threads - 1) / threads);

@@ -162,15 +162,24 @@ const BackendModule* load_cuda(std::string& why) {
   return module;
 }
 
+/// `cuda` is the first.
+int device_number(std::string_view name) {
+  int number = 0;
+  if (name == "cuda") return number;
+  const std::string_view digits = name.starts_with("cuda:") ? name.substr(5) : "";
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
+  if (error != std::errc() || end != digits.end() || number < 0)
+    throw SetupError(fmt::format("backend: '{}' is not one of auto, cpu, cuda, cuda:N", name));
+  return number;
+}
+
 BackendChoice choose_cuda(std::string_view name) {
+  const int device = device_number(name);
   std::string why;
   const BackendModule* module = load_cuda(why);
   const int devices = module ? module->devices(why) : 0;
   if (devices == 0)
     throw SetupError(fmt::format("backend: {}: {}; use `backend: cpu`, or `iqd doctor` to see more", name, why));
-  int device = 0;
-  if (const auto colon = name.find(':'); colon != name.npos)
-    device = std::atoi(std::string(name.substr(colon + 1)).c_str());
   if (device >= devices)
     throw SetupError(fmt::format("backend: {}: this machine has {} such device(s), counted from 0", name, devices));
   return {module->make(device), "asked for"};

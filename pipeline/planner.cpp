@@ -10,6 +10,8 @@
 namespace iqd {
 namespace {
 
+constexpr std::int64_t kScratchAlign = 256;  // NVIDIA's libraries want that of their working memory
+
 std::string element_list(const std::vector<Element>& elements) {
   std::string text;
   for (const Element e : elements) text += fmt::format("{}{}", text.empty() ? "" : " or ", name_of(e));
@@ -53,8 +55,8 @@ void Plan::prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devi
   }
   // One step is at work at a time, so one piece serves all.
   std::size_t& arena = arena_bytes[index_of(Side::device)];
-  device_scratch_offset = arena;
-  arena += scratch;
+  device_scratch_offset = ceil_div(static_cast<std::int64_t>(arena), kScratchAlign) * kScratchAlign;
+  arena = device_scratch_offset + scratch;
 }
 
 Planner::Planner(std::string pipeline, std::int64_t block, std::span<const StageEntry> stages, PlanTarget target)

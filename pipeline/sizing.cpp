@@ -14,8 +14,8 @@ namespace {
 constexpr double kRingSeconds = 0.1;
 constexpr std::size_t kRingMost = 32u << 20;
 constexpr std::size_t kSlotsMost = 48u << 20;
-/// Of so many blocks the steps of one are timed.
-constexpr int kTimeEvery = 64;
+/// Of so many works of a queue the steps of one are timed: a prime, so that of a block's parts each has its turn.
+constexpr int kTimeEvery = 61;
 
 }  // namespace
 

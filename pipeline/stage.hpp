@@ -113,7 +113,7 @@ class StageRun {
   /// from `PortIo::first_at`, counts from `PortIo::count`, when it runs. It writes the count of each output that is not
   /// a stream.
   virtual void enqueue(const StageIo& io, StreamView stream) const noexcept = 0;
-  /// Room that this backend needs in `StageIo::device_scratch`.
+  /// Room that this backend needs in `StageIo::device_scratch`, which starts at a multiple of 256.
   virtual std::size_t device_scratch_bytes() const noexcept { return 0; }
 };
 

@@ -370,13 +370,13 @@ class FakeDevice::LaneQueue final : public Queue {
   void submit(Work& work) noexcept override {
     if (device_.failed()) return;
     const std::int64_t number = ++device_.submits_;
-    const bool fails = number == device_.fail_at;
+    const bool its_turn = number == device_.fail_at;
     const std::vector<FakeOp>& ops = launch(work);
-    if (fails && device_.fails == Fails::at_launch) return device_.fail();
+    if (its_turn && device_.fails == Fails::at_launch) return device_.fail();
     const std::lock_guard lock(device_.mutex_);
     EXPECT_EQ(ops_, nullptr) << "a second work before the first was waited for";
     ops_ = &ops;
-    fails_ = fails;
+    fails_ = its_turn;
     device_.changed_.notify_all();
   }
   void wait(Work& work) noexcept override {

@@ -13,6 +13,7 @@ constexpr int kThreads = 512;
 constexpr int kEach = 4;
 constexpr int kTile = kThreads * kEach;  // what a group of threads looks at together
 constexpr int kWarps = kThreads / 32;
+constexpr int kAtOnce = 3;  // groups of a multiprocessor
 constexpr unsigned kAll = 0xffffffff;
 
 struct Candidate {
@@ -248,7 +249,7 @@ __device__ bool nothing_given(const Job& job) {
 }
 
 /// The largest peaks of one part of a row: the result, or what `merge_parts` chooses from.
-__global__ void __launch_bounds__(kThreads, 3) find_peaks(const Job job) {
+__global__ void __launch_bounds__(kThreads, kAtOnce) find_peaks(const Job job) {
   if (nothing_given(job)) return;
   const std::int64_t row = blockIdx.y;
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * job.part;
@@ -277,19 +278,11 @@ constexpr std::int64_t kSharedMax = 1024;          // peaks for which a list fit
 constexpr std::int64_t kMostCandidates = 1 << 22;  // of all lists together, where there are several
 constexpr std::int64_t kAloneLength = 4 * kTile;   // what one group looks at sooner than two kernels run
 
-std::int64_t groups_at_once() {
-  int device = 0;
-  int processors = 0;
-  gpu::check(cudaGetDevice(&device), "asking for the device");
-  gpu::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "asking for the device");
-  return 3 * processors;
-}
-
 /// Each group keeps the largest of its part; with several parts, another kernel chooses among what they kept.
 class Run final : public StageRun {
  public:
   explicit Run(const CudaSetup& setup) : setup_(setup), capacity_(2 * setup.max + kTile) {
-    const std::int64_t groups = std::min(groups_at_once(), kMostCandidates / capacity_);
+    const std::int64_t groups = std::min(kAtOnce * gpu::count_multiprocessors(), kMostCandidates / capacity_);
     most_parts_ = std::max<std::int64_t>(1, groups / setup.rows);
     cudaFuncAttributes loaded;  // asking loads the code, before samples flow
     gpu::check(cudaFuncGetAttributes(&loaded, find_peaks), "loading peak_finder");

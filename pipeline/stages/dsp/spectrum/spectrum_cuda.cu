@@ -260,15 +260,11 @@ Kernel kernel_for(std::int64_t size) {
 
 /// Groups of threads that are at work at once.
 std::int64_t groups_at_once(const Kernel& kernel) {
-  int device = 0;
-  int processors = 0;
   int each = 0;
-  gpu::check(cudaGetDevice(&device), "asking for the device");
-  gpu::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "asking for the device");
   gpu::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel.run, kernel.threads,
                                                            static_cast<std::size_t>(kernel.bytes)),
              "asking for the device");
-  return std::max(1, each * processors);
+  return std::max<std::int64_t>(1, each * gpu::count_multiprocessors());
 }
 
 /// Sizes that are a power of two up to 8192: samples are read once, only sums of powers are written.
