@@ -39,10 +39,14 @@ function(iqd_folder name)
   endif()
 endfunction()
 
-# iqd_test(<name> SOURCES … LIBRARIES …): the program <name>_test, each of its cases a test of its own.
+# iqd_test(<name> SOURCES … LIBRARIES … [LABELS …]): the program <name>_test, each of its cases a test of its own.
 function(iqd_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  set(properties TIMEOUT 300)
+  if(arg_LABELS)
+    list(APPEND properties LABELS ${arg_LABELS})
+  endif()
   add_executable(${name}_test ${arg_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest GTest::gtest_main)
-  gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()

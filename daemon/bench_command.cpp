@@ -45,11 +45,11 @@ void add_bench(CLI::App& app, Action& action) {
   CLI::App* c = app.add_subcommand("bench", "measure a stage, or the engine");
   c->add_option("NAME", a->name, "`engine`, `lanes`, `devices`, `copy_or_mapped`, or a stage")->required();
   c->add_flag("--json", a->json, "one object a row");
-  c->add_option("--block", a->options.blocks, "samples a block; several make several rows");
+  c->add_option("--block", a->options.blocks, "samples a block; several make several rows")->check(CLI::PositiveNumber);
   c->add_option("--config", a->options.config, "key=value of the stage")->expected(1)->take_all();
   c->add_option("--backend", a->options.backend, "auto, cpu, cuda or cuda:N");
   c->add_option("--wait", a->options.wait, "how a device is waited for")->check(CLI::IsMember({"spin", "block"}));
-  c->add_option("--seconds", a->options.seconds, "a row");
+  c->add_option("--seconds", a->options.seconds, "a row")->check(CLI::PositiveNumber);
   c->add_option("--min-throughput", a->min_throughput, "exit with 3 below it");
   c->add_option("--max-p99", a->max_p99_us, "microseconds; exit with 3 above it");
   c->callback([a, &action] { action = [a] { return bench(*a); }; });

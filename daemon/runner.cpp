@@ -208,8 +208,12 @@ void Runner::look_after() {
     for (const auto& p : pipelines_) p->interrupt();
   }
   if (stopping > kAbandonNs) {
-    log::warn("the radio does not let go: ending without it");
-    for (const auto& p : pipelines_) p->abandon_radio();
+    for (const auto& p : pipelines_) {
+      const bool device = p->device_waits_s() > 1;
+      log::warn("{}: {} does not let go: ending without it", p->spec().name, device ? "the device" : "the radio");
+      failed_ = failed_ || device;
+      p->abandon_radio();
+    }
     show(true);
     std::_Exit(static_cast<int>(failed_ ? Exit::failed : Exit::ok));
   }

@@ -98,6 +98,14 @@ double device_copy_bytes_per_second(Backend& backend, std::size_t bytes) {
   return static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(1, work.ns)) * 1e9;
 }
 
+/// Of all ports together; transfers are not counted.
+std::size_t bytes_of(const Plan& plan) {
+  std::size_t bytes = 0;
+  for (const PlanPort& p : plan.ports)
+    if (p.name.front() != '~') bytes += static_cast<std::size_t>(p.most_new * p.shape.item_bytes());
+  return bytes;
+}
+
 /// Either what a caller waits for, or, of a device, what a stage takes whose input and output stay there.
 enum class Variant { whole, resident };
 
@@ -128,10 +136,7 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
     total += took;
     ++calls;
   }
-  const Plan& plan = runner.plan();
-  std::size_t bytes = 0;
-  for (const PlanPort& p : plan.ports)
-    if (p.name.front() != '~') bytes += static_cast<std::size_t>(p.most_new * p.shape.item_bytes());
+  const std::size_t bytes = bytes_of(runner.plan());
   const auto backend = choose_backend(options.backend);
   std::string shape = options.config.empty() ? "sample" : "given keys";
   BenchRow row{std::string(entry.name), resident ? shape + ", resident" : shape, backend.backend->name(),

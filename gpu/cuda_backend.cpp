@@ -29,6 +29,11 @@ double megabytes(std::size_t bytes) {
   return static_cast<double>(bytes) / 1e6;
 }
 
+/// A device that failed may hang, and then giving memory back never returns.
+bool may_free(void* device) noexcept {
+  return !static_cast<const Device*>(device)->failed();
+}
+
 class EventFence final : public Fence {
  public:
   explicit EventFence(Device& device) : device_(device), event_(make_event(cudaEventDisableTiming)) {}
@@ -116,8 +121,11 @@ Buffer CudaBackend::allocate(std::size_t bytes) {
           fmt::format("cudaMalloc of {:.1f} MB on {} ({:.0f} MB are free)", megabytes(size), name(), megabytes(free)));
   }
   Buffer buffer(
-      {static_cast<std::byte*>(memory), size}, [](void*, std::span<std::byte> m) noexcept { cudaFree(m.data()); },
-      nullptr);
+      {static_cast<std::byte*>(memory), size},
+      [](void* device, std::span<std::byte> m) noexcept {
+        if (may_free(device)) cudaFree(m.data());
+      },
+      &device_);
   check(cudaMemset(memory, 0, size), "cudaMemset");
   settle();
   return buffer;
@@ -132,8 +140,11 @@ Buffer CudaBackend::allocate_shared(std::size_t bytes) {
     raise(error, fmt::format("cudaHostAlloc of {:.1f} MB of pinned memory", megabytes(size)));
   std::memset(memory, 0, size);
   return Buffer(
-      {static_cast<std::byte*>(memory), size}, [](void*, std::span<std::byte> m) noexcept { cudaFreeHost(m.data()); },
-      nullptr);
+      {static_cast<std::byte*>(memory), size},
+      [](void* device, std::span<std::byte> m) noexcept {
+        if (may_free(device)) cudaFreeHost(m.data());
+      },
+      &device_);
 }
 
 void CudaBackend::share(std::span<std::byte> memory) {
@@ -147,6 +158,7 @@ void CudaBackend::share(std::span<std::byte> memory) {
 }
 
 void CudaBackend::unshare(std::span<std::byte> memory) noexcept {
+  if (device_.failed()) return;
   cudaHostUnregister(memory.data());
 }
 

@@ -17,11 +17,23 @@ void raise(cudaError_t error, const std::string& what) {
   throw SetupError(message(error, what));
 }
 
-std::int64_t count_multiprocessors() {
-  int device = 0, count = 0;
+namespace {
+
+std::int64_t attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-  return count;
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+}  // namespace
+
+std::int64_t count_multiprocessors() {
+  return attribute(cudaDevAttrMultiProcessorCount);
+}
+
+std::int64_t most_shared_bytes() {
+  return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
 }
 
 Device::Device(int index) : index_(index) {

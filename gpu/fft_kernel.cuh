@@ -134,4 +134,9 @@ template <class F> auto with_fft_size(std::int64_t size, const F& f) {
   return with_fft_size(size, f, std::make_integer_sequence<int, 13>());
 }
 
+/// Shared memory of a group, for such a size.
+inline std::int64_t fft_shared_bytes(std::int64_t size) {
+  return with_fft_size(size, [](auto n) { return std::int64_t{FftGroup<n()>::kBytes}; });
+}
+
 }  // namespace iqd::gpu

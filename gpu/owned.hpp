@@ -22,7 +22,6 @@ template <class Handle, cudaError_t (*destroy)(Handle)> class Owned {
     if (handle_) destroy(handle_);
   }
   Handle get() const noexcept { return handle_; }
-  explicit operator bool() const noexcept { return handle_ != nullptr; }
 
  private:
   Handle handle_ = nullptr;

@@ -47,7 +47,8 @@ CudaQueue::CudaQueue(Device& device, QueueOptions options) : device_(device), op
 }
 
 CudaQueue::~CudaQueue() {
-  if (!device_.failed()) cudaStreamSynchronize(stream_.get());
+  if (device_.failed()) return;  // it may hang, and then nothing can be given back
+  cudaStreamSynchronize(stream_.get());
   cudaFreeHost(flag_);
 }
 

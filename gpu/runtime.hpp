@@ -32,8 +32,10 @@ inline void settle() {
   check(cudaStreamSynchronize(cudaStreamLegacy), "cudaStreamSynchronize");
 }
 
-/// Of the current device. Throws SetupError.
+/// Of the current device. Both throw SetupError.
 std::int64_t count_multiprocessors();
+/// Shared memory that a kernel which asks for it may have: 64 KiB on the smallest devices.
+std::int64_t most_shared_bytes();
 
 /// Groups of `threads` that n threads make.
 constexpr unsigned groups_of(std::int64_t n, std::int64_t threads) noexcept {

@@ -90,7 +90,6 @@ class BlockWork : public Work {
  protected:
   /// How long steps took, from this one on; behind the last step: the copying of results.
   virtual void step_times(std::size_t /*first_step*/, std::span<const std::int64_t> /*ns*/) noexcept {}
-  bool failed() const noexcept { return failed_; }
 
  private:
   class DevicePart;

@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -167,8 +168,8 @@ int device_number(std::string_view name) {
   int number = 0;
   if (name == "cuda") return number;
   const std::string_view digits = name.starts_with("cuda:") ? name.substr(5) : "";
-  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
-  if (error != std::errc() || end != digits.end() || number < 0)
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || number < 0)
     throw SetupError(fmt::format("backend: '{}' is not one of auto, cpu, cuda, cuda:N", name));
   return number;
 }
@@ -195,9 +196,13 @@ BackendChoice choose_backend(std::string_view name) {
   if (name == "cpu") return {make_cpu_backend(), "asked for"};
   if (name != "auto") return choose_cuda(name);
   std::string why;
-  if (const BackendModule* module = load_cuda(why); module && module->devices(why) > 0)
+  const BackendModule* module = load_cuda(why);
+  if (!module || module->devices(why) == 0) return {make_cpu_backend(), why};
+  try {
     return {module->make(0), "a GPU is there"};
-  return {make_cpu_backend(), why};
+  } catch (const SetupError& e) {
+    return {make_cpu_backend(), e.what()};  // it is somebody else's, say
+  }
 }
 
 int count_cuda_devices(std::string& why) {

@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-#include "tests/support/engine_rig.hpp"
+#include "tests/support/device_rig.hpp"
 
 namespace iqd::testing {
 namespace {
@@ -18,52 +18,6 @@ namespace {
 using Random = std::mt19937;
 int pick(Random& random, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random);
-}
-
-constexpr MappedLimits kInPlace{std::size_t{1} << 30, std::size_t{1} << 30};
-
-std::vector<std::shared_ptr<FakeDevice>> make_devices(int n) {
-  std::vector<std::shared_ptr<FakeDevice>> devices;
-  for (int d = 0; d < n; ++d) devices.push_back(std::make_shared<FakeDevice>(d));
-  return devices;
-}
-
-Rig::Options with(std::vector<StageLine> stages, std::vector<std::string> publish, int devices = 1) {
-  Rig::Options o;
-  o.info.rate_hz = 0;  // no clock: what is lost is told
-  o.stages = std::move(stages);
-  o.publish = std::move(publish);
-  o.devices = make_devices(devices);
-  return o;
-}
-
-std::unique_ptr<Rig> run(const Rig::Options& options, const Script& script) {
-  auto rig = std::make_unique<Rig>(options, std::deque<Script>{script});
-  rig->run();
-  rig->expect_conserved();
-  return rig;
-}
-
-Rig::Options on_host(Rig::Options options) {
-  options.devices.clear();
-  options.time_every = 0;
-  for (StageLine& line : options.stages) line.side.reset();
-  return options;
-}
-
-void expect_same(const Record& got, const Record& expected) {
-  ASSERT_EQ(got.sent.size(), expected.sent.size());
-  for (std::size_t i = 0; i < got.sent.size(); ++i) {
-    const Sent &a = got.sent[i], &b = expected.sent[i];
-    ASSERT_EQ(a.seq, b.seq);
-    ASSERT_EQ(a.sample, b.sample) << "message " << i;
-    ASSERT_EQ(a.extent, b.extent) << "message " << i;
-    ASSERT_EQ(a.gap, b.gap) << "message " << i;
-    ASSERT_EQ(a.dropped, b.dropped) << "message " << i;
-    ASSERT_EQ(a.halo, b.halo) << "message " << i;
-    ASSERT_EQ(a.payload, b.payload) << "message " << i;
-    ASSERT_EQ(a.facts, b.facts) << "message " << i;
-  }
 }
 
 /// Runs it on the devices and on the host, and compares all that was sent.
@@ -111,13 +65,6 @@ TEST(DeviceEngine, OtherRatesAndWholeGranules) {
     o.block = block;
     expect_as_on_host(o, kHoles);
   }
-}
-
-std::vector<StageLine> mixed(Side middle = Side::host) {
-  const Side outer = middle == Side::host ? Side::device : Side::host;
-  return {{"window", "{past: 15}", "a", {}, outer},
-          {"window", "{past: 4, future: 9}", "b", {}, middle},
-          {"sum", "{}", "c", {{"in0", "b"}, {"in1", "a"}}, outer}};
 }
 
 TEST(DeviceEngine, MixedPlansGiveWhatTheHostGives) {
@@ -416,95 +363,6 @@ void run_random_graph(std::uint32_t seed) {
 TEST(DeviceEngine, RandomPipelinesGiveWhatTheHostGives) {
   for (std::uint32_t seed = 1; seed <= 300 && !HasFatalFailure() && !HasNonfatalFailure(); ++seed)
     run_random_graph(seed);
-}
-
-// --- failures --------------------------------------------------------------------------------------------------------
-
-/// A device fails at its n-th work. What was published before is right and without a hole; the rest is counted.
-void expect_honest_end(Rig::Options o, std::int64_t blocks, std::int64_t fail_at, FakeDevice::Fails fails) {
-  SCOPED_TRACE(fmt::format("fails at {}, {}", fail_at, static_cast<int>(fails)));
-  o.publish.push_back("source");
-  Rig::Options expected = on_host(o);
-  FakeDevice& device = *o.devices.back();
-  device.fail_at = fail_at;
-  device.fails = fails;
-  for (const auto& d : o.devices) d->jitter_us = 30;
-  const Script script{{{.samples = o.block * blocks}}};
-  const auto rig = run(o, script);
-  EXPECT_EQ(rig->engine->backend_failure(), device.name() + ": it was told to fail");
-  EXPECT_EQ(rig->counters.received.value(), static_cast<std::uint64_t>(o.block * blocks));
-  EXPECT_EQ(rig->counters.received.value(), rig->counters.published.value() + rig->drops(Drop::device));
-  EXPECT_GT(rig->drops(Drop::device), 0u);
-  EXPECT_EQ(rig->engine->lanes_busy(), 0);
-  EXPECT_EQ(rig->engine->slots_free(), rig->engine->slots());
-  const std::size_t last = o.publish.size() - 1;
-  rig->expect_continuous(last);
-  std::int64_t published = 0;
-  for (const Sent& s : rig->records[last].sent) {
-    EXPECT_EQ(s.gap, 0);
-    published += s.extent;
-  }
-  EXPECT_EQ(rig->counters.published.value(), static_cast<std::uint64_t>(published));
-  const auto host = run(expected, script);
-  for (std::size_t r = 0; r < o.publish.size(); ++r) {
-    host->records[r].sent.resize(std::min(host->records[r].sent.size(), rig->records[r].sent.size()));
-    expect_same(rig->records[r], host->records[r]);
-  }
-}
-
-/// Of 60 blocks; so many works does the device have for certain.
-void expect_honest_ends(const std::vector<StageLine>& stages, const std::vector<std::string>& publish, int devices,
-                        std::int64_t works) {
-  for (const auto fails : {FakeDevice::Fails::at_launch, FakeDevice::Fails::while_running})
-    for (const std::int64_t at :
-         {std::int64_t{1}, std::int64_t{2}, std::min(works / 2, std::int64_t{50}), works - 1, works}) {
-      Rig::Options o = with(stages, publish, devices);
-      o.lanes = 4;
-      o.limits = kInPlace;
-      expect_honest_end(o, 60, at, fails);
-    }
-}
-
-TEST(DeviceEngine, FailureOfADevice) {
-  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 1, 60);
-}
-TEST(DeviceEngine, FailureOfOneOfTwoDevices) {
-  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 2, 30);
-}
-TEST(DeviceEngine, FailureInAMixedPlan) {
-  // One part on each side of the host's, the published source in the latter.
-  expect_honest_ends(mixed(), {"a", "b", "c"}, 1, 120);
-}
-TEST(DeviceEngine, FailureInAMixedPlanOfTwoDevices) {
-  expect_honest_ends(mixed(), {"a", "b", "c"}, 2, 40);
-}
-TEST(DeviceEngine, FailureBeforeSequentialStages) {
-  expect_honest_ends({{"window", "{past: 3}", "w"}, {"running"}}, {"running"}, 1, 60);
-}
-/// Whoever waits for its turn gets it, though the block before did not get that far.
-TEST(DeviceEngine, FailureInAMixedPlanWithSequentialStages) {
-  const StageLine on_device{"running", "{}", "device_sum", {}, Side::device};
-  const StageLine on_host{"running", "{}", "host_sum", {}, Side::host};
-  expect_honest_ends({{"window", "{past: 3}", "w"}, on_host}, {"host_sum"}, 1, 120);
-  expect_honest_ends({on_device, on_host}, {"host_sum"}, 1, 120);
-  expect_honest_ends({on_host, on_device, {"gate", "{}", "g", {}, Side::host}}, {"g"}, 1, 120);
-}
-
-/// A block that has its device's part behind it waits for its turn on the host; the block before it fails.
-TEST(DeviceEngine, TurnsOfBlocksThatFailed) {
-  Rig::Options o =
-      with({{"window", "{}", "w"}, {"gate", "{}", "g", {}, Side::host}, {"running", "{}", "r", {}, Side::host}}, {"r"});
-  FakeDevice& device = *o.devices.front();
-  GateStage::door().set(false);
-  device.before_work = [&](int queue, std::int64_t work) {
-    if (queue != 0 || work != 0) return;
-    while (GateStage::door().inside == 0) std::this_thread::yield();
-    device.fail();
-    GateStage::door().set(true);
-  };
-  const auto rig = run(o, {{{.samples = 64 * 20}}});
-  EXPECT_TRUE(rig->records[0].sent.empty());
-  EXPECT_EQ(rig->drops(Drop::device), 64u * 20);
 }
 
 // --- times -----------------------------------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
       counters_(counters),
       ring_(static_cast<std::size_t>(plan_.ports.front().shape.row_count()),
             ring_row_bytes(plan_, sample_bytes_, options.ring_samples)),
+      shared_ring_(backends_.shared(), ring_.mapped()),
       routes_(std::move(routes)),
       carries_(plan_, *backends_.host, backends_.shared()),
       window_begin_(kMostOutstanding),
@@ -74,7 +75,6 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
       step_times_(plan_.timed_steps()),
       wait_(options.wait),
       holds_(static_cast<std::size_t>(options.slots)) {
-  backends_.shared().share(ring_.mapped());
   std::size_t most_facts = 0;
   for (const PlanOutput& o : plan_.outputs) most_facts = std::max(most_facts, o.facts.size());
   facts_.resize(most_facts);
@@ -93,7 +93,6 @@ Engine::~Engine() {
   join();
   lanes_.clear();
   routes_.clear();
-  backends_.shared().unshare(ring_.mapped());
 }
 
 Engine::Lane Engine::make_lane(int index, const EngineOptions& options) {

@@ -116,6 +116,21 @@ class Engine {
     Queue* queue = nullptr;
   };
 
+  /// Memory that a backend reads in place, as long as this lives.
+  class Shared {
+   public:
+    Shared(Backend& backend, std::span<std::byte> memory) : backend_(backend), memory_(memory) {
+      backend_.share(memory_);
+    }
+    ~Shared() { backend_.unshare(memory_); }
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+
+   private:
+    Backend& backend_;
+    std::span<std::byte> memory_;
+  };
+
   Lane make_lane(int index, const EngineOptions& options);
   void rehearse();
   void set(SlotWork& work, const SampleBlock& block, int lane) noexcept;
@@ -136,6 +151,7 @@ class Engine {
   std::size_t sample_bytes_;
   Counters& counters_;
   MirrorRing ring_;
+  Shared shared_ring_;
   std::vector<std::unique_ptr<Route>> routes_;
   Carries carries_;
 

@@ -70,6 +70,8 @@ class Pipeline {
   bool device_failed() const { return !engine_->backend_failure().empty(); }
   /// A call into the driver, or a device, takes longer than `realtime: hang` allows: which. Else empty.
   std::string hung() const;
+  /// How long a device has had the block at the head of the line.
+  double device_waits_s() const noexcept { return static_cast<double>(engine_->waiting_ns()) / 1e9; }
   /// Ends without the radio thread, which hangs in its driver; the process is about to end.
   void abandon_radio() noexcept;
 

@@ -185,6 +185,7 @@ void read_publish(const Node& item, PipelineSpec& spec, const Catalogue& catalog
         publish.options->fields(v);
       },
       problems);
+  if (item.kind() != Node::Kind::map) return;
   if (!publish.dtype.empty() && !element_named(publish.dtype))
     publish.section.problem("dtype",
                             fmt::format("'{}' is not an element type: sc16 cf32 f32 f16 i32 i16 i8 u8", publish.dtype));

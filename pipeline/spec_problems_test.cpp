@@ -86,6 +86,7 @@ TEST(SpecProblems, Stages) {
 }
 
 TEST(SpecProblems, PublishAndSinks) {
+  EXPECT_EQ(problems_of(with("publish: [x]\n")), "x.yaml:3:11 publish[0]: expected a map of keys, found 'x'\n");
   EXPECT_EQ(problems_of(with("publish:\n  - {port: source, topic: a}\n")), "x.yaml:4:5 publish[0]: needs a `bind:`\n");
   EXPECT_EQ(problems_of(with("publish:\n  - {port: sorce, topic: a, bind: x}\n")),
             "x.yaml:4:6 publish[0].port: there is no port 'sorce' (did you mean 'source'?); there are: source\n");

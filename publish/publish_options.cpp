@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 #include "base/wire.hpp"
@@ -100,18 +101,30 @@ class Options final : public OutletOptions {
   Config config_;
 };
 
+/// `tcp://host:port` with a port of 1 to 65535, or * for any; `ipc://path`.
+bool is_endpoint(std::string_view text) {
+  if (text.starts_with("ipc://")) return text.size() > 6;
+  const auto colon = text.rfind(':');
+  if (!text.starts_with("tcp://") || colon <= 6) return false;
+  const std::string_view port = text.substr(colon + 1);
+  if (port == "*") return true;
+  int number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return error == std::errc() && end == port.data() + port.size() && number >= 1 && number <= 65535;
+}
+
 void Options::check(const PortFormat& format, const Section& section) const {
   if (config_.topic.find_first_of(" \t\n") != std::string::npos)
     section.problem(
         "topic", fmt::format("'{}' has a space in it: a space ends the topic on the wire; use . or _", config_.topic));
   else if (config_.topic.empty() && section.has("topic"))
     section.problem("topic", "is empty: subscribers choose by it");
-  if (config_.bind.empty() == config_.connect.empty())
-    section.problem(config_.bind.empty() ? "" : "connect",
-                    "needs either `bind:` or `connect:`, as in bind: \"tcp://127.0.0.1:5555\"");
+  if (config_.bind.empty() && config_.connect.empty())
+    section.problem("", "needs either `bind:` or `connect:`, as in bind: \"tcp://127.0.0.1:5555\"");
+  if (!config_.bind.empty() && !config_.connect.empty())
+    section.problem("connect", "a socket is bound or connected, not both: leave out one of `bind:` and `connect:`");
   const std::string_view endpoint = config_.endpoint();
-  const bool known = endpoint.starts_with("tcp://") || endpoint.starts_with("ipc://");
-  if (!endpoint.empty() && !known)
+  if (!endpoint.empty() && !is_endpoint(endpoint))
     section.problem(config_.bind.empty() ? "connect" : "bind",
                     fmt::format("'{}' is not an endpoint: tcp://host:port or ipc://path", endpoint));
   if (!config_.insecure && !is_loopback(endpoint) && !config_.bind.empty())

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "publish/publish_options.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -70,10 +71,15 @@ TEST(PublishOptions, WrongOnesSayWhatToDo) {
   EXPECT_EQ(problems_of("{topic: a}"),
             "x.yaml:1:1: needs either `bind:` or `connect:`, as in bind: \"tcp://127.0.0.1:5555\"\n");
   EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:1', connect: 'tcp://127.0.0.1:2'}"),
-            "x.yaml:1:39 connect: needs either `bind:` or `connect:`, as in bind: \"tcp://127.0.0.1:5555\"\n");
+            "x.yaml:1:39 connect: a socket is bound or connected, not both: leave out one of `bind:` and `connect:`\n");
   for (const std::string bad : {"127.0.0.1:5555", "inproc://here", "udp://127.0.0.1:1"})
     EXPECT_EQ(problems_of("{topic: a, bind: '" + bad + "'}"),
               "x.yaml:1:12 bind: '" + bad + "' is not an endpoint: tcp://host:port or ipc://path\n");
+  for (const std::string bad : {"tcp://127.0.0.1:99999", "tcp://127.0.0.1:0", "tcp://127.0.0.1:5x", "tcp://127.0.0.1",
+                                "tcp://127.0.0.1:", "tcp://:5", "ipc://"})
+    EXPECT_THAT(problems_of("{topic: a, insecure: true, bind: '" + bad + "'}"),
+                ::testing::HasSubstr("bind: '" + bad + "' is not an endpoint"));
+  EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:*'}"), "");
   for (const std::string open : {"tcp://*:5555", "tcp://0.0.0.0:1", "tcp://10.0.0.1:1", "tcp://eth0:1"})
     EXPECT_EQ(problems_of("{topic: a, bind: '" + open + "'}"),
               "x.yaml:1:12 bind: " + open +

@@ -124,8 +124,8 @@ Record& record_of(const char* name) {
   if (!std::strcmp(name, "__cudaLaunchKernel")) name = "cudaLaunchKernel";
   while (busy.test_and_set(std::memory_order_acquire)) ::usleep(1);
   Record* r = records().all + 1;
-  while (*r->name && std::strcmp(r->name, name) != 0) ++r;
-  if (r > records().all + kMostRecords) give_up("too many functions", name);
+  while (r < std::end(records().all) && *r->name && std::strcmp(r->name, name) != 0) ++r;
+  if (r == std::end(records().all)) give_up("too many functions", name);
   std::strcpy(r->name, name);
   busy.clear(std::memory_order_release);
   return *r;

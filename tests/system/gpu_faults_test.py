@@ -184,6 +184,16 @@ class GpuFaults(iqd.SystemTest):
         self.assertWhole(outcome)
         self.assertEqual(outcome.statuses[-1]["pipelines"][0]["backend"], "cpu")
 
+    def test_a_device_that_is_somebody_elses(self):
+        taken = "cudaFree:1:46"  # cudaErrorDevicesUnavailable, from the call that sets a device up
+        outcome = self.run_with(taken, backend="auto")
+        self.assertWhole(outcome)
+        self.assertEqual(outcome.statuses[-1]["pipelines"][0]["backend"], "cpu")
+        self.assertIn("another process has it for itself", outcome.text)
+        outcome = self.run_with(taken)
+        self.assertEqual((outcome.code, outcome.messages), (1, []), outcome.text)
+        self.assertIn("another process has it for itself", outcome.text)
+
     def test_no_device_for_cuda_is_an_error(self):
         outcome = self.run_with("cudaGetDeviceCount:1:100:sticky")
         self.assertEqual((outcome.code, outcome.messages), (1, []), outcome.text)

@@ -162,8 +162,9 @@ bool aligned(const void* memory) {
   return reinterpret_cast<std::uintptr_t>(memory) % 16 == 0;
 }
 
-/// Every other size, by cuFFT. It may come back to its input and output, so what is not the device's own memory, or is
-/// windowed, shifted or at an odd address, goes through scratch, as many frames at a time as a plan takes.
+/// Every other size, and what the device has too little shared memory for, by cuFFT. It may come back to its input and
+/// output, so what is not the device's own memory, or is windowed, shifted or at an odd address, goes through scratch,
+/// as many frames at a time as a plan takes.
 class Planned final : public StageRun {
  public:
   explicit Planned(const Config& c)
@@ -217,7 +218,8 @@ class Planned final : public StageRun {
 };
 
 std::unique_ptr<StageRun> make(const Config& config) {
-  if (gpu::fft_in_one_pass(config.size)) return std::make_unique<OnePass>(config);
+  if (gpu::fft_in_one_pass(config.size) && gpu::fft_shared_bytes(config.size) <= gpu::most_shared_bytes())
+    return std::make_unique<OnePass>(config);
   return std::make_unique<Planned>(config);
 }
 

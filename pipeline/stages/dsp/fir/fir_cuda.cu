@@ -17,7 +17,7 @@ constexpr int kWarp = 32;
 constexpr int kWarps = kThreads / kWarp;
 /// Above this decimation neighbouring outputs share little, and a tile of inputs would not fit in shared memory.
 constexpr std::int64_t kMostTiled = 16;
-constexpr int kMostShared = 96 * 1024;
+constexpr int kMostShared = 64 * 1024;  // the smallest devices have no more; a tile takes 60,000 bytes at most
 /// So many groups of threads are enough to keep the device busy: fewer, and each thread gets fewer outputs.
 constexpr unsigned kBusy = 96;
 

@@ -241,6 +241,8 @@ class Fixed {
   gpu::DeviceArray<float> window_;
 };
 
+constexpr int kBuffers = 2;  // the frames that are transformed, and those that are fetched
+
 struct Kernel {
   void (*run)(Job) = nullptr;
   int frames = 1;
@@ -251,7 +253,7 @@ struct Kernel {
 Kernel kernel_for(std::int64_t size) {
   const Kernel kernel = gpu::with_fft_size(size, [](auto n) {
     using Group = FftGroup<n()>;
-    return Kernel{add_spectra<n()>, Group::kFrames, Group::kThreads, 2 * Group::kBytes};
+    return Kernel{add_spectra<n()>, Group::kFrames, Group::kThreads, kBuffers * Group::kBytes};
   });
   gpu::check(cudaFuncSetAttribute(kernel.run, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.bytes),
              "shared memory of a spectrum");
@@ -335,7 +337,8 @@ __global__ void __launch_bounds__(kBins* kSplit)
   *sum = power;
 }
 
-/// Every other size, by cuFFT: frames pass through scratch, as many at a time as a plan takes.
+/// Every other size, and what the device has too little shared memory for, by cuFFT: frames pass through scratch, as
+/// many at a time as a plan takes.
 class Planned final : public StageRun {
  public:
   explicit Planned(const Config& c)
@@ -386,7 +389,8 @@ class Planned final : public StageRun {
 };
 
 std::unique_ptr<StageRun> make(const Config& config, std::int64_t rows) {
-  if (gpu::fft_in_one_pass(config.size)) return std::make_unique<OnePass>(config, rows);
+  if (gpu::fft_in_one_pass(config.size) && kBuffers * gpu::fft_shared_bytes(config.size) <= gpu::most_shared_bytes())
+    return std::make_unique<OnePass>(config, rows);
   return std::make_unique<Planned>(config);
 }
 

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Devices that fail: what was published before is right, the rest is counted, and nobody waits for ever.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "tests/support/device_rig.hpp"
+
+namespace iqd::testing {
+namespace {
+
+/// A device fails at its n-th work. What was published before is right and without a hole; the rest is counted.
+void expect_honest_end(Rig::Options o, std::int64_t blocks, std::int64_t fail_at, FakeDevice::Fails fails) {
+  SCOPED_TRACE(fmt::format("fails at {}, {}", fail_at, static_cast<int>(fails)));
+  o.publish.push_back("source");
+  Rig::Options expected = on_host(o);
+  FakeDevice& device = *o.devices.back();
+  device.fail_at = fail_at;
+  device.fails = fails;
+  for (const auto& d : o.devices) d->jitter_us = 30;
+  const Script script{{{.samples = o.block * blocks}}};
+  const auto rig = run(o, script);
+  EXPECT_EQ(rig->engine->backend_failure(), device.name() + ": it was told to fail");
+  EXPECT_EQ(rig->counters.received.value(), static_cast<std::uint64_t>(o.block * blocks));
+  EXPECT_EQ(rig->counters.received.value(), rig->counters.published.value() + rig->drops(Drop::device));
+  EXPECT_GT(rig->drops(Drop::device), 0u);
+  EXPECT_EQ(rig->engine->lanes_busy(), 0);
+  EXPECT_EQ(rig->engine->slots_free(), rig->engine->slots());
+  const std::size_t last = o.publish.size() - 1;
+  rig->expect_continuous(last);
+  std::int64_t published = 0;
+  for (const Sent& s : rig->records[last].sent) {
+    EXPECT_EQ(s.gap, 0);
+    published += s.extent;
+  }
+  EXPECT_EQ(rig->counters.published.value(), static_cast<std::uint64_t>(published));
+  const auto host = run(expected, script);
+  for (std::size_t r = 0; r < o.publish.size(); ++r) {
+    host->records[r].sent.resize(std::min(host->records[r].sent.size(), rig->records[r].sent.size()));
+    expect_same(rig->records[r], host->records[r]);
+  }
+}
+
+/// Of 60 blocks; so many works does the device have for certain.
+void expect_honest_ends(const std::vector<StageLine>& stages, const std::vector<std::string>& publish, int devices,
+                        std::int64_t works) {
+  for (const auto fails : {FakeDevice::Fails::at_launch, FakeDevice::Fails::while_running})
+    for (const std::int64_t at :
+         {std::int64_t{1}, std::int64_t{2}, std::min(works / 2, std::int64_t{50}), works - 1, works}) {
+      Rig::Options o = with(stages, publish, devices);
+      o.lanes = 4;
+      o.limits = kInPlace;
+      expect_honest_end(o, 60, at, fails);
+    }
+}
+
+TEST(DeviceFailure, OfADevice) {
+  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 1, 60);
+}
+TEST(DeviceFailure, OfOneOfTwoDevices) {
+  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 2, 30);
+}
+TEST(DeviceFailure, InAMixedPlan) {
+  // One part on each side of the host's, the published source in the latter.
+  expect_honest_ends(mixed(), {"a", "b", "c"}, 1, 120);
+}
+TEST(DeviceFailure, InAMixedPlanOfTwoDevices) {
+  expect_honest_ends(mixed(), {"a", "b", "c"}, 2, 40);
+}
+TEST(DeviceFailure, BeforeSequentialStages) {
+  expect_honest_ends({{"window", "{past: 3}", "w"}, {"running"}}, {"running"}, 1, 60);
+}
+/// Whoever waits for its turn gets it, though the block before did not get that far.
+TEST(DeviceFailure, InAMixedPlanWithSequentialStages) {
+  const StageLine on_device{"running", "{}", "device_sum", {}, Side::device};
+  const StageLine on_host{"running", "{}", "host_sum", {}, Side::host};
+  expect_honest_ends({{"window", "{past: 3}", "w"}, on_host}, {"host_sum"}, 1, 120);
+  expect_honest_ends({on_device, on_host}, {"host_sum"}, 1, 120);
+  expect_honest_ends({on_host, on_device, {"gate", "{}", "g", {}, Side::host}}, {"g"}, 1, 120);
+}
+
+/// A block that has its device's part behind it waits for its turn on the host; the block before it fails.
+TEST(DeviceFailure, TurnsOfBlocksThatFailed) {
+  Rig::Options o =
+      with({{"window", "{}", "w"}, {"gate", "{}", "g", {}, Side::host}, {"running", "{}", "r", {}, Side::host}}, {"r"});
+  FakeDevice& device = *o.devices.front();
+  GateStage::door().set(false);
+  device.before_work = [&](int queue, std::int64_t work) {
+    if (queue != 0 || work != 0) return;
+    while (GateStage::door().inside == 0) std::this_thread::yield();
+    device.fail();
+    GateStage::door().set(true);
+  };
+  const auto rig = run(o, {{{.samples = 64 * 20}}});
+  EXPECT_TRUE(rig->records[0].sent.empty());
+  EXPECT_EQ(rig->drops(Drop::device), 64u * 20);
+}
+
+}  // namespace
+}  // namespace iqd::testing

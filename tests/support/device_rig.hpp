@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/engine_rig.hpp"
+
+/// Pipelines on devices that are none, and the same on the host to compare with.
+namespace iqd::testing {
+
+inline constexpr MappedLimits kInPlace{std::size_t{1} << 30, std::size_t{1} << 30};
+
+inline std::vector<std::shared_ptr<FakeDevice>> make_devices(int n) {
+  std::vector<std::shared_ptr<FakeDevice>> devices;
+  for (int d = 0; d < n; ++d) devices.push_back(std::make_shared<FakeDevice>(d));
+  return devices;
+}
+
+/// A pipeline whose source has no clock, on so many devices.
+inline Rig::Options with(std::vector<StageLine> stages, std::vector<std::string> publish, int devices = 1) {
+  Rig::Options o;
+  o.info.rate_hz = 0;  // what is lost is told
+  o.stages = std::move(stages);
+  o.publish = std::move(publish);
+  o.devices = make_devices(devices);
+  return o;
+}
+
+/// To the end; no sample is missing in the counts.
+inline std::unique_ptr<Rig> run(const Rig::Options& options, const Script& script) {
+  auto rig = std::make_unique<Rig>(options, std::deque<Script>{script});
+  rig->run();
+  rig->expect_conserved();
+  return rig;
+}
+
+/// The same pipeline without devices.
+inline Rig::Options on_host(Rig::Options options) {
+  options.devices.clear();
+  options.time_every = 0;
+  for (StageLine& line : options.stages) line.side.reset();
+  return options;
+}
+
+/// Messages are equal, to the bit.
+inline void expect_same(const Record& got, const Record& expected) {
+  ASSERT_EQ(got.sent.size(), expected.sent.size());
+  for (std::size_t i = 0; i < got.sent.size(); ++i) {
+    const Sent &a = got.sent[i], &b = expected.sent[i];
+    ASSERT_EQ(a.seq, b.seq);
+    ASSERT_EQ(a.sample, b.sample) << "message " << i;
+    ASSERT_EQ(a.extent, b.extent) << "message " << i;
+    ASSERT_EQ(a.gap, b.gap) << "message " << i;
+    ASSERT_EQ(a.dropped, b.dropped) << "message " << i;
+    ASSERT_EQ(a.halo, b.halo) << "message " << i;
+    ASSERT_EQ(a.payload, b.payload) << "message " << i;
+    ASSERT_EQ(a.facts, b.facts) << "message " << i;
+  }
+}
+
+/// Three stages, the middle one on this side and the others on the other.
+inline std::vector<StageLine> mixed(Side middle = Side::host) {
+  const Side outer = middle == Side::host ? Side::device : Side::host;
+  return {{"window", "{past: 15}", "a", {}, outer},
+          {"window", "{past: 4, future: 9}", "b", {}, middle},
+          {"sum", "{}", "c", {{"in0", "b"}, {"in1", "a"}}, outer}};
+}
+
+}  // namespace iqd::testing
