@@ -169,7 +169,7 @@ class GpuFaults(iqd.SystemTest):
         for wait in ("spin", "block"):
             with self.subTest(wait):
                 sound = self.run_with(wait=wait)
-                call = late(sound.calls["cudaGraphLaunch"])
+                call = sound.calls["cudaGraphLaunch"] // 3  # how many there are differs from run to run
                 outcome = self.run_with(f"cudaGraphLaunch:{call}:0:hang", wait=wait)
                 self.assertEqual(outcome.code, 1, outcome.text)
                 self.assertGreater(self.assertRight(outcome.messages), 0)
