@@ -25,6 +25,8 @@ constexpr int kSendPollMs = 50;
 constexpr std::int64_t kPatienceNs = 3'000'000'000;
 /// What is in libzmq's own buffers when the last payload was taken.
 constexpr int kLingerMs = 1000;
+/// Readers send subscriptions, and no more; without a limit a few odd bytes make libzmq ask for any amount of memory.
+constexpr std::int64_t kMostReceived = 65536;
 
 void set(void* socket, int option, int value) {
   zmq_setsockopt(socket, option, &value, sizeof value);
@@ -80,6 +82,7 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t message_b
   socket_ = zmq_socket(context_, pub_ ? ZMQ_XPUB : ZMQ_PUSH);
   set(socket_, ZMQ_SNDHWM, high_water_mark(config.hwm_bytes, message_bytes));
   set(socket_, ZMQ_LINGER, 0);
+  zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &kMostReceived, sizeof kMostReceived);
   set(socket_, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
   if (pub_) {
     set(socket_, ZMQ_XPUB_VERBOSER, 1);

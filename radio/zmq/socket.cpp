@@ -22,6 +22,9 @@ std::shared_ptr<void> shared_context() {
   return context;
 }
 
+/// No block is larger. Without a limit a few odd bytes from a peer make libzmq ask for any amount of memory.
+constexpr std::int64_t kMostReceived = std::int64_t{4} << 30;
+
 bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
@@ -63,6 +66,7 @@ void Endpoint::check(const Section& section) const {
 Socket::Socket(int type) : context_(shared_context()), socket_(::zmq_socket(context_.get(), type)) {
   if (!socket_) throw SetupError("zmq: cannot make a socket: " + last_error());
   set(ZMQ_LINGER, 0);
+  ::zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &kMostReceived, sizeof kMostReceived);
 }
 
 Socket::~Socket() {
