@@ -191,11 +191,12 @@ TEST(IntakeHang, TimeInTheDriverGrows) {
 
 /// A radio that never comes back: the process ends without its thread.
 TEST(IntakeHang, MayBeAbandoned) {
-  // Outlives the test, as the thread does.
-  static std::vector<Rig*> left;
+  // They outlive the test, as the thread does, and the end of the process.
+  static auto& left = *new std::vector<Rig*>;
   Rig* const rig = left.emplace_back(new Rig(radio(), {{{{.samples = 640}, {.what = Do::hang}}}}));
   rig->start();
-  ASSERT_TRUE(Rig::eventually([&] { return rig->intake->in_driver_ns() > 5'000'000; }));
+  ASSERT_TRUE(Rig::eventually(
+      [&] { return rig->counters.received.value() == 640 && rig->intake->in_driver_ns() > 5'000'000; }));
   rig->intake->abandon();
   rig->engine->close();
   rig->engine->join();
