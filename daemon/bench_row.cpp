@@ -21,6 +21,13 @@ void set_percentiles(BenchRow& row, std::vector<double> us) {
   row.max_us = us.back();
 }
 
+void set_percentiles(BenchRow& row, const Histogram::Snapshot& latency) {
+  row.p50_us = latency.quantile_ns(0.5) / 1e3;
+  row.p99_us = latency.quantile_ns(0.99) / 1e3;
+  row.p999_us = latency.quantile_ns(0.999) / 1e3;
+  row.max_us = static_cast<double>(latency.worst_ns) / 1e3;
+}
+
 std::string row_json(const BenchRow& r) {
   return nlohmann::json({{"name", r.name},
                          {"variant", r.variant},

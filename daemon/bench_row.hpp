@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/metric.hpp"
+
 namespace iqd {
 
 /// One line of a bench: times of one call or block, and the throughput against the bound that it is held to.
@@ -28,6 +30,7 @@ struct BenchRow {
 
 /// The percentiles of measured durations; a mean is not among them.
 void set_percentiles(BenchRow& row, std::vector<double> us);
+void set_percentiles(BenchRow& row, const Histogram::Snapshot& latency);
 std::string row_json(const BenchRow& row);
 std::string row_text(const BenchRow& row);
 std::string header_text();

@@ -32,13 +32,6 @@ std::string size_text(std::int64_t bytes) {
   return bytes < 1 << 20 ? fmt::format("{} KiB", bytes >> 10) : fmt::format("{} MiB", bytes >> 20);
 }
 
-void set_latency(BenchRow& row, const Histogram::Snapshot& latency) {
-  row.p50_us = latency.quantile_ns(0.5) / 1e3;
-  row.p99_us = latency.quantile_ns(0.99) / 1e3;
-  row.p999_us = latency.quantile_ns(0.999) / 1e3;
-  row.max_us = static_cast<double>(latency.worst_ns) / 1e3;
-}
-
 double gigabytes_per_second(const FreePipeline& p, const FreeRun& run) {
   return run.blocks_per_second * static_cast<double>(p.block * kSampleBytes) / 1e9;
 }
@@ -46,7 +39,7 @@ double gigabytes_per_second(const FreePipeline& p, const FreeRun& run) {
 BenchRow lanes_row(const FreePipeline& p, const FreeRun& run, std::string variant) {
   BenchRow row{"lanes", std::move(variant), run.backend, choose_backend(p.backend).backend->device(),
                size_text(p.block * kSampleBytes)};
-  set_latency(row, run.latency);
+  set_percentiles(row, run.latency);
   row.throughput = gigabytes_per_second(p, run);
   row.unit = "GB/s";
   return row;
@@ -128,7 +121,7 @@ std::vector<BenchRow> bench_devices(const BenchOptions& options) {
       const FreeRun run = run_free(p);
       BenchRow row{"devices", load.name, run.backend, choose_backend("cuda:0").backend->device(),
                    size_text(p.block * kSampleBytes)};
-      set_latency(row, run.latency);
+      set_percentiles(row, run.latency);
       row.throughput = gigabytes_per_second(p, run);
       row.unit = "GB/s";
       if (two) {
@@ -171,7 +164,7 @@ std::vector<BenchRow> bench_copy_or_mapped(const BenchOptions& options) {
     for (const char* transfer : {"mapped", "copy"}) {
       const MappedTrial trial = try_mapped(options, block * kSampleBytes, transfer);
       BenchRow row{"copy_or_mapped", transfer, trial.backend, trial.device, size_text(block * kSampleBytes)};
-      set_latency(row, trial.latency);
+      set_percentiles(row, trial.latency);
       row.throughput = trial.gigabytes_per_second;
       row.unit = "GB/s";
       rows.push_back(std::move(row));

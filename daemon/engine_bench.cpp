@@ -20,10 +20,7 @@ std::string device_of(const std::string& backend) {
 
 BenchRow row_of(const FreePipeline& p, const FreeRun& run, std::string variant) {
   BenchRow row{"engine", std::move(variant), run.backend, device_of(p.backend), fmt::format("{}", p.block)};
-  row.p50_us = run.latency.quantile_ns(0.5) / 1e3;
-  row.p99_us = run.latency.quantile_ns(0.99) / 1e3;
-  row.p999_us = run.latency.quantile_ns(0.999) / 1e3;
-  row.max_us = static_cast<double>(run.latency.worst_ns) / 1e3;
+  set_percentiles(row, run.latency);
   row.throughput = run.blocks_per_second;
   row.unit = "blocks/s";
   return row;

@@ -137,16 +137,15 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
     ++calls;
   }
   const std::size_t bytes = bytes_of(runner.plan());
-  const auto backend = choose_backend(options.backend);
+  Backend& backend = runner.backend();
   std::string shape = options.config.empty() ? "sample" : "given keys";
-  BenchRow row{std::string(entry.name), resident ? shape + ", resident" : shape, backend.backend->name(),
-               backend.backend->device(), fmt::format("{}", block)};
+  BenchRow row{std::string(entry.name), resident ? shape + ", resident" : shape, backend.name(), backend.device(),
+               fmt::format("{}", block)};
   set_percentiles(row, us);
   row.throughput = static_cast<double>(calls * block) / total * 1e6;
   row.unit = "samples/s";
-  const double copied =
-      resident ? device_copy_bytes_per_second(*backend.backend, bytes / 2) : copy_bytes_per_second(bytes / 2);
-  if (resident || backend.backend->kind() == BackendKind::cpu) {
+  const double copied = resident ? device_copy_bytes_per_second(backend, bytes / 2) : copy_bytes_per_second(bytes / 2);
+  if (resident || backend.kind() == BackendKind::cpu) {
     row.bound = copied * 2 / static_cast<double>(bytes) * static_cast<double>(block);
     row.bound_by = "memory copy of the same bytes";
   }

@@ -96,11 +96,10 @@ MemoryBudget CudaBackend::memory() const {
 
 std::vector<std::string> CudaBackend::details() const {
   const cudaDeviceProp& p = device_.properties();
-  int driver = 0, runtime = 0, clock_khz = 0, memory_khz = 0;
+  int driver = 0, runtime = 0, clock_khz = 0;
   cudaDriverGetVersion(&driver);
   cudaRuntimeGetVersion(&runtime);
   cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, device_.index());
-  cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, device_.index());
   const auto version = [](int v) { return fmt::format("{}.{}", v / 1000, v % 1000 / 10); };
   return {fmt::format("driver for CUDA {}, runtime {}", version(driver), version(runtime)),
           fmt::format("compute capability {}.{}, {} multiprocessors up to {:.2f} GHz", p.major, p.minor,

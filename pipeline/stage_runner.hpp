@@ -54,7 +54,7 @@ class StageRunner {
   std::int64_t length() const noexcept { return length_; }
   const Plan& plan() const noexcept { return plan_; }
   const BlockWork& work() const noexcept;
-  const Backend& backend() const noexcept { return *backend_; }
+  Backend& backend() noexcept { return *backend_; }
   /// Blocks that lie like this one are captured and then replayed, where the backend can.
   void rehearse(SampleIndex first, std::int64_t samples);
   std::size_t graphs() const noexcept { return queue_ ? queue_->rehearsed() : 0; }

@@ -13,17 +13,7 @@
 
 #include "base/log.hpp"
 #include "tests/support/engine_rig.hpp"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IQD_COUNTS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IQD_COUNTS 0
-#endif
-#endif
-#ifndef IQD_COUNTS
-#define IQD_COUNTS 1
-#endif
+#include "tests/support/own_allocator.hpp"
 
 namespace {
 std::atomic<bool> counting{false};

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// IQD_COUNTS: whether a test may put its own malloc before glibc's and count. A sanitizer brings one already.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IQD_COUNTS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IQD_COUNTS 0
+#endif
+#endif
+#ifndef IQD_COUNTS
+#define IQD_COUNTS 1
+#endif
