@@ -35,6 +35,7 @@ struct Received {
     samples,   // `samples` of each channel were written (may be fewer than asked)
     nothing,   // none came within the time that a call may take
     overflow,  // the driver says that it lost samples; how many the next time stamp tells
+    sequence,  // packets of samples were lost on the way to the driver; the same
     end,       // a finite source has no more
     failed,    // the device is gone: close, open again
   };
@@ -45,6 +46,8 @@ struct Received {
   std::int64_t time_ns = 0;  // of the first of them
 };
 
+class SourceOptions;
+
 /// A radio, a file, a socket: something that samples come out of. Opened by SourceOptions::open, closed by its
 /// destructor; used by one thread, except for `interrupt`.
 class Source {
@@ -54,6 +57,9 @@ class Source {
   /// Waits up to about 100 ms, then writes up to `most` samples of channel c to `into[c]`. A driver's exception is
   /// the same as `failed`.
   virtual Received receive(std::span<std::byte* const> into, std::int64_t most) = 0;
+  /// Takes over the live keys of `options`, which are of the kind that opened it; between two calls of `receive`.
+  /// Throws where the device refuses; then everything is as it was.
+  virtual void retune(const SourceOptions& options);
   /// From another thread: makes a waiting `receive` return soon.
   virtual void interrupt() noexcept {}
 };
@@ -80,7 +86,15 @@ struct Message {
   std::span<const FactColumn> facts;
 };
 
-/// Somewhere that results go to: a file, a radio's transmitter, a socket. Used by one thread, except for `interrupt`.
+/// What a transmitter complained of so far.
+struct SinkCounts {
+  std::uint64_t underflows = 0;
+  std::uint64_t late = 0;
+  std::uint64_t sequence_errors = 0;
+};
+
+/// Somewhere that results go to: a file, a radio's transmitter, a socket. Used by one thread, except for `interrupt`
+/// and `counts`.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -88,6 +102,7 @@ class Sink {
   virtual bool send(const Message& message) = 0;
   /// The stream has ended: write out what is still held.
   virtual void finish() {}
+  virtual SinkCounts counts() const noexcept { return {}; }
   virtual void interrupt() noexcept {}
 };
 

@@ -4,6 +4,10 @@
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 #include "base/clock.hpp"
 
@@ -12,10 +16,31 @@ namespace {
 
 std::atomic<std::uint64_t> line_count{0};
 
+/// Standard error is the journal's own socket, as systemd.exec(5) describes it. It notes the time itself.
+bool is_journal() {
+  static const bool is = [] {
+    const char* journal = std::getenv("JOURNAL_STREAM");
+    struct stat file {};
+    return journal && ::fstat(STDERR_FILENO, &file) == 0 && fmt::format("{}:{}", file.st_dev, file.st_ino) == journal;
+  }();
+  return is;
+}
+
+/// As syslog(3) counts, for the journal.
+int urgency(Level level) {
+  switch (level) {
+    case Level::debug: return 7;
+    case Level::info: return 6;
+    case Level::warning: return 4;
+    case Level::error: break;
+  }
+  return 3;
+}
+
 spdlog::logger& logger() {
   static const auto instance = [] {
     auto made = spdlog::stderr_color_mt("iqd");
-    made->set_pattern("%H:%M:%S.%e %^%l%$ %v");
+    made->set_pattern(is_journal() ? "%v" : "%H:%M:%S.%e %^%l%$ %v");
     made->flush_on(spdlog::level::info);
     return made;
   }();
@@ -36,7 +61,10 @@ spdlog::level::level_enum native(Level level) {
 
 void write(Level level, std::string_view text) {
   line_count.fetch_add(1, std::memory_order_relaxed);
-  logger().log(native(level), text);
+  if (is_journal())
+    logger().log(native(level), "<{}>{}", urgency(level), text);
+  else
+    logger().log(native(level), text);
 }
 void set_level(Level level) {
   logger().set_level(native(level));

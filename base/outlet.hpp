@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "base/driver.hpp"
@@ -39,7 +40,14 @@ class Lease {
   int slot_ = -1;
 };
 
-/// Where the messages of one port go. Used by the publishing thread, except for `interrupt`.
+/// Who is at the other end of a socket.
+struct PeerCounts {
+  std::string endpoint;  // empty: no socket
+  std::int64_t connected = 0;
+  std::uint64_t handshake_failures = 0;
+};
+
+/// Where the messages of one port go. Used by the publishing thread, except for `interrupt`, `peers` and `counts`.
 class Outlet {
  public:
   virtual ~Outlet() = default;
@@ -50,6 +58,9 @@ class Outlet {
   virtual std::int64_t lost_after_all() { return 0; }
   /// Readers that have asked for something so far; called before the stream starts.
   virtual std::int64_t subscriptions() { return 0; }
+  /// Outlets of one endpoint tell the same.
+  virtual PeerCounts peers() const { return {}; }
+  virtual SinkCounts counts() const noexcept { return {}; }
   /// The stream has ended: returns when everything taken has left, or after `interrupt`.
   virtual void finish() {}
   /// From another thread: a waiting `send` or `finish` returns soon.
@@ -64,6 +75,9 @@ class OutletOptions {
   virtual void check(const PortFormat& format, const Section& section) const = 0;
   /// The address that it binds and nobody else can; empty where it binds none.
   virtual std::string endpoint() const = 0;
+  virtual std::string topic() const = 0;
+  /// The key in which it cannot share the socket of `other`, which has the same endpoint; empty where it can.
+  virtual std::string_view clash(const OutletOptions& /*other*/) const { return {}; }
   /// `lossless`: the source can wait, so a reader that is behind is waited for. Throws SetupError.
   virtual std::unique_ptr<Outlet> open(const PortFormat& format, bool lossless) const = 0;
 };

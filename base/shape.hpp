@@ -36,6 +36,7 @@ struct PortFormat {
     return n;
   }
   std::int64_t most() const noexcept { return varying < 0 ? 1 : dims[static_cast<std::size_t>(varying)].extent; }
+  friend bool operator==(const PortFormat&, const PortFormat&) = default;
 };
 
 }  // namespace iqd

@@ -112,6 +112,21 @@ std::vector<Node> Node::items() const {
   return list;
 }
 
+Node with_entries(const Node& map, const Node& more) {
+  auto tree = std::make_shared<Tree>();
+  tree->file = map.tree_ ? map.tree_->file : "";
+  tree->kept = {map.tree_, more.tree_};
+  Datum& merged = tree->data.emplace_back();
+  merged.kind = Node::Kind::map;
+  if (map.datum_) merged.entries = map.datum_->entries;
+  if (more.datum_)
+    for (const Entry& added : more.datum_->entries) {
+      std::erase_if(merged.entries, [&](const Entry& e) { return e.key == added.key; });
+      merged.entries.push_back({added.key, 0, 0, {added.value.datum, 0, 0}});
+    }
+  return {std::move(tree), &merged, map.line_, map.column_, map.path_};
+}
+
 Document parse_document(const std::string& text, const std::string& name, Problems& problems) {
   auto tree = std::make_shared<Tree>();
   tree->file = name;

@@ -45,6 +45,7 @@ class Node {
 
  private:
   friend Node root_of(std::shared_ptr<const Tree> tree);
+  friend Node with_entries(const Node& map, const Node& more);
   Node(std::shared_ptr<const Tree> tree, const Datum* datum, int line, int column, std::string path);
 
   std::shared_ptr<const Tree> tree_;
@@ -53,6 +54,10 @@ class Node {
   int column_ = 0;
   std::string path_;
 };
+
+/// A map with the entries of `more` in place of its own of the same names, and behind them. Those of `more` have no
+/// line in the file.
+Node with_entries(const Node& map, const Node& more);
 
 struct Document {
   Node root;

@@ -50,7 +50,7 @@ std::size_t walk(const Node& node) {
 
 TEST(Fuzz, AnyTextGivesProblemsOrValues) {
   const char* asked = std::getenv("IQD_FUZZ_RUNS");
-  const long runs = asked == nullptr ? 20000 : std::strtol(asked, nullptr, 10);
+  const long runs = asked == nullptr ? 100000 : std::strtol(asked, nullptr, 10);
   std::mt19937 random(20240611);
   long understood = 0;
   for (long i = 0; i < runs; ++i) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ struct Datum {
 
 struct Tree {
   std::string file;
+  std::vector<std::shared_ptr<const Tree>> kept;  // other trees that links point into
   std::deque<Datum> data;
   Link root;
 };
