@@ -22,6 +22,15 @@ Carries::Carries(const Plan& plan, Backend& host, Backend& device) : states_(pla
   }
 }
 
+void Carries::adopt(std::size_t step, Carries& from, std::size_t from_step) noexcept {
+  State& to = *states_[step];
+  State& left = *from.states_[from_step];
+  std::swap(to.memory, left.memory);
+  to.is_new = left.is_new;
+  for (std::size_t o = 0; o < to.histories.size(); ++o)
+    if (to.histories[o].memory.size() == left.histories[o].memory.size()) std::swap(to.histories[o], left.histories[o]);
+}
+
 void Carries::wait_turn(std::size_t step, std::uint64_t seq) const noexcept {
   const auto& turn = states_[step]->turn;
   for (auto at = turn.load(std::memory_order_acquire); at != seq; at = turn.load(std::memory_order_acquire))
@@ -39,6 +48,7 @@ void Carries::pass_on(std::size_t step, StreamView stream) noexcept {
 }
 
 void Carries::pass_on(std::size_t step) noexcept {
+  states_[step]->is_new = false;
   states_[step]->turn.fetch_add(1, std::memory_order_acq_rel);
   states_[step]->turn.notify_all();
 }
@@ -259,7 +269,7 @@ void BlockWork::run_in_turn(std::size_t index, StageIo& io, StreamView stream) n
   const std::size_t outputs = plan_->steps[index].out.size();
   carries_->wait_turn(index, block_.seq, stream);
   io.carry = carries_->state(index);
-  io.fresh = block_.fresh;
+  io.fresh = block_.fresh || carries_->is_new(index);
   for (std::size_t o = 0; o < outputs; ++o) recall(index, o, stream);
   run_of(plan_->steps[index]).enqueue(io, stream);
   for (std::size_t o = 0; o < outputs; ++o) remember(index, o, stream);

@@ -30,6 +30,10 @@ class Carries {
   /// `device` is the host where the plan has none.
   Carries(const Plan& plan, Backend& host, Backend& device);
   std::byte* state(std::size_t step) const noexcept { return states_[step] ? states_[step]->memory.data() : nullptr; }
+  /// Goes on with what a step of another plan left, when nobody uses that any more.
+  void adopt(std::size_t step, Carries& from, std::size_t from_step) noexcept;
+  /// Whether nothing was handed on there yet; in turn.
+  bool is_new(std::size_t step) const noexcept { return states_[step]->is_new; }
   History& history(std::size_t step, std::size_t output) noexcept { return states_[step]->histories[output]; }
   /// Returns in the order of blocks; the stream goes on when the block before has passed on there.
   void wait_turn(std::size_t step, std::uint64_t seq, StreamView stream) const noexcept;
@@ -45,6 +49,7 @@ class Carries {
     Buffer memory;
     std::unique_ptr<Fence> fence;
     std::vector<History> histories;  // one an output
+    bool is_new = true;
     std::atomic<std::uint64_t> turn{0};
   };
   std::vector<std::unique_ptr<State>> states_;  // null where a step carries nothing
@@ -75,6 +80,8 @@ class BlockWork : public Work {
   void set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane) noexcept;
   void enqueue(StreamView stream, StepClock* clock = nullptr) noexcept override;
   std::uint64_t capture_key() const noexcept override { return key_; }
+  /// From the next `set` on: computes as this plan of the same layout says.
+  void use(const Plan& plan) noexcept { plan_ = &plan; }
   /// After `set`: lets the lane's way to its device get ready for blocks that lie like this one.
   void rehearse(Queue& lane);
   std::size_t timed_steps() const noexcept override { return plan_->timed_steps(); }

@@ -33,6 +33,7 @@ struct Counters {
   Counter lost;    // samples that never reached us
   Counter blocks;  // published
   Counter overflows;
+  Counter sequence_errors;
   Counter time_jumps;
   Counter stalls;
   Counter reconnects;

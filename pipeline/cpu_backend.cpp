@@ -17,7 +17,6 @@
 #include "base/bell.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 
 namespace iqd {
 namespace {
@@ -61,7 +60,7 @@ class CpuQueue final : public Queue {
 
  private:
   void run(const QueueOptions& options) {
-    if (const std::string refused = prepare_thread(options); !refused.empty()) log::warn("{}", refused);
+    prepare_thread(options);  // what it is refused is told once for a pipeline: real_time.hpp
     for (;;) {
       Work* work = nullptr;
       bell_.wait_until([&] {

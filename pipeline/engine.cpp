@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 
@@ -59,7 +60,7 @@ class Engine::SlotWork final : public BlockWork {
 };
 
 Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
-               std::vector<std::unique_ptr<Route>> routes, Counters& counters)
+               std::vector<std::unique_ptr<Route>> routes, Counters& counters, Succession succession)
     : plan_(std::move(plan)),
       backends_(std::move(backends)),
       sample_bytes_(size_of(plan_.ports.front().shape.element)),
@@ -70,6 +71,7 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
       routes_(std::move(routes)),
       carries_(plan_, *backends_.host, backends_.shared()),
       window_begin_(kMostOutstanding),
+      open_(succession.before == nullptr),
       free_lanes_(options.lanes),
       slots_(options.slots),
       step_times_(plan_.timed_steps()),
@@ -81,14 +83,14 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
   for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this, s));
   for (int l = 0; l < options.lanes; ++l) lanes_.push_back(make_lane(l, options));
   rehearse();
-  publisher_ = std::thread([this, options] {
-    if (const std::string refused = prepare_thread({"iqd-publish", options.priority, {}}); !refused.empty())
-      log::warn("{}", refused);
-    publish_all();
+  publisher_ = std::thread([this, options, succession = std::move(succession)] {
+    prepare_thread({"iqd-publish", options.priority, {}});
+    if (succeed(succession)) publish_all();
   });
 }
 
 Engine::~Engine() {
+  if (!open_) discard();
   close();
   join();
   lanes_.clear();
@@ -149,10 +151,49 @@ std::int64_t Engine::waiting_ns() const noexcept {
   return began ? steady_ns() - began : 0;
 }
 
+std::int64_t Engine::unfinished_ns() const noexcept {
+  const bool some = done_.load(std::memory_order_acquire) != offered_.load(std::memory_order_acquire);
+  return some ? steady_ns() - moved_ns_.load(std::memory_order_relaxed) : 0;
+}
+
 std::string Engine::backend_failure() const {
   for (const auto& device : backends_.devices)
     if (std::string why = device->failure(); !why.empty()) return why;
   return backends_.host->failure();
+}
+
+void Engine::retune(std::unique_ptr<Plan> plan) {
+  at_work_.store(plan.get(), std::memory_order_release);
+  const std::uint64_t offered = offered_.load(std::memory_order_relaxed);
+  replaced_.push_back({std::exchange(retuned_, std::move(plan)), offered});
+  std::erase_if(replaced_, [this](const Replaced& r) { return sent_.load(std::memory_order_acquire) >= r.needed_until; });
+}
+
+/// Waits until the engine before has published everything, and goes on from there.
+bool Engine::succeed(const Succession& succession) {
+  Engine* before = succession.before;
+  if (!before) return true;
+  while (!before->over_.load(std::memory_order_acquire)) {
+    if (discarded_) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  for (const auto& route : routes_) {
+    if (!route->before) continue;
+    route->owed = route->before->owed;
+    route->seq = route->before->seq;
+    route->gap = route->before->gap;
+  }
+  for (const auto& [step, step_before] : succession.carries) carries_.adopt(step, before->carries_, step_before);
+  lost_here_ = before->lost_here_;
+  before->succeeded_.store(true, std::memory_order_release);
+  open_.store(true, std::memory_order_release);
+  dispatch();
+  return true;
+}
+
+bool Engine::relieved() const noexcept {
+  return succeeded_.load(std::memory_order_acquire) && slots_.available() == slots_.slots() &&
+         returning_.load(std::memory_order_acquire) == 0;
 }
 
 SampleIndex Engine::tail(SampleIndex otherwise) const noexcept {
@@ -164,6 +205,7 @@ SampleIndex Engine::tail(SampleIndex otherwise) const noexcept {
 void Engine::offer(SampleBlock block) noexcept {
   block.seq = offered_.load(std::memory_order_relaxed);
   window_begin_[block.seq % kMostOutstanding] = block.first - block.past;
+  if (block.seq == done_.load(std::memory_order_relaxed)) moved_ns_.store(block.received_ns, std::memory_order_relaxed);
   offered_.store(block.seq + 1, std::memory_order_release);
   [[maybe_unused]] const bool pushed = ready_.try_push(block);
   assert(pushed && "offer with none left");
@@ -173,6 +215,16 @@ void Engine::offer(SampleBlock block) noexcept {
 void Engine::close() noexcept {
   closed_.store(true, std::memory_order_release);
   results_.ring();
+}
+
+void Engine::close_for_successor() noexcept {
+  has_successor_ = true;
+  close();
+}
+
+void Engine::discard() noexcept {
+  discarded_ = true;
+  close();
 }
 
 void Engine::join() {
@@ -192,6 +244,7 @@ void Engine::dispatch() noexcept {
 }
 
 void Engine::start_ready() noexcept {
+  if (!open_.load(std::memory_order_acquire)) return;
   while (const SampleBlock* block = ready_.front()) {
     // Devices know the block by its place, see `rehearse`; on the host a lane that is still warm is the better one.
     const std::int64_t turn = plan_.uses(Side::device) ? block->first / plan_.block : 0;
@@ -212,6 +265,7 @@ void Engine::set(SlotWork& work, const SampleBlock& block, int lane) noexcept {
   window.data = ring_at(0, window.span.first);
   window.pitch = static_cast<std::int64_t>(ring_.row_pitch());
   work.lane_ = lane;
+  work.use(*at_work_.load(std::memory_order_acquire));
   work.set(block, {&window, 1}, lanes_[static_cast<std::size_t>(lane)].memory);
 }
 
@@ -241,9 +295,12 @@ void Engine::lane_finished(int lane) noexcept {
 }
 
 void Engine::give_back(int slot) noexcept {
-  if (holds_[static_cast<std::size_t>(slot)].fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  slots_.release(slot);
-  dispatch();
+  returning_.fetch_add(1, std::memory_order_acq_rel);
+  if (holds_[static_cast<std::size_t>(slot)].fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    slots_.release(slot);
+    dispatch();
+  }
+  returning_.fetch_sub(1, std::memory_order_acq_rel);  // the last touch
 }
 
 void Engine::publish_all() {
@@ -266,6 +323,7 @@ void Engine::publish_all() {
     taken.queue->wait(*taken.work);
     wait_began_ns_.store(0, std::memory_order_relaxed);
     // The ring is free before anything is sent: a slow reader costs slots, not samples.
+    moved_ns_.store(steady_ns(), std::memory_order_relaxed);
     done_.fetch_add(1, std::memory_order_acq_rel);
     room_.ring();
     failed = failed || !taken.work->good();
@@ -273,9 +331,12 @@ void Engine::publish_all() {
       count_failed(*taken.work);
     else
       publish(*taken.work, taken.work->slot());
+    sent_.fetch_add(1, std::memory_order_release);
     give_back(taken.work->slot());
   }
-  for (const auto& route : routes_) route->outlet->finish();
+  over_.store(true, std::memory_order_release);
+  for (const auto& route : routes_)
+    if (!discarded_ && !(has_successor_ && route->goes_on)) route->outlet->finish();
 }
 
 void Engine::publish(const SlotWork& work, int slot) {
@@ -357,11 +418,11 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
   route.owed += route.outlet->lost_after_all();
   if (!sent || route.owed > 0) {
     route.owed -= sent ? 1 : 0;
-    route.refused.add();
+    route.counts->refused.add();
     return false;
   }
-  route.messages.add();
-  route.bytes.add(m.payload.size());
+  route.counts->messages.add();
+  route.counts->bytes.add(m.payload.size());
   return true;
 }
 

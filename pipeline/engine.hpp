@@ -37,17 +37,35 @@ struct EngineBackends {
   Backend& shared() const noexcept { return devices.empty() ? *host : *devices.front(); }
 };
 
+struct RouteCounts {
+  Counter messages;
+  Counter bytes;
+  Counter refused;
+};
+
 /// What an output's messages go to, and what was sent.
 struct Route {
   std::size_t output = 0;  // of the plan
-  std::unique_ptr<Outlet> outlet;
+  std::string to;          // the topic, or the sink's driver
+  std::shared_ptr<Outlet> outlet;
   bool send_empty = false;
+  std::shared_ptr<RouteCounts> counts = std::make_shared<RouteCounts>();
+  Route* before = nullptr;  // of the engine before: this one goes on from there
+  bool goes_on = false;     // in a successor, if there is one
+
+  // The publisher's.
   std::int64_t owed = 0;  // messages that were taken and lost after all, not counted yet
   std::uint64_t seq = 0;
   std::int64_t gap = 0;  // samples lost since the last message that was sent
-  Counter messages{};
-  Counter bytes{};
-  Counter refused{};
+};
+
+class Engine;
+
+/// An engine that another one takes the place of: the new one begins when everything that was offered to this one has
+/// been published.
+struct Succession {
+  Engine* before = nullptr;
+  std::vector<std::pair<std::size_t, std::size_t>> carries{};  // step here, step before: state that is kept
 };
 
 /// Takes blocks of the ring through lanes to outlets, in order. Blocks may be offered by one thread; a second thread,
@@ -59,8 +77,8 @@ struct Route {
 class Engine {
  public:
   Engine(Plan plan, EngineBackends backends, const EngineOptions& options, std::vector<std::unique_ptr<Route>> routes,
-         Counters& counters);
-  /// Everything must have been published; see `close`.
+         Counters& counters, Succession succession = {});
+  /// Everything must have been published; see `close`. Of an engine with a successor: when `relieved`.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -77,18 +95,27 @@ class Engine {
   }
   /// The block's samples, past and future lie in the ring. Its `seq` is given here.
   void offer(SampleBlock block) noexcept;
+  /// From the next block on: computes as this plan of the same layout says. For plans that use no device.
+  void retune(std::unique_ptr<Plan> plan);
   /// Rings whenever `tail` or `offers_left` may have changed.
   Bell& room() noexcept { return room_; }
   bool slots_are_out() const noexcept { return slots_.available() == 0; }
   /// No block comes any more; the rest is published.
   void close() noexcept;
+  /// The same, since the next ones go to a successor, and with them the routes that go on there.
+  void close_for_successor() noexcept;
+  /// It does not take the place of the engine before after all.
+  void discard() noexcept;
 
   /// Returns when everything offered has been published and the outlets have let it go.
   void join();
+  /// Whether a successor has taken over and readers have let go of everything.
+  bool relieved() const noexcept;
   /// Outlets that wait for a reader give up.
   void interrupt() noexcept;
 
   const Plan& plan() const noexcept { return plan_; }
+  const EngineBackends& backends() const noexcept { return backends_; }
   std::span<const std::unique_ptr<Route>> routes() const noexcept { return routes_; }
   int lanes_busy() const noexcept { return free_lanes_.slots() - free_lanes_.available(); }
   int lanes() const noexcept { return free_lanes_.slots(); }
@@ -98,6 +125,8 @@ class Engine {
   std::string backend_failure() const;
   /// Nanoseconds that a device's block at the head of the line has been waited for so far.
   std::int64_t waiting_ns() const noexcept;
+  /// Nanoseconds since a block was last finished, while there are any.
+  std::int64_t unfinished_ns() const noexcept;
   /// How long each of the plan's steps takes, and the copying of results behind them, of the blocks that were timed.
   std::span<const Histogram> step_times() const noexcept { return step_times_; }
 
@@ -139,6 +168,7 @@ class Engine {
   void start(const SampleBlock& block, int lane, int slot) noexcept;
   void lane_finished(int lane) noexcept;
   void give_back(int slot) noexcept;
+  bool succeed(const Succession& succession);
   void publish_all();
   void note_waiting() noexcept;
   void publish(const SlotWork& work, int slot);
@@ -155,12 +185,27 @@ class Engine {
   std::vector<std::unique_ptr<Route>> routes_;
   Carries carries_;
 
+  struct Replaced {
+    std::unique_ptr<Plan> plan;
+    std::uint64_t needed_until;  // blocks sent
+  };
+  std::atomic<const Plan*> at_work_{&plan_};
+  std::unique_ptr<Plan> retuned_;
+  std::vector<Replaced> replaced_;
+
   SpscQueue<SampleBlock> ready_{kMostOutstanding};
   SpscQueue<InFlight> in_flight_{SlotMask::kMost};
   std::vector<SampleIndex> window_begin_;  // by seq, for `tail`
   std::atomic<std::uint64_t> offered_{0};
-  std::atomic<std::uint64_t> done_{0};
+  std::atomic<std::uint64_t> done_{0};  // computed: their samples are not needed any more
+  std::atomic<std::uint64_t> sent_{0};
   std::atomic<bool> closed_{false};
+  std::atomic<bool> open_{true};  // blocks may be started
+  std::atomic<bool> discarded_{false};
+  std::atomic<bool> has_successor_{false};
+  std::atomic<bool> over_{false};       // everything has been published
+  std::atomic<bool> succeeded_{false};  // whoever took over needs nothing more of this
+  std::atomic<int> returning_{0};       // threads that give back a slot just now
   std::atomic<std::uint32_t> dispatch_requests_{0};
   std::uint64_t lost_here_ = 0;  // samples refused so far; the publisher's
 
@@ -168,6 +213,7 @@ class Engine {
   SlotMask slots_;
   std::vector<Histogram> step_times_;
   std::atomic<std::int64_t> wait_began_ns_{0};
+  std::atomic<std::int64_t> moved_ns_{0};
   Wait wait_;
   std::vector<std::unique_ptr<SlotWork>> works_;
   std::vector<std::atomic<int>> holds_;

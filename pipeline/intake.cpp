@@ -3,6 +3,7 @@
 #include "pipeline/intake.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 
@@ -17,15 +18,18 @@ constexpr std::int64_t kReceiveMost = 65536;
 /// A clock that runs ahead of the time that has passed by more was set anew. Less may be a loss in a stream that comes
 /// faster than real time.
 constexpr double kClockSlackSeconds = 0.5;
+/// Of the past, more than is needed goes along to another engine, for a third one that needs more.
+constexpr std::int64_t kSpare = 65536;
 
 }  // namespace
 
 Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engine& engine, IntakeOptions options,
                Counters& counters)
-    : source_options_(source),
+    : source_options_(&source),
       source_(std::move(opened)),
       info_(source_->info()),
-      engine_(engine),
+      engine_(&engine),
+      engine_for_others_(&engine),
       options_(std::move(options)),
       counters_(counters),
       block_(engine.plan().block),
@@ -33,10 +37,7 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
       block_end_(block_),
       into_(static_cast<std::size_t>(info_.channels)),
       aside_(into_.size(), std::vector<std::byte>(static_cast<std::size_t>(kReceiveMost) * size_of(info_.element))) {
-  held_.reserve(static_cast<std::size_t>(engine_.offers_left()));
-  const double block_ns = info_.rate_hz > 0 ? static_cast<double>(block_) * 1e9 / info_.rate_hz : 0;
-  if (options_.stalled_ns == 0)
-    options_.stalled_ns = std::max<std::int64_t>(static_cast<std::int64_t>(2 * block_ns), 50'000'000);
+  held_.reserve(static_cast<std::size_t>(engine_->offers_left()));
 }
 
 Intake::~Intake() {
@@ -50,9 +51,8 @@ void Intake::start() {
 }
 
 void Intake::stop() noexcept {
-  stop_.store(true, std::memory_order_release);
-  engine_.room().ring();
-  wake_.ring();
+  stop_ = true;
+  engine_for_others_.load()->room().ring();
 }
 
 void Intake::abandon() noexcept {
@@ -65,8 +65,7 @@ std::int64_t Intake::in_driver_ns() const noexcept {
 }
 
 void Intake::run() {
-  if (const std::string refused = prepare_thread({"iqd-radio", options_.priority, options_.cpus}); !refused.empty())
-    log::warn("{}", refused);
+  prepare_thread({"iqd-radio", options_.priority, options_.cpus});
   last_data_ns_ = steady_ns();
   Outcome outcome = stream();
   while (outcome == Outcome::failed && info_.reconnects && !stop_.load(std::memory_order_acquire))
@@ -76,7 +75,7 @@ void Intake::run() {
   offer_held(true);
   if (outcome == Outcome::failed) failure_ = options_.name + ": the source failed and cannot be opened again";
   counters_.state = outcome == Outcome::failed ? SourceState::failed : SourceState::ended;
-  engine_.close();
+  engine_->close();
   ended_.store(true, std::memory_order_release);
   call_began_ns_ = steady_ns();
   source_.reset();
@@ -85,12 +84,17 @@ void Intake::run() {
 
 Intake::Outcome Intake::stream() {
   while (!stop_.load(std::memory_order_acquire)) {
+    take_change();
     if (!make_room()) return Outcome::stopped;
     const Received received = receive(writable());
     switch (received.event) {
       case Received::Event::samples: take(received); break;
       case Received::Event::overflow:
         counters_.overflows.add();
+        uncertain_ = true;
+        break;
+      case Received::Event::sequence:
+        counters_.sequence_errors.add();
         uncertain_ = true;
         break;
       case Received::Event::end: return Outcome::ended;
@@ -120,7 +124,7 @@ bool Intake::reopen() {
     if (!pause(backoff)) return false;
     call_began_ns_ = steady_ns();
     try {
-      source_ = source_options_.open();
+      source_ = source_options_->open();
       const StreamInfo now = source_->info();
       if (now.element == info_.element && now.channels == info_.channels && now.rate_hz == info_.rate_hz) {
         call_began_ns_ = 0;
@@ -144,15 +148,17 @@ bool Intake::reopen() {
 /// Waits, unless told to stop.
 bool Intake::pause(std::int64_t ns) {
   const std::int64_t until = steady_ns() + ns;
-  while (steady_ns() < until && !stop_.load(std::memory_order_acquire))
+  while (steady_ns() < until && !stop_.load(std::memory_order_acquire)) {
+    take_change();
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::int64_t>(50'000'000, until - steady_ns())));
+  }
   return !stop_.load(std::memory_order_acquire);
 }
 
 /// Guards the driver: whatever it throws is a failed radio.
 Received Intake::receive(std::int64_t most) {
   for (std::size_t c = 0; c < into_.size(); ++c)
-    into_[c] = dropping_ ? aside_[c].data() : engine_.ring_at(c, position_);
+    into_[c] = dropping_ ? aside_[c].data() : engine_->ring_at(c, position_);
   Received received;
   call_began_ns_.store(steady_ns(), std::memory_order_release);
   try {
@@ -176,7 +182,7 @@ Received Intake::receive(std::int64_t most) {
 
 SampleIndex Intake::oldest_needed() const noexcept {
   const SampleIndex own = (held_.empty() ? block_first_ : held_.front().first) - reach_.past;
-  return engine_.tail(own);
+  return engine_->tail(own);
 }
 
 /// At the beginning of a block: sees that the ring can take all of it. When it cannot, waits or begins to drop.
@@ -184,7 +190,7 @@ SampleIndex Intake::oldest_needed() const noexcept {
 bool Intake::make_room() {
   if (dropping_ || position_ != block_first_) return true;
   const auto room = [this] {
-    return block_end_ <= oldest_needed() + engine_.ring_samples() && engine_.offers_left() > std::ssize(held_);
+    return block_end_ <= oldest_needed() + engine_->ring_samples() && engine_->offers_left() > std::ssize(held_);
   };
   if (room()) return true;
   if (options_.overrun == Overrun::drop) {
@@ -192,15 +198,89 @@ bool Intake::make_room() {
     dropping_ = true;
     return true;
   }
-  engine_.room().wait_until([&] { return room() || stop_.load(std::memory_order_acquire); });
+  while (!room() && !stop_.load(std::memory_order_acquire)) {
+    engine_->room().wait_until([&] { return room() || changing() || stop_; });
+    take_change();
+  }
   last_data_ns_ = steady_ns();  // it was we who were slow
   return !stop_.load(std::memory_order_acquire);
 }
 
+Intake::Answer Intake::change(StreamChange change, std::int64_t patience_ns, std::string& why) {
+  change_ = std::move(change);
+  change_refused_.clear();
+  change_state_.store(ChangeState::asked, std::memory_order_release);
+  const std::int64_t until = steady_ns() + patience_ns;
+  while (change_state_.load(std::memory_order_acquire) != ChangeState::done) {
+    engine_for_others_.load()->room().ring();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    ChangeState expected = ChangeState::asked;
+    const bool late = steady_ns() > until || ended();
+    if (late && change_state_.compare_exchange_strong(expected, ChangeState::none, std::memory_order_acq_rel))
+      return Answer::too_late;
+  }
+  change_state_.store(ChangeState::none, std::memory_order_release);
+  why = change_refused_;
+  return why.empty() ? Answer::done : Answer::refused;
+}
+
+/// In the radio thread.
+void Intake::take_change() {
+  ChangeState expected = ChangeState::asked;
+  if (!changing() || !change_state_.compare_exchange_strong(expected, ChangeState::at_work, std::memory_order_acq_rel))
+    return;
+  try {
+    call_began_ns_ = steady_ns();
+    if (change_.source && source_) source_->retune(*change_.source);
+  } catch (const std::exception& e) {
+    change_refused_ = e.what();
+  } catch (...) {
+    change_refused_ = "the driver does not say why";
+  }
+  call_began_ns_ = 0;
+  if (change_refused_.empty()) {
+    if (change_.reopen) source_options_ = change_.reopen;
+    if (change_.plan) engine_->retune(std::move(change_.plan));
+    if (change_.engine) hand_over(*change_.engine);
+  }
+  change_state_.store(ChangeState::done, std::memory_order_release);
+}
+
+/// Everything from the first sample that was not offered yet, and as much of the past as there is, goes to the other
+/// engine's ring; the one before gets no more.
+void Intake::hand_over(Engine& next) {
+  const SampleIndex from = held_.empty() ? block_first_ : held_.front().first;
+  const SampleIndex end = position_;
+  gap_ = held_.empty() ? gap_ : held_.front().gap;
+  held_.clear();
+  assert(end - from + next.plan().window().past <= next.ring_samples());
+  Engine& before = *std::exchange(engine_, &next);
+  engine_for_others_ = &next;
+  block_ = next.plan().block;
+  reach_ = next.plan().window();
+  const SampleIndex kept =
+      std::max({valid_from_, ring_from_, end - std::min(before.ring_samples(), next.ring_samples()),
+                from - reach_.past - kSpare});
+  const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(end - kept, 0)) * size_of(info_.element);
+  for (std::size_t c = 0; c < into_.size() && bytes > 0; ++c)
+    std::memcpy(next.ring_at(c, kept), before.ring_at(c, kept), bytes);
+  ring_from_ = kept;
+  if (kept > from - reach_.past) valid_from_ = kept;
+  if (options_.priority != change_.options.priority || options_.cpus != change_.options.cpus)
+    prepare_thread({"iqd-radio", change_.options.priority, change_.options.cpus});
+  options_ = change_.options;
+  dropping_ = false;
+  position_ = block_first_ = from;
+  block_end_ = (from / block_ + 1) * block_;
+  before.close_for_successor();
+  held_.reserve(static_cast<std::size_t>(next.offers_left()));
+  arrived(end - from);
+}
+
 std::int64_t Intake::writable() const noexcept {
   if (dropping_ || block_end_ - position_ >= kReceiveMost) return std::min(kReceiveMost, block_end_ - position_);
-  const std::int64_t most = std::min(oldest_needed() + engine_.ring_samples(), position_ + kReceiveMost);
-  const std::int64_t blocks = std::min((most - block_end_) / block_, engine_.offers_left() - std::ssize(held_) - 1);
+  const std::int64_t most = std::min(oldest_needed() + engine_->ring_samples(), position_ + kReceiveMost);
+  const std::int64_t blocks = std::min((most - block_end_) / block_, engine_->offers_left() - std::ssize(held_) - 1);
   return block_end_ + std::max<std::int64_t>(blocks, 0) * block_ - position_;
 }
 
@@ -236,7 +316,7 @@ void Intake::put_back(std::int64_t samples) {
   while (done < samples && make_room()) {
     const std::int64_t n = std::min(samples - done, block_end_ - position_);
     for (std::size_t c = 0; c < into_.size() && !dropping_; ++c)
-      std::memcpy(engine_.ring_at(c, position_), aside_[c].data() + static_cast<std::size_t>(done) * size,
+      std::memcpy(engine_->ring_at(c, position_), aside_[c].data() + static_cast<std::size_t>(done) * size,
                   static_cast<std::size_t>(n) * size);
     arrived(n);
     done += n;
@@ -291,7 +371,7 @@ void Intake::arrived(std::int64_t samples) {
 }
 
 void Intake::discard(std::int64_t samples) {
-  counters_.drops(engine_.slots_are_out() ? Drop::slots : Drop::lanes).add(static_cast<std::uint64_t>(samples));
+  counters_.drops(engine_->slots_are_out() ? Drop::slots : Drop::lanes).add(static_cast<std::uint64_t>(samples));
   position_ += samples;
   gap_ += samples;
   missing_ += samples;
@@ -328,15 +408,17 @@ void Intake::offer_held(bool all) {
     if (!complete && !all) break;
     block.future = std::min(reach_.future, position_ - block.end());
     block.received_ns = steady_ns();
-    engine_.room().wait_until([this] { return engine_.offers_left() > 0; });
-    engine_.offer(block);
+    engine_->room().wait_until([this] { return engine_->offers_left() > 0; });
+    engine_->offer(block);
     ++offered;
   }
   if (offered) held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(offered));
 }
 
 void Intake::note_silence(std::int64_t now) {
-  if (now - last_data_ns_ < options_.stalled_ns) return;
+  const double block_ns = info_.rate_hz > 0 ? static_cast<double>(block_) * 1e9 / info_.rate_hz : 0;
+  const auto few_blocks = std::max<std::int64_t>(static_cast<std::int64_t>(2 * block_ns), 50'000'000);
+  if (now - last_data_ns_ < (options_.stalled_ns ? options_.stalled_ns : few_blocks)) return;
   if (counters_.state.load(std::memory_order_relaxed) != SourceState::streaming) return;
   if (info_.can_wait) return;
   counters_.state = SourceState::stalled;

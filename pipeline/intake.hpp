@@ -30,6 +30,16 @@ struct IntakeOptions {
   std::vector<int> cpus;
 };
 
+/// A change to a stream that goes on, carried out by the radio thread. What it points to belongs to whoever asks, and
+/// has to stay after it was done.
+struct StreamChange {
+  const SourceOptions* source = nullptr;  // whose live keys the radio takes over
+  const SourceOptions* reopen = nullptr;  // opens it again from now on
+  Engine* engine = nullptr;               // takes the blocks from here on
+  IntakeOptions options;                  // with `engine`
+  std::unique_ptr<Plan> plan;             // or: what the engine computes from here on
+};
+
 /// The radio thread: receives into the ring, cuts blocks, keeps count of what is missing, opens the source again when
 /// it failed. Block boundaries are multiples of the block's length, whatever was lost.
 class Intake {
@@ -39,6 +49,10 @@ class Intake {
   ~Intake();
 
   void start();
+  enum class Answer : std::uint8_t { done, refused, too_late };
+  /// Has the change made and waits for it: between two calls of the driver, and losing nothing. `why` says what the
+  /// driver refused, and then nothing has changed; so it is where the radio thread did not come to it in time.
+  Answer change(StreamChange change, std::int64_t patience_ns, std::string& why);
   /// Receives no more; what has arrived is still processed.
   void stop() noexcept;
   /// The thread has closed the engine's entrance and is about to end.
@@ -57,6 +71,9 @@ class Intake {
   bool reopen();
   bool pause(std::int64_t ns);
   Received receive(std::int64_t most);
+  void take_change();
+  void hand_over(Engine& next);
+  bool changing() const noexcept { return change_state_.load(std::memory_order_acquire) == ChangeState::asked; }
   bool make_room();
   std::int64_t writable() const noexcept;
   void take(const Received& received);
@@ -71,19 +88,21 @@ class Intake {
   SampleIndex oldest_needed() const noexcept;
   std::int64_t time_of(SampleIndex sample) const noexcept;
 
-  const SourceOptions& source_options_;
+  const SourceOptions* source_options_;
   std::unique_ptr<Source> source_;
   StreamInfo info_;
-  Engine& engine_;
+  Engine* engine_;                          // the radio thread's
+  std::atomic<Engine*> engine_for_others_;  // the same
   IntakeOptions options_;
   Counters& counters_;
-  const std::int64_t block_;
-  const Reach reach_;
+  std::int64_t block_;
+  Reach reach_;
 
   SampleIndex position_ = 0;     // of the next sample
   SampleIndex block_first_ = 0;  // of the block at work
   SampleIndex block_end_ = 0;
   SampleIndex valid_from_ = 0;  // since here nothing is missing
+  SampleIndex ring_from_ = 0;   // since here the ring holds what came
   std::int64_t gap_ = 0;        // lost just before block_first_
   std::int64_t missing_ = 0;    // lost since the start
   bool dropping_ = false;
@@ -100,7 +119,10 @@ class Intake {
   std::atomic<bool> stop_{false};
   std::atomic<bool> ended_{false};
   std::atomic<std::int64_t> call_began_ns_{0};
-  Bell wake_;
+  enum class ChangeState : std::uint8_t { none, asked, at_work, done };
+  std::atomic<ChangeState> change_state_{ChangeState::none};
+  StreamChange change_;  // whoever moved the state on may touch these two
+  std::string change_refused_;
   std::string failure_;
   log::RateLimit jump_lines_;
   std::thread thread_;

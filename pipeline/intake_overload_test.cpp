@@ -111,7 +111,7 @@ TEST(IntakeOverload, RefusedMessagesAreDropsAndGaps) {
   rig.expect_conserved();
   rig.expect_continuous();
   EXPECT_EQ(rig.drops(Drop::refused), (100 - rig.records[0].sent.size()) * 64);
-  EXPECT_EQ(rig.engine->routes()[0]->refused.value(), 100 - rig.records[0].sent.size());
+  EXPECT_EQ(rig.engine->routes()[0]->counts->refused.value(), 100 - rig.records[0].sent.size());
 }
 
 /// Samples received = published + dropped + in flight at any moment: seen by somebody who looks while they flow.

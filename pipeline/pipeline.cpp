@@ -15,37 +15,24 @@
 namespace iqd {
 
 Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& problems)
-    : spec_(std::move(spec)), counters_(std::make_unique<Counters>()) {
-  const std::size_t before = problems.size();
-  ChosenBackends chosen = choose_backends(spec_);
-  backend_name_ = chosen.names;
-  backend_reason_ = chosen.reason;
-
+    : catalogue_(catalogue),
+      spec_(std::move(spec)),
+      name_(spec_.name),
+      radio_(spec_.driver->name),
+      counters_(std::make_unique<Counters>()) {
+  backends_ = choose_backends(spec_);
   counters_->state = SourceState::opening;
   std::unique_ptr<Source> source = spec_.source->open();
   stream_ = source->info();
-  std::vector<int> outputs;
-  Plan plan = make_plan(spec_, stream_, catalogue, target_of(spec_, chosen.backends), outputs, problems);
-  if (problems.size() > before) return;
-  const std::vector<std::shared_ptr<Backend>>& devices = chosen.backends.devices;
-  plan.prepare(*chosen.backends.host, devices);
-  const Sizing sizing = size_up(spec_, plan, stream_);
-  check_memory(spec_, sizing, chosen.backends.host->memory());
-  for (const auto& device : devices) check_device_memory(spec_, sizing, *device, devices.size());
-  if (problems.size() > before) return;
-
-  const bool can_wait = stream_.can_wait;
-  const Overrun overrun = spec_.overrun.value_or(can_wait ? Overrun::wait : Overrun::drop);
-  const bool lossless = can_wait && overrun == Overrun::wait;
-  auto routes = make_routes(plan, outputs, sizing.engine.slots, lossless);
-  engine_ = std::make_unique<Engine>(std::move(plan), std::move(chosen.backends), sizing.engine, std::move(routes),
-                                     *counters_);
-  IntakeOptions intake;
-  intake.name = spec_.name;
-  intake.overrun = lossless ? Overrun::wait : Overrun::drop;
-  intake.priority = sizing.engine.priority;
-  intake.cpus = sizing.engine.cpus;
-  intake_ = std::make_unique<Intake>(*spec_.source, std::move(source), *engine_, std::move(intake), *counters_);
+  std::optional<Draft> drafted = draft(spec_, stream_, backends_.backends, problems);
+  if (!drafted) return;
+  const Sizing sizing = drafted->sizing;
+  engine_ = build(std::move(*drafted), spec_, backends_.backends);
+  backend_names_ = backends_.names;
+  device_bytes_ = sizing.device_bytes;
+  block_s_ = stream_.rate_hz > 0 ? static_cast<double>(spec_.block) / stream_.rate_hz : 0;
+  intake_ =
+      std::make_unique<Intake>(*spec_.source, std::move(source), *engine_, intake_options(spec_, sizing), *counters_);
 }
 
 Pipeline::~Pipeline() {
@@ -54,26 +41,106 @@ Pipeline::~Pipeline() {
   if (waiter_.joinable()) waiter_.join();
 }
 
-std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Plan& plan, const std::vector<int>& outputs, int slots,
-                                                          bool lossless) {
+bool Pipeline::is_lossless(const PipelineSpec& spec) const noexcept {
+  return stream_.can_wait && spec.overrun.value_or(Overrun::wait) == Overrun::wait;
+}
+
+IntakeOptions Pipeline::intake_options(const PipelineSpec& spec, const Sizing& sizing) const {
+  IntakeOptions intake;
+  intake.name = name_;
+  intake.overrun = is_lossless(spec) ? Overrun::wait : Overrun::drop;
+  intake.priority = sizing.engine.priority;
+  intake.cpus = sizing.engine.cpus;
+  return intake;
+}
+
+/// The plan and what it takes; none where there are problems.
+std::optional<Pipeline::Draft> Pipeline::draft(const PipelineSpec& spec, const StreamInfo& stream,
+                                               const EngineBackends& backends, Problems& problems) const {
+  const std::size_t before = problems.size();
+  Draft d;
+  d.plan = make_plan(spec, stream, catalogue_, target_of(spec, backends), d.outputs, problems);
+  if (problems.size() > before) return std::nullopt;
+  d.plan.prepare(*backends.host, backends.devices);
+  d.sizing = size_up(spec, d.plan, stream);
+  if (engine_) {
+    // What was not offered yet has to fit in, with its past.
+    const Plan& now = engine_->plan();
+    const std::int64_t least = d.plan.window().past + now.window().future + 2 * (now.block + d.plan.block);
+    d.sizing.engine.ring_samples = std::max(d.sizing.engine.ring_samples, least);
+  }
+  check_memory(spec, d.sizing, backends.host->memory());
+  for (const auto& device : backends.devices) check_device_memory(spec, d.sizing, *device, backends.devices.size());
+  if (problems.size() > before) return std::nullopt;
+  return d;
+}
+
+std::shared_ptr<Engine> Pipeline::build(Draft draft, const PipelineSpec& spec, const EngineBackends& backends) {
+  auto routes = make_routes(draft, spec);
+  Succession succession = succession_of(draft.plan, backends.host == backends_.backends.host);
+  return std::make_shared<Engine>(std::move(draft.plan), backends, draft.sizing.engine, std::move(routes), *counters_,
+                                  std::move(succession));
+}
+
+/// State goes on where its stage does, on the same devices.
+Succession Pipeline::succession_of(const Plan& plan, bool same_backends) const {
+  Succession succession{engine_.get()};
+  if (!engine_ || !same_backends) return succession;
+  const Plan& now = engine_->plan();
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    for (std::size_t n = 0; n < now.steps.size(); ++n)
+      if (plan.steps[s].carry_bytes > 0 && same_but_live(plan.steps[s], now.steps[n]))
+        succession.carries.emplace_back(s, n);
+  return succession;
+}
+
+std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, const PipelineSpec& spec) const {
+  const bool lossless = is_lossless(spec);
   std::vector<std::unique_ptr<Route>> routes;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const auto output = static_cast<std::size_t>(outputs[i]);
-    const PortFormat& format = plan.outputs[output].format;
+  for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
+    const auto output = static_cast<std::size_t>(draft.outputs[i]);
+    const PortFormat& format = draft.plan.outputs[output].format;
     auto route = std::make_unique<Route>();
     route->output = output;
-    if (i < spec_.publish.size()) {
-      route->outlet = spec_.publish[i].options->open(format, lossless);
-      route->send_empty = spec_.publish[i].send_empty;
+    const SinkSpec* sink = i < spec.publish.size() ? nullptr : &spec.sinks[i - spec.publish.size()];
+    if (sink) {
+      route->to = sink->driver->name;
     } else {
-      const SinkSpec& sink = spec_.sinks[i - spec_.publish.size()];
-      route->outlet =
-          std::make_unique<SinkOutlet>(sink.options->open(format), fmt::format("{} sink", sink.driver->name), lossless,
-                                       static_cast<std::size_t>(std::max(2, slots / 4)));
+      route->to = spec.publish[i].options->topic();
+      route->send_empty = spec.publish[i].send_empty;
+      route->outlet = spec.publish[i].options->open(format, lossless);
     }
+    if (engine_) go_on(*route, format, sink);
+    if (!route->outlet)
+      route->outlet =
+          std::make_shared<SinkOutlet>(sink->options->open(format), fmt::format("{} sink", sink->driver->name),
+                                       lossless, static_cast<std::size_t>(std::max(2, draft.sizing.engine.slots / 4)));
     routes.push_back(std::move(route));
   }
   return routes;
+}
+
+/// Goes on where the engine at work has the same route: readers see one stream, a recording goes on.
+void Pipeline::go_on(Route& route, const PortFormat& format, const SinkSpec* sink) const {
+  for (std::size_t r = 0; r < engine_->routes().size(); ++r) {
+    Route& now = *engine_->routes()[r];
+    PortFormat as_now = engine_->plan().outputs[now.output].format;
+    if (now.to != route.to || as_now.port != format.port) continue;
+    if (sink) {
+      const SinkSpec& sink_now = spec_.sinks[r - spec_.publish.size()];
+      // A sink sees these with each message.
+      as_now.frequency_hz = format.frequency_hz;
+      if (format.varying >= 0 && as_now.dims.size() == format.dims.size())
+        as_now.dims[static_cast<std::size_t>(format.varying)].extent = format.most();
+      if (r < spec_.publish.size() || !same_sink(sink_now, *sink) || as_now != format) continue;
+      route.outlet = now.outlet;
+    } else if (r >= spec_.publish.size() || now.outlet->peers().endpoint != route.outlet->peers().endpoint) {
+      continue;
+    }
+    route.before = &now;
+    route.counts = now.counts;
+    return;
+  }
 }
 
 std::int64_t Pipeline::subscriptions() const {
@@ -86,7 +153,10 @@ void Pipeline::start() {
   log::info("{}", summary());
   intake_->start();
   waiter_ = std::thread([this] {
-    engine_->join();
+    for (std::shared_ptr<Engine> last; last != engine();) {
+      last = engine();
+      last->join();
+    }
     finished_.store(true, std::memory_order_release);
   });
 }
@@ -96,18 +166,34 @@ void Pipeline::stop() noexcept {
 }
 
 void Pipeline::interrupt() noexcept {
+  for (const auto& engine : retired_) engine->interrupt();
   if (engine_) engine_->interrupt();
 }
 
 std::string Pipeline::failure() const {
-  if (const std::string why = engine_->backend_failure(); !why.empty()) return fmt::format("{}: {}", spec_.name, why);
+  if (const std::string why = engine_->backend_failure(); !why.empty()) return fmt::format("{}: {}", name_, why);
   return intake_->ended() ? intake_->failure() : "";
 }
 
+double Pipeline::device_waits_s() const noexcept {
+  std::int64_t longest = engine_->waiting_ns();
+  for (const auto& engine : retired_) longest = std::max(longest, engine->waiting_ns());
+  return static_cast<double>(longest) / 1e9;
+}
+
 std::string Pipeline::hung() const {
-  const auto too_long = [this](std::int64_t ns) { return static_cast<double>(ns) > spec_.realtime.hang_s * 1e9; };
-  if (too_long(intake_->in_driver_ns())) return "a call into the radio's driver does not return";
-  if (too_long(engine_->waiting_ns())) return fmt::format("{} does not finish a block", backend_name_);
+  if (static_cast<double>(intake_->in_driver_ns()) > spec_.realtime.hang_s * 1e9)
+    return "a call into the radio's driver does not return";
+  if (device_waits_s() > spec_.realtime.hang_s) return fmt::format("{} does not finish a block", backends_.names);
+  return {};
+}
+
+std::string Pipeline::stuck() const {
+  const std::shared_ptr<Engine> engine = this->engine();
+  const std::lock_guard lock(exchange_);
+  const auto too_long = [this](std::int64_t ns) { return static_cast<double>(ns) > spec_.realtime.hang_s * 0.5e9; };
+  if (too_long(intake_->in_driver_ns())) return name_ + ": a call into the radio's driver does not return";
+  if (!is_lossless(spec_) && too_long(engine->unfinished_ns())) return name_ + ": no block comes to its end";
   return {};
 }
 
@@ -119,12 +205,93 @@ void Pipeline::abandon_radio() noexcept {
   counters_->drops(Drop::stopped).add(status().in_flight);
 }
 
+Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems& problems) {
+  constexpr std::size_t kMostRetired = 4;
+  if (retired_.size() >= kMostRetired)
+    throw SetupError(name_ + ": readers still hold results of earlier changes; try again when they have caught up");
+  Change change{std::move(next), std::move(what)};
+  const bool same_backends = wanted_backends(change.spec) == wanted_backends(spec_);
+  change.backends = same_backends ? backends_ : choose_backends(change.spec);
+  change.stream = stream_;
+  if (change.what.retunes)
+    change.stream.frequency_hz = change.spec.source->describe(*change.spec.source_section).frequency_hz;
+  std::optional<Draft> drafted = draft(change.spec, change.stream, change.backends.backends, problems);
+  if (!drafted) return change;
+  change.sizing = drafted->sizing;
+  if (!change.what.plan && !drafted->plan.uses(Side::device) && same_layout(drafted->plan, engine_->plan()))
+    change.plan = std::make_unique<Plan>(std::move(drafted->plan));
+  else
+    change.engine = build(std::move(*drafted), change.spec, change.backends.backends);
+  return change;
+}
+
+std::string Pipeline::go_over(Change change) {
+  constexpr std::int64_t kPatienceNs = 2'000'000'000;
+  const std::shared_ptr<Engine> now = engine_;
+  StreamChange request;
+  if (change.what.retunes) request.source = change.spec.source.get();
+  request.reopen = change.spec.source.get();
+  request.plan = std::move(change.plan);
+  if (change.engine) {
+    request.engine = change.engine.get();
+    request.options = intake_options(change.spec, change.sizing);
+    for (const auto& route : now->routes()) route->goes_on = false;
+    for (const auto& route : change.engine->routes())
+      if (route->before) route->before->goes_on = true;
+    // Before it happens: whoever sees the end of the one at work has to see what follows.
+    replace_engine(change.engine);
+  }
+  std::string why;
+  const Intake::Answer answer = intake_->change(std::move(request), kPatienceNs, why);
+  if (answer != Intake::Answer::done) {
+    if (change.engine) {
+      replace_engine(now);
+      change.engine->discard();
+    }
+    return answer == Intake::Answer::refused ? why : "the source does not answer in time; nothing has changed";
+  }
+  const std::lock_guard lock(exchange_);
+  if (change.engine) {
+    retired_.push_back(now);
+    backends_ = std::move(change.backends);
+    backend_names_ = backends_.names;
+    device_bytes_ = change.sizing.device_bytes;
+    block_s_ = stream_.rate_hz > 0 ? static_cast<double>(change.spec.block) / stream_.rate_hz : 0;
+  }
+  stream_ = change.stream;
+  spec_ = std::move(change.spec);
+  reloads_.add();
+  return {};
+}
+
+void Pipeline::tidy() {
+  std::erase_if(retired_, [](const std::shared_ptr<Engine>& e) { return e->relieved(); });
+}
+
+std::shared_ptr<Engine> Pipeline::engine() const {
+  const std::lock_guard lock(exchange_);
+  return engine_;
+}
+
+void Pipeline::replace_engine(std::shared_ptr<Engine> by) {
+  const std::lock_guard lock(exchange_);
+  engine_ = std::move(by);
+}
+
 PipelineStatus Pipeline::status() const {
   PipelineStatus s;
-  s.name = spec_.name;
+  const std::shared_ptr<Engine> engine = this->engine();
+  {
+    const std::lock_guard lock(exchange_);
+    s.backend = backend_names_;
+    s.rate_hz = stream_.rate_hz;
+    s.frequency_hz = stream_.frequency_hz;
+    s.block_s = block_s_;
+    s.device_bytes = device_bytes_;
+  }
+  s.name = name_;
+  s.radio = radio_;
   s.state = counters_->state.load();
-  s.backend = backend_name_;
-  s.rate_hz = stream_.rate_hz;
   // What leaves is read before what comes in, so that nothing leaves that has not come in.
   s.published = counters_->published.value();
   std::uint64_t left = s.published;
@@ -134,28 +301,34 @@ PipelineStatus Pipeline::status() const {
   s.lost = counters_->lost.value();
   s.blocks = counters_->blocks.value();
   s.overflows = counters_->overflows.value();
+  s.sequence_errors = counters_->sequence_errors.value();
   s.time_jumps = counters_->time_jumps.value();
   s.stalls = counters_->stalls.value();
   s.reconnects = counters_->reconnects.value();
   s.deadline_misses = counters_->deadline_misses.value();
-  s.lanes = engine_->lanes();
-  s.lanes_busy = engine_->lanes_busy();
-  s.slots = engine_->slots();
-  s.slots_free = engine_->slots_free();
-  for (const auto& route : engine_->routes())
-    s.ports.push_back({engine_->plan().outputs[route->output].format.port, route->messages.value(),
-                       route->bytes.value(), route->refused.value()});
+  s.reloads = reloads_.value();
+  s.lanes = engine->lanes();
+  s.lanes_busy = engine->lanes_busy();
+  s.slots = engine->slots();
+  s.slots_free = engine->slots_free();
+  const Plan& plan = engine->plan();
+  for (const auto& route : engine->routes()) {
+    s.ports.push_back({plan.outputs[route->output].format.port, route->to, route->counts->messages.value(),
+                       route->counts->bytes.value(), route->counts->refused.value(), route->outlet->counts()});
+    PeerCounts peers = route->outlet->peers();
+    const auto is_known = [&](const PeerCounts& p) { return p.endpoint == peers.endpoint; };
+    if (!peers.endpoint.empty() && std::ranges::none_of(s.endpoints, is_known)) s.endpoints.push_back(std::move(peers));
+  }
   s.latency = counters_->latency.snapshot();
-  const Plan& plan = engine_->plan();
   for (std::size_t i = 0; i <= plan.steps.size(); ++i)
-    s.steps.push_back({i < plan.steps.size() ? plan.steps[i].name : "results", engine_->step_times()[i].snapshot()});
+    s.steps.push_back({i < plan.steps.size() ? plan.steps[i].name : "results", engine->step_times()[i].snapshot()});
   return s;
 }
 
 std::string Pipeline::summary() const {
   return fmt::format("{}: {} at {:.6g} MS/s, {} channel(s), blocks of {}, {} lane(s) on {} ({}), {} result slots",
-                     spec_.name, spec_.driver->name, stream_.rate_hz / 1e6, stream_.channels, spec_.block,
-                     engine_->lanes(), backend_name_, backend_reason_, engine_->slots());
+                     name_, radio_, stream_.rate_hz / 1e6, stream_.channels, spec_.block, engine_->lanes(),
+                     backends_.names, backends_.reason, engine_->slots());
 }
 
 }  // namespace iqd

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "pipeline/spec.hpp"
+#include "pipeline/spec_change.hpp"
 
 namespace iqd {
 
@@ -14,9 +16,11 @@ namespace iqd {
 /// received = published + dropped + in_flight.
 struct PipelineStatus {
   std::string name;
+  std::string radio;  // the source's driver
   SourceState state = SourceState::closed;
   std::string backend;
   double rate_hz = 0;
+  double frequency_hz = 0;
   std::uint64_t received = 0;
   std::uint64_t published = 0;
   std::array<std::uint64_t, kDropNames.size()> dropped{};
@@ -24,6 +28,7 @@ struct PipelineStatus {
   std::uint64_t lost = 0;
   std::uint64_t blocks = 0;
   std::uint64_t overflows = 0;
+  std::uint64_t sequence_errors = 0;
   std::uint64_t time_jumps = 0;
   std::uint64_t stalls = 0;
   std::uint64_t reconnects = 0;
@@ -34,11 +39,17 @@ struct PipelineStatus {
   int slots_free = 0;
   struct Port {
     std::string port;
+    std::string to;  // the topic, or the sink's driver
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
     std::uint64_t refused = 0;
+    SinkCounts sink;
   };
   std::vector<Port> ports;
+  std::vector<PeerCounts> endpoints;
+  double block_s = 0;            // how long a block lasts: the deadline
+  std::size_t device_bytes = 0;  // what the plan takes of all devices
+  std::uint64_t reloads = 0;
   Histogram::Snapshot latency;
   /// The plan's steps and, last, what it takes to bring results out, of the blocks that were timed.
   struct Step {
@@ -71,25 +82,70 @@ class Pipeline {
   /// A call into the driver, or a device, takes longer than `realtime: hang` allows: which. Else empty.
   std::string hung() const;
   /// How long a device has had the block at the head of the line.
-  double device_waits_s() const noexcept { return static_cast<double>(engine_->waiting_ns()) / 1e9; }
+  double device_waits_s() const noexcept;
   /// Ends without the radio thread, which hangs in its driver; the process is about to end.
   void abandon_radio() noexcept;
 
+  /// A change that is ready to be made.
+  struct Change {
+    PipelineSpec spec;
+    SpecChange what;
+    ChosenBackends backends{};
+    StreamInfo stream{};
+    Sizing sizing{};
+    std::shared_ptr<Engine> engine{};  // either a new one …
+    std::unique_ptr<Plan> plan{};      // … or what the one at work computes from then on
+  };
+  /// Makes everything ready that goes over to `next`, a spec that was checked and has the same source but for live
+  /// keys, while the stream goes on. Throws SetupError; what is wrong goes to `problems`; both leave all as it is.
+  Change prepare(PipelineSpec next, SpecChange what, Problems& problems);
+  /// Goes over between two blocks. What keeps it from doing so, after which all is as it was, else empty.
+  std::string go_over(Change change);
+  /// Lets go of what a change has left, when its last readers have.
+  void tidy();
+
+  // Any thread.
   PipelineStatus status() const;
-  const Plan& plan() const noexcept { return engine_->plan(); }
+  /// What has not moved for half of the time that `realtime: hang` allows; empty while all moves.
+  std::string stuck() const;
+  /// With the plan at work.
+  void visit_plan(const std::function<void(const Plan&)>& visit) const { visit(engine()->plan()); }
+
   const PipelineSpec& spec() const noexcept { return spec_; }
+  PipelineSpec& spec() noexcept { return spec_; }
   std::string summary() const;
 
  private:
-  std::vector<std::unique_ptr<Route>> make_routes(const Plan& plan, const std::vector<int>& outputs, int slots,
-                                                  bool lossless);
+  struct Draft {
+    Plan plan;
+    std::vector<int> outputs;
+    Sizing sizing;
+  };
+  std::optional<Draft> draft(const PipelineSpec& spec, const StreamInfo& stream, const EngineBackends& backends,
+                             Problems& problems) const;
+  std::shared_ptr<Engine> build(Draft draft, const PipelineSpec& spec, const EngineBackends& backends);
+  std::vector<std::unique_ptr<Route>> make_routes(const Draft& draft, const PipelineSpec& spec) const;
+  void go_on(Route& route, const PortFormat& format, const SinkSpec* sink) const;
+  Succession succession_of(const Plan& plan, bool same_backends) const;
+  bool is_lossless(const PipelineSpec& spec) const noexcept;
+  IntakeOptions intake_options(const PipelineSpec& spec, const Sizing& sizing) const;
+  std::shared_ptr<Engine> engine() const;
+  void replace_engine(std::shared_ptr<Engine> by);
 
+  const Catalogue& catalogue_;
   PipelineSpec spec_;
+  const std::string name_;
+  const std::string radio_;
   std::unique_ptr<Counters> counters_;
   StreamInfo stream_;
-  std::string backend_name_;
-  std::string backend_reason_;
-  std::unique_ptr<Engine> engine_;
+  ChosenBackends backends_;
+  mutable std::mutex exchange_;  // of what follows, by the thread that makes changes
+  std::shared_ptr<Engine> engine_;
+  std::string backend_names_;
+  double block_s_ = 0;
+  std::size_t device_bytes_ = 0;
+  std::vector<std::shared_ptr<Engine>> retired_;
+  Counter reloads_;
   std::unique_ptr<Intake> intake_;
   std::atomic<bool> finished_{false};
   std::thread waiter_;

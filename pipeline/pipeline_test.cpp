@@ -91,7 +91,7 @@ TEST(Pipeline, DeviceThatGivesAnotherRateIsPlannedFor) {
   const auto pipeline = make(kFile, problems);
   ASSERT_TRUE(problems.empty());
   EXPECT_EQ(pipeline->status().rate_hz, 2e6);
-  EXPECT_EQ(pipeline->plan().outputs[0].format.rate_hz, 2e6);
+  pipeline->visit_plan([](const Plan& plan) { EXPECT_EQ(plan.outputs[0].format.rate_hz, 2e6); });
 }
 
 TEST(Pipeline, WhatCannotBeOpenedThrows) {

@@ -47,6 +47,7 @@ struct PlanPort {
   bool wanted = false;    // somebody reads or publishes it
 
   std::size_t bytes() const noexcept;
+  friend bool operator==(const PlanPort&, const PlanPort&) = default;
 };
 
 struct PlanStep {
@@ -72,12 +73,14 @@ struct PlanOutput {
   struct Fact {
     std::string key;
     int port;
+    friend bool operator==(const Fact&, const Fact&) = default;
   };
   int port = -1;
   PortFormat format;
   std::size_t offset = 0;  // in the slot
   bool in_place = false;   // the stage writes to the slot itself
   std::vector<Fact> facts;
+  friend bool operator==(const PlanOutput&, const PlanOutput&) = default;
 };
 
 /// Steps that follow each other on one side.
@@ -119,6 +122,11 @@ struct Plan {
   /// Makes every stage ready for where it runs. Throws SetupError.
   void prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devices);
 };
+
+/// Whether what the steps compute is all that may differ: blocks at work under one can go on under the other.
+bool same_layout(const Plan& one, const Plan& other);
+/// Whether the steps are set up alike, but for what may change while samples flow.
+bool same_but_live(const PlanStep& one, const PlanStep& other);
 
 /// How a stage's inputs are named in YAML: input → `stage.output`; the key "" is its only input.
 using Connections = std::map<std::string, std::string, std::less<>>;

@@ -21,6 +21,7 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept {
 struct Rate {
   std::int64_t num = 1;
   std::int64_t den = 1;
+  friend bool operator==(const Rate&, const Rate&) = default;
 
   constexpr Rate times(std::int64_t n, std::int64_t d) const noexcept {
     const std::int64_t common = std::gcd(n, d);
@@ -50,6 +51,7 @@ struct Span {
 struct Reach {
   std::int64_t past = 0;
   std::int64_t future = 0;
+  friend bool operator==(const Reach&, const Reach&) = default;
 };
 
 /// The first output position whose granule starts at or after input position n.

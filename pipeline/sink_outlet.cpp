@@ -57,7 +57,7 @@ bool SinkOutlet::deliver(Message message) {
 }
 
 void SinkOutlet::run(const std::string& name) {
-  if (const std::string refused = prepare_thread({"iqd-sink", 0, {}}); !refused.empty()) log::warn("{}", refused);
+  prepare_thread({"iqd-sink", 0, {}});
   for (;;) {
     Item item;
     bool some = false;

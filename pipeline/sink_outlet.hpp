@@ -23,6 +23,7 @@ class SinkOutlet final : public Outlet {
 
   bool send(const Message& message, Lease lease, bool scarce) override;
   std::int64_t lost_after_all() override;
+  SinkCounts counts() const noexcept override { return sink_->counts(); }
   void finish() override;
   void interrupt() noexcept override;
 

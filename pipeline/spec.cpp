@@ -123,11 +123,20 @@ Connections read_from(const Node& node, Problems& problems) {
   return from;
 }
 
-void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, std::set<std::string>& names,
-                Problems& problems) {
+/// The keys of a stage, or of the source, with those that hold instead.
+Node overridden(Node keys, const std::string& name, const PipelineSpec& spec, std::span<const Override> overrides) {
+  for (const Override& o : overrides)
+    if (o.pipeline == spec.name && o.stage == name) keys = with_entries(keys, o.keys);
+  return keys;
+}
+
+void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, std::span<const Override> overrides,
+                std::set<std::string>& names, Problems& problems) {
   const auto entry = only_entry(item, "a stage", problems);
   if (!entry) return;
-  const auto& [key, node] = *entry;
+  const std::string& key = entry->first;
+  std::string name = entry->second["name"] ? entry->second["name"].scalar() : key;
+  const Node node = overridden(entry->second, name, spec, overrides);
   const StageEntry* stage = find_stage(key, catalogue.stages);
   if (!stage) {
     const auto known = names_of(catalogue.stages);
@@ -139,7 +148,6 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
   std::unique_ptr<Stage> made = stage->make();
   Section section = read_optional(
       node, item, key, [&](FieldVisitor& v) { made->fields(v); }, problems, kStageReserved);
-  std::string name = node["name"] ? node["name"].scalar() : key;
   const bool simple = !name.empty() && name.find_first_of(". ~\t") == name.npos && name != "source";
   if (!simple)
     section.problem("name",
@@ -152,7 +160,8 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
   spec.stages.push_back({stage, std::move(name), read_from(node["from"], problems), backend, node, std::move(section)});
 }
 
-void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {
+void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogue, std::span<const Override> overrides,
+                 Problems& problems) {
   if (!node) {
     problems.push_back({node.place(), node.path(), "is required: one of soapy, uhd, file, zmq, generate"});
     return;
@@ -173,7 +182,8 @@ void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogu
   spec.driver = &*found;
   spec.source = found->make_source();
   spec.source_section = read_optional(
-      entry->second, node, entry->first, [&](FieldVisitor& v) { spec.source->fields(v); }, problems);
+      overridden(entry->second, "source", spec, overrides), node, entry->first,
+      [&](FieldVisitor& v) { spec.source->fields(v); }, problems);
 }
 
 void read_publish(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {
@@ -224,7 +234,8 @@ void read_list(const Node& node, Problems& problems, const std::function<void(co
   for (const Node& item : node.items()) each(item);
 }
 
-PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catalogue, Problems& problems) {
+PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catalogue,
+                           std::span<const Override> overrides, Problems& problems) {
   PipelineSpec spec(Section(node.path(), node.place(), problems));
   static constexpr std::string_view kReserved[] = {"source", "stages", "publish", "sinks", "overrun", "monitor"};
   const std::span<const std::string_view> reserved(kReserved, nested ? 5 : 6);
@@ -238,10 +249,11 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
       problems, reserved);
   if (overrun.choice != OverrunField::Choice::source)
     spec.overrun = overrun.choice == OverrunField::Choice::drop ? Overrun::drop : Overrun::wait;
-  read_source(node["source"], spec, catalogue, problems);
+  read_source(node["source"], spec, catalogue, overrides, problems);
   std::set<std::string> names;
   const std::size_t before_stages = problems.size();
-  read_list(node["stages"], problems, [&](const Node& n) { read_stage(n, spec, catalogue, names, problems); });
+  read_list(node["stages"], problems,
+            [&](const Node& n) { read_stage(n, spec, catalogue, overrides, names, problems); });
   spec.stages_are_wrong = problems.size() > before_stages;
   check_backends(spec);
   if (spec.backend.empty()) spec.backend = {"auto"};  // for the rest of the checks
@@ -275,7 +287,12 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
 }
 
 void monitor_fields(Spec& spec, FieldVisitor& v) {
-  v.field("listen", spec.listen, {.help = "address and port of the metrics"});
+  v.field("listen", spec.listen,
+          {.help = "address and port of HTTP, `127.0.0.1:9464`; port 0 takes a free one", .required = true});
+  v.field("token", spec.token_file,
+          {.help = "a file with a secret, mode 0600: a request that changes something has to bring it"});
+  v.field("insecure", spec.insecure,
+          {.help = "off loopback without a token: whoever reaches the port may read, and nobody may change anything"});
 }
 
 void publish_fields(PublishSpec& spec, FieldVisitor& v) {
@@ -288,7 +305,8 @@ void publish_fields(PublishSpec& spec, FieldVisitor& v) {
           {.help = "what is done with a message that holds nothing"});
 }
 
-Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems) {
+Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems,
+               std::span<const Override> overrides) {
   Spec spec;
   const std::size_t before = problems.size();
   const Node& root = document.root;
@@ -306,7 +324,7 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
         root, [](FieldVisitor&) {}, problems, kReserved);
     std::set<std::string> names;
     read_list(root["pipelines"], problems, [&](const Node& n) {
-      PipelineSpec pipeline = read_pipeline(n, true, catalogue, problems);
+      PipelineSpec pipeline = read_pipeline(n, true, catalogue, overrides, problems);
       if (!names.insert(pipeline.name).second)
         pipeline.section.problem(
             "name", fmt::format("there is a pipeline '{}' already: each needs a `name:` of its own", pipeline.name));
@@ -315,10 +333,10 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
     if (spec.pipelines.empty())
       problems.push_back({root.key_place("pipelines"), "pipelines", "no pipeline in the list"});
   } else {
-    spec.pipelines.push_back(read_pipeline(root, false, catalogue, problems));
+    spec.pipelines.push_back(read_pipeline(root, false, catalogue, overrides, problems));
   }
   if (root["monitor"])
-    read_fields(
+    spec.monitor = read_fields(
         root["monitor"], [&](FieldVisitor& v) { monitor_fields(spec, v); }, problems);
   sort_by_place(problems, before);
   return spec;
@@ -333,15 +351,19 @@ std::unique_ptr<Stage> StageSpec::make() const {
   return stage;
 }
 
-ChosenBackends choose_backends(const PipelineSpec& spec) {
-  ChosenBackends chosen;
-  chosen.backends.host = make_cpu_backend();
+std::vector<std::string> wanted_backends(const PipelineSpec& spec) {
   std::vector<std::string> names = spec.backend;
   // Where the pipeline names no device, that of its stages is taken; `cuda` means any.
   for (const StageSpec& s : spec.stages)
     if (names.size() == 1 && (!is_device(names.front()) || names.front() == "cuda") && is_device(s.backend))
       names = {s.backend};
-  for (const std::string& name : names) {
+  return names;
+}
+
+ChosenBackends choose_backends(const PipelineSpec& spec) {
+  ChosenBackends chosen;
+  chosen.backends.host = make_cpu_backend();
+  for (const std::string& name : wanted_backends(spec)) {
     BackendChoice choice = choose_backend(name);
     chosen.names += (chosen.names.empty() ? "" : ", ") + choice.backend->name();
     chosen.reason = choice.reason;
@@ -420,15 +442,18 @@ void check_without_plan(const PipelineSpec& spec, Problems& problems) {
 
 /// Sockets belong to one pipeline each.
 void refuse_shared_endpoints(const Spec& spec) {
-  std::map<std::string, std::string> owners;
+  std::map<std::string, std::pair<std::string, const OutletOptions*>> owners;
   for (const PipelineSpec& pipeline : spec.pipelines)
     for (const PublishSpec& p : pipeline.publish) {
       const std::string endpoint = p.options->endpoint();
       if (endpoint.empty()) continue;
-      const auto [at, is_new] = owners.insert({endpoint, pipeline.name});
-      if (!is_new && at->second != pipeline.name)
-        p.section.problem(
-            "bind", fmt::format("{} belongs to pipeline '{}' already; choose another port", endpoint, at->second));
+      const auto [at, is_new] = owners.insert({endpoint, {pipeline.name, p.options.get()}});
+      const auto& [owner, first] = at->second;
+      if (owner != pipeline.name)
+        p.section.problem("bind",
+                          fmt::format("{} belongs to pipeline '{}' already; choose another port", endpoint, owner));
+      else if (const std::string_view key = is_new ? "" : p.options->clash(*first); !key.empty())
+        p.section.problem(key, fmt::format("entries at {} share a socket: say the same in each", endpoint));
     }
 }
 

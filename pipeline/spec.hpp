@@ -86,15 +86,27 @@ struct PipelineSpec {
   bool stages_are_wrong = false;  // some could not be read, so there is no plan to make
   std::vector<PublishSpec> publish;
   std::vector<SinkSpec> sinks;
+  std::shared_ptr<const void> keeps;  // what the sections complain to
 };
 
 struct Spec {
   std::vector<PipelineSpec> pipelines;
-  std::string listen;  // of the monitor; empty: no port is opened
+  std::string listen;      // of the monitor; empty: no port is opened
+  std::string token_file;  // whoever changes something over HTTP has to know what is in it
+  bool insecure = false;   // HTTP may be reached from other machines without a token
+  std::optional<Section> monitor;
+};
+
+/// Keys of a stage, or of `source`, that hold instead of those in the file.
+struct Override {
+  std::string pipeline;
+  std::string stage;
+  Node keys;
 };
 
 /// What is wrong goes to `problems`; the spec is usable where there are none.
-Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems);
+Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems,
+               std::span<const Override> overrides = {});
 
 /// The keys of a pipeline that are plain values, for the schema and the documentation.
 void pipeline_fields(PipelineSpec& spec, FieldVisitor& visitor);
@@ -108,6 +120,8 @@ struct ChosenBackends {
   std::string reason;  // why these
 };
 ChosenBackends choose_backends(const PipelineSpec& spec);
+/// What the file names for that, stages included.
+std::vector<std::string> wanted_backends(const PipelineSpec& spec);
 /// What stages are planned for there, or, without opening anything, as far as the file says.
 PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends);
 PlanTarget target_of(const PipelineSpec& spec);

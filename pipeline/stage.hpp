@@ -43,6 +43,7 @@ struct PortShape {
   std::int64_t item_size() const noexcept;  // elements
   std::int64_t item_bytes() const noexcept { return item_size() * static_cast<std::int64_t>(size_of(element)); }
   std::string text() const;  // `cf32 [channel 2][n]`
+  friend bool operator==(const PortShape&, const PortShape&) = default;
 };
 
 /// How outputs depend on an input. Positions are absolute: they count from the start of the stream, not of a block.
@@ -56,6 +57,7 @@ struct Footprint {
   std::int64_t yield = 1;
   bool whole = false;  // nothing comes of a granule that is not complete (a transform), else its first position
                        // is enough (a decimator)
+  friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 
 /// What a stage learns about its inputs when the plan is made, and what it says about its outputs.

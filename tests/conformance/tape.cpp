@@ -111,6 +111,7 @@ class RecordingOptions final : public OutletOptions {
  public:
   void fields(FieldVisitor&) override {}
   void check(const PortFormat&, const Section&) const override {}
+  std::string topic() const override { return {}; }
   std::string endpoint() const override { return {}; }
   std::unique_ptr<Outlet> open(const PortFormat& format, bool) const override {
     Theatre& t = *Theatre::now;

@@ -56,7 +56,7 @@ struct SourceView {
   Bell bell;
 };
 
-class ScriptedSource final : public Source {
+class ScriptedSource : public Source {
  public:
   static constexpr std::int64_t kStartNs = 1'700'000'000'000'000'000;
 

@@ -20,8 +20,10 @@ namespace iqd::testing {
 struct Theatre {
   std::deque<Script> scripts;  // of the source, one an opening
   std::shared_ptr<SourceView> view = std::make_shared<SourceView>();
-  std::deque<Record> records;  // one an outlet, in the order that they were opened
-  std::atomic<int> sunk{0};    // messages that went to the sink
+  std::deque<Record> records;   // one an outlet, in the order that they were opened
+  std::atomic<int> sunk{0};     // messages that went to the sink
+  std::atomic<double> gain{0};  // as the source was told
+  int sinks_opened = 0;
   static Theatre*& now() {
     static Theatre* instance = nullptr;
     return instance;
@@ -36,6 +38,7 @@ class NamedOptions final : public SourceOptions {
   void fields(FieldVisitor& v) override {
     v.field("rate", rate_, {.help = "samples a second", .unit = Unit::rate, .low = 1});
     v.field("channels", channels_, {.help = "how many", .low = 1, .high = 8});
+    v.field("gain", gain_, {.help = "13 is refused", .live = true});
   }
   StreamInfo describe(const Section& section) const override {
     if (rate_ == 13) section.problem("rate", "brings bad luck");
@@ -48,10 +51,18 @@ class NamedOptions final : public SourceOptions {
     t.scripts.pop_front();
     StreamInfo granted = info();
     if (script.rate_hz > 0) granted.rate_hz = script.rate_hz;
-    return std::make_unique<ScriptedSource>(granted, std::move(script), *t.view);
+    return std::make_unique<Retunable>(granted, std::move(script), *t.view);
   }
 
  private:
+  struct Retunable final : ScriptedSource {
+    using ScriptedSource::ScriptedSource;
+    void retune(const SourceOptions& options) override {
+      const double gain = dynamic_cast<const NamedOptions&>(options).gain_;
+      if (gain == 13) throw SetupError("a gain of 13 is too much");
+      Theatre::now()->gain = gain;
+    }
+  };
   StreamInfo info() const {
     return {.element = Element::i32,
             .channels = static_cast<int>(channels_),
@@ -62,6 +73,7 @@ class NamedOptions final : public SourceOptions {
   bool can_wait_;
   double rate_ = 1e6;
   std::int64_t channels_ = 1;
+  double gain_ = 0;
 };
 
 class CountingSinkOptions final : public SinkOptions {
@@ -74,6 +86,7 @@ class CountingSinkOptions final : public SinkOptions {
     struct Counting final : Sink {
       bool send(const Message&) override { return ++Theatre::now()->sunk > 0; }
     };
+    ++Theatre::now()->sinks_opened;
     return std::make_unique<Counting>();
   }
 
@@ -91,6 +104,7 @@ class RecordingOptions final : public OutletOptions {
     if (bind_.empty()) section.problem("", "needs a `bind:`");
   }
   std::string endpoint() const override { return bind_; }
+  std::string topic() const override { return topic_; }
   std::unique_ptr<Outlet> open(const PortFormat&, bool) const override {
     return std::make_unique<RecordingOutlet>(Theatre::now()->records.emplace_back());
   }

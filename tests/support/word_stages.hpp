@@ -160,7 +160,7 @@ class GateStage final : public WordStage {
 class PickStage final : public WordStage {
  public:
   void fields(FieldVisitor& v) override {
-    v.field("divisor", divisor_, {.help = "of what is picked", .low = 1});
+    v.field("divisor", divisor_, {.help = "of what is picked", .low = 1, .live = true});
     v.field("most", most_, {.help = "in a block", .low = 1});
   }
   void shape(ShapeContext& context) override {

@@ -103,15 +103,16 @@ std::vector<std::complex<double>> taps_of(const Design& design, double rate_hz, 
 
 void Design::fields(FieldVisitor& v) {
   v.field("type", type, {.help = "what passes; rrc is a root raised cosine"});
-  v.field("cutoff", cutoff, {.help = "edge of a low or high pass, where the response is half", .unit = Unit::hertz});
-  v.field("low", low, {.help = "lower edge of a band", .unit = Unit::hertz});
-  v.field("high", high, {.help = "upper edge of a band", .unit = Unit::hertz});
+  v.field("cutoff", cutoff,
+          {.help = "edge of a low or high pass, where the response is half", .unit = Unit::hertz, .live = true});
+  v.field("low", low, {.help = "lower edge of a band", .unit = Unit::hertz, .live = true});
+  v.field("high", high, {.help = "upper edge of a band", .unit = Unit::hertz, .live = true});
   v.field("transition", transition, {.help = "width of the transition; sets the number of taps", .unit = Unit::hertz});
   v.field("window", window, {.help = "window of the taps"});
   v.field("attenuation", attenuation,
           {.help = "of the stop band; else the window's own", .unit = Unit::decibel, .low = 1, .high = 300});
   v.field("beta", beta, {.help = "of a Kaiser window; else from attenuation, or 6.76", .low = 0, .high = 100});
-  v.field("gain", gain, {.help = "response in the pass band; rrc: the sum of the taps"});
+  v.field("gain", gain, {.help = "response in the pass band; rrc: the sum of the taps", .live = true});
   v.field("symbol_rate", symbol_rate, {.help = "of a root raised cosine", .unit = Unit::rate});
   v.field("alpha", alpha, {.help = "roll-off of a root raised cosine", .low = 0, .high = 1});
   v.field("ntaps", ntaps,

@@ -76,7 +76,8 @@ class FirStage final : public Stage {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("taps", taps, {.help = "the filter's coefficients, real or complex, that of the newest sample first"});
+  v.field("taps", taps,
+          {.help = "the filter's coefficients, real or complex, that of the newest sample first", .live = true});
   v.group("design", designed, {.help = "makes the taps from what the filter shall do; instead of taps"},
           [this](FieldVisitor& inner) { design.fields(inner); });
   v.field("decimation", decimation, {.help = "keeps one output of so many", .low = 1, .high = 1 << 20});

@@ -70,7 +70,7 @@ class PeakFinderStage final : public Stage {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("threshold", threshold, {.help = "what a peak has to be above", .required = true});
+  v.field("threshold", threshold, {.help = "what a peak has to be above", .required = true, .live = true});
   v.field("max", max, {.help = "the most peaks of a block; the largest are kept", .low = 1, .high = 1 << 20});
 }
 

@@ -46,8 +46,9 @@ class RotateStage final : public Stage {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("frequency", frequency, {.help = "how far up the signal moves; negative: down", .unit = Unit::hertz});
-  v.field("phase", phase, {.help = "of the rotation at the stream's first sample, in radians"});
+  v.field("frequency", frequency,
+          {.help = "how far up the signal moves; negative: down", .unit = Unit::hertz, .live = true});
+  v.field("phase", phase, {.help = "of the rotation at the stream's first sample, in radians", .live = true});
 }
 
 StageEntry entry() {

@@ -48,7 +48,7 @@ class SpectrumStage final : public Stage {
 
 void Config::fields(FieldVisitor& v) {
   v.field("size", size, {.help = "bins, and samples of a frame", .low = 1, .high = 1 << 24});
-  v.field("average", average, {.help = "frames that are averaged; 0: all of the block", .low = 0});
+  v.field("average", average, {.help = "frames that are averaged; 0: all of the block", .low = 0, .live = true});
   v.field("window", window, {.help = "multiplied with each frame before the transform"});
   v.field("beta", beta, {.help = "of a Kaiser window", .low = 0, .high = 100});
 }

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/spec_change.hpp"
+
+#include <algorithm>
+
+#include "config/differences.hpp"
+
+namespace iqd {
+namespace {
+
+template <class Options> FieldList fields_of(Options& options) {
+  return [&options](FieldVisitor& v) { options.fields(v); };
+}
+
+bool same_publish(PublishSpec& one, PublishSpec& other) {
+  const auto fields = [](PublishSpec& p) {
+    return [&p](FieldVisitor& v) {
+      publish_fields(p, v);
+      p.options->fields(v);
+    };
+  };
+  return differences(fields(one), fields(other)).empty();
+}
+
+class Comparison {
+ public:
+  SpecChange found;
+
+  void pipeline(PipelineSpec& a, PipelineSpec& b) {
+    const auto fields = [](PipelineSpec& spec) { return [&spec](FieldVisitor& v) { pipeline_fields(spec, v); }; };
+    for (const Difference& d : differences(fields(a), fields(b))) plan(d.key);
+    if (a.overrun != b.overrun) plan("overrun");
+  }
+  void source(PipelineSpec& a, PipelineSpec& b) {
+    if (a.driver != b.driver) {
+      found.source = true;
+      return fixed("source");
+    }
+    for (const Difference& d : differences(fields_of(*a.source), fields_of(*b.source))) {
+      found.source = found.source || !d.live;
+      found.retunes = found.retunes || d.live;
+      note("source." + d.key, d.live);
+    }
+  }
+  void stages(PipelineSpec& a, PipelineSpec& b) {
+    const auto same_place = [](const StageSpec& x, const StageSpec& y) {
+      return x.entry == y.entry && x.name == y.name && x.from == y.from && x.backend == y.backend;
+    };
+    if (!std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_place))
+      return plan("stages");
+    for (std::size_t s = 0; s < a.stages.size(); ++s) {
+      const auto one = a.stages[s].make(), other = b.stages[s].make();
+      for (const Difference& d : differences(fields_of(*one), fields_of(*other))) {
+        (d.live ? found.live : found.plan) = true;
+        note(a.stages[s].name + "." + d.key, d.live);
+      }
+    }
+  }
+  void outputs(PipelineSpec& a, PipelineSpec& b) {
+    if (!std::equal(a.publish.begin(), a.publish.end(), b.publish.begin(), b.publish.end(), same_publish))
+      plan("publish");
+    if (!std::equal(a.sinks.begin(), a.sinks.end(), b.sinks.begin(), b.sinks.end(), same_sink)) plan("sinks");
+  }
+
+ private:
+  void note(std::string key, bool live) {
+    if (!live) found.not_live.push_back(key);
+    found.keys.push_back(std::move(key));
+  }
+  void fixed(std::string key) { note(std::move(key), false); }
+  void plan(std::string key) {
+    found.plan = true;
+    fixed(std::move(key));
+  }
+};
+
+}  // namespace
+
+bool same_sink(const SinkSpec& one, const SinkSpec& other) {
+  return one.port == other.port && one.driver == other.driver &&
+         differences(fields_of(*one.options), fields_of(*other.options)).empty();
+}
+
+SpecChange compare(PipelineSpec& running, PipelineSpec& next) {
+  Comparison c;
+  c.pipeline(running, next);
+  c.source(running, next);
+  c.stages(running, next);
+  c.outputs(running, next);
+  return std::move(c.found);
+}
+
+}  // namespace iqd

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pipeline/spec.hpp"
+
+namespace iqd {
+
+/// What one pipeline as written has that another has not, and what it takes to go over.
+struct SpecChange {
+  bool source = false;                  // another source: the stream ends and another begins
+  bool retunes = false;                 // live keys of the source
+  bool plan = false;                    // something that a plan is made of
+  bool live = false;                    // live keys of stages
+  std::vector<std::string> keys{};      // of all that: `block`, `fir.taps`, `source.gain`, `publish`
+  std::vector<std::string> not_live{};  // of these: what is no live key
+
+  bool none() const noexcept { return keys.empty(); }
+};
+/// Whether a sink of one can go on as that of the other.
+bool same_sink(const SinkSpec& one, const SinkSpec& other);
+SpecChange compare(PipelineSpec& running, PipelineSpec& next);
+
+}  // namespace iqd
