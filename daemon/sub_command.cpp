@@ -34,6 +34,7 @@ struct SubOptions {
   std::int64_t count = 0;
   double seconds = 0;
   std::int64_t values = 4;
+  net::Access access;
 };
 
 std::atomic<bool> stop_asked{false};
@@ -127,13 +128,16 @@ void print_summary(const MessageTally::Totals& t, const std::string& why, bool a
   if (!why.empty()) fmt::print("last malformed message: {}\n", plain(why));
 }
 
+radio::zmq::Endpoint endpoint_of(const SubOptions& o) {
+  return {o.bind ? o.endpoint : "", o.bind ? "" : o.endpoint, o.access};
+}
+
 class Subscriber {
  public:
-  explicit Subscriber(const SubOptions& options) : options_(options), socket_(options.push ? ZMQ_PULL : ZMQ_SUB) {
+  explicit Subscriber(const SubOptions& options)
+      : options_(options), socket_(options.push ? ZMQ_PULL : ZMQ_SUB, endpoint_of(options)) {
     if (!options_.push) socket_.subscribe(options_.topic.empty() ? "" : options_.topic + " ");
-    radio::zmq::Endpoint endpoint;
-    (options_.bind ? endpoint.bind : endpoint.connect) = options_.endpoint;
-    socket_.open(endpoint);
+    socket_.open();
   }
 
   Exit run() {
@@ -141,6 +145,7 @@ class Subscriber {
     const auto ends = static_cast<std::int64_t>(options_.seconds * 1e9);
     while (!stop_asked && !enough()) {
       if (options_.seconds > 0 && steady_ns() - began >= ends) break;
+      if (!wondered_ && steady_ns() - began >= kWonderNs) wonder();
       if (!take_one()) wait(options_.seconds > 0 ? ends - (steady_ns() - began) : kPollNs);
     }
     const MessageTally::Totals totals = tally_.totals();
@@ -152,6 +157,22 @@ class Subscriber {
 
  private:
   static constexpr std::int64_t kPollNs = 100'000'000;
+  static constexpr std::int64_t kWonderNs = 3'000'000'000;
+
+  /// A publisher that lets nobody in does not say so: this is the only word that its reader gets.
+  void wonder() {
+    wondered_ = true;
+    const net::Door* const door = socket_.door();
+    if (door == nullptr || options_.bind || tally_.totals().messages > 0 || door->connected() > 0) return;
+    const char* why = "nobody answers there: is the publisher running, and does a firewall let this through?";
+    if (door->reached())
+      why =
+          options_.access.curve
+              ? "somebody answers, and the handshake fails: --server has to be the publisher's public key, the public "
+                "key that belongs to --key has to be on its list, and the publisher needs `curve:`"
+              : "somebody answers, and the handshake fails: if the publisher has `curve:`, give --server and --key";
+    fmt::print(stderr, "iqd: {}: {}\n", options_.endpoint, why);
+  }
 
   bool enough() const {
     return options_.count > 0 && tally_.totals().messages >= static_cast<std::uint64_t>(options_.count);
@@ -203,7 +224,17 @@ class Subscriber {
   MessageTally tally_;
   std::string why_;
   std::string why_now_;
+  bool wondered_ = false;
 };
+
+void check_keys(const SubOptions& o) {
+  const net::Access& a = o.access;
+  if (!a.curve) return;
+  if (o.bind && (a.secret.empty() || a.allow.empty() || !a.server.empty()))
+    throw UsageError("with --bind this is the side that others connect to: it wants --key and --allow, no --server");
+  if (!o.bind && (a.server.empty() || !a.allow.empty()))
+    throw UsageError("--server is missing: the file with the publisher's public key (--allow is for --bind)");
+}
 
 Exit run(const SubOptions& options) {
   if (!options.has_topic && !options.all && !options.push) throw UsageError("which topic? name one, or give --all");
@@ -215,6 +246,7 @@ Exit run(const SubOptions& options) {
   if (options.endpoint.find("://") == std::string::npos)
     throw UsageError(fmt::format("'{}' is no address: tcp://host:port or ipc://path", options.endpoint));
   if (options.bind && !options.push) throw UsageError("--bind is for --push: a publisher that connects");
+  check_keys(options);
   stop_on_signals();
   return Subscriber(options).run();
 }
@@ -234,7 +266,11 @@ void add_sub(CLI::App& app, Action& action) {
   c->add_flag("--json", o->as_json, "a JSON object a line: the header with topic and values, at the end the summary");
   c->add_flag("--push", o->push, "the publisher is of kind push");
   c->add_flag("--bind", o->bind, "with --push: wait at ENDPOINT for publishers that connect");
+  c->add_option("--key", o->access.secret, "file of your secret key, from iqd keygen");
+  c->add_option("--server", o->access.server, "file with the publisher's public key, where it has `curve:`");
+  c->add_option("--allow", o->access.allow, "with --bind: file with the public keys of those who may connect, or any");
   c->callback([=, &action] {
+    o->access.curve = !o->access.secret.empty() || !o->access.server.empty() || !o->access.allow.empty();
     o->has_topic = topic->count() > 0;
     action = [o] { return run(*o); };
   });

@@ -22,6 +22,7 @@ class ZmqOutlet : public Outlet {
     socket_->add_topic(topic_);
   }
   std::int64_t subscriptions() override { return first_ ? socket_->subscriptions() : 0; }
+  PeerCounts peers() const override { return socket_->peers(); }
   void finish() override { socket_->drain(); }
   void interrupt() noexcept override { socket_->interrupt(); }
 
@@ -78,17 +79,16 @@ class GnuRadioOutlet final : public ZmqOutlet {
   bool untagged_ = true;
 };
 
-bool is_loopback(std::string_view endpoint) {
-  if (!endpoint.starts_with("tcp://")) return true;
-  const std::string_view host = endpoint.substr(6);
-  return host.starts_with("127.") || host.starts_with("localhost:") || host.starts_with("[::1]:");
-}
-
 class Options final : public OutletOptions {
  public:
   void fields(FieldVisitor& v) override { config_.fields(v); }
   void check(const PortFormat&, const Section& section) const override;
   std::string endpoint() const override { return config_.bind; }
+  std::string topic() const override { return config_.topic; }
+  std::string_view clash(const OutletOptions& other) const override {
+    const auto* same_kind = dynamic_cast<const Options*>(&other);
+    return same_kind ? difference(same_kind->config_, config_) : std::string_view();
+  }
   std::unique_ptr<Outlet> open(const PortFormat& format, bool lossless) const override {
     auto socket = ZmqSocket::shared(format.pipeline, config_, lossless, format.bytes(format.most()));
     const bool first = socket.use_count() == 1;
@@ -127,10 +127,7 @@ void Options::check(const PortFormat& format, const Section& section) const {
   if (!endpoint.empty() && !is_endpoint(endpoint))
     section.problem(config_.bind.empty() ? "connect" : "bind",
                     fmt::format("'{}' is not an endpoint: tcp://host:port or ipc://path", endpoint));
-  if (!config_.insecure && !is_loopback(endpoint) && !config_.bind.empty())
-    section.problem(
-        "bind", fmt::format("{} can be reached from other hosts by anybody; bind to 127.0.0.1, or say `insecure: true`",
-                            endpoint));
+  if (!endpoint.empty()) config_.access.check(config_.endpoint(), !config_.bind.empty(), section);
   const bool plain_stream = format.dims.size() == 1 && format.varying == 0 && format.item_rate_hz > 0;
   const bool is_known = !format.port.empty();
   if (config_.framing == Framing::gnuradio_tags && is_known && !plain_stream)
@@ -140,6 +137,13 @@ void Options::check(const PortFormat& format, const Section& section) const {
 
 }  // namespace
 
+std::string_view difference(const Config& a, const Config& b) {
+  if (a.kind != b.kind) return "kind";
+  if (a.bind != b.bind) return "bind";
+  if (a.hwm_bytes != b.hwm_bytes) return "hwm_bytes";
+  return a.access.same_keys(b.access) ? "" : "curve";
+}
+
 void Config::fields(FieldVisitor& v) {
   v.field("topic", topic, {.help = "first word of every message, without a space", .required = true});
   v.field("bind", bind, {.help = "endpoint that readers connect to"});
@@ -148,7 +152,7 @@ void Config::fields(FieldVisitor& v) {
   v.field("hwm_bytes", hwm_bytes, {.help = "kept for a reader that is behind", .unit = Unit::bytes, .low = 1});
   v.field("framing", framing,
           {.help = "of the header: JSON, 64 bytes of binary, or the tags of GNU Radio's ZeroMQ blocks"});
-  v.field("insecure", insecure, {.help = "allow an address that other hosts can reach"});
+  access.fields(v);
 }
 
 std::unique_ptr<OutletOptions> make_options() {

@@ -7,6 +7,7 @@
 
 #include "base/outlet.hpp"
 #include "config/fields.hpp"
+#include "net/access.hpp"
 
 namespace iqd::publish {
 
@@ -29,11 +30,14 @@ struct Config {
   Kind kind = Kind::pub;
   std::int64_t hwm_bytes = 64 << 20;
   Framing framing = Framing::json;
-  bool insecure = false;
+  net::Access access;
 
   void fields(FieldVisitor& v);
   const std::string& endpoint() const noexcept { return bind.empty() ? connect : bind; }
 };
+
+/// The key in which two entries on one endpoint differ; empty where they can share a socket.
+std::string_view difference(const Config& a, const Config& b);
 
 /// `publish: - {port: …, topic: …, bind: …}` over ZeroMQ. Entries of one pipeline with the same endpoint share a
 /// socket.

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/wire.hpp"
@@ -54,7 +56,8 @@ std::string problems_of(const std::string& yaml, const PortFormat& format = samp
 
 TEST(PublishOptions, RightOnes) {
   EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:5555'}"), "");
-  EXPECT_EQ(problems_of("{topic: a.b_c, connect: 'tcp://lab7:5555', kind: push, hwm_bytes: 4 MiB}"), "");
+  EXPECT_EQ(problems_of("{topic: a.b_c, connect: 'tcp://lab7:5555', kind: push, hwm_bytes: 4 MiB, insecure: true}"),
+            "");
   EXPECT_EQ(problems_of("{topic: a, bind: 'ipc:///run/iqd/a'}"), "");
   EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://localhost:1'}"), "");
   EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://[::1]:1'}"), "");
@@ -81,9 +84,14 @@ TEST(PublishOptions, WrongOnesSayWhatToDo) {
                 ::testing::HasSubstr("bind: '" + bad + "' is not an endpoint"));
   EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:*'}"), "");
   for (const std::string open : {"tcp://*:5555", "tcp://0.0.0.0:1", "tcp://10.0.0.1:1", "tcp://eth0:1"})
-    EXPECT_EQ(problems_of("{topic: a, bind: '" + open + "'}"),
-              "x.yaml:1:12 bind: " + open +
-                  " can be reached from other hosts by anybody; bind to 127.0.0.1, or say `insecure: true`\n");
+    for (const std::string key : {"bind", "connect"})
+      EXPECT_EQ(
+          problems_of("{topic: a, " + key + ": '" + open + "'}"),
+          "x.yaml:1:12 " + key + ": " + open +
+              " leads to other hosts, and nothing is encrypted: use 127.0.0.1, or give both sides keys (`curve:`; "
+              "`iqd keygen` makes them), or say `insecure: true`\n");
+  EXPECT_THAT(problems_of("{topic: a, bind: 'tcp://10.0.0.1:1', curve: {secret: /none, allow: any}}"),
+              ::testing::StartsWith("x.yaml:1:46 curve.secret: /none: cannot be read: No such file"));
   EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:1', knd: push}"),
             "x.yaml:1:39 knd: unknown key (did you mean 'kind'?)\n");
   PortFormat rows = samples();
@@ -180,12 +188,60 @@ std::string refusal(const OutletOptions& options, const PortFormat& format) {
   return "none";
 }
 
-TEST(PublishOptions, PubAndPushDoNotShareAnEndpoint) {
-  const Entry pub("{topic: a, bind: 'tcp://127.0.0.1:15623'}"),
-      push("{topic: b, bind: 'tcp://127.0.0.1:15623', kind: push}");
-  const auto outlet = pub.options->open(samples(), false);
-  EXPECT_EQ(refusal(*push.options, samples()),
-            "publish: tcp://127.0.0.1:15623 is used as pub and as push; give one of them another endpoint");
+/// While the first is in use, by another thread in a program that is told to read its file again.
+TEST(PublishOptions, WhoSharesAnEndpointSaysTheSame) {
+  const std::string head = "{topic: a, bind: 'tcp://127.0.0.1:15623'";
+  const Entry running(head + "}");
+  const auto outlet = running.options->open(samples(), false);
+  const auto expect_differs = [&](const std::string& more, const std::string& key) {
+    EXPECT_EQ(
+        refusal(*Entry(head + more + "}").options, samples()),
+        "publish: `" + key +
+            "` is not that of the socket that is open at tcp://127.0.0.1:15623. Entries with one endpoint share a "
+            "socket: say the same in each; to change it while iqd runs takes a restart");
+  };
+  expect_differs(", kind: push", "kind");
+  expect_differs(", hwm_bytes: 1 MiB", "hwm_bytes");
+  expect_differs(", curve: {secret: /none, allow: any}", "curve");
+  EXPECT_THAT(refusal(*Entry("{topic: a, connect: 'tcp://127.0.0.1:15623'}").options, samples()),
+              ::testing::HasSubstr("`bind` is not that of"));
+  EXPECT_THROW(running.options->open(samples(), true), SetupError) << "`overrun` is another";
+  EXPECT_EQ(refusal(*Entry(head + ", framing: struct, insecure: true}").options, samples()), "none");
+}
+
+TEST(PublishOptions, AnEntryOpensWhileItsSocketIsInUse) {
+  const Entry a("{topic: a, bind: 'tcp://127.0.0.1:15626'}"), b("{topic: b, bind: 'tcp://127.0.0.1:15626'}");
+  const PortFormat format = samples();
+  const auto first = a.options->open(format, false);
+  std::atomic<bool> stop{false};
+  std::thread publishing([&] {
+    const std::vector<cf32> x(3);
+    LeaseCount leases;
+    for (std::uint64_t seq = 0; !stop; ++seq) EXPECT_TRUE(first->send(message(format, x, seq), leases.take(), true));
+    first->finish();
+  });
+  ZmqReader reader(ZMQ_SUB, "tcp://127.0.0.1:15626");
+  for (int i = 0; i < 200; ++i) {
+    reader.subscribe(std::to_string(i));
+    const auto second = b.options->open(format, false);
+    EXPECT_EQ(second->peers().endpoint, "tcp://127.0.0.1:15626");
+  }
+  stop = true;
+  publishing.join();
+}
+
+/// A bare TCP connection is no reader.
+TEST(PublishOptions, PeersAreCounted) {
+  const Entry a("{topic: a, bind: 'tcp://127.0.0.1:15627'}"), b("{topic: b, bind: 'tcp://127.0.0.1:15627'}");
+  const auto first = a.options->open(samples(), false), second = b.options->open(samples(), false);
+  EXPECT_EQ(first->peers().connected, 0);
+  {
+    ZmqReader one(ZMQ_SUB, "tcp://127.0.0.1:15627"), two(ZMQ_SUB, "tcp://127.0.0.1:15627");
+    EXPECT_TRUE(soon([&] { return first->peers().connected == 2; }, 20'000));
+    EXPECT_EQ(second->peers().connected, 2) << "outlets of one endpoint tell the same";
+  }
+  EXPECT_TRUE(soon([&] { return first->peers().connected == 0; }, 20'000));
+  EXPECT_EQ(first->peers().handshake_failures, 0u);
 }
 
 TEST(PublishOptions, AnotherPipelineCannotHaveTheSameEndpoint) {

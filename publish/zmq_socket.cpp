@@ -41,7 +41,8 @@ int high_water_mark(std::int64_t budget, std::int64_t message_bytes) {
 struct Registry {
   struct Entry {
     std::weak_ptr<ZmqSocket> socket;
-    Kind kind;
+    Config config;
+    bool lossless = false;
   };
   std::mutex mutex;
   std::map<std::pair<std::string, std::string>, Entry> sockets;
@@ -51,11 +52,11 @@ Registry& registry() {
   return instance;
 }
 
-[[noreturn]] void refuse(const Config& config, int error) {
-  const bool in_use = error == EADDRINUSE;
+[[noreturn]] void refuse(const Config& config) {
+  const bool in_use = zmq_errno() == EADDRINUSE;
   throw SetupError(
       fmt::format("publish: cannot {} {}: {}{}", config.bind.empty() ? "connect to" : "bind", config.endpoint(),
-                  zmq_strerror(error),
+                  zmq_strerror(zmq_errno()),
                   in_use ? "; another program has this port: choose another, or find it with `ss -ltnp`" : ""));
 }
 
@@ -66,42 +67,38 @@ std::shared_ptr<ZmqSocket> ZmqSocket::shared(const std::string& pipeline, const 
   const std::lock_guard lock(registry().mutex);
   Registry::Entry& entry = registry().sockets[{pipeline, config.endpoint()}];
   if (auto socket = entry.socket.lock()) {
-    if (entry.kind != config.kind)
-      throw SetupError(
-          fmt::format("publish: {} is used as pub and as push; give one of them another endpoint", config.endpoint()));
-    return socket;
+    const std::string_view key = entry.lossless != lossless ? "overrun" : difference(entry.config, config);
+    if (key.empty()) return socket;
+    throw SetupError(
+        fmt::format("publish: `{}` is not that of the socket that is open at {}. Entries with one endpoint share a "
+                    "socket: say the same in each; to change it while iqd runs takes a restart",
+                    key, config.endpoint()));
   }
   auto socket = std::make_shared<ZmqSocket>(config, lossless, message_bytes);
-  entry = {socket, config.kind};
+  entry = {socket, config, lossless};
   return socket;
 }
 
 ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t message_bytes)
     : endpoint_(config.endpoint()), pub_(config.kind == Kind::pub), lossless_(lossless), context_(zmq_ctx_new()) {
   // XPUB is PUB that tells who subscribes; it is asked only before the stream starts.
-  socket_ = zmq_socket(context_, pub_ ? ZMQ_XPUB : ZMQ_PUSH);
-  set(socket_, ZMQ_SNDHWM, high_water_mark(config.hwm_bytes, message_bytes));
-  set(socket_, ZMQ_LINGER, 0);
-  zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &kMostReceived, sizeof kMostReceived);
-  set(socket_, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
+  socket_.reset(zmq_socket(context_.get(), pub_ ? ZMQ_XPUB : ZMQ_PUSH));
+  void* const socket = socket_.get();
+  set(socket, ZMQ_SNDHWM, high_water_mark(config.hwm_bytes, message_bytes));
+  set(socket, ZMQ_LINGER, 0);
+  zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &kMostReceived, sizeof kMostReceived);
+  set(socket, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
   if (pub_) {
-    set(socket_, ZMQ_XPUB_VERBOSER, 1);
-    set(socket_, ZMQ_XPUB_NODROP, lossless ? 1 : 0);
+    set(socket, ZMQ_XPUB_VERBOSER, 1);
+    set(socket, ZMQ_XPUB_NODROP, lossless ? 1 : 0);
   }
-  const int rc =
-      config.bind.empty() ? zmq_connect(socket_, config.connect.c_str()) : zmq_bind(socket_, config.bind.c_str());
-  if (rc == 0) return;
-  const int error = zmq_errno();
-  zmq_close(socket_);
-  zmq_ctx_term(context_);
-  refuse(config, error);
+  const bool bound = !config.bind.empty();
+  door_ = std::make_unique<net::Door>(context_.get(), socket, config.access, bound, "publish: " + endpoint_);
+  if ((bound ? zmq_bind(socket, endpoint_.c_str()) : zmq_connect(socket, endpoint_.c_str())) != 0) refuse(config);
 }
 
 ZmqSocket::~ZmqSocket() {
-  set(socket_, ZMQ_LINGER, interrupted_ || outstanding_ > 0 ? 0 : kLingerMs);
-  zmq_close(socket_);
-  while (zmq_ctx_term(context_) != 0 && zmq_errno() == EINTR) {
-  }
+  set(socket_.get(), ZMQ_LINGER, interrupted_ || outstanding_ > 0 ? 0 : kLingerMs);
 }
 
 void ZmqSocket::release_payload(void* data, void* hint) {
@@ -120,7 +117,7 @@ void ZmqSocket::release_payload(void* data, void* hint) {
 
 bool ZmqSocket::send_frame(void* message, int flags) {
   for (;;) {
-    if (zmq_msg_send(static_cast<zmq_msg_t*>(message), socket_, flags) >= 0) return true;
+    if (zmq_msg_send(static_cast<zmq_msg_t*>(message), socket_.get(), flags) >= 0) return true;
     const bool again = zmq_errno() == EAGAIN && lossless_ && !interrupted_.load(std::memory_order_acquire);
     if (!again && zmq_errno() != EINTR) return false;
   }
@@ -159,12 +156,18 @@ bool ZmqSocket::send(std::string_view key, std::string_view head, std::span<cons
   return false;
 }
 
+void ZmqSocket::add_topic(const std::string& topic) {
+  const std::lock_guard lock(topics_mutex_);
+  topics_.insert(topic);
+}
+
 /// Takes in what readers have asked for; unread it would pile up.
 void ZmqSocket::read_subscriptions() {
   if (!pub_) return;
   char text[256];
-  for (int n = 0; (n = zmq_recv(socket_, text, sizeof text, ZMQ_DONTWAIT)) > 0;) {
+  for (int n = 0; (n = zmq_recv(socket_.get(), text, sizeof text, ZMQ_DONTWAIT)) > 0;) {
     const std::string_view asked(text + 1, static_cast<std::size_t>(std::min<int>(n, sizeof text) - 1));
+    const std::lock_guard lock(topics_mutex_);
     const bool ours =
         std::any_of(topics_.begin(), topics_.end(), [&](const std::string& t) { return (t + ' ').starts_with(asked); });
     if (ours) subscriptions_ += text[0] == 1 ? 1 : -1;
@@ -174,6 +177,10 @@ void ZmqSocket::read_subscriptions() {
 std::int64_t ZmqSocket::subscriptions() {
   read_subscriptions();
   return subscriptions_;
+}
+
+PeerCounts ZmqSocket::peers() const {
+  return {endpoint_, door_->connected(), door_->handshake_failures()};
 }
 
 void ZmqSocket::drain() {

@@ -5,18 +5,20 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/outlet.hpp"
 #include "base/slot_mask.hpp"
+#include "net/door.hpp"
 #include "publish/publish_options.hpp"
 
 namespace iqd::publish {
 
 /// A bound or connected socket with a context of its own, so that closing it gives back every message it still holds.
-/// Used by one thread at a time, except for `interrupt`.
+/// Used by one thread at a time, except for `shared`, `add_topic`, `peers` and `interrupt`.
 class ZmqSocket {
  public:
   /// Throws SetupError. `lossless`: `send` waits for readers.
@@ -25,15 +27,17 @@ class ZmqSocket {
   ZmqSocket(const ZmqSocket&) = delete;
   ZmqSocket& operator=(const ZmqSocket&) = delete;
 
-  /// The socket for this endpoint in this pipeline: a new one, or that of an earlier entry. Throws SetupError.
+  /// The socket for this endpoint in this pipeline: a new one, or that of an earlier entry, which may be in use. Throws
+  /// SetupError, also where that one was opened with other options.
   static std::shared_ptr<ZmqSocket> shared(const std::string& pipeline, const Config& config, bool lossless,
                                            std::int64_t message_bytes);
 
-  void add_topic(std::string topic) { topics_.push_back(std::move(topic)); }
+  void add_topic(const std::string& topic);
   /// Two frames, or three with a `key` before them. The payload is sent from where it lies and the lease kept until it
   /// has left, or copied.
   bool send(std::string_view key, std::string_view head, std::span<const std::byte> payload, Lease lease, bool copy);
   std::int64_t subscriptions();
+  PeerCounts peers() const;
   /// Returns when every payload has left, or after `interrupt`, or when readers of a PUB socket make no progress.
   void drain();
   void interrupt() noexcept;
@@ -55,14 +59,17 @@ class ZmqSocket {
   std::string endpoint_;
   bool pub_;
   bool lossless_;
-  void* context_ = nullptr;
-  void* socket_ = nullptr;
-  std::vector<std::string> topics_;
+  std::mutex topics_mutex_;
+  std::set<std::string> topics_;
   std::int64_t subscriptions_ = 0;
   std::atomic<bool> interrupted_{false};
   std::atomic<std::int64_t> outstanding_{0};
   SlotMask free_payloads_{SlotMask::kMost};
   std::array<Payload, SlotMask::kMost> payloads_;
+  // Closed in the opposite order, before the payloads that they give back.
+  net::Context context_;
+  net::SocketHandle socket_;
+  std::unique_ptr<net::Door> door_;
 };
 
 }  // namespace iqd::publish

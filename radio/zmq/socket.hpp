@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/fields.hpp"
+#include "net/door.hpp"
 
 namespace iqd::radio::zmq {
 
@@ -13,31 +14,34 @@ namespace iqd::radio::zmq {
 struct Endpoint {
   std::string bind;
   std::string connect;
-  bool insecure = false;
+  net::Access access;
 
   void fields(FieldVisitor& visitor);
   void check(const Section& section) const;
   const std::string& address() const { return bind.empty() ? connect : bind; }
 };
 
-/// One ZeroMQ socket. All sockets of the process share a context, so that they meet over inproc:// as well.
+/// One ZeroMQ socket. Those at inproc:// share a context, so that they meet; any other has its own, and a door.
 class Socket {
  public:
   /// Throws SetupError.
-  explicit Socket(int type);
-  ~Socket();
+  Socket(int type, Endpoint endpoint);
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
   void set(int option, int value);
   void subscribe(const std::string& prefix);
   /// Throws a SetupError that says what to do.
-  void open(const Endpoint& endpoint);
-  void* handle() const noexcept { return socket_; }
+  void open();
+  void* handle() const noexcept { return socket_.get(); }
+  /// None at inproc://, and before `open`.
+  const net::Door* door() const noexcept { return door_.get(); }
 
  private:
+  Endpoint endpoint_;
   std::shared_ptr<void> context_;
-  void* socket_;
+  net::SocketHandle socket_;
+  std::unique_ptr<net::Door> door_;
 };
 
 /// What went wrong in the last call of libzmq.

@@ -34,10 +34,10 @@ std::span<const std::string_view> enum_names(SinkKind) {
 
 ZmqSink::ZmqSink(const SinkSettings& settings, const PortFormat& format)
     : settings_(settings),
-      socket_(settings.kind == SinkKind::pub ? ZMQ_PUB : ZMQ_PUSH),
+      socket_(settings.kind == SinkKind::pub ? ZMQ_PUB : ZMQ_PUSH, settings.endpoint),
       head_(header_bound(format, settings.topic.size(), 0, 0)) {
   socket_.set(ZMQ_SNDHWM, high_water(settings.hwm_bytes, format));
-  socket_.open(settings.endpoint);
+  socket_.open();
 }
 
 /// The buffer grows to what a message needs, once: facts are not known before the first that has some.

@@ -58,11 +58,11 @@ std::span<const std::string_view> enum_names(SampleFormat) {
 }
 
 ZmqSource::ZmqSource(const SourceSettings& settings)
-    : settings_(settings), socket_(settings.kind == SourceKind::sub ? ZMQ_SUB : ZMQ_PULL) {
+    : settings_(settings), socket_(settings.kind == SourceKind::sub ? ZMQ_SUB : ZMQ_PULL, settings.endpoint) {
   socket_.set(ZMQ_RCVHWM, kHighWater);
   socket_.set(ZMQ_RCVTIMEO, kTimeoutMs);
   if (settings.kind == SourceKind::sub) socket_.subscribe(settings.topic.empty() ? "" : settings.topic + " ");
-  socket_.open(settings.endpoint);
+  socket_.open();
 }
 
 StreamInfo ZmqSource::info() const {

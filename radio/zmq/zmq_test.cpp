@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wire.hpp"
+#include "net/keys.hpp"
 #include "radio/fields_for_test.hpp"
 #include "radio/zmq/header.hpp"
 #include "radio/zmq/zmq_sink.hpp"
@@ -85,11 +87,7 @@ template <class T> Message message_of(const PortFormat& format, const std::vecto
 
 /// A bare socket that sends whatever it is told to.
 struct Sender {
-  Sender() : socket(ZMQ_PUSH) {
-    Endpoint e;
-    e.bind = address();
-    socket.open(e);
-  }
+  Sender() : socket(ZMQ_PUSH, Endpoint{address(), "", {}}) { socket.open(); }
   void send(const std::vector<std::string>& frames) {
     std::size_t left = frames.size();
     for (const std::string& f : frames)
@@ -331,10 +329,43 @@ TEST(ZmqOptions, WhatIsWrongIsSaid) {
   EXPECT_THAT(source({{"bind", "tcp://*:5555"}}), ElementsAre(HasSubstr("insecure")));
   EXPECT_THAT(source({{"bind", "tcp://*:5555"}, {"insecure", "true"}}), IsEmpty());
   EXPECT_THAT(source({{"bind", "ipc://a"}, {"topic", "a b"}}), ElementsAre(HasSubstr("topic")));
+  EXPECT_THAT(source({{"connect", "tcp://lab7:5555"}}), ElementsAre(HasSubstr("iqd keygen")));
   ZmqSinkOptions sink;
   assign(sink, {{"bind", "ipc://a"}, {"topic", "a b"}});
   EXPECT_THAT(complaints([&](const Section& s) { sink.check(stream_port(1, Element::cf32), s); }),
               ElementsAre(HasSubstr("topic")));
+}
+
+/// What one iqd sends another over CURVE; with a wrong key nothing comes.
+TEST(Zmq, KeysOfBothSides) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("iqd-zmq-keys-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  for (const char* name : {"sends", "reads", "other"}) net::write_key_files(folder, name, true);
+  const std::string at = "ipc://" + (folder / "socket").string();
+  const PortFormat format = stream_port(1, Element::cf32);
+  SinkSettings settings;
+  settings.endpoint = {at, "", {true, folder / "sends.secret", folder / "reads.pub", "", false}};
+  settings.kind = SinkKind::pub;
+  settings.topic = "t";
+  ZmqSink sink(settings, format);
+  const auto source = [&](const char* own) {
+    SourceSettings s;
+    s.endpoint = {"", at, {true, folder / (std::string(own) + ".secret"), "", folder / "sends.pub", false}};
+    s.rate_hz = 1e6;
+    return std::make_unique<ZmqSource>(s);
+  };
+  const auto right = source("reads"), wrong = source("other");
+  std::vector<std::byte> memory(8 * 4096);
+  std::byte* into[] = {memory.data()};
+  Received got;
+  for (int i = 0; i < 200 && got.event != Event::samples; ++i) {
+    ASSERT_TRUE(sink.send(message_of(format, std::vector<cf32>(10))));
+    got = right->receive(into, 4096);
+  }
+  EXPECT_EQ(got.samples, 10);
+  EXPECT_EQ(wrong->receive(into, 4096).event, Event::nothing);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(ZmqOptions, APortInUseSaysSo) {

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "daemon/commands.hpp"
+#include "net/keys.hpp"
+
+namespace iqd {
+namespace {
+
+struct KeygenOptions {
+  std::string name;
+  std::string directory = ".";
+  bool force = false;
+};
+
+Exit run(const KeygenOptions& o) {
+  const bool plain = o.name.find_first_of("/ \t\n#") == std::string::npos;
+  if (!plain || o.name.empty() || o.name.front() == '.')
+    throw UsageError(fmt::format("'{}' is no name for a key: letters, digits, - and _, such as basestation", o.name));
+  const net::KeyFiles files = net::write_key_files(std::filesystem::absolute(o.directory), o.name, o.force);
+  fmt::print(
+      "{0}\n"
+      "    the secret key. It stays on this machine, readable by the user that runs iqd:\n"
+      "      publisher   curve: {{secret: {0}, allow: LIST}}\n"
+      "      subscriber  iqd sub ENDPOINT TOPIC --key {0} --server PUBLISHER.pub\n"
+      "{1}\n"
+      "    the public key, for the other side. A publisher's goes to every subscriber; a subscriber's goes into the\n"
+      "    publisher's list:  cat {2} >> LIST\n",
+      files.secret_file.lexically_normal().string(), files.public_file.lexically_normal().string(),
+      files.public_file.filename().string());
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_keygen(CLI::App& app, Action& action) {
+  auto o = std::make_shared<KeygenOptions>();
+  CLI::App* c = app.add_subcommand("keygen", "make a pair of keys for encrypted endpoints: NAME.secret and NAME.pub");
+  c->add_option("NAME", o->name, "whose keys they are: of a host or a person")->required();
+  c->add_option("--directory", o->directory, "where they are put (here)");
+  c->add_flag("--force", o->force, "replace the keys of this name");
+  c->callback([=, &action] { action = [o] { return run(*o); }; });
+}
+
+}  // namespace iqd

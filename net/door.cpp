@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "net/door.hpp"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "net/keys.hpp"
+
+namespace iqd::net {
+namespace {
+
+/// Of a handshake. It also is how long somebody who was refused waits before the next attempt, and how long a peer that
+/// says nothing keeps a file descriptor.
+constexpr int kHandshakeMs = 5000;
+constexpr std::int64_t kSettledNs = 6'000'000'000;
+constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED |
+                        ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                        ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+constexpr std::uint32_t kTryAgainStatus = 300;
+
+void set(void* socket, int option, int value) {
+  ::zmq_setsockopt(socket, option, &value, sizeof value);
+}
+void set_key(void* socket, int option, const std::string& key) {
+  if (::zmq_setsockopt(socket, option, key.c_str(), key.size() + 1) != 0)
+    throw SetupError(fmt::format("cannot set a key: {}", ::zmq_strerror(::zmq_errno())));
+}
+
+std::vector<std::string> receive(void* socket) {
+  std::vector<std::string> frames;
+  for (int more = 1; more != 0;) {
+    zmq_msg_t m;
+    ::zmq_msg_init(&m);
+    if (::zmq_msg_recv(&m, socket, 0) < 0) return {};
+    frames.emplace_back(static_cast<const char*>(::zmq_msg_data(&m)), ::zmq_msg_size(&m));
+    more = ::zmq_msg_more(&m);
+    ::zmq_msg_close(&m);
+  }
+  return frames;
+}
+
+std::string peer_of(int file) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (::getpeername(file, generic, &size) != 0) return "a peer that is gone";
+  if (generic->sa_family == AF_UNIX) return "a local peer";
+  if (::getnameinfo(generic, size, host.data(), host.size(), port.data(), port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return "a peer";
+  return fmt::format("{} port {}", host.data(), port.data());
+}
+
+std::string reason_of(std::uint16_t event, std::uint32_t value, bool curve) {
+  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return "it refused this side's key";
+  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC)
+    return "it has a wrong public key for this side";
+  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
+    return curve ? "it uses no keys, and here they are wanted" : "it uses keys, and here are none";
+  return "it hung up, or does not speak ZeroMQ's protocol";
+}
+
+}  // namespace
+
+Door::Door(void* context, void* socket, const Access& access, bool bound, std::string name)
+    : context_(context), socket_(socket), access_(access), name_(std::move(name)) {
+  set(socket_, ZMQ_HANDSHAKE_IVL, kHandshakeMs);
+  try {
+    if (access_.curve) give_keys(bound);
+    watch();
+  } catch (const SetupError& e) {
+    throw SetupError(fmt::format("{}: {}", name_, e.what()));
+  }
+  thread_ = std::thread([this] { serve(); });
+}
+
+Door::~Door() {
+  ::zmq_socket_monitor(socket_, nullptr, 0);  // the last event ends the thread
+  thread_.join();
+}
+
+void Door::give_keys(bool bound) {
+  const KeyPair own = [&]() -> KeyPair {
+    if (access_.secret.empty() && !bound) return make_key_pair();
+    const std::string secret = read_secret_key(access_.secret);
+    return {public_key_of(secret), secret};
+  }();
+  set_key(socket_, ZMQ_CURVE_PUBLICKEY, own.public_key);
+  set_key(socket_, ZMQ_CURVE_SECRETKEY, own.secret_key);
+  if (!bound) return set_key(socket_, ZMQ_CURVE_SERVERKEY, read_public_key(access_.server));
+  set(socket_, ZMQ_CURVE_SERVER, 1);
+  if (access_.allow == kAnybody)
+    return log::info("{}: encrypted; whoever has this side's public key may come in", name_);
+  log::info("{}: encrypted; {} key(s) in {} may come in", name_, read_public_keys(access_.allow).size(), access_.allow);
+  // With a domain libzmq asks for every key that comes; without one it asks nobody.
+  ::zmq_setsockopt(socket_, ZMQ_ZAP_DOMAIN, "iqd", 3);
+  zap_.reset(::zmq_socket(context_, ZMQ_REP));
+  set(zap_.get(), ZMQ_LINGER, 0);
+  if (!zap_ || ::zmq_bind(zap_.get(), "inproc://zeromq.zap.01") != 0)
+    throw SetupError(fmt::format("cannot guard the socket: {}", ::zmq_strerror(::zmq_errno())));
+}
+
+void Door::watch() {
+  const std::string address = fmt::format("inproc://iqd.door.{}", socket_);
+  monitor_.reset(::zmq_socket(context_, ZMQ_PAIR));
+  if (!monitor_ || ::zmq_socket_monitor(socket_, address.c_str(), kEvents) != 0 ||
+      ::zmq_connect(monitor_.get(), address.c_str()) != 0)
+    throw SetupError(fmt::format("cannot watch the socket: {}", ::zmq_strerror(::zmq_errno())));
+}
+
+void Door::serve() {
+  for (;;) {
+    std::array<zmq_pollitem_t, 2> items{{{monitor_.get(), 0, ZMQ_POLLIN, 0}, {zap_.get(), 0, ZMQ_POLLIN, 0}}};
+    if (::zmq_poll(items.data(), zap_ ? 2 : 1, -1) < 0) {
+      if (::zmq_errno() == EINTR) continue;
+      return;
+    }
+    if (zap_ && items[1].revents != 0) answer();
+    if (items[0].revents != 0 && !take_event()) return;
+  }
+}
+
+/// One question of libzmq (its protocol ZAP, RFC 27): may this key come in?
+void Door::answer() {
+  // version, request, domain, address, identity, mechanism, key
+  const std::vector<std::string> question = receive(zap_.get());
+  std::string key(40, ' ');
+  std::string why = "it uses no keys";
+  bool welcome = false;
+  if (question.size() == 7 && question[5] == "CURVE" && question[6].size() == 32) {
+    key.push_back('\0');
+    ::zmq_z85_encode(key.data(), reinterpret_cast<const std::uint8_t*>(question[6].data()), 32);
+    key.pop_back();
+    welcome = may_enter(key, why);
+  }
+  // A client that is refused for good (400) never tries again, even when its key is on the list later.
+  const std::string status = welcome ? "200" : std::to_string(kTryAgainStatus);
+  const std::array<std::string, 6> reply{"1.0", question.size() > 1 ? question[1] : "", status, "", "", ""};
+  for (std::size_t i = 0; i < reply.size(); ++i)
+    ::zmq_send(zap_.get(), reply[i].data(), reply[i].size(), i + 1 < reply.size() ? ZMQ_SNDMORE : 0);
+  if (!welcome) log_failure(question.size() > 3 ? question[3] : "a peer", why);
+}
+
+bool Door::may_enter(const std::string& key, std::string& why) const {
+  try {
+    if (read_public_keys(access_.allow).count(key) > 0) return true;
+    why = fmt::format("its key {} is not in {}", key, access_.allow);
+  } catch (const std::exception& e) {
+    why = fmt::format("nobody new can come in before the list is mended: {}", e.what());
+  }
+  return false;
+}
+
+/// False when it was the last.
+bool Door::take_event() {
+  const std::vector<std::string> frames = receive(monitor_.get());
+  std::uint16_t event = 0;
+  std::uint32_t value = 0;
+  if (frames.empty() || frames[0].size() != sizeof event + sizeof value) return !frames.empty();
+  std::memcpy(&event, frames[0].data(), sizeof event);
+  std::memcpy(&value, frames[0].data() + sizeof event, sizeof value);
+  const std::lock_guard lock(mutex_);
+  switch (event) {
+    case ZMQ_EVENT_MONITOR_STOPPED: return false;
+    case ZMQ_EVENT_ACCEPTED:
+    case ZMQ_EVENT_CONNECTED: begin(static_cast<int>(value)); break;
+    case ZMQ_EVENT_DISCONNECTED: end(static_cast<int>(value)); break;
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: ++succeeded_, ++connected_; break;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+      if (value == kTryAgainStatus) {
+        ++failed_, ++refused_;
+        break;
+      }
+      [[fallthrough]];
+    default: failing_ = reason_of(event, value, access_.curve);
+  }
+  return true;
+}
+
+void Door::begin(int file) {
+  reached_ = true;
+  open_[file] = {peer_of(file), steady_ns(), succeeded_};
+}
+
+/// libzmq tells of a success or a failure without saying whose it is. A failure is followed at once by the end of its
+/// connection. Other ends are those of peers that were let in, of peers that the list refused, and of peers with an old
+/// protocol, for which there is no event.
+void Door::end(int file) {
+  const auto found = open_.find(file);
+  const Connection c = found == open_.end() ? Connection{} : found->second;
+  if (found != open_.end()) open_.erase(found);
+  const bool never_in = c.succeeded_before == succeeded_;
+  if (!failing_.empty()) {
+    ++failed_;
+    log_failure(c.peer, failing_);
+  } else if (never_in && refused_ > 0) {
+    --refused_;
+  } else if (never_in && access_.curve) {
+    ++failed_;
+    log_failure(c.peer, "it speaks no ZeroMQ, or an old protocol without keys");
+  } else if (!never_in) {
+    --connected_;
+  }
+  failing_.clear();
+  if (open_.empty()) connected_ = refused_ = 0;
+}
+
+void Door::log_failure(const std::string& peer, const std::string& why) {
+  std::uint64_t suppressed = 0;
+  if (!limit_.allow(suppressed)) return;
+  log::warn("{}: a handshake with {} failed: {}{}", name_, peer, why,
+            suppressed > 0 ? fmt::format(" (and {} more)", suppressed) : "");
+}
+
+std::int64_t Door::connected() const {
+  const std::lock_guard lock(mutex_);
+  // Whose handshake took longer than it may has it behind him.
+  const std::int64_t settled = steady_ns() - kSettledNs;
+  const auto sure =
+      std::count_if(open_.begin(), open_.end(), [&](const auto& c) { return c.second.since_ns < settled; });
+  return std::clamp<std::int64_t>(connected_, sure, std::ssize(open_));
+}
+
+std::uint64_t Door::handshake_failures() const {
+  const std::lock_guard lock(mutex_);
+  return failed_;
+}
+
+bool Door::reached() const {
+  const std::lock_guard lock(mutex_);
+  return reached_;
+}
+
+}  // namespace iqd::net

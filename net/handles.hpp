@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zmq.h>
+
+#include <cerrno>
+#include <memory>
+
+namespace iqd::net {
+
+struct TermContext {
+  /// Returns when every socket is closed and what they linger for has left.
+  void operator()(void* context) const noexcept {
+    while (::zmq_ctx_term(context) != 0 && ::zmq_errno() == EINTR) {
+    }
+  }
+};
+struct CloseSocket {
+  void operator()(void* socket) const noexcept { ::zmq_close(socket); }
+};
+using Context = std::unique_ptr<void, TermContext>;
+using SocketHandle = std::unique_ptr<void, CloseSocket>;
+
+}  // namespace iqd::net

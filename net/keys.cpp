@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "net/keys.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "base/error.hpp"
+
+namespace iqd::net {
+namespace {
+
+constexpr std::size_t kKeyLength = 40;
+constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::string_view kAlphabet =
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+
+class File {
+ public:
+  File(const std::string& path, int flags, mode_t mode = 0) : number_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  ~File() {
+    if (number_ >= 0) ::close(number_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  explicit operator bool() const noexcept { return number_ >= 0; }
+  int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+[[noreturn]] void refuse(const std::string& path, std::string_view why) {
+  throw SetupError(fmt::format("{}: {}", path, why));
+}
+[[noreturn]] void refuse_errno(const std::string& path, std::string_view what) {
+  refuse(path, fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+std::string read_file(const std::string& path, bool secret) {
+  // Not blocking: a fifo would keep the reader for ever.
+  const File file(path, O_RDONLY | O_NONBLOCK);
+  struct stat about {};
+  if (!file || ::fstat(file.number(), &about) != 0) refuse_errno(path, "cannot be read");
+  if (!S_ISREG(about.st_mode)) refuse(path, "is not a file with keys");
+  if (secret && (about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    refuse(path, fmt::format("others can get at this secret key: `chmod 600 {}`, or make another where they have read "
+                             "it already",
+                             path));
+  std::string text(std::min<std::size_t>(static_cast<std::size_t>(about.st_size), kMostBytes + 1), '\0');
+  const ssize_t n = ::read(file.number(), text.data(), text.size());
+  if (n < 0) refuse_errno(path, "cannot be read");
+  if (text.size() > kMostBytes) refuse(path, "is too large for a file with keys");
+  text.resize(static_cast<std::size_t>(n));
+  return text;
+}
+
+bool is_key(std::string_view text) {
+  return text.size() == kKeyLength && text.find_first_not_of(kAlphabet) == std::string_view::npos;
+}
+
+void create(const std::filesystem::path& path, mode_t mode, const std::string& text) {
+  const File file(path, O_WRONLY | O_CREAT | O_EXCL, mode);
+  if (!file) refuse_errno(path, "cannot be made");
+  const ssize_t n = ::write(file.number(), text.data(), text.size());
+  if (n == static_cast<ssize_t>(text.size()) && ::fsync(file.number()) == 0) return;
+  const int error = errno;
+  std::filesystem::remove(path);
+  errno = error;
+  refuse_errno(path, "cannot be written");
+}
+
+}  // namespace
+
+KeyPair make_key_pair() {
+  std::array<char, kKeyLength + 1> open{}, secret{};
+  if (::zmq_curve_keypair(open.data(), secret.data()) != 0)
+    throw SetupError("this libzmq was built without CURVE: no keys can be made");
+  return {open.data(), secret.data()};
+}
+
+std::string public_key_of(const std::string& secret_key) {
+  std::array<char, kKeyLength + 1> open{};
+  if (::zmq_curve_public(open.data(), secret_key.c_str()) != 0)
+    throw SetupError("this libzmq was built without CURVE: keys are of no use");
+  return open.data();
+}
+
+// Whatever is wrong with a secret key's file: its contents are never told.
+std::string read_secret_key(const std::string& path) {
+  std::istringstream words(read_file(path, true));
+  std::string label, key;
+  words >> label >> key;
+  if (is_key(label) && label != "secret")
+    refuse(path, "holds a public key; the secret one is in the file NAME.secret that `iqd keygen` made");
+  if (label != "secret" || !is_key(key))
+    refuse(path, "is no secret key: that is one line, `secret KEY NAME`, as `iqd keygen` writes it");
+  return key;
+}
+
+std::set<std::string> read_public_keys(const std::string& path) {
+  std::istringstream lines(read_file(path, false));
+  std::set<std::string> keys;
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::istringstream words(line);
+    std::string key;
+    words >> key;
+    if (is_key(key)) {
+      keys.insert(key);
+    } else if (key == "secret") {
+      refuse(path, fmt::format("line {} is a secret key; the public one is in the file NAME.pub beside it", number));
+    } else if (!key.empty() && key.front() != '#') {
+      refuse(path, fmt::format("line {} is no public key: that is a line `KEY NAME`, as in the file NAME.pub that `iqd "
+                               "keygen` makes",
+                               number));
+    }
+  }
+  return keys;
+}
+
+std::string read_public_key(const std::string& path) {
+  const std::set<std::string> keys = read_public_keys(path);
+  if (keys.size() != 1) refuse(path, fmt::format("holds {} public keys; one is wanted here", keys.size()));
+  return *keys.begin();
+}
+
+KeyFiles write_key_files(const std::filesystem::path& folder, const std::string& name, bool overwrite) {
+  const KeyPair keys = make_key_pair();
+  const KeyFiles files{folder / (name + ".secret"), folder / (name + ".pub")};
+  for (const auto& path : {files.secret_file, files.public_file}) {
+    if (overwrite) ::unlink(path.c_str());
+    if (std::filesystem::exists(std::filesystem::symlink_status(path)))
+      refuse(path, "is there already; whoever knows that key would be locked out. --force replaces it");
+  }
+  create(files.secret_file, S_IRUSR | S_IWUSR, fmt::format("secret {} {}\n", keys.secret_key, name));
+  try {
+    create(files.public_file, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH, fmt::format("{} {}\n", keys.public_key, name));
+  } catch (const SetupError&) {
+    std::filesystem::remove(files.secret_file);
+    throw;
+  }
+  return files;
+}
+
+}  // namespace iqd::net
