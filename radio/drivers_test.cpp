@@ -17,8 +17,8 @@ using testing::ElementsAre;
 TEST(Drivers, AreThoseOfTheListInItsOrder) {
   std::vector<std::string_view> names;
   for (const DriverEntry& d : all_drivers()) names.push_back(d.name);
-  EXPECT_THAT(names, ElementsAre("soapy", "file", "zmq", "generate"));
-  EXPECT_EQ(find_driver("zmq"), &all_drivers()[2]);
+  EXPECT_THAT(names, ElementsAre("soapy", "uhd", "file", "zmq", "generate"));
+  EXPECT_EQ(find_driver("zmq"), &all_drivers()[3]);
   EXPECT_EQ(find_driver("usb"), nullptr);
 }
 

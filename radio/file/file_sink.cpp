@@ -131,7 +131,7 @@ void FileSink::finish() {
 }
 
 bool FileSink::begins_segment(const Message& message) const noexcept {
-  if (!started_ || message.gap > 0) return true;
+  if (!started_ || message.gap > 0 || message.format->frequency_hz != frequency_hz_) return true;
   const double expected = origin_ + static_cast<double>(items_ - origin_item_) * period_;
   // Half an item is what rounding to whole source samples can make out, and a sample at least.
   return std::fabs(static_cast<double>(message.sample) - expected) >= std::max(1.0, period_ / 2);
@@ -152,7 +152,8 @@ void FileSink::begin_segment(const Message& message) {
     }
   }
   capture.global_index = index;
-  if (format_.frequency_hz != 0) capture.frequency_hz = format_.frequency_hz;
+  frequency_hz_ = message.format->frequency_hz;
+  if (frequency_hz_ != 0) capture.frequency_hz = frequency_hz_;
   if (message.time_ns != 0) capture.time = IsoTime{message.time_ns, 1};
   meta_.captures.push_back(std::move(capture));
   origin_ = static_cast<double>(message.sample);

@@ -51,6 +51,7 @@ class FileSink final : public Sink {
   bool stop(const std::string& file);
 
   PortFormat format_;
+  double frequency_hz_ = 0;  // of the segment
   SigmfPaths paths_;
   SigmfMeta meta_;
   std::int64_t channels_;

@@ -141,10 +141,7 @@ void OpenRadio::set_rate(const Settings& s) {
     device_->setSampleRate(direction_, c, s.rate_hz);
     rate_hz_ = device_->getSampleRate(direction_, c);
     if (!s.accepts(rate_hz_))
-      throw SetupError(fmt::format(
-          "{}: asked for {} samples a second on channel {}, the radio grants {}; choose a rate that it grants, or "
-          "`accept_rate: true`",
-          name_, s.rate_hz, c, rate_hz_));
+      throw SetupError(fmt::format("{}: {}", name_, s.refusal(static_cast<std::int64_t>(c), rate_hz_)));
   }
 }
 
@@ -152,14 +149,47 @@ void OpenRadio::tune(const Settings& s) {
   for (const std::size_t c : channels_) {
     if (!s.antenna.empty()) step("choose the antenna", [&] { device_->setAntenna(direction_, c, s.antenna); });
     if (s.bandwidth_hz) step("set the bandwidth", [&] { device_->setBandwidth(direction_, c, *s.bandwidth_hz); });
-    if (s.frequency_hz) step("set the frequency", [&] { device_->setFrequency(direction_, c, *s.frequency_hz); });
-    if (s.gain_db) step("set the gain", [&] { device_->setGain(direction_, c, *s.gain_db); });
+  }
+  set_live(s.frequency_hz, s.gain_db);
+}
+
+void OpenRadio::set_live(std::optional<double> frequency_hz, std::optional<double> gain_db) {
+  for (const std::size_t c : channels_) {
+    if (frequency_hz) step("set the frequency", [&] { device_->setFrequency(direction_, c, *frequency_hz); });
+    if (gain_db) step("set the gain", [&] { device_->setGain(direction_, c, *gain_db); });
   }
   try {
     frequency_hz_ = device_->getFrequency(direction_, channels_[0]);
   } catch (...) {
-    frequency_hz_ = s.frequency_hz.value_or(0);
+    frequency_hz_ = frequency_hz.value_or(frequency_hz_);
   }
+}
+
+void OpenRadio::retune(const Settings& s) {
+  const std::size_t first = channels_[0];
+  double frequency_hz = 0;
+  double gain_db = 0;
+  step("look at what it can be tuned to", [&] {
+    if (s.frequency_hz) check_range("frequency", *s.frequency_hz, device_->getFrequencyRange(direction_, first));
+    if (s.gain_db) check_range("gain", *s.gain_db, {device_->getGainRange(direction_, first)});
+    frequency_hz = device_->getFrequency(direction_, first);
+    gain_db = device_->getGain(direction_, first);
+  });
+  try {
+    set_live(s.frequency_hz, s.gain_db);
+  } catch (const SetupError&) {
+    set_live(frequency_hz, gain_db);
+    throw;
+  }
+}
+
+/// Modules bring such a value into their range without a word. Some know no range, or an empty one.
+void OpenRadio::check_range(const char* key, double value, const SoapySDR::RangeList& ranges) const {
+  const auto within = [&](const SoapySDR::Range& r) { return value >= r.minimum() && value <= r.maximum(); };
+  const auto empty = [](const SoapySDR::Range& r) { return r.minimum() >= r.maximum(); };
+  if (std::all_of(ranges.begin(), ranges.end(), empty) || std::any_of(ranges.begin(), ranges.end(), within)) return;
+  throw SetupError(fmt::format("{}: {} {} is out of its range, which is {} to {}", name_, key, value,
+                               ranges.front().minimum(), ranges.back().maximum()));
 }
 
 void OpenRadio::set_clock() {

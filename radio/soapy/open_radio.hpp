@@ -4,6 +4,7 @@
 
 #include <SoapySDR/Device.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class OpenRadio {
 
   /// Activates the stream. Throws SetupError.
   void start();
+  /// Takes over frequency and gain. Throws SetupError where the device refuses; then they are as before.
+  void retune(const Settings& settings);
 
   SoapySDR::Device& device() const noexcept { return *device_; }
   SoapySDR::Stream* stream() const noexcept { return stream_.get(); }
@@ -44,6 +47,8 @@ class OpenRadio {
   void make(const Settings& settings);
   void check_channels(const Settings& settings) const;
   void tune(const Settings& settings);
+  void set_live(std::optional<double> frequency_hz, std::optional<double> gain_db);
+  void check_range(const char* key, double value, const SoapySDR::RangeList& ranges) const;
   void set_rate(const Settings& settings);
   void set_clock();
   void set_up_stream(const Settings& settings, Element element);

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <thread>
@@ -21,15 +20,6 @@ namespace {
 
 constexpr long kTimeoutUs = 100'000;
 constexpr std::int64_t kPatienceNs = 1'000'000'000;
-
-std::int64_t channels_of(const PortFormat& format) {
-  return format.dims.size() == 2 ? format.dims[0].extent : 1;
-}
-
-bool is_stream(const PortFormat& format) {
-  const bool shaped = format.dims.size() == 1 || (format.dims.size() == 2 && format.dims[0].name == "channel");
-  return shaped && format.item_rate_hz > 0;
-}
 
 }  // namespace
 
@@ -50,8 +40,7 @@ bool SoapySink::send(const Message& message) {
   const std::size_t row = message.payload.size() / buffers_.size();
   for (std::size_t c = 0; c < buffers_.size(); ++c) buffers_[c] = message.payload.data() + c * row;
   const int flags = timing_.timed ? SOAPY_SDR_HAS_TIME : 0;
-  const std::int64_t time_ns = message.time_ns + std::llround(timing_.delay_s * 1e9);
-  const bool sent = write(static_cast<std::int64_t>(row / sample_bytes_), flags, time_ns);
+  const bool sent = write(static_cast<std::int64_t>(row / sample_bytes_), flags, timing_.leaves_ns(message));
   read_status();
   return sent;
 }
@@ -71,8 +60,9 @@ bool SoapySink::write(std::int64_t left, int flags, std::int64_t time_ns) {
       flags = 0;
       deadline = steady_ns() + kPatienceNs;
     } else if (taken == SOAPY_SDR_UNDERFLOW) {
-      note_underflow();
+      note(underflows_, "ran out of samples");
     } else if (taken == SOAPY_SDR_TIME_ERROR) {
+      if (!has_status_) note(late_, "got samples too late");  // else it is told there as well
       return false;
     } else if (taken != 0 && taken != SOAPY_SDR_TIMEOUT) {
       throw std::runtime_error(fmt::format("{}: transmitting failed: {}", radio_.name(), SoapySDR_errToStr(taken)));
@@ -97,16 +87,16 @@ void SoapySink::read_status() {
     const int code = radio_.device().readStreamStatus(radio_.stream(), channels, flags, time_ns, 0);
     if (code == SOAPY_SDR_TIMEOUT) return;
     if (code == SOAPY_SDR_NOT_SUPPORTED) has_status_ = false;
-    if (code == SOAPY_SDR_UNDERFLOW) note_underflow();
+    if (code == SOAPY_SDR_UNDERFLOW) note(underflows_, "ran out of samples");
+    if (code == SOAPY_SDR_TIME_ERROR) note(late_, "got samples too late");
     if (code == 0 && (flags & SOAPY_SDR_END_BURST)) burst_ended_ = true;
   }
 }
 
-void SoapySink::note_underflow() {
-  ++underflows_;
+void SoapySink::note(std::atomic<std::uint64_t>& count, std::string_view what) {
+  const std::uint64_t times = ++count;
   std::uint64_t suppressed = 0;
-  if (limit_.allow(suppressed))
-    log::warn("{}: the transmitter ran out of samples, {} times so far", radio_.name(), underflows_);
+  if (limit_.allow(suppressed)) log::warn("{}: the transmitter {}, {} times so far", radio_.name(), what, times);
 }
 
 void SoapySink::finish() {
@@ -125,28 +115,11 @@ void SoapySink::finish() {
 
 void SoapySinkOptions::fields(FieldVisitor& v) {
   settings_.fields(v, false);
-  v.field("timed", timing_.timed, {.help = "transmit each sample at its own time stamp and `delay`"});
-  v.field(
-      "delay", timing_.delay_s,
-      {.help = "how long after its time stamp a sample is transmitted, with `timed`", .unit = Unit::seconds, .low = 0});
+  timing_.fields(v);
 }
 
 void SoapySinkOptions::check(const PortFormat& format, const Section& section) const {
-  settings_.check(section);
-  if (format.element != Element::sc16 && format.element != Element::cf32)
-    section.problem("", fmt::format("{} is {}, a transmitter takes sc16 or cf32: put a `convert` stage before it",
-                                    format.port, name_of(format.element)));
-  if (!is_stream(format))
-    return section.problem("", fmt::format("{} is {}, a transmitter takes a stream of samples [n] or [channel][n]",
-                                           format.port, to_string(format.dims)));
-  const auto channels = static_cast<std::int64_t>(settings_.channels.size());
-  if (channels_of(format) != channels)
-    section.problem("channels", fmt::format("{} has {} channel(s), and {} are to be transmitted", format.port,
-                                            channels_of(format), channels));
-  if (settings_.rate_hz > 0 && !same_rate(settings_.rate_hz, format.item_rate_hz))
-    section.problem("rate", fmt::format("{} brings {} samples a second, and {} are to be transmitted; leave `rate` out "
-                                        "to take those of the port",
-                                        format.port, format.item_rate_hz, settings_.rate_hz));
+  check_transmitted(format, settings_, section);
 }
 
 std::unique_ptr<Sink> SoapySinkOptions::open(const PortFormat& format) const {

@@ -13,12 +13,6 @@
 
 namespace iqd::radio::soapy {
 
-/// When samples are transmitted.
-struct Timing {
-  bool timed = false;  // at their own time stamp and `delay_s`, else as soon as they come
-  double delay_s = 0.1;
-};
-
 /// Transmits `[n]` or `[channel][n]` through any SoapySDR module.
 class SoapySink final : public Sink {
  public:
@@ -27,16 +21,15 @@ class SoapySink final : public Sink {
   bool send(const Message& message) override;
   /// Ends the burst and waits until it is on the air, a second at most.
   void finish() override;
+  /// As far as the module tells.
+  SinkCounts counts() const noexcept override { return {underflows_, late_, 0}; }
   void interrupt() noexcept override { interrupted_ = true; }
-
-  /// How often the radio ran out of samples, as far as the module tells.
-  std::uint64_t underflows() const noexcept { return underflows_; }
 
  private:
   bool write(std::int64_t samples, int flags, std::int64_t time_ns);
   void advance(std::int64_t samples) noexcept;
   void read_status();
-  void note_underflow();
+  void note(std::atomic<std::uint64_t>& count, std::string_view what);
 
   OpenRadio radio_;
   Timing timing_;
@@ -44,7 +37,8 @@ class SoapySink final : public Sink {
   std::vector<const void*> buffers_;
   bool has_status_ = true;
   bool burst_ended_ = false;
-  std::uint64_t underflows_ = 0;
+  std::atomic<std::uint64_t> underflows_{0};
+  std::atomic<std::uint64_t> late_{0};
   log::RateLimit limit_;
   std::atomic<bool> interrupted_{false};
 };

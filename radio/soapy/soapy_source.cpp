@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <limits>
 #include <thread>
@@ -101,35 +100,21 @@ void SoapySource::warn(std::string_view what, std::string_view why) {
             suppressed ? fmt::format(" ({} more times since the last line)", suppressed) : "");
 }
 
-std::span<const std::string_view> enum_names(Format) {
-  static constexpr std::array<std::string_view, 2> kNames{"sc16", "cf32"};
-  return kNames;
+void SoapySource::retune(const SourceOptions& options) {
+  radio_.retune(dynamic_cast<const SoapySourceOptions&>(options).settings());
 }
 
 void SoapySourceOptions::fields(FieldVisitor& v) {
   settings_.fields(v, true);
-  v.field("format", format_, {.help = "how samples are kept: 16-bit integers, or floats of twice the size"});
-  v.field("resample", resample_, {.help = "bring the granted rate to the asked one; not available yet"});
+  reception_.fields(v);
 }
 
 StreamInfo SoapySourceOptions::describe(const Section& section) const {
-  settings_.check(section);
-  if (resample_)
-    section.problem("resample",
-                    "resampling is not available yet; choose a rate that the radio grants (`iqd probe` lists them), or "
-                    "`accept_rate: true`");
-  StreamInfo info;
-  info.element = element();
-  info.channels = static_cast<int>(settings_.channels.size());
-  info.rate_hz = settings_.rate_hz;
-  info.frequency_hz = settings_.frequency_hz.value_or(0);
-  info.time = TimeSource::radio;
-  info.reconnects = true;
-  return info;
+  return reception_.describe(settings_, section);
 }
 
 std::unique_ptr<Source> SoapySourceOptions::open() const {
-  return std::make_unique<SoapySource>(settings_, element());
+  return std::make_unique<SoapySource>(settings_, reception_.element());
 }
 
 }  // namespace iqd::radio::soapy

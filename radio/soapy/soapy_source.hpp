@@ -20,6 +20,7 @@ class SoapySource final : public Source {
   SoapySource(const Settings& settings, Element element);
   StreamInfo info() const override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
+  void retune(const SourceOptions& options) override;
 
  private:
   Received samples(int count, std::int64_t most, int flags, std::int64_t time_ns);
@@ -36,21 +37,16 @@ class SoapySource final : public Source {
   log::RateLimit limit_;
 };
 
-enum class Format { sc16, cf32 };
-std::span<const std::string_view> enum_names(Format);
-
 class SoapySourceOptions final : public SourceOptions {
  public:
   void fields(FieldVisitor& visitor) override;
   StreamInfo describe(const Section& section) const override;
   std::unique_ptr<Source> open() const override;
+  const Settings& settings() const noexcept { return settings_; }
 
  private:
-  Element element() const { return format_ == Format::cf32 ? Element::cf32 : Element::sc16; }
-
   Settings settings_;
-  Format format_ = Format::sc16;
-  bool resample_ = false;
+  Reception reception_;
 };
 
 }  // namespace iqd::radio::soapy

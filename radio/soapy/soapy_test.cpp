@@ -200,6 +200,17 @@ TEST(SoapySource, WhatCannotBeOpenedSaysWhy) {
   EXPECT_THAT(error_of(options("", {{"antenna", "LNAW"}})), AllOf(HasSubstr("LNAW"), HasSubstr("RX")));
 }
 
+TEST(SoapySource, IsRetunedWhileItRuns) {
+  Opened o(options("", {{"frequency", "1e9"}, {"gain", "20"}}));
+  o.skip(5000);
+  o.source->retune(options("", {{"frequency", "1.1e9"}, {"gain", "30"}}));
+  EXPECT_EQ(o.source->info().frequency_hz, 1.1e9);
+  EXPECT_EQ(o.skip(5000).event, Event::samples);
+  EXPECT_THROW(o.source->retune(options("", {{"frequency", "7e9"}, {"gain", "40"}})), SetupError);
+  EXPECT_EQ(o.source->info().frequency_hz, 1.1e9) << "out of its range, so nothing was changed";
+  EXPECT_EQ(o.skip(5000).event, Event::samples);
+}
+
 TEST(SoapySource, DescribesItselfWithoutADevice) {
   auto o = options("", {{"args", "driver=unheard_of"}, {"channels", "0,1"}, {"rate", "20e6"}, {"format", "sc16"}});
   StreamInfo info;
@@ -276,6 +287,7 @@ TEST(SoapySink, TimedSamplesAreSentAtTheirTime) {
   ASSERT_TRUE(sink->send(m));
   m.time_ns = kEpoch - 5'000'000;
   EXPECT_FALSE(sink->send(m)) << "too late";
+  EXPECT_EQ(sink->counts().late, 1u);
   ASSERT_EQ(heard.receive(4000).samples, 4000);
   const auto* x = reinterpret_cast<const sc16*>(heard.memory[0].data());
   for (int n = 0; n < 4000; ++n) ASSERT_EQ(x[n], n >= 3000 && n < 3100 ? sent[0] : sc16{}) << n;
@@ -290,10 +302,10 @@ TEST(SoapySink, AFullRadioIsWaitedForAndUnderflowsAreCounted) {
   const std::int64_t start = steady_ns();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(sink->send(message_of(format, sent)));
   EXPECT_GT(steady_ns() - start, 90'000'000) << "250 ms of samples, of which the radio holds 100";
-  EXPECT_EQ(dynamic_cast<SoapySink&>(*sink).underflows(), 0u);
+  EXPECT_EQ(sink->counts().underflows, 0u);
   std::this_thread::sleep_for(200ms);
   ASSERT_TRUE(sink->send(message_of(format, sent)));
-  EXPECT_EQ(dynamic_cast<SoapySink&>(*sink).underflows(), 1u);
+  EXPECT_EQ(sink->counts().underflows, 1u);
   const std::int64_t end = steady_ns();
   sink->finish();
   EXPECT_GT(steady_ns() - end, 10'000'000) << "until all is on the air";

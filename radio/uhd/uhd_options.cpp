@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/uhd/uhd_options.hpp"
+
+#include <array>
+
+namespace iqd::radio::usrp {
+namespace {
+
+void check_built_in(const Section& section) {
+  if (!is_built_in())
+    section.problem("",
+                    "this iqd was built without UHD; build it where libuhd-dev is installed, or use `soapy` with "
+                    "the module for UHD (args driver=uhd)");
+}
+
+}  // namespace
+
+std::span<const std::string_view> enum_names(WireFormat) {
+  static constexpr std::array<std::string_view, 3> kNames{"sc16", "sc12", "sc8"};
+  return kNames;
+}
+
+void Settings::fields(FieldVisitor& v, bool receives) {
+  RadioSettings::fields(
+      v, "device arguments as UHD's programs take them, e.g. addr=192.168.10.2, or addr0=…,addr1=… for an array",
+      receives);
+  v.field("subdev", subdev, {.help = "front ends, as UHD writes them, e.g. A:0 B:0; the device's own if not given"});
+  v.field("clock_source", clock_source,
+          {.help = "the 10 MHz reference: internal, external, gpsdo; left as it is if not given"});
+  v.field("time_source", time_source,
+          {.help = "the pulse a second: internal, external, gpsdo; left as it is if not given"});
+  v.field("wire_format", wire_format, {.help = "how samples travel to the host; fewer bits let more of them through"});
+}
+
+void UhdSourceOptions::fields(FieldVisitor& v) {
+  settings_.fields(v, true);
+  reception_.fields(v);
+}
+
+StreamInfo UhdSourceOptions::describe(const Section& section) const {
+  check_built_in(section);
+  return reception_.describe(settings_, section);
+}
+
+std::unique_ptr<Source> UhdSourceOptions::open() const {
+  return open_source(settings_, reception_.element());
+}
+
+void UhdSinkOptions::fields(FieldVisitor& v) {
+  settings_.fields(v, false);
+  timing_.fields(v);
+}
+
+void UhdSinkOptions::check(const PortFormat& format, const Section& section) const {
+  check_built_in(section);
+  check_transmitted(format, settings_, section);
+}
+
+std::unique_ptr<Sink> UhdSinkOptions::open(const PortFormat& format) const {
+  Settings settings = settings_;
+  if (settings.rate_hz <= 0) settings.rate_hz = format.item_rate_hz;
+  return open_sink(settings, timing_, format.element);
+}
+
+}  // namespace iqd::radio::usrp

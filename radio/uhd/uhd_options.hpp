@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/driver.hpp"
+#include "radio/uhd/settings.hpp"
+
+namespace iqd::radio::usrp {
+
+/// The keys of `uhd`. They are read and described in every build; in one without libuhd, a file that names `uhd` has
+/// a problem that says so.
+class UhdSourceOptions final : public SourceOptions {
+ public:
+  void fields(FieldVisitor& visitor) override;
+  StreamInfo describe(const Section& section) const override;
+  std::unique_ptr<Source> open() const override;
+  const Settings& settings() const noexcept { return settings_; }
+
+ private:
+  Settings settings_;
+  Reception reception_;
+};
+
+class UhdSinkOptions final : public SinkOptions {
+ public:
+  void fields(FieldVisitor& visitor) override;
+  void check(const PortFormat& format, const Section& section) const override;
+  std::unique_ptr<Sink> open(const PortFormat& format) const override;
+
+ private:
+  Settings settings_;
+  Timing timing_;
+};
+
+// What needs libuhd: in other files here, or in without_uhd.cpp.
+bool is_built_in() noexcept;
+std::unique_ptr<Source> open_source(const Settings& settings, Element element);
+std::unique_ptr<Sink> open_sink(const Settings& settings, const Timing& timing, Element element);
+std::vector<FoundDevice> probe();
+
+}  // namespace iqd::radio::usrp

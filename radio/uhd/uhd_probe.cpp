@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.hpp"
+#include "radio/uhd/device.hpp"
+#include "radio/uhd/uhd_log.hpp"
+#include "radio/uhd/uhd_options.hpp"
+
+namespace iqd::radio::usrp {
+namespace {
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+std::string ends_of(const uhd::meta_range_t& range) {
+  return fmt::format("{}-{}", range.start(), range.stop());
+}
+
+void add_channels(uhd::usrp::multi_usrp& usrp, Facts& facts) {
+  facts.emplace_back("rx_channels", std::to_string(usrp.get_rx_num_channels()));
+  if (usrp.get_rx_num_channels() > 0) {
+    facts.emplace_back("rx_rates", ends_of(usrp.get_rx_rates()));
+    facts.emplace_back("rx_frequencies", ends_of(usrp.get_rx_freq_range()));
+    facts.emplace_back("rx_gains", ends_of(usrp.get_rx_gain_range()));
+    facts.emplace_back("rx_antennas", fmt::format("{}", fmt::join(usrp.get_rx_antennas(), ", ")));
+  }
+  facts.emplace_back("tx_channels", std::to_string(usrp.get_tx_num_channels()));
+  if (usrp.get_tx_num_channels() > 0) {
+    facts.emplace_back("tx_rates", ends_of(usrp.get_tx_rates()));
+    facts.emplace_back("tx_frequencies", ends_of(usrp.get_tx_freq_range()));
+    facts.emplace_back("tx_gains", ends_of(usrp.get_tx_gain_range()));
+    facts.emplace_back("tx_antennas", fmt::format("{}", fmt::join(usrp.get_tx_antennas(), ", ")));
+  }
+  facts.emplace_back("clock_sources", fmt::format("{}", fmt::join(usrp.get_clock_sources(0), ", ")));
+  facts.emplace_back("time_sources", fmt::format("{}", fmt::join(usrp.get_time_sources(0), ", ")));
+}
+
+FoundDevice look_at(const uhd::device_addr_t& args) {
+  FoundDevice found;
+  found.label = fmt::format("{} {}", args.get("product", args.get("type", "USRP")), args.get("serial", ""));
+  for (const std::string& key : args.keys()) found.facts.emplace_back(key, args[key]);
+  if (args.get("claimed", "False") == "True") {
+    found.facts.emplace_back("error", "another program uses it");
+    return found;
+  }
+  try {
+    auto usrp = uhd::usrp::multi_usrp::make(args);
+    add_channels(*usrp, found.facts);
+    close_in_time("uhd", [usrp = std::move(usrp)]() mutable { usrp.reset(); });
+  } catch (...) {
+    found.facts.emplace_back("error", text_of(std::current_exception()));
+  }
+  return found;
+}
+
+}  // namespace
+
+bool is_built_in() noexcept {
+  return true;
+}
+
+/// A device that has firmware to load first may take half a minute.
+std::vector<FoundDevice> probe() {
+  take_uhd_log();
+  std::vector<FoundDevice> found;
+  for (const uhd::device_addr_t& args : uhd::device::find(uhd::device_addr_t(), uhd::device::USRP))
+    found.push_back(look_at(args));
+  return found;
+}
+
+}  // namespace iqd::radio::usrp

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/uhd/uhd_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "radio/uhd/uhd_options.hpp"
+
+namespace iqd::radio::usrp {
+namespace {
+
+constexpr double kTimeoutSeconds = 0.1;
+/// From the command to the first sample of several channels, which begin at one time.
+constexpr double kStartSeconds = 0.2;
+
+using Event = Received::Event;
+using Code = uhd::rx_metadata_t;
+
+Received event(Event which) {
+  Received got;
+  got.event = which;
+  return got;
+}
+
+}  // namespace
+
+UhdSource::UhdSource(const Settings& settings, Element element)
+    : front_end_(settings, kReceive),
+      element_(element),
+      // recv() waits for all samples that were asked for, each packet as long as its time-out.
+      most_(std::max<std::int64_t>(1, static_cast<std::int64_t>(front_end_.rate_hz() * kTimeoutSeconds))),
+      stream_(front_end_.device().step(
+          "set up the stream",
+          [&] { return front_end_.usrp().get_rx_stream(front_end_.stream_args(settings, element)); })),
+      buffers_(front_end_.channels()) {}
+
+UhdSource::~UhdSource() {
+  const std::string name = front_end_.name();
+  close_in_time(name, [stream = std::move(stream_), device = front_end_.release()]() mutable {
+    stream->issue_stream_cmd(uhd::stream_cmd_t::STREAM_MODE_STOP_CONTINUOUS);
+    stream.reset();
+    device.reset();
+  });
+}
+
+StreamInfo UhdSource::info() const {
+  StreamInfo info;
+  info.element = element_;
+  info.channels = static_cast<int>(buffers_.size());
+  info.rate_hz = front_end_.rate_hz();
+  info.frequency_hz = front_end_.frequency_hz();
+  info.time = front_end_.device().time();
+  info.reconnects = true;
+  return info;
+}
+
+/// Channels are aligned by their time stamps, so several begin at one time.
+void UhdSource::start() {
+  uhd::stream_cmd_t command(uhd::stream_cmd_t::STREAM_MODE_START_CONTINUOUS);
+  command.stream_now = buffers_.size() == 1;
+  if (!command.stream_now) command.time_spec = front_end_.usrp().get_time_now() + uhd::time_spec_t(kStartSeconds);
+  stream_->issue_stream_cmd(command);
+}
+
+Received UhdSource::receive(std::span<std::byte* const> into, std::int64_t most) {
+  std::copy(into.begin(), into.end(), buffers_.begin());
+  try {
+    // Not before somebody reads: what waits meanwhile would overflow the radio's buffer.
+    if (!std::exchange(started_, true)) start();
+    uhd::rx_metadata_t metadata;
+    const std::size_t count =
+        stream_->recv(buffers_, static_cast<std::size_t>(std::min(most, most_)), metadata, kTimeoutSeconds);
+    return metadata.error_code == Code::ERROR_CODE_NONE ? samples(count, metadata) : error(metadata);
+  } catch (...) {
+    warn("the radio failed", text_of(std::current_exception()));
+    return event(Event::failed);
+  }
+}
+
+Received UhdSource::samples(std::size_t count, const uhd::rx_metadata_t& metadata) {
+  Received got = event(Event::samples);
+  got.samples = static_cast<std::int64_t>(count);
+  // libuhd computes the time within a packet that an earlier call left unfinished, on some devices with a wrong rate.
+  got.has_time = metadata.has_time_spec && metadata.fragment_offset == 0;
+  if (!got.has_time) return got;
+  const std::int64_t time_ns = ns_of(metadata.time_spec);
+  if (!std::exchange(time_begun_, true) && front_end_.device().time() == TimeSource::host)
+    time_offset_ns_ =
+        wall_ns() - static_cast<std::int64_t>(static_cast<double>(count) / front_end_.rate_hz() * 1e9) - time_ns;
+  got.time_ns = time_ns + time_offset_ns_;
+  return got;
+}
+
+Received::Event event_of(const uhd::rx_metadata_t& error) noexcept {
+  switch (error.error_code) {
+    case Code::ERROR_CODE_TIMEOUT: return Event::nothing;
+    case Code::ERROR_CODE_OVERFLOW: return error.out_of_sequence ? Event::sequence : Event::overflow;
+    case Code::ERROR_CODE_BAD_PACKET: return Event::sequence;
+    default: return Event::overflow;
+  }
+}
+
+Received UhdSource::error(const uhd::rx_metadata_t& metadata) {
+  const auto code = metadata.error_code;
+  if (code == Code::ERROR_CODE_LATE_COMMAND || code == Code::ERROR_CODE_BROKEN_CHAIN) {
+    warn("the stream is started again", metadata.strerror());
+    start();
+  } else if (code == Code::ERROR_CODE_BAD_PACKET || code == Code::ERROR_CODE_ALIGNMENT) {
+    warn("samples were lost", metadata.strerror());
+  }
+  return event(event_of(metadata));
+}
+
+void UhdSource::retune(const SourceOptions& options) {
+  front_end_.retune(dynamic_cast<const UhdSourceOptions&>(options).settings());
+}
+
+void UhdSource::warn(std::string_view what, std::string_view why) {
+  std::uint64_t suppressed = 0;
+  if (!limit_.allow(suppressed)) return;
+  log::warn("{}: {}: {}{}", front_end_.name(), what, why,
+            suppressed ? fmt::format(" ({} more times since the last line)", suppressed) : "");
+}
+
+std::unique_ptr<Source> open_source(const Settings& settings, Element element) {
+  return std::make_unique<UhdSource>(settings, element);
+}
+
+}  // namespace iqd::radio::usrp

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/driver.hpp"
+#include "base/log.hpp"
+#include "radio/uhd/front_end.hpp"
+
+namespace iqd::radio::usrp {
+
+/// What an error of `recv` is to the engine: packets that were lost or damaged on the way are `sequence`, a time-out is
+/// `nothing`; an overflow, channels that cannot be aligned, and a command that came to nothing are `overflow`.
+Received::Event event_of(const uhd::rx_metadata_t& error) noexcept;
+
+/// Samples of a USRP, or of several in step. After a late command or a broken chain nothing would come any more, so the
+/// stream is asked for again. What libuhd throws is `failed`. Where the device's clock could not be set, its time
+/// stamps are moved to the host's time once, at the first.
+class UhdSource final : public Source {
+ public:
+  UhdSource(const Settings& settings, Element element);
+  ~UhdSource() override;
+  StreamInfo info() const override;
+  Received receive(std::span<std::byte* const> into, std::int64_t most) override;
+  void retune(const SourceOptions& options) override;
+
+ private:
+  void start();
+  Received samples(std::size_t count, const uhd::rx_metadata_t& metadata);
+  Received error(const uhd::rx_metadata_t& metadata);
+  void warn(std::string_view what, std::string_view why);
+
+  FrontEnd front_end_;
+  Element element_;
+  std::int64_t most_;  // at once
+  uhd::rx_streamer::sptr stream_;
+  std::vector<void*> buffers_;
+  bool started_ = false;
+  bool time_begun_ = false;
+  std::int64_t time_offset_ns_ = 0;
+  log::RateLimit limit_;
+};
+
+}  // namespace iqd::radio::usrp

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+// What the simulated USRP of tests/system/uhd_test.py never says.
+#include "radio/uhd/uhd_source.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
+namespace iqd::radio::usrp {
+namespace {
+
+using Event = Received::Event;
+using Metadata = uhd::rx_metadata_t;
+
+Event event_of(Metadata::error_code_t code, bool out_of_sequence = false) {
+  Metadata metadata;
+  metadata.error_code = code;
+  metadata.out_of_sequence = out_of_sequence;
+  return usrp::event_of(metadata);
+}
+
+TEST(UhdEvents, LossOnTheWayIsToldFromOverflow) {
+  EXPECT_EQ(event_of(Metadata::ERROR_CODE_OVERFLOW), Event::overflow);
+  EXPECT_EQ(event_of(Metadata::ERROR_CODE_OVERFLOW, true), Event::sequence);
+  EXPECT_EQ(event_of(Metadata::ERROR_CODE_BAD_PACKET), Event::sequence);
+}
+
+TEST(UhdEvents, WhatDelaysSamplesIsAnOverflowAndATimeOutIsNothing) {
+  EXPECT_EQ(event_of(Metadata::ERROR_CODE_TIMEOUT), Event::nothing);
+  for (const auto code :
+       {Metadata::ERROR_CODE_LATE_COMMAND, Metadata::ERROR_CODE_BROKEN_CHAIN, Metadata::ERROR_CODE_ALIGNMENT})
+    EXPECT_EQ(event_of(code), Event::overflow) << code;
+}
+
+TEST(UhdTime, IsKeptToTheNanosecond) {
+  for (const std::int64_t ns : {0L, 1L, 999'999'999L, 1'700'000'000'123'456'789L}) EXPECT_EQ(ns_of(time_of(ns)), ns);
+}
+
+TEST(UhdDevice, ClosingOneThatHangsIsNotWaitedForLong) {
+  std::promise<void> answer;
+  auto answered = answer.get_future().share();
+  auto closed = std::make_shared<std::atomic<bool>>(false);
+  const auto start = std::chrono::steady_clock::now();
+  close_in_time("uhd 'test'", [answered, closed] {
+    answered.wait();
+    *closed = true;
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
+  EXPECT_FALSE(*closed);
+  answer.set_value();
+  while (!*closed) std::this_thread::yield();
+}
+
+}  // namespace
+}  // namespace iqd::radio::usrp

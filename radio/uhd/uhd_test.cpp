@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+// The keys of the driver, without a device; tests/system/uhd_test.py has a simulated one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/error.hpp"
+#include "radio/drivers.hpp"
+#include "radio/fields_for_test.hpp"
+#include "radio/uhd/uhd_options.hpp"
+
+namespace iqd::radio::usrp {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class LiveKeys final : public FieldVisitor {
+ public:
+  void visit(std::string_view key, FieldRef, const FieldInfo& info) override {
+    if (info.live) keys.insert(std::string(key));
+  }
+  std::set<std::string> keys;
+};
+
+/// What is complained about, but for UHD itself where it is not built in.
+template <class F> std::vector<std::string> without_the_build(F f) {
+  std::vector<std::string> texts = complaints(f);
+  std::erase_if(texts, [](const std::string& text) { return text.find("built without UHD") != std::string::npos; });
+  return texts;
+}
+
+PortFormat port(std::int64_t channels, Element element) {
+  PortFormat f;
+  f.port = "filter.out";
+  f.element = element;
+  if (channels > 1) f.dims.push_back({"channel", channels});
+  f.dims.push_back({"n", 4096});
+  f.varying = static_cast<int>(f.dims.size()) - 1;
+  f.rate_hz = f.item_rate_hz = 1e6;
+  return f;
+}
+
+TEST(UhdSource, DescribesItselfWithoutADevice) {
+  UhdSourceOptions o;
+  assign(o, {{"args", "addr0=192.168.10.2,addr1=192.168.10.3"},
+             {"channels", "0,1,2"},
+             {"rate", "20e6"},
+             {"frequency", "2.4e9"},
+             {"clock_source", "external"},
+             {"wire_format", "sc12"},
+             {"format", "cf32"}});
+  StreamInfo info;
+  EXPECT_THAT(without_the_build([&](const Section& s) { info = o.describe(s); }), IsEmpty());
+  EXPECT_EQ(info.element, Element::cf32);
+  EXPECT_EQ(info.channels, 3);
+  EXPECT_EQ(info.rate_hz, 20e6);
+  EXPECT_EQ(info.frequency_hz, 2.4e9);
+  EXPECT_TRUE(info.reconnects);
+  EXPECT_FALSE(info.can_wait);
+  EXPECT_EQ(o.settings().wire_format, WireFormat::sc12);
+}
+
+TEST(UhdSource, WhatIsWrongIsSaidWithoutADevice) {
+  UhdSourceOptions o;
+  assign(o, {{"channels", "1,0,1"}, {"rate", "1e6"}, {"resample", "true"}});
+  EXPECT_THAT(without_the_build([&](const Section& s) { o.describe(s); }),
+              ElementsAre(HasSubstr("channel 1"), AllOf(HasSubstr("resample"), HasSubstr("accept_rate"))));
+}
+
+TEST(UhdSource, FrequencyAndGainMayChangeLive) {
+  LiveKeys source;
+  UhdSourceOptions().fields(source);
+  EXPECT_THAT(source.keys, ElementsAre("frequency", "gain"));
+  LiveKeys sink;
+  UhdSinkOptions().fields(sink);
+  EXPECT_THAT(sink.keys, IsEmpty()) << "a transmitter is not retuned";
+}
+
+TEST(UhdSink, APortThatDoesNotFitIsRefused) {
+  UhdSinkOptions o;
+  assign(o, {{"channels", "0,1"}, {"rate", "2e6"}});
+  const auto check = [&](const PortFormat& f) { return without_the_build([&](const Section& s) { o.check(f, s); }); };
+  EXPECT_THAT(check(port(2, Element::sc16)), ElementsAre(AllOf(HasSubstr("1000000"), HasSubstr("2000000"))));
+  EXPECT_THAT(check(port(1, Element::cf32)), Contains(HasSubstr("1 channel")));
+  EXPECT_THAT(check(port(2, Element::f32)), Contains(HasSubstr("convert")));
+}
+
+TEST(Uhd, ABuildWithoutItSaysSo) {
+  UhdSourceOptions source;
+  assign(source, {{"rate", "1e6"}});
+  UhdSinkOptions sink;
+  const auto wrong = complaints([&](const Section& s) {
+    source.describe(s);
+    sink.check(port(1, Element::sc16), s);
+  });
+  EXPECT_EQ(wrong.size(), is_built_in() ? 0u : 2u);
+  EXPECT_THAT(wrong, Each(HasSubstr("built without UHD")));
+  EXPECT_EQ(find_driver("uhd")->probe != nullptr, is_built_in());
+}
+
+TEST(Uhd, WhereThereIsNoDeviceOpeningSaysWhy) {
+  UhdSourceOptions o;
+  assign(o, {{"args", "type=usrp1,serial=none_such"}, {"rate", "1e6"}});
+  try {
+    o.open();
+    FAIL() << "it was opened";
+  } catch (const SetupError& e) {
+    EXPECT_THAT(std::string(e.what()), is_built_in() ? HasSubstr("uhd 'type=usrp1,serial=none_such': cannot open it")
+                                                     : HasSubstr("built without UHD"));
+  }
+}
+
+}  // namespace
+}  // namespace iqd::radio::usrp

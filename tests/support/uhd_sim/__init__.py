@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""A USRP without hardware: the simulator of Debian's python3-uhd (an E320 with one working channel), for tests.
+
+    if reason := uhd_sim.enter_namespace(): …    # skip
+    with uhd_sim.UhdSim(folder, samples) as sim:
+        …                                        # libuhd's args: uhd_sim.ARGS
+
+It takes fixed ports on all addresses, so the whole test program runs in a network namespace of its own. It repeats
+`samples`, sends them at the rate that it is set to, and writes what is transmitted into `sim.transmitted`. It loses
+packets and stalls on demand. What it cannot do: two channels, tuning, a device time other than 0, underflows.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+ARGS = "addr=127.0.0.1,type=e3xx"
+PACKET_SAMPLES = 371
+RPC_PORT = 49601
+PYTHON = "/usr/bin/python3"  # Debian's modules belong to Debian's Python
+INSIDE = "IQD_TEST_IN_NAMESPACE"
+MODULES = "uhd.chdr, gevent, msgpack, pyroute2, pyudev, netaddr, six, systemd"  # python3-uhd brings usrp_mpm as well
+# libuhd looks for devices by broadcast, which a loopback alone does not have.
+NETWORK = "ip link set lo up && ip link add usrp0 type veth peer name usrp1 && " \
+          "ip address add 10.99.0.1/24 dev usrp0 && ip link set usrp0 up && ip link set usrp1 up"
+
+
+def why_not():
+    """Why there can be no simulator here; empty where it can be."""
+    for program in ("unshare", "ip", PYTHON):
+        if not shutil.which(program):
+            return f"there is no {program}"
+    modules = subprocess.run([PYTHON, "-c", f"import {MODULES}"], capture_output=True, text=True, check=False)
+    if modules.returncode:
+        return f"the packages of tools/setup are not all installed: {modules.stderr.strip().splitlines()[-1]}"
+    return "" if unshare() else "no network namespace can be made here, not even as root"
+
+
+def unshare():
+    """The command that makes a network namespace: for anybody, or for root where users may not; empty without."""
+    for command in (["unshare", "-rn"], ["unshare", "-n"]):
+        if subprocess.run([*command, "sh", "-c", NETWORK], capture_output=True, check=False).returncode == 0:
+            return command
+    return []
+
+
+def enter_namespace():
+    """Begins this program anew in a network namespace of its own; returns there, or with the reason why it cannot."""
+    if os.environ.get(INSIDE):
+        return ""
+    if reason := why_not():
+        return reason
+    os.environ[INSIDE] = "1"
+    os.execvp("unshare", [*unshare(), "sh", "-c", f'{NETWORK} && exec "$@"', "sh", sys.executable, *sys.orig_argv[1:]])
+
+
+class UhdSim:
+    """The simulator as a process; `samples`: int16 [n][2], of which it takes whole packets."""
+
+    def __init__(self, folder, samples):
+        self.folder = pathlib.Path(folder)
+        self.period = len(samples) // PACKET_SAMPLES * PACKET_SAMPLES
+        self.transmitted = self.folder / "transmitted.sc16"
+        self._fault = self.folder / "fault"
+        self._dropped = self.folder / "dropped"
+        np.ascontiguousarray(samples[:self.period], "<i2").tofile(self.folder / "received.sc16")
+        (self.folder / "sim.cfg").write_text(
+            "[hardware]\npreset = E320\nserial_num = FA4EDE7\n"
+            "[sample.source]\nclass = FileSource\nread_file = received.sc16\nrepeat = True\n"
+            "[sample.sink]\nclass = FileSink\nwrite_file = transmitted.sc16\n", encoding="utf-8")
+        self.process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def start(self, seconds=30):
+        here = pathlib.Path(__file__).parent
+        with open(self.folder / "sim.log", "ab") as log:
+            self.process = subprocess.Popen(
+                [PYTHON, "-B", str(here / "simulator.py"), "sim.cfg"], cwd=self.folder, stdout=log, stderr=log,
+                start_new_session=True, env={**os.environ, "PYTHONPATH": str(here)})
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends and self.process.poll() is None:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", RPC_PORT)) == 0:
+                    return
+            time.sleep(0.05)
+        raise AssertionError(f"the simulator does not start:\n{self.log}")
+
+    def kill(self):
+        """As if it were unplugged."""
+        if self.process:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+
+    @property
+    def log(self):
+        return (self.folder / "sim.log").read_text(encoding="utf-8", errors="replace")
+
+    def drop_one_of(self, packets):
+        """From now on: one of so many packets is lost."""
+        self._say(f"drop {packets}")
+
+    def stall(self, seconds):
+        """Once: nothing is sent for so long; what was due meanwhile comes later."""
+        self._say(f"stall {seconds}")
+
+    def behave(self):
+        """No faults any more; returns when the simulator knows."""
+        self._fault.unlink(missing_ok=True)
+        time.sleep(0.5)
+
+    def _say(self, fault):
+        draft = self.folder / "fault.new"
+        draft.write_text(fault, encoding="utf-8")
+        draft.rename(self._fault)
+
+    @property
+    def dropped(self):
+        """Packets lost on purpose so far."""
+        return self._dropped.stat().st_size if self._dropped.exists() else 0

@@ -1,0 +1,217 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""The driver `uhd` against a simulated USRP, through libuhd and real sockets.
+
+Skips, with 77, where there can be no network namespace, or Debian's simulator is not installed.
+"""
+
+import json
+import re
+import signal
+import sys
+import time
+import unittest
+
+import numpy as np
+
+import iqd
+import uhd_sim
+
+PERIOD = 1000 * uhd_sim.PACKET_SAMPLES
+
+
+def numbered(n):
+    """Samples that say which they are: 14 bits in I, the others in Q."""
+    n = np.asarray(n) % PERIOD
+    return np.stack([n & 0x3FFF, n >> 14], -1).astype(np.int16)
+
+
+def number_of(x):
+    return int(x[1]) << 14 | int(x[0])
+
+
+class Uhd(iqd.SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.sim = uhd_sim.UhdSim(self.folder, numbered(np.arange(PERIOD)))
+        self.addCleanup(self.sim.kill)
+
+    def document(self, rate=1e6, args=uhd_sim.ARGS, gain=30, keys=""):
+        self.where = iqd.endpoint()
+        self.subscriber = self.reader(self.where, "t")
+        return (f"name: test\n"
+                f"source: {{uhd: {{args: \"{args}\", rate: {rate}, frequency: 1 GHz, gain: {gain}{keys}}}}}\n"
+                f"block: 65536\nstages: []\npublish: [{{port: source, topic: t, bind: \"{self.where}\"}}]\n")
+
+    def read_while(self, daemon, condition, seconds=iqd.PATIENCE):
+        """All messages until a status has `condition`."""
+        messages, ends, seen = [], time.monotonic() + seconds, len(daemon.statuses)
+        while time.monotonic() < ends:
+            messages += [m for m in [self.subscriber.receive(0.05)] if m]
+            if any(condition(s["pipelines"][0]) for s in daemon.statuses[seen:]):
+                return messages
+        raise AssertionError(f"that did not happen: {daemon.statuses[-1:]}\n{daemon.text}\n{self.sim.log}")
+
+    def stop(self, daemon):
+        """SIGTERM; the messages that were still to come, and the last status. It ends in 5 s."""
+        began = time.monotonic()
+        daemon.signal()
+        messages = self.subscriber.rest()
+        self.assertEqual(daemon.wait(), 0, daemon.text)
+        self.assertLess(time.monotonic() - began, 5, daemon.text)
+        return messages, daemon.final[0]
+
+    def assertNumbered(self, messages):
+        """Each sample is the one that its header says, through all gaps."""
+        first = number_of(messages[0].x[0]) - messages[0].sample
+        for m in messages:
+            due = numbered(first + m.sample + np.arange(len(m.x)))
+            self.assertTrue(np.array_equal(m.x, due), (m.meta, number_of(m.x[0]), number_of(due[0])))
+
+    def assertAccounted(self, messages, status):
+        self.assertConserved(status)
+        self.assertEqual(sum(len(m.x) for m in messages), status["published"])
+        self.assertEqual([m.seq for m in messages], list(range(len(messages))))
+        self.assertNumbered(messages)
+
+    def check_stream(self, rate, samples):
+        self.sim.start()
+        with self.daemon(self.document(rate), "--wait-subscribers", 1) as daemon:
+            messages = self.read_while(daemon, lambda p: p["received"] >= samples)
+            rest, status = self.stop(daemon)
+        messages += rest
+        self.assertAccounted(messages, status)
+        self.assertGreaterEqual(status["published"], samples)
+        self.assertEqual([status[k] for k in ("lost", "overflows", "sequence_errors", "time_jumps", "reconnects")],
+                         [0] * 5, daemon.text)
+        self.assertContinuous(messages)
+        self.assertEqual({m.meta["time"] for m in messages}, {"host"})  # its clock stands still
+        self.assertLess(abs(messages[0].time_ns / 1e9 - time.time()), 60)
+
+    def test_1_megasample_a_second(self):
+        self.check_stream(1e6, 3_000_000)
+
+    def test_4_megasamples_a_second(self):
+        self.check_stream(4e6, 8_000_000)
+
+    def test_probe(self):
+        self.sim.start()
+        done = iqd.command("probe", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        radios = {r["driver"]: r for r in json.loads(done.stdout)["radios"]}
+        device = next(d for d in radios["uhd"]["devices"] if d["facts"].get("serial") == "FA4EDE7")
+        self.assertEqual(device["label"], "e320 FA4EDE7")
+        facts = device["facts"]
+        self.assertEqual((facts["rx_antennas"], facts["rx_gains"], facts["clock_sources"]),
+                         ("RX2, TX/RX", "0-76", "internal"))
+
+    def test_lost_packets_are_counted_one_by_one(self):
+        self.sim.start()
+        with self.daemon(self.document(), "--wait-subscribers", 1) as daemon:
+            messages = self.read_while(daemon, lambda p: p["state"] == "streaming")
+            self.sim.drop_one_of(500)
+            messages += self.read_while(daemon, lambda p: p["lost"] >= 10 * uhd_sim.PACKET_SAMPLES)
+            self.sim.behave()
+            rest, status = self.stop(daemon)
+        messages += rest
+        self.assertGreaterEqual(self.sim.dropped, 10)
+        self.assertEqual(status["sequence_errors"], self.sim.dropped)
+        self.assertEqual(status["lost"], self.sim.dropped * uhd_sim.PACKET_SAMPLES)
+        self.assertEqual((status["overflows"], status["time_jumps"]), (0, 0), daemon.text)
+        self.assertAccounted(messages, status)
+        # libuhd's letters, a D for each of them, do not reach the terminal.
+        self.assertEqual([line for line in daemon.log if not re.search(r"\b(debug|info|warning|error)\b", line)], [])
+
+    def test_a_stall_is_noticed_and_over(self):
+        self.sim.start()
+        with self.daemon(self.document(), "--wait-subscribers", 1) as daemon:
+            messages = self.read_while(daemon, lambda p: p["received"] > 500_000)
+            self.sim.stall(2.5)
+            messages += self.read_while(daemon, lambda p: p["state"] == "stalled")
+            messages += self.read_while(daemon, lambda p: p["state"] == "streaming")
+            rest, status = self.stop(daemon)
+        self.assertEqual((status["stalls"], status["reconnects"], status["lost"]), (1, 0, 0), daemon.text)
+        self.assertAccounted(messages + rest, status)
+
+    def test_unplugged_it_waits_and_opens_again(self):
+        self.sim.start()
+        with self.daemon(self.document(), "--wait-subscribers", 1) as daemon:
+            messages = self.read_while(daemon, lambda p: p["received"] > 500_000)
+            self.sim.kill()
+            messages += self.read_while(daemon, lambda p: p["state"] == "reconnecting")
+            self.sim.start()
+            messages += self.read_while(daemon, lambda p: p["reconnects"] == 1 and p["state"] == "streaming", 60)
+            rest, status = self.stop(daemon)
+        messages += rest
+        self.assertConserved(status)
+        self.assertEqual(sum(len(m.x) for m in messages), status["published"])
+        self.assertGreater(status["lost"], 5_000_000)
+
+    def test_unplugged_it_stops_all_the_same(self):
+        self.sim.start()
+        with self.daemon(self.document()) as daemon:
+            daemon.wait_for(lambda p: p["received"] > 200_000)
+            self.sim.kill()
+            _, status = self.stop(daemon)
+        self.assertConserved(status)
+
+    def test_it_is_retuned_while_it_runs(self):
+        self.sim.start()
+        text = self.document()
+        with self.daemon(text, "--wait-subscribers", 1) as daemon:
+            messages = self.read_while(daemon, lambda p: p["state"] == "streaming")
+            self.write(text.replace("1 GHz", "1.1 GHz"))
+            daemon.signal(signal.SIGHUP)
+            daemon.wait_for_log("source.frequency")
+            self.write(text.replace("1 GHz", "1.1 GHz").replace("gain: 30", "gain: 300"))
+            daemon.signal(signal.SIGHUP)
+            daemon.wait_for_log("gain 300 is out of its range, which is 0 to 76")
+            rest, status = self.stop(daemon)
+        messages += rest
+        self.assertEqual((status["reloads"], status["lost"], status["reconnects"]), (1, 0, 0), daemon.text)
+        self.assertEqual((messages[0].frequency, messages[-1].frequency), (1e9, 1.1e9))
+        self.assertAccounted(messages, status)
+
+    def test_what_is_transmitted_arrives(self):
+        self.sim.start()
+        sent = numbered(np.arange(200 * uhd_sim.PACKET_SAMPLES))
+        recording = iqd.write_recording(self.folder / "sent", sent, rate=1e6)
+        done = iqd.command("run", self.write(
+            f"name: test\nsource: {{file: {{path: \"{recording}\"}}}}\nblock: 16384\nstages: []\n"
+            f"sinks: [{{port: source, uhd: {{args: \"{uhd_sim.ARGS}\", frequency: 1 GHz, gain: 10}}}}]\n"),
+            "--status", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ends = time.monotonic() + iqd.PATIENCE
+        while self.sim.transmitted.stat().st_size < sent.nbytes and time.monotonic() < ends:
+            time.sleep(0.05)
+        arrived = np.fromfile(self.sim.transmitted, "<i2").reshape(-1, 2)
+        self.assertTrue(np.array_equal(arrived[:len(sent)], sent), (arrived.shape, sent.shape))
+        # libuhd ends a burst with a packet that is not empty: one sample of 0.
+        self.assertEqual(arrived[len(sent):].tolist(), [[0, 0]])
+
+    def write(self, text):
+        path = self.folder / "pipeline.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def refused(self, **keys):
+        began = time.monotonic()
+        done = iqd.command("run", self.write(self.document(**keys)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertLess(time.monotonic() - began, iqd.PATIENCE)
+        return done.stderr
+
+    def test_what_cannot_be_opened_says_why(self):
+        self.assertRegex(self.refused(args="addr=127.0.0.1,type=x300"), r"uhd 'addr=127.0.0.1,type=x300'.*No devices")
+        self.sim.start()
+        self.assertRegex(self.refused(gain=500), r"gain 500 is out of its range, which is 0 to 76")
+        self.assertRegex(self.refused(keys=", channels: [7]"), r"no receive channel 7; the radio has 2")
+        self.assertRegex(self.refused(keys=", antenna: RX9"), r"no antenna 'RX9'; there are: RX2, TX/RX")
+        self.assertRegex(self.refused(keys=", clock_source: external"), r"clock_source: .*'external'.*internal")
+
+
+if __name__ == "__main__":
+    if reason := uhd_sim.enter_namespace():
+        print(f"SKIPPED: {reason}")
+        sys.exit(77)
+    unittest.main()
