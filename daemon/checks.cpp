@@ -5,21 +5,24 @@
 #include <fftw3.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <pthread.h>
-#include <sched.h>
+#include <sys/sysinfo.h>
 #include <sys/timex.h>
 #include <zmq.h>
 
 #include <SoapySDR/Modules.hpp>
 #include <SoapySDR/Version.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
-#include <thread>
+#include <iterator>
+#include <utility>
+
+#include "pipeline/real_time.hpp"
 
 namespace iqd {
 namespace {
 
-constexpr rlim_t kPriority = 50;
+constexpr int kPriority = 50;
 constexpr rlim_t kLockedBytes = rlim_t{1} << 30;
 constexpr rlim_t kFiles = 1024;
 constexpr const char* kPluginPath = "SOAPY_SDR_PLUGIN_PATH";
@@ -40,14 +43,11 @@ rlimit limit_of(int resource) {
   return limit;
 }
 
-/// A thread of its own asks, so that nothing stays behind.
-bool is_fifo_granted() {
-  int error = -1;
-  std::thread([&error] {
-    const sched_param lowest{1};
-    error = ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &lowest);
-  }).join();
-  return error == 0;
+/// The system decides by the capability, the limit and the control group: so it is tried.
+int highest_priority(rlimit limit) {
+  for (const rlim_t priority : {rlim_t{99}, std::min(limit.rlim_cur, rlim_t{99}), rlim_t{1}})
+    if (const int granted = try_thread(static_cast<int>(priority), {}).priority) return granted;
+  return 0;
 }
 
 Finding check_time_sync() {
@@ -109,23 +109,35 @@ Finding check_zeromq() {
 
 }  // namespace
 
-Finding judge_priority_limit(rlimit limit, bool granted) {
+Finding judge_priority(int highest, rlimit limit) {
   Finding f{"real-time priority",
-            fmt::format("SCHED_FIFO {}, limit {}", granted ? "granted" : "refused", text_of(limit.rlim_cur)),
+            highest > 0 ? fmt::format("SCHED_FIFO up to {} is granted", highest)
+                        : fmt::format("SCHED_FIFO is refused, limit {}", text_of(limit.rlim_cur)),
             Verdict::ok, ""};
-  if (granted && (limit.rlim_cur == 0 || limit.rlim_cur >= kPriority)) return f;
+  if (highest >= kPriority) return f;
   f.verdict = Verdict::warn;
   f.mend = limit_command("rtprio", "80", "LimitRTPRIO");
   return f;
 }
 
-Finding judge_lock_limit(rlimit limit, bool has_device) {
+Finding judge_lock(rlimit limit, bool is_granted, bool has_device) {
   Finding f{"locked memory", fmt::format("limit {} bytes", text_of(limit.rlim_cur)), Verdict::ok, ""};
-  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kLockedBytes) return f;
+  if (is_granted) {
+    if (limit.rlim_cur < kLockedBytes) f.found += ", but this user may exceed it";
+    return f;
+  }
   if (has_device) f.found += ": pinning the ring for a GPU may be refused";
   f.verdict = Verdict::warn;
   f.mend = limit_command("memlock", "unlimited", "LimitMEMLOCK");
   return f;
+}
+
+Finding judge_allowed(const std::vector<int>& cpus, int processors) {
+  if (std::cmp_greater_equal(cpus.size(), processors)) return {"processors for iqd", "all", Verdict::ok, ""};
+  return {"processors for iqd",
+          fmt::format("{} of {}: a control group, or AllowedCPUs= of the service, keeps the others away",
+                      cpu_list(cpus), processors),
+          Verdict::ok, ""};
 }
 
 Finding judge_files_limit(rlimit limit) {
@@ -150,8 +162,10 @@ Finding judge_plugin_path(std::string_view search_path) {
 }
 
 Findings check_process(bool has_device) {
-  return {judge_priority_limit(limit_of(RLIMIT_RTPRIO), is_fifo_granted()),
-          judge_lock_limit(limit_of(RLIMIT_MEMLOCK), has_device), judge_files_limit(limit_of(RLIMIT_NOFILE)),
+  const rlimit priority = limit_of(RLIMIT_RTPRIO);
+  return {judge_priority(highest_priority(priority), priority),
+          judge_lock(limit_of(RLIMIT_MEMLOCK), can_lock(kLockedBytes), has_device),
+          judge_allowed(try_thread(0, {}).allowed, ::get_nprocs()), judge_files_limit(limit_of(RLIMIT_NOFILE)),
           check_time_sync()};
 }
 

@@ -30,7 +30,7 @@ using Findings = std::vector<Finding>;
 /// What the kernel says in /proc and /sys below `root`. Files that are not there are no fault: a container or a virtual
 /// machine does not show them all.
 Findings check_kernel(const std::filesystem::path& root);
-/// Limits of this process, whether it gets a real-time priority, the clock's discipline.
+/// Limits of this process, what `realtime:` would be granted, the clock's discipline.
 Findings check_process(bool has_device = false);
 /// SoapySDR with its modules, ZeroMQ, FFTW. Loads the modules.
 Findings check_libraries();
@@ -45,8 +45,11 @@ Finding judge_memory(std::string_view meminfo, std::optional<std::int64_t> group
 Finding judge_swaps(std::string_view swaps);
 Finding judge_huge_pages(std::string_view enabled);
 Finding judge_clock_source(std::string_view current, std::string_view available);
-Finding judge_priority_limit(rlimit limit, bool granted);
-Finding judge_lock_limit(rlimit limit, bool has_device = false);
+/// `highest`: the priority that a thread really gets, 0 for none.
+Finding judge_priority(int highest, rlimit limit);
+/// `is_granted`: as much as a pipeline with large blocks wants can be locked, whatever the limit says.
+Finding judge_lock(rlimit limit, bool is_granted, bool has_device = false);
+Finding judge_allowed(const std::vector<int>& cpus, int processors);
 Finding judge_files_limit(rlimit limit);
 Finding judge_plugin_path(std::string_view search_path);
 /// `is_expected`: there is an NVIDIA driver, or a GPU that wants one.

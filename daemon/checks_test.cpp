@@ -73,7 +73,8 @@ TEST(Checks, ReadAMachineThatIsSetUp) {
   for (const Finding& f : check_kernel(t.root)) EXPECT_EQ(f.verdict, Verdict::ok) << f.name << ": " << f.found;
   EXPECT_EQ(t.finding("processors").found, "12");
   EXPECT_EQ(t.finding("processor governor").found, "performance on 12");
-  EXPECT_EQ(t.finding("isolated processors").found, "isolcpus 4-11, nohz_full 4-11");
+  EXPECT_EQ(t.finding("isolated processors").found,
+            "isolcpus 4-11, nohz_full 4-11; only `realtime: cpus` brings threads there");
   EXPECT_EQ(t.finding("virtual machine").found, "no");
   EXPECT_EQ(t.finding("memory").found, "61.44 of 67.11 GB free");
   EXPECT_EQ(t.finding("real-time share").found, "95 % of each processor");
@@ -140,25 +141,27 @@ TEST(Checks, MixedGovernorsAreCounted) {
 }
 
 TEST(Checks, JudgeTheLimitsOfAProcess) {
-  EXPECT_EQ(judge_priority_limit(limit(95), true).verdict, Verdict::ok);
-  EXPECT_EQ(judge_priority_limit(limit(0), true).verdict, Verdict::ok);  // root needs no limit
-  EXPECT_EQ(judge_priority_limit(limit(10), true).verdict, Verdict::warn);
-  EXPECT_EQ(judge_priority_limit(limit(0), false).verdict, Verdict::warn);
-  EXPECT_THAT(judge_priority_limit(limit(0), false).mend, HasSubstr("$USER - rtprio 80"));
-  EXPECT_EQ(judge_lock_limit(limit(RLIM_INFINITY)).verdict, Verdict::ok);
-  EXPECT_THAT(judge_lock_limit(limit(RLIM_INFINITY)).found, HasSubstr("unlimited"));
-  EXPECT_EQ(judge_lock_limit(limit(8 << 20)).verdict, Verdict::warn);
-  EXPECT_EQ(judge_lock_limit(limit(8 << 20), false).found, "limit 8388608 bytes");
-  EXPECT_THAT(judge_lock_limit(limit(8 << 20), true).found, HasSubstr("for a GPU"));
-  EXPECT_THAT(judge_lock_limit(limit(8 << 20), true).mend, HasSubstr("memlock unlimited"));
-  EXPECT_EQ(judge_lock_limit(limit(RLIM_INFINITY), true).verdict, Verdict::ok);
+  EXPECT_EQ(judge_priority(95, limit(95)).verdict, Verdict::ok);
+  EXPECT_EQ(judge_priority(99, limit(0)).found, "SCHED_FIFO up to 99 is granted");  // root needs no limit
+  EXPECT_EQ(judge_priority(10, limit(10)).verdict, Verdict::warn);
+  EXPECT_EQ(judge_priority(0, limit(80)).verdict, Verdict::warn);  // a control group refuses it
+  EXPECT_THAT(judge_priority(0, limit(0)).mend, HasSubstr("$USER - rtprio 80"));
+  EXPECT_EQ(judge_lock(limit(RLIM_INFINITY), true).verdict, Verdict::ok);
+  EXPECT_EQ(judge_lock(limit(RLIM_INFINITY), true).found, "limit unlimited bytes");
+  EXPECT_EQ(judge_lock(limit(8 << 20), true).found, "limit 8388608 bytes, but this user may exceed it");
+  EXPECT_EQ(judge_lock(limit(8 << 20), false).verdict, Verdict::warn);
+  EXPECT_EQ(judge_lock(limit(8 << 20), false).found, "limit 8388608 bytes");
+  EXPECT_THAT(judge_lock(limit(8 << 20), false, true).found, HasSubstr("for a GPU"));
+  EXPECT_THAT(judge_lock(limit(8 << 20), false, true).mend, HasSubstr("memlock unlimited"));
+  EXPECT_EQ(judge_allowed({0, 1}, 2).found, "all");
+  EXPECT_THAT(judge_allowed({0, 1, 5}, 8).found, StartsWith("0-1,5 of 8: "));
   EXPECT_EQ(judge_files_limit(limit(1024)).verdict, Verdict::ok);
   EXPECT_EQ(judge_files_limit(limit(256)).verdict, Verdict::bad);
 }
 
 TEST(Checks, AskThisProcess) {
   const Findings found = check_process();
-  ASSERT_EQ(found.size(), 4u);
+  ASSERT_EQ(found.size(), 5u);
   for (const Finding& f : found) EXPECT_EQ(f.verdict == Verdict::ok, f.mend.empty()) << f.name;
 }
 
@@ -276,16 +279,16 @@ TEST(Checks, ADeviceIsThereWhereItsBackendIs) {
   EXPECT_TRUE(has_device({{"cpu", "a processor", {}, {}}, {"cuda:0", "NVIDIA H200", {}, {}}}));
 }
 
-TEST(Plugins, AreFoundBesideTheProgramOrBelowIt) {
+TEST(Plugins, AreFoundBesideTheProgramOrWhereTheyAreInstalled) {
   const Tree t;
-  EXPECT_EQ(with_own_plugins(t.root / "bin/iqd", "/a:/b"), "/a:/b");
-  t.write("lib/iqd/soapy/x.so", "");
-  const std::string installed = (t.root / "lib/iqd/soapy").string();
-  EXPECT_EQ(with_own_plugins(t.root / "bin/iqd", ""), installed);
-  EXPECT_EQ(with_own_plugins(t.root / "bin/iqd", "/a"), "/a:" + installed);
-  EXPECT_EQ(with_own_plugins(t.root / "bin/iqd", installed + ":/a"), installed + ":/a");
+  EXPECT_EQ(own_plugins(t.root / "bin/iqd", {}), "");
+  const std::string installed = (t.root / "bin" / IQD_INSTALLED_MODULES).lexically_normal().string();
+  std::filesystem::create_directories(installed);
+  EXPECT_EQ(own_plugins(t.root / "bin/iqd", {}), installed);
+  EXPECT_EQ(own_plugins(t.root / "bin/iqd", {"/a"}), installed);
+  EXPECT_EQ(own_plugins(t.root / "bin/iqd", {"/a", installed}), "");
   t.write("bin/soapy/x.so", "");
-  EXPECT_EQ(with_own_plugins(t.root / "bin/iqd", ""), (t.root / "bin/soapy").string());
+  EXPECT_EQ(own_plugins(t.root / "bin/iqd", {}), (t.root / "bin/soapy").string());
 }
 
 TEST(Plugins, WhatOthersPrintDoesNotReachStandardOutput) {

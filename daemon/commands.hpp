@@ -29,16 +29,21 @@ void add_probe(CLI::App& app, Action& action);
 void add_sub(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
+void add_keygen(CLI::App& app, Action& action);
 
 /// What this program was built with.
 const Catalogue& catalogue();
 
 /// Writes every problem to standard error; true where there was one.
 bool report(const Problems& problems);
-/// Reads a file. Problems have been reported where it has none.
+/// A file as read. Where there are problems, the spec is not to be used.
 struct Loaded {
-  Problems problems;  // the spec's sections point here: keep it as long as the spec
+  std::shared_ptr<Problems> kept = std::make_shared<Problems>();
+  Problems& problems = *kept;  // the spec's sections complain here; its pipelines keep it
+  Document document;
   Spec spec;
+
+  void read(Document from, std::span<const Override> overrides = {});
 };
 std::unique_ptr<Loaded> load(const std::string& file);
 

@@ -72,6 +72,7 @@ class FreeOutletOptions final : public OutletOptions {
   void fields(FieldVisitor&) override {}
   void check(const PortFormat&, const Section&) const override {}
   std::string endpoint() const override { return {}; }
+  std::string topic() const override { return {}; }
   std::unique_ptr<Outlet> open(const PortFormat&, bool) const override { return std::make_unique<FreeOutlet>(); }
 };
 

@@ -86,7 +86,8 @@ Finding check_isolation(const fs::path& root) {
   std::string nohz = text_of(cpu / "nohz_full");
   if (nohz == "(null)") nohz.clear();
   return {"isolated processors",
-          fmt::format("isolcpus {}, nohz_full {}", isolated.empty() ? "none" : isolated, nohz.empty() ? "none" : nohz),
+          fmt::format("isolcpus {}, nohz_full {}{}", isolated.empty() ? "none" : isolated, nohz.empty() ? "none" : nohz,
+                      isolated.empty() ? "" : "; only `realtime: cpus` brings threads there"),
           Verdict::ok, ""};
 }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "daemon/commands.hpp"
+#include "daemon/http_access.hpp"
 #include "publish/publish_options.hpp"
 #include "radio/drivers.hpp"
 
@@ -18,10 +19,17 @@ bool report(const Problems& problems) {
   return !problems.empty();
 }
 
+void Loaded::read(Document from, std::span<const Override> overrides) {
+  document = std::move(from);
+  spec = read_spec(document, catalogue(), problems, overrides);
+  for (PipelineSpec& p : spec.pipelines) p.keeps = kept;
+}
+
 std::unique_ptr<Loaded> load(const std::string& file) {
   auto loaded = std::make_unique<Loaded>();
-  const Document document = load_document(file, loaded->problems);
-  if (loaded->problems.empty()) loaded->spec = read_spec(document, catalogue(), loaded->problems);
+  Document document = load_document(file, loaded->problems);
+  if (loaded->problems.empty()) loaded->read(std::move(document));
+  check_monitor(loaded->spec);
   return loaded;
 }
 

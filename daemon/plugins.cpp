@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <SoapySDR/Modules.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -15,30 +17,27 @@ namespace {
 
 constexpr const char* kVariable = "SOAPY_SDR_PLUGIN_PATH";
 
-bool stands_in(const std::string& search_path, const std::string& folder) {
-  return (":" + search_path + ":").find(":" + folder + ":") != std::string::npos;
-}
-
 }  // namespace
 
-std::string with_own_plugins(const std::filesystem::path& program, const std::string& search_path) {
+std::string own_plugins(const std::filesystem::path& program, const std::vector<std::string>& searched) {
   const std::filesystem::path folder = program.parent_path();
-  for (const auto& candidate : {folder / "soapy", folder.parent_path() / "lib" / "iqd" / "soapy"}) {
+  for (const auto& candidate : {folder / "soapy", (folder / IQD_INSTALLED_MODULES).lexically_normal()}) {
     std::error_code ignored;
     if (!std::filesystem::is_directory(candidate, ignored)) continue;
-    if (stands_in(search_path, candidate.string())) return search_path;
-    return search_path.empty() ? candidate.string() : search_path + ":" + candidate.string();
+    const bool is_searched = std::find(searched.begin(), searched.end(), candidate.string()) != searched.end();
+    return is_searched ? "" : candidate.string();
   }
-  return search_path;
+  return "";
 }
 
 void find_own_plugins() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return;
+  const std::string own = own_plugins(program, SoapySDR::listSearchPaths());
+  if (own.empty()) return;
   const char* given = std::getenv(kVariable);
-  const std::string path = with_own_plugins(program, given ? given : "");
-  if (!path.empty()) ::setenv(kVariable, path.c_str(), 1);
+  ::setenv(kVariable, (given && *given ? given + (":" + own) : own).c_str(), 1);
 }
 
 StdoutGuard::StdoutGuard() {

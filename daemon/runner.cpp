@@ -3,128 +3,103 @@
 #include "daemon/runner.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
-#include <sys/signalfd.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
-#include <thread>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <optional>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "daemon/http_door.hpp"
+#include "daemon/notify.hpp"
+#include "daemon/running.hpp"
+#include "daemon/signals.hpp"
 #include "daemon/status.hpp"
-#include "pipeline/pipeline.hpp"
 
 namespace iqd {
 namespace {
 
-constexpr int kTickMs = 50;
+using Result = ChangeReport::Result;
+
 constexpr std::int64_t kStatusNs = 1'000'000'000;
 /// After the first signal: readers are waited for so long, a radio that does not return a little longer.
 constexpr std::int64_t kDrainNs = 3'000'000'000;
 constexpr std::int64_t kAbandonNs = 3'500'000'000;
+/// Changes that are waiting to be made; whoever comes when there are so many comes too often.
+constexpr std::size_t kMostRequests = 8;
 
-/// Signals as something to poll; blocked in every thread that is started later.
-class Signals {
+class Runner final : public Service {
  public:
-  Signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, s);
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    ::signal(SIGPIPE, SIG_IGN);
-    ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk
-    file_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  }
-  ~Signals() { ::close(file_); }
-  int file() const noexcept { return file_; }
-  /// The next signal, or 0 after a tick.
-  int wait() const {
-    pollfd p{file_, POLLIN, 0};
-    if (::poll(&p, 1, kTickMs) <= 0) return 0;
-    signalfd_siginfo info{};
-    return ::read(file_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
-  }
-
- private:
-  int file_;
-};
-
-/// Setting up may take long, or for ever where a driver hangs: as long as this lives, a signal ends the process.
-class EndOnSignal {
- public:
-  explicit EndOnSignal(const Signals& signals)
-      : over_(::eventfd(0, EFD_CLOEXEC)), thread_([this, &signals] {
-          pollfd files[] = {{signals.file(), POLLIN, 0}, {over_, POLLIN, 0}};
-          for (;;) {
-            ::poll(files, 2, -1);
-            if (files[1].revents) return;
-            const int signal = signals.wait();
-            if (signal != SIGINT && signal != SIGTERM) continue;
-            log::info("stopped before the start");
-            std::_Exit(static_cast<int>(Exit::ok));
-          }
-        }) {}
-  ~EndOnSignal() {
-    ::eventfd_write(over_, 1);
-    thread_.join();
-    ::close(over_);
-  }
-  EndOnSignal(const EndOnSignal&) = delete;
-  EndOnSignal& operator=(const EndOnSignal&) = delete;
-
- private:
-  int over_;
-  std::thread thread_;
-};
-
-class Runner {
- public:
-  Runner(std::unique_ptr<Loaded> loaded, const RunOptions& options) : loaded_(std::move(loaded)), options_(options) {
+  Runner(std::unique_ptr<Loaded> loaded, const RunOptions& options) : running_(std::move(loaded)), options_(options) {
     if (options_.status.empty()) options_.status = ::isatty(STDOUT_FILENO) ? "table" : "none";
   }
   Exit run();
 
+  // Any thread.
+  double uptime_s() const override { return static_cast<double>(steady_ns() - started_ns_) / 1e9; }
+  std::vector<PipelineStatus> statuses() const override;
+  std::vector<std::string> not_ready() const override;
+  std::vector<std::string> not_healthy() const override;
+  void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const override;
+  ChangeReport reload() override {
+    return ask([this] { return reload_now(); });
+  }
+  ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) override {
+    return ask([this, p = std::string(pipeline), s = std::string(stage), k = std::string(keys)] {
+      return running_.set(p, s, k);
+    });
+  }
+
  private:
+  using Request = std::packaged_task<ChangeReport()>;
   bool set_up();
   bool wait_for_subscribers();
   void watch();
   void on_signal(int signal);
   void stop_all();
   void look_after();
+  void end_hung();
+  void end_late();
+  void tell_manager(std::int64_t now);
   void show(bool final);
-  std::vector<PipelineStatus> statuses() const;
+  ChangeReport reload_now();
+  ChangeReport ask(std::function<ChangeReport()> change);
+  void take_requests();
+  void refuse_requests();
   bool all_finished() const {
-    return std::all_of(pipelines_.begin(), pipelines_.end(), [](const auto& p) { return p->finished(); });
+    return std::ranges::all_of(running_.pipelines(), [](const auto& p) { return p->finished(); });
   }
 
-  std::unique_ptr<Loaded> loaded_;
+  Running running_;
   RunOptions options_;
   Signals signals_;
-  std::vector<std::unique_ptr<Pipeline>> pipelines_;
+  Notify notify_;
   std::vector<PipelineStatus> shown_;
   std::int64_t started_ns_ = steady_ns();
   std::int64_t shown_ns_ = steady_ns();
+  std::int64_t told_ns_ = 0;
   std::int64_t stopping_ns_ = 0;
+  bool told_ready_ = false;
   bool interrupted_ = false;
   bool failed_ = false;
+  mutable std::mutex asked_;  // of what other threads ask for
+  std::deque<Request> requests_;
+  bool takes_requests_ = false;
+  std::optional<HttpDoor> door_;
 };
 
 bool Runner::set_up() {
   const EndOnSignal end_on_signal(signals_);
-  if (!loaded_->spec.listen.empty()) log::warn("monitor: this build serves no HTTP; use --status json");
-  for (PipelineSpec& spec : loaded_->spec.pipelines) {
-    if (spec.realtime.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
-      log::warn("memory cannot be locked ({}); `iqd doctor` says how to allow it", std::strerror(errno));
-    pipelines_.push_back(std::make_unique<Pipeline>(std::move(spec), catalogue(), loaded_->problems));
-  }
-  return !report(loaded_->problems);
+  if (!running_.set_up()) return false;
+  if (!running_.spec().listen.empty()) door_.emplace(*this, running_.spec());
+  return true;
 }
 
 bool Runner::wait_for_subscribers() {
@@ -132,7 +107,7 @@ bool Runner::wait_for_subscribers() {
   log::info("waiting for {} subscriber(s)", options_.wait_subscribers);
   for (;;) {
     std::int64_t subscribed = 0;
-    for (const auto& p : pipelines_) subscribed += p->subscriptions();
+    for (const auto& p : running_.pipelines()) subscribed += p->subscriptions();
     if (subscribed >= options_.wait_subscribers) return true;
     if (const int signal = signals_.wait(); signal == SIGINT || signal == SIGTERM) return false;
   }
@@ -142,11 +117,13 @@ Exit Runner::run() {
   if (!set_up()) return Exit::configuration;
   if (!wait_for_subscribers()) return Exit::ok;
   started_ns_ = shown_ns_ = steady_ns();
-  for (const auto& p : pipelines_) p->start();
+  running_.start();
   shown_ = statuses();
   watch();
+  refuse_requests();
+  notify_.stopping();
   show(true);
-  for (const auto& p : pipelines_)
+  for (const auto& p : running_.pipelines())
     if (const std::string why = p->failure(); !why.empty()) {
       log::error("{}", why);
       failed_ = true;
@@ -157,19 +134,26 @@ Exit Runner::run() {
 }
 
 void Runner::watch() {
+  {
+    const std::lock_guard lock(asked_);
+    takes_requests_ = true;
+  }
   while (!all_finished()) {
     if (const int signal = signals_.wait()) on_signal(signal);
+    take_requests();
     look_after();
+    running_.tidy();
     const std::int64_t now = steady_ns();
     if (options_.seconds > 0 && !stopping_ns_ && static_cast<double>(now - started_ns_) >= options_.seconds * 1e9)
       stop_all();
+    tell_manager(now);
     if (now - shown_ns_ >= kStatusNs) show(false);
   }
 }
 
 void Runner::on_signal(int signal) {
   if (signal == SIGHUP) {
-    log::warn("SIGHUP: this file is read at the start only; restart to take up a change");
+    reload_now();
     return;
   }
   if (stopping_ns_) {
@@ -182,47 +166,138 @@ void Runner::on_signal(int signal) {
 
 void Runner::stop_all() {
   stopping_ns_ = steady_ns();
-  for (const auto& p : pipelines_) p->stop();
+  notify_.stopping();
+  refuse_requests();
+  for (const auto& p : running_.pipelines()) p->stop();
+}
+
+ChangeReport Runner::reload_now() {
+  if (stopping_ns_) return {Result::busy, {"it is stopping"}};
+  notify_.reloading();
+  const ChangeReport report = running_.reload();
+  if (report.result == Result::applied)
+    log::info("reload: {}", fmt::join(report.lines, "; "));
+  else
+    for (const std::string& line : report.lines) log::error("reload refused: {}", line);
+  if (told_ready_) notify_.ready();
+  return report;
+}
+
+/// From another thread: has the main thread do it.
+ChangeReport Runner::ask(std::function<ChangeReport()> change) {
+  Request request(std::move(change));
+  std::future<ChangeReport> answer = request.get_future();
+  {
+    const std::lock_guard lock(asked_);
+    if (!takes_requests_) return {Result::busy, {"it is starting, or stopping"}};
+    if (requests_.size() >= kMostRequests) return {Result::busy, {"other changes are waiting"}};
+    requests_.push_back(std::move(request));
+  }
+  signals_.wake();
+  try {
+    return answer.get();
+  } catch (const std::future_error&) {
+    return {Result::busy, {"it is stopping"}};
+  }
+}
+
+void Runner::take_requests() {
+  for (;;) {
+    Request request;
+    {
+      const std::lock_guard lock(asked_);
+      if (requests_.empty()) return;
+      request = std::move(requests_.front());
+      requests_.pop_front();
+    }
+    request();
+  }
+}
+
+void Runner::refuse_requests() {
+  const std::lock_guard lock(asked_);
+  takes_requests_ = false;
+  requests_.clear();
 }
 
 /// A driver that hangs, a device that failed, a reader that keeps a stop waiting.
 void Runner::look_after() {
-  const std::int64_t now = steady_ns();
-  const std::int64_t stopping = stopping_ns_ ? now - stopping_ns_ : 0;
-  for (const auto& p : pipelines_) {
+  const std::int64_t stopping = stopping_ns_ ? steady_ns() - stopping_ns_ : 0;
+  for (const auto& p : running_.pipelines())
     if (!stopping_ns_ && !p->finished() && !p->failure().empty()) {
       failed_ = true;
       stop_all();
     }
-    const std::string hangs = stopping_ns_ ? "" : p->hung();
-    if (!hangs.empty()) {
-      log::error("{}: {}; ending, so that the service manager starts anew", p->spec().name, hangs);
-      p->abandon_radio();
-      show(true);
-      std::_Exit(static_cast<int>(Exit::failed));
-    }
-  }
+  if (!stopping_ns_) end_hung();
   if (stopping > kDrainNs && !interrupted_) {
     log::warn("this takes too long: what has not left by now is lost");
     interrupted_ = true;
-    for (const auto& p : pipelines_) p->interrupt();
+    for (const auto& p : running_.pipelines()) p->interrupt();
   }
-  if (stopping > kAbandonNs) {
-    for (const auto& p : pipelines_) {
-      const bool device = p->device_waits_s() > 1;
-      log::warn("{}: {} does not let go: ending without it", p->spec().name, device ? "the device" : "the radio");
-      failed_ = failed_ || device;
-      p->abandon_radio();
-    }
+  if (stopping > kAbandonNs) end_late();
+}
+
+void Runner::end_hung() {
+  for (const auto& p : running_.pipelines()) {
+    const std::string hangs = p->hung();
+    if (hangs.empty()) continue;
+    log::error("{}: {}; ending, so that the service manager starts anew", p->spec().name, hangs);
+    p->abandon_radio();
     show(true);
-    std::_Exit(static_cast<int>(failed_ ? Exit::failed : Exit::ok));
+    std::_Exit(static_cast<int>(Exit::failed));
   }
+}
+
+void Runner::end_late() {
+  for (const auto& p : running_.pipelines()) {
+    const bool device = p->device_waits_s() > 1;
+    log::warn("{}: {} does not let go: ending without it", p->spec().name, device ? "the device" : "the radio");
+    failed_ = failed_ || device;
+    p->abandon_radio();
+  }
+  show(true);
+  std::_Exit(static_cast<int>(failed_ ? Exit::failed : Exit::ok));
+}
+
+/// systemd hears READY when samples flow, then a line a second, and WATCHDOG as long as nothing hangs.
+void Runner::tell_manager(std::int64_t now) {
+  if (!notify_) return;
+  if (!told_ready_ && not_ready().empty()) {
+    notify_.ready();
+    told_ready_ = true;
+  }
+  constexpr std::int64_t kOftenEnough = 1'000'000'000;
+  if (now - told_ns_ < std::min(kStatusNs, notify_.watchdog_ns().value_or(4 * kOftenEnough) / 4)) return;
+  told_ns_ = now;
+  const double seconds = std::max(1e-3, static_cast<double>(now - shown_ns_) / 1e9);
+  notify_.status(status_sentence(statuses(), shown_, seconds));
+  if (not_healthy().empty()) notify_.alive();
 }
 
 std::vector<PipelineStatus> Runner::statuses() const {
   std::vector<PipelineStatus> all;
-  for (const auto& p : pipelines_) all.push_back(p->status());
+  for (const auto& p : running_.look()) all.push_back(p->status());
   return all;
+}
+
+void Runner::visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const {
+  for (const auto& p : running_.look()) p->visit_plan([&](const Plan& plan) { visit(plan, p->status()); });
+}
+
+std::vector<std::string> Runner::not_ready() const {
+  std::vector<std::string> reasons;
+  for (const PipelineStatus& s : statuses())
+    if (s.state != SourceState::streaming && s.state != SourceState::ended)
+      reasons.push_back(
+          fmt::format("{}: the source is {}", s.name, kSourceStateNames[static_cast<std::size_t>(s.state)]));
+  return reasons;
+}
+
+std::vector<std::string> Runner::not_healthy() const {
+  std::vector<std::string> reasons;
+  for (const auto& p : running_.look())
+    if (std::string stuck = p->stuck(); !stuck.empty()) reasons.push_back(std::move(stuck));
+  return reasons;
 }
 
 void Runner::show(bool final) {

@@ -22,7 +22,18 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
   for (std::size_t d = 0; d < s.dropped.size(); ++d) dropped[std::string(kDropNames[d])] = s.dropped[d];
   nlohmann::json ports = nlohmann::json::array();
   for (const auto& p : s.ports)
-    ports.push_back({{"port", p.port}, {"messages", p.messages}, {"bytes", p.bytes}, {"refused", p.refused}});
+    ports.push_back({{"port", p.port},
+                     {"to", p.to},
+                     {"messages", p.messages},
+                     {"bytes", p.bytes},
+                     {"refused", p.refused},
+                     {"underflows", p.sink.underflows},
+                     {"late", p.sink.late},
+                     {"sequence_errors", p.sink.sequence_errors}});
+  nlohmann::json endpoints = nlohmann::json::array();
+  for (const PeerCounts& e : s.endpoints)
+    endpoints.push_back(
+        {{"endpoint", e.endpoint}, {"connected", e.connected}, {"handshake_failures", e.handshake_failures}});
   nlohmann::json steps = nlohmann::json::array();
   for (const auto& step : s.steps)
     if (step.time.count > 0)
@@ -31,6 +42,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
                        {"mean_us", static_cast<double>(step.time.sum_ns) / static_cast<double>(step.time.count) / 1e3},
                        {"time_us", latency_json(step.time)}});
   return {{"name", s.name},
+          {"source", s.radio},
           {"state", kSourceStateNames[static_cast<std::size_t>(s.state)]},
           {"backend", s.backend},
           {"sample_rate", s.rate_hz},
@@ -41,15 +53,27 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
           {"lost", s.lost},
           {"blocks", s.blocks},
           {"overflows", s.overflows},
+          {"sequence_errors", s.sequence_errors},
           {"time_jumps", s.time_jumps},
           {"stalls", s.stalls},
           {"reconnects", s.reconnects},
           {"deadline_misses", s.deadline_misses},
           {"lanes", {{"all", s.lanes}, {"busy", s.lanes_busy}}},
           {"slots", {{"all", s.slots}, {"free", s.slots_free}}},
+          {"block_s", s.block_s},
+          {"device_bytes", s.device_bytes},
+          {"reloads", s.reloads},
           {"ports", ports},
+          {"endpoints", endpoints},
           {"steps", steps},
           {"latency_us", latency_json(s.latency)}};
+}
+
+/// The same pipeline before; one that was started since then had nothing.
+PipelineStatus earlier(const PipelineStatus& now, const std::vector<PipelineStatus>& before) {
+  for (const PipelineStatus& b : before)
+    if (b.name == now.name && b.received <= now.received) return b;
+  return {};
 }
 
 }  // namespace
@@ -57,15 +81,15 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
 std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final) {
   nlohmann::json all = nlohmann::json::array();
   for (const PipelineStatus& s : pipelines) all.push_back(pipeline_json(s));
-  return nlohmann::json({{"uptime_s", uptime_s}, {"final", final}, {"pipelines", all}}).dump();
+  return nlohmann::json({{"uptime_s", uptime_s}, {"final", final}, {"pipelines", all}})
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string status_lines(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
                          double seconds) {
   std::string text;
-  for (std::size_t p = 0; p < pipelines.size(); ++p) {
-    const PipelineStatus& now = pipelines[p];
-    const PipelineStatus& then = before[p];
+  for (const PipelineStatus& now : pipelines) {
+    const PipelineStatus then = earlier(now, before);
     const Histogram::Snapshot recent = now.latency.since(then.latency);
     std::string drops;
     for (std::size_t d = 0; d < now.dropped.size(); ++d)
@@ -78,6 +102,19 @@ std::string status_lines(const std::vector<PipelineStatus>& pipelines, const std
         static_cast<double>(now.received - then.received) / seconds / 1e6, now.blocks, recent.quantile_ns(0.5) / 1e3,
         recent.quantile_ns(0.99) / 1e3, static_cast<double>(now.latency.worst_ns) / 1e3,
         drops.empty() ? " none" : drops, now.overflows, now.stalls, now.reconnects);
+  }
+  return text;
+}
+
+std::string status_sentence(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
+                            double seconds) {
+  std::string text;
+  for (const PipelineStatus& now : pipelines) {
+    std::uint64_t dropped = now.lost;
+    for (const std::uint64_t d : now.dropped) dropped += d;
+    text += fmt::format("{}{} {} {:.3f} MS/s, {} samples lost or dropped", text.empty() ? "" : "; ", now.name,
+                        kSourceStateNames[static_cast<std::size_t>(now.state)],
+                        static_cast<double>(now.received - earlier(now, before).received) / seconds / 1e6, dropped);
   }
   return text;
 }

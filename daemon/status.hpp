@@ -15,4 +15,8 @@ std::string status_json(const std::vector<PipelineStatus>& pipelines, double upt
 std::string status_lines(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
                          double seconds);
 
+/// One line of all: rates since `before`, and what was dropped.
+std::string status_sentence(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
+                            double seconds);
+
 }  // namespace iqd

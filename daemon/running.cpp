@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/running.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "pipeline/real_time.hpp"
+
+namespace iqd {
+namespace {
+
+using Result = ChangeReport::Result;
+
+/// How long the readers of a pipeline that ends are waited for, and then its radio.
+constexpr std::int64_t kDrainNs = 3'000'000'000;
+constexpr std::int64_t kRetireNs = 3'500'000'000;
+
+ChangeReport refused(const Problems& problems) {
+  ChangeReport report{Result::refused, {}};
+  for (const Problem& p : problems) report.lines.push_back(p.text());
+  return report;
+}
+
+bool wait_for(const Pipeline& pipeline, std::int64_t until) {
+  while (!pipeline.finished() && steady_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return pipeline.finished();
+}
+
+}  // namespace
+
+/// What it takes to go over to another file.
+struct Running::Steps {
+  struct Renewal {
+    std::shared_ptr<Pipeline> running;
+    PipelineSpec spec;
+    std::vector<std::string> keys;
+  };
+  std::vector<std::pair<std::shared_ptr<Pipeline>, Pipeline::Change>> changes{};
+  std::vector<Renewal> renewals{};                  // of pipelines whose source changes
+  std::vector<std::shared_ptr<Pipeline>> ends{};    // that the file has no more
+  std::vector<PipelineSpec> additions{};            // that it has now
+  std::vector<std::shared_ptr<Pipeline>> opened{};  // of these, already
+  bool monitor = false;
+};
+
+bool Running::set_up() {
+  for (PipelineSpec& spec : loaded_->spec.pipelines) pipelines_.push_back(open(std::move(spec)));
+  return !report(loaded_->problems);
+}
+
+std::shared_ptr<Pipeline> Running::open(PipelineSpec spec) {
+  Problems& problems = spec.section.problems();
+  grant(spec);
+  return std::make_shared<Pipeline>(std::move(spec), catalogue(), problems);
+}
+
+/// Memory is locked before it is taken; what threads get is said once.
+void Running::grant(const PipelineSpec& spec) {
+  if (spec.realtime.lock_memory && !is_memory_locked_) is_memory_locked_ = ::mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+  log_real_time(spec.name, spec.realtime, is_memory_locked_);
+}
+
+void Running::start() {
+  for (const auto& p : pipelines_) p->start();
+}
+
+std::vector<std::shared_ptr<Pipeline>> Running::look() const {
+  const std::lock_guard lock(list_);
+  return pipelines_;
+}
+
+std::shared_ptr<Pipeline> Running::find(const std::string& name) const {
+  for (const auto& p : pipelines_)
+    if (p->spec().name == name || (name.empty() && pipelines_.size() == 1)) return p;
+  return nullptr;
+}
+
+void Running::tidy() {
+  for (const auto& p : pipelines_) p->tidy();
+}
+
+ChangeReport Running::reload() {
+  if (loaded_->document.file.empty()) return {Result::refused, {"there is no file to read again"}};
+  ChangeReport report = go_over(load(loaded_->document.file));
+  if (report.result == Result::applied) overrides_.clear();
+  return report;
+}
+
+ChangeReport Running::set(const std::string& pipeline, const std::string& stage, const std::string& keys) {
+  const std::shared_ptr<Pipeline> at = find(pipeline);
+  if (!at)
+    return {Result::unknown,
+            {pipeline.empty() ? "there are several pipelines: name one" : "there is no pipeline '" + pipeline + "'"}};
+  const auto& stages = at->spec().stages;
+  const auto has_name = [&](const StageSpec& s) { return s.name == stage; };
+  if (stage != "source" && std::none_of(stages.begin(), stages.end(), has_name))
+    return {Result::unknown, {fmt::format("{} has no stage '{}'", at->spec().name, stage)}};
+
+  auto next = std::make_unique<Loaded>();
+  const Document request = parse_document(keys, "request", next->problems);
+  if (next->problems.empty() && request.root.kind() != Node::Kind::map)
+    next->problems.push_back({{"request", 1, 1}, "", "expected a map of keys, found " + request.root.found()});
+  if (!next->problems.empty()) return refused(next->problems);
+  std::vector<Override> overrides = overrides_;
+  overrides.push_back({at->spec().name, stage, request.root});
+  next->read(loaded_->document, overrides);
+  if (!next->problems.empty()) return refused(next->problems);
+  for (PipelineSpec& spec : next->spec.pipelines) {
+    if (spec.name != at->spec().name) continue;
+    if (const SpecChange change = compare(at->spec(), spec); !change.not_live.empty())
+      return {Result::refused,
+              {fmt::format("{} cannot change while it runs: write it into the file and reload",
+                           fmt::join(change.not_live, ", "))}};
+  }
+  ChangeReport report = go_over(std::move(next));
+  if (report.result == Result::applied) overrides_ = std::move(overrides);
+  return report;
+}
+
+ChangeReport Running::go_over(std::unique_ptr<Loaded> next) {
+  Problems& problems = next->problems;
+  if (problems.empty()) check_spec(next->spec, catalogue(), problems);
+  if (!problems.empty()) return refused(problems);
+  ChangeReport report;
+  try {
+    Steps steps = steps_to(*next);
+    if (!problems.empty()) return refused(problems);
+    carry_out(steps, report);
+  } catch (const SetupError& e) {
+    return {Result::refused, {e.what()}};
+  }
+  if (report.result != Result::applied) return report;
+  if (report.lines.empty()) report.lines = {"nothing has changed"};
+  // The door goes on as it was opened.
+  next->spec.listen = loaded_->spec.listen;
+  loaded_ = std::move(next);
+  return report;
+}
+
+/// Makes ready what can be made ready beside what runs.
+Running::Steps Running::steps_to(Loaded& next) {
+  Steps steps;
+  steps.monitor = next.spec.listen != loaded_->spec.listen || next.spec.token_file != loaded_->spec.token_file;
+  std::vector<std::string> kept;
+  for (PipelineSpec& spec : next.spec.pipelines) {
+    kept.push_back(spec.name);
+    const auto here =
+        std::find_if(pipelines_.begin(), pipelines_.end(), [&](const auto& p) { return p->spec().name == spec.name; });
+    if (here == pipelines_.end()) {
+      steps.additions.push_back(std::move(spec));
+      continue;
+    }
+    SpecChange change = compare((*here)->spec(), spec);
+    if (change.none()) continue;
+    if (change.source || (*here)->finished())
+      steps.renewals.push_back({*here, std::move(spec), change.keys});
+    else
+      steps.changes.emplace_back(*here, (*here)->prepare(std::move(spec), std::move(change), next.problems));
+  }
+  for (const auto& p : pipelines_)
+    if (std::find(kept.begin(), kept.end(), p->spec().name) == kept.end()) steps.ends.push_back(p);
+  // What ends may hold what begins: a port, a radio.
+  if (!steps.ends.empty() || !steps.renewals.empty()) return steps;
+  for (PipelineSpec& spec : steps.additions) steps.opened.push_back(open(std::move(spec)));
+  return steps;
+}
+
+void Running::carry_out(Steps& steps, ChangeReport& report) {
+  for (auto& [pipeline, change] : steps.changes) {
+    const std::string name = pipeline->spec().name;
+    const std::string keys = fmt::format("{}", fmt::join(change.what.keys, ", "));
+    const bool exchanged = change.engine != nullptr;
+    if (const std::string why = pipeline->go_over(std::move(change)); !why.empty()) {
+      report.result = Result::busy;
+      report.lines.push_back(fmt::format("{}: {} as before: {}", name, keys, why));
+      return;
+    }
+    if (keys.find("realtime.") != std::string::npos) grant(pipeline->spec());
+    report.lines.push_back(fmt::format("{}: {}{}", name, keys, exchanged ? ", between two blocks" : ", at once"));
+  }
+  for (auto& ended : steps.ends) {
+    report.lines.push_back(ended->spec().name + ": ended");
+    retire(std::move(ended));
+  }
+  for (auto& [running, spec, keys] : steps.renewals) {
+    report.lines.push_back(fmt::format("{}: {}, started anew", spec.name, fmt::join(keys, ", ")));
+    start_anew(std::move(running), std::move(spec), report);
+  }
+  if (steps.opened.empty())
+    for (PipelineSpec& spec : steps.additions) steps.opened.push_back(open(std::move(spec)));
+  for (const auto& added : steps.opened) {
+    added->start();
+    report.lines.push_back(added->spec().name + ": started");
+    const std::lock_guard lock(list_);
+    pipelines_.push_back(added);
+  }
+  if (steps.monitor) report.lines.emplace_back("monitor: stays as it is until a restart");
+}
+
+/// Ends a pipeline and closes all that it has. Gives its spec back.
+PipelineSpec Running::retire(std::shared_ptr<Pipeline> pipeline) {
+  const std::int64_t began = steady_ns();
+  pipeline->stop();
+  if (!wait_for(*pipeline, began + kDrainNs)) pipeline->interrupt();
+  if (!wait_for(*pipeline, began + kRetireNs))
+    throw std::runtime_error(pipeline->spec().name + ": the radio does not let go; ending, to be started anew");
+  {
+    const std::lock_guard lock(list_);
+    std::erase(pipelines_, pipeline);
+  }
+  while (pipeline.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return std::move(pipeline->spec());
+}
+
+/// A pipeline with another source. Where that cannot be opened, the one before is taken up again.
+void Running::start_anew(std::shared_ptr<Pipeline> running, PipelineSpec spec, ChangeReport& report) {
+  PipelineSpec before = retire(std::move(running));
+  std::shared_ptr<Pipeline> opened;
+  try {
+    opened = open(std::move(spec));
+  } catch (const SetupError& e) {
+    report = {Result::refused, {e.what(), before.name + ": started again as it was"}};
+  }
+  if (!opened) {
+    try {
+      opened = open(std::move(before));
+    } catch (const SetupError& e) {
+      throw std::runtime_error(fmt::format("and it cannot go on as it was: {}", e.what()));
+    }
+  }
+  opened->start();
+  const std::lock_guard lock(list_);
+  pipelines_.push_back(std::move(opened));
+}
+
+}  // namespace iqd

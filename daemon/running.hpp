@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "daemon/commands.hpp"
+#include "daemon/service.hpp"
+
+namespace iqd {
+
+/// The pipelines at work, and the changes made to them. One thread makes changes and looks after them; what others may
+/// ask is marked.
+class Running {
+ public:
+  explicit Running(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+
+  /// Opens everything. False where there were problems, which have been reported. Throws SetupError.
+  bool set_up();
+  void start();
+  const Spec& spec() const noexcept { return loaded_->spec; }
+  const std::vector<std::shared_ptr<Pipeline>>& pipelines() const noexcept { return pipelines_; }
+
+  /// Reads the file again and goes over to it: all of it, or nothing where something is wrong. Throws SetupError where
+  /// a pipeline can go on neither as it was nor as it should be.
+  ChangeReport reload();
+  /// Sets live keys of a stage, until the file is read again.
+  ChangeReport set(const std::string& pipeline, const std::string& stage, const std::string& keys);
+  void tidy();
+
+  /// Any thread: the pipelines as they are now, which stay as long as they are held.
+  std::vector<std::shared_ptr<Pipeline>> look() const;
+
+ private:
+  struct Steps;
+  ChangeReport go_over(std::unique_ptr<Loaded> next);
+  Steps steps_to(Loaded& next);
+  void carry_out(Steps& steps, ChangeReport& report);
+  void start_anew(std::shared_ptr<Pipeline> running, PipelineSpec spec, ChangeReport& report);
+  PipelineSpec retire(std::shared_ptr<Pipeline> pipeline);
+  std::shared_ptr<Pipeline> find(const std::string& name) const;
+  std::shared_ptr<Pipeline> open(PipelineSpec spec);
+  void grant(const PipelineSpec& spec);
+
+  std::unique_ptr<Loaded> loaded_;
+  std::vector<Override> overrides_;
+  bool is_memory_locked_ = false;
+  mutable std::mutex list_;  // of `pipelines_`, between the thread that changes it and those that look
+  std::vector<std::shared_ptr<Pipeline>> pipelines_;
+};
+
+}  // namespace iqd

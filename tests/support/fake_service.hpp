@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "daemon/service.hpp"
+#include "tests/support/test_catalogue.hpp"
+
+namespace iqd::testing {
+
+/// A daemon that stands still: it tells what the test has set, and remembers what it was asked to change.
+class FakeService : public Service {
+ public:
+  FakeService() {
+    document = parse_document(
+        "name: test\nsource: {radio: {rate: 1 MS/s}}\nblock: 1000\nstages:\n  - window: {past: 100, future: 10}\n"
+        "publish:\n  - {port: window, topic: a, bind: x}\n",
+        "x.yaml", problems);
+    spec = read_spec(document, catalogue, problems);
+    plans = check_spec(spec, catalogue, problems);
+    PipelineStatus s;
+    s.name = "test";
+    s.radio = "radio";
+    s.state = SourceState::streaming;
+    s.backend = "cpu";
+    s.rate_hz = 1e6;
+    s.block_s = 1e-3;
+    s.lanes = 4;
+    s.slots = s.slots_free = 32;
+    s.ports.push_back({"window.out", "a", 7, 7000, 1, {2, 3, 4}});
+    s.endpoints.push_back({"tcp://127.0.0.1:5555", 2, 5});
+    s.steps = {{"window", {}}, {"results", {}}};
+    status.push_back(s);
+  }
+  double uptime_s() const override { return uptime; }
+  std::vector<PipelineStatus> statuses() const override { return status; }
+  std::vector<std::string> not_ready() const override { return unready; }
+  std::vector<std::string> not_healthy() const override { return unhealthy; }
+  void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const override {
+    for (std::size_t i = 0; i < plans.size(); ++i) visit(plans[i], status[i]);
+  }
+  ChangeReport reload() override {
+    ++reloads;
+    return report;
+  }
+  ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) override {
+    const std::lock_guard lock(mutex);
+    asked = std::string(pipeline) + "|" + std::string(stage) + "|" + std::string(keys);
+    return report;
+  }
+
+  Catalogue catalogue = test_catalogue();
+  Problems problems;
+  Document document;
+  Spec spec;
+  std::vector<Plan> plans;
+  std::vector<PipelineStatus> status;
+  std::vector<std::string> unready;
+  std::vector<std::string> unhealthy;
+  std::atomic<double> uptime{1};
+  std::atomic<int> reloads{0};
+  ChangeReport report{ChangeReport::Result::applied, {"done"}};
+  std::mutex mutex;
+  std::string asked;
+};
+
+}  // namespace iqd::testing

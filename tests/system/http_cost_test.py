@@ -1,0 +1,63 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""What it costs to look at a daemon with 20 stages; label `speed`."""
+
+import os
+import pathlib
+import statistics
+import time
+import unittest
+
+import iqd
+from door import Door, simulated
+
+MOST_SCRAPE_SECONDS = 0.010
+MOST_OF_A_CORE = 0.01
+STAGES = ", ".join(f"rotate: {{name: r{i}, frequency: 1000}}" for i in range(20))
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class HttpCost(iqd.SystemTest):
+    def setUp(self):
+        super().setUp()
+        # Samples come so slowly that what is left to measure is the door.
+        text = simulated(rate=1e5, stages=STAGES) + 'monitor: {listen: "127.0.0.1:0"}\n'
+        self.running = self.enterContext(self.daemon(text))
+        self.door = Door(self.running)
+        self.door.wait_for_state("/readyz", 200)
+
+    def test_a_scrape(self):
+        took = []
+        for _ in range(50):
+            began = time.monotonic()
+            text = self.door.get("/metrics")
+            took.append(time.monotonic() - began)
+        self.assertGreaterEqual(text.count("iqd_stage_seconds_count"), 20)
+        print(f"a scrape of 20 stages, {len(text)} bytes: median {statistics.median(took) * 1e3:.2f} ms, "
+              f"at most {max(took) * 1e3:.2f} ms")
+        self.assertLess(statistics.median(took), MOST_SCRAPE_SECONDS)
+
+    def share_of_a_core(self, look, seconds=10):
+        """Processor time of the daemon while it is looked at ten times a second."""
+        spent = cpu_seconds(self.running.process.pid)
+        began = time.monotonic()
+        for i in range(1, seconds * 10 + 1):
+            look()
+            time.sleep(max(0.0, began + i / 10 - time.monotonic()))
+        return (cpu_seconds(self.running.process.pid) - spent) / (time.monotonic() - began)
+
+    def test_a_status_page_ten_times_a_second(self):
+        alone = self.share_of_a_core(lambda: None)
+        for path in ("/api/status", "/api/pipeline"):
+            looked_at = self.share_of_a_core(lambda path=path: self.door.get(path))
+            print(f"{path} ten times a second: {100 * (looked_at - alone):.2f} % of a core, "
+                  f"on top of {100 * alone:.2f} %")
+            self.assertLess(looked_at - alone, MOST_OF_A_CORE)
+
+
+if __name__ == "__main__":
+    unittest.main()
