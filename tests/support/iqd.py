@@ -20,6 +20,8 @@ import unittest
 import numpy as np
 import zmq
 
+import sigmf_check
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IQD = os.environ.get("IQD", str(ROOT / "build" / "release" / "iqd"))
 PIPELINES = pathlib.Path(os.environ.get("IQD_PIPELINES", ROOT / "pipelines"))
@@ -261,8 +263,9 @@ def write_recording(stem, x, rate=1e6, datatype=None, captures=None, **more):
 
 
 def read_recording(stem):
-    """(metadata, samples) of a recording of ours: [n] or [n][channel], integers with a last dimension of 2."""
+    """(metadata, samples) of a recording of ours, which has to be valid: [n] or [n][channel], integers as pairs."""
     stem = pathlib.Path(stem)
+    sigmf_check.assert_valid(stem)
     meta = json.loads(stem.with_suffix(".sigmf-meta").read_text(encoding="utf-8"))
     facts = meta["global"]
     dtype, pairs = {"cf32_le": ("<c8", False), "ci16_le": ("<i2", True), "ci8": ("i1", True),

@@ -114,6 +114,11 @@ publish:
         self.refused(self.generate(publish='port: source, topic: t, bind: "tcp://0.0.0.0:5999"'), "insecure")
         self.refused(self.generate(publish='port: source, topic: t, bind: "tcp://*:5999"'), "insecure")
 
+    def test_entries_of_one_endpoint_that_differ(self):
+        first = 'port: source, topic: a, bind: "tcp://127.0.0.1:5999"'
+        self.refused(self.generate(publish=f'{first}}}, {{{first}, kind: push'), "kind", "share a socket")
+        self.refused(self.generate(publish=f'{first}}}, {{{first}, hwm_bytes: 99'), "hwm_bytes", "share a socket")
+
     def test_an_endpoint_of_two_pipelines(self):
         one = self.generate().replace("\n", "\n    ").rstrip()
         self.refused(f"pipelines:\n  - name: a\n    {one}\n  - name: b\n    {one}\n", "belongs to pipeline 'a'")

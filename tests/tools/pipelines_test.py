@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -16,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 IQD = os.environ.get("IQD", str(ROOT / "build" / "release" / "iqd"))
 PIPELINES = pathlib.Path(os.environ.get("IQD_PIPELINES", ROOT / "pipelines"))
 ADDRESS = "tcp://127.0.0.1:5555"
+MONITOR = "127.0.0.1:9464"
 SECONDS = "1.5"
 
 
@@ -33,7 +35,11 @@ class Pipelines(unittest.TestCase):
         text = (PIPELINES / f"{name}.yaml").read_text(encoding="utf-8")
         self.address = f"ipc://{self.folder}/{name}"
         path = self.folder / f"{name}.yaml"
-        path.write_text(text.replace(ADDRESS, self.address), encoding="utf-8")
+        with socket.socket() as door:
+            door.bind(("127.0.0.1", 0))
+            port = door.getsockname()[1]
+        text = text.replace(ADDRESS, self.address).replace(MONITOR, f"127.0.0.1:{port}")
+        path.write_text(text, encoding="utf-8")
         return path
 
     def check(self, name):
@@ -83,6 +89,13 @@ class Pipelines(unittest.TestCase):
         self.assertEqual({tuple(m["shape"]) for m, _ in messages["spectrum"]}, {(1024,)})
         self.assertEqual(set(self.strongest(messages["peaks"])), {512 + round(1024 * 123456 / 2e6)})
 
+    def test_service(self):
+        self.check("service")
+        messages, _, _ = self.run_for_a_moment("service", ["spectrum"])
+        self.assertEqual({tuple(m["shape"]) for m, _ in messages["spectrum"]}, {(1024,)})
+        line = {int(np.argmax(np.frombuffer(payload, "<f4"))) for _, payload in messages["spectrum"]}
+        self.assertEqual(line, {512 + round(1024 * 123456 / 2e6)})
+
     def test_two_channels(self):
         self.check("two_channels")
         messages, _, _ = self.run_for_a_moment("two_channels", ["samples", "spectrum", "wide"])
@@ -95,6 +108,12 @@ class Pipelines(unittest.TestCase):
         messages, pipelines, _ = self.run_for_a_moment("loopback_tx", ["heard"])
         self.assertEqual([p["name"] for p in pipelines], ["transmit", "receive"])
         self.assertEqual(set(self.strongest(messages["heard"])), {512 + round(1024 * 0.15)})
+
+    def test_usrp(self):
+        radios = json.loads(self.iqd("probe", "--json").stdout)["radios"]
+        if any(r["driver"] == "uhd" and "without UHD" in r["summary"] for r in radios):
+            self.skipTest("this iqd was built without UHD")
+        self.check("usrp")  # system/uhd runs such a pipeline, with a simulated one
 
     def test_record(self):
         self.check("record")

@@ -1,0 +1,216 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""A real Prometheus scrapes a real iqd: every query of every panel gives data, and every rule is evaluated."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import iqd
+from door import Door
+
+ALERTS = iqd.ROOT / "tools" / "prometheus"
+GRAFANA = iqd.ROOT / "tools" / "grafana"
+DASHBOARDS = {path.name: json.loads(path.read_text(encoding="utf-8"))
+              for path in sorted((GRAFANA / "dashboards").glob("*.json"))}
+PIPELINE = """
+name: test
+source: {{soapy: {{args: "driver=iqdsim,scenario=tone", rate: 1 MS/s}}}}
+block: 4096
+stages: [spectrum: {{size: 1024}}]
+publish:
+  - {{port: source, topic: samples, bind: "{endpoint}"}}
+  - {{port: spectrum, topic: spectrum, bind: "{endpoint}"}}
+monitor: {{listen: "127.0.0.1:0"}}
+"""
+# What Grafana makes of a datasource with `timeInterval: 1s` in a short window: $__rate_interval is four scrapes.
+BUILT_IN = {"__interval": "1s", "__rate_interval": "4s", "__range": "30s"}
+
+
+def promtool(*arguments):
+    return subprocess.run(["promtool", *map(str, arguments)], capture_output=True, text=True, check=False, timeout=60,
+                          cwd=ALERTS)
+
+
+def substituted(text, variables):
+    """The text with $name and ${name} replaced; a name that there is not is a mistake of the dashboard."""
+    return re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: variables[m[1] or m[2]], text)
+
+
+def panels(dashboard):
+    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+class Prometheus:
+    """Debian's Prometheus with the example configuration, but for the target and the intervals."""
+
+    def __init__(self, folder, target):
+        self.folder, self.port = pathlib.Path(folder), iqd.free_port()
+        text = (ALERTS / "prometheus.yml").read_text(encoding="utf-8")
+        text = text.replace("127.0.0.1:9464", target).replace("[iqd-", f"[{ALERTS}/iqd-")
+        text = re.sub(r"_interval: \d+s", "_interval: 1s", text)
+        (self.folder / "prometheus.yml").write_text(text, encoding="utf-8")
+        self.log = (self.folder / "prometheus.log").open("w+", encoding="utf-8")
+        self.process = subprocess.Popen(
+            ["prometheus", f"--config.file={self.folder}/prometheus.yml", f"--storage.tsdb.path={self.folder}/tsdb",
+             f"--web.listen-address=127.0.0.1:{self.port}"], stdout=self.log, stderr=subprocess.STDOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+    def ask(self, path, **parameters):
+        """The data of an answer; None while Prometheus is starting."""
+        query = urllib.parse.urlencode(parameters)
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/{path}?{query}", timeout=30) as answer:
+                return json.load(answer)["data"]
+        except urllib.error.HTTPError as error:
+            if error.code == 503:
+                return None
+            raise AssertionError(f"{parameters}: {error.read().decode()}") from error
+        except urllib.error.URLError:
+            self.log.seek(0)
+            assert self.process.poll() is None, self.log.read()
+            return None
+
+    def values(self, query):
+        """The values of a query that are numbers, of the last half minute: a panel shows a range."""
+        now = time.time()
+        data = self.ask("query_range", query=query, start=now - 30, end=now, step=1)
+        numbers = [float(value) for series in (data or {"result": []})["result"] for _, value in series["values"]]
+        return [x for x in numbers if x == x]
+
+    def wait_for(self, what, condition):
+        ends = time.monotonic() + iqd.PATIENCE
+        while not (found := condition()):
+            assert time.monotonic() < ends, what() if callable(what) else what
+            time.sleep(0.2)
+        return found
+
+    def variable(self, model, known):
+        """The first value that Grafana would offer for a variable."""
+        if model["type"] == "datasource":
+            return model["query"]
+        query = substituted(model["query"]["query"], known)
+        kind, inside = re.fullmatch(r"(\w+)\((.*)\)", query).groups()
+        if kind == "label_values":
+            series, label = inside.rsplit(", ", 1)
+            values = self.ask(f"label/{label}/values", **{"match[]": series}) or [""]
+            return values[0]
+        assert kind == "query_result", query
+        result = (self.ask("query", query=inside) or {"result": []})["result"]
+        if not result:
+            return ""
+        labels = ",".join(f'{name}="{value}"' for name, value in result[0]["metric"].items())
+        text = f"{{{labels}}} {result[0]['value'][1]} {int(1000 * result[0]['value'][0])}"
+        return re.search(model["regex"].strip("/"), text)[1]
+
+
+@unittest.skipUnless(shutil.which("prometheus"), "NOT TESTED: there is no prometheus here; tools/setup installs it")
+class OfPrometheus(iqd.SystemTest):
+    def test_the_files_are_as_promtool_wants_them(self):
+        for arguments in (("check", "config", "prometheus.yml"), ("check", "rules", "iqd-rules.yml"),
+                          ("test", "rules", "iqd-rules-test.yml")):
+            done = promtool(*arguments)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_promtool_would_notice(self):
+        """A threshold that is another fails the tests of the rules."""
+        for name in ("iqd-rules.yml", "iqd-rules-test.yml"):
+            shutil.copy(ALERTS / name, self.folder)
+        rules = self.folder / "iqd-rules.yml"
+        rules.write_text(rules.read_text(encoding="utf-8").replace("> 0.01", "> 0.1"), encoding="utf-8")
+        self.assertNotEqual(promtool("test", "rules", self.folder / "iqd-rules-test.yml").returncode, 0)
+
+    def test_what_is_shown_and_watched(self):
+        endpoint = iqd.endpoint()
+        daemon = self.enterContext(self.daemon(PIPELINE.format(endpoint=endpoint)))
+        door = Door(daemon)
+        door.wait_for_state("/readyz", 200)
+        self.reader(endpoint, "").take(2)
+        with Prometheus(self.folder, f"127.0.0.1:{door.port}") as prometheus:
+            for name, dashboard in DASHBOARDS.items():
+                self.every_query_gives_data(prometheus, name, dashboard)
+            self.every_rule_is_evaluated(prometheus)
+            self.rules_ask_for_what_there_is(door)
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+            prometheus.wait_for("IqdDown is not even pending", lambda: [
+                alert for alert in prometheus.ask("alerts")["alerts"] if alert["labels"]["alertname"] == "IqdDown"])
+
+    def every_query_gives_data(self, prometheus, name, dashboard):
+        known = dict(BUILT_IN)
+        for model in dashboard["templating"]["list"]:
+            known[model["name"]] = prometheus.wait_for(
+                f"{name}: ${model['name']} has no values", lambda m=model: prometheus.variable(m, known))
+        self.assertEqual((known["pipeline"], float(known["deadline"])), ("test", 4.096))
+        for panel in panels(dashboard):
+            substituted(panel["title"], known)
+            for target in panel["targets"]:
+                query = substituted(target["expr"], known)
+                prometheus.wait_for(f"{name}: '{panel['title']}' shows nothing for {query}",
+                                    lambda q=query: prometheus.values(q))
+
+    def every_rule_is_evaluated(self, prometheus):
+        def rules():
+            return [rule for group in prometheus.ask("rules")["groups"] for rule in group["rules"]]
+        prometheus.wait_for(lambda: str(rules()), lambda: all(rule["health"] != "unknown" for rule in rules()))
+        self.assertGreater(len(rules()), 10)
+        for rule in rules():
+            self.assertEqual((rule["health"], rule.get("lastError", "")), ("ok", ""), rule)
+
+    def rules_ask_for_what_there_is(self, door):
+        """A rule that names a metric wrongly never fires, and never fails."""
+        there = {name for name, _ in door.series()}
+        rules = (ALERTS / "iqd-rules.yml").read_text(encoding="utf-8")
+        asked = set(re.findall(r"\b(?:iqd|process)_\w+", rules))
+        self.assertGreater(len(asked), 10)
+        self.assertEqual(asked - there, set())
+
+
+class OfTheFiles(unittest.TestCase):
+    def test_each_alert_is_tested_and_explained(self):
+        rules, tests = ((ALERTS / name).read_text(encoding="utf-8") for name in ("iqd-rules.yml", "iqd-rules-test.yml"))
+        page = (iqd.ROOT / "docs" / "dashboards.md").read_text(encoding="utf-8")
+        alerts = re.findall(r"- alert: (\w+)\n((?: +.*\n)+)", rules)
+        self.assertGreater(len(alerts), 10)
+        for name, rule in alerts:
+            self.assertIn(f"alertname: {name}\n", tests)
+            self.assertRegex(tests, rf"alertname: {name}, eval_time: \w+, exp_alerts: \[\]")
+            self.assertRegex(rule, r"severity: (critical|warning)\}")
+            self.assertIn(f"docs: docs/dashboards.md#{name.lower()}\n", rule)
+            self.assertIn(f"\n### {name}\n", page)
+
+    def test_panels_lie_side_by_side(self):
+        for name, dashboard in DASHBOARDS.items():
+            taken, ids = {}, set()
+            for panel in dashboard["panels"]:
+                self.assertNotIn(panel["id"], ids, name)
+                ids.add(panel["id"])
+                at = panel["gridPos"]
+                self.assertLessEqual(at["x"] + at["w"], 24, panel["title"])
+                for cell in ((x, y) for x in range(at["x"], at["x"] + at["w"])
+                             for y in range(at["y"], at["y"] + at["h"])):
+                    self.assertIsNone(taken.setdefault(cell, None), f"{taken[cell]} and {panel['title']}")
+                    taken[cell] = panel["title"]
+
+    def test_each_panel_is_explained(self):
+        page = (iqd.ROOT / "docs" / "dashboards.md").read_text(encoding="utf-8")
+        for dashboard in DASHBOARDS.values():
+            for panel in panels(dashboard):
+                self.assertIn(f"| {panel['title'].replace('$deadline', 'N')} |", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
