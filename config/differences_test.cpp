@@ -17,10 +17,11 @@ struct Options {
 
   FieldList list() {
     return [this](FieldVisitor& v) {
-      v.field("gain", gain, {.live = true});
-      v.field("taps", taps, {});
-      v.group("design", has_design, {}, [this](FieldVisitor& g) { g.field("cutoff", cutoff, {.live = true}); });
-      v.field("name", name, {});
+      v.field("gain", gain, {.help = "", .live = true});
+      v.field("taps", taps, {.help = ""});
+      v.group("design", has_design, {.help = ""},
+              [this](FieldVisitor& g) { g.field("cutoff", cutoff, {.help = "", .live = true}); });
+      v.field("name", name, {.help = ""});
     };
   }
 };

@@ -10,15 +10,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <deque>
-#include <future>
-#include <mutex>
 #include <optional>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "daemon/http_door.hpp"
 #include "daemon/notify.hpp"
+#include "daemon/requests.hpp"
 #include "daemon/running.hpp"
 #include "daemon/signals.hpp"
 #include "daemon/status.hpp"
@@ -32,8 +30,6 @@ constexpr std::int64_t kStatusNs = 1'000'000'000;
 /// After the first signal: readers are waited for so long, a radio that does not return a little longer.
 constexpr std::int64_t kDrainNs = 3'000'000'000;
 constexpr std::int64_t kAbandonNs = 3'500'000'000;
-/// Changes that are waiting to be made; whoever comes when there are so many comes too often.
-constexpr std::size_t kMostRequests = 8;
 
 class Runner final : public Service {
  public:
@@ -49,16 +45,15 @@ class Runner final : public Service {
   std::vector<std::string> not_healthy() const override;
   void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const override;
   ChangeReport reload() override {
-    return ask([this] { return reload_now(); });
+    return requests_.ask([this] { return reload_now(); });
   }
   ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) override {
-    return ask([this, p = std::string(pipeline), s = std::string(stage), k = std::string(keys)] {
-      return running_.set(p, s, k);
+    return requests_.ask([this, p = std::string(pipeline), s = std::string(stage), k = std::string(keys)] {
+      return change([&] { return running_.set(p, s, k); });
     });
   }
 
  private:
-  using Request = std::packaged_task<ChangeReport()>;
   bool set_up();
   bool wait_for_subscribers();
   void watch();
@@ -70,9 +65,7 @@ class Runner final : public Service {
   void tell_manager(std::int64_t now);
   void show(bool final);
   ChangeReport reload_now();
-  ChangeReport ask(std::function<ChangeReport()> change);
-  void take_requests();
-  void refuse_requests();
+  ChangeReport change(const std::function<ChangeReport()>& make);
   bool all_finished() const {
     return std::ranges::all_of(running_.pipelines(), [](const auto& p) { return p->finished(); });
   }
@@ -89,14 +82,12 @@ class Runner final : public Service {
   bool told_ready_ = false;
   bool interrupted_ = false;
   bool failed_ = false;
-  mutable std::mutex asked_;  // of what other threads ask for
-  std::deque<Request> requests_;
-  bool takes_requests_ = false;
+  Requests requests_{signals_};
   std::optional<HttpDoor> door_;
 };
 
 bool Runner::set_up() {
-  const EndOnSignal end_on_signal(signals_);
+  const EndOnSignal end_on_signal(signals_, EndOnSignal::When::at_once);
   if (!running_.set_up()) return false;
   if (!running_.spec().listen.empty()) door_.emplace(*this, running_.spec());
   return true;
@@ -120,7 +111,7 @@ Exit Runner::run() {
   running_.start();
   shown_ = statuses();
   watch();
-  refuse_requests();
+  requests_.close();
   notify_.stopping();
   show(true);
   for (const auto& p : running_.pipelines())
@@ -134,13 +125,10 @@ Exit Runner::run() {
 }
 
 void Runner::watch() {
-  {
-    const std::lock_guard lock(asked_);
-    takes_requests_ = true;
-  }
+  requests_.open();
   while (!all_finished()) {
     if (const int signal = signals_.wait()) on_signal(signal);
-    take_requests();
+    requests_.make_all();
     look_after();
     running_.tidy();
     const std::int64_t now = steady_ns();
@@ -167,57 +155,33 @@ void Runner::on_signal(int signal) {
 void Runner::stop_all() {
   stopping_ns_ = steady_ns();
   notify_.stopping();
-  refuse_requests();
+  requests_.close();
   for (const auto& p : running_.pipelines()) p->stop();
 }
 
 ChangeReport Runner::reload_now() {
   if (stopping_ns_) return {Result::busy, {"it is stopping"}};
   notify_.reloading();
-  const ChangeReport report = running_.reload();
+  const ChangeReport report = change([this] { return running_.reload(); });
   if (report.result == Result::applied)
     log::info("reload: {}", fmt::join(report.lines, "; "));
   else
     for (const std::string& line : report.lines) log::error("reload refused: {}", line);
-  if (told_ready_) notify_.ready();
+  if (told_ready_ && !stopping_ns_) notify_.ready();
   return report;
 }
 
-/// From another thread: has the main thread do it.
-ChangeReport Runner::ask(std::function<ChangeReport()> change) {
-  Request request(std::move(change));
-  std::future<ChangeReport> answer = request.get_future();
-  {
-    const std::lock_guard lock(asked_);
-    if (!takes_requests_) return {Result::busy, {"it is starting, or stopping"}};
-    if (requests_.size() >= kMostRequests) return {Result::busy, {"other changes are waiting"}};
-    requests_.push_back(std::move(request));
-  }
-  signals_.wake();
+/// A change that leaves something neither as it was nor as it should be is the end.
+ChangeReport Runner::change(const std::function<ChangeReport()>& make) {
+  const EndOnSignal end_on_signal(signals_, EndOnSignal::When::patience_is_out);
   try {
-    return answer.get();
-  } catch (const std::future_error&) {
-    return {Result::busy, {"it is stopping"}};
+    return make();
+  } catch (const std::exception& e) {
+    log::error("{}", e.what());
+    failed_ = true;
+    stop_all();
+    return {Result::busy, {e.what()}};
   }
-}
-
-void Runner::take_requests() {
-  for (;;) {
-    Request request;
-    {
-      const std::lock_guard lock(asked_);
-      if (requests_.empty()) return;
-      request = std::move(requests_.front());
-      requests_.pop_front();
-    }
-    request();
-  }
-}
-
-void Runner::refuse_requests() {
-  const std::lock_guard lock(asked_);
-  takes_requests_ = false;
-  requests_.clear();
 }
 
 /// A driver that hangs, a device that failed, a reader that keeps a stop waiting.

@@ -62,6 +62,15 @@ std::shared_ptr<Pipeline> Running::open(PipelineSpec spec) {
   return std::make_shared<Pipeline>(std::move(spec), catalogue(), problems);
 }
 
+/// Throws SetupError also for problems that show only now.
+std::shared_ptr<Pipeline> Running::open_whole(PipelineSpec spec) {
+  const Problems& problems = spec.section.problems();
+  const std::size_t before = problems.size();
+  std::shared_ptr<Pipeline> opened = open(std::move(spec));
+  if (problems.size() > before) throw SetupError(problems[before].text());
+  return opened;
+}
+
 /// Memory is locked before it is taken; what threads get is said once.
 void Running::grant(const PipelineSpec& spec) {
   if (spec.realtime.lock_memory && !is_memory_locked_) is_memory_locked_ = ::mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
@@ -89,13 +98,19 @@ void Running::tidy() {
 
 ChangeReport Running::reload() {
   if (loaded_->document.file.empty()) return {Result::refused, {"there is no file to read again"}};
-  ChangeReport report = go_over(load(loaded_->document.file));
-  if (report.result == Result::applied) overrides_.clear();
+  std::unique_ptr<Loaded> next = load(loaded_->document.file);
+  const ChangeReport report = go_over(*next, Scope::all);
+  if (report.result != Result::applied) return report;
+  overrides_.clear();
+  // The door goes on as it was opened.
+  next->spec.listen = loaded_->spec.listen;
+  next->spec.token_file = loaded_->spec.token_file;
+  loaded_ = std::move(next);
   return report;
 }
 
 ChangeReport Running::set(const std::string& pipeline, const std::string& stage, const std::string& keys) {
-  const std::shared_ptr<Pipeline> at = find(pipeline);
+  std::shared_ptr<Pipeline> at = find(pipeline);
   if (!at)
     return {Result::unknown,
             {pipeline.empty() ? "there are several pipelines: name one" : "there is no pipeline '" + pipeline + "'"}};
@@ -104,51 +119,54 @@ ChangeReport Running::set(const std::string& pipeline, const std::string& stage,
   if (stage != "source" && std::none_of(stages.begin(), stages.end(), has_name))
     return {Result::unknown, {fmt::format("{} has no stage '{}'", at->spec().name, stage)}};
 
+  if (at->finished()) return {Result::refused, {at->spec().name + " has ended: there is nothing to set"}};
+
   auto next = std::make_unique<Loaded>();
   const Document request = parse_document(keys, "request", next->problems);
   if (next->problems.empty() && request.root.kind() != Node::Kind::map)
     next->problems.push_back({{"request", 1, 1}, "", "expected a map of keys, found " + request.root.found()});
+  for (const char* reserved : {"name", "from", "backend"})
+    if (request.root[reserved]) return {Result::refused, {fmt::format("{} cannot change while it runs", reserved)}};
   if (!next->problems.empty()) return refused(next->problems);
   std::vector<Override> overrides = overrides_;
-  overrides.push_back({at->spec().name, stage, request.root});
+  add_override(overrides, {at->spec().name, stage, request.root});
   next->read(loaded_->document, overrides);
   if (!next->problems.empty()) return refused(next->problems);
+  std::erase_if(next->spec.pipelines, [&](const PipelineSpec& p) { return p.name != at->spec().name; });
   for (PipelineSpec& spec : next->spec.pipelines) {
-    if (spec.name != at->spec().name) continue;
     if (const SpecChange change = compare(at->spec(), spec); !change.not_live.empty())
       return {Result::refused,
               {fmt::format("{} cannot change while it runs: write it into the file and reload",
                            fmt::join(change.not_live, ", "))}};
   }
-  ChangeReport report = go_over(std::move(next));
+  at.reset();  // whoever holds a pipeline keeps it from ending
+  const ChangeReport report = go_over(*next, Scope::named);
   if (report.result == Result::applied) overrides_ = std::move(overrides);
   return report;
 }
 
-ChangeReport Running::go_over(std::unique_ptr<Loaded> next) {
-  Problems& problems = next->problems;
-  if (problems.empty()) check_spec(next->spec, catalogue(), problems);
+ChangeReport Running::go_over(Loaded& next, Scope scope) {
+  Problems& problems = next.problems;
+  if (problems.empty()) check_spec(next.spec, catalogue(), problems);
   if (!problems.empty()) return refused(problems);
-  ChangeReport report;
+  Steps steps;
   try {
-    Steps steps = steps_to(*next);
-    if (!problems.empty()) return refused(problems);
-    carry_out(steps, report);
-  } catch (const SetupError& e) {
+    steps = steps_to(next, scope);
+  } catch (const std::exception& e) {
     return {Result::refused, {e.what()}};
   }
-  if (report.result != Result::applied) return report;
+  if (!problems.empty()) return refused(problems);
+  ChangeReport report;
+  carry_out(steps, report);
   if (report.lines.empty()) report.lines = {"nothing has changed"};
-  // The door goes on as it was opened.
-  next->spec.listen = loaded_->spec.listen;
-  loaded_ = std::move(next);
   return report;
 }
 
 /// Makes ready what can be made ready beside what runs.
-Running::Steps Running::steps_to(Loaded& next) {
+Running::Steps Running::steps_to(Loaded& next, Scope scope) {
   Steps steps;
-  steps.monitor = next.spec.listen != loaded_->spec.listen || next.spec.token_file != loaded_->spec.token_file;
+  steps.monitor = scope == Scope::all &&
+                  (next.spec.listen != loaded_->spec.listen || next.spec.token_file != loaded_->spec.token_file);
   std::vector<std::string> kept;
   for (PipelineSpec& spec : next.spec.pipelines) {
     kept.push_back(spec.name);
@@ -160,11 +178,12 @@ Running::Steps Running::steps_to(Loaded& next) {
     }
     SpecChange change = compare((*here)->spec(), spec);
     if (change.none()) continue;
-    if (change.source || (*here)->finished())
+    if (scope == Scope::all && (change.source || (*here)->finished()))
       steps.renewals.push_back({*here, std::move(spec), change.keys});
     else
       steps.changes.emplace_back(*here, (*here)->prepare(std::move(spec), std::move(change), next.problems));
   }
+  if (scope == Scope::named) return steps;
   for (const auto& p : pipelines_)
     if (std::find(kept.begin(), kept.end(), p->spec().name) == kept.end()) steps.ends.push_back(p);
   // What ends may hold what begins: a port, a radio.
@@ -186,21 +205,25 @@ void Running::carry_out(Steps& steps, ChangeReport& report) {
     if (keys.find("realtime.") != std::string::npos) grant(pipeline->spec());
     report.lines.push_back(fmt::format("{}: {}{}", name, keys, exchanged ? ", between two blocks" : ", at once"));
   }
-  for (auto& ended : steps.ends) {
-    report.lines.push_back(ended->spec().name + ": ended");
-    retire(std::move(ended));
+  std::vector<PipelineSpec> ended;
+  for (auto& ends : steps.ends) {
+    report.lines.push_back(ends->spec().name + ": ended");
+    ended.push_back(retire(std::move(ends)));
   }
   for (auto& [running, spec, keys] : steps.renewals) {
     report.lines.push_back(fmt::format("{}: {}, started anew", spec.name, fmt::join(keys, ", ")));
-    start_anew(std::move(running), std::move(spec), report);
+    if (!start_anew(std::move(running), std::move(spec), report)) return take_up_again(std::move(ended), "", report);
   }
-  if (steps.opened.empty())
-    for (PipelineSpec& spec : steps.additions) steps.opened.push_back(open(std::move(spec)));
+  try {
+    if (steps.opened.empty())
+      for (PipelineSpec& spec : steps.additions) steps.opened.push_back(open_whole(std::move(spec)));
+  } catch (const std::exception& e) {
+    steps.opened.clear();
+    return take_up_again(std::move(ended), e.what(), report);
+  }
   for (const auto& added : steps.opened) {
-    added->start();
     report.lines.push_back(added->spec().name + ": started");
-    const std::lock_guard lock(list_);
-    pipelines_.push_back(added);
+    add(added);
   }
   if (steps.monitor) report.lines.emplace_back("monitor: stays as it is until a restart");
 }
@@ -220,22 +243,36 @@ PipelineSpec Running::retire(std::shared_ptr<Pipeline> pipeline) {
   return std::move(pipeline->spec());
 }
 
-/// A pipeline with another source. Where that cannot be opened, the one before is taken up again.
-void Running::start_anew(std::shared_ptr<Pipeline> running, PipelineSpec spec, ChangeReport& report) {
-  PipelineSpec before = retire(std::move(running));
-  std::shared_ptr<Pipeline> opened;
+/// A pipeline with another source. False where that cannot be opened, and the one before was taken up again.
+bool Running::start_anew(std::shared_ptr<Pipeline> running, PipelineSpec spec, ChangeReport& report) {
+  std::vector<PipelineSpec> before;
+  before.push_back(retire(std::move(running)));
   try {
-    opened = open(std::move(spec));
-  } catch (const SetupError& e) {
-    report = {Result::refused, {e.what(), before.name + ": started again as it was"}};
+    add(open_whole(std::move(spec)));
+    return true;
+  } catch (const std::exception& e) {
+    take_up_again(std::move(before), e.what(), report);
+    return false;
   }
-  if (!opened) {
+}
+
+/// What has ended for something that cannot be opened goes on as it was.
+void Running::take_up_again(std::vector<PipelineSpec> ended, const std::string& why, ChangeReport& report) {
+  report.result = Result::refused;
+  if (!why.empty()) report.lines = {why};
+  for (PipelineSpec& spec : ended) {
+    const std::string name = spec.name;
     try {
-      opened = open(std::move(before));
-    } catch (const SetupError& e) {
-      throw std::runtime_error(fmt::format("and it cannot go on as it was: {}", e.what()));
+      add(open_whole(std::move(spec)));
+    } catch (const std::exception& e) {
+      throw std::runtime_error(
+          fmt::format("{}: cannot go on as it was: {}; ending, to be started anew", name, e.what()));
     }
+    report.lines.push_back(name + ": started again as it was");
   }
+}
+
+void Running::add(std::shared_ptr<Pipeline> opened) {
   opened->start();
   const std::lock_guard lock(list_);
   pipelines_.push_back(std::move(opened));

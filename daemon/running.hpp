@@ -24,8 +24,8 @@ class Running {
   const Spec& spec() const noexcept { return loaded_->spec; }
   const std::vector<std::shared_ptr<Pipeline>>& pipelines() const noexcept { return pipelines_; }
 
-  /// Reads the file again and goes over to it: all of it, or nothing where something is wrong. Throws SetupError where
-  /// a pipeline can go on neither as it was nor as it should be.
+  /// Reads the file again and goes over to it: all of it, or nothing where something is wrong. Throws where a
+  /// pipeline can go on neither as it was nor as it should be; then the process should end.
   ChangeReport reload();
   /// Sets live keys of a stage, until the file is read again.
   ChangeReport set(const std::string& pipeline, const std::string& stage, const std::string& keys);
@@ -36,13 +36,17 @@ class Running {
 
  private:
   struct Steps;
-  ChangeReport go_over(std::unique_ptr<Loaded> next);
-  Steps steps_to(Loaded& next);
+  enum class Scope : std::uint8_t { all, named };  // whether pipelines that are not named are to end
+  ChangeReport go_over(Loaded& next, Scope scope);
+  Steps steps_to(Loaded& next, Scope scope);
   void carry_out(Steps& steps, ChangeReport& report);
-  void start_anew(std::shared_ptr<Pipeline> running, PipelineSpec spec, ChangeReport& report);
+  bool start_anew(std::shared_ptr<Pipeline> running, PipelineSpec spec, ChangeReport& report);
+  void take_up_again(std::vector<PipelineSpec> ended, const std::string& why, ChangeReport& report);
+  void add(std::shared_ptr<Pipeline> opened);
   PipelineSpec retire(std::shared_ptr<Pipeline> pipeline);
   std::shared_ptr<Pipeline> find(const std::string& name) const;
   std::shared_ptr<Pipeline> open(PipelineSpec spec);
+  std::shared_ptr<Pipeline> open_whole(PipelineSpec spec);
   void grant(const PipelineSpec& spec);
 
   std::unique_ptr<Loaded> loaded_;

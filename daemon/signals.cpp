@@ -17,6 +17,7 @@ namespace iqd {
 namespace {
 
 constexpr int kTickMs = 50;
+constexpr int kPatienceMs = 5000;
 
 }  // namespace
 
@@ -47,18 +48,38 @@ void Signals::wake() const noexcept {
   ::eventfd_write(woken_, 1);
 }
 
-EndOnSignal::EndOnSignal(const Signals& signals)
-    : over_(::eventfd(0, EFD_CLOEXEC)), thread_([this, &signals] {
-        pollfd files[] = {{signals.file(), POLLIN, 0}, {over_, POLLIN, 0}};
-        for (;;) {
-          ::poll(files, 2, -1);
-          if (files[1].revents) return;
-          const int signal = signals.wait();
-          if (signal != SIGINT && signal != SIGTERM) continue;
-          log::info("stopped before the start");
-          std::_Exit(static_cast<int>(Exit::ok));
-        }
-      }) {}
+EndOnSignal::EndOnSignal(const Signals& signals, When when)
+    : over_(::eventfd(0, EFD_CLOEXEC)), thread_([this, &signals, when] { watch(signals, when); }) {}
+
+void EndOnSignal::watch(const Signals& signals, When when) const {
+  pollfd files[] = {{signals.file(), POLLIN, 0}, {over_, POLLIN, 0}};
+  bool hangs_up = false;
+  int signal = 0;
+  while (signal != SIGINT && signal != SIGTERM) {
+    ::poll(files, 2, -1);
+    if (files[1].revents) {
+      if (hangs_up) ::kill(::getpid(), SIGHUP);
+      return;
+    }
+    signal = signals.wait();
+    hangs_up = hangs_up || signal == SIGHUP;
+  }
+  if (when == When::at_once) {
+    log::info("stopped before the start");
+    std::_Exit(static_cast<int>(Exit::ok));
+  }
+  if (is_over_within(kPatienceMs)) {
+    ::kill(::getpid(), signal);
+    return;
+  }
+  log::warn("stopped in the midst of a change that takes too long: ending at once");
+  std::_Exit(static_cast<int>(Exit::failed));
+}
+
+bool EndOnSignal::is_over_within(int ms) const {
+  pollfd file{over_, POLLIN, 0};
+  return ::poll(&file, 1, ms) > 0;
+}
 
 EndOnSignal::~EndOnSignal() {
   ::eventfd_write(over_, 1);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <thread>
 
 namespace iqd {
@@ -26,15 +27,23 @@ class Signals {
   int woken_;
 };
 
-/// Setting up may take long, or for ever where a driver hangs: as long as this lives, a signal ends the process.
+/// Opening devices may take long, or for ever where a driver hangs: as long as this lives, SIGINT or SIGTERM end the
+/// process.
 class EndOnSignal {
  public:
-  explicit EndOnSignal(const Signals& signals);
+  enum class When : std::uint8_t {
+    at_once,          // nothing runs yet: exit 0
+    patience_is_out,  // something runs: after 5 s, exit 1; where this is over before, the signal is passed on
+  };
+  EndOnSignal(const Signals& signals, When when);
   ~EndOnSignal();
   EndOnSignal(const EndOnSignal&) = delete;
   EndOnSignal& operator=(const EndOnSignal&) = delete;
 
  private:
+  void watch(const Signals& signals, When when) const;
+  bool is_over_within(int ms) const;
+
   int over_;
   std::thread thread_;
 };

@@ -126,8 +126,12 @@ void Door::serve() {
       if (::zmq_errno() == EINTR) continue;
       return;
     }
-    if (zap_ && items[1].revents != 0) answer();
-    if (items[0].revents != 0 && !take_event()) return;
+    // Events come first: where a thousand of them wait, libzmq's own thread waits too, and the stream with it.
+    if (items[0].revents != 0) {
+      if (!take_event()) return;
+    } else if (zap_ && items[1].revents != 0) {
+      answer();
+    }
   }
 }
 

@@ -141,8 +141,9 @@ TEST_F(DoorTest, WhoIsOnTheListComesIn) {
 TEST_F(DoorTest, WhoIsNotReadsNothingAndIsCounted) {
   open(path("list"));
   expect_refused(*client("eve"), "a key that is not on the list");
-  expect_refused(*client("bob", "eve"), "another server's key");
   expect_refused(*client(""), "no key");
+  // Last: it tries again ten times a second, and may be counted once more when it is gone.
+  expect_refused(*client("bob", "eve"), "another server's key");
   const auto bob = client("bob");
   EXPECT_TRUE(soon([&] { return door_->connected() == 1; }));
   EXPECT_TRUE(reads(*bob));

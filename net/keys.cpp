@@ -56,6 +56,8 @@ std::string read_file(const std::string& path, bool secret) {
     refuse(path, fmt::format("others can get at this secret key: `chmod 600 {}`, or make another where they have read "
                              "it already",
                              path));
+  if (!secret && (about.st_mode & S_IWOTH) != 0)
+    refuse(path, fmt::format("everybody may write to it, and so let himself in: `chmod o-w {}`", path));
   std::string text(std::min<std::size_t>(static_cast<std::size_t>(about.st_size), kMostBytes + 1), '\0');
   const ssize_t n = ::read(file.number(), text.data(), text.size());
   if (n < 0) refuse_errno(path, "cannot be read");

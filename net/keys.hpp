@@ -19,7 +19,7 @@ std::string public_key_of(const std::string& secret_key);
 /// A file with one line `secret KEY NAME`. Throws SetupError, also where others than its owner may read it.
 std::string read_secret_key(const std::string& path);
 /// The keys of a file with a line `KEY NAME` each; empty lines, and those that begin with #, are left out.
-/// Throws SetupError.
+/// Throws SetupError, also where everybody may write to it.
 std::set<std::string> read_public_keys(const std::string& path);
 /// The same for a file that has one. Throws SetupError.
 std::string read_public_key(const std::string& path);

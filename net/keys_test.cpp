@@ -101,6 +101,15 @@ TEST(Keys, AListHasAKeyALine) {
   EXPECT_TRUE(read_public_keys(folder.write("list", "")).empty());
 }
 
+TEST(Keys, AListThatEverybodyCanWriteToIsRefused) {
+  const Folder folder;
+  const std::string path = folder.write("list", make_key_pair().public_key + "\n");
+  ASSERT_EQ(::chmod(path.c_str(), 0646), 0);
+  EXPECT_THAT(list_refusal(path), HasSubstr("`chmod o-w " + path + "`"));
+  ASSERT_EQ(::chmod(path.c_str(), 0664), 0);
+  EXPECT_EQ(list_refusal(path), "none");
+}
+
 TEST(Keys, WhatIsNoListIsRefused) {
   const Folder folder;
   const KeyFiles files = write_key_files(folder.path(), "lab", false);

@@ -86,10 +86,15 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
   publisher_ = std::thread([this, options, succession = std::move(succession)] {
     prepare_thread({"iqd-publish", options.priority, {}});
     if (succeed(succession)) publish_all();
+    ended_.store(true, std::memory_order_release);
   });
 }
 
 Engine::~Engine() {
+  let_go();
+}
+
+void Engine::let_go() {
   if (!open_) discard();
   close();
   join();
@@ -166,7 +171,8 @@ void Engine::retune(std::unique_ptr<Plan> plan) {
   at_work_.store(plan.get(), std::memory_order_release);
   const std::uint64_t offered = offered_.load(std::memory_order_relaxed);
   replaced_.push_back({std::exchange(retuned_, std::move(plan)), offered});
-  std::erase_if(replaced_, [this](const Replaced& r) { return sent_.load(std::memory_order_acquire) >= r.needed_until; });
+  std::erase_if(replaced_,
+                [this](const Replaced& r) { return sent_.load(std::memory_order_acquire) >= r.needed_until; });
 }
 
 /// Waits until the engine before has published everything, and goes on from there.
@@ -192,8 +198,8 @@ bool Engine::succeed(const Succession& succession) {
 }
 
 bool Engine::relieved() const noexcept {
-  return succeeded_.load(std::memory_order_acquire) && slots_.available() == slots_.slots() &&
-         returning_.load(std::memory_order_acquire) == 0;
+  return succeeded_.load(std::memory_order_acquire) && ended_.load(std::memory_order_acquire) &&
+         slots_.available() == slots_.slots() && returning_.load(std::memory_order_acquire) == 0;
 }
 
 SampleIndex Engine::tail(SampleIndex otherwise) const noexcept {

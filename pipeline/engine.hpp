@@ -109,8 +109,12 @@ class Engine {
 
   /// Returns when everything offered has been published and the outlets have let it go.
   void join();
-  /// Whether a successor has taken over and readers have let go of everything.
+  /// Whether a successor has taken over, outlets that it does not go on with have ended, and readers have let go of
+  /// everything.
   bool relieved() const noexcept;
+  /// Ends, and closes its outlets. Engines that share sockets do so before the first of them is destroyed: a socket
+  /// that closes gives back to each of them what readers still held.
+  void let_go();
   /// Outlets that wait for a reader give up.
   void interrupt() noexcept;
 
@@ -204,6 +208,7 @@ class Engine {
   std::atomic<bool> discarded_{false};
   std::atomic<bool> has_successor_{false};
   std::atomic<bool> over_{false};       // everything has been published
+  std::atomic<bool> ended_{false};      // the publisher has nothing more to do
   std::atomic<bool> succeeded_{false};  // whoever took over needs nothing more of this
   std::atomic<int> returning_{0};       // threads that give back a slot just now
   std::atomic<std::uint32_t> dispatch_requests_{0};

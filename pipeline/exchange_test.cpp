@@ -188,7 +188,10 @@ TEST(Exchange, SourceTakesItsLiveKeysOrAllStaysAsItIs) {
   Show show(picking(2, 1));
   show.pipeline->start();
   show.wait_for_blocks(2);
-  EXPECT_EQ(show.change_to(picking(2, 7)), "");
+  Pipeline::Change change = show.prepare(picking(2, 7));
+  EXPECT_EQ(change.engine, nullptr);
+  EXPECT_EQ(change.plan, nullptr) << "it concerns the source alone";
+  EXPECT_EQ(show.pipeline->go_over(std::move(change)), "");
   EXPECT_EQ(show.theatre.gain, 7);
   EXPECT_EQ(show.change_to(picking(3, 13)), "a gain of 13 is too much");
   EXPECT_EQ(show.theatre.gain, 7);
@@ -276,6 +279,27 @@ TEST(Exchange, EndsWhenTheStreamEndsDuringAChange) {
     ASSERT_TRUE(Rig::eventually([&] { return show.pipeline->finished(); }));
     EXPECT_EQ(show.pipeline->status().published, 640u * (1 + static_cast<unsigned>(i)));
   }
+}
+
+TEST(Exchange, SocketMayKeepResultsOfSeveralEnginesToTheEnd) {
+  const auto file = [](int block) {
+    return fmt::format(
+        "name: lab\nsource: {{tape: {{rate: 1 MS/s}}}}\nblock: {}\nbackend: cpu\nstages:\n  - gate: {{}}\n"
+        "publish:\n  - {{port: gate, topic: kept, bind: x}}\n",
+        block);
+  };
+  Show show(file(64));
+  show.pipeline->start();
+  for (const int block : {32, 48}) {
+    show.wait_for_blocks(5);
+    ASSERT_EQ(show.change_to(file(block)), "");
+  }
+  show.wait_for_blocks(20);
+  show.pipeline->tidy();
+  EXPECT_EQ(show.theatre.socket.lock()->size(), 6u);
+  show.end();
+  show.pipeline.reset();
+  EXPECT_TRUE(show.theatre.socket.expired());
 }
 
 TEST(Exchange, WhatDoesNotFitIsRefusedBefore) {

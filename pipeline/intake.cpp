@@ -238,17 +238,20 @@ void Intake::take_change() {
     change_refused_ = "the driver does not say why";
   }
   call_began_ns_ = 0;
+  std::int64_t rest = 0;
   if (change_refused_.empty()) {
     if (change_.reopen) source_options_ = change_.reopen;
     if (change_.plan) engine_->retune(std::move(change_.plan));
-    if (change_.engine) hand_over(*change_.engine);
+    if (change_.engine) rest = hand_over(*change_.engine);
   }
   change_state_.store(ChangeState::done, std::memory_order_release);
+  // May wait for room, and so for the engine before: whoever asked does not.
+  if (rest > 0) arrived(rest);
 }
 
 /// Everything from the first sample that was not offered yet, and as much of the past as there is, goes to the other
-/// engine's ring; the one before gets no more.
-void Intake::hand_over(Engine& next) {
+/// engine's ring; the one before gets no more. Says how many samples lie there, to be taken as if they came now.
+std::int64_t Intake::hand_over(Engine& next) {
   const SampleIndex from = held_.empty() ? block_first_ : held_.front().first;
   const SampleIndex end = position_;
   gap_ = held_.empty() ? gap_ : held_.front().gap;
@@ -274,7 +277,7 @@ void Intake::hand_over(Engine& next) {
   block_end_ = (from / block_ + 1) * block_;
   before.close_for_successor();
   held_.reserve(static_cast<std::size_t>(next.offers_left()));
-  arrived(end - from);
+  return end - from;
 }
 
 std::int64_t Intake::writable() const noexcept {

@@ -72,7 +72,7 @@ class Intake {
   bool pause(std::int64_t ns);
   Received receive(std::int64_t most);
   void take_change();
-  void hand_over(Engine& next);
+  std::int64_t hand_over(Engine& next);
   bool changing() const noexcept { return change_state_.load(std::memory_order_acquire) == ChangeState::asked; }
   bool make_room();
   std::int64_t writable() const noexcept;

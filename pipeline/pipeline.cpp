@@ -39,6 +39,8 @@ Pipeline::~Pipeline() {
   stop();
   interrupt();
   if (waiter_.joinable()) waiter_.join();
+  for (const auto& engine : retired_) engine->let_go();
+  if (engine_) engine_->let_go();
 }
 
 bool Pipeline::is_lossless(const PipelineSpec& spec) const noexcept {
@@ -96,6 +98,7 @@ Succession Pipeline::succession_of(const Plan& plan, bool same_backends) const {
 
 std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, const PipelineSpec& spec) const {
   const bool lossless = is_lossless(spec);
+  const auto most_held = static_cast<std::size_t>(std::max(2, draft.sizing.engine.slots / 4));
   std::vector<std::unique_ptr<Route>> routes;
   for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
     const auto output = static_cast<std::size_t>(draft.outputs[i]);
@@ -110,36 +113,49 @@ std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, co
       route->send_empty = spec.publish[i].send_empty;
       route->outlet = spec.publish[i].options->open(format, lossless);
     }
-    if (engine_) go_on(*route, format, sink);
+    if (engine_) go_on(*route, format, sink, lossless, most_held);
     if (!route->outlet)
-      route->outlet =
-          std::make_shared<SinkOutlet>(sink->options->open(format), fmt::format("{} sink", sink->driver->name),
-                                       lossless, static_cast<std::size_t>(std::max(2, draft.sizing.engine.slots / 4)));
+      route->outlet = std::make_shared<SinkOutlet>(sink->options->open(format),
+                                                   fmt::format("{} sink", sink->driver->name), lossless, most_held);
     routes.push_back(std::move(route));
   }
   return routes;
 }
 
 /// Goes on where the engine at work has the same route: readers see one stream, a recording goes on.
-void Pipeline::go_on(Route& route, const PortFormat& format, const SinkSpec* sink) const {
+void Pipeline::go_on(Route& route, const PortFormat& format, const SinkSpec* sink, bool lossless,
+                     std::size_t most_held) const {
   for (std::size_t r = 0; r < engine_->routes().size(); ++r) {
     Route& now = *engine_->routes()[r];
     PortFormat as_now = engine_->plan().outputs[now.output].format;
-    if (now.to != route.to || as_now.port != format.port) continue;
+    const bool is_sink = r >= spec_.publish.size();
+    if (now.to != route.to || as_now.port != format.port || is_sink != (sink != nullptr)) continue;
     if (sink) {
-      const SinkSpec& sink_now = spec_.sinks[r - spec_.publish.size()];
+      auto& outlet = dynamic_cast<SinkOutlet&>(*now.outlet);
       // A sink sees these with each message.
       as_now.frequency_hz = format.frequency_hz;
       if (format.varying >= 0 && as_now.dims.size() == format.dims.size())
         as_now.dims[static_cast<std::size_t>(format.varying)].extent = format.most();
-      if (r < spec_.publish.size() || !same_sink(sink_now, *sink) || as_now != format) continue;
+      const bool same = same_sink(spec_.sinks[r - spec_.publish.size()], *sink) && as_now == format;
+      if (!same || outlet.lossless() != lossless) continue;
+      outlet.hold_at_most(most_held);
       route.outlet = now.outlet;
-    } else if (r >= spec_.publish.size() || now.outlet->peers().endpoint != route.outlet->peers().endpoint) {
+    } else if (now.outlet->peers().endpoint != route.outlet->peers().endpoint) {
       continue;
     }
     route.before = &now;
     route.counts = now.counts;
     return;
+  }
+}
+
+/// Marks what is not at its end when the engine at work is: routes that go on, and those whose socket does.
+void Pipeline::leave_routes_to(const Engine& next) const {
+  for (const auto& route : engine_->routes()) {
+    const std::string endpoint = route->outlet->peers().endpoint;
+    route->goes_on = std::ranges::any_of(next.routes(), [&](const auto& r) {
+      return r->before == route.get() || (!endpoint.empty() && r->outlet->peers().endpoint == endpoint);
+    });
   }
 }
 
@@ -207,6 +223,7 @@ void Pipeline::abandon_radio() noexcept {
 
 Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems& problems) {
   constexpr std::size_t kMostRetired = 4;
+  tidy();
   if (retired_.size() >= kMostRetired)
     throw SetupError(name_ + ": readers still hold results of earlier changes; try again when they have caught up");
   Change change{std::move(next), std::move(what)};
@@ -218,7 +235,9 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   std::optional<Draft> drafted = draft(change.spec, change.stream, change.backends.backends, problems);
   if (!drafted) return change;
   change.sizing = drafted->sizing;
-  if (!change.what.plan && !drafted->plan.uses(Side::device) && same_layout(drafted->plan, engine_->plan()))
+  const bool same_place = !change.what.plan && same_layout(drafted->plan, engine_->plan());
+  if (same_place && !change.what.live) return change;  // it concerns the radio alone
+  if (same_place && !drafted->plan.uses(Side::device))
     change.plan = std::make_unique<Plan>(std::move(drafted->plan));
   else
     change.engine = build(std::move(*drafted), change.spec, change.backends.backends);
@@ -235,9 +254,7 @@ std::string Pipeline::go_over(Change change) {
   if (change.engine) {
     request.engine = change.engine.get();
     request.options = intake_options(change.spec, change.sizing);
-    for (const auto& route : now->routes()) route->goes_on = false;
-    for (const auto& route : change.engine->routes())
-      if (route->before) route->before->goes_on = true;
+    leave_routes_to(*change.engine);
     // Before it happens: whoever sees the end of the one at work has to see what follows.
     replace_engine(change.engine);
   }

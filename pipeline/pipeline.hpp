@@ -125,14 +125,15 @@ class Pipeline {
                              Problems& problems) const;
   std::shared_ptr<Engine> build(Draft draft, const PipelineSpec& spec, const EngineBackends& backends);
   std::vector<std::unique_ptr<Route>> make_routes(const Draft& draft, const PipelineSpec& spec) const;
-  void go_on(Route& route, const PortFormat& format, const SinkSpec* sink) const;
+  void go_on(Route& route, const PortFormat& format, const SinkSpec* sink, bool lossless, std::size_t most_held) const;
+  void leave_routes_to(const Engine& next) const;
   Succession succession_of(const Plan& plan, bool same_backends) const;
   bool is_lossless(const PipelineSpec& spec) const noexcept;
   IntakeOptions intake_options(const PipelineSpec& spec, const Sizing& sizing) const;
   std::shared_ptr<Engine> engine() const;
   void replace_engine(std::shared_ptr<Engine> by);
 
-  const Catalogue& catalogue_;
+  const Catalogue catalogue_;
   PipelineSpec spec_;
   const std::string name_;
   const std::string radio_;

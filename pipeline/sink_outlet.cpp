@@ -3,6 +3,7 @@
 #include "pipeline/sink_outlet.hpp"
 
 #include "base/log.hpp"
+#include "base/slot_mask.hpp"
 #include "pipeline/cpu_backend.hpp"
 
 namespace iqd {
@@ -10,7 +11,8 @@ namespace iqd {
 SinkOutlet::SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, std::size_t most_held)
     : sink_(std::move(sink)),
       lossless_(lossless),
-      queue_(most_held),
+      queue_(SlotMask::kMost),
+      most_held_(most_held),
       thread_([this, n = std::move(name)] { run(n); }) {}
 
 SinkOutlet::~SinkOutlet() {
@@ -19,9 +21,9 @@ SinkOutlet::~SinkOutlet() {
 }
 
 bool SinkOutlet::send(const Message& message, Lease lease, bool) {
-  const auto may_go_on = [this] { return queue_.size() < queue_.capacity() || failed_ || interrupted_; };
+  const auto may_go_on = [this] { return queue_.size() < most_held_ || failed_ || interrupted_; };
   if (lossless_) bell_.wait_until(may_go_on);
-  if (failed_ || interrupted_) return false;
+  if (failed_ || interrupted_ || !may_go_on()) return false;
   Item item{message, std::move(lease)};
   item.message.facts = {};
   if (!queue_.try_push(std::move(item))) return false;
@@ -37,8 +39,28 @@ void SinkOutlet::finish() {
 
 void SinkOutlet::interrupt() noexcept {
   interrupted_ = true;
-  sink_->interrupt();
+  {
+    const std::lock_guard lock(sink_mutex_);
+    if (sink_) sink_->interrupt();
+  }
   bell_.ring();
+}
+
+SinkCounts SinkOutlet::counts() const noexcept {
+  const std::lock_guard lock(sink_mutex_);
+  return sink_ ? sink_->counts() : last_counts_;
+}
+
+/// Whoever shares its device can only open that again when it is closed here.
+void SinkOutlet::close_sink(const std::string& name) noexcept {
+  try {
+    sink_->finish();
+  } catch (const std::exception& e) {
+    log::error("{}: {}", name, e.what());
+  }
+  const std::lock_guard lock(sink_mutex_);
+  last_counts_ = sink_->counts();
+  sink_.reset();
 }
 
 std::int64_t SinkOutlet::lost_after_all() {
@@ -73,13 +95,10 @@ void SinkOutlet::run(const std::string& name) {
     } catch (const std::exception& e) {
       log::error("{}: {}; nothing more goes there", name, e.what());
       failed_ = true;
+      close_sink(name);
     }
   }
-  try {
-    sink_->finish();
-  } catch (const std::exception& e) {
-    log::error("{}: {}", name, e.what());
-  }
+  if (!failed_) close_sink(name);
 }
 
 }  // namespace iqd

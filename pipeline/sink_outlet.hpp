@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -23,7 +24,10 @@ class SinkOutlet final : public Outlet {
 
   bool send(const Message& message, Lease lease, bool scarce) override;
   std::int64_t lost_after_all() override;
-  SinkCounts counts() const noexcept override { return sink_->counts(); }
+  SinkCounts counts() const noexcept override;
+  /// Another plan has fewer slots, or more.
+  void hold_at_most(std::size_t messages) noexcept { most_held_ = messages; }
+  bool lossless() const noexcept { return lossless_; }
   void finish() override;
   void interrupt() noexcept override;
 
@@ -35,9 +39,14 @@ class SinkOutlet final : public Outlet {
   void run(const std::string& name);
   bool deliver(Message message);
 
+  void close_sink(const std::string& name) noexcept;
+
+  mutable std::mutex sink_mutex_;  // of the pointer, between the sink's thread, which closes it, and others
   std::unique_ptr<Sink> sink_;
+  SinkCounts last_counts_;
   bool lossless_;
   SpscQueue<Item> queue_;
+  std::atomic<std::size_t> most_held_;
   Bell bell_;
   std::atomic<bool> closing_{false};
   std::atomic<bool> interrupted_{false};

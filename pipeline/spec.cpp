@@ -157,7 +157,8 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
                     fmt::format("there is a '{}' already: give this one a `name:` of its own", name));
   const std::string backend = node["backend"] ? node["backend"].scalar() : "";
   if (!backend.empty()) check_backend(backend, section);
-  spec.stages.push_back({stage, std::move(name), read_from(node["from"], problems), backend, node, std::move(section)});
+  spec.stages.push_back(
+      {stage, std::move(name), read_from(node["from"], problems), backend, node, std::move(section), std::move(made)});
 }
 
 void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogue, std::span<const Override> overrides,

@@ -29,6 +29,7 @@ struct StageSpec {
   std::string backend;  // empty: the pipeline's
   Node node;            // its keys
   Section section;
+  std::shared_ptr<Stage> as_read{};  // its values then: files that keys name may be others by now
 
   /// A stage with these keys, new each time: a plan takes it over.
   std::unique_ptr<Stage> make() const;

@@ -3,6 +3,8 @@
 #include "pipeline/spec_change.hpp"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "config/differences.hpp"
 
@@ -50,8 +52,7 @@ class Comparison {
     if (!std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_place))
       return plan("stages");
     for (std::size_t s = 0; s < a.stages.size(); ++s) {
-      const auto one = a.stages[s].make(), other = b.stages[s].make();
-      for (const Difference& d : differences(fields_of(*one), fields_of(*other))) {
+      for (const Difference& d : differences(fields_of(*a.stages[s].as_read), fields_of(*b.stages[s].as_read))) {
         (d.live ? found.live : found.plan) = true;
         note(a.stages[s].name + "." + d.key, d.live);
       }
@@ -76,6 +77,17 @@ class Comparison {
 };
 
 }  // namespace
+
+void add_override(std::vector<Override>& overrides, Override added) {
+  overrides.push_back(std::move(added));
+  std::set<std::tuple<std::string, std::string, std::string>> later;
+  for (std::size_t i = overrides.size(); i-- > 0;) {
+    bool covered = true;
+    for (const auto& entry : overrides[i].keys.entries())
+      if (later.emplace(overrides[i].pipeline, overrides[i].stage, entry.first).second) covered = false;
+    if (covered) overrides.erase(overrides.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
 
 bool same_sink(const SinkSpec& one, const SinkSpec& other) {
   return one.port == other.port && one.driver == other.driver &&

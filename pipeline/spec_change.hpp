@@ -20,6 +20,9 @@ struct SpecChange {
 
   bool none() const noexcept { return keys.empty(); }
 };
+/// The last one holds. Drops those whose keys are all said again later, so that there are no more than keys.
+void add_override(std::vector<Override>& overrides, Override added);
+
 /// Whether a sink of one can go on as that of the other.
 bool same_sink(const SinkSpec& one, const SinkSpec& other);
 SpecChange compare(PipelineSpec& running, PipelineSpec& next);

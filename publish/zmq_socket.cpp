@@ -68,7 +68,10 @@ std::shared_ptr<ZmqSocket> ZmqSocket::shared(const std::string& pipeline, const 
   Registry::Entry& entry = registry().sockets[{pipeline, config.endpoint()}];
   if (auto socket = entry.socket.lock()) {
     const std::string_view key = entry.lossless != lossless ? "overrun" : difference(entry.config, config);
-    if (key.empty()) return socket;
+    if (key.empty()) {
+      socket->fit(high_water_mark(config.hwm_bytes, message_bytes));
+      return socket;
+    }
     throw SetupError(
         fmt::format("publish: `{}` is not that of the socket that is open at {}. Entries with one endpoint share a "
                     "socket: say the same in each; to change it while iqd runs takes a restart",
@@ -84,7 +87,8 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t message_b
   // XPUB is PUB that tells who subscribes; it is asked only before the stream starts.
   socket_.reset(zmq_socket(context_.get(), pub_ ? ZMQ_XPUB : ZMQ_PUSH));
   void* const socket = socket_.get();
-  set(socket, ZMQ_SNDHWM, high_water_mark(config.hwm_bytes, message_bytes));
+  wanted_mark_ = mark_ = high_water_mark(config.hwm_bytes, message_bytes);
+  set(socket, ZMQ_SNDHWM, mark_);
   set(socket, ZMQ_LINGER, 0);
   zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &kMostReceived, sizeof kMostReceived);
   set(socket, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
@@ -95,6 +99,12 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t message_b
   const bool bound = !config.bind.empty();
   door_ = std::make_unique<net::Door>(context_.get(), socket, config.access, bound, "publish: " + endpoint_);
   if ((bound ? zmq_bind(socket, endpoint_.c_str()) : zmq_connect(socket, endpoint_.c_str())) != 0) refuse(config);
+}
+
+void ZmqSocket::fit(int high_water_mark) noexcept {
+  int mark = wanted_mark_;
+  while (high_water_mark < mark && !wanted_mark_.compare_exchange_weak(mark, high_water_mark)) {
+  }
 }
 
 ZmqSocket::~ZmqSocket() {
@@ -135,6 +145,7 @@ bool ZmqSocket::send_text(std::string_view text) {
 bool ZmqSocket::send(std::string_view key, std::string_view head, std::span<const std::byte> payload, Lease lease,
                      bool copy) {
   read_subscriptions();
+  if (const int wanted = wanted_mark_; wanted != mark_) set(socket_.get(), ZMQ_SNDHWM, mark_ = wanted);
   if (!key.empty() && !send_text(key)) return false;
   if (!send_text(head)) return false;
   const int slot = copy ? -1 : free_payloads_.try_acquire();

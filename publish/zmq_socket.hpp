@@ -32,6 +32,8 @@ class ZmqSocket {
   static std::shared_ptr<ZmqSocket> shared(const std::string& pipeline, const Config& config, bool lossless,
                                            std::int64_t message_bytes);
 
+  /// Lowers the number of messages that are kept for a reader, from the next `send` on: larger ones come.
+  void fit(int high_water_mark) noexcept;
   void add_topic(const std::string& topic);
   /// Two frames, or three with a `key` before them. The payload is sent from where it lies and the lease kept until it
   /// has left, or copied.
@@ -64,6 +66,8 @@ class ZmqSocket {
   std::int64_t subscriptions_ = 0;
   std::atomic<bool> interrupted_{false};
   std::atomic<std::int64_t> outstanding_{0};
+  int mark_ = 0;
+  std::atomic<int> wanted_mark_{0};
   SlotMask free_payloads_{SlotMask::kMost};
   std::array<Payload, SlotMask::kMost> payloads_;
   // Closed in the opposite order, before the payloads that they give back.

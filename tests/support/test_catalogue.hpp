@@ -16,6 +16,20 @@
 /// takes everything, outlets that remember.
 namespace iqd::testing {
 
+/// An outlet on a socket that others share. The socket keeps the first results of each until all of them are closed.
+class KeepingOutlet final : public Outlet {
+ public:
+  explicit KeepingOutlet(std::shared_ptr<std::deque<Lease>> socket) : socket_(std::move(socket)) {}
+  bool send(const Message&, Lease lease, bool) override {
+    if (kept_++ < 2) socket_->push_back(std::move(lease));
+    return true;
+  }
+
+ private:
+  std::shared_ptr<std::deque<Lease>> socket_;
+  int kept_ = 0;
+};
+
 /// What the sources that are opened do and what outlets and sinks saw; a test sets it before it makes a pipeline.
 struct Theatre {
   std::deque<Script> scripts;  // of the source, one an opening
@@ -24,6 +38,7 @@ struct Theatre {
   std::atomic<int> sunk{0};     // messages that went to the sink
   std::atomic<double> gain{0};  // as the source was told
   int sinks_opened = 0;
+  std::weak_ptr<std::deque<Lease>> socket;  // of outlets whose topic is `kept`
   static Theatre*& now() {
     static Theatre* instance = nullptr;
     return instance;
@@ -106,6 +121,11 @@ class RecordingOptions final : public OutletOptions {
   std::string endpoint() const override { return bind_; }
   std::string topic() const override { return topic_; }
   std::unique_ptr<Outlet> open(const PortFormat&, bool) const override {
+    if (topic_ == "kept") {
+      auto socket = Theatre::now()->socket.lock();
+      if (!socket) Theatre::now()->socket = socket = std::make_shared<std::deque<Lease>>();
+      return std::make_unique<KeepingOutlet>(std::move(socket));
+    }
     return std::make_unique<RecordingOutlet>(Theatre::now()->records.emplace_back());
   }
 

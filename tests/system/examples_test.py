@@ -75,6 +75,7 @@ class Examples(iqd.SystemTest):
         """A jump of `seq` is told as a loss on the way; one that goes back is a new start."""
         socket = iqd.zmq.Context.instance().socket(iqd.zmq.XPUB)
         port = socket.bind_to_random_port("tcp://127.0.0.1")
+        socket.setsockopt(iqd.zmq.RCVTIMEO, int(iqd.PATIENCE * 1000))
         self.addCleanup(socket.close, 0)
         head = (b't {"port": "p", "seq": %d, "gap": 0, "dtype": "<f4", "datatype": "rf32_le", "shape": [2], '
                 b'"dims": ["n"]}')
@@ -131,6 +132,7 @@ class Examples(iqd.SystemTest):
             for command in (PYTHON, [SUBSCRIBE]):
                 lines = self.output_of(self.start(*command, *keys, self.folder / "me.secret"))
                 self.assertRegex(lines[-1], r"^\d{6} items, 0 samples lost by iqd, 0 messages lost on the way$")
+            daemon.wait_for(lambda p: p["endpoints"][0]["handshake_failures"] >= len(strangers))
             for process in strangers:
                 self.assertIsNone(process.poll())
                 process.kill()

@@ -41,6 +41,7 @@ class Install(unittest.TestCase):
         cls.addClassCleanup(holder.cleanup)
         cls.root = pathlib.Path(holder.name).resolve() / "a tree"
         install(cls.root, "/usr/local")
+        cls.manifest = (BUILD / "install_manifest.txt").read_text(encoding="utf-8").split("\n")
         cls.prefix = cls.root / "usr/local"
         cls.program = cls.prefix / "bin/iqd"
 
@@ -70,6 +71,10 @@ class Install(unittest.TestCase):
             self.one(pattern)
         self.assertEqual(len(list(self.prefix.glob("**/libiqd_cuda.so"))), int(CUDA))
         self.assertEqual({p.name for p in self.root.iterdir()}, {"usr"})  # nothing outside of the prefix
+
+    def test_the_manifest_names_every_file(self):
+        there = {f"/{p.relative_to(self.root)}" for p in self.root.rglob("*") if not p.is_dir()}
+        self.assertEqual(set(filter(None, self.manifest)), there)
 
     def test_texts_name_the_prefix_and_nothing_of_this_machine(self):
         other = self.root.parent / "other"

@@ -206,7 +206,52 @@ class Reload(iqd.SystemTest):
         self.assertIn("demo: started again as it was", str(answer))
         messages = self.until(reader, lambda m: m.seq == 0)
         self.assertLess(self.factor(messages[-1]), 0.1)
+        # What the radio really gives shows when it is open only.
+        design = "{type: low_pass, cutoff: 480 kHz, transition: 30 kHz}"
+        status, answer = self.reload(
+            door, file(self.where, args=",rate_grid=300000", source=", accept_rate: true",
+                       stages=f"- fir: {{design: {design}}}", port="fir"))
+        self.assertEqual(status, 422, answer)
+        self.assertIn("cutoff", str(answer))
+        self.assertIn("demo: started again as it was", str(answer))
+        self.until(reader, lambda m: m.seq == 0)
         self.assertEqual(daemon.stop(), 0)
+
+    def test_another_name_for_what_cannot_be_opened(self):
+        daemon, door, reader = self.open(file(self.where))
+        reader.take(2)
+        text = file(self.where).replace("name: demo", "name: other").replace("driver=iqdsim", "driver=none")
+        status, answer = self.reload(door, text)
+        self.assertEqual(status, 422, answer)
+        self.assertIn("demo: started again as it was", str(answer))
+        self.assertTone(self.until(reader, lambda m: m.seq == 0)[-1:], 0.5)
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_arrays_in_files_are_read_again(self):
+        taps = self.folder / "taps.npy"
+        np.save(taps, np.array([1.0]))
+        _, door, reader = self.open(file(self.where, stages=f'- fir: {{taps: "@{taps}"}}', port="fir"))
+        self.assertTone(reader.take(2), 1)
+        np.save(taps, np.array([3.0]))
+        status, answer = door.change("POST", "/api/reload")
+        self.assertEqual(status, 200, answer)
+        self.assertIn("fir.taps", str(answer))
+        self.assertTone(self.until(reader, lambda m: self.factor(m) > 2.9)[-1:], 3)
+
+    def test_what_has_ended_takes_no_keys(self):
+        finite = '''  - name: short
+    source: {generate: {rate: 1 MS/s, samples: 1000}}
+    block: 100
+    stages: [{multiply_const: {value: 2}}]
+    publish: [{port: multiply_const, topic: y, bind: "%s"}]
+''' % iqd.endpoint()
+        body = [line for line in file(self.where).splitlines() if line and not line.startswith("monitor")]
+        daemon, door, reader = self.open("pipelines:\n" + finite + "  - " + "\n    ".join(body) +
+                                         '\nmonitor: {listen: "127.0.0.1:0"}\n')
+        daemon.wait_for(lambda p: p["state"] == "ended")
+        status, answer = door.change("PATCH", "/api/pipelines/short/stages/multiply_const", {"value": 3})
+        self.assertEqual((status, answer), (422, {"problems": ["short has ended: there is nothing to set"]}))
+        reader.take(2)
 
     def test_pipelines_come_and_go(self):
         def pipelines(*names):

@@ -97,12 +97,12 @@ class SoapyRemote(iqd.SystemTest):
         with self.daemon(self.document(rate, protocol, block=20_000), "--wait-subscribers", 1) as daemon:
             messages = self.subscriber.take(20)
             self.end_server()
-            daemon.wait_for(lambda p: p["state"] != "streaming", 5)
+            daemon.wait_for(lambda p: p["state"] != "streaming")
             messages += self.subscriber.rest()
             self.start_server()
             back = time.monotonic()
             messages += self.subscriber.take(1)
-            self.assertLess(time.monotonic() - back, 10)
+            self.assertLess(time.monotonic() - back, 20)  # pauses grow: 1, 2, 4, 8 s
             messages += self.subscriber.take(20)
             daemon.signal()
             messages += self.subscriber.rest()

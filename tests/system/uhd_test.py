@@ -99,8 +99,8 @@ class Uhd(iqd.SystemTest):
         done = iqd.command("probe", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         radios = {r["driver"]: r for r in json.loads(done.stdout)["radios"]}
-        device = next(d for d in radios["uhd"]["devices"] if d["facts"].get("serial") == "FA4EDE7")
-        self.assertEqual(device["label"], "e320 FA4EDE7")
+        device = next(d for d in radios["uhd"]["devices"] if d["facts"].get("serial") == uhd_sim.SERIAL)
+        self.assertEqual(device["label"], f"e320 {uhd_sim.SERIAL}")
         facts = device["facts"]
         self.assertEqual((facts["rx_antennas"], facts["rx_gains"], facts["clock_sources"]),
                          ("RX2, TX/RX", "0-76", "internal"))
@@ -112,6 +112,7 @@ class Uhd(iqd.SystemTest):
             self.sim.drop_one_of(500)
             messages += self.read_while(daemon, lambda p: p["lost"] >= 10 * uhd_sim.PACKET_SAMPLES)
             self.sim.behave()
+            messages += self.read_while(daemon, lambda p: p["sequence_errors"] == self.sim.dropped)
             rest, status = self.stop(daemon)
         messages += rest
         self.assertGreaterEqual(self.sim.dropped, 10)

@@ -24,7 +24,8 @@ import numpy as np
 
 ARGS = "addr=127.0.0.1,type=e3xx"
 PACKET_SAMPLES = 371
-RPC_PORT = 49601
+DISCOVERY_PORT, RPC_PORT = 49600, 49601
+SERIAL = "FA4EDE7"
 PYTHON = "/usr/bin/python3"  # Debian's modules belong to Debian's Python
 INSIDE = "IQD_TEST_IN_NAMESPACE"
 MODULES = "uhd.chdr, gevent, msgpack, pyroute2, pyudev, netaddr, six, systemd"  # python3-uhd brings usrp_mpm as well
@@ -62,6 +63,18 @@ def enter_namespace():
     os.execvp("unshare", [*unshare(), "sh", "-c", f'{NETWORK} && exec "$@"', "sh", sys.executable, *sys.orig_argv[1:]])
 
 
+def answers():
+    """Whether it can be found, and then be called: it has a process for each."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as finder, socket.socket() as caller:
+        finder.settimeout(0.5)
+        try:
+            finder.connect(("127.0.0.1", DISCOVERY_PORT))
+            finder.send(b"MPM-DISC")
+            return SERIAL.encode() in finder.recv(1 << 14) and caller.connect_ex(("127.0.0.1", RPC_PORT)) == 0
+        except OSError:
+            return False
+
+
 class UhdSim:
     """The simulator as a process; `samples`: int16 [n][2], of which it takes whole packets."""
 
@@ -70,10 +83,11 @@ class UhdSim:
         self.period = len(samples) // PACKET_SAMPLES * PACKET_SAMPLES
         self.transmitted = self.folder / "transmitted.sc16"
         self._fault = self.folder / "fault"
+        self._behaves = self.folder / "behaves"
         self._dropped = self.folder / "dropped"
         np.ascontiguousarray(samples[:self.period], "<i2").tofile(self.folder / "received.sc16")
         (self.folder / "sim.cfg").write_text(
-            "[hardware]\npreset = E320\nserial_num = FA4EDE7\n"
+            f"[hardware]\npreset = E320\nserial_num = {SERIAL}\n"
             "[sample.source]\nclass = FileSource\nread_file = received.sc16\nrepeat = True\n"
             "[sample.sink]\nclass = FileSink\nwrite_file = transmitted.sc16\n", encoding="utf-8")
         self.process = None
@@ -93,9 +107,8 @@ class UhdSim:
                 start_new_session=True, env={**os.environ, "PYTHONPATH": str(here)})
         ends = time.monotonic() + seconds
         while time.monotonic() < ends and self.process.poll() is None:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", RPC_PORT)) == 0:
-                    return
+            if answers():
+                return
             time.sleep(0.05)
         raise AssertionError(f"the simulator does not start:\n{self.log}")
 
@@ -118,10 +131,14 @@ class UhdSim:
         """Once: nothing is sent for so long; what was due meanwhile comes later."""
         self._say(f"stall {seconds}")
 
-    def behave(self):
+    def behave(self, seconds=30):
         """No faults any more; returns when the simulator knows."""
+        self._behaves.unlink(missing_ok=True)
         self._fault.unlink(missing_ok=True)
-        time.sleep(0.5)
+        ends = time.monotonic() + seconds
+        while not self._behaves.exists():
+            assert time.monotonic() < ends, self.log
+            time.sleep(0.02)
 
     def _say(self, fault):
         draft = self.folder / "fault.new"
