@@ -100,7 +100,7 @@ void call(const ListenAddress& address) {
   to.sin_family = AF_INET;
   to.sin_port = htons(static_cast<std::uint16_t>(address.port));
   ::inet_pton(AF_INET, address.host.c_str(), &to.sin_addr);
-  ::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+  static_cast<void>(::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to));
   ::close(socket);
 }
 

@@ -229,7 +229,7 @@ void Running::carry_out(Steps& steps, ChangeReport& report) {
 }
 
 /// Ends a pipeline and closes all that it has. Gives its spec back.
-PipelineSpec Running::retire(std::shared_ptr<Pipeline> pipeline) {
+PipelineSpec Running::retire(std::shared_ptr<Pipeline>&& pipeline) {
   const std::int64_t began = steady_ns();
   pipeline->stop();
   if (!wait_for(*pipeline, began + kDrainNs)) pipeline->interrupt();
@@ -240,7 +240,9 @@ PipelineSpec Running::retire(std::shared_ptr<Pipeline> pipeline) {
     std::erase(pipelines_, pipeline);
   }
   while (pipeline.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return std::move(pipeline->spec());
+  PipelineSpec spec = std::move(pipeline->spec());
+  pipeline.reset();
+  return spec;
 }
 
 /// A pipeline with another source. False where that cannot be opened, and the one before was taken up again.

@@ -43,7 +43,7 @@ class Running {
   bool start_anew(std::shared_ptr<Pipeline> running, PipelineSpec spec, ChangeReport& report);
   void take_up_again(std::vector<PipelineSpec> ended, const std::string& why, ChangeReport& report);
   void add(std::shared_ptr<Pipeline> opened);
-  PipelineSpec retire(std::shared_ptr<Pipeline> pipeline);
+  PipelineSpec retire(std::shared_ptr<Pipeline>&& pipeline);
   std::shared_ptr<Pipeline> find(const std::string& name) const;
   std::shared_ptr<Pipeline> open(PipelineSpec spec);
   std::shared_ptr<Pipeline> open_whole(PipelineSpec spec);

@@ -205,7 +205,7 @@ TEST(Exchange, ChangeThatComesTooLateChangesNothing) {
   script.steps = {{.samples = 6400}, {.what = Step::Do::hang}, {.samples = 6400}};
   Show show(windowed({3, 0}, 64), std::move(script));
   show.pipeline->start();
-  show.wait_for_blocks(100);
+  ASSERT_TRUE(Rig::eventually([&] { return show.pipeline->status().blocks == 100; }));
   EXPECT_EQ(show.change_to(windowed({9, 0}, 32)), "the source does not answer in time; nothing has changed");
   EXPECT_EQ(show.pipeline->status().reloads, 0u);
   show.theatre.view->released = true;

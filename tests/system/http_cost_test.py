@@ -41,6 +41,25 @@ class HttpCost(iqd.SystemTest):
               f"at most {max(took) * 1e3:.2f} ms")
         self.assertLess(statistics.median(took), MOST_SCRAPE_SECONDS)
 
+    def test_latency_does_not_notice(self):
+        def p99(looks):
+            text = simulated(stages=STAGES, more="lanes: 1\n") + 'monitor: {listen: "127.0.0.1:0"}\n'
+            with self.daemon(text, "--seconds", 6, name="latency.yaml") as daemon:
+                door = Door(daemon)
+                while looks and daemon.process.poll() is None:
+                    try:
+                        door.get("/metrics")
+                    except OSError:  # it has ended
+                        break
+                    time.sleep(0.1)
+                self.assertEqual(daemon.wait(), 0)
+                return daemon.final[0]["latency_us"]["p99"]
+
+        # The better of two, as other programs disturb some.
+        alone, looked_at = (min(p99(looks) for _ in range(2)) for looks in (False, True))
+        print(f"p99 of a block: {alone:.0f} us alone, {looked_at:.0f} us with a scrape ten times a second")
+        self.assertLess(looked_at, 1.5 * alone + 500)
+
     def share_of_a_core(self, look, seconds=10):
         """Processor time of the daemon while it is looked at ten times a second."""
         spent = cpu_seconds(self.running.process.pid)
