@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "daemon/plugins.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace iqd {
 namespace {
@@ -18,28 +19,14 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 /// A made-up /proc and /sys.
-class Tree {
+class Tree : public ScratchFolder {
  public:
-  Tree() {
-    std::string name = (std::filesystem::temp_directory_path() / "iqd-checks-XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error("mkdtemp");
-    root = name;
-  }
-  ~Tree() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root, ignored);
-  }
-  void write(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories((root / path).parent_path());
-    std::ofstream(root / path) << text;
-  }
   Finding finding(std::string_view name) const {
-    const Findings all = check_kernel(root);
+    const Findings all = check_kernel(path());
     const auto found = std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.name == name; });
     if (found == all.end()) throw std::runtime_error("no such finding");
     return *found;
   }
-  std::filesystem::path root;
 };
 
 rlimit limit(rlim_t value) {
@@ -48,7 +35,7 @@ rlimit limit(rlim_t value) {
 
 TEST(Checks, FindNoFaultInWhatIsNotShown) {
   const Tree empty;
-  for (const Finding& f : check_kernel(empty.root)) {
+  for (const Finding& f : check_kernel(empty.path())) {
     EXPECT_EQ(f.verdict, Verdict::ok) << f.name << ": " << f.found;
     EXPECT_EQ(f.mend, "") << f.name;
   }
@@ -70,7 +57,7 @@ TEST(Checks, ReadAMachineThatIsSetUp) {
   t.write("proc/sys/net/core/rmem_max", "50000000\n");
   t.write("proc/sys/net/core/wmem_max", "1048576\n");
   t.write("proc/cpuinfo", "flags\t\t: fpu vme tsc\n");
-  for (const Finding& f : check_kernel(t.root)) EXPECT_EQ(f.verdict, Verdict::ok) << f.name << ": " << f.found;
+  for (const Finding& f : check_kernel(t.path())) EXPECT_EQ(f.verdict, Verdict::ok) << f.name << ": " << f.found;
   EXPECT_EQ(t.finding("processors").found, "12");
   EXPECT_EQ(t.finding("processor governor").found, "performance on 12");
   EXPECT_EQ(t.finding("isolated processors").found,
@@ -127,7 +114,7 @@ TEST(Checks, SurviveFilesThatMakeNoSense) {
   t.write("proc/sys/kernel/sched_rt_runtime_us", "950000\n");
   t.write("proc/sys/kernel/sched_rt_period_us", "0\n");
   t.write("proc/sys/net/core/rmem_max", "lots\n");
-  for (const Finding& f : check_kernel(t.root)) EXPECT_NE(f.verdict, Verdict::bad) << f.name << ": " << f.found;
+  for (const Finding& f : check_kernel(t.path())) EXPECT_NE(f.verdict, Verdict::bad) << f.name << ": " << f.found;
   EXPECT_EQ(t.finding("memory").found, "not visible");
   EXPECT_EQ(t.finding("swap").found, "none");
   EXPECT_EQ(t.finding("net.core.rmem_max").found, "not visible");
@@ -168,8 +155,8 @@ TEST(Checks, AskThisProcess) {
 TEST(Checks, PluginPathWithFoldersThatAreNotThere) {
   const Tree t;
   EXPECT_EQ(judge_plugin_path("").verdict, Verdict::ok);
-  EXPECT_EQ(judge_plugin_path(t.root.string() + "::").verdict, Verdict::ok);
-  const Finding f = judge_plugin_path(t.root.string() + ":/no/such/folder");
+  EXPECT_EQ(judge_plugin_path(t.path().string() + "::").verdict, Verdict::ok);
+  const Finding f = judge_plugin_path(t.path().string() + ":/no/such/folder");
   EXPECT_EQ(f.verdict, Verdict::warn);
   EXPECT_THAT(f.found, HasSubstr("/no/such/folder is no folder"));
 }
@@ -177,13 +164,13 @@ TEST(Checks, PluginPathWithFoldersThatAreNotThere) {
 TEST(Checks, AMissingBackendIsAFaultWhereItsDriverIs) {
   const Tree t;
   const std::vector<FoundBackend> backends{{"cpu", "a processor", {}, {}}, {"cuda", {}, {}, "no library"}};
-  auto found = check_backends(backends, t.root);
+  auto found = check_backends(backends, t.path());
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].found, "a processor");
   EXPECT_EQ(found[1].verdict, Verdict::ok);
   EXPECT_EQ(found[1].found, "no library (NVIDIA driver: none)");
   t.write("proc/driver/nvidia/version", "NVRM version: x\n");
-  found = check_backends(backends, t.root);
+  found = check_backends(backends, t.path());
   EXPECT_EQ(found[1].verdict, Verdict::warn);
 }
 
@@ -193,10 +180,10 @@ TEST(Checks, AMissingBackendIsAFaultWhereAGpuWantsADriver) {
   t.write("sys/bus/pci/devices/0000:01:00.1/vendor", "0x10de\n");
   t.write("sys/bus/pci/devices/0000:01:00.1/class", "0x040300\n");  // the sound of a graphics card
   const std::vector<FoundBackend> backends{{"cuda", {}, {}, "no NVIDIA driver is loaded"}};
-  EXPECT_EQ(check_backends(backends, t.root).front().verdict, Verdict::ok);
+  EXPECT_EQ(check_backends(backends, t.path()).front().verdict, Verdict::ok);
   t.write("sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n");
   t.write("sys/bus/pci/devices/0000:01:00.0/class", "0x030000\n");
-  const Finding f = check_backends(backends, t.root).front();
+  const Finding f = check_backends(backends, t.path()).front();
   EXPECT_EQ(f.verdict, Verdict::warn);
   EXPECT_EQ(f.found, "no NVIDIA driver is loaded (NVIDIA driver: none)");
   EXPECT_THAT(f.mend, HasSubstr("modprobe nvidia"));
@@ -260,7 +247,7 @@ TEST(Checks, ReadWhatTheNvidiaDriverShows) {
         std::pair{"current_link_speed", "32.0 GT/s PCIe"}, std::pair{"max_link_speed", "32.0 GT/s PCIe"}})
     t.write(std::string("sys/bus/pci/devices/0000:17:00.0/") + file, std::string(text) + "\n");
   const auto finding = [&](std::string_view name) {
-    const Findings all = check_backends({{"cuda:0", "NVIDIA H200", {}, {}}}, t.root);
+    const Findings all = check_backends({{"cuda:0", "NVIDIA H200", {}, {}}}, t.path());
     const auto at = std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.name == name; });
     return at == all.end() ? Finding{"none", "", Verdict::bad, ""} : *at;
   };
@@ -281,14 +268,14 @@ TEST(Checks, ADeviceIsThereWhereItsBackendIs) {
 
 TEST(Plugins, AreFoundBesideTheProgramOrWhereTheyAreInstalled) {
   const Tree t;
-  EXPECT_EQ(own_plugins(t.root / "bin/iqd", {}), "");
-  const std::string installed = (t.root / "bin" / IQD_INSTALLED_MODULES).lexically_normal().string();
+  EXPECT_EQ(own_plugins(t.path() / "bin/iqd", {}), "");
+  const std::string installed = (t.path() / "bin" / IQD_INSTALLED_MODULES).lexically_normal().string();
   std::filesystem::create_directories(installed);
-  EXPECT_EQ(own_plugins(t.root / "bin/iqd", {}), installed);
-  EXPECT_EQ(own_plugins(t.root / "bin/iqd", {"/a"}), installed);
-  EXPECT_EQ(own_plugins(t.root / "bin/iqd", {"/a", installed}), "");
+  EXPECT_EQ(own_plugins(t.path() / "bin/iqd", {}), installed);
+  EXPECT_EQ(own_plugins(t.path() / "bin/iqd", {"/a"}), installed);
+  EXPECT_EQ(own_plugins(t.path() / "bin/iqd", {"/a", installed}), "");
   t.write("bin/soapy/x.so", "");
-  EXPECT_EQ(own_plugins(t.root / "bin/iqd", {}), (t.root / "bin/soapy").string());
+  EXPECT_EQ(own_plugins(t.path() / "bin/iqd", {}), (t.path() / "bin/soapy").string());
 }
 
 TEST(Plugins, WhatOthersPrintDoesNotReachStandardOutput) {

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "daemon/commands.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace iqd {
 namespace {
@@ -19,18 +20,7 @@ constexpr const char* kGood = "0123456789abcdef";
 
 class HttpAccessFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "iqd-access-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string file(const std::string& text, mode_t mode = 0600) {
-    const std::string path = folder_ / "token";
-    std::ofstream(path) << text;
-    ::chmod(path.c_str(), mode);
-    return path;
-  }
+  std::string file(const std::string& text, mode_t mode = 0600) { return folder_.write("token", text, mode); }
   static std::string complaint(const std::string& path) {
     try {
       read_token(path);
@@ -41,14 +31,12 @@ class HttpAccessFiles : public ::testing::Test {
   }
   /// What is said of a file with this `monitor`.
   std::string problems(const std::string& monitor) {
-    const std::string path = folder_ / "p.yaml";
-    std::ofstream(path) << "source: {generate: {rate: 1e6}}\nmonitor: " << monitor << "\n";
-    const auto loaded = load(path);
+    const auto loaded = load(folder_.write("p.yaml", "source: {generate: {rate: 1e6}}\nmonitor: " + monitor + "\n"));
     std::string lines;
     for (const Problem& p : loaded->problems) lines += p.text() + "\n";
     return lines;
   }
-  std::filesystem::path folder_;
+  ScratchFolder folder_;
 };
 
 TEST(HttpListen, AddressesAndPorts) {
@@ -79,7 +67,7 @@ TEST_F(HttpAccessFiles, ATokenIsAFileOfOneLine) {
 
 TEST_F(HttpAccessFiles, WhatIsWrongWithATokenIsSaid) {
   EXPECT_THAT(complaint(folder_ / "none"), ::testing::HasSubstr("No such file"));
-  EXPECT_THAT(complaint(folder_), ::testing::HasSubstr("is no file"));
+  EXPECT_THAT(complaint(folder_.path()), ::testing::HasSubstr("is no file"));
   for (const mode_t mode : {0640, 0604, 0660, 0666, 0620})
     EXPECT_THAT(complaint(file(kGood, mode)), ::testing::HasSubstr("chmod 600")) << std::oct << mode;
   ::chmod((folder_ / "token").c_str(), 0600);

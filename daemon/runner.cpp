@@ -250,10 +250,12 @@ void Runner::visit_plans(const std::function<void(const Plan&, const PipelineSta
 
 std::vector<std::string> Runner::not_ready() const {
   std::vector<std::string> reasons;
-  for (const PipelineStatus& s : statuses())
-    if (s.state != SourceState::streaming && s.state != SourceState::ended)
+  for (const auto& p : running_.look()) {
+    const SourceState state = p->state();
+    if (state != SourceState::streaming && state != SourceState::ended)
       reasons.push_back(
-          fmt::format("{}: the source is {}", s.name, kSourceStateNames[static_cast<std::size_t>(s.state)]));
+          fmt::format("{}: the source is {}", p->name(), kSourceStateNames[static_cast<std::size_t>(state)]));
+  }
   return reasons;
 }
 

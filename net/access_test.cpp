@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "config/reader.hpp"
-#include "net/files_for_test.hpp"
 #include "net/keys.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace iqd::net {
 namespace {
@@ -52,7 +52,7 @@ class AccessCheck : public testing::Test {
     for (const Problem& p : problems) all += p.text() + "\n";
     return all;
   }
-  Folder folder_;
+  ScratchFolder folder_;
 };
 
 TEST_F(AccessCheck, OffLoopbackWantsKeysOrAWord) {

@@ -27,9 +27,6 @@ constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DIS
                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 constexpr std::uint32_t kTryAgainStatus = 300;
 
-void set(void* socket, int option, int value) {
-  ::zmq_setsockopt(socket, option, &value, sizeof value);
-}
 void set_key(void* socket, int option, const std::string& key) {
   if (::zmq_setsockopt(socket, option, key.c_str(), key.size() + 1) != 0)
     throw SetupError(fmt::format("cannot set a key: {}", ::zmq_strerror(::zmq_errno())));
@@ -75,7 +72,7 @@ std::string reason_of(std::uint16_t event, std::uint32_t value, bool curve) {
 
 Door::Door(void* context, void* socket, const Access& access, bool bound, std::string name)
     : context_(context), socket_(socket), access_(access), name_(std::move(name)) {
-  set(socket_, ZMQ_HANDSHAKE_IVL, kHandshakeMs);
+  set_option(socket_, ZMQ_HANDSHAKE_IVL, kHandshakeMs);
   try {
     if (access_.curve) give_keys(bound);
     watch();
@@ -99,14 +96,14 @@ void Door::give_keys(bool bound) {
   set_key(socket_, ZMQ_CURVE_PUBLICKEY, own.public_key);
   set_key(socket_, ZMQ_CURVE_SECRETKEY, own.secret_key);
   if (!bound) return set_key(socket_, ZMQ_CURVE_SERVERKEY, read_public_key(access_.server));
-  set(socket_, ZMQ_CURVE_SERVER, 1);
+  set_option(socket_, ZMQ_CURVE_SERVER, 1);
   if (access_.allow == kAnybody)
     return log::info("{}: encrypted; whoever has this side's public key may come in", name_);
   log::info("{}: encrypted; {} key(s) in {} may come in", name_, read_public_keys(access_.allow).size(), access_.allow);
   // With a domain libzmq asks for every key that comes; without one it asks nobody.
   ::zmq_setsockopt(socket_, ZMQ_ZAP_DOMAIN, "iqd", 3);
   zap_.reset(::zmq_socket(context_, ZMQ_REP));
-  set(zap_.get(), ZMQ_LINGER, 0);
+  set_option(zap_.get(), ZMQ_LINGER, 0);
   if (!zap_ || ::zmq_bind(zap_.get(), "inproc://zeromq.zap.01") != 0)
     throw SetupError(fmt::format("cannot guard the socket: {}", ::zmq_strerror(::zmq_errno())));
 }

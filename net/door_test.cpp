@@ -15,8 +15,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "net/files_for_test.hpp"
 #include "net/keys.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace iqd::net {
 namespace {
@@ -120,7 +120,7 @@ class DoorTest : public testing::Test {
     return false;
   }
 
-  Folder folder_;
+  ScratchFolder folder_;
   std::optional<Peer> server_;
   std::unique_ptr<Door> door_;
   std::string endpoint_;

@@ -22,4 +22,8 @@ struct CloseSocket {
 using Context = std::unique_ptr<void, TermContext>;
 using SocketHandle = std::unique_ptr<void, CloseSocket>;
 
+inline void set_option(void* socket, int option, int value) noexcept {
+  ::zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
 }  // namespace iqd::net

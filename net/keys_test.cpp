@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "base/error.hpp"
-#include "net/files_for_test.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace iqd::net {
 namespace {
@@ -40,7 +40,7 @@ mode_t mode_of(const std::string& path) {
 }
 
 TEST(Keys, WhatIsWrittenIsRead) {
-  const Folder folder;
+  const ScratchFolder folder;
   const KeyFiles files = write_key_files(folder.path(), "lab", false);
   EXPECT_EQ(files.secret_file, folder.path() / "lab.secret");
   EXPECT_EQ(files.public_file, folder.path() / "lab.pub");
@@ -52,7 +52,7 @@ TEST(Keys, WhatIsWrittenIsRead) {
 }
 
 TEST(Keys, AreNotReplacedUnlessItIsSaid) {
-  const Folder folder;
+  const ScratchFolder folder;
   const KeyFiles files = write_key_files(folder.path(), "lab", false);
   const std::string before = read_secret_key(files.secret_file);
   EXPECT_THAT(refusal([&] { write_key_files(folder.path(), "lab", false); }),
@@ -67,7 +67,7 @@ TEST(Keys, AreNotReplacedUnlessItIsSaid) {
 }
 
 TEST(Keys, ASecretThatOthersCanGetAtIsRefused) {
-  const Folder folder;
+  const ScratchFolder folder;
   const std::string path = write_key_files(folder.path(), "lab", false).secret_file;
   for (const mode_t mode : {0640u, 0604u, 0660u, 0644u, 0610u}) {
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
@@ -78,7 +78,7 @@ TEST(Keys, ASecretThatOthersCanGetAtIsRefused) {
 }
 
 TEST(Keys, WhatIsNoSecretKeyIsRefusedWithoutTellingIt) {
-  const Folder folder;
+  const ScratchFolder folder;
   const KeyFiles files = write_key_files(folder.path(), "lab", false);
   const std::string secret = read_secret_key(files.secret_file);
   EXPECT_THAT(secret_refusal(folder.path() / "none"), HasSubstr("No such file"));
@@ -91,7 +91,7 @@ TEST(Keys, WhatIsNoSecretKeyIsRefusedWithoutTellingIt) {
 }
 
 TEST(Keys, AListHasAKeyALine) {
-  const Folder folder;
+  const ScratchFolder folder;
   const std::string a = make_key_pair().public_key, b = make_key_pair().public_key;
   // A key may begin with a #, which else begins a comment.
   const std::string c = '#' + a.substr(1);
@@ -102,7 +102,7 @@ TEST(Keys, AListHasAKeyALine) {
 }
 
 TEST(Keys, AListThatEverybodyCanWriteToIsRefused) {
-  const Folder folder;
+  const ScratchFolder folder;
   const std::string path = folder.write("list", make_key_pair().public_key + "\n");
   ASSERT_EQ(::chmod(path.c_str(), 0646), 0);
   EXPECT_THAT(list_refusal(path), HasSubstr("`chmod o-w " + path + "`"));
@@ -111,7 +111,7 @@ TEST(Keys, AListThatEverybodyCanWriteToIsRefused) {
 }
 
 TEST(Keys, WhatIsNoListIsRefused) {
-  const Folder folder;
+  const ScratchFolder folder;
   const KeyFiles files = write_key_files(folder.path(), "lab", false);
   const std::string key = read_public_key(files.public_file), secret = read_secret_key(files.secret_file);
   EXPECT_THAT(list_refusal(folder.write("list", key + "\nalice " + key + "\n")),

@@ -60,7 +60,7 @@ class CpuQueue final : public Queue {
 
  private:
   void run(const QueueOptions& options) {
-    prepare_thread(options);  // what it is refused is told once for a pipeline: real_time.hpp
+    prepare_thread(options);
     for (;;) {
       Work* work = nullptr;
       bell_.wait_until([&] {
@@ -209,24 +209,17 @@ int count_cuda_devices(std::string& why) {
   return module ? module->devices(why) : 0;
 }
 
-std::string prepare_thread(const QueueOptions& options) {
-  std::string refused;
+void prepare_thread(const QueueOptions& options) {
   ::pthread_setname_np(::pthread_self(), options.name.substr(0, 15).c_str());
   if (options.priority > 0) {
     const sched_param parameter{options.priority};
-    if (const int e = ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &parameter))
-      refused = fmt::format("thread {}: real-time priority {} was not granted ({}); `iqd doctor` says how to get it",
-                            options.name, options.priority, std::strerror(e));
+    ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &parameter);
   }
-  if (!options.cpus.empty()) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const int cpu : options.cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
-    if (const int e = ::pthread_setaffinity_np(::pthread_self(), sizeof(set), &set))
-      refused += fmt::format("{}thread {}: it cannot be tied to the processors asked for ({})",
-                             refused.empty() ? "" : "; ", options.name, std::strerror(e));
-  }
-  return refused;
+  if (options.cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : options.cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
+  ::pthread_setaffinity_np(::pthread_self(), sizeof(set), &set);
 }
 
 }  // namespace iqd

@@ -25,7 +25,7 @@ BackendChoice choose_backend(std::string_view name);
 int count_cuda_devices(std::string& why);
 
 /// Names the calling thread, gives it a real-time priority and ties it to processors, as far as the system allows.
-/// Returns what was not granted; empty when all was.
-std::string prepare_thread(const QueueOptions& options);
+/// What was not granted is told once for a pipeline, see real_time.hpp.
+void prepare_thread(const QueueOptions& options);
 
 }  // namespace iqd

@@ -28,9 +28,7 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   if (!drafted) return;
   const Sizing sizing = drafted->sizing;
   engine_ = build(std::move(*drafted), spec_, backends_.backends);
-  backend_names_ = backends_.names;
   device_bytes_ = sizing.device_bytes;
-  block_s_ = stream_.rate_hz > 0 ? static_cast<double>(spec_.block) / stream_.rate_hz : 0;
   intake_ =
       std::make_unique<Intake>(*spec_.source, std::move(source), *engine_, intake_options(spec_, sizing), *counters_);
 }
@@ -271,9 +269,7 @@ std::string Pipeline::go_over(Change change) {
   if (change.engine) {
     retired_.push_back(now);
     backends_ = std::move(change.backends);
-    backend_names_ = backends_.names;
     device_bytes_ = change.sizing.device_bytes;
-    block_s_ = stream_.rate_hz > 0 ? static_cast<double>(change.spec.block) / stream_.rate_hz : 0;
   }
   stream_ = change.stream;
   spec_ = std::move(change.spec);
@@ -300,15 +296,15 @@ PipelineStatus Pipeline::status() const {
   const std::shared_ptr<Engine> engine = this->engine();
   {
     const std::lock_guard lock(exchange_);
-    s.backend = backend_names_;
+    s.backend = backends_.names;
     s.rate_hz = stream_.rate_hz;
     s.frequency_hz = stream_.frequency_hz;
-    s.block_s = block_s_;
+    s.block_s = stream_.rate_hz > 0 ? static_cast<double>(spec_.block) / stream_.rate_hz : 0;
     s.device_bytes = device_bytes_;
   }
   s.name = name_;
   s.radio = radio_;
-  s.state = counters_->state.load();
+  s.state = state();
   // What leaves is read before what comes in, so that nothing leaves that has not come in.
   s.published = counters_->published.value();
   std::uint64_t left = s.published;

@@ -105,6 +105,8 @@ class Pipeline {
   void tidy();
 
   // Any thread.
+  const std::string& name() const noexcept { return name_; }
+  SourceState state() const noexcept { return counters_->state.load(); }
   PipelineStatus status() const;
   /// What has not moved for half of the time that `realtime: hang` allows; empty while all moves.
   std::string stuck() const;
@@ -142,8 +144,6 @@ class Pipeline {
   ChosenBackends backends_;
   mutable std::mutex exchange_;  // of what follows, by the thread that makes changes
   std::shared_ptr<Engine> engine_;
-  std::string backend_names_;
-  double block_s_ = 0;
   std::size_t device_bytes_ = 0;
   std::vector<std::shared_ptr<Engine>> retired_;
   Counter reloads_;

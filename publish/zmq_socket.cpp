@@ -28,10 +28,6 @@ constexpr int kLingerMs = 1000;
 /// Readers send subscriptions, and no more; without a limit a few odd bytes make libzmq ask for any amount of memory.
 constexpr std::int64_t kMostReceived = 65536;
 
-void set(void* socket, int option, int value) {
-  zmq_setsockopt(socket, option, &value, sizeof value);
-}
-
 /// High-water marks count messages; the operator gives bytes.
 int high_water_mark(std::int64_t budget, std::int64_t message_bytes) {
   return static_cast<int>(std::clamp<std::int64_t>(budget / std::max<std::int64_t>(message_bytes, 1), 2, 100'000));
@@ -88,13 +84,13 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t message_b
   socket_.reset(zmq_socket(context_.get(), pub_ ? ZMQ_XPUB : ZMQ_PUSH));
   void* const socket = socket_.get();
   wanted_mark_ = mark_ = high_water_mark(config.hwm_bytes, message_bytes);
-  set(socket, ZMQ_SNDHWM, mark_);
-  set(socket, ZMQ_LINGER, 0);
+  net::set_option(socket, ZMQ_SNDHWM, mark_);
+  net::set_option(socket, ZMQ_LINGER, 0);
   zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &kMostReceived, sizeof kMostReceived);
-  set(socket, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
+  net::set_option(socket, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
   if (pub_) {
-    set(socket, ZMQ_XPUB_VERBOSER, 1);
-    set(socket, ZMQ_XPUB_NODROP, lossless ? 1 : 0);
+    net::set_option(socket, ZMQ_XPUB_VERBOSER, 1);
+    net::set_option(socket, ZMQ_XPUB_NODROP, lossless ? 1 : 0);
   }
   const bool bound = !config.bind.empty();
   door_ = std::make_unique<net::Door>(context_.get(), socket, config.access, bound, "publish: " + endpoint_);
@@ -108,7 +104,7 @@ void ZmqSocket::fit(int high_water_mark) noexcept {
 }
 
 ZmqSocket::~ZmqSocket() {
-  set(socket_.get(), ZMQ_LINGER, interrupted_ || outstanding_ > 0 ? 0 : kLingerMs);
+  net::set_option(socket_.get(), ZMQ_LINGER, interrupted_ || outstanding_ > 0 ? 0 : kLingerMs);
 }
 
 void ZmqSocket::release_payload(void* data, void* hint) {
@@ -145,7 +141,7 @@ bool ZmqSocket::send_text(std::string_view text) {
 bool ZmqSocket::send(std::string_view key, std::string_view head, std::span<const std::byte> payload, Lease lease,
                      bool copy) {
   read_subscriptions();
-  if (const int wanted = wanted_mark_; wanted != mark_) set(socket_.get(), ZMQ_SNDHWM, mark_ = wanted);
+  if (const int wanted = wanted_mark_; wanted != mark_) net::set_option(socket_.get(), ZMQ_SNDHWM, mark_ = wanted);
   if (!key.empty() && !send_text(key)) return false;
   if (!send_text(head)) return false;
   const int slot = copy ? -1 : free_payloads_.try_acquire();

@@ -5,10 +5,12 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "config/fields.hpp"
-#include "radio/file/scratch_folder.hpp"
+#include "radio/messages_for_test.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace iqd::radio {
 namespace {

@@ -9,13 +9,16 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "radio/file/file_source.hpp"
 #include "radio/file/recording.hpp"
-#include "radio/file/scratch_folder.hpp"
+#include "radio/messages_for_test.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace iqd::radio {
 namespace {

@@ -4,11 +4,14 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
 
 #include "base/clock.hpp"
-#include "radio/file/scratch_folder.hpp"
+#include "radio/messages_for_test.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace iqd::radio {
 namespace {

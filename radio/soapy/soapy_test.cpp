@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "radio/drivers.hpp"
 #include "radio/fields_for_test.hpp"
+#include "radio/messages_for_test.hpp"
 #include "radio/soapy/soapy_sink.hpp"
 #include "radio/soapy/soapy_source.hpp"
 #include "tests/support/built_path.hpp"
@@ -223,17 +224,6 @@ TEST(SoapySource, DescribesItselfWithoutADevice) {
               ElementsAre(HasSubstr("channel 1"), AllOf(HasSubstr("resample"), HasSubstr("accept_rate"))));
 }
 
-PortFormat samples_port(std::int64_t channels, Element element) {
-  PortFormat f;
-  f.port = "filter.out";
-  f.element = element;
-  if (channels > 1) f.dims.push_back({"channel", channels});
-  f.dims.push_back({"n", 4096});
-  f.varying = static_cast<int>(f.dims.size()) - 1;
-  f.rate_hz = f.item_rate_hz = 1e6;
-  return f;
-}
-
 SoapySinkOptions sink_options(const std::string& args, Values more = {}) {
   load_simulator();
   SoapySinkOptions o;
@@ -252,7 +242,7 @@ template <class T> Message message_of(const PortFormat& format, const std::vecto
 
 TEST(SoapySink, WhatIsSentComesBack) {
   const std::string args = "scenario=loopback,delay=10";
-  const PortFormat format = samples_port(2, Element::cf32);
+  const PortFormat format = stream_format(Element::cf32, 2);
   const auto sink = sink_options(args, {{"channels", "0,2"}}).open(format);
   std::vector<cf32> sent(2 * 40'000);  // more than the radio takes at once
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = {static_cast<float>(i), 1};
@@ -277,7 +267,7 @@ TEST(SoapySink, WhatIsSentComesBack) {
 
 TEST(SoapySink, TimedSamplesAreSentAtTheirTime) {
   const std::string args = "scenario=loopback,epoch=1700000000";
-  const PortFormat format = samples_port(1, Element::sc16);
+  const PortFormat format = stream_format(Element::sc16);
   const auto sink = sink_options(args, {{"timed", "true"}, {"delay", "0.002"}}).open(format);
   Opened heard(options(args, {{"format", "sc16"}}));
   Message m;
@@ -294,7 +284,7 @@ TEST(SoapySink, TimedSamplesAreSentAtTheirTime) {
 }
 
 TEST(SoapySink, AFullRadioIsWaitedForAndUnderflowsAreCounted) {
-  const PortFormat format = samples_port(1, Element::cf32);
+  const PortFormat format = stream_format(Element::cf32);
   SoapySinkOptions o = sink_options("");
   assign(o, {{"args", "driver=iqdsim,serial=paced"}});
   const auto sink = o.open(format);
@@ -312,7 +302,7 @@ TEST(SoapySink, AFullRadioIsWaitedForAndUnderflowsAreCounted) {
 }
 
 TEST(SoapySink, InterruptedItGivesUp) {
-  const PortFormat format = samples_port(1, Element::cf32);
+  const PortFormat format = stream_format(Element::cf32);
   SoapySinkOptions o = sink_options("");
   assign(o, {{"args", "driver=iqdsim,serial=interrupted"}});
   const auto sink = o.open(format);
@@ -327,15 +317,15 @@ TEST(SoapySink, InterruptedItGivesUp) {
 TEST(SoapySink, APortThatDoesNotFitIsRefused) {
   const auto o = sink_options("", {{"channels", "0,1"}});
   const auto check = [&](const PortFormat& f) { return complaints([&](const Section& s) { o.check(f, s); }); };
-  EXPECT_THAT(check(samples_port(2, Element::sc16)), IsEmpty());
-  EXPECT_THAT(check(samples_port(1, Element::cf32)),
+  EXPECT_THAT(check(stream_format(Element::sc16, 2)), IsEmpty());
+  EXPECT_THAT(check(stream_format(Element::cf32, 1, 4096, "filter.out")),
               ElementsAre(AllOf(HasSubstr("filter.out"), HasSubstr("1 channel"))));
-  EXPECT_THAT(check(samples_port(2, Element::f32)), ElementsAre(AllOf(HasSubstr("f32"), HasSubstr("convert"))));
-  PortFormat spectrum = samples_port(2, Element::cf32);
+  EXPECT_THAT(check(stream_format(Element::f32, 2)), ElementsAre(AllOf(HasSubstr("f32"), HasSubstr("convert"))));
+  PortFormat spectrum = stream_format(Element::cf32, 2);
   spectrum.dims[0].name = "frame";
   EXPECT_THAT(check(spectrum), ElementsAre(HasSubstr("[frame 2][n 4096]")));
   const auto other = sink_options("", {{"channels", "0,1"}, {"rate", "2e6"}});
-  EXPECT_THAT(complaints([&](const Section& s) { other.check(samples_port(2, Element::sc16), s); }),
+  EXPECT_THAT(complaints([&](const Section& s) { other.check(stream_format(Element::sc16, 2), s); }),
               ElementsAre(AllOf(HasSubstr("rate"), HasSubstr("1000000"), HasSubstr("2000000"))));
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "radio/drivers.hpp"
 #include "radio/fields_for_test.hpp"
+#include "radio/messages_for_test.hpp"
 #include "radio/uhd/uhd_options.hpp"
 
 namespace iqd::radio::usrp {
@@ -34,17 +35,6 @@ template <class F> std::vector<std::string> without_the_build(F f) {
   std::vector<std::string> texts = complaints(f);
   std::erase_if(texts, [](const std::string& text) { return text.find("built without UHD") != std::string::npos; });
   return texts;
-}
-
-PortFormat port(std::int64_t channels, Element element) {
-  PortFormat f;
-  f.port = "filter.out";
-  f.element = element;
-  if (channels > 1) f.dims.push_back({"channel", channels});
-  f.dims.push_back({"n", 4096});
-  f.varying = static_cast<int>(f.dims.size()) - 1;
-  f.rate_hz = f.item_rate_hz = 1e6;
-  return f;
 }
 
 TEST(UhdSource, DescribesItselfWithoutADevice) {
@@ -87,9 +77,9 @@ TEST(UhdSink, APortThatDoesNotFitIsRefused) {
   UhdSinkOptions o;
   assign(o, {{"channels", "0,1"}, {"rate", "2e6"}});
   const auto check = [&](const PortFormat& f) { return without_the_build([&](const Section& s) { o.check(f, s); }); };
-  EXPECT_THAT(check(port(2, Element::sc16)), ElementsAre(AllOf(HasSubstr("1000000"), HasSubstr("2000000"))));
-  EXPECT_THAT(check(port(1, Element::cf32)), Contains(HasSubstr("1 channel")));
-  EXPECT_THAT(check(port(2, Element::f32)), Contains(HasSubstr("convert")));
+  EXPECT_THAT(check(stream_format(Element::sc16, 2)), ElementsAre(AllOf(HasSubstr("1000000"), HasSubstr("2000000"))));
+  EXPECT_THAT(check(stream_format(Element::cf32)), Contains(HasSubstr("1 channel")));
+  EXPECT_THAT(check(stream_format(Element::f32, 2)), Contains(HasSubstr("convert")));
 }
 
 TEST(Uhd, ABuildWithoutItSaysSo) {
@@ -98,7 +88,7 @@ TEST(Uhd, ABuildWithoutItSaysSo) {
   UhdSinkOptions sink;
   const auto wrong = complaints([&](const Section& s) {
     source.describe(s);
-    sink.check(port(1, Element::sc16), s);
+    sink.check(stream_format(Element::sc16), s);
   });
   EXPECT_EQ(wrong.size(), is_built_in() ? 0u : 2u);
   EXPECT_THAT(wrong, Each(HasSubstr("built without UHD")));

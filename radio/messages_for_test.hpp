@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/driver.hpp"
+
+/// Ports and messages for tests.
+namespace iqd::radio {
+
+/// A stream port of one or more channels at 1 MS/s.
+inline PortFormat stream_format(Element element, std::int64_t channels = 1, std::int64_t most = 4096,
+                                std::string port = "source.out") {
+  PortFormat format;
+  format.pipeline = "test";
+  format.port = std::move(port);
+  format.element = element;
+  if (channels > 1) format.dims.push_back({"channel", channels});
+  format.dims.push_back({"n", most});
+  format.varying = static_cast<int>(format.dims.size()) - 1;
+  format.rate_hz = format.item_rate_hz = 1e6;
+  format.frequency_hz = 1.4515e9;
+  return format;
+}
+
+/// A message that starts at a source sample; its payload is [channel][n].
+template <class T>
+Message message_of(const PortFormat& format, SampleIndex sample, std::span<const T> payload, std::int64_t gap = 0) {
+  Message message;
+  message.format = &format;
+  message.sample = sample;
+  message.time_ns = 1'743'422'400'000'000'000 + sample * 1000;
+  message.time = TimeSource::radio;
+  message.gap = gap;
+  message.payload = std::as_bytes(payload);
+  message.extent = static_cast<std::int64_t>(message.payload.size()) / format.bytes(1);
+  return message;
+}
+
+}  // namespace iqd::radio
