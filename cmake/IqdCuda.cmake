@@ -31,6 +31,8 @@ enable_language(CUDA)
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
 set(CMAKE_CUDA_STANDARD 20)
+# CMake 3.25 wants to say something of a library that CUDA 13 brings no more, and stops where there is none.
+add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
 find_package(CUDAToolkit REQUIRED)
 set(IQD_HAS_CUDA ON)
 message(STATUS "CUDA ${CUDAToolkit_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
