@@ -13,6 +13,7 @@ namespace iqd {
 struct Dim {
   std::string name;
   std::int64_t extent = 0;
+  std::vector<std::string> labels = {};  // of its entries, where they have names
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 
@@ -29,6 +30,7 @@ struct PortFormat {
   double rate_hz = 0;     // of the samples at the source
   double frequency_hz = 0;
   double item_rate_hz = 0;  // positions of the stream dimension a second; 0 where there is none
+  double llr_scale = 0;     // LLRs in whole numbers: what one is worth; 0 for everything else
 
   std::int64_t bytes(std::int64_t extent) const noexcept {
     auto n = static_cast<std::int64_t>(size_of(element));

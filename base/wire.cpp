@@ -112,22 +112,46 @@ void write_fact(Writer& out, const FactColumn& column, std::int64_t item) noexce
   });
 }
 
-void write_facts(Writer& out, const Message& m) noexcept {
-  if (m.facts.empty() || m.format->varying < 0) return;
-  // The key is the dimension's plural, put together without a string.
+/// `"packets":[`, put together without a string.
+void open_plural(Writer& out, const Dim& dim) noexcept {
   out.comma();
   out.raw("\"");
-  out.raw(m.format->dims[static_cast<std::size_t>(m.format->varying)].name);
+  out.raw(dim.name);
   out.raw("s\":");
   out.open("[");
+}
+
+void write_start_time(Writer& out, const Message& m, const FactColumn& starts, std::int64_t item) noexcept {
+  std::int64_t start = 0;
+  std::memcpy(&start, starts.values + static_cast<std::size_t>(item) * sizeof start, sizeof start);
+  out.key("time_ns");
+  out.number(m.time_ns + std::llround(static_cast<double>(start - m.sample) * 1e9 / m.format->rate_hz));
+}
+
+void write_facts(Writer& out, const Message& m) noexcept {
+  if (m.facts.empty() || m.format->varying < 0) return;
+  open_plural(out, m.format->dims[static_cast<std::size_t>(m.format->varying)]);
   for (std::int64_t item = 0; item < m.extent; ++item) {
     out.comma();
     out.open("{");
     for (const FactColumn& column : m.facts) {
       out.key(column.key);
       write_fact(out, column, item);
+      if (column.key == "start" && column.element == Element::i64 && m.format->rate_hz > 0)
+        write_start_time(out, m, column, item);
     }
     out.close("}");
+  }
+  out.close("]");
+}
+
+/// `"kinds":["zf","mmse"]`
+void write_labels(Writer& out, const Dim& dim) noexcept {
+  if (dim.labels.empty()) return;
+  open_plural(out, dim);
+  for (const std::string& label : dim.labels) {
+    out.comma();
+    out.string(label);
   }
   out.close("]");
 }
@@ -151,6 +175,7 @@ void write_shape(Writer& out, const Message& m) noexcept {
   }
   if (pairs) out.comma(), out.string("iq");
   out.close("]");
+  for (const Dim& dim : format.dims) write_labels(out, dim);
 }
 
 template <class T> void number_key(Writer& out, std::string_view key, T value) noexcept {
@@ -187,6 +212,7 @@ std::size_t write_header(const Message& m, std::string_view topic, std::span<cha
   number_key(out, "gap", m.gap);
   number_key(out, "dropped", m.dropped);
   number_key(out, "halo", m.halo);
+  if (format.llr_scale > 0) number_key(out, "llr_scale", format.llr_scale);
   write_facts(out, m);
   out.close("}");
   return out.written();
@@ -195,11 +221,16 @@ std::size_t write_header(const Message& m, std::string_view topic, std::span<cha
 std::size_t header_bound(const PortFormat& format, std::size_t topic_bytes, std::size_t fact_columns,
                          std::int64_t items) noexcept {
   std::size_t bytes = topic_bytes + kFixedMost + kEscapeMost * (format.pipeline.size() + format.port.size());
-  for (const Dim& dim : format.dims) bytes += kNumberMost + kEscapeMost * dim.name.size() + 4;
+  for (const Dim& dim : format.dims) {
+    bytes += kNumberMost + kEscapeMost * dim.name.size() + 4;
+    if (!dim.labels.empty()) bytes += dim.name.size() + 8;
+    for (const std::string& label : dim.labels) bytes += kEscapeMost * label.size() + 3;
+  }
   if (fact_columns == 0 || format.varying < 0) return bytes;
   const std::size_t column = kFactKeyMost + 2 * kNumberMost + 7;
   bytes += format.dims[static_cast<std::size_t>(format.varying)].name.size() + 8;
-  return bytes + static_cast<std::size_t>(items < 0 ? 0 : items) * (fact_columns * column + 3);
+  // One column more, for the time of a start.
+  return bytes + static_cast<std::size_t>(items < 0 ? 0 : items) * ((fact_columns + 1) * column + 3);
 }
 
 }  // namespace iqd

@@ -105,7 +105,7 @@ TEST(Wire, SaysTheItemRateWhereItIsNotTheSampleRate) {
 
 TEST(Wire, FactsAreObjectsNamedAfterTheVaryingDimension) {
   const PortFormat f = packets_format();
-  const std::array<std::int64_t, 2> start{1000, 2000};
+  const std::array<std::int64_t, 2> start{1'000'000, 2'031'250};
   const std::array<float, 2> noise{0.5f, INFINITY};
   const std::array<cf32, 2> gain{cf32{1, -2}, cf32{NAN, 0}};
   const std::array<f16, 2> metric{to_f16(0.25f), to_f16(1.0f)};
@@ -117,11 +117,25 @@ TEST(Wire, FactsAreObjectsNamedAfterTheVaryingDimension) {
   Message m = message_of(f);
   m.extent = 2;
   m.facts = facts;
-  const json expected = json::parse(R"([{"start":1000,"noise":0.5,"gain":[1.0,-2.0],"metric":0.25},
-                      {"start":2000,"noise":null,"gain":[null,0.0],"metric":1.0}])");
+  m.sample = 958'750;  // 41,250 samples, 2 ms, after the first start
+  m.time_ns = 1'000'000'000;
+  const json expected = json::parse(R"([
+      {"start":1000000,"time_ns":1002000000,"noise":0.5,"gain":[1.0,-2.0],"metric":0.25},
+      {"start":2031250,"time_ns":1052000000,"noise":null,"gain":[null,0.0],"metric":1.0}])");
   EXPECT_EQ(parsed(header(m, "bits", 4, 2), "bits")["packets"], expected);
   m.extent = 0;
   EXPECT_EQ(parsed(header(m, "bits", 4, 2), "bits")["packets"], json::array());
+}
+
+TEST(Wire, EntriesThatHaveNamesAreNamed) {
+  PortFormat f = packets_format();
+  EXPECT_FALSE(parsed(header(message_of(f), "t"), "t").contains("llr_scale"));
+  f.dims.insert(f.dims.begin() + 1, {"kind", 2, {"zf", "mm\"se"}});
+  f.llr_scale = 0.125;
+  const json j = parsed(header(message_of(f), "t"), "t");
+  EXPECT_EQ(j["kinds"], (json{"zf", "mm\"se"}));
+  EXPECT_EQ(j["llr_scale"], 0.125);
+  EXPECT_EQ(j["dims"], (json{"packet", "kind", "bit"}));
 }
 
 TEST(Wire, StringsAreEscapedAndNumbersThatAreNoneBecomeNull) {

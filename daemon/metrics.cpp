@@ -191,10 +191,16 @@ Labels with(Labels labels, const char* name, std::string_view value) {
 }
 
 void add_sets(Families& all, const Subjects& subjects) {
-  std::vector<ClientMetric> dropped, states, info;
+  std::vector<ClientMetric> dropped, states, info, events;
   for (const auto& [labels, s] : subjects.pipelines)
     for (std::size_t d = 0; d < s->dropped.size(); ++d)
       dropped.push_back(number(with(labels, "reason", kDropNames[d]), kCounter, static_cast<double>(s->dropped[d])));
+  for (const auto& [labels, s] : subjects.pipelines)
+    for (const auto& [name, count] : s->tallies) {
+      Labels all_labels = with(with(labels, "stage", name.stage), "event", name.event);
+      if (!name.dimension.empty()) all_labels = with(std::move(all_labels), name.dimension.c_str(), name.entry);
+      events.push_back(number(std::move(all_labels), kCounter, static_cast<double>(count)));
+    }
   for (const auto& [labels, s] : subjects.radios) {
     for (std::size_t i = 0; i < kSourceStateNames.size(); ++i)
       states.push_back(
@@ -205,6 +211,10 @@ void add_sets(Families& all, const Subjects& subjects) {
       "Samples received that led to no results; lanes: the stages are too slow, slots: readers are, refused: a reader "
       "or the disk took no more, stopped: while stopping, device: a GPU failed.",
       std::move(dropped));
+  add(all, "iqd_stage_events_total", kCounter,
+      "What stages count themselves: packets found and refused, bits and errors; the stage's page says what each "
+      "means.",
+      std::move(events));
   add(all, "iqd_source_state", kGauge,
       "1 for the state that the source is in; any but streaming or ended for long: look at the log and the radio.",
       std::move(states));

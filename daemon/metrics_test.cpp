@@ -101,6 +101,7 @@ TEST(Metrics, SayWhatTheStatusSays) {
   s.lanes_busy = 3;
   s.state = SourceState::stalled;
   s.latency = recorded({1500, 3000});
+  s.tallies = {{{"search", "found", "", ""}, 7}, {{"meter", "errors", "kind", "zf"}, 8}};
   service.unready = {"stalled"};
   const std::string text = metrics_text(service);
   for (const char* line :
@@ -108,6 +109,8 @@ TEST(Metrics, SayWhatTheStatusSays) {
         "iqd_samples_dropped_total{pipeline=\"test\",reason=\"slots\"} 2\n", "iqd_lanes_busy{pipeline=\"test\"} 3\n",
         "iqd_source_state{pipeline=\"test\",radio=\"radio\",state=\"stalled\"} 1\n",
         "iqd_source_state{pipeline=\"test\",radio=\"radio\",state=\"streaming\"} 0\n", "iqd_ready 0\n", "iqd_up 1\n",
+        "iqd_stage_events_total{pipeline=\"test\",stage=\"search\",event=\"found\"} 7\n",
+        "iqd_stage_events_total{pipeline=\"test\",stage=\"meter\",event=\"errors\",kind=\"zf\"} 8\n",
         "iqd_transmit_late_total{pipeline=\"test\",port=\"window.out\",topic=\"a\"} 3\n",
         "iqd_endpoint_handshake_failures_total{pipeline=\"test\",endpoint=\"tcp://127.0.0.1:5555\"} 5\n",
         "iqd_block_latency_seconds_bucket{pipeline=\"test\",le=\"2.047e-06\"} 1\n",

@@ -41,6 +41,11 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
                        {"blocks", step.time.count},
                        {"mean_us", static_cast<double>(step.time.sum_ns) / static_cast<double>(step.time.count) / 1e3},
                        {"time_us", latency_json(step.time)}});
+  nlohmann::json tallies = nlohmann::json::array();
+  for (const auto& [name, count] : s.tallies) {
+    tallies.push_back({{"stage", name.stage}, {"event", name.event}, {"count", count}});
+    if (!name.dimension.empty()) tallies.back()[name.dimension] = name.entry;
+  }
   return {{"name", s.name},
           {"source", s.radio},
           {"state", kSourceStateNames[static_cast<std::size_t>(s.state)]},
@@ -66,6 +71,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
           {"ports", ports},
           {"endpoints", endpoints},
           {"steps", steps},
+          {"events", tallies},
           {"latency_us", latency_json(s.latency)}};
 }
 

@@ -5,7 +5,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/metric.hpp"
 
@@ -25,6 +30,32 @@ enum class SourceState : std::uint8_t { closed, opening, streaming, stalled, rec
 inline constexpr std::array<std::string_view, 7> kSourceStateNames{"closed",       "opening", "streaming", "stalled",
                                                                    "reconnecting", "failed",  "ended"};
 
+/// What stages count themselves. Goes on over reloads: the same name is the same counter.
+class Tallies {
+ public:
+  struct Name {
+    std::string stage;
+    std::string event;
+    std::string dimension;  // where an event is counted for each of several: what they are, and which
+    std::string entry;
+    friend auto operator<=>(const Name&, const Name&) = default;
+  };
+  Counter& at(const Name& name) {
+    const std::lock_guard lock(mutex_);
+    return counters_[name];
+  }
+  std::vector<std::pair<Name, std::uint64_t>> values() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::pair<Name, std::uint64_t>> all;
+    for (const auto& [name, counter] : counters_) all.emplace_back(name, counter.value());
+    return all;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<Name, Counter> counters_;
+};
+
 /// What one pipeline counts. Samples are counted per channel.
 struct Counters {
   Counter received;
@@ -39,6 +70,7 @@ struct Counters {
   Counter reconnects;
   Counter deadline_misses;  // blocks that took longer than they last
   Histogram latency;        // last sample received → handed over
+  Tallies tallies;
   std::atomic<SourceState> state{SourceState::closed};
 
   Counter& drops(Drop reason) noexcept { return dropped[static_cast<std::size_t>(reason)]; }

@@ -80,6 +80,7 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
   std::size_t most_facts = 0;
   for (const PlanOutput& o : plan_.outputs) most_facts = std::max(most_facts, o.facts.size());
   facts_.resize(most_facts);
+  for (const int port : plan_.tallies) tallies_.push_back(make_tally(port));
   for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this, s));
   for (int l = 0; l < options.lanes; ++l) lanes_.push_back(make_lane(l, options));
   rehearse();
@@ -88,6 +89,37 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
     if (succeed(succession)) publish_all();
     ended_.store(true, std::memory_order_release);
   });
+}
+
+Engine::Tally Engine::make_tally(int port) {
+  const PlanPort& p = plan_.ports[static_cast<std::size_t>(port)];
+  const PlanStep& step = plan_.steps[static_cast<std::size_t>(p.maker)];
+  const auto at = std::find(step.out.begin(), step.out.end(), port) - step.out.begin();
+  Tally tally{port, {}};
+  for (const std::string_view event : step.entry->outputs[static_cast<std::size_t>(at)].tally) {
+    Tallies::Name name{step.name, std::string(event), {}, {}};
+    if (p.shape.item.size() < 2) {
+      tally.counters.push_back(&counters_.tallies.at(name));
+      continue;
+    }
+    const Dim& dim = p.shape.item.back();
+    name.dimension = dim.name;
+    for (std::int64_t k = 0; k < dim.extent; ++k) {
+      const auto label = static_cast<std::size_t>(k);
+      name.entry = label < dim.labels.size() ? dim.labels[label] : std::to_string(k);
+      tally.counters.push_back(&counters_.tallies.at(name));
+    }
+  }
+  assert(std::ssize(tally.counters) == p.shape.item_size() && p.shape.element == Element::i64);
+  return tally;
+}
+
+void Engine::count_events(const SlotWork& work) noexcept {
+  for (const Tally& tally : tallies_) {
+    const auto* counted = reinterpret_cast<const std::int64_t*>(work.fact(tally.port));
+    for (std::size_t i = 0; i < tally.counters.size(); ++i)
+      if (counted[i] > 0) tally.counters[i]->add(static_cast<std::uint64_t>(counted[i]));
+  }
 }
 
 Engine::~Engine() {
@@ -364,6 +396,7 @@ void Engine::publish(const SlotWork& work, int slot) {
     counters_.drops(Drop::refused).add(samples);
     lost_here_ += samples;
   }
+  count_events(work);
   counters_.blocks.add();
 }
 

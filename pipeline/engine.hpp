@@ -164,6 +164,9 @@ class Engine {
     std::span<std::byte> memory_;
   };
 
+  struct Tally;
+  Tally make_tally(int port);
+  void count_events(const SlotWork& work) noexcept;
   Lane make_lane(int index, const EngineOptions& options);
   void rehearse();
   void set(SlotWork& work, const SampleBlock& block, int lane) noexcept;
@@ -222,6 +225,12 @@ class Engine {
   Wait wait_;
   std::vector<std::unique_ptr<SlotWork>> works_;
   std::vector<std::atomic<int>> holds_;
+  /// The numbers of a port, and where each is added.
+  struct Tally {
+    int port;
+    std::vector<Counter*> counters;
+  };
+  std::vector<Tally> tallies_;
   std::vector<FactColumn> facts_;
   Bell room_;
   Bell results_;

@@ -77,10 +77,12 @@ TEST(Engine, SaysWhenSlotsAreScarce) {
   Rig::Options o;
   o.slots = 8;
   o.lanes = 1;
-  Rig rig(o, {{{{.samples = 64 * 20, .chunk = 64, .wait_ns = 500'000}}}});
+  Rig alone(o, {{{{.samples = 64}}}});
+  alone.run();
+  EXPECT_FALSE(alone.records[0].sent.front().scarce);
+  Rig rig(o, {{{{.samples = 64 * 20}}}});
   rig.records[0].keep = 7;
   rig.run();
-  EXPECT_FALSE(rig.records[0].sent.front().scarce);
   EXPECT_TRUE(rig.records[0].sent.back().scarce);
   rig.expect_conserved();
 }
@@ -148,6 +150,29 @@ TEST(Engine, CountedItemsAndTheirFacts) {
     for (std::int64_t n = 0; n < 2010; ++n)
       if ((n < 1000 || n >= 1010) && sample_word(n, 0) % 3 == 0) expected.push_back(n);
     EXPECT_EQ(starts, expected);
+  }
+}
+
+/// What stages count is added up, though nobody reads the port; entries without a name are numbered.
+TEST(Engine, EventsAreAddedUp) {
+  Rig::Options o;
+  o.info.channels = 2;
+  o.stages = {{"parity"}, {"total", "{}", "total", {{"", "source"}}}};
+  o.publish = {"total"};
+  Rig rig(o, {{{{.samples = 640 + 7}}}});
+  rig.run();
+  std::map<std::pair<std::string, std::string>, std::uint64_t> counted;
+  for (const auto& [name, count] : rig.counters.tallies.values()) {
+    EXPECT_EQ(name.stage, "parity");
+    EXPECT_EQ(name.dimension, "row");
+    counted[{name.event, name.entry}] = count;
+  }
+  for (std::size_t row = 0; row < 2; ++row) {
+    std::uint64_t odd = 0;
+    for (std::int64_t n = 0; n < 647; ++n) odd += static_cast<std::uint64_t>(sample_word(n, row) & 1);
+    const std::string entry = row == 0 ? "first" : "1";
+    EXPECT_EQ((counted[{"odd", entry}]), odd);
+    EXPECT_EQ((counted[{"even", entry}]), 647 - odd);
   }
 }
 

@@ -332,6 +332,7 @@ PipelineStatus Pipeline::status() const {
     const auto is_known = [&](const PeerCounts& p) { return p.endpoint == peers.endpoint; };
     if (!peers.endpoint.empty() && std::ranges::none_of(s.endpoints, is_known)) s.endpoints.push_back(std::move(peers));
   }
+  s.tallies = counters_->tallies.values();
   s.latency = counters_->latency.snapshot();
   for (std::size_t i = 0; i <= plan.steps.size(); ++i)
     s.steps.push_back({i < plan.steps.size() ? plan.steps[i].name : "results", engine->step_times()[i].snapshot()});

@@ -57,6 +57,7 @@ struct PipelineStatus {
     Histogram::Snapshot time;
   };
   std::vector<Step> steps;
+  std::vector<std::pair<Tallies::Name, std::uint64_t>> tallies;  // what stages have counted
 };
 
 /// A pipeline at work: source, engine, outlets.

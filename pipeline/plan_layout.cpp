@@ -101,7 +101,8 @@ void Planner::gather_facts(PlanOutput& output) {
     }
 }
 
-/// A slot holds the positions and the count of every port, then the payloads and facts, each where a cache line starts.
+/// A slot holds the positions and the count of every port, then payloads, facts and tallies, each where a cache line
+/// starts.
 void Planner::place_outputs() {
   std::size_t offset = aligned(plan_.ports.size() * (2 * sizeof(std::int64_t) + sizeof(std::int32_t)));
   for (PlanOutput& output : plan_.outputs) {
@@ -115,6 +116,14 @@ void Planner::place_outputs() {
     if (output.in_place) port.home = Home::slot, port.offset = output.offset;
     gather_facts(output);
   }
+  for (const PlanStep& step : plan_.steps)
+    for (std::size_t o = 0; o < step.out.size(); ++o) {
+      if (step.entry->outputs[o].tally.empty()) continue;
+      PlanPort& port = plan_.ports[static_cast<std::size_t>(step.out[o])];
+      port.home = Home::slot;
+      port.wanted = true;
+      plan_.tallies.push_back(step.out[o]);
+    }
   for (std::size_t p = 0; p < plan_.ports.size(); ++p) {
     PlanPort& port = plan_.ports[p];
     const bool published = std::any_of(plan_.outputs.begin(), plan_.outputs.end(), [&](const PlanOutput& o) {
@@ -194,6 +203,7 @@ Plan Planner::finish(const Section& section, bool whole_granules) {
     f.dims.insert(f.dims.end(), port.shape.item.begin(), port.shape.item.end());
     f.rate_hz = port.shape.source_rate_hz;
     f.frequency_hz = port.shape.frequency_hz;
+    f.llr_scale = port.shape.llr_scale;
     f.item_rate_hz = port.shape.axis == Axis::stream ? port.shape.rate_hz : 0;
   }
   return std::move(plan_);

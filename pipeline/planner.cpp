@@ -218,6 +218,11 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
                                     input.dims, plan_.ports[static_cast<std::size_t>(port)].name, given.text()));
         return false;
       }
+      if (input.one_channel && given.row_count() > 1) {
+        section.problem("", fmt::format("input '{}' takes one channel, but {} has {}", input.name,
+                                        plan_.ports[static_cast<std::size_t>(port)].name, given.row_count()));
+        return false;
+      }
       port = within_reach(port, step.side, section);
       if (port >= 0 && !input.takes(given.element)) port = converted(port, Element::cf32, section, step.side);
       if (port < 0) return false;
@@ -242,7 +247,11 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
   for (const int p : step.in) in.push_back(p >= 0 ? plan_.ports[static_cast<std::size_t>(p)].shape : PortShape{});
   out.assign(step.entry->outputs.size(), in.empty() ? PortShape{} : in.front());
   step.footprint.assign(std::max<std::size_t>(in.size(), 1), Footprint{});
-  ShapeContext context{in, out, step.footprint, 0, 0, false, section};
+  ShapeContext context{.in = in,
+                       .out = out,
+                       .footprint = step.footprint,
+                       .most_new = plan_.ports[step.lead()].most_new,
+                       .section = section};
   const std::size_t problems = section.problems().size();
   step.stage->shape(context);
   if (section.problems().size() > problems) return false;

@@ -38,6 +38,9 @@ struct PortShape {
   double rate_hz = 0;         // stream: items a second
   double frequency_hz = 0;    // where the radio was tuned to
   double source_rate_hz = 0;  // samples a second at the source
+  double llr_scale = 0;       // LLRs in whole numbers: what one is worth
+  /// What a stage tells those behind it of how its items came to be; goes on with the shape.
+  std::vector<std::string> marks;
 
   std::int64_t row_count() const noexcept;
   std::int64_t item_size() const noexcept;  // elements
@@ -65,6 +68,7 @@ struct ShapeContext {
   std::span<const PortShape> in;
   std::span<PortShape> out;        // preset to the first input's shape
   std::span<Footprint> footprint;  // one an input
+  std::int64_t most_new = 1;       // new positions of the first input in a block, at most
   std::size_t scratch_bytes = 0;   // private to the stage, one a lane
   std::size_t carry_bytes = 0;     // handed on from block to block, in order; makes the stage sequential. It is
                                    // that before output position first_new; the stage leaves that before end_new.
@@ -136,6 +140,8 @@ struct InputSpec {
   std::string_view dims = "[n]";  // as in the documentation; the first of n t vector packet frame is the axis
   bool optional = false;
   bool whole = false;  // a parameter: not cut into blocks, given whole with each
+  bool one_channel = false;
+  std::vector<Dim> example = {};  // where it is no stream: an item that goes with the sample's keys
 
   bool takes(Element e) const noexcept;
 };
@@ -144,6 +150,9 @@ struct OutputSpec {
   std::string_view name;
   std::string_view fact = {};  // the header key that each item's value is published under, on every port of its items
   bool can_omit = false;       // where nobody reads it, PortIo::data is null and the stage leaves it out
+  /// Events that are counted: the output is i64 `[event]` or `[event][kind]`, one a block, and what it holds is added
+  /// up and shown to the operator, whether it is published or not.
+  std::span<const std::string_view> tally = {};
 };
 
 /// The registration of a stage: one line in stages.def names it.

@@ -52,10 +52,18 @@ std::vector<StageInput> inputs_for(const StageEntry& entry, Element element, int
   for (const InputSpec& spec : entry.inputs) {
     StageInput in;
     in.shape.element = spec.takes(element) ? element : spec.elements.front();
-    if (channels > 1) in.shape.rows = {{"channel", channels}};
     in.shape.rate_hz = in.shape.source_rate_hz = 1e6;
     in.length = length;
-    in.data.resize(static_cast<std::size_t>(in.row_bytes() * channels));
+    if (!spec.example.empty()) {
+      // Named as in `[packet][sample]`.
+      in.shape.axis = Axis::counted;
+      in.shape.axis_name = spec.dims.substr(1, spec.dims.find(']') - 1);
+      in.shape.item = spec.example;
+      in.shape.most = std::max<std::int64_t>(length, 1);
+    } else if (channels > 1) {
+      in.shape.rows = {{"channel", channels}};
+    }
+    in.data.resize(static_cast<std::size_t>(in.row_bytes() * in.shape.row_count()));
     const bool floats = in.shape.element == Element::cf32 || in.shape.element == Element::f32;
     for (std::size_t at = 0; floats && at < in.data.size(); at += sizeof(float)) {
       const float x = value(signal, generator);

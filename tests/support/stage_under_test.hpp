@@ -27,13 +27,14 @@ inline PortShape stream_of(Element element, std::int64_t channels = 1, double ra
 class StageUnderTest {
  public:
   /// `yaml`: what stands behind the stage's name. Not for use with problems.
-  StageUnderTest(const StageEntry& entry, const std::string& yaml, std::vector<PortShape> in)
+  StageUnderTest(const StageEntry& entry, const std::string& yaml, std::vector<PortShape> in,
+                 std::int64_t most_new = 1 << 20)
       : in_(std::move(in)), out_(entry.outputs.size(), in_.front()), stage_(entry.make()), footprint_(in_.size()) {
     const Document document = parse_document(yaml, "test.yaml", problems_);
     const Section section = read_fields(
         document.root, [&](FieldVisitor& v) { stage_->fields(v); }, problems_);
     if (!problems_.empty()) return;
-    ShapeContext context{.in = in_, .out = out_, .footprint = footprint_, .section = section};
+    ShapeContext context{.in = in_, .out = out_, .footprint = footprint_, .most_new = most_new, .section = section};
     stage_->shape(context);
     scratch_.resize(context.scratch_bytes);
     chunk_exempt_ = context.chunk_exempt;

@@ -202,6 +202,27 @@ class TotalStage final : public WordStage {
   }
 };
 
+/// Counts even and odd words of each row.
+class ParityStage final : public WordStage {
+ public:
+  static constexpr std::string_view kEvents[] = {"even", "odd"};
+  void shape(ShapeContext& context) override {
+    PortShape& out = context.out[0];
+    const std::int64_t rows = context.in[0].row_count();
+    out.element = Element::i64;
+    out.axis = Axis::block;
+    out.rows.clear();
+    out.item = {{"event", 2}, {"row", rows, {"first"}}};
+  }
+  void run(const StageIo& io) const noexcept override {
+    auto* counts = reinterpret_cast<std::int64_t*>(io.out[0].data);
+    std::fill_n(counts, io.out[0].item, 0);
+    for (std::int64_t row = 0; row < io.in[0].rows; ++row)
+      for (std::int64_t p = io.first_new; p < io.end_new; ++p)
+        ++counts[(word_at(io.in[0], row, p) & 1) * io.in[0].rows + row];
+  }
+};
+
 /// What the planner puts between types. Casts; knows no other than these three.
 class CastStage final : public WordStage {
  public:
@@ -262,6 +283,13 @@ inline std::span<const StageEntry> word_stages() {
       {"test", "sum", "", {{"in0", words}, {"in1", words}}, {{"out"}}, make_stage<SumStage>, "sum: {}"},
       {"test", "running", "", {{"in", words}}, {{"out"}}, make_stage<RunningStage>, "running: {}"},
       {"test", "gate", "", {{"in", words}}, {{"out"}}, make_stage<GateStage>, "gate: {}"},
+      {"test",
+       "parity",
+       "",
+       {{"in", words}},
+       {{.name = "counts", .tally = ParityStage::kEvents}},
+       make_stage<ParityStage>,
+       "parity: {}"},
       {"test", "pick", "", {{"in", words}}, {{"finds"}, {"start", "start", true}}, make_stage<PickStage>, "pick: {}"},
       {"test", "pick_bare", "", {{"in", words}}, {{"finds"}}, make_stage<PickStage>, "pick_bare: {}"},
       {"test", "total", "", {{"in", words}}, {{"out"}}, make_stage<TotalStage>, "total: {}"},
