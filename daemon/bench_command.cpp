@@ -24,6 +24,8 @@ std::vector<BenchRow> rows_of(const Arguments& a) {
   if (a.name == "lanes") return bench_lanes(a.options);
   if (a.name == "devices") return bench_devices(a.options);
   if (a.name == "copy_or_mapped") return bench_copy_or_mapped(a.options);
+  if (a.name == "convolution") return bench_convolution(a.options);
+  if (a.name.ends_with(".yaml")) return bench_pipeline(a.name, a.options);
   return bench_stage(a.name, a.options);
 }
 
@@ -42,12 +44,16 @@ Exit bench(const Arguments& a) {
 
 void add_bench(CLI::App& app, Action& action) {
   auto a = std::make_shared<Arguments>();
-  CLI::App* c = app.add_subcommand("bench", "measure a stage, or the engine");
-  c->add_option("NAME", a->name, "`engine`, `lanes`, `devices`, `copy_or_mapped`, or a stage")->required();
+  CLI::App* c = app.add_subcommand("bench", "measure a stage, a pipeline, or the engine");
+  c->add_option("NAME", a->name, "`engine`, `lanes`, `devices`, `copy_or_mapped`, a stage, or the file of a pipeline")
+      ->required();
   c->add_flag("--json", a->json, "one object a row");
   c->add_option("--block", a->options.blocks, "samples a block; several make several rows")->check(CLI::PositiveNumber);
-  c->add_option("--config", a->options.config, "key=value of the stage")->expected(1)->take_all();
+  c->add_option("--config", a->options.config, "key=value of the stage, or of `convolution`: shape, method, size")
+      ->expected(1)
+      ->take_all();
   c->add_option("--backend", a->options.backend, "auto, cpu, cuda or cuda:N");
+  c->add_option("--lanes", a->options.lanes, "of a pipeline; several make several rows")->check(CLI::PositiveNumber);
   c->add_option("--wait", a->options.wait, "how a device is waited for")->check(CLI::IsMember({"spin", "block"}));
   c->add_option("--seconds", a->options.seconds, "a row")->check(CLI::PositiveNumber);
   c->add_option("--min-throughput", a->min_throughput, "exit with 3 below it");

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/metric.hpp"
@@ -25,6 +26,7 @@ struct BenchRow {
   std::string unit{};
   double bound = 0;  // in the same unit; 0: none is known
   std::string bound_by{};
+  std::vector<std::pair<std::string, double>> further{};  // figures that only this bench has, by name
   double fraction() const noexcept { return bound > 0 ? throughput / bound : 0; }
 };
 
@@ -39,12 +41,15 @@ struct BenchOptions {
   std::vector<std::int64_t> blocks;  // samples; empty: 8,192, 65,536 and 1,048,576
   std::vector<std::string> config;   // key=value
   std::string backend = "auto";
-  std::string wait = "block";  // spin or block, for a device
-  double seconds = 0.5;        // a row
+  std::vector<std::int64_t> lanes;  // of a pipeline; empty: as its file says
+  std::string wait = "block";       // spin or block, for a device
+  double seconds = 0.5;             // a row
 };
 
 /// One stage on random samples, called block by block on one thread.
 std::vector<BenchRow> bench_stage(const std::string& stage, const BenchOptions& options);
+/// A user's pipeline on samples of its own source, of which a ring full is kept: flat out, and block by block.
+std::vector<BenchRow> bench_pipeline(const std::string& file, const BenchOptions& options);
 /// What the engine itself costs a block: an empty stage, or a copy through a device; a source that costs nothing.
 std::vector<BenchRow> bench_engine(const BenchOptions& options);
 /// Of a device: samples there and back, with lanes that overlap, alone and with a kernel of the same length beside.

@@ -79,10 +79,6 @@ class FreeOutletOptions final : public OutletOptions {
 std::unique_ptr<SourceOptions> make_source() {
   return std::make_unique<FreeSourceOptions>();
 }
-std::unique_ptr<OutletOptions> make_outlet() {
-  return std::make_unique<FreeOutletOptions>();
-}
-
 /// All stages, and one that costs nothing.
 std::vector<StageEntry> stages_and_empty() {
   std::vector<StageEntry> stages(all_stages().begin(), all_stages().end());
@@ -105,7 +101,7 @@ double FreeRun::all_steps_us() const noexcept {
 FreeRun run_free(const FreePipeline& p) {
   static const std::vector<StageEntry> stages = stages_and_empty();
   const std::vector<DriverEntry> drivers{{"free", "", make_source}};
-  const Catalogue parts{stages, drivers, make_outlet};
+  const Catalogue parts{stages, drivers, free_outlet};
   Problems problems;
   const std::string text = fmt::format(
       "source: {{free: {{block: {0}, pace: {1}}}}}\nblock: {0}\nlanes: {2}\nbackend: {3}\nwait: {4}\ntransfer: {5}\n"
@@ -117,17 +113,27 @@ FreeRun run_free(const FreePipeline& p) {
   if (report(problems)) throw UsageError("bench: that is no pipeline");
   pipeline.start();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const FreeRun run = observe(pipeline, p.seconds);
+  pipeline.stop();
+  return run;
+}
+
+std::unique_ptr<OutletOptions> free_outlet() {
+  return std::make_unique<FreeOutletOptions>();
+}
+
+FreeRun observe(const Pipeline& pipeline, double seconds) {
   const PipelineStatus before = pipeline.status();
   const std::int64_t begin = steady_ns();
-  std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<std::int64_t>(p.seconds * 1e9)));
+  std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
   const PipelineStatus after = pipeline.status();
-  const double seconds = static_cast<double>(steady_ns() - begin) / 1e9;
-  pipeline.stop();
+  seconds = static_cast<double>(steady_ns() - begin) / 1e9;
 
   FreeRun run;
   run.blocks_per_second = static_cast<double>(after.blocks - before.blocks) / seconds;
   run.latency = after.latency.since(before.latency);
   run.backend = after.backend;
+  run.device_bytes = after.device_bytes;
   for (std::size_t s = 0; s < after.steps.size(); ++s) {
     const Histogram::Snapshot time = after.steps[s].time.since(before.steps[s].time);
     run.steps_us.push_back(time.count > 0 ? static_cast<double>(time.sum_ns) / static_cast<double>(time.count) / 1e3

@@ -26,10 +26,16 @@ struct FreeRun {
   double blocks_per_second = 0;
   Histogram::Snapshot latency;  // received → in the reader's hands
   std::string backend;
+  std::size_t device_bytes = 0;
   /// Of a block on its device, or in its lane: the mean time of each step, and of bringing results out.
   std::vector<double> steps_us{};
   double all_steps_us() const noexcept;
 };
 FreeRun run_free(const FreePipeline& pipeline);
+
+/// A publish entry that costs nothing, whatever the port.
+std::unique_ptr<OutletOptions> free_outlet();
+/// What a pipeline that has been started does in so many seconds.
+FreeRun observe(const Pipeline& pipeline, double seconds);
 
 }  // namespace iqd

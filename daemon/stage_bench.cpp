@@ -28,6 +28,12 @@ StageInput random_input(const InputSpec& spec, std::int64_t length) {
   in.shape.element = spec.takes(Element::cf32) ? Element::cf32 : spec.elements.front();
   in.shape.rate_hz = in.shape.source_rate_hz = 1e6;
   in.length = length;
+  if (!spec.example.empty()) {
+    in.shape.axis = Axis::counted;
+    in.shape.axis_name = spec.dims.substr(1, spec.dims.find(']') - 1);
+    in.shape.item = spec.example;
+    in.shape.most = length;
+  }
   in.data.resize(static_cast<std::size_t>(in.row_bytes()));
   std::mt19937 generator(std::random_device{}());
   std::normal_distribution<float> normal;
@@ -143,7 +149,7 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
                fmt::format("{}", block)};
   set_percentiles(row, us);
   row.throughput = static_cast<double>(calls * block) / total * 1e6;
-  row.unit = "samples/s";
+  row.unit = entry.inputs.front().example.empty() ? "samples/s" : "items/s";
   const double copied = resident ? device_copy_bytes_per_second(backend, bytes / 2) : copy_bytes_per_second(bytes / 2);
   if (resident || backend.kind() == BackendKind::cpu) {
     row.bound = copied * 2 / static_cast<double>(bytes) * static_cast<double>(block);
@@ -158,14 +164,18 @@ std::vector<BenchRow> bench_stage(const std::string& name, const BenchOptions& o
   const StageEntry* entry = find_stage(name);
   if (!entry)
     throw UsageError(fmt::format(
-        "there is no bench '{}': it is `engine`, `lanes`, `devices`, `copy_or_mapped` or the name of a stage", name));
+        "there is no bench '{}': it is `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution` or the name of a "
+        "stage",
+        name));
   std::vector<std::int64_t> blocks = options.blocks;
-  if (blocks.empty()) blocks = {8192, 65536, 1 << 20};
+  const bool items = !entry->inputs.front().example.empty();
+  if (blocks.empty())
+    blocks = items ? std::vector<std::int64_t>{16, 512} : std::vector<std::int64_t>{8192, 65536, 1 << 20};
   std::vector<BenchRow> rows;
   const bool device = choose_backend(options.backend).backend->kind() != BackendKind::cpu;
   for (const std::int64_t block : blocks) rows.push_back(bench_block(*entry, options, block, Variant::whole));
   if (!device) return rows;
-  if (options.blocks.empty()) blocks = {8192, 1 << 20, 1 << 24};
+  if (options.blocks.empty() && !items) blocks = {8192, 1 << 20, 1 << 24};
   for (const std::int64_t block : blocks) rows.push_back(bench_block(*entry, options, block, Variant::resident));
   return rows;
 }
