@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace iqd {
+
+/// Hexadecimal digits as bits, most significant first; nothing where another character is among them.
+std::optional<std::vector<std::uint8_t>> bits_of_hex(std::string_view digits);
+
+/// How a telemetry packet is made up: a short preamble said several times, a word to synchronise on, then data. The
+/// defaults are iNET's.
+struct PacketFormat {
+  /// Samples of its neighbourhood that a packet's window holds on each side.
+  static constexpr std::int64_t kGuard = 256;
+
+  std::string preamble = "CD98";  // hexadecimal, one period
+  std::int64_t repeats = 8;
+  std::string sync_word = "034776C7272895B0";
+  std::int64_t payload_bits = 6144;
+  std::int64_t samples_per_bit = 2;
+
+  std::int64_t period_bits() const noexcept { return 4 * static_cast<std::int64_t>(preamble.size()); }
+  std::int64_t preamble_bits() const noexcept { return repeats * period_bits(); }
+  std::int64_t sync_bits() const noexcept { return 4 * static_cast<std::int64_t>(sync_word.size()); }
+  /// The bits that are known beforehand: preamble and sync word.
+  std::int64_t pilot_bits() const noexcept { return preamble_bits() + sync_bits(); }
+  std::int64_t bits() const noexcept { return pilot_bits() + payload_bits; }
+  /// In samples:
+  std::int64_t period() const noexcept { return samples_per_bit * period_bits(); }
+  std::int64_t samples() const noexcept { return samples_per_bit * bits(); }
+  std::int64_t window() const noexcept { return samples() + 2 * kGuard; }
+
+  /// The pilot bits, 0 or 1.
+  std::vector<std::uint8_t> pilot() const;
+  /// What is wrong with the format, and with which key; nothing where it can be used.
+  struct Fault {
+    std::string key;
+    std::string what;
+  };
+  std::optional<Fault> fault() const;
+
+  friend bool operator==(const PacketFormat&, const PacketFormat&) = default;
+};
+
+}  // namespace iqd
