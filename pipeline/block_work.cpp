@@ -112,10 +112,12 @@ void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> wind
   key_ = 0;
   for (std::size_t s = 0; s < windows.size(); ++s) {
     spans_[s] = windows[s].span;
+    // What is counted is counted anew in each block.
+    if (plan_->ports[s].shape.axis == Axis::counted) spans_[s] = {0, spans_[s].length(), 0, spans_[s].length()};
     ports_[s].data = windows[s].data;
     ports_[s].pitch = windows[s].pitch;
-    ports_[s].first = firsts_[s] = windows[s].span.first;
-    ports_[s].length = windows[s].span.length();
+    ports_[s].first = firsts_[s] = spans_[s].first;
+    ports_[s].length = spans_[s].length();
     *ports_[s].count = static_cast<std::int32_t>(std::min<std::int64_t>(ports_[s].length, INT32_MAX));
   }
   // Where sequential stages reach is only known in turn.

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,9 @@ class Tallies {
     std::string event;
     std::string dimension;  // where an event is counted for each of several: what they are, and which
     std::string entry;
-    friend auto operator<=>(const Name&, const Name&) = default;
+    friend bool operator<(const Name& a, const Name& b) {
+      return std::tie(a.stage, a.event, a.dimension, a.entry) < std::tie(b.stage, b.event, b.dimension, b.entry);
+    }
   };
   Counter& at(const Name& name) {
     const std::lock_guard lock(mutex_);

@@ -205,7 +205,7 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
   step.entry = &entry;
   step.name = std::move(name);
   step.stage = std::move(stage);
-  step.side = side.value_or(target_.side);
+  step.side = side.value_or(entry.host_only ? Side::host : target_.side);
   for (const InputSpec& input : entry.inputs) {
     int port = pick_input(input, entry.inputs.size(), from, section);
     if (port < 0 && !(port == -1 && input.optional)) return false;

@@ -6,16 +6,10 @@
 #include <cstdint>
 #include <numeric>
 
+#include "base/integer.hpp"
 #include "pipeline/stage.hpp"
 
 namespace iqd {
-
-constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) noexcept {
-  return a / b - (a % b != 0 && (a ^ b) < 0);
-}
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept {
-  return -floor_div(-a, b);
-}
 
 /// Positions of a port per sample of the source, in lowest terms.
 struct Rate {

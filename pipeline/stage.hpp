@@ -141,9 +141,11 @@ struct InputSpec {
   bool optional = false;
   bool whole = false;  // a parameter: not cut into blocks, given whole with each
   bool one_channel = false;
-  std::vector<Dim> example = {};  // where it is no stream: an item that goes with the sample's keys
+  std::vector<Dim> example = {};  // of items: one that goes with the sample's keys
 
   bool takes(Element e) const noexcept;
+  /// Counted items, `[packet][sample]`, and no stream.
+  bool items() const noexcept { return dims.starts_with("[packet]"); }
 };
 
 struct OutputSpec {
@@ -164,6 +166,7 @@ struct StageEntry {
   std::vector<OutputSpec> outputs;
   std::unique_ptr<Stage> (*make)();
   std::string_view sample;  // the smallest YAML that works: `fir: {taps: [1, 2, 1]}`
+  bool host_only = false;   // has code for the processor alone: runs there unless its `backend` says otherwise
   double tolerance = 0;     // how far CUDA may be from the CPU, and blocks from the whole: relative to the output's rms
 };
 

@@ -46,7 +46,7 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
   const std::int64_t most =
       std::clamp<std::int64_t>(block > 0 ? block : length_, 1, std::max<std::int64_t>(length_, 1));
   host_ = make_cpu_backend();
-  backend_ = choose_backend(backend).backend;
+  backend_ = choose_backend(entry.host_only ? "cpu" : backend).backend;
   const Side side = backend_->kind() == BackendKind::cpu ? Side::host : Side::device;
   Planner planner("exec", most, options.stages, {side, options.mapped.value_or(backend_->mapped_limits())});
   Connections from;

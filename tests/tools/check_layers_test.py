@@ -31,6 +31,7 @@ HEADERS = {
     "pipeline/plan.hpp": "",
     "pipeline/stages/dsp/fir/fir.hpp": "",
     "pipeline/stages/dsp/fft/fft.hpp": "",
+    "pipeline/stages/dsp/windows.hpp": "",
     "tests/support/signals.hpp": "",
 }
 
@@ -58,6 +59,9 @@ class Layers(unittest.TestCase):
 
     def test_stages(self):
         stage = "pipeline/stages/dsp/fir/fir_stage.cpp"
+        self.accepted(stage, '"pipeline/stages/dsp/windows.hpp"')
+        self.refused("pipeline/stages/mimo/mtt/mtt.cpp", '"pipeline/stages/dsp/windows.hpp"',
+                     '"pipeline/stages/dsp/windows.hpp" is out of bounds')
         self.refused(stage, '"pipeline/stages/dsp/fft/fft.hpp"', '"pipeline/stages/dsp/fft/fft.hpp" belongs to another')
         self.refused(stage, '"pipeline/plan.hpp"', '"pipeline/plan.hpp" is out of bounds')
         self.refused(stage, '"config/reader.hpp"', '"config/reader.hpp" is out of bounds')
