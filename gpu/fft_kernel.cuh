@@ -45,23 +45,36 @@ template <int N> struct FftGroup {
   }
 };
 
-/// From point t + e N/points in v(e) to bin t + e N/points in v(e). All threads of the group take part. Other threads'
-/// use of shared memory has to be over where it is not the first.
-template <int N, int P = 1>
-__device__ __forceinline__ void fft_steps(Complex32 (&v)[kFftPoints<N>], Complex32* shared, const Complex32* factors) {
-  using Group = FftGroup<N>;
-  const int t = Group::thread();
+/// What lies between two steps: threads of a transform exchange points through `memory`, padded(N) places, and sync()
+/// brings them together. Other threads' use of that memory has to be over.
+template <int N, int P, class Sync> __device__ __forceinline__ void fft_exchange(Complex32 (&v)[kFftPoints<N>],
+                                                                                 Complex32* memory, int t,
+                                                                                 const Sync& sync) {
+#pragma unroll
+  for (int e = 0; e < kFftPoints<N>; ++e) memory[write_at<P>(0, t, e)] = v[e];
+  sync();
+#pragma unroll
+  for (int e = 0; e < kFftPoints<N>; ++e) v[e] = memory[read_at<N>(0, t, e)];
+}
+
+/// From point t + e N/points in v(e) to bin t + e N/points in v(e), of the steps that follow P covered points. All
+/// threads of the transform take part. Other threads' use of `memory` has to be over where P is 1.
+template <int N, int P, class Sync>
+__device__ __forceinline__ void fft_steps(Complex32 (&v)[kFftPoints<N>], Complex32* memory, const Complex32* factors,
+                                          int t, const Sync& sync) {
   fft_step<N, P>(v, factors, t);
   if constexpr (P * kFftRadix<N, P> < N) {
-    const int base = Group::base();
-    if constexpr (P > 1) Group::sync();
-#pragma unroll
-    for (int e = 0; e < Group::kPoints; ++e) shared[write_at<P>(base, t, e)] = v[e];
-    Group::sync();
-#pragma unroll
-    for (int e = 0; e < Group::kPoints; ++e) v[e] = shared[read_at<N>(base, t, e)];
-    fft_steps<N, 16 * P>(v, shared, factors);
+    if constexpr (P > 1) sync();
+    fft_exchange<N, P>(v, memory, t, sync);
+    fft_steps<N, 16 * P>(v, memory, factors, t, sync);
   }
+}
+
+/// The same by all threads of a group.
+template <int N>
+__device__ __forceinline__ void fft_steps(Complex32 (&v)[kFftPoints<N>], Complex32* shared, const Complex32* factors) {
+  using Group = FftGroup<N>;
+  fft_steps<N, 1>(v, shared + Group::base(), factors, Group::thread(), [] { Group::sync(); });
 }
 
 /// A point of a frame, or a bin.

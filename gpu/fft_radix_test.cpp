@@ -102,6 +102,21 @@ TEST(FftRadix, NanSpoilsEveryBin) {
   });
 }
 
+/// Where all but the first points are 0, the first step says each of them 16 times.
+TEST(FftRadix, FewPointsCanBeginAtTheSecondStep) {
+  constexpr int N = 8192;
+  auto x = noise(N);
+  for (std::size_t n = kFftThreads<N>; n < N; ++n) x[n] = {0, 0};
+  Exchange<N> memory(static_cast<std::size_t>(padded(N)), Complex32{NAN, NAN});
+  for (int n = 0; n < N; ++n) memory[static_cast<std::size_t>(padded(n))] = x[static_cast<std::size_t>(n / 16)];
+  run_steps<N, 16>(memory, fft_factors(N));
+  const auto y = fft<N>(x);
+  for (int k = 0; k < N; ++k) {
+    EXPECT_EQ(memory[static_cast<std::size_t>(padded(k))].re, y[static_cast<std::size_t>(k)].re) << k;
+    EXPECT_EQ(memory[static_cast<std::size_t>(padded(k))].im, y[static_cast<std::size_t>(k)].im) << k;
+  }
+}
+
 /// 16 threads in a row access 16 different banks of 8 bytes, with transforms one behind the other.
 template <int N> bool free_of_conflicts(int first, auto at) {
   std::set<int> banks;

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/fields.hpp"
+
+/// Counts the errors of packets of bits against a known sequence that each packet may begin anywhere in.
+///
+/// bits    [packet][kind][bit]  u8, each counts by its lowest bit
+/// report  [event][kind]        i64: packets, bits, bit_errors, packet_errors, unaligned
+///
+/// Every packet of every kind finds its place by itself: wherever one of 32 short windows, spread over it, stands in
+/// the sequence, the whole packet is compared, and the fewest errors count. Where more than a quarter of the bits are
+/// wrong everywhere, the packet is unaligned: it is one packet in error, and its bits are not counted.
+///
+/// Keeps nothing between calls.
+namespace iqd::ber_meter {
+
+struct Config {
+  std::string sequence;
+
+  void fields(FieldVisitor& visitor);
+};
+
+enum Event : std::size_t { kPackets, kBits, kBitErrors, kPacketErrors, kUnaligned };
+inline constexpr std::string_view kEvents[] = {"packets", "bits", "bit_errors", "packet_errors", "unaligned"};
+
+/// 64 bits a word, the first of them the lowest; behind the last bit there are zeros, a whole word of them at the end.
+struct PackedBits {
+  std::span<const std::uint64_t> words;
+  std::int64_t size = 0;
+
+  static std::int64_t words_for(std::int64_t bits) noexcept { return (bits + 63) / 64 + 1; }
+  /// Bits n … n + 63.
+  std::uint64_t at(std::int64_t n) const noexcept {
+    const auto word = static_cast<std::size_t>(n / 64);
+    const auto shift = static_cast<unsigned>(n % 64);
+    return shift == 0 ? words[word] : words[word] >> shift | words[word + 1] << (64 - shift);
+  }
+};
+PackedBits pack(std::span<const std::uint8_t> bits, std::span<std::uint64_t> into) noexcept;
+
+/// A sequence without an end.
+class Sequence {
+ public:
+  virtual ~Sequence() = default;
+  /// The bits that show a place in it: packets have as many at least.
+  virtual std::int64_t window() const noexcept = 0;
+  /// Where it fits best, if less than `limit` bits are wrong there, else `limit`.
+  virtual std::int64_t fewest_errors(const PackedBits& packet, std::int64_t limit) const noexcept = 0;
+};
+
+/// Pseudo-random bits of order 9, 15 or 23.
+std::unique_ptr<Sequence> pn_sequence(int order);
+/// These bits again and again; there is at least one.
+std::unique_ptr<Sequence> periodic_sequence(const std::vector<std::uint8_t>& bits);
+
+/// `kinds` packets of `bits.size() / kinds` bits, all of the same time; adds to the report. `scratch` is for packing
+/// one.
+void count_packets(const Sequence& sequence, std::span<const std::uint8_t> bits, std::int64_t kinds,
+                   std::span<std::int64_t> report, std::span<std::uint64_t> scratch) noexcept;
+
+}  // namespace iqd::ber_meter

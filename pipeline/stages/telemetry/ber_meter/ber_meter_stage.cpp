@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "config/array_file.hpp"
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/telemetry/ber_meter/ber_meter.hpp"
+
+namespace iqd::ber_meter {
+namespace {
+
+constexpr std::int64_t kLongest = 1 << 24;  // of a sequence from a file: its table takes 8 bytes a bit
+
+/// The bits of an array file, whose path counts from the folder of the file that names it; none where they are wrong.
+std::vector<std::uint8_t> read_bits(const std::string& path, const Section& section) {
+  std::vector<std::int64_t> numbers;
+  std::string why;
+  const auto here = std::filesystem::path(section.place().file).parent_path();
+  if (!read_array((here / path).string(), numbers, why)) {
+    section.problem("sequence", why);
+    return {};
+  }
+  const auto bad = std::find_if(numbers.begin(), numbers.end(), [](std::int64_t b) { return b != 0 && b != 1; });
+  if (bad != numbers.end())
+    why = fmt::format("element {} of {} is {}; give bits, each as 0 or 1", bad - numbers.begin(), path, *bad);
+  else if (numbers.empty() || std::ssize(numbers) > kLongest)
+    why = fmt::format("{} has {} bits; it has to have 1 to {}", path, numbers.size(), kLongest);
+  if (why.empty()) return {numbers.begin(), numbers.end()};
+  section.problem("sequence", why);
+  return {};
+}
+
+std::shared_ptr<const Sequence> sequence_named(const std::string& name, const Section& section) {
+  for (const int order : {9, 15, 23})
+    if (name == fmt::format("pn{}", order)) return pn_sequence(order);
+  if (name.starts_with('@')) {
+    const auto bits = read_bits(name.substr(1), section);
+    return bits.empty() ? nullptr : periodic_sequence(bits);
+  }
+  section.problem("sequence",
+                  fmt::format("'{}' is not one of pn9, pn15, pn23, and not a file as in \"@bits.npy\"", name));
+  return nullptr;
+}
+
+class BerMeterStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    if (in.axis != Axis::counted || !in.rows.empty() || in.item.empty() || in.item.size() > 2)
+      return context.section.problem(
+          "", fmt::format("takes the bits of packets, [packet][kind][bit]; its input is {}", in.text()));
+    sequence_ = sequence_named(config_.sequence, context.section);
+    if (!sequence_) return;
+    const std::int64_t bits = in.item.back().extent;
+    if (bits < sequence_->window())
+      context.section.problem("sequence",
+                              fmt::format("needs packets of {} bits or more to find its place by; they have {}",
+                                          sequence_->window(), bits));
+    kinds_ = in.item_size() / std::max<std::int64_t>(bits, 1);
+    words_ = PackedBits::words_for(bits);
+    context.scratch_bytes = static_cast<std::size_t>(words_) * sizeof(std::uint64_t);
+    PortShape& out = context.out[0];
+    out.element = Element::i64;
+    out.axis = Axis::block;
+    out.most = 1;
+    out.item = {{"event", std::ssize(kEvents)}};
+    if (in.item.size() == 2) out.item.push_back(in.item[0]);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (backend.kind() != BackendKind::cpu) throw SetupError("ber_meter has no code for a GPU: leave its `backend` out");
+    return cpu_run([sequence = sequence_, kinds = kinds_, words = words_](const StageIo& io) noexcept {
+      const PortIo& in = io.in[0];
+      const std::span report(reinterpret_cast<std::int64_t*>(io.out[0].data), static_cast<std::size_t>(io.out[0].item));
+      const std::span scratch(reinterpret_cast<std::uint64_t*>(io.scratch), static_cast<std::size_t>(words));
+      std::fill(report.begin(), report.end(), 0);
+      const auto* const bits = reinterpret_cast<const std::uint8_t*>(in.data);
+      for (std::int64_t p = 0; p < *in.count; ++p)
+        count_packets(*sequence, {bits + p * in.item, static_cast<std::size_t>(in.item)}, kinds, report, scratch);
+      *io.out[0].count = 1;
+    });
+  }
+
+ private:
+  Config config_;
+  std::shared_ptr<const Sequence> sequence_;
+  std::int64_t kinds_ = 1;
+  std::int64_t words_ = 0;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("sequence", sequence,
+          {.help = "what the packets carry: pn9, pn15, pn23, or a file with a 0 or 1 for each bit, as in \"@bits.npy\"",
+           .required = true});
+}
+
+StageEntry entry() {
+  return {.family = "telemetry",
+          .name = "ber_meter",
+          .summary = "counts bit and packet errors against a known sequence",
+          .inputs = {{.name = "in",
+                      .elements = {Element::u8},
+                      .dims = "[packet][kind][bit]",
+                      .example = {{"kind", 2}, {"bit", 6144}}}},
+          .outputs = {{.name = "report", .tally = kEvents}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<BerMeterStage>(); },
+          .sample = "ber_meter: {sequence: pn15}",
+          .host_only = true,
+          .tolerance = 0};
+}
+
+}  // namespace iqd::ber_meter

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/element.hpp"
+#include "config/fields.hpp"
+#include "signal/packet_format.hpp"
+
+/// Five ways to undo the channel of a packet, r_h(k) = sum h(n) h*(n-k) being its autocorrelation and N the noise's
+/// variance:
+///
+/// zf    186 taps c(-60) … c(125): (R + zf_load |h|^2 I) c = h*(-k), R[i,j] = r_h(i-j)
+/// mmse  the same with (R + N I)
+/// cma   c = mmse, then some times c -= step / mean|r|^2 grad, grad(k) = mean of 2 (|y(m)|^2 - 1) y(m) r*(m-k), y = c r
+/// fde1  C = H* / (|H|^2 + N) at each bin of a transform over the whole window
+/// fde2  C = H* Psi / (|H|^2 Psi + N), Psi: the signal's power spectrum
+///
+/// windows [packet][window] cf32, channel [packet][38] cf32 h(-12) … h(25), noise [packet] f32
+/// symbols [packet][kind][bit] cf32  at the bits' centres, behind the detection filter where the kind has it
+/// taps    [packet][kind][186] cf32  of zf, mmse and cma, without the detection filter
+///
+/// No channel (all 0): zeros. Something not finite in a packet's inputs: NaN in all of its outputs. Negative noise is
+/// taken as 0. A cma that diverges (its taps a thousand times what they were) is given up: that packet gets mmse's.
+namespace iqd::equalizer {
+
+inline constexpr std::int64_t kChannelTaps = 38;
+inline constexpr std::int64_t kChannelFirst = -12;
+inline constexpr std::int64_t kTaps = 186;
+inline constexpr std::int64_t kFirst = -60;
+/// A packet's values are worked out in units of the power of two at its channel's largest part, so that squares stay
+/// in range. A channel below this is none.
+inline constexpr float kLeastChannel = 0x1p-126f;
+inline constexpr float kMostNoise = 1e30f;         // in those units
+inline constexpr float kLeastDivisor = 1e-30f;     // of a bin: where there is neither channel nor noise
+inline constexpr double kLeastLoad = 1e-10;        // on the matrices' diagonals, times |h|^2: keeps them definite
+inline constexpr float kMostGrowth = 1e3f * 1e3f;  // of |c|^2, in cma
+
+enum class Kind : std::uint8_t { zf, mmse, cma, fde1, fde2 };
+inline std::span<const std::string_view> enum_names(Kind) {
+  static constexpr std::string_view names[] = {"zf", "mmse", "cma", "fde1", "fde2"};
+  return names;
+}
+/// Has taps of its own.
+constexpr bool linear(Kind kind) noexcept {
+  return kind <= Kind::cma;
+}
+
+struct Config {
+  PacketFormat format;
+  std::vector<std::string> kinds{"mmse", "fde1"};
+  double cma_step = 0.05;
+  std::int64_t cma_iterations = 12;
+  bool cma_given = false;
+  double zf_load = 1e-6;
+  std::vector<std::string> detection_filter{"on"};
+
+  void fields(FieldVisitor& visitor);
+};
+
+/// What both halves need to know.
+struct Setup {
+  struct Output {
+    Kind kind;
+    bool filtered;  // goes through the detection filter
+  };
+  PacketFormat format;
+  std::vector<Output> outputs;  // in the order of `kinds`
+  float cma_step = 0;
+  std::int64_t cma_iterations = 0;
+  float zf_load = 0;
+  std::int64_t most = 1;         // packets of a block
+  std::int64_t size = 0;         // N, of the transform over a window
+  std::vector<float> detection;  // D(k), N bins
+  std::vector<float> psi;        // Psi(k), N bins, mean 1
+
+  bool wants(Kind kind) const noexcept {
+    for (const Output& o : outputs)
+      if (o.kind == kind) return true;
+    return false;
+  }
+  std::int64_t count_linear() const noexcept { return wants(Kind::zf) + wants(Kind::mmse) + wants(Kind::cma); }
+};
+
+/// 16,384, or more where a window is longer.
+inline std::int64_t transform_size(const PacketFormat& format) noexcept {
+  const std::int64_t window = format.window();
+  return window <= 16384 ? 16384 : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(window)));
+}
+
+}  // namespace iqd::equalizer

@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "gpu/device_array.hpp"
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/telemetry/equalizer/descend.cuh"
+#include "pipeline/stages/telemetry/equalizer/equalizer_cuda.hpp"
+#include "pipeline/stages/telemetry/equalizer/make_symbols.cuh"
+#include "pipeline/stages/telemetry/equalizer/solve_systems.cuh"
+
+namespace iqd::equalizer {
+namespace {
+
+constexpr std::int64_t kSize = 2 * kHalf;
+constexpr std::int64_t kSolverGroups = 4;  // of a multiprocessor; a group has 476 KB of factors in scratch
+
+/// exp(-j 2 pi m / size)
+gpu::DeviceArray<Complex32> roots(int size, int count) {
+  std::vector<Complex32> values;
+  for (int m = 0; m < count; ++m) {
+    const double angle = 2 * std::numbers::pi * m / size;
+    values.push_back({static_cast<float>(std::cos(angle)), static_cast<float>(-std::sin(angle))});
+  }
+  return gpu::DeviceArray<Complex32>(std::span<const Complex32>(values));
+}
+
+gpu::DeviceArray<Complex32> factors(int size) {
+  return gpu::DeviceArray<Complex32>(std::span<const Complex32>(gpu::fft_factors(size)));
+}
+
+/// A kernel whose groups have a packet each, with the packet's spectrum in shared memory where there is room for it.
+struct Kernel {
+  void (*run)(Job);
+  unsigned threads;
+  std::int64_t bytes;     // of shared memory
+  std::int64_t spectrum;  // bytes of it in scratch, a group; 0: it is in shared memory
+};
+
+Kernel make_kernel(void (*run)(Job), unsigned threads, std::int64_t bytes, std::int64_t spectrum) {
+  cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+  gpu::check(cudaFuncGetAttributes(&loaded, run), "loading equalizer");
+  const std::int64_t there = gpu::most_shared_bytes() - static_cast<std::int64_t>(loaded.sharedSizeBytes);
+  if (bytes > there)
+    throw SetupError("equalizer needs " + std::to_string(bytes) + " bytes of shared memory on a device, which has " +
+                     std::to_string(there) + ": give it `backend: cpu`");
+  // Not what this one needs: the limit is the kernel's, and another equalizer may have longer packets.
+  gpu::check(cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(there)),
+             "shared memory of equalizer");
+  if (bytes + spectrum > there) return {run, threads, bytes, spectrum};
+  return {run, threads, bytes + spectrum, 0};
+}
+
+class Run final : public StageRun {
+ public:
+  explicit Run(const Setup& setup)
+      : most_(std::max<std::int64_t>(setup.most, 1)),
+        groups_(std::min(most_, gpu::count_multiprocessors())),
+        block_factors_(factors(kBlock)),
+        block_roots_(roots(kBlock, kBlock)),
+        half_factors_(factors(kHalf)),
+        half_roots_(roots(static_cast<int>(kSize), kSymbolThreads)),
+        detection_(std::span<const float>(setup.detection)),
+        psi_(std::span<const float>(setup.psi)),
+        descend_(make_kernel(
+            descend, kDescendThreads, sizeof(DescendMemory),
+            count_blocks(static_cast<int>(setup.format.samples())) * kBlock * std::int64_t{sizeof(Complex32)})),
+        symbols_(
+            make_kernel(make_symbols, kSymbolThreads, sizeof(SymbolMemory), kHalf * std::int64_t{sizeof(BinPair)})) {
+    fix(setup);
+    cudaFuncAttributes loaded;
+    gpu::check(cudaFuncGetAttributes(&loaded, solve_systems), "loading equalizer");
+  }
+
+  std::size_t device_scratch_bytes() const noexcept override {
+    const std::int64_t factor = solver_groups_ * kSolvers * kSystem * kColumn * std::int64_t{sizeof(Complex64)};
+    const std::int64_t spectra = groups_ * std::max(descend_.spectrum, symbols_.spectrum);
+    return static_cast<std::size_t>(taps_bytes() + std::max(factor, spectra));
+  }
+
+  void enqueue(const StageIo& io, StreamView view) const noexcept override {
+    Job job = job_of(io);
+    const cudaStream_t stream = gpu::stream_of(view);
+    std::byte* const behind = io.device_scratch + taps_bytes();
+    if (job.solve_zf || job.solve_mmse) {
+      job.factor = reinterpret_cast<Complex64*>(behind);
+      const unsigned groups = gpu::groups_of(job.most * systems(), kSolvers);
+      solve_systems<<<std::clamp(groups, 1u, solver_groups_), kSolverThreads, 0, stream>>>(job);
+    }
+    if (wants_cma_) put(descend_, job, behind, stream);
+    put(symbols_, job, behind, stream);
+  }
+
+ private:
+  void fix(const Setup& setup);
+  Job job_of(const StageIo& io) const noexcept;
+
+  std::int64_t systems() const noexcept { return fixed_.solve_zf + fixed_.solve_mmse; }
+  std::int64_t taps_bytes() const noexcept {
+    const std::int64_t bytes = most_ * 3 * kTaps * std::int64_t{sizeof(Complex32)};
+    return systems() == 0 ? 0 : (bytes + 255) / 256 * 256;
+  }
+  void put(const Kernel& kernel, Job& job, std::byte* scratch, cudaStream_t stream) const noexcept {
+    job.spectra = kernel.spectrum > 0 ? reinterpret_cast<Complex32*>(scratch) : nullptr;
+    const auto groups = static_cast<unsigned>(std::clamp<std::int64_t>(job.most, 1, groups_));
+    kernel.run<<<groups, kernel.threads, static_cast<std::size_t>(kernel.bytes), stream>>>(job);
+  }
+
+  Job fixed_{};
+  std::int64_t most_;
+  std::int64_t groups_;
+  unsigned solver_groups_ = 0;
+  bool wants_cma_ = false;
+  gpu::DeviceArray<Complex32> block_factors_;
+  gpu::DeviceArray<Complex32> block_roots_;
+  gpu::DeviceArray<Complex32> half_factors_;
+  gpu::DeviceArray<Complex32> half_roots_;
+  gpu::DeviceArray<float> detection_;
+  gpu::DeviceArray<float> psi_;
+  Kernel descend_;
+  Kernel symbols_;
+};
+
+void Run::fix(const Setup& setup) {
+  wants_cma_ = setup.wants(Kind::cma);
+  fixed_.solve_zf = setup.wants(Kind::zf);
+  fixed_.solve_mmse = setup.wants(Kind::mmse) || wants_cma_;
+  const std::int64_t solver_groups = gpu::count_multiprocessors() * kSolverGroups;
+  solver_groups_ = std::min(gpu::groups_of(most_ * systems(), kSolvers), static_cast<unsigned>(solver_groups));
+  fixed_.block_factors = block_factors_.data();
+  fixed_.block_roots = block_roots_.data();
+  fixed_.half_factors = half_factors_.data();
+  fixed_.half_roots = half_roots_.data();
+  fixed_.detection = detection_.data();
+  fixed_.psi = psi_.data();
+  fixed_.window = static_cast<int>(setup.format.window());
+  fixed_.samples = static_cast<int>(setup.format.samples());
+  fixed_.bits = static_cast<int>(setup.format.bits());
+  fixed_.log2_half_bit = std::countr_zero(static_cast<unsigned>(setup.format.samples_per_bit / 2));
+  fixed_.zf_load = setup.zf_load;
+  fixed_.step = setup.cma_step / static_cast<float>(setup.format.samples());
+  fixed_.iterations = static_cast<int>(setup.cma_iterations);
+  fixed_.kinds = static_cast<int>(setup.outputs.size());
+  fixed_.linear_kinds = static_cast<int>(setup.count_linear());
+  std::copy(setup.outputs.begin(), setup.outputs.end(), fixed_.outputs);
+}
+
+Job Run::job_of(const StageIo& io) const noexcept {
+  Job job = fixed_;
+  job.windows = reinterpret_cast<const Complex32*>(io.in[0].data);
+  job.channel = reinterpret_cast<const Complex32*>(io.in[1].data);
+  job.noise = reinterpret_cast<const float*>(io.in[2].data);
+  std::int64_t most = most_;
+  for (std::size_t i = 0; i < 3; ++i) {
+    job.given[i] = io.in[i].count;
+    most = std::min(most, io.in[i].length);
+  }
+  job.most = static_cast<std::int32_t>(most);
+  job.symbols = reinterpret_cast<Complex32*>(io.out[0].data);
+  job.taps = fixed_.linear_kinds > 0 ? reinterpret_cast<Complex32*>(io.out[1].data) : nullptr;
+  job.count[0] = io.out[0].count;
+  job.count[1] = io.out[1].count;
+  job.held_taps = reinterpret_cast<Complex32*>(io.device_scratch);
+  return job;
+}
+
+std::unique_ptr<StageRun> make(const Setup& setup) {
+  if (setup.size > kSize)
+    throw SetupError("equalizer takes windows of up to " + std::to_string(kSize) +
+                     " samples on a device; these packets' are " + std::to_string(setup.format.window()) +
+                     " long: give it `backend: cpu`, or make `payload_bits` smaller");
+  return std::make_unique<Run>(setup);
+}
+
+}  // namespace
+
+const void* cuda_half();
+const void* cuda_half() {
+  static constexpr CudaHalf half{make};
+  return &half;
+}
+
+}  // namespace iqd::equalizer

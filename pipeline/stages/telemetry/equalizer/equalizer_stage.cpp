@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
+#include "pipeline/stages/telemetry/equalizer/equalizer_cpu.hpp"
+#include "pipeline/stages/telemetry/equalizer/equalizer_cuda.hpp"
+#include "pipeline/stages/telemetry/packet_keys.hpp"
+#include "signal/soqpsk.hpp"
+
+namespace iqd::equalizer {
+namespace {
+
+std::int64_t whole(std::size_t n) {
+  return static_cast<std::int64_t>(n);
+}
+
+std::vector<float> floats(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+/// The kinds by their names; tells the section what is wrong with them.
+std::vector<Setup::Output> read_kinds(const Config& config, const Section& section) {
+  const auto names = enum_names(Kind{});
+  std::vector<Setup::Output> outputs;
+  for (const std::string& name : config.kinds) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      section.problem("kinds",
+                      fmt::format("'{}' is not one of {}{}", name, fmt::join(names, ", "), did_you_mean(name, names)));
+      continue;
+    }
+    const auto kind = static_cast<Kind>(found - names.begin());
+    const bool twice = std::any_of(outputs.begin(), outputs.end(), [kind](const auto& o) { return o.kind == kind; });
+    if (twice) section.problem("kinds", fmt::format("'{}' is there twice: name each kind once", name));
+    outputs.push_back({kind, true});
+  }
+  if (config.kinds.empty()) section.problem("kinds", fmt::format("name one or more of {}", fmt::join(names, ", ")));
+  return outputs;
+}
+
+void read_filters(const Config& config, const Section& section, std::vector<Setup::Output>& outputs) {
+  const std::vector<std::string>& words = config.detection_filter;
+  if (words.size() != 1 && words.size() != config.kinds.size())
+    return section.problem("detection_filter",
+                           fmt::format("has {} words for {} kinds: give one for all, or one for each in the order of "
+                                       "`kinds`",
+                                       words.size(), config.kinds.size()));
+  for (const std::string& word : words)
+    if (word != "on" && word != "off" && word != "true" && word != "false")
+      return section.problem("detection_filter", fmt::format("'{}' is neither on nor off", word));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& word = words[words.size() == 1 ? 0 : std::min(i, words.size() - 1)];
+    outputs[i].filtered = word == "on" || word == "true";
+  }
+}
+
+class EqualizerStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    setup_.outputs = read_kinds(config_, context.section);
+    read_filters(config_, context.section, setup_.outputs);
+    setup_.format = config_.format;
+    if (!telemetry::check_packets(setup_.format, context.section)) return;
+    telemetry::check_items(context.in[0], "windows", setup_.format.window(), context.section);
+    telemetry::check_items(context.in[1], "channel", kChannelTaps, context.section);
+    telemetry::check_items(context.in[2], "noise", 1, context.section);
+    setup_.cma_step = static_cast<float>(config_.cma_step);
+    setup_.cma_iterations = config_.cma_iterations;
+    setup_.zf_load = static_cast<float>(config_.zf_load);
+    setup_.most = context.in[0].most;
+    setup_.size = transform_size(setup_.format);
+    shape_outputs(context.out[0], context.out[1]);
+    context.scratch_bytes = Equalizer::scratch_bytes(setup_);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    Setup setup = setup_;
+    setup.detection = floats(soqpsk::detection_response(setup.size, setup.format.samples_per_bit));
+    setup.psi = floats(soqpsk::power_spectrum(setup.size, setup.format.samples_per_bit));
+    if (const auto* cuda = device_half<CudaHalf>(backend, "equalizer")) return cuda->make(setup);
+    return cpu_run([equalizer = Equalizer(std::move(setup))](const StageIo& io) noexcept { run_cpu(equalizer, io); });
+  }
+
+ private:
+  void shape_outputs(PortShape& symbols, PortShape& taps) const {
+    Dim kinds{"kind", whole(setup_.outputs.size()), {}};
+    Dim linear_kinds{"kind", setup_.count_linear(), {}};
+    for (const Setup::Output& o : setup_.outputs) {
+      const std::string name(enum_names(o.kind)[static_cast<std::size_t>(o.kind)]);
+      kinds.labels.push_back(name);
+      if (linear(o.kind)) linear_kinds.labels.push_back(name);
+    }
+    symbols.item = {kinds, {"symbol", setup_.format.bits()}};
+    taps.item = {linear_kinds, {"tap", kTaps}};
+  }
+
+  static void run_cpu(const Equalizer& equalizer, const StageIo& io) noexcept {
+    const auto item = [](const PortIo& port, std::int64_t p) {
+      return reinterpret_cast<cf32*>(port.data) + p * port.item;
+    };
+    const auto* const noise = reinterpret_cast<const float*>(io.in[2].data);
+    const std::int32_t count = std::min({*io.in[0].count, *io.in[1].count, *io.in[2].count});
+    for (std::int64_t p = 0; p < count; ++p)
+      equalizer.run({.window = item(io.in[0], p),
+                     .channel = item(io.in[1], p),
+                     .noise = noise[p],
+                     .symbols = item(io.out[0], p),
+                     .taps = io.out[1].data ? item(io.out[1], p) : nullptr},
+                    io.scratch);
+    *io.out[0].count = *io.out[1].count = count;
+  }
+
+  Config config_;
+  Setup setup_;  // but for the tables, which `make` works out
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("kinds", kinds, {.help = "which equalizers, in the order in which they come out: zf, mmse, cma, fde1, fde2"});
+  v.group("cma", cma_given, {.help = "the constant modulus algorithm"}, [this](FieldVisitor& inner) {
+    inner.field("step", cma_step, {.help = "how far it goes in an iteration", .low = 0, .high = 1, .live = true});
+    inner.field("iterations", cma_iterations, {.help = "0 gives mmse", .low = 0, .high = 1000, .live = true});
+  });
+  v.field(
+      "zf_load", zf_load,
+      {.help = "what zf adds to its matrix's diagonal, times the channel's energy", .low = 0, .high = 1, .live = true});
+  v.field("detection_filter", detection_filter,
+          {.help = "on or off, for all kinds or a list with one for each", .live = true});
+  telemetry::packet_fields(v, format);
+}
+
+StageEntry entry() {
+  return {
+      .family = "telemetry",
+      .name = "equalizer",
+      .summary = "undoes each packet's channel in up to five ways and filters for detection",
+      .inputs =
+          {{.name = "windows", .elements = {Element::cf32}, .dims = "[packet][sample]", .example = {{"sample", 13184}}},
+           {.name = "channel", .elements = {Element::cf32}, .dims = "[packet][tap]", .example = {{"tap", 38}}},
+           {.name = "noise", .elements = {Element::f32}, .dims = "[packet]"}},
+      .outputs = {{.name = "symbols"}, {.name = "taps", .can_omit = true}},
+      .make = []() -> std::unique_ptr<Stage> { return std::make_unique<EqualizerStage>(); },
+      .sample = "equalizer: {kinds: [mmse, fde1]}",
+      .tolerance = 1e-3};
+}
+
+}  // namespace iqd::equalizer

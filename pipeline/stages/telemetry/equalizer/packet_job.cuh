@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/fft_kernel.cuh"
+#include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
+
+/// What the three kernels of a block know: `solve_systems` makes zf's and mmse's taps, `descend` cma's out of mmse's,
+/// and `make_symbols` filters. Taps go through scratch, in units of their packet's channel (see equalizer.hpp).
+namespace iqd::equalizer {
+
+using gpu::Complex32;
+
+struct alignas(16) Complex64 {
+  double re;
+  double im;
+};
+
+constexpr unsigned kAllLanes = 0xffffffff;
+
+struct Job {
+  const Complex32* windows;  // [packet][window]
+  const Complex32* channel;  // [packet][38]
+  const float* noise;        // [packet]
+  const std::int32_t* given[3];
+  std::int32_t most;  // packets
+
+  Complex32* symbols;  // [packet][kind][bit]
+  Complex32* taps;     // [packet][linear kind][186]; null: nobody wants them
+  std::int32_t* count[2];
+
+  Complex32* held_taps;  // [packet][zf mmse cma][186]
+  Complex64* factor;     // [solver][column][kStride]: the Cholesky factors under way
+  Complex32* spectra;    // [group][…]: of the packets under way; null: they are in shared memory
+
+  const Complex32* block_factors;  // of transforms of 256 and 2048 points
+  const Complex32* block_roots;    // exp(-j 2 pi m / 2048)
+  const Complex32* half_factors;   // of 8192 points
+  const Complex32* half_roots;     // exp(-j 2 pi m / 16384), m = 0 … 511
+  const float* detection;
+  const float* psi;
+
+  int window;   // samples
+  int samples;  // of a packet
+  int bits;
+  int log2_half_bit;  // of the samples of half a bit
+  bool solve_zf, solve_mmse;
+  float zf_load;
+  float step;  // of cma, divided by the packet's samples
+  int iterations;
+  int kinds;
+  int linear_kinds;
+  Setup::Output outputs[5];
+
+  __device__ Complex32* taps_of(int packet, Kind kind) const {
+    return held_taps + (static_cast<std::int64_t>(packet) * 3 + static_cast<int>(kind)) * kTaps;
+  }
+};
+
+/// How many packets there are. All threads of the group call it, once.
+__device__ inline int count_packets(const Job& job) {
+  __shared__ int packets;
+  if (threadIdx.x == 0) {
+    packets = job.most;
+    for (const std::int32_t* given : job.given)
+      if (given) packets = min(packets, *given);
+  }
+  __syncthreads();
+  return packets;
+}
+
+/// What a packet is multiplied with before everything: a power of two that brings the channel's largest part to 1 … 2;
+/// 0 where there is no channel; NaN where it or the noise is not finite. All lanes of a warp call it, `lanes` of them
+/// for the same packet.
+template <int lanes> __device__ float unit_of(const Job& job, int packet) {
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const auto* const parts = reinterpret_cast<const unsigned*>(job.channel + packet * kChannelTaps);
+  unsigned most = 0;
+  for (int i = lane; i < 2 * kChannelTaps; i += lanes) most = max(most, parts[i] & 0x7fffffffu);
+  for (int step = lanes / 2; step > 0; step /= 2) most = max(most, __shfl_xor_sync(kAllLanes, most, step));
+  const unsigned exponent = most >> 23;
+  if (exponent == 255 || !isfinite(job.noise[packet])) return NAN;
+  return exponent == 0 ? 0 : __uint_as_float(max(254 - exponent, 1u) << 23);
+}
+
+__device__ inline float noise_of(const Job& job, int packet, float unit) {
+  return fminf(fmaxf(job.noise[packet], 0) * unit * unit, kMostNoise);
+}
+
+__device__ inline float square(Complex32 a) {
+  return a.re * a.re + a.im * a.im;
+}
+__device__ inline Complex32 scaled(Complex32 a, float factor) {
+  return {a.re * factor, a.im * factor};
+}
+__device__ inline Complex32 load(const Complex32* from) {
+  const float2 v = *reinterpret_cast<const float2*>(from);
+  return {v.x, v.y};
+}
+
+}  // namespace iqd::equalizer

@@ -1,0 +1,359 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled with -fmad=false: products and sums are rounded as on the CPU, and added in its order.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "gpu/device_array.hpp"
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/telemetry/packet_estimator/packet_estimator_cuda.hpp"
+
+namespace iqd::packet_estimator {
+namespace {
+
+constexpr int kThreads = 512;
+constexpr int kWarp = 32;
+constexpr int kWarps = kThreads / kWarp;
+constexpr int kBatch = 8;          // loads that a thread has under way
+constexpr int kTile = kRun * 128;  // samples whose factors are in shared memory at once
+constexpr int kGuard = static_cast<int>(PacketFormat::kGuard);
+constexpr std::int64_t kMostColumns = 4096;  // that fit into shared memory on every device
+static_assert(kSums == kWarp && kThreads % kRun == 0 && kGuard % kRun == 0);
+
+/// What lies between the kernels: how many packets there are, then S of each.
+struct alignas(16) Found {
+  std::int32_t packets;
+};
+
+struct Job {
+  const float2* windows;
+  const std::int32_t* packets;
+  Found* found;
+  Correlation* s;
+  Mean* mean;
+  float2* out_windows;
+  float2* channel;
+  float* noise;
+  float* offset;
+  float* offset_hz;
+  std::int32_t* counts[5];
+  const float2* wave;   // p
+  const float2* solve;  // G
+  double rho;
+  int most;
+  int window;
+  int lag;
+  int terms;
+  int rows;
+  int columns;
+  Offsets offsets;
+  bool fresh;
+};
+
+template <class T> __device__ T fold(T v) {
+  for (int half = kWarp / 2; half > 0; half /= 2) v += __shfl_down_sync(~0u, v, half);
+  return v;
+}
+
+/// The sum over all threads, for thread 0; `memory` has room for kWarps.
+__device__ double sum_of_group(double v, double* memory) {
+  v = fold(v);
+  __syncthreads();
+  if (threadIdx.x % kWarp == 0) memory[threadIdx.x / kWarp] = v;
+  __syncthreads();
+  if (threadIdx.x == 0)
+    for (int warp = 1; warp < kWarps; ++warp) v += memory[warp];
+  return v;
+}
+
+__device__ int bits_of(float x) {
+  return __float_as_int(x) & 0x7fffffff;
+}
+
+/// What this thread adds to S.
+__device__ Correlation terms_of(const Job& job, const float2* window) {
+  const float2* const r = window + kGuard + 2 * job.lag;
+  Correlation s;
+  for (int n = static_cast<int>(threadIdx.x); n < job.terms; n += kThreads) {
+    const float2 now = r[n], before = r[n - job.lag];
+    s.re += double{now.x} * double{before.x} + double{now.y} * double{before.y};
+    s.im += double{now.y} * double{before.x} - double{now.x} * double{before.y};
+  }
+  return s;
+}
+
+/// S of each packet, NaN where a sample cannot be used. One group a packet; the first hands the count on. Three groups
+/// share a multiprocessor, so that one of them has samples under way while others wait for the count.
+__global__ void __launch_bounds__(kThreads, 3) correlate_packets(const Job job) {
+  __shared__ int packets;
+  __shared__ double memory[kWarps];
+  if (threadIdx.x == 0) packets = min(*job.packets, job.most);
+  __syncthreads();
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    job.found->packets = packets;
+    for (std::int32_t* const count : job.counts) *count = packets;
+  }
+  if (static_cast<int>(blockIdx.x) >= packets) return;
+  const float2* const window = job.windows + static_cast<std::int64_t>(blockIdx.x) * job.window;
+  Correlation s = terms_of(job, window);
+  int largest = 0;
+#pragma unroll kBatch
+  for (int n = static_cast<int>(threadIdx.x); n < job.window; n += kThreads) {
+    const float2 r = window[n];
+    largest = max(largest, max(bits_of(r.x), bits_of(r.y)));
+  }
+  const bool unusable = __syncthreads_or(largest > bits_of(kLargest));
+  s.re = sum_of_group(s.re, memory);
+  s.im = sum_of_group(s.im, memory);
+  if (threadIdx.x == 0) job.s[blockIdx.x] = unusable ? Correlation{NAN, NAN} : s;
+}
+
+/// The sum of all S in the place of each. One group.
+__global__ void __launch_bounds__(kThreads) average_block(const Job job) {
+  __shared__ double memory[kWarps];
+  __shared__ Correlation total;
+  const int packets = job.found->packets;
+  Correlation s;
+  for (int p = static_cast<int>(threadIdx.x); p < packets; p += kThreads) {
+    const Correlation one = job.s[p];
+    if (isnan(one.re)) continue;
+    s.re += one.re;
+    s.im += one.im;
+  }
+  s.re = sum_of_group(s.re, memory);
+  s.im = sum_of_group(s.im, memory);
+  if (threadIdx.x == 0) total = s;
+  __syncthreads();
+  for (int p = static_cast<int>(threadIdx.x); p < packets; p += kThreads)
+    if (!isnan(job.s[p].re)) job.s[p] = total;
+}
+
+/// The mean so far in the place of each S. One group: all threads move, one computes.
+__global__ void __launch_bounds__(kThreads) average_carry(const Job job) {
+  __shared__ Correlation s[kThreads];
+  const int packets = job.found->packets;
+  Mean mean{};
+  if (threadIdx.x == 0 && !job.fresh) mean = *job.mean;
+  for (int first = 0; first < packets; first += kThreads) {
+    const int p = first + static_cast<int>(threadIdx.x);
+    if (p < packets) s[threadIdx.x] = job.s[p];
+    __syncthreads();
+    for (int i = 0; threadIdx.x == 0 && i < min(packets - first, kThreads); ++i) {
+      if (isnan(s[i].re)) continue;
+      mean.add(s[i], job.offsets.weight);
+      s[i] = mean.value;
+    }
+    __syncthreads();
+    if (p < packets) job.s[p] = s[threadIdx.x];
+  }
+  if (threadIdx.x == 0) *job.mean = mean;
+}
+
+/// exp(j phase), as exact as a float can be.
+__device__ float2 phasor(Phase phase) {
+  double sine, cosine;
+  sincospi(static_cast<double>(static_cast<std::int64_t>(phase.turns)) * 0x1p-63, &sine, &cosine);
+  return {static_cast<float>(cosine), static_cast<float>(sine)};
+}
+
+/// a b, in the CPU's order of operations.
+__device__ float2 product(float2 a, float2 b) {
+  return {a.x * b.x + a.y * -b.y, a.x * b.y + a.y * b.x};
+}
+
+/// What the threads of a packet share, besides the pilot's samples.
+struct Shared {
+  Phase turn;
+  float2 coarse[kTile / kRun];
+  float2 fine[kRun];
+  float2 channel[kTaps];
+  double memory[kWarps];
+};
+
+/// Derotates a tile of the window, the samples begin … end - 1, and keeps those of the pilot in `rows`.
+__device__ void turn_tile(const Job& job, Shared& shared, float2* rows, int begin, int end) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < kTile / kRun) shared.coarse[thread] = phasor(shared.turn * (begin + thread * kRun - kGuard));
+  __syncthreads();
+  const std::int64_t packet = static_cast<std::int64_t>(blockIdx.x) * job.window;
+  const float2* const x = job.windows + packet;
+  const float2 fine = shared.fine[thread % kRun];
+  for (int first = begin + thread; first < end; first += kBatch * kThreads) {
+    float2 loaded[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i)
+      if (first + i * kThreads < end) loaded[i] = x[first + i * kThreads];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const int n = first + i * kThreads;
+      if (n >= end) continue;
+      const float2 y = product(loaded[i], product(shared.coarse[(n - begin) / kRun], fine));
+      if (job.out_windows) job.out_windows[packet + n] = y;
+      const int row = n - (kGuard + kTapsBehind);
+      if (row >= 0 && row < job.rows) rows[row] = y;
+    }
+  }
+  __syncthreads();
+}
+
+/// h = G r, a warp a tap.
+__device__ void solve_channel(const Job& job, Shared& shared, const float2* rows) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  for (int tap = static_cast<int>(threadIdx.x) / kWarp; tap < kTaps; tap += kWarps) {
+    const float2* const __restrict__ g = job.solve + static_cast<std::int64_t>(tap) * job.columns;
+    float2 sum{0, 0};
+#pragma unroll 4
+    for (int n = lane; n < job.columns; n += kWarp) {
+      const float2 a = __ldg(g + n), r = rows[n];
+      sum.x += a.x * r.x - a.y * r.y;
+      sum.y += a.x * r.y + a.y * r.x;
+    }
+    sum = {fold(sum.x), fold(sum.y)};
+    if (lane == 0) shared.channel[tap] = sum;
+  }
+  __syncthreads();
+  const unsigned tap = threadIdx.x;
+  if (job.channel && tap < kTaps)
+    job.channel[static_cast<std::int64_t>(blockIdx.x) * kTaps + tap] = shared.channel[tap];
+}
+
+/// |r - X h|^2, for thread 0.
+__device__ double residual_energy(const Job& job, Shared& shared, const float2* rows) {
+  double energy = 0;
+  for (int n = static_cast<int>(threadIdx.x); n < job.rows; n += kThreads) {
+    float2 e = rows[n];
+#pragma unroll
+    for (int tap = 0; tap < kTaps; ++tap) {
+      const float2 p = __ldg(job.wave + n + kTaps - 1 - tap), h = shared.channel[tap];
+      e.x -= p.x * h.x - p.y * h.y;
+      e.y -= p.x * h.y + p.y * h.x;
+    }
+    energy += double{e.x} * double{e.x} + double{e.y} * double{e.y};
+  }
+  return sum_of_group(energy, shared.memory);
+}
+
+__device__ void write_numbers(const Job& job, float noise, double offset) {
+  job.noise[blockIdx.x] = noise;
+  if (job.offset) job.offset[blockIdx.x] = static_cast<float>(offset);
+  job.offset_hz[blockIdx.x] = static_cast<float>(offset * job.offsets.hertz);
+}
+
+/// NaN for all of a packet.
+__device__ void refuse(const Job& job) {
+  const auto fill = [](float2* to, int n) {
+    for (int i = static_cast<int>(threadIdx.x); to && i < n; i += kThreads) to[i] = {NAN, NAN};
+  };
+  const std::int64_t packet = blockIdx.x;
+  fill(job.out_windows ? job.out_windows + packet * job.window : nullptr, job.window);
+  fill(job.channel ? job.channel + packet * kTaps : nullptr, kTaps);
+  if (threadIdx.x == 0) write_numbers(job, NAN, NAN);
+}
+
+/// Takes the offset away and estimates channel and noise. One group a packet.
+__global__ void __launch_bounds__(kThreads, 2) correct_packets(const Job job) {
+  extern __shared__ float2 rows[];
+  __shared__ Shared shared;
+  if (static_cast<int>(blockIdx.x) >= job.found->packets) return;
+  const Correlation s = job.s[blockIdx.x];
+  if (isnan(s.re)) return refuse(job);
+  double offset = 0;  // thread 0 has it
+  if (threadIdx.x == 0) {
+    offset = s.offset(job.lag);
+    shared.turn = turn_against(offset);
+  }
+  for (int n = job.rows + static_cast<int>(threadIdx.x); n < job.columns; n += kThreads) rows[n] = {0, 0};
+  __syncthreads();
+  if (threadIdx.x < kRun) shared.fine[threadIdx.x] = phasor(shared.turn * static_cast<int>(threadIdx.x));
+  const int end = job.out_windows ? job.window : kGuard + kTapsBehind + job.rows;
+  for (int begin = job.out_windows ? 0 : kGuard; begin < end; begin += kTile)
+    turn_tile(job, shared, rows, begin, min(begin + kTile, end));
+  solve_channel(job, shared, rows);
+  const double energy = residual_energy(job, shared, rows);
+  if (threadIdx.x == 0) write_numbers(job, static_cast<float>(energy / job.rho), offset);
+}
+
+std::vector<float2> joined(const std::vector<float>& re, const std::vector<float>& im) {
+  std::vector<float2> both(re.size());
+  for (std::size_t i = 0; i < re.size(); ++i) both[i] = {re[i], im[i]};
+  return both;
+}
+
+class Run final : public StageRun {
+ public:
+  Run(const Pilot& pilot, const Offsets& offsets, std::int64_t most_packets)
+      : wave_(joined(pilot.wave_re, pilot.wave_im)),
+        solve_(joined(pilot.solve_re, pilot.solve_im)),
+        scratch_bytes_(sizeof(Found) + static_cast<std::size_t>(most_packets) * sizeof(Correlation)) {
+    job_.wave = wave_.data();
+    job_.solve = solve_.data();
+    job_.rho = pilot.rho;
+    job_.window = static_cast<int>(pilot.window);
+    job_.lag = static_cast<int>(pilot.lag);
+    job_.terms = static_cast<int>(pilot.terms);
+    job_.rows = static_cast<int>(pilot.rows);
+    job_.columns = static_cast<int>(pilot.columns);
+    job_.offsets = offsets;
+    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    for (const auto kernel : {correlate_packets, average_block, average_carry, correct_packets})
+      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading packet_estimator");
+  }
+
+  std::size_t device_scratch_bytes() const noexcept override { return scratch_bytes_; }
+
+  void enqueue(const StageIo& io, StreamView view) const noexcept override {
+    const Job job = job_of(io);
+    const cudaStream_t stream = gpu::stream_of(view);
+    const auto groups = static_cast<unsigned>(job.most);
+    correlate_packets<<<std::max(groups, 1u), kThreads, 0, stream>>>(job);
+    if (job.offsets.average == Average::block) average_block<<<1, kThreads, 0, stream>>>(job);
+    if (job.offsets.average == Average::carry) average_carry<<<1, kThreads, 0, stream>>>(job);
+    const std::size_t rows_bytes = static_cast<std::size_t>(job.columns) * sizeof(float2);
+    if (groups > 0) correct_packets<<<groups, kThreads, rows_bytes, stream>>>(job);
+  }
+
+ private:
+  Job job_of(const StageIo& io) const noexcept {
+    Job job = job_;
+    job.windows = reinterpret_cast<const float2*>(io.in[0].data);
+    job.packets = io.in[0].count;
+    job.most = static_cast<int>(io.in[0].length);
+    job.found = reinterpret_cast<Found*>(io.device_scratch);
+    job.s = reinterpret_cast<Correlation*>(job.found + 1);
+    job.mean = reinterpret_cast<Mean*>(io.carry);
+    job.fresh = io.fresh;
+    job.out_windows = reinterpret_cast<float2*>(io.out[0].data);
+    job.channel = reinterpret_cast<float2*>(io.out[1].data);
+    job.noise = reinterpret_cast<float*>(io.out[2].data);
+    job.offset = reinterpret_cast<float*>(io.out[3].data);
+    job.offset_hz = reinterpret_cast<float*>(io.out[4].data);
+    for (std::size_t o = 0; o < io.out.size(); ++o) job.counts[o] = io.out[o].count;
+    return job;
+  }
+
+  gpu::DeviceArray<float2> wave_;
+  gpu::DeviceArray<float2> solve_;
+  std::size_t scratch_bytes_;
+  Job job_{};
+};
+
+std::unique_ptr<StageRun> make(const Pilot& pilot, const Offsets& offsets, std::int64_t most_packets) {
+  if (pilot.columns > kMostColumns)
+    throw SetupError("packet_estimator: a pilot of " + std::to_string(pilot.wave_re.size()) +
+                     " samples is too long for a GPU, where it may have " + std::to_string(kMostColumns) +
+                     ": give the stage `backend: cpu`");
+  return std::make_unique<Run>(pilot, offsets, most_packets);
+}
+
+}  // namespace
+
+const void* cuda_half();
+const void* cuda_half() {
+  static constexpr CudaHalf half{make};
+  return &half;
+}
+
+}  // namespace iqd::packet_estimator

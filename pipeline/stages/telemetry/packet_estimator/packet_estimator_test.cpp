@@ -1,0 +1,486 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "signal/soqpsk.hpp"
+#include "tests/support/stage_under_test.hpp"
+
+namespace iqd::packet_estimator {
+StageEntry entry();
+namespace {
+
+using complex = std::complex<double>;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::same_bits;
+using testing::StageUnderTest;
+
+constexpr double kRate = 20.625e6;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr std::int64_t kGuard = PacketFormat::kGuard;
+
+/// iNET's pilot in front of little data: what is estimated is the same, and quicker.
+PacketFormat short_packets() {
+  PacketFormat f;
+  f.payload_bits = 200;
+  return f;
+}
+std::string keys_of(const PacketFormat& f, const std::string& more) {
+  return fmt::format("{{{}, preamble: \"{}\", repeats: {}, sync_word: \"{}\", payload_bits: {}, samples_per_bit: {}}}",
+                     more, f.preamble, f.repeats, f.sync_word, f.payload_bits, f.samples_per_bit);
+}
+
+PortShape windows_of(const PacketFormat& f, std::int64_t most) {
+  PortShape s;
+  s.axis = Axis::counted;
+  s.axis_name = "packet";
+  s.item = {{"sample", f.window()}};
+  s.most = most;
+  s.source_rate_hz = kRate;
+  return s;
+}
+
+struct Results {
+  std::vector<cf32> windows, channel;
+  std::vector<float> noise, offset, offset_hz;
+
+  void append(const Results& o) {
+    windows.insert(windows.end(), o.windows.begin(), o.windows.end());
+    channel.insert(channel.end(), o.channel.begin(), o.channel.end());
+    noise.insert(noise.end(), o.noise.begin(), o.noise.end());
+    offset.insert(offset.end(), o.offset.begin(), o.offset.end());
+    offset_hz.insert(offset_hz.end(), o.offset_hz.begin(), o.offset_hz.end());
+  }
+};
+bool same(const Results& a, const Results& b) {
+  return same_bits(a.windows, b.windows) && same_bits(a.channel, b.channel) && same_bits(a.noise, b.noise) &&
+         same_bits(a.offset, b.offset) && same_bits(a.offset_hz, b.offset_hz);
+}
+
+/// The stage with all of its outputs, and with its carry.
+class Estimator {
+ public:
+  explicit Estimator(const std::string& keys, PacketFormat format = short_packets())
+      : format_(std::move(format)), stage_(entry().make()) {
+    Problems problems;
+    const Document document = parse_document(keys_of(format_, keys), "test.yaml", problems);
+    const Section section = read_fields(
+        document.root, [&](FieldVisitor& v) { stage_->fields(v); }, problems);
+    const std::vector<PortShape> in{windows_of(format_, kMost)};
+    std::vector<PortShape> out(entry().outputs.size(), in[0]);
+    Footprint footprint;
+    ShapeContext context{.in = in, .out = out, .footprint = {&footprint, 1}, .most_new = kMost, .section = section};
+    stage_->shape(context);
+    for (const Problem& p : problems) ADD_FAILURE() << p.text();
+    scratch_.resize(context.scratch_bytes);
+    carry_.resize(context.carry_bytes, std::byte{0xff});
+    run_ = stage_->make(*backend_);
+  }
+
+  /// One block. Without `wanted` only what cannot be left out.
+  Results run(const std::vector<cf32>& windows, bool fresh = false, bool wanted = true) {
+    auto packets = static_cast<std::int32_t>(std::ssize(windows) / format_.window());
+    const auto n = static_cast<std::size_t>(packets);
+    Results r{std::vector<cf32>(windows.size()), std::vector<cf32>(n * kTaps), std::vector<float>(n),
+              std::vector<float>(n), std::vector<float>(n)};
+    std::vector<cf32> given = windows;  // memory of its own, for an address checker
+    const PortIo in{.data = reinterpret_cast<std::byte*>(given.data()), .length = packets, .count = &packets};
+    std::array<std::int32_t, 5> counts{-1, -1, -1, -1, -1};
+    const auto port = [&](auto& memory, std::size_t o, bool always) {
+      auto* const data = reinterpret_cast<std::byte*>(memory.data());
+      return PortIo{.data = wanted || always ? data : nullptr, .length = packets, .count = &counts[o]};
+    };
+    const std::vector<PortIo> out{port(r.windows, 0, false), port(r.channel, 1, false), port(r.noise, 2, true),
+                                  port(r.offset, 3, false), port(r.offset_hz, 4, true)};
+    run_->enqueue({.in = {&in, 1},
+                   .out = out,
+                   .scratch = scratch_.data(),
+                   .carry = carry_.empty() ? nullptr : carry_.data(),
+                   .fresh = fresh},
+                  {});
+    EXPECT_THAT(counts, ::testing::Each(packets));
+    return r;
+  }
+
+ private:
+  static constexpr std::int64_t kMost = 64;
+  PacketFormat format_;
+  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<Backend> backend_ = make_cpu_backend();
+  std::unique_ptr<StageRun> run_;
+  std::vector<std::byte> scratch_, carry_;
+};
+
+/// Makes windows: packets with random data through a channel, with an offset and noise.
+class Signal {
+ public:
+  explicit Signal(PacketFormat format = short_packets()) : format_(std::move(format)) {}
+
+  std::vector<complex> taps{1};  // h(0) …
+  double noise = 0;              // variance
+  /// Around the pilot the preamble goes on, so that samples are what X has; else there is random data.
+  bool ideal = false;
+
+  std::vector<cf32> window(double offset) {
+    const std::int64_t guard_bits = kGuard / format_.samples_per_bit;
+    const auto preamble = bits_of_hex(format_.preamble).value();
+    std::vector<std::uint8_t> bits;
+    const auto period = std::ssize(preamble);
+    const auto surround = [&](std::int64_t k) {
+      const auto at = static_cast<std::size_t>((k % period + period) % period);
+      bits.push_back(ideal ? preamble[at] : static_cast<std::uint8_t>(engine_() & 1));
+    };
+    for (std::int64_t k = -guard_bits; k < 0; ++k) surround(k);
+    for (const std::uint8_t bit : format_.pilot()) bits.push_back(bit);
+    for (std::int64_t k = 0; k < format_.payload_bits + guard_bits; ++k) surround(k);
+    const std::vector<complex> x = soqpsk::modulate(bits, format_.samples_per_bit);
+    std::normal_distribution<double> normal(0, std::sqrt(noise / 2));
+    std::vector<cf32> window;
+    for (std::int64_t n = 0; n < format_.window(); ++n) {
+      complex r(0, 0);
+      for (std::int64_t m = 0; m < std::min(n + 1, std::ssize(taps)); ++m)
+        r += taps[static_cast<std::size_t>(m)] * x[static_cast<std::size_t>(n - m)];
+      r = r * std::polar(1.0, offset * static_cast<double>(n - kGuard) + 0.7);
+      if (noise > 0) r += complex(normal(engine_), normal(engine_));
+      window.emplace_back(r);
+    }
+    return window;
+  }
+  std::vector<cf32> windows(const std::vector<double>& offsets) {
+    std::vector<cf32> all;
+    for (const double w : offsets) {
+      const auto one = window(w);
+      all.insert(all.end(), one.begin(), one.end());
+    }
+    return all;
+  }
+
+ private:
+  PacketFormat format_;
+  std::mt19937 engine_{7};
+};
+
+/// The definition, in double precision, by the shortest way.
+class Model {
+ public:
+  explicit Model(const PacketFormat& format = short_packets(), double lambda = 1)
+      : format_(format), p_(soqpsk::pilot_waveform(format)), rows_(std::ssize(p_) - kTaps + 1) {
+    // [X^H X + lambda I | X^H], then Gauss and Jordan.
+    const auto columns = static_cast<std::size_t>(kTaps + rows_);
+    g_.assign(kTaps, std::vector<complex>(columns));
+    for (std::int64_t i = 0; i < kTaps; ++i)
+      for (std::int64_t j = 0; j < kTaps + rows_; ++j) {
+        complex sum = j == i ? lambda : 0;
+        for (std::int64_t n = 0; j < kTaps && n < rows_; ++n) sum += std::conj(x(n, i)) * x(n, j);
+        at(i, j) = j < kTaps ? sum : std::conj(x(j - kTaps, i));
+      }
+    for (std::int64_t i = 0; i < kTaps; ++i) {
+      const complex pivot = at(i, i);
+      for (std::int64_t j = i; j < kTaps + rows_; ++j) at(i, j) /= pivot;
+      for (std::int64_t k = 0; k < kTaps; ++k) {
+        const complex factor = at(k, i);
+        for (std::int64_t j = i; k != i && j < kTaps + rows_; ++j) at(k, j) -= factor * at(i, j);
+      }
+    }
+  }
+
+  /// |I - X G|^2
+  double rho() {
+    double sum = 0;
+    for (std::int64_t n = 0; n < rows_; ++n)
+      for (std::int64_t k = 0; k < rows_; ++k) {
+        complex e = n == k ? 1 : 0;
+        for (std::int64_t tap = 0; tap < kTaps; ++tap) e -= x(n, tap) * at(tap, kTaps + k);
+        sum += std::norm(e);
+      }
+    return sum;
+  }
+  complex correlation(const cf32* window) const {
+    const std::int64_t lag = format_.period();
+    complex s = 0;
+    for (std::int64_t n = 2 * lag; n < (format_.repeats - 1) * lag; ++n)
+      s += complex(window[kGuard + n]) * std::conj(complex(window[kGuard + n - lag]));
+    return s;
+  }
+  double offset(complex s) const { return std::arg(s) / static_cast<double>(format_.period()); }
+
+  /// What packet number `p` of the results has to be, for this offset.
+  void compare(const std::vector<cf32>& windows, const Results& got, std::size_t p, double offset) {
+    const auto window = static_cast<std::size_t>(format_.window());
+    std::vector<complex> r;
+    double largest = 0, worst = 0;
+    for (std::size_t i = 0; i < window; ++i) {
+      const double n = static_cast<double>(i) - kGuard;
+      r.push_back(complex(windows[p * window + i]) * std::polar(1.0, -offset * n));
+      largest = std::max(largest, std::abs(r.back()));
+      worst = std::max(worst, std::abs(r.back() - complex(got.windows[p * window + i])));
+    }
+    EXPECT_LE(worst, 5e-7 * largest);
+    r.erase(r.begin(), r.begin() + kGuard + kTapsBehind);
+    std::vector<complex> h(kTaps);
+    double size = 0, error = 0;
+    for (std::int64_t tap = 0; tap < kTaps; ++tap) {
+      complex& v = h[static_cast<std::size_t>(tap)];
+      for (std::int64_t n = 0; n < rows_; ++n) v += at(tap, kTaps + n) * r[static_cast<std::size_t>(n)];
+      size += std::norm(v);
+      error += std::norm(v - complex(got.channel[p * kTaps + static_cast<std::size_t>(tap)]));
+    }
+    EXPECT_LE(std::sqrt(error / size), 2e-6);
+    double energy = 0;
+    for (std::int64_t n = 0; n < rows_; ++n) {
+      complex e = r[static_cast<std::size_t>(n)];
+      for (std::int64_t tap = 0; tap < kTaps; ++tap) e -= x(n, tap) * h[static_cast<std::size_t>(tap)];
+      energy += std::norm(e);
+    }
+    if (rho_ == 0) rho_ = rho();
+    EXPECT_NEAR(got.noise[p] * rho_ / energy, 1, 1e-5);
+    EXPECT_NEAR(got.offset[p], offset, 5e-9);
+    EXPECT_NEAR(got.offset_hz[p], offset * kRate / (2 * 3.14159265358979), 0.05);
+  }
+
+ private:
+  complex x(std::int64_t row, std::int64_t tap) const {
+    return p_[static_cast<std::size_t>(kTapsBehind + row - (tap - kTapsBefore))];
+  }
+  complex& at(std::int64_t i, std::int64_t j) { return g_[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]; }
+
+  PacketFormat format_;
+  std::vector<complex> p_;
+  std::int64_t rows_;
+  std::vector<std::vector<complex>> g_;
+  double rho_ = 0;
+};
+
+const std::vector<double> kOffsets{-0.09, 0.0123, 0, 0.09, -0.03};
+
+const cf32* window_of(const std::vector<cf32>& windows, std::size_t p) {
+  return windows.data() + p * static_cast<std::size_t>(short_packets().window());
+}
+
+TEST(PacketEstimator, IsTheDefinitionInSinglePrecision) {
+  Signal signal;
+  signal.taps = {1, {0.3, -0.2}, 0, {-0.1, 0.4}};
+  signal.noise = 0.2;
+  const auto windows = signal.windows(kOffsets);
+  const Results got = Estimator("average: packet").run(windows);
+  Model model;
+  for (std::size_t p = 0; p < kOffsets.size(); ++p) {
+    const double offset = model.offset(model.correlation(window_of(windows, p)));
+    model.compare(windows, got, p, offset);
+    EXPECT_NEAR(offset, kOffsets[p], 5 * 6.3e-4) << "the offset that the signal has, within five deviations";
+  }
+}
+
+TEST(PacketEstimator, WholePacketsTurnAsExactlyAsShortOnes) {
+  const PacketFormat inet;
+  Signal signal(inet);
+  signal.noise = 0.02;
+  const auto windows = signal.windows({0.0712});
+  Model model(inet);
+  model.compare(windows, Estimator("average: packet", inet).run(windows), 0,
+                model.offset(model.correlation(windows.data())));
+}
+
+TEST(PacketEstimator, OtherPacketsAreEstimatedAsWell) {
+  PacketFormat slow = short_packets();
+  slow.samples_per_bit = 4;
+  PacketFormat other = short_packets();
+  other.preamble = "B1E";
+  other.repeats = 6;
+  other.sync_word = "1ACFFC1D1ACFFC1D";
+  for (const PacketFormat& format : {slow, other}) {
+    Signal signal(format);
+    signal.taps = {1, 0, {0.3, -0.2}};
+    signal.noise = 0.1;
+    const auto windows = signal.windows({0.02});
+    Model model(format);
+    const Results got = Estimator("average: packet", format).run(windows);
+    model.compare(windows, got, 0, model.offset(model.correlation(windows.data())));
+    EXPECT_NEAR(got.offset[0], 0.02, 3e-3);
+  }
+}
+
+TEST(PacketEstimator, ABlockHasOneOffset) {
+  Signal signal;
+  signal.noise = 0.2;
+  const auto windows = signal.windows({0.021, 0.019, 0.020});
+  Model model;
+  complex sum = 0;
+  for (std::size_t p = 0; p < 3; ++p) sum += model.correlation(window_of(windows, p));
+  const Results got = Estimator("average: block").run(windows);
+  for (std::size_t p = 0; p < 3; ++p) model.compare(windows, got, p, model.offset(sum));
+}
+
+TEST(PacketEstimator, EachByItselfItDoesNotMatterHowPacketsAreCut) {
+  Signal signal;
+  signal.noise = 0.2;
+  const auto windows = signal.windows(kOffsets);
+  Estimator estimator("average: packet");
+  const std::ptrdiff_t cut = 2 * short_packets().window();
+  Results cut_up = estimator.run({windows.begin(), windows.begin() + cut});
+  cut_up.append(estimator.run({windows.begin() + cut, windows.end()}));
+  EXPECT_TRUE(same(cut_up, estimator.run(windows)));
+}
+
+TEST(PacketEstimator, TheMeanIsCarriedOnUntilAGap) {
+  Signal signal;
+  signal.noise = 0.2;
+  const auto windows = signal.windows({0.03, 0.031, 0.032, 0.033});
+  Estimator whole("average: carry, memory: 4"), parts("average: carry, memory: 4");
+  const Results got = whole.run(windows, true);
+  Model model;
+  complex mean = model.correlation(window_of(windows, 0));
+  for (std::size_t p = 0; p < 4; ++p) {
+    mean += (model.correlation(window_of(windows, p)) - mean) / 4.0;  // of itself, for the first
+    model.compare(windows, got, p, model.offset(mean));
+  }
+  const std::ptrdiff_t cut = short_packets().window();
+  Results cut_up = parts.run({windows.begin(), windows.begin() + cut}, true);
+  cut_up.append(parts.run({windows.begin() + cut, windows.end()}));
+  EXPECT_TRUE(same(cut_up, got));
+  EXPECT_TRUE(same(whole.run(windows, true), got)) << "a gap makes it forget";
+  EXPECT_NE(whole.run(windows, false).offset, got.offset);
+}
+
+TEST(PacketEstimator, FindsTheChannelThatThereIs) {
+  Signal signal;
+  signal.taps = {{0.8, 0.1}, {0, 0.5}, 0, 0, {-0.3, 0.2}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0.1, 0}};
+  signal.ideal = true;
+  const auto windows = signal.windows({0.05});
+  const Results got = Estimator("average: packet, lambda: 0").run(windows);
+  for (std::size_t tap = 0; tap < kTaps; ++tap) {
+    const std::size_t m = tap - kTapsBefore;
+    const complex expected = m < signal.taps.size() ? signal.taps[m] * std::polar(1.0, 0.7) : 0;
+    EXPECT_LE(std::abs(complex(got.channel[tap]) - expected), 1e-4) << "tap " << static_cast<int>(m);
+  }
+  EXPECT_LE(got.noise[0], 1e-9);
+}
+
+TEST(PacketEstimator, NoiseIsTheVarianceThatThereIs) {
+  Signal signal;
+  signal.taps = {1, 0, {0.2, 0.3}};
+  constexpr int kPackets = 50;
+  for (const double variance : {0.5, 0.05}) {
+    signal.noise = variance;
+    const Results got = Estimator("average: block").run(signal.windows(std::vector<double>(kPackets, 0.01)));
+    double mean = 0;
+    for (const float n : got.noise) mean += n / kPackets;
+    EXPECT_NEAR(mean / variance, 1, 0.02 + 4 * 0.058 / std::sqrt(kPackets));
+  }
+}
+
+TEST(PacketEstimator, RhoIsThePartOfTheNoiseThatIsLeft) {
+  for (const double lambda : {0.0, 1.0, 30.0}) {
+    const auto pilot = make_pilot(short_packets(), lambda);
+    ASSERT_TRUE(pilot);
+    EXPECT_NEAR(pilot->rho, Model(short_packets(), lambda).rho(), 1e-5);
+  }
+}
+
+TEST(PacketEstimator, NanStaysInItsPacket) {
+  Signal signal;
+  signal.noise = 0.2;
+  const auto good = signal.windows({0.02, 0.021});
+  const std::size_t window = good.size() / 2;
+  for (const float bad : {kNan, std::numeric_limits<float>::infinity(), -2e18f})
+    for (const std::size_t place : {std::size_t{0}, std::size_t{500}, window - 1})
+      for (const char* average : {"block", "carry"}) {
+        std::vector<cf32> windows = good;  // the first, one that is spoiled, the second
+        windows.insert(windows.begin() + std::ssize(good) / 2, good.begin(), good.begin() + std::ssize(good) / 2);
+        windows[window + place] = {0, bad};
+        const Results got = Estimator(fmt::format("average: {}", average)).run(windows, true);
+        const Results alone = Estimator(fmt::format("average: {}", average)).run(good, true);
+        for (std::size_t i = 0; i < window; ++i)
+          ASSERT_TRUE(std::isnan(got.windows[window + i].real()) && std::isnan(got.windows[window + i].imag()));
+        for (std::size_t i = 0; i < kTaps; ++i) ASSERT_TRUE(std::isnan(got.channel[kTaps + i].real()));
+        EXPECT_TRUE(std::isnan(got.noise[1]) && std::isnan(got.offset[1]) && std::isnan(got.offset_hz[1]));
+        EXPECT_THAT((std::vector<float>{got.noise[0], got.noise[2]}), ::testing::ElementsAreArray(alone.noise));
+        EXPECT_THAT((std::vector<float>{got.offset[0], got.offset[2]}), ::testing::ElementsAreArray(alone.offset));
+      }
+}
+
+TEST(PacketEstimator, SilenceGivesZerosAndDoesNotCount) {
+  Signal signal;
+  signal.noise = 0.2;
+  const auto good = signal.windows({0.02});
+  Estimator estimator("average: block");
+  const Results silent = estimator.run(std::vector<cf32>(good.size()));
+  EXPECT_THAT(silent.windows, ::testing::Each(cf32()));
+  EXPECT_THAT(silent.channel, ::testing::Each(cf32()));
+  EXPECT_THAT(silent.noise, ElementsAre(0));
+  EXPECT_THAT(silent.offset, ElementsAre(0));
+  std::vector<cf32> both(good.size());
+  both.insert(both.end(), good.begin(), good.end());
+  const Results got = estimator.run(both), alone = estimator.run(good);
+  EXPECT_EQ(got.offset[1], alone.offset[0]);
+  EXPECT_EQ(got.noise, (std::vector<float>{0, alone.noise[0]}));
+}
+
+TEST(PacketEstimator, WhatDoesNotTurnIsLeftAsItIs) {
+  const std::vector<cf32> ones(static_cast<std::size_t>(short_packets().window()), cf32(1, 0));
+  EXPECT_EQ(Estimator("average: packet").run(ones).windows, ones);
+}
+
+TEST(PacketEstimator, LevelDoesNotMatter) {
+  Signal signal;
+  signal.noise = 0.2;
+  const auto windows = signal.windows({0.02});
+  Estimator estimator("average: packet");
+  const Results plain = estimator.run(windows);
+  for (const float level : {0x1p-40f, 0x1p50f}) {
+    auto scaled = windows;
+    for (cf32& v : scaled) v *= level;
+    Results got = estimator.run(scaled);
+    for (cf32& v : got.windows) v /= level;
+    for (cf32& v : got.channel) v /= level;
+    got.noise[0] = got.noise[0] / level / level;
+    EXPECT_TRUE(same(got, plain)) << level;
+  }
+}
+
+TEST(PacketEstimator, WhatNobodyWantsIsLeftOut) {
+  Signal signal;
+  signal.noise = 0.2;
+  const auto windows = signal.windows({0.02, 0.03});
+  Estimator estimator("average: packet");
+  const Results all = estimator.run(windows), least = estimator.run(windows, false, false);
+  EXPECT_EQ(least.noise, all.noise);
+  EXPECT_EQ(least.offset_hz, all.offset_hz);
+  EXPECT_TRUE(estimator.run({}).noise.empty());
+}
+
+TEST(PacketEstimator, SaysWhatItMakes) {
+  const StageUnderTest packet(entry(), "{average: packet}", {windows_of({}, 16)}, 16);
+  EXPECT_EQ(packet.out(0).text(), "cf32 [packet up to 16][sample 13184]");
+  EXPECT_EQ(packet.out(1).text(), "cf32 [packet up to 16][tap 38]");
+  for (const std::size_t o : {2u, 3u, 4u}) EXPECT_EQ(packet.out(o).text(), "f32 [packet up to 16]");
+  EXPECT_THAT(packet.out(0).marks, ElementsAre("offset_of_packet"));
+  EXPECT_FALSE(packet.chunk_exempt());
+  const StageUnderTest block(entry(), "{}", {windows_of({}, 16)}, 16);
+  EXPECT_TRUE(block.out(0).marks.empty());
+  EXPECT_TRUE(block.chunk_exempt());
+}
+
+TEST(PacketEstimator, RefusesWhatCannotBe) {
+  const auto complaints = [](const std::string& keys, const PacketFormat& format) {
+    return StageUnderTest(entry(), keys, {windows_of(format, 16)}, 16).complaints();
+  };
+  EXPECT_THAT(complaints("{}", short_packets()), HasSubstr("13184 elements a packet"));
+  EXPECT_THAT(complaints("{lambda: -1}", {}), HasSubstr("lambda"));
+  EXPECT_THAT(complaints("{memory: 0.5}", {}), HasSubstr("memory"));
+  PacketFormat periodic = short_packets();  // its pilot says the same all the time
+  periodic.preamble = periodic.sync_word = "CCCCCCCC";
+  EXPECT_THAT(complaints(keys_of(periodic, "lambda: 0"), periodic), HasSubstr("lambda: is too small for this pilot"));
+  EXPECT_EQ(complaints(keys_of(periodic, "lambda: 1"), periodic), "");
+}
+
+}  // namespace
+}  // namespace iqd::packet_estimator

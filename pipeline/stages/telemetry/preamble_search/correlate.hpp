@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "base/element.hpp"
+
+/// The loops in which the search spends its time, compiled for each kind of processor. Every value is made of its own
+/// samples alone, by the same operations in the same order wherever it stands; fused multiply-adds are written out.
+namespace iqd::preamble_search {
+
+/// Arrays may be written so many floats behind their ends.
+inline constexpr std::int64_t kMargin = 128;
+
+/// One stretch of the stream. All are `outputs` long; those of samples and of their products longer by span.
+struct Tile {
+  float* re;
+  float* im;
+  float* power;   // |c(n)|^2
+  float* energy;  // of one period from n on
+  float* level;   // L(n), 0 where it is not finite
+  float* metric;  // T(n)
+};
+
+void split(const cf32* x, std::int64_t n, float* re, float* im) noexcept;
+void split(const sc16* x, std::int64_t n, float* re, float* im) noexcept;
+
+/// Makes level and metric of re and im; n = outputs + span samples are there.
+void correlate(const cf32* q, std::int64_t period, std::int64_t repeats, const Tile& tile,
+               std::int64_t outputs) noexcept;
+
+/// The index of the first largest of n > 0 levels.
+std::int64_t find_largest(const float* level, std::int64_t n) noexcept;
+
+/// How well the sync word fits: the sum of |sum of x s*|^2 over blocks of one period, the last of which may be shorter.
+float fit(const float* re, const float* im, const cf32* s, std::int64_t n, std::int64_t period) noexcept;
+
+}  // namespace iqd::preamble_search

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cfloat>
+#include <cstdint>
+
+#include "base/integer.hpp"
+#include "pipeline/stages/telemetry/preamble_search/cells.hpp"
+#include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
+
+/// What the kernels of the search have in common.
+namespace iqd::preamble_search {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / 32;
+constexpr unsigned kAll = 0xffffffff;
+constexpr int kEach = 8;                 // c that a thread makes beside each other
+constexpr int kPass = kThreads * kEach;  // and a group at once
+constexpr int kParts = 4;                // groups that share the copying of a window
+constexpr std::int64_t kGuard = Pattern::kGuard;
+
+/// The packets that may start in a group of cells: those to be looked at further, and those whose end is missing.
+struct Counts {
+  int whole;
+  int cut;
+};
+
+struct Packet {
+  std::int64_t start;
+  float metric;
+  int fit;  // its window may be given
+};
+
+/// How positions are dealt with, as on the processor: cells, and as many as a group of threads works on.
+struct Layout {
+  Layout() = default;
+  explicit Layout(const Pattern& p) {
+    const std::int64_t shared = p.span - p.period;  // c that two neighbouring groups both make
+    passes = static_cast<int>(std::max<std::int64_t>(1, ceil_div(2 * shared, kPass)));
+    cell = std::min(p.half + 1, (count() - shared) / kWarps);
+    tile = (count() - shared) / cell * cell;
+    period = static_cast<int>(p.period);
+  }
+  __host__ __device__ std::int64_t count() const { return static_cast<std::int64_t>(passes) * kPass; }
+  std::size_t shared_bytes() const {
+    return sizeof(float2) * (period + padded(kPass + period)) + 2 * sizeof(float) * count();
+  }
+  /// One gap behind every eight: threads that read eights beside each other meet in no bank.
+  static __host__ __device__ constexpr int padded(int i) { return i + i / kEach; }
+
+  std::int64_t cell = 1;
+  std::int64_t tile = 1;
+  int period = 0;
+  int passes = 0;
+};
+
+/// One block. Positions count from the first sample that exists.
+struct Job {
+  const std::byte* x;
+  std::int64_t length;
+  std::int64_t valid;  // L exists before here
+  const std::int64_t* first_at;
+  Range fresh;
+  Range searched;
+  Range peaks;
+  Layout layout;
+  int repeats;
+  int steps;
+  std::int64_t half;
+  std::int64_t samples;
+  std::int64_t span;
+  float threshold;
+  bool refine;
+  const float2* preamble;
+  const float2* sync_word;
+  int sync_length;
+
+  std::int64_t first_tile;
+  float* correlation;
+  Range correlated;
+
+  Cell* cells;
+  std::int64_t cell_count;
+  Packet* chosen;  // [group][kThreads]
+  Counts* counts;  // [group]
+  int groups;
+  Packet* packets;  // in order
+  int* packet_count;
+
+  std::int64_t most;
+  float2* windows;
+  std::int64_t* start;
+  float* metric;
+  std::int64_t* events;
+  std::int32_t* window_count;
+  std::int32_t* start_count;
+  std::int32_t* metric_count;
+  std::int32_t* event_count;
+
+  __device__ std::int64_t cell_first(std::int64_t k) const { return searched.first + k * layout.cell; }
+  __device__ std::int64_t window() const { return samples + 2 * kGuard; }
+};
+
+__device__ float2 complex_of(float2 x) {
+  return x;
+}
+__device__ float2 complex_of(short2 x) {
+  return {static_cast<float>(x.x) * (1.0f / 32768), static_cast<float>(x.y) * (1.0f / 32768)};
+}
+/// Sample n, zero where there is none.
+template <class Sample> __device__ float2 sample_at(const Job& job, std::int64_t n) {
+  if (n < 0 || n >= job.length) return {0, 0};
+  return complex_of(reinterpret_cast<const Sample*>(job.x)[n]);
+}
+
+/// c += x q*
+__device__ void add_product(float2 x, float2 q, float2& c) {
+  c.x = fmaf(x.y, q.y, fmaf(x.x, q.x, c.x));
+  c.y = fmaf(-x.x, q.y, fmaf(x.y, q.x, c.y));
+}
+__device__ float power_of(float2 x) {
+  return fmaf(x.y, x.y, x.x * x.x);
+}
+__device__ float finite_level(float level) {
+  return level <= FLT_MAX ? level : 0;
+}
+__device__ float metric_of(float level, float energy) {
+  return energy > 0 && energy <= FLT_MAX ? level / energy : 0;
+}
+
+}  // namespace
+}  // namespace iqd::preamble_search

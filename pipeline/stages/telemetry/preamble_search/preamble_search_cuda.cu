@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Four kernels: the largest L of each cell; which of these are peaks, and where their packets start; which windows are
+// fit to be given; copying them. What is handed on is in the order of the stream throughout, so nothing depends on
+// which group is first. Products and sums are in the processor's order.
+#include <algorithm>
+#include <string>
+
+#include "base/error.hpp"
+#include "gpu/device_array.hpp"
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/telemetry/preamble_search/choose_peaks.cuh"
+#include "pipeline/stages/telemetry/preamble_search/place_windows.cuh"
+#include "pipeline/stages/telemetry/preamble_search/preamble_search_cuda.hpp"
+#include "pipeline/stages/telemetry/preamble_search/search_cells.cuh"
+#include "signal/scratch.hpp"
+
+namespace iqd::preamble_search {
+namespace {
+
+/// What lies between the kernels.
+struct Room {
+  Room(const Pattern& p, const Layout& layout, std::int64_t most_new, std::byte* memory) : scratch(memory) {
+    const std::int64_t most_cells = ceil_div(most_new + 2 * (p.reach() + p.half), layout.cell);
+    const std::int64_t most_groups = ceil_div(most_cells, kThreads);
+    cells = scratch.take<Cell>(most_cells);
+    chosen = scratch.take<Packet>(most_groups * kThreads);
+    counts = scratch.take<Counts>(most_groups);
+    packets = scratch.take<Packet>(most_packets(p, most_new));
+    packet_count = scratch.take<int>(1);
+  }
+  /// Peaks are more than half a packet apart.
+  static std::int64_t most_packets(const Pattern& p, std::int64_t fresh) {
+    return (fresh + 2 * p.reach()) / (p.half + 1) + 1;
+  }
+  Scratch scratch;
+  Cell* cells;
+  Packet* chosen;
+  Counts* counts;
+  Packet* packets;
+  int* packet_count;
+};
+
+template <class Sample> class Run final : public StageRun {
+ public:
+  Run(const Pattern& pattern, std::int64_t most_new)
+      : pattern_(pattern),
+        most_new_(most_new),
+        layout_(pattern),
+        preamble_(constants(pattern.preamble)),
+        sync_word_(constants(pattern.sync_word)) {
+    const std::int64_t most = gpu::most_shared_bytes();
+    if (static_cast<std::int64_t>(layout_.shared_bytes()) > most)
+      throw SetupError("preamble_search: a preamble of " + std::to_string(pattern.span) +
+                       " samples is too long for this device: give it `backend: cpu`");
+    gpu::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(search_cells<Sample>),
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
+               "shared memory for a search");
+  }
+
+  std::size_t device_scratch_bytes() const noexcept override {
+    return Room(pattern_, layout_, most_new_, nullptr).scratch.bytes();
+  }
+
+  void enqueue(const StageIo& io, StreamView view) const noexcept override {
+    const auto stream = gpu::stream_of(view);
+    Job job = job_of(io);
+    const std::int64_t tiles = set_tiles(job);
+    if (tiles > 0)
+      search_cells<Sample><<<static_cast<unsigned>(tiles), kThreads, layout_.shared_bytes(), stream>>>(job);
+    if (job.groups > 0) choose_peaks<Sample><<<static_cast<unsigned>(job.groups), kThreads, 0, stream>>>(job);
+    const auto packets = static_cast<unsigned>(Room::most_packets(pattern_, job.fresh.length()));
+    check_windows<Sample><<<packets, kThreads, 0, stream>>>(job);
+    place_windows<Sample><<<packets * kParts, kThreads, 0, stream>>>(job);
+  }
+
+ private:
+  static gpu::DeviceArray<float2> constants(const std::vector<cf32>& x) {
+    return gpu::DeviceArray<float2>({reinterpret_cast<const float2*>(x.data()), x.size()});
+  }
+
+  /// The tiles that hold what is searched and what is wanted of T; gives how many there are.
+  std::int64_t set_tiles(Job& job) const noexcept {
+    const std::int64_t origin = job.searched.first;
+    const Range wanted = job.correlation ? job.correlated : Range{origin, origin};
+    job.first_tile = floor_div(std::min<std::int64_t>(0, wanted.first - origin), layout_.tile);
+    const std::int64_t end = std::max(job.searched.length(), wanted.end - origin);
+    return ceil_div(end, layout_.tile) - job.first_tile;
+  }
+
+  Job job_of(const StageIo& io) const noexcept {
+    const PortIo& in = io.in[0];
+    const Room room(pattern_, layout_, most_new_, io.device_scratch);
+    Job job{};
+    job.x = in.data;
+    job.length = in.length;
+    job.valid = in.length - pattern_.span + 1;
+    job.first_at = in.first_at;
+    job.fresh = {io.first_new - in.first, io.end_new - in.first};
+    job.searched = pattern_.searched(in.length, job.fresh);
+    job.peaks = pattern_.peaks(job.fresh);
+    job.layout = layout_;
+    job.repeats = static_cast<int>(pattern_.repeats);
+    job.steps = static_cast<int>(pattern_.steps);
+    job.half = pattern_.half;
+    job.samples = pattern_.samples;
+    job.span = pattern_.span;
+    job.threshold = pattern_.threshold;
+    job.refine = pattern_.refine;
+    job.preamble = preamble_.data();
+    job.sync_word = sync_word_.data();
+    job.sync_length = static_cast<int>(sync_word_.size());
+    job.cells = room.cells;
+    job.cell_count = ceil_div(job.searched.length(), layout_.cell);
+    job.chosen = room.chosen;
+    job.counts = room.counts;
+    job.groups = static_cast<int>(gpu::groups_of(job.cell_count, kThreads));
+    job.packets = room.packets;
+    job.packet_count = room.packet_count;
+    set_outputs(job, io);
+    return job;
+  }
+
+  static void set_outputs(Job& job, const StageIo& io) noexcept {
+    const PortIo& correlation = io.out[kCorrelation];
+    job.correlation = reinterpret_cast<float*>(correlation.data);
+    job.correlated = {correlation.first - io.in[0].first, correlation.end() - io.in[0].first};
+    job.most = io.out[kWindows].length;
+    job.windows = reinterpret_cast<float2*>(io.out[kWindows].data);
+    job.start = reinterpret_cast<std::int64_t*>(io.out[kStart].data);
+    job.metric = reinterpret_cast<float*>(io.out[kMetric].data);
+    job.events = reinterpret_cast<std::int64_t*>(io.out[kTally].data);
+    job.window_count = io.out[kWindows].count;
+    job.start_count = io.out[kStart].count;
+    job.metric_count = io.out[kMetric].count;
+    job.event_count = io.out[kTally].count;
+  }
+
+  Pattern pattern_;
+  std::int64_t most_new_;
+  Layout layout_;
+  gpu::DeviceArray<float2> preamble_;
+  gpu::DeviceArray<float2> sync_word_;
+};
+
+std::unique_ptr<StageRun> make(const Pattern& pattern, std::int64_t most_new, Element element) {
+  if (element == Element::sc16) return std::make_unique<Run<short2>>(pattern, most_new);
+  return std::make_unique<Run<float2>>(pattern, most_new);
+}
+
+}  // namespace
+
+const void* cuda_half();
+const void* cuda_half() {
+  static constexpr CudaHalf half{make};
+  return &half;
+}
+
+}  // namespace iqd::preamble_search

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/telemetry/packet_keys.hpp"
+#include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
+#include "pipeline/stages/telemetry/preamble_search/preamble_search_cuda.hpp"
+
+namespace iqd::preamble_search {
+namespace {
+
+template <class Sample> void run_block(const Pattern& pattern, std::int64_t most_new, const StageIo& io) noexcept {
+  const PortIo& in = io.in[0];
+  const PortIo& correlation = io.out[kCorrelation];
+  Output out{.windows = View<cf32, 2>(reinterpret_cast<cf32*>(io.out[kWindows].data),
+                                      {io.out[kWindows].length, pattern.window()}),
+             .start = reinterpret_cast<std::int64_t*>(io.out[kStart].data),
+             .metric = reinterpret_cast<float*>(io.out[kMetric].data),
+             .correlation = reinterpret_cast<float*>(correlation.data),
+             .correlated = {correlation.first - in.first, correlation.end() - in.first}};
+  const Range fresh{io.first_new - in.first, io.end_new - in.first};
+  run_cpu(pattern, in.as<const Sample>().row(0), fresh, io.scratch, most_new, out);
+  const auto found = static_cast<std::int32_t>(out.events[kFound]);
+  for (std::int32_t i = 0; i < found; ++i) out.start[i] += in.first;
+  for (const Port port : {kWindows, kStart, kMetric}) *io.out[port].count = found;
+  std::ranges::copy(out.events, reinterpret_cast<std::int64_t*>(io.out[kTally].data));
+  *io.out[kTally].count = 1;
+}
+
+class PreambleSearchStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    if (std::isnan(config_.threshold)) context.section.problem("threshold", "has to be a number from 0 to 1");
+    if (!telemetry::check_packets(config_.format, context.section)) return;
+    const Pattern pattern(config_);
+    element_ = context.in[0].element;
+    most_new_ = context.most_new;
+    context.footprint[0] = {.past = pattern.past(), .future = pattern.future()};
+    context.scratch_bytes = scratch_bytes(pattern, most_new_);
+
+    const auto set = [&](Port port, Element element, std::vector<Dim> item) -> PortShape& {
+      PortShape& out = context.out[port];
+      out.element = element;
+      out.item = std::move(item);
+      return out;
+    };
+    set(kWindows, Element::cf32, {{"window", pattern.window()}});
+    set(kStart, Element::i64, {});
+    set(kMetric, Element::f32, {});
+    for (const Port port : {kWindows, kStart, kMetric}) {
+      PortShape& out = context.out[port];
+      out.axis = Axis::counted;
+      out.axis_name = "packet";
+      out.most = pattern.most_packets(most_new_);
+      out.rate_hz = 0;
+    }
+    set(kCorrelation, Element::f32, {});
+    PortShape& tally = set(kTally, Element::i64, {{"event", std::ssize(kEvents)}});
+    tally.axis = Axis::block;
+    tally.rate_hz = 0;
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    Pattern pattern(config_);
+    if (const auto* cuda = device_half<CudaHalf>(backend, "preamble_search"))
+      return cuda->make(pattern, most_new_, element_);
+    return cpu_run([pattern, most_new = most_new_, element = element_](const StageIo& io) noexcept {
+      if (element == Element::sc16) return run_block<sc16>(pattern, most_new, io);
+      run_block<cf32>(pattern, most_new, io);
+    });
+  }
+
+ private:
+  Config config_;
+  Element element_ = Element::cf32;
+  std::int64_t most_new_ = 1;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("threshold", threshold,
+          {.help = "the least T of a peak: the share of the energy that is the preamble's",
+           .low = 0,
+           .high = 1,
+           .live = true});
+  v.field("refine", refine,
+          {.help = "try neighbouring periods, and keep the start that the sync word fits best", .live = true});
+  v.field("template", form, {.help = "correlate with the signal itself, or with its samples put on multiples of 45°"});
+  telemetry::packet_fields(v, format);
+}
+
+StageEntry entry() {
+  return {.family = "telemetry",
+          .name = "preamble_search",
+          .summary = "finds packets by their preamble and cuts them out",
+          .inputs = {{.name = "in", .elements = {Element::cf32, Element::sc16}, .one_channel = true}},
+          .outputs = {{.name = "windows"},
+                      {.name = "start", .fact = "start"},
+                      {.name = "metric", .fact = "metric"},
+                      {.name = "correlation", .can_omit = true},
+                      {.name = "events", .tally = kEvents}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<PreambleSearchStage>(); },
+          .sample = "preamble_search: {}",
+          .tolerance = 0};
+}
+
+}  // namespace iqd::preamble_search

@@ -1,0 +1,469 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "tests/support/stage_under_test.hpp"
+
+namespace iqd::preamble_search {
+StageEntry entry();
+namespace {
+
+using testing::complex_noise;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::same_bits;
+using testing::StageUnderTest;
+using testing::stream_of;
+using Starts = std::vector<std::int64_t>;
+using Counts = std::vector<std::int64_t>;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+/// Short packets, so that tests are: 1408 samples, of which 256 preamble and 128 sync word.
+const std::string kShort = "payload_bits: 512";
+PacketFormat short_format() {
+  PacketFormat f;
+  f.payload_bits = 512;
+  return f;
+}
+
+/// All that came of a stream.
+struct Results {
+  std::vector<cf32> windows;
+  Starts start;
+  std::vector<float> metric;
+  std::vector<float> correlation;
+  Counts events = Counts(kEvents.size());  // found, cut, not_finite, crowded
+};
+
+bool same(const Results& a, const Results& b) {
+  return a.start == b.start && a.events == b.events && same_bits(a.windows, b.windows) &&
+         same_bits(a.metric, b.metric) && same_bits(a.correlation, b.correlation);
+}
+
+template <class T> void append(std::vector<T>& to, const std::vector<T>& from, std::int64_t n) {
+  to.insert(to.end(), from.begin(), from.begin() + n);
+}
+
+/// The stage, fed in blocks of these new lengths (the last one repeats), each in memory of its own.
+template <class Sample>
+Results search(const std::string& keys, const std::vector<Sample>& x, const std::vector<std::int64_t>& lengths) {
+  Problems problems;
+  const std::unique_ptr<Stage> stage = entry().make();
+  const Document document = parse_document("{" + keys + "}", "test.yaml", problems);
+  const Section section = read_fields(
+      document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+  const std::vector<PortShape> in{stream_of(element_of<Sample>)};
+  std::vector<PortShape> shapes(entry().outputs.size(), in[0]);
+  std::vector<Footprint> footprint(1);
+  ShapeContext context{.in = in,
+                       .out = shapes,
+                       .footprint = footprint,
+                       .most_new = std::min(*std::max_element(lengths.begin(), lengths.end()), std::ssize(x)),
+                       .section = section};
+  stage->shape(context);
+  EXPECT_TRUE(problems.empty()) << problems.front().text();
+  std::vector<std::byte> scratch(context.scratch_bytes);
+  const auto backend = make_cpu_backend();
+  const auto run = stage->make(*backend);
+
+  Results all;
+  std::size_t turn = 0;
+  for (std::int64_t at = 0; at < std::ssize(x);) {
+    const std::int64_t end = std::min(std::ssize(x), at + lengths[std::min(turn++, lengths.size() - 1)]);
+    const std::int64_t first = std::max<std::int64_t>(0, at - footprint[0].past);
+    std::vector<Sample> window(x.begin() + first, x.begin() + std::min(std::ssize(x), end + footprint[0].future));
+    std::int32_t counts[5] = {};
+    const auto most = static_cast<std::size_t>(shapes[0].most);
+    std::vector<cf32> windows(most * static_cast<std::size_t>(shapes[0].item_size()));
+    Starts start(most);
+    std::vector<float> metric(most), correlation(static_cast<std::size_t>(end - at));
+    Counts events(kEvents.size());
+    const auto port = [&](auto& memory, std::int64_t from, std::int64_t length, std::size_t o) {
+      return PortIo{.data = reinterpret_cast<std::byte*>(memory.data()),
+                    .first = from,
+                    .length = length,
+                    .item = shapes[o].item_size(),
+                    .count = &counts[o]};
+    };
+    std::int32_t given = 0;
+    const PortIo input{.data = reinterpret_cast<std::byte*>(window.data()),
+                       .first = first,
+                       .length = std::ssize(window),
+                       .count = &given};
+    const std::vector<PortIo> out{port(windows, 0, shapes[0].most, 0), port(start, 0, shapes[1].most, 1),
+                                  port(metric, 0, shapes[2].most, 2), port(correlation, at, end - at, 3),
+                                  port(events, 0, 1, 4)};
+    run->enqueue({.in = {&input, 1}, .out = out, .first_new = at, .end_new = end, .scratch = scratch.data()}, {});
+    EXPECT_TRUE(counts[0] == counts[1] && counts[1] == counts[2] && counts[4] == 1);
+    append(all.windows, windows, counts[0] * shapes[0].item_size());
+    append(all.start, start, counts[1]);
+    append(all.metric, metric, counts[2]);
+    append(all.correlation, correlation, end - at);
+    for (std::size_t e = 0; e < events.size(); ++e) all.events[e] += events[e];
+    at = end;
+  }
+  return all;
+}
+template <class Sample> Results search(const std::string& keys, const std::vector<Sample>& x) {
+  return search(keys, x, {std::ssize(x)});
+}
+
+std::vector<std::complex<double>> packet(const PacketFormat& format, unsigned seed) {
+  std::vector<std::uint8_t> bits = format.pilot();
+  std::mt19937 engine(seed);
+  while (std::ssize(bits) < format.bits()) bits.push_back(engine() >> 16 & 1);
+  return soqpsk::modulate(bits, format.samples_per_bit);
+}
+
+/// Packets that start there, in weak noise; where one begins the one before ends.
+std::vector<cf32> stream_with(const PacketFormat& format, const Starts& starts, std::int64_t length) {
+  std::vector<cf32> x = complex_noise(length, 7);
+  for (cf32& v : x) v *= 0.05f;
+  unsigned seed = 1;
+  for (const std::int64_t start : starts) {
+    std::int64_t n = start;
+    for (const std::complex<double> v : packet(format, seed++))
+      if (n < length) x[static_cast<std::size_t>(n++)] = cf32(v);
+  }
+  return x;
+}
+
+/// Complex noise of this variance on top.
+void add_noise(std::vector<cf32>& x, double variance) {
+  std::mt19937 engine(3);
+  std::normal_distribution<double> part(0, std::sqrt(variance / 2));
+  for (cf32& v : x) v += cf32(static_cast<float>(part(engine)), static_cast<float>(part(engine)));
+}
+
+/// The definition in double, sample by sample: where peaks lead, whole packets or not.
+Starts reference(const PacketFormat& f, const std::vector<cf32>& x, double threshold) {
+  const auto q = soqpsk::preamble_waveform(f, soqpsk::Template::exact);
+  const auto pilot = soqpsk::pilot_waveform(f);
+  const std::int64_t span = f.period() * f.repeats, n_end = std::ssize(x) - span + 1;
+  const auto at = [&](std::int64_t n) { return std::complex<double>(x[static_cast<std::size_t>(n)]); };
+  const auto match = [&](std::int64_t n, const std::complex<double>* s, std::int64_t length) {
+    std::complex<double> c = 0;
+    for (std::int64_t l = 0; l < length; ++l) c += at(n + l) * std::conj(s[l]);
+    return std::norm(c);
+  };
+  std::vector<double> c, level, metric;
+  for (std::int64_t n = 0; n + f.period() <= std::ssize(x); ++n) c.push_back(match(n, q.data(), f.period()));
+  for (std::int64_t n = 0; n < n_end; ++n) {
+    double sum = 0, energy = 0, q_energy = 0;
+    for (std::int64_t m = 0; m < f.repeats; ++m) sum += c[static_cast<std::size_t>(n + m * f.period())];
+    for (std::int64_t l = 0; l < span; ++l) energy += std::norm(at(n + l));
+    for (const auto v : q) q_energy += std::norm(v);
+    level.push_back(sum);
+    metric.push_back(energy > 0 ? sum / (q_energy * energy) : 0);
+  }
+  Starts starts;
+  for (std::int64_t n = 0; n < n_end; ++n) {
+    const auto from = level.begin() + std::max<std::int64_t>(0, n - f.samples() / 2);
+    const auto to = level.begin() + std::min(n_end, n + f.samples() / 2 + 1);
+    if (metric[static_cast<std::size_t>(n)] < threshold || std::max_element(from, to) - level.begin() != n) continue;
+    double best = -1;
+    std::int64_t start = n;
+    const std::int64_t reach = f.period() * std::min<std::int64_t>(2, f.samples() / 4 / f.period());
+    for (std::int64_t s = n - reach; s <= n + reach; s += f.period()) {
+      if (s < 0 || s + std::ssize(pilot) > std::ssize(x)) continue;
+      double fit = 0;
+      for (std::int64_t l = span; l < std::ssize(pilot); l += f.period())
+        fit += match(s + l, &pilot[static_cast<std::size_t>(l)], std::min(f.period(), std::ssize(pilot) - l));
+      if (fit > best) best = fit, start = s;
+    }
+    starts.push_back(start);
+  }
+  return starts;
+}
+
+TEST(PreambleSearch, FindsPacketsBackToBackAndWithGaps) {
+  const PacketFormat inet;
+  const Starts starts{300, 300 + 12672, 300 + 2 * 12672 + 5001, 300 + 3 * 12672 + 5009};
+  const auto x = stream_with(inet, starts, starts.back() + 12672 + 300);
+  const Results r = search("", x);
+  EXPECT_EQ(r.start, starts);
+  EXPECT_THAT(r.events, ElementsAre(4, 0, 0, 0));
+  ASSERT_EQ(std::ssize(r.windows), 4 * 13184);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    EXPECT_EQ(r.metric[i], r.correlation[static_cast<std::size_t>(starts[i])]);
+    EXPECT_GT(r.metric[i], 0.95);
+    EXPECT_TRUE(std::equal(x.begin() + starts[i] - 256, x.begin() + starts[i] + 12672 + 256,
+                           r.windows.begin() + static_cast<std::int64_t>(i) * 13184));
+  }
+}
+
+TEST(PreambleSearch, TheCorrelationIsWhatTheFormulaSays) {
+  auto x = stream_with(short_format(), {300}, 2500);
+  add_noise(x, 0.2);
+  const auto q = soqpsk::preamble_waveform(short_format(), soqpsk::Template::exact);
+  const Results r = search(kShort, x);
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    double level = 0, energy = 0, template_energy = 0;
+    for (std::size_t m = 0; m < 8 && n + 256 <= x.size(); ++m) {
+      std::complex<double> c = 0;
+      for (std::size_t l = 0; l < 32; ++l) {
+        const std::complex<double> v(x[n + 32 * m + l]);
+        c += v * std::conj(q[l]);
+        energy += std::norm(v);
+        template_energy += std::norm(q[l]) / 8;
+      }
+      level += std::norm(c);
+    }
+    // float32: some 300 operations in a row
+    EXPECT_NEAR(r.correlation[n], energy > 0 ? level / (template_energy * energy) : 0, 2e-6) << n;
+  }
+}
+
+TEST(PreambleSearch, HowTheStreamIsCutDoesNotMatter) {
+  const Starts starts{0, 1408, 3000, 4408, 5816, 7900};
+  const auto x = stream_with(short_format(), starts, 7900 + 1408 + 256);
+  const Results whole = search(kShort, x);
+  EXPECT_EQ(whole.start, starts);
+  for (const std::vector<std::int64_t>& lengths :
+       {std::vector<std::int64_t>{29}, {1, 1407, 1, 1591, 1408}, {3000, 4900}, {97, 5000, 3}, {1408}, {1472}, {1344}})
+    EXPECT_TRUE(same(search(kShort, x, lengths), whole)) << lengths[0];
+  const std::vector<cf32> front(x.begin(), x.begin() + 1800);
+  EXPECT_TRUE(same(search(kShort, front, {1}), search(kShort, front)));
+}
+
+TEST(PreambleSearch, ThePacketAtTheVeryStartHasZerosBeforeIt) {
+  const auto x = stream_with(short_format(), {0}, 1408 + 256);
+  const Results r = search(kShort, x);
+  ASSERT_THAT(r.start, ElementsAre(0));
+  EXPECT_THAT(std::vector<cf32>(r.windows.begin(), r.windows.begin() + 256), Each(cf32(0, 0)));
+  EXPECT_TRUE(std::equal(x.begin(), x.end(), r.windows.begin() + 256));
+}
+
+TEST(PreambleSearch, APacketNeeds256SamplesBehindIt) {
+  EXPECT_THAT(search(kShort, stream_with(short_format(), {500}, 500 + 1408 + 256)).events, ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(search(kShort, stream_with(short_format(), {500}, 500 + 1408 + 255)).events, ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(search(kShort, stream_with(short_format(), {500}, 500 + 256)).events, ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(search(kShort, stream_with(short_format(), {500}, 500)).events, ElementsAre(0, 0, 0, 0));
+}
+
+TEST(PreambleSearch, NothingIsFoundInNoise) {
+  const Results r = search(kShort, complex_noise(60000));
+  EXPECT_THAT(r.events, ElementsAre(0, 0, 0, 0));
+  EXPECT_GT(*std::max_element(r.correlation.begin(), r.correlation.end()), 0.05);
+}
+
+TEST(PreambleSearch, NothingIsFoundInZerosOrInWhatIsTooWeakToSquare) {
+  for (const cf32 v : {cf32(0, 0), cf32(1e-30f, 0), cf32(kNan, 0), cf32(0, kInf), cf32(1e30f, 0)}) {
+    const Results r = search(kShort, std::vector<cf32>(3000, v));
+    EXPECT_THAT(r.events, ElementsAre(0, 0, 0, 0)) << v;
+    EXPECT_THAT(r.correlation, Each(0)) << v;
+  }
+}
+
+/// One may pass for a preamble; of equal values the first counts, and there is no second.
+TEST(PreambleSearch, AConstantIsOnePacketAtMost) {
+  const Results r = search(kShort + ", threshold: 0, refine: false", std::vector<cf32>(9000, cf32(1, 0)));
+  EXPECT_EQ(r.start, Starts{0});
+}
+
+TEST(PreambleSearch, ClippedPacketsAreFound) {
+  auto x = stream_with(short_format(), {500, 1908}, 4000);
+  for (cf32& v : x) v = {std::clamp(v.real(), -0.3f, 0.3f), std::clamp(v.imag(), -0.3f, 0.3f)};
+  EXPECT_EQ(search(kShort, x).start, (Starts{500, 1908}));
+}
+
+TEST(PreambleSearch, WindowsThatAreNotFiniteAreLeftOut) {
+  const Starts starts{500, 1908, 3316, 5000, 7000};
+  const auto clean = stream_with(short_format(), starts, 9000);
+  for (const float bad : {kNan, kInf, -kInf, 1e30f}) {
+    auto x = clean;
+    x[1908 + 1000].real(bad);  // in the data
+    x[5000 + 10].imag(bad);    // in the preamble: found a period later, and brought back by the sync word
+    const Results r = search(kShort, x);
+    EXPECT_EQ(r.start, (Starts{500, 3316, 7000})) << bad;
+    EXPECT_THAT(r.events, ElementsAre(3, 0, 2, 0)) << bad;
+    EXPECT_TRUE(same(search(kShort, x, {333}), r)) << bad;
+    // A sample spoils the values that it is part of, and no others.
+    const Results good = search(kShort, clean);
+    for (std::int64_t n = 1908 + 1000 - 600; n < 1908 + 1000 + 300; ++n) {
+      const auto i = static_cast<std::size_t>(n);
+      const bool spoilt = n > 1908 + 1000 - 256 && n <= 1908 + 1000;
+      EXPECT_EQ(r.correlation[i], spoilt ? 0 : good.correlation[i]) << n;
+    }
+  }
+}
+
+TEST(PreambleSearch, EnergiesOutOfRangeAreLeftOut) {
+  for (const auto& [gain, found] : {std::pair{1e-15f, 1}, {1e-17f, 0}, {1e13f, 1}, {1e15f, 0}}) {
+    auto x = stream_with(short_format(), {300}, 2200);
+    for (cf32& v : x) v *= gain;
+    EXPECT_THAT(search(kShort, x).events, ElementsAre(found, 0, 1 - found, 0)) << gain;
+  }
+}
+
+TEST(PreambleSearch, PacketsCloserThanTheirLength) {
+  const auto x = stream_with(short_format(), {300, 300 + 705}, 3000);  // the second covers half of the first
+  EXPECT_EQ(search(kShort, x).start, (Starts{300, 300 + 705}));
+  auto closer = stream_with(short_format(), {300, 300 + 700}, 3000);
+  for (std::size_t n = 1000; n < closer.size(); ++n) closer[n] *= 1.1f;
+  EXPECT_EQ(search(kShort, closer).start, Starts{300 + 700});
+  EXPECT_TRUE(same(search(kShort, closer, {101}), search(kShort, closer)));
+}
+
+/// What is larger is more than half a packet away, but in the same cell as what is not.
+TEST(PreambleSearch, LooksIntoCellsThatReachFurther) {
+  const PacketFormat inet;
+  for (const std::int64_t apart : {6600, 7000, 8000, 9500}) {
+    const Starts starts{700, 700 + apart, 700 + 2 * apart};
+    auto x = stream_with(inet, starts, starts.back() + 12672 + 256);
+    for (std::size_t n = 0; n < x.size(); ++n)
+      x[n] *= 1.0f + static_cast<float>(static_cast<std::int64_t>(n) / apart % 2);
+    EXPECT_EQ(search("", x).start, starts) << apart;
+    EXPECT_EQ(search("", x, {5003}).start, starts) << apart;
+  }
+}
+
+TEST(PreambleSearch, OffsetGainAndNoise) {
+  const PacketFormat format = short_format();
+  Starts starts(12);
+  for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = 400 + 1500 * static_cast<std::int64_t>(i);
+  std::mt19937 engine(5);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  for (const double offset : {-0.09, -0.05, 0.0, 0.05, 0.09}) {
+    std::vector<cf32> x = stream_with(format, starts, starts.back() + 1700);
+    add_noise(x, 2 / std::pow(10.0, 0.8));  // 8 dB
+    const double gain = std::pow(10.0, unit(engine));
+    std::complex<double> fading = 1;
+    for (std::size_t n = 0; n < x.size(); ++n) {
+      if (n % 1500 == 0) fading = std::polar(gain * std::pow(10.0, 0.15 * unit(engine)), 3 * unit(engine));
+      x[n] = cf32(std::complex<double>(x[n]) * fading * std::polar(1.0, offset * static_cast<double>(n)));
+    }
+    const Starts found = search(kShort, x).start;
+    EXPECT_EQ(found, reference(format, x, 0.25)) << offset;
+    EXPECT_EQ(search(kShort + ", template: grid45", x).start, found) << offset;
+    // Near the end of the range an offset also moves the peak, by one sample.
+    ASSERT_EQ(found.size(), starts.size()) << offset;
+    for (std::size_t i = 0; i < starts.size(); ++i)
+      EXPECT_LE(std::abs(found[i] - starts[i]), std::fabs(offset) > 0.05 ? 1 : 0) << offset;
+  }
+}
+
+TEST(PreambleSearch, TheSyncWordRepairsJumpsOfOnePeriod) {
+  auto late = stream_with(short_format(), {500}, 2500);
+  for (std::size_t n = 500; n < 532; ++n) late[n] = 0;
+  EXPECT_EQ(search(kShort + ", refine: false", late).start, Starts{532});
+  EXPECT_EQ(search(kShort, late).start, Starts{500});
+
+  auto early = stream_with(short_format(), {500}, 2500);
+  for (std::size_t n = 0; n < 32; ++n) {
+    early[500 - 32 + n] = early[500 + 64 + n];  // one period more in front
+    early[500 + 224 + n] *= 0.5f;
+  }
+  EXPECT_EQ(search(kShort + ", refine: false", early).start, Starts{500 - 32});
+  EXPECT_EQ(search(kShort, early).start, Starts{500});
+  for (const std::int64_t cut : {467, 468, 469, 499, 500, 501, 532, 533})  // found in the block where it starts
+    EXPECT_TRUE(same(search(kShort, early, {cut, 2000}), search(kShort, early))) << cut;
+}
+
+TEST(PreambleSearch, OtherPackets) {
+  PacketFormat f;
+  f.preamble = "B1C5F0";
+  f.repeats = 5;
+  f.sync_word = "1ACFFC1D7";  // one period and a half
+  f.payload_bits = 402;
+  f.samples_per_bit = 4;
+  const Starts starts{10, 10 + f.samples(), 5000, 10000};
+  const auto x = stream_with(f, starts, 10000 + f.samples() + 256);
+  const std::string keys =
+      "preamble: B1C5F0, repeats: 5, sync_word: 1ACFFC1D7, payload_bits: 402, samples_per_bit: 4, template: grid45";
+  const Results r = search(keys, x);
+  EXPECT_EQ(r.start, starts);
+  EXPECT_TRUE(same(search(keys, x, {777}), r));
+}
+
+TEST(PreambleSearch, PacketsThatAreHardlyMoreThanTheirPreamble) {
+  PacketFormat f;
+  f.preamble = "C";
+  f.repeats = 10;
+  f.sync_word = "0347";
+  f.payload_bits = 4;
+  auto x = stream_with(f, {100, 100 + f.samples(), 600}, 1100);
+  add_noise(x, 0.1);
+  const std::string keys = "preamble: C, repeats: 10, sync_word: \"0347\", payload_bits: 4, threshold: 0.8";
+  const Results r = search(keys, x);
+  EXPECT_EQ(r.start, reference(f, x, 0.8));
+  EXPECT_EQ(r.start.size(), 3u);
+  EXPECT_TRUE(same(search(keys, x, {13}), r));
+}
+
+/// Many peaks that only noise tells apart.
+TEST(PreambleSearch, IsTheDefinitionToTheLetter) {
+  PacketFormat f;
+  f.preamble = "CD9";
+  f.repeats = 4;
+  f.sync_word = "0347B2";
+  f.payload_bits = 10;
+  const auto x = complex_noise(20000, 11);
+  const std::string keys = "preamble: CD9, repeats: 4, sync_word: \"0347B2\", payload_bits: 10, threshold: 0.08";
+  const Results r = search(keys, x);
+  Starts expected = reference(f, x, 0.08);
+  std::erase_if(expected, [&](std::int64_t start) { return start + f.samples() + 256 > std::ssize(x); });
+  EXPECT_EQ(r.start, expected);
+  EXPECT_GT(r.start.size(), 40u);
+  EXPECT_TRUE(same(search(keys, x, {300, 7, 501}), r));
+}
+
+TEST(PreambleSearch, RadioSamplesAsTheyCome) {
+  std::vector<sc16> x;
+  std::vector<cf32> same_samples;
+  for (const cf32 v : stream_with(short_format(), {0, 1500, 2908}, 5000)) {
+    x.push_back({static_cast<std::int16_t>(v.real() * 20000), static_cast<std::int16_t>(v.imag() * 20000)});
+    same_samples.emplace_back(static_cast<float>(x.back().re) / 32768, static_cast<float>(x.back().im) / 32768);
+  }
+  const Results r = search(kShort, x, {1000});
+  EXPECT_EQ(r.start, (Starts{0, 1500, 2908}));
+  EXPECT_TRUE(same(r, search(kShort, same_samples)));
+}
+
+TEST(PreambleSearch, MoreThanThereIsRoomFor) {
+  Starts starts(19);
+  for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = 200 + 710 * static_cast<std::int64_t>(i);
+  const auto x = stream_with(short_format(), starts, 14080);
+  // The last one's end is missing.
+  const Results r = search(kShort, x);
+  EXPECT_EQ(r.start, Starts(starts.begin(), starts.begin() + 12));
+  EXPECT_THAT(r.events, ElementsAre(12, 1, 0, 6));
+}
+
+TEST(PreambleSearch, WhatItNeedsAndGives) {
+  StageUnderTest s(entry(), "{}", {stream_of(Element::cf32)}, 16 * 12672);
+  EXPECT_EQ(s.out(0).text(), "cf32 [packet up to 18][window 13184]");
+  EXPECT_EQ(s.out(1).text(), "i64 [packet up to 18]");
+  EXPECT_EQ(s.out(2).text(), "f32 [packet up to 18]");
+  EXPECT_EQ(s.out(3).text(), "f32 [n]");
+  EXPECT_EQ(s.out(4).text(), "i64 [event 4]");
+  EXPECT_EQ(s.footprint().past, 6336 + 64);
+  EXPECT_EQ(s.footprint().future, 12672 + 255);
+  EXPECT_FALSE(s.chunk_exempt());
+}
+
+TEST(PreambleSearch, RefusesWhatCannotBe) {
+  const auto complaints = [](const std::string& yaml) {
+    return StageUnderTest(entry(), yaml, {stream_of(Element::cf32)}).complaints();
+  };
+  EXPECT_THAT(complaints("{threshold: 1.5}"), HasSubstr("threshold"));
+  EXPECT_THAT(complaints("{threshold: .nan}"), HasSubstr("threshold"));
+  EXPECT_THAT(complaints("{preamble: XYZ}"), HasSubstr("preamble"));
+  EXPECT_THAT(complaints("{template: round}"), HasSubstr("template"));
+}
+
+}  // namespace
+}  // namespace iqd::preamble_search

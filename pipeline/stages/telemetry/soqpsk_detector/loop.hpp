@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cfloat>
+#include <cstdint>
+
+#include "base/views.hpp"
+
+/// What is computed for one chain, that is for one packet of one kind, on the processor and on a device alike: sums and
+/// products of floats in one order, none of them fused, so that both give the same bits.
+///
+/// The phase is not kept as an angle but as w = exp(-j theta) / A, which each update turns by a small angle. The loop
+/// itself takes out what rounding turns w too far; its length is put right at the beginning of each tile.
+namespace iqd::soqpsk_detector {
+
+constexpr int kTile = 32;       // symbols
+constexpr int kSettled = 8;     // amplitude and noise are measured from this bit of the pilot on
+constexpr float kMostTurn = 1;  // radian, of one update
+constexpr float kLeastNoise = 1e-3f;
+constexpr float kMostLlr = 1e4f;
+constexpr float kLlrScale = 0.25f;  // of LLRs in whole numbers
+constexpr float kBefore = -1e30f;   // soft value in front of a payload, for the differential code: a 0 that is sure
+
+struct Symbol {
+  float re;
+  float im;
+};
+struct SoftPair {
+  float even;
+  float odd;
+};
+
+/// The bits that are known, as -1 and 1: an even number of them.
+struct Pilot {
+  const float* a;
+  int bits;
+};
+/// theta += direct e + v; v += rate e
+struct Gains {
+  float direct;
+  float rate;
+};
+
+/// x, or -x where s is negative.
+IQD_HOST_DEVICE inline float with_sign_of(float s, float x) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ (std::bit_cast<std::uint32_t>(s) & 0x80000000u));
+}
+IQD_HOST_DEVICE inline float limited(float x, float most) {
+#ifdef __CUDA_ARCH__
+  return fminf(fmaxf(x, -most), most);  // one instruction each, where a comparison would take two in a row
+#else
+  return x < -most ? -most : x > most ? most : x;
+#endif
+}
+IQD_HOST_DEVICE inline float magnitude(float x) {
+  return x < 0 ? -x : x;
+}
+IQD_HOST_DEVICE inline bool is_finite(float x) {
+  return magnitude(x) <= FLT_MAX;
+}
+
+/// What bit k adds to the sum of a_k (Re even | Im odd) y.
+IQD_HOST_DEVICE inline float along(const Pilot& pilot, int k, Symbol y) {
+  return pilot.a[k] * (k % 2 == 0 ? y.re : y.im);
+}
+
+class Loop {
+ public:
+  Loop() = default;
+  /// `sum`: of `along`, over bits kSettled … of the pilot. Where the amplitude is nothing, every soft value will be 0.
+  IQD_HOST_DEVICE Loop(float sum, const Pilot& pilot) : amplitude_(sum / static_cast<float>(pilot.bits - kSettled)) {
+    if (magnitude(amplitude_) >= FLT_MIN) re_ = 1 / amplitude_;
+    if (!is_finite(amplitude_)) re_ = amplitude_ - amplitude_;  // NaN
+  }
+
+  /// Gives w its length again: one step of Newton's.
+  IQD_HOST_DEVICE void level() {
+    const float re = re_ * amplitude_;
+    const float im = im_ * amplitude_;
+    const float g = 1.5f - 0.5f * (re * re + im * im);
+    re_ = re_ * g;
+    im_ = im_ * g;
+  }
+
+  IQD_HOST_DEVICE SoftPair take_known(const Pilot& pilot, const Gains& gains, int k, Symbol even, Symbol odd) {
+    const float a0 = pilot.a[k];
+    const float a1 = pilot.a[k + 1];
+    const SoftPair soft = follow<true>(gains, even, odd, a0, a1);
+    if (k < kSettled) return soft;
+    const float off0 = soft.even * a0 - 1;
+    const float off1 = soft.odd * a1 - 1;
+    scatter_ = scatter_ + (off0 * off0 + off1 * off1);
+    return soft;
+  }
+  IQD_HOST_DEVICE SoftPair take(const Gains& gains, Symbol even, Symbol odd) {
+    return follow<false>(gains, even, odd, 0, 0);
+  }
+  /// LLR = -soft · this. To be asked behind the pilot.
+  IQD_HOST_DEVICE float llr_gain(const Pilot& pilot) const {
+    const float noise = scatter_ / static_cast<float>(pilot.bits - kSettled);
+    return 2 / (noise > kLeastNoise ? noise : kLeastNoise);
+  }
+  /// False where one of the symbols so far was not finite: whatever comes into v that is not finite stays in it.
+  IQD_HOST_DEVICE bool good() const { return is_finite(rate_); }
+
+ private:
+  IQD_HOST_DEVICE Symbol turned(Symbol y) const { return {y.re * re_ - y.im * im_, y.re * im_ + y.im * re_}; }
+
+  /// One update. The bits are a0 and a1 where they are known, else what the symbols say. Adding 0 makes -0 positive,
+  /// which is the sign that 0 has.
+  template <bool known>
+  IQD_HOST_DEVICE SoftPair follow(const Gains& gains, Symbol even, Symbol odd, float a0, float a1) {
+    const Symbol u0 = turned(even);
+    const Symbol u1 = turned(odd);
+    const SoftPair soft{u0.re + 0.0f, u1.im + 0.0f};
+    const float e = with_sign_of(known ? a0 : soft.even, u0.im) - with_sign_of(known ? a1 : soft.odd, u1.re);
+    turn(limited(gains.direct * e + rate_, kMostTurn));
+    rate_ = rate_ + gains.rate * e;
+    return soft;
+  }
+
+  /// w exp(-j d), by the first powers of d: 1e-5 rad off at 0.65 rad, nothing to speak of at the hundredth that an
+  /// update is of in lock.
+  IQD_HOST_DEVICE void turn(float d) {
+    const float d2 = d * d;
+    const float d4 = d2 * d2;
+    const float sine = d * ((1 - d2 * (1.0f / 6)) + d4 * (1.0f / 120));
+    const float cosine = (1 - d2 * 0.5f) + d4 * (1.0f / 24 - d2 * (1.0f / 720));
+    const Symbol turned{re_ * cosine + im_ * sine, im_ * cosine - re_ * sine};
+    re_ = turned.re;
+    im_ = turned.im;
+  }
+
+  float amplitude_ = 0;
+  float re_ = 0;  // w
+  float im_ = 0;
+  float rate_ = 0;     // v
+  float scatter_ = 0;  // sum of the squares of what the pilot's soft values are beside ±1
+};
+
+/// Symbols k … k + n - 1 of W chains: a tile, or what is left of one; k is a multiple of kTile, n even. The chains take
+/// turns, since each of them waits for itself. load(c, i) gives symbol k + i of chain c, store(c, i, soft) takes its
+/// value.
+template <int W, class Load, class Store> IQD_HOST_DEVICE void track_tile(Loop (&loops)[W], const Pilot& pilot,
+                                                                          const Gains& gains, int k, int n,
+                                                                          const Load& load, const Store& store) {
+  for (Loop& loop : loops) loop.level();
+  const auto keep = [&store](int c, int i, SoftPair soft) {
+    store(c, i, soft.even);
+    store(c, i + 1, soft.odd);
+  };
+  const int known = pilot.bits - k < n ? pilot.bits - k : n;
+  int i = 0;
+  for (; i < known; i += 2)
+    for (int c = 0; c < W; ++c) keep(c, i, loops[c].take_known(pilot, gains, k + i, load(c, i), load(c, i + 1)));
+  for (; i < n; i += 2)
+    for (int c = 0; c < W; ++c) keep(c, i, loops[c].take(gains, load(c, i), load(c, i + 1)));
+}
+
+struct Decision {
+  std::uint8_t bit;
+  float llr;  // positive for 0
+};
+/// Of bit k, from its soft value and that of the bit before it, which only the differential code looks at.
+IQD_HOST_DEVICE inline Decision decide(float soft, float before, std::int64_t k, float llr_gain, bool differential) {
+  const float llr = limited(0 - soft * llr_gain, kMostLlr);
+  if (!differential) return {soft >= 0, llr};
+  const float other = limited(0 - before * llr_gain, kMostLlr);
+  const float least = magnitude(llr) < magnitude(other) ? magnitude(llr) : magnitude(other);
+  const bool even = k % 2 == 0;
+  const bool bit = (soft >= 0) != ((before >= 0) != even);
+  return {bit, bit ? 0 - least : least};
+}
+/// In units of kLlrScale, to the nearest.
+IQD_HOST_DEVICE inline std::int8_t whole_llr(float llr) {
+  const float x = limited(llr * (1 / kLlrScale), 127);
+  return static_cast<std::int8_t>(static_cast<int>(x + with_sign_of(x, 0.5f)));
+}
+
+}  // namespace iqd::soqpsk_detector

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/element.hpp"
+#include "config/fields.hpp"
+#include "pipeline/stages/telemetry/soqpsk_detector/loop.hpp"
+#include "signal/packet_format.hpp"
+
+/// From symbols at bit centres to bits: amplitude by the pilot, phase by a loop that knows the pilot and decides behind
+/// it, LLRs by the noise that the pilot shows. Each packet of each kind is a chain of its own.
+///
+/// symbols  [chain][bits]     cf32, at the eyes' centres: bit k is on Re for even k, on Im for odd k
+/// bits     [chain][payload]  u8
+/// soft     [chain][bits]     f32, about ±1, positive for 1; pilot included, never decoded
+/// llr      [chain][payload]  f32 or i8, positive for 0; f32 at most 1e4, i8 in units of 1/4
+///
+/// Of a chain that holds anything not finite all bits are 0, all soft values NaN, all LLRs 0; others do not notice.
+/// Where the amplitude is 0, as of zeros, soft values and LLRs are 0 and the bits 1. Keeps nothing between calls.
+namespace iqd::soqpsk_detector {
+
+enum class LlrForm : std::uint8_t { f32, i8 };
+inline std::span<const std::string_view> enum_names(LlrForm) {
+  static constexpr std::string_view names[] = {"f32", "i8"};
+  return names;
+}
+
+struct Config {
+  std::optional<double> loop_bandwidth;
+  std::int64_t loop_order = 2;
+  bool differential = false;
+  LlrForm llr = LlrForm::f32;
+  PacketFormat packet;
+
+  void fields(FieldVisitor& visitor);
+};
+
+/// Of a loop whose noise bandwidth times the length of a bit is `bandwidth`; the second order is critically damped.
+Gains gains_of(double bandwidth, std::int64_t order) noexcept;
+
+struct Setup {
+  std::vector<float> pilot;  // -1 and 1
+  std::int64_t bits = 0;     // of a chain, pilot and payload
+  Gains gains{};
+  bool differential = false;
+
+  std::int64_t payload() const noexcept { return bits - std::ssize(pilot); }
+};
+
+/// What is null is left out; of the two forms of LLRs one is.
+struct Results {
+  std::uint8_t* bits = nullptr;
+  float* soft = nullptr;
+  float* llr = nullptr;
+  std::int8_t* whole_llr = nullptr;
+};
+
+void run_cpu(const Setup& setup, const cf32* symbols, std::int64_t chains, const Results& results) noexcept;
+
+}  // namespace iqd::soqpsk_detector

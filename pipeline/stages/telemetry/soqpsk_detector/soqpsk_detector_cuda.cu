@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled with -fmad=false: products and sums are rounded as on the CPU.
+#include <cuda_pipeline_primitives.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "gpu/device_array.hpp"
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/telemetry/soqpsk_detector/soqpsk_detector_cuda.hpp"
+
+namespace iqd::soqpsk_detector {
+namespace {
+
+// A chain is some 3,000 updates that wait for each other, so nothing else may be in their way. One warp of a group
+// follows the loops, a chain a lane; the others fetch the next tile and write the decisions of the last one.
+constexpr int kChains = 32;
+constexpr int kWarps = 4;
+constexpr int kThreads = 32 * kWarps;
+constexpr int kMovers = kWarps - 1;
+constexpr int kPitch = kTile + 1;  // of rows in shared memory: no two lanes meet in a bank, by rows or by columns
+static_assert(kTile == 32, "a mover's lane has one symbol of a tile");
+
+struct Job {
+  const float2* symbols;
+  const float* pilot;
+  int pilot_bits;
+  int bits;
+  int most;  // chains
+  int kinds;
+  Gains gains;
+  bool differential;
+  const std::int32_t* packets;
+  std::int32_t* counts[3];
+  Results to;
+  unsigned processors;
+};
+
+struct Shared {
+  alignas(sizeof(Symbol)) Symbol symbols[2][kChains][kPitch];
+  float soft[2][kChains][kPitch];  // [0]: of the bit before the tile
+  float llr_gain[kChains];
+  bool good[kChains];
+  int chains;  // of all groups
+};
+
+/// The chains of one group.
+struct Group {
+  const Job& job;
+  Shared& shared;
+  int first;  // chain
+  int lane = static_cast<int>(threadIdx.x) % 32;
+
+  __device__ int payload() const { return job.bits - job.pilot_bits; }
+  __device__ Pilot pilot() const { return {job.pilot, job.pilot_bits}; }
+  __device__ int pilot_tiles() const { return (job.pilot_bits + kTile - 1) / kTile; }
+  __device__ int tiles() const { return (job.bits + kTile - 1) / kTile; }
+  /// First the pilot's tiles, to measure the amplitude, then all.
+  __device__ int steps() const { return pilot_tiles() + tiles(); }
+  __device__ int tile_of(int step) const { return step < pilot_tiles() ? step : step - pilot_tiles(); }
+  __device__ int begin_of(int step) const { return tile_of(step) * kTile; }
+
+  /// Has the tile of a step copied to shared memory, a row a chain; `mover` of kMovers. Behind the last chain it comes
+  /// again, so that all lanes follow something.
+  __device__ void fetch(int step, int mover) const {
+    const int k = begin_of(step) + lane;
+    if (step < steps() && k < job.bits)
+      for (int c = mover; c < kChains; c += kMovers) {
+        const std::int64_t chain = min(first + c, shared.chains - 1);
+        __pipeline_memcpy_async(&shared.symbols[step % 2][c][lane], job.symbols + chain * job.bits + k, sizeof(Symbol));
+      }
+    __pipeline_commit();
+  }
+
+  /// Writes what came of the tile of a step.
+  __device__ void write(int step, int mover) const {
+    const int k = begin_of(step) + lane;
+    if (step < pilot_tiles() || k >= job.bits) return;
+    const int end = min(kChains, shared.chains - first);
+#pragma unroll 4
+    for (int c = mover; c < end; c += kMovers) {
+      const float* const row = shared.soft[step % 2][c] + 1;
+      const std::int64_t chain = first + c;
+      if (job.to.soft) job.to.soft[chain * job.bits + k] = row[lane];
+      if (k < job.pilot_bits) continue;
+      const float before = k == job.pilot_bits ? kBefore : row[lane - 1];
+      const Decision d = decide(row[lane], before, k, shared.llr_gain[c], job.differential);
+      const std::int64_t at = chain * payload() + k - job.pilot_bits;
+      job.to.bits[at] = d.bit;
+      if (job.to.llr) job.to.llr[at] = d.llr;
+      if (job.to.whole_llr) job.to.whole_llr[at] = whole_llr(d.llr);
+    }
+  }
+
+  /// What the lanes of the warp in front know of their chains.
+  struct Follower {
+    float sum = 0;
+    Loop loops[1];
+    float last = 0;
+  };
+  __device__ void measure(int step, Follower& f) const {
+    const Symbol* const y = shared.symbols[step % 2][lane];
+    const int k = begin_of(step);
+    for (int i = max(0, kSettled - k); i < min(kTile, job.pilot_bits - k); ++i)
+      f.sum = f.sum + along(pilot(), k + i, y[i]);
+    if (step == pilot_tiles() - 1) f.loops[0] = Loop(f.sum, pilot());
+  }
+  __device__ void follow(int step, Follower& f) const {
+    const Symbol* const y = shared.symbols[step % 2][lane];
+    float* const soft = shared.soft[step % 2][lane] + 1;
+    const int k = begin_of(step);
+    const int n = min(kTile, job.bits - k);
+    soft[-1] = f.last;
+    track_tile(
+        f.loops, pilot(), job.gains, k, n, [y](int, int i) { return y[i]; },
+        [soft](int, int i, float value) { soft[i] = value; });
+    f.last = soft[n - 1];
+    if (k < job.pilot_bits && k + n >= job.pilot_bits) shared.llr_gain[lane] = f.loops[0].llr_gain(pilot());
+    if (step == steps() - 1) shared.good[lane] = f.loops[0].good();
+  }
+
+  /// What was written of a chain that held something not finite is written over.
+  __device__ void mark_bad() const {
+    for (int c = 0; c < min(kChains, shared.chains - first); ++c) {
+      if (shared.good[c]) continue;
+      const std::int64_t chain = first + c;
+      for (int k = static_cast<int>(threadIdx.x); k < job.bits; k += kThreads) {
+        if (job.to.soft) job.to.soft[chain * job.bits + k] = std::numeric_limits<float>::quiet_NaN();
+        if (k < job.pilot_bits) continue;
+        const std::int64_t at = chain * payload() + k - job.pilot_bits;
+        job.to.bits[at] = 0;
+        if (job.to.llr) job.to.llr[at] = 0;
+        if (job.to.whole_llr) job.to.whole_llr[at] = 0;
+      }
+    }
+  }
+};
+
+/// One thread of each group asks how many packets there are; the first group's says it again.
+__device__ void count_chains(const Job& job, Shared& shared) {
+  if (threadIdx.x == 0) {
+    const int packets = *job.packets;
+    shared.chains = min(packets * job.kinds, job.most);
+    if (blockIdx.x == 0)
+      for (std::int32_t* const count : job.counts) *count = packets;
+  }
+  __syncthreads();
+}
+
+__global__ void __launch_bounds__(kThreads) detect_chains(const Job job) {
+  __shared__ Shared shared;
+  count_chains(job, shared);
+  const Group group{job, shared, static_cast<int>(blockIdx.x) * kChains};
+  if (group.first >= shared.chains) return;
+  // Groups that share a processor have their followers in different places, and so at different schedulers.
+  const unsigned turn = blockIdx.x / job.processors;
+  const int mover = static_cast<int>((threadIdx.x / 32 + turn) % kWarps) - 1;  // -1: the follower
+  Group::Follower follower;
+  if (mover >= 0) group.fetch(0, mover);
+  for (int step = 0; step < group.steps(); ++step) {
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    if (mover >= 0) {
+      group.fetch(step + 1, mover);
+      if (step > 0) group.write(step - 1, mover);
+    } else if (step < group.pilot_tiles()) {
+      group.measure(step, follower);
+    } else {
+      group.follow(step, follower);
+    }
+  }
+  __syncthreads();
+  if (mover >= 0) group.write(group.steps() - 1, mover);
+  __syncthreads();
+  group.mark_bad();
+}
+
+class Run final : public StageRun {
+ public:
+  Run(const Setup& setup, LlrForm llr)
+      : setup_(setup), llr_(llr), pilot_(std::span(setup.pilot)), processors_(gpu::count_multiprocessors()) {
+    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    gpu::check(cudaFuncGetAttributes(&loaded, detect_chains), "loading soqpsk_detector");
+  }
+
+  void enqueue(const StageIo& io, StreamView stream) const noexcept override {
+    const Job job = job_of(io);
+    const unsigned groups = gpu::groups_of(job.most, kChains);
+    if (groups == 0) return;
+    detect_chains<<<groups, kThreads, 0, gpu::stream_of(stream)>>>(job);
+  }
+
+ private:
+  Job job_of(const StageIo& io) const noexcept {
+    const PortIo& in = io.in[0];
+    const std::int64_t kinds = in.item / setup_.bits;
+    Job job{};
+    job.symbols = reinterpret_cast<const float2*>(in.data);
+    job.pilot = pilot_.data();
+    job.pilot_bits = static_cast<int>(pilot_.size());
+    job.bits = static_cast<int>(setup_.bits);
+    job.most = static_cast<int>(in.length * kinds);
+    job.kinds = static_cast<int>(kinds);
+    job.gains = setup_.gains;
+    job.differential = setup_.differential;
+    job.packets = in.count;
+    for (std::size_t o = 0; o < 3; ++o) job.counts[o] = io.out[o].count;
+    job.to = results_of(io.out, llr_);
+    job.processors = static_cast<unsigned>(processors_);
+    return job;
+  }
+
+  Setup setup_;
+  LlrForm llr_;
+  gpu::DeviceArray<float> pilot_;
+  std::int64_t processors_;
+};
+
+std::unique_ptr<StageRun> make(const Setup& setup, LlrForm llr) {
+  return std::make_unique<Run>(setup, llr);
+}
+
+}  // namespace
+
+const void* cuda_half();
+const void* cuda_half() {
+  static constexpr CudaHalf half{make};
+  return &half;
+}
+
+}  // namespace iqd::soqpsk_detector

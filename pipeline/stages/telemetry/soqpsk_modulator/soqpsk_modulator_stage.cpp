@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/telemetry/packet_keys.hpp"
+#include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator.hpp"
+#include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator_cuda.hpp"
+
+namespace iqd::soqpsk_modulator {
+namespace {
+
+using soqpsk::Modulator;
+
+class SoqpskModulatorStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    if (in.axis != Axis::stream || !in.item.empty())
+      context.section.problem("", fmt::format("takes single bits or samples, [n]; its input is {}", in.text()));
+    if (!std::isfinite(config_.amplitude)) context.section.problem("amplitude", "has to be a finite number");
+    if (!telemetry::check_packets(config_.format, context.section)) return;
+    of_bits_ = in.element == Element::u8;
+    if (of_bits_) shape_of_bits(context);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    const auto* const cuda = device_half<CudaHalf>(backend, "soqpsk_modulator");
+    Modulator modulator(config_.format.samples_per_bit, config_.amplitude);
+    if (of_bits_) {
+      if (cuda != nullptr) return cuda->modulate_bits(modulator);
+      return cpu_run([modulator = std::move(modulator)](const StageIo& io) noexcept {
+        modulate_bits(modulator, io.in[0].as<const std::uint8_t>(), io.in[0].first, io.out[0].as<cf32>(),
+                      io.out[0].first);
+      });
+    }
+    Packets packets(config_);
+    if (cuda != nullptr) return cuda->make_packets(modulator, packets);
+    return cpu_run([modulator = std::move(modulator), packets = std::move(packets)](const StageIo& io) noexcept {
+      make_packets(modulator, packets, io.out[0].as<cf32>(), io.out[0].first);
+    });
+  }
+
+ private:
+  void shape_of_bits(ShapeContext& context) const {
+    const std::int64_t s = config_.format.samples_per_bit;
+    context.footprint[0] = {.past = Modulator::kPast, .future = Modulator::kFuture, .yield = s};
+    context.out[0].element = Element::cf32;
+    context.out[0].rate_hz = context.in[0].rate_hz * static_cast<double>(s);
+    for (const char* key : {"differential", "gap", "payload", "preamble", "repeats", "sync_word", "payload_bits"})
+      if (context.section.has(key))
+        context.section.problem(key,
+                                "is for packets, which are made where the input is cf32; this one is a stream of "
+                                "bits, and is modulated as it is: leave the key out");
+  }
+
+  Config config_;
+  bool of_bits_ = false;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("amplitude", amplitude, {.help = "of the signal", .low = 0, .live = true});
+  telemetry::packet_fields(v, format);
+  v.field("gap", gap, {.help = "samples of silence between packets", .low = 0, .high = 1 << 30});
+  v.field("payload", payload, {.help = "what the packets carry: a pseudo-random sequence that goes on over them"});
+  v.field("differential", differential, {.help = "encode each packet's payload differentially"});
+}
+
+StageEntry entry() {
+  return {.family = "telemetry",
+          .name = "soqpsk_modulator",
+          .summary = "makes SOQPSK-TG of bits, or packets with pseudo-random payload",
+          .inputs = {{.name = "in", .elements = {Element::cf32, Element::u8}}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<SoqpskModulatorStage>(); },
+          .sample = "soqpsk_modulator: {amplitude: 0.5}",
+          .tolerance = 0};
+}
+
+}  // namespace iqd::soqpsk_modulator
