@@ -29,6 +29,21 @@ std::vector<Keys> all_keys() {
   for (const char* keys : {"{threshold: -60, max: 1}", "{threshold: -60, max: 3000}", "{threshold: 1}",
                            "{threshold: 0, max: 300}", "{threshold: 1e30}"})
     all.push_back({"peak_finder", keys});
+  // What noise makes many peaks of: short packets, whose windows overlap.
+  for (const char* keys :
+       {"{payload_bits: 2, threshold: 0.04}", "{payload_bits: 512, threshold: 0.05, refine: false}",
+        "{preamble: CD9, repeats: 4, sync_word: '0347B2', payload_bits: 10, threshold: 0.08, template: grid45}",
+        "{preamble: C, repeats: 10, sync_word: '0347', payload_bits: 2, threshold: 0}",
+        "{repeats: 64, payload_bits: 100, samples_per_bit: 4, threshold: 0.02}"})
+    all.push_back({"preamble_search", keys});
+  for (const char* keys : {"{payload_bits: 16, gap: 1}", "{payload_bits: 2, payload: pn9, samples_per_bit: 8}",
+                           "{gap: 500, payload_bits: 50, differential: true, samples_per_bit: 4}"})
+    all.push_back({"soqpsk_modulator", keys});
+  for (const char* keys : {"{average: carry, memory: 5}", "{average: packet}"})
+    all.push_back({"packet_estimator", keys});
+  for (const char* keys : {"{kinds: [cma, zf, fde2]}", "{kinds: [fde1]}"}) all.push_back({"equalizer", keys});
+  for (const char* keys : {"{differential: true, llr: i8}", "{loop_order: 1}"})
+    all.push_back({"soqpsk_detector", keys});
   return all;
 }
 
@@ -47,14 +62,15 @@ TEST(Cuda, AgreesWithTheCpuWithOtherKeys) {
   } catch (const SetupError& e) {
     GTEST_SKIP() << "NO KEYS WERE TESTED ON CUDA: " << e.what();
   }
-  constexpr std::int64_t kLength = 40009;
-  for (const Keys& k : all_keys())
-    for (const int channels : {1, 2})
+  for (const Keys& k : all_keys()) {
+    const StageEntry& entry = *find_stage(k.stage);
+    const bool items = entry.inputs.front().items();
+    const std::int64_t length = items ? 13 : 40009;
+    for (const int channels : {1, items || entry.inputs.front().one_channel ? 1 : 2})
       for (const Signal signal : {Signal::noise, Signal::huge})
-        for (const std::int64_t block : {10007, 0}) {
-          const StageEntry& entry = *find_stage(k.stage);
-          const auto cpu = outputs(entry, k.keys, channels, kLength, signal, block, "cpu");
-          const auto cuda = outputs(entry, k.keys, channels, kLength, signal, block, "cuda");
+        for (const std::int64_t block : {items ? 4 : 10007, 0}) {
+          const auto cpu = outputs(entry, k.keys, channels, length, signal, block, "cpu");
+          const auto cuda = outputs(entry, k.keys, channels, length, signal, block, "cuda");
           ASSERT_EQ(cpu.size(), cuda.size());
           // Of so many transforms the worst is worse than of the few of the sample.
           for (std::size_t o = 0; o < cpu.size(); ++o)
@@ -62,6 +78,7 @@ TEST(Cuda, AgreesWithTheCpuWithOtherKeys) {
                 << k.stage << " " << k.keys << " in blocks of " << block << ", " << channels << " channel(s), signal "
                 << static_cast<int>(signal);
         }
+  }
 }
 
 }  // namespace

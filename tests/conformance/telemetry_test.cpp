@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The telemetry receiver on packets as they come through real channels: each stage on CUDA against the CPU's on the
+// same input, within what single precision allows, and the whole receiver.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "base/error.hpp"
+#include "pipeline/cpu_backend.hpp"
+#include "pipeline/stage_runner.hpp"
+#include "signal/ray_channel.hpp"
+#include "signal/soqpsk.hpp"
+#include "tests/conformance/stage_input.hpp"
+
+namespace iqd::conformance {
+namespace {
+
+constexpr double kRateHz = 20.625e6;
+constexpr std::int64_t kPackets = 9;
+constexpr std::int64_t kBefore = 777;  // noise before the first packet
+
+/// What a receiver hears, and where packets start in it.
+struct Heard {
+  std::vector<cf32> samples;
+  std::vector<std::int64_t> starts;
+};
+
+Heard packets_through(RayChannel channel, double eb_n0_db, double offset, float gain) {
+  const PacketFormat format;
+  std::mt19937 generator(7);
+  std::vector<std::uint8_t> bits;
+  const std::vector<std::uint8_t> pilot = format.pilot();
+  Heard heard;
+  for (std::int64_t p = 0; p < kPackets; ++p) {
+    heard.starts.push_back(kBefore + p * format.samples());
+    bits.insert(bits.end(), pilot.begin(), pilot.end());
+    for (std::int64_t k = 0; k < format.payload_bits; ++k) bits.push_back(generator() & 1);
+  }
+  const std::vector<std::complex<double>> sent = soqpsk::modulate(bits, format.samples_per_bit);
+  const ChannelTaps h = taps_of(rays_of(channel), kRateHz, format.samples_per_bit);
+  std::normal_distribution<double> noise(0, std::sqrt(noise_variance(eb_n0_db, format.samples_per_bit) / 2));
+  const std::int64_t end = kBefore + std::ssize(sent) + 14'000;
+  for (std::int64_t n = 0; n < end; ++n) {
+    std::complex<double> y(noise(generator), noise(generator));
+    for (std::int64_t i = 0; i < std::ssize(h.taps); ++i) {
+      const std::int64_t at = n - kBefore + h.before - i;
+      if (at >= 0 && at < std::ssize(sent))
+        y += h.taps[static_cast<std::size_t>(i)] * sent[static_cast<std::size_t>(at)];
+    }
+    y *= std::polar(static_cast<double>(gain), offset * static_cast<double>(n) + 1);
+    heard.samples.emplace_back(static_cast<float>(y.real()), static_cast<float>(y.imag()));
+  }
+  return heard;
+}
+
+using Ports = std::map<std::string, StageOutput>;
+
+StageInput input_of(const StageOutput& port) {
+  StageInput in{port.shape, port.length, port.joined()};
+  in.shape.most = std::max<std::int64_t>(port.length, 1);  // of all blocks together
+  return in;
+}
+
+StageInput input_of(const std::vector<cf32>& samples) {
+  StageInput in;
+  in.shape.element = Element::cf32;
+  in.shape.rate_hz = in.shape.source_rate_hz = kRateHz;
+  in.length = std::ssize(samples);
+  in.data.resize(samples.size() * sizeof(cf32));
+  std::memcpy(in.data.data(), samples.data(), in.data.size());
+  return in;
+}
+
+Ports run(std::string_view stage, const std::string& keys, std::vector<StageInput> inputs, const std::string& backend,
+          std::int64_t block = 0) {
+  Problems problems;
+  StageRunner runner(*find_stage(stage), keys, std::move(inputs), block, backend, problems);
+  for (const Problem& p : problems) ADD_FAILURE() << p.text();
+  Ports ports;
+  if (problems.empty())
+    for (StageOutput& out : runner.run()) ports[out.name] = std::move(out);
+  return ports;
+}
+
+constexpr const char* kKinds = "{kinds: [zf, mmse, cma, fde1, fde2]}";
+
+/// All stages' outputs, each stage fed with what `feed` gave, or with its own.
+std::map<std::string, Ports> receive(const Heard& heard, const std::string& backend, std::int64_t block,
+                                     const std::map<std::string, Ports>* feed = nullptr) {
+  std::map<std::string, Ports> all;
+  const auto from = [&](const char* stage, const char* port) {
+    return input_of((feed ? *feed : all).at(stage).at(port));
+  };
+  all["search"] = run("preamble_search", "{}", {input_of(heard.samples)}, backend, block);
+  all["estimator"] = run("packet_estimator", "{}", {from("search", "windows")}, backend);
+  all["equalizer"] =
+      run("equalizer", kKinds, {from("estimator", "windows"), from("estimator", "channel"), from("estimator", "noise")},
+          backend);
+  all["detector"] = run("soqpsk_detector", "{}", {from("equalizer", "symbols")}, backend);
+  return all;
+}
+
+template <class T> std::vector<T> values(const StageOutput& port) {
+  const std::vector<std::byte> bytes = port.joined();
+  std::vector<T> all(bytes.size() / sizeof(T));
+  std::memcpy(all.data(), bytes.data(), all.size() * sizeof(T));
+  return all;
+}
+
+struct Case {
+  RayChannel channel;
+  double eb_n0_db;
+  double offset;
+  float gain;
+};
+
+class TelemetryOnCuda : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    try {
+      choose_backend("cuda");
+    } catch (const SetupError& e) {
+      GTEST_SKIP() << "NO RECEIVER WAS TESTED ON CUDA: " << e.what();
+    }
+  }
+  Heard heard() const {
+    return packets_through(GetParam().channel, GetParam().eb_n0_db, GetParam().offset, GetParam().gain);
+  }
+};
+
+TEST_P(TelemetryOnCuda, EachStageAgreesWithTheCpu) {
+  const Heard air = heard();
+  const auto cpu = receive(air, "cpu", 0), cuda = receive(air, "cuda", 0, &cpu);
+  EXPECT_EQ(values<std::int64_t>(cuda.at("search").at("start")), values<std::int64_t>(cpu.at("search").at("start")));
+  struct Limit {
+    const char *stage, *port;
+    double relative;
+  };
+  for (const Limit& l : {Limit{"search", "start", 0},
+                         {"search", "windows", 0},
+                         {"search", "metric", 1e-5},
+                         {"search", "correlation", 1e-5},
+                         {"search", "events", 0},
+                         {"estimator", "windows", 1e-5},
+                         {"estimator", "channel", 1e-5},
+                         {"estimator", "noise", 1e-5},
+                         {"estimator", "offset", 1e-5},
+                         {"equalizer", "taps", 5e-3},
+                         {"equalizer", "symbols", 5e-3},
+                         {"detector", "soft", 0},
+                         {"detector", "bits", 0},
+                         {"detector", "llr", 0}})
+    EXPECT_LE(distance(cpu.at(l.stage).at(l.port), cuda.at(l.stage).at(l.port)), l.relative)
+        << l.stage << '.' << l.port;
+}
+
+/// Bits may differ where neither was sure.
+TEST_P(TelemetryOnCuda, TheWholeReceiverAgreesInBlocks) {
+  const Heard air = heard();
+  const auto cpu = receive(air, "cpu", 0), cuda = receive(air, "cuda", 30'011);
+  EXPECT_EQ(values<std::int64_t>(cuda.at("search").at("start")), values<std::int64_t>(cpu.at("search").at("start")));
+  const auto soft = values<float>(cpu.at("detector").at("soft")), other = values<float>(cuda.at("detector").at("soft"));
+  ASSERT_EQ(soft.size(), other.size());
+  double power = 0;
+  std::size_t turned = 0;
+  for (std::size_t i = 0; i < soft.size(); ++i) {
+    power += std::pow(soft[i] - other[i], 2);
+    turned += (soft[i] >= 0) != (other[i] >= 0) && std::fabs(soft[i]) > 5e-3;
+  }
+  EXPECT_LT(std::sqrt(power / static_cast<double>(soft.size())), 1e-3);
+  EXPECT_EQ(turned, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Channels, TelemetryOnCuda,
+                         testing::Values(Case{RayChannel::awgn, 12, 0, 1}, Case{RayChannel::ch1, 14, 0.02F, 0.1F},
+                                         Case{RayChannel::ch2, 16, -0.05, 10}, Case{RayChannel::ch3, 14, 0.09, 0.3F},
+                                         Case{RayChannel::ch4, 14, -0.09, 3}),
+                         [](const auto& c) { return std::string(enum_names(c.param.channel)[c.index]); });
+
+/// The same channels on the CPU: starts are exact, and nearly all bits are right.
+TEST(Telemetry, IsReceivedOnTheCpu) {
+  const Heard air = packets_through(RayChannel::awgn, 14, 0.03, 0.3F);
+  const auto whole = receive(air, "cpu", 0), blocks = receive(air, "cpu", 20'003);
+  EXPECT_EQ(values<std::int64_t>(whole.at("search").at("start")), air.starts);
+  EXPECT_EQ(values<std::int64_t>(blocks.at("search").at("start")), air.starts);
+  EXPECT_EQ(distance(whole.at("search").at("windows"), blocks.at("search").at("windows")), 0);
+  EXPECT_EQ(distance(whole.at("detector").at("bits"), blocks.at("detector").at("bits")), 0);
+}
+
+}  // namespace
+}  // namespace iqd::conformance
