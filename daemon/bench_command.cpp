@@ -45,7 +45,8 @@ Exit bench(const Arguments& a) {
 void add_bench(CLI::App& app, Action& action) {
   auto a = std::make_shared<Arguments>();
   CLI::App* c = app.add_subcommand("bench", "measure a stage, a pipeline, or the engine");
-  c->add_option("NAME", a->name, "`engine`, `lanes`, `devices`, `copy_or_mapped`, a stage, or the file of a pipeline")
+  c->add_option("NAME", a->name,
+                "`engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution`, a stage, or the file of a pipeline")
       ->required();
   c->add_flag("--json", a->json, "one object a row");
   c->add_option("--block", a->options.blocks, "samples a block; several make several rows")->check(CLI::PositiveNumber);

@@ -29,21 +29,22 @@ void set_percentiles(BenchRow& row, const Histogram::Snapshot& latency) {
 }
 
 std::string row_json(const BenchRow& r) {
-  return nlohmann::json({{"name", r.name},
-                         {"variant", r.variant},
-                         {"backend", r.backend},
-                         {"device", r.device},
-                         {"shape", r.shape},
-                         {"p50_us", r.p50_us},
-                         {"p99_us", r.p99_us},
-                         {"p999_us", r.p999_us},
-                         {"max_us", r.max_us},
-                         {"throughput", r.throughput},
-                         {"unit", r.unit},
-                         {"bound", r.bound},
-                         {"bound_by", r.bound_by},
-                         {"fraction", r.fraction()}})
-      .dump();
+  nlohmann::json row({{"name", r.name},
+                      {"variant", r.variant},
+                      {"backend", r.backend},
+                      {"device", r.device},
+                      {"shape", r.shape},
+                      {"p50_us", r.p50_us},
+                      {"p99_us", r.p99_us},
+                      {"p999_us", r.p999_us},
+                      {"max_us", r.max_us},
+                      {"throughput", r.throughput},
+                      {"unit", r.unit},
+                      {"bound", r.bound},
+                      {"bound_by", r.bound_by},
+                      {"fraction", r.fraction()}});
+  for (const auto& [name, value] : r.further) row[name] = value;
+  return row.dump();
 }
 
 std::string header_text() {
@@ -52,9 +53,11 @@ std::string header_text() {
 }
 
 std::string row_text(const BenchRow& r) {
-  return fmt::format("{:<24} {:<16} {:<18} {:>10.2f} {:>10.2f} {:>10.2f} {:>10.2f} {:>12.5g} {:<10} {:>8.1f}% {}",
-                     r.name, r.variant, r.shape, r.p50_us, r.p99_us, r.p999_us, r.max_us, r.throughput, r.unit,
-                     100 * r.fraction(), r.bound_by);
+  std::string text = fmt::format(
+      "{:<24} {:<16} {:<18} {:>10.2f} {:>10.2f} {:>10.2f} {:>10.2f} {:>12.5g} {:<10} {:>8.1f}% {}", r.name, r.variant,
+      r.shape, r.p50_us, r.p99_us, r.p999_us, r.max_us, r.throughput, r.unit, 100 * r.fraction(), r.bound_by);
+  for (const auto& [name, value] : r.further) text += fmt::format("; {} {:.4g}", name, value);
+  return text;
 }
 
 }  // namespace iqd

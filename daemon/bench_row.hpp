@@ -58,5 +58,7 @@ std::vector<BenchRow> bench_lanes(const BenchOptions& options);
 std::vector<BenchRow> bench_devices(const BenchOptions& options);
 /// Of a device: the host's memory in place against copies, by size.
 std::vector<BenchRow> bench_copy_or_mapped(const BenchOptions& options);
+/// Batched convolution by every method, the thesis's among them: see bench/convolution.
+std::vector<BenchRow> bench_convolution(const BenchOptions& options);
 
 }  // namespace iqd

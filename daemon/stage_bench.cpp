@@ -28,9 +28,9 @@ StageInput random_input(const InputSpec& spec, std::int64_t length) {
   in.shape.element = spec.takes(Element::cf32) ? Element::cf32 : spec.elements.front();
   in.shape.rate_hz = in.shape.source_rate_hz = 1e6;
   in.length = length;
-  if (!spec.example.empty()) {
+  if (spec.items()) {
     in.shape.axis = Axis::counted;
-    in.shape.axis_name = spec.dims.substr(1, spec.dims.find(']') - 1);
+    in.shape.axis_name = "packet";
     in.shape.item = spec.example;
     in.shape.most = length;
   }
@@ -149,7 +149,7 @@ BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::
                fmt::format("{}", block)};
   set_percentiles(row, us);
   row.throughput = static_cast<double>(calls * block) / total * 1e6;
-  row.unit = entry.inputs.front().example.empty() ? "samples/s" : "items/s";
+  row.unit = entry.inputs.front().items() ? "items/s" : "samples/s";
   const double copied = resident ? device_copy_bytes_per_second(backend, bytes / 2) : copy_bytes_per_second(bytes / 2);
   if (resident || backend.kind() == BackendKind::cpu) {
     row.bound = copied * 2 / static_cast<double>(bytes) * static_cast<double>(block);
@@ -168,7 +168,7 @@ std::vector<BenchRow> bench_stage(const std::string& name, const BenchOptions& o
         "stage",
         name));
   std::vector<std::int64_t> blocks = options.blocks;
-  const bool items = !entry->inputs.front().example.empty();
+  const bool items = entry->inputs.front().items();
   if (blocks.empty())
     blocks = items ? std::vector<std::int64_t>{16, 512} : std::vector<std::int64_t>{8192, 65536, 1 << 20};
   std::vector<BenchRow> rows;

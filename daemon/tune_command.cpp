@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <limits>
 #include <memory>
 
 #include "daemon/commands.hpp"
+#include "daemon/convolution_trial.hpp"
 #include "daemon/device_bench.hpp"
+#include "pipeline/convolution_choice.hpp"
+#include "pipeline/cpu_backend.hpp"
 #include "pipeline/tuning.hpp"
 
 namespace iqd {
@@ -16,6 +20,37 @@ namespace {
 constexpr double kLeastThroughput = 0.95;
 constexpr std::int64_t kSmallest = 16 << 10;
 constexpr std::int64_t kLargest = 16 << 20;
+
+constexpr double kTrySeconds = 0.2;  // each method at each size
+
+/// Tries every method at every size that is for use: rows that are padded before are the thesis's own.
+ConvolutionChoice quickest(Backend& backend, const ConvolutionShape& shape) {
+  const ConvolutionTable& table = convolutions_of(backend);
+  ConvolutionTrial trial(backend, shape);
+  ConvolutionChoice best;
+  double best_us = std::numeric_limits<double>::infinity();
+  for (const ConvolutionChoice& choice : table.choices(shape)) {
+    if (table.make(shape, choice)->padded_row() != 0) continue;
+    const double us = median(trial.measure(table, choice, kTrySeconds).run_us);
+    fmt::print("{:<20} {:<20} {:>12.1f} us\n", text_of(shape), text_of(choice), us);
+    if (us < best_us) best_us = us, best = choice;
+  }
+  return best;
+}
+
+Exit tune_convolutions(const std::string& name, const std::vector<std::string>& texts, bool store) {
+  std::vector<ConvolutionShape> shapes;
+  for (const std::string& text : texts) shapes.push_back(convolution_shape(text));
+  const std::unique_ptr<Backend> backend = choose_backend(name).backend;
+  backend->use();
+  for (const ConvolutionShape& shape : shapes) {
+    const ConvolutionChoice best = quickest(*backend, shape);
+    fmt::print("{}: {} by {}\n", backend->device(), text_of(shape), text_of(best));
+    if (store) store_convolution(backend->device(), shape, best);
+  }
+  if (store) fmt::print("kept in {}\n", tuning_file(backend->device()).string());
+  return Exit::ok;
+}
 
 Exit tune(const BenchOptions& options, bool store) {
   std::size_t limit = 0;
@@ -44,13 +79,21 @@ Exit tune(const BenchOptions& options, bool store) {
 void add_tune(CLI::App& app, Action& action) {
   auto device = std::make_shared<int>(0);
   auto dry = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("tune", "measure a GPU and keep what was found for the plans to come");
+  auto cpu = std::make_shared<bool>(false);
+  auto shapes = std::make_shared<std::vector<std::string>>();
+  CLI::App* c = app.add_subcommand("tune", "measure a device and keep what was found");
   c->add_option("--device", *device, "which, counted from 0")->check(CLI::NonNegativeNumber);
   c->add_flag("--dry-run", *dry, "keep nothing");
+  c->add_option("--convolution", *shapes, "how this shape is convolved best: SIGNALxTAPSxPACKETS, as 12672x186x3104")
+      ->expected(1)
+      ->take_all();
+  c->add_flag("--cpu", *cpu, "the processor instead, with --convolution");
   c->callback([=, &action] {
     action = [=] {
       BenchOptions options;
       options.backend = fmt::format("cuda:{}", *device);
+      if (!shapes->empty()) return tune_convolutions(*cpu ? "cpu" : options.backend, *shapes, !*dry);
+      if (*cpu) throw UsageError("`--cpu` goes with `--convolution`: blocks have no way to the processor");
       options.seconds = 0.2;
       return tune(options, !*dry);
     };

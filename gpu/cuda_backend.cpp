@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "gpu/convolution.hpp"
 #include "gpu/queue.hpp"
 #include "gpu/small_kernels.hpp"
 
@@ -81,7 +82,9 @@ class CudaBackend final : public Backend {
     device_.use();
     return std::make_unique<EventFence>(device_);
   }
-  const void* stage_table(std::string_view stage) const override { return cuda_half_of(stage); }
+  const void* stage_table(std::string_view stage) const override {
+    return stage == "convolution" ? &convolution_table() : cuda_half_of(stage);
+  }
 
  private:
   Device device_;

@@ -37,6 +37,19 @@ TEST_F(Tuning, WhatIsStoredIsFoundForThisKindOfDevice) {
   EXPECT_EQ(tuned_mapped_bytes("NVIDIA H200"), 0u);
 }
 
+TEST_F(Tuning, EachPartIsKeptWhenAnotherIsStored) {
+  const ConvolutionShape one = convolution_shape("12672x186+21x3104/1"), two = convolution_shape("12672x186x1");
+  store_convolution("x", one, {"overlap", 2048});
+  EXPECT_FALSE(tuned_mapped_bytes("x"));
+  store_tuning("x", 4096);
+  store_convolution("x", two, {"direct", 0});
+  EXPECT_EQ(tuned_mapped_bytes("x"), 4096u);
+  EXPECT_EQ(tuned_convolution("x", one), (ConvolutionChoice{"overlap", 2048}));
+  EXPECT_EQ(tuned_convolution("x", two), (ConvolutionChoice{"direct", 0}));
+  EXPECT_FALSE(tuned_convolution("x", convolution_shape("12672x186x2")));
+  EXPECT_FALSE(tuned_convolution("y", one));
+}
+
 TEST_F(Tuning, AFileThatIsWrongIsNotUsed) {
   std::filesystem::create_directories(folder_);
   for (const char* text : {"", "mapped_bytes: many\n", "mapped_bytes: -1\n", "other: 1\n", "[1, 2\n"}) {

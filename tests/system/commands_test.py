@@ -3,10 +3,13 @@
 """The commands beside `run` and `exec`: what they print can be read by programs."""
 
 import json
+import os
+import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import unittest
 
 import numpy as np
@@ -159,6 +162,17 @@ class Commands(iqd.SystemTest):
         self.bench("conjugate", "--min-throughput", 1e30, code=3)
         self.bench("conjugate", "--max-p99", 1e-9, code=3)
         self.bench("conjugate", "--min-throughput", 1, "--max-p99", 1e9)
+
+    def test_convolution_is_chosen_by_measurement(self):
+        shape = "500x20x9"
+        rows = self.bench("convolution", "--backend", "cpu", "--config", f"shape={shape}")
+        self.assertEqual([row["variant"].split()[0] for row in rows], ["direct", "fft", "overlap"])
+        with tempfile.TemporaryDirectory() as folder:
+            done = iqd.command("tune", "--cpu", "--convolution", shape, env={**os.environ, "STATE_DIRECTORY": folder})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (file,) = pathlib.Path(folder).iterdir()
+            self.assertRegex(file.read_text(encoding="utf-8"), rf"(?m)^  {shape}: (direct|fft|overlap)")
+        self.assertEqual(iqd.command("tune", "--cpu", "--convolution", "500x20").returncode, 2)
 
     def test_sub(self):
         where = iqd.endpoint()

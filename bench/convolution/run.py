@@ -1,0 +1,123 @@
+#!/usr/bin/python3
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""The thesis's comparison of convolutions, by `iqd bench convolution`: its tables, sweeps of signal and filter length,
+and of threads a group; as Markdown, rows as JSON, and curves of flops beside curves of times."""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+from plot import svg
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BATCHES = (1, 100, 1000, 3104)
+FILTERS = ("21", "186", "206", "186+21")
+SIGNALS = (500, 1000, 2000, 4000, 8000, 12672, 16000, 20000, 32000)
+TAPS = (1, 5, 11, 21, 31, 41, 61, 81, 101, 151, 186, 251, 301, 401, 601, 1001)
+# Name: what is said of it, shapes, and whether every size of a method is tried.
+PARTS = {
+    "tables": ("The thesis's tables", [f"12672x{h}x{b}" for h in FILTERS for b in BATCHES], False),
+    "signal": ("Signal length, 186 taps", [f"{n}x186x{b}" for b in (1, 1000) for n in SIGNALS], False),
+    "taps": ("Filter length, 12,672 samples", [f"12672x{m}x{b}" for b in (1, 1000) for m in TAPS], False),
+    "threads": ("Threads a group, points of a transform", [f"12672x{h}x{b}" for h in (21, 186) for b in (1, 3104)],
+                True),
+}
+
+
+def measure(iqd, backend, part, seconds, batches):
+    """Rows of `iqd bench` for the shapes of a part."""
+    _, shapes, every_size = PARTS[part]
+    rows = []
+    for shape in shapes:
+        if int(shape.rsplit("x", 1)[1]) > batches:
+            continue
+        command = [iqd, "bench", "convolution", "--json", "--backend", backend, "--seconds", str(seconds),
+                   "--config", f"shape={shape}"] + (["--config", "size=all"] if every_size else [])
+        print(" ".join(command), file=sys.stderr)
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
+        rows += [{"part": part, **json.loads(line)} for line in done.stdout.splitlines()]
+    return rows
+
+
+def name_of(row, every_size):
+    """Of the column: the size belongs to it where sizes are compared."""
+    return row["variant"] if every_size else row["variant"].split()[0]
+
+
+def table(rows, every_size, cell):
+    """A Markdown table: a shape a row, a method a column."""
+    shapes = list(dict.fromkeys(row["shape"] for row in rows))
+    methods = list(dict.fromkeys(name_of(row, every_size) for row in rows))
+    cells = {(row["shape"], name_of(row, every_size)): cell(row) for row in rows}
+    if every_size:  # many methods, few shapes
+        lines = [["method", *shapes]] + [[m, *(cells.get((s, m), "") for s in shapes)] for m in methods]
+    else:
+        lines = [["signal x taps x packets", *methods]] + [[s, *(cells.get((s, m), "") for m in methods)]
+                                                           for s in shapes]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def times(row):
+    """As the thesis counts first: a single packet with its transfers, a batch without; the other in brackets."""
+    single = row["thesis_us"] == row["with_transfers_us"]
+    return f"{row['thesis_us']:.1f} ({row['p50_us'] if single else row['with_transfers_us']:.1f})"
+
+
+def report(rows):
+    for part, (title, _, every_size) in PARTS.items():
+        mine = [row for row in rows if row["part"] == part]
+        if not mine:
+            continue
+        print(f"\n## {title}\n\n{mine[0]['device']}. µs: single packets with transfers (without), "
+              f"batches without (with).\n\n{table(mine, every_size, times)}")
+        if not every_size:
+            print(f"\nMillions of real additions and multiplications:\n\n"
+                  f"{table(mine, every_size, lambda row: format(row['flop'] / 1e6, '.4g'))}")
+
+
+def panels(rows):
+    """Of both sweeps of lengths: times as the thesis counts them, and operations."""
+    found = []
+    for part, at, what in (("signal", 0, "samples, 186 taps"), ("taps", 1, "taps, 12,672 samples")):
+        for batch in (1, 1000):
+            curves = {}
+            for row in rows:
+                lengths = row["shape"].split("x")
+                if row["part"] == part and int(lengths[2]) == batch:
+                    point = (int(lengths[at]), row["thesis_us"], row["flop"])
+                    curves.setdefault(name_of(row, False), []).append(point)
+            if curves:
+                found.append((f"{what}, batch {batch}", curves))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--iqd", default=str(ROOT / "build/release/iqd"))
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--only", choices=PARTS, action="append", help="this part; may be given again")
+    parser.add_argument("--seconds", type=float, default=0.1, help="a row")
+    parser.add_argument("--batches", type=int, default=max(BATCHES), help="no more packets than this")
+    parser.add_argument("--save", help="rows go to this file, one JSON object a line")
+    parser.add_argument("--load", help="rows come from such a file, nothing is measured")
+    parser.add_argument("--plot", type=pathlib.Path, help="curves of both sweeps of lengths (.svg)")
+    a = parser.parse_args()
+    if a.plot and a.only and not {"signal", "taps"} & set(a.only):
+        parser.error("--plot draws the parts signal and taps")
+    if a.load:
+        rows = [json.loads(line) for line in pathlib.Path(a.load).read_text(encoding="utf-8").splitlines()]
+    else:
+        rows = [row for part in a.only or PARTS for row in measure(a.iqd, a.backend, part, a.seconds, a.batches)]
+    if a.save:
+        pathlib.Path(a.save).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    report(rows)
+    if a.plot:
+        a.plot.write_text(svg(panels(rows)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

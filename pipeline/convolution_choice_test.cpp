@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/convolution_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "pipeline/cpu_backend.hpp"
+#include "pipeline/tuning.hpp"
+
+namespace iqd {
+namespace {
+
+TEST(ConvolutionChoice, WhatWasMeasuredGoesBeforeTheRule) {
+  const auto folder = std::filesystem::temp_directory_path() / "iqd-convolution-choice";
+  std::filesystem::remove_all(folder);
+  ::setenv("STATE_DIRECTORY", folder.c_str(), 1);
+  const auto backend = make_cpu_backend();
+  const ConvolutionShape shape = convolution_shape("2000x100x4");
+  const ConvolutionChoice rule = convolutions_of(*backend).rule(shape);
+  EXPECT_EQ(choose_convolution(*backend, shape), rule);
+  store_convolution(backend->device(), shape, {"direct", 0});
+  EXPECT_NE(rule, (ConvolutionChoice{"direct", 0}));
+  EXPECT_EQ(choose_convolution(*backend, shape), (ConvolutionChoice{"direct", 0}));
+  store_convolution(backend->device(), shape, {"by_hand", 7});  // of another version, say
+  EXPECT_EQ(choose_convolution(*backend, shape), rule);
+  ::unsetenv("STATE_DIRECTORY");
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace iqd
