@@ -24,6 +24,7 @@ get_property(modules DIRECTORY ${CMAKE_SOURCE_DIR}/radio/soapy-modules PROPERTY 
 foreach(module IN LISTS modules)
   get_target_property(type ${module} TYPE)
   if(type STREQUAL MODULE_LIBRARY)
+    set_target_properties(${module} PROPERTIES INSTALL_RPATH "$ORIGIN/../../iqd" INSTALL_RPATH_USE_LINK_PATH ON)
     install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${soapy_modules})
   endif()
 endforeach()

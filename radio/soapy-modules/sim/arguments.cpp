@@ -8,13 +8,10 @@
 #include <stdexcept>
 
 namespace iqd::sim {
-namespace {
 
-[[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& wanted) {
+void refuse(const std::string& key, const std::string& value, const std::string& wanted) {
   throw std::invalid_argument("iqdsim: " + key + "=" + value + ": " + wanted);
 }
-
-}  // namespace
 
 std::optional<double> Arguments::number(const std::string& key) const {
   const auto found = values_.find(key);

@@ -11,6 +11,9 @@
 
 namespace iqd::sim {
 
+/// Throws the std::invalid_argument that says what an argument should be.
+[[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& wanted);
+
 /// Device arguments with types. A value that is none of its type is a std::invalid_argument that names key and value.
 class Arguments {
  public:

@@ -14,11 +14,6 @@ namespace {
 constexpr std::int64_t kPiece = 4096;
 constexpr std::int64_t kTable = 1 << 20;
 
-/// Uniform in (0, 1].
-double uniform(std::uint64_t bits) noexcept {
-  return (static_cast<double>(bits >> 11) + 1) * 0x1p-53;
-}
-
 void add_windows(cf32* into, const cf32* a, const cf32* b, float gain, std::int64_t samples) noexcept {
   auto* __restrict x = reinterpret_cast<float*>(into);
   const auto* __restrict u = reinterpret_cast<const float*>(a);

@@ -20,6 +20,11 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
+/// Uniform in (0, 1].
+constexpr double uniform(std::uint64_t bits) noexcept {
+  return (static_cast<double>(bits >> 11) + 1) * 0x1p-53;
+}
+
 /// White complex Gaussian noise of variance 1, a function of seed, stream and absolute position.
 ///
 /// Each piece of 4096 samples is the sum of two windows at random places of one long table, so a piece costs two

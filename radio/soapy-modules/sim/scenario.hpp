@@ -41,11 +41,13 @@ struct ScenarioEntry {
 std::unique_ptr<Scenario> make_tone(const Setting& setting);
 std::unique_ptr<Scenario> make_noise(const Setting& setting);
 std::unique_ptr<Scenario> make_loopback(const Setting& setting);
+std::unique_ptr<Scenario> make_telemetry(const Setting& setting);
 
 inline constexpr ScenarioEntry kScenarios[] = {
     {"tone", &make_tone},
     {"noise", &make_noise},
     {"loopback", &make_loopback},
+    {"telemetry", &make_telemetry},
 };
 
 /// Makes the one that the argument `scenario` names (default: tone). Throws std::invalid_argument.
