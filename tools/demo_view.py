@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs iqd on the demo pipeline and shows what it does: a table of its counters, and the text that it reads."""
+"""Runs the telemetry receiver and shows what it does: its rates, its bit errors and what the symbols look like."""
 
 import argparse
 import json
+import pathlib
 import re
 import signal
 import subprocess
@@ -14,83 +15,99 @@ import time
 import numpy as np
 import zmq
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "support"))
+from telemetry_model import KINDS, SAMPLES, SIMULATED
+
 ENDPOINT = "tcp://127.0.0.1:5555"
-WIDTH = 64  # characters of the text on the screen
-BARS = " .:-=+*#%@"
+ROWS, COLUMNS = 11, 40  # of the constellation
+SHADES = " .:-=+*#%@"
+FOUND = ("preamble_search", "found", None)
 
 
 class Reader(threading.Thread):
-    """Receives the strongest line of each block, and makes a character of it."""
+    """Receives every packet's bits, and the soft values of a block now and then."""
 
-    def __init__(self, text, symbol, step_hz):
+    def __init__(self):
         super().__init__(daemon=True)
-        self.text, self.symbol, self.step_hz = text, symbol, step_hz
-        self.read, self.right, self.wrong, self.gaps = "", 0, 0, 0
-        self.peak_db, self.spectrum, self.samples_seen, self.pending = 0.0, None, 0, None
-        self.context = zmq.Context()
-        self.socket = self.context.socket(zmq.SUB)
-        for topic in ("peak ", "spectrum ", "samples "):
-            self.socket.setsockopt_string(zmq.SUBSCRIBE, topic)
+        self.packets, self.missing, self.soft, self.kinds = 0, 0, None, ()
+        self.socket = zmq.Context.instance().socket(zmq.SUB)
+        self.socket.setsockopt_string(zmq.SUBSCRIBE, "bits ")
         self.socket.connect(ENDPOINT)
+        self.look = zmq.Context.instance().socket(zmq.SUB)
+        self.look.connect(ENDPOINT)
 
     def run(self):
         last = None
         while True:
-            head, payload = self.socket.recv_multipart()
-            topic, header = head.split(b" ", 1)
-            meta = json.loads(header)
-            values = np.frombuffer(payload, meta["dtype"]).reshape(meta["shape"])
-            if topic == b"peak":
-                self.gaps += last is not None and meta["seq"] != last + 1
-                last = meta["seq"]
-                self.take_peak(meta, values)
-            elif topic == b"spectrum":
-                self.spectrum = values
-            else:
-                self.samples_seen += len(values)
+            head, _ = self.socket.recv_multipart(copy=True)
+            meta = json.loads(head.split(b" ", 1)[1])
+            self.missing += 0 if last is None else meta["seq"] - last - 1
+            self.packets, last = self.packets + meta["shape"][0], meta["seq"]
 
-    def take_peak(self, meta, values):
-        if len(values) == 0 or self.spectrum is None:
-            return
-        bins = len(self.spectrum)
-        bin_hz = meta["sample_rate"] / 4 / bins
-        code = 64 + round((values[0, 0] - bins // 2) * bin_hz / self.step_hz)
-        character = chr(code) if 32 <= code < 127 else "?"
-        self.peak_db = float(values[0, 1]) - float(np.median(self.spectrum))
-        # The last block of a run is short, and too noisy to read: a character counts when the next has come.
-        if self.pending is not None:
-            character_before, expected = self.pending
-            self.read += character_before
-            self.right += character_before == expected
-            self.wrong += character_before != expected
-        self.pending = character, self.text[meta["sample"] // self.symbol % len(self.text)]
+    def look_at_symbols(self):
+        """One block's soft values, [packet][kind][bit]; subscribed to only while one is waited for."""
+        self.look.setsockopt_string(zmq.SUBSCRIBE, "soft ")
+        if self.look.poll(300):
+            head, payload = self.look.recv_multipart()
+            meta = json.loads(head.split(b" ", 1)[1])
+            self.kinds, self.soft = meta["kinds"], np.frombuffer(payload, meta["dtype"]).reshape(meta["shape"])
+        self.look.setsockopt_string(zmq.UNSUBSCRIBE, "soft ")
+        while self.look.poll(0):
+            self.look.recv_multipart()
 
 
-def picture(spectrum, columns=WIDTH):
-    """The spectrum as a line of characters: brighter is stronger."""
-    if spectrum is None:
-        return ""
-    best = spectrum[: len(spectrum) // columns * columns].reshape(columns, -1).max(axis=1)
-    low, high = np.median(best), best.max()
-    level = np.clip((best - low) / max(high - low, 1e-3), 0, 1) * (len(BARS) - 1)
-    return "".join(BARS[int(v)] for v in level)
+def constellation(soft):
+    """Lines of text: where the pairs of an even and an odd bit of the first kind are; darker is more of them."""
+    pairs = np.zeros((0, 2)) if soft is None else soft[:, 0].reshape(-1, 2)
+    density, _, _ = np.histogram2d(-pairs[:, 1], pairs[:, 0], (ROWS, COLUMNS), ((-2, 2), (-2, 2)))
+    shade = np.ceil(np.sqrt(density / max(density.max(), 1)) * (len(SHADES) - 1)).astype(int)
+    return ["".join(SHADES[s] for s in row) for row in shade]
 
 
-def show(status, before, reader, live, shown):
+def spread_db(soft):
+    """How far the soft values are from where they should be: rms, in dB of their mean magnitude."""
+    magnitude = np.abs(soft)
+    return 20 * np.log10(magnitude.std() / magnitude.mean())
+
+
+def counts(status):
+    """Of the first pipeline: {(stage, event, kind or None): count}."""
+    return {(e["stage"], e["event"], e.get("kind")): e["count"] for e in status["pipelines"][0]["events"]}
+
+
+def error_rates(status, expected):
+    """(kind, bits, errors, what is expected or None) of each kind."""
+    events = counts(status)
+    kinds = [kind for stage, event, kind in events if (stage, event) == ("ber_meter", "bits")]
+    return [(k, events["ber_meter", "bits", k], events["ber_meter", "bit_errors", k], expected.get(k)) for k in kinds]
+
+
+def table(status, reader, expected, scene):
+    lines = [f"BER       {scene}"]
+    for kind, bits, errors, wanted in error_rates(status, expected):
+        rate = f"{errors / bits:9.2e}" if bits else "        -"
+        known = f"expected {wanted:.2e}" if wanted else ""
+        spread = "" if reader.soft is None else f"spread {spread_db(reader.soft[:, reader.kinds.index(kind)]):6.1f} dB"
+        lines.append(f"  {kind:8}{rate} of {bits:,} bits   {known}   {spread}")
+    return lines
+
+
+def show(status, before, reader, expected, scene, live, shown):
     now = status["pipelines"][0]
-    then = before["pipelines"][0] if before else {"received": 0}
     seconds = status["uptime_s"] - (before["uptime_s"] if before else 0)
+    received = now["received"] - (before["pipelines"][0]["received"] if before else 0)
+    found, earlier = (counts(s).get(FOUND, 0) if s else 0 for s in (status, before))
     dropped = {k: v for k, v in now["dropped"].items() if v} or "none"
     latency = now["latency_us"]
     lines = [
-        f"rate      {(now['received'] - then['received']) / max(seconds, 1e-9) / 1e6:8.3f} MS/s   {now['state']}, on {now['backend']}",
-        f"blocks    {now['blocks']:8d}        published {now['published']:,} of {now['received']:,} samples, {now['in_flight']:,} in flight",
+        f"rate      {received / max(seconds, 1e-9) / 1e6:8.3f} MS/s   {now['state']}, on {now['backend']}",
+        f"packets   {(found - earlier) / max(seconds, 1e-9):8.1f} a second   {found:,} found, {reader.packets:,} read",
         f"dropped   {dropped}   lost by the radio {now['lost']}, overflows {now['overflows']}",
-        f"latency   p50 {latency['p50'] / 1e3:.2f} ms   p99 {latency['p99'] / 1e3:.2f} ms   max {latency['max'] / 1e3:.2f} ms   (of a block of 52 ms)",
-        f"spectrum  |{picture(reader.spectrum)}|",
-        f"line      {reader.peak_db:5.1f} dB above the noise floor, after averaging",
-        f"read      {reader.read[-WIDTH:]}",
-        f"right     {reader.right} characters, wrong {reader.wrong}",
+        "latency   " + "   ".join(f"{p} {latency[p] / 1e3:.2f} ms" for p in ("p50", "p99", "max")) +
+        "   (of a block of 9.83 ms)",
+        *table(status, reader, expected, scene),
+        f"symbols   of {reader.kinds[0] if reader.kinds else 'none'}: even bits across, odd bits up",
+        *(f"  |{row}|" for row in constellation(reader.soft)),
     ]
     if live and shown:
         sys.stdout.write(f"\x1b[{len(lines) + 1}F")
@@ -99,19 +116,22 @@ def show(status, before, reader, live, shown):
     sys.stdout.flush()
 
 
-def verdict(status, reader, code):
+def verdict(status, reader, expected, code):
     """What is not as it should be."""
     if code != 0:
         return f"iqd ended with {code}"
-    if status is None or reader.right == 0 or reader.samples_seen == 0:
-        return "no samples came through"
+    if status is None or reader.packets == 0:
+        return "no packets came through"
     p = status["pipelines"][0]
-    if reader.wrong:
-        return f"{reader.wrong} characters were wrong"
-    if any(p["dropped"].values()) or p["lost"] or reader.gaps:
-        return f"samples were dropped: {p['dropped']}, lost by the radio {p['lost']}, messages missing {reader.gaps}"
-    if p["received"] != p["published"]:
-        return f"received {p['received']} samples, published {p['published']}"
+    if any(p["dropped"].values()) or p["lost"] or reader.missing:
+        return f"samples were dropped: {p['dropped']}, lost by the radio {p['lost']}, messages missing {reader.missing}"
+    found, sent = counts(status).get(FOUND, 0), p["received"] // SAMPLES
+    if found < 0.99 * sent - 2:
+        return f"{found} of {sent} packets were found"
+    for kind, bits, errors, wanted in error_rates(status, expected):
+        # A short run counts few errors, which come in bursts.
+        if bits == 0 or errors > 2 * (wanted or 0.01) * bits + 100:
+            return f"{kind} made {errors} errors in {bits} bits"
     return None
 
 
@@ -123,13 +143,12 @@ def main():
     options = parser.parse_args()
 
     source = open(options.pipeline, encoding="utf-8").read()
-    text = re.search(r"text=([^\"]*)\"", source).group(1)
-    symbol = int(re.search(r"symbol=(\d+)", source).group(1))
-    rate = float(re.search(r"rate: ([\d.]+) MS/s", source).group(1)) * 1e6
-    reader = Reader(text, symbol, rate / 1024)
+    channel, eb_n0 = re.search(r"channel=(\w+)", source).group(1), float(re.search(r"ebn0=([\d.]+)", source).group(1))
+    expected = dict(zip(KINDS, SIMULATED.get((channel, eb_n0), ())))
+    reader = Reader()
     reader.start()
 
-    command = [options.iqd, "run", options.pipeline, "--status", "json", "--wait-subscribers", "3"]
+    command = [options.iqd, "run", options.pipeline, "--status", "json", "--wait-subscribers", "1"]
     if options.seconds:
         command += ["--seconds", str(options.seconds)]
     print(f"$ {' '.join(command)}\n")
@@ -137,13 +156,17 @@ def main():
     signal.signal(signal.SIGINT, lambda *_: process.send_signal(signal.SIGTERM))
     live, status, before, shown = sys.stdout.isatty(), None, None, False
     for line in process.stdout:
-        before, status = status, json.loads(line)
+        last, status = status, json.loads(line)
         if status["final"]:
             time.sleep(0.3)  # the last messages are on their way
-        show(status, before, reader, live, shown)
+        else:
+            before = last  # the final status comes right behind another
+            reader.look_at_symbols()
+        show(status, before, reader, expected, f"{channel}, Eb/N0 {eb_n0:g} dB", live, shown)
         shown = True
-    wrong = verdict(status, reader, process.wait())
-    print(f"NOT RIGHT: {wrong}" if wrong else "Right: every character was read, nothing was dropped.")
+    wrong = verdict(status, reader, expected, process.wait())
+    right = "Right: packets flowed, their bit errors are as few as they should be, nothing was dropped."
+    print(f"NOT RIGHT: {wrong}" if wrong else right)
     return 1 if wrong else 0
 
 

@@ -151,7 +151,7 @@ class Making(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("CPU only", done.stdout)
         self.assertFalse((self.output / "tests").exists() or (self.output / "run-tests").exists())
-        self.assertTrue((self.output / "share" / "iqd" / "pipelines" / "demo.yaml").is_file())
+        self.assertTrue((self.output / "share" / "iqd" / "pipelines" / "telemetry.yaml").is_file())
 
     def test_the_cuda_backend_comes_without_the_targets_libraries(self):
         self.library("libiqd_cuda.so", "libcufft.so.12", "libcuda.so.1")

@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bit error rates of the telemetry receiver, by equalizer, channel and Eb/N0, beside what was found by simulation.
+
+Recordings are made by the model of the tests and decoded by the real `iqd run`. Ends with 3 where a rate is worse than that, or
+packets were not found.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests" / "support"))
+import iqd
+import telemetry_model as model
+
+from plot import svg
+
+MISSED = 3
+TOGETHER = 16  # packets whose frequency offset is averaged
+CURVES = {"awgn": (6, 8, 10), "ch1": (10, 12, 14), "ch2": (12, 14, 16), "ch3": (10, 12, 14), "ch4": (10, 12, 14)}
+PIPELINE = """
+name: telemetry_ber
+source: {{file: {{path: {recording}}}}}
+backend: {backend}
+block: {block}
+stages:
+  - preamble_search:
+  - packet_estimator: {{average: {average}}}
+  - equalizer: {{kinds: [zf, mmse, cma, fde1, fde2]}}
+  - soqpsk_detector:
+publish:
+  - {{port: soqpsk_detector.bits, topic: bits, bind: "{where}", hwm_bytes: 4 GiB}}
+"""
+
+
+def make_recording(channel, ebn0_db, sent, rng):
+    """As a radio might give it: of any gain, offset and phase."""
+    x = model.recording(sent, channel, ebn0_db, w=rng.uniform(-0.05, 0.05), phase=rng.uniform(-np.pi, np.pi),
+                        lead=model.GUARD, rng=rng)
+    return (10 ** rng.uniform(-1, 1) * x).astype(np.complex64)
+
+
+def decode(x, options, folder):
+    """(starts, bits [packet][kind][6144]) by iqd."""
+    where = iqd.endpoint()
+    recording = iqd.write_recording(folder / "recording", x, rate=model.RATE).with_suffix("")
+    text = PIPELINE.format(recording=recording, where=where, block=TOGETHER * model.SAMPLES, backend=options.backend,
+                           average=options.average)
+    reader = iqd.Reader(where, "bits")
+    with iqd.Daemon(text, "--wait-subscribers", 1, folder=folder) as daemon:
+        if daemon.wait(600) != 0:
+            sys.exit(f"iqd ended before its time:\n{daemon.text}")
+    messages = reader.rest(2)
+    reader.close()
+    starts = [p["start"] for m in messages for p in m.packets]
+    return np.array(starts, int), np.concatenate([m.x for m in messages] or [np.zeros((0, 5, model.PAYLOAD), np.uint8)])
+
+
+def errors_of(starts, bits, sent):
+    """[found packet][kind]: bit errors. Close rays and a large offset move the peak by a sample or two."""
+    due = model.GUARD + np.arange(len(sent)) * model.SAMPLES
+    nearest = np.clip(np.rint((starts - model.GUARD) / model.SAMPLES).astype(int), 0, len(sent) - 1)
+    right = abs(starts - due[nearest]) <= 4
+    return np.sum(bits[right] != sent[nearest[right], None], axis=2)
+
+
+def rates(errors):
+    """[(rate, half of the 95 % interval)] of each kind; errors come in bursts, so packets are what is counted."""
+    per_bit = errors / model.PAYLOAD
+    bits = len(errors) * model.PAYLOAD
+    half = 1.96 * per_bit.std(axis=0, ddof=1) / math.sqrt(len(errors))
+    # Few errors say little about their spread: not less than if each came by itself, and one at least.
+    return [(float(r), float(max(h, 1.96 * math.sqrt(max(r, 1 / bits) / bits))))
+            for r, h in zip(per_bit.mean(axis=0), half)]
+
+
+def measure(channel, ebn0_db, options, folder):
+    rng = np.random.default_rng([options.seed, list(CURVES).index(channel), ebn0_db])
+    sent = rng.integers(0, 2, (options.packets, model.PAYLOAD)).astype(np.uint8)
+    x = make_recording(channel, ebn0_db, sent, rng)
+    errors = errors_of(*decode(x, options, folder), sent)
+    if len(errors) < 2:
+        sys.exit(f"{channel} at {ebn0_db} dB: {len(errors)} of {len(sent)} packets were found")
+    point = {"channel": channel, "ebn0_db": ebn0_db, "sent": len(sent), "found": len(errors), "kinds": []}
+    known = model.SIMULATED.get((channel, ebn0_db), (None,) * 5)
+    for kind, (rate, half), other in zip(model.KINDS, rates(errors), known):
+        # The simulation had an interval like ours, so a difference has one that is wider by the root of 2.
+        fits = other is None or rate <= other + math.sqrt(2) * half
+        point["kinds"].append({"kind": kind, "ber": rate, "interval": half, "simulated": other, "fits": fits,
+                               "bits": len(errors) * model.PAYLOAD})
+    return point
+
+
+def print_point(point):
+    lost = "" if point["found"] == point["sent"] else f"   {point['sent'] - point['found']} packets not found"
+    print(f"{point['channel']:5}{point['ebn0_db']:3} dB{lost}")
+    for k in point["kinds"]:
+        other = "" if k["simulated"] is None else f"{k['simulated']:12.2e}{'' if k['fits'] else '   WORSE'}"
+        print(f"    {k['kind']:6}{k['ber']:10.2e} ± {k['interval']:.1e}{other}", flush=True)
+
+
+def good(point):
+    # At the lowest Eb/N0 of a curve a few may be missed.
+    enough = point["found"] >= (point["sent"] if point["ebn0_db"] >= 8 else 0.98 * point["sent"])
+    return enough and all(k["fits"] for k in point["kinds"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--iqd", default=iqd.IQD, help="the program (build/release/iqd)")
+    parser.add_argument("--backend", default="cpu", help="cpu, cuda or cuda:N (cpu)")
+    parser.add_argument("--average", default="block", help="what the frequency offset is averaged over (block)")
+    parser.add_argument("--packets", type=int, default=112, help="of each point (112: 688,128 bits)")
+    parser.add_argument("--only", nargs="*", metavar="CHANNEL:DB", help="points, such as ch1:14; else all")
+    parser.add_argument("--table", action="store_true", help="only the points that are known by simulation")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=pathlib.Path, help="where to write the figures")
+    parser.add_argument("--plot", type=pathlib.Path, help="where to write a plot (.svg)")
+    options = parser.parse_args()
+    iqd.IQD = options.iqd
+    points = [(c, e) for c, values in CURVES.items() for e in values if not options.table or (c, e) in model.SIMULATED]
+    if options.only:
+        points = [(c, int(e)) for c, e in (p.split(":") for p in options.only)]
+
+    print(f"Bit error rate on {options.backend}, 95 % interval, by simulation in double precision")
+    measured = []
+    with tempfile.TemporaryDirectory(prefix="iqd-bench-") as folder:
+        for channel, ebn0_db in points:
+            measured.append(measure(channel, ebn0_db, options, pathlib.Path(folder)))
+            print_point(measured[-1])
+    if options.json:
+        options.json.write_text(json.dumps({"backend": options.backend, "points": measured}, indent=1) + "\n")
+    if options.plot:
+        options.plot.write_text(svg(measured))
+    return 0 if all(good(p) for p in measured) else MISSED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""tools/demo_view.py: what it calls right and wrong, and that it runs. $IQD is the program."""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+import iqd
+
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+sys.path.append(str(TOOLS))
+import demo_view
+
+EXPECTED = {"fde1": 7e-4}
+
+
+def status(found=1000, errors=4300, **more):
+    """The last of a run that received 1000 packets."""
+    meter = {"stage": "ber_meter", "kind": "fde1"}
+    events = [{"stage": "preamble_search", "event": "found", "count": found},
+              {**meter, "event": "bits", "count": found * 6144}, {**meter, "event": "bit_errors", "count": errors}]
+    return {"pipelines": [{"received": 12_672_000, "lost": 0, "dropped": {"lanes": 0}, "events": events, **more}]}
+
+
+class Verdict(unittest.TestCase):
+    def verdict(self, last, code=0, packets=1000, missing=0):
+        return demo_view.verdict(last, argparse.Namespace(packets=packets, missing=missing), EXPECTED, code)
+
+    def test_right(self):
+        self.assertIsNone(self.verdict(status()))
+
+    def test_wrong(self):
+        for words, wrong in (("ended with 3", self.verdict(status(), code=3)), ("no packets", self.verdict(None)),
+                             ("no packets", self.verdict(status(), packets=0)),
+                             ("dropped", self.verdict(status(dropped={"lanes": 202_752}))),
+                             ("lost", self.verdict(status(lost=1))), ("missing 2", self.verdict(status(), missing=2)),
+                             ("900 of 1000", self.verdict(status(found=900))),
+                             ("fde1 made 9000 errors", self.verdict(status(errors=9000)))):
+            self.assertIn(words, wrong or "right")
+
+    def test_constellation(self):
+        soft = np.array([1.0, 1.0, -1.0, -1.0] * 100).reshape(1, 1, -1)
+        rows = demo_view.constellation(soft)
+        marks = [(r, c) for r, row in enumerate(rows) for c, mark in enumerate(row) if mark != " "]
+        (top, right), (bottom, left) = marks
+        self.assertTrue(top < bottom and left < right, rows)
+        self.assertEqual({len(row) for row in demo_view.constellation(None)}, {demo_view.COLUMNS})
+
+
+class Run(unittest.TestCase):
+    def test_runs_and_judges(self):
+        """A machine that is too slow for the rate drops samples, and the demo says so."""
+        done = subprocess.run([sys.executable, "-B", TOOLS / "demo_view.py", "--iqd", iqd.IQD, "--pipeline",
+                               iqd.PIPELINES / "telemetry.yaml", "--seconds", "2"],
+                              capture_output=True, text=True, timeout=100, check=False)
+        last = done.stdout.strip().splitlines()[-1]
+        self.assertIn(last.split(":")[0], ("Right", "NOT RIGHT"), done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 0 if last.startswith("Right") else 1)
+        if done.returncode != 0:
+            self.assertIn("samples were dropped", last)
+        self.assertRegex(done.stdout, r"fde1 +\d\.\d\de-0\d of [\d,]+ bits   expected 7.00e-04")
+
+
+if __name__ == "__main__":
+    unittest.main()
