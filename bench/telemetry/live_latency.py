@@ -1,0 +1,57 @@
+#!/usr/bin/python3
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""live_latency.py --iqd IQD [--seconds N] [--backend B]: how soon bits are handed to ZeroMQ when the radio's pace decides.
+
+Runs live.yaml with a reader of its bits, and prints the latency that the daemon has measured: from the last sample of a
+block until its bits were handed over.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+import zmq
+
+HERE = pathlib.Path(__file__).resolve().parent
+LISTEN = "127.0.0.1:9173"
+
+
+def status():
+    with urllib.request.urlopen(f"http://{LISTEN}/api/status", timeout=5) as answer:
+        return json.load(answer)["pipelines"][0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--iqd", required=True)
+    parser.add_argument("--backend", default="cuda")
+    parser.add_argument("--seconds", type=float, default=20)
+    options = parser.parse_args()
+    text = (HERE / "live.yaml").read_text(encoding="utf-8")
+    text += f"wait: spin\nbackend: {options.backend}\nmonitor: {{listen: \"{LISTEN}\"}}\n"
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(text)
+        file.flush()
+        with subprocess.Popen([options.iqd, "run", file.name]) as daemon:
+            reader = zmq.Context.instance().socket(zmq.SUB)
+            reader.connect("tcp://127.0.0.1:5555")
+            reader.subscribe("bits")
+            messages = 0
+            end = time.monotonic() + options.seconds
+            while time.monotonic() < end and daemon.poll() is None:
+                if reader.poll(200):
+                    reader.recv_multipart()
+                    messages += 1
+            now = status()
+            daemon.terminate()
+    print(json.dumps({"messages": messages, "latency_us": now["latency_us"], "dropped": now["dropped"], "lost": now["lost"],
+                      "blocks": now["blocks"], "backend": now["backend"]}))
+
+
+if __name__ == "__main__":
+    main()
