@@ -69,6 +69,9 @@ struct FactColumn {
   std::string_view key;
   Element element = Element::f32;
   const std::byte* values = nullptr;
+  /// Of a position in a stream (i64): positions for so many samples of the source, to which it is turned into.
+  std::int64_t positions = 1;
+  std::int64_t samples = 1;
 };
 
 /// One result that leaves: the payload stays where it is until the last reader has let go of it.

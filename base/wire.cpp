@@ -121,9 +121,16 @@ void open_plural(Writer& out, const Dim& dim) noexcept {
   out.open("[");
 }
 
-void write_start_time(Writer& out, const Message& m, const FactColumn& starts, std::int64_t item) noexcept {
-  std::int64_t start = 0;
-  std::memcpy(&start, starts.values + static_cast<std::size_t>(item) * sizeof start, sizeof start);
+/// A position in the stream, by samples of the source, and when that was.
+void write_start(Writer& out, const Message& m, const FactColumn& starts, std::int64_t item) noexcept {
+  std::int64_t position = 0;
+  std::memcpy(&position, starts.values + static_cast<std::size_t>(item) * sizeof position, sizeof position);
+  // In two steps, so that nothing overflows.
+  const std::int64_t start =
+      position / starts.positions * starts.samples + position % starts.positions * starts.samples / starts.positions;
+  out.key(starts.key);
+  out.number(start);
+  if (!(m.format->rate_hz > 0)) return;
   out.key("time_ns");
   out.number(m.time_ns + std::llround(static_cast<double>(start - m.sample) * 1e9 / m.format->rate_hz));
 }
@@ -135,10 +142,12 @@ void write_facts(Writer& out, const Message& m) noexcept {
     out.comma();
     out.open("{");
     for (const FactColumn& column : m.facts) {
+      if (column.key == "start" && column.element == Element::i64) {
+        write_start(out, m, column, item);
+        continue;
+      }
       out.key(column.key);
       write_fact(out, column, item);
-      if (column.key == "start" && column.element == Element::i64 && m.format->rate_hz > 0)
-        write_start_time(out, m, column, item);
     }
     out.close("}");
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/document.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -112,19 +113,35 @@ std::vector<Node> Node::items() const {
   return list;
 }
 
+namespace {
+
+/// The entries of both, in the tree's memory; of two with one key those of `more` hold, maps are merged in turn.
+const Datum* merge(Tree& tree, const Datum* map, const Datum* more) {
+  Datum merged;
+  merged.kind = Node::Kind::map;
+  if (map) merged.entries = map->entries;
+  for (const Entry& added : more ? more->entries : std::vector<Entry>{}) {
+    const Datum* value = added.value.datum;
+    const auto before = std::ranges::find(merged.entries, added.key, &Entry::key);
+    if (before != merged.entries.end()) {
+      const Datum* const old = before->value.datum;
+      if (old && value && old->kind == Node::Kind::map && value->kind == Node::Kind::map)
+        value = merge(tree, old, value);
+      merged.entries.erase(before);
+    }
+    merged.entries.push_back({added.key, 0, 0, {value, 0, 0}});
+  }
+  return &tree.data.emplace_back(std::move(merged));
+}
+
+}  // namespace
+
 Node with_entries(const Node& map, const Node& more) {
   auto tree = std::make_shared<Tree>();
   tree->file = map.tree_ ? map.tree_->file : "";
   tree->kept = {map.tree_, more.tree_};
-  Datum& merged = tree->data.emplace_back();
-  merged.kind = Node::Kind::map;
-  if (map.datum_) merged.entries = map.datum_->entries;
-  if (more.datum_)
-    for (const Entry& added : more.datum_->entries) {
-      std::erase_if(merged.entries, [&](const Entry& e) { return e.key == added.key; });
-      merged.entries.push_back({added.key, 0, 0, {added.value.datum, 0, 0}});
-    }
-  return {std::move(tree), &merged, map.line_, map.column_, map.path_};
+  const Datum* const merged = merge(*tree, map.datum_, more.datum_);
+  return {std::move(tree), merged, map.line_, map.column_, map.path_};
 }
 
 Document parse_document(const std::string& text, const std::string& name, Problems& problems) {

@@ -55,8 +55,8 @@ class Node {
   std::string path_;
 };
 
-/// A map with the entries of `more` in place of its own of the same names, and behind them. Those of `more` have no
-/// line in the file.
+/// A map with the entries of `more` in place of its own of the same names (maps within them likewise), and behind them.
+/// Those of `more` have no line in the file.
 Node with_entries(const Node& map, const Node& more);
 
 struct Document {

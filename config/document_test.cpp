@@ -169,6 +169,21 @@ TEST(Document, SaysWhyAFileCannotBeRead) {
   EXPECT_EQ(complaint("/dev/zero"), "/dev/zero: is larger than a configuration may be (32 MiB)");
 }
 
+TEST(Document, EntriesAreMergedMapByMap) {
+  Problems problems;
+  const Document map = parse_document("{a: 1, b: {x: 1, y: 2}, c: {z: 3}}", "map", problems);
+  const Document more = parse_document("{b: {y: 5, v: 6}, c: 4, d: {w: 7}}", "more", problems);
+  ASSERT_TRUE(problems.empty());
+  const Node all = with_entries(map.root, more.root);
+  EXPECT_EQ(all["a"].scalar(), "1");
+  EXPECT_EQ(all["b"]["x"].scalar(), "1");
+  EXPECT_EQ(all["b"]["y"].scalar(), "5");
+  EXPECT_EQ(all["b"]["v"].scalar(), "6");
+  EXPECT_EQ(all["c"].scalar(), "4");
+  EXPECT_EQ(all["d"]["w"].scalar(), "7");
+  EXPECT_EQ(map.root["b"]["y"].scalar(), "2");
+}
+
 TEST(Document, LoadsAFile) {
   const auto path = std::filesystem::temp_directory_path() / ("document_test." + std::to_string(::getpid()) + ".yaml");
   std::ofstream(path) << "name: demo\r\nlist: [1]\r\n";

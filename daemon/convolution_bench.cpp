@@ -49,7 +49,7 @@ Wanted wanted(const std::vector<std::string>& config) {
 }
 
 BenchRow row_of(const Backend& backend, const ConvolutionShape& shape, const ConvolutionChoice& choice,
-                const ConvolutionTimes& times, double copy_us) {
+                const ConvolutionTimes& times, double copy_us, bool chosen) {
   BenchRow row{"convolution", text_of(choice), backend.name(), backend.device(), text_of(shape)};
   set_percentiles(row, times.run_us);
   const auto samples = static_cast<double>(shape.batch * shape.signal);
@@ -64,7 +64,8 @@ BenchRow row_of(const Backend& backend, const ConvolutionShape& shape, const Con
                  // As the thesis counts: a single packet with its transfers, a batch without.
                  {"thesis_us", shape.batch == 1 ? with : row.p50_us},
                  {"flop", times.flops},
-                 {"gflops", times.flops / row.p50_us / 1e3}};
+                 {"gflops", times.flops / row.p50_us / 1e3},
+                 {"chosen", chosen ? 1 : 0}};
   return row;
 }
 
@@ -78,9 +79,11 @@ std::vector<BenchRow> bench_convolution(const BenchOptions& options) {
   for (const ConvolutionShape& shape : w.shapes) {
     ConvolutionTrial trial(*backend, shape);
     const double copy_us = trial.copy_us();
+    const ConvolutionChoice chosen = choose_convolution(*backend, shape);
     for (const ConvolutionChoice& choice : choices_to_try(table, shape, w.method, !w.size.empty())) {
       if (!w.size.empty() && w.size != "all" && w.size != std::to_string(choice.size)) continue;
-      rows.push_back(row_of(*backend, shape, choice, trial.measure(table, choice, options.seconds), copy_us));
+      const ConvolutionTimes times = trial.measure(table, choice, options.seconds);
+      rows.push_back(row_of(*backend, shape, choice, times, copy_us, choice == chosen));
     }
   }
   if (rows.empty()) throw UsageError("bench convolution: no such method or size for these shapes");

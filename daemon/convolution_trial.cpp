@@ -71,25 +71,25 @@ std::vector<Complex> convolve(const std::vector<Complex>& x, const cf32* h, std:
 
 /// Rows on the device, of all sets, and their likeness on the host.
 struct ConvolutionTrial::Rows {
-  Rows(Backend& backend, const Buffer& from, std::int64_t count, std::int64_t length_of, std::int64_t pitch_of)
-      : host(from.data()),
+  Rows(Backend& backend, std::byte* of, std::int64_t sets, std::int64_t count, std::int64_t length_of,
+       std::int64_t pitch_of)
+      : host(of),
         rows(count),
         length(length_of),
         pitch(std::max(length_of, pitch_of)),
-        memory(backend.allocate(static_cast<std::size_t>(from.size() / kSample / std::max<std::int64_t>(length, 1) *
-                                                         static_cast<std::size_t>(pitch)) *
-                                kSample)) {}
+        memory(backend.allocate(static_cast<std::size_t>(sets * rows * pitch) * kSample)) {}
 
   cf32* of_set(std::int64_t set) const { return samples(memory).data() + set * rows * pitch; }
-  View<const cf32, 2> view(std::int64_t set) const { return View<const cf32, 2>(of_set(set), {rows, length}, pitch); }
+  View<cf32, 2> view(std::int64_t set) const { return {of_set(set), {rows, length}, pitch}; }
   std::size_t row_bytes() const { return static_cast<std::size_t>(length) * kSample; }
   std::size_t pitch_bytes() const { return static_cast<std::size_t>(pitch) * kSample; }
   void bring(Backend& backend, std::int64_t set, StreamView stream) const {
     const std::byte* from = host + static_cast<std::size_t>(set * rows) * row_bytes();
     copy(backend, reinterpret_cast<std::byte*>(of_set(set)), pitch_bytes(), from, row_bytes(), stream);
   }
-  void fetch(Backend& backend, std::byte* to, std::int64_t set, StreamView stream) const {
-    copy(backend, to, row_bytes(), reinterpret_cast<const std::byte*>(of_set(set)), pitch_bytes(), stream);
+  /// Into the host's first set.
+  void fetch(Backend& backend, std::int64_t set, StreamView stream) const {
+    copy(backend, host, row_bytes(), reinterpret_cast<const std::byte*>(of_set(set)), pitch_bytes(), stream);
   }
   /// Rows without gaps are one, which is quicker.
   void copy(Backend& backend, std::byte* to, std::size_t to_pitch, const std::byte* from, std::size_t from_pitch,
@@ -101,7 +101,7 @@ struct ConvolutionTrial::Rows {
       backend.copy(to, to_pitch, from, from_pitch, row_bytes(), count, stream);
   }
 
-  const std::byte* host;
+  std::byte* host;
   std::int64_t rows;  // of a set
   std::int64_t length;
   std::int64_t pitch;
@@ -118,8 +118,7 @@ class ConvolutionTrial::Step final : public Work {
         x_(rows(trial.x_, trial.shape_.batch, trial.shape_.signal)),
         h_(rows(trial.h_, trial.shape_.filters(), trial.shape_.taps)),
         g_(rows(trial.g_, trial.shape_.second > 0 ? trial.shape_.filters() : 0, trial.shape_.second)),
-        y_(trial.backend_, trial.y_, trial.shape_.batch, trial.shape_.outputs(), padded()),
-        y_sets_(trial.backend_.allocate(y_.memory.size() * static_cast<std::size_t>(trial.sets_ - 1))),
+        y_(rows(trial.y_, trial.shape_.batch, trial.shape_.outputs())),
         scratch_(trial.backend_.allocate(convolver ? convolver->scratch_bytes() : 0)) {
     QueueOptions options;
     options.wait = Wait::spin;
@@ -146,16 +145,13 @@ class ConvolutionTrial::Step final : public Work {
       for (const Rows* in : {&x_, &h_, &g_})
         if (in->rows > 0) in->bring(backend, set_, stream);
     if (clock) clock->mark(1, stream);
-    cf32* const y = set_ == 0 ? y_.of_set(0) : samples(y_sets_).data() + (set_ - 1) * y_.rows * y_.pitch;
     if (convolver_)
-      convolver_->run({x_.view(set_), h_.view(set_), g_.view(set_), {y, {y_.rows, y_.length}, y_.pitch}},
-                      scratch_.data(), stream);
+      convolver_->run({x_.view(set_), h_.view(set_), g_.view(set_), y_.view(set_)}, scratch_.data(), stream);
     else
-      backend.copy(y, 0, x_.of_set(set_), 0, static_cast<std::size_t>(x_.rows) * x_.row_bytes(), 1, stream);
+      backend.copy(y_.of_set(set_), 0, x_.of_set(set_), 0, static_cast<std::size_t>(x_.rows) * x_.row_bytes(), 1,
+                   stream);
     if (clock) clock->mark(2, stream);
-    if (transfers_)
-      y_.copy(backend, trial_.y_.data(), y_.row_bytes(), reinterpret_cast<const std::byte*>(y), y_.pitch_bytes(),
-              stream);
+    if (transfers_) y_.fetch(backend, set_, stream);
     if (clock) clock->mark(3, stream);
   }
   std::size_t timed_steps() const noexcept override { return 3; }
@@ -167,13 +163,12 @@ class ConvolutionTrial::Step final : public Work {
  private:
   std::int64_t padded() const { return convolver_ ? convolver_->padded_row() : 0; }
   Rows rows(const Buffer& from, std::int64_t count, std::int64_t length) const {
-    return Rows(trial_.backend_, from, count, length, padded());
+    return Rows(trial_.backend_, from.data(), trial_.sets_, count, length, padded());
   }
 
   ConvolutionTrial& trial_;
   const Convolver* convolver_;
   Rows x_, h_, g_, y_;
-  Buffer y_sets_;  // y of all sets but the first
   Buffer scratch_;
   std::unique_ptr<Queue> queue_;
   std::int64_t set_ = 0;

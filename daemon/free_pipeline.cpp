@@ -16,6 +16,9 @@
 namespace iqd {
 namespace {
 
+constexpr std::uint64_t kLeastBlocks = 3;
+constexpr double kMostSeconds = 60;  // that they are waited for
+
 /// Gives a block each time, at once or when it is time; the ring keeps what it holds.
 class FreeSource final : public Source {
  public:
@@ -125,13 +128,18 @@ std::unique_ptr<OutletOptions> free_outlet() {
 FreeRun observe(const Pipeline& pipeline, double seconds) {
   const PipelineStatus before = pipeline.status();
   const std::int64_t begin = steady_ns();
+  const auto passed = [begin] { return static_cast<double>(steady_ns() - begin) / 1e9; };
   std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
-  const PipelineStatus after = pipeline.status();
-  seconds = static_cast<double>(steady_ns() - begin) / 1e9;
+  PipelineStatus after = pipeline.status();
+  while (after.blocks - before.blocks < kLeastBlocks && passed() < kMostSeconds && !pipeline.finished()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    after = pipeline.status();
+  }
 
   FreeRun run;
-  run.blocks_per_second = static_cast<double>(after.blocks - before.blocks) / seconds;
+  run.blocks_per_second = static_cast<double>(after.blocks - before.blocks) / passed();
   run.latency = after.latency.since(before.latency);
+  run.latency.worst_ns = static_cast<std::uint64_t>(run.latency.quantile_ns(1));  // not that of the time before
   run.backend = after.backend;
   run.device_bytes = after.device_bytes;
   for (std::size_t s = 0; s < after.steps.size(); ++s) {

@@ -35,7 +35,8 @@ FreeRun run_free(const FreePipeline& pipeline);
 
 /// A publish entry that costs nothing, whatever the port.
 std::unique_ptr<OutletOptions> free_outlet();
-/// What a pipeline that has been started does in so many seconds.
+/// What a pipeline that has been started does in so many seconds, or, where it is slow, in as many as three blocks
+/// take. Of one that has ended, or takes longer than 60 s, fewer.
 FreeRun observe(const Pipeline& pipeline, double seconds);
 
 }  // namespace iqd

@@ -16,7 +16,7 @@
 namespace iqd {
 namespace {
 
-constexpr double kFillSeconds = 120;  // the most that the source may take to fill a ring
+constexpr double kMostSeconds = 120;  // that the source may take to fill the ring, and the lanes to empty it
 
 /// How the bench and the source that it is fed from talk to each other.
 struct Feed {
@@ -111,15 +111,22 @@ PipelineSpec free_spec(Loaded& loaded, const BenchOptions& options, std::int64_t
   return spec;
 }
 
-void wait_until_kept(const Feed& feed, const Pipeline& pipeline) {
-  const std::int64_t end = steady_ns() + static_cast<std::int64_t>(kFillSeconds * 1e9);
-  while (!feed.kept) {
+/// Throws SetupError where that takes too long.
+template <class Done> void wait_until(const Pipeline& pipeline, std::string_view what, const Done& done) {
+  const std::int64_t end = steady_ns() + static_cast<std::int64_t>(kMostSeconds * 1e9);
+  while (!done()) {
     if (pipeline.finished()) throw SetupError(fmt::format("bench: {}", pipeline.failure()));
-    if (steady_ns() > end)
-      throw SetupError(
-          fmt::format("bench: the source did not fill the ring in {} s; use shorter blocks", kFillSeconds));
+    if (steady_ns() > end) throw SetupError(fmt::format("bench: {} in {} s; use shorter blocks", what, kMostSeconds));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+}
+
+/// Throws SetupError where no block came.
+FreeRun observe_some(const Pipeline& pipeline, double seconds) {
+  FreeRun run = observe(pipeline, seconds);
+  if (run.latency.count > 0) return run;
+  throw SetupError(
+      fmt::format("bench: {}", pipeline.finished() ? pipeline.failure() : "no block came; use shorter ones"));
 }
 
 BenchRow row_of(const PipelineStatus& s, const FreeRun& run, std::int64_t block, std::string variant) {
@@ -142,17 +149,18 @@ void bench_lanes_of(const std::string& file, const BenchOptions& options, std::i
   Pipeline pipeline(free_spec(*loaded, options, lanes, feed), catalogue(), problems);
   if (report(problems)) throw UsageError(fmt::format("bench: {} is no pipeline", file));
   pipeline.start();
-  wait_until_kept(feed, pipeline);
-  const FreeRun warm = observe(pipeline, options.seconds);
-  const FreeRun flat_out = observe(pipeline, options.seconds);
+  wait_until(pipeline, "the source did not fill the ring", [&] { return feed.kept.load(); });
+  observe_some(pipeline, options.seconds);  // warm
+  const FreeRun flat_out = observe_some(pipeline, options.seconds);
   std::string with = fmt::format("{} lanes", pipeline.status().lanes);
   if (flat_out.device_bytes > 0)
     with += fmt::format(", {:.0f} MB there", static_cast<double>(flat_out.device_bytes) / 1e6);
   rows.push_back(row_of(pipeline.status(), flat_out, feed.block, "flat out, " + with));
   // Far enough apart that none waits for another.
-  feed.pace_ns = static_cast<std::int64_t>(2e9 * pipeline.status().lanes / std::max(warm.blocks_per_second, 1e-3));
-  observe(pipeline, std::min(1.0, options.seconds));
-  rows.push_back(row_of(pipeline.status(), observe(pipeline, options.seconds), feed.block, "one by one, " + with));
+  feed.pace_ns = static_cast<std::int64_t>(2e9 * pipeline.status().lanes / flat_out.blocks_per_second);
+  wait_until(pipeline, "what was in the ring did not leave",
+             [&] { return pipeline.status().in_flight < static_cast<std::uint64_t>(feed.block); });
+  rows.push_back(row_of(pipeline.status(), observe_some(pipeline, options.seconds), feed.block, "one by one, " + with));
   pipeline.stop();
   if (!pipeline.failure().empty()) throw SetupError(fmt::format("bench: {}", pipeline.failure()));
 }

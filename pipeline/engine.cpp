@@ -431,7 +431,8 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
   const auto bytes = static_cast<std::size_t>(extent * port.shape.item_bytes() * port.shape.row_count());
   for (std::size_t f = 0; f < output.facts.size(); ++f) {
     const PlanOutput::Fact& fact = output.facts[f];
-    facts_[f] = {fact.key, plan_.ports[static_cast<std::size_t>(fact.port)].shape.element, work.fact(fact.port)};
+    facts_[f] = {fact.key, plan_.ports[static_cast<std::size_t>(fact.port)].shape.element, work.fact(fact.port),
+                 fact.rate.num, fact.rate.den};
   }
   Message m;
   m.format = &output.format;

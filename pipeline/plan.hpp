@@ -73,6 +73,7 @@ struct PlanOutput {
   struct Fact {
     std::string key;
     int port;
+    Rate rate;  // of the stream that its items were found in
     friend bool operator==(const Fact&, const Fact&) = default;
   };
   int port = -1;

@@ -95,7 +95,7 @@ void Planner::gather_facts(PlanOutput& output) {
       const std::string_view key = step.entry->outputs[o].fact;
       if (key.empty() || port.shape.axis_name != shape.axis_name || !descends(output.port, step.out[o])) continue;
       std::erase_if(output.facts, [&](const PlanOutput::Fact& f) { return f.key == key; });
-      output.facts.push_back({std::string(key), step.out[o]});
+      output.facts.push_back({std::string(key), step.out[o], plan_.ports[step.lead()].rate});
       port.home = Home::slot;
       port.wanted = true;
     }

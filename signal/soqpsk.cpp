@@ -86,17 +86,18 @@ std::size_t modulo(std::int64_t k, std::size_t n) {
   return static_cast<std::size_t>((k % size + size) % size);
 }
 
-/// The frequency of a bin, in turns a sample at two samples a bit; negative ones too.
-double frequency_of_bin(std::int64_t bin, std::int64_t size, std::int64_t samples_per_bit) {
-  const std::int64_t signed_bin = bin <= size / 2 ? bin : bin - size;
-  return static_cast<double>(signed_bin * samples_per_bit) / static_cast<double>(2 * size);
-}
-
-/// c(0) + 2 sum of c(i) cos(2 pi f i).
-double even_response(std::span<const double> c, double f) {
-  double sum = c[0];
-  for (std::size_t i = 1; i < c.size(); ++i) sum += 2 * c[i] * std::cos(2 * kPi * f * static_cast<double>(i));
-  return sum;
+/// c(0) + 2 sum of c(i) cos(2 pi f i) at the bins of a transform, f in turns a sample at two samples a bit; 0 beyond
+/// the band of that.
+std::vector<double> even_response(std::span<const double> c, std::int64_t size, std::int64_t samples_per_bit) {
+  std::vector<double> response;
+  for (std::int64_t bin = 0; bin < size; ++bin) {
+    const std::int64_t signed_bin = bin <= size / 2 ? bin : bin - size;
+    const double f = static_cast<double>(signed_bin * samples_per_bit) / static_cast<double>(2 * size);
+    double sum = c[0];
+    for (std::size_t i = 1; i < c.size(); ++i) sum += 2 * c[i] * std::cos(2 * kPi * f * static_cast<double>(i));
+    response.push_back(std::fabs(f) <= 0.5 ? sum : 0);
+  }
+  return response;
 }
 
 }  // namespace
@@ -161,13 +162,7 @@ std::span<const double> detection_filter() {
 }
 
 std::vector<double> detection_response(std::int64_t size, std::int64_t samples_per_bit) {
-  const auto half = detection_filter().subspan(detection_filter().size() / 2);
-  std::vector<double> response;
-  for (std::int64_t bin = 0; bin < size; ++bin) {
-    const double f = frequency_of_bin(bin, size, samples_per_bit);
-    response.push_back(std::fabs(f) <= 0.5 ? even_response(half, f) : 0);
-  }
-  return response;
+  return even_response(detection_filter().subspan(detection_filter().size() / 2), size, samples_per_bit);
 }
 
 namespace {
@@ -194,11 +189,7 @@ std::vector<double> power_spectrum(std::int64_t size, std::int64_t samples_per_b
     const auto lag = static_cast<std::size_t>(i);
     weighted[lag] = kAutocorrelation[lag] * window_at(Window::blackman, kLags + i, 2 * kLags + 1);
   }
-  std::vector<double> power;
-  for (std::int64_t bin = 0; bin < size; ++bin) {
-    const double f = frequency_of_bin(bin, size, samples_per_bit);
-    power.push_back(std::fabs(f) <= 0.5 ? even_response(weighted, f) : 0);
-  }
+  std::vector<double> power = even_response(weighted, size, samples_per_bit);
   const double least = 1e-4 * *std::max_element(power.begin(), power.end());
   double sum = 0;
   for (double& p : power) sum += p = std::max(p, least);

@@ -62,9 +62,11 @@ def table(rows, every_size, cell):
 
 
 def times(row):
-    """As the thesis counts first: a single packet with its transfers, a batch without; the other in brackets."""
+    """As the thesis counts first: a single packet with its transfers, a batch without; the other in brackets. What iqd
+    chooses is bold."""
     single = row["thesis_us"] == row["with_transfers_us"]
-    return f"{row['thesis_us']:.1f} ({row['p50_us'] if single else row['with_transfers_us']:.1f})"
+    text = f"{row['thesis_us']:.1f} ({row['p50_us'] if single else row['with_transfers_us']:.1f})"
+    return f"**{text}**" if row["chosen"] else text
 
 
 def report(rows):
@@ -73,7 +75,7 @@ def report(rows):
         if not mine:
             continue
         print(f"\n## {title}\n\n{mine[0]['device']}. µs: single packets with transfers (without), "
-              f"batches without (with).\n\n{table(mine, every_size, times)}")
+              f"batches without (with); bold: what iqd chooses.\n\n{table(mine, every_size, times)}")
         if not every_size:
             print(f"\nMillions of real additions and multiplications:\n\n"
                   f"{table(mine, every_size, lambda row: format(row['flop'] / 1e6, '.4g'))}")

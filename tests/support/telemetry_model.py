@@ -156,18 +156,20 @@ def search(x, threshold=0.25, refine=True):
         if around.argmax() != min(n, HALF):
             continue
         start = refined(x, n) if refine else n
-        if start + SAMPLES + GUARD <= len(x):
+        if start >= 0 and start + SAMPLES + GUARD <= len(x):
             starts.append(start)
             metrics.append(t[n])
     return np.array(starts, int), np.array(metrics)
 
 
 def refined(x, n):
-    """Of n and the four places one and two periods away, where the sync word is seen best."""
+    """Of n, the four places one and two periods away and those before the stream, where the sync word is seen best."""
     word = pilot()[2 * PREAMBLE:].reshape(-1, LAG).conj()
-    places = [p for p in (n, n - LAG, n + LAG, n - 2 * LAG, n + 2 * LAG) if 0 <= p <= len(x) - 2 * PILOTS]
+    places = [p for p in range(n - 7 * LAG, n + 3 * LAG, LAG)
+              if (p < 0 or p >= n - 2 * LAG) and p <= len(x) - 2 * PILOTS]
     words = [x[p + 2 * PREAMBLE:p + 2 * PILOTS].reshape(-1, LAG) for p in places]
-    return places[int(np.argmax([np.sum(abs(np.sum(w * word, axis=1)) ** 2) for w in words]))]
+    best = places[int(np.argmax([np.sum(abs(np.sum(w * word, axis=1)) ** 2) for w in words]))]
+    return 0 if -4 <= best < 0 else best  # echoes may move a peak to before the stream
 
 
 def windows(x, starts):

@@ -24,6 +24,7 @@ except ImportError:
 
 BENCH_KEYS = {"name", "variant", "backend", "device", "shape", "p50_us", "p99_us", "p999_us", "max_us", "throughput",
               "unit", "bound", "fraction"}
+RECEIVER = ["preamble_search", "packet_estimator", "equalizer", "soqpsk_detector", "ber_meter"]
 DOCUMENT = """name: plan
 source: {soapy: {args: driver=iqdsim, rate: 20 MS/s}}
 block: 65536
@@ -91,10 +92,12 @@ class Commands(iqd.SystemTest):
         self.assertIn("| `fir` |", self.ok("stages", "--markdown"))
 
     def test_samples_of_the_stages_are_right(self):
-        for name in stages():
-            sample = self.ok("stages", name).split("sample\n", 1)[1].strip()
-            before = "  - complex_to_mag: {}\n" if name == "peak_finder" else ""
-            self.ok("check", self.write("source: {generate: {rate: 10e6}}\nstages:\n" + before + "  " + sample + "\n"))
+        samples = {name: self.ok("stages", name).split("sample\n", 1)[1].strip() for name in stages()}
+        before = {"peak_finder": ["complex_to_mag"], **{name: RECEIVER[:n] for n, name in enumerate(RECEIVER)}}
+        for name in samples:
+            chain = "\n  ".join(samples[stage] for stage in [*before.get(name, []), name])
+            chain = chain.replace("ber_meter: {", "ber_meter: {from: soqpsk_detector.bits, ")  # one of several outputs
+            self.ok("check", self.write(f"source: {{generate: {{rate: 10e6}}}}\nstages:\n  {chain}\n"))
 
     def test_schema(self):
         schema = json.loads(self.ok("schema"))
@@ -137,8 +140,8 @@ class Commands(iqd.SystemTest):
         self.assertIn("backend cpu", {f["name"] for f in found["findings"]})
         self.ok("doctor")
 
-    def bench(self, *arguments, code=0):
-        done = iqd.command("bench", *arguments, "--json", "--seconds", 0.05)
+    def bench(self, *arguments, code=0, **how):
+        done = iqd.command("bench", *arguments, "--json", "--seconds", 0.05, **how)
         self.assertEqual(done.returncode, code, (arguments, done.stderr))
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         for row in rows:
@@ -158,6 +161,18 @@ class Commands(iqd.SystemTest):
             self.assertEqual({r["name"] for r in rows}, {name})
         self.assertEqual(len(self.bench("conjugate", "--block", 1024, "--block", 4096)), 2)
 
+    def test_bench_of_a_pipeline(self):
+        rows = self.bench(self.write(), "--lanes", 1, "--lanes", 2)
+        self.assertEqual([r["variant"] for r in rows], ["flat out, 1 lanes", "one by one, 1 lanes",
+                                                        "flat out, 2 lanes", "one by one, 2 lanes"])
+        # Blocks that are slower than the time of a row are waited for.
+        slow = "fir: {design: {type: low_pass, cutoff: 1 MHz, ntaps: 32001}, method: direct}"
+        rows += self.bench(self.write(DOCUMENT.replace("fir: {taps: [1, 2, 3], decimation: 4}", slow)), "--lanes", 1)
+        self.assertEqual(len(rows), 6)
+        for row in rows:
+            self.assertEqual((row["name"], row["shape"], row["bound"]), ("plan", "65536", 20e6))
+            self.assertGreater(row["p50_us"], 0)
+
     def test_bench_thresholds(self):
         self.bench("conjugate", "--min-throughput", 1e30, code=3)
         self.bench("conjugate", "--max-p99", 1e-9, code=3)
@@ -168,10 +183,14 @@ class Commands(iqd.SystemTest):
         rows = self.bench("convolution", "--backend", "cpu", "--config", f"shape={shape}")
         self.assertEqual([row["variant"].split()[0] for row in rows], ["direct", "fft", "overlap"])
         with tempfile.TemporaryDirectory() as folder:
-            done = iqd.command("tune", "--cpu", "--convolution", shape, env={**os.environ, "STATE_DIRECTORY": folder})
+            env = {**os.environ, "STATE_DIRECTORY": folder}
+            done = iqd.command("tune", "--cpu", "--convolution", shape, env=env)
             self.assertEqual(done.returncode, 0, done.stderr)
             (file,) = pathlib.Path(folder).iterdir()
-            self.assertRegex(file.read_text(encoding="utf-8"), rf"(?m)^  {shape}: (direct|fft|overlap)")
+            best = re.search(rf"(?m)^  {shape}: (.+)$", file.read_text(encoding="utf-8"))[1]
+            rows = self.bench("convolution", "--backend", "cpu", "--config", f"shape={shape}", "--config", "size=all",
+                              env=env)
+            self.assertEqual([row["variant"] for row in rows if row["chosen"]], [best])
         self.assertEqual(iqd.command("tune", "--cpu", "--convolution", "500x20").returncode, 2)
 
     def test_sub(self):

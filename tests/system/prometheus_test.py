@@ -22,9 +22,15 @@ DASHBOARDS = {path.name: json.loads(path.read_text(encoding="utf-8"))
               for path in sorted((GRAFANA / "dashboards").glob("*.json"))}
 PIPELINE = """
 name: test
-source: {{soapy: {{args: "driver=iqdsim,scenario=tone", rate: 1 MS/s}}}}
+source: {{soapy: {{args: "driver=iqdsim,scenario=telemetry,ebn0=8,payload=pn23", rate: 1 MS/s}}}}
 block: 4096
-stages: [spectrum: {{size: 1024}}]
+stages:
+  - preamble_search:
+  - packet_estimator: {{average: packet}}
+  - equalizer: {{kinds: [fde1, fde2]}}
+  - soqpsk_detector:
+  - ber_meter: {{from: soqpsk_detector.bits, sequence: pn23}}
+  - spectrum: {{from: source, size: 1024}}
 publish:
   - {{port: source, topic: samples, bind: "{endpoint}"}}
   - {{port: spectrum, topic: spectrum, bind: "{endpoint}"}}

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "signal/convolution_kernel.hpp"
+#include "base/integer.hpp"
+#include "signal/filter_kernel.hpp"
 
 namespace iqd::sim {
 namespace {
@@ -21,7 +22,7 @@ Propagation::Propagation(std::span<const Ray> rays, double rate_hz, double clock
   for (std::int64_t part = 0; part < (clock_error == 0 ? 1 : kParts); ++part) {
     filters_.push_back(filter_of(shifted, rate_hz));
     const Filter& f = filters_.back();
-    behind_ = std::max(behind_, std::ssize(f.taps) - 1 - f.last);
+    behind_ = std::max(behind_, std::ssize(f.re) - 1 - f.last);
     ahead_ = std::max(ahead_, f.last);
     for (Ray& ray : shifted) ray.delay_s -= 1 / (kParts * rate_hz);
   }
@@ -35,7 +36,13 @@ Propagation::Filter Propagation::filter_of(std::span<const Ray> rays, double rat
   const auto matters = [&](const auto& tap) { return std::abs(tap) > kTooSmallToMatter * largest; };
   const auto begin = std::find_if(taps.begin(), taps.end(), matters);
   const auto end = std::find_if(taps.rbegin(), taps.rend(), matters).base();
-  return {.taps = {begin, end}, .last = channel.before - (begin - taps.begin())};
+  Filter filter;
+  filter.last = channel.before - (begin - taps.begin());
+  for (auto tap = begin; tap != end; ++tap) {
+    filter.re.push_back(static_cast<float>(tap->real()));
+    filter.im.push_back(static_cast<float>(tap->imag()));
+  }
+  return filter;
 }
 
 std::int64_t Propagation::ahead(std::int64_t n) const noexcept {
@@ -60,14 +67,16 @@ void Propagation::write(Transmission& from, std::int64_t first, std::span<cf32> 
   const auto [low, high] = std::minmax({floor_div(ahead(first), kParts), floor_div(ahead(end - 1), kParts)});
   const std::int64_t begin = first + low - behind_;
   const std::int64_t count = end + high + ahead_ - begin;
-  sent_.resize(static_cast<std::size_t>(count + kConvolutionMargin));
-  from.write(begin, std::span(sent_).first(static_cast<std::size_t>(count)));
+  sent_.resize(static_cast<std::size_t>(kFilterMargin + count + kFilterMargin));
+  const cf32* const sent = sent_.data() + kFilterMargin;
+  from.write(begin, std::span(sent_).subspan(kFilterMargin, static_cast<std::size_t>(count)));
   for (std::int64_t n = first; n < end;) {
     const std::int64_t until = same_until(n, end);
     const std::int64_t whole = floor_div(ahead(n), kParts);
     const Filter& f = filters_[static_cast<std::size_t>((ahead(n) - whole * kParts) % parts)];
-    convolve_directly(sent_.data() + (n + whole + f.last - begin), f.taps.data(), std::ssize(f.taps),
-                      out.data() + (n - first), until - n);
+    const FilterPhase all{f.re.data(), f.im.data(), std::ssize(f.re),
+                          reinterpret_cast<const float*>(sent + (n + whole + f.last - begin))};
+    filter_tile({&all, 1}, true, reinterpret_cast<float*>(out.data() + (n - first)), until - n);
     n = until;
   }
 }

@@ -20,9 +20,9 @@ class Propagation {
   void write(Transmission& from, std::int64_t first, std::span<cf32> out);
 
  private:
-  /// y(n) = sum over i of taps[i] x(n + last - i)
+  /// y(n) = sum over i of (re[i] + j im[i]) x(n + last - i)
   struct Filter {
-    std::vector<cf32> taps;
+    std::vector<float> re, im;
     std::int64_t last = 0;
   };
   static Filter filter_of(std::span<const Ray> rays, double rate_hz);

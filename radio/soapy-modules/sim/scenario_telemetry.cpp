@@ -17,10 +17,10 @@ namespace iqd::sim {
 namespace {
 
 constexpr std::int64_t kPiece = 2048;  // samples that go through everything before the next do
-constexpr double kMostPpm = 1000;
+constexpr int kMostPpm = 1000;
 constexpr std::int64_t kMostTaps = 512;
 
-double number_in(const Arguments& args, const std::string& key, double low, double high) {
+double number_in(const Arguments& args, const std::string& key, int low, int high) {
   const double value = args.number(key, 0);
   if (value < low || value > high)
     refuse(key, args.text(key, ""),
@@ -46,7 +46,7 @@ std::vector<Ray> rays_of_file(const std::string& path, double rate_hz) {
   try {
     const NpyArray array = read_npy(path);
     if (array.shape.size() != 1 || array.size() > kMostTaps || (array.dtype != "<c8" && array.dtype != "<c16"))
-      throw std::invalid_argument("up to 512 complex taps in one dimension are wanted");
+      throw std::invalid_argument("up to " + std::to_string(kMostTaps) + " complex taps in one dimension are wanted");
     if (array.dtype == "<c8") append_taps<float>(array, rate_hz, rays);
     if (array.dtype == "<c16") append_taps<double>(array, rate_hz, rays);
     if (rays.empty()) throw std::invalid_argument("nothing comes through taps that are all 0");

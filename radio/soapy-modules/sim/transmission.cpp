@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "base/integer.hpp"
 #include "radio/soapy-modules/sim/noise.hpp"
 #include "radio/soapy-modules/sim/scenario.hpp"
 

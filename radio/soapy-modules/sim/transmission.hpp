@@ -12,11 +12,6 @@
 
 namespace iqd::sim {
 
-/// a / b, rounded down.
-constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) noexcept {
-  return a / b - (a % b < 0);
-}
-
 /// An endless transmission of iNET packets: packet p begins at sample p (packet's samples + gap), has bits p 6144, … of
 /// a pseudo-random sequence as its payload and an amplitude of its own. Power 1, but for that; silence in the gaps.
 /// It had no beginning: there are packets before position 0 too.

@@ -4,8 +4,8 @@
 #include <cassert>
 #include <cstring>
 
-#include "pipeline/stages/dsp/fir/direct_kernel.hpp"
 #include "pipeline/stages/dsp/fir/fir.hpp"
+#include "signal/filter_kernel.hpp"
 #include "signal/scratch.hpp"
 
 namespace iqd::fir {
@@ -40,14 +40,14 @@ class Direct final : public Filter {
       }
     }
     begin_.push_back(std::ssize(re_));
-    history_ = round_up(begin_[1] - 1, kMargin) + kMargin;
-    outputs_ = std::max(kLeastOutputs, round_up(std::max(kTileFloats / phase_count_, 2 * history_), kMargin));
-    stride_ = history_ + outputs_ + kMargin;
+    history_ = round_up(begin_[1] - 1, kFilterMargin) + kFilterMargin;
+    outputs_ = std::max(kLeastOutputs, round_up(std::max(kTileFloats / phase_count_, 2 * history_), kFilterMargin));
+    stride_ = history_ + outputs_ + kFilterMargin;
   }
 
   std::size_t scratch_bytes() const noexcept override {
     Scratch count(nullptr);
-    count.take<Phase>(phase_count_);
+    count.take<FilterPhase>(phase_count_);
     count.take<cf32>(stride_ * phase_count_);
     return count.bytes();
   }
@@ -65,7 +65,8 @@ class Direct final : public Filter {
   template <class T> void run_rows(View<const T, 2> x, std::int64_t x_first, View<T, 2> y, std::int64_t y_first,
                                    std::byte* memory) const noexcept {
     Scratch scratch(memory);
-    const std::span<Phase> phases(scratch.take<Phase>(phase_count_), static_cast<std::size_t>(phase_count_));
+    const std::span<FilterPhase> phases(scratch.take<FilterPhase>(phase_count_),
+                                        static_cast<std::size_t>(phase_count_));
     T* const inputs = scratch.take<T>(stride_ * phase_count_);
     for (std::int64_t p = 0; p < phase_count_; ++p) phases[static_cast<std::size_t>(p)] = phase(p, inputs);
     for (std::int64_t row = 0; row < y.extent(0); ++row)
@@ -79,7 +80,7 @@ class Direct final : public Filter {
       }
   }
 
-  template <class T> Phase phase(std::int64_t p, const T* inputs) const noexcept {
+  template <class T> FilterPhase phase(std::int64_t p, const T* inputs) const noexcept {
     const bool with_im = !im_.empty() && std::is_same_v<T, cf32>;
     return {re_.data() + begin_[p], with_im ? im_.data() + begin_[p] : nullptr, begin_[p + 1] - begin_[p],
             reinterpret_cast<const float*>(inputs + p * stride_ + history_)};
@@ -89,8 +90,8 @@ class Direct final : public Filter {
   template <class T>
   void lay_out(View<const T, 1> x, std::int64_t start, std::int64_t past, std::int64_t n, T* to) const noexcept {
     // What the kernel reads beyond is multiplied only into what it does not store, but may not slow it down.
-    std::fill(to - past - kMargin, to - past, T());
-    std::fill(to + n, to + n + kMargin, T());
+    std::fill(to - past - kFilterMargin, to - past, T());
+    std::fill(to + n, to + n + kFilterMargin, T());
     const std::int64_t from_zero = start < 0 ? (-start + decimation_ - 1) / decimation_ : -(start / decimation_);
     const std::int64_t missing = std::clamp(from_zero, -past, n);
     std::fill(to - past, to + missing, T());
@@ -120,7 +121,7 @@ constexpr std::int64_t kTransformFrom = 10;
 
 Method choose_method(std::span<const std::complex<double>> taps, std::int64_t decimation) {
   const std::int64_t products = std::ssize(taps) * (any_complex(taps) ? 2 : 1) / decimation;
-  return products > kTransformFrom * kernel_lanes() ? Method::fft : Method::direct;
+  return products > kTransformFrom * filter_lanes() ? Method::fft : Method::direct;
 }
 
 std::unique_ptr<Filter> make_filter(std::span<const std::complex<double>> taps, std::int64_t decimation,

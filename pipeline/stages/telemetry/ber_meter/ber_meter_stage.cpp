@@ -74,7 +74,8 @@ class BerMeterStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu) throw SetupError("ber_meter has no code for a GPU: leave its `backend` out");
+    if (backend.kind() != BackendKind::cpu)
+      throw SetupError("ber_meter has no code for a GPU: leave its `backend` out");
     return cpu_run([sequence = sequence_, kinds = kinds_, words = words_](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const std::span report(reinterpret_cast<std::int64_t*>(io.out[0].data), static_cast<std::size_t>(io.out[0].item));

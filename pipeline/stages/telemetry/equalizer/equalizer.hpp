@@ -54,7 +54,7 @@ constexpr bool linear(Kind kind) noexcept {
 
 struct Config {
   PacketFormat format;
-  std::vector<std::string> kinds{"mmse", "fde1"};
+  std::vector<std::string> kinds;
   double cma_step = 0.05;
   std::int64_t cma_iterations = 12;
   bool cma_given = false;

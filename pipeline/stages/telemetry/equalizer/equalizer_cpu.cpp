@@ -135,7 +135,7 @@ class Work {
     unit_ = unit;
     noise_ = std::min(std::max(packet.noise, 0.0f) * unit * unit, kMostNoise);
     receive();
-    if (s_.wants(Kind::zf) || s_.wants(Kind::mmse) || s_.wants(Kind::cma)) make_linear();
+    if (s_.count_linear() > 0) make_linear();
     if (s_.wants(Kind::fde1) || s_.wants(Kind::fde2)) make_inverses();
   }
 

@@ -14,10 +14,6 @@
 namespace iqd::equalizer {
 namespace {
 
-std::int64_t whole(std::size_t n) {
-  return static_cast<std::int64_t>(n);
-}
-
 std::vector<float> floats(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
@@ -89,7 +85,7 @@ class EqualizerStage final : public Stage {
 
  private:
   void shape_outputs(PortShape& symbols, PortShape& taps) const {
-    Dim kinds{"kind", whole(setup_.outputs.size()), {}};
+    Dim kinds{"kind", std::ssize(setup_.outputs), {}};
     Dim linear_kinds{"kind", setup_.count_linear(), {}};
     for (const Setup::Output& o : setup_.outputs) {
       const std::string name(enum_names(o.kind)[static_cast<std::size_t>(o.kind)]);
@@ -123,8 +119,10 @@ class EqualizerStage final : public Stage {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("kinds", kinds, {.help = "which equalizers, in the order in which they come out: zf, mmse, cma, fde1, fde2"});
-  v.group("cma", cma_given, {.help = "the constant modulus algorithm"}, [this](FieldVisitor& inner) {
+  v.field(
+      "kinds", kinds,
+      {.help = "which equalizers, in the order in which they come out: zf, mmse, cma, fde1, fde2", .required = true});
+  v.group("cma", cma_given, {.help = "the constant modulus algorithm", .live = true}, [this](FieldVisitor& inner) {
     inner.field("step", cma_step, {.help = "how far it goes in an iteration", .low = 0, .high = 1, .live = true});
     inner.field("iterations", cma_iterations, {.help = "0 gives mmse", .low = 0, .high = 1000, .live = true});
   });

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "config/differences.hpp"
 #include "pipeline/stage_runner.hpp"
 #include "pipeline/stages/telemetry/equalizer/equalizer_model.hpp"
 #include "tests/support/stage_under_test.hpp"
@@ -278,6 +279,13 @@ TEST(Equalizer, ACmaThatDivergesIsGivenUp) {
   EXPECT_TRUE(same_bits(part(y.taps, 1, kTaps), part(y.taps, 0, kTaps)));
 }
 
+TEST(Equalizer, ACmaOfNoIterationsIsMmse) {
+  const PacketFormat format = short_packets();
+  const Outputs y = run(format, "kinds: [cma, mmse], cma: {iterations: 0}", receive(format, three_rays(), kNoise, 16));
+  EXPECT_TRUE(same_bits(part(y.symbols, 0, format.bits()), part(y.symbols, 1, format.bits())));
+  EXPECT_TRUE(same_bits(part(y.taps, 0, kTaps), part(y.taps, 1, kTaps)));
+}
+
 bool all_finite(const Values& values) {
   return std::all_of(values.begin(), values.end(),
                      [](cf32 v) { return std::isfinite(v.real()) && std::isfinite(v.imag()); });
@@ -355,16 +363,27 @@ TEST(Equalizer, OutputsHaveTheKindsThatWereAskedFor) {
   EXPECT_EQ(s.out(1).item[0].labels, (std::vector<std::string>{"cma", "zf"}));
 }
 
+TEST(Equalizer, CmaMayBeSetWhileSamplesFlowWhereTheFileDoesNotNameIt) {
+  Config unnamed, named;
+  named.cma_given = true;
+  named.cma_step = 0.02;
+  const auto changes =
+      differences([&](FieldVisitor& v) { unnamed.fields(v); }, [&](FieldVisitor& v) { named.fields(v); });
+  EXPECT_EQ(changes.size(), 2);
+  EXPECT_TRUE(all_live(changes));
+}
+
 TEST(Equalizer, RefusesWhatCannotBe) {
+  EXPECT_THAT(complaints("{}"), HasSubstr("kinds: is required"));
   EXPECT_THAT(complaints("{kinds: [mmsee]}"),
               HasSubstr("'mmsee' is not one of zf, mmse, cma, fde1, fde2 (did you mean"));
   EXPECT_THAT(complaints("{kinds: [zf, zf]}"), HasSubstr("'zf' is there twice"));
   EXPECT_THAT(complaints("{kinds: []}"), HasSubstr("name one or more of"));
   EXPECT_THAT(complaints("{kinds: [zf], detection_filter: [on, off]}"), HasSubstr("2 words for 1 kinds"));
-  EXPECT_THAT(complaints("{detection_filter: maybe}"), HasSubstr("neither on nor off"));
+  EXPECT_THAT(complaints("{kinds: [zf], detection_filter: maybe}"), HasSubstr("neither on nor off"));
   EXPECT_THAT(complaints("{cma: {step: -1}}"), HasSubstr("cma.step"));
-  EXPECT_THAT(complaints("{payload_bits: 100}"), HasSubstr("input 'windows' has to hold 1096 elements"));
-  EXPECT_THAT(complaints("{preamble: XY}"), HasSubstr("preamble"));
+  EXPECT_THAT(complaints("{kinds: [zf], payload_bits: 100}"), HasSubstr("input 'windows' has to hold 1096 elements"));
+  EXPECT_THAT(complaints("{kinds: [zf], preamble: XY}"), HasSubstr("preamble"));
 }
 
 }  // namespace

@@ -273,8 +273,7 @@ __global__ void __launch_bounds__(kSymbolThreads, 1) make_symbols(const Job job)
                                         : reinterpret_cast<BinPair*>(shared + sizeof(SymbolMemory));
   const int packets = count_packets(job);
   if (blockIdx.x == 0 && threadIdx.x == 0)
-    for (std::int32_t* count : job.count)
-      if (count) *count = packets;
+    for (std::int32_t* const count : job.count) *count = packets;
   Symbols symbols(job, memory, received);
   for (int packet = static_cast<int>(blockIdx.x); packet < packets; packet += static_cast<int>(gridDim.x))
     symbols.run(packet);

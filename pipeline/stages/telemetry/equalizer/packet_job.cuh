@@ -64,8 +64,7 @@ __device__ inline int count_packets(const Job& job) {
   __shared__ int packets;
   if (threadIdx.x == 0) {
     packets = job.most;
-    for (const std::int32_t* given : job.given)
-      if (given) packets = min(packets, *given);
+    for (const std::int32_t* const given : job.given) packets = min(packets, *given);
   }
   __syncthreads();
   return packets;

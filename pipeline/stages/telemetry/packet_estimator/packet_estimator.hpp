@@ -43,7 +43,7 @@ inline std::span<const std::string_view> enum_names(Average) {
 }
 
 struct Config {
-  PacketFormat packets;
+  PacketFormat format;
   Average average = Average::block;
   double lambda = 1;
   double memory = 100;
@@ -70,7 +70,7 @@ struct Pilot {
   double rho = 0;
 };
 /// Nothing where lambda is too small for the pilot to determine a channel.
-std::optional<Pilot> make_pilot(const PacketFormat& packets, double lambda);
+std::optional<Pilot> make_pilot(const PacketFormat& format, double lambda);
 
 /// How offsets are averaged and told.
 struct Offsets {

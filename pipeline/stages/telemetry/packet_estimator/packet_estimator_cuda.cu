@@ -9,148 +9,15 @@
 #include "base/error.hpp"
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "pipeline/stages/telemetry/packet_estimator/average_offsets.cuh"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator_cuda.hpp"
 
 namespace iqd::packet_estimator {
 namespace {
 
-constexpr int kThreads = 512;
-constexpr int kWarp = 32;
-constexpr int kWarps = kThreads / kWarp;
-constexpr int kBatch = 8;          // loads that a thread has under way
-constexpr int kTile = kRun * 128;  // samples whose factors are in shared memory at once
-constexpr int kGuard = static_cast<int>(PacketFormat::kGuard);
+constexpr int kTile = kRun * 128;            // samples whose factors are in shared memory at once
 constexpr std::int64_t kMostColumns = 4096;  // that fit into shared memory on every device
 static_assert(kSums == kWarp && kThreads % kRun == 0 && kGuard % kRun == 0);
-
-/// What lies between the kernels: how many packets there are, then S of each.
-struct alignas(16) Found {
-  std::int32_t packets;
-};
-
-struct Job {
-  const float2* windows;
-  const std::int32_t* packets;
-  Found* found;
-  Correlation* s;
-  Mean* mean;
-  float2* out_windows;
-  float2* channel;
-  float* noise;
-  float* offset;
-  float* offset_hz;
-  std::int32_t* counts[5];
-  const float2* wave;   // p
-  const float2* solve;  // G
-  double rho;
-  int most;
-  int window;
-  int lag;
-  int terms;
-  int rows;
-  int columns;
-  Offsets offsets;
-  bool fresh;
-};
-
-template <class T> __device__ T fold(T v) {
-  for (int half = kWarp / 2; half > 0; half /= 2) v += __shfl_down_sync(~0u, v, half);
-  return v;
-}
-
-/// The sum over all threads, for thread 0; `memory` has room for kWarps.
-__device__ double sum_of_group(double v, double* memory) {
-  v = fold(v);
-  __syncthreads();
-  if (threadIdx.x % kWarp == 0) memory[threadIdx.x / kWarp] = v;
-  __syncthreads();
-  if (threadIdx.x == 0)
-    for (int warp = 1; warp < kWarps; ++warp) v += memory[warp];
-  return v;
-}
-
-__device__ int bits_of(float x) {
-  return __float_as_int(x) & 0x7fffffff;
-}
-
-/// What this thread adds to S.
-__device__ Correlation terms_of(const Job& job, const float2* window) {
-  const float2* const r = window + kGuard + 2 * job.lag;
-  Correlation s;
-  for (int n = static_cast<int>(threadIdx.x); n < job.terms; n += kThreads) {
-    const float2 now = r[n], before = r[n - job.lag];
-    s.re += double{now.x} * double{before.x} + double{now.y} * double{before.y};
-    s.im += double{now.y} * double{before.x} - double{now.x} * double{before.y};
-  }
-  return s;
-}
-
-/// S of each packet, NaN where a sample cannot be used. One group a packet; the first hands the count on. Three groups
-/// share a multiprocessor, so that one of them has samples under way while others wait for the count.
-__global__ void __launch_bounds__(kThreads, 3) correlate_packets(const Job job) {
-  __shared__ int packets;
-  __shared__ double memory[kWarps];
-  if (threadIdx.x == 0) packets = min(*job.packets, job.most);
-  __syncthreads();
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
-    job.found->packets = packets;
-    for (std::int32_t* const count : job.counts) *count = packets;
-  }
-  if (static_cast<int>(blockIdx.x) >= packets) return;
-  const float2* const window = job.windows + static_cast<std::int64_t>(blockIdx.x) * job.window;
-  Correlation s = terms_of(job, window);
-  int largest = 0;
-#pragma unroll kBatch
-  for (int n = static_cast<int>(threadIdx.x); n < job.window; n += kThreads) {
-    const float2 r = window[n];
-    largest = max(largest, max(bits_of(r.x), bits_of(r.y)));
-  }
-  const bool unusable = __syncthreads_or(largest > bits_of(kLargest));
-  s.re = sum_of_group(s.re, memory);
-  s.im = sum_of_group(s.im, memory);
-  if (threadIdx.x == 0) job.s[blockIdx.x] = unusable ? Correlation{NAN, NAN} : s;
-}
-
-/// The sum of all S in the place of each. One group.
-__global__ void __launch_bounds__(kThreads) average_block(const Job job) {
-  __shared__ double memory[kWarps];
-  __shared__ Correlation total;
-  const int packets = job.found->packets;
-  Correlation s;
-  for (int p = static_cast<int>(threadIdx.x); p < packets; p += kThreads) {
-    const Correlation one = job.s[p];
-    if (isnan(one.re)) continue;
-    s.re += one.re;
-    s.im += one.im;
-  }
-  s.re = sum_of_group(s.re, memory);
-  s.im = sum_of_group(s.im, memory);
-  if (threadIdx.x == 0) total = s;
-  __syncthreads();
-  for (int p = static_cast<int>(threadIdx.x); p < packets; p += kThreads)
-    if (!isnan(job.s[p].re)) job.s[p] = total;
-}
-
-/// The mean so far in the place of each S. One group: all threads move, one computes.
-__global__ void __launch_bounds__(kThreads) average_carry(const Job job) {
-  __shared__ Correlation s[kThreads];
-  const int packets = job.found->packets;
-  Mean mean{};
-  if (threadIdx.x == 0 && !job.fresh) mean = *job.mean;
-  for (int first = 0; first < packets; first += kThreads) {
-    const int p = first + static_cast<int>(threadIdx.x);
-    if (p < packets) s[threadIdx.x] = job.s[p];
-    __syncthreads();
-    for (int i = 0; threadIdx.x == 0 && i < min(packets - first, kThreads); ++i) {
-      if (isnan(s[i].re)) continue;
-      mean.add(s[i], job.offsets.weight);
-      s[i] = mean.value;
-    }
-    __syncthreads();
-    if (p < packets) job.s[p] = s[threadIdx.x];
-  }
-  if (threadIdx.x == 0) *job.mean = mean;
-}
 
 /// exp(j phase), as exact as a float can be.
 __device__ float2 phasor(Phase phase) {
@@ -343,7 +210,7 @@ class Run final : public StageRun {
 std::unique_ptr<StageRun> make(const Pilot& pilot, const Offsets& offsets, std::int64_t most_packets) {
   if (pilot.columns > kMostColumns)
     throw SetupError("packet_estimator: a pilot of " + std::to_string(pilot.wave_re.size()) +
-                     " samples is too long for a GPU, where it may have " + std::to_string(kMostColumns) +
+                     " samples is too long for a GPU, where it may have " + std::to_string(kMostColumns + kTaps - 1) +
                      ": give the stage `backend: cpu`");
   return std::make_unique<Run>(pilot, offsets, most_packets);
 }

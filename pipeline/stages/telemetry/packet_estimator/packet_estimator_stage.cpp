@@ -18,10 +18,10 @@ class PacketEstimatorStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (!telemetry::check_packets(config_.packets, context.section) ||
-        !telemetry::check_items(in, "windows", config_.packets.window(), context.section))
+    if (!telemetry::check_packets(config_.format, context.section) ||
+        !telemetry::check_items(in, "windows", config_.format.window(), context.section))
       return;
-    auto pilot = make_pilot(config_.packets, config_.lambda);
+    auto pilot = make_pilot(config_.format, config_.lambda);
     if (!pilot)
       return context.section.problem("lambda",
                                      "is too small for this pilot, which does not determine a channel: use 1");
@@ -76,7 +76,7 @@ void Config::fields(FieldVisitor& v) {
           {.help = "how much a large channel is disliked; 0: maximum likelihood", .low = 0, .high = 1e6, .live = true});
   v.field("memory", memory,
           {.help = "packets that `average: carry` looks back over", .low = 1, .high = 1e9, .live = true});
-  telemetry::packet_fields(v, packets);
+  telemetry::packet_fields(v, format);
 }
 
 StageEntry entry() {

@@ -81,12 +81,12 @@ double residual_weight(const Cholesky& factors, std::int64_t rows, double lambda
 
 }  // namespace
 
-std::optional<Pilot> make_pilot(const PacketFormat& packets, double lambda) {
-  const std::vector<complex> p = soqpsk::pilot_waveform(packets);
+std::optional<Pilot> make_pilot(const PacketFormat& format, double lambda) {
+  const std::vector<complex> p = soqpsk::pilot_waveform(format);
   Pilot pilot;
-  pilot.window = packets.window();
-  pilot.lag = packets.period();
-  pilot.terms = (packets.repeats - 3) * pilot.lag;
+  pilot.window = format.window();
+  pilot.lag = format.period();
+  pilot.terms = (format.repeats - 3) * pilot.lag;
   pilot.rows = std::ssize(p) - (kTaps - 1);
   pilot.columns = (pilot.rows + kSums - 1) / kSums * kSums;
   Cholesky factors;

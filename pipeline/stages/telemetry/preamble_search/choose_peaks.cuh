@@ -67,16 +67,14 @@ template <class Sample> __device__ bool is_largest_in(const Job& job, std::int64
   return !__any_sync(kAll, larger);
 }
 
-/// One warp: how well the sync word fits a packet that starts at n + step periods, for all steps. Six lanes a step,
-/// each a block of the word at a time. Less than 0 where it cannot be said.
-template <class Sample> __device__ std::int64_t refined(const Job& job, std::int64_t n) {
-  constexpr int kLanes = 6;
+constexpr int kLanes = 6;        // that share a step
+constexpr int kStepsAtOnce = 5;  // of one warp
+
+/// One warp: how well the sync word fits at `word`, where it is there; each lane has its step's. Six lanes a step, each
+/// a block of the word at a time. -1 where it cannot be said.
+template <class Sample> __device__ float fit_of_step(const Job& job, std::int64_t word, bool there) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int period = job.layout.period;
-  const int step = lane / kLanes - 2;
-  const std::int64_t start = n + step * period;
-  const std::int64_t word = start + job.span;
-  const bool there = lane < 5 * kLanes && abs(step) <= job.steps && start >= 0 && word + job.sync_length <= job.length;
   float sum = 0;
   for (int first = 0; first < job.sync_length; first += kLanes * period) {
     const int begin = first + lane % kLanes * period;
@@ -90,16 +88,29 @@ template <class Sample> __device__ std::int64_t refined(const Job& job, std::int
       if (first + i * period < job.sync_length) sum += other;
     }
   }
-  if (!there || !(sum <= FLT_MAX)) sum = -1;
+  return there && sum <= FLT_MAX ? sum : -1;
+}
+
+/// One warp: the start that the sync word fits best.
+template <class Sample> __device__ std::int64_t refined(const Job& job, std::int64_t n) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int period = job.layout.period;
   std::int64_t best = n;
   float best_fit = -1;
-  for (int s = 0; s < 5; ++s) {
-    const float here = __shfl_sync(kAll, sum, s * kLanes);
-    if (!(here > best_fit)) continue;
-    best_fit = here;
-    best = n + (s - 2) * period;
+  for (int first = n < job.span ? 1 - job.repeats : -job.steps; first <= job.steps; first += kStepsAtOnce) {
+    const int step = first + lane / kLanes;
+    const std::int64_t start = n + step * period;
+    const std::int64_t word = start + job.span;
+    const bool tried = lane < kStepsAtOnce * kLanes && step <= job.steps && (step >= -job.steps || start < 0);
+    const float fit = fit_of_step<Sample>(job, word, tried && word + job.sync_length <= job.length);
+    for (int s = 0; s < kStepsAtOnce; ++s) {
+      const float here = __shfl_sync(kAll, fit, s * kLanes);
+      if (!(here > best_fit)) continue;
+      best_fit = here;
+      best = n + (first + s) * period;
+    }
   }
-  return best;
+  return Pattern::settled(best);
 }
 
 /// A thread looks at one cell; what is rarely needed and costs more its warp does together.
@@ -121,9 +132,9 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) choose_peaks
     const std::int64_t start = job.refine ? refined<Sample>(job, n) : n;
     if (lane != turn) continue;
     packet.start = start;
-    found = job.fresh.holds(start);
+    found = job.fresh.holds(start < 0 ? n : start);
   }
-  const bool cut = found && packet.start + job.samples + kGuard > job.length;
+  const bool cut = found && (packet.start < 0 || packet.start + job.samples + kGuard > job.length);
   const bool whole = found && !cut;
   const unsigned ballot = __ballot_sync(kAll, whole);
   if (lane == 0) before[warp] = __popc(ballot);

@@ -23,7 +23,8 @@
 ///
 /// A peak is an n with T(n) >= threshold and L(n) the largest within half a packet, of equal ones the first. Of n, one
 /// and two periods before and behind it, the packet starts where the sync word fits best: that is the largest sum of
-/// |correlation|^2 over blocks of one period, of equal ones the first.
+/// |correlation|^2 over blocks of one period, of equal ones the first. All periods back to n - span that lie before the
+/// first sample are tried as well.
 ///
 /// r            cf32 or sc16 [n + halo]
 /// windows      cf32 [packet][guard + samples + guard]; zeros before the first sample of all
@@ -32,10 +33,11 @@
 /// correlation  f32 [n]: T(n), 0 where fewer than span samples follow
 /// events       i64 [event]: found, cut, not_finite, crowded
 ///
-/// A packet belongs to the block in whose new part it starts. Where its window has an end that does not exist it is
-/// `cut`; where that holds something not finite, or has an energy outside 1e-30 … 1e30, it is `not_finite`; what is
-/// more than there is room for is `crowded`. An L that is not finite counts as 0, and T is 0 where the energy is 0 or
-/// not finite. Keeps nothing between calls; the same bits however a stream is cut.
+/// A packet belongs to the block in whose new part it starts. Where it starts before the first sample of all,
+/// or its window has an end that does not exist, it is `cut`; where that holds something not finite, or has an energy
+/// outside 1e-30 … 1e30, it is `not_finite`; what is more than there is room for is `crowded`. An L that is not finite
+/// counts as 0, and T is 0 where the energy is 0 or not finite. Keeps nothing between calls; the same bits however a
+/// stream is cut.
 namespace iqd::preamble_search {
 
 struct Config {
@@ -89,6 +91,11 @@ struct Pattern {
   Range searched(std::int64_t length, Range fresh) const noexcept {
     const std::int64_t around = reach() + half;
     return {std::max<std::int64_t>(0, fresh.first - around), std::min(length - span + 1, fresh.end + around)};
+  }
+  /// Echoes may move a peak some samples to the front. That far before the first sample it is a start there.
+  static constexpr std::int64_t kEarly = 4;
+  IQD_HOST_DEVICE static constexpr std::int64_t settled(std::int64_t start) noexcept {
+    return start < 0 && start >= -kEarly ? 0 : start;
   }
   /// Where a peak may lie whose packet starts within `fresh`.
   Range peaks(Range fresh) const noexcept { return {fresh.first - reach(), fresh.end + reach()}; }

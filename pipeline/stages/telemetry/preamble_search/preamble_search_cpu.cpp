@@ -64,7 +64,7 @@ template <class Sample> class Search {
       const Cell& cell = room_.cells[k];
       const std::int64_t n = first_of(k) + cell.place;
       if (cell.level > 0 && cell.metric >= p_.threshold && peaks.holds(n) && is_peak(n, cell.level))
-        emit(p_.refine ? refined(n) : n, cell.metric);
+        emit(n, p_.refine ? refined(n) : n, cell.metric);
     }
   }
 
@@ -138,27 +138,28 @@ template <class Sample> class Search {
     return largest < level || (largest == level && from > n);
   }
 
-  /// The start that the sync word fits best.
+  /// The start that the sync word fits best: near the peak, or anywhere before the first sample that the preamble may
+  /// have begun at.
   std::int64_t refined(std::int64_t n) const noexcept {
     std::int64_t best = n;
     float best_fit = -1;
     const auto word = std::ssize(p_.sync_word);
-    for (std::int64_t step = -p_.steps; step <= p_.steps; ++step) {
+    for (std::int64_t step = n < p_.span ? 1 - p_.repeats : -p_.steps; step <= p_.steps; ++step) {
       const std::int64_t start = n + step * p_.period;
-      if (start < 0 || start + p_.span + word > length_) continue;
+      if ((step < -p_.steps && start >= 0) || start + p_.span + word > length_) continue;
       load(start + p_.span, word);
       const float here = fit(room_.tile.re, room_.tile.im, p_.sync_word.data(), word, p_.period);
       if (!(here > best_fit) || here > std::numeric_limits<float>::max()) continue;
       best = start;
       best_fit = here;
     }
-    return best;
+    return Pattern::settled(best);
   }
 
-  void emit(std::int64_t start, float metric) noexcept {
-    if (!fresh_.holds(start)) return;
+  void emit(std::int64_t peak, std::int64_t start, float metric) noexcept {
+    if (!fresh_.holds(start < 0 ? peak : start)) return;
     const auto count = [this](Event e) -> std::int64_t& { return out_.events[e]; };
-    if (start + p_.samples + Pattern::kGuard > length_) return static_cast<void>(++count(kCut));
+    if (start < 0 || start + p_.samples + Pattern::kGuard > length_) return static_cast<void>(++count(kCut));
     const std::int64_t index = count(kFound);
     if (index == out_.windows.extent(0)) return static_cast<void>(++count(kCrowded));
     const float energy = copy_window(start, out_.windows.row(index));
@@ -172,9 +173,9 @@ template <class Sample> class Search {
   float copy_window(std::int64_t start, View<cf32, 1> to) const noexcept {
     constexpr std::int64_t kSums = 16;  // beside each other, so that the compiler makes vectors of them
     const std::int64_t zeros = std::max<std::int64_t>(0, Pattern::kGuard - start);
-    const Sample* const from = x_.data() + start - Pattern::kGuard;
+    const Sample* const from = x_.data() + (start - Pattern::kGuard + zeros);
     std::fill_n(to.data(), zeros, cf32());
-    for (std::int64_t i = zeros; i < to.extent(0); ++i) to(i) = complex_of(from[i]);
+    std::transform(from, from + to.extent(0) - zeros, to.data() + zeros, [](Sample x) { return complex_of(x); });
     const float* const parts = reinterpret_cast<const float*>(to.data());
     const std::int64_t n = 2 * to.extent(0);
     std::array<float, kSums> sums{};
@@ -229,7 +230,7 @@ Pattern::Pattern(const Config& config)
 }
 
 std::int64_t Pattern::past() const noexcept {
-  return std::max(reach() + half, kGuard);
+  return std::max({reach() + half, reach() + span, kGuard});
 }
 
 std::int64_t Pattern::future() const noexcept {

@@ -57,6 +57,9 @@ template <class Sample> class Run final : public StageRun {
     gpu::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(search_cells<Sample>),
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
                "shared memory for a search");
+    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    for (const auto kernel : {choose_peaks<Sample>, check_windows<Sample>, place_windows<Sample>})
+      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading preamble_search");
   }
 
   std::size_t device_scratch_bytes() const noexcept override {

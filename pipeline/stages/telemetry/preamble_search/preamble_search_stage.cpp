@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
@@ -34,7 +33,6 @@ class PreambleSearchStage final : public Stage {
   void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
 
   void shape(ShapeContext& context) override {
-    if (std::isnan(config_.threshold)) context.section.problem("threshold", "has to be a number from 0 to 1");
     if (!telemetry::check_packets(config_.format, context.section)) return;
     const Pattern pattern(config_);
     element_ = context.in[0].element;
@@ -53,10 +51,9 @@ class PreambleSearchStage final : public Stage {
     set(kMetric, Element::f32, {});
     for (const Port port : {kWindows, kStart, kMetric}) {
       PortShape& out = context.out[port];
-      out.axis = Axis::counted;
+      out.axis = Axis::counted;  // rate_hz stays that of the samples: who estimates an offset in hertz needs it
       out.axis_name = "packet";
       out.most = pattern.most_packets(most_new_);
-      out.rate_hz = 0;
     }
     set(kCorrelation, Element::f32, {});
     PortShape& tally = set(kTally, Element::i64, {{"event", std::ssize(kEvents)}});

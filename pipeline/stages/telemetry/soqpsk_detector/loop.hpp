@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cfloat>
+#include <cmath>
 #include <cstdint>
 
 #include "base/views.hpp"
@@ -37,28 +38,30 @@ struct Pilot {
   const float* a;
   int bits;
 };
-/// theta += direct e + v; v += rate e
+/// s = direct e; theta += s + v; v += carried s
 struct Gains {
   float direct;
-  float rate;
+  float carried;
 };
 
 /// x, or -x where s is negative.
 IQD_HOST_DEVICE inline float with_sign_of(float s, float x) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ (std::bit_cast<std::uint32_t>(s) & 0x80000000u));
 }
-IQD_HOST_DEVICE inline float limited(float x, float most) {
+/// The magnitude of x, or `most`; that too where x is NaN.
+IQD_HOST_DEVICE inline float limited_size(float x, float most) {
+  const float size = fabsf(x);
 #ifdef __CUDA_ARCH__
-  return fminf(fmaxf(x, -most), most);  // one instruction each, where a comparison would take two in a row
+  return fminf(size, most);  // one instruction, where a comparison would take two in a row
 #else
-  return x < -most ? -most : x > most ? most : x;
+  return size < most ? size : most;
 #endif
 }
-IQD_HOST_DEVICE inline float magnitude(float x) {
-  return x < 0 ? -x : x;
+IQD_HOST_DEVICE inline float limited(float x, float most) {
+  return with_sign_of(x, limited_size(x, most));
 }
 IQD_HOST_DEVICE inline bool is_finite(float x) {
-  return magnitude(x) <= FLT_MAX;
+  return fabsf(x) <= FLT_MAX;
 }
 
 /// What bit k adds to the sum of a_k (Re even | Im odd) y.
@@ -71,7 +74,7 @@ class Loop {
   Loop() = default;
   /// `sum`: of `along`, over bits kSettled … of the pilot. Where the amplitude is nothing, every soft value will be 0.
   IQD_HOST_DEVICE Loop(float sum, const Pilot& pilot) : amplitude_(sum / static_cast<float>(pilot.bits - kSettled)) {
-    if (magnitude(amplitude_) >= FLT_MIN) re_ = 1 / amplitude_;
+    if (fabsf(amplitude_) >= FLT_MIN) re_ = 1 / amplitude_;
     if (!is_finite(amplitude_)) re_ = amplitude_ - amplitude_;  // NaN
   }
 
@@ -115,20 +118,24 @@ class Loop {
     const Symbol u0 = turned(even);
     const Symbol u1 = turned(odd);
     const SoftPair soft{u0.re + 0.0f, u1.im + 0.0f};
-    const float e = with_sign_of(known ? a0 : soft.even, u0.im) - with_sign_of(known ? a1 : soft.odd, u1.re);
-    turn(limited(gains.direct * e + rate_, kMostTurn));
-    rate_ = rate_ + gains.rate * e;
+    const float s = with_sign_of(known ? a0 : soft.even, gains.direct * u0.im) -
+                    with_sign_of(known ? a1 : soft.odd, gains.direct * u1.re);
+    turn(s + rate_);
+    rate_ = rate_ + gains.carried * s;
     return soft;
   }
 
-  /// w exp(-j d), by the first powers of d: 1e-5 rad off at 0.65 rad, nothing to speak of at the hundredth that an
-  /// update is of in lock.
+  /// w exp(-j d), by the first powers of d: 6e-5 rad off at 0.65 rad, nothing to speak of at the hundredth that an
+  /// update is of in lock. The next update waits for this one, so what can be worked out side by side is: the limit
+  /// before the sign, im d before the sine is known.
   IQD_HOST_DEVICE void turn(float d) {
-    const float d2 = d * d;
+    const float size = limited_size(d, kMostTurn);
+    const float angle = with_sign_of(d, size);
+    const float d2 = size * size;
     const float d4 = d2 * d2;
-    const float sine = d * ((1 - d2 * (1.0f / 6)) + d4 * (1.0f / 120));
-    const float cosine = (1 - d2 * 0.5f) + d4 * (1.0f / 24 - d2 * (1.0f / 720));
-    const Symbol turned{re_ * cosine + im_ * sine, im_ * cosine - re_ * sine};
+    const float slope = (1 - d2 * (1.0f / 6)) + d4 * (1.0f / 120);  // sin d / d
+    const float cosine = (1 - d2 * 0.5f) + d4 * (1.0f / 24);
+    const Symbol turned{re_ * cosine + im_ * angle * slope, im_ * cosine - re_ * angle * slope};
     re_ = turned.re;
     im_ = turned.im;
   }
@@ -155,6 +162,9 @@ template <int W, class Load, class Store> IQD_HOST_DEVICE void track_tile(Loop (
   int i = 0;
   for (; i < known; i += 2)
     for (int c = 0; c < W; ++c) keep(c, i, loops[c].take_known(pilot, gains, k + i, load(c, i), load(c, i + 1)));
+#ifdef __CUDA_ARCH__
+#pragma unroll 8  // so that all but the first symbols are loaded while the update before them is under way
+#endif
   for (; i < n; i += 2)
     for (int c = 0; c < W; ++c) keep(c, i, loops[c].take(gains, load(c, i), load(c, i + 1)));
 }
@@ -168,7 +178,7 @@ IQD_HOST_DEVICE inline Decision decide(float soft, float before, std::int64_t k,
   const float llr = limited(0 - soft * llr_gain, kMostLlr);
   if (!differential) return {soft >= 0, llr};
   const float other = limited(0 - before * llr_gain, kMostLlr);
-  const float least = magnitude(llr) < magnitude(other) ? magnitude(llr) : magnitude(other);
+  const float least = limited_size(llr, fabsf(other));
   const bool even = k % 2 == 0;
   const bool bit = (soft >= 0) != ((before >= 0) != even);
   return {bit, bit ? 0 - least : least};

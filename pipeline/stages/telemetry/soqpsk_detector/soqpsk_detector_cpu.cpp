@@ -83,9 +83,8 @@ Gains gains_of(double bandwidth, std::int64_t order) noexcept {
   constexpr double kDetector = 2;  // the error is twice the sine of the angle
   const double theta = bandwidth / (kDamping + 0.25 / kDamping);
   const double scale = 4 / (1 + 2 * kDamping * theta + theta * theta) / kDetector;
-  const double proportional = kDamping * theta * scale;
-  const double integral = theta * theta * scale;
-  return {static_cast<float>(proportional + integral), static_cast<float>(integral)};
+  // K1 + K2, and K2 as a share of that.
+  return {static_cast<float>((kDamping + theta) * theta * scale), static_cast<float>(theta / (kDamping + theta))};
 }
 
 void run_cpu(const Setup& setup, const cf32* symbols, std::int64_t chains, const Results& results) noexcept {

@@ -15,11 +15,14 @@ namespace iqd::soqpsk_detector {
 namespace {
 
 // A chain is some 3,000 updates that wait for each other, so nothing else may be in their way. One warp of a group
-// follows the loops, a chain a lane; the others fetch the next tile and write the decisions of the last one.
+// follows the loops, a chain a lane; others fetch the next tile and write the decisions of the last one. Warp w's
+// instructions come from scheduler w mod 4, and one scheduler is the follower's alone: its other warps do nothing.
 constexpr int kChains = 32;
-constexpr int kWarps = 4;
+constexpr int kSchedulers = 4;
+constexpr int kWarps = 2 * kSchedulers;
 constexpr int kThreads = 32 * kWarps;
-constexpr int kMovers = kWarps - 1;
+constexpr int kMovers = kWarps / kSchedulers * (kSchedulers - 1);
+constexpr int kFollower = -1;
 constexpr int kPitch = kTile + 1;  // of rows in shared memory: no two lanes meet in a bank, by rows or by columns
 static_assert(kTile == 32, "a mover's lane has one symbol of a tile");
 
@@ -43,14 +46,14 @@ struct Shared {
   float soft[2][kChains][kPitch];  // [0]: of the bit before the tile
   float llr_gain[kChains];
   bool good[kChains];
-  int chains;  // of all groups
 };
 
 /// The chains of one group.
 struct Group {
   const Job& job;
   Shared& shared;
-  int first;  // chain
+  int chains;  // of all groups
+  int first;   // of this one's
   int lane = static_cast<int>(threadIdx.x) % 32;
 
   __device__ int payload() const { return job.bits - job.pilot_bits; }
@@ -62,14 +65,17 @@ struct Group {
   __device__ int tile_of(int step) const { return step < pilot_tiles() ? step : step - pilot_tiles(); }
   __device__ int begin_of(int step) const { return tile_of(step) * kTile; }
 
+  /// Element i of a row of so many elements for each chain.
+  __device__ static std::int64_t place(int chain, int each, int i) { return std::int64_t{chain} * each + i; }
+
   /// Has the tile of a step copied to shared memory, a row a chain; `mover` of kMovers. Behind the last chain it comes
   /// again, so that all lanes follow something.
   __device__ void fetch(int step, int mover) const {
     const int k = begin_of(step) + lane;
     if (step < steps() && k < job.bits)
       for (int c = mover; c < kChains; c += kMovers) {
-        const std::int64_t chain = min(first + c, shared.chains - 1);
-        __pipeline_memcpy_async(&shared.symbols[step % 2][c][lane], job.symbols + chain * job.bits + k, sizeof(Symbol));
+        const float2* const from = job.symbols + place(min(first + c, chains - 1), job.bits, k);
+        __pipeline_memcpy_async(&shared.symbols[step % 2][c][lane], from, sizeof(Symbol));
       }
     __pipeline_commit();
   }
@@ -78,16 +84,15 @@ struct Group {
   __device__ void write(int step, int mover) const {
     const int k = begin_of(step) + lane;
     if (step < pilot_tiles() || k >= job.bits) return;
-    const int end = min(kChains, shared.chains - first);
-#pragma unroll 4
+    const int end = min(kChains, chains - first);
+#pragma unroll 2
     for (int c = mover; c < end; c += kMovers) {
       const float* const row = shared.soft[step % 2][c] + 1;
-      const std::int64_t chain = first + c;
-      if (job.to.soft) job.to.soft[chain * job.bits + k] = row[lane];
+      if (job.to.soft) job.to.soft[place(first + c, job.bits, k)] = row[lane];
       if (k < job.pilot_bits) continue;
       const float before = k == job.pilot_bits ? kBefore : row[lane - 1];
       const Decision d = decide(row[lane], before, k, shared.llr_gain[c], job.differential);
-      const std::int64_t at = chain * payload() + k - job.pilot_bits;
+      const std::int64_t at = place(first + c, payload(), k - job.pilot_bits);
       job.to.bits[at] = d.bit;
       if (job.to.llr) job.to.llr[at] = d.llr;
       if (job.to.whole_llr) job.to.whole_llr[at] = whole_llr(d.llr);
@@ -123,13 +128,12 @@ struct Group {
 
   /// What was written of a chain that held something not finite is written over.
   __device__ void mark_bad() const {
-    for (int c = 0; c < min(kChains, shared.chains - first); ++c) {
+    for (int c = 0; c < min(kChains, chains - first); ++c) {
       if (shared.good[c]) continue;
-      const std::int64_t chain = first + c;
       for (int k = static_cast<int>(threadIdx.x); k < job.bits; k += kThreads) {
-        if (job.to.soft) job.to.soft[chain * job.bits + k] = std::numeric_limits<float>::quiet_NaN();
+        if (job.to.soft) job.to.soft[place(first + c, job.bits, k)] = std::numeric_limits<float>::quiet_NaN();
         if (k < job.pilot_bits) continue;
-        const std::int64_t at = chain * payload() + k - job.pilot_bits;
+        const std::int64_t at = place(first + c, payload(), k - job.pilot_bits);
         job.to.bits[at] = 0;
         if (job.to.llr) job.to.llr[at] = 0;
         if (job.to.whole_llr) job.to.whole_llr[at] = 0;
@@ -138,33 +142,44 @@ struct Group {
   }
 };
 
-/// One thread of each group asks how many packets there are; the first group's says it again.
-__device__ void count_chains(const Job& job, Shared& shared) {
+/// How many chains there are: one thread of each group asks, and the first group's says the number of packets again.
+__device__ int count_chains(const Job& job) {
+  __shared__ int chains;
   if (threadIdx.x == 0) {
     const int packets = *job.packets;
-    shared.chains = min(packets * job.kinds, job.most);
+    chains = min(packets * job.kinds, job.most);
     if (blockIdx.x == 0)
       for (std::int32_t* const count : job.counts) *count = packets;
   }
   __syncthreads();
+  return chains;
 }
 
-__global__ void __launch_bounds__(kThreads) detect_chains(const Job job) {
-  __shared__ Shared shared;
-  count_chains(job, shared);
-  const Group group{job, shared, static_cast<int>(blockIdx.x) * kChains};
-  if (group.first >= shared.chains) return;
-  // Groups that share a processor have their followers in different places, and so at different schedulers.
+/// What this warp is: kFollower, one of kMovers, or one that finds no rows to move. Groups that share a multiprocessor
+/// have their followers at different schedulers.
+__device__ int role_of_warp(const Job& job) {
+  const unsigned warp = threadIdx.x / 32;
   const unsigned turn = blockIdx.x / job.processors;
-  const int mover = static_cast<int>((threadIdx.x / 32 + turn) % kWarps) - 1;  // -1: the follower
+  const auto place = static_cast<int>((warp + turn) % kSchedulers);
+  const auto round = static_cast<int>(warp / kSchedulers);
+  if (place > 0) return place - 1 + round * (kSchedulers - 1);
+  return round == 0 ? kFollower : kChains;
+}
+
+// Four groups a multiprocessor, so that 3,104 packets of five kinds are all under way at once on 132.
+__global__ void __launch_bounds__(kThreads, 4) detect_chains(const Job job) {
+  __shared__ Shared shared;
+  const Group group{job, shared, count_chains(job), static_cast<int>(blockIdx.x) * kChains};
+  if (group.first >= group.chains) return;
+  const int role = role_of_warp(job);
   Group::Follower follower;
-  if (mover >= 0) group.fetch(0, mover);
+  if (role != kFollower) group.fetch(0, role);
   for (int step = 0; step < group.steps(); ++step) {
     __pipeline_wait_prior(0);
     __syncthreads();
-    if (mover >= 0) {
-      group.fetch(step + 1, mover);
-      if (step > 0) group.write(step - 1, mover);
+    if (role != kFollower) {
+      group.fetch(step + 1, role);
+      if (step > 0) group.write(step - 1, role);
     } else if (step < group.pilot_tiles()) {
       group.measure(step, follower);
     } else {
@@ -172,7 +187,7 @@ __global__ void __launch_bounds__(kThreads) detect_chains(const Job job) {
     }
   }
   __syncthreads();
-  if (mover >= 0) group.write(group.steps() - 1, mover);
+  if (role != kFollower) group.write(group.steps() - 1, role);
   __syncthreads();
   group.mark_bad();
 }

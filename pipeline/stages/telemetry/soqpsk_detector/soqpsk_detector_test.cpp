@@ -127,10 +127,10 @@ std::int64_t count_errors(const Bits& a, const Bits& b) {
 
 TEST(SoqpskDetector, GainsAreThosePublished) {
   const Gains second = gains_of(0.005, 2);
-  EXPECT_NEAR(second.direct - second.rate, 0.0079364, 5e-8);
-  EXPECT_NEAR(second.rate, 3.1746e-5, 5e-10);
+  EXPECT_NEAR(second.direct * (1 - second.carried), 0.0079364, 5e-8);
+  EXPECT_NEAR(second.direct * second.carried, 3.1746e-5, 5e-10);
   EXPECT_NEAR(gains_of(0.002, 1).direct, 0.00199, 5e-6);
-  EXPECT_EQ(gains_of(0.002, 1).rate, 0);
+  EXPECT_EQ(gains_of(0.002, 1).carried, 0);
 }
 
 TEST(SoqpskDetector, GivesWhatTheFormulaGives) {
@@ -273,6 +273,13 @@ TEST(SoqpskDetector, WhatIsNotFiniteMarksItsChainAlone) {
         for (std::size_t k = 0; k < payload; ++k) ASSERT_TRUE(d.bits[k] == 0 && d.llr[k] == 0 && d.whole[k] == 0) << at;
         ASSERT_TRUE(std::equal(alone.bits.begin(), alone.bits.end(), d.bits.begin() + kPayload)) << at;
       }
+}
+
+TEST(SoqpskDetector, AnAmplitudeBeyondFloatMarksItsChain) {
+  const Detected d = detect(setup_of(), symbols_of(packet_of(random_bits(kPayload, 7)), {.gain = 3e38}));
+  for (const float soft : d.soft) ASSERT_TRUE(std::isnan(soft));
+  EXPECT_THAT(d.bits, Each(0));
+  EXPECT_THAT(d.llr, Each(0.0f));
 }
 
 PortShape symbols(std::int64_t bits, std::vector<std::string> kinds = {"zf", "mmse"}) {

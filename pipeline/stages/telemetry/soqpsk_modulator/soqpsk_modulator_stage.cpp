@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
 #include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator.hpp"
@@ -22,7 +20,6 @@ class SoqpskModulatorStage final : public Stage {
     const PortShape& in = context.in[0];
     if (in.axis != Axis::stream || !in.item.empty())
       context.section.problem("", fmt::format("takes single bits or samples, [n]; its input is {}", in.text()));
-    if (!std::isfinite(config_.amplitude)) context.section.problem("amplitude", "has to be a finite number");
     if (!telemetry::check_packets(config_.format, context.section)) return;
     of_bits_ = in.element == Element::u8;
     if (of_bits_) shape_of_bits(context);

@@ -1,27 +1,27 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/stages/dsp/fir/direct_kernel.hpp"
+#include "signal/filter_kernel.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "pipeline/stages/dsp/fir/direct_kernel.cpp"
+#define HWY_TARGET_INCLUDE "signal/filter_kernel.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace iqd::fir::HWY_NAMESPACE {
+namespace iqd::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
 
 /// The dull version: what the vectors below compute, but for the order of the taps.
-void filter(std::span<const Phase> phases, std::int64_t step, float* y, std::int64_t floats) {
+void filter(std::span<const FilterPhase> phases, std::int64_t step, float* y, std::int64_t floats) {
   for (std::int64_t i = 0; i < floats; ++i) {
     float sum = 0;
     const float cross = i % 2 ? 1.0f : -1.0f;  // of im(h): times the other part of x
-    for (const Phase& p : phases)
+    for (const FilterPhase& p : phases)
       for (std::int64_t q = 0; q < p.taps; ++q) {
         sum += p.re[q] * p.x[i - step * q];
         if (p.im != nullptr) sum += cross * p.im[q] * p.x[(i ^ 1) - step * q];
@@ -87,12 +87,12 @@ template <int n, bool complex_taps> struct Accumulators {
 };
 
 template <int n, bool complex_taps, class Store>
-HWY_INLINE void filter_vectors(std::span<const Phase> phases, std::int64_t step, std::int64_t at, Store store) {
+HWY_INLINE void filter_vectors(std::span<const FilterPhase> phases, std::int64_t step, std::int64_t at, Store store) {
   constexpr auto kAll = std::make_index_sequence<n>();
   Accumulators<n, complex_taps> sums;
   sums.clear(kAll);
   sums.residues = kLanes / step;
-  for (const Phase& p : phases)
+  for (const FilterPhase& p : phases)
     for (std::int64_t r = 0; r < std::min(sums.residues, p.taps); ++r) {
       sums.x = p.x + at - step * r;
       sums.h_re = p.re + r;
@@ -105,7 +105,7 @@ HWY_INLINE void filter_vectors(std::span<const Phase> phases, std::int64_t step,
 }
 
 template <int n, bool complex_taps>
-void filter_rows(std::span<const Phase> phases, std::int64_t step, float* y, std::int64_t floats) {
+void filter_rows(std::span<const FilterPhase> phases, std::int64_t step, float* y, std::int64_t floats) {
   const D d;
   std::int64_t at = 0;
   for (; at + n * kLanes <= floats; at += n * kLanes)
@@ -119,7 +119,7 @@ void filter_rows(std::span<const Phase> phases, std::int64_t step, float* y, std
   std::copy_n(last, floats - at, y + at);
 }
 
-void filter(std::span<const Phase> phases, std::int64_t step, float* y, std::int64_t floats) {
+void filter(std::span<const FilterPhase> phases, std::int64_t step, float* y, std::int64_t floats) {
   if (phases[0].im != nullptr) return filter_rows<kComplex, true>(phases, step, y, floats);
   filter_rows<kReal, false>(phases, step, y, floats);
 }
@@ -130,23 +130,23 @@ std::int64_t lanes() {
   return static_cast<std::int64_t>(hwy::HWY_NAMESPACE::Lanes(hwy::HWY_NAMESPACE::ScalableTag<float>()));
 }
 
-}  // namespace iqd::fir::HWY_NAMESPACE
+}  // namespace iqd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace iqd::fir {
+namespace iqd {
 
 HWY_EXPORT(filter);
 HWY_EXPORT(lanes);
 
-void filter_tile(std::span<const Phase> phases, bool complex, float* y, std::int64_t outputs) noexcept {
+void filter_tile(std::span<const FilterPhase> phases, bool complex, float* y, std::int64_t outputs) noexcept {
   const std::int64_t step = complex ? 2 : 1;
   HWY_DYNAMIC_DISPATCH(filter)(phases, step, y, outputs * step);
 }
 
-std::int64_t kernel_lanes() noexcept {
+std::int64_t filter_lanes() noexcept {
   return HWY_DYNAMIC_DISPATCH(lanes)();
 }
 
-}  // namespace iqd::fir
+}  // namespace iqd
 #endif
