@@ -58,6 +58,11 @@ class KeptSource final : public Source {
     r.event = Received::Event::samples;
     r.samples = most;
     if (pace == 0) return r;
+    // A call may ask for less than a block.
+    if (left_ > 0) {
+      left_ -= r.samples = std::min(most, left_);
+      return r;
+    }
     // A wait is cut short, so that stopping is.
     constexpr std::int64_t kLongest = 50'000'000;
     next_ns_ = std::max(next_ns_, steady_ns() - pace);
@@ -68,7 +73,7 @@ class KeptSource final : public Source {
     }
     spin_until([due] { return steady_ns() >= due; });
     next_ns_ = due;
-    r.samples = std::min(most, feed_.block);
+    left_ = feed_.block - (r.samples = std::min(most, feed_.block));
     return r;
   }
 
@@ -78,6 +83,7 @@ class KeptSource final : public Source {
   StreamInfo info_;
   std::byte* furthest_ = nullptr;
   std::int64_t next_ns_ = 0;
+  std::int64_t left_ = 0;  // of the block that is being given
 };
 
 class KeptOptions final : public SourceOptions {
@@ -129,9 +135,13 @@ FreeRun observe_some(const Pipeline& pipeline, double seconds) {
       fmt::format("bench: {}", pipeline.finished() ? pipeline.failure() : "no block came; use shorter ones"));
 }
 
+/// Of several devices the first, `cuda:0, cuda:1`.
+std::string device_of(const std::string& backends) {
+  return choose_backend(backends.substr(0, backends.find(','))).backend->device();
+}
+
 BenchRow row_of(const PipelineStatus& s, const FreeRun& run, std::int64_t block, std::string variant) {
-  BenchRow row{s.name, std::move(variant), run.backend, choose_backend(run.backend).backend->device(),
-               fmt::format("{}", block)};
+  BenchRow row{s.name, std::move(variant), run.backend, device_of(run.backend), fmt::format("{}", block)};
   set_percentiles(row, run.latency);
   row.throughput = run.blocks_per_second * static_cast<double>(block);
   row.unit = "samples/s";
@@ -158,8 +168,9 @@ void bench_lanes_of(const std::string& file, const BenchOptions& options, std::i
   rows.push_back(row_of(pipeline.status(), flat_out, feed.block, "flat out, " + with));
   // Far enough apart that none waits for another.
   feed.pace_ns = static_cast<std::int64_t>(2e9 * pipeline.status().lanes / flat_out.blocks_per_second);
+  // A block waits for what its stages need of the next one, so one is always under way.
   wait_until(pipeline, "what was in the ring did not leave",
-             [&] { return pipeline.status().in_flight < static_cast<std::uint64_t>(feed.block); });
+             [&] { return pipeline.status().in_flight <= 2 * static_cast<std::uint64_t>(feed.block); });
   rows.push_back(row_of(pipeline.status(), observe_some(pipeline, options.seconds), feed.block, "one by one, " + with));
   pipeline.stop();
   if (!pipeline.failure().empty()) throw SetupError(fmt::format("bench: {}", pipeline.failure()));

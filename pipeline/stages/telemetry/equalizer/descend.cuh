@@ -21,17 +21,17 @@ struct DescendMemory {
   Complex32 exchange[kTeams][kTeamPlaces];
   Complex32 response[kTeamPlaces];  // C, at bin_place(k)
   Complex32 taps[kTaps];
-  float sums[kDescendThreads / 32];
+  float places[kDescendThreads];
 };
 
-/// The sum over the group's threads, the same for all and always in the same order.
-__device__ inline float sum_of_group(float x, float* sums) {
-  for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
+/// The sum over the group's threads, the same for all and always in the same order. Each thread has a place.
+__device__ inline float sum_of_group(float x, float* places) {
   __syncthreads();
-  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = x;
+  places[threadIdx.x] = x;
   __syncthreads();
   float sum = 0;
-  for (unsigned w = 0; w < blockDim.x / 32; ++w) sum += sums[w];
+  for (unsigned i = threadIdx.x % 32; i < blockDim.x; i += 32) sum += places[i];
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
   return sum;
 }
 
@@ -52,19 +52,19 @@ class PacketDescent {
     const bool mine = i < kTaps;  // such a thread has a tap
     const Complex32 first = mine ? start[i] : Complex32{};
     if (mine) memory_.taps[i] = first;
-    const float energy = sum_of_group(receive(packet, unit), memory_.sums);
+    const float energy = sum_of_group(receive(packet, unit), memory_.places);
     const float step = job_.step / (energy / static_cast<float>(job_.samples)) / kBlock;
     for (int iteration = 0; iteration < job_.iterations; ++iteration) iterate(step);
     const Complex32 last = mine ? memory_.taps[i] : Complex32{};
-    const float before = sum_of_group(square(first), memory_.sums);
-    const float now = sum_of_group(square(last), memory_.sums);
+    const float before = sum_of_group(square(first), memory_.places);
+    const float now = sum_of_group(square(last), memory_.places);
     const bool good = now <= kMostGrowth * before;  // not where it is NaN
     if (mine) job_.taps_of(packet, Kind::cma)[i] = good ? last : first;
   }
 
  private:
   /// A barrier for each team. Their numbers are constants: with one in a register the compiler keeps all sixteen
-  /// barriers for the kernel, and racecheck loses track of the group's own.
+  /// barriers for the kernel, and spills.
   struct TeamSync {
     int team;
     template <int kNumber> static __device__ void wait() {
