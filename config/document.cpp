@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <span>
 
 #include "config/text_check.hpp"
 #include "config/tree.hpp"
@@ -120,7 +121,8 @@ const Datum* merge(Tree& tree, const Datum* map, const Datum* more) {
   Datum merged;
   merged.kind = Node::Kind::map;
   if (map) merged.entries = map->entries;
-  for (const Entry& added : more ? more->entries : std::vector<Entry>{}) {
+  const std::span<const Entry> entries = more ? std::span<const Entry>(more->entries) : std::span<const Entry>();
+  for (const Entry& added : entries) {
     const Datum* value = added.value.datum;
     const auto before = std::ranges::find(merged.entries, added.key, &Entry::key);
     if (before != merged.entries.end()) {

@@ -37,8 +37,7 @@ double gigabytes_per_second(const FreePipeline& p, const FreeRun& run) {
 }
 
 BenchRow lanes_row(const FreePipeline& p, const FreeRun& run, std::string variant) {
-  BenchRow row{"lanes", std::move(variant), run.backend, choose_backend(p.backend).backend->device(),
-               size_text(p.block * kSampleBytes)};
+  BenchRow row{"lanes", std::move(variant), run.backend, device_of(p.backend), size_text(p.block * kSampleBytes)};
   set_percentiles(row, run.latency);
   row.throughput = gigabytes_per_second(p, run);
   row.unit = "GB/s";
@@ -151,7 +150,7 @@ MappedTrial try_mapped(const BenchOptions& options, std::int64_t bytes, const st
   const FreeRun many = run_free(p);
   trial.gigabytes_per_second = gigabytes_per_second(p, many);
   trial.backend = one.backend;
-  trial.device = choose_backend(p.backend).backend->device();
+  trial.device = device_of(p.backend);
   return trial;
 }
 

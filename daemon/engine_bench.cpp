@@ -14,10 +14,6 @@ namespace {
 constexpr std::int64_t kPaceNs = 200'000;
 constexpr double kLeastUs = 3;  // what the engine may take for a block
 
-std::string device_of(const std::string& backend) {
-  return choose_backend(backend).backend->device();
-}
-
 BenchRow row_of(const FreePipeline& p, const FreeRun& run, std::string variant) {
   BenchRow row{"engine", std::move(variant), run.backend, device_of(p.backend), fmt::format("{}", p.block)};
   set_percentiles(row, run.latency);

@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "daemon/commands.hpp"
+#include "pipeline/cpu_backend.hpp"
 
 namespace iqd {
 namespace {
@@ -119,6 +120,10 @@ FreeRun run_free(const FreePipeline& p) {
   const FreeRun run = observe(pipeline, p.seconds);
   pipeline.stop();
   return run;
+}
+
+std::string device_of(const std::string& backends) {
+  return choose_backend(backends.substr(0, backends.find(','))).backend->device();
 }
 
 std::unique_ptr<OutletOptions> free_outlet() {

@@ -33,6 +33,8 @@ struct FreeRun {
 };
 FreeRun run_free(const FreePipeline& pipeline);
 
+/// What a backend runs on, `cuda:0`; of several, `cuda:0, cuda:1`, the first.
+std::string device_of(const std::string& backends);
 /// A publish entry that costs nothing, whatever the port.
 std::unique_ptr<OutletOptions> free_outlet();
 /// What a pipeline that has been started does in so many seconds, or, where it is slow, in as many as three blocks

@@ -11,7 +11,6 @@
 #include "daemon/bench_row.hpp"
 #include "daemon/commands.hpp"
 #include "daemon/free_pipeline.hpp"
-#include "pipeline/cpu_backend.hpp"
 
 namespace iqd {
 namespace {
@@ -133,11 +132,6 @@ FreeRun observe_some(const Pipeline& pipeline, double seconds) {
   if (run.latency.count > 0) return run;
   throw SetupError(
       fmt::format("bench: {}", pipeline.finished() ? pipeline.failure() : "no block came; use shorter ones"));
-}
-
-/// Of several devices the first, `cuda:0, cuda:1`.
-std::string device_of(const std::string& backends) {
-  return choose_backend(backends.substr(0, backends.find(','))).backend->device();
 }
 
 BenchRow row_of(const PipelineStatus& s, const FreeRun& run, std::int64_t block, std::string variant) {

@@ -5,18 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 
 #include "pipeline/cpu_backend.hpp"
 #include "pipeline/tuning.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace iqd {
 namespace {
 
 TEST(ConvolutionChoice, WhatWasMeasuredGoesBeforeTheRule) {
-  const auto folder = std::filesystem::temp_directory_path() / "iqd-convolution-choice";
-  std::filesystem::remove_all(folder);
-  ::setenv("STATE_DIRECTORY", folder.c_str(), 1);
+  const ScratchFolder folder;
+  ::setenv("STATE_DIRECTORY", folder.path().c_str(), 1);
   const auto backend = make_cpu_backend();
   const ConvolutionShape shape = convolution_shape("2000x100x4");
   const ConvolutionChoice rule = convolutions_of(*backend).rule(shape);
@@ -27,7 +26,6 @@ TEST(ConvolutionChoice, WhatWasMeasuredGoesBeforeTheRule) {
   store_convolution(backend->device(), shape, {"by_hand", 7});  // of another version, say
   EXPECT_EQ(choose_convolution(*backend, shape), rule);
   ::unsetenv("STATE_DIRECTORY");
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
