@@ -15,7 +15,7 @@
 namespace iqd {
 namespace {
 
-constexpr std::array<std::string_view, 7> kStreams{"n", "t", "vector", "packet", "frame", "group", "symbol"};
+constexpr std::array<std::string_view, 8> kAxes{"n", "t", "vector", "packet", "frame", "group", "word", "symbol"};
 
 std::vector<std::string> names_in(std::string_view dims) {
   std::vector<std::string> names;
@@ -91,7 +91,7 @@ Element element_for(const NpyArray& array, const InputSpec& input, bool pairs) {
 void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputSpec& input, std::int64_t& length) {
   std::vector<std::string> names = names_in(input.dims);
   if (names.empty()) names = {"n"};
-  const bool parameter = input.whole || std::find(kStreams.begin(), kStreams.end(), names.front()) == kStreams.end();
+  const bool parameter = input.whole || std::find(kAxes.begin(), kAxes.end(), names.front()) == kAxes.end();
   if (extents.empty()) extents = {1};
   if (parameter) {
     shape.axis = Axis::block;
@@ -99,6 +99,12 @@ void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputS
     for (std::size_t d = 0; d < extents.size(); ++d)
       shape.item.push_back({d < names.size() ? names[d] : fmt::format("d{}", d), extents[d]});
     return;
+  }
+  if (input.nested) {
+    // From the back, since what is written there is what a value is of.
+    while (names.size() < extents.size())
+      names.insert(names.begin() + 1, fmt::format("d{}", extents.size() - names.size()));
+    names.erase(names.begin() + 1, names.begin() + 1 + static_cast<std::ptrdiff_t>(names.size() - extents.size()));
   }
   const bool any = input.dims == "any";
   const std::size_t rows = extents.size() > names.size() ? extents.size() - names.size() : 0;
@@ -108,7 +114,7 @@ void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputS
   for (std::size_t d = 0; d < rows; ++d)
     shape.rows.push_back({rows == 1 ? "channel" : fmt::format("d{}", d), extents[d]});
   shape.axis_name = names.front();
-  shape.axis = shape.axis_name == "packet" ? Axis::counted : Axis::stream;
+  shape.axis = input.items() ? Axis::counted : Axis::stream;
   length = extents[rows];
   shape.most = length;
   for (std::size_t d = rows + 1; d < extents.size(); ++d) shape.item.push_back({names[d - rows], extents[d]});

@@ -53,8 +53,16 @@ void add_bench(CLI::App& app, Action& action) {
   c->add_option("--config", a->options.config, "key=value of the stage, or of `convolution`: shape, method, size")
       ->expected(1)
       ->take_all();
+  c->add_option("--item", a->options.items,
+                "of a stage's input: port=4x4, or port=4x4/12 where one serves 12 items of the first input")
+      ->expected(1)
+      ->take_all();
+  c->add_option("--out", a->options.outputs, "an output of a stage that is wanted; default: all")
+      ->expected(1)
+      ->take_all();
   c->add_option("--backend", a->options.backend, "auto, cpu, cuda or cuda:N");
-  c->add_option("--lanes", a->options.lanes, "of a pipeline; several make several rows")->check(CLI::PositiveNumber);
+  c->add_option("--lanes", a->options.lanes, "of a pipeline, or of a stage on a device; several make several rows")
+      ->check(CLI::PositiveNumber);
   c->add_option("--wait", a->options.wait, "how a device is waited for")->check(CLI::IsMember({"spin", "block"}));
   c->add_option("--seconds", a->options.seconds, "a row")->check(CLI::PositiveNumber);
   c->add_option("--min-throughput", a->min_throughput, "exit with 3 below it");

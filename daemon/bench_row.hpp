@@ -40,13 +40,15 @@ std::string header_text();
 struct BenchOptions {
   std::vector<std::int64_t> blocks;  // samples; empty: 8,192, 65,536 and 1,048,576
   std::vector<std::string> config;   // key=value
+  std::vector<std::string> items;    // of a stage's inputs: y=4, h=4x4, h=4x4/12 with one for 12 of the first input
+  std::vector<std::string> outputs;  // of a stage, that are wanted; empty: all
   std::string backend = "auto";
-  std::vector<std::int64_t> lanes;  // of a pipeline; empty: as its file says
+  std::vector<std::int64_t> lanes;  // empty: as the pipeline's file says; of a stage: blocks under way on a device
   std::string wait = "block";       // spin or block, for a device
   double seconds = 0.5;             // a row
 };
 
-/// One stage on random samples, called block by block on one thread.
+/// One stage on random samples, called block by block on one thread; on a device also with several under way.
 std::vector<BenchRow> bench_stage(const std::string& stage, const BenchOptions& options);
 /// A user's pipeline on samples of its own source, of which a ring full is kept: flat out, and block by block.
 std::vector<BenchRow> bench_pipeline(const std::string& file, const BenchOptions& options);

@@ -62,12 +62,15 @@ Exit execute(const Arguments& a) {
           fmt::format("input '{}' is not given: --in {}=file.npy", entry->inputs[i].name, entry->inputs[i].name));
     inputs.push_back(as_input(read_npy(in[i]), entry->inputs[i], *rate));
   }
-  Problems problems;
-  StageRunner runner(*entry, keys_of(a.config), std::move(inputs), a.whole ? 0 : a.block, a.backend, problems);
-  if (report(problems)) return Exit::configuration;
-  const std::vector<StageOutput> outputs = runner.run();
+  StageRunner::Options options;
   for (std::size_t o = 0; o < out.size(); ++o)
-    if (!out[o].empty()) write_output(out[o], outputs[o]);
+    if (!out[o].empty()) options.outputs.emplace_back(entry->outputs[o].name);
+  Problems problems;
+  StageRunner runner(*entry, keys_of(a.config), std::move(inputs), a.whole ? 0 : a.block, a.backend, problems, options);
+  if (report(problems)) return Exit::configuration;
+  for (const StageOutput& output : runner.run())
+    for (std::size_t o = 0; o < out.size(); ++o)
+      if (entry->outputs[o].name == output.name) write_output(out[o], output);
   return Exit::ok;
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -11,6 +13,7 @@
 #include "base/error.hpp"
 #include "daemon/bench_row.hpp"
 #include "daemon/commands.hpp"
+#include "daemon/copy_bound.hpp"
 #include "daemon/stage_keys.hpp"
 #include "pipeline/cpu_backend.hpp"
 #include "pipeline/stage_runner.hpp"
@@ -20,46 +23,65 @@ namespace {
 
 /// Several blocks' worth, so that no call finds its input in the first cache, and another phase each time.
 constexpr std::int64_t kBlocksOfInput = 4;
-constexpr int kWarmUp = 3;
-constexpr int kLeast = 10;  // calls that count, however slow they are
 
-StageInput random_input(const InputSpec& spec, std::int64_t length) {
-  StageInput in;
-  in.shape.element = spec.takes(Element::cf32) ? Element::cf32 : spec.elements.front();
-  in.shape.rate_hz = in.shape.source_rate_hz = 1e6;
-  in.length = length;
-  if (spec.items()) {
-    in.shape.axis = Axis::counted;
-    in.shape.axis_name = "packet";
-    in.shape.item = spec.example;
-    in.shape.most = length;
-  }
+/// Fills with normal numbers, or bytes that are small and not negative.
+void fill_random(StageInput& in, bool variance) {
   in.data.resize(static_cast<std::size_t>(in.row_bytes()));
   std::mt19937 generator(std::random_device{}());
   std::normal_distribution<float> normal;
-  if (in.shape.element == Element::cf32 || in.shape.element == Element::f32) {
-    for (std::size_t at = 0; at < in.data.size(); at += sizeof(float)) {
-      const float x = normal(generator);
-      std::memcpy(in.data.data() + at, &x, sizeof x);
-    }
-  } else {
+  if (in.shape.element != Element::cf32 && in.shape.element != Element::f32) {
     for (std::byte& b : in.data) b = static_cast<std::byte>(generator() & 0x3f);
+    return;
   }
-  return in;
+  for (std::size_t at = 0; at < in.data.size(); at += sizeof(float)) {
+    const float x = normal(generator);
+    const float y = variance ? std::fabs(x) : x;
+    std::memcpy(in.data.data() + at, &y, sizeof y);
+  }
 }
 
-/// Bytes a second that this core copies, for blocks of this size: reading and writing once is the least a stage can do.
-double copy_bytes_per_second(std::size_t bytes) {
-  std::vector<std::byte> from(bytes, std::byte{1}), to(bytes);
-  double best = 0;
-  for (int i = 0; i < 20; ++i) {
-    const std::int64_t begin = steady_ns();
-    std::memcpy(to.data(), from.data(), bytes);
-    asm volatile("" : : "r"(to.data()) : "memory");
-    best = std::max(
-        best, static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(1, steady_ns() - begin)) * 1e9);
+/// `4x4:cf32/12`: an item's extents, its element, and how many items of the first input go with it.
+struct Item {
+  std::vector<Dim> dims;
+  std::string element;
+  std::int64_t serves = 1;
+};
+Item item_of(const std::string& text) {
+  Item item;
+  const auto refuse = [&] {
+    return UsageError(fmt::format("--item: '{}' is not as in y=4, h=4x4/12 or llr=2304:i8", text));
+  };
+  std::string rest = text.substr(text.find('=') + 1);
+  if (const auto slash = rest.find('/'); slash != rest.npos) {
+    item.serves = std::atoll(rest.c_str() + slash + 1);
+    rest.resize(slash);
   }
-  return best;
+  if (const auto colon = rest.find(':'); colon != rest.npos) {
+    item.element = rest.substr(colon + 1);
+    rest.resize(colon);
+    if (!element_named(item.element)) throw refuse();
+  }
+  for (std::size_t at = 0; at < rest.size(); at = std::min(rest.find('x', at), rest.size() - 1) + 1) {
+    item.dims.push_back({fmt::format("d{}", item.dims.size()), std::atoll(rest.c_str() + at)});
+    if (item.dims.back().extent < 1) throw refuse();
+  }
+  if (item.serves < 1) throw refuse();
+  return item;
+}
+
+StageInput random_input(const InputSpec& spec, std::int64_t length, const BenchOptions& options) {
+  const auto given = std::ranges::find_if(
+      options.items, [&](const std::string& i) { return i.starts_with(fmt::format("{}=", spec.name)); });
+  const Item item = given == options.items.end() ? Item{} : item_of(*given);
+  const Element element = !item.element.empty()       ? *element_named(item.element)
+                          : spec.takes(Element::cf32) ? Element::cf32
+                                                      : spec.elements.front();
+  StageInput in;
+  in.length = length / item.serves;
+  in.shape = spec.example_shape(element, in.length);
+  if (given != options.items.end()) in.shape.item = item.dims;
+  fill_random(in, spec.variance);
+  return in;
 }
 
 /// The keys of the sample, `fir: {taps: [1]}` → `{taps: [1]}`, where none are given.
@@ -67,41 +89,6 @@ std::string keys_for(const StageEntry& entry, const std::vector<std::string>& co
   if (!config.empty()) return keys_of(config);
   const auto colon = entry.sample.find(':');
   return colon == entry.sample.npos ? "{}" : std::string(entry.sample.substr(colon + 1));
-}
-
-/// Copies within a device's memory, for the bound of what stays there.
-class CopyWork final : public Work {
- public:
-  CopyWork(Backend& backend, std::size_t bytes)
-      : backend_(backend), bytes_(bytes), from_(backend.allocate(bytes)), to_(backend.allocate(bytes)) {}
-  void enqueue(StreamView stream, StepClock* clock) noexcept override {
-    if (clock) clock->mark(0, stream);
-    backend_.copy(to_.data(), bytes_, from_.data(), bytes_, bytes_, 1, stream);
-    if (clock) clock->mark(1, stream);
-  }
-  std::size_t timed_steps() const noexcept override { return 1; }
-  void timed(std::span<const std::int64_t> steps_ns) noexcept override { ns = std::min(ns, steps_ns.front()); }
-  void finished(bool good) noexcept override { mark_done(good); }
-  std::int64_t ns = std::numeric_limits<std::int64_t>::max();
-
- private:
-  Backend& backend_;
-  std::size_t bytes_;
-  Buffer from_, to_;
-};
-
-double device_copy_bytes_per_second(Backend& backend, std::size_t bytes) {
-  QueueOptions options;
-  options.wait = Wait::spin;
-  options.time_every = 1;
-  options.timed_steps = 1;
-  const std::unique_ptr<Queue> queue = backend.make_queue(options);
-  CopyWork work(backend, bytes);
-  for (int i = 0; i < 20; ++i) {
-    queue->submit(work);
-    queue->wait(work);
-  }
-  return static_cast<double>(bytes) / static_cast<double>(std::max<std::int64_t>(1, work.ns)) * 1e9;
 }
 
 /// Of all ports together; transfers are not counted.
@@ -112,44 +99,112 @@ std::size_t bytes_of(const Plan& plan) {
   return bytes;
 }
 
+/// Of the stage's inputs, or of what is published of it.
+std::size_t bytes_in(const Plan& plan) {
+  std::size_t bytes = 0;
+  for (int p = 0; p < plan.sources; ++p) {
+    const PlanPort& port = plan.ports[static_cast<std::size_t>(p)];
+    bytes += static_cast<std::size_t>(port.most_new * port.shape.item_bytes());
+  }
+  return bytes;
+}
+std::size_t bytes_out(const Plan& plan) {
+  std::size_t bytes = 0;
+  for (const PlanOutput& o : plan.outputs) {
+    const PlanPort& port = plan.ports[static_cast<std::size_t>(o.port)];
+    bytes += static_cast<std::size_t>(port.most_new * port.shape.item_bytes());
+  }
+  return bytes;
+}
+
+std::unique_ptr<StageRunner> runner_for(const StageEntry& entry, const BenchOptions& options, std::int64_t block,
+                                        StageRunner::Options how) {
+  std::vector<StageInput> inputs;
+  for (const InputSpec& spec : entry.inputs) inputs.push_back(random_input(spec, block * kBlocksOfInput, options));
+  how.outputs = options.outputs;
+  Problems problems;
+  auto runner = std::make_unique<StageRunner>(entry, keys_for(entry, options.config), std::move(inputs), block,
+                                              options.backend, problems, how);
+  if (report(problems)) throw UsageError(fmt::format("bench {}: the keys are wrong", entry.name));
+  return runner;
+}
+
+void rehearse(StageRunner& runner, std::int64_t block) {
+  for (std::int64_t i = 0; i < kBlocksOfInput; ++i) runner.rehearse(i * block, block);
+}
+
+BenchRow row_for(const StageEntry& entry, const BenchOptions& options, std::int64_t block, const Backend& backend,
+                 std::string_view variant) {
+  std::string shape = options.config.empty() ? "sample" : "given keys";
+  BenchRow row{std::string(entry.name), shape + std::string(variant), backend.name(), backend.device(),
+               fmt::format("{}", block)};
+  row.unit = entry.inputs.front().items() ? "items/s" : "samples/s";
+  return row;
+}
+
+/// Several blocks under way on a device, host to host.
+BenchRow bench_in_flight(const StageEntry& entry, const BenchOptions& options, std::int64_t block, std::int64_t lanes) {
+  std::vector<std::unique_ptr<StageRunner>> runners;
+  for (std::int64_t l = 0; l < lanes; ++l) {
+    runners.push_back(runner_for(entry, options, block, {}));
+    rehearse(*runners.back(), block);
+  }
+  std::vector<std::int64_t> begun(runners.size());
+  std::vector<double> us;
+  std::int64_t number = 0;
+  const double rate = in_flight(
+      lanes, options.seconds,
+      [&](std::int64_t l) {
+        begun[static_cast<std::size_t>(l)] = steady_ns();
+        runners[static_cast<std::size_t>(l)]->set_block(number++ / lanes % kBlocksOfInput * block, block);
+        runners[static_cast<std::size_t>(l)]->start_block();
+      },
+      [&](std::int64_t l) {
+        runners[static_cast<std::size_t>(l)]->finish_block();
+        us.push_back(static_cast<double>(steady_ns() - begun[static_cast<std::size_t>(l)]) / 1e3);
+      });
+  Backend& backend = runners.front()->backend();
+  BenchRow row = row_for(entry, options, block, backend, fmt::format(", {} lane(s)", lanes));
+  us.erase(us.begin(), us.begin() + kWarmUp * lanes);
+  set_percentiles(row, us);
+  row.throughput = rate * static_cast<double>(block);
+  const Plan& plan = runners.front()->plan();
+  row.bound = exchanges_per_second(backend, std::max<std::int64_t>(lanes, 4), bytes_in(plan), bytes_out(plan)) *
+              static_cast<double>(block);
+  row.bound_by = "copies of the same bytes in and out";
+  return row;
+}
+
 /// Either what a caller waits for, or, of a device, what a stage takes whose input and output stay there.
 enum class Variant { whole, resident };
 
 BenchRow bench_block(const StageEntry& entry, const BenchOptions& options, std::int64_t block, Variant variant) {
-  std::vector<StageInput> inputs;
-  for (const InputSpec& spec : entry.inputs) inputs.push_back(random_input(spec, block * kBlocksOfInput));
-  Problems problems;
   const bool resident = variant == Variant::resident;
   StageRunner::Options how;
   how.resident = how.timed = resident;
   if (resident) how.mapped = MappedLimits{std::numeric_limits<std::size_t>::max(), 0};
-  StageRunner runner(entry, keys_for(entry, options.config), std::move(inputs), block, options.backend, problems, how);
-  if (report(problems)) throw UsageError(fmt::format("bench {}: the keys are wrong", entry.name));
-  if (!resident)
-    for (std::int64_t i = 0; i < kBlocksOfInput; ++i) runner.rehearse(i * block, block);
+  const auto runner = runner_for(entry, options, block, how);
+  if (!resident) rehearse(*runner, block);
 
   std::vector<double> us;
   double total = 0;
   std::int64_t calls = 0;
   const std::int64_t end = steady_ns() + static_cast<std::int64_t>(options.seconds * 1e9);
   for (std::int64_t i = 0; i < kWarmUp + kLeast || steady_ns() < end; ++i) {
-    runner.set_block(i % kBlocksOfInput * block, block);
+    runner->set_block(i % kBlocksOfInput * block, block);
     const std::int64_t begin = steady_ns();
-    runner.run_block();
-    const double took = static_cast<double>(resident ? runner.step_ns() : steady_ns() - begin) / 1e3;
+    runner->run_block();
+    const double took = static_cast<double>(resident ? runner->step_ns() : steady_ns() - begin) / 1e3;
     if (i < kWarmUp) continue;
     us.push_back(took);
     total += took;
     ++calls;
   }
-  const std::size_t bytes = bytes_of(runner.plan());
-  Backend& backend = runner.backend();
-  std::string shape = options.config.empty() ? "sample" : "given keys";
-  BenchRow row{std::string(entry.name), resident ? shape + ", resident" : shape, backend.name(), backend.device(),
-               fmt::format("{}", block)};
+  const std::size_t bytes = bytes_of(runner->plan());
+  Backend& backend = runner->backend();
+  BenchRow row = row_for(entry, options, block, backend, resident ? ", resident" : "");
   set_percentiles(row, us);
   row.throughput = static_cast<double>(calls * block) / total * 1e6;
-  row.unit = entry.inputs.front().items() ? "items/s" : "samples/s";
   const double copied = resident ? device_copy_bytes_per_second(backend, bytes / 2) : copy_bytes_per_second(bytes / 2);
   if (resident || backend.kind() == BackendKind::cpu) {
     row.bound = copied * 2 / static_cast<double>(bytes) * static_cast<double>(block);
@@ -175,6 +230,8 @@ std::vector<BenchRow> bench_stage(const std::string& name, const BenchOptions& o
   const bool device = choose_backend(options.backend).backend->kind() != BackendKind::cpu;
   for (const std::int64_t block : blocks) rows.push_back(bench_block(*entry, options, block, Variant::whole));
   if (!device) return rows;
+  for (const std::int64_t block : blocks)
+    for (const std::int64_t lanes : options.lanes) rows.push_back(bench_in_flight(*entry, options, block, lanes));
   if (options.blocks.empty() && !items) blocks = {8192, 1 << 20, 1 << 24};
   for (const std::int64_t block : blocks) rows.push_back(bench_block(*entry, options, block, Variant::resident));
   return rows;

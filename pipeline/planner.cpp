@@ -19,9 +19,11 @@ std::string element_list(const std::vector<Element>& elements) {
 }
 
 /// `[n]` and the like: one axis, and as many item dimensions as are written behind it. `any` is anything.
-bool dims_fit(std::string_view dims, const PortShape& shape) {
+bool dims_fit(const InputSpec& input, const PortShape& shape) {
+  const std::string_view dims = input.dims;
   if (dims.front() != '[') return true;
   if (dims.starts_with("[n]") && shape.axis != Axis::stream) return false;
+  if (input.nested) return shape.axis == Axis::counted;
   const auto written = static_cast<std::size_t>(std::count(dims.begin(), dims.end(), '['));
   const std::size_t axis = shape.axis == Axis::block ? 0 : 1;
   return shape.item.size() + axis == written;
@@ -212,7 +214,7 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
     if (port >= 0) {
       const PortShape given = plan_.ports[static_cast<std::size_t>(port)].shape;
       const bool convertible = given.element == Element::sc16 && input.takes(Element::cf32);
-      if ((!input.takes(given.element) && !convertible) || !dims_fit(input.dims, given)) {
+      if ((!input.takes(given.element) && !convertible) || !dims_fit(input, given)) {
         section.problem("",
                         fmt::format("input '{}' takes {} {}, but {} gives {}", input.name, element_list(input.elements),
                                     input.dims, plan_.ports[static_cast<std::size_t>(port)].name, given.text()));

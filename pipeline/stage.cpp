@@ -39,6 +39,27 @@ bool InputSpec::takes(Element e) const noexcept {
   return std::find(elements.begin(), elements.end(), e) != elements.end();
 }
 
+std::string_view InputSpec::axis_name() const noexcept {
+  return dims.starts_with('[') ? dims.substr(1, dims.find_first_of(" ]") - 1) : dims;
+}
+
+bool InputSpec::items() const noexcept {
+  constexpr std::string_view kItems[] = {"packet", "frame", "vector", "group", "word"};
+  return std::find(std::begin(kItems), std::end(kItems), axis_name()) != std::end(kItems);
+}
+
+PortShape InputSpec::example_shape(Element element, std::int64_t length) const {
+  PortShape shape;
+  shape.element = element;
+  shape.rate_hz = shape.source_rate_hz = 1e6;
+  if (!items()) return shape;
+  shape.axis = Axis::counted;
+  shape.axis_name = axis_name();
+  shape.item = example;
+  shape.most = std::max<std::int64_t>(length, 1);
+  return shape;
+}
+
 const void* find_device_half(const Backend& backend, std::string_view stage) {
   if (backend.kind() == BackendKind::cpu) return nullptr;
   const void* half = backend.stage_table(stage);

@@ -141,11 +141,17 @@ struct InputSpec {
   bool optional = false;
   bool whole = false;  // a parameter: not cut into blocks, given whole with each
   bool one_channel = false;
+  bool nested = false;            // of items: any dimensions behind the axis; those written are the usual ones
+  bool variance = false;          // its values are not negative
   std::vector<Dim> example = {};  // of items: one that goes with the sample's keys
 
   bool takes(Element e) const noexcept;
-  /// Counted items, `[packet][sample]`, and no stream.
-  bool items() const noexcept { return dims.starts_with("[packet]"); }
+  /// The name of the first dimension, `packet` of `[packet][sample]`.
+  std::string_view axis_name() const noexcept;
+  /// Counted items, as `[packet][sample]` and `[vector][rx]`, and no stream.
+  bool items() const noexcept;
+  /// What tests and benches try it with: single samples, or items like the example.
+  PortShape example_shape(Element element, std::int64_t length) const;
 };
 
 struct OutputSpec {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stage_runner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -45,6 +47,7 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
   length_ = cut == inputs_.end() ? 1 : cut->length;
   const std::int64_t most =
       std::clamp<std::int64_t>(block > 0 ? block : length_, 1, std::max<std::int64_t>(length_, 1));
+  if (!fits_items(entry, most, problems)) return;
   host_ = make_cpu_backend();
   backend_ = choose_backend(entry.host_only ? "cpu" : backend).backend;
   const Side side = backend_->kind() == BackendKind::cpu ? Side::host : Side::device;
@@ -60,10 +63,33 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
   }
   if (!planner.add_stage(entry, std::string(entry.name), std::move(stage), from, section)) return;
   for (const OutputSpec& o : entry.outputs)
-    planner.publish(std::string(entry.name) + "." + std::string(o.name), section, "");
+    if (options.outputs.empty() || std::ranges::find(options.outputs, o.name) != options.outputs.end())
+      planner.publish(std::string(entry.name) + "." + std::string(o.name), section, "");
   plan_ = planner.finish(section, false);
   if (problems.size() > before) return;
   set_up(side, options);
+}
+
+/// Items go along with those of the input that is cut: of the same kind as many, of another one for several or one for
+/// all.
+bool StageRunner::fits_items(const StageEntry& entry, std::int64_t block, Problems& problems) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const StageInput& in = inputs_[i];
+    if (in.shape.axis != Axis::counted || in.length == length_) continue;
+    const bool same_kind = in.shape.axis_name == inputs_.front().shape.axis_name;
+    if (in.length == 1 && !same_kind) continue;
+    const bool even = in.length > 0 && length_ % in.length == 0 && !same_kind;
+    if (even && (block == length_ || block % (length_ / in.length) == 0)) continue;
+    problems.push_back(
+        {{std::string(entry.name)},
+         std::string(entry.inputs[i].name),
+         even ? fmt::format("one {} goes with {} of the first input; use blocks of a multiple of that, not {}",
+                            in.shape.axis_name, length_ / in.length, block)
+              : fmt::format("has {} of [{}], which do not go evenly with the {} of the first input", in.length,
+                            in.shape.axis_name, length_)});
+    return false;
+  }
+  return true;
 }
 
 void StageRunner::set_up(Side side, const Options& options) {
@@ -107,10 +133,10 @@ void StageRunner::set_block(SampleIndex first, std::int64_t samples) {
     const StageInput& in = inputs_[i];
     const PlanPort& port = plan_.ports[i];
     const auto position = [&](SampleIndex s) {
-      return in.shape.axis == Axis::stream ? s * port.rate.num / port.rate.den : s;
+      return in.shape.axis == Axis::stream ? s * port.rate.num / port.rate.den : s * in.length / length_;
     };
     Span span{0, in.length, 0, in.length};
-    if (in.shape.axis != Axis::block) {
+    if (in.shape.axis == Axis::stream || (in.shape.axis == Axis::counted && in.length > 1)) {
       span.first_new = position(first);
       span.end_new = position(first + samples);
       span.first = std::max<std::int64_t>(0, span.first_new - port.reach.past);
@@ -126,9 +152,13 @@ void StageRunner::rehearse(SampleIndex first, std::int64_t samples) {
   if (queue_) queue_->rehearse(*work_);
 }
 
-void StageRunner::run_block() {
+void StageRunner::start_block() {
   if (!queue_) return work_->enqueue({});
   queue_->submit(*work_);
+}
+
+void StageRunner::finish_block() {
+  if (!queue_) return;
   queue_->wait(*work_);
   if (!work_->good()) throw SetupError(backend_->failure());
 }

@@ -40,6 +40,7 @@ class StageRunner {
     std::optional<MappedLimits> mapped{};  // in place of the backend's own
     bool resident = false;                 // inputs lie in the device's own memory
     bool timed = false;
+    std::vector<std::string> outputs{};  // that are wanted; empty: all
   };
   /// `keys` is YAML. `inputs` are in the order of the entry's; the first that is a stream is cut into blocks, and the
   /// others along with it. What is wrong goes to `problems`, and then nothing may be run.
@@ -62,7 +63,13 @@ class StageRunner {
   /// Sets up the block that starts at `first`.
   void set_block(SampleIndex first, std::int64_t samples);
   /// Computes it, or what was set up last once more. Throws SetupError where a device fails.
-  void run_block();
+  void run_block() {
+    start_block();
+    finish_block();
+  }
+  /// The two halves of it: between them a device is at work.
+  void start_block();
+  void finish_block();
   /// How long the stage's own step took then, by the clock of where it ran. With `timed`.
   std::int64_t step_ns() const noexcept;
   /// Runs the whole array in blocks.
@@ -70,6 +77,7 @@ class StageRunner {
 
  private:
   class TimedWork;
+  bool fits_items(const StageEntry& entry, std::int64_t block, Problems& problems) const;
   void set_up(Side side, const Options& options);
 
   std::vector<StageInput> inputs_;

@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/error.hpp"
-#include "pipeline/cpu_backend.hpp"
+#include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 
 namespace iqd::conformance {
@@ -57,11 +56,7 @@ std::vector<StageOutput> outputs(const StageEntry& entry, const std::string& key
 }
 
 TEST(Cuda, AgreesWithTheCpuWithOtherKeys) {
-  try {
-    choose_backend("cuda");
-  } catch (const SetupError& e) {
-    GTEST_SKIP() << "NO KEYS WERE TESTED ON CUDA: " << e.what();
-  }
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO KEYS WERE TESTED ON CUDA: " << why;
   for (const Keys& k : all_keys()) {
     const StageEntry& entry = *find_stage(k.stage);
     const bool items = entry.inputs.front().items();

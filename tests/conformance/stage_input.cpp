@@ -51,22 +51,14 @@ std::vector<StageInput> inputs_for(const StageEntry& entry, Element element, int
   std::mt19937 generator(12345);
   for (const InputSpec& spec : entry.inputs) {
     StageInput in;
-    in.shape.element = spec.takes(element) ? element : spec.elements.front();
-    in.shape.rate_hz = in.shape.source_rate_hz = 1e6;
+    in.shape = spec.example_shape(spec.takes(element) ? element : spec.elements.front(), length);
     in.length = length;
-    if (spec.items()) {
-      in.shape.axis = Axis::counted;
-      in.shape.axis_name = "packet";
-      in.shape.item = spec.example;
-      in.shape.most = std::max<std::int64_t>(length, 1);
-    } else if (channels > 1) {
-      in.shape.rows = {{"channel", channels}};
-    }
+    if (!spec.items() && channels > 1) in.shape.rows = {{"channel", channels}};
     in.data.resize(static_cast<std::size_t>(in.row_bytes() * in.shape.row_count()));
     const bool floats = in.shape.element == Element::cf32 || in.shape.element == Element::f32;
     for (std::size_t at = 0; floats && at < in.data.size(); at += sizeof(float)) {
       const float part = value(signal, generator);
-      const float x = spec.items() && spec.example.empty() ? std::fabs(part) : part;  // one a packet: a variance
+      const float x = spec.variance ? std::fabs(part) : part;
       std::memcpy(in.data.data() + at, &x, sizeof x);
     }
     for (std::size_t at = 0; !floats && signal != Signal::zeros && at < in.data.size(); ++at)

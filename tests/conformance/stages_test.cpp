@@ -10,9 +10,8 @@
 #include <limits>
 #include <sstream>
 
-#include "base/error.hpp"
-#include "pipeline/cpu_backend.hpp"
 #include "tests/conformance/allocations.hpp"
+#include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 #include "tests/support/built_path.hpp"
 
@@ -30,16 +29,6 @@ struct Case {
 
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.entry->name << " of " << name_of(c.element) << " on " << c.backend;
-}
-
-/// Why there is no CUDA here; empty where there is.
-std::string no_cuda() {
-  try {
-    choose_backend("cuda");
-    return {};
-  } catch (const SetupError& e) {
-    return e.what();
-  }
 }
 
 std::vector<Case> cases() {

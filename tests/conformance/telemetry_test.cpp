@@ -8,15 +8,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <random>
 
-#include "base/error.hpp"
-#include "pipeline/cpu_backend.hpp"
-#include "pipeline/stage_runner.hpp"
 #include "signal/ray_channel.hpp"
 #include "signal/soqpsk.hpp"
+#include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 
 namespace iqd::conformance {
@@ -60,35 +57,6 @@ Heard packets_through(RayChannel channel, double eb_n0_db, double offset, float 
   return heard;
 }
 
-using Ports = std::map<std::string, StageOutput>;
-
-StageInput input_of(const StageOutput& port) {
-  StageInput in{port.shape, port.length, port.joined()};
-  in.shape.most = std::max<std::int64_t>(port.length, 1);  // of all blocks together
-  return in;
-}
-
-StageInput input_of(const std::vector<cf32>& samples) {
-  StageInput in;
-  in.shape.element = Element::cf32;
-  in.shape.rate_hz = in.shape.source_rate_hz = kRateHz;
-  in.length = std::ssize(samples);
-  in.data.resize(samples.size() * sizeof(cf32));
-  std::memcpy(in.data.data(), samples.data(), in.data.size());
-  return in;
-}
-
-Ports run(std::string_view stage, const std::string& keys, std::vector<StageInput> inputs, const std::string& backend,
-          std::int64_t block = 0) {
-  Problems problems;
-  StageRunner runner(*find_stage(stage), keys, std::move(inputs), block, backend, problems);
-  for (const Problem& p : problems) ADD_FAILURE() << p.text();
-  Ports ports;
-  if (problems.empty())
-    for (StageOutput& out : runner.run()) ports[out.name] = std::move(out);
-  return ports;
-}
-
 constexpr const char* kKinds = "{kinds: [zf, mmse, cma, fde1, fde2]}";
 
 /// All stages' outputs, each stage fed with what `feed` gave, or with its own.
@@ -98,19 +66,12 @@ std::map<std::string, Ports> receive(const Heard& heard, const std::string& back
   const auto from = [&](const char* stage, const char* port) {
     return input_of((feed ? *feed : all).at(stage).at(port));
   };
-  all["search"] = run("preamble_search", "{}", {input_of(heard.samples)}, backend, block);
+  all["search"] = run("preamble_search", "{}", {input_of(heard.samples, kRateHz)}, backend, block);
   all["estimator"] = run("packet_estimator", "{}", {from("search", "windows")}, backend);
   all["equalizer"] =
       run("equalizer", kKinds, {from("estimator", "windows"), from("estimator", "channel"), from("estimator", "noise")},
           backend);
   all["detector"] = run("soqpsk_detector", "{}", {from("equalizer", "symbols")}, backend);
-  return all;
-}
-
-template <class T> std::vector<T> values(const StageOutput& port) {
-  const std::vector<std::byte> bytes = port.joined();
-  std::vector<T> all(bytes.size() / sizeof(T));
-  std::memcpy(all.data(), bytes.data(), all.size() * sizeof(T));
   return all;
 }
 
@@ -124,11 +85,7 @@ struct Case {
 class TelemetryOnCuda : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    try {
-      choose_backend("cuda");
-    } catch (const SetupError& e) {
-      GTEST_SKIP() << "NO RECEIVER WAS TESTED ON CUDA: " << e.what();
-    }
+    if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO RECEIVER WAS TESTED ON CUDA: " << why;
   }
   Heard heard() const {
     return packets_through(GetParam().channel, GetParam().eb_n0_db, GetParam().offset, GetParam().gain);

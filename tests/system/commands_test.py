@@ -161,6 +161,12 @@ class Commands(iqd.SystemTest):
             self.assertEqual({r["name"] for r in rows}, {name})
         self.assertEqual(len(self.bench("conjugate", "--block", 1024, "--block", 4096)), 2)
 
+    def test_bench_of_items(self):
+        row, = self.bench("ber_meter", "--item", "in=3x4000", "--block", 8, "--out", "report")
+        self.assertEqual((row["shape"], row["unit"]), ("8", "items/s"))
+        self.assertGreater(row["throughput"], 0)
+        self.bench("ber_meter", "--item", "in=axb", code=2)
+
     def test_bench_of_a_pipeline(self):
         rows = self.bench(self.write(), "--lanes", 1, "--lanes", 2)
         self.assertEqual([r["variant"] for r in rows], ["flat out, 1 lanes", "one by one, 1 lanes",

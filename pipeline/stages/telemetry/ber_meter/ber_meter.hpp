@@ -14,7 +14,7 @@
 
 /// Counts the errors of packets of bits against a known sequence that each packet may begin anywhere in.
 ///
-/// bits    [packet][kind][bit]  u8, each counts by its lowest bit
+/// bits    [packet][kind][bit]  u8, each counts by its lowest bit; of [frame][word][bit] each word is a packet
 /// report  [event][kind]        i64: packets, bits, bit_errors, packet_errors, unaligned
 ///
 /// Every packet of every kind finds its place by itself: wherever one of 32 short windows, spread over it, stands in

@@ -52,17 +52,18 @@ class BerMeterStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::counted || !in.rows.empty() || in.item.empty() || in.item.size() > 2)
+    if (in.axis != Axis::counted || !in.rows.empty() || in.item.empty())
       return context.section.problem(
           "", fmt::format("takes the bits of packets, [packet][kind][bit]; its input is {}", in.text()));
     sequence_ = sequence_named(config_.sequence, context.section);
     if (!sequence_) return;
-    const std::int64_t bits = in.item.back().extent;
+    kinds_ = in.item[0].name == "kind" && in.item.size() > 1 ? in.item[0].extent : 1;
+    packets_ = in.item[0].name == "word" && in.item.size() > 1 ? in.item[0].extent : 1;
+    const std::int64_t bits = in.item_size() / (kinds_ * packets_);
     if (bits < sequence_->window())
       context.section.problem("sequence",
                               fmt::format("needs packets of {} bits or more to find its place by; they have {}",
                                           sequence_->window(), bits));
-    kinds_ = in.item_size() / std::max<std::int64_t>(bits, 1);
     words_ = PackedBits::words_for(bits);
     context.scratch_bytes = static_cast<std::size_t>(words_) * sizeof(std::uint64_t);
     PortShape& out = context.out[0];
@@ -70,20 +71,22 @@ class BerMeterStage final : public Stage {
     out.axis = Axis::block;
     out.most = 1;
     out.item = {{"event", std::ssize(kEvents)}};
-    if (in.item.size() == 2) out.item.push_back(in.item[0]);
+    if (in.item.size() > 1 && in.item[0].name == "kind") out.item.push_back(in.item[0]);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (backend.kind() != BackendKind::cpu)
       throw SetupError("ber_meter has no code for a GPU: leave its `backend` out");
-    return cpu_run([sequence = sequence_, kinds = kinds_, words = words_](const StageIo& io) noexcept {
+    return cpu_run([sequence = sequence_, kinds = kinds_, packets = packets_,
+                    words = words_](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const std::span report(reinterpret_cast<std::int64_t*>(io.out[0].data), static_cast<std::size_t>(io.out[0].item));
       const std::span scratch(reinterpret_cast<std::uint64_t*>(io.scratch), static_cast<std::size_t>(words));
       std::fill(report.begin(), report.end(), 0);
       const auto* const bits = reinterpret_cast<const std::uint8_t*>(in.data);
-      for (std::int64_t p = 0; p < *in.count; ++p)
-        count_packets(*sequence, {bits + p * in.item, static_cast<std::size_t>(in.item)}, kinds, report, scratch);
+      const std::int64_t size = in.item / packets;
+      for (std::int64_t p = 0; p < *in.count * packets; ++p)
+        count_packets(*sequence, {bits + p * size, static_cast<std::size_t>(size)}, kinds, report, scratch);
       *io.out[0].count = 1;
     });
   }
@@ -92,6 +95,7 @@ class BerMeterStage final : public Stage {
   Config config_;
   std::shared_ptr<const Sequence> sequence_;
   std::int64_t kinds_ = 1;
+  std::int64_t packets_ = 1;  // of an item
   std::int64_t words_ = 0;
 };
 
@@ -110,6 +114,7 @@ StageEntry entry() {
           .inputs = {{.name = "in",
                       .elements = {Element::u8},
                       .dims = "[packet][kind][bit]",
+                      .nested = true,
                       .example = {{"kind", 2}, {"bit", 6144}}}},
           .outputs = {{.name = "report", .tally = kEvents}},
           .make = []() -> std::unique_ptr<Stage> { return std::make_unique<BerMeterStage>(); },

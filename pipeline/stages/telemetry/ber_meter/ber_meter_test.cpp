@@ -170,6 +170,25 @@ TEST_F(BerMeterFile, IsRefusedWhereItHoldsNoBits) {
   EXPECT_THAT(complaint("\"@nowhere.npy\""), HasSubstr("nowhere.npy"));
 }
 
+TEST(BerMeter, WordsOfAFrameArePacketsAndAnythingElseIsOne) {
+  PortShape words = packets_of(500, {}, 1);
+  words.item.insert(words.item.begin(), {"word", 3});
+  StageUnderTest each(entry(), "{sequence: pn15}", {words});
+  ASSERT_EQ(each.complaints(), "");
+  Bits frame;
+  for (const std::int64_t first : {100, 9000, 600}) {
+    const Bits word = with_errors(pn_bits(15, first, 500), first == 9000 ? 4 : 0);
+    frame.insert(frame.end(), word.begin(), word.end());
+  }
+  EXPECT_THAT(each.once<std::int64_t>(frame, 0, 1, 1), ElementsAre(3, 1500, 4, 1, 0));
+
+  PortShape carriers = packets_of(20, {}, 1);
+  carriers.item.insert(carriers.item.begin(), {{"carrier", 10}, {"symbol", 5}});
+  StageUnderTest one(entry(), "{sequence: pn15}", {carriers});
+  ASSERT_EQ(one.complaints(), "");
+  EXPECT_THAT(one.once<std::int64_t>(with_errors(pn_bits(15, 7, 1000), 9), 0, 1, 1), ElementsAre(1, 1000, 9, 1, 0));
+}
+
 TEST(BerMeter, RefusesWhatCannotBe) {
   const auto complaint = [](const std::string& yaml, const PortShape& in) {
     return StageUnderTest(entry(), yaml, {in}).complaints();

@@ -142,7 +142,7 @@ StageEntry entry() {
       .inputs =
           {{.name = "windows", .elements = {Element::cf32}, .dims = "[packet][sample]", .example = {{"sample", 13184}}},
            {.name = "channel", .elements = {Element::cf32}, .dims = "[packet][tap]", .example = {{"tap", 38}}},
-           {.name = "noise", .elements = {Element::f32}, .dims = "[packet]"}},
+           {.name = "noise", .elements = {Element::f32}, .dims = "[packet]", .variance = true}},
       .outputs = {{.name = "symbols"}, {.name = "taps", .can_omit = true}},
       .make = []() -> std::unique_ptr<Stage> { return std::make_unique<EqualizerStage>(); },
       .sample = "equalizer: {kinds: [mmse, fde1]}",

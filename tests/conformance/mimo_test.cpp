@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// MIMO detectors on symbols that were really sent: CUDA against the CPU, and what a detector owes whoever feeds it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "signal/qam.hpp"
+#include "tests/conformance/one_stage.hpp"
+#include "tests/conformance/stage_input.hpp"
+
+namespace iqd::conformance {
+namespace {
+
+struct Case {
+  std::string_view stage;
+  std::string keys;
+  Modulation modulation;
+  int rx, tx;
+  double snr_db;
+  std::int64_t of_channel = 1;  // vectors that share one
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.stage << ' ' << c.keys << ' ' << c.tx << 'x' << c.rx << ", " << c.of_channel << " a channel";
+}
+
+struct Heard {
+  std::vector<cf32> y, h;
+  std::vector<float> noise;
+  std::vector<std::uint8_t> bits;
+};
+
+Heard symbols_through(const Case& c, std::int64_t vectors) {
+  std::mt19937 generator(11);
+  std::normal_distribution<float> normal(0, std::sqrt(0.5F));
+  const int axis = bits_of(c.modulation) / 2;
+  const float unit = 1 / std::sqrt(static_cast<float>(qam::power(axis)));
+  const float noise = static_cast<float>(c.tx * std::pow(10, -c.snr_db / 10));
+  const auto complex_normal = [&] { return cf32(normal(generator), normal(generator)); };
+  Heard heard;
+  heard.noise = {noise};
+  for (std::int64_t v = 0; v < vectors; ++v) {
+    if (v % c.of_channel == 0)
+      for (int i = 0; i < c.rx * c.tx; ++i) heard.h.push_back(complex_normal());
+    std::vector<cf32> s;
+    for (int t = 0; t < c.tx; ++t) {
+      const auto re = static_cast<unsigned>(generator() % (1u << axis)),
+                 im = static_cast<unsigned>(generator() % (1u << axis));
+      s.emplace_back(unit * static_cast<float>(qam::amplitude(axis, re)),
+                     unit * static_cast<float>(qam::amplitude(axis, im)));
+      for (int b = 2 * axis - 1; b >= 0; --b)
+        heard.bits.push_back(static_cast<std::uint8_t>(qam::weave(axis, re, im) >> b & 1));
+    }
+    const cf32* const h = heard.h.data() + heard.h.size() - static_cast<std::size_t>(c.rx * c.tx);
+    for (int r = 0; r < c.rx; ++r) {
+      cf32 y = std::sqrt(noise) * complex_normal();
+      for (int t = 0; t < c.tx; ++t) y += h[r * c.tx + t] * s[static_cast<std::size_t>(t)];
+      heard.y.push_back(y);
+    }
+  }
+  return heard;
+}
+
+template <class T>
+StageInput items(const std::vector<T>& values, Element element, std::string axis, std::vector<Dim> item) {
+  StageInput in;
+  in.shape.element = element;
+  in.shape.axis = Axis::counted;
+  in.shape.axis_name = std::move(axis);
+  in.shape.item = std::move(item);
+  in.length = std::ssize(values) / in.shape.item_size();
+  in.shape.most = in.length;
+  in.data.resize(values.size() * sizeof(T));
+  std::memcpy(in.data.data(), values.data(), in.data.size());
+  return in;
+}
+
+Ports detect(const Case& c, const Heard& heard, const std::string& backend) {
+  return run(c.stage, c.keys,
+             {items(heard.y, Element::cf32, "vector", {{"rx", c.rx}}),
+              items(heard.h, Element::cf32, "group", {{"rx", c.rx}, {"tx", c.tx}}),
+              items(heard.noise, Element::f32, "group", {})},
+             backend);
+}
+
+/// The same as frames of carriers with several symbols each.
+Ports detect_frames(const Case& c, const Heard& heard, std::int64_t frames, const std::string& backend) {
+  const std::int64_t groups = std::ssize(heard.h) / (c.rx * c.tx) / frames;
+  return run(c.stage, c.keys,
+             {items(heard.y, Element::cf32, "frame", {{"carrier", groups}, {"symbol", c.of_channel}, {"rx", c.rx}}),
+              items(heard.h, Element::cf32, "frame", {{"carrier", groups}, {"rx", c.rx}, {"tx", c.tx}}),
+              items(std::vector<float>(static_cast<std::size_t>(frames), heard.noise[0]), Element::f32, "frame", {})},
+             backend, 2);
+}
+
+/// Survivors that are nearly equally good may be chosen differently; then LLRs differ, now and then.
+void expect_alike(const Ports& cpu, const Ports& cuda) {
+  const std::vector<double> a = numbers_in(cpu.at("llr").shape.element, cpu.at("llr").joined());
+  const std::vector<double> b = numbers_in(cuda.at("llr").shape.element, cuda.at("llr").joined());
+  ASSERT_EQ(a.size(), b.size());
+  ASSERT_FALSE(a.empty());
+  const double unit = cpu.at("llr").shape.element == Element::i8 ? 1 : 1e-3;  // a whole step of rounding
+  std::size_t apart = 0, turned = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    apart += std::fabs(a[i] - b[i]) > unit * std::max(1.0, std::fabs(a[i]));
+    turned += a[i] * b[i] < 0 && std::fabs(a[i]) > 10 * unit;
+  }
+  EXPECT_LE(static_cast<double>(apart), 2e-4 * static_cast<double>(a.size()));
+  EXPECT_LE(static_cast<double>(turned), 1e-4 * static_cast<double>(a.size()));
+  const auto bits = values<std::uint8_t>(cpu.at("bits")), other = values<std::uint8_t>(cuda.at("bits"));
+  std::size_t differ = 0;
+  for (std::size_t i = 0; i < bits.size(); ++i) differ += bits[i] != other[i];
+  EXPECT_LE(static_cast<double>(differ), 2e-4 * static_cast<double>(bits.size()));
+  const auto d = values<float>(cpu.at("distance")), e = values<float>(cuda.at("distance"));
+  std::size_t far = 0;
+  for (std::size_t i = 0; i < d.size(); ++i) far += !(std::fabs(d[i] - e[i]) <= 1e-3F * std::max(1e-3F, d[i]));
+  EXPECT_LE(static_cast<double>(far), 1e-3 * static_cast<double>(d.size()));
+  EXPECT_EQ(values<std::int64_t>(cpu.at("events")), values<std::int64_t>(cuda.at("events")));
+}
+
+std::vector<Case> cases() {
+  using enum Modulation;
+  std::vector<Case> all;
+  for (const std::string_view stage : {"mtt_detector", "kbest_detector", "one_pass_detector", "lmmse_detector"})
+    for (const auto& [modulation, snr] : {std::pair{qpsk, 8.0}, {qam16, 15.0}, {qam64, 21.0}})
+      for (const auto& [rx, tx] : {std::pair{2, 2}, {4, 4}, {4, 2}, {8, 4}, {3, 3}, {1, 1}}) {
+        const std::string name(enum_names(modulation)[static_cast<std::size_t>(modulation)]);
+        all.push_back({stage, fmt::format("{{modulation: {}}}", name), modulation, rx, tx, snr, tx == 2 ? 12 : 1});
+      }
+  for (const std::string_view stage : {"mtt_detector", "lmmse_detector"})
+    for (const Modulation modulation : {qpsk, qam16})
+      all.push_back({stage,
+                     fmt::format("{{modulation: {}}}", enum_names(modulation)[static_cast<std::size_t>(modulation)]),
+                     modulation, 8, 8, 14, 4});
+  for (const char* keys : {"lists: pooled", "variant: paper", "llr: i8", "llr: f16", "llr: i8, llr_scale: 0.1"})
+    for (const auto& [modulation, snr] : {std::pair{qpsk, 8.0}, {qam16, 15.0}, {qam64, 21.0}})
+      for (const int antennas : {2, 4})
+        all.push_back(
+            {"mtt_detector",
+             fmt::format("{{modulation: {}, {}}}", enum_names(modulation)[static_cast<std::size_t>(modulation)], keys),
+             modulation, antennas, antennas, snr, 3});
+  return all;
+}
+
+class DetectorOnCuda : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO DETECTOR WAS TESTED ON CUDA: " << why;
+  }
+};
+
+TEST_P(DetectorOnCuda, AgreesWithTheCpu) {
+  for (const std::int64_t channels : {1, 31, 700}) {
+    const Heard heard = symbols_through(GetParam(), channels * GetParam().of_channel);
+    expect_alike(detect(GetParam(), heard, "cpu"), detect(GetParam(), heard, "cuda"));
+  }
+}
+
+TEST_P(DetectorOnCuda, FramesAgreeToo) {
+  const Heard heard = symbols_through(GetParam(), 5 * 37 * GetParam().of_channel);
+  expect_alike(detect_frames(GetParam(), heard, 5, "cpu"), detect_frames(GetParam(), heard, 5, "cuda"));
+}
+
+/// What nothing can be said of is erased, and what stands beside it is not touched.
+TEST_P(DetectorOnCuda, ErasesTheSame) {
+  Case c = GetParam();
+  c.of_channel = 1;
+  Heard heard = symbols_through(c, 200);
+  const auto row = [&](std::size_t v) { return v * static_cast<std::size_t>(c.rx); };
+  const auto matrix = [&](std::size_t v) { return v * static_cast<std::size_t>(c.rx * c.tx); };
+  heard.y[row(3)] = {NAN, 0};
+  heard.h[matrix(7)] = {0, INFINITY};
+  for (int i = 0; i < c.rx * c.tx; ++i) heard.h[matrix(11) + static_cast<std::size_t>(i)] = 0;
+  for (int r = 0; r < c.rx; ++r)  // two columns alike
+    for (int t = 1; t < c.tx; ++t)
+      heard.h[matrix(20) + static_cast<std::size_t>(r * c.tx + t)] =
+          heard.h[matrix(20) + static_cast<std::size_t>(r * c.tx)];
+  for (int i = 0; i < c.rx * c.tx; ++i) heard.h[matrix(33) + static_cast<std::size_t>(i)] *= 1e18F;
+  for (int i = 0; i < c.rx * c.tx; ++i) heard.h[matrix(34) + static_cast<std::size_t>(i)] *= 1e-18F;
+  heard.noise.assign(200, heard.noise[0]);
+  heard.noise[50] = 0;
+  heard.noise[51] = -1;
+  heard.noise[52] = INFINITY;
+  heard.noise[53] = NAN;
+  heard.noise[54] = 1e-6F;
+  const Ports cpu = detect(c, heard, "cpu"), cuda = detect(c, heard, "cuda");
+  EXPECT_EQ(values<std::int64_t>(cuda.at("events")), values<std::int64_t>(cpu.at("events")));
+  const auto a = numbers_in(cpu.at("llr").shape.element, cpu.at("llr").joined());
+  const auto b = numbers_in(cuda.at("llr").shape.element, cuda.at("llr").joined());
+  const std::size_t of_vector = a.size() / 200;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_TRUE(std::isfinite(b[i])) << "vector " << i / of_vector;
+    EXPECT_EQ(a[i] == 0, b[i] == 0) << "vector " << i / of_vector << ": " << a[i] << ", " << b[i];
+  }
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& info) {
+  std::string name =
+      fmt::format("{}_{}x{}_{}_{}", info.param.stage, info.param.tx, info.param.rx, info.param.keys, info.index);
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Mimo, DetectorOnCuda, testing::ValuesIn(cases()), case_name);
+
+}  // namespace
+}  // namespace iqd::conformance

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pipeline/stage_runner.hpp"
+
+/// Stages one by one on arrays, the output of one the input of the next.
+namespace iqd::conformance {
+
+using Ports = std::map<std::string, StageOutput>;
+
+/// Why there is no CUDA here; empty where there is.
+std::string no_cuda();
+
+StageInput input_of(const StageOutput& port);
+/// Rows of as many samples each.
+StageInput input_of(const std::vector<cf32>& samples, double rate_hz, int rows = 1);
+
+/// All outputs; none, and a failure of the test, where something is wrong with the keys or the inputs.
+Ports run(std::string_view stage, const std::string& keys, std::vector<StageInput> inputs, const std::string& backend,
+          std::int64_t block = 0);
+
+template <class T> std::vector<T> values(const StageOutput& port) {
+  const std::vector<std::byte> bytes = port.joined();
+  std::vector<T> all(bytes.size() / sizeof(T));
+  std::memcpy(all.data(), bytes.data(), all.size() * sizeof(T));
+  return all;
+}
+
+}  // namespace iqd::conformance
