@@ -10,9 +10,10 @@ import pathlib
 import subprocess
 import sys
 
-from plot import svg
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench"))
+from curves import Decades, svg
+
 BATCHES = (1, 100, 1000, 3104)
 FILTERS = ("21", "186", "206", "186+21")
 SIGNALS = (500, 1000, 2000, 4000, 8000, 12672, 16000, 20000, 32000)
@@ -82,18 +83,19 @@ def report(rows):
 
 
 def panels(rows):
-    """Of both sweeps of lengths: times as the thesis counts them, and operations."""
-    found = []
+    """Of both sweeps of lengths: a row of times as the thesis counts them, one of operations."""
+    found = [], []
     for part, at, what in (("signal", 0, "samples, 186 taps"), ("taps", 1, "taps, 12,672 samples")):
         for batch in (1, 1000):
-            curves = {}
+            times_of, operations_of = {}, {}
             for row in rows:
                 lengths = row["shape"].split("x")
                 if row["part"] == part and int(lengths[2]) == batch:
-                    point = (int(lengths[at]), row["thesis_us"], row["flop"])
-                    curves.setdefault(name_of(row, False), []).append(point)
-            if curves:
-                found.append((f"{what}, batch {batch}", curves))
+                    for curves, figure in ((times_of, "thesis_us"), (operations_of, "flop")):
+                        curves.setdefault(name_of(row, False), []).append((int(lengths[at]), row[figure]))
+            if times_of:
+                found[0].append((f"{what}, batch {batch}: µs", times_of, {}))
+                found[1].append((f"{what}, batch {batch}: operations", operations_of, {}))
     return found
 
 
@@ -118,7 +120,7 @@ def main():
         pathlib.Path(a.save).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     report(rows)
     if a.plot:
-        a.plot.write_text(svg(panels(rows)), encoding="utf-8")
+        a.plot.write_text(svg(panels(rows), across=Decades), encoding="utf-8")
 
 
 if __name__ == "__main__":

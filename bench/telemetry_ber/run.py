@@ -18,10 +18,10 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "support"))
+sys.path.append(str(ROOT / "bench"))
 import iqd
 import telemetry_model as model
-
-from plot import svg
+from curves import svg
 
 MISSED = 3
 TOGETHER = 16  # packets whose frequency offset is averaged
@@ -113,6 +113,20 @@ def good(point):
     return enough and all(k["fits"] for k in point["kinds"])
 
 
+def panels(points):
+    """A panel for each channel: rates with their intervals; where there is a simulation, its rate as a mark."""
+    row = []
+    for channel in dict.fromkeys(p["channel"] for p in points):
+        curves, marks = {}, {}
+        for p in points:
+            for k in p["kinds"] if p["channel"] == channel else []:
+                curves.setdefault(k["kind"], []).append((p["ebn0_db"], k["ber"], k["interval"]))
+                if k["simulated"] is not None:
+                    marks.setdefault(k["kind"], []).append((p["ebn0_db"], k["simulated"]))
+        row.append((channel.upper(), curves, marks))
+    return [row]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iqd", default=iqd.IQD, help="the program (build/release/iqd)")
@@ -139,7 +153,7 @@ def main():
     if options.json:
         options.json.write_text(json.dumps({"backend": options.backend, "points": measured}, indent=1) + "\n")
     if options.plot:
-        options.plot.write_text(svg(measured))
+        options.plot.write_text(svg(panels(measured), "bit error rate over Eb/N0 in dB; bars: 95 % interval; ○ simulated", least=1e-5))
     return 0 if all(good(p) for p in measured) else MISSED
 
 

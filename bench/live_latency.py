@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""live_latency.py --iqd IQD [--seconds N] [--backend B]: how soon bits are handed to ZeroMQ when the radio's pace decides.
+"""live_latency.py PIPELINE.yaml TOPIC --iqd IQD [--seconds N] [--backend B]: how soon results are handed to ZeroMQ when
+the radio's pace decides.
 
-Runs live.yaml with a reader of its bits, and prints the latency that the daemon has measured: from the last sample of a
-block until its bits were handed over.
+Runs the pipeline, which binds tcp://127.0.0.1:5555 and has no monitor, with a reader of the topic, and prints the latency
+that the daemon has measured: from the last sample of a block until its results were handed over.
 """
 
 import argparse
@@ -17,7 +18,6 @@ import urllib.request
 
 import zmq
 
-HERE = pathlib.Path(__file__).resolve().parent
 LISTEN = "127.0.0.1:9173"
 
 
@@ -28,11 +28,13 @@ def status():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("pipeline", type=pathlib.Path)
+    parser.add_argument("topic")
     parser.add_argument("--iqd", required=True)
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--seconds", type=float, default=20)
     options = parser.parse_args()
-    text = (HERE / "live.yaml").read_text(encoding="utf-8")
+    text = options.pipeline.read_text(encoding="utf-8")
     text += f"wait: spin\nbackend: {options.backend}\nmonitor: {{listen: \"{LISTEN}\"}}\n"
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(text)
@@ -40,7 +42,7 @@ def main():
         with subprocess.Popen([options.iqd, "run", file.name]) as daemon:
             reader = zmq.Context.instance().socket(zmq.SUB)
             reader.connect("tcp://127.0.0.1:5555")
-            reader.subscribe("bits")
+            reader.subscribe(options.topic)
             messages = 0
             end = time.monotonic() + options.seconds
             while time.monotonic() < end and daemon.poll() is None:
