@@ -8,22 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "base/random.hpp"
+
 namespace iqd::sim {
 
 using cf32 = std::complex<float>;
-
-/// Hashes whole numbers, so that what is random depends on positions alone.
-constexpr std::uint64_t mix(std::uint64_t x) noexcept {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-/// Uniform in (0, 1].
-constexpr double uniform(std::uint64_t bits) noexcept {
-  return (static_cast<double>(bits >> 11) + 1) * 0x1p-53;
-}
 
 /// White complex Gaussian noise of variance 1, a function of seed, stream and absolute position.
 ///

@@ -1,0 +1,155 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""The OFDM frames of docs/ofdm-frame.md, written from that page alone, in double precision.
+
+Names of dimensions: c carrier, s symbol, d data symbol, a transmit antenna, i data carrier or pilot.
+"""
+
+import dataclasses
+
+import numpy as np
+
+BITS = {"qpsk": 2, "16qam": 4, "64qam": 6, "256qam": 8}
+Z, N, K = 96, 2304, 1152  # of the code
+CODE = """94@1 73@2 55@8 83@9 7@12 0@13, 27@1 22@5 79@6 9@7 12@11 0@13 0@14, 24@3 22@4 81@5 33@7 0@11 0@14 0@15,
+          61@0 47@2 65@8 25@9 0@15 0@16, 39@2 84@6 41@9 72@10 0@16 0@17, 46@4 40@5 82@7 79@11 0@12 0@17 0@18,
+          95@2 53@3 14@9 18@10 0@18 0@19, 11@1 73@2 2@6 47@9 0@19 0@20, 12@0 83@4 24@5 43@7 51@11 0@20 0@21,
+          94@5 59@7 70@10 72@11 0@21 0@22, 7@2 65@3 39@8 49@9 0@22 0@23, 43@0 66@5 41@7 26@11 7@12 0@23"""
+
+
+def pn(order, numbers):
+    """These bits of b(n) = b(n - tap) ^ b(n - order), which begins with ones and repeats after 2^order - 1."""
+    tap, period = {9: 5, 15: 14, 23: 18}[order], 2**order - 1
+    numbers = np.asarray(numbers, np.int64) % period
+    b = np.ones(max(order, numbers.max(initial=0) + 1), np.uint8)
+    for n in range(order, len(b), tap):  # within a step nothing depends on itself
+        m = min(tap, len(b) - n)
+        b[n:n + m] = b[n - tap:n - tap + m] ^ b[n - order:n - order + m]
+    return b[numbers]
+
+
+def known(numbers):
+    return 1.0 - 2.0 * pn(15, numbers)
+
+
+def mapped(bits):
+    """[…][bit] to points of power 1."""
+    sign = 1.0 - 2.0 * bits
+    count = bits.shape[-1] // 2
+    axes = []
+    for first in (0, 1):
+        value = 1.0
+        for b in range(count - 1, 0, -1):
+            value = 2 ** (count - b) - sign[..., 2 * b + first] * value
+        axes.append(sign[..., first] * value)
+    return (axes[0] + 1j * axes[1]) / np.sqrt(2 * (4**count - 1) / 3)
+
+
+def parity_checks():
+    checks = np.zeros((N - K, N), np.uint8)
+    for r, row in enumerate(CODE.split(",")):
+        for shift, column in (map(int, entry.split("@")) for entry in row.split()):
+            i = np.arange(Z)
+            checks[r * Z + i, column * Z + (i + shift) % Z] = 1
+    return checks
+
+
+def encode(information):
+    """[word][K] to [word][N]: what makes every check zero. The first parity block by all rows' sum, then row by row."""
+    checks = parity_checks().astype(np.int64)
+    word = np.zeros((len(information), N), np.int64)
+    word[:, :K] = information
+    # Of 7, 0 and 7 in block 12 the sum of all rows leaves 0.
+    word[:, K:K + Z] = (word @ checks.T).reshape(len(word), -1, Z).sum(1) % 2
+    for r in range(11):
+        block = K + (r + 1) * Z
+        word[:, block:block + Z] = (word @ checks[r * Z:(r + 1) * Z].T) % 2
+    assert not (word @ checks.T % 2).any()
+    return word.astype(np.uint8)
+
+
+@dataclasses.dataclass(frozen=True)
+class Format:
+    fft: int = 512
+    carriers: int = 300
+    prefix: int = 36
+    frame: int = 7680
+    tx: int = 2
+    pilot_every: int = 25
+
+    @property
+    def symbols(self):
+        return self.frame // (self.prefix + self.fft)
+
+    @property
+    def data_symbols(self):
+        return self.symbols - 1 - self.tx
+
+    @property
+    def frequencies(self):
+        half = self.carriers // 2
+        return np.r_[-half:0, 1:half + 1]
+
+    @property
+    def is_pilot(self):
+        c = np.arange(self.carriers)
+        e = self.pilot_every
+        return (c % e == e // 2) & (c // e < self.carriers // e)
+
+    def bits(self, modulation):
+        return int((~self.is_pilot).sum()) * self.data_symbols * self.tx * BITS[modulation]
+
+    def information_bits(self, modulation, code="none"):
+        return self.bits(modulation) if code == "none" else self.bits(modulation) // N * K
+
+    def data_bits(self, information, modulation, code="none"):
+        """Of one frame's information bits."""
+        if code == "none":
+            return information
+        count = self.bits(modulation)
+        words = encode(information.reshape(-1, K))
+        return np.r_[words.T.reshape(-1), pn(15, np.arange(words.size, count))]
+
+    def known_carriers(self):
+        """[symbol][a][c]: all but data, which are 0."""
+        x = np.zeros((self.symbols, self.tx, self.carriers), complex)
+        even = np.flatnonzero(self.frequencies % 2 == 0)
+        i = np.arange(len(even))
+        x[0, i % self.tx, even] = np.sqrt(2 * self.tx) * known(20000 + i)
+        a, t = np.arange(self.tx)[:, None], np.arange(self.tx)
+        cover = np.exp(-2j * np.pi * a * t / self.tx)  # [a][t]
+        x[1:1 + self.tx] = cover.T[:, :, None] * known(4096 + np.arange(self.carriers))
+        pilots = int(self.is_pilot.sum())
+        values = known(16384 + np.arange(self.data_symbols * pilots * self.tx))
+        x[1 + self.tx:, :, self.is_pilot] = values.reshape(self.data_symbols, pilots, self.tx).transpose(0, 2, 1)
+        return x
+
+    def carriers_of(self, bits, modulation):
+        """[symbol][a][c] of a frame's data bits."""
+        x = self.known_carriers()
+        points = mapped(bits.reshape(-1, self.data_symbols, self.tx, BITS[modulation]))  # [i][d][a]
+        x[1 + self.tx:, :, ~self.is_pilot] = points.transpose(1, 2, 0)
+        return x
+
+    def samples_of(self, x):
+        """[a][n] of what all carriers are."""
+        bins = np.zeros((*x.shape[:2], self.fft), complex)
+        bins[..., self.frequencies % self.fft] = x
+        y = np.fft.ifft(bins) * self.fft / np.sqrt(self.carriers)
+        first = self.frame - self.symbols * (self.prefix + self.fft) + self.prefix
+        parts = [y[s][:, np.arange(-(self.prefix if s else first), self.fft) % self.fft] for s in range(self.symbols)]
+        return np.concatenate(parts, axis=1)
+
+    def frame_of(self, information, modulation, code="none"):
+        """[a][n] of one frame's information bits."""
+        return self.samples_of(self.carriers_of(self.data_bits(information, modulation, code), modulation))
+
+    def frames(self, count, modulation, code="none", payload=23):
+        """[a][n]: frames 0, 1, … with the known payload."""
+        bits = self.information_bits(modulation, code)
+        return np.concatenate([self.frame_of(pn(payload, i * bits + np.arange(bits)), modulation, code)
+                               for i in range(count)], axis=1)
+
+
+FIVE = Format()
+TWENTY = Format(fft=2048, carriers=1200, prefix=144, frame=30720, tx=4)
