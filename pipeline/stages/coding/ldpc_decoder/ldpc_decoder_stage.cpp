@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
+#include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder_cuda.hpp"
+
+namespace iqd::ldpc_decoder {
+namespace {
+
+class LdpcDecoderStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    const LdpcCode& code = code_of(config_.code);
+    const std::int64_t words = in.item_size() / code.n();
+    if (in.axis != Axis::counted || !in.rows.empty() || words < 1)
+      return context.section.problem(
+          "", fmt::format("takes the LLRs of words, [word][n], {} of them a word or more; its input is {}", code.n(),
+                          in.text()));
+    if (context.most_new > std::numeric_limits<std::int32_t>::max() / words)
+      return context.section.problem(
+          "", fmt::format("more words in a block than it can count; its input is {}", in.text()));
+    const bool interleaved = config_.interleave == Interleave::frame;
+    setup_ = {.code = config_.code,
+              .iterations = static_cast<int>(config_.iterations),
+              .scale = static_cast<float>(config_.scale),
+              .early_stop = config_.early_stop,
+              .element = in.element,
+              .item = in.item_size(),
+              .words = words,
+              .step = interleaved ? words : 1,
+              .most = context.most_new * words};
+    context.scratch_bytes = Decoder::scratch_bytes(code);
+    declare(context.out, code, words, setup_.item == code.n());
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "ldpc_decoder")) return cuda->make(setup_);
+    return cpu_run([decoder = Decoder(setup_), words = setup_.words](const StageIo& io) noexcept {
+      const std::int64_t all = *io.in[0].count * words;
+      auto* const events = reinterpret_cast<std::int64_t*>(io.out[kTally].data);
+      events[kWords] = all;
+      events[kFailed] = decoder.decode(job_of(io), all, io.scratch);
+      *io.out[kBits].count = *io.out[kIterations].count = *io.in[0].count;
+      *io.out[kTally].count = 1;
+    });
+  }
+
+ private:
+  static void declare(std::span<PortShape> out, const LdpcCode& code, std::int64_t words, bool item_is_word) {
+    for (PortShape& port : out) port.item.clear(), port.llr_scale = 0;
+    out[kBits].element = Element::u8;
+    out[kIterations].element = Element::i32;
+    if (!item_is_word)
+      for (const std::size_t o : {kBits, kIterations}) out[o].item = {{"word", words}};
+    out[kBits].item.push_back({"bit", code.k()});
+    out[kTally].element = Element::i64;
+    out[kTally].axis = Axis::block;
+    out[kTally].most = 1;
+    out[kTally].item = {{"event", std::ssize(kEvents)}};
+  }
+
+  Config config_;
+  Setup setup_;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("code", code, {.help = "of the words"});
+  v.field("iterations", iterations, {.help = "how many are made at most", .low = 1, .high = 1000, .live = true});
+  v.field("scale", scale,
+          {.help = "of what a check says: the least alone says too much", .low = 0, .high = 1, .live = true});
+  v.field("early_stop", early_stop, {.help = "ends with a word as soon as all its checks hold", .live = true});
+  v.field("interleave", interleave,
+          {.help = "frame: the words of an item are interleaved bit by bit, as in the frames of ofdm_modulator"});
+}
+
+StageEntry entry() {
+  return {.family = "coding",
+          .name = "ldpc_decoder",
+          .summary = "decodes LDPC words by layered min-sum",
+          .inputs = {{.name = "llr",
+                      .elements = {Element::f32, Element::f16, Element::i8},
+                      .dims = "[word][n]",
+                      .nested = true,
+                      .example = {{"n", 2304}}}},
+          .outputs = {{.name = "bits"}, {.name = "iterations", .can_omit = true}, {.name = "events", .tally = kEvents}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<LdpcDecoderStage>(); },
+          .sample = "ldpc_decoder: {iterations: 15}",
+          .tolerance = 0};
+}
+
+}  // namespace iqd::ldpc_decoder

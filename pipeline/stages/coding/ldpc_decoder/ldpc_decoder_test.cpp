@@ -1,0 +1,332 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "pipeline/stage_runner.hpp"
+#include "pipeline/stages/coding/ldpc_decoder/row_thread.hpp"
+#include "tests/support/stage_under_test.hpp"
+
+namespace iqd::ldpc_decoder {
+StageEntry entry();
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::StageUnderTest;
+using Bits = std::vector<std::uint8_t>;
+using Llrs = std::vector<float>;
+
+const LdpcCode& kCode = *find_ldpc_code("80216e_2304_1_2");
+const auto kN = static_cast<std::size_t>(kCode.n());
+const auto kK = static_cast<std::size_t>(kCode.k());
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Words of random bits, as they come through noise with BPSK at a rate of one half.
+struct Sent {
+  Bits bits;
+  Llrs llr;
+
+  Sent(std::size_t words, double ebn0_db, unsigned seed = 1) : bits(words * kK), llr(words * kN) {
+    std::mt19937 engine(seed);
+    std::normal_distribution<double> normal;
+    const double variance = std::pow(10, -ebn0_db / 10);
+    Bits word(kN);
+    for (std::size_t w = 0; w < words; ++w) {
+      const std::span of_word(bits.data() + w * kK, kK);
+      for (auto& b : of_word) b = static_cast<std::uint8_t>(engine() & 1);
+      ldpc_encode(kCode, of_word, word);
+      for (std::size_t i = 0; i < kN; ++i) {
+        const double y = (word[i] != 0 ? -1 : 1) + std::sqrt(variance) * normal(engine);
+        llr[w * kN + i] = static_cast<float>(2 * y / variance);
+      }
+    }
+  }
+};
+
+struct Decoded {
+  Bits bits;
+  std::vector<std::int32_t> iterations;
+  std::vector<std::int64_t> events;
+  friend bool operator==(const Decoded&, const Decoded&) = default;
+};
+
+template <class T> std::vector<T> values_of(const StageOutput& output) {
+  const std::vector<std::byte> bytes = output.joined();
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+/// The stage on items of so many LLRs each, in one block.
+template <class T> Decoded decode(const std::vector<T>& llr, const std::string& keys = "{}", std::size_t item = kN) {
+  static const StageEntry stage = entry();
+  StageInput in;
+  in.length = static_cast<std::int64_t>(llr.size() / item);
+  in.shape = stage.inputs[0].example_shape(element_of<T>, in.length);
+  in.shape.item = {{"n", static_cast<std::int64_t>(item)}};
+  const auto bytes = std::as_bytes(std::span(llr));
+  in.data.assign(bytes.begin(), bytes.end());
+  Problems problems;
+  StageRunner runner(stage, keys, {in}, 0, "cpu", problems);
+  for (const Problem& p : problems) ADD_FAILURE() << p.text();
+  if (!problems.empty()) return {};
+  const auto out = runner.run();
+  return {values_of<std::uint8_t>(out[kBits]), values_of<std::int32_t>(out[kIterations]),
+          values_of<std::int64_t>(out[kTally])};
+}
+
+/// The elements that each check adds up.
+std::vector<std::vector<std::size_t>> checks() {
+  std::vector<std::vector<std::size_t>> all;
+  for (int row = 0; row < kCode.rows; ++row)
+    for (int i = 0; i < kCode.lift; ++i) {
+      all.emplace_back();
+      for (const LdpcEntry& e : kCode.entries)
+        if (e.row == row)
+          all.back().push_back(static_cast<std::size_t>(e.column * kCode.lift + (i + e.shift) % kCode.lift));
+    }
+  return all;
+}
+
+/// One check as it is defined, in double.
+void update(const std::vector<std::size_t>& check, double scale, std::vector<double>& posterior,
+            std::vector<double>& messages) {
+  std::vector<double> q;
+  for (std::size_t a = 0; a < check.size(); ++a) q.push_back(posterior[check[a]] - messages[a]);
+  for (std::size_t a = 0; a < q.size(); ++a) {
+    double least = std::numeric_limits<double>::infinity(), sign = 1;
+    for (std::size_t b = 0; b < q.size(); ++b)
+      if (b != a) least = std::min(least, std::fabs(q[b])), sign *= q[b] < 0 ? -1 : 1;
+    messages[a] = scale * sign * least;
+    posterior[check[a]] = q[a] + messages[a];
+  }
+}
+
+Decoded model(const Llrs& llr, int most, double scale, bool early_stop) {
+  Decoded all{{}, {}, {0, 0}};
+  const auto of_code = checks();
+  for (auto from = llr.begin(); from != llr.end(); from += static_cast<std::ptrdiff_t>(kN)) {
+    std::vector<double> posterior(from, from + static_cast<std::ptrdiff_t>(kN));
+    std::vector<std::vector<double>> messages;
+    for (const auto& check : of_code) messages.emplace_back(check.size(), 0.0);
+    Bits word(kN);
+    int made = 0;
+    do {
+      for (std::size_t c = 0; c < of_code.size(); ++c) update(of_code[c], scale, posterior, messages[c]);
+      std::ranges::transform(posterior, word.begin(), [](double p) { return static_cast<std::uint8_t>(p < 0); });
+      ++made;
+    } while (made < most && !(early_stop && ldpc_valid(kCode, word)));
+    all.bits.insert(all.bits.end(), word.begin(), word.begin() + static_cast<std::ptrdiff_t>(kK));
+    all.iterations.push_back(made);
+    ++all.events[kWords];
+    all.events[kFailed] += !ldpc_valid(kCode, word);
+  }
+  return all;
+}
+
+TEST(LdpcDecoder, GivesWhatTheDefinitionGives) {
+  // Where half of the words are decoded.
+  const Sent sent(6, 1.2);
+  for (const bool early : {true, false}) {
+    const Decoded expected = model(sent.llr, 15, 0.75, early);
+    EXPECT_EQ(decode(sent.llr, early ? "{}" : "{early_stop: false}"), expected);
+    EXPECT_GT(expected.events[kFailed], 0);
+    EXPECT_LT(expected.events[kFailed], 6);
+  }
+  EXPECT_EQ(decode(sent.llr, "{iterations: 3, scale: 0.5}"), model(sent.llr, 3, 0.5, true));
+}
+
+TEST(LdpcDecoder, RightsWhatNoiseHasTurned) {
+  const Sent sent(20, 2.2);
+  std::size_t wrong = 0;
+  for (std::size_t w = 0; w < 20; ++w)
+    for (std::size_t i = 0; i < kK; ++i) wrong += (sent.llr[w * kN + i] < 0) != (sent.bits[w * kK + i] != 0);
+  EXPECT_GT(wrong, 500u);
+  const Decoded is = decode(sent.llr);
+  EXPECT_EQ(is.bits, sent.bits);
+  EXPECT_THAT(is.events, ElementsAre(20, 0));
+}
+
+TEST(LdpcDecoder, OneIterationWhereNothingIsWrong) {
+  const Sent sent(2, 30);
+  const Decoded is = decode(sent.llr);
+  EXPECT_EQ(is.bits, sent.bits);
+  EXPECT_THAT(is.iterations, Each(1));
+  EXPECT_THAT(decode(sent.llr, "{early_stop: false, iterations: 7}").iterations, Each(7));
+}
+
+TEST(LdpcDecoder, TheScaleOfLlrsDoesNotMatter) {
+  const Sent sent(4, 1.2);
+  for (const float factor : {0x1p-60f, 0x1p60f}) {
+    Llrs scaled = sent.llr;
+    for (float& x : scaled) x *= factor;
+    EXPECT_EQ(decode(scaled), decode(sent.llr)) << factor;
+  }
+}
+
+TEST(LdpcDecoder, WholeAndHalfPrecisionLlrs) {
+  const Sent sent(4, 2.4);
+  std::vector<std::int8_t> whole;
+  std::vector<f16> half;
+  Llrs values;
+  for (const float x : sent.llr) {
+    values.push_back(std::clamp(std::rint(4 * x), -127.0f, 127.0f));
+    whole.push_back(static_cast<std::int8_t>(values.back()));
+    half.push_back(to_f16(values.back()));
+  }
+  const Decoded expected = decode(values);
+  EXPECT_EQ(expected.bits, sent.bits);
+  EXPECT_EQ(decode(whole), expected);
+  EXPECT_EQ(decode(half), expected);
+}
+
+TEST(LdpcDecoder, ErasedBitsAreFilledIn) {
+  Sent sent(3, 6);
+  std::mt19937 engine(5);
+  for (float& x : sent.llr)
+    if (engine() % 10 < 3) x = engine() % 2 ? 0.0f : std::nanf("");
+  EXPECT_EQ(decode(sent.llr).bits, sent.bits);
+}
+
+TEST(LdpcDecoder, OfNothingComesZeroAndAFailure) {
+  for (const float nothing : {0.0f, -0.0f, std::nanf("")}) {
+    const Decoded is = decode(Llrs(kN, nothing));
+    EXPECT_THAT(is.bits, Each(0));
+    EXPECT_THAT(is.events, ElementsAre(1, 1));
+  }
+}
+
+TEST(LdpcDecoder, InfinitiesAreKnownBits) {
+  Sent sent(3, 0.2);  // hopeless but for the quarter of the bits that is known
+  EXPECT_EQ(decode(sent.llr).events[kFailed], 3);
+  for (std::size_t w = 0; w < 3; ++w)
+    for (std::size_t i = 0; i < kK; i += 2)
+      sent.llr[w * kN + i] = (sent.bits[w * kK + i] ? -1.0f : 1.0f) * (i % 4 ? kInfinity : FLT_MAX);
+  EXPECT_EQ(decode(sent.llr).bits, sent.bits);
+}
+
+TEST(LdpcDecoder, HugeLlrsThatContradictEachOtherStayNumbers) {
+  std::mt19937 engine(7);
+  Llrs llr(kN);
+  for (float& x : llr) x = engine() % 2 ? kInfinity : -kInfinity;
+  const Decoded is = decode(llr, "{iterations: 200, scale: 1}");
+  EXPECT_THAT(is.events, ElementsAre(1, 1));
+  EXPECT_THAT(is.bits, Each(::testing::Le(1)));
+}
+
+TEST(LdpcDecoder, WordsOfAFrame) {
+  const Sent sent(6, 1.2);
+  const Decoded expected = decode(sent.llr);
+  constexpr std::size_t kWordsOfFrame = 3, kLeftOver = 5;
+  const std::size_t size = kWordsOfFrame * kN + kLeftOver;
+  Llrs plain(2 * size, 9), woven(2 * size, 9);
+  for (std::size_t f = 0; f < 2; ++f)
+    for (std::size_t w = 0; w < kWordsOfFrame; ++w)
+      for (std::size_t i = 0; i < kN; ++i) {
+        plain[f * size + w * kN + i] = sent.llr[(f * kWordsOfFrame + w) * kN + i];
+        woven[f * size + i * kWordsOfFrame + w] = sent.llr[(f * kWordsOfFrame + w) * kN + i];
+      }
+  EXPECT_EQ(decode(plain, "{}", size), expected);
+  EXPECT_EQ(decode(woven, "{interleave: frame}", size), expected);
+}
+
+TEST(LdpcDecoder, NoWords) {
+  EXPECT_THAT(decode(Llrs()).bits, ::testing::IsEmpty());
+}
+
+PortShape items_of(std::vector<Dim> dims) {
+  PortShape shape = entry().inputs[0].example_shape(Element::i8, 3);
+  shape.item = std::move(dims);
+  shape.llr_scale = 0.25;
+  return shape;
+}
+
+TEST(LdpcDecoder, ShapesOfWordsAndFrames) {
+  StageUnderTest words(entry(), "{}", {items_of({{"n", 2304}})});
+  EXPECT_EQ(words.out(kBits).text(), "u8 [word up to 3][bit 1152]");
+  EXPECT_EQ(words.out(kIterations).text(), "i32 [word up to 3]");
+  EXPECT_EQ(words.out(kBits).llr_scale, 0);
+  StageUnderTest frames(entry(), "{}", {items_of({{"carrier", 288}, {"symbol", 11}, {"tx", 2}, {"bit", 4}})});
+  EXPECT_EQ(frames.out(kBits).text(), "u8 [word up to 3][word 11][bit 1152]");
+  EXPECT_EQ(frames.out(kIterations).text(), "i32 [word up to 3][word 11]");
+}
+
+TEST(LdpcDecoder, RefusesLessThanAWord) {
+  EXPECT_THAT(StageUnderTest(entry(), "{}", {items_of({{"n", 2303}})}).complaints(),
+              HasSubstr("takes the LLRs of words, [word][n], 2304 of them a word or more; its input is i8"));
+  EXPECT_THAT(StageUnderTest(entry(), "{code: 80211}", {items_of({{"n", 2304}})}).complaints(),
+              HasSubstr("80216e_2304_1_2"));
+}
+
+/// The kernel without a device: between two barriers each thread does all its rows before the next one begins, the last
+/// thread first. Where one needed what another writes in between, that would be seen.
+template <int kNumber> class Group {
+ public:
+  using Thread = RowThread<kNumber>;
+
+  Group(const float* llr, float scale) : posterior_(llr, llr + Thread::kN), scale_(scale) {}
+
+  void iterate() {
+    for (int row = 0, end = 0; row < Thread::kRows; row = end) {
+      EXPECT_TRUE(Thread::waits(row));
+      for (end = row + 1; end < Thread::kRows && !Thread::waits(end);) ++end;
+      for (int i = Thread::kLift - 1; i >= 0; --i)
+        for (int r = row; r < end; ++r)
+          kUpdates[static_cast<std::size_t>(r)](i, scale_, posterior_.data(), messages(i));
+    }
+  }
+  bool holds() const {
+    for (int i = 0; i < Thread::kLift; ++i)
+      if (!Thread::hold(i, posterior_.data())) return false;
+    return true;
+  }
+  const std::vector<float>& posterior() const { return posterior_; }
+
+ private:
+  float* messages(int i) { return messages_.data() + i * Thread::kEdges; }
+
+  using Update = void (*)(int, float, float*, float*);
+  static constexpr auto kUpdates = []<int... kRow>(std::integer_sequence<int, kRow...>) {
+    return std::array<Update, sizeof...(kRow)>{&Thread::template update<kRow>...};
+  }
+  (std::make_integer_sequence<int, Thread::kRows>());
+
+  std::vector<float> posterior_;
+  std::vector<float> messages_ = std::vector<float>(static_cast<std::size_t>(Thread::kLift * Thread::kEdges));
+  float scale_;
+};
+
+TEST(LdpcDecoder, ThreadsOfTheKernelGiveWhatTheProcessorGives) {
+  constexpr std::size_t kCount = 8;
+  const Sent sent(kCount, 1.2);
+  const Decoded expected = decode(sent.llr);
+  Decoded is{{}, {}, {kCount, 0}};
+  for (std::size_t w = 0; w < kCount; ++w) {
+    Group<0> group(sent.llr.data() + w * kN, 0.75f);
+    int made = 0;
+    do {
+      group.iterate();
+      ++made;
+    } while (made < 15 && !group.holds());
+    for (std::size_t i = 0; i < kK; ++i) is.bits.push_back(group.posterior()[i] < 0);
+    is.iterations.push_back(made);
+    is.events[kFailed] += !group.holds();
+  }
+  EXPECT_EQ(is, expected);
+  EXPECT_GT(expected.events[kFailed], 0);
+}
+
+}  // namespace
+}  // namespace iqd::ldpc_decoder

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "pipeline/stage.hpp"
+#include "signal/ldpc_code.hpp"
+
+namespace iqd::ldpc_encoder {
+
+/// What the CUDA backend brings for this stage.
+struct CudaHalf {
+  std::unique_ptr<StageRun> (*make)(const LdpcCode& code, std::int64_t words_of_item);
+};
+
+}  // namespace iqd::ldpc_encoder

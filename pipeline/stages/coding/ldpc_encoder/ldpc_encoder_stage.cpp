@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/coding/ldpc_encoder/ldpc_encoder.hpp"
+#include "pipeline/stages/coding/ldpc_encoder/ldpc_encoder_cuda.hpp"
+
+namespace iqd::ldpc_encoder {
+namespace {
+
+class LdpcEncoderStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    const LdpcCode& code = code_of(config_.code);
+    if (in.axis != Axis::counted || !in.rows.empty() || in.item_size() < 1 || in.item_size() % code.k() != 0)
+      return context.section.problem(
+          "",
+          fmt::format("takes the bits of words, [word][k], {} of them a word; its input is {}", code.k(), in.text()));
+    words_ = in.item_size() / code.k();
+    context.out[0].item.clear();
+    if (words_ > 1) context.out[0].item.push_back({"word", words_});
+    context.out[0].item.push_back({"bit", code.n()});
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    const LdpcCode& code = code_of(config_.code);
+    if (const auto* cuda = device_half<CudaHalf>(backend, "ldpc_encoder")) return cuda->make(code, words_);
+    return cpu_run([&code, of_item = words_](const StageIo& io) noexcept {
+      const auto k = static_cast<std::size_t>(code.k()), n = static_cast<std::size_t>(code.n());
+      const auto words = static_cast<std::size_t>(*io.in[0].count * of_item);
+      const auto* const bits = reinterpret_cast<const std::uint8_t*>(io.in[0].data);
+      auto* const coded = reinterpret_cast<std::uint8_t*>(io.out[0].data);
+      for (std::size_t w = 0; w < words; ++w) ldpc_encode(code, {bits + w * k, k}, {coded + w * n, n});
+      *io.out[0].count = *io.in[0].count;
+    });
+  }
+
+ private:
+  Config config_;
+  std::int64_t words_ = 1;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("code", code, {.help = "of the words"});
+}
+
+StageEntry entry() {
+  return {
+      .family = "coding",
+      .name = "ldpc_encoder",
+      .summary = "encodes LDPC words",
+      .inputs =
+          {{.name = "bits", .elements = {Element::u8}, .dims = "[word][k]", .nested = true, .example = {{"k", 1152}}}},
+      .outputs = {{.name = "words"}},
+      .make = []() -> std::unique_ptr<Stage> { return std::make_unique<LdpcEncoderStage>(); },
+      .sample = "ldpc_encoder: {code: 80216e_2304_1_2}",
+      .tolerance = 0};
+}
+
+}  // namespace iqd::ldpc_encoder

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// LDPC words that came through noise, of which some are decoded and some are not: CUDA against the CPU, bit by bit.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "tests/conformance/one_stage.hpp"
+
+namespace iqd::conformance {
+namespace {
+
+constexpr std::int64_t kK = 1152, kN = 2304;
+
+template <class T> StageInput items(const std::vector<T>& values, std::vector<Dim> item) {
+  StageInput in;
+  in.shape.element = element_of<T>;
+  in.shape.axis = Axis::counted;
+  in.shape.axis_name = "word";
+  in.shape.item = std::move(item);
+  in.length = std::ssize(values) / in.shape.item_size();
+  in.shape.most = std::max<std::int64_t>(in.length, 1);
+  const auto bytes = std::as_bytes(std::span(values));
+  in.data.assign(bytes.begin(), bytes.end());
+  return in;
+}
+
+Ports encode(std::int64_t words, const std::string& backend) {
+  std::mt19937 generator(1);
+  std::vector<std::uint8_t> bits(static_cast<std::size_t>(words * kK));
+  for (auto& b : bits) b = static_cast<std::uint8_t>(generator());
+  return run("ldpc_encoder", "{}", {items(bits, {{"k", kK}})}, backend, 5);
+}
+
+/// As BPSK, at an Eb/N0 where half of the words are decoded.
+std::vector<float> noisy(const std::vector<std::uint8_t>& words) {
+  std::mt19937 generator(2);
+  std::normal_distribution<float> normal;
+  std::vector<float> llr;
+  for (const std::uint8_t bit : words) llr.push_back(2 * ((bit ? -1.0f : 1.0f) / 0.76f + normal(generator) / 0.87f));
+  return llr;
+}
+
+void expect_same(const StageInput& llr, const std::string& keys, std::int64_t block) {
+  const Ports cpu = run("ldpc_decoder", keys, {llr}, "cpu", block);
+  const Ports cuda = run("ldpc_decoder", keys, {llr}, "cuda", block);
+  for (const char* port : {"bits", "iterations", "events"})
+    EXPECT_EQ(cpu.at(port).joined(), cuda.at(port).joined()) << port << " " << keys << " " << block;
+}
+
+TEST(LdpcOnCuda, WordsAreEncodedAlike) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO LDPC WORDS WERE TESTED ON CUDA: " << why;
+  for (const std::int64_t words : {1, 5, 33})
+    EXPECT_EQ(encode(words, "cpu").at("words").joined(), encode(words, "cuda").at("words").joined());
+}
+
+TEST(LdpcOnCuda, WordsAreDecodedAlike) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO LDPC WORDS WERE TESTED ON CUDA: " << why;
+  const auto llr = noisy(values<std::uint8_t>(encode(66, "cpu").at("words")));
+  std::vector<f16> half;
+  std::vector<std::int8_t> whole;
+  for (const float x : llr) {
+    half.push_back(to_f16(x));
+    whole.push_back(static_cast<std::int8_t>(std::clamp(std::rint(8 * x), -127.0f, 127.0f)));
+  }
+  const auto events = values<std::int64_t>(run("ldpc_decoder", "{}", {items(llr, {{"n", kN}})}, "cpu").at("events"));
+  EXPECT_GT(events[1], 10) << "failed";
+  EXPECT_LT(events[1], 56) << "failed";
+  for (const char* keys : {"{}", "{early_stop: false}", "{iterations: 1}", "{iterations: 40, scale: 0.8}"})
+    for (const std::int64_t block : {0, 1, 7}) {
+      expect_same(items(llr, {{"n", kN}}), keys, block);
+      expect_same(items(half, {{"n", kN}}), keys, block);
+      expect_same(items(whole, {{"n", kN}}), keys, block);
+    }
+  // Frames of six words, and some LLRs that are left over.
+  for (const char* keys : {"{interleave: frame}", "{interleave: off}"})
+    for (const std::int64_t block : {0, 3}) {
+      expect_same(items(llr, {{"carrier", kN / 2}, {"bit", 12}}), keys, block);
+      expect_same(items(whole, {{"symbol", 2}, {"bit", 3 * kN}}), keys, block);
+    }
+  std::vector<float> odd(llr.begin(), llr.begin() + 10 * (6 * kN + 5));
+  expect_same(items(odd, {{"n", 6 * kN + 5}}), "{interleave: frame}", 4);
+  for (std::size_t i = 0; i < odd.size(); i += 11)
+    odd[i] = i % 2 ? NAN : i % 4 ? 0.0f : std::copysign(INFINITY, odd[i]);
+  expect_same(items(odd, {{"n", 6 * kN + 5}}), "{}", 4);
+}
+
+}  // namespace
+}  // namespace iqd::conformance

@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""`ldpc_encoder` and `ldpc_decoder` against their model in double precision."""
+
+import unittest
+
+import numpy as np
+
+import iqd
+import ldpc_model as model
+
+
+class Ldpc(iqd.SystemTest):
+    def execute(self, stage, source, outputs, *arguments):
+        name, values = source
+        np.save(self.folder / f"{name}.npy", values)
+        files = {o: self.folder / f"{o}.npy" for o in outputs}
+        done = iqd.command("exec", stage, "--in", f"{name}={self.folder}/{name}.npy",
+                           *(a for o, file in files.items() for a in ("--out", f"{o}={file}")), *arguments)
+        self.assertEqual(done.returncode, 0, (stage, values.shape, values.dtype, arguments, done.stderr))
+        return [np.load(file) for file in files.values()]
+
+    def decode(self, llr, *arguments, **keys):
+        config = [a for key, value in keys.items() for a in ("--config", f"{key}={str(value).lower()}")]
+        return self.execute("ldpc_decoder", ("llr", llr), ("bits", "iterations", "events"), *arguments, *config)
+
+    def check(self, llr, *arguments, **keys):
+        """That the stage gives what the model gives, in every word."""
+        bits, iterations, events = self.decode(llr, *arguments, **keys)
+        expected, made, good = model.decode(llr, **keys)
+        np.testing.assert_array_equal(bits, expected)
+        np.testing.assert_array_equal(iterations, made)
+        self.assertEqual(events.reshape(-1, 2).sum(0).tolist(), [len(llr), int((~good).sum())])
+        return good
+
+    def test_words_are_encoded(self):
+        bits = np.random.default_rng(1).integers(0, 2, (7, model.K)).astype(np.uint8)
+        for block in ([], ["--block", 2]):
+            [words] = self.execute("ldpc_encoder", ("bits", bits), ["words"], *block)
+            np.testing.assert_array_equal(words, model.encode(bits))
+        [frames] = self.execute("ldpc_encoder", ("bits", bits[:6].reshape(2, 3, model.K)), ["words"])
+        np.testing.assert_array_equal(frames, model.encode(bits[:6]).reshape(2, 3, model.N))
+
+    def test_where_half_of_the_words_are_decoded(self):
+        _, llr = model.sent(40, 1.2, np.random.default_rng(2))
+        llr = llr.astype(np.float32)
+        good = self.check(llr)
+        self.assertTrue(5 < good.sum() < 35, good.sum())
+        self.check(llr, "--block", 7)
+        self.check(llr, iterations=4, scale=0.625)
+        self.check(llr, early_stop=False)
+
+    def test_two_decibels_are_enough(self):
+        bits, llr = model.sent(60, 2.0, np.random.default_rng(3))
+        decoded, _, _ = self.decode(llr.astype(np.float32))
+        np.testing.assert_array_equal(decoded, bits)
+
+    def test_half_precision_and_whole_numbers(self):
+        _, llr = model.sent(20, 1.5, np.random.default_rng(4))
+        self.check(llr.astype(np.float16))
+        self.check(np.clip(np.rint(4 * llr), -127, 127).astype(np.int8))
+
+    def test_odd_values(self):
+        rng = np.random.default_rng(5)
+        _, llr = model.sent(20, 1.8, rng)
+        llr = llr.astype(np.float32)
+        for odd in (0, -0.0, np.nan):
+            llr[rng.random(llr.shape) < 0.01] = odd
+        sure = rng.random(llr.shape) < 0.05
+        llr[sure] = np.copysign(np.inf, llr[sure])
+        self.check(llr)
+
+    def test_words_of_frames(self):
+        bits, llr = model.sent(6, 2.5, np.random.default_rng(6))
+        llr = llr.astype(np.float32).reshape(2, 3, model.N)
+        woven = llr.swapaxes(1, 2).reshape(2, model.N, 1, 3)
+        for x, keys in ((llr, {}), (woven, {"interleave": "frame"})):
+            decoded, iterations, events = self.decode(x, **keys)
+            self.assertEqual((decoded.shape, iterations.shape), ((2, 3, model.K), (2, 3)))
+            np.testing.assert_array_equal(decoded.reshape(bits.shape), bits)
+            self.assertEqual(events.reshape(-1, 2).sum(0).tolist(), [6, 0])
+
+
+if __name__ == "__main__":
+    unittest.main()
