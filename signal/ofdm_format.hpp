@@ -32,6 +32,9 @@ struct OfdmFormat {
   std::int64_t data_symbols() const noexcept { return symbols() - 1 - tx; }
   std::int64_t pilots() const noexcept { return carriers / pilot_every; }
   std::int64_t data_carriers() const noexcept { return carriers - pilots(); }
+  /// How many samples before it a receiver's window on a symbol begins: inside the prefix, so that paths may come that
+  /// much before the frame's timing, and prefix - early() behind it.
+  std::int64_t early() const noexcept { return prefix / 8; }
   /// Samples of the frame in front of the first symbol's transform, and of the others'.
   std::int64_t first_prefix() const noexcept { return frame - symbols() * symbol() + prefix; }
   std::int64_t begin_of(std::int64_t symbol_number) const noexcept { return first_prefix() + symbol_number * symbol(); }

@@ -9,12 +9,9 @@ import dataclasses
 
 import numpy as np
 
+from ldpc_model import K, N, encode
+
 BITS = {"qpsk": 2, "16qam": 4, "64qam": 6, "256qam": 8}
-Z, N, K = 96, 2304, 1152  # of the code
-CODE = """94@1 73@2 55@8 83@9 7@12 0@13, 27@1 22@5 79@6 9@7 12@11 0@13 0@14, 24@3 22@4 81@5 33@7 0@11 0@14 0@15,
-          61@0 47@2 65@8 25@9 0@15 0@16, 39@2 84@6 41@9 72@10 0@16 0@17, 46@4 40@5 82@7 79@11 0@12 0@17 0@18,
-          95@2 53@3 14@9 18@10 0@18 0@19, 11@1 73@2 2@6 47@9 0@19 0@20, 12@0 83@4 24@5 43@7 51@11 0@20 0@21,
-          94@5 59@7 70@10 72@11 0@21 0@22, 7@2 65@3 39@8 49@9 0@22 0@23, 43@0 66@5 41@7 26@11 7@12 0@23"""
 
 
 def pn(order, numbers):
@@ -43,29 +40,6 @@ def mapped(bits):
             value = 2 ** (count - b) - sign[..., 2 * b + first] * value
         axes.append(sign[..., first] * value)
     return (axes[0] + 1j * axes[1]) / np.sqrt(2 * (4**count - 1) / 3)
-
-
-def parity_checks():
-    checks = np.zeros((N - K, N), np.uint8)
-    for r, row in enumerate(CODE.split(",")):
-        for shift, column in (map(int, entry.split("@")) for entry in row.split()):
-            i = np.arange(Z)
-            checks[r * Z + i, column * Z + (i + shift) % Z] = 1
-    return checks
-
-
-def encode(information):
-    """[word][K] to [word][N]: what makes every check zero. The first parity block by all rows' sum, then row by row."""
-    checks = parity_checks().astype(np.int64)
-    word = np.zeros((len(information), N), np.int64)
-    word[:, :K] = information
-    # Of 7, 0 and 7 in block 12 the sum of all rows leaves 0.
-    word[:, K:K + Z] = (word @ checks.T).reshape(len(word), -1, Z).sum(1) % 2
-    for r in range(11):
-        block = K + (r + 1) * Z
-        word[:, block:block + Z] = (word @ checks[r * Z:(r + 1) * Z].T) % 2
-    assert not (word @ checks.T % 2).any()
-    return word.astype(np.uint8)
 
 
 @dataclasses.dataclass(frozen=True)

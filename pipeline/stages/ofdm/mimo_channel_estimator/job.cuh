@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "pipeline/stages/ofdm/mimo_channel_estimator/frame_fit.hpp"
+
+/// What the kernels of the estimator have in common.
+namespace iqd::mimo_channel_estimator {
+namespace {
+
+constexpr int kThreads = 512;  // of a symbol
+constexpr int kFitThreads = 64;
+constexpr int kFilterThreads = 256;
+constexpr int kTile = 32;  // carriers of a group that filters
+static_assert(kFitThreads >= kMostAntennas * kMostAntennas);
+
+/// What is found of a frame before its channel is.
+struct Fit {
+  bool usable;
+  float scale[kMostAntennas];
+  float2 uncover[kMostAntennas * kMostAntennas];  // [tx][training]
+};
+
+struct Constants {
+  const float2* known;
+  const float2* ramp;
+  const float2* uncover;
+  const float* taps;
+  const std::int32_t* first;
+  const std::int32_t* pilot;
+  const std::int32_t* data;
+  const std::int32_t* place;
+  const std::int32_t* odd;
+  std::int32_t odd_carriers;
+  const float* pilot_signs;
+  const float2* pilot_weights;
+};
+
+struct Job {
+  Extents e;
+  Constants known;
+  const float2* carriers;
+  const std::int32_t* found_at;  // in memory of the host
+  std::int32_t* counts[4];
+  float2* y;
+  float2* h;
+  float* noise;
+  float* phase;
+  // Between the kernels:
+  std::int32_t* found;
+  Sum* sums;             // [frame][symbol][kMostAntennas]: energy, or what the pilots say of the phase
+  std::int32_t* spoilt;  // [frame][symbol]: not finite
+  Fit* fits;             // [frame]
+  float2* pilot_h;       // [frame][pilot][rx][tx]
+};
+
+__device__ float2 product(float2 a, float2 b) {
+  return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
+}
+__device__ float2 product(float2 a, float b) {
+  return {a.x * b, a.y * b};
+}
+__device__ float2 sum_of(float2 a, float2 b) {
+  return {a.x + b.x, a.y + b.y};
+}
+__device__ Sum wide(float2 z) {
+  return {z.x, z.y};
+}
+__device__ bool is_finite(float2 z) {
+  return isfinite(z.x) && isfinite(z.y);
+}
+
+/// How the threads of a group share what there is of every antenna: each has one antenna, and every `step`-th item.
+struct Share {
+  int antenna;
+  int item;
+  int step;
+
+  __device__ explicit Share(int rx)
+      : antenna(static_cast<int>(threadIdx.x) % rx), item(static_cast<int>(threadIdx.x) / rx), step(kThreads / rx) {}
+  __device__ bool takes_part() const { return item < step; }
+};
+
+/// The sum over an antenna's threads, in all_sums[antenna].
+__device__ void add_up(const Share& share, int rx, Sum mine, Sum (&all_sums)[kThreads]) {
+  const auto t = static_cast<int>(threadIdx.x);
+  all_sums[t] = mine;
+  __syncthreads();
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    if (share.item < half && share.item + half < share.step) {
+      all_sums[t].re += all_sums[t + half * rx].re;
+      all_sums[t].im += all_sums[t + half * rx].im;
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace
+}  // namespace iqd::mimo_channel_estimator

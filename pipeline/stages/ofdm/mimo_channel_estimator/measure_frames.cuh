@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "pipeline/stages/ofdm/mimo_channel_estimator/job.cuh"
+
+/// What a frame says of its noise and its phase, before its channel is known.
+namespace iqd::mimo_channel_estimator {
+namespace {
+
+/// Of the carriers in a list, or of all.
+__device__ Sum energy_of(const float2* y, const std::int32_t* list, int carriers, int rx, const Share& share) {
+  Sum sum;
+  for (int i = share.item; i < carriers; i += share.step) {
+    const Sum z = wide(y[(list ? list[i] : i) * rx + share.antenna]);
+    sum.re += z.re * z.re + z.im * z.im;
+  }
+  return sum;
+}
+
+/// Data symbol d against what the training symbols say of its pilots.
+__device__ Sum compare_pilots(const Job& job, const float2* training, const float2* y, int d, const Share& share) {
+  const Extents& e = job.e;
+  Sum sum;
+  for (int i = share.item; i < e.pilots; i += share.step) {
+    const int at = job.known.pilot[i] * e.rx + share.antenna;
+    const float2* const weights = job.known.pilot_weights + (static_cast<std::int64_t>(d) * e.pilots + i) * e.tx;
+    float2 expected{0, 0};
+    for (int t = 0; t < e.tx; ++t)
+      expected = sum_of(expected, product(weights[t], training[std::int64_t{t} * e.row() + at]));
+    sum.add(wide(expected), wide(y[at]));
+  }
+  return sum;
+}
+
+/// A group a symbol: looks for what is not finite, and takes the sums that noise and phase follow from.
+__global__ void __launch_bounds__(kThreads) measure_symbols(const Job job) {
+  __shared__ std::int32_t found;
+  __shared__ Sum sums[kThreads];
+  if (threadIdx.x == 0) found = *job.found_at;
+  __syncthreads();
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    *job.found = found;
+    for (std::int32_t* const count : job.counts) *count = found;
+  }
+  const Extents& e = job.e;
+  const std::int64_t frame = blockIdx.x / static_cast<unsigned>(e.symbols);
+  const auto s = static_cast<int>(blockIdx.x % static_cast<unsigned>(e.symbols));
+  if (frame >= found) return;
+  const float2* const first = job.carriers + frame * e.symbols * e.row();
+  const float2* const y = first + std::int64_t{s} * e.row();
+  bool spoilt = false;
+#pragma unroll 4
+  for (int i = static_cast<int>(threadIdx.x); i < e.row(); i += kThreads) spoilt |= !is_finite(__ldcg(y + i));
+  spoilt = __syncthreads_or(spoilt) != 0;
+  const Share share(e.rx);
+  Sum mine;
+  if (share.takes_part() && s == 0) mine = energy_of(y, job.known.odd, job.known.odd_carriers, e.rx, share);
+  if (share.takes_part() && s > 0 && s <= e.tx) mine = energy_of(y, nullptr, e.carriers, e.rx, share);
+  if (share.takes_part() && s > e.tx && e.track_phase)
+    mine = compare_pilots(job, first + e.row(), y, s - 1 - e.tx, share);
+  add_up(share, e.rx, mine, sums);
+  if (threadIdx.x == 0) job.spoilt[blockIdx.x] = spoilt;
+  if (threadIdx.x < static_cast<unsigned>(e.rx))
+    job.sums[static_cast<std::int64_t>(blockIdx.x) * kMostAntennas + threadIdx.x] = sums[threadIdx.x];
+}
+
+/// The phase of a data symbol, all antennas weighted by their noise.
+__device__ double phase_of(const Job& job, const Sum* sums, const double* noise, int d) {
+  Sum total;
+  for (int r = 0; r < job.e.rx; ++r) {
+    const Sum sum = sums[(1 + job.e.tx + d) * kMostAntennas + r];
+    if (noise[r] > 0) total.re += sum.re / noise[r], total.im += sum.im / noise[r];
+  }
+  return atan2(total.im, total.re);
+}
+
+/// By how much the phase advances from symbol to symbol, for thread 0; `phases` is its memory.
+__device__ double slope_of(const Job& job, const Sum* sums, const double* noise, double (&phases)[kFitThreads]) {
+  PhaseSlope slope;
+  const int symbols = job.e.track_phase ? job.e.data_symbols() : 0;
+  for (int first = 0; first < symbols; first += kFitThreads) {
+    const int here = min(symbols - first, kFitThreads);
+    const auto t = static_cast<int>(threadIdx.x);
+    if (t < here) phases[t] = phase_of(job, sums, noise, first + t);
+    __syncthreads();
+    for (int d = 0; t == 0 && d < here; ++d) slope.add(phases[d], data_position(first + d, job.e.tx));
+    __syncthreads();
+  }
+  return slope.slope();
+}
+
+/// A group a frame: noise, the antennas' scale, and the training symbols' phase.
+__global__ void __launch_bounds__(kFitThreads) fit_frames(const Job job) {
+  __shared__ double noise[kMostAntennas];
+  __shared__ double phases[kFitThreads];
+  __shared__ double mean, slope;
+  const std::int64_t frame = blockIdx.x;
+  if (frame >= *job.found) return;
+  const Extents& e = job.e;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const Sum* const sums = job.sums + frame * e.symbols * kMostAntennas;
+  Fit& fit = job.fits[frame];
+  bool spoilt = false;
+  for (int s = thread; s < e.symbols; s += kFitThreads) spoilt |= job.spoilt[frame * e.symbols + s] != 0;
+  spoilt = __syncthreads_or(spoilt) != 0;
+  if (thread == 0) fit.usable = !spoilt;
+  if (spoilt) {
+    if (thread == 0) job.noise[frame] = NAN;
+    return;
+  }
+  if (thread < e.rx) {
+    double sent = 0;
+    for (int t = 0; t < e.tx; ++t) sent += sums[(1 + t) * kMostAntennas + thread].re;
+    noise[thread] = noise_of(sums[thread].re, job.known.odd_carriers, sent, e.tx * e.carriers);
+  }
+  __syncthreads();
+  const double found_slope = slope_of(job, sums, noise, phases);
+  if (thread == 0) {
+    slope = found_slope;
+    mean = 0;
+    for (int r = 0; r < e.rx; ++r) mean += noise[r] / e.rx;
+    job.noise[frame] = told(mean);
+  }
+  __syncthreads();
+  if (thread < e.rx) fit.scale[thread] = scale_of(mean, noise[thread]);
+  if (thread < e.tx * e.tx) {
+    const double angle = -slope * training_position(thread % e.tx, e.tx);
+    fit.uncover[thread] =
+        product(job.known.uncover[thread], float2{static_cast<float>(cos(angle)), static_cast<float>(sin(angle))});
+  }
+}
+
+}  // namespace
+}  // namespace iqd::mimo_channel_estimator

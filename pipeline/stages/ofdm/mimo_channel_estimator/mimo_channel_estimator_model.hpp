@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <random>
+#include <vector>
+
+#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
+
+/// For the tests of mimo_channel_estimator: frames made in the frequency domain, in double precision.
+namespace iqd::mimo_channel_estimator {
+
+using complex = std::complex<double>;
+
+inline std::size_t index(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// What frames are made of.
+struct Scene {
+  OfdmFormat format;
+  std::int64_t rx = 2;
+  std::vector<double> delays{0};    // samples
+  double slope = 0;                 // radians from symbol to symbol, 0 amid the training
+  std::vector<double> phases = {};  // [data symbol]: on top of that
+  double noise = 0;                 // variance, where the level is 1
+  std::vector<double> levels = {};  // [rx]: amplitudes; all 1 where there are none
+};
+
+/// Received carriers, and what they hold.
+struct Signal : Scene {
+  explicit Signal(Scene scene) : Scene(std::move(scene)), reference_(format) {}
+
+  std::vector<complex> h;  // [data carrier][rx][tx], of the frame made last, levels included
+  std::vector<complex> s;  // [data carrier][data symbol][tx]
+
+  double level(std::int64_t r) const { return levels.empty() ? 1 : levels[index(r)]; }
+
+  std::vector<cf32> frame() {
+    draw();
+    std::vector<cf32> y;
+    for (std::int64_t symbol = 0; symbol < format.symbols(); ++symbol)
+      for (std::int64_t c = 0; c < format.carriers; ++c) {
+        const auto x = sent(symbol, c);
+        for (std::int64_t r = 0; r < rx; ++r) {
+          complex sum(normal() * std::sqrt(noise / 2), normal() * std::sqrt(noise / 2));
+          for (std::int64_t a = 0; a < format.tx; ++a) sum += turn_of(symbol) * gain(c, r, a) * x[index(a)];
+          y.emplace_back(level(r) * sum);
+        }
+      }
+    return y;
+  }
+  std::vector<cf32> frames(int count) {
+    std::vector<cf32> all;
+    for (int i = 0; i < count; ++i) {
+      const auto one = frame();
+      all.insert(all.end(), one.begin(), one.end());
+    }
+    return all;
+  }
+
+ private:
+  double normal() { return normal_(engine_); }
+
+  void draw() {
+    gains_.resize(delays.size() * index(rx * format.tx));
+    for (complex& g : gains_) g = complex(normal(), normal()) / std::sqrt(2.0 * static_cast<double>(delays.size()));
+    s.resize(index(format.data_carriers() * format.data_symbols() * format.tx));
+    for (complex& v : s) v = complex(engine_() % 2 ? 1 : -1, engine_() % 2 ? 1 : -1) / std::sqrt(2.0);
+    h.clear();
+    for (std::int64_t c = 0; c < format.carriers; ++c)
+      for (std::int64_t r = 0; !format.is_pilot(c) && r < rx; ++r)
+        for (std::int64_t a = 0; a < format.tx; ++a) h.push_back(level(r) * gain(c, r, a));
+  }
+  /// As a window sees it that begins an eighth of the prefix early.
+  complex gain(std::int64_t c, std::int64_t r, std::int64_t a) const {
+    complex sum = 0;
+    for (std::size_t p = 0; p < delays.size(); ++p) {
+      const double late = delays[p] + static_cast<double>(format.prefix / 8);
+      const double turns = static_cast<double>(format.frequency_of(c)) * late / static_cast<double>(format.fft);
+      sum += gains_[(p * index(rx) + index(r)) * index(format.tx) + index(a)] *
+             std::polar(1.0, -2 * std::numbers::pi * turns);
+    }
+    return sum;
+  }
+  complex turn_of(std::int64_t symbol) const {
+    const std::int64_t d = symbol - 1 - format.tx;
+    const double middle = 0.5 * static_cast<double>(format.tx + 1);
+    return std::polar(
+        1.0, slope * (static_cast<double>(symbol) - middle) + (d >= 0 && !phases.empty() ? phases[index(d)] : 0.0));
+  }
+  std::vector<complex> sent(std::int64_t symbol, std::int64_t c) const {
+    std::vector<complex> x(index(format.tx));
+    const std::int64_t d = symbol - 1 - format.tx, pilots_below = (c + format.pilot_every / 2) / format.pilot_every;
+    for (std::int64_t a = 0; a < format.tx; ++a) {
+      complex& v = x[index(a)];
+      if (symbol == 0)
+        v = reference_.sync_antenna(c) == a ? reference_.sync()[index(c)] : 0;
+      else if (d < 0)
+        v = static_cast<double>(reference_.training()[index(c)]) * complex(reference_.cover(a, symbol - 1));
+      else if (format.is_pilot(c))
+        v = reference_.pilot(d, c / format.pilot_every, a);
+      else
+        v = s[index(((c - std::min(pilots_below, format.pilots())) * format.data_symbols() + d) * format.tx + a)];
+    }
+    return x;
+  }
+
+  OfdmReference reference_;
+  std::vector<complex> gains_;  // [path][rx][tx]
+  std::mt19937 engine_{5};
+  std::normal_distribution<double> normal_;
+};
+
+}  // namespace iqd::mimo_channel_estimator

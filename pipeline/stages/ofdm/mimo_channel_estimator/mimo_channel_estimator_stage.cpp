@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator_cuda.hpp"
+#include "pipeline/stages/ofdm/ofdm_keys.hpp"
+
+namespace iqd::mimo_channel_estimator {
+namespace {
+
+enum Output : std::size_t { kY, kH, kNoise, kPhase };
+
+class MimoChannelEstimatorStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const OfdmFormat& f = config_.format;
+    if (!ofdm::check_format(f, context.section)) return;
+    if (config_.delay_spread > f.prefix)
+      return context.section.problem(
+          "delay_spread", fmt::format("has to be the prefix, {} samples, at most: later paths disturb the next symbol; "
+                                      "it is {}",
+                                      f.prefix, config_.delay_spread));
+    const PortShape& in = context.in[0];
+    const std::vector<Dim>& item = in.item;
+    if (in.axis != Axis::counted || item.size() != 3 || item[0].extent != f.symbols() || item[1].extent != f.carriers)
+      return context.section.problem(
+          "", fmt::format("input 'carriers' has to be [frame][symbol {}][carrier {}][rx], for these frames; it is {}",
+                          f.symbols(), f.carriers, in.text()));
+    const std::int64_t rx = item[2].extent;
+    if (rx < 1 || rx > kMostAntennas)
+      return context.section.problem("", fmt::format("takes 1 to {} receive antennas, not {}", kMostAntennas, rx));
+    design_ = make_design(config_, rx);
+    most_ = context.most_new;
+    for (PortShape& out : context.out) out.most = most_;
+    context.out[kY].item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"rx", rx}};
+    context.out[kH].item = {{"carrier", f.data_carriers()}, {"rx", rx}, {"tx", f.tx}};
+    for (const Output o : {kNoise, kPhase}) context.out[o].element = Element::f32;
+    context.out[kNoise].item.clear();
+    context.out[kPhase].item = {{"symbol", f.data_symbols()}};
+    context.scratch_bytes = scratch_bytes(design_.extents);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) return cuda->make(design_, most_);
+    return cpu_run([design = design_](const StageIo& io) noexcept {
+      const auto at = [&io](Output o) { return io.out[o].data; };
+      run_cpu(design, reinterpret_cast<const cf32*>(io.in[0].data), *io.in[0].count,
+              {.y = reinterpret_cast<cf32*>(at(kY)),
+               .h = reinterpret_cast<cf32*>(at(kH)),
+               .noise = reinterpret_cast<float*>(at(kNoise)),
+               .phase = reinterpret_cast<float*>(at(kPhase))},
+              io.scratch);
+      for (const PortIo& out : io.out) *out.count = *io.in[0].count;
+    });
+  }
+
+ private:
+  Config config_;
+  Design design_;
+  std::int64_t most_ = 1;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  ofdm::format_fields(v, format);
+  v.field("delay_spread", delay_spread,
+          {.help = "samples that the last path is behind the frame's timing; 0: as the prefix allows",
+           .low = 0,
+           .high = 8192});
+  v.field("snr", snr,
+          {.help = "that the channel's smoothing is made for", .unit = Unit::decibel, .low = 0, .high = 80});
+  v.field("track_phase", track_phase, {.help = "the pilots' common phase is taken away from each data symbol"});
+}
+
+StageEntry entry() {
+  return {.family = "ofdm",
+          .name = "mimo_channel_estimator",
+          .summary = "estimates channel and noise of OFDM frames and takes the phase that pilots show away",
+          .inputs = {{.name = "carriers",
+                      .elements = {Element::cf32},
+                      .dims = "[frame][symbol][carrier][rx]",
+                      .example = {{"symbol", 14}, {"carrier", 300}, {"rx", 2}}}},
+          .outputs = {{.name = "y"},
+                      {.name = "h"},
+                      {.name = "noise", .fact = "noise"},
+                      {.name = "phase", .can_omit = true}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<MimoChannelEstimatorStage>(); },
+          .sample = "mimo_channel_estimator: {tx: 2}",
+          .tolerance = 2e-6};
+}
+
+}  // namespace iqd::mimo_channel_estimator

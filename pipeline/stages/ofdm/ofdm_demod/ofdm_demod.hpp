@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/element.hpp"
+#include "signal/fft_plan.hpp"
+#include "signal/ofdm_format.hpp"
+
+/// The carriers of OFDM frames, in ascending frequency f(c): Y(s, c, r) = sqrt(carriers) / fft ·
+/// sum over n of x(r, begin(s) - early + n) exp(-2 pi j f(c) n / fft), early = format.early().
+///
+/// frames    [frame][rx][sample]           cf32, from the first sample of the frame's first prefix on
+/// carriers  [frame][symbol][carrier][rx]  cf32: all symbols, all carriers in use
+///
+/// The window begins inside the prefix, so that paths may come `early` samples before the frame's timing, and prefix -
+/// early behind it; that stays in the channel, as a ramp exp(-2 pi j f(c) early / fft). A channel of gain 1 gives what
+/// was sent, times that ramp. Error below 2e-6 of the symbol's rms. A NaN or an infinity makes its symbol of its
+/// antenna NaN, and nothing else; a carrier that is too large for a float is NaN. Keeps nothing between calls.
+namespace iqd::ofdm_demod {
+
+/// What the transform is multiplied with.
+float scale_of(const OfdmFormat& format) noexcept;
+
+/// A demodulator made ready: may be used by many threads at once, each with its own scratch.
+class Demodulator {
+ public:
+  /// Throws SetupError where there is no memory.
+  Demodulator(const OfdmFormat& format, std::int64_t rx);
+  static std::size_t scratch_bytes(const OfdmFormat& format, std::int64_t rx) noexcept;
+  void run(const cf32* frames, std::int64_t count, cf32* carriers, std::byte* scratch) const noexcept;
+
+ private:
+  OfdmFormat format_;
+  std::int64_t rx_;
+  float scale_;
+  FftPlan plan_;
+};
+
+}  // namespace iqd::ofdm_demod

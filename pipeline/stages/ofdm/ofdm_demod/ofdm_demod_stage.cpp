@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/ofdm/ofdm_demod/ofdm_demod.hpp"
+#include "pipeline/stages/ofdm/ofdm_demod/ofdm_demod_cuda.hpp"
+#include "pipeline/stages/ofdm/ofdm_keys.hpp"
+
+namespace iqd::ofdm_demod {
+namespace {
+
+class OfdmDemodStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { ofdm::format_fields(visitor, format_); }
+
+  void shape(ShapeContext& context) override {
+    if (!ofdm::check_format(format_, context.section)) return;
+    const PortShape& in = context.in[0];
+    if (in.axis != Axis::counted || in.item.size() != 2 || in.item[1].extent != format_.frame)
+      return context.section.problem(
+          "frame", fmt::format("input 'frames' has to be [frame][rx][sample {}]; it is {}", format_.frame, in.text()));
+    rx_ = in.item[0].extent;
+    PortShape& out = context.out[0];
+    out.most = context.most_new;
+    out.item = {{"symbol", format_.symbols()}, {"carrier", format_.carriers}, {"rx", rx_}};
+    context.scratch_bytes = Demodulator::scratch_bytes(format_, rx_);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "ofdm_demod"))
+      return cuda->make(format_, rx_, scale_of(format_));
+    return cpu_run([demodulator = Demodulator(format_, rx_)](const StageIo& io) noexcept {
+      *io.out[0].count = *io.in[0].count;
+      demodulator.run(reinterpret_cast<const cf32*>(io.in[0].data), *io.in[0].count,
+                      reinterpret_cast<cf32*>(io.out[0].data), io.scratch);
+    });
+  }
+
+ private:
+  OfdmFormat format_;
+  std::int64_t rx_ = 1;
+};
+
+}  // namespace
+
+StageEntry entry() {
+  return {.family = "ofdm",
+          .name = "ofdm_demod",
+          .summary = "takes the prefixes of OFDM frames away and transforms their symbols into carriers",
+          .inputs = {{.name = "frames",
+                      .elements = {Element::cf32},
+                      .dims = "[frame][rx][sample]",
+                      .example = {{"rx", 2}, {"sample", 7680}}}},
+          .outputs = {{.name = "carriers"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<OfdmDemodStage>(); },
+          .sample = "ofdm_demod: {fft: 512}",
+          .tolerance = 2e-6};
+}
+
+}  // namespace iqd::ofdm_demod

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/element.hpp"
+#include "base/views.hpp"
+#include "config/fields.hpp"
+#include "signal/ofdm_format.hpp"
+#include "signal/ofdm_frame_bits.hpp"
+
+/// Makes the frames of docs/ofdm-frame.md, one behind the other, frame i at sample i `frame`; of one of two things:
+///
+/// bits     u8   [n]  each counts by its lowest bit: a frame of every B, or with a code of every W k
+/// samples  cf32 [n]  only their positions count: frames with a pseudo-random payload
+///
+/// out      cf32 [channel tx][n]; one antenna: [n]
+///
+/// An output is a function of its position and of its frame's bits, to the bit. Keeps nothing between calls: a block
+/// that begins or ends within a frame makes the whole of it.
+namespace iqd::ofdm_modulator {
+
+enum class Payload : std::uint8_t { pn9, pn15, pn23 };
+inline std::span<const std::string_view> enum_names(Payload) {
+  static constexpr std::string_view names[] = {"pn9", "pn15", "pn23"};
+  return names;
+}
+
+struct Config {
+  OfdmFormat format;
+  Modulation modulation = Modulation::qpsk;
+  std::string code = "none";
+  Payload payload = Payload::pn23;
+  double amplitude = 1;
+
+  void fields(FieldVisitor& visitor);
+};
+
+class Frames {
+ public:
+  /// The format is free of faults, and the code null or one of which a frame holds a word.
+  Frames(const Config& config, const LdpcCode* code);
+
+  const OfdmFrameMaker& maker() const noexcept { return maker_; }
+  const OfdmFrameBits& bits() const noexcept { return bits_; }
+  std::size_t scratch_bytes() const noexcept;
+
+  /// Samples y_first … of frames with the known payload; y is [tx][n].
+  void make(View<cf32, 2> y, std::int64_t y_first, std::byte* scratch) const noexcept;
+  /// The same of information bits, the first of which is number `first`; those of all frames that are touched.
+  void modulate(std::span<const std::uint8_t> bits, std::int64_t first, View<cf32, 2> y, std::int64_t y_first,
+                std::byte* scratch) const noexcept;
+
+ private:
+  struct Pieces;
+  template <class BitsOf>
+  void fill(View<cf32, 2> y, std::int64_t y_first, const Pieces& pieces, BitsOf bits_of) const noexcept;
+
+  OfdmFrameMaker maker_;
+  OfdmFrameBits bits_;
+};
+
+}  // namespace iqd::ofdm_modulator

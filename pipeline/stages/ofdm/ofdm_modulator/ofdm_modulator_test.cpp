@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/ofdm/ofdm_modulator/ofdm_modulator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/support/stage_under_test.hpp"
+
+namespace iqd::ofdm_modulator {
+StageEntry entry();
+namespace {
+
+using ::testing::HasSubstr;
+using testing::same_bits;
+using testing::StageUnderTest;
+using testing::stream_of;
+
+using Bits = std::vector<std::uint8_t>;
+
+constexpr OfdmFormat kFormat{.fft = 128, .carriers = 72, .prefix = 9, .frame = 1000, .tx = 3, .pilot_every = 12};
+constexpr const char* kKeys = "fft: 128, carriers: 72, prefix: 9, frame: 1000, tx: 3, pilot_every: 12";
+
+std::string with(const std::string& more) {
+  return std::string("{") + kKeys + more + "}";
+}
+
+/// Rows one behind the other, of frames that carry these data bits.
+std::vector<cf32> frames_of(const std::vector<Bits>& frames, Modulation modulation, double amplitude = 1) {
+  const OfdmFrameMaker maker(kFormat, modulation, amplitude);
+  std::vector<std::byte> scratch(maker.scratch_bytes());
+  const std::int64_t n = std::ssize(frames) * kFormat.frame;
+  std::vector<cf32> y(static_cast<std::size_t>(kFormat.tx * n));
+  for (std::int64_t i = 0; i < std::ssize(frames); ++i) {
+    std::vector<cf32*> rows;
+    for (std::int64_t a = 0; a < kFormat.tx; ++a) rows.push_back(y.data() + a * n + i * kFormat.frame);
+    maker.make(frames[static_cast<std::size_t>(i)], rows, scratch.data());
+  }
+  return y;
+}
+Bits sequence(int order, std::int64_t first, std::int64_t count) {
+  const PnSequence pn(order);
+  Bits bits;
+  std::uint32_t state = pn.state_at(first);
+  for (std::int64_t i = 0; i < count; ++i, state = pn.next(state))
+    bits.push_back(static_cast<std::uint8_t>(pn.bit(state)));
+  return bits;
+}
+/// The words of a frame by rows, then by columns into the frame.
+Bits coded(const Bits& information, std::int64_t count) {
+  const LdpcCode& code = *find_ldpc_code("80216e_2304_1_2");
+  const std::int64_t words = count / 2304;
+  Bits bits = sequence(15, 0, count);
+  for (std::int64_t w = 0; w < words; ++w) {
+    Bits word(2304);
+    ldpc_encode(code, std::span(information).subspan(static_cast<std::size_t>(w * 1152), 1152), word);
+    for (std::int64_t i = 0; i < 2304; ++i)
+      bits[static_cast<std::size_t>(i * words + w)] = word[static_cast<std::size_t>(i)];
+  }
+  return bits;
+}
+/// Two transforms of the same size may be rounded differently.
+void expect_near(const std::vector<cf32>& y, const std::vector<cf32>& expected) {
+  ASSERT_EQ(y.size(), expected.size());
+  for (std::size_t n = 0; n < y.size(); ++n) ASSERT_LT(std::abs(y[n] - expected[n]), 1e-5f) << n;
+}
+
+TEST(OfdmModulator, SamplesBecomeFramesWithAPayloadThatGoesOn) {
+  for (const int order : {9, 15, 23}) {
+    StageUnderTest stage(entry(), with(", modulation: 64qam, amplitude: 0.5, payload: pn" + std::to_string(order)),
+                         {stream_of(Element::cf32)});
+    ASSERT_EQ(stage.complaints(), "");
+    EXPECT_EQ(stage.out().text(), "cf32 [channel 3][n]");
+    EXPECT_EQ(stage.out().rate_hz, 1e6);
+    const std::int64_t count = kFormat.bits(Modulation::qam64);
+    std::vector<Bits> frames;
+    for (std::int64_t i = 0; i < 3; ++i) frames.push_back(sequence(order, i * count, count));
+    expect_near(stage.stream<cf32>(std::vector<cf32>(3000)), frames_of(frames, Modulation::qam64, 0.5));
+  }
+}
+
+TEST(OfdmModulator, HowTheStreamIsCutDoesNotMatter) {
+  StageUnderTest stage(entry(), with(""), {stream_of(Element::cf32)});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<cf32> x(4321, {nan, nan});
+  const auto whole = stage.stream<cf32>(x);
+  EXPECT_TRUE(same_bits(stage.stream<cf32>(x, {1, 2, 999, 1000, 77, 2000}), whole));
+  EXPECT_TRUE(same_bits(stage.stream<cf32>(x, {13}), whole));
+}
+
+TEST(OfdmModulator, BitsBecomeFrames) {
+  StageUnderTest stage(entry(), with(", modulation: 16qam"), {stream_of(Element::u8)});
+  ASSERT_EQ(stage.complaints(), "");
+  const std::int64_t count = kFormat.bits(Modulation::qam16);
+  EXPECT_DOUBLE_EQ(stage.out().rate_hz, 1e6 * 1000 / static_cast<double>(count));
+  Bits bits = sequence(15, 5, 3 * count + 100);  // what is no whole frame is not sent
+  std::vector<Bits> frames;
+  for (std::int64_t i = 0; i < 3; ++i) frames.emplace_back(bits.begin() + i * count, bits.begin() + (i + 1) * count);
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= static_cast<std::uint8_t>(i << 1);
+  const auto whole = stage.stream<cf32>(bits);
+  expect_near(whole, frames_of(frames, Modulation::qam16));
+  EXPECT_TRUE(same_bits(stage.stream<cf32>(bits, {1, 1500, 99, 401}), whole));
+}
+
+TEST(OfdmModulator, WithACodeFramesCarryItsWords) {
+  const std::int64_t count = kFormat.bits(Modulation::qam256), information = count / 2304 * 1152;
+  ASSERT_EQ(information, 2 * 1152);
+  std::vector<Bits> frames;
+  for (std::int64_t i = 0; i < 2; ++i) frames.push_back(coded(sequence(23, i * information, information), count));
+  const auto expected = frames_of(frames, Modulation::qam256);
+  StageUnderTest known(entry(), with(", modulation: 256qam, code: 80216e_2304_1_2"), {stream_of(Element::cf32)});
+  expect_near(known.stream<cf32>(std::vector<cf32>(2000)), expected);
+  StageUnderTest given(entry(), with(", modulation: 256qam, code: 80216e_2304_1_2"), {stream_of(Element::u8)});
+  expect_near(given.stream<cf32>(sequence(23, 0, 2 * information)), expected);
+}
+
+TEST(OfdmModulator, FarOutFramesGoOn) {
+  const Config config{.format = kFormat, .payload = Payload::pn9};
+  const Frames frames(config, nullptr);
+  std::vector<std::byte> scratch(frames.scratch_bytes());
+  const auto at = [&](std::int64_t frame) {
+    std::vector<cf32> y(3000);
+    frames.make(View<cf32, 2>(y.data(), {3, 1000}), frame * 1000 + 321, scratch.data());
+    return y;
+  };
+  EXPECT_TRUE(same_bits(at((std::int64_t{1} << 40) / 511 * 511 + 7), at(7)));  // PN9 is back where it was
+}
+
+TEST(OfdmModulator, OneAntennaIsOneChannel) {
+  StageUnderTest stage(entry(), "{tx: 1}", {stream_of(Element::cf32)});
+  EXPECT_EQ(stage.out().text(), "cf32 [n]");
+}
+
+TEST(OfdmModulator, BadKeysAreRefused) {
+  const auto complaints = [](const std::string& keys, PortShape in) {
+    return StageUnderTest(entry(), keys, {std::move(in)}).complaints();
+  };
+  const PortShape samples = stream_of(Element::cf32);
+  EXPECT_EQ(complaints("{}", samples), "");
+  EXPECT_THAT(complaints("{fft: 500}", samples), HasSubstr("fft: has to be a power of two"));
+  EXPECT_THAT(complaints("{carriers: 301}", samples), HasSubstr("carriers: has to be an even number"));
+  EXPECT_THAT(complaints("{frame: 2000}", samples), HasSubstr("frame: has to be 2192 to"));
+  EXPECT_THAT(complaints("{modulation: 8psk}", samples), HasSubstr("modulation"));
+  EXPECT_THAT(complaints("{code: turbo}", samples), HasSubstr("code: there is no 'turbo'; there are none, 80216e"));
+  EXPECT_THAT(complaints(with(", code: 80216e_2304_1_2"), samples),
+              HasSubstr("a word has 2304 bits, and a frame only"));
+  EXPECT_THAT(complaints("{payload: pn9}", stream_of(Element::u8)), HasSubstr("payload: is what frames carry where"));
+  PortShape frames = samples;
+  frames.item = {{"bin", 4}};
+  EXPECT_THAT(complaints("{}", frames), HasSubstr("takes single bits or samples"));
+}
+
+}  // namespace
+}  // namespace iqd::ofdm_modulator

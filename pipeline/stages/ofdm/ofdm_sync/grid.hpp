@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cfloat>
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+#include "base/views.hpp"
+
+/// The arithmetic that processor and device have in common: where things lie, and what is made of sums.
+namespace iqd::ofdm_sync {
+
+struct Complex {
+  float re = 0;
+  float im = 0;
+};
+
+/// From `first` on, before `end`.
+struct Range {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  IQD_HOST_DEVICE constexpr bool holds(std::int64_t n) const noexcept { return n >= first && n < end; }
+  constexpr std::int64_t length() const noexcept { return end > first ? end - first : 0; }
+};
+
+/// Steps in L: M is made at multiples of L/16, by absolute position. Its plateau may be missed by half a step, which
+/// costs 3 %; and with sums over steps it costs a few operations a sample.
+inline constexpr std::int64_t kSteps = 16;
+
+/// Partial sums of what the prefixes repeat: of every 128th sample.
+inline constexpr int kPrefixParts = 128;
+
+/// A frame's measures, in samples, and the grid.
+struct Grid {
+  std::int64_t antennas;
+  std::int64_t tx;
+  std::int64_t fft;
+  std::int64_t prefix;
+  std::int64_t first_prefix;
+  std::int64_t symbol;
+  std::int64_t symbols;
+  std::int64_t frame;
+  std::int64_t lag;     // L
+  std::int64_t step;    // between places of the grid
+  std::int64_t blocks;  // steps that M is summed over: so many that its plateau is as long as a prefix
+  std::int64_t half;    // half a frame, in steps
+  std::int64_t sides;   // i = -sides … sides is tried
+  std::int64_t width;   // to each side, of a path in the channel's power profile
+  float pair_count;     // of neighbouring carriers in all training symbols
+  float per_sample;     // 1 / samples that M is summed over
+  float threshold;
+  double rate_hz;
+
+  /// How far a start may lie from the g that led to it: in g - reach() … g + lag - 1.
+  IQD_HOST_DEVICE constexpr std::int64_t reach() const noexcept { return lag + prefix; }
+  IQD_HOST_DEVICE constexpr std::int64_t hypotheses() const noexcept { return 2 * sides + 1; }
+  /// Where training symbol t is transformed: one prefix before the latest place that g allows.
+  IQD_HOST_DEVICE constexpr std::int64_t training_at(std::int64_t g, std::int64_t t) const noexcept {
+    return g + first_prefix - prefix + (t + 1) * symbol;
+  }
+  /// The i-th sample of all prefixes that is repeated fft later, counted from the start; the first symbol's has
+  /// `prefix`.
+  IQD_HOST_DEVICE constexpr std::int64_t repeated_at(std::int64_t i) const noexcept {
+    return first_prefix - prefix + i / prefix * symbol + i % prefix;
+  }
+  /// Samples that have to exist from g on; without them there is no M(g).
+  IQD_HOST_DEVICE constexpr std::int64_t need() const noexcept {
+    const std::int64_t known = training_at(0, tx - 1) + fft;
+    const std::int64_t halves = (blocks + kSteps) * step;
+    return known > halves ? known : halves;
+  }
+  /// Places of the grid that have an M, where the first lies at `lead`.
+  IQD_HOST_DEVICE constexpr std::int64_t places(std::int64_t length, std::int64_t lead) const noexcept {
+    const std::int64_t room = length - lead - need();
+    return room < 0 ? 0 : room / step + 1;
+  }
+  /// The g that frames may be found at which start within `fresh`.
+  IQD_HOST_DEVICE constexpr Range asked(Range fresh) const noexcept { return {fresh.first - lag, fresh.end + reach()}; }
+  /// How far around a block's new samples one has to look.
+  constexpr std::int64_t past() const noexcept { return 2 * lag + half * step; }
+  constexpr std::int64_t future() const noexcept {
+    const std::int64_t to_compare = reach() + half * step + lag + need();
+    return to_compare > frame ? to_compare : frame;
+  }
+  /// The most frames that a block with so many new samples is expected to have.
+  constexpr std::int64_t most_frames(std::int64_t most_new) const noexcept {
+    return (most_new + frame - 1) / frame + 2;
+  }
+  /// Whether halves and known symbols are like a frame's. In noise the likeness of n values reaches a
+  /// with a probability of exp(-n a^2): where symbols are short, both have to be more than the threshold says.
+  IQD_HOST_DEVICE constexpr bool convinces(float halves, float known) const noexcept {
+    return known >= threshold && halves * halves / per_sample + known * known * pair_count >= 22;
+  }
+  /// Noise and weak echoes may put a start some samples too early. That far before the first sample it is a start
+  /// there.
+  IQD_HOST_DEVICE constexpr std::int64_t settled(std::int64_t start) const noexcept {
+    return start < 0 && start >= -prefix / 8 ? 0 : start;
+  }
+};
+
+/// Sums over steps of one antenna: of x*(n) x(n+L), of |x|^2, and of x.
+struct Sums {
+  const float* re;
+  const float* im;
+  const float* energy;
+  const float* mean_re;
+  const float* mean_im;
+};
+inline constexpr int kSums = 5;
+
+/// Sums over two stretches: of products, of the energies of both, and of their samples.
+struct Stretches {
+  Complex product;
+  float energy = 0;
+  Complex first;
+  Complex second;
+
+  IQD_HOST_DEVICE void add(Complex a, Complex b) noexcept {
+    product.re += a.re * b.re + a.im * b.im;
+    product.im += a.re * b.im - a.im * b.re;
+    energy += (a.re * a.re + a.im * a.im) + (b.re * b.re + b.im * b.im);
+    first = {first.re + a.re, first.im + a.im};
+    second = {second.re + b.re, second.im + b.im};
+  }
+  IQD_HOST_DEVICE void add(const Stretches& other) noexcept {
+    product = {product.re + other.product.re, product.im + other.product.im};
+    energy += other.energy;
+    first = {first.re + other.first.re, first.im + other.first.im};
+    second = {second.re + other.second.re, second.im + other.second.im};
+  }
+};
+/// How alike two stretches are, 0 … 1 in magnitude, and their mean energy; without their means, as radios may add a
+/// constant. Where next to nothing but the constant is there, or something is not finite, 0.
+struct Alike {
+  Complex c;
+  float energy = 0;
+};
+inline constexpr float kLeastShare = 0x1p-12f;  // of the energy that is not the constant's; rounding is 1e-6
+
+IQD_HOST_DEVICE inline Alike alike(const Stretches& s, float per_sample) noexcept {
+  const Complex a{s.first.re * per_sample, s.first.im * per_sample};
+  const Complex b{s.second.re * per_sample, s.second.im * per_sample};
+  const float constant = (a.re * s.first.re + a.im * s.first.im) + (b.re * s.second.re + b.im * s.second.im);
+  const float left = s.energy - constant;
+  if (!(left > kLeastShare * s.energy && left <= FLT_MAX)) return {};
+  const float energy = 0.5f * left;
+  return {{(s.product.re - (a.re * s.second.re + a.im * s.second.im)) / energy,
+           (s.product.im - (a.re * s.second.im - a.im * s.second.re)) / energy},
+          energy};
+}
+
+/// c of one antenna at place j. The order of operations is that of `find_likeness`, to the bit.
+IQD_HOST_DEVICE inline Alike halves_at(const Grid& grid, const Sums& sums, std::int64_t j) noexcept {
+  Stretches s;
+  for (std::int64_t k = j; k < j + grid.blocks; ++k) {
+    s.product.re += sums.re[k];
+    s.product.im += sums.im[k];
+    s.energy += sums.energy[k] + sums.energy[k + kSteps];
+    s.first.re += sums.mean_re[k];
+    s.first.im += sums.mean_im[k];
+    s.second.re += sums.mean_re[k + kSteps];
+    s.second.im += sums.mean_im[k + kSteps];
+  }
+  return alike(s, grid.per_sample);
+}
+
+/// Brings antennas together: each counts as its own |c|^2. So one with noise alone, be it ever so strong, counts next
+/// to nothing, and so does a weak one; the result is 0 … 1 and c itself where all are alike.
+struct Combined {
+  Complex sum;
+  float weight = 0;
+
+  IQD_HOST_DEVICE void add(Complex c) noexcept { add(c, c); }
+  /// Another value of the same antenna.
+  IQD_HOST_DEVICE void add(Complex c, Complex other) noexcept {
+    const float square = c.re * c.re + c.im * c.im;
+    if (!(square <= 4)) return;  // not finite: |c| is 1 at most
+    sum.re += square * other.re;
+    sum.im += square * other.im;
+    weight += square;
+  }
+  IQD_HOST_DEVICE float value() const noexcept {
+    return weight > 0 ? std::sqrt(sum.re * sum.re + sum.im * sum.im) / weight : 0;
+  }
+};
+
+/// The phase from a to b as a number of magnitude 1; 0 where there is none.
+IQD_HOST_DEVICE inline Complex phase_between(Complex a, Complex b) noexcept {
+  const Complex p{a.re * b.re + a.im * b.im, a.re * b.im - a.im * b.re};
+  const float square = p.re * p.re + p.im * p.im;
+  if (!(square >= FLT_MIN && square <= FLT_MAX)) return {};
+  const float size = std::sqrt(square);
+  return {p.re / size, p.im / size};
+}
+
+/// The profile of a channel's power, [fft], a ring; the delays -fft/2 + prefix … fft/2 + prefix - 1 are meant.
+struct Profile {
+  const float* power;
+  std::int64_t fft;
+  std::int64_t prefix;
+  std::int64_t width;  // of a path, to each side
+
+  IQD_HOST_DEVICE float at(std::int64_t delay) const noexcept { return power[delay & (fft - 1)]; }
+  IQD_HOST_DEVICE std::int64_t first_delay() const noexcept { return prefix - fft / 2; }
+};
+
+/// A path 18 dB under the strongest is one, if it is twelve times what noise is in the mean.
+IQD_HOST_DEVICE inline float least_path(float strongest, float noise) noexcept {
+  return std::fmax(strongest / 64, 12 * noise);
+}
+
+/// How much power lies within one prefix of a path, where there is one; -1 elsewhere. A path at the end of the prefix
+/// is meant with all of its width.
+IQD_HOST_DEVICE inline float power_from(const Profile& profile, std::int64_t delay, float least) noexcept {
+  const float here = profile.at(delay);
+  if (!(here >= least && here >= profile.at(delay - 1) && here > profile.at(delay + 1))) return -1;
+  float sum = 0;
+  for (std::int64_t i = -profile.width; i <= profile.prefix + profile.width; ++i) sum += profile.at(delay + i);
+  return sum;
+}
+
+/// Carriers that the middle is off, from the halves alone: within -1 … 1.
+IQD_HOST_DEVICE inline double fraction_of(Complex halves) noexcept {
+  return std::atan2(static_cast<double>(halves.im), static_cast<double>(halves.re)) * std::numbers::inv_pi;
+}
+
+/// How much an angle is worth that comes of so many values: the inverse of its variance.
+IQD_HOST_DEVICE inline double trust_in(const Combined& c, double values) noexcept {
+  const double square = std::fmin(static_cast<double>(c.value()) * c.value(), 0.999999);
+  return values * square / (1 - square);
+}
+
+/// The offset in carriers, of which the halves gave `offset`; with what the prefixes repeat. That is twice as far away,
+/// so its angle says it to half as much.
+IQD_HOST_DEVICE inline double refined_offset(const Grid& grid, double offset, const Combined& halves,
+                                             const Combined& prefixes) noexcept {
+  const double turns = 0.5 * fraction_of(prefixes.sum) - offset;
+  const double trust = 4 * trust_in(prefixes, static_cast<double>(grid.symbols * grid.prefix));
+  const double other = trust_in(halves, static_cast<double>(grid.blocks * grid.step));
+  return trust > 0 ? offset + (turns - std::rint(turns)) * trust / (trust + other) : offset;
+}
+
+/// Turns in units of 2^-64 a sample, of an offset of some hertz; negative: what takes it away.
+IQD_HOST_DEVICE inline std::uint64_t turns_against(float offset_hz, double rate_hz) noexcept {
+  return static_cast<std::uint64_t>(std::llrint(-static_cast<double>(offset_hz) / rate_hz * 0x1p63)) << 1;
+}
+
+}  // namespace iqd::ofdm_sync

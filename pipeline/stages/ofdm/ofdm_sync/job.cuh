@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/integer.hpp"
+#include "gpu/fft_kernel.cuh"
+#include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
+
+/// What the kernels of the search have in common.
+namespace iqd::ofdm_sync {
+namespace {
+
+using gpu::Complex32;
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / 32;
+constexpr unsigned kAll = 0xffffffff;
+constexpr int kCell = 16;            // places; candidates are more than that apart, so a cell has one at most
+constexpr int kTile = 8 * kThreads;  // samples of a frame that a group copies
+
+/// What may be a frame, and what its training symbols say.
+struct Cell {
+  std::int64_t place;  // -1: nothing
+  float metric;
+  float fit;  // 0: they do not agree
+  int moved;  // i
+};
+
+/// A frame that may belong to the block.
+struct Chosen {
+  std::int64_t cell;
+  std::int64_t place;
+  float metric;
+  int moved;
+};
+
+struct Measured {
+  std::int64_t start;
+  float offset_hz;
+  float metric;
+  int whole;  // belongs to the block, and all of it is there
+  int cut;    // belongs to the block
+  int fit;    // whole, and its energy is as it should be
+};
+
+/// One block. Positions count from the first sample that exists.
+struct Job {
+  const std::byte* x;
+  std::int64_t pitch;  // bytes
+  std::int64_t length;
+  const std::int64_t* first_at;  // of the port
+  std::int64_t skipped;          // samples between that and the first here
+  Range fresh;
+  Grid grid;
+  const float* pairs;
+  const float* training;
+  const Complex32* factors;
+
+  std::int64_t* lead;  // the first place of the grid
+  float* sums;         // [antenna][which, as in Sums][step]
+  std::int64_t sum_pitch;
+  Cell* cells;
+  std::int64_t cell_count;  // at most
+  Complex* fits;            // [cell][antenna][training symbol][hypothesis]
+  Chosen* chosen;           // in order
+  int* chosen_count;
+  std::int64_t most_chosen;
+  float* profiles;  // [chosen][antenna][training symbol][delay]
+  Measured* measured;
+
+  std::int64_t most;
+  float2* frames;
+  std::int64_t* start;
+  float* offset_hz;
+  float* metric;
+  std::int64_t* events;
+  std::int32_t* frame_count;
+  std::int32_t* start_count;
+  std::int32_t* offset_count;
+  std::int32_t* metric_count;
+  std::int32_t* event_count;
+
+  __device__ std::int64_t first() const { return *first_at + skipped; }
+  __host__ __device__ std::int64_t spectra() const { return grid.antennas * grid.tx; }
+  __device__ std::int64_t at(std::int64_t place) const { return *lead + place * grid.step; }
+  __device__ std::int64_t places() const { return grid.places(length, *lead); }
+  __device__ float* part(std::int64_t r, int which) const { return sums + (kSums * r + which) * sum_pitch; }
+  __device__ Sums sums_of(std::int64_t r) const { return {part(r, 0), part(r, 1), part(r, 2), part(r, 3), part(r, 4)}; }
+  /// Of one cell and antenna: Q and its angle, of hypothesis h.
+  __device__ Complex fit_of(std::int64_t cell, std::int64_t r, std::int64_t h) const {
+    const Complex* const own = fits + (cell * spectra() + r * grid.tx) * grid.hypotheses() + h;
+    Complex sum;
+#pragma unroll 4
+    for (std::int64_t t = 0; t < grid.tx; ++t) {
+      const Complex one = own[t * grid.hypotheses()];
+      sum.re += one.re;
+      sum.im += one.im;
+    }
+    return {sum.re / grid.pair_count, sum.im / grid.pair_count};
+  }
+};
+
+__device__ Complex complex_of(float2 x) {
+  return {x.x, x.y};
+}
+__device__ Complex complex_of(short2 x) {
+  return {static_cast<float>(x.x) * (1.0f / 32768), static_cast<float>(x.y) * (1.0f / 32768)};
+}
+template <class Sample> __device__ const Sample* row_of(const Job& job, std::int64_t r) {
+  return reinterpret_cast<const Sample*>(job.x + r * job.pitch);
+}
+/// Zero behind the last sample.
+template <class Sample> __device__ Complex sample_at(const Job& job, std::int64_t r, std::int64_t n) {
+  return n < job.length ? complex_of(row_of<Sample>(job, r)[n]) : Complex{};
+}
+
+__device__ Complex product(Complex a, Complex b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+/// exp(2 pi j turns), turns in units of 2^-64; to 1e-7.
+__device__ Complex phasor(std::uint64_t turns) {
+  float sine, cosine;
+  sincospif(static_cast<float>(static_cast<std::int32_t>(turns >> 32)) * 0x1p-31f, &sine, &cosine);
+  return {cosine, sine};
+}
+
+/// Of two values with what belongs to them, the larger; of equal ones the one of the lower index.
+struct Largest {
+  float value;
+  int index;
+};
+__device__ Largest largest_of_warp(Largest own) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    const float value = __shfl_xor_sync(kAll, own.value, distance);
+    const int index = __shfl_xor_sync(kAll, own.index, distance);
+    if (value > own.value || (value == own.value && index < own.index)) own = {value, index};
+  }
+  return own;
+}
+__device__ float sum_of_warp(float value) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(kAll, value, distance);
+  return value;
+}
+
+}  // namespace
+}  // namespace iqd::ofdm_sync

@@ -1,0 +1,419 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "base/integer.hpp"
+#include "pipeline/stages/ofdm/ofdm_sync/block_sums.hpp"
+#include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
+#include "signal/phase.hpp"
+#include "signal/scratch.hpp"
+
+namespace iqd::ofdm_sync {
+namespace {
+
+constexpr double kUsualOffset = 4;  // carriers
+constexpr std::int64_t kRun = 64;   // of phasors that share a factor
+
+/// A frame that the training symbols have confirmed.
+struct Found {
+  std::int64_t place;
+  std::int64_t start;
+  double offset;  // carriers
+  float fit;      // Q
+  float metric;
+};
+
+struct Room {
+  Room(const Pattern& p, std::int64_t most_new, std::byte* memory) : scratch(memory) {
+    const Grid& g = p.grid;
+    const std::int64_t longest = g.past() + most_new + g.future();
+    pitch = ceil_div(longest, g.step) + g.blocks + kSteps + kMargin;
+    tile = std::max<std::int64_t>(4096, 4 * g.fft);
+    re = scratch.take<float>(tile + g.lag);
+    im = scratch.take<float>(tile + g.lag);
+    sums = scratch.take<float>(kSums * g.antennas * pitch);
+    likeness = scratch.take<float>(pitch);
+    points = scratch.take<cf32>(g.fft);
+    spectra = scratch.take<cf32>(g.antennas * g.tx * g.fft);
+    profile = scratch.take<float>(g.fft);
+    phasors = scratch.take<cf32>(std::max(g.fft, kRun) + kRun);
+    fits = scratch.take<Complex>(g.antennas * g.hypotheses());
+    found = scratch.take<Found>(pitch / (kSteps + 1) + 1);
+  }
+  Scratch scratch;
+  std::int64_t pitch;
+  std::int64_t tile;
+  float *re, *im;
+  float* sums;  // [antenna][which, as in Sums][step]
+  float* likeness;
+  cf32* points;
+  cf32* spectra;  // [antenna][training symbol][bin]
+  float* profile;
+  cf32* phasors;
+  Complex* fits;  // [antenna][hypothesis]
+  Found* found;
+};
+
+cf32 complex_of(cf32 x) noexcept {
+  return x;
+}
+cf32 complex_of(sc16 x) noexcept {
+  return {static_cast<float>(x.re) * (1.0f / 32768), static_cast<float>(x.im) * (1.0f / 32768)};
+}
+/// Products by hand: that of the library looks for NaN.
+cf32 times(cf32 a, cf32 b) noexcept {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+Complex parts(cf32 x) noexcept {
+  return {x.real(), x.imag()};
+}
+
+/// exp(2 pi j m step): a factor for each run, and a table for the place in it; both rounded from double.
+class Phasors {
+ public:
+  Phasors(Phase step, cf32* table) noexcept : step_(step), table_(table) {
+    for (std::int64_t i = 0; i < kRun; ++i) table_[i] = cf32((step * i).phasor());
+  }
+  /// Those of the run that m begins.
+  void run(std::int64_t m, cf32* to) const noexcept {
+    const cf32 factor((step_ * m).phasor());
+    for (std::int64_t i = 0; i < kRun; ++i) to[i] = times(factor, table_[i]);
+  }
+
+ private:
+  Phase step_;
+  cf32* table_;
+};
+
+template <class Sample> class Block {
+ public:
+  Block(const Pattern& pattern, const FftPlan& forward, const FftPlan& inverse, View<const Sample, 2> x, Range fresh,
+        std::int64_t lead, const Room& room, Output& out)
+      : p_(pattern),
+        g_(pattern.grid),
+        forward_(forward),
+        inverse_(inverse),
+        x_(x),
+        length_(x.extent(1)),
+        fresh_(fresh),
+        lead_(lead),
+        places_(g_.places(length_, lead)),
+        room_(room),
+        out_(out) {
+    for (std::int64_t r = 0; r < g_.antennas; ++r)
+      sums_[static_cast<std::size_t>(r)] = {part(r, 0), part(r, 1), part(r, 2), part(r, 3), part(r, 4)};
+  }
+
+  void run() noexcept {
+    fill_sums();
+    find_likeness(g_, sums_.data(), places_, room_.likeness);
+    const Range asked = g_.asked(fresh_);
+    const std::int64_t around = g_.half * g_.step;
+    const Range seen{asked.first - around, asked.end + around};
+    std::int64_t count = 0;
+    for (std::int64_t j = 0; j < places_; ++j)
+      if (seen.holds(at(j)) && may_be_frame(j) && confirm(j, room_.found[count])) ++count;
+    for (std::int64_t f = 0; f < count; ++f)
+      if (is_largest(f, count)) emit(room_.found[f]);
+  }
+
+ private:
+  std::int64_t at(std::int64_t place) const noexcept { return lead_ + place * g_.step; }
+  float* part(std::int64_t r, std::int64_t which) const noexcept {
+    return room_.sums + (kSums * r + which) * room_.pitch;
+  }
+
+  /// Samples n … n + count - 1 of a row side by side; zeros behind the last.
+  void load(std::int64_t r, std::int64_t n, std::int64_t count) const noexcept {
+    const std::int64_t there = std::clamp<std::int64_t>(length_ - n, 0, count);
+    split(&x_(r, n), there, room_.re, room_.im);
+    std::fill(room_.re + there, room_.re + count, 0.0f);
+    std::fill(room_.im + there, room_.im + count, 0.0f);
+  }
+
+  void fill_sums() const noexcept {
+    const std::int64_t all = std::max<std::int64_t>(0, length_ - lead_) / g_.step;
+    const std::int64_t most = room_.tile / g_.step;
+    for (std::int64_t r = 0; r < g_.antennas; ++r)
+      for (std::int64_t b = 0; b < all; b += most) {
+        const std::int64_t count = std::min(most, all - b);
+        load(r, at(b), count * g_.step + g_.lag);
+        sum_blocks(room_.re, room_.im, g_, count,
+                   {part(r, 0) + b, part(r, 1) + b, part(r, 2) + b, part(r, 3) + b, part(r, 4) + b});
+      }
+  }
+
+  bool may_be_frame(std::int64_t j) const noexcept {
+    const float* const m = room_.likeness;
+    if (!(m[j] >= g_.threshold) || !(m[j] > 0)) return false;
+    const std::int64_t first = std::max<std::int64_t>(0, j - kSteps);
+    const std::int64_t end = std::min(places_, j + kSteps + 1);
+    return std::all_of(m + first, m + j, [&](float other) { return other < m[j]; }) &&
+           std::all_of(m + j + 1, m + end, [&](float other) { return other <= m[j]; });
+  }
+
+  /// Asks the training symbols.
+  bool confirm(std::int64_t j, Found& found) const noexcept {
+    Combined halves;
+    for (std::int64_t r = 0; r < g_.antennas; ++r) halves.add(halves_at(g_, sums_[static_cast<std::size_t>(r)], j).c);
+    const double fraction = fraction_of(halves.sum);
+    transform_training(j, fraction);
+    const auto [i, fit] = best_hypothesis();
+    if (!g_.convinces(room_.likeness[j], fit)) return false;
+    fill_profile(i);
+    const std::int64_t start = g_.settled(at(j) - g_.prefix + first_path());
+    found = {j, start, fraction + 2 * static_cast<double>(i), fit, room_.likeness[j]};
+    return true;
+  }
+
+  cf32* spectrum(std::int64_t r, std::int64_t t) const noexcept { return room_.spectra + (r * g_.tx + t) * g_.fft; }
+
+  /// Without the fraction of the offset, and all antennas at one level.
+  void transform_training(std::int64_t j, double fraction) const noexcept {
+    const Phasors phasors(Phase::of_turns(-fraction / static_cast<double>(g_.fft)), room_.phasors);
+    cf32* const turns = room_.phasors + kRun;
+    for (std::int64_t m = 0; m < g_.fft; m += kRun) phasors.run(m, turns + m);
+    for (std::int64_t r = 0; r < g_.antennas; ++r) {
+      const float energy = halves_at(g_, sums_[static_cast<std::size_t>(r)], j).energy;
+      const float scale = energy > 0 ? 1 / std::sqrt(energy) : 0;
+      for (std::int64_t t = 0; t < g_.tx; ++t) {
+        const Sample* const x = &x_(r, g_.training_at(at(j), t));
+        for (std::int64_t m = 0; m < g_.fft; ++m) room_.points[m] = times(scale * complex_of(x[m]), turns[m]);
+        forward_.run(room_.points, spectrum(r, t));
+      }
+    }
+  }
+
+  /// i and Q(i), the largest.
+  std::pair<std::int64_t, float> best_hypothesis() const noexcept {
+    std::fill_n(room_.fits, g_.antennas * g_.hypotheses(), Complex{});
+    for (std::int64_t r = 0; r < g_.antennas; ++r)
+      for (std::int64_t t = 0; t < g_.tx; ++t) add_fits(spectrum(r, t), room_.fits + r * g_.hypotheses());
+    std::pair<std::int64_t, float> best{0, -1.0f};
+    for (std::int64_t h = 0; h < g_.hypotheses(); ++h) {
+      Combined all;
+      for (std::int64_t r = 0; r < g_.antennas; ++r) all.add(fit_of(r, h));
+      if (all.value() > best.second) best = {h - g_.sides, all.value()};
+    }
+    return best;
+  }
+  Complex fit_of(std::int64_t r, std::int64_t h) const noexcept {
+    const Complex sum = room_.fits[r * g_.hypotheses() + h];
+    return {sum.re / g_.pair_count, sum.im / g_.pair_count};
+  }
+
+  void add_fits(const cf32* y, Complex* fits) const noexcept {
+    const std::int64_t ring = g_.fft - 1;
+    cf32* const phases = room_.points;
+    for (std::int64_t k = 0; k < g_.fft; ++k) {
+      const Complex phase = phase_between(parts(y[k]), parts(y[(k + 1) & ring]));
+      phases[k] = {phase.re, phase.im};
+    }
+    for (std::int64_t h = 0; h < g_.hypotheses(); ++h) {
+      const std::int64_t moved = 2 * (h - g_.sides);
+      cf32 sum = 0;
+      for (std::int64_t k = 0; k < g_.fft; ++k)
+        sum += p_.pairs[static_cast<std::size_t>(k)] * phases[(k + moved) & ring];
+      fits[h].re += sum.real();
+      fits[h].im += sum.imag();
+    }
+  }
+
+  /// The power of the channel by delay; antennas count by how well they fit.
+  void fill_profile(std::int64_t i) const noexcept {
+    std::fill_n(room_.profile, g_.fft, 0.0f);
+    for (std::int64_t r = 0; r < g_.antennas; ++r) {
+      const Complex fit = fit_of(r, i + g_.sides);
+      const float weight = fit.re * fit.re + fit.im * fit.im;
+      for (std::int64_t t = 0; t < g_.tx; ++t) {
+        cf32* const y = spectrum(r, t);
+        for (std::int64_t k = 0; k < g_.fft; ++k)
+          room_.points[k] = p_.training[static_cast<std::size_t>(k)] * y[(k + 2 * i) & (g_.fft - 1)];
+        inverse_.run(room_.points, y);
+        for (std::int64_t k = 0; k < g_.fft; ++k)
+          room_.profile[k] += weight * (y[k].real() * y[k].real() + y[k].imag() * y[k].imag());
+      }
+    }
+  }
+
+  /// The delay of the first path of those within one prefix that hold the most power together.
+  std::int64_t first_path() const noexcept {
+    const Profile profile{room_.profile, g_.fft, g_.prefix, g_.width};
+    std::int64_t strongest = profile.first_delay();
+    for (std::int64_t d = strongest; d < profile.first_delay() + g_.fft; ++d)
+      if (profile.at(d) > profile.at(strongest)) strongest = d;
+    float noise = 0;  // where no path is
+    for (std::int64_t d = g_.fft / 4; d < 3 * g_.fft / 4; ++d) noise += profile.at(strongest + d);
+    const float least = least_path(profile.at(strongest), noise / static_cast<float>(g_.fft / 2));
+    std::int64_t best = strongest;
+    float most = -1;
+    for (std::int64_t d = strongest - g_.prefix; d <= strongest; ++d) {
+      const float power = power_from(profile, d, least);
+      if (power > most) most = power, best = d;
+    }
+    return best;
+  }
+
+  /// Within half a frame; of equal ones the first.
+  bool is_largest(std::int64_t f, std::int64_t count) const noexcept {
+    const Found& own = room_.found[f];
+    return std::none_of(room_.found, room_.found + count, [&](const Found& other) {
+      if (std::abs(other.place - own.place) > g_.half) return false;
+      return other.fit > own.fit || (other.fit == own.fit && other.place < own.place);
+    });
+  }
+
+  void emit(const Found& found) noexcept {
+    const auto count = [this](Event e) -> std::int64_t& { return out_.events[e]; };
+    if (!fresh_.holds(found.start < 0 ? at(found.place) : found.start)) return;
+    if (found.start < 0 || found.start + g_.frame > length_) return static_cast<void>(++count(kCut));
+    const std::int64_t index = count(kFound);
+    if (index == out_.most) return static_cast<void>(++count(kCrowded));
+    const float energy = energy_of(found.start);
+    if (!(energy >= kLeastEnergy && energy <= kMostEnergy)) return static_cast<void>(++count(kNotFinite));
+    const double offset = refined(found);
+    out_.start[index] = found.start;
+    out_.metric[index] = found.metric;
+    out_.offset_hz[index] = static_cast<float>(offset * g_.rate_hz / static_cast<double>(g_.fft));
+    copy_frame(found.start, out_.offset_hz[index], out_.frames + index * g_.antennas * g_.frame);
+    ++count(kFound);
+  }
+
+  /// Of all antennas: whole steps, and what stands out on both sides.
+  float energy_of(std::int64_t start) const noexcept {
+    const std::int64_t end = start + g_.frame;
+    const std::int64_t first = ceil_div(start - lead_, g_.step), last = floor_div(end - lead_, g_.step);
+    float energy = 0;
+    for (std::int64_t r = 0; r < g_.antennas; ++r) {
+      for (std::int64_t n = start; n < at(first); ++n) energy += power_at(r, n);
+      for (std::int64_t b = first; b < last; ++b) energy += part(r, 2)[b];
+      for (std::int64_t n = at(last); n < end; ++n) energy += power_at(r, n);
+    }
+    return energy;
+  }
+  float power_at(std::int64_t r, std::int64_t n) const noexcept {
+    const cf32 x = complex_of(x_(r, n));
+    return x.real() * x.real() + x.imag() * x.imag();
+  }
+
+  /// All prefixes of the frame say the offset too; antennas count as with the halves.
+  double refined(const Found& found) const noexcept {
+    Combined halves, prefixes;
+    for (std::int64_t r = 0; r < g_.antennas; ++r) {
+      const Complex c = halves_at(g_, sums_[static_cast<std::size_t>(r)], found.place).c;
+      halves.add(c);
+      prefixes.add(c, prefixes_of(r, found.start));
+    }
+    return refined_offset(g_, found.offset, halves, prefixes);
+  }
+  Complex prefixes_of(std::int64_t r, std::int64_t start) const noexcept {
+    constexpr int kWarp = 32;  // summed up as a device does it
+    std::array<Stretches, kPrefixParts> sums{};
+    for (std::int64_t i = 0; i < g_.symbols * g_.prefix; ++i) {
+      const std::int64_t n = start + g_.repeated_at(i);
+      sums[static_cast<std::size_t>(i % kPrefixParts)].add(parts(complex_of(x_(r, n))),
+                                                           parts(complex_of(x_(r, n + g_.fft))));
+    }
+    for (auto warp = sums.begin(); warp < sums.end(); warp += kWarp) {
+      for (int n = kWarp / 2; n > 0; n /= 2)
+        for (int j = 0; j < n; ++j) warp[j].add(warp[j + n]);
+      if (warp != sums.begin()) sums[0].add(*warp);
+    }
+    return alike(sums[0], 1 / static_cast<float>(g_.symbols * g_.prefix)).c;
+  }
+
+  void copy_frame(std::int64_t start, float offset_hz, cf32* to) const noexcept {
+    const Phasors phasors({turns_against(offset_hz, g_.rate_hz)}, room_.phasors);
+    cf32* const turns = room_.phasors + kRun;
+    for (std::int64_t m = 0; m < g_.frame; m += kRun) {
+      phasors.run(m, turns);
+      const std::int64_t count = std::min(kRun, g_.frame - m);
+      for (std::int64_t r = 0; r < g_.antennas; ++r) {
+        const Sample* const x = &x_(r, start + m);
+        for (std::int64_t i = 0; i < count; ++i) to[r * g_.frame + m + i] = times(complex_of(x[i]), turns[i]);
+      }
+    }
+  }
+
+  const Pattern& p_;
+  const Grid& g_;
+  const FftPlan& forward_;
+  const FftPlan& inverse_;
+  View<const Sample, 2> x_;
+  std::int64_t length_;
+  Range fresh_;
+  std::int64_t lead_;
+  std::int64_t places_;
+  const Room& room_;
+  Output& out_;
+  std::array<Sums, kMostAntennas> sums_{};
+};
+
+Grid grid_of(const Config& config, double rate_hz, std::int64_t antennas) {
+  const OfdmFormat& f = config.format;
+  Grid g{};
+  g.antennas = antennas;
+  g.tx = f.tx;
+  g.fft = f.fft;
+  g.prefix = f.prefix;
+  g.first_prefix = f.first_prefix();
+  g.symbol = f.symbol();
+  g.symbols = f.symbols();
+  g.frame = f.frame;
+  g.lag = f.fft / 2;
+  g.step = g.lag / kSteps;
+  g.blocks = (g.lag + g.first_prefix - g.prefix) / g.step;
+  g.half = f.frame / 2 / g.step;
+  const double spacing = rate_hz / static_cast<double>(f.fft);
+  g.sides = static_cast<std::int64_t>((config.max_offset.value_or(kUsualOffset * spacing) / spacing + 1) / 2);
+  g.pair_count = static_cast<float>((f.carriers - 2) * f.tx);
+  g.width = ceil_div(f.fft, f.carriers);
+  g.per_sample = 1 / static_cast<float>(g.blocks * g.step);
+  g.threshold = static_cast<float>(config.threshold);
+  g.rate_hz = rate_hz;
+  return g;
+}
+
+}  // namespace
+
+Pattern::Pattern(const Config& config, double rate_hz, std::int64_t antennas)
+    : grid(grid_of(config, rate_hz, antennas)),
+      pairs(static_cast<std::size_t>(grid.fft)),
+      training(static_cast<std::size_t>(grid.fft)) {
+  const OfdmFormat& f = config.format;
+  const OfdmReference reference(f);
+  const auto signs = reference.training();
+  for (std::int64_t c = 0; c < f.carriers; ++c) {
+    const auto bin = static_cast<std::size_t>(f.bin_of(c));
+    const double place = static_cast<double>(f.frequency_of(c)) / static_cast<double>(f.carriers + 2);
+    training[bin] =
+        signs[static_cast<std::size_t>(c)] * static_cast<float>(0.5 + 0.5 * std::cos(2 * std::numbers::pi * place));
+    const bool next = c + 1 < f.carriers && f.frequency_of(c + 1) == f.frequency_of(c) + 1;
+    if (next) pairs[bin] = signs[static_cast<std::size_t>(c)] * signs[static_cast<std::size_t>(c + 1)];
+  }
+}
+
+Search::Search(Pattern pattern, std::int64_t most_new)
+    : pattern_(std::move(pattern)),
+      most_new_(most_new),
+      forward_(pattern_.grid.fft),
+      inverse_(pattern_.grid.fft, FftPlan::Direction::inverse) {}
+
+std::size_t scratch_bytes(const Pattern& pattern, std::int64_t most_new) {
+  return Room(pattern, most_new, nullptr).scratch.bytes();
+}
+
+template <class Sample> void Search::run(View<const Sample, 2> x, Range fresh, std::int64_t lead, std::byte* scratch,
+                                         Output& out) const noexcept {
+  const Room room(pattern_, most_new_, scratch);
+  Block<Sample>(pattern_, forward_, inverse_, x, fresh, lead, room, out).run();
+}
+template void Search::run(View<const cf32, 2>, Range, std::int64_t, std::byte*, Output&) const noexcept;
+template void Search::run(View<const sc16, 2>, Range, std::int64_t, std::byte*, Output&) const noexcept;
+
+}  // namespace iqd::ofdm_sync

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <numbers>
+#include <random>
+#include <vector>
+
+#include "signal/ofdm_format.hpp"
+
+/// For the tests: what antennas receive of frames through channels of a few paths, in double precision.
+namespace iqd::ofdm_sync {
+
+using Row = std::vector<std::complex<double>>;
+
+/// Rows of one frame with random data, [tx][sample].
+inline std::vector<Row> frame_rows(const OfdmFormat& format, unsigned seed) {
+  const OfdmFrameMaker maker(format, Modulation::qpsk);
+  std::mt19937 engine(seed);
+  std::vector<std::uint8_t> bits(static_cast<std::size_t>(format.bits(Modulation::qpsk)));
+  for (auto& bit : bits) bit = engine() >> 16 & 1;
+  std::vector<std::vector<cf32>> made(static_cast<std::size_t>(format.tx),
+                                      std::vector<cf32>(static_cast<std::size_t>(format.frame)));
+  std::vector<cf32*> rows;
+  for (auto& row : made) rows.push_back(row.data());
+  std::vector<std::byte> scratch(maker.scratch_bytes());
+  maker.make(bits, rows, scratch.data());
+  std::vector<Row> all;
+  for (const auto& row : made) all.emplace_back(row.begin(), row.end());
+  return all;
+}
+
+/// Echoes in whole samples: the same for all pairs of antennas, each with phases and, where `fading`, amplitudes of its
+/// own.
+struct Echo {
+  std::int64_t delay = 0;
+  double level_db = 0;
+};
+
+struct Scene {
+  OfdmFormat format;
+  std::int64_t rx = 2;
+  std::vector<std::int64_t> starts = {};
+  std::int64_t length = 0;
+  std::vector<Echo> echoes = {{}};
+  double offset_hz = 0;
+  double rate_hz = 7.68e6;
+  double noise_db = -300;             // under one transmit antenna's power, at an antenna of level 0 dB
+  std::vector<double> level_db = {};  // by receive antenna: signal and noise
+  unsigned seed = 1;
+};
+
+/// [rx][n]
+inline std::vector<Row> receive(const Scene& s) {
+  std::mt19937 engine(s.seed);
+  std::uniform_real_distribution<double> turn(-std::numbers::pi, std::numbers::pi);
+  std::normal_distribution<double> part(0, std::sqrt(std::pow(10, s.noise_db / 10) / 2));
+  std::vector<Row> x(static_cast<std::size_t>(s.rx), Row(static_cast<std::size_t>(s.length)));
+  for (std::size_t f = 0; f < s.starts.size(); ++f) {
+    const auto sent = frame_rows(s.format, s.seed + static_cast<unsigned>(f));
+    for (Row& row : x)
+      for (const Row& antenna : sent)
+        for (const Echo& echo : s.echoes) {
+          const auto gain = std::polar(std::pow(10, echo.level_db / 20) / std::sqrt(sent.size()), turn(engine));
+          for (std::int64_t m = 0; m < s.format.frame; ++m) {
+            const std::int64_t n = s.starts[f] + echo.delay + m;
+            if (n >= 0 && n < s.length) row[static_cast<std::size_t>(n)] += gain * antenna[static_cast<std::size_t>(m)];
+          }
+        }
+  }
+  for (std::size_t r = 0; r < x.size(); ++r) {
+    const double level = r < s.level_db.size() ? std::pow(10, s.level_db[r] / 20) : 1;
+    for (std::int64_t n = 0; n < s.length; ++n) {
+      auto& v = x[r][static_cast<std::size_t>(n)];
+      v *= std::polar(1.0, 2 * std::numbers::pi * s.offset_hz * static_cast<double>(n) / s.rate_hz);
+      const double re = part(engine);
+      v = level * (v + std::complex<double>(re, part(engine)));
+    }
+  }
+  return x;
+}
+
+}  // namespace iqd::ofdm_sync
