@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/element.hpp"
+#include "base/views.hpp"
+#include "config/fields.hpp"
+#include "pipeline/stage.hpp"
+#include "signal/qam.hpp"
+
+/// What all detectors of MIMO symbols have in common, so that one may stand in the place of another:
+///
+/// y         [vector][rx]        cf32; in frames [frame][…][rx]
+/// h         [group][rx][tx]     cf32; the vectors divide evenly over the groups, in their order: one channel serves
+///                               several that follow on each other
+/// noise     [1] or [group]      f32, the variance of the complex noise of an antenna
+/// llr       [vector][tx][bit]   f32, f16 or i8, positive for bit 0; i8 in units of `llr_scale`, at most 127
+/// bits      [vector][tx][bit]   u8
+/// distance  [vector]            f32, |y - H s|^2 of the best s that was found
+/// events    [event]             i64: vectors, erased
+///
+/// Nothing can be said of a vector where anything of y, h or noise is not finite, where the noise is below 0 or h is 0:
+/// it is erased, LLRs and bits 0, the distance NaN. LLRs are finite: noise of 0 makes them large, as the smallest
+/// normal number would.
+namespace iqd::mimo {
+
+enum class LlrForm : std::uint8_t { f32, f16, i8 };
+inline std::span<const std::string_view> enum_names(LlrForm) {
+  static constexpr std::string_view names[] = {"f32", "f16", "i8"};
+  return names;
+}
+
+enum DetectorEvent : std::size_t { kVectors, kErased };
+inline constexpr std::string_view kDetectorEvents[] = {"vectors", "erased"};
+enum DetectorPort : std::size_t { kLlr, kBits, kDistance, kEvents };
+
+inline constexpr int kMostAntennas = 8;
+
+struct DetectorKeys {
+  Modulation modulation = Modulation::qpsk;
+  LlrForm llr = LlrForm::f32;
+  double llr_scale = 0.25;
+
+  void fields(FieldVisitor& v) {
+    v.field("modulation", modulation, {.help = "of every transmit antenna, with the maps of TS 38.211"});
+    v.field("llr", llr, {.help = "how LLRs are given; i8 saturates at 127 and comes with its llr_scale"});
+    v.field("llr_scale", llr_scale, {.help = "what 1 is worth in LLRs of i8", .low = 1e-3, .high = 1e3});
+  }
+};
+
+/// What a detector is made for. "Of an item": of a vector that comes by itself, or of a frame.
+struct DetectorShape {
+  int rx = 0;
+  int tx = 0;
+  int bits = 0;  // of a symbol
+  LlrForm form = LlrForm::f32;
+  float llr_scale = 1;
+  std::int64_t vectors = 1;  // of an item of y
+  std::int64_t groups = 1;   // of an item of h
+  std::int64_t noises = 1;   // of an item of noise
+  std::int64_t most = 1;     // vectors in a block, at most
+
+  IQD_HOST_DEVICE int llrs() const noexcept { return tx * bits; }
+};
+
+/// One block, in memory; what is null is left out. The counts are of items, and read when it runs.
+struct DetectorJob {
+  const cf32* y;
+  const cf32* h;
+  const float* noise;
+  void* llr;
+  std::uint8_t* hard;
+  float* distance;
+  std::int64_t* events;
+  const std::int32_t* items_of_y;
+  const std::int32_t* items_of_h;
+  const std::int32_t* items_of_noise;
+  std::int32_t* counts[4];  // of the outputs, by DetectorPort
+};
+
+inline DetectorJob job_of(const StageIo& io) noexcept {
+  DetectorJob job{.y = reinterpret_cast<const cf32*>(io.in[0].data),
+                  .h = reinterpret_cast<const cf32*>(io.in[1].data),
+                  .noise = reinterpret_cast<const float*>(io.in[2].data),
+                  .llr = io.out[kLlr].data,
+                  .hard = reinterpret_cast<std::uint8_t*>(io.out[kBits].data),
+                  .distance = reinterpret_cast<float*>(io.out[kDistance].data),
+                  .events = reinterpret_cast<std::int64_t*>(io.out[kEvents].data),
+                  .items_of_y = io.in[0].count,
+                  .items_of_h = io.in[1].count,
+                  .items_of_noise = io.in[2].count,
+                  .counts = {}};
+  for (std::size_t o = 0; o < 4; ++o) job.counts[o] = io.out[o].count;
+  return job;
+}
+
+/// How many vectors there are, and how many of them in a row share a channel and a noise. Where they do not divide
+/// evenly, or there is no channel or noise, there are no vectors.
+struct Batch {
+  std::int64_t vectors = 0;
+  std::int64_t of_channel = 1;
+  std::int64_t of_noise = 1;
+};
+IQD_HOST_DEVICE inline Batch batch_of(const DetectorShape& shape, std::int64_t items_of_y, std::int64_t items_of_h,
+                                      std::int64_t items_of_noise) noexcept {
+  const std::int64_t vectors = items_of_y * shape.vectors;
+  const std::int64_t channels = items_of_h * shape.groups;
+  const std::int64_t noises = items_of_noise * shape.noises;
+  if (channels < 1 || noises < 1 || vectors % channels != 0 || vectors % noises != 0) return {};
+  return {vectors, vectors / channels, vectors / noises};
+}
+
+/// Puts an LLR, which is finite, where it belongs in its form.
+template <class T> IQD_HOST_DEVICE T llr_as(float llr, float scale) noexcept {
+  if constexpr (sizeof(T) == 1) {
+    const float whole = rintf(llr / scale);
+    return static_cast<T>(whole > 127 ? 127 : whole < -127 ? -127 : whole);
+  } else {
+    return static_cast<T>(llr);
+  }
+}
+
+}  // namespace iqd::mimo

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/mimo/detector.hpp"
+
+/// What the stages of all detectors do alike: keys, shapes, counts of the outputs on the processor.
+namespace iqd::mimo {
+
+/// Checks the inputs and describes the outputs; false where a problem was told.
+inline bool shape_detector(ShapeContext& context, const DetectorKeys& keys, DetectorShape& shape) {
+  const PortShape &y = context.in[0], &h = context.in[1], &noise = context.in[2];
+  const auto wrong = [&](const PortShape& port, std::string_view what) {
+    context.section.problem("", fmt::format("{}; it is {}", what, port.text()));
+    return false;
+  };
+  if (y.item.empty()) return wrong(y, "input 'y' has to be [vector][rx]");
+  if (h.item.size() < 2) return wrong(h, "input 'h' has to be [group][rx][tx]");
+  shape.rx = static_cast<int>(std::min<std::int64_t>(y.item.back().extent, kMostAntennas + 1));
+  shape.tx = static_cast<int>(std::min<std::int64_t>(h.item.back().extent, kMostAntennas + 1));
+  if (h.item[h.item.size() - 2].extent != y.item.back().extent)
+    return wrong(h, fmt::format("input 'h' has to have the {} receive antennas of y", y.item.back().extent));
+  if (shape.tx > shape.rx || shape.rx > kMostAntennas)
+    return wrong(h, fmt::format("1 to {} receive antennas, and no more transmit antennas than them, can be told apart",
+                                kMostAntennas));
+  shape.bits = bits_of(keys.modulation);
+  shape.form = keys.llr;
+  shape.llr_scale = static_cast<float>(keys.llr_scale);
+  shape.vectors = y.item_size() / shape.rx;
+  shape.groups = h.item_size() / (shape.rx * shape.tx);
+  shape.noises = noise.item_size();
+  shape.most = context.most_new * shape.vectors;
+  if (shape.vectors % shape.groups != 0) return wrong(h, "its groups do not divide the vectors of y evenly");
+  if (shape.vectors % shape.noises != 0) return wrong(noise, "its values do not divide the vectors of y evenly");
+
+  PortShape llr = y;
+  llr.item.pop_back();
+  for (std::size_t o : {kLlr, kBits, kDistance}) context.out[o] = llr;
+  for (std::size_t o : {kLlr, kBits}) {
+    context.out[o].item.push_back({"tx", shape.tx});
+    context.out[o].item.push_back({"bit", shape.bits});
+  }
+  constexpr Element kForms[] = {Element::f32, Element::f16, Element::i8};
+  context.out[kLlr].element = kForms[static_cast<std::size_t>(keys.llr)];
+  if (keys.llr == LlrForm::i8) context.out[kLlr].llr_scale = keys.llr_scale;
+  context.out[kBits].element = Element::u8;
+  context.out[kDistance].element = Element::f32;
+  PortShape& events = context.out[kEvents];
+  events.element = Element::i64;
+  events.axis = Axis::block;
+  events.item = {{"event", std::ssize(kDetectorEvents)}};
+  return true;
+}
+
+class DetectorStage : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { keys_.fields(visitor); }
+  void shape(ShapeContext& context) override { shape_detector(context, keys_, shape_); }
+
+ protected:
+  const DetectorShape& detector_shape() const noexcept { return shape_; }
+  const DetectorKeys& detector_keys() const noexcept { return keys_; }
+
+ private:
+  DetectorKeys keys_;
+  DetectorShape shape_;
+};
+
+/// On the processor: `detect(job, batch, scratch)` fills llr, bits and distance, and returns how many vectors it
+/// erased.
+template <class Detect> std::unique_ptr<StageRun> detector_cpu_run(const DetectorShape& shape, Detect detect) {
+  return cpu_run([shape, detect = std::move(detect)](const StageIo& io) noexcept {
+    const DetectorJob job = job_of(io);
+    const Batch batch = batch_of(shape, *job.items_of_y, *job.items_of_h, *job.items_of_noise);
+    const std::int64_t erased = detect(job, batch, io.scratch);
+    for (const std::size_t o : {kLlr, kBits, kDistance})
+      *job.counts[o] = static_cast<std::int32_t>(batch.vectors / shape.vectors);
+    *job.counts[kEvents] = 1;
+    job.events[kVectors] = batch.vectors;
+    job.events[kErased] = erased;
+  });
+}
+
+inline std::vector<InputSpec> detector_inputs() {
+  return {{.name = "y", .elements = {Element::cf32}, .dims = "[vector][rx]", .nested = true, .example = {{"rx", 4}}},
+          {.name = "h",
+           .elements = {Element::cf32},
+           .dims = "[group][rx][tx]",
+           .nested = true,
+           .example = {{"rx", 4}, {"tx", 4}}},
+          {.name = "noise", .elements = {Element::f32}, .dims = "[group]", .nested = true, .variance = true}};
+}
+inline std::vector<OutputSpec> detector_outputs() {
+  return {{.name = "llr"},
+          {.name = "bits", .can_omit = true},
+          {.name = "distance", .can_omit = true},
+          {.name = "events", .tally = kDetectorEvents}};
+}
+
+inline StageEntry detector_entry(std::string_view name, std::string_view summary, std::unique_ptr<Stage> (*make)(),
+                                 std::string_view sample, double tolerance) {
+  return {.family = "mimo",
+          .name = name,
+          .summary = summary,
+          .inputs = detector_inputs(),
+          .outputs = detector_outputs(),
+          .make = make,
+          .sample = sample,
+          .tolerance = tolerance};
+}
+
+}  // namespace iqd::mimo

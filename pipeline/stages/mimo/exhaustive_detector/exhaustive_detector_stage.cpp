@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "pipeline/stages/mimo/detector_stage.hpp"
+#include "pipeline/stages/mimo/exhaustive_detector/exhaustive_detector.hpp"
+
+namespace iqd::exhaustive_detector {
+namespace {
+
+class ExhaustiveDetectorStage final : public mimo::DetectorStage {
+ public:
+  void shape(ShapeContext& context) override {
+    DetectorStage::shape(context);
+    context.scratch_bytes = scratch_bytes();
+    const mimo::DetectorShape& shape = detector_shape();
+    if (shape.llrs() > kMostBits)
+      context.section.problem(
+          "modulation", fmt::format("{} transmit antennas of {} bits each are 2^{} combinations, and no more than 2^{} "
+                                    "are tried: use mtt_detector or kbest_detector, or fewer bits",
+                                    shape.tx, shape.bits, shape.llrs(), kMostBits));
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (backend.kind() != BackendKind::cpu)
+      throw SetupError("exhaustive_detector runs on the CPU: give it `backend: cpu`");
+    const mimo::DetectorShape shape = detector_shape();
+    return mimo::detector_cpu_run(shape, [shape](const mimo::DetectorJob& job, const mimo::Batch& batch,
+                                                 std::byte* memory) { return run_cpu(shape, job, batch, memory); });
+  }
+};
+
+}  // namespace
+
+StageEntry entry() {
+  StageEntry entry = mimo::detector_entry(
+      "exhaustive_detector", "exact (max-log) soft MIMO detection, by trying everything",
+      []() -> std::unique_ptr<Stage> { return std::make_unique<ExhaustiveDetectorStage>(); },
+      "exhaustive_detector: {modulation: qpsk}", 1e-5);
+  entry.host_only = true;
+  return entry;
+}
+
+}  // namespace iqd::exhaustive_detector

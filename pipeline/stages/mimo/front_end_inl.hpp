@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Included anew for each kind of processor, after <hwy/foreach_target.h> and <hwy/highway.h>.
+#if defined(IQD_MIMO_FRONT_END_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef IQD_MIMO_FRONT_END_INL_HPP
+#undef IQD_MIMO_FRONT_END_INL_HPP
+#else
+#define IQD_MIMO_FRONT_END_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "pipeline/stages/mimo/detector.hpp"
+#include "pipeline/stages/mimo/triangle_inl.hpp"
+
+/// What detectors that search along R do alike on the processor, before and after: vectors dealt out to the lanes,
+/// triangle_inl.hpp; LLRs, bits and distances put in their places.
+///
+///   detect_all(shape, job, batch, front, [](Front& f) { … fills f.llr and f.least … });
+///
+/// Symbols are pairs of odd numbers: their power is in `r`. Erased lanes are searched like others, with zeros.
+HWY_BEFORE_NAMESPACE();
+namespace iqd::mimo::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// The vectors that the lanes are at: each goes along a run of vectors that share a channel, which is decomposed once.
+struct Runs {
+  explicit Runs(const Batch& batch)
+      : of_channel(batch.of_channel),
+        pieces((of_channel + kLongest - 1) / kLongest),
+        length((of_channel + pieces - 1) / pieces),
+        count(batch.vectors / of_channel * pieces) {}
+
+  std::int64_t channel(std::int64_t run) const { return run / pieces; }
+  std::int64_t first(std::int64_t run) const { return channel(run) * of_channel + run % pieces * length; }
+  std::int64_t end(std::int64_t run) const { return std::min(first(run) + length, (channel(run) + 1) * of_channel); }
+
+  static constexpr std::int64_t kLongest = 16;
+  std::int64_t of_channel;
+  std::int64_t pieces;  // of a channel's vectors
+  std::int64_t length;  // of a run, at most
+  std::int64_t count;
+};
+
+/// An LLR of the least costs with bit 0 and with bit 1.
+HWY_INLINE V llr_of(const Front& f, V zero, V one) {
+  const V most = all(std::numeric_limits<float>::max());
+  return hn::Max(hn::Neg(most), hn::Min(most, hn::Div(hn::Sub(one, zero), f.noise.get())));
+}
+
+template <class T> HWY_INLINE V rounded_to(V llr, float scale) {
+  if constexpr (sizeof(T) == 1)
+    llr = hn::Max(all(-127), hn::Min(all(127), hn::Round(hn::Div(llr, all(scale)))));
+  else if constexpr (sizeof(T) == 2)
+    llr = hn::Max(all(-65504), hn::Min(all(65504), llr));
+  return llr;
+}
+template <class T> T as_element(float x) {
+  if constexpr (std::is_same_v<T, f16>)
+    return to_f16(x);
+  else
+    return static_cast<T>(x);
+}
+template <class T> void put_llrs(Front& f, float scale, T* to) {
+  for (int row = 0; row < f.tx; ++row) {
+    for (int b = 0; b < f.bits; ++b) f.llr[row][b].set(rounded_to<T>(f.llr[row][b].get(), scale));
+    for (int l = 0; l < lanes(); ++l) {
+      T* const symbol = to + (f.vector[l] * f.tx + static_cast<int>(f.antenna[row].at[l])) * f.bits;
+      for (int b = 0; f.in_use[l] && b < f.bits; ++b) symbol[b] = as_element<T>(f.llr[row][b].at[l]);
+    }
+  }
+}
+
+inline std::int64_t put_results(Front& f, const DetectorShape& shape, const DetectorJob& job) {
+  const auto erased = hn::Gt(f.erased.get(), all(0));
+  std::int64_t count = 0;
+  for (int l = 0; l < lanes(); ++l) count += f.in_use[l] && f.erased.at[l] > 0;
+  for (int row = 0; row < f.tx; ++row)
+    for (int b = 0; b < f.bits; ++b) f.llr[row][b].set(hn::IfThenZeroElse(erased, f.llr[row][b].get()));
+  for (int row = 0; job.hard && row < f.tx; ++row)
+    for (int l = 0; l < lanes(); ++l) {
+      std::uint8_t* const symbol = job.hard + (f.vector[l] * f.tx + static_cast<int>(f.antenna[row].at[l])) * f.bits;
+      for (int b = 0; f.in_use[l] && b < f.bits; ++b) symbol[b] = f.llr[row][b].at[l] < 0;
+    }
+  if (job.distance) {
+    const V down = hn::Div(all(1), f.half.get()), further = hn::Div(all(1), f.rest.get());
+    V distance = hn::Add(f.least.get(), f.residual.get());
+    for (const V by : {down, down, further, further}) distance = hn::Mul(distance, by);
+    f.least.set(hn::IfThenElse(erased, all(std::numeric_limits<float>::quiet_NaN()), distance));
+    for (int l = 0; l < lanes(); ++l)
+      if (f.in_use[l]) job.distance[f.vector[l]] = f.least.at[l];
+  }
+  if (!job.llr) return count;
+  if (shape.form == LlrForm::f32) put_llrs(f, 1, static_cast<float*>(job.llr));
+  if (shape.form == LlrForm::f16) put_llrs(f, 1, static_cast<f16*>(job.llr));
+  if (shape.form == LlrForm::i8) put_llrs(f, shape.llr_scale, static_cast<std::int8_t*>(job.llr));
+  return count;
+}
+
+/// Calls `search(front)` for all vectors of the batch, some at a time; returns how many were erased.
+template <class Search> std::int64_t detect_all(const DetectorShape& shape, const DetectorJob& job, const Batch& batch,
+                                                Front& f, Search&& search) {
+  if (batch.vectors == 0) return 0;
+  f.rx = shape.rx;
+  f.tx = shape.tx;
+  f.bits = shape.bits;
+  const Runs runs(batch);
+  const auto* const y = reinterpret_cast<const float*>(job.y);
+  const auto* const h = reinterpret_cast<const float*>(job.h);
+  std::int64_t erased = 0;
+  alignas(64) std::int32_t at[kMostLanes];
+  for (std::int64_t run = 0; run < runs.count; run += lanes()) {
+    const auto of_lane = [&](int l) { return std::min(run + l, runs.count - 1); };
+    const std::int64_t channel = runs.channel(run), first = runs.first(run);
+    for (int l = 0; l < lanes(); ++l)
+      at[l] = static_cast<std::int32_t>((runs.channel(of_lane(l)) - channel) * 2 * f.rx * f.tx);
+    load_channel(f, h + channel * 2 * f.rx * f.tx, hn::Load(I(), at));
+    decompose(f);
+    for (std::int64_t step = 0; step < runs.length; ++step) {
+      Real noise;
+      for (int l = 0; l < lanes(); ++l) {
+        const std::int64_t v = runs.first(of_lane(l)) + step, last = runs.end(of_lane(l)) - 1;
+        f.in_use[l] = run + l < runs.count && v <= last;
+        f.vector[l] = std::min(v, last);
+        at[l] = static_cast<std::int32_t>((f.vector[l] - first) * 2 * f.rx);
+        noise.at[l] = job.noise[f.vector[l] / batch.of_noise];
+      }
+      load_vector(f, y + first * 2 * f.rx, hn::Load(I(), at), noise.get());
+      search(f);
+      erased += put_results(f, shape, job);
+    }
+  }
+  return erased;
+}
+
+}  // namespace iqd::mimo::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

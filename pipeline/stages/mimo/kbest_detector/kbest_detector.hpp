@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "config/fields.hpp"
+#include "pipeline/stages/mimo/detector.hpp"
+
+/// Soft detection with the K best paths. With the sorted QR decomposition H P = Q R and z = Q^H y, from the last row m
+/// of R to the first, the K paths and symbols q with the least
+///
+///   d(k, q) = d(k) + |z_m - sum over j > m of R_mj s_j(k) - R_mm q|^2
+///   LLR = (least d with bit 1 - least d with bit 0) / noise, over the K paths at the end
+///
+/// A value that no path has for a bit gives an LLR of `clip` against it. Of equal costs the lowest k wins, then the
+/// lowest q; the next row's paths are in the order of k and q. Ports and edge values: detector.hpp.
+namespace iqd::kbest_detector {
+
+struct Config {
+  std::int64_t survivors = 0;
+  double clip = 8;
+
+  void fields(FieldVisitor& visitor);
+  int paths(int bits) const { return survivors > 0 ? static_cast<int>(survivors) : 1 << bits; }
+};
+
+inline constexpr int kMostSurvivors = 256;
+
+std::size_t scratch_bytes(const mimo::DetectorShape& shape, const Config& config);
+/// Fills llr, hard and distance of the job, and returns how many vectors were erased.
+std::int64_t run_cpu(const mimo::DetectorShape& shape, const Config& config, const mimo::DetectorJob& job,
+                     const mimo::Batch& batch, std::byte* memory) noexcept;
+
+}  // namespace iqd::kbest_detector

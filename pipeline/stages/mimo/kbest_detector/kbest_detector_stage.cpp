@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/mimo/detector_stage.hpp"
+#include "pipeline/stages/mimo/kbest_detector/kbest_detector.hpp"
+#include "pipeline/stages/mimo/kbest_detector/kbest_detector_cuda.hpp"
+
+namespace iqd::kbest_detector {
+namespace {
+
+class KbestDetectorStage final : public mimo::DetectorStage {
+ public:
+  void fields(FieldVisitor& visitor) override {
+    DetectorStage::fields(visitor);
+    config_.fields(visitor);
+  }
+
+  void shape(ShapeContext& context) override {
+    DetectorStage::shape(context);
+    context.scratch_bytes = scratch_bytes(detector_shape(), config_);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    const mimo::DetectorShape shape = detector_shape();
+    if (const auto* cuda = device_half<CudaHalf>(backend, "kbest_detector")) return cuda->make(shape, config_);
+    return mimo::detector_cpu_run(
+        shape, [shape, config = config_](const mimo::DetectorJob& job, const mimo::Batch& batch, std::byte* memory) {
+          return run_cpu(shape, config, job, batch, memory);
+        });
+  }
+
+ private:
+  Config config_;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("survivors", survivors,
+          {.help = "paths that are kept, K; 0: as many as there are symbols", .low = 0, .high = kMostSurvivors});
+  v.field("clip", clip, {.help = "LLR where no path has the other value", .low = 0, .high = 1e6, .live = true});
+}
+
+StageEntry entry() {
+  return mimo::detector_entry(
+      "kbest_detector", "soft MIMO detection with the K best paths",
+      []() -> std::unique_ptr<Stage> { return std::make_unique<KbestDetectorStage>(); },
+      "kbest_detector: {modulation: 16qam}", 1e-4);
+}
+
+}  // namespace iqd::kbest_detector

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arithmetic of lmmse_detector, which both halves round alike: included within a namespace by the CPU half, once
+// for each kind of processor, where a Value is a register of vectors' numbers, and by the CUDA half, where it is a
+// float. Before it stand Value and number, root, least, greatest and sign (1, or -1 where its argument is below 0).
+
+struct Complex {
+  Value re, im;
+};
+
+/// yh = R a + noise, of the upper triangle R with real diagonal; columns are antennas in the order of the sorted QR.
+struct System {
+  Complex r[kMostAntennas][kMostAntennas];
+  Complex yh[kMostAntennas];
+};
+
+struct Estimate {
+  Complex x[kMostAntennas];    // mu a, and what is left of noise and of the other antennas
+  Value error[kMostAntennas];  // 1 - mu, mu = SINR / (1 + SINR)
+};
+
+/// Turns (a, w) by the rotation that makes w of (r, w) nothing: cosine real, sine complex.
+IQD_HOST_DEVICE inline void turn(Value cosine, Complex sine, Complex& a, Complex& w) {
+  const Complex old = a;
+  a.re = cosine * old.re + (sine.re * w.re + sine.im * w.im);
+  a.im = cosine * old.im + (sine.re * w.im - sine.im * w.re);
+  w.re = cosine * w.re - (sine.re * old.re - sine.im * old.im);
+  w.im = cosine * w.im - (sine.re * old.im + sine.im * old.re);
+}
+
+/// Makes R the triangle of the matrix that has sigma I below R, and yh what belongs to it, row by row with Givens'
+/// rotations. The squares of R's entries never mix with sigma's, so the result is as good for singular channels without
+/// noise as for others.
+IQD_HOST_DEVICE inline void append_noise(int tx, Value sigma, System& s) {
+  const Value zero = number(0), one = number(1), tiny = number(1e-30f);
+  for (int t = 0; t < tx; ++t) {
+    Complex w[kMostAntennas], z{zero, zero};
+    for (int j = t; j < tx; ++j) w[j] = {j == t ? sigma : zero, zero};
+    for (int j = t; j < tx; ++j) {
+      const Value r = s.r[j][j].re;
+      const Value length = root(r * r + (w[j].re * w[j].re + w[j].im * w[j].im));  // 0 or more than 1e-23
+      const Value divisor = greatest(length, tiny);
+      const Value cosine = greatest(r / divisor, one - length / tiny);  // 1 for a length of 0
+      const Complex sine{w[j].re / divisor, w[j].im / divisor};
+      s.r[j][j].re = length;
+      for (int l = j + 1; l < tx; ++l) turn(cosine, sine, s.r[j][l], w[l]);
+      turn(cosine, sine, s.yh[j], z);
+    }
+  }
+}
+
+/// x = (R^H R + sigma^2 I)^-1 R^H yh; the errors' variances are the square sums of the rows of T = sigma R^-1, of the R
+/// that sigma was appended to.
+IQD_HOST_DEVICE inline Estimate equalize(int tx, Value sigma, System s) {
+  append_noise(tx, sigma, s);
+  const Value zero = number(0), huge = number(1e30f), minus_huge = number(-1e30f);  // keeps NaN from coming up
+  const Value least_error = number(std::numeric_limits<float>::min());
+  Estimate estimate;
+  for (int t = 0; t < tx; ++t) {
+    Complex row[kMostAntennas], x{zero, zero};
+    Value error = zero;
+    for (int j = t; j < tx; ++j) {
+      Complex sum{j == t ? sigma : zero, zero};
+      for (int k = t; k < j; ++k) {
+        sum.re = sum.re - (row[k].re * s.r[k][j].re - row[k].im * s.r[k][j].im);
+        sum.im = sum.im - (row[k].re * s.r[k][j].im + row[k].im * s.r[k][j].re);
+      }
+      row[j] = {sum.re / s.r[j][j].re, sum.im / s.r[j][j].re};
+      error = error + (row[j].re * row[j].re + row[j].im * row[j].im);
+      x.re = x.re + (row[j].re * s.yh[j].re - row[j].im * s.yh[j].im);
+      x.im = x.im + (row[j].re * s.yh[j].im + row[j].im * s.yh[j].re);
+    }
+    estimate.x[t] = {least(greatest(x.re / sigma, minus_huge), huge), least(greatest(x.im / sigma, minus_huge), huge)};
+    estimate.error[t] = least(greatest(error, least_error), number(1));
+  }
+  return estimate;
+}
+
+/// LLRs of the `half` bits of one axis: the levels' distances times mu are mu a^2 - 2 x a but for what all have alike,
+/// which stays exact where mu is 0. `scale`: the power of a level 1, over the error.
+IQD_HOST_DEVICE inline void demap(int half, Value x, Value mu, Value scale, Value (&llr)[4]) {
+  Value best[4][2];
+  for (int b = 0; b < half; ++b) best[b][0] = best[b][1] = number(std::numeric_limits<float>::infinity());
+  for (int l = 0; l < 1 << half; ++l) {
+    const Value a = number(static_cast<float>(qam::amplitude(half, static_cast<unsigned>(l))));
+    const Value cost = a * (mu * a - (x + x));
+    for (int b = 0; b < half; ++b) {
+      Value& least_cost = best[b][l >> (half - 1 - b) & 1];
+      least_cost = least(least_cost, cost);
+    }
+  }
+  const float most = std::numeric_limits<float>::max();
+  for (int b = 0; b < half; ++b)
+    llr[b] = least(greatest((best[b][1] - best[b][0]) * scale, number(-most)), number(most));
+}
+
+/// The level that the signs of an axis's LLRs stand for.
+IQD_HOST_DEVICE inline Value level(int half, const Value (&llr)[4]) {
+  Value a = number(0);
+  for (int b = half - 1; b >= 0; --b) a = sign(llr[b]) * (number(static_cast<float>(1 << (half - 1 - b))) - a);
+  return a;
+}
+
+/// |yh - R a|^2
+IQD_HOST_DEVICE inline Value distance(int tx, const System& s, const Complex* a) {
+  Value sum = number(0);
+  for (int i = 0; i < tx; ++i) {
+    Complex e = s.yh[i];
+    for (int j = i; j < tx; ++j) {
+      e.re = e.re - (s.r[i][j].re * a[j].re - s.r[i][j].im * a[j].im);
+      e.im = e.im - (s.r[i][j].re * a[j].im + s.r[i][j].im * a[j].re);
+    }
+    sum = sum + (e.re * e.re + e.im * e.im);
+  }
+  return sum;
+}
+
+struct Decision {
+  Value llr[2][4];  // by axis
+};
+
+/// From R, of symbols of odd numbers, yh and the noise to LLRs; gives |yh - R a|^2 of the symbols that they stand for.
+IQD_HOST_DEVICE inline Value detect(int tx, int bits, Value noise, const System& s, Decision* decision) {
+  const int half = bits / 2;
+  const Value power = number(1 / static_cast<float>(qam::power(half)));
+  const Value one = number(1);
+  const Value sigma = root(greatest(noise * power, number(std::numeric_limits<float>::min())));
+  const Estimate estimate = equalize(tx, sigma, s);
+  Complex a[kMostAntennas];
+  for (int t = 0; t < tx; ++t) {
+    const Value mu = one - estimate.error[t], scale = power / estimate.error[t];
+    demap(half, estimate.x[t].re, mu, scale, decision[t].llr[0]);
+    demap(half, estimate.x[t].im, mu, scale, decision[t].llr[1]);
+    a[t] = {level(half, decision[t].llr[0]), level(half, decision[t].llr[1])};
+  }
+  return distance(tx, s, a);
+}

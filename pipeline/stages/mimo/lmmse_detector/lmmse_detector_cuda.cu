@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled with -fmad=false: products and sums are rounded as on the CPU, and added in its order.
+#include <cmath>
+#include <limits>
+
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/mimo/front_end.cuh"
+#include "pipeline/stages/mimo/lmmse_detector/lmmse_detector_cuda.hpp"
+
+namespace iqd::lmmse_detector {
+namespace {
+
+using mimo::kMostAntennas;
+using Value = float;
+
+IQD_HOST_DEVICE inline float number(float x) {
+  return x;
+}
+IQD_HOST_DEVICE inline float root(float x) {
+  return sqrtf(x);
+}
+IQD_HOST_DEVICE inline float least(float a, float b) {
+  return fminf(a, b);
+}
+IQD_HOST_DEVICE inline float greatest(float a, float b) {
+  return fmaxf(a, b);
+}
+IQD_HOST_DEVICE inline float sign(float x) {
+  return x < 0 ? -1.0f : 1.0f;
+}
+
+#include "pipeline/stages/mimo/lmmse_detector/equalize_inl.hpp"
+
+template <int kTx> __device__ System system_of(const mimo::Triangle<kTx>& r) {
+  System s;
+#pragma unroll
+  for (int i = 0; i < kTx; ++i) {
+    s.r[i][i] = {r.diagonal[i], 0};
+    s.yh[i] = {r.y[i].x, r.y[i].y};
+#pragma unroll
+    for (int j = i + 1; j < kTx; ++j) s.r[i][j] = {r.above[i][j].x, r.above[i][j].y};
+  }
+  return s;
+}
+
+/// A thread a vector.
+template <int kTx, int kBits> __global__ void __launch_bounds__(mimo::kTileVectors)
+    detect_vectors(const mimo::DetectorShape shape, const mimo::DetectorJob job, mimo::Tally* tally) {
+  extern __shared__ __align__(16) std::byte memory[];
+  const mimo::Tile tile = mimo::load_tile(shape, job, *tally, memory);
+  const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape);
+  Decision decision[kTx];
+  const float distance = detect(kTx, kBits, r.noise, system_of(r), decision) + r.residual;
+  __syncthreads();
+  mimo::Results results(shape, job, tile, r.erased, memory);
+  results.put_distance(r.unscaled(distance));
+#pragma unroll
+  for (int t = 0; t < kTx; ++t) {
+    float llr[kBits];
+#pragma unroll
+    for (int b = 0; b < kBits; ++b) llr[b] = decision[t].llr[b % 2][b / 2];
+    if (r.antenna[t] < shape.tx) results.put_antenna(r.antenna[t], llr);
+  }
+  results.flush();
+  mimo::count_erased(job, tally, r.erased && tile.has_vector());
+}
+
+using Kernel = void (*)(mimo::DetectorShape, mimo::DetectorJob, mimo::Tally*);
+
+template <int kTx> Kernel kernel_for(int bits) {
+  constexpr Kernel kKernels[] = {detect_vectors<kTx, 2>, detect_vectors<kTx, 4>, detect_vectors<kTx, 6>,
+                                 detect_vectors<kTx, 8>};
+  return kKernels[bits / 2 - 1];
+}
+/// Antennas that there are not are columns of zeros.
+Kernel kernel_for(const mimo::DetectorShape& shape) {
+  return shape.tx <= 2   ? kernel_for<2>(shape.bits)
+         : shape.tx <= 4 ? kernel_for<4>(shape.bits)
+                         : kernel_for<8>(shape.bits);
+}
+
+class Run final : public StageRun {
+ public:
+  explicit Run(const mimo::DetectorShape& shape) : shape_(shape), kernel_(kernel_for(shape)) {
+    gpu::check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(mimo::tile_bytes(shape))),
+               "loading lmmse_detector");
+  }
+
+  std::size_t device_scratch_bytes() const noexcept override { return mimo::kTallyBytes; }
+
+  void enqueue(const StageIo& io, StreamView view) const noexcept override {
+    const cudaStream_t stream = gpu::stream_of(view);
+    const mimo::DetectorJob job = mimo::job_of(io);
+    mimo::Tally* const tally = mimo::begin_vectors(shape_, job, io.device_scratch, stream);
+    kernel_<<<mimo::groups_for(shape_), mimo::kTileVectors, mimo::tile_bytes(shape_), stream>>>(shape_, job, tally);
+  }
+
+ private:
+  mimo::DetectorShape shape_;
+  Kernel kernel_;
+};
+
+std::unique_ptr<StageRun> make(const mimo::DetectorShape& shape) {
+  return std::make_unique<Run>(shape);
+}
+
+}  // namespace
+
+const void* cuda_half();
+const void* cuda_half() {
+  static constexpr CudaHalf half{make};
+  return &half;
+}
+
+}  // namespace iqd::lmmse_detector

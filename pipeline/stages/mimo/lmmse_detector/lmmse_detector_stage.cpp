@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/mimo/detector_stage.hpp"
+#include "pipeline/stages/mimo/lmmse_detector/lmmse_detector.hpp"
+#include "pipeline/stages/mimo/lmmse_detector/lmmse_detector_cuda.hpp"
+
+namespace iqd::lmmse_detector {
+namespace {
+
+class LmmseDetectorStage final : public mimo::DetectorStage {
+ public:
+  void shape(ShapeContext& context) override {
+    DetectorStage::shape(context);
+    context.scratch_bytes = scratch_bytes();
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    const mimo::DetectorShape shape = detector_shape();
+    if (const auto* cuda = device_half<CudaHalf>(backend, "lmmse_detector")) return cuda->make(shape);
+    return mimo::detector_cpu_run(shape, [shape](const mimo::DetectorJob& job, const mimo::Batch& batch,
+                                                 std::byte* memory) { return run_cpu(shape, job, batch, memory); });
+  }
+};
+
+}  // namespace
+
+StageEntry entry() {
+  return mimo::detector_entry(
+      "lmmse_detector", "soft linear MIMO detection of least mean square error",
+      []() -> std::unique_ptr<Stage> { return std::make_unique<LmmseDetectorStage>(); },
+      "lmmse_detector: {modulation: 16qam}", 1e-4);
+}
+
+}  // namespace iqd::lmmse_detector

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/mimo/lmmse_detector/lmmse_detector.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/detector_edges.hpp"
+
+namespace iqd::lmmse_detector {
+StageEntry entry();
+namespace {
+
+using testing::Detected;
+using testing::DetectorUnderTest;
+using testing::random_transmission;
+using testing::Transmission;
+using complex = std::complex<double>;
+
+constexpr const char* kKeys[] = {"", "{modulation: qpsk}", "{modulation: 16qam}", "{modulation: 64qam}",
+                                 "{modulation: 256qam}"};
+
+/// (H^H H + N I)^-1 by Gauss and Jordan, and H^H y.
+struct Normal {
+  Normal(const Transmission& x, std::int64_t v) : tx(x.tx), noise(x.noise_at(v)) {
+    for (int i = 0; i < tx; ++i) {
+      for (int j = 0; j < tx; ++j) {
+        a[i][j] = i == j ? noise : 0;
+        a[i][tx + j] = i == j ? 1 : 0;
+        for (int n = 0; n < x.rx; ++n) a[i][j] += std::conj(x.h_at(v, n, i)) * x.h_at(v, n, j);
+      }
+      for (int n = 0; n < x.rx; ++n) b[i] += std::conj(x.h_at(v, n, i)) * x.y_at(v, n);
+    }
+    for (int i = 0; i < tx; ++i) {
+      const complex pivot = a[i][i];
+      for (int j = 0; j < 2 * tx; ++j) a[i][j] /= pivot;
+      for (int k = 0; k < tx; ++k) {
+        const complex factor = a[k][i];
+        for (int j = 0; k != i && j < 2 * tx; ++j) a[k][j] -= factor * a[i][j];
+      }
+    }
+  }
+  double error(int t) const { return noise * a[t][tx + t].real(); }
+  complex estimate(int t) const {
+    complex sum = 0;
+    for (int i = 0; i < tx; ++i) sum += a[t][tx + i] * b[i];
+    return sum;
+  }
+
+  int tx;
+  double noise;
+  complex a[8][16];
+  complex b[8] = {};
+};
+
+/// [vector][tx][bit]
+std::vector<double> expected(const Transmission& x) {
+  const auto points = testing::constellation(x.bits);
+  std::vector<double> llr;
+  for (std::int64_t v = 0; v < x.vectors(); ++v) {
+    const Normal normal(x, v);
+    for (int t = 0; t < x.tx; ++t) {
+      const double error = normal.error(t), mu = 1 - error;
+      for (int b = 0; b < x.bits; ++b) {
+        double least[2] = {1e300, 1e300};
+        for (std::size_t q = 0; q < points.size(); ++q) {
+          double& best = least[q >> (x.bits - 1 - b) & 1];
+          best = std::min(best, std::norm(normal.estimate(t) / mu - points[q]));
+        }
+        llr.push_back((least[1] - least[0]) * mu / error);
+      }
+    }
+  }
+  return llr;
+}
+
+/// |y - H s|^2 of the symbols that the bits say.
+double distance(const Transmission& x, const std::vector<std::uint8_t>& bits, std::int64_t v) {
+  const auto points = testing::constellation(x.bits);
+  double sum = 0;
+  for (int n = 0; n < x.rx; ++n) {
+    complex e = x.y_at(v, n);
+    for (int t = 0; t < x.tx; ++t) {
+      std::size_t q = 0;
+      for (int b = 0; b < x.bits; ++b) q = 2 * q + bits[static_cast<std::size_t>((v * x.tx + t) * x.bits + b)];
+      e -= x.h_at(v, n, t) * points[q];
+    }
+    sum += std::norm(e);
+  }
+  return sum;
+}
+
+TEST(LmmseDetector, IsTheDefinitionInSinglePrecision) {
+  const struct {
+    int rx, tx, bits;
+    double noise;
+  } cases[] = {{1, 1, 4, 0.1},  {2, 2, 2, 0.2},  {4, 2, 4, 0.05}, {4, 4, 2, 0.4},
+               {4, 4, 6, 0.01}, {8, 4, 8, 0.01}, {8, 8, 4, 0.1},  {5, 3, 6, 1e-6}};
+  for (const auto& c : cases) {
+    const Transmission x = random_transmission(c.rx, c.tx, c.bits, 37, c.noise);
+    DetectorUnderTest stage(entry(), kKeys[c.bits / 2], c.rx, c.tx);
+    const Detected got = stage.run(x);
+    const auto want = expected(x);
+    ASSERT_EQ(got.llr.size(), want.size());
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      EXPECT_NEAR(got.llr[i], want[i], 2e-4 * std::max(1.0, std::abs(want[i]))) << c.rx << " " << c.tx << " " << i;
+      EXPECT_EQ(got.bits[i], got.llr[i] < 0);
+    }
+    for (std::int64_t v = 0; v < x.vectors(); ++v)
+      EXPECT_NEAR(got.distance[static_cast<std::size_t>(v)] / distance(x, got.bits, v), 1, 1e-3);
+  }
+}
+
+/// Two equal columns, and other antennas beside them.
+TEST(LmmseDetector, SingularChannelsAreNoException) {
+  Transmission x = random_transmission(4, 4, 4, 60, 0.06);
+  for (std::size_t i = 0; i < x.h.size(); i += 4) x.h[i + 2] = x.h[i];
+  const Detected got = DetectorUnderTest(entry(), "{modulation: 16qam}", 4, 4).run(x);
+  const auto want = expected(x);
+  for (std::size_t i = 0; i < want.size(); ++i)
+    EXPECT_NEAR(got.llr[i], want[i], 2e-4 * std::max(1.0, std::abs(want[i]))) << i;
+}
+
+/// Of two equal columns without noise each gets half of what both send; the third is told apart.
+TEST(LmmseDetector, EqualColumnsShare) {
+  Transmission x = random_transmission(3, 3, 2, 20, 0);
+  for (std::size_t i = 0; i < x.h.size(); i += 3) x.h[i + 2] = x.h[i];
+  for (std::int64_t v = 0; v < x.vectors(); ++v)
+    for (int n = 0; n < 3; ++n) {
+      complex sum = 0;
+      for (int t = 0; t < 3; ++t)
+        sum += x.h_at(v, n, t) *
+               testing::constellation(2)[static_cast<std::size_t>(x.symbols[static_cast<std::size_t>(3 * v + t)])];
+      x.y[static_cast<std::size_t>(3 * v + n)] = cf32(sum);
+    }
+  const Detected got = DetectorUnderTest(entry(), "{modulation: qpsk}", 3, 3).run(x);
+  for (std::int64_t v = 0; v < x.vectors(); ++v)
+    for (int b = 0; b < 2; ++b) {
+      const auto llr = [&](int t) { return got.llr[static_cast<std::size_t>((3 * v + t) * 2 + b)]; };
+      const auto sent = [&](int t) { return 1 - 2 * (x.symbols[static_cast<std::size_t>(3 * v + t)] >> (1 - b) & 1); };
+      // x = 1/2 (s0 + s2), e = 1/2: 4 sqrt(1/2) x / e
+      for (const int t : {0, 2}) EXPECT_NEAR(llr(t), 2 * (sent(0) + sent(2)), 1e-3) << v;
+      EXPECT_GT(llr(1) * static_cast<float>(sent(1)), 1e6f);
+    }
+}
+
+TEST(LmmseDetector, AnAntennaThatIsNotReceivedSaysNothing) {
+  Transmission x = random_transmission(4, 2, 4, 20, 0.1);
+  for (std::size_t i = 0; i < x.h.size(); i += 2) x.h[i] = 0;
+  const Detected got = DetectorUnderTest(entry(), "{modulation: 16qam}", 4, 2).run(x);
+  for (std::size_t i = 0; i < got.llr.size(); ++i) EXPECT_EQ(got.llr[i] == 0, i % 8 < 4) << i;
+}
+
+TEST(LmmseDetector, HasTheMannersOfDetectors) {
+  testing::expect_detector_manners(entry());
+}
+
+}  // namespace
+}  // namespace iqd::lmmse_detector

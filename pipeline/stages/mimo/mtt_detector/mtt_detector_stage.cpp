@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/mimo/detector_stage.hpp"
+#include "pipeline/stages/mimo/mtt_detector/mtt_detector.hpp"
+#include "pipeline/stages/mimo/mtt_detector/mtt_detector_cuda.hpp"
+
+namespace iqd::mtt_detector {
+namespace {
+
+class MttDetectorStage final : public mimo::DetectorStage {
+ public:
+  void fields(FieldVisitor& visitor) override {
+    DetectorStage::fields(visitor);
+    config_.fields(visitor);
+  }
+
+  void shape(ShapeContext& context) override {
+    DetectorStage::shape(context);
+    context.scratch_bytes = scratch_bytes(detector_shape());
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    const mimo::DetectorShape shape = detector_shape();
+    if (const auto* cuda = device_half<CudaHalf>(backend, "mtt_detector")) return cuda->make(shape, config_);
+    return mimo::detector_cpu_run(
+        shape, [shape, config = config_](const mimo::DetectorJob& job, const mimo::Batch& batch, std::byte* memory) {
+          return run_cpu(shape, config, job, batch, memory);
+        });
+  }
+
+ private:
+  Config config_;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("lists", lists,
+          {.help = "the paths that an LLR is made of: those of its antenna's own pass, or all of them"});
+  v.field("variant", variant,
+          {.help = "paper: costs of all points one by one, as the algorithm was published; to compare with"});
+}
+
+StageEntry entry() {
+  return mimo::detector_entry(
+      "mtt_detector", "soft MIMO detection by multi-pass trellis traversal",
+      []() -> std::unique_ptr<Stage> { return std::make_unique<MttDetectorStage>(); },
+      "mtt_detector: {modulation: qpsk}", 1e-4);
+}
+
+}  // namespace iqd::mtt_detector

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The algorithm as it was published, to compare with: a thread a vertex, which tries all points one by one at each
+// extension and all survivors at each reduction. The sorted QR decomposition comes with it here.
+#pragma once
+
+#include "pipeline/stages/mimo/front_end.cuh"
+
+namespace iqd::mtt_detector {
+
+/// What the threads of a group share. A number of each vector lies kTileVectors behind the one before it.
+template <int kTx> struct Scan {
+  static constexpr int kThreads = mimo::kTileVectors;
+  static constexpr int kMostPoints = 64;
+  static constexpr int kNumbers = 3 * kTx + kTx * (kTx - 1);  // of a triangle
+
+  struct Survivor {
+    float d;
+    float2 e;                  // of the row below, what its path leaves
+    std::uint8_t symbol[kTx];  // by row
+  };
+
+  static IQD_HOST_DEVICE std::size_t bytes(int bits) {
+    return kMostPoints * sizeof(float2) + kThreads * (sizeof(Survivor) + sizeof(float) * (kNumbers + places(bits)));
+  }
+  static IQD_HOST_DEVICE int places(int bits) { return 2 * kTx * bits + 1; }
+
+  float2* point;       // by symbol
+  float* number;       // of triangles
+  float* least;        // distance with each value of each bit, and of all paths
+  Survivor* survivor;  // [thread]
+  int bits, points, v, q;
+
+  __device__ Scan(int bits_of_symbol, std::byte* memory)
+      : point(reinterpret_cast<float2*>(memory)),
+        number(reinterpret_cast<float*>(point + kMostPoints)),
+        least(number + kNumbers * kThreads),
+        survivor(reinterpret_cast<Survivor*>(least + places(bits_of_symbol) * kThreads)),
+        bits(bits_of_symbol),
+        points(1 << bits_of_symbol),
+        v(0),
+        q(static_cast<int>(threadIdx.x) % points) {}
+
+  __device__ float diagonal(int row) const { return number[row * kThreads + v]; }
+  __device__ float2& pair(int place) const {
+    return reinterpret_cast<float2*>(number + kTx * kThreads)[place * kThreads + v];
+  }
+  __device__ float2& y(int row) const { return pair(row); }
+  __device__ float2& above(int row, int column) const { return pair(kTx + column * (column - 1) / 2 + row); }
+  __device__ float& least_of(int row, int bit, int value) const {
+    return least[((row * bits + bit) * 2 + value) * kThreads + v];
+  }
+  __device__ float& least_of_all() const { return least[2 * kTx * bits * kThreads + v]; }
+
+  /// This thread's vector, for all.
+  __device__ void share(const mimo::Triangle<kTx>& r) {
+    v = static_cast<int>(threadIdx.x);
+#pragma unroll
+    for (int m = 0; m < kTx; ++m) {
+      number[m * kThreads + v] = r.diagonal[m];
+      y(m) = r.y[m];
+#pragma unroll
+      for (int row = 0; row < m; ++row) above(row, m) = r.above[row][m];
+    }
+    for (int i = 0; i < places(bits); ++i) least[i * kThreads + v] = INFINITY;
+    if (v < points) {
+      unsigned axis[2] = {0, 0};  // bits of the real and the imaginary part
+      for (int b = bits - 1; b >= 0; --b) {
+        unsigned& part = axis[(bits - 1 - b) % 2];
+        part = part << 1 | (static_cast<unsigned>(v) >> b & 1);
+      }
+      point[v] = {static_cast<float>(qam::amplitude(bits / 2, axis[0])),
+                  static_cast<float>(qam::amplitude(bits / 2, axis[1]))};
+    }
+    __syncthreads();
+  }
+
+  __device__ float2 rest(int row, const Survivor& s) const {
+    float2 e = y(row);
+    for (int j = kTx - 1; j > row; --j) e = mimo::minus_product(e, above(row, j), point[s.symbol[j]]);
+    return e;
+  }
+  __device__ float cost(int row, float d, float2 e, int symbol) const {
+    const float2 p = point[symbol];
+    return mimo::plus_square(d, {fmaf(-diagonal(row), p.x, e.x), fmaf(-diagonal(row), p.y, e.y)});
+  }
+  /// On to a row by the best of all points.
+  __device__ void extend(int row, Survivor& s) const {
+    const float2 e = rest(row, s);
+    float best = INFINITY;
+    int symbol = 0;
+    for (int p = 0; p < points; ++p) {
+      const float d = cost(row, s.d, e, p);
+      if (d < best) {
+        best = d;
+        symbol = p;
+      }
+    }
+    s.d = best;
+    s.symbol[row] = static_cast<std::uint8_t>(symbol);
+  }
+  /// The best of all survivors at this thread's vertex of a row.
+  __device__ void reduce(int row, Survivor& s) const {
+    const Survivor* const all = survivor + (static_cast<int>(threadIdx.x) - q);
+    survivor[threadIdx.x] = s;
+    survivor[threadIdx.x].e = rest(row, s);
+    __syncthreads();
+    float best = INFINITY;
+    int parent = 0;
+    for (int k = 0; k < points; ++k) {
+      const float d = cost(row, all[k].d, all[k].e, q);
+      if (d < best) {
+        best = d;
+        parent = k;
+      }
+    }
+    s = all[parent];
+    s.d = best;
+    s.symbol[row] = static_cast<std::uint8_t>(q);
+    __syncthreads();
+  }
+  /// A whole path's distance, for the bits of some rows.
+  __device__ void take(const Survivor& s, int low, int high) const {
+    const auto lower = [d = __float_as_int(s.d)](float& to) { atomicMin(reinterpret_cast<int*>(&to), d); };
+    for (int row = low; row <= high; ++row)
+      for (int b = 0; b < bits; ++b) lower(least_of(row, b, s.symbol[row] >> (bits - 1 - b) & 1));
+    lower(least_of_all());
+  }
+
+  /// All passes over the rows from `low` up, of the vector `of`.
+  __device__ void search(int of, int low, bool pooled) {
+    v = of;
+    Survivor s{};
+    s.symbol[kTx - 1] = static_cast<std::uint8_t>(q);
+    s.d = cost(kTx - 1, 0, y(kTx - 1), q);
+    for (int m = kTx - 1;; --m) {
+      Survivor path = s;
+      for (int row = m - 1; row >= low; --row) extend(row, path);
+      take(path, pooled ? low : m, pooled ? kTx - 1 : m);
+      if (m == low) return;
+      reduce(m - 1, s);
+    }
+  }
+};
+
+template <int kTx> __global__ void __launch_bounds__(mimo::kTileVectors)
+    scan_vectors(const mimo::DetectorShape shape, const mimo::DetectorJob job, mimo::Tally* const tally,
+                 const std::uint32_t pooled) {
+  extern __shared__ __align__(16) std::byte memory[];
+  const mimo::Tile tile = mimo::load_tile(shape, job, *tally, memory);
+  bool erased = false;
+  if (tile.count > 0) {
+    const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape);
+    const int thread = static_cast<int>(threadIdx.x), low = kTx - shape.tx;  // below are columns of zeros
+    Scan<kTx> scan(shape.bits, memory + mimo::tile_bytes(shape));
+    scan.share(r);
+    for (int v = thread / scan.points; v < mimo::kTileVectors; v += mimo::kTileVectors / scan.points)
+      scan.search(v, low, pooled != 0);
+    __syncthreads();
+    scan.v = thread;
+    mimo::Results results(shape, job, tile, r.erased, memory);
+#pragma unroll
+    for (int m = 0; m < kTx; ++m) {
+      float llr[6] = {};
+#pragma unroll
+      for (int b = 0; b < 6; ++b)
+        if (b < shape.bits && m >= low) llr[b] = (scan.least_of(m, b, 1) - scan.least_of(m, b, 0)) / r.noise;
+      if (r.antenna[m] < shape.tx) results.put_antenna(r.antenna[m], llr, shape.bits);
+    }
+    erased = r.erased && tile.has_vector();
+    results.put_distance(r.unscaled(scan.least_of_all() + r.residual));
+    results.flush();
+  }
+  mimo::count_erased(job, tally, erased);
+}
+
+}  // namespace iqd::mtt_detector

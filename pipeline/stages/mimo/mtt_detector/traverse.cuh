@@ -1,0 +1,319 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The traversal of one vector's trellis by one thread. Points are numbered by places, k = levels · i + j for the i-th
+// level of the real and the j-th of the imaginary part. What makes it quick, and changes no result:
+//
+// - Going on is slicing, the point nearest to e / R_mm, not a search of all points.
+// - The first reduction is slicing too. S_0 holds every point k, and |y_1 - R_11 k|^2 + |y_0 - R_00 q - R_01 k|^2 (rows
+//   from the lowest) grows in a circle around a best complex number k*(q): the best point is the one nearest to it.
+// - With `own` lists the last reduction is not needed: what each bit wants is, per level of one part, the least over k
+//   with the best of the other part.
+// - What remains of reductions chooses by whole numbers (reduce.cuh), and the chosen paths' distances are computed
+// anew.
+//
+// Runs on the host as well, for tests.
+#pragma once
+
+#include "pipeline/stages/mimo/mtt_detector/reduce.cuh"
+#include "pipeline/stages/mimo/triangle.cuh"
+
+namespace iqd::mtt_detector {
+
+using mimo::minus_product;
+using mimo::plus_square;
+using mimo::Triangle;
+
+IQD_HOST_DEVICE inline float saturated(float x) {
+#ifdef __CUDA_ARCH__
+  return __saturatef(x);
+#else
+  return x > 0 ? x < 1 ? x : 1 : 0;
+#endif
+}
+
+template <int kTx_, int kBits_, bool kPooled_> class Traversal {
+ public:
+  static constexpr int kTx = kTx_;
+  static constexpr int kBits = kBits_;
+  static constexpr bool kPooled = kPooled_;
+  static constexpr int kAxisBits = kBits / 2;
+  static constexpr int kLevels = 1 << kAxisBits;
+  static constexpr int kPoints = kLevels * kLevels;
+  static constexpr float kTop = kLevels - 1;  // the highest level
+
+  // A thread's memory: columns of 32-bit words, `kStride` apart.
+  static constexpr int kStride = 128;
+  static constexpr int kLeastWords = (kPooled ? kTx : 1) * 2 * kLevels;
+  static constexpr int kLastParents = kPooled ? kTx - 1 : kTx - 2;  // S_2 … S_this have parents in memory
+  static constexpr int kParentWords = kPoints / 4;
+  static constexpr int kWords = kLeastWords + (kLastParents > 1 ? kLastParents - 1 : 0) * kParentWords;
+
+  IQD_HOST_DEVICE Traversal(const Triangle<kTx>& r, std::uint32_t* column, std::uint32_t points)
+      : r_(r), column_(column), points_(points) {
+#pragma unroll
+    for (int m = 0; m < kTx; ++m) {
+      slope_[m] = r.per_step[m] * (0.5f / kTop);
+      start_[m] = r.per_step[m] > 0 ? kMiddle : kAnywhere;
+    }
+    if constexpr (kTx > 1) set_first_reduction();
+  }
+
+  /// Calls put(antenna, float (&llr)[kBits]) for each antenna; gives the least distance.
+  template <class Put> IQD_HOST_DEVICE float run(const Put& put) {
+    if constexpr (kPooled) clear_least(0, kTx);
+    pass<0>(put);
+    if constexpr (kPooled)
+#pragma unroll
+      for (int m = 0; m < kTx; ++m) finish(m, put);
+    return best_;
+  }
+
+ private:
+  using Path = float2[kTx];                                         // points by row, as odd numbers
+  static constexpr float kMiddle = kLevels == 2 ? 0 : 0.50000006f;  // a tie in the middle goes to +1, bit 0
+  static constexpr float kAnywhere = (qam::amplitude(kAxisBits, 0) + kTop) / (2 * kTop);
+
+  // ---- paths
+
+  /// y_m less what the symbols above send there.
+  IQD_HOST_DEVICE float2 rest(int m, const Path& s) const {
+    float2 e = r_.y[m];
+#pragma unroll
+    for (int j = kTx - 1; j >= 0; --j)
+      if (j > m) e = minus_product(e, r_.above[m][j], s[j]);
+    return e;
+  }
+  IQD_HOST_DEVICE float2 miss(int m, float2 e, float2 s) const {
+    return {fmaf(-r_.diagonal[m], s.x, e.x), fmaf(-r_.diagonal[m], s.y, e.y)};
+  }
+  /// The level at a share 0 … 1 of the way from the lowest to the highest; of two, by a share's sign.
+  static IQD_HOST_DEVICE float level_at(float share) {
+    constexpr float kRounds = 8388608.0f;  // 2^23: sums with it are whole
+    if constexpr (kLevels == 2) return copysignf(1.0f, share);
+    return fmaf(2.0f, fmaf(saturated(share), kTop, kRounds) - kRounds, -kTop);
+  }
+  IQD_HOST_DEVICE float2 nearest(int m, float2 e) const {
+    if constexpr (kLevels == 2) return {level_at(e.x), level_at(e.y)};  // where R_mm is 0, so is e
+    return {level_at(fmaf(e.x, slope_[m], start_[m])), level_at(fmaf(e.y, slope_[m], start_[m]))};
+  }
+  static IQD_HOST_DEVICE float2 point(int k) {
+    constexpr std::int32_t kWhole = 0x4b000000;  // of 2^23, where the last bit counts 1
+    constexpr int kMask = 2 * kLevels - 2;
+    const std::int32_t re = (k >> (kAxisBits - 1) & kMask) | kWhole, im = (k << 1 & kMask) | kWhole;
+    return {mimo::float_of_bits(re) - (8388608.0f + kTop), mimo::float_of_bits(im) - (8388608.0f + kTop)};
+  }
+  static IQD_HOST_DEVICE int place(float level) {
+    return (mimo::bits_of_float(level + (8388608.0f + kTop)) & (2 * kLevels - 2)) >> 1;
+  }
+
+  /// k*(q) = first_ - turn_ q, as a share of the way through the levels.
+  IQD_HOST_DEVICE void set_first_reduction() {
+    constexpr int top = kTx - 1;
+    const float2 a = r_.above[top - 1][top], y = r_.y[top - 1];
+    const float r = r_.diagonal[top];
+    const float square = plus_square(r * r, a);
+    const float scale = square >= FLT_MIN ? 0.5f / kTop / square : 0.0f;
+    const float start = square >= FLT_MIN ? kMiddle : kAnywhere;
+    first_ = {fmaf(fmaf(r, r_.y[top].x, fmaf(a.x, y.x, a.y * y.y)), scale, start),
+              fmaf(fmaf(r, r_.y[top].y, fmaf(a.x, y.y, -a.y * y.x)), scale, start)};
+    turn_ = {a.x * r_.diagonal[top - 1] * scale, -a.y * r_.diagonal[top - 1] * scale};
+  }
+  /// The rest of the survivor of S_t at its vertex, number k, which is already in s.
+  template <int t> IQD_HOST_DEVICE void trace(Path& s, int k) const {
+    if constexpr (t > 0) {
+#pragma unroll
+      for (int u = kTx; u >= 2; --u)
+        if (u <= t) {
+          k = parent(u, k);
+          s[kTx - u] = point(k);
+        }
+      const float2 p = minus_product(first_, turn_, s[kTx - 2]);
+      s[kTx - 1] = {level_at(p.x), level_at(p.y)};
+    }
+  }
+  /// The distance over the rows from m up.
+  IQD_HOST_DEVICE float distance(int m, const Path& s) const {
+    float d = 0;
+#pragma unroll
+    for (int row = kTx - 1; row >= 0; --row)
+      if (row >= m) d = plus_square(d, miss(row, rest(row, s), s[row]));
+    return d;
+  }
+
+  // ---- memory
+
+  IQD_HOST_DEVICE float& least(int row, int axis, int i) const {
+    return reinterpret_cast<float*>(column_)[(((kPooled ? row : 0) * 2 + axis) * kLevels + i) * kStride];
+  }
+  IQD_HOST_DEVICE void lower(int row, int axis, int i, float d) const {
+    float& least_so_far = least(row, axis, i);
+    least_so_far = fminf(least_so_far, d);
+  }
+  IQD_HOST_DEVICE void clear_least(int begin, int end) const {
+#pragma unroll
+    for (int i = begin * 2 * kLevels; i < end * 2 * kLevels; ++i)
+      reinterpret_cast<float*>(column_)[i * kStride] = INFINITY;
+  }
+  IQD_HOST_DEVICE std::uint32_t& parent_word(int t, int n) const {
+    return column_[(kLeastWords + (t - 2) * kParentWords + n) * kStride];
+  }
+  IQD_HOST_DEVICE int parent(int t, int k) const {
+    return reinterpret_cast<const std::uint8_t*>(&parent_word(t, k / 4))[k % 4];
+  }
+
+  // ---- passes
+
+  /// A distance that some survivor of S_t has at most, at every vertex of the next row: that of the path which is
+  /// nearest at each row, or rather of the survivor where it goes through.
+  template <int t> IQD_HOST_DEVICE float bound() const {
+    constexpr int m = kTx - 1 - t;
+    Path s;
+#pragma unroll
+    for (int row = kTx - 1; row >= 0; --row)
+      if (row >= m) s[row] = nearest(row, rest(row, s));
+    trace<t>(s, place(s[m].x) * kLevels + place(s[m].y));
+    const float2 e = rest(m - 1, s);
+    const float reach = kTop * r_.diagonal[m - 1];
+    return plus_square(distance(m, s), {fabsf(e.x) + reach, fabsf(e.y) + reach});
+  }
+
+  /// S_t: its list L_t, its LLRs, S_t+1.
+  template <int t, class Put> IQD_HOST_DEVICE void pass(const Put& put) {
+    constexpr int m = kTx - 1 - t;
+    constexpr bool kReduces = t > 0 && t < kLastParents;
+    constexpr bool kEnds = !kPooled && t == kTx - 2;  // the last pass is done with this one
+    Reduction<kReduces ? kLevels : 1> next;
+    if constexpr (kReduces) next.start(next.kBounded ? bound<t>() : 0, r_.diagonal[m - 1], points_);
+    Ends<kEnds ? kLevels : 1> ends;
+    if constexpr (!kPooled) clear_least(0, 1);
+#pragma unroll kLevels == 2 ? 2 : 1
+    for (int i = 0; i < kLevels; ++i) {
+      const float re = static_cast<float>(2 * i) - kTop;
+#pragma unroll kUnroll < t>
+      for (int j = 0; j < kLevels; ++j) {
+        const int k = i * kLevels + j;
+        Path s;
+        s[m] = float2{re, static_cast<float>(2 * j) - kTop};
+        trace<t>(s, k);
+        float d = distance(m, s);
+        go_on<m, kEnds>(s, d, k, next, ends);
+        if constexpr (kPooled) {
+          lower_all(s, d);
+        } else {
+          lower(m, 0, i, d);
+          lower(m, 1, j, d);
+        }
+      }
+    }
+    if constexpr (kReduces)
+#pragma unroll
+      for (int n = 0; n < kParentWords; ++n) parent_word(t + 1, n) = next.four_parents(n);
+    if constexpr (!kPooled) finish(m, put);
+    if constexpr (kEnds) {
+      ends.put(*this);
+      finish(0, put);
+    } else if constexpr (t + 1 < kTx) {
+      pass<t + 1>(put);
+    }
+  }
+  template <int t> static constexpr int kUnroll = kLevels > 2 && t > 0 && t < kLastParents ? 1 : 2;
+
+  /// The last row's least distances, over all paths to it.
+  template <int n> struct Ends {
+    float re[n], im[n];
+    IQD_HOST_DEVICE Ends() {
+#pragma unroll
+      for (int i = 0; i < n; ++i) re[i] = im[i] = INFINITY;
+    }
+    IQD_HOST_DEVICE void put(const Traversal& to) const {
+#pragma unroll
+      for (int i = 0; i < n; ++i) {
+        to.least(0, 0, i) = re[i];
+        to.least(0, 1, i) = im[i];
+      }
+    }
+    /// Of a path with distance d before the last row, and (x, y) from the nearest point there.
+    IQD_HOST_DEVICE void lower(float d, float2 nearest_miss, float2 e, float r) {
+      const float with_im = fmaf(nearest_miss.y, nearest_miss.y, d), with_re = fmaf(nearest_miss.x, nearest_miss.x, d);
+#pragma unroll
+      for (int i = 0; i < n; ++i) {
+        const float level = static_cast<float>(2 * i) - kTop;
+        const float x = fmaf(-r, level, e.x), y = fmaf(-r, level, e.y);
+        re[i] = fminf(re[i], fmaf(x, x, with_im));
+        im[i] = fminf(im[i], fmaf(y, y, with_re));
+      }
+    }
+  };
+
+  /// From row m down to row 0 by the nearest points.
+  template <int m, bool kEnds, class Next, class Last>
+  IQD_HOST_DEVICE void go_on(Path& s, float& d, int k, Next& next, Last& ends) const {
+#pragma unroll
+    for (int row = m - 1; row >= 0; --row) {
+      const float2 e = rest(row, s);
+      if constexpr (Next::kUsed)
+        if (row == m - 1) next.offer(k, d, e);
+      s[row] = nearest(row, e);
+      const float2 x = miss(row, e, s[row]);
+      if constexpr (kEnds)
+        if (row == 0) ends.lower(d, x, e, r_.diagonal[0]);
+      d = plus_square(d, x);
+    }
+  }
+  IQD_HOST_DEVICE void lower_all(const Path& s, float d) const {
+#pragma unroll
+    for (int row = 0; row < kTx; ++row) {
+      lower(row, 0, place(s[row].x), d);
+      lower(row, 1, place(s[row].y), d);
+    }
+  }
+
+  /// Whether bit b of an axis is 1 at its i-th level: all of them in one number, for compilers to see through.
+  static constexpr std::uint64_t ones() {
+    std::uint64_t all = 0;
+    for (int b = 0; b < kAxisBits; ++b)
+      for (int i = 0; i < kLevels; ++i)
+        all |= std::uint64_t{qam::label(kAxisBits, i) >> (kAxisBits - 1 - b) & 1} << (b * kLevels + i);
+    return all;
+  }
+  static constexpr std::uint64_t kOnes = ones();
+  static IQD_HOST_DEVICE bool has_one(int b, int i) {
+    return (kOnes >> (b * kLevels + i) & 1) != 0;
+  }
+
+  /// LLRs of a row's antenna from the least distances of its levels.
+  template <class Put> IQD_HOST_DEVICE void finish(int row, const Put& put) {
+    float llr[kBits], best = INFINITY;
+    const float gain = 1 / r_.noise;
+#pragma unroll
+    for (int axis = 0; axis < 2; ++axis) {
+      float at[kLevels];
+#pragma unroll
+      for (int i = 0; i < kLevels; ++i) at[i] = least(row, axis, i);
+#pragma unroll
+      for (int b = 0; b < kAxisBits; ++b) {
+        float zero = INFINITY, one = INFINITY;
+#pragma unroll
+        for (int i = 0; i < kLevels; ++i)
+          if (has_one(b, i))
+            one = fminf(one, at[i]);
+          else
+            zero = fminf(zero, at[i]);
+        llr[2 * b + axis] = (one - zero) * gain;
+        best = fminf(best, fminf(zero, one));
+      }
+    }
+    best_ = fminf(best_, best);
+    put(r_.antenna[row], llr);
+  }
+
+  const Triangle<kTx>& r_;
+  std::uint32_t* column_;
+  std::uint32_t points_;
+  float slope_[kTx], start_[kTx];
+  float2 first_, turn_;
+  float best_ = INFINITY;
+};
+
+}  // namespace iqd::mtt_detector

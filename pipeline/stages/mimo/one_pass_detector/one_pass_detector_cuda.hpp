@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/mimo/detector.hpp"
+
+namespace iqd::one_pass_detector {
+
+/// What the CUDA backend brings for this stage.
+struct CudaHalf {
+  std::unique_ptr<StageRun> (*make)(const mimo::DetectorShape& shape, float clip);
+};
+
+}  // namespace iqd::one_pass_detector

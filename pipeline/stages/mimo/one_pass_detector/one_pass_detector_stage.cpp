@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/mimo/detector_stage.hpp"
+#include "pipeline/stages/mimo/one_pass_detector/one_pass_detector.hpp"
+#include "pipeline/stages/mimo/one_pass_detector/one_pass_detector_cuda.hpp"
+
+namespace iqd::one_pass_detector {
+namespace {
+
+class OnePassDetectorStage final : public mimo::DetectorStage {
+ public:
+  void fields(FieldVisitor& visitor) override {
+    DetectorStage::fields(visitor);
+    config_.fields(visitor);
+  }
+
+  void shape(ShapeContext& context) override {
+    DetectorStage::shape(context);
+    context.scratch_bytes = scratch_bytes(detector_shape());
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    const mimo::DetectorShape shape = detector_shape();
+    const auto clip = static_cast<float>(config_.clip);
+    if (const auto* cuda = device_half<CudaHalf>(backend, "one_pass_detector")) return cuda->make(shape, clip);
+    return mimo::detector_cpu_run(
+        shape, [shape, clip](const mimo::DetectorJob& job, const mimo::Batch& batch, std::byte* memory) {
+          return run_cpu(shape, clip, job, batch, memory);
+        });
+  }
+
+ private:
+  Config config_;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("clip", clip, {.help = "LLR where no path has the other value", .low = 0, .high = 1e6, .live = true});
+}
+
+StageEntry entry() {
+  return mimo::detector_entry(
+      "one_pass_detector", "soft MIMO detection by one pass of a trellis",
+      []() -> std::unique_ptr<Stage> { return std::make_unique<OnePassDetectorStage>(); },
+      "one_pass_detector: {modulation: 16qam}", 1e-4);
+}
+
+}  // namespace iqd::one_pass_detector

@@ -1,0 +1,293 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// One list of paths down the rows of R on a device, in the processor's order of operations (paths_inl.hpp). A group of
+// threads, a warp or a part of one, searches a vector. `Group` is a cooperative_groups tile, or what stands for it on
+// the host, in tests.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/mimo/front_end.cuh"
+
+namespace iqd::mimo {
+
+/// Threads that search a vector: one a symbol, at most a warp.
+constexpr int threads_for(int bits) {
+  return bits < 5 ? 1 << bits : 32;
+}
+
+/// What the threads of a vector tell each other: z and R before the search, what the bits' least distances are apart
+/// behind it. Each number lies kTileVectors behind the one before it.
+template <int kTx, int kBits> class Exchange {
+ public:
+  static constexpr int kIn = 3 * kTx + kTx * (kTx - 1);
+  static constexpr int kOut = kTx * kBits + 1;
+  static constexpr std::size_t kBytes = (kIn > kOut ? kIn : kOut) * kTileVectors * sizeof(float);
+
+  IQD_HOST_DEVICE Exchange(float* memory, int vector) : at_(memory + vector) {}
+
+  /// Zeros for what is erased, which may hold NaN, and then no path would be the best.
+  IQD_HOST_DEVICE void put(const Triangle<kTx>& r) const {
+    const auto usable = [&r](float x) { return r.erased ? 0.0f : x; };
+#pragma unroll
+    for (int m = 0; m < kTx; ++m) {
+      (*this)(2 * m) = usable(r.y[m].x);
+      (*this)(2 * m + 1) = usable(r.y[m].y);
+      (*this)(2 * kTx + m) = usable(r.diagonal[m]);
+#pragma unroll
+      for (int row = 0; row < m; ++row) {
+        (*this)(place(row, m)) = usable(r.above[row][m].x);
+        (*this)(place(row, m) + 1) = usable(r.above[row][m].y);
+      }
+    }
+  }
+  IQD_HOST_DEVICE float2 z(int m) const {
+    return {(*this)(2 * m), (*this)(2 * m + 1)};
+  }
+  IQD_HOST_DEVICE float diagonal(int m) const {
+    return (*this)(2 * kTx + m);
+  }
+  IQD_HOST_DEVICE float2 above(int row, int column) const {
+    return {(*this)(place(row, column)), (*this)(place(row, column) + 1)};
+  }
+  /// Least distance with the bit's value 1 less that with 0, infinite where one is missing; [row][bit], and the least
+  /// distance of all.
+  IQD_HOST_DEVICE float& gap(int row, int bit) const {
+    return (*this)(row * kBits + bit);
+  }
+  IQD_HOST_DEVICE float& least() const {
+    return (*this)(kTx * kBits);
+  }
+
+ private:
+  IQD_HOST_DEVICE static int place(int row, int column) {
+    return 3 * kTx + column * (column - 1) + 2 * row;
+  }
+  IQD_HOST_DEVICE float& operator()(int i) const {
+    return at_[i * kTileVectors];
+  }
+
+  float* at_;
+};
+
+template <class Group, int kTx, int kBits> class Paths {
+ public:
+  static constexpr int kHalf = kBits / 2, kLevels = 1 << kHalf, kPoints = 1 << kBits;
+
+  /// Shared memory for a vector's search, with at most `most` paths at a time.
+  static std::size_t bytes(int most) {
+    const std::size_t of_path =
+        2 * (kTx - 1) * sizeof(float2) + 2 * kPitch * sizeof(float) + sizeof(float) + 2 * kTx * sizeof(std::uint8_t);
+    return (of_path * static_cast<std::size_t>(most) + 15) / 16 * 16;
+  }
+
+  IQD_HOST_DEVICE Paths(Group group, int most, std::byte* memory) : group_(group), most_(most) {
+    rest_ = reinterpret_cast<float2*>(memory);
+    next_ = rest_ + (kTx - 1) * most;
+    cost_re_ = reinterpret_cast<float*>(next_ + (kTx - 1) * most);
+    cost_im_ = cost_re_ + kPitch * most;
+    distance_ = cost_im_ + kPitch * most;
+    parent_ = reinterpret_cast<std::uint8_t*>(distance_ + most);
+    symbol_ = parent_ + kTx * most;
+  }
+
+  IQD_HOST_DEVICE Group& group() { return group_; }
+  IQD_HOST_DEVICE int size() const { return size_; }
+  IQD_HOST_DEVICE int lane() const { return static_cast<int>(group_.thread_rank()); }
+  IQD_HOST_DEVICE int lanes() const { return static_cast<int>(group_.num_threads()); }
+  /// Path k goes on with symbol q at the cost cost_re(k)[real_of(q)] + cost_im(k)[imag_of(q)], its distance included.
+  IQD_HOST_DEVICE const float* cost_re(int k) const { return cost_re_ + k * kPitch; }
+  IQD_HOST_DEVICE const float* cost_im(int k) const { return cost_im_ + k * kPitch; }
+  IQD_HOST_DEVICE static int real_of(int q) { return every_second(q >> 1); }
+  IQD_HOST_DEVICE static int imag_of(int q) { return every_second(q); }
+
+  /// Path number `place` of the next row: path `parent` goes on with `symbol`. Any thread.
+  IQD_HOST_DEVICE void put(int place, int parent, int symbol, float distance) {
+    parent_[row_ * most_ + place] = static_cast<std::uint8_t>(parent);
+    symbol_[row_ * most_ + place] = static_cast<std::uint8_t>(symbol);
+    distance_[place] = distance;
+  }
+
+  /// Goes down all rows: `choose()` puts what goes on, and says how many; all threads of the group.
+  template <class Choose> IQD_HOST_DEVICE void descend(const Exchange<kTx, kBits>& x, const Choose& choose) {
+    size_ = 1;
+    for (row_ = kTx - 1; row_ >= 0; --row_) {
+      find_costs(x);
+      group_.sync();
+      size_ = choose();
+      group_.sync();
+      advance(x);
+      group_.sync();
+    }
+    follow_back();
+    group_.sync();
+    find_least(x);
+    group_.sync();
+  }
+
+ private:
+  static constexpr int kPitch = kLevels + 1;  // paths begin in different banks
+
+  /// The axis bits of a symbol that lie at 0, 2, 4 …
+  IQD_HOST_DEVICE static int every_second(int q) {
+    int axis = 0;
+#pragma unroll
+    for (int b = 0; b < kHalf; ++b) axis |= (q >> 2 * b & 1) << b;
+    return axis;
+  }
+  IQD_HOST_DEVICE static float level(int axis_bits) {
+    return static_cast<float>(qam::amplitude(kHalf, static_cast<unsigned>(axis_bits)));
+  }
+  /// What path k leaves of z on row r. The first path of all leaves z itself.
+  IQD_HOST_DEVICE float2 rest(const Exchange<kTx, kBits>& x, int r, int k) const {
+    return row_ == kTx - 1 ? x.z(r) : rest_[r * most_ + k];
+  }
+
+  IQD_HOST_DEVICE void find_costs(const Exchange<kTx, kBits>& x) {
+    const float diagonal = x.diagonal(row_);
+    for (int at = lane(); at < size_ * kLevels; at += lanes()) {
+      const int k = at >> kHalf, i = at & (kLevels - 1);
+      const float2 e = rest(x, row_, k);
+      const float re = fmaf(-diagonal, level(i), e.x), im = fmaf(-diagonal, level(i), e.y);
+      cost_re_[k * kPitch + i] = fmaf(re, re, row_ == kTx - 1 ? 0.0f : distance_[k]);
+      cost_im_[k * kPitch + i] = im * im;
+    }
+  }
+
+  /// Takes what was chosen out of the rows below.
+  IQD_HOST_DEVICE void advance(const Exchange<kTx, kBits>& x) {
+    for (int k = lane(); k < size_; k += lanes()) {
+      const int parent = parent_[row_ * most_ + k], symbol = symbol_[row_ * most_ + k];
+      const float2 a{level(real_of(symbol)), level(imag_of(symbol))};
+      for (int r = 0; r < row_; ++r) next_[r * most_ + k] = minus_product(rest(x, r, parent), x.above(r, row_), a);
+    }
+    float2* const before = rest_;
+    rest_ = next_;
+    next_ = before;
+  }
+
+  /// The symbols of each whole path, a thread a path, where costs were.
+  IQD_HOST_DEVICE void follow_back() {
+    auto* const path_symbol = reinterpret_cast<std::uint8_t*>(cost_re_);
+    static_assert(kPitch * sizeof(float) >= kTx);
+    for (int k = lane(); k < size_; k += lanes())
+      for (int m = 0, at = k; m < kTx; ++m) {
+        path_symbol[m * most_ + k] = symbol_[m * most_ + at];
+        at = parent_[m * most_ + at];
+      }
+  }
+
+  /// A thread a bit, and one for the least distance of all.
+  IQD_HOST_DEVICE void find_least(const Exchange<kTx, kBits>& x) {
+    const auto* const path_symbol = reinterpret_cast<const std::uint8_t*>(cost_re_);
+    for (int at = lane(); at <= kTx * kBits; at += lanes()) {
+      const int row = at / kBits, bit = at % kBits;
+      float least[2] = {INFINITY, INFINITY};
+      for (int k = 0; k < size_; ++k) {
+        const bool one = row < kTx && (path_symbol[row * most_ + k] >> (kBits - 1 - bit) & 1) != 0;
+        least[one] = fminf(least[one], distance_[k]);
+      }
+      if (row < kTx)
+        x.gap(row, bit) = least[1] - least[0];
+      else
+        x.least() = least[0];
+    }
+  }
+
+  Group group_;
+  int most_, size_ = 0, row_ = 0;
+  float2* rest_;  // [row][k]: of z, what the path leaves
+  float2* next_;
+  float* cost_re_;  // [k][level]
+  float* cost_im_;
+  float* distance_;       // [k]
+  std::uint8_t* parent_;  // [row][k]
+  std::uint8_t* symbol_;
+};
+
+/// Calls f<tx, bits>() with the shape's.
+template <class F> auto with_sizes(const DetectorShape& shape, const F& f) {
+  const auto with_bits = [&]<int kTx>() {
+    switch (shape.bits) {
+      case 2: return f.template operator()<kTx, 2>();
+      case 4: return f.template operator()<kTx, 4>();
+      case 6: return f.template operator()<kTx, 6>();
+      default: return f.template operator()<kTx, 8>();
+    }
+  };
+  switch (shape.tx) {
+    case 1: return with_bits.template operator()<1>();
+    case 2: return with_bits.template operator()<2>();
+    case 3: return with_bits.template operator()<3>();
+    case 4: return with_bits.template operator()<4>();
+    case 5: return with_bits.template operator()<5>();
+    case 6: return with_bits.template operator()<6>();
+    case 7: return with_bits.template operator()<7>();
+    default: return with_bits.template operator()<8>();
+  }
+}
+
+/// How the vectors of a tile are searched: by so many groups of threads, each with memory of its own, in turn. Of the
+/// shared memory the exchange is the first part; behind it lies what the front end and then the searches use.
+struct SearchLayout {
+  int groups;
+  std::size_t of_group;
+  std::size_t bytes;
+};
+
+template <int kTx, int kBits> using TilePaths =
+    Paths<cooperative_groups::thread_block_tile<threads_for(kBits), cooperative_groups::thread_block>, kTx, kBits>;
+
+template <int kTx, int kBits> SearchLayout layout_for(const DetectorShape& shape, int most) {
+  constexpr std::size_t kStatic = 1024;  // shared memory of the front end's own
+  const std::size_t exchange = Exchange<kTx, kBits>::kBytes, of_group = TilePaths<kTx, kBits>::bytes(most);
+  const std::size_t room = static_cast<std::size_t>(gpu::most_shared_bytes()) - kStatic - exchange;
+  const std::size_t groups = std::min<std::size_t>(kTileVectors / threads_for(kBits), room / of_group);
+  if (groups == 0) throw SetupError("so many paths do not fit into the GPU's shared memory: give it `backend: cpu`");
+  return {static_cast<int>(groups), of_group, exchange + std::max(tile_bytes(shape), groups * of_group)};
+}
+
+/// The whole kernel of a detector whose `choose(paths)` puts a row's paths and says how many.
+template <int kTx, int kBits, class Choose>
+__device__ void search_vectors(const DetectorShape& shape, const DetectorJob& job, Tally* tally,
+                               const SearchLayout& layout, int most, float clip, const Choose& choose) {
+  constexpr int kThreads = threads_for(kBits);
+  extern __shared__ __align__(16) std::byte memory[];
+  auto* const exchange = reinterpret_cast<float*>(memory);
+  std::byte* const work = memory + Exchange<kTx, kBits>::kBytes;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const Exchange<kTx, kBits> mine(exchange, thread);
+  const Tile tile = load_tile(shape, job, *tally, work);
+  const Triangle<kTx> r = triangulate_vector<kTx>(tile, shape);
+  mine.put(r);
+  __syncthreads();
+  const int number = thread / kThreads;
+  if (number < layout.groups) {
+    const auto group = cooperative_groups::tiled_partition<kThreads>(cooperative_groups::this_thread_block());
+    TilePaths<kTx, kBits> paths(group, most, work + number * layout.of_group);
+    for (int v = number; v < tile.count; v += layout.groups)
+      paths.descend(Exchange<kTx, kBits>(exchange, v), [&] { return choose(paths); });
+  }
+  __syncthreads();
+  Results results(shape, job, tile, r.erased, work);
+  results.put_distance(r.unscaled(mine.least() + r.residual));
+#pragma unroll
+  for (int m = 0; m < kTx; ++m) {
+    float llr[kBits];
+#pragma unroll
+    for (int b = 0; b < kBits; ++b) {
+      const float gap = mine.gap(m, b);
+      llr[b] = isinf(gap) ? copysignf(clip, gap) : gap / r.noise;
+    }
+    results.put_antenna(r.antenna[m], llr);
+  }
+  results.flush();
+  count_erased(job, tally, r.erased && tile.has_vector());
+}
+
+}  // namespace iqd::mimo
