@@ -159,6 +159,18 @@ class Pipelines(unittest.TestCase):
         bits = np.concatenate([np.frombuffer(payload, "u1").reshape(m["shape"]) for m, payload in messages["bits"]])
         np.testing.assert_array_equal(bits, np.repeat(sent[:, None], 5, axis=1))
 
+    def test_mimo_2x2_5mhz(self):
+        self.check("mimo_2x2_5mhz")
+        messages, pipelines, _ = self.run_for_a_moment("mimo_2x2_5mhz", ["bits", "llr", "report"])
+        self.assertEqual({(m["dims"][0], *m["shape"][1:]) for m, _ in messages["bits"]}, {("frame", 11, 1152)})
+        self.assertEqual({tuple(m["shape"][1:]) for m, _ in messages["llr"]}, {(288, 11, 2, 4)})
+        counted = {e["event"]: e["count"] for e in pipelines[0]["events"] if e["stage"] == "ber_meter"}
+        self.assertGreater(counted["packets"], 0)
+        self.assertEqual(counted["packet_errors"], 0)
+
+    def test_mimo_4x4_20mhz(self):
+        self.check("mimo_4x4_20mhz")
+
 
 if __name__ == "__main__":
     unittest.main()

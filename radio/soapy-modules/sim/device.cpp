@@ -23,7 +23,8 @@ void warn_of_unknown(const Arguments& args) {
        "pace",        "buffer",        "epoch",          "time",    "rate_grid",  "stall_at",       "stall_for",
        "jump_at",     "jump_by",       "hang_at",        "lose",    "lose_every", "overflow_every", "overflow_lost",
        "short_reads", "disconnect_at", "disconnect_for", "payload", "gap",        "channel",        "ebn0",
-       "offset",      "ppm",           "fading"});
+       "offset",      "ppm",           "fading",         "format",  "modulation", "code",           "period",
+       "taps",        "delay_spread",  "doppler",        "levels",  "start"});
   if (key) SoapySDR::log(SOAPY_SDR_WARNING, "iqdsim: the device argument '" + *key + "' is not known and does nothing");
 }
 
@@ -44,7 +45,8 @@ Device::Device(const SoapySDR::Kwargs& args)
     ports_[direction].resize(static_cast<std::size_t>(args_.count(rx ? "rx" : "tx", 4, rx ? 1 : 0, kMostChannels)));
     for (Port& p : ports_[direction]) p.antenna = rx ? "RX" : "TX";
   }
-  start_clock();  // shows now what is wrong with the arguments
+  set_up();  // shows now what is wrong with the arguments
+  start_clock();
 }
 
 SoapySDR::Kwargs Device::getHardwareInfo() const {

@@ -100,6 +100,7 @@ class Device final : public SoapySDR::Device {
   Port& port(int direction, std::size_t channel);
   const Port& port(int direction, std::size_t channel) const;
   bool running() const { return rx_.active || tx_.active; }
+  void set_up();
   void start_clock();
   /// The position that the hardware would be at: paced by host time, else as far as was read (or written).
   std::int64_t now() const;

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <thread>
 
+#include "base/random.hpp"
 #include "radio/soapy-modules/sim/device.hpp"
-#include "radio/soapy-modules/sim/noise.hpp"
 
 namespace iqd::sim {
 namespace {

@@ -56,8 +56,8 @@ std::int64_t Device::ahead() const {
   return paced_ ? static_cast<std::int64_t>(rate_hz_ * kTransmitBuffer) + 1 : kUnpacedBuffer;
 }
 
-/// Position 0 is now. What is heard and what goes wrong is counted from here.
-void Device::start_clock() {
+/// What is heard and what goes wrong, from position 0 on.
+void Device::set_up() {
   const auto late = static_cast<std::int64_t>(rate_hz_ * buffer_s_);
   const std::int64_t delay = args_.count("delay", 0, 0, std::int64_t{1} << 24);
   air_ = std::make_unique<Air>(static_cast<int>(ports_[SOAPY_SDR_TX].size()),
@@ -70,6 +70,10 @@ void Device::start_clock() {
   tx_.in_burst = false;
   status_.clear();
   burst_end_ = -1;
+}
+
+/// Position 0 is now.
+void Device::start_clock() {
   const auto epoch = args_.number("epoch");
   clock_.start(rate_hz_, epoch ? std::llround(*epoch * 1e9) : wall_ns());
 }
@@ -85,7 +89,11 @@ int Device::activateStream(SoapySDR::Stream* handle, int flags, long long, std::
   const std::lock_guard lock(mutex_);
   if (stream.active) return 0;
   const bool first = !running();
-  if (first) start_clock();
+  if (first) {
+    set_up();
+    scenario_->prepare();
+    start_clock();
+  }
   if (paced_ && !first) stream.next = std::max(stream.next.load(), clock_.position());
   stalled_until_ = {};
   if (stream.direction == SOAPY_SDR_TX && scenario_->hears_air())

@@ -26,6 +26,8 @@ struct Setting {
 class Scenario {
  public:
   virtual ~Scenario() = default;
+  /// Before anything is heard, and before the clock runs: the work that takes long.
+  virtual void prepare() {}
   /// Writes positions first, first + 1, … of a receive channel; full scale is 1. The same positions always give the
   /// same samples, however they are cut (`loopback`: as soon as they were sent).
   virtual void render(int channel, std::int64_t first, std::span<cf32> out) = 0;
@@ -42,12 +44,11 @@ std::unique_ptr<Scenario> make_tone(const Setting& setting);
 std::unique_ptr<Scenario> make_noise(const Setting& setting);
 std::unique_ptr<Scenario> make_loopback(const Setting& setting);
 std::unique_ptr<Scenario> make_telemetry(const Setting& setting);
+std::unique_ptr<Scenario> make_mimo(const Setting& setting);
 
 inline constexpr ScenarioEntry kScenarios[] = {
-    {"tone", &make_tone},
-    {"noise", &make_noise},
-    {"loopback", &make_loopback},
-    {"telemetry", &make_telemetry},
+    {"tone", &make_tone},           {"noise", &make_noise}, {"loopback", &make_loopback},
+    {"telemetry", &make_telemetry}, {"mimo", &make_mimo},
 };
 
 /// Makes the one that the argument `scenario` names (default: tone). Throws std::invalid_argument.

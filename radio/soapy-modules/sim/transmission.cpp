@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "base/integer.hpp"
-#include "radio/soapy-modules/sim/noise.hpp"
+#include "base/random.hpp"
 #include "radio/soapy-modules/sim/scenario.hpp"
 
 namespace iqd::sim {
