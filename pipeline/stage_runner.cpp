@@ -48,6 +48,9 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
   const std::int64_t most =
       std::clamp<std::int64_t>(block > 0 ? block : length_, 1, std::max<std::int64_t>(length_, 1));
   if (!fits_items(entry, most, problems)) return;
+  for (StageInput& in : inputs_)
+    if (in.shape.axis == Axis::counted)
+      in.shape.most = in.length > 1 ? ceil_div(in.length * most, std::max<std::int64_t>(length_, 1)) : 1;
   host_ = make_cpu_backend();
   backend_ = choose_backend(entry.host_only ? "cpu" : backend).backend;
   const Side side = backend_->kind() == BackendKind::cpu ? Side::host : Side::device;

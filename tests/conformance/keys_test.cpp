@@ -38,6 +38,17 @@ std::vector<Keys> all_keys() {
   for (const char* keys : {"{payload_bits: 16, gap: 1}", "{payload_bits: 2, payload: pn9, samples_per_bit: 8}",
                            "{gap: 500, payload_bits: 50, differential: true, samples_per_bit: 4}"})
     all.push_back({"soqpsk_modulator", keys});
+  for (const char* keys :
+       {"{fft: 64, carriers: 42, prefix: 7, frame: 1003, tx: 3, pilot_every: 10, modulation: 256qam, payload: pn9}",
+        "{fft: 256, carriers: 180, prefix: 20, frame: 1930, modulation: 64qam, code: 80216e_2304_1_2}",
+        "{fft: 1024, carriers: 600, prefix: 72, frame: 15360, tx: 1, modulation: 16qam, code: 80216e_2304_1_2}",
+        "{fft: 2048, carriers: 1200, prefix: 144, frame: 30720, tx: 4}"})
+    all.push_back({"ofdm_modulator", keys});
+  for (const int size : {64, 128, 256, 1024, 2048})
+    all.push_back({"ofdm_demod", fmt::format("{{fft: {}, carriers: {}, prefix: 9, tx: 1}}", size, size / 2 - 6)});
+  for (const char* keys : {"{tx: 1}", "{tx: 8, pilot_every: 7}", "{tx: 4, delay_spread: 10, snr: 20}",
+                           "{track_phase: false}"})
+    all.push_back({"mimo_channel_estimator", keys});
   for (const char* keys : {"{average: carry, memory: 5}", "{average: packet}"})
     all.push_back({"packet_estimator", keys});
   for (const char* keys : {"{kinds: [cma, zf, fde2]}", "{kinds: [fde1]}"}) all.push_back({"equalizer", keys});

@@ -30,6 +30,13 @@ stages:
   - equalizer: {{kinds: [fde1, fde2]}}
   - soqpsk_detector:
   - ber_meter: {{from: soqpsk_detector.bits, sequence: pn23}}
+  - ofdm_modulator: {{from: source, code: 80216e_2304_1_2}}
+  - ofdm_sync:
+  - ofdm_demod:
+  - mimo_channel_estimator:
+  - mtt_detector:
+  - ldpc_decoder: {{interleave: frame}}
+  - ber_meter: {{name: of_words, from: ldpc_decoder.bits, sequence: pn23}}
   - spectrum: {{from: source, size: 1024}}
 publish:
   - {{port: source, topic: samples, bind: "{endpoint}"}}

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// From antennas to bits: frames through a multipath channel, each stage on CUDA against the CPU's on the same input,
+// and what comes out in the end against what was sent.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "signal/ofdm_format.hpp"
+#include "signal/ofdm_frame_bits.hpp"
+#include "tests/conformance/one_stage.hpp"
+#include "tests/conformance/stage_input.hpp"
+
+namespace iqd::conformance {
+namespace {
+
+constexpr std::int64_t kFrames = 4;
+constexpr std::int64_t kBefore = 1234;  // noise before the first frame
+constexpr std::int64_t kTaps = 5;       // of the channel, sample by sample
+
+struct Case {
+  const char* name;
+  OfdmFormat format;
+  Modulation modulation;
+  int rx;
+  double snr_db;
+  double offset_hz;
+  double last_antenna_db;  // beside the others
+};
+
+double rate_of(const OfdmFormat& f) {
+  return static_cast<double>(f.fft) * 15e3;
+}
+
+struct Heard {
+  std::vector<cf32> samples;  // [rx][n]
+  std::vector<std::uint8_t> information;
+};
+
+/// x_t(n) of all antennas, and the words in it.
+std::vector<std::vector<cf32>> sent_frames(const Case& c, std::vector<std::uint8_t>& information) {
+  const OfdmFrameMaker maker(c.format, c.modulation);
+  const OfdmFrameBits bits_of_frame(c.format.bits(c.modulation), &ldpc_codes().front());
+  std::vector<std::byte> scratch(std::max(maker.scratch_bytes(), bits_of_frame.scratch_bytes()));
+  std::vector<std::uint8_t> bits(static_cast<std::size_t>(bits_of_frame.bits()));
+  std::vector<std::uint8_t> words(static_cast<std::size_t>(bits_of_frame.information()));
+  std::vector<std::vector<cf32>> sent(static_cast<std::size_t>(c.format.tx));
+  for (auto& x : sent) x.resize(static_cast<std::size_t>(kFrames * c.format.frame));
+  for (std::int64_t f = 0; f < kFrames; ++f) {
+    bits_of_frame.payload(f, words);
+    information.insert(information.end(), words.begin(), words.end());
+    bits_of_frame.make(f, bits, scratch.data());
+    std::vector<cf32*> antennas;
+    for (auto& x : sent) antennas.push_back(x.data() + f * c.format.frame);
+    maker.make(bits, antennas, scratch.data());
+  }
+  return sent;
+}
+
+Heard frames_through(const Case& c) {
+  Heard heard;
+  const auto sent = sent_frames(c, heard.information);
+  std::mt19937 generator(5);
+  std::normal_distribution<float> normal(0, std::sqrt(0.5F));
+  const auto complex_normal = [&] { return cf32(normal(generator), normal(generator)); };
+  const std::int64_t length = kBefore + kFrames * c.format.frame + 3000;
+  const auto tx = static_cast<float>(c.format.tx);
+  // The power of a carrier's noise; of a sample's there is as much more as carriers are not in use.
+  const float noise = std::sqrt(tx * std::pow(10.0F, -static_cast<float>(c.snr_db) / 10) *
+                                static_cast<float>(c.format.fft) / static_cast<float>(c.format.carriers));
+  for (int r = 0; r < c.rx; ++r) {
+    std::vector<cf32> h;
+    for (std::int64_t i = 0; i < c.format.tx * kTaps; ++i)
+      h.push_back(complex_normal() * std::exp(-0.4F * static_cast<float>(i % kTaps)) / 1.35F);
+    const float level = r == c.rx - 1 ? std::pow(10.0F, static_cast<float>(c.last_antenna_db) / 20) : 1;
+    for (std::int64_t n = 0; n < length; ++n) {
+      cf32 y = noise * complex_normal();
+      for (std::int64_t t = 0; t < c.format.tx; ++t)
+        for (std::int64_t d = 0; d < kTaps; ++d) {
+          const std::int64_t at = n - kBefore - d;
+          if (at < 0 || at >= kFrames * c.format.frame) continue;
+          y += h[static_cast<std::size_t>(t * kTaps + d)] *
+               sent[static_cast<std::size_t>(t)][static_cast<std::size_t>(at)];
+        }
+      const double turn = std::remainder(c.offset_hz / rate_of(c.format) * static_cast<double>(n), 1.0);
+      heard.samples.push_back(0.1F * level * y * std::polar(1.0F, static_cast<float>(2 * M_PI * turn)));
+    }
+  }
+  return heard;
+}
+
+/// All stages' outputs, each stage fed with what `feed` gave, or with its own.
+std::map<std::string, Ports> receive(const Case& c, const Heard& heard, const std::string& backend, std::int64_t block,
+                                     const std::map<std::string, Ports>* feed = nullptr) {
+  std::map<std::string, Ports> all;
+  const auto from = [&](const char* stage, const char* port) {
+    return input_of((feed ? *feed : all).at(stage).at(port));
+  };
+  const OfdmFormat& f = c.format;
+  const std::string format = fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}}}", f.fft, f.carriers,
+                                         f.prefix, f.frame, f.tx);
+  const std::string_view modulation = enum_names(c.modulation)[static_cast<std::size_t>(c.modulation)];
+  all["sync"] = run("ofdm_sync", format, {input_of(heard.samples, rate_of(f), c.rx)}, backend, block);
+  all["demod"] = run("ofdm_demod", format, {from("sync", "frames")}, backend);
+  all["estimator"] = run("mimo_channel_estimator", format, {from("demod", "carriers")}, backend);
+  all["detector"] = run("mtt_detector", fmt::format("{{modulation: {}, llr: i8}}", modulation),
+                        {from("estimator", "y"), from("estimator", "h"), from("estimator", "noise")}, backend);
+  all["decoder"] = run("ldpc_decoder", "{interleave: frame}", {from("detector", "llr")}, backend);
+  return all;
+}
+
+std::size_t errors(const Heard& heard, const Ports& decoder) {
+  const auto bits = values<std::uint8_t>(decoder.at("bits"));
+  if (bits.size() != heard.information.size()) return std::max(bits.size(), heard.information.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < bits.size(); ++i) wrong += bits[i] != heard.information[i];
+  return wrong;
+}
+
+std::vector<std::int64_t> starts_of(const Case& c) {
+  std::vector<std::int64_t> starts;
+  for (std::int64_t f = 0; f < kFrames; ++f) starts.push_back(kBefore + f * c.format.frame);
+  return starts;
+}
+
+/// The first path may be weak, so that the frame seems to begin a little later.
+void expect_starts(const Case& c, const Ports& sync) {
+  const auto found = values<std::int64_t>(sync.at("start"));
+  const auto expected = starts_of(c);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LE(std::abs(found[i] - expected[i]), kTaps) << i;
+}
+
+const Case kCases[] = {
+    {"two_in_5mhz", {}, Modulation::qam16, 2, 25, 3000, 0},
+    {"two_at_four", {}, Modulation::qam64, 4, 25, -41'000, 0},
+    {"levels_apart", {}, Modulation::qpsk, 3, 18, 20'000, -40},
+    {"four_in_20mhz", {2048, 1200, 144, 30720, 4, 25}, Modulation::qam64, 4, 34, -700, 0},
+};
+
+class ChainOnCuda : public testing::TestWithParam<Case> {};
+
+TEST_P(ChainOnCuda, EachStageAgreesWithTheCpu) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
+  const Heard heard = frames_through(GetParam());
+  const auto cpu = receive(GetParam(), heard, "cpu", 0), cuda = receive(GetParam(), heard, "cuda", 0, &cpu);
+  EXPECT_EQ(values<std::int64_t>(cuda.at("sync").at("start")), values<std::int64_t>(cpu.at("sync").at("start")));
+  struct Limit {
+    const char *stage, *port;
+    double relative;
+  };
+  for (const Limit& l : {Limit{"sync", "frames", 1e-4},
+                         {"sync", "metric", 1e-4},
+                         {"sync", "offset_hz", 1e-4},
+                         {"sync", "events", 0},
+                         {"demod", "carriers", 1e-5},
+                         {"estimator", "y", 1e-4},
+                         {"estimator", "h", 1e-4},
+                         {"estimator", "noise", 1e-3},
+                         {"estimator", "phase", 1e-3},
+                         {"detector", "events", 0},
+                         {"decoder", "bits", 0},
+                         {"decoder", "iterations", 0},
+                         {"decoder", "events", 0}})
+    EXPECT_LE(distance(cpu.at(l.stage).at(l.port), cuda.at(l.stage).at(l.port)), l.relative)
+        << l.stage << '.' << l.port;
+}
+
+TEST_P(ChainOnCuda, TheWholeReceiverDecodesInBlocks) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
+  const Heard heard = frames_through(GetParam());
+  const auto cuda = receive(GetParam(), heard, "cuda", GetParam().format.frame);
+  expect_starts(GetParam(), cuda.at("sync"));
+  EXPECT_EQ(errors(heard, cuda.at("decoder")), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Frames, ChainOnCuda, testing::ValuesIn(kCases),
+                         [](const auto& c) { return std::string(c.param.name); });
+
+TEST(Chain, IsReceivedOnTheCpu) {
+  for (const Case& c : {kCases[0], kCases[2]}) {
+    const Heard heard = frames_through(c);
+    const auto whole = receive(c, heard, "cpu", 0), blocks = receive(c, heard, "cpu", 5003);
+    expect_starts(c, whole.at("sync"));
+    EXPECT_EQ(errors(heard, whole.at("decoder")), 0u) << c.name;
+    EXPECT_EQ(distance(whole.at("sync").at("frames"), blocks.at("sync").at("frames")), 0) << c.name;
+    EXPECT_EQ(distance(whole.at("detector").at("llr"), blocks.at("detector").at("llr")), 0) << c.name;
+  }
+}
+
+}  // namespace
+}  // namespace iqd::conformance
