@@ -51,8 +51,8 @@ def main():
                     messages += 1
             now = status()
             daemon.terminate()
-    print(json.dumps({"messages": messages, "latency_us": now["latency_us"], "dropped": now["dropped"], "lost": now["lost"],
-                      "blocks": now["blocks"], "backend": now["backend"]}))
+    print(json.dumps({"messages": messages, **{key: now[key] for key in ("latency_us", "dropped", "lost", "blocks",
+                                                                         "backend", "steps", "events")}}))
 
 
 if __name__ == "__main__":

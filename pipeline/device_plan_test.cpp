@@ -228,16 +228,17 @@ std::string with(const std::string& lines) {
 }
 
 struct File {
-  explicit File(const std::string& text) {
+  explicit File(const std::string& text, const Catalogue& stages = test_catalogue()) : catalogue(stages) {
     const Document document = parse_document(text, "x.yaml", problems);
-    spec = read_spec(document, test_catalogue(), problems);
+    spec = read_spec(document, catalogue, problems);
     for (const Problem& p : problems) ADD_FAILURE() << p.text();
   }
   PipelineSpec& first() { return spec.pipelines.at(0); }
   Plan plan(const PlanTarget& target) {
     std::vector<int> outputs;
-    return make_plan(first(), {.element = Element::i32, .rate_hz = 1e6}, test_catalogue(), target, outputs, problems);
+    return make_plan(first(), {.element = Element::i32, .rate_hz = 1e6}, catalogue, target, outputs, problems);
   }
+  Catalogue catalogue;
   Problems problems;
   Spec spec;
 };
@@ -332,6 +333,23 @@ TEST(DeviceSpec, TransfersOfAFile) {
   EXPECT_EQ(steps("transfer: mapped\n"), (std::vector<std::string>{"a", "~a.out.host", "b", "gate"}));
   EXPECT_EQ(steps("transfer: copy\n"),
             (std::vector<std::string>{"~source.device", "a", "~a.out.host", "b", "~b.out.device", "gate"}));
+}
+
+TEST(DeviceSpec, WhatIsReadMoreThanOnceIsCopied) {
+  Catalogue catalogue = test_catalogue();
+  std::vector<StageEntry> stages(catalogue.stages.begin(), catalogue.stages.end());
+  for (StageEntry& e : stages)
+    if (e.name == "window") e.inputs.front().reread = true;
+  catalogue.stages = stages;
+  const auto steps = [&](const std::string& transfer) {
+    File file(with("backend: cuda\nstages:\n  - window: {name: a}\n  - gate:\npublish:\n  - {port: gate, topic: a, "
+                   "bind: x}\n" +
+                   transfer),
+              catalogue);
+    return names_of(file.plan(target_of(file.first(), two_devices())));
+  };
+  EXPECT_EQ(steps(""), (std::vector<std::string>{"~source.device", "a", "gate"}));
+  EXPECT_EQ(steps("transfer: mapped\n"), (std::vector<std::string>{"a", "gate"}));
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------

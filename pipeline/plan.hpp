@@ -159,7 +159,7 @@ class Planner {
   int find_port(std::string_view name, const Section& section, std::string_view key) const;
   int pick_input(const InputSpec& input, std::size_t inputs, const Connections& from, const Section& section) const;
   int converted(int port, Element to, const Section& section, Side side);
-  int within_reach(int port, Side side, const Section& section);
+  int within_reach(int port, Side side, bool reread, const Section& section);
   int transferred(int port, Side side, const Section& section);
   bool add_step(PlanStep step, const Section& section);
   bool aligned_to(const PlanPort& in, const Footprint& footprint) const noexcept;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 #include "pipeline/plan.hpp"
 
@@ -163,11 +164,14 @@ int Planner::converted(int port, Element to, const Section& section, Side side) 
 }
 
 /// The port where this side can read it: as it is, or a copy.
-int Planner::within_reach(int port, Side side, const Section& section) {
+int Planner::within_reach(int port, Side side, bool reread, const Section& section) {
   const PlanPort& p = plan_.ports[static_cast<std::size_t>(port)];
   if (p.side == side) return port;
   const auto bytes = static_cast<std::size_t>(p.most_new * p.shape.item_bytes() * p.shape.row_count());
-  return side == Side::device && bytes <= target_.mapped.in ? port : transferred(port, side, section);
+  // `transfer: mapped` has no limit, and is obeyed.
+  const bool may = !reread || target_.mapped.in == std::numeric_limits<std::size_t>::max();
+  const bool in_place = side == Side::device && may && bytes <= target_.mapped.in;
+  return in_place ? port : transferred(port, side, section);
 }
 
 /// A copy of the port on the other side, made once for all who ask.
@@ -225,7 +229,7 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
                                         plan_.ports[static_cast<std::size_t>(port)].name, given.row_count()));
         return false;
       }
-      port = within_reach(port, step.side, section);
+      port = within_reach(port, step.side, input.reread, section);
       if (port >= 0 && !input.takes(given.element)) port = converted(port, Element::cf32, section, step.side);
       if (port < 0) return false;
     }

@@ -143,6 +143,7 @@ struct InputSpec {
   bool one_channel = false;
   bool nested = false;            // of items: any dimensions behind the axis; those written are the usual ones
   bool variance = false;          // its values are not negative
+  bool reread = false;            // read more than once: a device wants a copy, not the host's memory in place
   std::vector<Dim> example = {};  // of items: one that goes with the sample's keys
 
   bool takes(Element e) const noexcept;

@@ -12,6 +12,7 @@ namespace iqd {
 namespace {
 
 constexpr std::size_t kMostLift = 512;
+static_assert(std::ranges::all_of(kLdpcCodes, [](const LdpcCode& code) { return code.lift <= int{kMostLift}; }));
 
 /// Eight bits at once.
 void add_bits(std::uint8_t* sum, const std::uint8_t* bits, std::size_t count) noexcept {
@@ -61,6 +62,19 @@ std::span<const LdpcCode> ldpc_codes() {
 const LdpcCode* find_ldpc_code(std::string_view name) {
   const auto* const at = std::ranges::find(kLdpcCodes, name, &LdpcCode::name);
   return at == std::end(kLdpcCodes) ? nullptr : at;
+}
+
+std::span<const std::string_view> enum_names(LdpcChoice) {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, 1 + std::size(kLdpcCodes)> names{"none"};
+    std::ranges::transform(kLdpcCodes, names.begin() + 1, &LdpcCode::name);
+    return names;
+  }();
+  return kNames;
+}
+
+const LdpcCode* code_of(LdpcChoice choice) noexcept {
+  return choice == LdpcChoice::none ? nullptr : &kLdpcCodes[static_cast<std::size_t>(choice) - 1];
 }
 
 void ldpc_encode(const LdpcCode& code, std::span<const std::uint8_t> bits, std::span<std::uint8_t> word) noexcept {

@@ -39,6 +39,12 @@ std::span<const LdpcCode> ldpc_codes();
 /// Null where there is none of this name.
 const LdpcCode* find_ldpc_code(std::string_view name);
 
+/// For keys: no code, or one of those there are.
+enum class LdpcChoice : std::uint8_t { none };
+std::span<const std::string_view> enum_names(LdpcChoice);
+/// Null where it is none.
+const LdpcCode* code_of(LdpcChoice choice) noexcept;
+
 /// A word is its k information bits, then n - k parity bits. `bits` and `word` hold 0 or 1; `bits` counts by its
 /// lowest bit. The parity part of all codes here is dual diagonal: the first parity block follows from the sum of all
 /// rows, the others one by one.

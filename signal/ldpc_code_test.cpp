@@ -45,6 +45,15 @@ TEST(LdpcCode, AreFoundByTheirNames) {
   EXPECT_EQ(find_ldpc_code("80216e_2304"), nullptr);
 }
 
+TEST(LdpcCode, AKeyNamesOneOrNone) {
+  const auto names = enum_names(LdpcChoice{});
+  ASSERT_EQ(names.size(), 1 + ldpc_codes().size());
+  EXPECT_EQ(names[0], "none");
+  EXPECT_EQ(code_of(LdpcChoice::none), nullptr);
+  for (std::size_t c = 1; c < names.size(); ++c)
+    EXPECT_EQ(code_of(static_cast<LdpcChoice>(c)), find_ldpc_code(names[c]));
+}
+
 TEST(LdpcCode, The80216eCodeHasRateOneHalf) {
   const LdpcCode* code = find_ldpc_code("80216e_2304_1_2");
   ASSERT_NE(code, nullptr);

@@ -55,8 +55,9 @@ std::optional<OfdmFormat::Fault> OfdmFormat::fault() const {
   if (carriers % 2 != 0 || carriers < kFewestCarriers || carriers > fft - 2)
     return Fault{"carriers", fmt::format("has to be an even number from {} to {}, two less than fft; it is {}",
                                          kFewestCarriers, fft - 2, carriers)};
-  if (prefix < 1 || prefix > fft)
-    return Fault{"prefix", fmt::format("has to be 1 to {} samples, as long as fft at most; it is {}", fft, prefix)};
+  // The synchronisation symbol repeats itself after half of it: with a longer prefix echoes are taken for the symbol.
+  if (prefix < 1 || prefix > fft / 2)
+    return Fault{"prefix", fmt::format("has to be 1 to {} samples, half of fft at most; it is {}", fft / 2, prefix)};
   if (tx < 1 || tx > kMostTx)
     return Fault{"tx", fmt::format("has to be 1 to {} transmit antennas; it is {}", kMostTx, tx)};
   if (pilot_every < 2 || pilot_every > carriers)

@@ -128,7 +128,8 @@ TEST(OfdmFormat, WhatCannotBeUsedIsToldWithItsKey) {
   EXPECT_EQ(key({.carriers = 512}), "carriers");
   EXPECT_EQ(key({.carriers = 14, .pilot_every = 7}), "carriers");
   EXPECT_EQ(key({.prefix = 0}), "prefix");
-  EXPECT_EQ(key({.prefix = 513}), "prefix");
+  EXPECT_EQ(key({.prefix = 256}), "none");
+  EXPECT_EQ(key({.prefix = 257}), "prefix");
   EXPECT_EQ(key({.tx = 0}), "tx");
   EXPECT_EQ(key({.tx = 9}), "tx");
   EXPECT_EQ(key({.pilot_every = 1}), "pilot_every");

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 namespace iqd {
 
@@ -65,5 +67,15 @@ class PnSequence {
   int tap_;
   std::array<std::array<std::uint32_t, kLargestOrder>, kLargestOrder> powers_{};
 };
+
+/// Those that there are, as keys name them.
+enum class PnName : std::uint8_t { pn9, pn15, pn23 };
+inline std::span<const std::string_view> enum_names(PnName) {
+  static constexpr std::string_view names[] = {"pn9", "pn15", "pn23"};
+  return names;
+}
+constexpr int order_of(PnName name) noexcept {
+  return name == PnName::pn9 ? 9 : name == PnName::pn15 ? 15 : 23;
+}
 
 }  // namespace iqd

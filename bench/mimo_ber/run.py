@@ -85,7 +85,7 @@ def measure(options, antennas, modulation, snr_db, folder):
     seed = [options.seed, antennas, model.BITS[modulation], int(10 * snr_db)]
     rng = np.random.default_rng(seed)
     information = rng.integers(0, 2, (options.words, K)).astype(np.uint8)
-    words, = execute(options, "ldpc_encoder", [], {"bits": information}, ["word"], folder)
+    words, = execute(options, "ldpc_encoder", [], {"bits": information}, ["words"], folder)
     y, h, noise = transmit(antennas, modulation, snr_db, words, rng)
     point = {"antennas": antennas, "modulation": modulation, "snr_db": snr_db, "words": options.words, "detectors": {}}
     for name, (stage, keys) in DETECTORS.items():

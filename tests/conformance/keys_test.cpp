@@ -44,10 +44,18 @@ std::vector<Keys> all_keys() {
         "{fft: 1024, carriers: 600, prefix: 72, frame: 15360, tx: 1, modulation: 16qam, code: 80216e_2304_1_2}",
         "{fft: 2048, carriers: 1200, prefix: 144, frame: 30720, tx: 4}"})
     all.push_back({"ofdm_modulator", keys});
+  // What noise makes many candidates of.
+  for (const char* keys :
+       {"{fft: 64, carriers: 42, prefix: 7, frame: 700, tx: 1, threshold: 0}",
+        "{fft: 64, carriers: 62, prefix: 30, frame: 1100, tx: 8, threshold: 0.1}",
+        "{fft: 128, carriers: 100, prefix: 20, frame: 1003, tx: 3, threshold: 0, max_offset: 100 kHz}",
+        "{fft: 256, carriers: 180, prefix: 20, frame: 1930, threshold: 0}",
+        "{fft: 1024, carriers: 600, prefix: 72, frame: 15360, tx: 2, threshold: 0}"})
+    all.push_back({"ofdm_sync", keys});
   for (const int size : {64, 128, 256, 1024, 2048})
     all.push_back({"ofdm_demod", fmt::format("{{fft: {}, carriers: {}, prefix: 9, tx: 1}}", size, size / 2 - 6)});
-  for (const char* keys : {"{tx: 1}", "{tx: 8, pilot_every: 7}", "{tx: 4, delay_spread: 10, snr: 20}",
-                           "{track_phase: false}"})
+  for (const char* keys :
+       {"{tx: 1}", "{tx: 8, pilot_every: 7}", "{tx: 4, delay_spread: 10, snr: 20}", "{track_phase: false}"})
     all.push_back({"mimo_channel_estimator", keys});
   for (const char* keys : {"{average: carry, memory: 5}", "{average: packet}"})
     all.push_back({"packet_estimator", keys});

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 #include "tests/support/detector_under_test.hpp"
 
@@ -81,22 +80,20 @@ inline std::vector<Path> continued(const std::vector<Path>& paths, const SortedQ
   return all;
 }
 
-/// Of bit b of antenna t, over whole paths; `clip` where one value is missing.
+/// Of bit b of antenna t, over whole paths; within +-clip, also where one value is missing.
 inline double llr_of(const std::vector<Path>& paths, const SortedQr& qr, int bits, int t, int b, double noise,
                      double clip) {
   const auto row = static_cast<std::size_t>(std::find(qr.perm.begin(), qr.perm.end(), t) - qr.perm.begin());
-  std::optional<double> least[2];
+  double least[2] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   for (const Path& path : paths) {
-    auto& best = least[path.symbols[qr.z.size() - 1 - row] >> (bits - 1 - b) & 1];
-    if (!best || path.distance < *best) best = path.distance;
+    double& best = least[path.symbols[qr.z.size() - 1 - row] >> (bits - 1 - b) & 1];
+    best = std::min(best, path.distance);
   }
-  if (!least[1]) return clip;
-  if (!least[0]) return -clip;
-  return (*least[1] - *least[0]) / noise;
+  return std::clamp((least[1] - least[0]) / noise, -clip, clip);
 }
 
 /// Expects what a detector gives to be that of the lists that `choose` leaves of all continuations of a row; gives how
-/// many LLRs a value was missing for.
+/// many LLRs are at the limit.
 template <class Choose>
 int expect_paths(const Detected& got, const Transmission& x, double clip, const Choose& choose) {
   std::size_t at = 0;

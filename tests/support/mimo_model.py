@@ -50,12 +50,12 @@ def gmi(llr, bits):
 def per_vector(y, h, noise):
     """The channel and the noise of each vector: one channel may serve several vectors that follow on each other."""
     v = len(y)
-    noise = np.broadcast_to(np.asarray(noise, float).reshape(-1), (max(1, np.size(noise)),))
+    noise = np.asarray(noise, float).reshape(-1)
     return np.repeat(np.asarray(h, complex), v // len(h), axis=0), np.repeat(noise, v // len(noise))
 
 
 def power_of_two(h):
-    """That brings the largest part of h into [1, 2): changes no LLR, and keeps squares from being too large or small."""
+    """That brings the largest part of h into [1, 2): changes no LLR, and keeps squares from being too large."""
     largest = np.maximum(np.abs(h.real), np.abs(h.imag)).max(axis=(1, 2))
     return 2.0 ** -np.floor(np.log2(np.where(largest > 0, largest, 1)))
 
@@ -138,14 +138,12 @@ class Paths:
 
 
 def llrs_of(symbols, distance, noise, bits, clip=None):
-    """[v][bit] of one antenna, from the symbols [v][k] of a list of paths; a value that no path has gives +-clip."""
+    """[v][bit] of one antenna, from the symbols [v][k] of a list of paths; within +-clip, where one value is missing as
+    well."""
     value = labels(bits)[symbols]  # [v][k][bit]
     least = [np.where(value == b, distance[:, :, None], np.inf).min(axis=1) for b in (0, 1)]
-    with np.errstate(invalid="ignore"):
-        llr = (least[1] - least[0]) / noise[:, None]
-    if clip is not None:
-        llr = np.where(np.isposinf(least[1]), clip, np.where(np.isposinf(least[0]), -clip, llr))
-    return llr
+    llr = (least[1] - least[0]) / noise[:, None]
+    return llr if clip is None else llr.clip(-clip, clip)
 
 
 def by_antenna(perm, rows):
@@ -229,7 +227,8 @@ def lmmse(y, h, noise, bits):
     error = inverse.diagonal(axis1=1, axis2=2).real * noise[:, None]  # 1 / (1 + SINR)
     x = np.einsum("vtu,vru,vr->vt", inverse, h.conj(), y)
     # mu |x / mu - s|^2 less what all have alike, so that mu may be 0
-    distance = ((1 - error)[:, :, None] * np.abs(points) ** 2 - 2 * (x.conj()[:, :, None] * points).real) / error[:, :, None]
+    distance = (1 - error)[:, :, None] * np.abs(points) ** 2 - 2 * (x.conj()[:, :, None] * points).real
+    distance /= error[:, :, None]
     llr = np.stack([distance[:, :, value[:, b] == 1].min(axis=2) - distance[:, :, value[:, b] == 0].min(axis=2)
                     for b in range(bits)], axis=2)
     nearest = points[distance.argmin(axis=2)]

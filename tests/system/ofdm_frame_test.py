@@ -14,7 +14,9 @@ import ofdm_model as model
 PAGE = (iqd.ROOT / "docs" / "ofdm-frame.md").read_text()
 CODE = "80216e_2304_1_2"
 SMALL = model.Format(fft=64, carriers=42, prefix=7, frame=1003, tx=3, pilot_every=10)
-LONG_PREFIX = model.Format(fft=64, carriers=62, prefix=60, frame=3 * 124 + 123, tx=1, pilot_every=62)
+SMALLEST = model.Format(fft=64, carriers=16, prefix=1, frame=195, tx=1, pilot_every=2)
+LARGEST = model.Format(fft=8192, carriers=8190, prefix=4096, frame=4 * 12288 + 99, tx=2, pilot_every=8190)
+LONG_PREFIX = model.Format(fft=64, carriers=62, prefix=32, frame=3 * 96 + 95, tx=1, pilot_every=62)
 
 
 def text(bits):
@@ -85,7 +87,8 @@ class Modulator(iqd.SystemTest):
     def test_known_payload(self):
         for form, modulation, code, payload in ((model.FIVE, "qpsk", "none", 23), (model.FIVE, "16qam", CODE, 15),
                                                 (model.TWENTY, "64qam", CODE, 23), (SMALL, "256qam", "none", 9),
-                                                (LONG_PREFIX, "16qam", "none", 23)):
+                                                (LONG_PREFIX, "16qam", "none", 23), (SMALLEST, "qpsk", "none", 9),
+                                                (LARGEST, "256qam", CODE, 23)):
             y = self.made(np.zeros(2 * form.frame, np.complex64), form, f"modulation={modulation}", f"code={code}",
                           f"payload=pn{payload}")
             self.check(y, form.frames(2, modulation, code, payload))

@@ -18,6 +18,7 @@
 
 #include <cuda_fp16.h>
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 
@@ -25,12 +26,13 @@
 
 namespace iqd::mimo {
 
-/// Vectors of a group of threads, one each.
+/// Vectors of a tile, one for each thread of a group, where a kernel does not choose another number.
 inline constexpr int kTileVectors = 128;
 
-/// How many groups there have to be for all vectors of a block; one also where there are none, to write the counts.
-inline unsigned groups_for(const DetectorShape& shape) noexcept {
-  return static_cast<unsigned>(shape.most / kTileVectors + (shape.most % kTileVectors != 0 || shape.most == 0));
+/// How many tiles there are of all vectors of a block; one also where there are none, so that there is a group to write
+/// the counts.
+inline unsigned groups_for(const DetectorShape& shape, int threads = kTileVectors) noexcept {
+  return static_cast<unsigned>(std::max<std::int64_t>((shape.most + threads - 1) / threads, 1));
 }
 
 /// Rows in shared memory are as far apart that neighbours' begin in different banks; those of an even number of
@@ -38,12 +40,12 @@ inline unsigned groups_for(const DetectorShape& shape) noexcept {
 IQD_HOST_DEVICE constexpr int pitch_of(int row) noexcept {
   return row % 2 == 0 ? 2 * (row / 2 | 1) : row;
 }
-/// i / n of numbers i < 128 n, for n < 90.
+/// i / n of numbers i < 1024 n, for n < 64.
 struct Divisor {
   int n;
   unsigned factor;
-  IQD_HOST_DEVICE explicit Divisor(int divisor) : n(divisor), factor((1u << 20) / static_cast<unsigned>(divisor) + 1) {}
-  IQD_HOST_DEVICE int quotient(int i) const { return static_cast<int>(static_cast<unsigned>(i) * factor >> 20); }
+  IQD_HOST_DEVICE explicit Divisor(int divisor) : n(divisor), factor((1u << 22) / static_cast<unsigned>(divisor) + 1) {}
+  IQD_HOST_DEVICE int quotient(int i) const { return static_cast<int>(static_cast<unsigned>(i) * factor >> 22); }
 };
 
 /// How rows of so many elements are taken apart.
@@ -80,50 +82,55 @@ inline Tally* begin_vectors(const DetectorShape& shape, const DetectorJob& job, 
 }
 
 /// Counts what was erased; the last group of all tells it. All threads of all groups call it once.
-__device__ inline void count_erased(const DetectorJob& job, Tally* tally, bool erased) {
-  const int here = __syncthreads_count(erased);
-  if (threadIdx.x != 0) return;
-  if (here > 0) atomicAdd(&tally->erased, static_cast<unsigned>(here));
+__device__ inline void count_erased(const DetectorJob& job, Tally* tally, unsigned erased) {
+  if (erased > 0) atomicAdd(&tally->erased, erased);
   __threadfence();
-  if (atomicAdd(&tally->finished, 1u) == gridDim.x - 1) job.events[kErased] = atomicAdd(&tally->erased, 0u);
+  __syncthreads();
+  if (threadIdx.x == 0 && atomicAdd(&tally->finished, 1u) == gridDim.x - 1)
+    job.events[kErased] = atomicAdd(&tally->erased, 0u);
 }
 
-/// Bytes of shared memory for load_tile and Results.
+/// Bytes of shared memory: for a tile, for its results, and for both in the same place.
+IQD_HOST_DEVICE inline std::size_t input_bytes(const DetectorShape& shape, int threads) noexcept {
+  return static_cast<std::size_t>((pitch_of(shape.rx * shape.tx) + pitch_of(shape.rx)) * threads) * sizeof(float2);
+}
+IQD_HOST_DEVICE inline std::size_t output_bytes(const DetectorShape& shape, int threads) noexcept {
+  return static_cast<std::size_t>((shape.llrs() / 2 | 1) * threads) * sizeof(float2);
+}
 IQD_HOST_DEVICE inline std::size_t tile_bytes(const DetectorShape& shape) noexcept {
-  const std::size_t in =
-      static_cast<std::size_t>(pitch_of(shape.rx * shape.tx) + pitch_of(shape.rx)) * kTileVectors * sizeof(float2);
-  const std::size_t out = static_cast<std::size_t>(shape.llrs() / 2 | 1) * kTileVectors * sizeof(float2);
+  const std::size_t in = input_bytes(shape, kTileVectors), out = output_bytes(shape, kTileVectors);
   return in > out ? in : out;
 }
 
 /// The vectors of a group, and where they and their channels are in shared memory.
 struct Tile {
   std::int64_t first;  // vector
-  int count;           // 0 … kTileVectors
+  int count;           // as many as threads, or fewer
   int channel;         // of this thread's vector, in the tile
   float noise;
   const float2* h;  // [channel][rx · tx], at a pitch
   const float2* y;  // [vector][rx], at a pitch
-  Divisor pairs;    // of LLRs of a vector
+  int pitch_of_h, pitch_of_y;
+  Divisor pairs;  // of LLRs of a vector
 
   __device__ bool has_vector() const { return static_cast<int>(threadIdx.x) < count; }
   __device__ std::int64_t vector() const { return first + threadIdx.x; }
 };
 
-/// Copies rows of so many elements, at most 128, to rows at a pitch.
+/// Copies rows of so many elements, at most one for each thread, to rows at a pitch.
 template <class T> __device__ void stage_rows(const T* from, int count, Divisor steps, int pitch, T* to) {
-  const int thread = static_cast<int>(threadIdx.x);
-  if (kTileVectors % steps.n == 0) {  // each time so many rows farther, in the same column
-    const int first = steps.quotient(thread), rows = steps.quotient(kTileVectors);
+  const auto thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  const int rows = steps.quotient(threads);
+  if (rows * steps.n == threads) {  // each time so many rows farther, in the same column
+    const int first = steps.quotient(thread);
     from += thread;
     to += first * pitch + thread - first * steps.n;
-#pragma unroll 4
-    for (int r = first; r < count; r += rows, from += kTileVectors, to += rows * pitch) {
+    for (int r = first; r < count; r += rows, from += threads, to += rows * pitch) {
       const T element = *from;
       *to = element;
     }
   } else {
-    for (int i = thread; i < count * steps.n; i += kTileVectors) {
+    for (int i = thread; i < count * steps.n; i += threads) {
       const int r = steps.quotient(i);
       const T element = from[i];
       to[r * pitch + i - r * steps.n] = element;
@@ -144,29 +151,49 @@ __device__ inline int server_of(std::int64_t v, std::int64_t each) {
   return static_cast<int>(static_cast<unsigned>(v) / static_cast<unsigned>(each));
 }
 
-__device__ inline Tile load_tile(const DetectorShape& shape, const DetectorJob& job, const Tally& tally,
-                                 std::byte* memory) {
+/// A tile where it lies, to be read by each thread for itself. Without vectors where there are no more.
+__device__ inline Tile find_tile(const DetectorShape& shape, const DetectorJob& job, const Tally& tally,
+                                 unsigned number) {
   const Batch batch = tally.batch;
   const int rx = shape.rx, columns = shape.rx * shape.tx;
-  Tile tile{.pairs = tally.pairs};
-  tile.first = static_cast<std::int64_t>(blockIdx.x) * kTileVectors;
-  tile.count = static_cast<int>(max(std::int64_t{0}, min(std::int64_t{kTileVectors}, batch.vectors - tile.first)));
+  const auto threads = static_cast<int>(blockDim.x);
+  Tile tile{.first = std::int64_t{number} * threads,
+            .count = 0,
+            .channel = 0,
+            .noise = 0,
+            .h = nullptr,
+            .y = nullptr,
+            .pitch_of_h = columns,
+            .pitch_of_y = rx,
+            .pairs = tally.pairs};
+  if (tile.first >= batch.vectors) return tile;
+  tile.count = static_cast<int>(min(std::int64_t{threads}, batch.vectors - tile.first));
+  const int first = server_of(tile.first, batch.of_channel);
+  tile.h = reinterpret_cast<const float2*>(job.h) + static_cast<std::int64_t>(first) * columns;
+  tile.y = reinterpret_cast<const float2*>(job.y) + tile.first * rx;
+  if (tile.has_vector()) {
+    tile.channel = server_of(tile.vector(), batch.of_channel) - first;
+    tile.noise = job.noise[batch.of_noise >= batch.vectors ? 0 : server_of(tile.vector(), batch.of_noise)];
+  }
+  return tile;
+}
+/// The tile of a group that has one, copied to shared memory.
+__device__ inline Tile load_tile(const DetectorShape& shape, const DetectorJob& job, const Tally& tally,
+                                 std::byte* memory) {
+  Tile tile = find_tile(shape, job, tally, blockIdx.x);
+  const int columns = shape.rx * shape.tx;
   auto* const h = reinterpret_cast<float2*>(memory);
-  float2* const y = h + kTileVectors * pitch_of(columns);
+  float2* const y = h + static_cast<int>(blockDim.x) * pitch_of(columns);
+  if (tile.count > 0) {
+    const int channels = server_of(tile.first + tile.count - 1, tally.batch.of_channel) -
+                         server_of(tile.first, tally.batch.of_channel) + 1;
+    stage_rows(tile.h, channels, columns, tally.h, h);
+    stage_rows(tile.y, tile.count, shape.rx, tally.y, y);
+  }
   tile.h = h;
   tile.y = y;
-  if (tile.count > 0) {
-    const int first = server_of(tile.first, batch.of_channel);
-    const int last = server_of(tile.first + tile.count - 1, batch.of_channel);
-    const auto* const all_h = reinterpret_cast<const float2*>(job.h) + static_cast<std::int64_t>(first) * columns;
-    const auto* const all_y = reinterpret_cast<const float2*>(job.y) + tile.first * rx;
-    stage_rows(all_h, last - first + 1, columns, tally.h, h);
-    stage_rows(all_y, tile.count, rx, tally.y, y);
-    if (tile.has_vector()) {
-      tile.channel = server_of(tile.vector(), batch.of_channel) - first;
-      tile.noise = job.noise[batch.of_noise >= batch.vectors ? 0 : server_of(tile.vector(), batch.of_noise)];
-    }
-  }
+  tile.pitch_of_h = pitch_of(columns);
+  tile.pitch_of_y = pitch_of(shape.rx);
   __syncthreads();
   return tile;
 }
@@ -179,8 +206,8 @@ __device__ Received<kTx, kRx> received(const Tile& tile, const DetectorShape& sh
   Received<kTx, kRx> r{};
   r.noise = tile.noise;
   if (!tile.has_vector()) return r;
-  const float2* const h = tile.h + tile.channel * pitch_of(rx * tx);
-  const float2* const y = tile.y + static_cast<int>(threadIdx.x) * pitch_of(rx);
+  const float2* const h = tile.h + tile.channel * tile.pitch_of_h;
+  const float2* const y = tile.y + static_cast<int>(threadIdx.x) * tile.pitch_of_y;
   if constexpr (kSquare && kTx % 2 == 0) {
     const auto *const pairs_of_h = reinterpret_cast<const float4*>(h), *const pairs_of_y =
                                                                            reinterpret_cast<const float4*>(y);
@@ -254,18 +281,18 @@ class Results {
       write(static_cast<char2*>(job_.llr), [units = 1 / shape_.llr_scale](float x) {
         return static_cast<signed char>(static_cast<int>(rintf(fminf(fmaxf(x * units, -127.0f), 127.0f))));
       });
-    write(reinterpret_cast<uchar2*>(job_.hard), [](float x) { return static_cast<unsigned char>(x < 0); });
   }
 
  private:
   /// Outputs begin at multiples of 128 bytes.
-  template <class Pair, class AsElement> __device__ void write(Pair* all, const AsElement& as_element) const {
-    if (!all) return;
-    Pair* const to = all + tile_.first * pairs_.n;
-    for (int i = static_cast<int>(threadIdx.x); i < tile_.count * pairs_.n; i += kTileVectors) {
+  template <class Pair, class AsElement> __device__ void write(Pair* llrs, const AsElement& as_element) const {
+    const std::int64_t first = tile_.first * pairs_.n;
+    auto* const bits = reinterpret_cast<uchar2*>(job_.hard);
+    for (int i = static_cast<int>(threadIdx.x); i < tile_.count * pairs_.n; i += static_cast<int>(blockDim.x)) {
       const int row = pairs_.quotient(i);
       const float2 llr = llr_[row * (pairs_.n | 1) + i - row * pairs_.n];
-      to[i] = {as_element(llr.x), as_element(llr.y)};
+      if (llrs) llrs[first + i] = Pair{as_element(llr.x), as_element(llr.y)};
+      if (bits) bits[first + i] = uchar2{llr.x < 0, llr.y < 0};
     }
   }
 

@@ -281,8 +281,7 @@ __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& jo
     float llr[kBits];
 #pragma unroll
     for (int b = 0; b < kBits; ++b) {
-      const float gap = mine.gap(m, b);
-      llr[b] = isinf(gap) ? copysignf(clip, gap) : gap / r.noise;
+      llr[b] = fminf(fmaxf(mine.gap(m, b) / r.noise, -clip), clip);
     }
     results.put_antenna(r.antenna[m], llr);
   }

@@ -55,6 +55,8 @@ class Paths {
     parent_ = scratch.take<Whole>(tx * most);
     symbol_ = scratch.take<Whole>(tx * most);
     distance_ = scratch.take<Real>(most);
+    real_ = scratch.take<std::int32_t>(1 << bits);
+    imag_ = scratch.take<std::int32_t>(1 << bits);
     level_re_ = scratch.take<float>(1 << bits);
     level_im_ = scratch.take<float>(1 << bits);
   }
@@ -63,11 +65,18 @@ class Paths {
   int levels() const { return 1 << bits_ / 2; }
   int size() const { return size_; }
   /// The bits of symbol q that choose its real and its imaginary part.
-  int real_of(int q) const { return axis_[0][q]; }
-  int imag_of(int q) const { return axis_[1][q]; }
+  int real_of(int q) const { return real_[q]; }
+  int imag_of(int q) const { return imag_[q]; }
   /// Path k goes on with symbol q at the cost cost_re(k)[real_of(q)] + cost_im(k)[imag_of(q)], its distance included.
   const Real* cost_re(int k) const { return cost_re_ + k * levels(); }
   const Real* cost_im(int k) const { return cost_im_ + k * levels(); }
+
+  /// That of each lane's path and symbol.
+  V cost(hn::Vec<I> path, hn::Vec<I> symbol) const {
+    const auto first = hn::Mul(path, hn::Set(I(), levels()));
+    return hn::Add(pick(cost_re_, hn::Add(first, hn::GatherIndex(I(), real_, symbol))),
+                   pick(cost_im_, hn::Add(first, hn::GatherIndex(I(), imag_, symbol))));
+  }
 
   /// Tables, once a block.
   void prepare() {
@@ -75,15 +84,15 @@ class Paths {
     for (int i = 0; i < levels(); ++i)
       for (int j = 0; j < levels(); ++j) {
         const auto q = static_cast<int>(qam::weave(half, static_cast<unsigned>(i), static_cast<unsigned>(j)));
-        axis_[0][q] = static_cast<std::uint8_t>(i);
-        axis_[1][q] = static_cast<std::uint8_t>(j);
+        real_[q] = i;
+        imag_[q] = j;
         level_re_[q] = static_cast<float>(qam::amplitude(half, static_cast<unsigned>(i)));
         level_im_[q] = static_cast<float>(qam::amplitude(half, static_cast<unsigned>(j)));
       }
   }
 
   /// Goes down all rows: `choose(choice)` fills in what goes on, and says how many. The list's LLRs and least distance
-  /// are the front's then; a value that no path has for a bit is `clip` against it.
+  /// are the front's then; LLRs within +-clip, also where no path has a value for a bit.
   template <class Choose> void descend(Front& f, float clip, const Choose& choose) {
     size_ = 1;
     distance_[0].set(all(0));
@@ -152,10 +161,8 @@ class Paths {
     f.least.set(best);
     for (int m = 0; m < tx_; ++m)
       for (int b = 0; b < bits_; ++b) {
-        const V zero = least[m][b][0].get(), one = least[m][b][1].get();
-        const V known = llr_of(f, zero, one);
-        const V without_one = hn::IfThenElse(hn::Eq(one, none), all(clip), known);
-        f.llr[m][b].set(hn::IfThenElse(hn::Eq(zero, none), all(-clip), without_one));
+        const V llr = llr_of(f, least[m][b][0].get(), least[m][b][1].get());
+        f.llr[m][b].set(hn::Max(all(-clip), hn::Min(all(clip), llr)));
       }
   }
 
@@ -171,7 +178,8 @@ class Paths {
   Real* distance_;
   float* level_re_;  // [symbol]
   float* level_im_;
-  std::uint8_t axis_[2][256];
+  std::int32_t* real_;
+  std::int32_t* imag_;
 };
 
 }  // namespace iqd::mimo::HWY_NAMESPACE

@@ -16,13 +16,38 @@
 
 namespace iqd::mimo {
 
-/// What was received, and the columns of its channel. Rows that there are not are 0.
+IQD_HOST_DEVICE inline std::int32_t bits_of_float(float x) {
+#ifdef __CUDA_ARCH__
+  return __float_as_int(x);
+#else
+  std::int32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+#endif
+}
+IQD_HOST_DEVICE inline float float_of_bits(std::int32_t bits) {
+#ifdef __CUDA_ARCH__
+  return __int_as_float(bits);
+#else
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+#endif
+}
+/// 1 / x of a power of two, from 2^-126 to 2^126.
+IQD_HOST_DEVICE inline float per_power_of_two(float x) {
+  return float_of_bits(0x7f000000 - bits_of_float(x));
+}
+
+/// What was received, and the columns of its channel. Rows that there are not are 0. The scale is the same as if h and
+/// y had been multiplied by two powers of two, `factor` and `rest`; but for the largest and smallest that is left to be
+/// done where R is taken, by `late`.
 template <int kTx, int kRx> struct Received {
   float2 h[kTx][kRx];
   float2 y[kRx];
   float power[kTx];  // of the columns
   float noise;
-  float factor, rest;  // h and y were multiplied by both; powers of two
+  float factor, rest, late;
   bool erased;
 };
 
@@ -41,7 +66,7 @@ template <int kTx> struct Triangle {
 
   /// A distance as it was before scaling.
   IQD_HOST_DEVICE float unscaled(float distance) const {
-    const float down = 1 / factor, further = 1 / rest;
+    const float down = per_power_of_two(factor), further = per_power_of_two(rest);
     return distance * down * down * further * further;
   }
 };
@@ -70,25 +95,6 @@ template <int n> IQD_HOST_DEVICE float2 inner_product(const float2 (&a)[n], cons
   }
   return sum;
 }
-IQD_HOST_DEVICE inline std::int32_t bits_of_float(float x) {
-#ifdef __CUDA_ARCH__
-  return __float_as_int(x);
-#else
-  std::int32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  return bits;
-#endif
-}
-IQD_HOST_DEVICE inline float float_of_bits(std::int32_t bits) {
-#ifdef __CUDA_ARCH__
-  return __int_as_float(bits);
-#else
-  float x;
-  std::memcpy(&x, &bits, sizeof x);
-  return x;
-#endif
-}
-
 /// Two powers of two, whose product brings x into [1, 2); the second is 1 but for the very largest and smallest.
 IQD_HOST_DEVICE inline void factors_for(float x, float& factor, float& rest) {
   const std::int32_t bits = bits_of_float(x);
@@ -111,20 +117,25 @@ template <int kTx, int kRx> IQD_HOST_DEVICE Received<kTx, kRx> scaled(Received<k
     for (int n = 0; n < kRx; ++n) largest = fmaxf(largest, fmaxf(fabsf(r.h[l][n].x), fabsf(r.h[l][n].y)));
   const bool channel = largest > 0 && largest <= FLT_MAX;
   factors_for(channel ? largest : 1.0f, r.factor, r.rest);
-  const auto scale = [&r](float by) {
+  // Where squares neither overflow nor vanish, later is cheaper.
+  if (largest >= 0x1p-20f && largest < 0x1p4f) {
+    r.late = r.factor;
+  } else {
+    const auto scale = [by = r.factor, further = r.rest](float2 x) {
+      return float2{x.x * by * further, x.y * by * further};
+    };
+    r.late = 1;
 #pragma unroll
     for (int n = 0; n < kRx; ++n) {
-      r.y[n] = {r.y[n].x * by, r.y[n].y * by};
+      r.y[n] = scale(r.y[n]);
 #pragma unroll
-      for (int l = 0; l < kTx; ++l) r.h[l][n] = {r.h[l][n].x * by, r.h[l][n].y * by};
+      for (int l = 0; l < kTx; ++l) r.h[l][n] = scale(r.h[l][n]);
     }
-  };
-  scale(r.factor);
-  if (r.rest != 1) scale(r.rest);
+  }
   float power = 0;  // NaN where a part of h is, which `largest` does not tell
 #pragma unroll
   for (int l = 0; l < kTx; ++l) power += r.power[l] = energy(r.h[l]);
-  r.erased = !(channel && power > 0 && r.noise >= 0 && r.noise <= FLT_MAX && energy(r.y) <= kLargest);
+  r.erased = !(channel && power > 0 && r.noise >= 0 && r.noise <= FLT_MAX && energy(r.y) * r.late * r.late <= kLargest);
   r.noise = fmaxf(r.noise * r.factor * r.factor * r.rest * r.rest, FLT_MIN);
   return r;
 }
@@ -165,6 +176,16 @@ template <int kTx, int kRx> IQD_HOST_DEVICE void choose_column(int i, Received<k
   }
 }
 
+/// 1 / sqrt(x), within a rounding: what is left of a column that depends on others has to be small.
+IQD_HOST_DEVICE inline float per_root(float x) {
+#ifdef __CUDA_ARCH__
+  const float first = rsqrtf(x);
+  return fmaf(0.5f * first, fmaf(-x * first, first, 1.0f), first);
+#else
+  return 1 / sqrtf(x);
+#endif
+}
+
 /// The square root of the mean power of pairs of odd numbers.
 IQD_HOST_DEVICE inline float root_of_power(int bits) {
   return bits == 2 ? 1.41421356f : bits == 4 ? 3.16227766f : bits == 6 ? 6.48074070f : 13.0384048f;
@@ -175,7 +196,7 @@ IQD_HOST_DEVICE inline float root_of_power(int bits) {
 /// nearly dependent.
 template <bool kSquare, int kTx, int kRx> IQD_HOST_DEVICE Triangle<kTx> triangulate(Received<kTx, kRx> q, int bits) {
   constexpr float kDependent = 0x1p-40f;  // rounding leaves less than this of a column's square
-  const float per_power = root_of_power(bits), power = 1 / per_power;
+  const float per_power = root_of_power(bits) * per_power_of_two(q.late), power = 1 / root_of_power(bits) * q.late;
   Triangle<kTx> r;
   r.noise = q.noise;
   r.factor = q.factor;
@@ -191,7 +212,7 @@ template <bool kSquare, int kTx, int kRx> IQD_HOST_DEVICE Triangle<kTx> triangul
   for (int i = 0; i < kTx; ++i) {
     choose_column(i, q, r, norm, whole);
     const bool depends = norm[i] <= whole[i] * kDependent;
-    const float inverse = depends ? 0.0f : rsqrtf(norm[i]);
+    const float inverse = depends ? 0.0f : per_root(norm[i]);
     r.diagonal[i] = norm[i] * inverse * power;
     r.per_step[i] = inverse * per_power;
 #pragma unroll
@@ -205,12 +226,13 @@ template <bool kSquare, int kTx, int kRx> IQD_HOST_DEVICE Triangle<kTx> triangul
       r.above[i][c] = {along.x * power, along.y * power};
       norm[c] = energy(q.h[c]);
     }
-    r.y[i] = inner_product(q.h[i], q.y);
+    const float2 on_q = inner_product(q.h[i], q.y);
+    r.y[i] = {on_q.x * q.late, on_q.y * q.late};
     if (kSquare && i == kTx - 1) continue;  // nothing is left
 #pragma unroll
-    for (int n = 0; n < kRx; ++n) q.y[n] = minus_product(q.y[n], q.h[i][n], r.y[i]);
+    for (int n = 0; n < kRx; ++n) q.y[n] = minus_product(q.y[n], q.h[i][n], on_q);
   }
-  r.residual = kSquare ? 0 : energy(q.y);
+  r.residual = kSquare ? 0 : energy(q.y) * q.late * q.late;
   return r;
 }
 

@@ -10,14 +10,15 @@
 /// frame: 30720, tx: 4}.
 namespace iqd::ofdm {
 
+/// The ranges are the widest that OfdmFormat::fault() allows.
 inline void format_fields(FieldVisitor& v, OfdmFormat& format) {
   v.field("fft", format.fft, {.help = "points of a symbol's transform, a power of two", .low = 64, .high = 8192});
   v.field("carriers", format.carriers,
           {.help = "carriers in use, without the middle one; even", .low = 16, .high = 8190});
   v.field("prefix", format.prefix, {.help = "samples of the cyclic prefix", .low = 1, .high = 4096});
-  v.field("frame", format.frame, {.help = "samples of a frame", .low = 256, .high = 1 << 20});
+  v.field("frame", format.frame, {.help = "samples of a frame", .low = 195, .high = 1 << 20});
   v.field("tx", format.tx, {.help = "transmit antennas", .low = 1, .high = 8});
-  v.field("pilot_every", format.pilot_every, {.help = "one carrier of so many is a pilot", .low = 2, .high = 1000});
+  v.field("pilot_every", format.pilot_every, {.help = "one carrier of so many is a pilot", .low = 2, .high = 8190});
 }
 
 /// Tells the section what is wrong with the format; true where nothing is.

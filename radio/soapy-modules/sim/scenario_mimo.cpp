@@ -10,6 +10,7 @@
 #include "radio/soapy-modules/sim/noise.hpp"
 #include "radio/soapy-modules/sim/scenario.hpp"
 #include "radio/soapy-modules/sim/tone.hpp"
+#include "signal/pn_sequence.hpp"
 
 namespace iqd::sim {
 namespace {
@@ -48,28 +49,22 @@ OfdmFormat format_of(const Arguments& args) {
   return format;
 }
 
-const LdpcCode* code_of(const Arguments& args) {
-  std::vector<std::string_view> names = {"none"};
-  for (const LdpcCode& code : ldpc_codes()) names.push_back(code.name);
-  return find_ldpc_code(names[choice(args, "code", "none", names)]);
-}
-
-/// How many taps there are by themselves: those that are not too weak to matter, in the half of the prefix that stays
+/// How many taps there are by themselves: those that are not too weak to matter, in the part of the prefix that stays
 /// in front of a receiver's window.
 std::int64_t taps_of(double spread, const OfdmFormat& format) {
-  return 1 + std::min(format.prefix / 2, static_cast<std::int64_t>(std::ceil(-std::log(kWeakestTap) * spread)));
+  return 1 + std::min(format.prefix - format.early(),
+                      static_cast<std::int64_t>(std::ceil(-std::log(kWeakestTap) * spread)));
 }
 
 MimoOptions options_of(const Setting& setting) {
-  static constexpr std::string_view kPayloads[] = {"pn9", "pn15", "pn23"};
   const Arguments& args = setting.arguments;
   MimoOptions options;
   options.format = format_of(args);
   options.modulation = static_cast<Modulation>(choice(args, "modulation", "16qam", enum_names(Modulation{})));
-  options.code = code_of(args);
+  options.code = code_of(static_cast<LdpcChoice>(choice(args, "code", "none", enum_names(LdpcChoice{}))));
   if (options.code && options.code->n() > options.format.bits(options.modulation))
-    refuse("code", args.text("code", ""), "a frame has less bits than one word of it");
-  options.order = std::stoi(std::string(kPayloads[choice(args, "payload", "pn23", kPayloads)].substr(2)));
+    refuse("code", args.text("code", ""), "a frame has fewer bits than one word of it");
+  options.order = order_of(static_cast<PnName>(choice(args, "payload", "pn23", enum_names(PnName{}))));
   options.frames = args.count("period", 16, 1, 256);
   const double spread = number_in(args, "delay_spread", 1e-4) * setting.rate_hz;
   const std::int64_t taps = args.count("taps", taps_of(spread, options.format), 1, kMostTaps);

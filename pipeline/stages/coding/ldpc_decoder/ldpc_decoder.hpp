@@ -24,7 +24,9 @@
 /// llr         [item][…]      f32, f16 or i8, positive for bit 0, at any scale; an item has W = floor(size / n) words
 /// bits        [item][W][k]   u8; W is left out where an item is one word
 /// iterations  [item][W]      i32, how many were made
-/// events      [event]        i64: words, failed: in the end a check does not hold, or nothing is known of a bit
+/// events      [event]        i64: words, failed: in the end a check does not hold, or nothing is known of an
+/// information
+///             bit
 ///
 /// Bit i of word w is element w n + i of its item, or i W + w where words are interleaved. An LLR of 0 is erased, NaN
 /// counts as 0, infinities as +-kLargest. A posterior of 0 decides for bit 0. Keeps nothing between calls.
@@ -114,7 +116,7 @@ class Decoder {
   };
   void load(const void* llr, std::int64_t begin, float* posterior) const noexcept;
   Outcome iterate_word(float* posterior, float* messages) const noexcept;
-  /// Whether something is known of each bit.
+  /// Whether something is known of each information bit.
   bool decide(const float* posterior, std::uint8_t* bits) const noexcept;
 
   Setup setup_;

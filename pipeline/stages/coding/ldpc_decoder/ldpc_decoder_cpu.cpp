@@ -102,6 +102,13 @@ namespace {
 
 static_assert(std::ranges::all_of(kLdpcCodes, [](const LdpcCode& code) { return code.lift % Decoder::kChunk == 0; }),
               "rows come in chunks");
+static_assert(std::ranges::all_of(kLdpcCodes,
+                                  [](const LdpcCode& code) {
+                                    return std::ranges::all_of(code.entries, [&](const LdpcEntry& of) {
+                                      return std::ranges::count(code.entries, of.row, &LdpcEntry::row) <= kMostEdges;
+                                    });
+                                  }),
+              "a row's edges have places");
 
 Decoder::Layers layers_of(const LdpcCode& code) {
   constexpr int kChunk = Decoder::kChunk;

@@ -25,7 +25,8 @@ class LdpcDecoderStage final : public Stage {
                           in.text()));
     if (context.most_new > std::numeric_limits<std::int32_t>::max() / words)
       return context.section.problem(
-          "", fmt::format("more words in a block than it can count; its input is {}", in.text()));
+          "",
+          fmt::format("more words in a block than it can count: choose a smaller `block`; its input is {}", in.text()));
     const bool interleaved = config_.interleave == Interleave::frame;
     setup_ = {.code = config_.code,
               .iterations = static_cast<int>(config_.iterations),

@@ -38,7 +38,8 @@ class Tree {
   void search(Front& f) {
     front_ = &f;
     levels_ = 1 << f.bits / 2;
-    for (int l = 0; l < levels_; ++l) level_[l] = static_cast<float>(qam::amplitude(f.bits / 2, static_cast<unsigned>(l)));
+    for (int l = 0; l < levels_; ++l)
+      level_[l] = static_cast<float>(qam::amplitude(f.bits / 2, static_cast<unsigned>(l)));
     for (int m = 0; m < f.tx; ++m) {
       rest_[f.tx - 1][m] = f.z[m];
       for (int l = 0; l < levels_; ++l) least_[m][0][l].set(none()), least_[m][1][l].set(none());

@@ -25,30 +25,24 @@ template <class Group> IQD_HOST_DEVICE int sum_before(Group& group, int x) {
   return sum - x;
 }
 
-struct Counts {
-  int less, equal;
-};
-/// How many continuations of path k cost less than the limit, and just that.
-template <class Paths> IQD_HOST_DEVICE Counts count_path(const Paths& paths, int k, float limit) {
+/// How many continuations of path k cost no more than the limit; none where that is NaN. Most levels of the real axis
+/// need no look at the other one.
+template <class Paths> IQD_HOST_DEVICE int count_path(const Paths& paths, int k, float limit) {
   const float *const re = paths.cost_re(k), *const im = paths.cost_im(k);
-  Counts counts{0, 0};
-  for (int i = 0; i < Paths::kLevels; ++i)
+  float least = im[0];
 #pragma unroll
-    for (int j = 0; j < Paths::kLevels; ++j) {
-      const float cost = re[i] + im[j];
-      counts.less += cost < limit;
-      counts.equal += cost == limit;
-    }
-  return counts;
-}
-template <class Paths> IQD_HOST_DEVICE int count_up_to(Paths& paths, float limit) {
+  for (int j = 1; j < Paths::kLevels; ++j) least = fminf(least, im[j]);
   int found = 0;
-  for (int k = paths.lane(); k < paths.size(); k += paths.lanes()) {
-    const float *const re = paths.cost_re(k), *const im = paths.cost_im(k);
-    for (int i = 0; i < Paths::kLevels; ++i)
+  for (int i = 0; i < Paths::kLevels; ++i) {
+    if (re[i] + least > limit) continue;
 #pragma unroll
-      for (int j = 0; j < Paths::kLevels; ++j) found += re[i] + im[j] <= limit;
+    for (int j = 0; j < Paths::kLevels; ++j) found += re[i] + im[j] <= limit;
   }
+  return found;
+}
+template <class Paths> IQD_HOST_DEVICE int count_all(Paths& paths, float limit) {
+  int found = 0;
+  for (int k = paths.lane(); k < paths.size(); k += paths.lanes()) found += count_path(paths, k, limit);
   return sum_over(paths.group(), found);
 }
 
@@ -70,7 +64,7 @@ template <class Paths> IQD_HOST_DEVICE float find_limit(Paths& paths, int surviv
   std::int32_t limit = mimo::bits_of_float(-least_over(paths.group(), -high));
   while (limit - above > 1) {
     const std::int32_t middle = above + (limit - above) / 2;
-    const int found = count_up_to(paths, mimo::float_of_bits(middle));
+    const int found = count_all(paths, mimo::float_of_bits(middle));
     if (found < survivors)
       above = middle;
     else
@@ -80,29 +74,41 @@ template <class Paths> IQD_HOST_DEVICE float find_limit(Paths& paths, int surviv
   return mimo::float_of_bits(limit);
 }
 
+/// Puts `count` continuations of path k from a place on, in the order of symbols: those below the limit, and the first
+/// `equal` of those that cost just that.
+template <class Paths>
+IQD_HOST_DEVICE void put_path(Paths& paths, int k, int place, int count, float limit, int equal) {
+  constexpr int kTogether = Paths::kPoints < 16 ? Paths::kPoints : 16;  // whose levels differ in two bits, known early
+  const float *const re = paths.cost_re(k), *const im = paths.cost_im(k);
+  const int end = place + count;
+  for (int first = 0; place < end; first += kTogether) {
+    const float *const re_here = re + Paths::real_of(first), *const im_here = im + Paths::imag_of(first);
+#pragma unroll
+    for (int q = 0; q < kTogether; ++q) {
+      const float cost = re_here[Paths::real_of(q)] + im_here[Paths::imag_of(q)];
+      if (cost < limit || (cost == limit && equal-- > 0)) paths.put(place++, k, first + q, cost);
+    }
+  }
+}
+
 /// Of all continuations those of least cost, in the order of paths and symbols; of several with the cost that just gets
 /// in the first. A thread a path.
 template <class Paths> IQD_HOST_DEVICE int choose(Paths& paths, int most) {
   const int all = paths.size() << 2 * Paths::kHalf, survivors = all < most ? all : most;
   const float limit = find_limit(paths, survivors);
-  int less = 0;
-  for (int k = paths.lane(); k < paths.size(); k += paths.lanes()) less += count_path(paths, k, limit).less;
-  int equal = survivors - sum_over(paths.group(), less);  // of those that get in yet
+  const float below = mimo::float_of_bits(mimo::bits_of_float(limit) - 1);  // NaN below 0
+  int equal = survivors - count_all(paths, below);                          // of those that get in yet
   int place = 0;
   for (int first = 0; first < paths.size(); first += paths.lanes()) {
     const int k = first + paths.lane();
-    const Counts counts = k < paths.size() ? count_path(paths, k, limit) : Counts{0, 0};
-    const int before = sum_before(paths.group(), counts.equal);
-    int taken = equal - before;
-    taken = taken < 0 ? 0 : taken < counts.equal ? taken : counts.equal;
-    const int mine = counts.less + taken;
-    int at = place + sum_before(paths.group(), mine);
-    for (int q = 0; mine > 0 && q < Paths::kPoints; ++q) {
-      const float cost = paths.cost_re(k)[Paths::real_of(q)] + paths.cost_im(k)[Paths::imag_of(q)];
-      if (cost < limit || (cost == limit && taken-- > 0)) paths.put(at++, k, q, cost);
-    }
+    const int less = k < paths.size() ? count_path(paths, k, below) : 0;
+    const int just = k < paths.size() ? count_path(paths, k, limit) - less : 0;
+    const int left = equal - sum_before(paths.group(), just);
+    const int taken = left < 0 ? 0 : left < just ? left : just;
+    const int mine = less + taken;
+    put_path(paths, k, place + sum_before(paths.group(), mine), mine, limit, taken);
     place += sum_over(paths.group(), mine);
-    equal -= sum_over(paths.group(), counts.equal);
+    equal -= sum_over(paths.group(), just);
   }
   return survivors;
 }

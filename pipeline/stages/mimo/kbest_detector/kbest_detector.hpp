@@ -14,8 +14,8 @@
 ///   d(k, q) = d(k) + |z_m - sum over j > m of R_mj s_j(k) - R_mm q|^2
 ///   LLR = (least d with bit 1 - least d with bit 0) / noise, over the K paths at the end
 ///
-/// A value that no path has for a bit gives an LLR of `clip` against it. Of equal costs the lowest k wins, then the
-/// lowest q; the next row's paths are in the order of k and q. Ports and edge values: detector.hpp.
+/// LLRs are limited to +-clip, which they have where no path has the other value. Of equal costs the lowest k wins,
+/// then the lowest q; the next row's paths are in the order of k and q. Ports and edge values: detector.hpp.
 namespace iqd::kbest_detector {
 
 struct Config {

@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <limits>
+
 #include "pipeline/stages/mimo/kbest_detector/kbest_detector.hpp"
 #include "signal/scratch.hpp"
 
@@ -18,105 +22,146 @@ using mimo::HWY_NAMESPACE::all;
 using mimo::HWY_NAMESPACE::F;
 using mimo::HWY_NAMESPACE::Front;
 using mimo::HWY_NAMESPACE::I;
-using mimo::HWY_NAMESPACE::lanes;
+using mimo::HWY_NAMESPACE::kMostLanes;
 using mimo::HWY_NAMESPACE::Paths;
 using mimo::HWY_NAMESPACE::Real;
 using mimo::HWY_NAMESPACE::V;
 using mimo::HWY_NAMESPACE::Whole;
 using Number = hn::Vec<I>;
+/// The K best of a row's continuations: what the last of them costs is found by halving the range, in the order of
+/// floats' bits, and counting; then all are gone through once.
+class Chooser {
+ public:
+  Chooser(const Config& config, int bits, Scratch& scratch) : most_(config.paths(bits)) {
+    best_ = scratch.take<Real>(std::int64_t{most_} << bits / 2);
+    chosen_ = scratch.take<Whole>(most_ + 1);
+  }
 
-/// The least cost of a path's continuations, and the largest.
-struct Range {
-  V least, most;
+  int choose(const Paths& paths, const Paths::Choice& choice) {
+    const int survivors = std::min(most_, paths.size() * paths.points());
+    collect(paths, find_limit(paths, survivors), survivors);
+    const Number in_symbol = hn::Set(I(), paths.points() - 1);
+    const int bits = std::countr_zero(static_cast<unsigned>(paths.points()));
+    for (int n = 0; n < survivors; ++n) {
+      const Number path = hn::ShiftRightSame(chosen_[n].get(), bits), symbol = hn::And(chosen_[n].get(), in_symbol);
+      choice.parent[n].set(path);
+      choice.symbol[n].set(symbol);
+      choice.distance[n].set(paths.cost(path, symbol));
+    }
+    return survivors;
+  }
+
+ private:
+  /// Bits of floats: as many as are wanted cost no more than `limit`, and fewer no more than `above`.
+  struct Range {
+    Number above, limit;
+  };
+
+  /// Halves the range until it is as small as can be, or so often. Where just the wanted number is found it is cut off
+  /// there, as nothing can be better.
+  template <class Count> static void narrow(Range& range, int wanted, int most_steps, const Count& count) {
+    const Number one = hn::Set(I(), 1), all_wanted = hn::Set(I(), wanted), fewer = hn::Set(I(), wanted - 1);
+    for (int step = 0; step < most_steps; ++step) {
+      const Number gap = hn::Sub(range.limit, range.above);
+      if (hn::AllFalse(I(), hn::Gt(gap, one))) return;
+      const Number middle = hn::Add(range.above, hn::ShiftRight<1>(gap));
+      const Number found = count(hn::BitCast(F(), middle));
+      const auto enough = hn::Gt(found, fewer);
+      range.limit = hn::IfThenElse(enough, middle, range.limit);
+      range.above = hn::IfThenElse(enough, range.above, middle);
+      range.above = hn::IfThenElse(hn::Eq(found, all_wanted), hn::Sub(middle, one), range.above);
+    }
+  }
+
+  static Number add_where(Number count, hn::Mask<F> where) {
+    return hn::Sub(count, hn::VecFromMask(I(), hn::RebindMask(I(), where)));
+  }
+
+  /// All costs are within it. Keeps the best continuation of each path with each level of the real axis.
+  Range whole_range(const Paths& paths) {
+    V least = all(std::numeric_limits<float>::infinity()), most = all(0);
+    for (int k = 0; k < paths.size(); ++k) {
+      V least_im = paths.cost_im(k)[0].get(), most_im = least_im;
+      for (int j = 1; j < paths.levels(); ++j) {
+        least_im = hn::Min(least_im, paths.cost_im(k)[j].get());
+        most_im = hn::Max(most_im, paths.cost_im(k)[j].get());
+      }
+      for (int i = 0; i < paths.levels(); ++i) {
+        const V re = paths.cost_re(k)[i].get(), best = hn::Add(re, least_im);
+        best_[k * paths.levels() + i].set(best);
+        least = hn::Min(least, best);
+        most = hn::Max(most, hn::Add(re, most_im));
+      }
+    }
+    return {hn::Sub(hn::BitCast(I(), least), hn::Set(I(), 1)), hn::BitCast(I(), most)};
+  }
+
+  /// The best of rows are fewer, so what so many of them do not exceed is found sooner; the survivors do not either.
+  V find_limit(const Paths& paths, int survivors) {
+    constexpr int kFewSteps = 8, kAllSteps = 32;
+    Range range = whole_range(paths);
+    if (survivors == paths.size() * paths.points()) return hn::BitCast(F(), range.limit);
+    const int rows = paths.size() * paths.levels();
+    if (rows >= survivors) {
+      Range of_rows = range;
+      narrow(of_rows, survivors, kFewSteps, [&](V limit) {
+        Number found = hn::Zero(I());
+        for (int n = 0; n < rows; ++n) found = add_where(found, hn::Le(best_[n].get(), limit));
+        return found;
+      });
+      range.limit = of_rows.limit;
+    }
+    narrow(range, survivors, kAllSteps, [&](V limit) { return count(paths, limit); });
+    return hn::BitCast(F(), range.limit);
+  }
+
+  Number count(const Paths& paths, V limit) const {
+    Number found = hn::Zero(I());
+    for (int k = 0, n = 0; k < paths.size(); ++k)
+      for (int i = 0; i < paths.levels(); ++i, ++n) {
+        if (hn::AllFalse(F(), hn::Le(best_[n].get(), limit))) continue;
+        const V re = paths.cost_re(k)[i].get();
+        for (int j = 0; j < paths.levels(); ++j)
+          found = add_where(found, hn::Le(hn::Add(re, paths.cost_im(k)[j].get()), limit));
+      }
+    return found;
+  }
+
+  /// In the order of paths and symbols those below the limit, and of those that cost just that the first. Each goes to
+  /// the end of its lane's list, and the next one over it if it does not belong there.
+  void collect(const Paths& paths, V limit, int survivors) {
+    const V below = hn::BitCast(F(), hn::Sub(hn::BitCast(I(), limit), hn::Set(I(), 1)));  // NaN below 0
+    Number equal = hn::Sub(hn::Set(I(), survivors), count(paths, below));
+    Number end = hn::Iota(I(), 0);
+    for (int k = 0, path = 0; k < paths.size(); ++k)
+      for (int q = 0; q < paths.points(); ++q, ++path) {
+        const V cost = hn::Add(paths.cost_re(k)[paths.real_of(q)].get(), paths.cost_im(k)[paths.imag_of(q)].get());
+        const auto no_more = hn::Le(cost, limit);
+        if (hn::AllFalse(F(), no_more)) continue;
+        hn::ScatterIndex(hn::Set(I(), path), I(), chosen_->at, end);
+        const auto just = hn::And(no_more, hn::Ge(cost, limit));
+        const auto out = hn::And(just, hn::RebindMask(F(), hn::Lt(equal, hn::Set(I(), 1))));
+        equal = hn::Add(equal, hn::VecFromMask(I(), hn::RebindMask(I(), just)));
+        const auto in = hn::AndNot(out, no_more);
+        end = hn::Add(end, hn::And(hn::VecFromMask(I(), hn::RebindMask(I(), in)), hn::Set(I(), kMostLanes)));
+      }
+  }
+
+  int most_;
+  Real* best_;     // [path][level]
+  Whole* chosen_;  // path · points + symbol
 };
-HWY_INLINE Range range_of(const Paths& paths, int k) {
-  const Real *const re = paths.cost_re(k), *const im = paths.cost_im(k);
-  Range a{re[0].get(), re[0].get()}, b{im[0].get(), im[0].get()};
-  for (int i = 1; i < paths.levels(); ++i) {
-    a = {hn::Min(a.least, re[i].get()), hn::Max(a.most, re[i].get())};
-    b = {hn::Min(b.least, im[i].get()), hn::Max(b.most, im[i].get())};
-  }
-  return {hn::Add(a.least, b.least), hn::Add(a.most, b.most)};
-}
-
-/// How many continuations cost `limit` or less.
-Number count(const Paths& paths, V limit) {
-  Number found = hn::Zero(I());
-  for (int k = 0; k < paths.size(); ++k) {
-    const Real *const re = paths.cost_re(k), *const im = paths.cost_im(k);
-    for (int i = 0; i < paths.levels(); ++i) {
-      const V a = re[i].get();
-      for (int j = 0; j < paths.levels(); ++j)
-        found = hn::Sub(found, hn::VecFromMask(I(), hn::RebindMask(I(), hn::Le(hn::Add(a, im[j].get()), limit))));
-    }
-  }
-  return found;
-}
-
-/// The cost that `survivors` continuations do not exceed, or more where several have just that: by halving the range,
-/// in the order of floats' bits. Ends where the number is right.
-V find_limit(const Paths& paths, int survivors) {
-  V low = all(std::numeric_limits<float>::infinity()), high = all(0);
-  for (int k = 0; k < paths.size(); ++k) {
-    const Range range = range_of(paths, k);
-    low = hn::Min(low, range.least);
-    high = hn::Max(high, paths.size() < survivors ? range.most : range.least);
-  }
-  const Number one = hn::Set(I(), 1), wanted = hn::Set(I(), survivors), fewer = hn::Sub(wanted, one);
-  Number above = hn::Sub(hn::BitCast(I(), low), one), limit = hn::BitCast(I(), high);
-  for (;;) {
-    const Number gap = hn::Sub(limit, above);
-    if (hn::AllFalse(I(), hn::Gt(gap, one))) return hn::BitCast(F(), limit);
-    const Number middle = hn::Add(above, hn::ShiftRight<1>(gap));
-    const Number found = count(paths, hn::BitCast(F(), middle));
-    const auto enough = hn::Gt(found, fewer);
-    limit = hn::IfThenElse(enough, middle, limit);
-    above = hn::IfThenElse(hn::Eq(found, wanted), hn::Sub(middle, one), hn::IfThenElse(enough, above, middle));
-  }
-}
-
-/// Of lane l: those that cost less than the limit, and the first `equal` of those that cost just that.
-void gather(const Paths& paths, const Paths::Choice& choice, int l, float limit, int equal) {
-  int n = 0;
-  for (int k = 0; k < paths.size(); ++k) {
-    const Real *const re = paths.cost_re(k), *const im = paths.cost_im(k);
-    float least = im[0].at[l];
-    for (int j = 1; j < paths.levels(); ++j) least = std::min(least, im[j].at[l]);
-    bool any = false;
-    for (int i = 0; i < paths.levels(); ++i) any |= re[i].at[l] + least <= limit;
-    for (int q = 0; any && q < paths.points(); ++q) {
-      const float cost = re[paths.real_of(q)].at[l] + im[paths.imag_of(q)].at[l];
-      if (cost > limit || (cost == limit && equal-- <= 0)) continue;
-      choice.parent[n].at[l] = k;
-      choice.symbol[n].at[l] = q;
-      choice.distance[n++].at[l] = cost;
-    }
-  }
-}
-
-int choose(const Paths& paths, const Paths::Choice& choice, int most) {
-  const int survivors = std::min(most, paths.size() * paths.points());
-  const V limit = find_limit(paths, survivors);
-  const V below = hn::BitCast(F(), hn::Sub(hn::BitCast(I(), limit), hn::Set(I(), 1)));
-  Real limits;
-  Whole equal;
-  limits.set(limit);
-  equal.set(hn::Sub(hn::Set(I(), survivors),
-                    hn::IfThenZeroElse(hn::Eq(hn::BitCast(I(), limit), hn::Zero(I())), count(paths, below))));
-  for (int l = 0; l < lanes(); ++l) gather(paths, choice, l, limits.at[l], equal.at[l]);
-  return survivors;
-}
 
 std::int64_t run(const mimo::DetectorShape& shape, const Config& config, const mimo::DetectorJob& job,
                  const mimo::Batch& batch, std::byte* memory) {
   Scratch scratch(memory);
   Front& front = *scratch.take<Front>(1);
-  const int survivors = config.paths(shape.bits);
-  Paths paths(shape.tx, shape.bits, survivors, scratch);
+  Paths paths(shape.tx, shape.bits, config.paths(shape.bits), scratch);
+  Chooser chooser(config, shape.bits, scratch);
   paths.prepare();
   return mimo::HWY_NAMESPACE::detect_all(shape, job, batch, front, [&](Front& f) {
     paths.descend(f, static_cast<float>(config.clip),
-                  [&](const Paths::Choice& choice) { return choose(paths, choice, survivors); });
+                  [&](const Paths::Choice& choice) { return chooser.choose(paths, choice); });
   });
 }
 
@@ -132,6 +177,7 @@ std::size_t scratch_bytes(const mimo::DetectorShape& shape, const Config& config
   Scratch count(nullptr);
   count.take<mimo::HWY_NAMESPACE::Front>(1);
   mimo::HWY_NAMESPACE::Paths(shape.tx, shape.bits, config.paths(shape.bits), count);
+  HWY_NAMESPACE::Chooser(config, shape.bits, count);
   return count.bytes();
 }
 

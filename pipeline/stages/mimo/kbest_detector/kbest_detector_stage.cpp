@@ -37,7 +37,8 @@ class KbestDetectorStage final : public mimo::DetectorStage {
 void Config::fields(FieldVisitor& v) {
   v.field("survivors", survivors,
           {.help = "paths that are kept, K; 0: as many as there are symbols", .low = 0, .high = kMostSurvivors});
-  v.field("clip", clip, {.help = "LLR where no path has the other value", .low = 0, .high = 1e6, .live = true});
+  v.field("clip", clip,
+          {.help = "the largest LLR, also where no path has the other value", .low = 0.1, .high = 1e6, .live = true});
 }
 
 StageEntry entry() {

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A thread a vector, in one kernel from h and y to LLRs. Compiled with -fmad=false: only what says fmaf is fused.
+#include <algorithm>
 #include <memory>
+#include <string>
 
 #include "base/error.hpp"
 #include "gpu/runtime.hpp"
@@ -21,46 +23,90 @@ using mimo::Tally;
 
 using Kernel = void (*)(DetectorShape, DetectorJob, Tally*, std::uint32_t);
 
-// Four antennas and 64-QAM want 160 registers and hide latency by their independent sums; the others run four groups.
-template <class Search> __global__ void __launch_bounds__(kTileVectors, Search::kTx > 4 ? 2 : 3)
+/// Groups of a multiprocessor at once, at least: as many as registers allow without spilling. The more, the more
+/// latency is hidden; 64-QAM hides it by its 64 sums.
+template <class Search, bool kSquare> constexpr int kGroups = Search::kTx > 4     ? 2
+                                                              : Search::kBits > 4 ? 3
+                                                              : !kSquare          ? 4
+                                                              : Search::kPooled   ? 4
+                                                              : Search::kBits > 2 ? 4
+                                                                                  : 6;
+
+/// `kSquare`: Search::kTx antennas on both sides.
+template <class Search, bool kSquare> __global__ void __launch_bounds__(kTileVectors, kGroups<Search, kSquare>)
     detect_vectors(const DetectorShape shape, const DetectorJob job, Tally* const tally, const std::uint32_t points) {
   extern __shared__ __align__(16) std::byte memory[];
-  const mimo::Tile tile = mimo::load_tile(shape, job, *tally, memory);
-  bool erased = false;
-  if (tile.count > 0) {
-    const mimo::Triangle<Search::kTx> r = mimo::triangulate_vector<Search::kTx>(tile, shape);
-    __syncthreads();
+  auto* const columns =
+      reinterpret_cast<std::uint32_t*>(memory + mimo::output_bytes(shape, static_cast<int>(blockDim.x)));
+  unsigned erased = 0;
+  for (unsigned number = blockIdx.x;; number += gridDim.x) {
+    const mimo::Tile tile = mimo::find_tile(shape, job, *tally, number);
+    if (tile.count == 0) break;
+    constexpr int kTx = Search::kTx, kRx = kSquare ? kTx : mimo::kMostAntennas;
+    const auto r =
+        mimo::triangulate<kSquare>(mimo::scaled(mimo::received<kTx, kRx, kSquare>(tile, shape)), Search::kBits);
     mimo::Results results(shape, job, tile, r.erased, memory);
-    auto* const columns = reinterpret_cast<std::uint32_t*>(memory + mimo::tile_bytes(shape));
     Search search(r, columns + threadIdx.x, points);
     const float distance = search.run([&](int antenna, const float(&llr)[Search::kBits]) {
       if (antenna < shape.tx) results.put_antenna(antenna, llr);
     });
-    erased = r.erased && tile.has_vector();
-    results.put_distance(r.unscaled(distance + r.residual));
+    erased += r.erased && tile.has_vector();
+    if (job.distance) results.put_distance(r.unscaled(distance + r.residual));
     results.flush();
+    __syncthreads();
   }
   mimo::count_erased(job, tally, erased);
 }
 
+/// A kernel, and how it is started.
 struct Choice {
   Kernel kernel;
+  int threads;
+  unsigned groups;
   std::size_t shared_bytes;
   std::uint32_t last;  // argument: how many points there are, or for scan_vectors whether lists are pooled
+
+  /// Asking loads the code, before samples flow.
+  int groups_at_once() const {
+    gpu::check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+        "shared memory for mtt_detector");
+    int groups = 0;
+    gpu::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&groups, kernel, threads, shared_bytes),
+               "loading mtt_detector");
+    return groups;
+  }
 };
 
-template <class Search> Choice choice(const DetectorShape& shape) {
+constexpr int rounded_up(std::int64_t n) {
+  constexpr std::int64_t kWarp = 32;
+  return static_cast<int>((n + kWarp - 1) / kWarp * kWarp);
+}
+
+/// As many threads a group as there may be, but fewer where the vectors then spread over more of the device.
+template <class Search, bool kSquare> Choice choice(const DetectorShape& shape) {
   static_assert(Search::kStride == kTileVectors);
-  return {detect_vectors<Search>, mimo::tile_bytes(shape) + sizeof(std::uint32_t) * Search::kWords * kTileVectors,
-          Search::kPoints};
+  const std::int64_t processors = gpu::count_multiprocessors();
+  const int threads = std::clamp(rounded_up((shape.most + processors - 1) / processors), 32, kTileVectors);
+  Choice choice{detect_vectors<Search, kSquare>, threads, mimo::groups_for(shape, threads),
+                mimo::output_bytes(shape, threads) + sizeof(std::uint32_t) * Search::kWords * Search::kStride,
+                Search::kPoints};
+  choice.groups = static_cast<unsigned>(std::min<std::int64_t>(choice.groups, processors * choice.groups_at_once()));
+  return choice;
+}
+template <class Search> Choice choice_of_antennas(const DetectorShape& shape) {
+  if constexpr (Search::kTx <= 4)
+    if (shape.rx == Search::kTx && shape.tx == Search::kTx) return choice<Search, true>(shape);
+  return choice<Search, false>(shape);
 }
 template <int kTx, int kBits> Choice choice_of_lists(const DetectorShape& shape, Lists lists) {
-  if (lists == Lists::pooled) return choice<Traversal<kTx, kBits, true>>(shape);
-  return choice<Traversal<kTx, kBits, false>>(shape);
+  if (lists == Lists::pooled) return choice_of_antennas<Traversal<kTx, kBits, true>>(shape);
+  return choice_of_antennas<Traversal<kTx, kBits, false>>(shape);
 }
 template <int kTx> Choice choice_of_points(const DetectorShape& shape, const Config& config) {
   if (config.variant == Variant::paper)
-    return {scan_vectors<kTx>, mimo::tile_bytes(shape) + Scan<kTx>::bytes(shape.bits), config.lists == Lists::pooled};
+    return {scan_vectors<kTx>, kTileVectors, mimo::groups_for(shape),
+            mimo::tile_bytes(shape) + Scan<kTx>::bytes(shape.bits), config.lists == Lists::pooled};
   if (shape.bits == 2) return choice_of_lists<kTx, 2>(shape, config.lists);
   if (shape.bits == 4) return choice_of_lists<kTx, 4>(shape, config.lists);
   return choice_of_lists<kTx, 6>(shape, config.lists);
@@ -75,9 +121,8 @@ Choice choice_for(const DetectorShape& shape, const Config& config) {
 class Run final : public StageRun {
  public:
   Run(const DetectorShape& shape, const Config& config) : shape_(shape), choice_(choice_for(shape, config)) {
-    gpu::check(cudaFuncSetAttribute(choice_.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(choice_.shared_bytes)),
-               "shared memory for mtt_detector");
+    if (choice_.groups_at_once() == 0)
+      throw SetupError("mtt_detector: does not fit onto this device: give the stage `backend: cpu`");
     cudaFuncAttributes loaded;  // asking loads the code, before samples flow
     gpu::check(cudaFuncGetAttributes(&loaded, mimo::begin_tally), "loading mtt_detector");
   }
@@ -88,8 +133,8 @@ class Run final : public StageRun {
     const cudaStream_t stream = gpu::stream_of(view);
     const DetectorJob job = mimo::job_of(io);
     Tally* const tally = mimo::begin_vectors(shape_, job, io.device_scratch, stream);
-    choice_.kernel<<<mimo::groups_for(shape_), kTileVectors, choice_.shared_bytes, stream>>>(shape_, job, tally,
-                                                                                             choice_.last);
+    choice_.kernel<<<choice_.groups, static_cast<unsigned>(choice_.threads), choice_.shared_bytes, stream>>>(
+        shape_, job, tally, choice_.last);
   }
 
  private:

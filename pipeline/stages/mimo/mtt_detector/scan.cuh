@@ -15,9 +15,9 @@ template <int kTx> struct Scan {
   static constexpr int kMostPoints = 64;
   static constexpr int kNumbers = 3 * kTx + kTx * (kTx - 1);  // of a triangle
 
-  struct Survivor {
+  struct alignas(16) Survivor {
+    float2 e;  // of the row below, what its path leaves
     float d;
-    float2 e;                  // of the row below, what its path leaves
     std::uint8_t symbol[kTx];  // by row
   };
 
@@ -90,6 +90,7 @@ template <int kTx> struct Scan {
     const float2 e = rest(row, s);
     float best = INFINITY;
     int symbol = 0;
+#pragma unroll 4
     for (int p = 0; p < points; ++p) {
       const float d = cost(row, s.d, e, p);
       if (d < best) {
@@ -108,6 +109,7 @@ template <int kTx> struct Scan {
     __syncthreads();
     float best = INFINITY;
     int parent = 0;
+#pragma unroll 4
     for (int k = 0; k < points; ++k) {
       const float d = cost(row, all[k].d, all[k].e, q);
       if (d < best) {

@@ -41,8 +41,9 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   static constexpr int kLevels = 1 << kAxisBits;
   static constexpr int kPoints = kLevels * kLevels;
   static constexpr float kTop = kLevels - 1;  // the highest level
+  static constexpr bool kUnrolled = kLevels == 2;
 
-  // A thread's memory: columns of 32-bit words, `kStride` apart.
+  // A thread's memory: a column of 32-bit words, `kStride` apart.
   static constexpr int kStride = 128;
   static constexpr int kLeastWords = (kPooled ? kTx : 1) * 2 * kLevels;
   static constexpr int kLastParents = kPooled ? kTx - 1 : kTx - 2;  // S_2 … S_this have parents in memory
@@ -65,7 +66,11 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
     pass<0>(put);
     if constexpr (kPooled)
 #pragma unroll
-      for (int m = 0; m < kTx; ++m) finish(m, put);
+      for (int m = 0; m < kTx; ++m) {
+        Levels at;
+        load(m, at);
+        finish(m, at, put);
+      }
     return best_;
   }
 
@@ -113,8 +118,9 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
     const float2 a = r_.above[top - 1][top], y = r_.y[top - 1];
     const float r = r_.diagonal[top];
     const float square = plus_square(r * r, a);
-    const float scale = square >= FLT_MIN ? 0.5f / kTop / square : 0.0f;
-    const float start = square >= FLT_MIN ? kMiddle : kAnywhere;
+    const bool any = square < FLT_MIN;
+    const float scale = kLevels == 2 ? 1.0f : any ? 0.0f : 0.5f / kTop / square;  // of two levels, the sign tells
+    const float start = any ? kAnywhere : kMiddle;
     first_ = {fmaf(fmaf(r, r_.y[top].x, fmaf(a.x, y.x, a.y * y.y)), scale, start),
               fmaf(fmaf(r, r_.y[top].y, fmaf(a.x, y.y, -a.y * y.x)), scale, start)};
     turn_ = {a.x * r_.diagonal[top - 1] * scale, -a.y * r_.diagonal[top - 1] * scale};
@@ -149,6 +155,15 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   IQD_HOST_DEVICE void lower(int row, int axis, int i, float d) const {
     float& least_so_far = least(row, axis, i);
     least_so_far = fminf(least_so_far, d);
+  }
+  /// The least distances of both axes' levels.
+  using Levels = float[2][kLevels];
+  IQD_HOST_DEVICE void load(int row, Levels& at) const {
+#pragma unroll
+    for (int i = 0; i < kLevels; ++i) {
+      at[0][i] = least(row, 0, i);
+      at[1][i] = least(row, 1, i);
+    }
   }
   IQD_HOST_DEVICE void clear_least(int begin, int end) const {
 #pragma unroll
@@ -186,8 +201,11 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
     Reduction<kReduces ? kLevels : 1> next;
     if constexpr (kReduces) next.start(next.kBounded ? bound<t>() : 0, r_.diagonal[m - 1], points_);
     Ends<kEnds ? kLevels : 1> ends;
-    if constexpr (!kPooled) clear_least(0, 1);
-#pragma unroll kLevels == 2 ? 2 : 1
+    Levels own;  // of this row, where loops are unrolled; else in memory
+#pragma unroll
+    for (int i = 0; i < kLevels; ++i) own[0][i] = own[1][i] = INFINITY;
+    if constexpr (!kPooled && !kUnrolled) clear_least(0, 1);
+#pragma unroll kUnrolled ? 2 : 1
     for (int i = 0; i < kLevels; ++i) {
       const float re = static_cast<float>(2 * i) - kTop;
 #pragma unroll kUnroll < t>
@@ -200,6 +218,9 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
         go_on<m, kEnds>(s, d, k, next, ends);
         if constexpr (kPooled) {
           lower_all(s, d);
+        } else if constexpr (kUnrolled) {
+          own[0][i] = fminf(own[0][i], d);
+          own[1][j] = fminf(own[1][j], d);
         } else {
           lower(m, 0, i, d);
           lower(m, 1, j, d);
@@ -209,10 +230,12 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
     if constexpr (kReduces)
 #pragma unroll
       for (int n = 0; n < kParentWords; ++n) parent_word(t + 1, n) = next.four_parents(n);
-    if constexpr (!kPooled) finish(m, put);
+    if constexpr (!kPooled) {
+      if constexpr (!kUnrolled) load(m, own);
+      finish(m, own, put);
+    }
     if constexpr (kEnds) {
-      ends.put(*this);
-      finish(0, put);
+      finish(0, ends.at, put);
     } else if constexpr (t + 1 < kTx) {
       pass<t + 1>(put);
     }
@@ -221,17 +244,10 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
 
   /// The last row's least distances, over all paths to it.
   template <int n> struct Ends {
-    float re[n], im[n];
+    float at[2][n];
     IQD_HOST_DEVICE Ends() {
 #pragma unroll
-      for (int i = 0; i < n; ++i) re[i] = im[i] = INFINITY;
-    }
-    IQD_HOST_DEVICE void put(const Traversal& to) const {
-#pragma unroll
-      for (int i = 0; i < n; ++i) {
-        to.least(0, 0, i) = re[i];
-        to.least(0, 1, i) = im[i];
-      }
+      for (int i = 0; i < n; ++i) at[0][i] = at[1][i] = INFINITY;
     }
     /// Of a path with distance d before the last row, and (x, y) from the nearest point there.
     IQD_HOST_DEVICE void lower(float d, float2 nearest_miss, float2 e, float r) {
@@ -240,8 +256,8 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
       for (int i = 0; i < n; ++i) {
         const float level = static_cast<float>(2 * i) - kTop;
         const float x = fmaf(-r, level, e.x), y = fmaf(-r, level, e.y);
-        re[i] = fminf(re[i], fmaf(x, x, with_im));
-        im[i] = fminf(im[i], fmaf(y, y, with_re));
+        at[0][i] = fminf(at[0][i], fmaf(x, x, with_im));
+        at[1][i] = fminf(at[1][i], fmaf(y, y, with_re));
       }
     }
   };
@@ -283,23 +299,20 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   }
 
   /// LLRs of a row's antenna from the least distances of its levels.
-  template <class Put> IQD_HOST_DEVICE void finish(int row, const Put& put) {
+  template <class Put> IQD_HOST_DEVICE void finish(int row, const Levels& at, const Put& put) {
     float llr[kBits], best = INFINITY;
     const float gain = 1 / r_.noise;
 #pragma unroll
     for (int axis = 0; axis < 2; ++axis) {
-      float at[kLevels];
-#pragma unroll
-      for (int i = 0; i < kLevels; ++i) at[i] = least(row, axis, i);
 #pragma unroll
       for (int b = 0; b < kAxisBits; ++b) {
         float zero = INFINITY, one = INFINITY;
 #pragma unroll
         for (int i = 0; i < kLevels; ++i)
           if (has_one(b, i))
-            one = fminf(one, at[i]);
+            one = fminf(one, at[axis][i]);
           else
-            zero = fminf(zero, at[i]);
+            zero = fminf(zero, at[axis][i]);
         llr[2 * b + axis] = (one - zero) * gain;
         best = fminf(best, fminf(zero, one));
       }

@@ -14,8 +14,8 @@
 ///   of each symbol q the path k of the row before with the least d(k) + |z_m - sum over j > m of R_mj s_j(k) - R_mm
 ///   q|^2 LLR = (least d with bit 1 - least d with bit 0) / noise, over the paths at the end
 ///
-/// A value that no path has for a bit gives an LLR of `clip` against it. Of equal costs the lowest k wins. Ports and
-/// edge values: detector.hpp.
+/// LLRs are limited to +-clip, which they have where no path has the other value. Of equal costs the lowest k wins.
+/// Ports and edge values: detector.hpp.
 namespace iqd::one_pass_detector {
 
 struct Config {

@@ -36,7 +36,8 @@ class OnePassDetectorStage final : public mimo::DetectorStage {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("clip", clip, {.help = "LLR where no path has the other value", .low = 0, .high = 1e6, .live = true});
+  v.field("clip", clip,
+          {.help = "the largest LLR, also where no path has the other value", .low = 0.1, .high = 1e6, .live = true});
 }
 
 StageEntry entry() {

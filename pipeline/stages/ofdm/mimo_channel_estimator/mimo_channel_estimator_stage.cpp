@@ -19,17 +19,20 @@ class MimoChannelEstimatorStage final : public Stage {
   void shape(ShapeContext& context) override {
     const OfdmFormat& f = config_.format;
     if (!ofdm::check_format(f, context.section)) return;
-    if (config_.delay_spread > f.prefix)
+    if (config_.delay_spread > f.prefix - f.early())
       return context.section.problem(
-          "delay_spread", fmt::format("has to be the prefix, {} samples, at most: later paths disturb the next symbol; "
-                                      "it is {}",
-                                      f.prefix, config_.delay_spread));
+          "delay_spread", fmt::format("has to be {} samples at most, what the windows leave of the prefix: later paths "
+                                      "disturb the next symbol; it is {}",
+                                      f.prefix - f.early(), config_.delay_spread));
     const PortShape& in = context.in[0];
     const std::vector<Dim>& item = in.item;
     if (in.axis != Axis::counted || item.size() != 3 || item[0].extent != f.symbols() || item[1].extent != f.carriers)
       return context.section.problem(
-          "", fmt::format("input 'carriers' has to be [frame][symbol {}][carrier {}][rx], for these frames; it is {}",
-                          f.symbols(), f.carriers, in.text()));
+          "",
+          fmt::format(
+              "input 'carriers' has to be [frame][symbol {}][carrier {}][rx]; it is {}: give ofdm_demod and this stage "
+              "the same keys of frames",
+              f.symbols(), f.carriers, in.text()));
     const std::int64_t rx = item[2].extent;
     if (rx < 1 || rx > kMostAntennas)
       return context.section.problem("", fmt::format("takes 1 to {} receive antennas, not {}", kMostAntennas, rx));

@@ -328,7 +328,8 @@ TEST(MimoChannelEstimator, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{}", 299, 2), HasSubstr("[carrier 300]"));
   EXPECT_THAT(complaints("{}", 300, 9), HasSubstr("1 to 8 receive antennas"));
   EXPECT_THAT(complaints("{tx: 9}", 300, 2), HasSubstr("tx"));
-  EXPECT_THAT(complaints("{delay_spread: 37}", 300, 2), HasSubstr("delay_spread"));
+  EXPECT_EQ(complaints("{delay_spread: 32}", 300, 2), "");
+  EXPECT_THAT(complaints("{delay_spread: 33}", 300, 2), HasSubstr("delay_spread: has to be 32 samples at most"));
   EXPECT_THAT(complaints("{snr: 100}", 300, 2), HasSubstr("snr"));
 }
 

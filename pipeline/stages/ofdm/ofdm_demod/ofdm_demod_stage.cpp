@@ -19,7 +19,9 @@ class OfdmDemodStage final : public Stage {
     const PortShape& in = context.in[0];
     if (in.axis != Axis::counted || in.item.size() != 2 || in.item[1].extent != format_.frame)
       return context.section.problem(
-          "frame", fmt::format("input 'frames' has to be [frame][rx][sample {}]; it is {}", format_.frame, in.text()));
+          "frame", fmt::format("input 'frames' has to be [frame][rx][sample {}]; it is {}: give ofdm_sync and "
+                               "this stage the same keys of frames",
+                               format_.frame, in.text()));
     rx_ = in.item[0].extent;
     PortShape& out = context.out[0];
     out.most = context.most_new;

@@ -141,6 +141,31 @@ TEST(OfdmDemod, WhatIsNotFiniteSpoilsItsSymbolOfItsAntenna) {
   }
 }
 
+TEST(OfdmDemod, WhatNoWindowReadsDoesNothing) {
+  const OfdmFormat& f = kSmall;
+  const auto x = complex_noise(f.frame);
+  auto spoilt = x;
+  for (std::int64_t s = 0; s < f.symbols(); ++s)
+    for (std::int64_t n = s == 0 ? 0 : f.begin_of(s) - f.prefix; n < f.frame && n < f.begin_of(s) - f.prefix / 8; ++n)
+      spoilt[static_cast<std::size_t>(n)] = std::numeric_limits<float>::quiet_NaN();
+  for (std::int64_t s = 1; s <= f.symbols(); ++s)  // nor what lies behind a window
+    spoilt[static_cast<std::size_t>(f.first_prefix() + s * f.symbol() - f.prefix - 1)] = std::nanf("");
+  EXPECT_TRUE(same_bits(demodulated(f, 1, spoilt), demodulated(f, 1, x)));
+}
+
+TEST(OfdmDemod, ACarrierTooLargeForAFloatIsNan) {
+  const OfdmFormat& f = kSmall;
+  constexpr std::int64_t kCarrier = 5;
+  std::vector<cf32> x;
+  for (std::int64_t n = 0; n < f.frame; ++n)
+    x.emplace_back(3e38 * turn(static_cast<double>(f.frequency_of(kCarrier) * n) / static_cast<double>(f.fft)));
+  const auto y = demodulated(f, 1, x);
+  for (std::int64_t s = 0; s < f.symbols(); ++s) {
+    const cf32 v = at(y, f, 1, 0, s, kCarrier, 0);
+    EXPECT_TRUE(std::isnan(v.real()) && std::isnan(v.imag())) << s << ": sqrt(62) times as large as its samples";
+  }
+}
+
 TEST(OfdmDemod, SaysWhatItMakes) {
   const StageUnderTest s(entry(), keys_of(kTwenty), {frames_of(4, 30720, 7)}, 7);
   EXPECT_EQ(s.out().text(), "cf32 [frame up to 7][symbol 14][carrier 1200][rx 4]");

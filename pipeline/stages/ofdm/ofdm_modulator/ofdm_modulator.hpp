@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
@@ -24,17 +22,11 @@
 /// that begins or ends within a frame makes the whole of it.
 namespace iqd::ofdm_modulator {
 
-enum class Payload : std::uint8_t { pn9, pn15, pn23 };
-inline std::span<const std::string_view> enum_names(Payload) {
-  static constexpr std::string_view names[] = {"pn9", "pn15", "pn23"};
-  return names;
-}
-
 struct Config {
   OfdmFormat format;
   Modulation modulation = Modulation::qpsk;
-  std::string code = "none";
-  Payload payload = Payload::pn23;
+  LdpcChoice code = LdpcChoice::none;
+  PnName payload = PnName::pn23;
   double amplitude = 1;
 
   void fields(FieldVisitor& visitor);
@@ -42,8 +34,8 @@ struct Config {
 
 class Frames {
  public:
-  /// The format is free of faults, and the code null or one of which a frame holds a word.
-  Frames(const Config& config, const LdpcCode* code);
+  /// The format is free of faults, and of the code a frame holds a word.
+  explicit Frames(const Config& config);
 
   const OfdmFrameMaker& maker() const noexcept { return maker_; }
   const OfdmFrameBits& bits() const noexcept { return bits_; }

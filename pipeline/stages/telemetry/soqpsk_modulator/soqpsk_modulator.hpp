@@ -11,6 +11,7 @@
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "signal/packet_format.hpp"
+#include "signal/pn_sequence.hpp"
 #include "signal/soqpsk.hpp"
 
 /// Makes SOQPSK-TG, of one of two things:
@@ -26,17 +27,11 @@
 /// position and of the bits there, to the bit. Keeps nothing between calls.
 namespace iqd::soqpsk_modulator {
 
-enum class Payload : std::uint8_t { pn9, pn15, pn23 };
-inline std::span<const std::string_view> enum_names(Payload) {
-  static constexpr std::string_view names[] = {"pn9", "pn15", "pn23"};
-  return names;
-}
-
 struct Config {
   double amplitude = 1;
   PacketFormat format;
   std::int64_t gap = 0;
-  Payload payload = Payload::pn23;
+  PnName payload = PnName::pn23;
   bool differential = false;
 
   void fields(FieldVisitor& visitor);

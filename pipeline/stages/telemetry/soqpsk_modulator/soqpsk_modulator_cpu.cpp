@@ -25,10 +25,6 @@ void modulate(const Modulator& modulator, Bit bit, std::int64_t begin, std::int6
   }
 }
 
-int order_of(Payload payload) noexcept {
-  return payload == Payload::pn9 ? 9 : payload == Payload::pn15 ? 15 : 23;
-}
-
 }  // namespace
 
 Packets::Packets(const Config& config)
