@@ -25,6 +25,7 @@ except ImportError:
 BENCH_KEYS = {"name", "variant", "backend", "device", "shape", "p50_us", "p99_us", "p999_us", "max_us", "throughput",
               "unit", "bound", "fraction"}
 RECEIVER = ["preamble_search", "packet_estimator", "equalizer", "soqpsk_detector", "ber_meter"]
+FRONT_END = ["ofdm_sync", "ofdm_demod", "mimo_channel_estimator"]
 DOCUMENT = """name: plan
 source: {soapy: {args: driver=iqdsim, rate: 20 MS/s}}
 block: 65536
@@ -93,11 +94,16 @@ class Commands(iqd.SystemTest):
 
     def test_samples_of_the_stages_are_right(self):
         samples = {name: self.ok("stages", name).split("sample\n", 1)[1].strip() for name in stages()}
-        before = {"peak_finder": ["complex_to_mag"], **{name: RECEIVER[:n] for n, name in enumerate(RECEIVER)}}
+        before = {"peak_finder": ["complex_to_mag"], **{name: RECEIVER[:n] for n, name in enumerate(RECEIVER)},
+                  **{name: FRONT_END[:n] for n, name in enumerate(FRONT_END)},
+                  **{name: FRONT_END for name in samples if name.endswith("_detector") and name not in RECEIVER},
+                  "ldpc_decoder": [*FRONT_END, "mtt_detector"],
+                  "ldpc_encoder": [*FRONT_END, "mtt_detector", "ldpc_decoder"]}
         for name in samples:
             chain = "\n  ".join(samples[stage] for stage in [*before.get(name, []), name])
             chain = chain.replace("ber_meter: {", "ber_meter: {from: soqpsk_detector.bits, ")  # one of several outputs
-            self.ok("check", self.write(f"source: {{generate: {{rate: 10e6}}}}\nstages:\n  {chain}\n"))
+            channels = 2 if set(before.get(name, [])) & set(FRONT_END) else 1
+            self.ok("check", self.write(f"source: {{generate: {{rate: 10e6, channels: {channels}}}}}\nstages:\n  {chain}\n"))
 
     def test_schema(self):
         schema = json.loads(self.ok("schema"))

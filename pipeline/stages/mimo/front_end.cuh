@@ -6,10 +6,9 @@
 //
 //   Tally* const tally = begin_vectors(shape, job, io.device_scratch, stream);  // before the kernel; kTallyBytes
 //
-//   const Tile tile = load_tile(shape, job, *tally, memory);        // y and h of a group's vectors, in shared memory
+//   const Tile tile = find_tile(shape, job, *tally, blockIdx.x);    // y and h of a group's vectors
 //   const Triangle<kTx> r = triangulate_vector<kTx>(tile, shape);   // scaled; sorted QR
 //   … the search …
-//   __syncthreads();                                                // the same memory takes the results
 //   Results results(shape, job, tile, r.erased, memory);
 //   results.put_antenna(antenna, llr); results.put_distance(d);     // for each antenna
 //   results.flush();                                                // by all threads
@@ -35,11 +34,6 @@ inline unsigned groups_for(const DetectorShape& shape, int threads = kTileVector
   return static_cast<unsigned>(std::max<std::int64_t>((shape.most + threads - 1) / threads, 1));
 }
 
-/// Rows in shared memory are as far apart that neighbours' begin in different banks; those of an even number of
-/// elements at multiples of 16 bytes.
-IQD_HOST_DEVICE constexpr int pitch_of(int row) noexcept {
-  return row % 2 == 0 ? 2 * (row / 2 | 1) : row;
-}
 /// i / n of numbers i < 1024 n, for n < 64.
 struct Divisor {
   int n;
@@ -48,17 +42,10 @@ struct Divisor {
   IQD_HOST_DEVICE int quotient(int i) const { return static_cast<int>(static_cast<unsigned>(i) * factor >> 22); }
 };
 
-/// How rows of so many elements are taken apart.
-struct StagedRow {
-  Divisor pairs, singles;
-  IQD_HOST_DEVICE explicit StagedRow(int row) : pairs(row > 1 ? row / 2 : 1), singles(row) {}
-};
-
 /// What all groups of a kernel know, and count together.
 struct Tally {
   Batch batch;
-  StagedRow h, y;  // of a channel and of a vector
-  Divisor pairs;   // of LLRs of a vector
+  Divisor pairs;  // of LLRs of a vector
   unsigned erased;
   unsigned finished;
 };
@@ -68,7 +55,7 @@ static_assert(sizeof(Tally) <= kTallyBytes);
 /// The counts of the inputs lie in the host's memory, and so do those of the outputs: they are read and written once.
 static __global__ void begin_tally(const DetectorShape shape, const DetectorJob job, Tally* tally) {
   const Batch batch = batch_of(shape, *job.items_of_y, *job.items_of_h, *job.items_of_noise);
-  *tally = {batch, StagedRow(shape.rx * shape.tx), StagedRow(shape.rx), Divisor(shape.llrs() / 2), 0, 0};
+  *tally = {batch, Divisor(shape.llrs() / 2), 0, 0};
   for (const int o : {kLlr, kBits, kDistance})
     *job.counts[o] = static_cast<std::int32_t>(batch.vectors / shape.vectors);
   *job.counts[kEvents] = 1;
@@ -90,60 +77,24 @@ __device__ inline void count_erased(const DetectorJob& job, Tally* tally, unsign
     job.events[kErased] = atomicAdd(&tally->erased, 0u);
 }
 
-/// Bytes of shared memory: for a tile, for its results, and for both in the same place.
-IQD_HOST_DEVICE inline std::size_t input_bytes(const DetectorShape& shape, int threads) noexcept {
-  return static_cast<std::size_t>((pitch_of(shape.rx * shape.tx) + pitch_of(shape.rx)) * threads) * sizeof(float2);
-}
-IQD_HOST_DEVICE inline std::size_t output_bytes(const DetectorShape& shape, int threads) noexcept {
+/// Bytes of shared memory for Results.
+IQD_HOST_DEVICE inline std::size_t output_bytes(const DetectorShape& shape, int threads = kTileVectors) noexcept {
   return static_cast<std::size_t>((shape.llrs() / 2 | 1) * threads) * sizeof(float2);
 }
-IQD_HOST_DEVICE inline std::size_t tile_bytes(const DetectorShape& shape) noexcept {
-  const std::size_t in = input_bytes(shape, kTileVectors), out = output_bytes(shape, kTileVectors);
-  return in > out ? in : out;
-}
 
-/// The vectors of a group, and where they and their channels are in shared memory.
+/// The vectors of a group, one for each thread, and where they and their channels are.
 struct Tile {
   std::int64_t first;  // vector
   int count;           // as many as threads, or fewer
   int channel;         // of this thread's vector, in the tile
   float noise;
-  const float2* h;  // [channel][rx · tx], at a pitch
-  const float2* y;  // [vector][rx], at a pitch
-  int pitch_of_h, pitch_of_y;
-  Divisor pairs;  // of LLRs of a vector
+  const float2* h;  // [channel][rx][tx]
+  const float2* y;  // [vector][rx]
+  Divisor pairs;    // of LLRs of a vector
 
   __device__ bool has_vector() const { return static_cast<int>(threadIdx.x) < count; }
   __device__ std::int64_t vector() const { return first + threadIdx.x; }
 };
-
-/// Copies rows of so many elements, at most one for each thread, to rows at a pitch.
-template <class T> __device__ void stage_rows(const T* from, int count, Divisor steps, int pitch, T* to) {
-  const auto thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-  const int rows = steps.quotient(threads);
-  if (rows * steps.n == threads) {  // each time so many rows farther, in the same column
-    const int first = steps.quotient(thread);
-    from += thread;
-    to += first * pitch + thread - first * steps.n;
-    for (int r = first; r < count; r += rows, from += threads, to += rows * pitch) {
-      const T element = *from;
-      *to = element;
-    }
-  } else {
-    for (int i = thread; i < count * steps.n; i += threads) {
-      const int r = steps.quotient(i);
-      const T element = from[i];
-      to[r * pitch + i - r * steps.n] = element;
-    }
-  }
-}
-__device__ inline void stage_rows(const float2* from, int count, int row, const StagedRow& steps, float2* to) {
-  if (row % 2 == 0 && reinterpret_cast<std::uintptr_t>(from) % sizeof(float4) == 0)
-    stage_rows(reinterpret_cast<const float4*>(from), count, steps.pairs, pitch_of(row) / 2,
-               reinterpret_cast<float4*>(to));
-  else
-    stage_rows(from, count, steps.singles, pitch_of(row), to);
-}
 
 /// Which of several that serve `each` vectors serves vector v. Vectors are fewer than 2^31.
 __device__ inline int server_of(std::int64_t v, std::int64_t each) {
@@ -151,7 +102,7 @@ __device__ inline int server_of(std::int64_t v, std::int64_t each) {
   return static_cast<int>(static_cast<unsigned>(v) / static_cast<unsigned>(each));
 }
 
-/// A tile where it lies, to be read by each thread for itself. Without vectors where there are no more.
+/// Tile `number`; without vectors where there are no more.
 __device__ inline Tile find_tile(const DetectorShape& shape, const DetectorJob& job, const Tally& tally,
                                  unsigned number) {
   const Batch batch = tally.batch;
@@ -163,8 +114,6 @@ __device__ inline Tile find_tile(const DetectorShape& shape, const DetectorJob& 
             .noise = 0,
             .h = nullptr,
             .y = nullptr,
-            .pitch_of_h = columns,
-            .pitch_of_y = rx,
             .pairs = tally.pairs};
   if (tile.first >= batch.vectors) return tile;
   tile.count = static_cast<int>(min(std::int64_t{threads}, batch.vectors - tile.first));
@@ -177,27 +126,6 @@ __device__ inline Tile find_tile(const DetectorShape& shape, const DetectorJob& 
   }
   return tile;
 }
-/// The tile of a group that has one, copied to shared memory.
-__device__ inline Tile load_tile(const DetectorShape& shape, const DetectorJob& job, const Tally& tally,
-                                 std::byte* memory) {
-  Tile tile = find_tile(shape, job, tally, blockIdx.x);
-  const int columns = shape.rx * shape.tx;
-  auto* const h = reinterpret_cast<float2*>(memory);
-  float2* const y = h + static_cast<int>(blockDim.x) * pitch_of(columns);
-  if (tile.count > 0) {
-    const int channels = server_of(tile.first + tile.count - 1, tally.batch.of_channel) -
-                         server_of(tile.first, tally.batch.of_channel) + 1;
-    stage_rows(tile.h, channels, columns, tally.h, h);
-    stage_rows(tile.y, tile.count, shape.rx, tally.y, y);
-  }
-  tile.h = h;
-  tile.y = y;
-  tile.pitch_of_h = pitch_of(columns);
-  tile.pitch_of_y = pitch_of(shape.rx);
-  __syncthreads();
-  return tile;
-}
-
 /// h, y and noise of this thread's vector; where it has none, zeros, and so for antennas that there are not. `kSquare`:
 /// there are kTx antennas on both sides.
 template <int kTx, int kRx, bool kSquare>
@@ -206,8 +134,8 @@ __device__ Received<kTx, kRx> received(const Tile& tile, const DetectorShape& sh
   Received<kTx, kRx> r{};
   r.noise = tile.noise;
   if (!tile.has_vector()) return r;
-  const float2* const h = tile.h + tile.channel * tile.pitch_of_h;
-  const float2* const y = tile.y + static_cast<int>(threadIdx.x) * tile.pitch_of_y;
+  const float2* const h = tile.h + tile.channel * rx * tx;
+  const float2* const y = tile.y + static_cast<int>(threadIdx.x) * rx;
   if constexpr (kSquare && kTx % 2 == 0) {
     const auto *const pairs_of_h = reinterpret_cast<const float4*>(h), *const pairs_of_y =
                                                                            reinterpret_cast<const float4*>(y);
@@ -247,7 +175,7 @@ template <int kTx> __device__ Triangle<kTx> triangulate_vector(const Tile& tile,
 /// Collects the LLRs of a group's vectors in shared memory, and writes them in order, in their form.
 class Results {
  public:
-  /// `erased`: nothing can be said of this thread's vector, whatever is put.
+  /// `memory`: output_bytes. `erased`: nothing can be said of this thread's vector, whatever is put.
   __device__ Results(const DetectorShape& shape, const DetectorJob& job, const Tile& tile, bool erased,
                      std::byte* memory)
       : shape_(shape),
@@ -262,7 +190,7 @@ class Results {
     float2* const to = llr_ + static_cast<int>(threadIdx.x) * (pairs_.n | 1) + antenna * (bits / 2);
 #pragma unroll
     for (int b = 0; b < kBits; b += 2)
-      if (b < bits) to[b / 2] = erased_ ? float2{0, 0} : float2{llr[b], llr[b + 1]};
+      if (b < bits) to[b / 2] = float2{llr[b], llr[b + 1]};
   }
   /// Of this thread's vector, not scaled any more.
   __device__ void put_distance(float distance) {
@@ -271,6 +199,7 @@ class Results {
 
   /// All threads, when each has put what it has.
   __device__ void flush() {
+    for (int i = 0; erased_ && i < pairs_.n; ++i) llr_[static_cast<int>(threadIdx.x) * (pairs_.n | 1) + i] = {0, 0};
     __syncthreads();
     if (shape_.form == LlrForm::f32)
       write(static_cast<float2*>(job_.llr), [](float x) { return fminf(fmaxf(x, -FLT_MAX), FLT_MAX); });

@@ -249,7 +249,7 @@ template <int kTx, int kBits> SearchLayout layout_for(const DetectorShape& shape
   const std::size_t room = static_cast<std::size_t>(gpu::most_shared_bytes()) - kStatic - exchange;
   const std::size_t groups = std::min<std::size_t>(kTileVectors / threads_for(kBits), room / of_group);
   if (groups == 0) throw SetupError("so many paths do not fit into the GPU's shared memory: give it `backend: cpu`");
-  return {static_cast<int>(groups), of_group, exchange + std::max(tile_bytes(shape), groups * of_group)};
+  return {static_cast<int>(groups), of_group, exchange + std::max(output_bytes(shape), groups * of_group)};
 }
 
 /// The whole kernel of a detector whose `choose(paths)` puts a row's paths and says how many.
@@ -262,7 +262,7 @@ __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& jo
   std::byte* const work = memory + Exchange<kTx, kBits>::kBytes;
   const auto thread = static_cast<int>(threadIdx.x);
   const Exchange<kTx, kBits> mine(exchange, thread);
-  const Tile tile = load_tile(shape, job, *tally, work);
+  const Tile tile = find_tile(shape, job, *tally, blockIdx.x);
   const Triangle<kTx> r = triangulate_vector<kTx>(tile, shape);
   mine.put(r);
   __syncthreads();

@@ -49,7 +49,7 @@ template <int kTx> __device__ System system_of(const mimo::Triangle<kTx>& r) {
 template <int kTx, int kBits> __global__ void __launch_bounds__(mimo::kTileVectors)
     detect_vectors(const mimo::DetectorShape shape, const mimo::DetectorJob job, mimo::Tally* tally) {
   extern __shared__ __align__(16) std::byte memory[];
-  const mimo::Tile tile = mimo::load_tile(shape, job, *tally, memory);
+  const mimo::Tile tile = mimo::find_tile(shape, job, *tally, blockIdx.x);
   const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape);
   Decision decision[kTx];
   const float distance = detect(kTx, kBits, r.noise, system_of(r), decision) + r.residual;
@@ -85,7 +85,7 @@ class Run final : public StageRun {
  public:
   explicit Run(const mimo::DetectorShape& shape) : shape_(shape), kernel_(kernel_for(shape)) {
     gpu::check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(mimo::tile_bytes(shape))),
+                                    static_cast<int>(mimo::output_bytes(shape))),
                "loading lmmse_detector");
   }
 
@@ -95,7 +95,7 @@ class Run final : public StageRun {
     const cudaStream_t stream = gpu::stream_of(view);
     const mimo::DetectorJob job = mimo::job_of(io);
     mimo::Tally* const tally = mimo::begin_vectors(shape_, job, io.device_scratch, stream);
-    kernel_<<<mimo::groups_for(shape_), mimo::kTileVectors, mimo::tile_bytes(shape_), stream>>>(shape_, job, tally);
+    kernel_<<<mimo::groups_for(shape_), mimo::kTileVectors, mimo::output_bytes(shape_), stream>>>(shape_, job, tally);
   }
 
  private:

@@ -23,17 +23,17 @@ using mimo::Tally;
 
 using Kernel = void (*)(DetectorShape, DetectorJob, Tally*, std::uint32_t);
 
-/// Groups of a multiprocessor at once, at least: as many as registers allow without spilling. The more, the more
-/// latency is hidden; 64-QAM hides it by its 64 sums.
-template <class Search, bool kSquare> constexpr int kGroups = Search::kTx > 4     ? 2
-                                                              : Search::kBits > 4 ? 3
-                                                              : !kSquare          ? 4
-                                                              : Search::kPooled   ? 4
-                                                              : Search::kBits > 2 ? 4
-                                                                                  : 6;
+/// Groups of a multiprocessor at once, at least: as many as registers allow without spilling. More warps hide more
+/// latency, but for 64-QAM, which hides it by its 64 sums.
+template <class Search, bool kSquare> constexpr int kGroups =
+    Search::kThreads > 128                                                 ? 1
+    : Search::kTx > 4                                                      ? 2
+    : Search::kBits > 4                                                    ? 3
+    : kSquare&& Search::kTx == 4 && Search::kBits == 2 && !Search::kPooled ? 6
+                                                                           : 4;
 
 /// `kSquare`: Search::kTx antennas on both sides.
-template <class Search, bool kSquare> __global__ void __launch_bounds__(kTileVectors, kGroups<Search, kSquare>)
+template <class Search, bool kSquare> __global__ void __launch_bounds__(Search::kThreads, kGroups<Search, kSquare>)
     detect_vectors(const DetectorShape shape, const DetectorJob job, Tally* const tally, const std::uint32_t points) {
   extern __shared__ __align__(16) std::byte memory[];
   auto* const columns =
@@ -48,7 +48,7 @@ template <class Search, bool kSquare> __global__ void __launch_bounds__(kTileVec
     mimo::Results results(shape, job, tile, r.erased, memory);
     Search search(r, columns + threadIdx.x, points);
     const float distance = search.run([&](int antenna, const float(&llr)[Search::kBits]) {
-      if (antenna < shape.tx) results.put_antenna(antenna, llr);
+      if (kSquare || antenna < shape.tx) results.put_antenna(antenna, llr);
     });
     erased += r.erased && tile.has_vector();
     if (job.distance) results.put_distance(r.unscaled(distance + r.residual));
@@ -83,11 +83,12 @@ constexpr int rounded_up(std::int64_t n) {
   return static_cast<int>((n + kWarp - 1) / kWarp * kWarp);
 }
 
-/// As many threads a group as there may be, but fewer where the vectors then spread over more of the device.
+/// As many threads a group as there may be, but fewer where the vectors then spread more evenly over the device.
 template <class Search, bool kSquare> Choice choice(const DetectorShape& shape) {
-  static_assert(Search::kStride == kTileVectors);
-  const std::int64_t processors = gpu::count_multiprocessors();
-  const int threads = std::clamp(rounded_up((shape.most + processors - 1) / processors), 32, kTileVectors);
+  const auto times = [](std::int64_t n, std::int64_t each) { return std::max<std::int64_t>((n + each - 1) / each, 1); };
+  const std::int64_t processors = gpu::count_multiprocessors(), groups = processors * kGroups<Search, kSquare>;
+  const std::int64_t rounds = times(shape.most, groups * Search::kThreads);
+  const int threads = std::min(rounded_up(times(shape.most, groups * rounds)), Search::kThreads);
   Choice choice{detect_vectors<Search, kSquare>, threads, mimo::groups_for(shape, threads),
                 mimo::output_bytes(shape, threads) + sizeof(std::uint32_t) * Search::kWords * Search::kStride,
                 Search::kPoints};
@@ -106,7 +107,7 @@ template <int kTx, int kBits> Choice choice_of_lists(const DetectorShape& shape,
 template <int kTx> Choice choice_of_points(const DetectorShape& shape, const Config& config) {
   if (config.variant == Variant::paper)
     return {scan_vectors<kTx>, kTileVectors, mimo::groups_for(shape),
-            mimo::tile_bytes(shape) + Scan<kTx>::bytes(shape.bits), config.lists == Lists::pooled};
+            mimo::output_bytes(shape) + Scan<kTx>::bytes(shape.bits), config.lists == Lists::pooled};
   if (shape.bits == 2) return choice_of_lists<kTx, 2>(shape, config.lists);
   if (shape.bits == 4) return choice_of_lists<kTx, 4>(shape, config.lists);
   return choice_of_lists<kTx, 6>(shape, config.lists);

@@ -150,12 +150,12 @@ template <int kTx> __global__ void __launch_bounds__(mimo::kTileVectors)
     scan_vectors(const mimo::DetectorShape shape, const mimo::DetectorJob job, mimo::Tally* const tally,
                  const std::uint32_t pooled) {
   extern __shared__ __align__(16) std::byte memory[];
-  const mimo::Tile tile = mimo::load_tile(shape, job, *tally, memory);
+  const mimo::Tile tile = mimo::find_tile(shape, job, *tally, blockIdx.x);
   bool erased = false;
   if (tile.count > 0) {
     const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape);
     const int thread = static_cast<int>(threadIdx.x), low = kTx - shape.tx;  // below are columns of zeros
-    Scan<kTx> scan(shape.bits, memory + mimo::tile_bytes(shape));
+    Scan<kTx> scan(shape.bits, memory + mimo::output_bytes(shape));
     scan.share(r);
     for (int v = thread / scan.points; v < mimo::kTileVectors; v += mimo::kTileVectors / scan.points)
       scan.search(v, low, pooled != 0);

@@ -43,8 +43,10 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   static constexpr float kTop = kLevels - 1;  // the highest level
   static constexpr bool kUnrolled = kLevels == 2;
 
+  // Threads of a group. Where loops are long, more of them share what has been fetched of the code.
+  static constexpr int kThreads = kTx == 4 && kBits > 4 && !kPooled ? 384 : 128;
   // A thread's memory: a column of 32-bit words, `kStride` apart.
-  static constexpr int kStride = 128;
+  static constexpr int kStride = kThreads;
   static constexpr int kLeastWords = (kPooled ? kTx : 1) * 2 * kLevels;
   static constexpr int kLastParents = kPooled ? kTx - 1 : kTx - 2;  // S_2 … S_this have parents in memory
   static constexpr int kParentWords = kPoints / 4;
@@ -314,7 +316,7 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
           else
             zero = fminf(zero, at[axis][i]);
         llr[2 * b + axis] = (one - zero) * gain;
-        best = fminf(best, fminf(zero, one));
+        if (axis == 0 && b == 0) best = fminf(zero, one);
       }
     }
     best_ = fminf(best_, best);
