@@ -139,7 +139,7 @@ class Estimator {
         Sum sum;
         for (int i = 0; i < e_.pilots; ++i) {
           const int c = design_.pilot[static_cast<std::size_t>(i)];
-          const cf32* const weights = &design_.pilot_weights[static_cast<std::size_t>((d * e_.pilots + i) * e_.tx)];
+          const cf32* const weights = design_.pilot_weights.data() + (d * e_.pilots + i) * e_.tx;
           cf32 expected = 0;
           for (int t = 0; t < e_.tx; ++t) expected += product(weights[t], training(t, c)[r]);
           sum.add(sum_of(expected), sum_of(data(d, c)[r]));
@@ -156,7 +156,7 @@ class Estimator {
       for (int t = 0; t < e_.tx; ++t) {
         const double angle = -slope * training_position(t, e_.tx);
         uncover_[a * e_.tx + t] =
-            product(design_.uncover[static_cast<std::size_t>(a * e_.tx + t)],
+            product(design_.uncover.data()[a * e_.tx + t],
                     cf32(static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))));
       }
   }
@@ -190,7 +190,7 @@ class Estimator {
   void follow_phase(int d, float* phase) noexcept {
     Sum sum;
     for (int i = 0; e_.track_phase && i < e_.pilots; ++i) {
-      const float* const signs = &design_.pilot_signs[static_cast<std::size_t>((d * e_.pilots + i) * e_.tx)];
+      const float* const signs = design_.pilot_signs.data() + (d * e_.pilots + i) * e_.tx;
       const cf32* h = pilot_h_ + std::int64_t{i} * e_.pairs();
       const cf32* const y = data(d, design_.pilot[static_cast<std::size_t>(i)]);
       for (int r = 0; r < e_.rx; ++r) {
