@@ -33,7 +33,7 @@ int checks_that_fail(const LdpcCode& code, const std::vector<std::uint8_t>& word
     for (int i = 0; i < code.lift; ++i) {
       int sum = 0;
       for (const LdpcEntry& e : code.entries)
-        if (e.row == row) sum += word[static_cast<std::size_t>(e.column * code.lift + (i + e.shift) % code.lift)];
+        if (e.row == row) sum += word.data()[e.column * code.lift + (i + e.shift) % code.lift];
       failed += sum % 2;
     }
   return failed;

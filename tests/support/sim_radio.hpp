@@ -29,7 +29,7 @@ inline constexpr std::int64_t kEpoch = 1'700'000'000'000'000'000;
 /// faults come once for each.
 class Radio {
  public:
-  explicit Radio(const std::string& args, double rate = 1e6, std::vector<std::size_t> channels = {0},
+  explicit Radio(const std::string& args, double rate = 1e6, const std::vector<std::size_t>& channels = {0},
                  const std::string& format = "CF32")
       : channels_(channels.size()) {
     static const std::string loaded = SoapySDR::loadModule(built_path(IQD_SIM_MODULE, "IQD_SIM_MODULE"));

@@ -47,7 +47,7 @@ Bits with_errors(Bits bits, std::size_t errors, unsigned seed = 1) {
   return bits;
 }
 
-PortShape packets_of(std::int64_t bits, std::vector<std::string> kinds = {}, std::int64_t most = 4) {
+PortShape packets_of(std::int64_t bits, const std::vector<std::string>& kinds = {}, std::int64_t most = 4) {
   PortShape s;
   s.element = Element::u8;
   s.axis = Axis::counted;
