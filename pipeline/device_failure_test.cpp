@@ -28,7 +28,8 @@ void expect_honest_end(Rig::Options o, std::int64_t blocks, std::int64_t fail_at
   EXPECT_EQ(rig->counters.received.value(), static_cast<std::uint64_t>(o.block * blocks));
   EXPECT_EQ(rig->counters.received.value(), rig->counters.published.value() + rig->drops(Drop::device));
   EXPECT_GT(rig->drops(Drop::device), 0u);
-  EXPECT_EQ(rig->engine->lanes_busy(), 0);
+  // A lane is free a moment after its last block was handed over.
+  EXPECT_TRUE(Rig::eventually([&] { return rig->engine->lanes_busy() == 0; }));
   EXPECT_EQ(rig->engine->slots_free(), rig->engine->slots());
   const std::size_t last = o.publish.size() - 1;
   rig->expect_continuous(last);
@@ -45,7 +46,7 @@ void expect_honest_end(Rig::Options o, std::int64_t blocks, std::int64_t fail_at
   }
 }
 
-/// Of 60 blocks; so many works does the device have for certain.
+/// Of 60 blocks; so many works does the device have for certain, also where another one is quicker.
 void expect_honest_ends(const std::vector<StageLine>& stages, const std::vector<std::string>& publish, int devices,
                         std::int64_t works) {
   for (const auto fails : {FakeDevice::Fails::at_launch, FakeDevice::Fails::while_running})
@@ -62,14 +63,14 @@ TEST(DeviceFailure, OfADevice) {
   expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 1, 60);
 }
 TEST(DeviceFailure, OfOneOfTwoDevices) {
-  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 2, 30);
+  expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 2, 15);
 }
 TEST(DeviceFailure, InAMixedPlan) {
   // One part on each side of the host's, the published source in the latter.
   expect_honest_ends(mixed(), {"a", "b", "c"}, 1, 120);
 }
 TEST(DeviceFailure, InAMixedPlanOfTwoDevices) {
-  expect_honest_ends(mixed(), {"a", "b", "c"}, 2, 40);
+  expect_honest_ends(mixed(), {"a", "b", "c"}, 2, 20);
 }
 TEST(DeviceFailure, BeforeSequentialStages) {
   expect_honest_ends({{"window", "{past: 3}", "w"}, {"running"}}, {"running"}, 1, 60);
