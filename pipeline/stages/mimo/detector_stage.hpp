@@ -73,6 +73,27 @@ class DetectorStage : public Stage {
   DetectorShape shape_;
 };
 
+/// The stage of a detector that has keys of its own.
+template <class Config> class DetectorStageWith : public DetectorStage {
+ public:
+  void fields(FieldVisitor& visitor) override {
+    DetectorStage::fields(visitor);
+    config_.fields(visitor);
+  }
+
+ protected:
+  const Config& config() const noexcept { return config_; }
+
+ private:
+  Config config_;
+};
+
+/// The key of detectors that do not always have a path for both values of a bit.
+inline void clip_field(FieldVisitor& v, double& clip) {
+  v.field("clip", clip,
+          {.help = "the largest LLR, also where no path has the other value", .low = 0.1, .high = 1e6, .live = true});
+}
+
 /// On the processor: `detect(job, batch, scratch)` fills llr, bits and distance, and returns how many vectors it
 /// erased.
 template <class Detect> std::unique_ptr<StageRun> detector_cpu_run(const DetectorShape& shape, Detect detect) {

@@ -7,29 +7,21 @@
 namespace iqd::kbest_detector {
 namespace {
 
-class KbestDetectorStage final : public mimo::DetectorStage {
+class KbestDetectorStage final : public mimo::DetectorStageWith<Config> {
  public:
-  void fields(FieldVisitor& visitor) override {
-    DetectorStage::fields(visitor);
-    config_.fields(visitor);
-  }
-
   void shape(ShapeContext& context) override {
     DetectorStage::shape(context);
-    context.scratch_bytes = scratch_bytes(detector_shape(), config_);
+    context.scratch_bytes = scratch_bytes(detector_shape(), config());
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const mimo::DetectorShape shape = detector_shape();
-    if (const auto* cuda = device_half<CudaHalf>(backend, "kbest_detector")) return cuda->make(shape, config_);
+    if (const auto* cuda = device_half<CudaHalf>(backend, "kbest_detector")) return cuda->make(shape, config());
     return mimo::detector_cpu_run(
-        shape, [shape, config = config_](const mimo::DetectorJob& job, const mimo::Batch& batch, std::byte* memory) {
+        shape, [shape, config = config()](const mimo::DetectorJob& job, const mimo::Batch& batch, std::byte* memory) {
           return run_cpu(shape, config, job, batch, memory);
         });
   }
-
- private:
-  Config config_;
 };
 
 }  // namespace
@@ -37,8 +29,7 @@ class KbestDetectorStage final : public mimo::DetectorStage {
 void Config::fields(FieldVisitor& v) {
   v.field("survivors", survivors,
           {.help = "paths that are kept, K; 0: as many as there are symbols", .low = 0, .high = kMostSurvivors});
-  v.field("clip", clip,
-          {.help = "the largest LLR, also where no path has the other value", .low = 0.1, .high = 1e6, .live = true});
+  mimo::clip_field(v, clip);
 }
 
 StageEntry entry() {

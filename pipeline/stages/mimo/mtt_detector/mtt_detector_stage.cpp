@@ -8,13 +8,8 @@
 namespace iqd::mtt_detector {
 namespace {
 
-class MttDetectorStage final : public mimo::DetectorStage {
+class MttDetectorStage final : public mimo::DetectorStageWith<Config> {
  public:
-  void fields(FieldVisitor& visitor) override {
-    DetectorStage::fields(visitor);
-    config_.fields(visitor);
-  }
-
   void shape(ShapeContext& context) override {
     DetectorStage::shape(context);
     context.scratch_bytes = scratch_bytes(detector_shape());
@@ -22,15 +17,12 @@ class MttDetectorStage final : public mimo::DetectorStage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const mimo::DetectorShape shape = detector_shape();
-    if (const auto* cuda = device_half<CudaHalf>(backend, "mtt_detector")) return cuda->make(shape, config_);
+    if (const auto* cuda = device_half<CudaHalf>(backend, "mtt_detector")) return cuda->make(shape, config());
     return mimo::detector_cpu_run(
-        shape, [shape, config = config_](const mimo::DetectorJob& job, const mimo::Batch& batch, std::byte* memory) {
+        shape, [shape, config = config()](const mimo::DetectorJob& job, const mimo::Batch& batch, std::byte* memory) {
           return run_cpu(shape, config, job, batch, memory);
         });
   }
-
- private:
-  Config config_;
 };
 
 }  // namespace

@@ -7,13 +7,8 @@
 namespace iqd::one_pass_detector {
 namespace {
 
-class OnePassDetectorStage final : public mimo::DetectorStage {
+class OnePassDetectorStage final : public mimo::DetectorStageWith<Config> {
  public:
-  void fields(FieldVisitor& visitor) override {
-    DetectorStage::fields(visitor);
-    config_.fields(visitor);
-  }
-
   void shape(ShapeContext& context) override {
     DetectorStage::shape(context);
     context.scratch_bytes = scratch_bytes(detector_shape());
@@ -21,23 +16,19 @@ class OnePassDetectorStage final : public mimo::DetectorStage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const mimo::DetectorShape shape = detector_shape();
-    const auto clip = static_cast<float>(config_.clip);
+    const auto clip = static_cast<float>(config().clip);
     if (const auto* cuda = device_half<CudaHalf>(backend, "one_pass_detector")) return cuda->make(shape, clip);
     return mimo::detector_cpu_run(
         shape, [shape, clip](const mimo::DetectorJob& job, const mimo::Batch& batch, std::byte* memory) {
           return run_cpu(shape, clip, job, batch, memory);
         });
   }
-
- private:
-  Config config_;
 };
 
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("clip", clip,
-          {.help = "the largest LLR, also where no path has the other value", .low = 0.1, .high = 1e6, .live = true});
+  mimo::clip_field(v, clip);
 }
 
 StageEntry entry() {
