@@ -116,14 +116,4 @@ IQD_HOST_DEVICE inline Batch batch_of(const DetectorShape& shape, std::int64_t i
   return {vectors, vectors / channels, vectors / noises};
 }
 
-/// Puts an LLR, which is finite, where it belongs in its form.
-template <class T> IQD_HOST_DEVICE T llr_as(float llr, float scale) noexcept {
-  if constexpr (sizeof(T) == 1) {
-    const float whole = rintf(llr / scale);
-    return static_cast<T>(whole > 127 ? 127 : whole < -127 ? -127 : whole);
-  } else {
-    return static_cast<T>(llr);
-  }
-}
-
 }  // namespace iqd::mimo

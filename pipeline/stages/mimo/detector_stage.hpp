@@ -66,7 +66,6 @@ class DetectorStage : public Stage {
 
  protected:
   const DetectorShape& detector_shape() const noexcept { return shape_; }
-  const DetectorKeys& detector_keys() const noexcept { return keys_; }
 
  private:
   DetectorKeys keys_;
