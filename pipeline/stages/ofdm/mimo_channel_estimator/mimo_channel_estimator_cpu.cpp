@@ -156,7 +156,7 @@ class Estimator {
       for (int t = 0; t < e_.tx; ++t) {
         const double angle = -slope * training_position(t, e_.tx);
         uncover_[a * e_.tx + t] =
-            product(design_.uncover.data()[a * e_.tx + t],
+            product(design_.uncover[static_cast<std::size_t>(a * e_.tx + t)],
                     cf32(static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))));
       }
   }
