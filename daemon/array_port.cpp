@@ -66,6 +66,10 @@ template <class To> std::vector<std::byte> convert(const NpyArray& array) {
   return out;
 }
 
+bool is_one_item(std::size_t dimensions, const InputSpec& input) {
+  return input.items() && dimensions + 1 == names_in(input.dims).size();
+}
+
 bool is_complex(std::string_view dtype) {
   return dtype[1] == 'c';
 }
@@ -93,6 +97,7 @@ void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputS
   if (names.empty()) names = {"n"};
   const bool parameter = input.whole || std::find(kAxes.begin(), kAxes.end(), names.front()) == kAxes.end();
   if (extents.empty()) extents = {1};
+  if (is_one_item(extents.size(), input)) extents.insert(extents.begin(), 1);
   if (parameter) {
     shape.axis = Axis::block;
     length = 1;
@@ -100,12 +105,10 @@ void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputS
       shape.item.push_back({d < names.size() ? names[d] : fmt::format("d{}", d), extents[d]});
     return;
   }
-  if (input.nested) {
+  if (input.nested && extents.size() > names.size())
     // From the back, since what is written there is what a value is of.
-    while (names.size() < extents.size())
-      names.insert(names.begin() + 1, fmt::format("d{}", extents.size() - names.size()));
-    names.erase(names.begin() + 1, names.begin() + 1 + static_cast<std::ptrdiff_t>(names.size() - extents.size()));
-  }
+    for (std::size_t extra = extents.size() - names.size(); extra > 0; --extra)
+      names.insert(names.begin() + 1, fmt::format("d{}", extra));
   const bool any = input.dims == "any";
   const std::size_t rows = extents.size() > names.size() ? extents.size() - names.size() : 0;
   if (extents.size() < names.size() || (rows > 1 && !any))
@@ -141,10 +144,15 @@ StageInput as_input(const NpyArray& array, const InputSpec& input, double rate_h
   return in;
 }
 
-void write_output(const std::string& path, const StageOutput& output) {
+bool is_one_item(const NpyArray& array, const InputSpec& input) {
+  return is_one_item(array.shape.size(), input);
+}
+
+void write_output(const std::string& path, const StageOutput& output, bool one_item) {
   std::vector<std::int64_t> shape;
   for (const Dim& d : output.shape.rows) shape.push_back(d.extent);
-  if (output.shape.axis != Axis::block || output.length != 1) shape.push_back(output.length);
+  const bool bare = output.shape.axis == Axis::block || (one_item && output.shape.axis == Axis::counted);
+  if (!bare || output.length != 1) shape.push_back(output.length);
   for (const Dim& d : output.shape.item) shape.push_back(d.extent);
   if (output.shape.element == Element::sc16) shape.push_back(2);
   write_npy(path, traits(output.shape.element).dtype, shape, output.joined());

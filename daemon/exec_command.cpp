@@ -55,12 +55,15 @@ Exit execute(const Arguments& a) {
   const std::vector<std::string> in = files_of(a.in, entry->inputs, "in");
   const std::vector<std::string> out = files_of(a.out, entry->outputs, "out");
   std::vector<StageInput> inputs;
+  bool one_item = false;  // what comes in first is one, so what comes out is
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (in[i].empty() && entry->inputs[i].optional) continue;
     if (in[i].empty())
       throw UsageError(
           fmt::format("input '{}' is not given: --in {}=file.npy", entry->inputs[i].name, entry->inputs[i].name));
-    inputs.push_back(as_input(read_npy(in[i]), entry->inputs[i], *rate));
+    const NpyArray array = read_npy(in[i]);
+    if (i == 0) one_item = is_one_item(array, entry->inputs[i]);
+    inputs.push_back(as_input(array, entry->inputs[i], *rate));
   }
   StageRunner::Options options;
   for (std::size_t o = 0; o < out.size(); ++o)
@@ -70,7 +73,7 @@ Exit execute(const Arguments& a) {
   if (report(problems)) return Exit::configuration;
   for (const StageOutput& output : runner.run())
     for (std::size_t o = 0; o < out.size(); ++o)
-      if (entry->outputs[o].name == output.name) write_output(out[o], output);
+      if (entry->outputs[o].name == output.name) write_output(out[o], output, one_item);
   return Exit::ok;
 }
 

@@ -178,6 +178,21 @@ class Exec(ExecTest):
         y = self.run_stage("conjugate", np.arange(40).astype("<u1"))
         np.testing.assert_array_equal(y, np.arange(40).astype(complex))
 
+    def test_an_item_may_come_by_itself(self):
+        llr = signal(3, 2304, complex_values=False)
+
+        def decoded(x):
+            np.save(self.folder / "llr.npy", x)
+            done = iqd.command("exec", "ldpc_decoder", "--in", f"llr={self.folder}/llr.npy",
+                               "--out", f"bits={self.folder}/bits.npy")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return np.load(self.folder / "bits.npy")
+
+        words = decoded(llr)
+        self.assertEqual(words.shape, (3, 1152))
+        np.testing.assert_array_equal(decoded(llr[1:2]), words[1:2])
+        np.testing.assert_array_equal(decoded(llr[1]), words[1])
+
     def test_layouts_that_numpy_saves(self):
         x = signal(40, 25)
         for variant in (np.asfortranarray(x), x.astype(">c8"), x[::2, ::-1]):
