@@ -100,6 +100,15 @@ float OfdmReference::pilot(std::int64_t d, std::int64_t i, std::int64_t a) const
   return pilots_[static_cast<std::size_t>((d * format_.pilots() + i) * format_.tx + a)];
 }
 
+void put_symbol(const OfdmFormat& format, const FftPlan& plan, std::int64_t symbol, const cf32* bins, cf32* work,
+                cf32* frame) noexcept {
+  plan.run(bins, work);
+  cf32* const y = frame + format.begin_of(symbol);
+  std::copy_n(work, format.fft, y);
+  const std::int64_t prefix = symbol == 0 ? format.first_prefix() : format.prefix;
+  for (std::int64_t n = 1; n <= prefix; ++n) y[-n] = work[(format.fft - n % format.fft) % format.fft];
+}
+
 OfdmFrameMaker::OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, double amplitude)
     : format_(format),
       modulation_(modulation),
@@ -158,11 +167,7 @@ void OfdmFrameMaker::make(std::span<const std::uint8_t> bits, std::span<cf32* co
   for (std::int64_t a = 0; a < format_.tx; ++a)
     for (std::int64_t symbol = 0; symbol < format_.symbols(); ++symbol) {
       fill(symbol, a, bits, bins);
-      plan_.run(bins, x);
-      cf32* const y = antennas[static_cast<std::size_t>(a)] + format_.begin_of(symbol);
-      std::copy_n(x, format_.fft, y);
-      const std::int64_t prefix = symbol == 0 ? format_.first_prefix() : format_.prefix;
-      for (std::int64_t n = 1; n <= prefix; ++n) y[-n] = x[(format_.fft - n % format_.fft) % format_.fft];
+      put_symbol(format_, plan_, symbol, bins, x, antennas[static_cast<std::size_t>(a)]);
     }
 }
 

@@ -82,6 +82,10 @@ class OfdmReference {
   std::vector<float> pilots_;
 };
 
+/// Writes a symbol behind its prefix into `frame`, from its bins; `plan` is the inverse one, `work`: [fft].
+void put_symbol(const OfdmFormat& format, const FftPlan& plan, std::int64_t symbol, const cf32* bins, cf32* work,
+                cf32* frame) noexcept;
+
 /// Samples of one frame of each antenna, from its data bits: rows of `format.frame` samples, x(n) = amplitude /
 /// sqrt(carriers) sum over c of X_c exp(2 pi j frequency(c) n / fft), so that an antenna's mean power is amplitude^2.
 class OfdmFrameMaker {
