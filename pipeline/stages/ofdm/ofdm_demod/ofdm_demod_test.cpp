@@ -74,7 +74,8 @@ TEST(OfdmDemod, IsADirectTransformOfEachSymbol) {
     std::int64_t rx;
     std::int64_t step;  // of the carriers that are looked at
   };
-  for (const Case& k : {Case{kSmall, 1, 1}, Case{kSmall, 3, 1}, Case{kFive, 2, 37}, Case{kTwenty, 4, 401}}) {
+  for (const Case& k :
+       {Case{kSmall, 1, 1}, Case{kSmall, 3, 1}, Case{kSmall, 16, 1}, Case{kFive, 2, 37}, Case{kTwenty, 4, 401}}) {
     const OfdmFormat& f = k.format;
     const auto x = complex_noise(2 * k.rx * f.frame);
     const auto y = demodulated(f, k.rx, x);

@@ -15,6 +15,7 @@ struct Heard {
   double fraction;
 };
 __device__ void hear(const Job& job, std::int64_t place, Heard& heard) {
+  static_assert(kThreads >= kMostAntennas, "a thread of the smallest group for each antenna");
   const int t = static_cast<int>(threadIdx.x);
   if (t < job.grid.antennas) heard.antennas[t] = halves_at(job.grid, job.sums_of(t), place);
   __syncthreads();

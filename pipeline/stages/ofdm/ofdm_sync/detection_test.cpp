@@ -54,6 +54,22 @@ TEST(OfdmSync, FourAntennasOfTwentyMegahertz) {
   for (const float offset : r.offset_hz) EXPECT_NEAR(offset, s.offset_hz, 0.01 * kSpacing);
 }
 
+/// Each in noise of its own: together they hear what one does not.
+TEST(OfdmSync, ManyAntennas) {
+  for (const std::int64_t rx : {16, 64}) {
+    Scene s = short_scene({300, 1700, 2900});
+    s.rx = rx;
+    s.noise_db = 0;
+    s.offset_hz = 7e3;
+    const auto x = rounded(receive(s));
+    const Results r = sync_short(x);
+    EXPECT_EQ(r.start, s.starts) << rx;
+    EXPECT_THAT(r.events, ElementsAre(3, 0, 0, 0)) << rx;
+    for (const float offset : r.offset_hz) EXPECT_NEAR(offset, s.offset_hz, 0.02 * kSpacing) << rx;
+    EXPECT_TRUE(same(sync_short(x, {.lengths = {777}}), r)) << rx;
+  }
+}
+
 TEST(OfdmSync, StartsWithTheFirstPath) {
   const OfdmFormat format;
   const std::vector<std::vector<Echo>> channels{{{0, 0}, {35, 0}},

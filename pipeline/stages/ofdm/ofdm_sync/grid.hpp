@@ -50,6 +50,7 @@ struct Grid {
   std::int64_t width;   // to each side, of a path in the channel's power profile
   float pair_count;     // of neighbouring carriers in all training symbols
   float per_sample;     // 1 / samples that M is summed over
+  float half_count;     // of what differs in them, by the bandwidth
   float threshold;
   double rate_hz;
 
@@ -63,7 +64,9 @@ struct Grid {
   /// The i-th sample of all prefixes that is repeated fft later, counted from the start; the first symbol's has
   /// `prefix`.
   IQD_HOST_DEVICE constexpr std::int64_t repeated_at(std::int64_t i) const noexcept {
-    return first_prefix - prefix + i / prefix * symbol + i % prefix;
+    // 32 bits are enough, and a device has no division of 64.
+    const auto place = static_cast<std::uint32_t>(i), each = static_cast<std::uint32_t>(prefix);
+    return first_prefix - prefix + place / each * symbol + place % each;
   }
   /// Samples that have to exist from g on; without them there is no M(g).
   IQD_HOST_DEVICE constexpr std::int64_t need() const noexcept {
@@ -90,10 +93,12 @@ struct Grid {
   }
   /// Whether halves and known symbols are like a frame's. In noise the likeness of n values reaches a with a
   /// probability of exp(-n a^2): where symbols are short, both have to be more than the threshold says. (64 carriers:
-  /// 1,000 frames in 4 million samples of noise by the threshold alone, none with this.)
+  /// 1,000 frames in 4 million samples of noise by the threshold alone, none with this.) Data are not more values than
+  /// they have carriers, so halves count as their share of the band. (144 of 2048: now and then a frame was found in the
+  /// data of one that a gap had cut, where all samples counted.)
   IQD_HOST_DEVICE constexpr bool convinces(float halves, float known) const noexcept {
     constexpr float kEvidence = 22;
-    return known >= threshold && halves * halves / per_sample + known * known * pair_count >= kEvidence;
+    return known >= threshold && halves * halves * half_count + known * known * pair_count >= kEvidence;
   }
   /// Noise and weak echoes may put a start some samples too early. That far before the first sample it is a start
   /// there.

@@ -47,7 +47,7 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-inline constexpr std::int64_t kMostAntennas = 8;
+inline constexpr std::int64_t kMostAntennas = 64;
 
 inline constexpr std::array<std::string_view, 4> kEvents{"found", "cut", "not_finite", "crowded"};
 enum Event : std::uint8_t { kFound, kCut, kNotFinite, kCrowded };

@@ -219,7 +219,7 @@ TEST(OfdmSync, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{threshold: 1.5}"), HasSubstr("threshold"));
   EXPECT_THAT(complaints("{fft: 500}"), HasSubstr("fft"));
   EXPECT_THAT(complaints("{max_offset: 2 MHz}"), HasSubstr("max_offset: is at most 480000 Hz"));
-  EXPECT_THAT(complaints("{}", stream_of(Element::cf32, 9, kRate)), HasSubstr("1 to 8 antennas"));
+  EXPECT_THAT(complaints("{}", stream_of(Element::cf32, 65, kRate)), HasSubstr("1 to 64 antennas"));
   EXPECT_THAT(complaints("{}", stream_of(Element::cf32, 2, 0)), HasSubstr("needs the sample rate"));
 }
 

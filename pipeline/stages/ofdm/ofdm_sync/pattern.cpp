@@ -31,6 +31,7 @@ Grid grid_of(const Config& config, double rate_hz, std::int64_t antennas) {
   g.pair_count = static_cast<float>((f.carriers - 2) * f.tx);
   g.width = ceil_div(f.fft, f.carriers);
   g.per_sample = 1 / static_cast<float>(g.blocks * g.step);
+  g.half_count = static_cast<float>(g.blocks * g.step * f.carriers) / static_cast<float>(f.fft);
   g.threshold = static_cast<float>(config.threshold);
   g.rate_hz = rate_hz;
   return g;

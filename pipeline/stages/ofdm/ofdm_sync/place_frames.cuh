@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kMeasurers = 1024;
 constexpr int kMeasuringWarps = kMeasurers / 32;
-constexpr int kWarpsEach = kPrefixParts / 32;  // of an antenna
-static_assert(kMeasuringWarps == kWarpsEach * kMostAntennas);
+constexpr int kWarpsEach = kPrefixParts / 32;                  // of an antenna
+constexpr int kMeasuredAtOnce = kMeasuringWarps / kWarpsEach;  // antennas
 
 /// Of a group; all of it calls, and all get to know.
 __device__ Largest largest_of_group(Largest own) {
@@ -82,22 +82,25 @@ template <class Sample> __device__ float energy_of(const Job& job, std::int64_t 
   const std::int64_t before = lead + first * grid.step - start;
   const std::int64_t behind = end - (lead + last * grid.step);
   float energy = 0;
-  for (std::int64_t r = 0; r < grid.antennas; ++r) {
-    for (std::int64_t b = first + threadIdx.x; b < last; b += kMeasurers) energy += job.part(r, 2)[b];
-    for (std::int64_t i = threadIdx.x; i < before + behind; i += kMeasurers) {
+  for (std::int64_t b = first + threadIdx.x; b < last; b += kMeasurers)
+#pragma unroll 4
+    for (std::int64_t r = 0; r < grid.antennas; ++r) energy += job.part(r, 2)[b];
+  for (std::int64_t i = threadIdx.x; i < before + behind; i += kMeasurers)
+#pragma unroll 4
+    for (std::int64_t r = 0; r < grid.antennas; ++r) {
       const Complex x = sample_at<Sample>(job, r, i < before ? start + i : end - behind + (i - before));
       energy += x.re * x.re + x.im * x.im;
     }
-  }
   return sum_of_group(energy);
 }
 
-/// What the prefixes of one antenna repeat; four warps an antenna.
-template <class Sample> __device__ void add_prefixes(const Job& job, std::int64_t start, Complex* likeness) {
+/// What the prefixes of antennas first, first + 1, … repeat; four warps an antenna.
+template <class Sample>
+__device__ void add_prefixes(const Job& job, std::int64_t start, std::int64_t first, Complex* likeness) {
   __shared__ Stretches shared[kMeasuringWarps];
   const Grid& grid = job.grid;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int r = warp / kWarpsEach;
+  const std::int64_t r = first + warp / kWarpsEach;
   Stretches own;
   if (r < grid.antennas) {
     const std::int64_t count = grid.symbols * grid.prefix;
@@ -112,10 +115,10 @@ template <class Sample> __device__ void add_prefixes(const Job& job, std::int64_
     *part = sum_of_warp(*part);
   if (lane == 0) shared[warp] = own;
   __syncthreads();
-  if (threadIdx.x < grid.antennas) {
+  if (static_cast<int>(threadIdx.x) < kMeasuredAtOnce && first + threadIdx.x < grid.antennas) {
     Stretches all = shared[threadIdx.x * kWarpsEach];
     for (int w = 1; w < kWarpsEach; ++w) all.add(shared[threadIdx.x * kWarpsEach + w]);
-    likeness[threadIdx.x] = alike(all, 1 / static_cast<float>(grid.symbols * grid.prefix)).c;
+    likeness[first + threadIdx.x] = alike(all, 1 / static_cast<float>(grid.symbols * grid.prefix)).c;
   }
   __syncthreads();
 }
@@ -140,7 +143,7 @@ template <class Sample> __global__ void __launch_bounds__(kMeasurers) measure_fr
   }
   if (m.fit) {
     hear(job, chosen.place, heard);
-    add_prefixes<Sample>(job, m.start, prefixes);
+    for (std::int64_t r = 0; r < grid.antennas; r += kMeasuredAtOnce) add_prefixes<Sample>(job, m.start, r, prefixes);
   }
   if (threadIdx.x > 0) return;
   if (m.fit) {
