@@ -57,8 +57,10 @@ class BerMeterStage final : public Stage {
           "", fmt::format("takes the bits of packets, [packet][kind][bit]; its input is {}", in.text()));
     sequence_ = sequence_named(config_.sequence, context.section);
     if (!sequence_) return;
-    kinds_ = in.item[0].name == "kind" && in.item.size() > 1 ? in.item[0].extent : 1;
-    packets_ = in.item[0].name == "word" && in.item.size() > 1 ? in.item[0].extent : 1;
+    const std::string& first = in.item[0].name;
+    const bool several = in.item.size() > 1, apart = several && (first == "kind" || first == "user");
+    kinds_ = apart ? in.item[0].extent : 1;
+    packets_ = several && first == "word" ? in.item[0].extent : 1;
     const std::int64_t bits = in.item_size() / (kinds_ * packets_);
     if (bits < sequence_->window())
       context.section.problem("sequence",
@@ -71,7 +73,7 @@ class BerMeterStage final : public Stage {
     out.axis = Axis::block;
     out.most = 1;
     out.item = {{"event", std::ssize(kEvents)}};
-    if (in.item.size() > 1 && in.item[0].name == "kind") out.item.push_back(in.item[0]);
+    if (apart) out.item.push_back(in.item[0]);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {

@@ -189,6 +189,24 @@ TEST(BerMeter, WordsOfAFrameArePacketsAndAnythingElseIsOne) {
   EXPECT_THAT(one.once<std::int64_t>(with_errors(pn_bits(15, 7, 1000), 9), 0, 1, 1), ElementsAre(1, 1000, 9, 1, 0));
 }
 
+TEST(BerMeter, UsersAreCountedApart) {
+  PortShape users = packets_of(2, {}, 2);
+  users.item.insert(users.item.begin(), {{"user", 3}, {"t", 250}});
+  StageUnderTest s(entry(), "{sequence: pn23}", {users});
+  ASSERT_EQ(s.complaints(), "");
+  EXPECT_EQ(s.out().text(), "i64 [event 5][user 3]");
+  // Frames 4 and 7 of a payload that goes on over users and frames; user 1 is lost in the second.
+  Bits x;
+  for (const std::int64_t frame : {4, 7})
+    for (const std::int64_t user : {0, 1, 2}) {
+      Bits bits = pn_bits(23, (frame * 3 + user) * 500, 500);
+      if (user == 2) bits = with_errors(bits, 3);
+      if (user == 1 && frame == 7) bits.assign(500, 0);
+      x.insert(x.end(), bits.begin(), bits.end());
+    }
+  EXPECT_EQ(s.once<std::int64_t>(x, 0, 2, 2), (Report{2, 2, 2, 1000, 500, 1000, 0, 0, 6, 0, 1, 2, 0, 1, 0}));
+}
+
 TEST(BerMeter, RefusesWhatCannotBe) {
   const auto complaint = [](const std::string& yaml, const PortShape& in) {
     return StageUnderTest(entry(), yaml, {in}).complaints();
