@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 
 namespace iqd::sim {
@@ -21,6 +22,28 @@ std::optional<double> Arguments::number(const std::string& key) const {
   if (end == found->second.c_str() || *end != '\0' || !std::isfinite(value))
     refuse(key, found->second, "this is no number");
   return value;
+}
+
+double Arguments::number_up_to(const std::string& key, double otherwise, double high) const {
+  const double value = number(key, otherwise);
+  if (value < 0 || value > high) {
+    std::ostringstream wanted;
+    wanted << "a number from 0 to " << high << " is wanted";
+    refuse(key, values_.at(key), wanted.str());
+  }
+  return value;
+}
+
+std::vector<double> Arguments::numbers(const std::string& key, std::int64_t count, const std::string& each) const {
+  const std::string all = text(key, "");
+  if (all.empty()) return std::vector<double>(static_cast<std::size_t>(count), 0.0);
+  std::vector<double> values;
+  std::istringstream stream(all);
+  for (std::string one; std::getline(stream, one, '/');)
+    values.push_back(Arguments(SoapySDR::Kwargs{{key, one}}).number(key, 0));
+  if (std::ssize(values) != count)
+    refuse(key, all, std::to_string(count) + " numbers are wanted, " + each + ", with / between them");
+  return values;
 }
 
 std::int64_t Arguments::count(const std::string& key, std::int64_t otherwise, std::int64_t low,
@@ -43,6 +66,16 @@ bool Arguments::flag(const std::string& key, bool otherwise) const {
 std::string Arguments::text(const std::string& key, const std::string& otherwise) const {
   const auto found = values_.find(key);
   return found == values_.end() ? otherwise : found->second;
+}
+
+std::size_t Arguments::choice(const std::string& key, std::string_view otherwise,
+                              std::span<const std::string_view> names) const {
+  const std::string value = text(key, std::string(otherwise));
+  const auto found = std::find(names.begin(), names.end(), value);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  std::string known;
+  for (const std::string_view name : names) known.append(known.empty() ? "" : ", ").append(name);
+  refuse(key, value, "one of these is wanted: " + known);
 }
 
 std::optional<std::string> Arguments::unknown(std::initializer_list<std::string_view> known) const {

@@ -24,7 +24,8 @@ void warn_of_unknown(const Arguments& args) {
        "jump_at",     "jump_by",       "hang_at",        "lose",    "lose_every", "overflow_every", "overflow_lost",
        "short_reads", "disconnect_at", "disconnect_for", "payload", "gap",        "channel",        "ebn0",
        "offset",      "ppm",           "fading",         "format",  "modulation", "code",           "period",
-       "taps",        "delay_spread",  "doppler",        "levels",  "start"});
+       "taps",        "delay_spread",  "doppler",        "levels",  "start",      "array",          "users",
+       "radius",      "spread",        "jitter",         "powers",  "motion"});
   if (key) SoapySDR::log(SOAPY_SDR_WARNING, "iqdsim: the device argument '" + *key + "' is not known and does nothing");
 }
 

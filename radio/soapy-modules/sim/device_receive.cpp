@@ -71,6 +71,7 @@ void Device::render(Stream& rx, void* const* buffers, std::int64_t samples) {
       continue;
     }
     auto* out = static_cast<std::int16_t*>(buffers[c]);
+    if (scenario_->render_cs16(channel, rx.next, samples, out)) continue;
     const auto piece = static_cast<std::int64_t>(rx.scratch.size());
     for (std::int64_t done = 0; done < samples; done += piece) {
       const std::span<cf32> part(rx.scratch.data(), static_cast<std::size_t>(std::min(piece, samples - done)));

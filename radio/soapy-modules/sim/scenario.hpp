@@ -31,6 +31,8 @@ class Scenario {
   /// Writes positions first, first + 1, … of a receive channel; full scale is 1. The same positions always give the
   /// same samples, however they are cut (`loopback`: as soon as they were sent).
   virtual void render(int channel, std::int64_t first, std::span<cf32> out) = 0;
+  /// The same as 16-bit numbers, where it has them at hand: [sample][2]. False where it has not.
+  virtual bool render_cs16(int, std::int64_t, std::int64_t, std::int16_t*) { return false; }
   /// Whether it listens to the air, so that what is transmitted has to be kept.
   virtual bool hears_air() const { return false; }
 };
@@ -45,10 +47,11 @@ std::unique_ptr<Scenario> make_noise(const Setting& setting);
 std::unique_ptr<Scenario> make_loopback(const Setting& setting);
 std::unique_ptr<Scenario> make_telemetry(const Setting& setting);
 std::unique_ptr<Scenario> make_mimo(const Setting& setting);
+std::unique_ptr<Scenario> make_noma(const Setting& setting);
 
 inline constexpr ScenarioEntry kScenarios[] = {
     {"tone", &make_tone},           {"noise", &make_noise}, {"loopback", &make_loopback},
-    {"telemetry", &make_telemetry}, {"mimo", &make_mimo},
+    {"telemetry", &make_telemetry}, {"mimo", &make_mimo},   {"noma", &make_noma},
 };
 
 /// Makes the one that the argument `scenario` names (default: tone). Throws std::invalid_argument.

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <sstream>
-#include <stdexcept>
 
 #include "base/integer.hpp"
 #include "radio/soapy-modules/sim/mimo_frames.hpp"
@@ -19,31 +17,10 @@ constexpr std::int64_t kPiece = 4096;
 constexpr std::int64_t kMostTaps = 512;
 constexpr double kWeakestTap = 1e-3;  // of the first one's power, where `taps` does not say how many there are
 
-/// The place of a word among these; refuses any other.
-std::size_t choice(const Arguments& args, const std::string& key, std::string_view otherwise,
-                   std::span<const std::string_view> names) {
-  const std::string value = args.text(key, std::string(otherwise));
-  const auto found = std::find(names.begin(), names.end(), value);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  std::string known;
-  for (const std::string_view name : names) known.append(known.empty() ? "" : ", ").append(name);
-  refuse(key, value, "one of these is wanted: " + known);
-}
-
-double number_in(const Arguments& args, const std::string& key, double high) {
-  const double value = args.number(key, 0);
-  if (value < 0 || value > high) {
-    std::ostringstream wanted;
-    wanted << "a number from 0 to " << high << " is wanted";
-    refuse(key, args.text(key, ""), wanted.str());
-  }
-  return value;
-}
-
 OfdmFormat format_of(const Arguments& args) {
   static constexpr std::string_view kNames[] = {"5mhz", "20mhz"};
   OfdmFormat format;
-  if (choice(args, "format", "5mhz", kNames) == 1)
+  if (args.choice("format", "5mhz", kNames) == 1)
     format = {.fft = 2048, .carriers = 1200, .prefix = 144, .frame = 30720};
   format.tx = args.count("tx", 4, 1, 8);
   return format;
@@ -60,36 +37,22 @@ MimoOptions options_of(const Setting& setting) {
   const Arguments& args = setting.arguments;
   MimoOptions options;
   options.format = format_of(args);
-  options.modulation = static_cast<Modulation>(choice(args, "modulation", "16qam", enum_names(Modulation{})));
-  options.code = code_of(static_cast<LdpcChoice>(choice(args, "code", "none", enum_names(LdpcChoice{}))));
+  options.modulation = static_cast<Modulation>(args.choice("modulation", "16qam", enum_names(Modulation{})));
+  options.code = code_of(static_cast<LdpcChoice>(args.choice("code", "none", enum_names(LdpcChoice{}))));
   if (options.code && options.code->n() > options.format.bits(options.modulation))
     refuse("code", args.text("code", ""), "a frame has fewer bits than one word of it");
-  options.order = order_of(static_cast<PnName>(choice(args, "payload", "pn23", enum_names(PnName{}))));
+  options.order = order_of(static_cast<PnName>(args.choice("payload", "pn23", enum_names(PnName{}))));
   options.frames = args.count("period", 16, 1, 256);
-  const double spread = number_in(args, "delay_spread", 1e-4) * setting.rate_hz;
+  const double spread = args.number_up_to("delay_spread", 0, 1e-4) * setting.rate_hz;
   const std::int64_t taps = args.count("taps", taps_of(spread, options.format), 1, kMostTaps);
   options.channel = {.rx = setting.channels,
                      .tx = options.format.tx,
                      .powers = exponential_profile(spread, taps),
-                     .fading = static_cast<Fading>(choice(args, "fading", "block", enum_names(Fading{}))),
+                     .fading = static_cast<Fading>(args.choice("fading", "block", enum_names(Fading{}))),
                      .block = options.format.frame,
-                     .doppler = number_in(args, "doppler", 1e5) / setting.rate_hz,
+                     .doppler = args.number_up_to("doppler", 0, 1e5) / setting.rate_hz,
                      .seed = seed_of(args)};
   return options;
-}
-
-/// Of each receive channel, as in levels=0/-40.
-std::vector<double> levels_of(const Setting& setting) {
-  const std::string text = setting.arguments.text("levels", "");
-  if (text.empty()) return std::vector<double>(static_cast<std::size_t>(setting.channels), 0.0);
-  std::vector<double> levels;
-  std::istringstream stream(text);
-  for (std::string one; std::getline(stream, one, '/');)
-    levels.push_back(Arguments({{"levels", one}}).number("levels", 0));
-  if (std::ssize(levels) != setting.channels)
-    refuse("levels", text,
-           std::to_string(setting.channels) + " numbers are wanted, one for each receive channel, with / between them");
-  return levels;
 }
 
 /// x = gain y, turned by a carrier.
@@ -111,7 +74,8 @@ class MimoScenario final : public Scenario {
         start_(setting.arguments.count("start", 1001, 0, std::int64_t{1} << 40)),
         carrier_(setting.arguments.number("offset", 0) / setting.rate_hz) {
     const double level = setting.arguments.number("level", -20);
-    for (const double own : levels_of(setting)) amplitudes_.push_back(amplitude_of(level + own));
+    for (const double own : setting.arguments.numbers("levels", setting.channels, "one for each receive channel"))
+      amplitudes_.push_back(amplitude_of(level + own));
     if (const auto snr = setting.arguments.number("snr")) {
       noise_ = Noise::shared(seed_of(setting.arguments));
       // The noise of a sample is spread over all bins, and that of the carriers in use counts.

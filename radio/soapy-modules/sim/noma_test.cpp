@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "signal/array_channel.hpp"
+#include "signal/noma_format.hpp"
+#include "signal/ofdm_frame_bits.hpp"
+#include "tests/support/sim_radio.hpp"
+
+namespace iqd::sim {
+namespace {
+
+using complex = std::complex<double>;
+
+constexpr double kRate = 30.72e6;
+constexpr std::size_t kFrame = 74528;
+constexpr double kStep = 1.0 / 32768;
+
+/// What a receive channel hears, unpaced.
+Samples hear(const std::string& args, std::size_t samples, std::size_t channel = 0, std::size_t piece = 16384) {
+  Radio radio("pace=false,scenario=noma," + args, kRate, {channel});
+  radio.start();
+  return radio.read(samples, piece);
+}
+
+/// [user][sample] of frame number `frame`, each user of power 1.
+std::vector<Samples> sent(const NomaFormat& format, SymbolMap map, int order, std::int64_t frame) {
+  const NomaFrameMaker maker(format, map);
+  const OfdmFrameBits payload(format.frame_bits(map), nullptr, order);
+  std::vector<std::uint8_t> bits(static_cast<std::size_t>(payload.bits()));
+  std::vector<std::byte> scratch(maker.scratch_bytes());
+  payload.payload(frame, bits);
+  std::vector<Samples> x(static_cast<std::size_t>(format.users), Samples(kFrame));
+  const auto each = static_cast<std::size_t>(format.user_bits(map));
+  for (std::size_t u = 0; u < x.size(); ++u)
+    maker.make(static_cast<std::int64_t>(u), 1, std::span(bits).subspan(u * each, each), x[u].data(), scratch.data());
+  return x;
+}
+
+template <class F> double worst(const Samples& x, std::size_t first, std::size_t count, F expected) {
+  double most = 0;
+  for (std::size_t n = 0; n < count; ++n) most = std::max(most, std::abs(complex(x[first + n]) - expected(n)));
+  return most;
+}
+
+TEST(SimNoma, AChannelHearsAllUsersThroughTheArray) {
+  for (const ArrayKind array : {ArrayKind::circular, ArrayKind::planar}) {
+    const ArrayChannel channel({.array = array,
+                                .antennas = 4,
+                                .users = 3,
+                                .spread_deg = 40,
+                                .jitter_deg = 2,
+                                .powers_db = {0, -3, -10},
+                                .motion_deg = 1000,
+                                .seed = 7});
+    const NomaFormat format{.users = 3};
+    const std::string args = std::string(array == ArrayKind::planar ? "array=planar," : "") +
+                             "rx=4,users=3,spread=40,jitter=2,powers=0/-3/-10,seed=7,motion=1000,modulation=16qam,"
+                             "payload=pn15,level=-16,period=4";
+    const double amplitude = std::pow(10, -16.0 / 20) / std::sqrt(1 + std::pow(10, -0.3) + 0.1);
+    const Samples x = hear(args, 1001 + 4 * kFrame, 2);
+    for (std::size_t frame = 0; frame < 4; ++frame) {  // they go forth, and back
+      const double seconds = static_cast<double>(std::min(frame, 4 - frame) * kFrame) / kRate;
+      const auto users = sent(format, SymbolMap::qam16, 15, static_cast<std::int64_t>(frame));
+      const auto expected = [&](std::size_t n) {
+        complex sum = 0;
+        for (std::size_t u = 0; u < 3; ++u)
+          sum += channel.gain(2, static_cast<std::int64_t>(u), seconds) * complex(users[u][n]);
+        return amplitude * sum;
+      };
+      EXPECT_LT(worst(x, 1001 + frame * kFrame, 2 * 2192, expected), kStep) << frame;
+    }
+  }
+}
+
+TEST(SimNoma, LevelIsThatOfAllUsers) {
+  double power = 0;
+  for (int seed = 1; seed <= 8; ++seed)
+    power +=
+        std::pow(10,
+                 power_db(hear("rx=1,period=1,level=-20,powers=0/0/-6/-6/-9/-9,seed=" + std::to_string(seed), kFrame)) /
+                     10) /
+        8;
+  EXPECT_NEAR(10 * std::log10(power), -20, 1.5);
+}
+
+TEST(SimNoma, APeriodComesAgainWithItsNoise) {
+  const Samples x = hear("rx=1,users=2,period=2,snr=10,offset=1000,motion=30", 5 * kFrame);
+  EXPECT_TRUE(std::equal(x.begin(), x.begin() + 3 * kFrame, x.begin() + 2 * kFrame));
+  EXPECT_NE(x[5000], x[kFrame + 5000]);
+}
+
+TEST(SimNoma, NoiseIsThatOfTheCarriers) {
+  const std::string args = "rx=2,users=2,powers=-10/-10,period=2,level=-40";
+  for (const std::size_t channel : {0u, 1u}) {
+    const Samples clean = hear(args, 2 * kFrame, channel);
+    Samples noise = hear(args + ",snr=-5", 2 * kFrame, channel);
+    for (std::size_t n = 0; n < noise.size(); ++n) noise[n] -= clean[n];
+    // A user of 0 dB has 7 dB more than these two together.
+    EXPECT_NEAR(power_db(noise), -40 + 7 + 5 + 10 * std::log10(2048.0 / 144), 0.05);
+  }
+}
+
+TEST(SimNoma, TheCarrierFitsThePeriod) {
+  const std::string args = "rx=1,users=1,level=-10,period=1,start=0";
+  const Samples x = hear(args, 2 * kFrame), turned = hear(args + ",offset=-12345", 2 * kFrame);
+  const double turns = std::round(-12345 / kRate * kFrame);  // in a period
+  const auto expected = [&](std::size_t n) {
+    return complex(x[n]) * std::polar(1.0, 2 * std::numbers::pi * turns / kFrame * static_cast<double>(n));
+  };
+  EXPECT_LT(worst(turned, 0, 2 * kFrame, expected), 2 * kStep);
+}
+
+TEST(SimNoma, BothFormatsGiveTheSame) {
+  const std::string args = "pace=false,scenario=noma,rx=2,users=2,period=1,snr=0";
+  const Samples x = hear("rx=2,users=2,period=1,snr=0", kFrame + 3000, 1, 777);
+  Radio radio(args, kRate, {1}, "CS16");
+  radio.start();
+  std::vector<std::uint32_t> part;
+  for (std::size_t n = 0; n < x.size();) {
+    const int got = radio.read_once(&part, std::min<std::size_t>(1000, x.size() - n));
+    ASSERT_GT(got, 0);
+    for (int i = 0; i < got; ++i, ++n) {
+      const std::uint32_t both = part[static_cast<std::size_t>(i)];
+      const auto re = static_cast<std::int16_t>(both & 0xffff), im = static_cast<std::int16_t>(both >> 16);
+      ASSERT_EQ(x[n], cf32(static_cast<float>(re) / 32768, static_cast<float>(im) / 32768)) << n;
+    }
+  }
+}
+
+TEST(SimNoma, WhatIsWrongIsRefusedByName) {
+  for (const std::string bad :
+       {"array=linear", "users=0", "users=33", "modulation=8psk", "payload=prbs", "spread=-1", "jitter=400",
+        "radius=-1", "powers=0/1", "powers=0/0/0/0/0/loud", "motion=fast", "period=0", "start=-1", "snr=good"}) {
+    try {
+      Radio radio("scenario=noma,rx=4," + bad, kRate);
+      ADD_FAILURE() << bad << " was taken";
+    } catch (const std::exception& e) {
+      EXPECT_THAT(e.what(), testing::HasSubstr(bad.substr(0, bad.find('=')) + "=")) << bad;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace iqd::sim
