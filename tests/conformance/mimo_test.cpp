@@ -66,20 +66,6 @@ Heard symbols_through(const Case& c, std::int64_t vectors) {
   return heard;
 }
 
-template <class T>
-StageInput items(const std::vector<T>& values, Element element, std::string axis, std::vector<Dim> item) {
-  StageInput in;
-  in.shape.element = element;
-  in.shape.axis = Axis::counted;
-  in.shape.axis_name = std::move(axis);
-  in.shape.item = std::move(item);
-  in.length = std::ssize(values) / in.shape.item_size();
-  in.shape.most = in.length;
-  in.data.resize(values.size() * sizeof(T));
-  std::memcpy(in.data.data(), values.data(), in.data.size());
-  return in;
-}
-
 Ports detect(const Case& c, const Heard& heard, const std::string& backend) {
   return run(c.stage, c.keys,
              {items(heard.y, Element::cf32, "vector", {{"rx", c.rx}}),

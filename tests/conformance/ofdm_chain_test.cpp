@@ -93,6 +93,11 @@ Heard frames_through(const Case& c) {
   return heard;
 }
 
+std::string format_of(const OfdmFormat& f) {
+  return fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}}}", f.fft, f.carriers, f.prefix, f.frame,
+                     f.tx);
+}
+
 /// All stages' outputs, each stage fed with what `feed` gave, or with its own.
 std::map<std::string, Ports> receive(const Case& c, const Heard& heard, const std::string& backend, std::int64_t block,
                                      const std::map<std::string, Ports>* feed = nullptr) {
@@ -100,11 +105,9 @@ std::map<std::string, Ports> receive(const Case& c, const Heard& heard, const st
   const auto from = [&](const char* stage, const char* port) {
     return input_of((feed ? *feed : all).at(stage).at(port));
   };
-  const OfdmFormat& f = c.format;
-  const std::string format = fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}}}", f.fft, f.carriers,
-                                         f.prefix, f.frame, f.tx);
+  const std::string format = format_of(c.format);
   const std::string_view modulation = enum_names(c.modulation)[static_cast<std::size_t>(c.modulation)];
-  all["sync"] = run("ofdm_sync", format, {input_of(heard.samples, rate_of(f), c.rx)}, backend, block);
+  all["sync"] = run("ofdm_sync", format, {input_of(heard.samples, rate_of(c.format), c.rx)}, backend, block);
   all["demod"] = run("ofdm_demod", format, {from("sync", "frames")}, backend);
   all["estimator"] = run("mimo_channel_estimator", format, {from("demod", "carriers")}, backend);
   all["detector"] = run("mtt_detector", fmt::format("{{modulation: {}, llr: i8}}", modulation),
@@ -180,6 +183,27 @@ TEST_P(ChainOnCuda, TheWholeReceiverDecodesInBlocks) {
 
 INSTANTIATE_TEST_SUITE_P(Frames, ChainOnCuda, testing::ValuesIn(kCases),
                          [](const auto& c) { return std::string(c.param.name); });
+
+/// More than the receiver of several transmit antennas takes; few carriers, as of several users.
+TEST(FrontEndOnCuda, HearsManyAntennas) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
+  for (const int rx : {9, 16, 64}) {
+    const Case c{"many", {512, 36, 36, 7680, 1, 25}, Modulation::qpsk, rx, 15, 2000, -40};
+    const Heard heard = frames_through(c);
+    const auto sync = [&](const char* backend) {
+      return run("ofdm_sync", format_of(c.format), {input_of(heard.samples, rate_of(c.format), rx)}, backend);
+    };
+    const Ports cpu = sync("cpu"), cuda = sync("cuda");
+    EXPECT_EQ(values<std::int64_t>(cpu.at("start")).size(), std::size_t{kFrames}) << rx;
+    for (const auto& [port, limit] :
+         {std::pair{"start", 0.0}, {"events", 0.0}, {"metric", 1e-4}, {"offset_hz", 1e-4}, {"frames", 1e-4}})
+      EXPECT_LE(distance(cpu.at(port), cuda.at(port)), limit) << rx << ' ' << port;
+    const auto carriers = [&](const char* backend) {
+      return run("ofdm_demod", format_of(c.format), {input_of(cpu.at("frames"))}, backend).at("carriers");
+    };
+    EXPECT_LE(distance(carriers("cpu"), carriers("cuda")), 1e-5) << rx;
+  }
+}
 
 TEST(Chain, IsReceivedOnTheCpu) {
   for (const Case& c : {kCases[0], kCases[2]}) {

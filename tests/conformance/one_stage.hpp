@@ -22,6 +22,21 @@ StageInput input_of(const StageOutput& port);
 /// Rows of as many samples each.
 StageInput input_of(const std::vector<cf32>& samples, double rate_hz, int rows = 1);
 
+/// Items of a shape, counted along the axis.
+template <class T>
+StageInput items(const std::vector<T>& values, Element element, std::string axis, std::vector<Dim> item) {
+  StageInput in;
+  in.shape.element = element;
+  in.shape.axis = Axis::counted;
+  in.shape.axis_name = std::move(axis);
+  in.shape.item = std::move(item);
+  in.length = std::ssize(values) / in.shape.item_size();
+  in.shape.most = in.length;
+  in.data.resize(values.size() * sizeof(T));
+  std::memcpy(in.data.data(), values.data(), in.data.size());
+  return in;
+}
+
 /// All outputs; none, and a failure of the test, where something is wrong with the keys or the inputs.
 Ports run(std::string_view stage, const std::string& keys, std::vector<StageInput> inputs, const std::string& backend,
           std::int64_t block = 0);

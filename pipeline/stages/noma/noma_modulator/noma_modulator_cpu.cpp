@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "pipeline/stages/noma/noma_modulator/noma_modulator.hpp"
+#include "signal/scratch.hpp"
+
+namespace iqd::noma_modulator {
+
+/// Of the scratch memory.
+struct Frames::Pieces {
+  Pieces(const Frames& frames, std::byte* memory)
+      : scratch(memory),
+        payload(scratch.take<std::uint8_t>(frames.payload_.bits()), static_cast<std::size_t>(frames.payload_.bits())),
+        samples(scratch.take<cf32>(frames.maker_.format().air.frame)),
+        for_maker(scratch.take<std::byte>(static_cast<std::int64_t>(frames.maker_.scratch_bytes()))) {}
+
+  Scratch scratch;
+  std::span<std::uint8_t> payload;  // of a frame, of all users
+  cf32* samples;                    // of a frame that is wanted in part
+  std::byte* for_maker;
+};
+
+Frames::Frames(const Config& config)
+    : maker_(config.format, config.modulation),
+      payload_(config.format.frame_bits(config.modulation), nullptr, order_of(config.payload)),
+      amplitudes_(config.amplitude),
+      first_user_(std::max<std::int64_t>(config.user, 0)),
+      end_user_(config.user == kAllUsers ? config.format.users : config.user + 1) {
+  amplitudes_.resize(static_cast<std::size_t>(config.format.users), amplitudes_.front());
+}
+
+std::size_t Frames::scratch_bytes() const noexcept {
+  return Pieces(*this, nullptr).scratch.bytes();
+}
+
+/// `bits_of`: a frame's bits, of all users that are sent.
+template <class BitsOf>
+void Frames::fill(View<cf32, 2> y, std::int64_t y_first, const Pieces& pieces, BitsOf bits_of) const noexcept {
+  const std::int64_t frame = maker_.format().air.frame, length = y.extent(1);
+  const auto each = static_cast<std::size_t>(maker_.format().user_bits(maker_.map()));
+  for (std::int64_t i = 0; i < length;) {
+    const std::int64_t begin = (y_first + i) % frame;
+    const std::int64_t count = std::min(frame - begin, length - i);
+    const bool whole = count == frame;
+    const std::span<const std::uint8_t> bits = bits_of((y_first + i) / frame);
+    for (std::int64_t row = 0; row < rows(); ++row) {
+      const std::int64_t user = first_user_ + row;
+      cf32* const out = whole ? &y(row, i) : pieces.samples;
+      maker_.make(user, amplitudes_[static_cast<std::size_t>(user)],
+                  bits.subspan(static_cast<std::size_t>(row) * each, each), out, pieces.for_maker);
+      if (!whole) std::copy_n(out + begin, count, &y(row, i));
+    }
+    i += count;
+  }
+}
+
+void Frames::make(View<cf32, 2> y, std::int64_t y_first, std::byte* scratch) const noexcept {
+  const Pieces pieces(*this, scratch);
+  const std::int64_t own = first_user_ * maker_.format().user_bits(maker_.map());
+  fill(y, y_first, pieces, [&](std::int64_t frame) {
+    payload_.payload(frame, pieces.payload);
+    return std::span<const std::uint8_t>(pieces.payload).subspan(static_cast<std::size_t>(own));
+  });
+}
+
+void Frames::modulate(std::span<const std::uint8_t> bits, std::int64_t first, View<cf32, 2> y, std::int64_t y_first,
+                      std::byte* scratch) const noexcept {
+  fill(y, y_first, Pieces(*this, scratch),
+       [&](std::int64_t frame) { return bits.subspan(static_cast<std::size_t>(frame * this->bits() - first)); });
+}
+
+}  // namespace iqd::noma_modulator

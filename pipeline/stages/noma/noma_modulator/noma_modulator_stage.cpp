@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/error.hpp"
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/noma/noma_keys.hpp"
+#include "pipeline/stages/noma/noma_modulator/noma_modulator.hpp"
+
+namespace iqd::noma_modulator {
+namespace {
+
+class NomaModulatorStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    if (in.axis != Axis::stream || !in.item.empty())
+      context.section.problem("", fmt::format("takes single bits or samples, [n]; its input is {}", in.text()));
+    if (!noma::check_format(config_.format, context.section) || !check_users(context.section)) return;
+    frames_ = std::make_shared<const Frames>(config_);
+    context.scratch_bytes = frames_->scratch_bytes();
+    PortShape& out = context.out[0];
+    out.rows.clear();
+    if (frames_->rows() > 1) out.rows.push_back({"channel", frames_->rows()});
+    of_bits_ = in.element == Element::u8;
+    if (of_bits_) shape_of_bits(context);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (backend.kind() != BackendKind::cpu) throw SetupError("noma_modulator runs on the CPU: give it `backend: cpu`");
+    if (of_bits_)
+      return cpu_run([frames = frames_](const StageIo& io) noexcept {
+        const PortIo &in = io.in[0], &out = io.out[0];
+        frames->modulate({reinterpret_cast<const std::uint8_t*>(in.data), static_cast<std::size_t>(in.length)},
+                         in.first, out.as<cf32>(), out.first, io.scratch);
+      });
+    return cpu_run([frames = frames_](const StageIo& io) noexcept {
+      frames->make(io.out[0].as<cf32>(), io.out[0].first, io.scratch);
+    });
+  }
+
+ private:
+  bool check_users(const Section& section) const {
+    const std::int64_t users = config_.format.users;
+    const std::size_t given = config_.amplitude.size();
+    if (given != 1 && given != static_cast<std::size_t>(users))
+      section.problem("amplitude", fmt::format("has to be one number for all {} users, or one for each; there are {}",
+                                               users, given));
+    else if (config_.user >= users)
+      section.problem(
+          "user", fmt::format("has to be one of the users 0 to {}, or -1 for all; it is {}", users - 1, config_.user));
+    else
+      return true;
+    return false;
+  }
+
+  void shape_of_bits(ShapeContext& context) const {
+    const std::int64_t granule = frames_->bits(), frame = config_.format.air.frame;
+    context.footprint[0] = {.granule = granule, .yield = frame, .whole = true};
+    context.out[0].element = Element::cf32;
+    context.out[0].rate_hz = context.in[0].rate_hz * static_cast<double>(frame) / static_cast<double>(granule);
+    if (context.section.has("payload"))
+      context.section.problem("payload",
+                              "is what frames carry where the input is cf32; here they carry the bits that come in: "
+                              "leave the key out");
+  }
+
+  Config config_;
+  std::shared_ptr<const Frames> frames_;
+  bool of_bits_ = false;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("amplitude", amplitude,
+          {.help = "the root of the mean power, of all users or, as a list, of each", .low = 0, .live = true});
+  v.field("user", user,
+          {.help = "the only one whose frames are made; -1: all, a channel each",
+           .low = -1,
+           .high = NomaFormat::kMostUsers - 1});
+  v.field("modulation", modulation, {.help = "of all points of data, with the maps of TS 38.211; BPSK: bit 0 is 1"});
+  v.field("payload", payload, {.help = "what the frames carry: a pseudo-random sequence that goes on over them"});
+  noma::format_fields(v, format);
+}
+
+StageEntry entry() {
+  return {.family = "noma",
+          .name = "noma_modulator",
+          .summary = "makes the frames of several users on the same carriers, of bits or with pseudo-random payload",
+          .inputs = {{.name = "in", .elements = {Element::cf32, Element::u8}, .one_channel = true}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<NomaModulatorStage>(); },
+          .sample =
+              "noma_modulator: {fft: 64, carriers: 24, prefix: 9, frame: 512, users: 2, training: 2, pilots: 40, "
+              "data: 60}",
+          .host_only = true,
+          .tolerance = 2e-6};
+}
+
+}  // namespace iqd::noma_modulator
