@@ -26,6 +26,8 @@ BENCH_KEYS = {"name", "variant", "backend", "device", "shape", "p50_us", "p99_us
               "unit", "bound", "fraction"}
 RECEIVER = ["preamble_search", "packet_estimator", "equalizer", "soqpsk_detector", "ber_meter"]
 FRONT_END = ["ofdm_sync", "ofdm_demod", "mimo_channel_estimator"]
+NOMA_FRAME = "{fft: 2048, carriers: 144, prefix: 144, frame: 74528, tx: 1}"
+NOMA = [f"- ofdm_sync: {NOMA_FRAME}", f"- ofdm_demod: {NOMA_FRAME}", "noma_slots"]
 DOCUMENT = """name: plan
 source: {soapy: {args: driver=iqdsim, rate: 20 MS/s}}
 block: 65536
@@ -98,11 +100,14 @@ class Commands(iqd.SystemTest):
                   **{name: FRONT_END[:n] for n, name in enumerate(FRONT_END)},
                   **{name: FRONT_END for name in samples if name.endswith("_detector") and name not in RECEIVER},
                   "ldpc_decoder": [*FRONT_END, "mtt_detector"],
-                  "ldpc_encoder": [*FRONT_END, "mtt_detector", "ldpc_decoder"]}
+                  "ldpc_encoder": [*FRONT_END, "mtt_detector", "ldpc_decoder"],
+                  "noma_slots": NOMA[:2], "lls_detector": NOMA, "apsm_detector": NOMA}
         for name in samples:
-            chain = "\n  ".join(samples[stage] for stage in [*before.get(name, []), name])
+            if name == "genie_detector":
+                continue  # no stage gives a channel of this kind: it is for arrays
+            chain = "\n  ".join(samples.get(stage, stage) for stage in [*before.get(name, []), name])
             chain = chain.replace("ber_meter: {", "ber_meter: {from: soqpsk_detector.bits, ")  # one of several outputs
-            channels = 2 if set(before.get(name, [])) & set(FRONT_END) else 1
+            channels = 2 if set(before.get(name, [])) & {*FRONT_END, *NOMA} else 1
             self.ok("check", self.write(f"source: {{generate: {{rate: 10e6, channels: {channels}}}}}\nstages:\n  {chain}\n"))
 
     def test_schema(self):

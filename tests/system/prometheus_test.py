@@ -37,6 +37,12 @@ stages:
   - mtt_detector:
   - ldpc_decoder: {{interleave: frame}}
   - ber_meter: {{name: of_words, from: ldpc_decoder.bits, sequence: pn23}}
+  - noma_modulator: {{from: source}}
+  - ofdm_sync: {{name: of_users, from: noma_modulator, fft: 2048, carriers: 144, prefix: 144, frame: 74528, tx: 1}}
+  - ofdm_demod: {{name: carriers_of_users, fft: 2048, carriers: 144, prefix: 144, frame: 74528, tx: 1}}
+  - noma_slots:
+  - lls_detector:
+  - ber_meter: {{name: of_users_bits, from: lls_detector.bits, sequence: pn23}}
   - spectrum: {{from: source, size: 1024}}
 publish:
   - {{port: source, topic: samples, bind: "{endpoint}"}}

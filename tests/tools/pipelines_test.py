@@ -171,6 +171,14 @@ class Pipelines(unittest.TestCase):
     def test_mimo_4x4_20mhz(self):
         self.check("mimo_4x4_20mhz")
 
+    def test_noma_16x6(self):
+        self.check("noma_16x6")
+
+    def test_noma_tx(self):
+        self.check("noma_tx")
+        _, pipelines, _ = self.run_for_a_moment("noma_tx")
+        self.assertGreater(pipelines[0]["published"], 74528)
+
 
 if __name__ == "__main__":
     unittest.main()
