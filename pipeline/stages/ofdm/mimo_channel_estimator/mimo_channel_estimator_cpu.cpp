@@ -152,12 +152,12 @@ class Estimator {
   }
 
   void set_uncover(double slope) noexcept {
+    const cf32* const uncover = design_.uncover.data();
     for (int a = 0; a < e_.tx; ++a)
       for (int t = 0; t < e_.tx; ++t) {
         const double angle = -slope * training_position(t, e_.tx);
-        uncover_[a * e_.tx + t] =
-            product(design_.uncover[static_cast<std::size_t>(a * e_.tx + t)],
-                    cf32(static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))));
+        const cf32 turn(static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle)));
+        uncover_[a * e_.tx + t] = product(uncover[a * e_.tx + t], turn);
       }
   }
 
