@@ -59,7 +59,7 @@ std::int64_t Device::ahead() const {
 /// What is heard and what goes wrong, from position 0 on.
 void Device::set_up() {
   const auto late = static_cast<std::int64_t>(rate_hz_ * buffer_s_);
-  const std::int64_t delay = args_.count("delay", 0, 0, std::int64_t{1} << 24);
+  const auto delay = static_cast<std::int64_t>(args_.number_up_to("delay", 0, kLongestDelay));
   air_ = std::make_unique<Air>(static_cast<int>(ports_[SOAPY_SDR_TX].size()),
                                ahead() + late + delay + 4 * static_cast<std::int64_t>(kMtu));
   const int channels = static_cast<int>(ports_[SOAPY_SDR_RX].size());

@@ -14,6 +14,9 @@
 
 namespace iqd::sim {
 
+/// Samples that the argument `delay` may say; the air is kept for so long.
+inline constexpr double kLongestDelay = 1 << 24;
+
 /// What a scenario is made from. `air` outlives it.
 struct Setting {
   const Arguments& arguments;
