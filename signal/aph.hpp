@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/views.hpp"
+
+/// The augmented parallel Hammerstein model of a predistorter:
+///
+///     z(n) = sum over p, k of h(p,k) psi_p(x(n-k)) + sum over q, k of g(q,k)
+///     conj(psi_q(x(n-k))) + c
+///
+/// p = 1, 3 … main, q = 1, 3 … conjugate, k = 0 … taps-1. Coefficients lie in
+/// the order h1 h3 … g1 g3 … c, the taps of a branch beside each other, that of
+/// the newest sample first.
+namespace iqd {
+
+/// What psi is: |x|^(p-1) x, or polynomials that are orthonormal for complex
+/// Gaussian x of a given power.
+enum class AphBasis : std::uint8_t { monomial, orthogonal };
+inline std::span<const std::string_view> enum_names(AphBasis) {
+  static constexpr std::string_view names[] = {"monomial", "orthogonal"};
+  return names;
+}
+
+struct AphOrders {
+  static constexpr int kMostMain = 9;
+  static constexpr int kMostConjugate = 7;
+  static constexpr int kMostTaps = 16;
+  static constexpr int kMostCoefficients = (kMostMain + 1 + kMostConjugate + 1) / 2 * kMostTaps + 1;
+
+  int main = 5;       // the highest odd order of x
+  int conjugate = 3;  // that of x*; 0: no such branches
+  int taps = 5;
+
+  IQD_HOST_DEVICE constexpr int main_branches() const noexcept { return (main + 1) / 2; }
+  IQD_HOST_DEVICE constexpr int conjugate_branches() const noexcept { return (conjugate + 1) / 2; }
+  IQD_HOST_DEVICE constexpr int branches() const noexcept { return main_branches() + conjugate_branches(); }
+  IQD_HOST_DEVICE constexpr int coefficients() const noexcept { return branches() * taps + 1; }
+  /// Where h(2b+1, k), g(2b+1, k) and c lie.
+  IQD_HOST_DEVICE constexpr int main_at(int b, int k) const noexcept { return b * taps + k; }
+  IQD_HOST_DEVICE constexpr int conjugate_at(int b, int k) const noexcept { return (main_branches() + b) * taps + k; }
+  IQD_HOST_DEVICE constexpr int constant_at() const noexcept { return branches() * taps; }
+  friend constexpr bool operator==(const AphOrders&, const AphOrders&) = default;
+
+  /// What is wrong with them; empty where nothing is.
+  std::string fault() const {
+    const auto is_odd_to = [](int order, int most) { return order % 2 == 1 && order >= 1 && order <= most; };
+    if (!is_odd_to(main, kMostMain)) return "the main order has to be 1, 3, 5, 7 or 9";
+    if (conjugate != 0 && !is_odd_to(conjugate, kMostConjugate)) return "the conjugate order has to be 0, 1, 3, 5 or 7";
+    if (taps < 1 || taps > kMostTaps) return "there have to be 1 … 16 taps";
+    return "";
+  }
+};
+
+/// psi_{2k+1}(x) = x (u[0] + u[1] |x|^2 + … + u[k] |x|^2k), orthonormal for
+/// complex Gaussian x of E|x|^2 = power. Parallel to Raich and Zhou, Orthogonal
+/// polynomials for complex Gaussian processes (2004).
+inline std::array<double, 5> aph_orthogonal(int k, double power) {
+  assert(k >= 0 && k < 5 && power > 0);
+  std::array<double, 5> u{};
+  double term = std::sqrt((k + 1) / power) * (k % 2 == 0 ? 1 : -1);  // l = 0
+  for (int l = 0; l <= k; ++l) {
+    u[static_cast<std::size_t>(l)] = term;
+    term *= -static_cast<double>(k - l) / ((l + 1) * (l + 2) * power);
+  }
+  return u;
+}
+
+/// Coefficients of the orthogonal basis become those in the basis of monomials that give the same z; exact but for
+/// rounding, 2e-15.
+inline void fold_to_monomial(const AphOrders& orders, std::span<std::complex<double>> coefficients,
+                             double power) noexcept {
+  assert(std::ssize(coefficients) == orders.coefficients());
+  const auto fold = [&](int branches, int first) {
+    const auto at = [&](int branch, int tap) -> std::complex<double>& {
+      const int i = first + branch * orders.taps + tap;
+      return coefficients[static_cast<std::size_t>(i)];
+    };
+    for (int b = 0; b < branches; ++b) {  // what was written below b is not read again
+      const auto u = aph_orthogonal(b, power);
+      for (int k = 0; k < orders.taps; ++k) {
+        const std::complex<double> h = at(b, k);
+        for (int l = 0; l < b; ++l) at(l, k) += u[static_cast<std::size_t>(l)] * h;
+        at(b, k) = u[static_cast<std::size_t>(b)] * h;
+      }
+    }
+  };
+  fold(orders.main_branches(), 0);
+  fold(orders.conjugate_branches(), orders.conjugate_at(0, 0));
+}
+
+inline std::vector<std::complex<double>> to_monomial(const AphOrders& orders,
+                                                     std::span<const std::complex<double>> coefficients, double power) {
+  std::vector<std::complex<double>> folded(coefficients.begin(), coefficients.end());
+  fold_to_monomial(orders, folded, power);
+  return folded;
+}
+
+/// Coefficients that let samples through as they are: h(1, 0) = 1.
+inline std::vector<std::complex<double>> aph_identity(const AphOrders& orders) {
+  std::vector<std::complex<double>> coefficients(static_cast<std::size_t>(orders.coefficients()));
+  coefficients[0] = 1;
+  return coefficients;
+}
+
+}  // namespace iqd
