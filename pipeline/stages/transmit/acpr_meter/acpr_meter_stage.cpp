@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/transmit/acpr_meter/acpr_meter.hpp"
+#include "pipeline/stages/transmit/acpr_meter/acpr_meter_cuda.hpp"
+
+namespace iqd::acpr_meter {
+namespace {
+
+constexpr double kFewestBins = 8;  // of a carrier: beside them the window's main lobe still reaches over its edge
+
+class AcprMeterStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    if (in.axis != Axis::stream || !in.item.empty())
+      return context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
+    rate_hz_ = in.rate_hz;
+    check(config_, rate_hz_, context.section);
+    for (PortShape& out : context.out) {
+      out.element = Element::f32;
+      out.axis = Axis::block;
+      out.rate_hz = 0;
+    }
+    context.out[0].item = {{"level", std::ssize(kLevels), {kLevels.begin(), kLevels.end()}}};
+    context.out[1].item = {{"bin", config_.size}};
+    context.chunk_exempt = true;
+    context.scratch_bytes = Meter::scratch_bytes(config_.size);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "acpr_meter"))
+      return cuda->make(Bands(config_, rate_hz_), config_.size, config_.average);
+    return cpu_run([meter = Meter(config_, rate_hz_)](const StageIo& io) noexcept {
+      const PortIo &in = io.in[0], &levels = io.out[0], &spectrum = io.out[1];
+      std::int64_t frames = 0;
+      for (std::int64_t row = 0; row < in.rows; ++row) {
+        const auto* const x = reinterpret_cast<const cf32*>(in.data + row * in.pitch) + (io.first_new - in.first);
+        const std::size_t bins = spectrum.data != nullptr ? static_cast<std::size_t>(spectrum.item) : 0;
+        frames = meter.run({x, static_cast<std::size_t>(io.end_new - io.first_new)},
+                           std::span<float, kLevels.size()>(row_of(levels, row), kLevels.size()),
+                           {row_of(spectrum, row), bins}, io.scratch);
+      }
+      *levels.count = *spectrum.count = frames > 0 ? 1 : 0;
+    });
+  }
+
+ private:
+  static float* row_of(const PortIo& port, std::int64_t row) noexcept {
+    return port.data == nullptr ? nullptr : reinterpret_cast<float*>(port.data + row * port.pitch);
+  }
+
+  Config config_;
+  double rate_hz_ = 0;
+};
+
+}  // namespace
+
+void check(const Config& config, double rate_hz, const Section& section, std::string_view group) {
+  const auto problem = [&](const char* key, const std::string& what) {
+    section.problem(std::string(group) + key, what);
+  };
+  if (!(rate_hz > 0)) return section.problem("", "needs the sample rate of its input, which is not known");
+  if (config.carriers.empty()) return problem("carriers", "has to name one carrier or more");
+  const double bin = rate_hz / static_cast<double>(config.size);
+  if (config.bandwidth < kFewestBins * bin)
+    problem("bandwidth",
+            fmt::format("has to be {} bins or more, and with a `size` of {} a bin is {} Hz: take a larger `size`",
+                        kFewestBins, config.size, bin));
+  if (config.spacing && *config.spacing < config.bandwidth)
+    problem("spacing", fmt::format("has to be the `bandwidth` of {} Hz or more, so that the next channel lies beside "
+                                   "the carrier",
+                                   config.bandwidth));
+  for (const double f : config.carriers)
+    if (std::fabs(f) + config.bandwidth / 2 > rate_hz / 2)
+      problem("carriers",
+              fmt::format("one at {} Hz with a bandwidth of {} Hz is not within the {} Hz that are received", f,
+                          config.bandwidth, rate_hz));
+}
+
+void Config::fields(FieldVisitor& v) {
+  v.field("carriers", carriers, {.help = "their middles, from the centre", .unit = Unit::hertz});
+  v.field("bandwidth", bandwidth,
+          {.help = "that powers are measured in, around the middle of each channel: 9 MHz of an LTE carrier of 10 MHz",
+           .unit = Unit::hertz,
+           .low = 0,
+           .required = true});
+  v.field("spacing", spacing,
+          {.help = "from a carrier to the channel beside it; without: bandwidth / 0.9", .unit = Unit::hertz, .low = 0});
+  v.field("size", size, {.help = "bins, and samples of a frame", .low = 16, .high = 1 << 20});
+  v.field("average", average, {.help = "frames that are averaged; 0: all of the block", .low = 0, .live = true});
+}
+
+StageEntry entry() {
+  return {.family = "transmit",
+          .name = "acpr_meter",
+          .summary = "measures adjacent channels, intermodulation, images and carrier leakage of a transmission",
+          .inputs = {{.name = "in", .elements = {Element::cf32}, .reread = true}},
+          .outputs = {{.name = "levels"}, {.name = "spectrum", .can_omit = true}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AcprMeterStage>(); },
+          .sample = "acpr_meter: {carriers: [-50 kHz, 150 kHz], bandwidth: 50 kHz, size: 256}",
+          .tolerance = 1e-4};
+}
+
+}  // namespace iqd::acpr_meter

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/transmit/test_waveform/test_waveform.hpp"
+
+namespace iqd::test_waveform {
+namespace {
+
+class TestWaveformStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    if (in.axis != Axis::stream || !in.item.empty())
+      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
+    waveform_ = config_.waveform(in.rate_hz);
+    if (const std::string fault = waveform_.fault(); !fault.empty())
+      context.section.problem("", fault + ": change `frequencies`, `bandwidth` or the rate of the source");
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (backend.kind() != BackendKind::cpu)
+      throw SetupError("test_waveform has no code for a GPU: leave its `backend` out");
+    return cpu_run([period = waveform_.make()](const StageIo& io) noexcept {
+      const PortIo& out = io.out[0];
+      play(period, out.first, {reinterpret_cast<cf32*>(out.data), static_cast<std::size_t>(out.length)});
+    });
+  }
+
+ private:
+  Config config_;
+  UplinkWaveform waveform_;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("kind", kind,
+          {.help = "`lte10`: one carrier of 10 MHz, as an LTE uplink has it; `carriers`: several of 3 MHz"});
+  v.field("frequencies", frequencies,
+          {.help = "of the carriers; without: 0 for `lte10`, -5 MHz and 5 MHz for `carriers`", .unit = Unit::hertz});
+  v.field("bandwidth", bandwidth,
+          {.help = "of each carrier, where it is not 10 or 3 MHz: all of the signal becomes slower or faster",
+           .unit = Unit::hertz,
+           .low = 1e3,
+           .high = 1e9});
+  v.field("rms", rms,
+          {.help = "of all carriers together; without: 0.27 for `lte10`, 0.24 for `carriers`", .low = 0, .live = true});
+  v.field("seed", seed, {.help = "of the random data", .low = 0});
+}
+
+StageEntry entry() {
+  return {.family = "transmit",
+          .name = "test_waveform",
+          .summary = "makes test signals for transmitters: an LTE-like uplink carrier, or several narrower ones",
+          .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<TestWaveformStage>(); },
+          .sample = "test_waveform: {kind: carriers, frequencies: [-250 kHz, 250 kHz], bandwidth: 300 kHz}",
+          .host_only = true,
+          .tolerance = 2e-6};
+}
+
+}  // namespace iqd::test_waveform
