@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/element.hpp"
+#include "pipeline/stages/transmit/aph_predistorter/sample_inl.hpp"
+#include "signal/aph.hpp"
+
+/// Predistorts a transmit stream: z(n) of signal/aph.hpp, then limits it.
+///
+/// x       [row][n]  cf32 or sc16
+/// z       [row][n]  as x, or cf32
+/// peak    [1]       f32: the largest |z| of a block, before it is limited
+/// events  [event]   i64: kEvents
+///
+/// Before the first sample, and after a gap, x is zero. A z that is beyond `clip` keeps its phase and gets that size.
+/// sc16 is rounded to nearest, halves to even, and saturates. A z that is not finite is sent as 0: silence does an
+/// amplifier no harm. It comes of the `taps` samples from a bad one on, and of no others. z is a function of its own
+/// `taps` samples, to the bit. Error against the same sum in double precision: 2e-6 of the largest |z|.
+namespace iqd::aph_predistorter {
+
+enum class Output : std::uint8_t { same, cf32 };
+inline constexpr std::array<std::string_view, 2> kOutputNames{"same", "cf32"};
+inline std::span<const std::string_view> enum_names(Output) {
+  return kOutputNames;
+}
+
+/// The kernels of a GPU: this project's, and two to compare it with.
+enum class Variant : std::uint8_t { own, paper, three_kernels };
+inline constexpr std::array<std::string_view, 3> kVariantNames{"own", "paper", "three_kernels"};
+inline std::span<const std::string_view> enum_names(Variant) {
+  return kVariantNames;
+}
+
+/// Samples that were made smaller, by `clip` or by the range of sc16, and samples that were not finite.
+inline constexpr std::string_view kEvents[] = {"clipped", "not_finite"};
+
+/// `coefficients` in monomials.
+Model make_model(const AphOrders& orders, std::span<const std::complex<double>> coefficients);
+
+std::size_t scratch_bytes(const Model& model);
+
+/// Samples of one channel: z(0) … z(n-1) are made, and x has `past` samples before x(0).
+template <class In, class Out> struct Row {
+  const In* x;
+  std::int64_t past;
+  Out* z;
+  std::int64_t n;
+};
+
+/// From Pair to Pair, from sc16 to sc16 or Pair.
+template <class In, class Out>
+void run_cpu(const Model& model, float clip, const Row<In, Out>& row, Watch& watch, std::byte* scratch) noexcept;
+
+}  // namespace iqd::aph_predistorter

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "pipeline/stages/transmit/aph_keys.hpp"
+#include "pipeline/stages/transmit/aph_predistorter/aph_predistorter_cuda.hpp"
+
+namespace iqd::aph_predistorter {
+namespace {
+
+constexpr float kNone = std::numeric_limits<float>::infinity();
+
+bool is_float(std::complex<double> v) {
+  constexpr double most = std::numeric_limits<float>::max();
+  return std::abs(v.real()) <= most && std::abs(v.imag()) <= most;
+}
+
+template <class In, class Out> void run_block(const Setup& setup, const StageIo& io) noexcept {
+  const auto x = io.in[0].as<const In>();
+  const auto z = io.out[kOut].as<Out>();
+  const std::int64_t before = io.out[kOut].first - io.in[0].first;
+  const std::int64_t n = io.out[kOut].length;
+  // What is not new in this block was told of before.
+  const std::int64_t begin = std::clamp<std::int64_t>(io.first_new - io.out[kOut].first, 0, n);
+  const std::int64_t end = std::clamp<std::int64_t>(io.end_new - io.out[kOut].first, begin, n);
+  float largest = 0;
+  std::int64_t clipped = 0, not_finite = 0;
+  for (std::int64_t row = 0; row < io.out[kOut].rows; ++row) {
+    const auto run = [&](std::int64_t from, std::int64_t to) noexcept {
+      Watch watch;
+      const Row<In, Out> part{x.row(row).data() + before + from, before + from, z.row(row).data() + from, to - from};
+      run_cpu(setup.model, setup.clip, part, watch, io.scratch);
+      return watch;
+    };
+    run(0, begin);
+    const Watch watch = run(begin, end);
+    run(end, n);
+    largest = std::max(largest, watch.largest);
+    clipped += watch.clipped;
+    not_finite += watch.not_finite;
+  }
+  if (io.out[kPeak].data != nullptr) *reinterpret_cast<float*>(io.out[kPeak].data) = std::sqrt(largest);
+  auto* const events = reinterpret_cast<std::int64_t*>(io.out[kTally].data);
+  events[0] = clipped;
+  events[1] = not_finite;
+  *io.out[kPeak].count = *io.out[kTally].count = 1;
+}
+
+class AphPredistorterStage final : public Stage {
+ public:
+  void fields(FieldVisitor& v) override {
+    v.field("coefficients", coefficients_,
+            {.help = "h1 h3 … g1 g3 … c, the taps of each beside each other, that of the newest sample first; none: "
+                     "samples are let through",
+             .live = true});
+    v.field("basis", basis_,
+            {.help = "what the coefficients are factors of: |x|^(p-1) x, or polynomials of these that are orthonormal "
+                     "for complex Gaussian x",
+             .live = true});
+    v.field("power", power_,
+            {.help = "E|x|^2 that the orthogonal basis is made for", .low = 1e-12, .high = 1e12, .live = true});
+    keys_.fields(v);
+    v.field("clip", clip_, {.help = "largest |z| that is sent", .low = 1e-6, .high = 1e6, .live = true});
+    v.field("output", output_, {.help = "what is sent: the input's type, or cf32"});
+    v.field("variant", variant_, {.help = "a GPU's kernels: those to use, or others to compare them with"});
+  }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    if (in.axis != Axis::stream || !in.item.empty())
+      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
+    if (variant_ != Variant::own && in.element != Element::cf32)
+      context.section.problem("variant", "only `own` takes sc16: give cf32 to the others");
+    setup_ = {.model = read_model(context.section),
+              .clip = clip_ ? static_cast<float>(*clip_) : kNone,
+              .in = in.element,
+              .out = output_ == Output::same ? in.element : Element::cf32,
+              .variant = variant_,
+              .most_new = context.most_new};
+    context.footprint[0].past = setup_.model.taps - 1;
+    context.scratch_bytes = scratch_bytes(setup_.model);
+    context.chunk_exempt = true;  // there is a peak for each block
+    context.out[kOut].element = setup_.out;
+    const auto set = [&](Port port, Element element, Dim dim) {
+      PortShape& out = context.out[port];
+      out.element = element;
+      out.rows.clear();
+      out.axis = Axis::block;
+      out.item = {std::move(dim)};
+      out.rate_hz = 0;
+    };
+    set(kPeak, Element::f32, {"peak", 1});
+    set(kTally, Element::i64, {"event", std::ssize(kEvents)});
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "aph_predistorter")) return cuda->make(setup_);
+    if (variant_ != Variant::own)
+      throw SetupError("aph_predistorter: `variant` chooses kernels of a GPU; leave it out on the processor");
+    return cpu_run([setup = setup_](const StageIo& io) noexcept {
+      if (setup.in == Element::cf32) return run_block<Pair, Pair>(setup, io);
+      if (setup.out == Element::sc16) return run_block<sc16, sc16>(setup, io);
+      run_block<sc16, Pair>(setup, io);
+    });
+  }
+
+ private:
+  /// The model that lets through where there is a problem.
+  Model read_model(const Section& section) const {
+    const bool orthogonal = basis_ == AphBasis::orthogonal;
+    if (power_ && !orthogonal) section.problem("power", "belongs to `basis: orthogonal`; leave it out");
+    const AphOrders orders = keys_.orders();
+    if (!aph::check(orders, coefficients_, section)) return let_through({});
+    if (coefficients_.empty()) return let_through(orders);
+    if (orthogonal && !power_) {
+      section.problem("power", "missing: orthogonal coefficients need the E|x|^2 that they were made for");
+      return let_through(orders);
+    }
+    const auto monomial = orthogonal ? to_monomial(orders, coefficients_, *power_) : coefficients_;
+    const auto bad = std::find_if_not(monomial.begin(), monomial.end(), is_float);
+    if (bad == monomial.end()) return make_model(orders, monomial);
+    section.problem("coefficients",
+                    fmt::format("number {} is not finite, or is beyond what a float can be", bad - monomial.begin()));
+    return let_through(orders);
+  }
+  static Model let_through(const AphOrders& orders) { return make_model(orders, aph_identity(orders)); }
+
+  std::vector<std::complex<double>> coefficients_;
+  AphBasis basis_ = AphBasis::monomial;
+  std::optional<double> power_;
+  aph::OrderKeys keys_;
+  std::optional<double> clip_;
+  Output output_ = Output::same;
+  Variant variant_ = Variant::own;
+  Setup setup_;
+};
+
+}  // namespace
+
+StageEntry entry();
+StageEntry entry() {
+  return {.family = "transmit",
+          .name = "aph_predistorter",
+          .summary = "predistorts what a power amplifier is sent, with a parallel Hammerstein model",
+          .inputs = {{.name = "in", .elements = {Element::cf32, Element::sc16}}},
+          .outputs = {{.name = "out"}, {.name = "peak", .can_omit = true}, {.name = "events", .tally = kEvents}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AphPredistorterStage>(); },
+          .sample =
+              "aph_predistorter: {coefficients: [1, 0.1, 0, 0, 0, -0.4, 0, 0, 0, 0, "
+              "0.3, 0, 0, 0, 0, 0.05, 0, 0, 0, 0, 0.02, 0, 0, 0, 0, 0.01]}",
+          .tolerance = 1e-6};
+}
+
+}  // namespace iqd::aph_predistorter

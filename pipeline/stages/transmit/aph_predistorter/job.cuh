@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/transmit/aph_predistorter/tile_inl.hpp"
+
+namespace iqd::aph_predistorter {
+
+inline constexpr int kThreads = Tile::kThreads;
+inline constexpr int kMostGroups = 2048;  // each leaves one Watch, and takes as many tiles as it has to
+
+/// One block, as a kernel gets it; the model lies in constant memory with it.
+struct Job {
+  const std::byte* x;  // of the first output's position
+  std::byte* z;
+  std::int64_t x_pitch;  // bytes
+  std::int64_t z_pitch;
+  std::int64_t past;
+  std::int64_t length;
+  int rows;
+  Told told;
+  Watch* watches;  // [group]
+  float clip;
+  Model model;
+
+  template <class In> __device__ const In* x_at(std::int64_t row, std::int64_t i) const {
+    return reinterpret_cast<const In*>(x + row * x_pitch) + i;
+  }
+  template <class Out> __device__ Out* z_at(std::int64_t row, std::int64_t i) const {
+    return reinterpret_cast<Out*>(z + row * z_pitch) + i;
+  }
+};
+
+/// Branches and taps that are known when the code is compiled; 0: when it runs.
+template <int branches_, int taps_> struct Sizes {
+  static constexpr int kBranches = branches_;
+  static constexpr int kTaps = taps_;
+  static __device__ int branches(const Model& model) { return kBranches > 0 ? kBranches : model.branches; }
+  static __device__ int taps(const Model& model) { return kTaps > 0 ? kTaps : model.taps; }
+};
+/// Calls `f` with the usual sizes, 5/3 and 5 taps, or those of any other model.
+template <class F> void with_sizes(const Model& model, F f) {
+  if (model.branches == 3 && model.taps == 5)
+    f(Sizes<3, 5>());
+  else
+    f(Sizes<0, 0>());
+}
+
+/// All threads' together, in thread 0. To be called by all.
+template <int threads> __device__ Watch together(Watch watch) {
+  __shared__ Watch of_warps[threads / 32];
+  const unsigned all = 0xffffffff;
+  watch.largest = __uint_as_float(__reduce_max_sync(all, __float_as_uint(watch.largest)));  // not negative
+  watch.clipped = __reduce_add_sync(all, watch.clipped);
+  watch.not_finite = __reduce_add_sync(all, watch.not_finite);
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = watch;
+  __syncthreads();
+  for (int w = 1; threadIdx.x == 0 && w < threads / 32; ++w) watch.add(of_warps[w]);
+  return watch;
+}
+__device__ inline void leave(const Job& job, Watch watch) {
+  watch = together<kThreads>(watch);
+  if (threadIdx.x == 0) job.watches[blockIdx.x] = watch;
+}
+
+/// Groups for so many pieces of work, one after the other.
+inline int groups_for(std::int64_t pieces) {
+  return static_cast<int>(pieces < kMostGroups ? pieces : kMostGroups);
+}
+
+}  // namespace iqd::aph_predistorter
