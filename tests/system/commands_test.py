@@ -108,7 +108,7 @@ class Commands(iqd.SystemTest):
             chain = "\n  ".join(samples.get(stage, stage) for stage in [*before.get(name, []), name])
             chain = chain.replace("ber_meter: {", "ber_meter: {from: soqpsk_detector.bits, ")  # one of several outputs
             channels = 2 if set(before.get(name, [])) & {*FRONT_END, *NOMA} else 1
-            self.ok("check", self.write(f"source: {{generate: {{rate: 10e6, channels: {channels}}}}}\nstages:\n  {chain}\n"))
+            self.ok("check", self.write(f"source: {{generate: {{rate: 1e6, channels: {channels}}}}}\nstages:\n  {chain}\n"))
 
     def test_schema(self):
         schema = json.loads(self.ok("schema"))

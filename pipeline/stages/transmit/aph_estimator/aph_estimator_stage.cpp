@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "base/error.hpp"
+#include "pipeline/stage.hpp"
+#include "pipeline/stages/transmit/aph_estimator/aph_estimator.hpp"
+
+namespace iqd::aph_estimator {
+namespace {
+
+std::span<const cf32> new_samples(const PortIo& port, const StageIo& io) noexcept {
+  return {reinterpret_cast<const cf32*>(port.data) + (io.first_new - port.first),
+          static_cast<std::size_t>(io.end_new - io.first_new)};
+}
+
+void train(const Trainer& trainer, const StageIo& io) noexcept {
+  const PortIo& coefficients = io.out[0];
+  const PortIo& report = io.out[1];
+  const PortIo& events = io.out[2];
+  const std::span into(reinterpret_cast<cf32*>(coefficients.data), static_cast<std::size_t>(coefficients.item));
+  const Report result = trainer.train(new_samples(io.in[0], io), new_samples(io.in[1], io), into, io.scratch);
+  const auto values = result.values();
+  std::copy(values.begin(), values.end(), reinterpret_cast<float*>(report.data));
+  auto* const count = reinterpret_cast<std::int64_t*>(events.data);
+  for (std::size_t e = 0; e < kOutcomes.size(); ++e) count[e] = e == static_cast<std::size_t>(result.outcome);
+  *coefficients.count = *report.count = *events.count = 1;
+}
+
+class AphEstimatorStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    for (const PortShape& in : context.in)
+      if (in.axis != Axis::stream || !in.item.empty())
+        return context.section.problem("", fmt::format("takes single samples, [n]; an input is {}", in.text()));
+    if (context.in[0].rate_hz != context.in[1].rate_hz)
+      return context.section.problem("", fmt::format("needs both inputs at one rate; sent has {} samples a second, "
+                                                     "received {}",
+                                                     context.in[0].rate_hz, context.in[1].rate_hz));
+    const AphOrders orders = config_.orders.orders();
+    if (!aph::check(orders, config_.coefficients, context.section)) return;
+    if (config_.gain && !(*config_.gain > 0))
+      return context.section.problem("gain", fmt::format("is {}; it has to be more than 0", *config_.gain));
+    rate_hz_ = context.in[0].rate_hz;
+    if (config_.measured) acpr_meter::check(config_.aclr, rate_hz_, context.section, "aclr.");
+    set(context.out[0], Element::cf32, {"coefficient", orders.coefficients()});
+    set(context.out[1], Element::f32,
+        {"value", std::ssize(kValues), std::vector<std::string>(kValues.begin(), kValues.end())});
+    set(context.out[2], Element::i64, {"event", std::ssize(kOutcomes)});
+    context.chunk_exempt = true;
+    context.scratch_bytes = Trainer::scratch_bytes(config_);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (backend.kind() != BackendKind::cpu)
+      throw SetupError("aph_estimator has no code for a GPU: leave its `backend` out");
+    return cpu_run([trainer = Trainer(config_, rate_hz_)](const StageIo& io) noexcept { train(trainer, io); });
+  }
+
+ private:
+  static void set(PortShape& out, Element element, Dim dim) {
+    out.element = element;
+    out.axis = Axis::block;
+    out.item = {std::move(dim)};
+    out.rate_hz = 0;
+  }
+
+  Config config_;
+  double rate_hz_ = 0;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  orders.fields(v);
+  v.field("samples", samples,
+          {.help = "that a training looks at: the first of a block", .low = kFewestSamples, .high = 1 << 22});
+  v.field("search", search,
+          {.help = "longest delay that is looked for, samples, either way", .low = 0, .high = 1 << 20});
+  v.field("gain", gain,
+          {.help = "magnitude of the gain G that the predistorted transmitter shall have; without it that of the "
+                   "transmitter as it was in this training"});
+  v.field("coefficients", coefficients,
+          {.help = "that are applied now (monomial), as a list or \"@file.npy\"; given out again where a training is "
+                   "refused. None: those that change nothing",
+           .live = true});
+  v.group("aclr", measured, {.help = "where the carriers are, to report what lies beside them"},
+          [this](FieldVisitor& inner) { aclr.fields(inner); });
+}
+
+StageEntry entry() {
+  return {.family = "transmit",
+          .name = "aph_estimator",
+          .summary = "learns a predistorter's coefficients from what was sent and what a feedback receiver heard",
+          .inputs = {{.name = "sent", .elements = {Element::cf32}, .one_channel = true},
+                     {.name = "received", .elements = {Element::cf32}, .one_channel = true}},
+          .outputs = {{.name = "coefficients"}, {.name = "report"}, {.name = "events", .tally = kOutcomes}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AphEstimatorStage>(); },
+          .sample = "aph_estimator: {samples: 65536}",
+          .host_only = true,
+          .tolerance = 0};
+}
+
+}  // namespace iqd::aph_estimator

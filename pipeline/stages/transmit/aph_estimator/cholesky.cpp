@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/transmit/aph_estimator/cholesky.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace iqd::aph_estimator {
+namespace {
+
+using Complex = std::complex<double>;
+
+/// a - b conj(c)
+Complex less(Complex a, Complex b, Complex c) {
+  return {a.real() - (b.real() * c.real() + b.imag() * c.imag()),
+          a.imag() - (b.imag() * c.real() - b.real() * c.imag())};
+}
+
+}  // namespace
+
+double Hermitian::solve(std::span<Complex> x) const noexcept {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  if (!scale()) return kInfinite;
+  const double largest = norm();
+  double load = 1e-14;
+  while (!factor(load))
+    if ((load *= 100) > 1e-6) return kInfinite;
+  for (std::int64_t i = 0; i < order_; ++i) x[static_cast<std::size_t>(i)] *= scale_[i];
+  substitute(x.data());
+  for (std::int64_t i = 0; i < order_; ++i) x[static_cast<std::size_t>(i)] *= scale_[i];
+  const bool finite = std::all_of(x.begin(), x.end(), [](Complex v) { return std::isfinite(std::norm(v)); });
+  return finite ? largest * inverse_norm() : kInfinite;
+}
+
+bool Hermitian::scale() const noexcept {
+  for (std::int64_t i = 0; i < order_; ++i) {
+    const double d = (*this)(i, i).real();
+    if (!(d > 0 && std::isfinite(d))) return false;
+    scale_[i] = 1 / std::sqrt(d);
+  }
+  for (std::int64_t i = 0; i < order_; ++i)
+    for (std::int64_t j = 0; j < order_; ++j) (*this)(i, j) *= scale_[i] * scale_[j];
+  return true;
+}
+
+/// L L^H = M + load; L(i, j), i > j, in the place of M(i, j).
+bool Hermitian::factor(double load) const noexcept {
+  for (std::int64_t i = 0; i < order_; ++i) {
+    Complex* const row = m_ + i * order_;
+    for (std::int64_t j = 0; j < i; ++j) {
+      const Complex* const other = m_ + j * order_;
+      Complex sum = std::conj(other[i]);
+      for (std::int64_t k = 0; k < j; ++k) sum = less(sum, row[k], other[k]);
+      row[j] = sum / diagonal_[j];
+    }
+    double pivot = 1 + load;
+    for (std::int64_t k = 0; k < i; ++k) pivot -= std::norm(row[k]);
+    if (!(pivot > load / 10)) return false;
+    diagonal_[i] = std::sqrt(pivot);
+  }
+  return true;
+}
+
+/// x becomes (L L^H)^-1 x.
+void Hermitian::substitute(Complex* x) const noexcept {
+  for (std::int64_t i = 0; i < order_; ++i) {
+    for (std::int64_t k = 0; k < i; ++k) x[i] = less(x[i], x[k], std::conj((*this)(i, k)));
+    x[i] /= diagonal_[i];
+  }
+  for (std::int64_t i = order_ - 1; i >= 0; --i) {
+    for (std::int64_t k = i + 1; k < order_; ++k) x[i] = less(x[i], x[k], (*this)(k, i));
+    x[i] /= diagonal_[i];
+  }
+}
+
+/// The largest sum of a row's magnitudes: at least the largest eigenvalue, at most sqrt(order) times that.
+double Hermitian::norm() const noexcept {
+  double largest = 0;
+  for (std::int64_t i = 0; i < order_; ++i) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < order_; ++j) sum += std::abs((*this)(i, j));
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+/// 1 over the least eigenvalue, by inverse iteration.
+double Hermitian::inverse_norm() const noexcept {
+  double growth = 1;
+  for (std::int64_t i = 0; i < order_; ++i) probe_[i] = i % 2 == 0 ? 1 : Complex(-1, 0.5);
+  for (int turn = 0; turn < 6; ++turn) {
+    substitute(probe_);
+    double sum = 0;
+    for (std::int64_t i = 0; i < order_; ++i) sum += std::norm(probe_[i]);
+    growth = std::sqrt(sum);
+    for (std::int64_t i = 0; i < order_; ++i) probe_[i] /= growth;
+  }
+  return growth;
+}
+
+}  // namespace iqd::aph_estimator
