@@ -94,8 +94,8 @@ struct Grid {
   /// Whether halves and known symbols are like a frame's. In noise the likeness of n values reaches a with a
   /// probability of exp(-n a^2): where symbols are short, both have to be more than the threshold says. (64 carriers:
   /// 1,000 frames in 4 million samples of noise by the threshold alone, none with this.) Data are not more values than
-  /// they have carriers, so halves count as their share of the band. (144 of 2048: now and then a frame was found in the
-  /// data of one that a gap had cut, where all samples counted.)
+  /// they have carriers, so halves count as their share of the band. (144 of 2048: now and then a frame was found in
+  /// the data of one that a gap had cut, where all samples counted.)
   IQD_HOST_DEVICE constexpr bool convinces(float halves, float known) const noexcept {
     constexpr float kEvidence = 22;
     return known >= threshold && halves * halves * half_count + known * known * pair_count >= kEvidence;
