@@ -14,9 +14,8 @@
 
 /// Counts the errors of packets of bits against a known sequence that each packet may begin anywhere in.
 ///
-/// bits    [packet][kind][bit]  u8, each counts by its lowest bit; of [frame][word][bit] each word is a packet; users
-/// of
-///                              [frame][user][t][bit] are counted apart, as kinds are
+/// bits    [packet][kind][bit]  u8, each counts by its lowest bit; of [frame][word][bit] each word is a packet; of
+///                              [frame][user][t][bit] users are counted apart, as kinds are
 /// report  [event][kind]        i64: packets, bits, bit_errors, packet_errors, unaligned
 ///
 /// Every packet of every kind finds its place by itself: wherever one of 32 short windows, spread over it, stands in
