@@ -17,7 +17,7 @@ FORMATS = {TWO: (7.68e6, 7680, 11), FOUR: (30.72e6, 30720, 108)}  # rate, sample
 
 
 class Mimo(iqd.SystemTest):
-    def document(self, more="", *, name=TWO, slower=8, changes=()):
+    def document(self, more="", *, name=TWO, slower=16, changes=()):
         """The shipped file at a slower rate, so that no machine loses samples; `more` goes to the radio as well."""
         self.where = iqd.endpoint()
         self.rate, self.frame, self.words = FORMATS[name]
@@ -90,7 +90,7 @@ class Mimo(iqd.SystemTest):
         self.assertGreater(len(self.assertReceived(messages, counted)), 0)
 
     def test_more_antennas_than_send(self):
-        text = self.document(",rx=4,snr=16", changes=[("channels: [0, 1]", "channels: [0, 1, 2, 3]")])
+        text = self.document(",rx=4,snr=16", slower=64, changes=[("channels: [0, 1]", "channels: [0, 1, 2, 3]")])
         messages, counted, status = self.play(text)
         self.assertComplete(self.assertReceived(messages, counted), status, 1.5)
 
