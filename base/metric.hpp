@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 namespace iqd {
 
@@ -17,6 +18,16 @@ class Counter {
 
  private:
   std::atomic<std::uint64_t> value_{0};
+};
+
+/// A number as it was last; NaN: there is none.
+class Gauge {
+ public:
+  void set(double value) noexcept { value_.store(value, std::memory_order_release); }
+  double value() const noexcept { return value_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<double> value_{std::numeric_limits<double>::quiet_NaN()};
 };
 
 /// Durations in nanoseconds: eight buckets an octave, so a percentile is right to 12.5 %. Recording is one atomic add.

@@ -6,6 +6,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "daemon/metrics_process.hpp"
@@ -191,16 +192,32 @@ Labels with(Labels labels, const char* name, std::string_view value) {
 }
 
 void add_sets(Families& all, const Subjects& subjects) {
-  std::vector<ClientMetric> dropped, states, info, events;
+Labels with(Labels labels, const char* kind, const StageNumber& number) {
+  labels = with(with(std::move(labels), "stage", number.stage), kind, number.name);
+  return number.dimension.empty() ? labels : with(std::move(labels), number.dimension.c_str(), number.entry);
+}
+
+void add_stage_numbers(Families& all, const Subjects& subjects) {
+  std::vector<ClientMetric> events, levels;
+  for (const auto& [labels, s] : subjects.pipelines) {
+    for (const auto& [name, count] : s->tallies)
+      events.push_back(number(with(labels, "event", name), kCounter, static_cast<double>(count)));
+    for (const auto& [name, level] : s->levels)
+      if (!std::isnan(level)) levels.push_back(number(with(labels, "level", name), kGauge, level));
+  }
+  add(all, "iqd_stage_events_total", kCounter,
+      "What stages count themselves: packets found and refused, bits and errors; the stage's page says what each "
+      "means.",
+      std::move(events));
+  add(all, "iqd_stage_level", kGauge,
+      "What stages measured last: powers of channels, how good a training was; the stage's page says what each means.",
+      std::move(levels));
+}
+
+  std::vector<ClientMetric> dropped, states, info;
   for (const auto& [labels, s] : subjects.pipelines)
     for (std::size_t d = 0; d < s->dropped.size(); ++d)
       dropped.push_back(number(with(labels, "reason", kDropNames[d]), kCounter, static_cast<double>(s->dropped[d])));
-  for (const auto& [labels, s] : subjects.pipelines)
-    for (const auto& [name, count] : s->tallies) {
-      Labels all_labels = with(with(labels, "stage", name.stage), "event", name.event);
-      if (!name.dimension.empty()) all_labels = with(std::move(all_labels), name.dimension.c_str(), name.entry);
-      events.push_back(number(std::move(all_labels), kCounter, static_cast<double>(count)));
-    }
   for (const auto& [labels, s] : subjects.radios) {
     for (std::size_t i = 0; i < kSourceStateNames.size(); ++i)
       states.push_back(
@@ -211,10 +228,6 @@ void add_sets(Families& all, const Subjects& subjects) {
       "Samples received that led to no results; lanes: the stages are too slow, slots: readers are, refused: a reader "
       "or the disk took no more, stopped: while stopping, device: a GPU failed.",
       std::move(dropped));
-  add(all, "iqd_stage_events_total", kCounter,
-      "What stages count themselves: packets found and refused, bits and errors; the stage's page says what each "
-      "means.",
-      std::move(events));
   add(all, "iqd_source_state", kGauge,
       "1 for the state that the source is in; any but streaming or ended for long: look at the log and the radio.",
       std::move(states));
@@ -272,6 +285,7 @@ Families collect_metrics(const Service& service) {
   add(all, kRadio, subjects.radios);
   add_sets(all, subjects);
   add_histograms(all, subjects);
+  add_stage_numbers(all, subjects);
   add(all, kPorts, subjects.ports);
   add(all, kEndpoints, subjects.endpoints);
   add_daemon(all, service);

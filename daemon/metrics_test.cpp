@@ -101,7 +101,8 @@ TEST(Metrics, SayWhatTheStatusSays) {
   s.lanes_busy = 3;
   s.state = SourceState::stalled;
   s.latency = recorded({1500, 3000});
-  s.tallies = {{{"search", "found", "", ""}, 7}, {{"meter", "errors", "kind", "zf"}, 8}};
+  s.tallies = {{{"search", "found"}, 7}, {{"meter", "errors", "kind", "zf"}, 8}};
+  s.levels = {{{"meter", "lo"}, -27.5}, {{"meter", "lo", "channel", "1"}, -30}, {{"meter", "im3_low"}, std::nan("")}};
   service.unready = {"stalled"};
   const std::string text = metrics_text(service);
   for (const char* line :
@@ -111,6 +112,8 @@ TEST(Metrics, SayWhatTheStatusSays) {
         "iqd_source_state{pipeline=\"test\",radio=\"radio\",state=\"streaming\"} 0\n", "iqd_ready 0\n", "iqd_up 1\n",
         "iqd_stage_events_total{pipeline=\"test\",stage=\"search\",event=\"found\"} 7\n",
         "iqd_stage_events_total{pipeline=\"test\",stage=\"meter\",event=\"errors\",kind=\"zf\"} 8\n",
+        "iqd_stage_level{pipeline=\"test\",stage=\"meter\",level=\"lo\"} -27.5\n",
+        "iqd_stage_level{pipeline=\"test\",stage=\"meter\",level=\"lo\",channel=\"1\"} -30\n",
         "iqd_transmit_late_total{pipeline=\"test\",port=\"window.out\",topic=\"a\"} 3\n",
         "iqd_endpoint_handshake_failures_total{pipeline=\"test\",endpoint=\"tcp://127.0.0.1:5555\"} 5\n",
         "iqd_block_latency_seconds_bucket{pipeline=\"test\",le=\"2.047e-06\"} 1\n",
@@ -120,6 +123,7 @@ TEST(Metrics, SayWhatTheStatusSays) {
         "iqd_block_latency_seconds_count{pipeline=\"test\"} 2\n",
         "iqd_block_latency_seconds_sum{pipeline=\"test\"} 4.5e-06\n"})
     EXPECT_THAT(text, HasSubstr(line));
+  EXPECT_THAT(text, Not(HasSubstr("im3_low"))) << "what could not be measured is not shown";
 }
 
 TEST(Metrics, OfThisProcess) {
@@ -143,6 +147,7 @@ std::string type_name(prometheus::MetricType type) {
 TEST(Metrics, AreThoseOfThePage) {
   testing::FakeService service;
   service.status[0].tallies = {{{"meter", "errors", "kind", "zf"}, 8}};
+  service.status[0].levels = {{{"meter", "lo", "channel", "1"}, -30}};
   std::set<std::string> wanted;
   std::string table;
   for (const auto& family : collect_metrics(service)) {

@@ -43,8 +43,13 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
                        {"time_us", latency_json(step.time)}});
   nlohmann::json tallies = nlohmann::json::array();
   for (const auto& [name, count] : s.tallies) {
-    tallies.push_back({{"stage", name.stage}, {"event", name.event}, {"count", count}});
+    tallies.push_back({{"stage", name.stage}, {"event", name.name}, {"count", count}});
     if (!name.dimension.empty()) tallies.back()[name.dimension] = name.entry;
+  }
+  nlohmann::json levels = nlohmann::json::array();
+  for (const auto& [name, level] : s.levels) {
+    levels.push_back({{"stage", name.stage}, {"level", name.name}, {"value", level}});
+    if (!name.dimension.empty()) levels.back()[name.dimension] = name.entry;
   }
   return {{"name", s.name},
           {"source", s.radio},
@@ -72,6 +77,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
           {"endpoints", endpoints},
           {"steps", steps},
           {"events", tallies},
+          {"levels", levels},
           {"latency_us", latency_json(s.latency)}};
 }
 

@@ -92,6 +92,7 @@ class BlockWork : public Work {
   const Plan& plan() const noexcept { return *plan_; }
   Output output(std::size_t index) const noexcept;
   const std::byte* fact(int port) const noexcept { return ports_[static_cast<std::size_t>(port)].data; }
+  std::int64_t count(int port) const noexcept { return *ports_[static_cast<std::size_t>(port)].count; }
   Span span_of(int port) const noexcept { return spans_[static_cast<std::size_t>(port)]; }
 
  protected:

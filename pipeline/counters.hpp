@@ -31,32 +31,35 @@ enum class SourceState : std::uint8_t { closed, opening, streaming, stalled, rec
 inline constexpr std::array<std::string_view, 7> kSourceStateNames{"closed",       "opening", "streaming", "stalled",
                                                                    "reconnecting", "failed",  "ended"};
 
-/// What stages count themselves. Goes on over reloads: the same name is the same counter.
-class Tallies {
- public:
-  struct Name {
-    std::string stage;
-    std::string event;
-    std::string dimension;  // where an event is counted for each of several: what they are, and which
-    std::string entry;
-    friend bool operator<(const Name& a, const Name& b) {
-      return std::tie(a.stage, a.event, a.dimension, a.entry) < std::tie(b.stage, b.event, b.dimension, b.entry);
-    }
-  };
-  Counter& at(const Name& name) {
-    const std::lock_guard lock(mutex_);
-    return counters_[name];
+/// A number that a stage tells the operator.
+struct StageNumber {
+  std::string stage;
+  std::string name;
+  std::string dimension = {};  // where there is one for each of several: what they are, and which
+  std::string entry = {};
+  friend bool operator<(const StageNumber& a, const StageNumber& b) {
+    return std::tie(a.stage, a.name, a.dimension, a.entry) < std::tie(b.stage, b.name, b.dimension, b.entry);
   }
-  std::vector<std::pair<Name, std::uint64_t>> values() const {
+};
+
+/// The numbers of all stages. They go on over reloads: the same name is the same number.
+template <class Metric> class StageNumbers {
+ public:
+  using Value = decltype(std::declval<const Metric&>().value());
+  Metric& at(const StageNumber& name) {
     const std::lock_guard lock(mutex_);
-    std::vector<std::pair<Name, std::uint64_t>> all;
-    for (const auto& [name, counter] : counters_) all.emplace_back(name, counter.value());
+    return metrics_[name];
+  }
+  std::vector<std::pair<StageNumber, Value>> values() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::pair<StageNumber, Value>> all;
+    for (const auto& [name, metric] : metrics_) all.emplace_back(name, metric.value());
     return all;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<Name, Counter> counters_;
+  std::map<StageNumber, Metric> metrics_;
 };
 
 /// What one pipeline counts. Samples are counted per channel.
@@ -73,7 +76,8 @@ struct Counters {
   Counter reconnects;
   Counter deadline_misses;  // blocks that took longer than they last
   Histogram latency;        // last sample received → handed over
-  Tallies tallies;
+  StageNumbers<Counter> tallies;  // what stages count
+  StageNumbers<Gauge> levels;     // what they measured last
   std::atomic<SourceState> state{SourceState::closed};
 
   Counter& drops(Drop reason) noexcept { return dropped[static_cast<std::size_t>(reason)]; }

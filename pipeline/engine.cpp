@@ -30,6 +30,12 @@ std::size_t ring_row_bytes(const Plan& plan, std::size_t sample_bytes, std::int6
   return repeating <= 2 * wanted + 16 * page ? repeating : (wanted + page - 1) / page * page;
 }
 
+/// An entry's name, or its number where it has none.
+std::string label_of(const Dim& dim, std::int64_t entry) {
+  const auto label = static_cast<std::size_t>(entry);
+  return label < dim.labels.size() ? dim.labels[label] : std::to_string(entry);
+}
+
 }  // namespace
 
 /// The work of one result slot, and the lane that it runs in.
@@ -81,6 +87,7 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
   for (const PlanOutput& o : plan_.outputs) most_facts = std::max(most_facts, o.facts.size());
   facts_.resize(most_facts);
   for (const int port : plan_.tallies) tallies_.push_back(make_tally(port));
+  for (const int port : plan_.levels) levels_.push_back(make_levels(port));
   for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this, s));
   for (int l = 0; l < options.lanes; ++l) lanes_.push_back(make_lane(l, options));
   rehearse();
@@ -91,34 +98,53 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
   });
 }
 
-Engine::Tally Engine::make_tally(int port) {
+Engine::Numbers<Counter> Engine::make_tally(int port) {
   const PlanPort& p = plan_.ports[static_cast<std::size_t>(port)];
   const PlanStep& step = plan_.steps[static_cast<std::size_t>(p.maker)];
   const auto at = std::find(step.out.begin(), step.out.end(), port) - step.out.begin();
-  Tally tally{port, {}};
+  Numbers<Counter> tally{port, {}};
   for (const std::string_view event : step.entry->outputs[static_cast<std::size_t>(at)].tally) {
-    Tallies::Name name{step.name, std::string(event), {}, {}};
     if (p.shape.item.size() < 2) {
-      tally.counters.push_back(&counters_.tallies.at(name));
+      tally.metrics.push_back(&counters_.tallies.at({step.name, std::string(event)}));
       continue;
     }
     const Dim& dim = p.shape.item.back();
-    name.dimension = dim.name;
-    for (std::int64_t k = 0; k < dim.extent; ++k) {
-      const auto label = static_cast<std::size_t>(k);
-      name.entry = label < dim.labels.size() ? dim.labels[label] : std::to_string(k);
-      tally.counters.push_back(&counters_.tallies.at(name));
-    }
+    for (std::int64_t k = 0; k < dim.extent; ++k)
+      tally.metrics.push_back(&counters_.tallies.at({step.name, std::string(event), dim.name, label_of(dim, k)}));
   }
-  assert(std::ssize(tally.counters) == p.shape.item_size() && p.shape.element == Element::i64);
+  assert(std::ssize(tally.metrics) == p.shape.item_size() && p.shape.element == Element::i64);
   return tally;
 }
 
+Engine::Numbers<Gauge> Engine::make_levels(int port) {
+  const PlanPort& p = plan_.ports[static_cast<std::size_t>(port)];
+  const std::string& stage = plan_.steps[static_cast<std::size_t>(p.maker)].name;
+  const Dim& dim = p.shape.item.back();
+  Numbers<Gauge> levels{port, {}};
+  for (std::int64_t row = 0; row < p.shape.row_count(); ++row)
+    for (std::int64_t k = 0; k < dim.extent; ++k) {
+      StageNumber number{stage, label_of(dim, k)};
+      if (!p.shape.rows.empty())
+        number.dimension = p.shape.rows.back().name, number.entry = label_of(p.shape.rows.back(), row);
+      levels.metrics.push_back(&counters_.levels.at(number));
+    }
+  assert(p.shape.item.size() == 1 && p.shape.rows.size() < 2 && p.shape.element == Element::f32);
+  return levels;
+}
+
 void Engine::count_events(const SlotWork& work) noexcept {
-  for (const Tally& tally : tallies_) {
-    const auto* counted = reinterpret_cast<const std::int64_t*>(work.fact(tally.port));
-    for (std::size_t i = 0; i < tally.counters.size(); ++i)
-      if (counted[i] > 0) tally.counters[i]->add(static_cast<std::uint64_t>(counted[i]));
+  for (const auto& [port, counters] : tallies_) {
+    const auto* counted = reinterpret_cast<const std::int64_t*>(work.fact(port));
+    for (std::size_t i = 0; i < counters.size(); ++i)
+      if (counted[i] > 0) counters[i]->add(static_cast<std::uint64_t>(counted[i]));
+  }
+}
+
+void Engine::show_levels(const SlotWork& work) noexcept {
+  for (const auto& [port, gauges] : levels_) {
+    if (work.count(port) == 0) continue;
+    const auto* measured = reinterpret_cast<const float*>(work.fact(port));
+    for (std::size_t i = 0; i < gauges.size(); ++i) gauges[i]->set(static_cast<double>(measured[i]));
   }
 }
 
@@ -397,6 +423,7 @@ void Engine::publish(const SlotWork& work, int slot) {
     lost_here_ += samples;
   }
   count_events(work);
+  show_levels(work);
   counters_.blocks.add();
 }
 

@@ -164,9 +164,15 @@ class Engine {
     std::span<std::byte> memory_;
   };
 
-  struct Tally;
-  Tally make_tally(int port);
+  /// The numbers of a port, and where each goes.
+  template <class Metric> struct Numbers {
+    int port;
+    std::vector<Metric*> metrics;
+  };
+  Numbers<Counter> make_tally(int port);
+  Numbers<Gauge> make_levels(int port);
   void count_events(const SlotWork& work) noexcept;
+  void show_levels(const SlotWork& work) noexcept;
   Lane make_lane(int index, const EngineOptions& options);
   void rehearse();
   void set(SlotWork& work, const SampleBlock& block, int lane) noexcept;
@@ -225,12 +231,8 @@ class Engine {
   Wait wait_;
   std::vector<std::unique_ptr<SlotWork>> works_;
   std::vector<std::atomic<int>> holds_;
-  /// The numbers of a port, and where each is added.
-  struct Tally {
-    int port;
-    std::vector<Counter*> counters;
-  };
-  std::vector<Tally> tallies_;
+  std::vector<Numbers<Counter>> tallies_;
+  std::vector<Numbers<Gauge>> levels_;
   std::vector<FactColumn> facts_;
   Bell room_;
   Bell results_;

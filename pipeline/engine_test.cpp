@@ -165,7 +165,7 @@ TEST(Engine, EventsAreAddedUp) {
   for (const auto& [name, count] : rig.counters.tallies.values()) {
     EXPECT_EQ(name.stage, "parity");
     EXPECT_EQ(name.dimension, "row");
-    counted[{name.event, name.entry}] = count;
+    counted[{name.name, name.entry}] = count;
   }
   for (std::size_t row = 0; row < 2; ++row) {
     std::uint64_t odd = 0;
@@ -174,6 +174,33 @@ TEST(Engine, EventsAreAddedUp) {
     EXPECT_EQ((counted[{"odd", entry}]), odd);
     EXPECT_EQ((counted[{"even", entry}]), 647 - odd);
   }
+}
+
+/// What stages measure is shown as it was in the last block that had something to show.
+TEST(Engine, LevelsAreThoseOfTheLastBlock) {
+  Rig::Options o;
+  o.info.channels = 2;
+  o.stages = {{"extremes"}, {"total", "{}", "total", {{"", "source"}}}};
+  o.publish = {"total"};
+  constexpr std::int64_t kSamples = 640 + 7;
+  Rig rig(o, {{{{.samples = kSamples}}}});
+  rig.run();
+  std::int64_t first = (kSamples - 1) / o.block * o.block;
+  while (sample_word(first, 0) % 2 != 0) first -= o.block;
+  const std::int64_t end = std::min(first + o.block, kSamples);
+  std::map<std::tuple<std::string, std::string, std::string>, double> expected, shown;
+  for (std::size_t row = 0; row < 2; ++row) {
+    std::vector<double> words;
+    for (std::int64_t n = first; n < end; ++n) words.push_back(static_cast<float>(sample_word(n, row)));
+    const auto [least, largest] = std::ranges::minmax(words);
+    expected[{"least", "channel", std::to_string(row)}] = least;
+    expected[{"largest", "channel", std::to_string(row)}] = largest;
+  }
+  for (const auto& [number, level] : rig.counters.levels.values()) {
+    EXPECT_EQ(number.stage, "extremes");
+    shown[{number.name, number.dimension, number.entry}] = level;
+  }
+  EXPECT_EQ(shown, expected);
 }
 
 TEST(Engine, OneMessageABlock) {

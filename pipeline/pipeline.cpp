@@ -346,3 +346,4 @@ std::string Pipeline::summary() const {
 }
 
 }  // namespace iqd
+  s.levels = counters_->levels.values();

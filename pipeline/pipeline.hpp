@@ -57,7 +57,8 @@ struct PipelineStatus {
     Histogram::Snapshot time;
   };
   std::vector<Step> steps;
-  std::vector<std::pair<Tallies::Name, std::uint64_t>> tallies;  // what stages have counted
+  std::vector<std::pair<StageNumber, std::uint64_t>> tallies;  // what stages have counted
+  std::vector<std::pair<StageNumber, double>> levels;          // what they measured last; NaN: nothing
 };
 
 /// A pipeline at work: source, engine, outlets.

@@ -106,6 +106,7 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<PlanOutput> outputs;
   std::vector<int> tallies;                       // ports whose numbers are added up
+  std::vector<int> levels;                        // ports whose last numbers are shown
   std::vector<PlanPart> parts;                    // in turn; never none
   std::array<std::size_t, kSides> arena_bytes{};  // a lane
   std::size_t device_scratch_offset = 0;          // in the device's

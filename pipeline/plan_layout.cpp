@@ -101,7 +101,7 @@ void Planner::gather_facts(PlanOutput& output) {
     }
 }
 
-/// A slot holds the positions and the count of every port, then payloads, facts and tallies, each where a cache line
+/// A slot holds the positions and the count of every port, then payloads, facts, tallies and levels, each where a cache line
 /// starts.
 void Planner::place_outputs() {
   std::size_t offset = aligned(plan_.ports.size() * (2 * sizeof(std::int64_t) + sizeof(std::int32_t)));
@@ -118,11 +118,12 @@ void Planner::place_outputs() {
   }
   for (const PlanStep& step : plan_.steps)
     for (std::size_t o = 0; o < step.out.size(); ++o) {
-      if (step.entry->outputs[o].tally.empty()) continue;
+      const OutputSpec& output = step.entry->outputs[o];
+      if (output.tally.empty() && !output.levels) continue;
       PlanPort& port = plan_.ports[static_cast<std::size_t>(step.out[o])];
       port.home = Home::slot;
       port.wanted = true;
-      plan_.tallies.push_back(step.out[o]);
+      (output.levels ? plan_.levels : plan_.tallies).push_back(step.out[o]);
     }
   for (std::size_t p = 0; p < plan_.ports.size(); ++p) {
     PlanPort& port = plan_.ports[p];

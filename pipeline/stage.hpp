@@ -162,6 +162,9 @@ struct OutputSpec {
   /// Events that are counted: the output is i64 `[event]` or `[event][kind]`, one a block, and what it holds is added
   /// up and shown to the operator, whether it is published or not.
   std::span<const std::string_view> tally = {};
+  /// Numbers of which the last are shown to the operator, published or not: the output is f32 `[level]`, one a block or
+  /// none, and its dimension's labels name them. NaN: there is none.
+  bool levels = false;
 };
 
 /// The registration of a stage: one line in stages.def names it.

@@ -223,6 +223,30 @@ class ParityStage final : public WordStage {
   }
 };
 
+/// The least and the largest word of each row; of blocks whose first word is odd there is nothing.
+class ExtremesStage final : public WordStage {
+ public:
+  void shape(ShapeContext& context) override {
+    PortShape& out = context.out[0];
+    out.element = Element::f32;
+    out.axis = Axis::block;
+    out.item = {{"level", 2, {"least", "largest"}}};
+  }
+  void run(const StageIo& io) const noexcept override {
+    const PortIo& out = io.out[0];
+    *out.count = (word_at(io.in[0], 0, io.first_new) & 1) == 0 ? 1 : 0;
+    for (std::int64_t row = 0; row < out.rows; ++row) {
+      Word least = word_at(io.in[0], row, io.first_new), largest = least;
+      for (std::int64_t p = io.first_new; p < io.end_new; ++p) {
+        least = std::min(least, word_at(io.in[0], row, p));
+        largest = std::max(largest, word_at(io.in[0], row, p));
+      }
+      out.as<float>()(row, 0) = static_cast<float>(least);
+      out.as<float>()(row, 1) = static_cast<float>(largest);
+    }
+  }
+};
+
 /// What the planner puts between types. Casts; knows no other than these three.
 class CastStage final : public WordStage {
  public:
@@ -290,6 +314,13 @@ inline std::span<const StageEntry> word_stages() {
        {{.name = "counts", .tally = ParityStage::kEvents}},
        make_stage<ParityStage>,
        "parity: {}"},
+      {"test",
+       "extremes",
+       "",
+       {{"in", words}},
+       {{.name = "levels", .levels = true}},
+       make_stage<ExtremesStage>,
+       "extremes: {}"},
       {"test", "pick", "", {{"in", words}}, {{"finds"}, {"start", "start", true}}, make_stage<PickStage>, "pick: {}"},
       {"test", "pick_bare", "", {{"in", words}}, {{"finds"}}, make_stage<PickStage>, "pick_bare: {}"},
       {"test", "total", "", {{"in", words}}, {{"out"}}, make_stage<TotalStage>, "total: {}"},
