@@ -82,6 +82,8 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
   for (const PlanOutput& o : plan.outputs)
     fmt::print("  {:<28} {:<30} {:>12}{}\n", o.format.port, to_string(o.format.dims), o.format.bytes(o.format.most()),
                o.in_place ? "" : "  (copied out)");
+  if (!spec.apply.empty()) fmt::print("\n  {:<28} is applied to\n", "value");
+  for (const ApplySpec& a : spec.apply) fmt::print("  {:<28} {}\n", a.port, a.key.text());
   fmt::print("\n");
 }
 

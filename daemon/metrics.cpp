@@ -93,7 +93,8 @@ constexpr Row<Port> kPorts[] = {
     {"iqd_port_bytes_total", kCounter, "Payload handed over; compare it with what the network carries.",
      of<&Port::bytes>},
     {"iqd_port_refused_total", kCounter,
-     "Messages that could not be taken and are lost; the reader is too slow or away, or the disk is full.",
+     "Messages that could not be taken and are lost; the reader is too slow or away, or the disk is full. Of `apply`: "
+     "values that the stage refused; the log says why.",
      of<&Port::refused>},
     {"iqd_transmit_underflows_total", kCounter,
      "Times a transmitter ran out of samples; use longer blocks, or make the stages before it quicker.",
@@ -191,7 +192,6 @@ Labels with(Labels labels, const char* name, std::string_view value) {
   return labels;
 }
 
-void add_sets(Families& all, const Subjects& subjects) {
 Labels with(Labels labels, const char* kind, const StageNumber& number) {
   labels = with(with(std::move(labels), "stage", number.stage), kind, number.name);
   return number.dimension.empty() ? labels : with(std::move(labels), number.dimension.c_str(), number.entry);
@@ -214,6 +214,7 @@ void add_stage_numbers(Families& all, const Subjects& subjects) {
       std::move(levels));
 }
 
+void add_sets(Families& all, const Subjects& subjects) {
   std::vector<ClientMetric> dropped, states, info;
   for (const auto& [labels, s] : subjects.pipelines)
     for (std::size_t d = 0; d < s->dropped.size(); ++d)
@@ -284,8 +285,8 @@ Families collect_metrics(const Service& service) {
   add(all, kPipeline, subjects.pipelines);
   add(all, kRadio, subjects.radios);
   add_sets(all, subjects);
-  add_histograms(all, subjects);
   add_stage_numbers(all, subjects);
+  add_histograms(all, subjects);
   add(all, kPorts, subjects.ports);
   add(all, kEndpoints, subjects.endpoints);
   add_daemon(all, service);

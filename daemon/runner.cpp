@@ -57,6 +57,7 @@ class Runner final : public Service {
   bool set_up();
   bool wait_for_subscribers();
   void watch();
+  void apply_values();
   void on_signal(int signal);
   void stop_all();
   void look_after();
@@ -129,6 +130,7 @@ void Runner::watch() {
   while (!all_finished()) {
     if (const int signal = signals_.wait()) on_signal(signal);
     requests_.make_all();
+    apply_values();
     look_after();
     running_.tidy();
     const std::int64_t now = steady_ns();
@@ -136,6 +138,21 @@ void Runner::watch() {
       stop_all();
     tell_manager(now);
     if (now - shown_ns_ >= kStatusNs) show(false);
+  }
+}
+
+/// What ports have given that become live keys, as if it were asked for over HTTP.
+void Runner::apply_values() {
+  for (const auto& apply : running_.applies()) {
+    if (stopping_ns_) return;
+    const std::optional<std::string> keys = apply->take(steady_ns());
+    if (!keys) continue;
+    const LiveKey& key = apply->key();
+    const ChangeReport report = change([&] { return running_.set(key.pipeline, key.stage, *keys); });
+    if (report.result == Result::applied)
+      apply->applied();
+    else
+      apply->refused(fmt::format("{}", fmt::join(report.lines, "; ")), steady_ns());
   }
 }
 

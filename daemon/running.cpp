@@ -92,6 +92,13 @@ std::shared_ptr<Pipeline> Running::find(const std::string& name) const {
   return nullptr;
 }
 
+std::vector<std::shared_ptr<ApplyOutlet>> Running::applies() const {
+  std::vector<std::shared_ptr<ApplyOutlet>> all;
+  for (const auto& p : pipelines_)
+    for (auto& apply : p->applies()) all.push_back(std::move(apply));
+  return all;
+}
+
 void Running::tidy() {
   for (const auto& p : pipelines_) p->tidy();
 }
@@ -102,6 +109,7 @@ ChangeReport Running::reload() {
   const ChangeReport report = go_over(*next, Scope::all);
   if (report.result != Result::applied) return report;
   overrides_.clear();
+  for (const auto& apply : applies()) apply->forget();
   // The door goes on as it was opened.
   next->spec.listen = loaded_->spec.listen;
   next->spec.token_file = loaded_->spec.token_file;

@@ -29,6 +29,8 @@ class Running {
   ChangeReport reload();
   /// Sets live keys of a stage, until the file is read again.
   ChangeReport set(const std::string& pipeline, const std::string& stage, const std::string& keys);
+  /// Ports whose values are to be set so.
+  std::vector<std::shared_ptr<ApplyOutlet>> applies() const;
   void tidy();
 
   /// Any thread: the pipelines as they are now, which stay as long as they are held.

@@ -69,6 +69,8 @@ json pipeline_schema() {
     publish_fields(entry, v);
     options->fields(v);
   });
+  ApplySpec setting{{}, {}, Section("", {}, none)};
+  json apply = schema_of([&](FieldVisitor& v) { apply_fields(setting, v); });
   sinks["port"] = text("stage.output");
   json sink = one_of(std::move(sinks));
   sink["minProperties"] = sink["maxProperties"] = 2;
@@ -79,6 +81,7 @@ json pipeline_schema() {
   p["stages"] = list_of(stage_schema());
   p["publish"] = list_of(std::move(publish));
   p["sinks"] = list_of(std::move(sink));
+  p["apply"] = list_of(std::move(apply));
   s["required"] = {"source"};
   return s;
 }
@@ -109,6 +112,7 @@ void print_markdown() {
   PipelineSpec pipeline(Section("", {}, none));
   Spec file;
   PublishSpec entry{{}, {}, false, nullptr, Section("", {}, none)};
+  ApplySpec apply{{}, {}, Section("", {}, none)};
   const auto publish = catalogue().make_publish();
   print_keys("## A pipeline", [&](FieldVisitor& v) { pipeline_fields(pipeline, v); });
   for (const DriverEntry& d : catalogue().drivers) {
@@ -125,6 +129,7 @@ void print_markdown() {
     const auto options = d.make_sink();
     print_keys(fmt::format("## An entry of `sinks` with `{}`", d.name), [&](FieldVisitor& v) { options->fields(v); });
   }
+  print_keys("## An entry of `apply`", [&](FieldVisitor& v) { apply_fields(apply, v); });
   print_keys("## `monitor`", [&](FieldVisitor& v) { monitor_fields(file, v); });
 }
 

@@ -274,6 +274,36 @@ TEST(Exchange, SinkThatStaysTheSameGoesOn) {
   EXPECT_EQ(static_cast<std::uint64_t>(show.theatre.sunk), messages);
 }
 
+TEST(Exchange, ValuesThatAreAppliedGoOn) {
+  const auto file = [](int block, const char* key) {
+    return fmt::format(
+        "name: lab\nsource: {{tape: {{rate: 1 MS/s}}}}\nblock: {}\nbackend: cpu\n"
+        "stages: [pick: {{}}, total: {{from: source}}]\n"
+        "publish: [{{port: pick.finds, topic: a, bind: x}}]\napply: [{{port: total, to: {}}}]\n",
+        block, key);
+  };
+  Show show(file(64, "pick.divisor"));
+  show.pipeline->start();
+  const std::shared_ptr<ApplyOutlet> outlet = show.pipeline->applies().at(0);
+  EXPECT_EQ(outlet->key().text(), "lab/pick.divisor");
+  show.wait_for_blocks(3);
+  const std::optional<std::string> keys = outlet->take(0);
+  ASSERT_TRUE(keys.has_value());
+  outlet->applied();
+  ASSERT_EQ(show.change_to(file(32, "pick.divisor")), "");
+  EXPECT_EQ(show.pipeline->applies(), std::vector{outlet});
+  show.wait_for_blocks(50);
+  EXPECT_TRUE(outlet->take(0).has_value()) << "other blocks have other totals";
+  const PipelineStatus::Port port = show.pipeline->status().ports.at(1);
+  EXPECT_EQ(port.to, "apply lab/pick.divisor");
+  EXPECT_EQ(port.messages, 1u) << "that were applied";
+  ASSERT_EQ(show.change_to(file(32, "source.gain")), "");
+  EXPECT_EQ(show.pipeline->applies().at(0)->key().text(), "lab/source.gain");
+  ASSERT_EQ(show.change_to(windowed({3, 0}, 64)), "");
+  EXPECT_TRUE(show.pipeline->applies().empty());
+  show.end();
+}
+
 TEST(Exchange, EndsWhenTheStreamEndsDuringAChange) {
   for (int i = 0; i < 30; ++i) {
     Script script;

@@ -103,6 +103,14 @@ std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, co
     const PortFormat& format = draft.plan.outputs[output].format;
     auto route = std::make_unique<Route>();
     route->output = output;
+    const std::size_t sinks_end = spec.publish.size() + spec.sinks.size();
+    if (i >= sinks_end) {
+      const ApplySpec& apply = spec.apply[i - sinks_end];
+      route->to = "apply " + apply.key.text();
+      route->outlet = make_apply(apply, format);
+      routes.push_back(std::move(route));
+      continue;
+    }
     const SinkSpec* sink = i < spec.publish.size() ? nullptr : &spec.sinks[i - spec.publish.size()];
     if (sink) {
       route->to = sink->driver->name;
@@ -118,6 +126,24 @@ std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, co
     routes.push_back(std::move(route));
   }
   return routes;
+}
+
+/// What a port gives goes on where it does, with all that is known of the last value.
+std::shared_ptr<ApplyOutlet> Pipeline::make_apply(const ApplySpec& apply, const PortFormat& format) const {
+  for (const auto& now : applies())
+    if (now->port() == format.port && now->key() == apply.key) {
+      now->expect(format);
+      return now;
+    }
+  return std::make_shared<ApplyOutlet>(format.port, apply.key, format);
+}
+
+std::vector<std::shared_ptr<ApplyOutlet>> Pipeline::applies() const {
+  std::vector<std::shared_ptr<ApplyOutlet>> all;
+  if (!engine_) return all;
+  for (const auto& route : engine_->routes())
+    if (auto apply = std::dynamic_pointer_cast<ApplyOutlet>(route->outlet)) all.push_back(std::move(apply));
+  return all;
 }
 
 /// Goes on where the engine at work has the same route: readers see one stream, a recording goes on.
@@ -326,13 +352,16 @@ PipelineStatus Pipeline::status() const {
   s.slots_free = engine->slots_free();
   const Plan& plan = engine->plan();
   for (const auto& route : engine->routes()) {
-    s.ports.push_back({plan.outputs[route->output].format.port, route->to, route->counts->messages.value(),
-                       route->counts->bytes.value(), route->counts->refused.value(), route->outlet->counts()});
+    const auto* apply = dynamic_cast<const ApplyOutlet*>(route->outlet.get());
+    const RouteCounts& counts = apply ? apply->settings() : *route->counts;
+    s.ports.push_back({plan.outputs[route->output].format.port, route->to, counts.messages.value(),
+                       counts.bytes.value(), counts.refused.value(), route->outlet->counts()});
     PeerCounts peers = route->outlet->peers();
     const auto is_known = [&](const PeerCounts& p) { return p.endpoint == peers.endpoint; };
     if (!peers.endpoint.empty() && std::ranges::none_of(s.endpoints, is_known)) s.endpoints.push_back(std::move(peers));
   }
   s.tallies = counters_->tallies.values();
+  s.levels = counters_->levels.values();
   s.latency = counters_->latency.snapshot();
   for (std::size_t i = 0; i <= plan.steps.size(); ++i)
     s.steps.push_back({i < plan.steps.size() ? plan.steps[i].name : "results", engine->step_times()[i].snapshot()});
@@ -346,4 +375,3 @@ std::string Pipeline::summary() const {
 }
 
 }  // namespace iqd
-  s.levels = counters_->levels.values();

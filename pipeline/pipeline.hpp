@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/apply_outlet.hpp"
 #include "pipeline/spec_change.hpp"
 
 namespace iqd {
@@ -39,7 +40,7 @@ struct PipelineStatus {
   int slots_free = 0;
   struct Port {
     std::string port;
-    std::string to;  // the topic, or the sink's driver
+    std::string to;  // the topic, the sink's driver, or `apply PIPELINE/STAGE.KEY`: values that were set, and refused
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
     std::uint64_t refused = 0;
@@ -105,6 +106,8 @@ class Pipeline {
   std::string go_over(Change change);
   /// Lets go of what a change has left, when its last readers have.
   void tidy();
+  /// Ports whose values become live keys, here or elsewhere.
+  std::vector<std::shared_ptr<ApplyOutlet>> applies() const;
 
   // Any thread.
   const std::string& name() const noexcept { return name_; }
@@ -130,6 +133,7 @@ class Pipeline {
   std::shared_ptr<Engine> build(Draft draft, const PipelineSpec& spec, const EngineBackends& backends);
   std::vector<std::unique_ptr<Route>> make_routes(const Draft& draft, const PipelineSpec& spec) const;
   void go_on(Route& route, const PortFormat& format, const SinkSpec* sink, bool lossless, std::size_t most_held) const;
+  std::shared_ptr<ApplyOutlet> make_apply(const ApplySpec& apply, const PortFormat& format) const;
   void leave_routes_to(const Engine& next) const;
   Succession succession_of(const Plan& plan, bool same_backends) const;
   bool is_lossless(const PipelineSpec& spec) const noexcept;

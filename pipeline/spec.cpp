@@ -11,6 +11,7 @@
 
 #include "config/reader.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/spec_apply.hpp"
 #include "pipeline/tuning.hpp"
 
 namespace iqd {
@@ -238,8 +239,9 @@ void read_list(const Node& node, Problems& problems, const std::function<void(co
 PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catalogue,
                            std::span<const Override> overrides, Problems& problems) {
   PipelineSpec spec(Section(node.path(), node.place(), problems));
-  static constexpr std::string_view kReserved[] = {"source", "stages", "publish", "sinks", "overrun", "monitor"};
-  const std::span<const std::string_view> reserved(kReserved, nested ? 5 : 6);
+  static constexpr std::string_view kReserved[] = {"source", "stages",  "publish", "sinks",
+                                                   "apply",  "overrun", "monitor"};
+  const std::span<const std::string_view> reserved(kReserved, nested ? 6 : 7);
   OverrunField overrun;
   spec.section = read_fields(
       node,
@@ -260,6 +262,7 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
   if (spec.backend.empty()) spec.backend = {"auto"};  // for the rest of the checks
   read_list(node["publish"], problems, [&](const Node& n) { read_publish(n, spec, catalogue, problems); });
   read_list(node["sinks"], problems, [&](const Node& n) { read_sink(n, spec, catalogue, problems); });
+  read_list(node["apply"], problems, [&](const Node& n) { read_apply(n, spec, problems); });
   return spec;
 }
 
@@ -336,6 +339,7 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
   } else {
     spec.pipelines.push_back(read_pipeline(root, false, catalogue, overrides, problems));
   }
+  find_live_keys(spec);
   if (root["monitor"])
     spec.monitor = read_fields(
         root["monitor"], [&](FieldVisitor& v) { monitor_fields(spec, v); }, problems);
@@ -418,16 +422,20 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   }
   for (const PublishSpec& p : spec.publish) outputs.push_back(planner.publish(p.port, p.section, "port", p.dtype));
   for (const SinkSpec& s : spec.sinks) outputs.push_back(planner.publish(s.port, s.section, "port"));
+  for (const ApplySpec& a : spec.apply) outputs.push_back(planner.publish(a.port, a.section, "port"));
   Plan plan = planner.finish(spec.section);
   if (plan.sequential() && spec.backend.size() > 1)
     spec.section.problem("backend", "a stage here takes blocks one after the other, so devices cannot share them");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] < 0) continue;
-    const PortFormat& format = plan.outputs[static_cast<std::size_t>(outputs[i])].format;
+    const PlanOutput& output = plan.outputs[static_cast<std::size_t>(outputs[i])];
+    const std::size_t sink = i - spec.publish.size();
     if (i < spec.publish.size())
-      spec.publish[i].options->check(format, spec.publish[i].section);
+      spec.publish[i].options->check(output.format, spec.publish[i].section);
+    else if (sink < spec.sinks.size())
+      spec.sinks[sink].options->check(output.format, spec.sinks[sink].section);
     else
-      spec.sinks[i - spec.publish.size()].options->check(format, spec.sinks[i - spec.publish.size()].section);
+      check_apply(spec.apply[sink - spec.sinks.size()], plan.ports[static_cast<std::size_t>(output.port)].shape);
   }
   sort_by_place(problems, before);
   return plan;

@@ -50,6 +50,26 @@ struct SinkSpec {
   Section section;
 };
 
+/// A live key as `to` of an `apply` entry names it: `[PIPELINE/]STAGE.KEY`; `source` is a stage here, and a key may be
+/// one of a group, `a.b`.
+struct LiveKey {
+  std::string pipeline;
+  std::string stage;
+  std::string key;
+  std::string text() const { return pipeline + '/' + stage + '.' + key; }
+  friend bool operator==(const LiveKey&, const LiveKey&) = default;
+};
+
+/// A port whose last value becomes a live key.
+struct ApplySpec {
+  std::string port;
+  std::string to;  // as written
+  Section section;
+  LiveKey key{};
+  enum class Takes : std::uint8_t { nothing, whole, real, complex } takes = Takes::nothing;  // numbers of that kind
+  bool takes_list = false;
+};
+
 /// How samples and results get into and out of a device.
 enum class Transfer : std::uint8_t {
   automatic,  // whichever is quicker for their size
@@ -87,6 +107,7 @@ struct PipelineSpec {
   bool stages_are_wrong = false;  // some could not be read, so there is no plan to make
   std::vector<PublishSpec> publish;
   std::vector<SinkSpec> sinks;
+  std::vector<ApplySpec> apply;
   std::shared_ptr<const void> keeps;  // what the sections complain to
 };
 
@@ -113,6 +134,7 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
 void pipeline_fields(PipelineSpec& spec, FieldVisitor& visitor);
 void monitor_fields(Spec& spec, FieldVisitor& visitor);
 void publish_fields(PublishSpec& spec, FieldVisitor& visitor);
+void apply_fields(ApplySpec& spec, FieldVisitor& visitor);
 
 /// Where the pipeline runs: opens what the file names, or what there is. Throws SetupError.
 struct ChosenBackends {
@@ -127,8 +149,8 @@ std::vector<std::string> wanted_backends(const PipelineSpec& spec);
 PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends);
 PlanTarget target_of(const PipelineSpec& spec);
 
-/// The plan of a pipeline for a stream of this kind. `outputs` gets, for each publish
-/// entry and then each sink, the plan's output; problems are in the order of the file.
+/// The plan of a pipeline for a stream of this kind. `outputs` gets the plan's output for each publish entry, then each
+/// sink, then each apply entry; problems are in the order of the file.
 Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
                std::vector<int>& outputs, Problems& problems);
 

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/spec_change.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <set>
-#include <tuple>
 
 #include "config/differences.hpp"
 
@@ -23,6 +25,20 @@ bool same_publish(PublishSpec& one, PublishSpec& other) {
     };
   };
   return differences(fields(one), fields(other)).empty();
+}
+
+bool same_apply(const ApplySpec& one, const ApplySpec& other) {
+  return one.port == other.port && one.key == other.key;
+}
+
+/// Adds the keys to those that are said later. Whether all of them were there; keys of groups count one by one.
+bool covered(const Node& keys, const std::string& prefix, std::set<std::string>& later) {
+  bool all = true;
+  for (const auto& [key, value] : keys.entries()) {
+    const std::string name = fmt::format("{}.{}", prefix, key);
+    all = (value.kind() == Node::Kind::map ? covered(value, name, later) : !later.insert(name).second) && all;
+  }
+  return all;
 }
 
 class Comparison {
@@ -62,6 +78,7 @@ class Comparison {
     if (!std::equal(a.publish.begin(), a.publish.end(), b.publish.begin(), b.publish.end(), same_publish))
       plan("publish");
     if (!std::equal(a.sinks.begin(), a.sinks.end(), b.sinks.begin(), b.sinks.end(), same_sink)) plan("sinks");
+    if (!std::equal(a.apply.begin(), a.apply.end(), b.apply.begin(), b.apply.end(), same_apply)) plan("apply");
   }
 
  private:
@@ -80,13 +97,10 @@ class Comparison {
 
 void add_override(std::vector<Override>& overrides, Override added) {
   overrides.push_back(std::move(added));
-  std::set<std::tuple<std::string, std::string, std::string>> later;
-  for (std::size_t i = overrides.size(); i-- > 0;) {
-    bool covered = true;
-    for (const auto& entry : overrides[i].keys.entries())
-      if (later.emplace(overrides[i].pipeline, overrides[i].stage, entry.first).second) covered = false;
-    if (covered) overrides.erase(overrides.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> later;  // by pipeline and stage
+  for (std::size_t i = overrides.size(); i-- > 0;)
+    if (const Override& o = overrides[i]; covered(o.keys, "", later[{o.pipeline, o.stage}]))
+      overrides.erase(overrides.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
 bool same_sink(const SinkSpec& one, const SinkSpec& other) {
