@@ -4,13 +4,25 @@ add_library(iqd_options INTERFACE)
 target_include_directories(iqd_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(iqd_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
-  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>
+  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local;-Wunused-const-variable=1,-Wshadow>
   $<$<BOOL:${IQD_WARNINGS_ARE_ERRORS}>:-Werror>>)
 if(IQD_SANITIZE)
   target_compile_options(iqd_options INTERFACE -fsanitize=${IQD_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(iqd_options INTERFACE -fsanitize=${IQD_SANITIZE})
 endif()
+
+# iqd_keep_apart(<source>…): tools/check examines several sources as one, but not what Highway compiles once for each
+# instruction set, nor what clang-tidy speaks of in a main file only: aliases, names from elsewhere, sources included.
+function(iqd_keep_apart)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} reasons LIMIT_COUNT 1
+      REGEX "hwy/foreach_target\\.h|^ *using [a-z:]*::|^ *namespace [a-z_]+ = |^#include .*\\.cpp")
+    if(reasons)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()
 
 # iqd_folder(<name> [SHARED|STATIC] LIBRARIES … [SOURCES …] [TESTS …]): the library iqd_<name> from all *.cpp of this
 # folder (or SOURCES), and the program <name>_test from its *_test.cpp (or TESTS).
@@ -30,6 +42,7 @@ function(iqd_folder name)
       add_library(iqd_${name} STATIC ${arg_SOURCES})
     endif()
     target_link_libraries(iqd_${name} PUBLIC iqd_options ${arg_LIBRARIES})
+    iqd_keep_apart(${arg_SOURCES})
   else()
     add_library(iqd_${name} INTERFACE)
     target_link_libraries(iqd_${name} INTERFACE iqd_options ${arg_LIBRARIES})

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import queue
+import random
 import signal
 import socket
 import subprocess
@@ -26,12 +27,26 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 IQD = os.environ.get("IQD", str(ROOT / "build" / "release" / "iqd"))
 PIPELINES = pathlib.Path(os.environ.get("IQD_PIPELINES", ROOT / "pipelines"))
 PATIENCE = 30.0  # seconds for anything that is certain to happen, on a machine that is busy and with sanitizers
+_claims = []  # of ports, for as long as this program runs
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that is free, and that no other test is given while this program runs: tests run beside each other.
+
+    Below 32768, since Linux gives those above to whoever asks for any.
+    """
+    for port in random.sample(range(20000, 30000), 1000):
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0iqd-test-port-{port}")
+            with socket.socket() as s:
+                s.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        _claims.append(claim)
+        return port
+    raise RuntimeError("no port is free")
 
 
 def endpoint():
