@@ -44,6 +44,9 @@ struct Received {
   std::int64_t lost = 0;  // known to be missing just before these samples
   bool has_time = false;
   std::int64_t time_ns = 0;  // of the first of them
+  /// A piece ends here: what comes next has another time, and no past, and nothing is missing. With `nothing`: there
+  /// is no next one yet, and that is as it should be.
+  bool ends = false;
 };
 
 class SourceOptions;

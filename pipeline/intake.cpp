@@ -99,7 +99,9 @@ Intake::Outcome Intake::stream() {
         break;
       case Received::Event::end: return Outcome::ended;
       case Received::Event::failed: return Outcome::failed;
-      case Received::Event::nothing: break;
+      case Received::Event::nothing:
+        if (received.ends) all_is_well();
+        break;
     }
     if (received.event != Received::Event::samples) {
       const std::int64_t now = steady_ns();
@@ -287,11 +289,15 @@ std::int64_t Intake::writable() const noexcept {
   return block_end_ + std::max<std::int64_t>(blocks, 0) * block_ - position_;
 }
 
+void Intake::all_is_well() noexcept {
+  if (counters_.state.load(std::memory_order_relaxed) != SourceState::streaming)
+    counters_.state = SourceState::streaming;
+}
+
 void Intake::take(const Received& received) {
   const std::int64_t missing = missing_before(received);
   counters_.received.add(static_cast<std::uint64_t>(received.samples));
-  if (counters_.state.load(std::memory_order_relaxed) != SourceState::streaming)
-    counters_.state = SourceState::streaming;
+  all_is_well();
   if (missing > 0) {
     // They were written where the stream stood before the gap was known; their place is further on.
     for (std::size_t c = 0; c < into_.size() && !dropping_; ++c)
@@ -310,6 +316,15 @@ void Intake::take(const Received& received) {
     put_back(received.samples);
   else
     arrived(received.samples);
+  if (received.ends) end_piece();
+}
+
+/// What is there is a block, and goes on its way; the next begins anew, at whatever time.
+void Intake::end_piece() {
+  cut_block();
+  offer_held(true);
+  valid_from_ = position_;
+  timed_ = false;
 }
 
 /// Samples that were set aside go where they belong, block by block as far as there is room.

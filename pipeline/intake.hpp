@@ -76,9 +76,11 @@ class Intake {
   bool changing() const noexcept { return change_state_.load(std::memory_order_acquire) == ChangeState::asked; }
   bool make_room();
   std::int64_t writable() const noexcept;
+  void all_is_well() noexcept;
   void take(const Received& received);
   std::int64_t missing_before(const Received& received);
   void skip(std::int64_t samples);
+  void end_piece();
   void put_back(std::int64_t samples);
   void arrived(std::int64_t samples);
   void discard(std::int64_t samples);

@@ -171,6 +171,56 @@ TEST(Intake, WindowsDoNotReachOverAGap) {
   }
 }
 
+/// Pieces of a stream with times that jump by little and by much, forward and back: their samples are one behind the
+/// other, none is missing, and each piece ends a block and is the past of none.
+TEST(Intake, PiecesHaveTimesOfTheirOwn) {
+  constexpr std::int64_t kJump = 100'000'000, kBack = -3'600'000'000'000;
+  Rig::Options o = radio();
+  o.stages = {{"window", "{past: 40, future: 30}"}};
+  o.publish = {"source", "window.out"};
+  Rig rig(o, {{{{.samples = 150, .chunk = 70, .timed = true, .ends = true},
+                {.samples = 170, .timed = true, .jump_ns = kJump, .ends = true},
+                {.samples = 128, .timed = true, .jump_ns = kBack, .ends = true}}}});
+  rig.run();
+  rig.expect_conserved();
+  rig.expect_continuous();
+  EXPECT_EQ(rig.counters.lost.value(), 0u);
+  EXPECT_EQ(rig.counters.time_jumps.value(), 0u);
+  EXPECT_EQ(rig.counters.published.value(), 448u);
+  std::vector<std::int64_t> starts;
+  for (const Sent& s : rig.records[0].sent) {
+    starts.push_back(s.sample);
+    const std::int64_t jumped = s.sample < 150 ? 0 : s.sample < 320 ? kJump : kJump + kBack;
+    EXPECT_EQ(s.time_ns, ScriptedSource::kStartNs + jumped + s.sample * 1000) << "at " << s.sample;
+  }
+  EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 64, 128, 150, 192, 256, 320, 384}));
+  for (const Sent& s : rig.records[1].sent) {
+    const std::int64_t begin = s.sample < 150 ? 0 : s.sample < 320 ? 150 : 320;
+    EXPECT_EQ(s.halo, std::min<std::int64_t>(s.sample - begin, 40)) << "at " << s.sample;
+  }
+}
+
+/// The last block of a piece does not wait for what follows.
+TEST(Intake, APieceIsCompleteAtItsEnd) {
+  Rig::Options o = radio();
+  o.stages = {{"window", "{future: 30}"}};
+  o.publish = {"window.out"};
+  Script script{{{.samples = 100, .ends = true}}, false};
+  Rig rig(o, {script});
+  rig.start();
+  EXPECT_TRUE(Rig::eventually([&] { return rig.counters.published.value() == 100; }));
+  rig.intake->stop();
+  rig.engine->join();
+}
+
+TEST(Intake, ASourceThatHasNothingToGiveIsAsItShouldBe) {
+  Rig rig(radio(), {{{{.what = Do::nothing, .ends = true}}, false}});
+  rig.start();
+  EXPECT_TRUE(Rig::eventually([&] { return rig.counters.state.load() == SourceState::streaming; }));
+  rig.intake->stop();
+  rig.engine->join();
+}
+
 /// With nothing but gaps, more blocks than the engine can hold.
 TEST(Intake, ManyShortPieces) {
   Script script;

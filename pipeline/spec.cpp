@@ -165,7 +165,7 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
 void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogue, std::span<const Override> overrides,
                  Problems& problems) {
   if (!node) {
-    problems.push_back({node.place(), node.path(), "is required: one of soapy, uhd, file, zmq, generate"});
+    problems.push_back({node.place(), node.path(), "is required: one of soapy, uhd, file, zmq, generate, recall"});
     return;
   }
   const auto entry = only_entry(node, "a driver", problems);
@@ -475,7 +475,7 @@ std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Probl
     const std::size_t before = problems.size();
     const StreamInfo stream = pipeline.source->describe(*pipeline.source_section);
     if (pipeline.overrun == Overrun::wait && !stream.can_wait)
-      pipeline.section.problem("overrun", "a radio cannot wait: `wait` is for file, zmq and generate");
+      pipeline.section.problem("overrun", "a radio cannot wait: `wait` is for file, zmq, generate and recall");
     if (problems.size() > before) continue;
     if (pipeline.stages_are_wrong) {
       check_without_plan(pipeline, problems);

@@ -36,6 +36,7 @@ struct Step {
   std::int64_t jump_ns = 0;  // the clock is set anew by so much
   std::int64_t wait_ns = 0;  // before the step, in the driver
   std::int64_t repeat = 1;   // times, where it is not samples
+  bool ends = false;         // a piece of the stream, with its last sample
 };
 
 struct Script {
@@ -77,6 +78,7 @@ class ScriptedSource : public Source {
     if (now.what == Step::Do::samples) return samples(into, most);
     if (--step.repeat <= 0) script_.steps.pop_front();
     Received r;
+    r.ends = now.ends;
     switch (now.what) {
       case Step::Do::overflow: r.event = Received::Event::overflow; break;
       case Step::Do::fail: r.event = Received::Event::failed; break;
@@ -118,7 +120,10 @@ class ScriptedSource : public Source {
         std::memcpy(into[c] + i * 4, &word, sizeof word);
       }
     view_.next += r.samples;
-    if (step.samples == 0 || (step.samples -= r.samples) == 0) script_.steps.pop_front();
+    if (step.samples == 0 || (step.samples -= r.samples) == 0) {
+      r.ends = step.ends;
+      script_.steps.pop_front();
+    }
     return r;
   }
 

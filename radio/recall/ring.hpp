@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "base/element.hpp"
+
+namespace iqd::radio::recall {
+
+/// What a ring keeps: so many samples of so many channels.
+struct Kept {
+  Element element = Element::cf32;
+  std::int64_t channels = 1;
+  double rate_hz = 0;
+  std::int64_t samples = 0;
+
+  std::int64_t duration_ns(std::int64_t n) const noexcept;
+  friend bool operator==(const Kept&, const Kept&) = default;
+};
+
+/// The newest samples of a stream, each with its time. Where the stream had a gap there is nothing for that time; where
+/// its clock went back, all before is forgotten.
+///
+/// Samples of the same time lie in two rings at places that differ by a part of a sample. A stretch that is asked for
+/// is placed by the time of its first sample, to the nearest whole one, and goes on sample by sample up to the next
+/// gap.
+class Ring {
+ public:
+  /// Throws std::bad_alloc; all memory is there from then on.
+  explicit Ring(const Kept& kept);
+  const Kept& kept() const noexcept { return kept_; }
+
+  /// Takes n samples of each channel, [channel][n], the first of them of this time.
+  void write(std::int64_t time_ns, const std::byte* from, std::int64_t n);
+
+  bool empty() const noexcept { return pieces_.empty(); }
+  /// The time behind the newest sample; not where it is empty.
+  std::int64_t end_ns() const noexcept;
+  /// How many of the n samples from `start_ns` on it has.
+  std::int64_t held(std::int64_t start_ns, std::int64_t n) const noexcept;
+  /// Writes those to their places in each row, and nothing elsewhere.
+  void copy(std::int64_t start_ns, std::int64_t n, std::span<std::byte* const> rows) const noexcept;
+
+ private:
+  /// Samples whose times follow from that of the first. `joined`: they go on from the piece before, whose times are a
+  /// little different.
+  struct Piece {
+    std::int64_t first;  // counts what was written since the beginning
+    std::int64_t length;
+    std::int64_t time_ns;
+    bool joined;
+  };
+  template <class F> void visit(std::int64_t start_ns, std::int64_t n, F part) const noexcept;
+  template <class F> void spans(std::int64_t first, std::int64_t n, F span) const noexcept;
+  void note(std::int64_t time_ns, std::int64_t n);
+
+  Kept kept_;
+  std::size_t row_bytes_;
+  std::vector<std::byte> memory_;  // [channel][samples]
+  std::int64_t written_ = 0;
+  std::deque<Piece> pieces_;
+};
+
+}  // namespace iqd::radio::recall
