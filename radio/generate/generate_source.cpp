@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -32,8 +33,7 @@ std::optional<std::int64_t> samples_in(const std::string& text) {
 
 }  // namespace
 
-GenerateSource::GenerateSource(const Settings& settings)
-    : settings_(settings), began_ns_(steady_ns()), began_wall_ns_(wall_ns()) {}
+GenerateSource::GenerateSource(const Settings& settings) : settings_(settings) {}
 
 StreamInfo GenerateSource::info() const {
   StreamInfo info;
@@ -42,6 +42,12 @@ StreamInfo GenerateSource::info() const {
   info.rate_hz = settings_.rate_hz;
   info.can_wait = true;
   return info;
+}
+
+void GenerateSource::begin() {
+  if (std::exchange(begun_, true)) return;
+  began_ns_ = steady_ns();
+  began_wall_ns_ = wall_ns();
 }
 
 std::int64_t GenerateSource::due_ns(std::int64_t sample) const {
@@ -59,6 +65,7 @@ std::int64_t GenerateSource::wait_for_some(std::int64_t wanted) const {
 
 Received GenerateSource::receive(std::span<std::byte* const> into, std::int64_t most) {
   Received got;
+  begin();
   if (settings_.samples) most = std::min(most, *settings_.samples - next_);
   if (most <= 0) {
     got.event = Received::Event::end;

@@ -21,7 +21,8 @@ struct Settings {
 };
 
 /// Time and zeros. Paced, samples come as a radio's would; else as fast as they are read, though their time stamps go
-/// on at the rate.
+/// on at the rate. The first has the time when it was asked for, so that what takes its time to open behind it does not
+/// make samples late.
 class GenerateSource final : public Source {
  public:
   explicit GenerateSource(const Settings& settings);
@@ -30,13 +31,15 @@ class GenerateSource final : public Source {
   void interrupt() noexcept override { interrupted_ = true; }
 
  private:
+  void begin();
   std::int64_t due_ns(std::int64_t sample) const;
   std::int64_t wait_for_some(std::int64_t wanted) const;
 
   Settings settings_;
   std::int64_t next_ = 0;
-  std::int64_t began_ns_;  // steady clock
-  std::int64_t began_wall_ns_;
+  bool begun_ = false;
+  std::int64_t began_ns_ = 0;  // steady clock
+  std::int64_t began_wall_ns_ = 0;
   std::atomic<bool> interrupted_{false};
 };
 

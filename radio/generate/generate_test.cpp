@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -40,6 +42,15 @@ TEST(Generate, DeliversZerosWithTimeUntilItsEnd) {
   EXPECT_EQ(source->receive(into, 1000).samples, 500);
   EXPECT_EQ(source->receive(into, 1000).event, Event::end);
   EXPECT_EQ(source->receive(into, 1000).event, Event::end);
+}
+
+TEST(Generate, TimeBeginsWhenTheFirstSamplesAreAskedFor) {
+  const auto source = options({{"pace", "true"}}).open();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const std::int64_t asked = wall_ns();
+  std::vector<cf32> memory(1000);
+  std::byte* const into[] = {reinterpret_cast<std::byte*>(memory.data())};
+  EXPECT_GE(source->receive(into, 1000).time_ns, asked);
 }
 
 TEST(Generate, PacedItComesAtItsRate) {
