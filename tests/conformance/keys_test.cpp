@@ -28,6 +28,7 @@ std::vector<Keys> all_keys() {
   for (const char* keys : {"{threshold: -60, max: 1}", "{threshold: -60, max: 3000}", "{threshold: 1}",
                            "{threshold: 0, max: 300}", "{threshold: 1e30}"})
     all.push_back({"peak_finder", keys});
+  all.push_back({"select_channels", "{channels: [0, 0, 0]}"});
   // What noise makes many peaks of: short packets, whose windows overlap.
   for (const char* keys :
        {"{payload_bits: 2, threshold: 0.04}", "{payload_bits: 512, threshold: 0.05, refine: false}",

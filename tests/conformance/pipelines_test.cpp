@@ -92,6 +92,13 @@ const std::vector<Chain>& chains() {
        2,
        "cpu",
        "cuda"},
+      {"one_of_two",
+       "[select_channels: {channels: [1]}, fir: {taps: [1, 2, 1]}, conjugate: {from: select_channels.out}, "
+       "select_channels: {name: swapped, channels: [1, 0], from: source}]",
+       {"fir.out", "conjugate.out", "swapped.out"},
+       1e-5,
+       Element::cf32,
+       2},
       {"source", "[]", {"source"}, 0, Element::sc16, 2},
   };
   return all;

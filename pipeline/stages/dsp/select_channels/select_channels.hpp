@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "config/fields.hpp"
+
+/// y(k, n) = x(channels(k), n): some channels of a stream, in any order, each as often as it is named.
+///
+/// x  [row][n]  cf32, sc16, f32
+/// y  [k][n]    the same element; [n] where one is named
+///
+/// A copy to the bit. Keeps nothing between calls.
+namespace iqd::select_channels {
+
+struct Config {
+  std::vector<std::int64_t> channels;
+
+  void fields(FieldVisitor& visitor);
+};
+
+}  // namespace iqd::select_channels
