@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Curves as an SVG: panels side by side in rows, figures by their logarithm, one colour for each name in all of them."""
+"""Curves as an SVG: panels side by side in rows, figures by their logarithm or as they are, one colour for each name in
+all of them."""
 
 import math
 
@@ -36,6 +37,22 @@ class Linear:
         return self.values[::max(1, len(self.values) // 6)]
 
 
+class Even:
+    """From values to places, with ticks at round numbers; what is less than a least value is drawn there."""
+
+    def __init__(self, values, length, least=-math.inf):
+        self.low, self.high, self.length = max(min(values), least), max(values), length
+        span = self.high - self.low
+        decade = 10.0 ** math.floor(math.log10(span))
+        self.step = next(decade * s for s in (0.2, 0.5, 1, 2) if span / (decade * s) <= 8)
+
+    def __call__(self, value):
+        return (max(value, self.low) - self.low) / (self.high - self.low) * self.length
+
+    def ticks(self):
+        return [n * self.step for n in range(math.ceil(self.low / self.step), math.floor(self.high / self.step) + 1)]
+
+
 def text(x, y, words, more=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{words}</text>'
 
@@ -69,9 +86,9 @@ def panel(title, curves, marks, across, down, left, top, colours):
     return parts + ["</g>"]
 
 
-def svg(rows, note="", across=Linear, least=1e-300):
+def svg(rows, note="", across=Linear, least=1e-300, down=Decades):
     """`rows`: lists of panels (title, {name: [(x, y) or (x, y, half of the interval)]}, {name: [(x, y)]}: hollow marks);
-    the panels of a row share the scale of y, which is logarithmic."""
+    the panels of a row share the scale of y."""
     names = list(dict.fromkeys(n for row in rows for _, curves, _ in row for n in curves))
     colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
     width = LEFT + max(len(row) for row in rows) * (WIDTH + GAP) + LEGEND
@@ -79,11 +96,11 @@ def svg(rows, note="", across=Linear, least=1e-300):
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
              'font-size="12">', '<rect width="100%" height="100%" fill="white"/>']
     for r, row in enumerate(rows):
-        down = Decades([p[1] for _, curves, _ in row for points in curves.values() for p in points], HEIGHT, least)
+        scale_y = down([p[1] for _, curves, _ in row for points in curves.values() for p in points], HEIGHT, least)
         for c, (title, curves, marks) in enumerate(row):
-            scale = across([p[0] for points in curves.values() for p in points], WIDTH)
-            parts += panel(title, curves, marks, scale, down, LEFT + c * (WIDTH + GAP), TOP + r * (TOP + HEIGHT + 30),
-                           colours)
+            scale_x = across([p[0] for points in curves.values() for p in points], WIDTH)
+            parts += panel(title, curves, marks, scale_x, scale_y, LEFT + c * (WIDTH + GAP),
+                           TOP + r * (TOP + HEIGHT + 30), colours)
     parts += [text(width - LEGEND + 10, TOP + 20 + 18 * n, name, f'fill="{colours[name]}"')
               for n, name in enumerate(names)]
     return "\n".join([*parts, text(LEFT, height - 10, note), "</svg>", ""])

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/error.hpp"
 #include "daemon/bench_row.hpp"
 #include "daemon/commands.hpp"
+#include "signal/instructions.hpp"
 
 namespace iqd {
 namespace {
@@ -14,6 +17,7 @@ namespace {
 struct Arguments {
   std::string name;
   BenchOptions options;
+  std::string simd;
   bool json = false;
   double min_throughput = 0;
   double max_p99_us = 0;
@@ -30,6 +34,8 @@ std::vector<BenchRow> rows_of(const Arguments& a) {
 }
 
 Exit bench(const Arguments& a) {
+  if (!a.simd.empty() && !limit_instructions(a.simd))
+    throw UsageError(fmt::format("--simd: '{}' is not one of {}", a.simd, fmt::join(vector_instructions(), ", ")));
   const std::vector<BenchRow> rows = rows_of(a);
   bool missed = false;
   if (!a.json) fmt::print("{}\n", header_text());
@@ -57,6 +63,9 @@ void add_bench(CLI::App& app, Action& action) {
                 "of a stage's input: port=4x4, or port=4x4/12 where one serves 12 items of the first input")
       ->expected(1)
       ->take_all();
+  c->add_option("--in", a->options.arrays, "of a stage: port=x.npy, taken again and again; default: random samples")
+      ->expected(1)
+      ->take_all();
   c->add_option("--out", a->options.outputs, "an output of a stage that is wanted; default: all")
       ->expected(1)
       ->take_all();
@@ -64,6 +73,9 @@ void add_bench(CLI::App& app, Action& action) {
   c->add_option("--lanes", a->options.lanes, "of a pipeline, or of a stage on a device; several make several rows")
       ->check(CLI::PositiveNumber);
   c->add_option("--wait", a->options.wait, "how a device is waited for")->check(CLI::IsMember({"spin", "block"}));
+  c->add_option("--transfer", a->options.transfer, "how a device gets at a stage's samples")
+      ->check(CLI::IsMember({"auto", "mapped", "copy"}));
+  c->add_option("--simd", a->simd, "the processor's vector instructions at best: AVX2, …");
   c->add_option("--seconds", a->options.seconds, "a row")->check(CLI::PositiveNumber);
   c->add_option("--min-throughput", a->min_throughput, "exit with 3 below it");
   c->add_option("--max-p99", a->max_p99_us, "microseconds; exit with 3 above it");

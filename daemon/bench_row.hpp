@@ -41,10 +41,12 @@ struct BenchOptions {
   std::vector<std::int64_t> blocks;  // samples; empty: 8,192, 65,536 and 1,048,576
   std::vector<std::string> config;   // key=value
   std::vector<std::string> items;    // of a stage's inputs: y=4, h=4x4, h=4x4/12 with one for 12 of the first input
+  std::vector<std::string> arrays;   // of a stage's inputs: sent=x.npy, again and again; what is not here is random
   std::vector<std::string> outputs;  // of a stage, that are wanted; empty: all
   std::string backend = "auto";
   std::vector<std::int64_t> lanes;  // empty: as the pipeline's file says; of a stage: blocks under way on a device
   std::string wait = "block";       // spin or block, for a device
+  std::string transfer = "auto";    // of a stage on a device: auto, mapped or copy
   double seconds = 0.5;             // a row
 };
 

@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <span>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "daemon/array_port.hpp"
 #include "daemon/bench_row.hpp"
 #include "daemon/commands.hpp"
 #include "daemon/copy_bound.hpp"
@@ -54,7 +56,7 @@ Item item_of(const std::string& text) {
   const auto refuse = [&] {
     return UsageError(fmt::format("--item: '{}' is not as in y=4, h=4x4/12 or llr=2304:i8", text));
   };
-  std::string rest = text.substr(text.find('=') + 1);
+  std::string rest = text;
   if (const auto slash = rest.find('/'); slash != rest.npos) {
     item.serves = std::atoll(rest.c_str() + slash + 1);
     rest.resize(slash);
@@ -72,17 +74,45 @@ Item item_of(const std::string& text) {
   return item;
 }
 
-StageInput random_input(const InputSpec& spec, std::int64_t length, const BenchOptions& options) {
-  const auto given = std::ranges::find_if(
-      options.items, [&](const std::string& i) { return i.starts_with(fmt::format("{}=", spec.name)); });
-  const Item item = given == options.items.end() ? Item{} : item_of(*given);
+/// What comes behind `port=`, or nothing.
+std::optional<std::string> given_for(const InputSpec& spec, const std::vector<std::string>& given) {
+  const std::string port = fmt::format("{}=", spec.name);
+  for (const std::string& text : given)
+    if (text.starts_with(port)) return text.substr(port.size());
+  return std::nullopt;
+}
+
+void check_ports(const StageEntry& entry, const std::vector<std::string>& given) {
+  for (const std::string& text : given)
+    if (std::ranges::none_of(entry.inputs, [&](const InputSpec& i) { return given_for(i, {text}).has_value(); }))
+      throw UsageError(fmt::format("bench {}: '{}' is not `port=` and more, of one of its inputs", entry.name, text));
+}
+
+/// The array again and again, so that it is `length` long.
+StageInput repeated_input(const std::string& file, const InputSpec& spec, std::int64_t length) {
+  StageInput in = as_input(read_npy(file), spec, spec.example_shape(Element::cf32, 1).rate_hz);
+  if (in.shape.axis == Axis::block) return in;
+  if (in.data.empty()) throw UsageError(fmt::format("--in: {} is empty", file));
+  const std::vector<std::byte> once = std::move(in.data);
+  const auto row = static_cast<std::size_t>(in.row_bytes());
+  in.length = in.shape.most = length;
+  const auto wanted = static_cast<std::size_t>(in.row_bytes());
+  in.data.resize(once.size() / row * wanted);
+  for (std::size_t at = 0; at < in.data.size(); ++at) in.data[at] = once[at / wanted * row + at % wanted % row];
+  return in;
+}
+
+StageInput input_for(const InputSpec& spec, std::int64_t length, const BenchOptions& options) {
+  if (const auto file = given_for(spec, options.arrays)) return repeated_input(*file, spec, length);
+  const auto given = given_for(spec, options.items);
+  const Item item = given ? item_of(*given) : Item{};
   const Element element = !item.element.empty()       ? *element_named(item.element)
                           : spec.takes(Element::cf32) ? Element::cf32
                                                       : spec.elements.front();
   StageInput in;
   in.length = length / item.serves;
   in.shape = spec.example_shape(element, in.length);
-  if (given != options.items.end()) in.shape.item = item.dims;
+  if (given) in.shape.item = item.dims;
   fill_random(in, spec.variance);
   return in;
 }
@@ -123,8 +153,11 @@ std::size_t bytes_out(const Plan& plan) {
 std::unique_ptr<StageRunner> runner_for(const StageEntry& entry, const BenchOptions& options, std::int64_t block,
                                         StageRunner::Options how) {
   std::vector<StageInput> inputs;
-  for (const InputSpec& spec : entry.inputs) inputs.push_back(random_input(spec, block * kBlocksOfInput, options));
+  for (const InputSpec& spec : entry.inputs) inputs.push_back(input_for(spec, block * kBlocksOfInput, options));
   how.outputs = options.outputs;
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  if (!how.mapped && options.transfer == "mapped") how.mapped = {kAll, kAll};
+  if (!how.mapped && options.transfer == "copy") how.mapped = MappedLimits{};
   Problems problems;
   auto runner = std::make_unique<StageRunner>(entry, keys_for(entry, options.config), std::move(inputs), block,
                                               options.backend, problems, how);
@@ -225,12 +258,14 @@ std::vector<BenchRow> bench_stage(const std::string& name, const BenchOptions& o
         "there is no bench '{}': it is `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution` or the name of a "
         "stage",
         name));
+  check_ports(*entry, options.items);
+  check_ports(*entry, options.arrays);
   std::vector<std::int64_t> blocks = options.blocks;
   const bool items = entry->inputs.front().items();
   if (blocks.empty())
     blocks = items ? std::vector<std::int64_t>{16, 512} : std::vector<std::int64_t>{8192, 65536, 1 << 20};
   std::vector<BenchRow> rows;
-  const bool device = choose_backend(options.backend).backend->kind() != BackendKind::cpu;
+  const bool device = !entry->host_only && choose_backend(options.backend).backend->kind() != BackendKind::cpu;
   for (const std::int64_t block : blocks) rows.push_back(bench_block(*entry, options, block, Variant::whole));
   if (!device) return rows;
   for (const std::int64_t block : blocks)
