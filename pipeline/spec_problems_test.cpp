@@ -47,7 +47,7 @@ sinks:
 }
 
 TEST(SpecProblems, Sources) {
-  EXPECT_EQ(problems_of("block: 64\n"), "x.yaml:1:1 source: is required: one of soapy, uhd, file, zmq, generate\n");
+  EXPECT_EQ(problems_of("block: 64\n"), "x.yaml:1:1 source: is required: one of soapy, uhd, file, zmq, generate, recall\n");
   EXPECT_EQ(problems_of("source: {tape: {}, radio: {}}\n"),
             "x.yaml:1:9 source: expected one key, the name of a driver, found 2 keys\n");
   EXPECT_EQ(problems_of("source: {drain: {path: x}}\n"),
@@ -58,7 +58,7 @@ TEST(SpecProblems, Sources) {
 
 TEST(SpecProblems, Overrun) {
   EXPECT_EQ(problems_of("source: {radio: {}}\noverrun: wait\n"),
-            "x.yaml:2:1 overrun: a radio cannot wait: `wait` is for file, zmq and generate\n");
+            "x.yaml:2:1 overrun: a radio cannot wait: `wait` is for file, zmq, generate and recall\n");
   EXPECT_EQ(problems_of("source: {radio: {}}\noverrun: drop\n"), "");
   EXPECT_EQ(problems_of("source: {tape: {}}\noverrun: drop\n"), "");
 }
