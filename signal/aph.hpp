@@ -66,10 +66,10 @@ struct AphOrders {
 /// psi_{2k+1}(x) = x (u[0] + u[1] |x|^2 + … + u[k] |x|^2k), orthonormal for
 /// complex Gaussian x of E|x|^2 = power. Parallel to Raich and Zhou, Orthogonal
 /// polynomials for complex Gaussian processes (2004).
-inline std::array<double, 5> aph_orthogonal(int k, double power) {
+IQD_HOST_DEVICE inline std::array<double, 5> aph_orthogonal(int k, double power) {
   assert(k >= 0 && k < 5 && power > 0);
   std::array<double, 5> u{};
-  double term = std::sqrt((k + 1) / power) * (k % 2 == 0 ? 1 : -1);  // l = 0
+  double term = sqrt((k + 1) / power) * (k % 2 == 0 ? 1 : -1);  // l = 0
   for (int l = 0; l <= k; ++l) {
     u[static_cast<std::size_t>(l)] = term;
     term *= -static_cast<double>(k - l) / ((l + 1) * (l + 2) * power);
@@ -77,33 +77,31 @@ inline std::array<double, 5> aph_orthogonal(int k, double power) {
   return u;
 }
 
+/// The same tap of several branches, `taps` apart. For a device give it a type of complex numbers of your own: there
+/// std::complex does not compute.
+template <class C> IQD_HOST_DEVICE void fold_tap(C* h, int branches, int taps, double power) noexcept {
+  for (int b = 0; b < branches; ++b) {  // what was written below b is not read again
+    const auto u = aph_orthogonal(b, power);
+    const C one = h[b * taps];
+    for (int l = 0; l < b; ++l) h[l * taps] += u[static_cast<std::size_t>(l)] * one;
+    h[b * taps] = u[static_cast<std::size_t>(b)] * one;
+  }
+}
+
 /// Coefficients of the orthogonal basis become those in the basis of monomials that give the same z; exact but for
 /// rounding, 2e-15.
-inline void fold_to_monomial(const AphOrders& orders, std::span<std::complex<double>> coefficients,
-                             double power) noexcept {
+template <class C> void fold_to_monomial(const AphOrders& orders, std::span<C> coefficients, double power) noexcept {
   assert(std::ssize(coefficients) == orders.coefficients());
-  const auto fold = [&](int branches, int first) {
-    const auto at = [&](int branch, int tap) -> std::complex<double>& {
-      const int i = first + branch * orders.taps + tap;
-      return coefficients[static_cast<std::size_t>(i)];
-    };
-    for (int b = 0; b < branches; ++b) {  // what was written below b is not read again
-      const auto u = aph_orthogonal(b, power);
-      for (int k = 0; k < orders.taps; ++k) {
-        const std::complex<double> h = at(b, k);
-        for (int l = 0; l < b; ++l) at(l, k) += u[static_cast<std::size_t>(l)] * h;
-        at(b, k) = u[static_cast<std::size_t>(b)] * h;
-      }
-    }
-  };
-  fold(orders.main_branches(), 0);
-  fold(orders.conjugate_branches(), orders.conjugate_at(0, 0));
+  for (int k = 0; k < orders.taps; ++k) {
+    fold_tap(coefficients.data() + orders.main_at(0, k), orders.main_branches(), orders.taps, power);
+    fold_tap(coefficients.data() + orders.conjugate_at(0, k), orders.conjugate_branches(), orders.taps, power);
+  }
 }
 
 inline std::vector<std::complex<double>> to_monomial(const AphOrders& orders,
                                                      std::span<const std::complex<double>> coefficients, double power) {
   std::vector<std::complex<double>> folded(coefficients.begin(), coefficients.end());
-  fold_to_monomial(orders, folded, power);
+  fold_to_monomial(orders, std::span(folded), power);
   return folded;
 }
 

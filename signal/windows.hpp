@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/views.hpp"
+
 namespace iqd {
 
 enum class Window : std::uint8_t { rectangular, hann, hamming, blackman, blackman_harris, kaiser };
@@ -24,7 +26,7 @@ inline std::span<const std::string_view> enum_names(Window) {
 inline constexpr double kKaiserBeta = 6.76;
 
 /// The modified Bessel function I0; |x| below 700.
-inline double bessel_i0(double x) {
+IQD_HOST_DEVICE inline double bessel_i0(double x) {
   double sum = 1;
   double term = 1;
   for (int k = 1; term > sum * 1e-18; ++k) {

@@ -104,7 +104,7 @@ StageEntry entry() {
           .name = "acpr_meter",
           .summary = "measures adjacent channels, intermodulation, images and carrier leakage of a transmission",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .reread = true}},
-          .outputs = {{.name = "levels"}, {.name = "spectrum", .can_omit = true}},
+          .outputs = {{.name = "levels", .levels = true}, {.name = "spectrum", .can_omit = true}},
           .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AcprMeterStage>(); },
           .sample = "acpr_meter: {carriers: [-50 kHz, 150 kHz], bandwidth: 50 kHz, size: 256}",
           .tolerance = 1e-4};

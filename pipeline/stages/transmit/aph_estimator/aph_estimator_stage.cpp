@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "base/error.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/transmit/aph_estimator/aph_estimator.hpp"
+#include "pipeline/stages/transmit/aph_estimator/aph_estimator_cuda.hpp"
 
 namespace iqd::aph_estimator {
 namespace {
@@ -19,16 +19,16 @@ std::span<const cf32> new_samples(const PortIo& port, const StageIo& io) noexcep
 }
 
 void train(const Trainer& trainer, const StageIo& io) noexcept {
-  const PortIo& coefficients = io.out[0];
-  const PortIo& report = io.out[1];
-  const PortIo& events = io.out[2];
+  const PortIo& coefficients = io.out[kCoefficients];
+  const PortIo& report = io.out[kReport];
+  const PortIo& events = io.out[kEvents];
   const std::span into(reinterpret_cast<cf32*>(coefficients.data), static_cast<std::size_t>(coefficients.item));
   const Report result = trainer.train(new_samples(io.in[0], io), new_samples(io.in[1], io), into, io.scratch);
-  const auto values = result.values();
-  std::copy(values.begin(), values.end(), reinterpret_cast<float*>(report.data));
+  result.write(reinterpret_cast<float*>(report.data));
   auto* const count = reinterpret_cast<std::int64_t*>(events.data);
   for (std::size_t e = 0; e < kOutcomes.size(); ++e) count[e] = e == static_cast<std::size_t>(result.outcome);
-  *coefficients.count = *report.count = *events.count = 1;
+  *coefficients.count = result.has_coefficients ? 1 : 0;
+  *report.count = *events.count = 1;
 }
 
 class AphEstimatorStage final : public Stage {
@@ -47,19 +47,21 @@ class AphEstimatorStage final : public Stage {
     if (!aph::check(orders, config_.coefficients, context.section)) return;
     if (config_.gain && !(*config_.gain > 0))
       return context.section.problem("gain", fmt::format("is {}; it has to be more than 0", *config_.gain));
+    if (config_.above && !config_.measured)
+      return context.section.problem("above", "needs the group `aclr`, which says where the carriers are: add it");
     rate_hz_ = context.in[0].rate_hz;
     if (config_.measured) acpr_meter::check(config_.aclr, rate_hz_, context.section, "aclr.");
-    set(context.out[0], Element::cf32, {"coefficient", orders.coefficients()});
-    set(context.out[1], Element::f32,
+    set(context.out[kCoefficients], Element::cf32, {"coefficient", orders.coefficients()});
+    set(context.out[kReport], Element::f32,
         {"value", std::ssize(kValues), std::vector<std::string>(kValues.begin(), kValues.end())});
-    set(context.out[2], Element::i64, {"event", std::ssize(kOutcomes)});
+    set(context.out[kEvents], Element::i64, {"event", std::ssize(kOutcomes)});
     context.chunk_exempt = true;
     context.scratch_bytes = Trainer::scratch_bytes(config_);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu)
-      throw SetupError("aph_estimator has no code for a GPU: leave its `backend` out");
+    if (const auto* cuda = device_half<CudaHalf>(backend, "aph_estimator"))
+      return cuda->make(setup_of(config_, rate_hz_));
     return cpu_run([trainer = Trainer(config_, rate_hz_)](const StageIo& io) noexcept { train(trainer, io); });
   }
 
@@ -88,23 +90,30 @@ void Config::fields(FieldVisitor& v) {
                    "transmitter as it was in this training"});
   v.field("coefficients", coefficients,
           {.help = "that are applied now (monomial), as a list or \"@file.npy\"; given out again where a training is "
-                   "refused. None: those that change nothing",
+                   "refused. None: those that change nothing, and nothing is given out",
+           .live = true});
+  v.field("above", above,
+          {.help = "train only where the ACLR that was heard is worse than this; without it always. Needs `aclr`",
+           .unit = Unit::decibel,
+           .low = acpr_meter::kFloorDb,
+           .high = 0,
            .live = true});
   v.group("aclr", measured, {.help = "where the carriers are, to report what lies beside them"},
           [this](FieldVisitor& inner) { aclr.fields(inner); });
 }
 
 StageEntry entry() {
-  return {.family = "transmit",
-          .name = "aph_estimator",
-          .summary = "learns a predistorter's coefficients from what was sent and what a feedback receiver heard",
-          .inputs = {{.name = "sent", .elements = {Element::cf32}, .one_channel = true},
-                     {.name = "received", .elements = {Element::cf32}, .one_channel = true}},
-          .outputs = {{.name = "coefficients"}, {.name = "report"}, {.name = "events", .tally = kOutcomes}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AphEstimatorStage>(); },
-          .sample = "aph_estimator: {samples: 65536}",
-          .host_only = true,
-          .tolerance = 0};
+  return {
+      .family = "transmit",
+      .name = "aph_estimator",
+      .summary = "learns a predistorter's coefficients from what was sent and what a feedback receiver heard",
+      .inputs = {{.name = "sent", .elements = {Element::cf32}, .one_channel = true, .reread = true},
+                 {.name = "received", .elements = {Element::cf32}, .one_channel = true, .reread = true}},
+      .outputs = {{.name = "coefficients"}, {.name = "report", .levels = true}, {.name = "events", .tally = kOutcomes}},
+      .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AphEstimatorStage>(); },
+      .sample = "aph_estimator: {samples: 65536}",
+      .host_only = true,
+      .tolerance = 1e-3};
 }
 
 }  // namespace iqd::aph_estimator

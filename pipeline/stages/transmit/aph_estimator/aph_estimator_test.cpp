@@ -119,7 +119,7 @@ Trained train(const Samples& sent, const Samples& received) {
 void expect_refused(Outcome reason, const Samples& sent, const Samples& received) {
   const Trained t = train(sent, received);
   EXPECT_EQ(kOutcomes[static_cast<std::size_t>(t.report.outcome)], kOutcomes[static_cast<std::size_t>(reason)]);
-  for (std::size_t i = 0; i < t.h.size(); ++i) EXPECT_EQ(t.h[i], cf32(i == 0 ? 1.0f : 0.0f)) << i;
+  EXPECT_FALSE(t.report.has_coefficients);
 }
 
 /// What an oscillator or a sampling clock beside the right one makes of it.
@@ -171,20 +171,20 @@ TEST(NormalEquations, GiveWhatAnOrthogonalisationOfTheColumnsGives) {
        {AphOrders{}, AphOrders{9, 7, 2}, AphOrders{1, 3, 3}, AphOrders{3, 0, 16}, AphOrders{1, 0, 1}}) {
     const Samples sent(waveform().begin(), waveform().begin() + 1500);
     const Samples s = through(Transmitter::impaired(), sent);
-    const std::vector<Complex> u(s.begin(), s.end());
+    const std::vector<aph_estimator::Complex> u(s.begin(), s.end());
     double power = 0;
-    for (const Complex v : u) power += std::norm(v) / 1500;
-    std::vector<Complex> h(static_cast<std::size_t>(orders.coefficients()));
+    for (const cf32 v : s) power += std::norm(Complex(v)) / 1500;
+    std::vector<aph_estimator::Complex> h(static_cast<std::size_t>(orders.coefficients()));
     const NormalEquations equations(orders);
     std::vector<std::byte> scratch(equations.scratch_bytes());
     const Solution solution = equations.solve(u, sent, 16, power, h, scratch.data());
     ASSERT_TRUE(solution.found);
-    fold_to_monomial(orders, h, power);
+    fold_to_monomial(orders, std::span(h), power);
 
     std::vector<std::vector<Complex>> columns(h.size());
     std::vector<Complex> z;
     for (std::int64_t n = 16; n < 1500; ++n) {
-      const std::vector<Complex> psi = row(orders, u, n);
+      const std::vector<Complex> psi = row(orders, s, n);
       for (std::size_t i = 0; i < psi.size(); ++i) columns[i].push_back(psi[i]);
       z.emplace_back(sent[static_cast<std::size_t>(n)]);
     }
@@ -192,7 +192,7 @@ TEST(NormalEquations, GiveWhatAnOrthogonalisationOfTheColumnsGives) {
     double error = 0, energy = 0;
     for (std::size_t n = 0; n < z.size(); ++n) {
       Complex difference;
-      for (std::size_t i = 0; i < h.size(); ++i) difference += columns[i][n] * (h[i] - expected[i]);
+      for (std::size_t i = 0; i < h.size(); ++i) difference += columns[i][n] * (Complex(h[i]) - expected[i]);
       error += std::norm(difference);
       energy += std::norm(z[n]);
     }
@@ -205,6 +205,7 @@ TEST(AphEstimator, OneTrainingTakesTwentyDecibelsOffAnAmplifier) {
   const Samples& x = waveform();
   const Trained t = train(x, heard(Transmitter::memoryless(), x, 3.37));
   ASSERT_EQ(t.report.outcome, Outcome::trained);
+  EXPECT_TRUE(t.report.has_coefficients);
   EXPECT_NEAR(t.report.delay, 3.37, 1e-3);
   const double before = aclr_db(through(Transmitter::memoryless(), x));
   EXPECT_LT(aclr_db(through(Transmitter::memoryless(), predistorted(x, t.h))), before - 20);
@@ -317,6 +318,7 @@ TEST(AphEstimator, GivesBackWhatIsAppliedWhereItIsRefused) {
   config.coefficients = {0.9, {0.1, -0.2}, 0.01};
   const Trained t = train(Samples(kSamples), Samples(kSamples), config);
   EXPECT_EQ(t.report.outcome, Outcome::silent);
+  EXPECT_TRUE(t.report.has_coefficients);
   EXPECT_EQ(t.h, Samples({0.9f, {0.1f, -0.2f}, 0.01f}));
 }
 
@@ -334,16 +336,42 @@ TEST(AphEstimator, MeasuresWhatLiesBesideTheCarrierAndWhatWill) {
   EXPECT_TRUE(std::isnan(train(x, x).report.aclr_before_db));  // it has not been told where the carrier is
 }
 
+TEST(AphEstimator, TrainsOnlyWhereWhatWasHeardIsWorseThanAsked) {
+  const Samples& x = waveform();
+  const Samples s = through(Transmitter::memoryless(), x);
+  const double heard_db = aclr_db(s);
+  Config config = small();
+  config.measured = true;
+  config.aclr = {.bandwidth = 9e6, .spacing = 10e6, .size = 512};
+  config.coefficients = std::vector<Complex>(26, 0.5);
+  for (const double above : {heard_db - 0.2, heard_db + 0.2}) {
+    config.above = above;
+    const Trained t = train(x, s, config);
+    const bool is_good = above > heard_db;
+    EXPECT_EQ(t.report.outcome, is_good ? Outcome::good_enough : Outcome::trained);
+    EXPECT_EQ(t.report.has_coefficients, !is_good);
+    EXPECT_NEAR(t.report.aclr_before_db, heard_db, 0.1);
+    EXPECT_EQ(std::isnan(t.report.delay), is_good);
+  }
+  // What cannot be told is not good enough: no whole frame.
+  config.aclr.size = 2 * kSamples;
+  EXPECT_EQ(train(x, s, config).report.outcome, Outcome::trained);
+  // Nor is what says nothing.
+  EXPECT_EQ(train(x, Samples(kSamples), config).report.outcome, Outcome::silent);
+}
+
 TEST(AphEstimator, ReportsByTheOrderOfItsValues) {
   const auto value = [](const Report& report, std::string_view name) {
     const auto at = std::find(kValues.begin(), kValues.end(), name) - kValues.begin();
-    return report.values()[static_cast<std::size_t>(at)];
+    std::array<float, kValues.size()> values;
+    report.write(values.data());
+    return values[static_cast<std::size_t>(at)];
   };
   Report report{.outcome = Outcome::poor_fit, .delay = 2, .gain = {0, 10}, .coherence = 0.5, .before = 0.1, .after = 0};
   report.condition = 1000;
   report.peak = 0.75;
   report.aclr_before_db = -40;
-  EXPECT_EQ(value(report, "outcome"), 7);
+  EXPECT_EQ(value(report, "outcome"), 8);
   EXPECT_EQ(value(report, "delay"), 2);
   EXPECT_FLOAT_EQ(value(report, "gain_db"), 20);
   EXPECT_FLOAT_EQ(value(report, "phase"), std::numbers::pi_v<float> / 2);
@@ -353,7 +381,7 @@ TEST(AphEstimator, ReportsByTheOrderOfItsValues) {
   EXPECT_FLOAT_EQ(value(report, "condition_db"), 30);
   EXPECT_EQ(value(report, "peak"), 0.75f);
   EXPECT_EQ(value(report, "aclr_before_db"), -40);
-  for (std::size_t v = 1; v < kValues.size(); ++v) EXPECT_TRUE(std::isnan(Report().values()[v])) << kValues[v];
+  for (std::size_t v = 1; v < kValues.size(); ++v) EXPECT_TRUE(std::isnan(value(Report(), kValues[v]))) << kValues[v];
 }
 
 StageInput input_of(const Samples& samples, double rate_hz = 61.44e6) {
@@ -381,7 +409,11 @@ TEST(AphEstimator, EveryBlockIsATraining) {
   ASSERT_EQ(out.size(), 3u);
   EXPECT_EQ(out[0].shape.text(), "cf32 [coefficient 26]");
   EXPECT_EQ(out[1].shape.text(), "f32 [value 11]");
-  for (const StageOutput& o : out) EXPECT_EQ(o.length, 4);
+  EXPECT_EQ(out[0].length, 3) << "none of the second block";
+  EXPECT_EQ(out[1].length, 4);
+  EXPECT_EQ(out[2].length, 4);
+  EXPECT_TRUE(entry().outputs[1].levels);
+  EXPECT_EQ(out[1].shape.item[0].labels[1], "delay");
   const std::vector<std::byte> bytes = out[2].joined();
   std::vector<std::int64_t> events(bytes.size() / sizeof(std::int64_t));
   std::memcpy(events.data(), bytes.data(), bytes.size());
@@ -397,6 +429,8 @@ TEST(AphEstimator, SaysWhichKeyIsWrong) {
   EXPECT_NE(complaint("{orders: {main: 4}}").find("orders"), std::string::npos);
   EXPECT_NE(complaint("{coefficients: [1, 2]}").find("take 26"), std::string::npos);
   EXPECT_NE(complaint("{gain: 0}").find("gain"), std::string::npos);
+  EXPECT_NE(complaint("{above: -45 dB}").find("needs the group `aclr`"), std::string::npos);
+  EXPECT_EQ(complaint("{above: -45 dB, aclr: {bandwidth: 9 MHz, size: 512}}"), "");
   EXPECT_NE(complaint("{samples: 100}").find("samples"), std::string::npos);
   EXPECT_NE(complaint("{aclr: {bandwidth: 1 kHz}}").find("aclr.bandwidth"), std::string::npos);
   EXPECT_NE(complaint("{samples: 2000}", 40e6).find("one rate"), std::string::npos);

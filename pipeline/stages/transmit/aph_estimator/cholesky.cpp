@@ -7,29 +7,17 @@
 #include <limits>
 
 namespace iqd::aph_estimator {
-namespace {
-
-using Complex = std::complex<double>;
-
-/// a - b conj(c)
-Complex less(Complex a, Complex b, Complex c) {
-  return {a.real() - (b.real() * c.real() + b.imag() * c.imag()),
-          a.imag() - (b.imag() * c.real() - b.real() * c.imag())};
-}
-
-}  // namespace
-
 double Hermitian::solve(std::span<Complex> x) const noexcept {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   if (!scale()) return kInfinite;
   const double largest = norm();
-  double load = 1e-14;
+  double load = kFirstLoad;
   while (!factor(load))
-    if ((load *= 100) > 1e-6) return kInfinite;
+    if ((load *= kNextLoad) > kLastLoad) return kInfinite;
   for (std::int64_t i = 0; i < order_; ++i) x[static_cast<std::size_t>(i)] *= scale_[i];
   substitute(x.data());
   for (std::int64_t i = 0; i < order_; ++i) x[static_cast<std::size_t>(i)] *= scale_[i];
-  const bool finite = std::all_of(x.begin(), x.end(), [](Complex v) { return std::isfinite(std::norm(v)); });
+  const bool finite = std::all_of(x.begin(), x.end(), [](Complex v) { return std::isfinite(power_of(v)); });
   return finite ? largest * inverse_norm() : kInfinite;
 }
 
@@ -50,13 +38,13 @@ bool Hermitian::factor(double load) const noexcept {
     Complex* const row = m_ + i * order_;
     for (std::int64_t j = 0; j < i; ++j) {
       const Complex* const other = m_ + j * order_;
-      Complex sum = std::conj(other[i]);
+      Complex sum = conjugate(other[i]);
       for (std::int64_t k = 0; k < j; ++k) sum = less(sum, row[k], other[k]);
-      row[j] = sum / diagonal_[j];
+      row[j] = sum, row[j] /= diagonal_[j];
     }
     double pivot = 1 + load;
-    for (std::int64_t k = 0; k < i; ++k) pivot -= std::norm(row[k]);
-    if (!(pivot > load / 10)) return false;
+    for (std::int64_t k = 0; k < i; ++k) pivot -= power_of(row[k]);
+    if (!is_pivot(pivot, load)) return false;
     diagonal_[i] = std::sqrt(pivot);
   }
   return true;
@@ -65,7 +53,7 @@ bool Hermitian::factor(double load) const noexcept {
 /// x becomes (L L^H)^-1 x.
 void Hermitian::substitute(Complex* x) const noexcept {
   for (std::int64_t i = 0; i < order_; ++i) {
-    for (std::int64_t k = 0; k < i; ++k) x[i] = less(x[i], x[k], std::conj((*this)(i, k)));
+    for (std::int64_t k = 0; k < i; ++k) x[i] = less(x[i], x[k], conjugate((*this)(i, k)));
     x[i] /= diagonal_[i];
   }
   for (std::int64_t i = order_ - 1; i >= 0; --i) {
@@ -79,7 +67,7 @@ double Hermitian::norm() const noexcept {
   double largest = 0;
   for (std::int64_t i = 0; i < order_; ++i) {
     double sum = 0;
-    for (std::int64_t j = 0; j < order_; ++j) sum += std::abs((*this)(i, j));
+    for (std::int64_t j = 0; j < order_; ++j) sum += std::hypot((*this)(i, j).real(), (*this)(i, j).imag());
     largest = std::max(largest, sum);
   }
   return largest;
@@ -88,11 +76,11 @@ double Hermitian::norm() const noexcept {
 /// 1 over the least eigenvalue, by inverse iteration.
 double Hermitian::inverse_norm() const noexcept {
   double growth = 1;
-  for (std::int64_t i = 0; i < order_; ++i) probe_[i] = i % 2 == 0 ? 1 : Complex(-1, 0.5);
-  for (int turn = 0; turn < 6; ++turn) {
+  for (std::int64_t i = 0; i < order_; ++i) probe_[i] = first_probe(i);
+  for (int turn = 0; turn < kProbes; ++turn) {
     substitute(probe_);
     double sum = 0;
-    for (std::int64_t i = 0; i < order_; ++i) sum += std::norm(probe_[i]);
+    for (std::int64_t i = 0; i < order_; ++i) sum += power_of(probe_[i]);
     growth = std::sqrt(sum);
     for (std::int64_t i = 0; i < order_; ++i) probe_[i] /= growth;
   }

@@ -6,9 +6,22 @@
 #include <cstdint>
 #include <span>
 
+#include "base/views.hpp"
+#include "pipeline/stages/transmit/aph_estimator/products.hpp"
 #include "signal/scratch.hpp"
 
 namespace iqd::aph_estimator {
+
+/// A matrix that is singular as far as can be told is loaded with 1e-14 of its diagonal, or with 1e-12 …
+inline constexpr double kFirstLoad = 1e-14, kNextLoad = 100, kLastLoad = 1e-6;
+IQD_HOST_DEVICE inline bool is_pivot(double pivot, double load) noexcept {
+  return pivot > load / 10;
+}
+/// Inverse iteration, for the condition.
+inline constexpr int kProbes = 6;
+IQD_HOST_DEVICE inline Complex first_probe(std::int64_t i) noexcept {
+  return i % 2 == 0 ? Complex(1, 0) : Complex(-1, 0.5);
+}
 
 /// A Hermitian matrix with a positive diagonal, and the solution of equations with it.
 class Hermitian {
@@ -16,31 +29,30 @@ class Hermitian {
   Hermitian() = default;
   Hermitian(std::int64_t order, Scratch& scratch)
       : order_(order),
-        m_(scratch.take<std::complex<double>>(order * order)),
+        m_(scratch.take<Complex>(order * order)),
         scale_(scratch.take<double>(order)),
         diagonal_(scratch.take<double>(order)),
-        probe_(scratch.take<std::complex<double>>(order)) {}
+        probe_(scratch.take<Complex>(order)) {}
 
   /// Both M(i, j) and M(j, i) are to be set.
-  std::complex<double>& operator()(std::int64_t i, std::int64_t j) const noexcept { return m_[i * order_ + j]; }
+  Complex& operator()(std::int64_t i, std::int64_t j) const noexcept { return m_[i * order_ + j]; }
 
   /// x becomes M^-1 x; what the matrix holds is lost. Gives the condition of M scaled to a diagonal of ones, about;
-  /// infinite, and x worthless, where something is not finite or the diagonal not positive. A matrix that is singular
-  /// as far as can be told is loaded with 1e-14 of its diagonal, or with 1e-12 …, until it is not.
-  double solve(std::span<std::complex<double>> x) const noexcept;
+  /// infinite, and x worthless, where something is not finite or the diagonal not positive.
+  double solve(std::span<Complex> x) const noexcept;
 
  private:
   bool scale() const noexcept;
   bool factor(double load) const noexcept;
-  void substitute(std::complex<double>* x) const noexcept;
+  void substitute(Complex* x) const noexcept;
   double norm() const noexcept;
   double inverse_norm() const noexcept;
 
   std::int64_t order_ = 0;
-  std::complex<double>* m_ = nullptr;  // scaled above the diagonal, the factor's columns below
+  Complex* m_ = nullptr;  // scaled above the diagonal, the factor's columns below
   double* scale_ = nullptr;
   double* diagonal_ = nullptr;  // of the factor
-  std::complex<double>* probe_ = nullptr;
+  Complex* probe_ = nullptr;
 };
 
 }  // namespace iqd::aph_estimator

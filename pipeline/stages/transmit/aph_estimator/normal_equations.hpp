@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "base/element.hpp"
+#include "base/views.hpp"
+#include "pipeline/stages/transmit/aph_estimator/products.hpp"
 #include "signal/aph.hpp"
 
 /// Least squares of an augmented parallel Hammerstein model, min |z - Psi(u) h|, in double precision.
@@ -18,6 +21,100 @@
 /// other, so the 351 products of 26 columns are 45 sums over the samples (of each 4 real ones), and the samples at the
 /// edges that one column has and another has not.
 namespace iqd::aph_estimator {
+
+/// Of a left signal a and a right one b, the sums of the products of their parts.
+struct Sums {
+  double rr = 0, ii = 0, ri = 0, ir = 0;
+
+  IQD_HOST_DEVICE void add(Complex a, Complex b) noexcept {
+    rr += a.real() * b.real();
+    ii += a.imag() * b.imag();
+    ri += a.real() * b.imag();
+    ir += a.imag() * b.real();
+  }
+  /// The sum of conj(a) b, where either may be the conjugate of the signal.
+  IQD_HOST_DEVICE Complex inner(bool conjugate_a, bool conjugate_b) const noexcept {
+    const Complex sum = conjugate_a == conjugate_b ? Complex(rr + ii, ri - ir) : Complex(rr - ii, -(ri + ir));
+    return conjugate_a ? conjugate(sum) : sum;
+  }
+};
+
+/// psi_1, psi_3 … of u, orthonormal where u is Gaussian of power 1. Those of the longer branch.
+struct Functions {
+  Functions() = default;
+  explicit Functions(const AphOrders& orders) : count(std::max(orders.main_branches(), orders.conjugate_branches())) {
+    for (int k = 0; k < kMost; ++k) {
+      const auto w = aph_orthogonal(k, 1);
+      std::copy(w.begin(), w.end(), weights[k]);
+    }
+  }
+  IQD_HOST_DEVICE void of(Complex u, Complex* psi) const noexcept {
+    const double a = power_of(u);
+    for (int b = 0; b < count; ++b) {
+      const double* const w = weights[b];
+      const double factor = (((w[4] * a + w[3]) * a + w[2]) * a + w[1]) * a + w[0];
+      psi[b] = factor * u;
+    }
+  }
+  static constexpr int kMost = (AphOrders::kMostMain + 1) / 2;
+  int count = 0;
+  double weights[kMost][kMost] = {};
+};
+
+/// The equations, put together of sums.
+struct Assembly {
+  AphOrders orders;
+  int functions;        // their count
+  const Sums* sums;     // [left: function …, z, 1][function][lag]
+  const Complex* head;  // [function][t]: psi(first - 1 - t)
+  const Complex* tail;  // psi(end - 1 - t)
+  Complex* matrix;      // [coefficient][coefficient]
+  Complex* right;       // [coefficient]
+
+  IQD_HOST_DEVICE int sum_count() const noexcept { return (functions + 2) * functions * orders.taps; }
+  IQD_HOST_DEVICE int diagonals() const noexcept { return 2 * orders.taps - 1; }
+
+  /// Of branches p and q, M(k, l) = sum over n of conj(phi_p(n - k)) phi_q(n - l), where l - k = d - (taps - 1). Where
+  /// k or l is 0 it was added up; M(k, l) is M(k-1, l-1) with the row before the first, and without the last.
+  IQD_HOST_DEVICE void fill_diagonal(int p, int q, int d) const noexcept {
+    const int taps = orders.taps, size = orders.coefficients();
+    const bool conjugate_p = is_conjugate(p), conjugate_q = is_conjugate(q);
+    const int a = function_of(p), b = function_of(q);
+    int k = d < taps - 1 ? taps - 1 - d : 0, l = d < taps - 1 ? 0 : d - (taps - 1);
+    Complex m = sums[(a * functions + b) * taps + l].inner(conjugate_p, conjugate_q);
+    if (k > 0) m = conjugate(sums[(b * functions + a) * taps + k].inner(conjugate_q, conjugate_p));
+    for (;; ++k, ++l) {
+      matrix[(p * taps + k) * size + q * taps + l] = m;
+      if (k == taps - 1 || l == taps - 1) return;
+      m += term(head, a, k, conjugate_p, b, l, conjugate_q) - term(tail, a, k, conjugate_p, b, l, conjugate_q);
+    }
+  }
+  /// What tap l of branch q has to do with the constant, and with z.
+  IQD_HOST_DEVICE void fill_edges(int q, int l) const noexcept {
+    const int size = orders.coefficients(), c = orders.constant_at(), at = q * orders.taps + l;
+    const int lag = function_of(q) * orders.taps + l, row = functions * orders.taps;
+    const Complex one = sums[(functions + 1) * row + lag].inner(false, is_conjugate(q));
+    matrix[c * size + at] = one;
+    matrix[at * size + c] = conjugate(one);
+    right[at] = conjugate(sums[functions * row + lag].inner(false, is_conjugate(q)));
+  }
+  IQD_HOST_DEVICE void fill_corner(std::int64_t rows, Complex z_sum) const noexcept {
+    const int c = orders.constant_at();
+    matrix[c * orders.coefficients() + c] = {static_cast<double>(rows), 0};
+    right[c] = z_sum;
+  }
+
+ private:
+  IQD_HOST_DEVICE bool is_conjugate(int branch) const noexcept { return branch >= orders.main_branches(); }
+  IQD_HOST_DEVICE int function_of(int branch) const noexcept {
+    return is_conjugate(branch) ? branch - orders.main_branches() : branch;
+  }
+  IQD_HOST_DEVICE Complex term(const Complex* edge, int a, int s, bool conjugate_a, int b, int t,
+                               bool conjugate_b) const noexcept {
+    const Complex x = edge[a * orders.taps + s], y = edge[b * orders.taps + t];
+    return product(conjugate_a ? x : conjugate(x), conjugate_b ? conjugate(y) : y);
+  }
+};
 
 struct Solution {
   bool found = false;    // not where something is infinite, NaN or nothing at all
@@ -30,22 +127,18 @@ class NormalEquations {
   std::size_t scratch_bytes() const noexcept;
 
   /// Rows `first` … u.size()-1 count, first >= taps. h of the orthogonal basis for this power.
-  Solution solve(std::span<const std::complex<double>> u, std::span<const cf32> z, std::int64_t first, double power,
-                 std::span<std::complex<double>> h, std::byte* scratch) const noexcept;
+  Solution solve(std::span<const Complex> u, std::span<const cf32> z, std::int64_t first, double power,
+                 std::span<Complex> h, std::byte* scratch) const noexcept;
 
  private:
-  struct Sums;
   struct Work;
   Work work_in(std::byte* scratch) const noexcept;
-  void add_up(std::span<const std::complex<double>> u, std::span<const cf32> z, std::int64_t first, double scale,
+  void add_up(std::span<const Complex> u, std::span<const cf32> z, std::int64_t first, double scale,
               Work& work) const noexcept;
-  void functions(std::complex<double> u, std::complex<double>* psi) const noexcept;
-  void fill(const Work& work, std::int64_t rows) const noexcept;
-  void fill_branches(const Work& work, int p, int q) const noexcept;
 
   AphOrders orders_;
-  int functions_;  // psi_1, psi_3 …: those of the longer branch
-  int lefts_;      // these, z, and 1
+  Functions functions_;
+  int lefts_;  // these, z, and 1
 };
 
 }  // namespace iqd::aph_estimator

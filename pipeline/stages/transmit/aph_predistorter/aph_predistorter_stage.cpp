@@ -96,7 +96,7 @@ class AphPredistorterStage final : public Stage {
       out.item = {std::move(dim)};
       out.rate_hz = 0;
     };
-    set(kPeak, Element::f32, {"peak", 1});
+    set(kPeak, Element::f32, {"peak", 1, {"peak"}});
     set(kTally, Element::i64, {"event", std::ssize(kEvents)});
   }
 
@@ -150,7 +150,9 @@ StageEntry entry() {
           .name = "aph_predistorter",
           .summary = "predistorts what a power amplifier is sent, with a parallel Hammerstein model",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::sc16}}},
-          .outputs = {{.name = "out"}, {.name = "peak", .can_omit = true}, {.name = "events", .tally = kEvents}},
+          .outputs = {{.name = "out"},
+                      {.name = "peak", .can_omit = true, .levels = true},
+                      {.name = "events", .tally = kEvents}},
           .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AphPredistorterStage>(); },
           .sample =
               "aph_predistorter: {coefficients: [1, 0.1, 0, 0, 0, -0.4, 0, 0, 0, 0, "

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "pipeline/stages/transmit/aph_estimator/normal_equations.hpp"
+#include "pipeline/stages/transmit/aph_estimator/residual.hpp"
+#include "pipeline/stages/transmit/aph_estimator/setup.hpp"
+
+/// A training is a chain of kernels. Those with many groups add something up over the samples and leave a sum for each
+/// group; one group then puts these together in their order and writes what follows into the record. What does not go
+/// on there returns at once: nothing is decided on the host, so the chain is a graph.
+namespace iqd::aph_estimator {
+
+inline constexpr int kThreads = 256;
+inline constexpr int kGroups = kThreads;  // so that each thread of one group takes the sum of one
+
+/// Two ways to fit: at the delay that was found, and where it is nearly whole at that.
+inline constexpr int kFits = 2;
+struct Trying {
+  bool goes_on = false;
+  double delay = 0;
+  Range range;
+  double power = 1;  // of u
+  Complex factor;    // 1 / gain
+  Complex z_sum;     // of the rows that count
+  Fit fit;
+};
+
+/// What is known so far.
+struct Record {
+  Report report;
+  Seen seen;
+  std::int64_t whole = 0;  // the delay to a whole sample
+  double at[3] = {};       // the delay of the first half, the second, and both
+  Complex r[2];            // of the halves at the delay of both
+  Alignment found;
+  Trying tries[kFits];
+  int best = 0;
+};
+
+/// All that the kernels get. Pieces of scratch but for the samples, the keys, and where the results go.
+struct Job {
+  const cf32* z;
+  const cf32* s;
+  std::int64_t n;
+  std::int64_t size;  // of the transforms
+  std::int64_t search;
+  double gain;
+  double above;
+  AphOrders orders;
+  Functions functions;
+  bool told;
+  bool is_metered;  // there is a whole frame
+  const cf32* applied;
+
+  Record* record;
+  double* partials;   // [group] of what is added up, or [fit][group]
+  cf32* spectra;      // [first half, second half, both, correlation][size]
+  Complex* u;         // [fit][n]
+  Sums* sums;         // [fit][Assembly's]
+  Complex* edges;     // [fit][head, tail][function][tap]
+  Complex* matrices;  // [fit][coefficient][coefficient]
+  Complex* h;         // [fit][coefficient]
+  double* diagonals;  // [fit][scale, factor's][coefficient]
+  cf32* trained;      // [fit][coefficient]
+  cf32* errors;       // [n]
+  float* levels;      // [heard, sent, wrong][level]
+
+  cf32* coefficients;
+  float* values;
+  std::int64_t* events;
+  std::int32_t* coefficients_count;
+  std::int32_t* report_count;
+  std::int32_t* events_count;
+
+  template <class T> IQD_HOST_DEVICE T* partials_of(int row) const {
+    return reinterpret_cast<T*>(partials) + static_cast<std::int64_t>(row) * kGroups;
+  }
+  IQD_HOST_DEVICE Assembly assembly(int fit) const {
+    const int edge = functions.count * orders.taps, c = orders.coefficients();
+    return {.orders = orders,
+            .functions = functions.count,
+            .sums = sums + static_cast<std::int64_t>(fit) * (functions.count + 2) * edge,
+            .head = edges + fit * 2 * edge,
+            .tail = edges + fit * 2 * edge + edge,
+            .matrix = matrices + fit * c * c,
+            .right = h + fit * c};
+  }
+};
+
+namespace {
+
+/// Calls f(i) for i = 0 … n-1, dealt out to all groups' threads.
+template <class F> __device__ void for_each(std::int64_t n, F f) {
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += kGroups * kThreads)
+    f(i);
+}
+
+/// Over all threads of a group, which all get it.
+template <class T> __device__ T sum_group(const T& mine) {
+  __shared__ __align__(16) unsigned char memory[kThreads * sizeof(T)];
+  T* const all = reinterpret_cast<T*>(memory);
+  const auto thread = static_cast<int>(threadIdx.x);
+  __syncthreads();  // what lay there was read
+  all[thread] = mine;
+  for (int half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (thread < half) all[thread] += all[thread + half];
+  }
+  __syncthreads();
+  return all[0];
+}
+/// Leaves a group's sum, in a row of partial sums.
+template <class T> __device__ void leave(const Job& job, int row, const T& mine) {
+  const T sum = sum_group(mine);
+  if (threadIdx.x == 0) job.partials_of<T>(row)[blockIdx.x] = sum;
+}
+/// Takes what all groups left.
+template <class T> __device__ T gather(const Job& job, int row) {
+  return sum_group(job.partials_of<T>(row)[threadIdx.x]);
+}
+
+}  // namespace
+}  // namespace iqd::aph_estimator

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/element.hpp"
+#include "pipeline/stages/transmit/aph_estimator/judgement.hpp"
+#include "pipeline/stages/transmit/channel_meter.hpp"
+#include "signal/aph.hpp"
+
+namespace iqd::aph_estimator {
+
+/// What the keys come to.
+struct Setup {
+  AphOrders orders;
+  std::int64_t samples = 0;
+  std::int64_t search = 0;
+  double gain = Report::kNan;   // none
+  double above = Report::kNan;  // none
+  bool told = false;            // what is applied
+  std::vector<cf32> applied;
+  std::optional<acpr_meter::Bands> bands;
+  std::int64_t size = 0;  // of the meter
+  std::int64_t average = 0;
+};
+
+}  // namespace iqd::aph_estimator
