@@ -114,7 +114,7 @@ class Commands(iqd.SystemTest):
         schema = json.loads(self.ok("schema"))
         pipeline = schema["$defs"]["pipeline"]["properties"]
         self.assertLessEqual({"name", "source", "block", "lanes", "backend", "overrun", "stages", "publish", "sinks",
-                              "realtime", "monitor"}, set(pipeline))
+                              "apply", "realtime", "monitor"}, set(pipeline))
         self.assertLessEqual({"soapy", "file", "zmq", "generate"}, set(pipeline["source"]["properties"]))
         known = pipeline["stages"]["items"]["properties"]
         self.assertEqual(set(known), set(stages()))
@@ -177,6 +177,19 @@ class Commands(iqd.SystemTest):
         self.assertEqual((row["shape"], row["unit"]), ("8", "items/s"))
         self.assertGreater(row["throughput"], 0)
         self.bench("ber_meter", "--item", "in=axb", code=2)
+
+    def test_bench_of_own_samples(self):
+        file = self.folder / "own.npy"
+        np.save(file, np.ones((2, 100), np.complex64))
+        rows = self.bench("aph_predistorter", "--in", f"in={file}", "--block", 64, "--out", "peak")
+        self.assertEqual([r["shape"] for r in rows], ["64"])
+        for wrong in (f"out={file}", f"in={file}.absent"):
+            self.bench("aph_predistorter", "--in", wrong, code=2)
+
+    def test_bench_by_instructions(self):
+        *_, least = iqd.command("bench", "conjugate", "--simd", "none").stderr.split()
+        self.bench("conjugate", "--simd", least)
+        self.bench("conjugate", "--simd", "none", code=2)
 
     def test_bench_of_a_pipeline(self):
         rows = self.bench(self.write(), "--lanes", 1, "--lanes", 2)

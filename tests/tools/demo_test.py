@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""tools/demo_view.py: what it calls right and wrong, and that it runs. $IQD is the program."""
+"""tools/demo_view.py and demo_dpd.py: what they call right and wrong, and that they run. $IQD is the program."""
 
 import argparse
 import pathlib
@@ -14,6 +14,7 @@ import iqd
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 sys.path.append(str(TOOLS))
+import demo_dpd
 import demo_view
 
 EXPECTED = {"fde1": 7e-4}
@@ -64,6 +65,50 @@ class Run(unittest.TestCase):
         if done.returncode != 0:
             self.assertIn("samples were dropped", last)
         self.assertRegex(done.stdout, r"fde1 +\d\.\d\de-0\d of [\d,]+ bits   expected 7.00e-04")
+
+
+class Predistortion(unittest.TestCase):
+    def capture(self, low, high, top=0.0):
+        """A carrier in the middle, with so much on its sides, dBc."""
+        spectrum = np.full(4096, -90.0)
+        spectrum[1024:2048], spectrum[2048:3072], spectrum[1843:2253] = low, high, top
+        return {"levels": {"adjacent_low": low, "adjacent_high": high}, "report": np.zeros(11), "spectrum": spectrum}
+
+    def verdict(self, first, now, applied=1, code=0):
+        events = [{"stage": "aph_estimator", "event": "trained", "count": applied}]
+        ports = [{"to": "apply send/aph_predistorter.coefficients", "messages": applied}]
+        status = {"pipelines": [{}, {}, {"events": events, "ports": ports}]}
+        return demo_dpd.verdict(status, argparse.Namespace(first=first, now=now), code)
+
+    def test_right(self):
+        self.assertIsNone(self.verdict(self.capture(-43, -44), self.capture(-57, -54)))
+
+    def test_wrong(self):
+        first, now = self.capture(-43, -44), self.capture(-57, -54)
+        for words, wrong in (("ended with 3", self.verdict(first, now, code=3)),
+                             ("nothing was heard", self.verdict(None, None)),
+                             ("nothing was learned", self.verdict(None, now, applied=0)),
+                             ("fell by 9.0", self.verdict(first, self.capture(-57, -52))),
+                             ("fell by nan", self.verdict(first, self.capture(np.nan, np.nan)))):
+            self.assertIn(words, wrong or "right")
+
+    def test_picture(self):
+        rows = demo_dpd.picture(self.capture(-43, -43), self.capture(-63, -63))
+        self.assertEqual({len(row) for row in rows}, {demo_dpd.COLUMNS})
+        middle, side = demo_dpd.COLUMNS // 2, demo_dpd.COLUMNS * 3 // 8
+        shown = ["".join(row[column] for row in rows) for column in (middle, side)]
+        self.assertEqual(shown, ["#" * 15, " " * 8 + "." * 4 + "#" * 3], "a row is 5 dB")
+
+    def test_runs_and_judges(self):
+        """On a machine that is too slow nothing is learned, and the demo says so."""
+        done = subprocess.run([sys.executable, "-B", TOOLS / "demo_dpd.py", "--iqd", iqd.IQD, "--pipeline",
+                               iqd.PIPELINES / "dpd_lte10.yaml", "--seconds", "3"],
+                              capture_output=True, text=True, timeout=100, check=False)
+        last = done.stdout.strip().splitlines()[-1]
+        self.assertIn(last.split(":")[0], ("Right", "NOT RIGHT"), done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 0 if last.startswith("Right") else 1)
+        if done.returncode == 0:
+            self.assertRegex(done.stdout, r"ACLR      low -4\d\.\d -> -[5-9]\d\.\d dBc")
 
 
 if __name__ == "__main__":

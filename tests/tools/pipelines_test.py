@@ -179,6 +179,15 @@ class Pipelines(unittest.TestCase):
         _, pipelines, _ = self.run_for_a_moment("noma_tx")
         self.assertGreater(pipelines[0]["published"], 74528)
 
+    def test_dpd_lte10(self):
+        self.check("dpd_lte10")  # system/dpd runs the three, slower
+
+    def test_dpd_ca3(self):
+        self.check("dpd_ca3")
+
+    def test_dpd_warp(self):
+        self.check("dpd_warp")
+
 
 if __name__ == "__main__":
     unittest.main()
