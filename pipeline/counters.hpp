@@ -74,8 +74,8 @@ struct Counters {
   Counter time_jumps;
   Counter stalls;
   Counter reconnects;
-  Counter deadline_misses;  // blocks that took longer than they last
-  Histogram latency;        // last sample received → handed over
+  Counter deadline_misses;        // blocks that took longer than they last
+  Histogram latency;              // last sample received → handed over
   StageNumbers<Counter> tallies;  // what stages count
   StageNumbers<Gauge> levels;     // what they measured last
   std::atomic<SourceState> state{SourceState::closed};

@@ -47,7 +47,8 @@ sinks:
 }
 
 TEST(SpecProblems, Sources) {
-  EXPECT_EQ(problems_of("block: 64\n"), "x.yaml:1:1 source: is required: one of soapy, uhd, file, zmq, generate, recall\n");
+  EXPECT_EQ(problems_of("block: 64\n"),
+            "x.yaml:1:1 source: is required: one of soapy, uhd, file, zmq, generate, recall\n");
   EXPECT_EQ(problems_of("source: {tape: {}, radio: {}}\n"),
             "x.yaml:1:9 source: expected one key, the name of a driver, found 2 keys\n");
   EXPECT_EQ(problems_of("source: {drain: {path: x}}\n"),
