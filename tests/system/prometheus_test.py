@@ -43,6 +43,12 @@ stages:
   - noma_slots:
   - lls_detector:
   - ber_meter: {{name: of_users_bits, from: lls_detector.bits, sequence: pn23}}
+  - aph_predistorter: {{from: source}}
+  - acpr_meter: {{from: aph_predistorter.out, carriers: [0], bandwidth: 100 kHz, size: 256}}
+  - aph_estimator:
+      from: {{sent: source, received: aph_predistorter.out}}
+      samples: 4096
+      aclr: {{carriers: [0], bandwidth: 100 kHz, size: 256}}
   - spectrum: {{from: source, size: 1024}}
 publish:
   - {{port: source, topic: samples, bind: "{endpoint}"}}
