@@ -13,10 +13,7 @@ import json
 import pathlib
 import subprocess
 import tempfile
-import time
 import urllib.request
-
-import zmq
 
 LISTEN = "127.0.0.1:9173"
 
@@ -40,15 +37,10 @@ def main():
         file.write(text)
         file.flush()
         with subprocess.Popen([options.iqd, "run", file.name]) as daemon:
-            reader = zmq.Context.instance().socket(zmq.SUB)
-            reader.connect("tcp://127.0.0.1:5555")
-            reader.subscribe(options.topic)
-            messages = 0
-            end = time.monotonic() + options.seconds
-            while time.monotonic() < end and daemon.poll() is None:
-                if reader.poll(200):
-                    reader.recv_multipart()
-                    messages += 1
+            reader = [options.iqd, "sub", "tcp://127.0.0.1:5555", options.topic, "--quiet", "--json", "--seconds",
+                      str(options.seconds)]
+            heard = subprocess.run(reader, stdout=subprocess.PIPE, text=True, check=True)
+            messages = json.loads(heard.stdout.splitlines()[-1])["summary"]["messages"]
             now = status()
             daemon.terminate()
     print(json.dumps({"messages": messages, **{key: now[key] for key in ("latency_us", "dropped", "lost", "blocks",
