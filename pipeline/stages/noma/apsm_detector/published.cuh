@@ -191,8 +191,9 @@ class Published {
     return sizeof(float2) *
            (kMostSlicePlaces * (antennas + 1) + static_cast<std::size_t>(vectors) * kVectorThreads * (antennas | 1));
   }
+  /// Whole accesses of 16 bytes: the compiler reads an odd last value together with what lies behind it.
   std::size_t row_bytes(int vectors) const noexcept {
-    return sizeof(float2) * static_cast<std::size_t>(kRowThreads + vectors * shape_.antennas);
+    return sizeof(float2) * static_cast<std::size_t>(kRowThreads + (vectors * shape_.antennas + 1) / 2 * 2);
   }
 
   void enqueue_user(const ModelView& model, const FrameJob& job, int user, float2* sums,

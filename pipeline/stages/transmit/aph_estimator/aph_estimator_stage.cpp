@@ -112,7 +112,6 @@ StageEntry entry() {
       .outputs = {{.name = "coefficients"}, {.name = "report", .levels = true}, {.name = "events", .tally = kOutcomes}},
       .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AphEstimatorStage>(); },
       .sample = "aph_estimator: {samples: 65536}",
-      .host_only = true,
       .tolerance = 1e-3};
 }
 
