@@ -11,30 +11,32 @@
 
 #include "gpu/runtime.hpp"
 
-/// Every element of rows that may begin anywhere through a function: y(r, n) = op(x0(r, n), x1(r, n)). `Op` has
-/// `kInputs`, 1 or 2, and is called with two elements of type X all the same: of one input with the same twice.
+/// Every element of rows that may begin anywhere through a function: y(r, n) = f(x(r, n)). `F` says `kInputs` and
+/// `kOutputs`, one or two of each, all inputs of type `Input`, all outputs of type `Output`, and is called with the
+/// inputs' elements, references to the outputs', and the index of the element: in the stream, position · item, where
+/// the job has `first_at`, else in the row.
 namespace iqd::gpu {
 
 constexpr int kMapThreads = 128;
 constexpr int kMapVectors = 4;  // of a thread and an input: their loads are all under way before the first is used
 
-/// One block of rows. An operation of one input has its second where its first is, and does not read it.
+/// One block of rows. What `F` has no input or output for is not looked at.
 struct MapJob {
-  const std::byte* x[2];
-  std::byte* y;
-  std::int64_t x_pitch[2];  // bytes
-  std::int64_t y_pitch;
-  std::int64_t positions;
-  std::int64_t item;          // elements of a position
-  const std::int32_t* count;  // where it is not null, so many positions
-  std::int32_t* count_out;
+  std::int64_t positions = 0;
+  std::int64_t item = 1;       // elements of a position
+  const std::byte* x[2] = {};  // row 0
+  std::byte* y[2] = {};
+  std::int64_t x_pitch[2] = {};  // bytes
+  std::int64_t y_pitch[2] = {};
+  const std::int32_t* count[2] = {};  // where they are not null, so many positions: the fewest of all
+  std::int32_t* count_out[2] = {};
+  const std::int64_t* first_at = nullptr;  // position of the first element of a row
 };
 
-template <class Op, class X> using MapResult = decltype(std::declval<const Op&>()(X(), X()));
 /// Elements of an access: the larger ones take 16 bytes.
-template <class Op, class X>
-constexpr int kMapWidth = 16 / static_cast<int>(std::max(sizeof(X), sizeof(MapResult<Op, X>)));
-template <class Op, class X> constexpr int kMapTile = kMapThreads* kMapVectors* kMapWidth<Op, X>;
+template <class F>
+constexpr int kMapWidth = 16 / static_cast<int>(std::max(sizeof(typename F::Input), sizeof(typename F::Output)));
+template <class F> constexpr int kMapTile = kMapThreads* kMapVectors* kMapWidth<F>;
 
 template <class T, int n> struct MapVector { T at[n]; };
 /// One access to memory, of 1, 2, 4, 8 or 16 bytes.
@@ -53,77 +55,141 @@ template <class T, int n> __device__ bool aligned(const T* p) {
   return reinterpret_cast<std::uintptr_t>(p) % (n * sizeof(T)) == 0;
 }
 
+/// A tile of all rows that belong together.
+template <class F> struct MapTile {
+  using X = typename F::Input;
+  using Y = typename F::Output;
+  const X* x[F::kInputs];
+  Y* y[F::kOutputs];
+  int n;
+  std::int64_t first;  // the index of its first element
+};
+
+template <class F> __device__ void call(const F& f, const typename F::Input (&x)[F::kInputs],
+                                        typename F::Output (&y)[F::kOutputs], std::int64_t n) {
+  if constexpr (F::kInputs == 2)
+    f(x[0], x[1], y[0], n);
+  else if constexpr (F::kOutputs == 2)
+    f(x[0], y[0], y[1], n);
+  else
+    f(x[0], y[0], n);
+}
+template <class F> __device__ void map_one(const F& f, const MapTile<F>& tile, int at) {
+  typename F::Input x[F::kInputs];
+  typename F::Output y[F::kOutputs];
+#pragma unroll
+  for (int in = 0; in < F::kInputs; ++in) x[in] = load<typename F::Input>(tile.x[in] + at);
+  call(f, x, y, tile.first + at);
+#pragma unroll
+  for (int out = 0; out < F::kOutputs; ++out) store(tile.y[out] + at, y[out]);
+}
+
 /// A tile by vectors; the elements that fill none are its last.
-template <class Op, class X>
-__device__ void map_vectors(const Op& op, const X* const (&x)[2], MapResult<Op, X>* y, int n) {
-  constexpr int kN = kMapWidth<Op, X>;
-  using From = MapVector<X, kN>;
-  using To = MapVector<MapResult<Op, X>, kN>;
-  From loaded[Op::kInputs][kMapVectors];
+template <class F> __device__ void map_vectors(const F& f, const MapTile<F>& tile) {
+  constexpr int kN = kMapWidth<F>;
+  using From = MapVector<typename F::Input, kN>;
+  using To = MapVector<typename F::Output, kN>;
+  From loaded[F::kInputs][kMapVectors];
   const auto place = [](int v) { return (v * kMapThreads + static_cast<int>(threadIdx.x)) * kN; };
 #pragma unroll
   for (int v = 0; v < kMapVectors; ++v)
 #pragma unroll
-    for (int in = 0; in < Op::kInputs; ++in)
-      if (place(v) + kN <= n) loaded[in][v] = load<From>(x[in] + place(v));
+    for (int in = 0; in < F::kInputs; ++in)
+      if (place(v) + kN <= tile.n) loaded[in][v] = load<From>(tile.x[in] + place(v));
 #pragma unroll
   for (int v = 0; v < kMapVectors; ++v) {
-    if (place(v) + kN > n) continue;
-    To to;
+    if (place(v) + kN > tile.n) continue;
+    To to[F::kOutputs];
 #pragma unroll
-    for (int i = 0; i < kN; ++i) to.at[i] = op(loaded[0][v].at[i], loaded[Op::kInputs - 1][v].at[i]);
-    store(y + place(v), to);
+    for (int i = 0; i < kN; ++i) {
+      typename F::Input x[F::kInputs];
+      typename F::Output y[F::kOutputs];
+#pragma unroll
+      for (int in = 0; in < F::kInputs; ++in) x[in] = loaded[in][v].at[i];
+      call(f, x, y, tile.first + place(v) + i);
+#pragma unroll
+      for (int out = 0; out < F::kOutputs; ++out) to[out].at[i] = y[out];
+    }
+#pragma unroll
+    for (int out = 0; out < F::kOutputs; ++out) store(tile.y[out] + place(v), to[out]);
   }
-  const int last = n / kN * kN + static_cast<int>(threadIdx.x);
-  if (last < n) store(y + last, op(load<X>(x[0] + last), load<X>(x[Op::kInputs - 1] + last)));
+  const int last = tile.n / kN * kN + static_cast<int>(threadIdx.x);
+  if (last < tile.n) map_one(f, tile, last);
 }
 
-/// A tile of a row that begins anywhere; a thread has `batch` loads under way.
-template <int batch, class Op, class X>
-__device__ void map_singly(const Op& op, const X* const (&x)[2], MapResult<Op, X>* y, int n) {
-  X loaded[Op::kInputs][batch];
+/// A tile of rows that begin anywhere; a thread has `batch` loads of each input under way.
+template <int batch, class F> __device__ void map_singly(const F& f, const MapTile<F>& tile) {
+  typename F::Input loaded[batch][F::kInputs];
 #pragma unroll 1
-  for (int first = static_cast<int>(threadIdx.x); first < n; first += batch * kMapThreads) {
+  for (int first = static_cast<int>(threadIdx.x); first < tile.n; first += batch * kMapThreads) {
 #pragma unroll
     for (int i = 0; i < batch; ++i)
 #pragma unroll
-      for (int in = 0; in < Op::kInputs; ++in)
-        if (first + i * kMapThreads < n) loaded[in][i] = load<X>(x[in] + first + i * kMapThreads);
+      for (int in = 0; in < F::kInputs; ++in)
+        if (first + i * kMapThreads < tile.n)
+          loaded[i][in] = load<typename F::Input>(tile.x[in] + first + i * kMapThreads);
 #pragma unroll
-    for (int i = 0; i < batch; ++i)
-      if (first + i * kMapThreads < n) store(y + first + i * kMapThreads, op(loaded[0][i], loaded[Op::kInputs - 1][i]));
+    for (int i = 0; i < batch; ++i) {
+      const int at = first + i * kMapThreads;
+      if (at >= tile.n) continue;
+      typename F::Output y[F::kOutputs];
+      call(f, loaded[i], y, tile.first + at);
+#pragma unroll
+      for (int out = 0; out < F::kOutputs; ++out) store(tile.y[out] + at, y[out]);
+    }
   }
 }
 
-template <int batch, class Op, class X> __global__ void __launch_bounds__(kMapThreads)
-    map_rows(const Op op, const MapJob job) {
-  std::int64_t positions = job.positions;
-  if (job.count != nullptr) {
-    positions = *job.count;
-    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *job.count_out = static_cast<std::int32_t>(positions);
+/// How many positions there are; one thread of all hands that on.
+__device__ inline std::int64_t positions_of(const MapJob& job) {
+  if (job.count[0] == nullptr) return job.positions;
+  std::int32_t positions = *job.count[0];
+  if (job.count[1] != nullptr) positions = min(positions, *job.count[1]);
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
+    for (std::int32_t* const count : job.count_out)
+      if (count != nullptr) *count = positions;
+  return positions;
+}
+/// What lies in the host's memory is read by one thread of a group.
+__device__ inline std::int64_t first_index(const MapJob& job) {
+  if (job.first_at == nullptr) return 0;
+  __shared__ std::int64_t first;
+  if (threadIdx.x == 0) first = *job.first_at * job.item;
+  __syncthreads();
+  return first;
+}
+
+template <int batch, class F> __global__ void __launch_bounds__(kMapThreads)
+    map_rows(const __grid_constant__ F f, const __grid_constant__ MapJob job) {
+  constexpr std::int64_t kMost = kMapTile<F>;
+  constexpr int kN = kMapWidth<F>;
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kMost;
+  MapTile<F> tile;
+  tile.n = static_cast<int>(max(min(positions_of(job) * job.item - begin, kMost), std::int64_t{0}));
+  tile.first = first_index(job) + begin;
+  if (tile.n == 0) return;
+  bool by_vectors = true;
+#pragma unroll
+  for (int in = 0; in < F::kInputs; ++in) {
+    tile.x[in] = reinterpret_cast<const typename F::Input*>(job.x[in] + blockIdx.y * job.x_pitch[in]) + begin;
+    by_vectors = by_vectors && aligned<typename F::Input, kN>(tile.x[in]);
   }
-  constexpr std::int64_t kMost = kMapTile<Op, X>;
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kMost;
-  const auto n = static_cast<int>(max(min(positions * job.item - first, kMost), std::int64_t{0}));
-  if (n == 0) return;
-  const auto row_of = [&](int in) {
-    return reinterpret_cast<const X*>(job.x[in] + blockIdx.y * job.x_pitch[in]) + first;
-  };
-  const X* const x[2] = {row_of(0), row_of(Op::kInputs - 1)};
-  auto* const y = reinterpret_cast<MapResult<Op, X>*>(job.y + blockIdx.y * job.y_pitch) + first;
-  constexpr int kN = kMapWidth<Op, X>;
-  if (aligned<X, kN>(x[0]) && aligned<X, kN>(x[1]) && aligned<MapResult<Op, X>, kN>(y))
-    map_vectors<Op, X>(op, x, y, n);
+#pragma unroll
+  for (int out = 0; out < F::kOutputs; ++out) {
+    tile.y[out] = reinterpret_cast<typename F::Output*>(job.y[out] + blockIdx.y * job.y_pitch[out]) + begin;
+    by_vectors = by_vectors && aligned<typename F::Output, kN>(tile.y[out]);
+  }
+  if (by_vectors)
+    map_vectors(f, tile);
   else
-    map_singly<batch, Op, X>(op, x, y, n);
+    map_singly<batch>(f, tile);
 }
 
 /// Puts it on the stream. A count is handed on even where there is no room for a position.
-template <int batch, class Op, class X>
-void put_map_rows(const Op& op, const MapJob& job, std::int64_t rows, cudaStream_t stream) {
-  const unsigned tiles = groups_of(job.positions * job.item, kMapTile<Op, X>);
-  const dim3 grid(job.count == nullptr ? tiles : std::max(tiles, 1u), static_cast<unsigned>(rows));
-  if (grid.x > 0 && grid.y > 0) map_rows<batch, Op, X><<<grid, kMapThreads, 0, stream>>>(op, job);
+template <int batch, class F> void put_map_rows(const F& f, const MapJob& job, std::int64_t rows, cudaStream_t stream) {
+  const unsigned tiles = groups_of(job.positions * job.item, kMapTile<F>);
+  const dim3 grid(job.count[0] == nullptr ? tiles : std::max(tiles, 1u), static_cast<unsigned>(rows));
+  if (grid.x > 0 && grid.y > 0) map_rows<batch, F><<<grid, kMapThreads, 0, stream>>>(f, job);
 }
 
 }  // namespace iqd::gpu

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace iqd {
@@ -29,6 +30,12 @@ class ElementCode {
     std::string text;  // declares the type
     std::string type;
     std::vector<std::byte> parameters;
+
+    template <class T> static std::vector<std::byte> bytes_of(const T& object) {
+      static_assert(std::is_trivially_copyable_v<T>);
+      const auto* const bytes = reinterpret_cast<const std::byte*>(&object);
+      return {bytes, bytes + sizeof object};
+    }
   };
   /// None: runs on a device by itself only.
   virtual std::optional<DeviceCode> device_code() const { return std::nullopt; }

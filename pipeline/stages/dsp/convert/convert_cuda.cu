@@ -2,64 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_fp16.h>
 
-#include <limits>
-#include <type_traits>
-
 #include "gpu/map_rows.cuh"
+#include "pipeline/stages/dsp/convert/conversion.hpp"
 #include "pipeline/stages/dsp/convert/convert.hpp"
 #include "pipeline/stages/dsp/convert/convert_cuda.hpp"
 
 namespace iqd::convert {
+
+/// The conversion in hardware is exact, but for the bits of a NaN.
+template <> struct ToFloat<f16> {
+  __device__ static float of(f16 x) {
+    const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000) << 16;
+    const std::uint32_t magnitude = x.bits & 0x7fff;
+    const float kept = __uint_as_float(sign | 0x7f800000 | (magnitude << 13));
+    return magnitude > 0x7c00 ? kept : __half2float(__ushort_as_half(x.bits));
+  }
+};
+template <> struct FromFloat<f16> {
+  __device__ static f16 of(float x) {
+    const auto nan = static_cast<std::uint16_t>((__float_as_uint(x) >> 16 & 0x8000) | 0x7e00);
+    return {x != x ? nan : __half_as_ushort(__float2half_rn(x))};
+  }
+};
+
 namespace {
 
 constexpr int kBatch = 8;  // of a thread, where rows are not aligned
-
-template <class Integer> constexpr float kScale = -static_cast<float>(std::numeric_limits<Integer>::min());
-
-__device__ float float_of(float x) {
-  return x;
-}
-template <class Integer> __device__ float float_of(Integer x) {
-  return static_cast<float>(x) * (1 / kScale<Integer>);
-}
-/// The conversion in hardware is exact, but for the bits of a NaN.
-__device__ float float_of(f16 x) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000) << 16;
-  const std::uint32_t magnitude = x.bits & 0x7fff;
-  const float kept = __uint_as_float(sign | 0x7f800000 | (magnitude << 13));
-  return magnitude > 0x7c00 ? kept : __half2float(__ushort_as_half(x.bits));
-}
-
-/// Rounded to nearest, halves to even, and saturated; NaN gives 0: so the hardware does it for 32 bits.
-template <class To> __device__ To from_float(float x) {
-  if constexpr (std::is_same_v<To, float>) {
-    return x;
-  } else if constexpr (std::is_same_v<To, f16>) {
-    const auto nan = static_cast<std::uint16_t>((__float_as_uint(x) >> 16 & 0x8000) | 0x7e00);
-    return {x != x ? nan : __half_as_ushort(__float2half_rn(x))};
-  } else {
-    const int whole = __float2int_rn(x * kScale<To>);
-    constexpr int kLeast = std::numeric_limits<To>::min();
-    constexpr int kMost = std::numeric_limits<To>::max();
-    return static_cast<To>(min(max(whole, kLeast), kMost));
-  }
-}
-
-template <class From, class To> struct Conversion {
-  static constexpr int kInputs = 1;
-  __device__ To operator()(From x, From) const {
-    if constexpr (std::is_same_v<From, To>)
-      return x;
-    else
-      return from_float<To>(float_of(x));
-  }
-};
 
 /// Of elements that are numbers; a complex one is two.
 using Launch = void (*)(const gpu::MapJob& job, std::int64_t rows, cudaStream_t stream);
 
 template <class From, class To> void launch(const gpu::MapJob& job, std::int64_t rows, cudaStream_t stream) {
-  gpu::put_map_rows<kBatch, Conversion<From, To>, From>({}, job, rows, stream);
+  gpu::put_map_rows<kBatch>(Conversion<From, To>(), job, rows, stream);
 }
 
 template <class From> Launch launch_from(Element to) {
@@ -96,14 +70,14 @@ class Run final : public StageRun {
     const PortIo& in = io.in[0];
     const PortIo& out = io.out[0];
     const std::byte* const x = in.data + (out.first - in.first) * in.item * size_;
-    launch_({{x, x},
-             out.data,
-             {in.pitch, in.pitch},
-             out.pitch,
-             out.length,
-             out.item * parts_,
-             counted_ ? in.count : nullptr,
-             out.count},
+    launch_({.positions = out.length,
+             .item = out.item * parts_,
+             .x = {x},
+             .y = {out.data},
+             .x_pitch = {in.pitch},
+             .y_pitch = {out.pitch},
+             .count = {counted_ ? in.count : nullptr},
+             .count_out = {out.count}},
             out.rows, gpu::stream_of(stream));
   }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "pipeline/element_code.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/convert/convert.hpp"
 #include "pipeline/stages/dsp/convert/convert_cuda.hpp"
@@ -9,7 +10,40 @@
 namespace iqd::convert {
 namespace {
 
-class ConvertStage final : public Stage {
+/// As loops over several stages and generated kernels have it.
+class ConversionCode final : public ElementCode {
+ public:
+  ConversionCode(Element from, Element to) : from_(from), to_(to) {}
+
+  void apply(std::span<const void* const> in, std::span<void* const> out, std::int64_t /*first*/,
+             std::int64_t n) const noexcept override {
+    convert_row(from_, in[0], to_, out[0], n);
+  }
+  std::optional<DeviceCode> device_code() const override {
+    const std::string_view from = type_name(from_), to = type_name(to_);
+    if (from.empty() || to.empty()) return std::nullopt;
+    return DeviceCode{"#include \"pipeline/stages/dsp/convert/conversion.hpp\"\n",
+                      fmt::format("iqd::convert::Conversion<{}, {}>", from, to),
+                      {std::byte{0}}};
+  }
+
+ private:
+  static std::string_view type_name(Element e) {
+    switch (e) {
+      case Element::sc16: return "iqd::elementwise::Complex16";
+      case Element::cf32: return "iqd::elementwise::Complex";
+      case Element::f32: return "float";
+      case Element::i32: return "int";
+      case Element::i16: return "short";
+      case Element::i8: return "signed char";
+      default: return {};
+    }
+  }
+  Element from_;
+  Element to_;
+};
+
+class ConvertStage final : public Stage, public ElementStage {
  public:
   void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
 
@@ -31,6 +65,8 @@ class ConvertStage final : public Stage {
       run(from, io.in[0], to, io.out[0], positions);
     });
   }
+
+  std::unique_ptr<ElementCode> elements() const override { return std::make_unique<ConversionCode>(from_, to_); }
 
  private:
   static void run(Element from, const PortIo& in, Element to, const PortIo& out, std::int64_t positions) noexcept {

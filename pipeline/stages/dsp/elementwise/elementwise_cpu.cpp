@@ -12,32 +12,33 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::elementwise::HWY_NAMESPACE {
 
-template <class X, class Op> HWY_INLINE void loop(const Op& op, [[maybe_unused]] const void* from0,
-                                                  [[maybe_unused]] const void* from1, void* to, std::int64_t n) {
-  using Y = decltype(op(X(), X()));
-  static_assert(Op::Output::template kContain<Y>, "the output that ops.def names is not what the expression gives");
-  const Op f = op;
-  const X* const x = static_cast<const X*>(from0);
-  Y* const y = static_cast<Y*>(to);
-  if constexpr (Op::kInputs == 1) {
-    for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i], X());
-  } else {
-    const X* const x1 = static_cast<const X*>(from1);
-    for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i], x1[i]);
-  }
+template <class X, class Op>
+HWY_INLINE void loop(const Op& op, const void* const* in, void* const* out, std::int64_t n) {
+  using F = Called<Op, X>;
+  using Y = typename F::Output;
+  const F f{op};
+  const X* const x0 = static_cast<const X*>(in[0]);
+  const X* const x1 = static_cast<const X*>(in[F::kInputs - 1]);
+  Y* const y0 = static_cast<Y*>(out[0]);
+  Y* const y1 = static_cast<Y*>(out[F::kOutputs - 1]);
+  for (std::int64_t i = 0; i < n; ++i)
+    if constexpr (F::kInputs == 2)
+      f(x0[i], x1[i], y0[i], i);
+    else if constexpr (F::kOutputs == 2)
+      f(x0[i], y0[i], y1[i], i);
+    else
+      f(x0[i], y0[i], i);
 }
 
-template <class Op> void loops(const Op& op, Element type, const void* x, const void* y, void* to, std::int64_t n) {
-  if constexpr (Op::Input::template kContain<Complex>)
-    if (type == Element::cf32) loop<Complex>(op, x, y, to, n);
-  if constexpr (Op::Input::template kContain<float>)
-    if (type == Element::f32) loop<float>(op, x, y, to, n);
+template <class Op, class... X>
+void loops(Types<X...>, const Op& op, Element type, const void* const* in, void* const* out, std::int64_t n) {
+  ((type == kElement<X> ? loop<X>(op, in, out, n) : void()), ...);
 }
 
 #define PARAMETER(...)
-#define OP(name, ...)                                                                                   \
-  void name(const op::name& op, Element type, const void* x, const void* y, void* to, std::int64_t n) { \
-    loops(op, type, x, y, to, n);                                                                       \
+#define OP(name, ...)                                                                                    \
+  void name(const op::name& op, Element type, const void* const* in, void* const* out, std::int64_t n) { \
+    loops(op::name::Input(), op, type, in, out, n);                                                      \
   }
 #include "pipeline/stages/dsp/elementwise/ops.def"
 #undef PARAMETER
@@ -53,9 +54,9 @@ namespace iqd::elementwise {
 #define OP(name, ...) HWY_EXPORT(name);
 #include "pipeline/stages/dsp/elementwise/ops.def"
 #undef OP
-#define OP(name, ...)                                                                                                 \
-  void op::apply(const op::name& op, Element type, const void* x, const void* y, void* to, std::int64_t n) noexcept { \
-    HWY_DYNAMIC_DISPATCH(name)(op, type, x, y, to, n);                                                                \
+#define OP(name, ...)                                                                                              \
+  void apply(const op::name& op, Element type, const void* const* in, void* const* out, std::int64_t n) noexcept { \
+    HWY_DYNAMIC_DISPATCH(name)(op, type, in, out, n);                                                              \
   }
 #include "pipeline/stages/dsp/elementwise/ops.def"
 #undef PARAMETER

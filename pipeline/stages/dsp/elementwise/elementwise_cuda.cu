@@ -10,35 +10,43 @@ namespace {
 
 constexpr int kBatch = 4;  // of a thread, where rows are not aligned
 
-template <class Op, class X> class Run final : public StageRun {
+template <class F> class Run final : public StageRun {
  public:
-  Run(const Op& op, bool counted) : op_(op), counted_(counted) {}
+  Run(const F& f, bool counted) : f_(f), counted_(counted) {}
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
-    gpu::put_map_rows<kBatch, Op, X>(op_, job_of(io), io.out[0].rows, gpu::stream_of(stream));
+    gpu::MapJob job{.positions = io.out[0].length, .item = io.out[0].item};
+    for (int i = 0; i < F::kInputs; ++i) {
+      const PortIo& in = io.in[static_cast<std::size_t>(i)];
+      const std::int64_t skipped = (io.out[0].first - in.first) * in.item;
+      job.x[i] = in.data + skipped * static_cast<std::int64_t>(sizeof(typename F::Input));
+      job.x_pitch[i] = in.pitch;
+      if (counted_) job.count[i] = in.count;
+    }
+    for (int o = 0; o < F::kOutputs; ++o) {
+      const PortIo& out = io.out[static_cast<std::size_t>(o)];
+      job.y[o] = out.data;
+      job.y_pitch[o] = out.pitch;
+      job.count_out[o] = out.count;
+    }
+    gpu::put_map_rows<kBatch>(f_, job, io.out[0].rows, gpu::stream_of(stream));
   }
 
  private:
-  gpu::MapJob job_of(const StageIo& io) const noexcept {
-    const PortIo& x0 = io.in[0];
-    const PortIo& x1 = io.in[Op::kInputs - 1];
-    const PortIo& out = io.out[0];
-    const auto at = [&](const PortIo& in) {
-      return in.data + (out.first - in.first) * in.item * static_cast<std::int64_t>(sizeof(X));
-    };
-    return {{at(x0), at(x1)}, out.data, {x0.pitch, x1.pitch},          out.pitch,
-            out.length,       out.item, counted_ ? x0.count : nullptr, out.count};
-  }
-
-  Op op_;
+  F f_;
   bool counted_;
 };
 
-template <class Op> std::unique_ptr<StageRun> make(const Op& op, [[maybe_unused]] Element in, bool counted) {
-  if constexpr (Op::Input::template kContain<float>)
-    if (in == Element::f32) return std::make_unique<Run<Op, float>>(op, counted);
-  if constexpr (Op::Input::template kContain<Complex>) return std::make_unique<Run<Op, Complex>>(op, counted);
-  return nullptr;
+template <class X, class Op> void make_for(const Op& op, Element in, bool counted, std::unique_ptr<StageRun>& run) {
+  if (in == kElement<X>) run = std::make_unique<Run<Called<Op, X>>>(Called<Op, X>{op}, counted);
+}
+template <class Op, class... X> std::unique_ptr<StageRun> make_of(Types<X...>, const Op& op, Element in, bool counted) {
+  std::unique_ptr<StageRun> run;
+  (make_for<X>(op, in, counted, run), ...);
+  return run;
+}
+template <class Op> std::unique_ptr<StageRun> make(const Op& op, Element in, bool counted) {
+  return make_of(typename Op::Input(), op, in, counted);
 }
 
 }  // namespace

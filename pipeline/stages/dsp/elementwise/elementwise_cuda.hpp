@@ -4,30 +4,26 @@
 
 #include <memory>
 
-#include "base/element.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/elementwise/elementwise.hpp"
 
 namespace iqd::elementwise {
 
-/// Makes an operation ready for inputs of a type. `counted`: as many positions as the first input says, instead of
-/// those of a stream.
+/// Makes an operation ready for inputs of a type. `counted`: as many positions as the inputs say, instead of those of a
+/// stream.
 template <class Op> using MakeCuda = std::unique_ptr<StageRun> (*)(const Op& op, Element in, bool counted);
 
-/// What the CUDA backend brings for the operations of ops.def; one that is not in it has null.
+/// What the CUDA backend brings for the operations of ops.def.
 struct CudaHalf {
 #define PARAMETER(...)
-#define OP(name, ...)                                           \
-  MakeCuda<op::name> make_##name;                               \
-  MakeCuda<op::name> make_for(const op::name&) const noexcept { \
-    return make_##name;                                         \
+#define OP(name, ...)                                                                  \
+  MakeCuda<op::name> make_##name;                                                      \
+  std::unique_ptr<StageRun> make(const op::name& op, Element in, bool counted) const { \
+    return make_##name(op, in, counted);                                               \
   }
 #include "pipeline/stages/dsp/elementwise/ops.def"
 #undef PARAMETER
 #undef OP
-  template <class Op> MakeCuda<Op> make_for(const Op&) const noexcept {
-    return nullptr;
-  }
 };
 
 }  // namespace iqd::elementwise

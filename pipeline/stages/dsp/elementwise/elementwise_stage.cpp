@@ -2,27 +2,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stages/dsp/elementwise/elementwise_stage.hpp"
 
-namespace iqd::elementwise {
+#include <cmath>
+#include <limits>
 
-namespace parameters {
-#define PARAMETER(kind, key, preset, ...) visitor.field(#key, p.key, {__VA_ARGS__});
-#define OP(name, inputs, input, output, list, ...)                                              \
-  void read_fields([[maybe_unused]] name<Written>& p, [[maybe_unused]] FieldVisitor& visitor) { \
-    list                                                                                        \
+namespace iqd::elementwise {
+namespace {
+
+/// Of whole numbers: the least and the most of the type.
+std::pair<double, double> range_of(Element e) {
+  if (e == Element::i16) return {std::numeric_limits<std::int16_t>::min(), std::numeric_limits<std::int16_t>::max()};
+  return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+}
+bool is_whole(std::complex<double> value, Element e) {
+  const auto [least, most] = range_of(e);
+  return value.imag() == 0 && value.real() == std::floor(value.real()) && value.real() >= least && value.real() <= most;
+}
+
+float rounded(double x) {
+  return static_cast<float>(x);
+}
+Number rounded(std::complex<double> x) {
+  return {{rounded(x.real()), rounded(x.imag())}, is_whole(x, Element::i32) ? static_cast<int>(x.real()) : 0};
+}
+
+}  // namespace
+
+std::string fault_of(std::complex<double> value, Element element) {
+  if (element == Element::cf32) return {};
+  if (element == Element::f32) return value.imag() == 0 ? "" : "has to be real, since the input is: f32";
+  const auto [least, most] = range_of(element);
+  return is_whole(value, element)
+             ? ""
+             : fmt::format("has to be a whole number from {:.0f} to {:.0f}, since the input is of {}", least, most,
+                           name_of(element));
+}
+
+namespace keys {
+#define PARAMETER(kind, key, preset, ...) visitor.field(#key, key, {__VA_ARGS__});
+#define OP(name, inputs, input, outputs, list, ...)           \
+  void name::fields([[maybe_unused]] FieldVisitor& visitor) { \
+    list                                                      \
   }
 #include "pipeline/stages/dsp/elementwise/ops.def"
 #undef PARAMETER
 #undef OP
-#define PARAMETER(kind, key, ...) p.key = elementwise::rounded(written.key);
-#define OP(name, inputs, input, output, list, ...)                       \
-  name<Rounded> rounded([[maybe_unused]] const name<Written>& written) { \
-    name<Rounded> p;                                                     \
-    list return p;                                                       \
+#define PARAMETER(kind, key, ...) \
+  if (const std::string fault = fault_of(key, element); !fault.empty()) section.problem(#key, fault);
+#define OP(name, inputs, input, outputs, list, ...)                                                   \
+  void name::check([[maybe_unused]] Element element, [[maybe_unused]] const Section& section) const { \
+    list                                                                                              \
   }
 #include "pipeline/stages/dsp/elementwise/ops.def"
 #undef PARAMETER
 #undef OP
-}  // namespace parameters
+#define PARAMETER(kind, key, ...) op.p.key = rounded(key);
+#define OP(name, inputs, input, outputs, list, ...) \
+  op::name name::operation() const {                \
+    op::name op;                                    \
+    list return op;                                 \
+  }
+#include "pipeline/stages/dsp/elementwise/ops.def"
+#undef PARAMETER
+#undef OP
+}  // namespace keys
 
 namespace names {
 #define PARAMETER(...)
@@ -33,7 +75,8 @@ namespace names {
 
 std::vector<StageEntry> entries() {
   return {
-#define OP(name, inputs, input, output, list, expression, sample, help) entry_of<op::name, names::name>(sample, help),
+#define OP(name, inputs, input, outputs, list, expression, sample, help) \
+  entry_of<op::name, names::name>(inputs, outputs, sample, help),
 #include "pipeline/stages/dsp/elementwise/ops.def"
 #undef PARAMETER
 #undef OP

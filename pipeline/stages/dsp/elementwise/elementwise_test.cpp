@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/stages/dsp/elementwise/elementwise.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "pipeline/stage_runner.hpp"
+#include "pipeline/stages/dsp/elementwise/elementwise_cases.hpp"
 #include "pipeline/stages/dsp/elementwise/elementwise_stage.hpp"
 #include "tests/support/stage_under_test.hpp"
 
@@ -21,9 +21,6 @@ using testing::same_bits;
 using testing::StageUnderTest;
 using testing::stream_of;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 StageEntry named(std::string_view name) {
   for (StageEntry& e : entries())
     if (e.name == name) return std::move(e);
@@ -31,71 +28,176 @@ StageEntry named(std::string_view name) {
   return {};
 }
 
-template <class Out, class Op, class Reference> void expect_agrees(const Op& op, Reference reference) {
+template <class T> T element(cf32 x) {
+  if constexpr (std::is_same_v<T, cf32>)
+    return x;
+  else if constexpr (std::is_same_v<T, float>)
+    return x.real();
+  else
+    return static_cast<T>(x.real() * 1.9f * static_cast<float>(std::numeric_limits<T>::max() / 2));
+}
+template <class T> std::vector<T> some(std::int64_t n, unsigned seed = 1) {
+  std::vector<T> all;
+  for (const cf32 x : complex_noise(n, seed)) all.push_back(element<T>(x));
+  return all;
+}
+
+template <class Y, class X, class Op, class Reference>
+void expect_agrees(const Op& op, Reference reference, double tolerance = 2e-7) {
   for (std::int64_t n : {0, 1, 2, 3, 15, 16, 17, 1000}) {
-    const auto x = complex_noise(n);
-    std::vector<Out> y(x.size());
-    run_cpu<cf32>(op, View<const cf32, 2>(x.data(), {1, n}), View<Out, 2>(y.data(), {1, n}));
-    for (std::size_t i = 0; i < x.size(); ++i)
-      EXPECT_NEAR(std::abs(std::complex<double>(y[i]) - reference(std::complex<double>(x[i]))), 0, 2e-7) << i;
+    const std::vector<std::vector<X>> x{some<X>(n), some<X>(n, 2)};
+    const std::vector<Y> y = applied<Y>(op, x);
+    for (std::size_t i = 0; i < y.size(); ++i)
+      ASSERT_LE(std::abs(Wide(y[i]) - Wide(reference(Wide(x[0][i]), Wide(x[1][i])))), tolerance) << i << " of " << n;
   }
 }
 
 TEST(Elementwise, AgreesWithTheDefinitions) {
-  using Wide = std::complex<double>;
-  expect_agrees<float>(op::complex_to_mag{}, [](Wide x) { return Wide(std::abs(x)); });
-  expect_agrees<float>(op::complex_to_mag_squared{}, [](Wide x) { return Wide(std::norm(x)); });
-  expect_agrees<cf32>(op::conjugate{}, [](Wide x) { return std::conj(x); });
-  expect_agrees<cf32>(op::multiply_const{{.value = {0.6f, -0.8f}}}, [](Wide x) { return x * Wide(0.6f, -0.8f); });
+  expect_agrees<cf32, cf32>(op::add{}, [](Wide x, Wide y) { return x + y; });
+  expect_agrees<cf32, cf32>(op::subtract{}, [](Wide x, Wide y) { return x - y; });
+  expect_agrees<cf32, cf32>(op::multiply{}, [](Wide x, Wide y) { return x * y; });
+  expect_agrees<cf32, cf32>(op::multiply_conjugate{}, [](Wide x, Wide y) { return x * std::conj(y); });
+  expect_agrees<float, float>(op::subtract{}, [](Wide x, Wide y) { return x - y; });
+  expect_agrees<float, float>(op::multiply{}, [](Wide x, Wide y) { return x * y; });
+  expect_agrees<float, cf32>(op::complex_to_mag{}, [](Wide x, Wide) { return std::abs(x); });
+  expect_agrees<float, cf32>(op::complex_to_mag_squared{}, [](Wide x, Wide) { return std::norm(x); });
+  expect_agrees<float, cf32>(
+      op::complex_to_arg{}, [](Wide x, Wide) { return std::arg(x); }, 4e-7);
+  expect_agrees<float, cf32>(op::complex_to_mag_phase{}, [](Wide x, Wide) { return std::abs(x); });
+  expect_agrees<cf32, cf32>(op::conjugate{}, [](Wide x, Wide) { return std::conj(x); });
+  const Number value{{0.6f, -0.8f}, 0};
+  expect_agrees<cf32, cf32>(op::multiply_const{{value}}, [](Wide x, Wide) { return x * Wide(0.6f, -0.8f); });
+  expect_agrees<cf32, cf32>(op::add_const{{value}}, [](Wide x, Wide) { return x + Wide(0.6f, -0.8f); });
+  expect_agrees<float, float>(op::multiply_const{{value}}, [](Wide x, Wide) { return x * Wide(0.6f); });
+  expect_agrees<cf32, float>(
+      op::mag_phase_to_complex{}, [](Wide x, Wide y) { return x * std::polar(1.0, y.real()); }, 2e-7);
+  const auto decibels = [](double x) { return 10 * std::log10(std::max(x, 1e-18)) + 3; };
+  expect_agrees<float, float>(
+      op::log10{{10, 3}}, [&](Wide x, Wide) { return decibels(x.real()); }, 2e-5);
+  expect_agrees<float, float>(
+      op::snr_helper{{10, 3}}, [&](Wide x, Wide y) { return std::fabs(decibels(x.real() / y.real())); }, 2e-5);
 }
 
-TEST(Elementwise, EdgeValues) {
-  const std::vector<cf32> x{{0, 0}, {-0.0f, 3}, {3, -4}, {kInf, 1}, {kNan, 1}, {1e18f, 1e18f}, {3e38f, 0}, {1e-30f, 0}};
-  std::vector<float> magnitude(x.size());
-  const auto n = std::ssize(x);
-  run_cpu<cf32>(op::complex_to_mag{}, View<const cf32, 2>(x.data(), {1, n}), View<float, 2>(magnitude.data(), {1, n}));
-  EXPECT_EQ(magnitude[0], 0);
-  EXPECT_EQ(magnitude[1], 3);
-  EXPECT_EQ(magnitude[2], 5);
-  EXPECT_EQ(magnitude[3], kInf);
-  EXPECT_TRUE(std::isnan(magnitude[4]));
-  EXPECT_FLOAT_EQ(magnitude[5], 1.41421356e18f);
-  EXPECT_EQ(magnitude[6], kInf);  // its square is too large
-  EXPECT_EQ(magnitude[7], 0);     // its square is too small
-  std::vector<cf32> y(x.size());
-  run_cpu<cf32>(op::conjugate{}, View<const cf32, 2>(x.data(), {1, n}), View<cf32, 2>(y.data(), {1, n}));
-  EXPECT_TRUE(std::signbit(y[0].imag()));
-  EXPECT_TRUE(std::signbit(y[1].real()));
-  EXPECT_EQ(y[3], cf32(kInf, -1));
+template <class T> void expect_wraps() {
+  using Sum = std::make_unsigned_t<T>;
+  constexpr T kMost = std::numeric_limits<T>::max(), kLeast = std::numeric_limits<T>::min();
+  std::vector<std::vector<T>> x{some<T>(500), some<T>(500, 2)};
+  x[0].insert(x[0].end(), {kMost, kLeast, kLeast, kMost});
+  x[1].insert(x[1].end(), {T{1}, T{-1}, kLeast, kMost});
+  const auto sum = applied<T>(op::add{}, x), difference = applied<T>(op::subtract{}, x);
+  const auto product = applied<T>(op::multiply{}, x), shifted = applied<T>(op::add_const{{{{}, -3}}}, x);
+  const auto tripled = applied<T>(op::multiply_const{{{{}, 3}}}, x);
+  for (std::size_t i = 0; i < x[0].size(); ++i) {
+    const std::int64_t a = x[0][i], b = x[1][i];
+    EXPECT_EQ(sum[i], static_cast<T>(static_cast<Sum>(a + b)));
+    EXPECT_EQ(difference[i], static_cast<T>(static_cast<Sum>(a - b)));
+    EXPECT_EQ(product[i], static_cast<T>(static_cast<Sum>(a * b)));
+    EXPECT_EQ(shifted[i], static_cast<T>(static_cast<Sum>(a - 3)));
+    EXPECT_EQ(tripled[i], static_cast<T>(static_cast<Sum>(a * 3)));
+  }
+  EXPECT_EQ(sum[500], kLeast);
+  EXPECT_EQ(sum[501], kMost);
+}
+
+TEST(Elementwise, WholeNumbersWrapAround) {
+  expect_wraps<std::int16_t>();
+  expect_wraps<std::int32_t>();
 }
 
 TEST(Elementwise, InPlaceIsAllowed) {
-  auto x = complex_noise(100);
-  const auto before = x;
-  run_cpu<cf32>(op::conjugate{}, View<const cf32, 2>(x.data(), {2, 50}), View<cf32, 2>(x.data(), {2, 50}));
-  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(x[i], std::conj(before[i]));
+  const std::vector<std::vector<cf32>> before{complex_noise(1003), complex_noise(1003, 2)};
+  const auto expected = applied<cf32>(op::multiply{}, before);
+  for (std::size_t place = 0; place < 2; ++place) {
+    auto x = before;
+    const void* const in[] = {x[0].data(), x[1].data()};
+    void* const out[] = {x[place].data()};
+    apply(op::multiply{}, Element::cf32, in, out, std::ssize(x[0]));
+    EXPECT_TRUE(same_bits(x[place], expected));
+  }
+}
+
+/// Also what a loop over several stages or a generated kernel would be made of.
+TEST(Elementwise, PiecesGiveWhatTheWholeGives) {
+  for (const StageEntry& e : entries())
+    for (const Element element : e.inputs.front().elements) {
+      const std::unique_ptr<Stage> stage = e.make();
+      Problems problems;
+      const std::string sample(e.sample);
+      const Document keys = parse_document(sample.substr(sample.find(':') + 1), "", problems);
+      const Section section = read_fields(
+          keys.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+      const std::vector<PortShape> shapes(e.inputs.size(), stream_of(element));
+      std::vector<PortShape> out(e.outputs.size(), shapes[0]);
+      std::vector<Footprint> footprint(e.inputs.size());
+      ShapeContext context{.in = shapes, .out = out, .footprint = footprint, .section = section};
+      stage->shape(context);
+      ASSERT_TRUE(problems.empty()) << e.name;
+      const auto code = dynamic_cast<const ElementStage&>(*stage).elements();
+      ASSERT_NE(code, nullptr) << e.name;
+      EXPECT_THAT(code->device_code()->type, HasSubstr("op::" + std::string(e.name) + ","));
+
+      constexpr std::int64_t kN = 203, kPiece = 17;
+      const std::vector<cf32> values = complex_noise(2 * kN);
+      const auto* const x = reinterpret_cast<const std::byte*>(values.data());
+      const auto run = [&](std::int64_t piece) {
+        std::vector<std::byte> y(2 * kN * sizeof(cf32));
+        const auto in_size = static_cast<std::int64_t>(size_of(element));
+        const auto out_size = static_cast<std::int64_t>(size_of(out[0].element));
+        for (std::int64_t at = 0; at < kN; at += piece) {
+          std::vector<const void*> from{x + at * in_size, x + (kN + at) * in_size};
+          std::vector<void*> to{y.data() + at * out_size, y.data() + (kN + at) * out_size};
+          from.resize(e.inputs.size());
+          to.resize(e.outputs.size());
+          code->apply(from, to, at, std::min(piece, kN - at));
+        }
+        return y;
+      };
+      EXPECT_EQ(run(kPiece), run(kN)) << e.name << " of " << name_of(element);
+    }
+}
+
+StageInput array_of(const std::vector<cf32>& x) {
+  StageInput in{stream_of(Element::cf32), std::ssize(x), std::vector<std::byte>(x.size() * sizeof(cf32))};
+  std::memcpy(in.data.data(), x.data(), in.data.size());
+  return in;
+}
+template <class T> std::vector<T> numbers_of(const StageOutput& out) {
+  const std::vector<std::byte> bytes = out.joined();
+  std::vector<T> numbers(bytes.size() / sizeof(T));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+TEST(Elementwise, TwoOutputsHaveTheirPorts) {
+  const StageEntry e = named("complex_to_mag_phase");
+  const auto x = complex_noise(300);
+  Problems problems;
+  StageRunner runner(e, "{}", {array_of(x)}, 64, "cpu", problems);
+  ASSERT_TRUE(problems.empty());
+  const std::vector<StageOutput> out = runner.run();
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0].name, "mag");
+  EXPECT_EQ(out[1].name, "phase");
+  EXPECT_TRUE(same_bits(numbers_of<float>(out[0]), applied<float>(op::complex_to_mag{}, x)));
+  EXPECT_TRUE(same_bits(numbers_of<float>(out[1]), applied<float>(op::complex_to_arg{}, x)));
 }
 
 TEST(Elementwise, HowTheStreamIsCutDoesNotMatter) {
   for (const StageEntry& e : entries()) {
+    if (e.outputs.size() > 1 || !e.inputs.front().takes(Element::cf32)) continue;
     const std::string sample(e.sample);
-    StageUnderTest s(e, sample.substr(sample.find(':') + 1), {stream_of(Element::cf32, 2)});
+    StageUnderTest s(e, sample.substr(sample.find(':') + 1),
+                     std::vector<PortShape>(e.inputs.size(), stream_of(Element::cf32, 2)));
     ASSERT_EQ(s.complaints(), "") << e.name;
-    const auto x = complex_noise(2002);
+    std::vector<std::vector<cf32>> x{complex_noise(2002), complex_noise(2002, 2)};
+    x.resize(e.inputs.size());
+    const std::vector<std::int64_t> pieces{1, 3, 64, 100}, whole{2002};
     if (s.out().element == Element::f32) {
-      EXPECT_TRUE(same_bits(s.stream<float>(x, {1, 3, 64, 100}), s.stream<float>(x))) << e.name;
+      EXPECT_TRUE(same_bits(s.streams<float>(x, pieces), s.streams<float>(x, whole))) << e.name;
     } else {
-      EXPECT_TRUE(same_bits(s.stream<cf32>(x, {1, 3, 64, 100}), s.stream<cf32>(x))) << e.name;
+      EXPECT_TRUE(same_bits(s.streams<cf32>(x, pieces), s.streams<cf32>(x, whole))) << e.name;
     }
   }
-}
-
-TEST(Elementwise, AProductIsTheSameInVectorsAndAlone) {
-  StageUnderTest s(named("multiply_const"), "{value: [0.6, -0.8]}", {stream_of(Element::cf32)});
-  const auto x = complex_noise(2000);
-  const auto whole = s.stream<cf32>(x);
-  EXPECT_TRUE(same_bits(s.stream<cf32>(x, {1}), whole));
-  EXPECT_TRUE(same_bits(s.stream<cf32>(x, {5, 37}), whole));
 }
 
 TEST(Elementwise, ItemsAndCountsPassThrough) {
@@ -111,9 +213,35 @@ TEST(Elementwise, ItemsAndCountsPassThrough) {
   EXPECT_EQ(s.count(), 2);
 }
 
-TEST(Elementwise, TheFactorIsRequired) {
-  StageUnderTest s(named("multiply_const"), "{}", {stream_of(Element::cf32)});
-  EXPECT_THAT(s.complaints(), HasSubstr("value: is required"));
+TEST(Elementwise, ConstantsFitTheirInput) {
+  const auto complaints = [](std::string_view stage, const std::string& keys, Element e) {
+    return StageUnderTest(named(stage), keys, {stream_of(e)}).complaints();
+  };
+  EXPECT_THAT(complaints("multiply_const", "{}", Element::cf32), HasSubstr("value: is required"));
+  EXPECT_EQ(complaints("multiply_const", "{value: 0.5}", Element::f32), "");
+  EXPECT_THAT(complaints("multiply_const", "{value: 1+2j}", Element::f32), HasSubstr("value: has to be real"));
+  EXPECT_THAT(complaints("multiply_const", "{value: 0.5}", Element::i16), HasSubstr("from -32768 to 32767"));
+  EXPECT_THAT(complaints("add_const", "{value: 32768}", Element::i16), HasSubstr("value: has to be a whole number"));
+  EXPECT_EQ(complaints("add_const", "{value: 32768}", Element::i32), "");
+  StageUnderTest s(named("add_const"), "{value: -2147483648}", {stream_of(Element::i32)});
+  EXPECT_EQ(s.stream<std::int32_t>(std::vector<std::int32_t>{0, 1}).back(), -2147483647);
+}
+
+TEST(Elementwise, TwoInputsAreAlike) {
+  const StageEntry e = named("subtract");
+  ASSERT_EQ(e.inputs.size(), 2u);
+  EXPECT_EQ(e.inputs[1].name, "in1");
+  StageUnderTest complex(e, "{}", {stream_of(Element::cf32), stream_of(Element::cf32)});
+  const auto x = complex_noise(50);
+  const auto y = complex_noise(50, 2);
+  const auto z = complex.streams<cf32>(std::vector{x, y}, {7});
+  for (std::size_t i = 0; i < z.size(); ++i) EXPECT_EQ(z[i], x[i] - y[i]);
+  StageUnderTest real(e, "{}", {stream_of(Element::i16), stream_of(Element::i16)});
+  EXPECT_EQ(real.out().element, Element::i16);
+  StageUnderTest mixed(e, "{}", {stream_of(Element::cf32), stream_of(Element::f32)});
+  EXPECT_THAT(mixed.complaints(), HasSubstr("have to be alike; they are cf32 [n] and f32 [n]"));
+  StageUnderTest slower(e, "{}", {stream_of(Element::f32), stream_of(Element::f32, 1, 5e5)});
+  EXPECT_THAT(slower.complaints(), HasSubstr("have to have one rate; they have 1000000 Hz and 500000 Hz"));
 }
 
 TEST(Elementwise, TheSamplesAreThoseOfTheFile) {
@@ -123,53 +251,6 @@ TEST(Elementwise, TheSamplesAreThoseOfTheFile) {
   const Document document = parse_document(text, "samples", problems);
   EXPECT_TRUE(problems.empty());
   EXPECT_EQ(document.root.items().size(), entries().size());
-}
-
-/// An operation of two inputs and of either type, as a line of ops.def would make it.
-struct difference {
-  struct Config {};
-  struct Parameters {
-  } p;
-  using Input = type::number;
-  using Output = type::number;
-  static constexpr int kInputs = 2;
-  template <class X> auto operator()(X x, X y) const { return x - y; }
-};
-void read_fields(difference::Config&, FieldVisitor&) {}
-difference::Parameters rounded(const difference::Config&) {
-  return {};
-}
-template <class T> void subtract(const difference& op, const void* x, const void* y, void* to, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i)
-    static_cast<T*>(to)[i] = op(static_cast<const T*>(x)[i], static_cast<const T*>(y)[i]);
-}
-void apply(const difference& op, Element type, const void* x, const void* y, void* to, std::int64_t n) noexcept {
-  if (type == Element::cf32) return subtract<Complex>(op, x, y, to, n);
-  subtract<float>(op, x, y, to, n);
-}
-constexpr std::string_view kDifference = "difference";
-
-TEST(Elementwise, TwoInputsOfEitherType) {
-  const StageEntry e = entry_of<difference, kDifference>("difference: {}", "x - y");
-  ASSERT_EQ(e.inputs.size(), 2u);
-  EXPECT_EQ(e.inputs[1].name, "in1");
-  StageUnderTest complex(e, "{}", {stream_of(Element::cf32), stream_of(Element::cf32)});
-  const auto x = complex_noise(50);
-  const auto y = complex_noise(50, 2);
-  const auto z = complex.streams<cf32>(std::vector{x, y}, {7});
-  for (std::size_t i = 0; i < z.size(); ++i) EXPECT_EQ(z[i], x[i] - y[i]);
-  StageUnderTest real(e, "{}", {stream_of(Element::f32), stream_of(Element::f32)});
-  EXPECT_EQ(real.out().element, Element::f32);
-  StageUnderTest mixed(e, "{}", {stream_of(Element::cf32), stream_of(Element::f32)});
-  EXPECT_THAT(mixed.complaints(), HasSubstr("have to be alike; they are cf32 [n] and f32 [n]"));
-}
-
-TEST(Elementwise, TheHalfOfADeviceKnowsTheOperationsOfTheFile) {
-  CudaHalf half{};
-  half.make_conjugate = [](const op::conjugate&, Element, bool) { return std::unique_ptr<StageRun>(); };
-  EXPECT_EQ(half.make_for(op::conjugate{}), half.make_conjugate);
-  EXPECT_EQ(half.make_for(op::complex_to_mag{}), nullptr);
-  EXPECT_EQ(half.make_for(difference{}), nullptr);
 }
 
 }  // namespace

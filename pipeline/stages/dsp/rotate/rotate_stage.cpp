@@ -4,14 +4,37 @@
 
 #include <cmath>
 
+#include "pipeline/element_code.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/rotate/rotate.hpp"
 #include "pipeline/stages/dsp/rotate/rotate_cuda.hpp"
+#include "pipeline/stages/dsp/rotate/turn.hpp"
 
 namespace iqd::rotate {
 namespace {
 
-class RotateStage final : public Stage {
+/// As loops over several stages and generated kernels have it. A device needs no table: it has sines to spare.
+class RotateCode final : public ElementCode {
+ public:
+  explicit RotateCode(Rotator rotator) : rotator_(std::move(rotator)) {}
+
+  void apply(std::span<const void* const> in, std::span<void* const> out, std::int64_t first,
+             std::int64_t n) const noexcept override {
+    run_cpu(rotator_, View<const cf32, 2>(static_cast<const cf32*>(in[0]), {1, n}), first,
+            View<cf32, 2>(static_cast<cf32*>(out[0]), {1, n}));
+  }
+  std::optional<DeviceCode> device_code() const override {
+    const Phase start = rotator_.at(0);
+    const Turn turn{rotator_.at(1).turns - start.turns, start.turns};
+    return DeviceCode{"#include \"pipeline/stages/dsp/rotate/turn.hpp\"\n", "iqd::rotate::Turn",
+                      DeviceCode::bytes_of(turn)};
+  }
+
+ private:
+  Rotator rotator_;
+};
+
+class RotateStage final : public Stage, public ElementStage {
  public:
   void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
 
@@ -27,7 +50,7 @@ class RotateStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    Rotator rotator(Phase::per_sample(config_.frequency, rate_hz_), Phase::of_radians(config_.phase));
+    Rotator rotator = this->rotator();
     if (const auto* cuda = device_half<CudaHalf>(backend, "rotate")) return cuda->make(rotator);
     return cpu_run([rotator = std::move(rotator)](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
@@ -38,7 +61,11 @@ class RotateStage final : public Stage {
     });
   }
 
+  std::unique_ptr<ElementCode> elements() const override { return std::make_unique<RotateCode>(rotator()); }
+
  private:
+  Rotator rotator() const { return {Phase::per_sample(config_.frequency, rate_hz_), Phase::of_radians(config_.phase)}; }
+
   Config config_;
   double rate_hz_ = 0;
 };

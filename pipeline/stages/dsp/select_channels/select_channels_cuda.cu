@@ -11,8 +11,11 @@ constexpr std::int64_t kWord = sizeof(Word);
 constexpr int kBatch = 8;  // of a thread, where rows are not aligned
 
 struct Copy {
+  using Input = Word;
+  using Output = Word;
   static constexpr int kInputs = 1;
-  __device__ Word operator()(Word x, Word) const { return x; }
+  static constexpr int kOutputs = 1;
+  __device__ void operator()(Word x, Word& y, std::int64_t) const { y = x; }
 };
 
 class Run final : public StageRun {
@@ -26,8 +29,13 @@ class Run final : public StageRun {
     std::byte* y = out.data;
     for (const std::int64_t channel : channels_) {
       const std::byte* const x = in.data + channel * in.pitch + (out.first - in.first) * bytes_;
-      const gpu::MapJob job{{x, x}, y, {in.pitch, in.pitch}, out.pitch, out.length, bytes_ / kWord, nullptr, nullptr};
-      gpu::put_map_rows<kBatch, Copy, Word>({}, job, 1, gpu::stream_of(stream));
+      const gpu::MapJob job{.positions = out.length,
+                            .item = bytes_ / kWord,
+                            .x = {x},
+                            .y = {y},
+                            .x_pitch = {in.pitch},
+                            .y_pitch = {out.pitch}};
+      gpu::put_map_rows<kBatch>(Copy(), job, 1, gpu::stream_of(stream));
       y += out.pitch;
     }
   }
