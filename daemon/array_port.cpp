@@ -129,7 +129,7 @@ StageInput as_input(const NpyArray& array, const InputSpec& input, double rate_h
   StageInput in;
   std::vector<std::int64_t> extents = array.shape;
   const bool pairs = array.dtype == "<i2" && extents.size() > 1 && extents.back() == 2 &&
-                     (input.takes(Element::sc16) || !input.takes(Element::i16));
+                     (input.takes(Element::sc16) || input.takes(Element::cf32) || !input.takes(Element::i16));
   in.shape.element = element_for(array, input, pairs);
   if (pairs) extents.pop_back();
   name_dims(in.shape, extents, input, in.length);

@@ -9,8 +9,26 @@
 #include "base/error.hpp"
 #include "config/reader.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/element_code.hpp"
 
 namespace iqd {
+namespace {
+
+/// What goes element by element is as long as the shortest input.
+void cut_to_shortest(std::vector<StageInput>& inputs) {
+  std::int64_t shortest = inputs.front().length;
+  for (const StageInput& in : inputs) shortest = std::min(shortest, in.length);
+  for (StageInput& in : inputs) {
+    if (in.length == shortest) continue;
+    const std::int64_t pitch = in.row_bytes();
+    in.length = shortest;
+    for (std::int64_t row = 0; row < in.shape.row_count(); ++row)
+      std::copy_n(in.data.begin() + row * pitch, in.row_bytes(), in.data.begin() + row * in.row_bytes());
+    in.data.resize(static_cast<std::size_t>(in.row_bytes() * in.shape.row_count()));
+  }
+}
+
+}  // namespace
 
 std::vector<std::byte> StageOutput::joined() const {
   std::vector<std::byte> all;
@@ -42,6 +60,7 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
       document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
   if (problems.size() > before) return;
 
+  if (dynamic_cast<const ElementStage*>(stage.get())) cut_to_shortest(inputs_);
   const auto cut =
       std::find_if(inputs_.begin(), inputs_.end(), [](const StageInput& i) { return i.shape.axis != Axis::block; });
   length_ = cut == inputs_.end() ? 1 : cut->length;

@@ -43,7 +43,8 @@ class StageRunner {
     std::vector<std::string> outputs{};  // that are wanted; empty: all
   };
   /// `keys` is YAML. `inputs` are in the order of the entry's; the first that is a stream is cut into blocks, and the
-  /// others along with it. What is wrong goes to `problems`, and then nothing may be run.
+  /// others along with it: those of an ElementStage are taken as long as the shortest, of others one may have several
+  /// positions for one of the first. What is wrong goes to `problems`, and then nothing may be run.
   StageRunner(const StageEntry& entry, const std::string& keys, std::vector<StageInput> inputs, std::int64_t block,
               const std::string& backend, Problems& problems, const Options& options);
   StageRunner(const StageEntry& entry, const std::string& keys, std::vector<StageInput> inputs, std::int64_t block,

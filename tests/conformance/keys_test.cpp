@@ -28,6 +28,10 @@ std::vector<Keys> all_keys() {
   for (const char* keys : {"{threshold: -60, max: 1}", "{threshold: -60, max: 3000}", "{threshold: 1}",
                            "{threshold: 0, max: 300}", "{threshold: 1e30}"})
     all.push_back({"peak_finder", keys});
+  for (const char* waveform : {"complex", "cosine", "sine", "square", "constant"})
+    all.push_back({"signal_source", fmt::format("{{waveform: {}, frequency: -321.5 kHz, amplitude: 3}}", waveform)});
+  for (const char* waveform : {"cosine", "sine", "square", "constant"})
+    all.push_back({"signal_source", fmt::format("{{waveform: {}, frequency: 0.1, dtype: f32}}", waveform)});
   all.push_back({"select_channels", "{channels: [0, 0, 0]}"});
   // What noise makes many peaks of: short packets, whose windows overlap.
   for (const char* keys :

@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 
+#include "pipeline/element_code.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::convert {
@@ -127,6 +128,27 @@ TEST(Convert, CountsPassThrough) {
   EXPECT_EQ(s.once<std::int8_t>(std::vector<float>{1, -1, 0, 0.5f, 1, 1}, 0, 3, 2),
             (std::vector<std::int8_t>{127, -128, 0, 64}));
   EXPECT_EQ(s.count(), 2);
+}
+
+TEST(Convert, SaysWhatGeneratedKernelsDo) {
+  const auto type = [](const std::string& keys, Element in) {
+    const std::unique_ptr<Stage> stage = entry().make();
+    Problems problems;
+    const Document document = parse_document(keys, "", problems);
+    const Section section = read_fields(
+        document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+    const PortShape from = stream_of(in);
+    PortShape to = from;
+    Footprint footprint;
+    ShapeContext context{.in = {&from, 1}, .out = {&to, 1}, .footprint = {&footprint, 1}, .section = section};
+    stage->shape(context);
+    const auto code = dynamic_cast<const ElementStage&>(*stage).elements()->device_code();
+    return code ? code->type : "";
+  };
+  EXPECT_EQ(type("{dtype: cf32}", Element::sc16),
+            "iqd::convert::Conversion<iqd::elementwise::Complex16, iqd::elementwise::Complex>");
+  EXPECT_EQ(type("{dtype: i8}", Element::f32), "iqd::convert::Conversion<float, signed char>");
+  EXPECT_EQ(type("{dtype: f16}", Element::f32), "");  // f16 is not known there
 }
 
 TEST(Convert, RefusesToMix) {

@@ -9,6 +9,8 @@
 #include <limits>
 #include <numbers>
 
+#include "pipeline/element_code.hpp"
+#include "pipeline/stages/dsp/rotate/turn.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::rotate {
@@ -66,6 +68,46 @@ TEST(Rotate, HowTheStreamIsCutDoesNotMatter) {
   const auto whole = s.stream<cf32>(x);
   EXPECT_TRUE(same_bits(s.stream<cf32>(x, {1, 2, 3, 511, 512, 513, 77}), whole));
   EXPECT_TRUE(same_bits(s.stream<cf32>(x, {1}), whole));
+}
+
+/// What generated kernels turn with has no table; it keeps to the same bound.
+TEST(Rotate, ADevicesTurnAgreesWithTheDefinition) {
+  for (std::int64_t first : {std::int64_t{0}, std::int64_t{1'000'000'000}})
+    for (double frequency : {1e6, -10.3125e6, 123456.789}) {
+      const Turn turn{Phase::per_sample(frequency, 20.625e6).turns, Phase::of_radians(0.7).turns};
+      const auto x = complex_noise(2000);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::int64_t n = first + static_cast<std::int64_t>(i);
+        elementwise::Complex y;
+        turn({x[i].real(), x[i].imag()}, y, n);
+        const auto turns = static_cast<long double>(frequency) / 20.625e6L;
+        ASSERT_LT(std::abs(std::complex<double>(y.re, y.im) - reference(x[i], n, turns, 0.7L)), 4e-7) << n;
+      }
+    }
+}
+
+TEST(Rotate, PiecesOfElementsGiveWhatTheStageGives) {
+  const std::unique_ptr<Stage> stage = entry().make();
+  Problems problems;
+  const Document keys = parse_document("{frequency: 12345.6, phase: 1}", "", problems);
+  const Section section = read_fields(
+      keys.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+  const PortShape in = stream_of(Element::cf32);
+  PortShape out = in;
+  Footprint footprint;
+  ShapeContext context{.in = {&in, 1}, .out = {&out, 1}, .footprint = {&footprint, 1}, .section = section};
+  stage->shape(context);
+  const auto code = dynamic_cast<const ElementStage&>(*stage).elements();
+
+  const auto x = complex_noise(3000);
+  auto y = x;  // in place
+  for (std::int64_t at = 0; at < std::ssize(y); at += 333) {
+    void* const piece = y.data() + at;
+    const void* const from = piece;
+    code->apply({&from, 1}, {&piece, 1}, at, std::min<std::int64_t>(333, std::ssize(y) - at));
+  }
+  StageUnderTest s(entry(), "{frequency: 12345.6, phase: 1}", {in});
+  EXPECT_TRUE(same_bits(y, s.stream<cf32>(x)));
 }
 
 TEST(Rotate, BadSamplesStayWhereTheyAre) {

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "base/element.hpp"
+#include "base/views.hpp"
+#include "config/fields.hpp"
+
+/// y(n) = gain · arg(x(n) conj x(n-1)): how far the signal turned since the sample before, so a frequency.
+///
+/// x  [row][n + past]  cf32, `past` of them before the first sample of y: 1, or 0 at the start and after a gap
+/// y  [row][n]         f32
+///
+/// Where there is no sample before, y is 0, and so it is where one of the two is 0. Within 5e-7 gain where both are
+/// larger than 1e-18. A NaN makes two samples NaN, an infinity two of no meaning. Keeps nothing between calls.
+namespace iqd::quadrature_demod {
+
+struct Config {
+  double gain = 1;
+
+  void fields(FieldVisitor& visitor);
+};
+
+void run_cpu(View<const cf32, 2> x, std::int64_t past, float gain, View<float, 2> y) noexcept;
+
+}  // namespace iqd::quadrature_demod
