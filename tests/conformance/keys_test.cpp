@@ -33,6 +33,15 @@ std::vector<Keys> all_keys() {
   for (const char* waveform : {"cosine", "sine", "square", "constant"})
     all.push_back({"signal_source", fmt::format("{{waveform: {}, frequency: 0.1, dtype: f32}}", waveform)});
   all.push_back({"select_channels", "{channels: [0, 0, 0]}"});
+  // A pattern that noise has often.
+  for (const char* keys :
+       {"{chip_rate: 100 kS/s, preamble: '', sync_word: b4, threshold: 0.6, bytes: 20}",
+        "{chip_rate: 333 kS/s, preamble: '', sync_word: 0b11100010110, threshold: 0, length: fixed, bytes: 3, crc: "
+        "none}",
+        "{chip_rate: 70 kS/s, preamble: '', sync_word: 2d, threshold: 0.5, zero: '01', one: '10', length: fixed, "
+        "bytes: 2, crc: crc8, order: lsb, tracking: 0.5}"})
+    all.push_back({"framer", keys});
+  for (const char* keys : {"{tau: 1 us}", "{tau: 3 ms}"}) all.push_back({"deemphasis", keys});
   // What noise makes many peaks of: short packets, whose windows overlap.
   for (const char* keys :
        {"{payload_bits: 2, threshold: 0.04}", "{payload_bits: 512, threshold: 0.05, refine: false}",
