@@ -11,6 +11,7 @@
 #include "config/fields.hpp"
 #include "radio/file/file_sink.hpp"
 #include "radio/file/file_source.hpp"
+#include "radio/file/wav_sink.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -54,16 +55,22 @@ class FileSinkOptions final : public SinkOptions {
  public:
   void fields(FieldVisitor& v) override {
     v.field("path", settings_.path,
-            {.help = "SigMF recording to make: NAME.sigmf-meta, with NAME.sigmf-data beside it", .required = true});
+            {.help = "SigMF recording to make: NAME.sigmf-meta, with NAME.sigmf-data beside it; NAME.wav makes sound",
+             .required = true});
     v.field("overwrite", settings_.overwrite, {.help = "replace a recording that is there already"});
     v.field("description", settings_.description, {.help = "core:description of the recording"});
     v.field("author", settings_.author, {.help = "core:author of the recording"});
     v.field("hw", settings_.hardware, {.help = "core:hw of the recording: the radio and antenna"});
   }
   void check(const PortFormat& format, const Section& section) const override {
-    if (std::string why = unrecordable(format); !why.empty()) section.problem("", std::move(why));
+    const bool wav = is_wav(settings_.path);
+    std::string why = wav ? unplayable(format) : unrecordable(format);
+    if (!why.empty()) section.problem("", std::move(why));
     if (settings_.path.empty()) return;
-    const SigmfPaths paths = sigmf_paths(settings_.path);
+    if (wav)
+      for (const std::string_view key : {"description", "author", "hw"})
+        if (section.has(key)) section.problem(key, "is for SigMF recordings: a WAV file has no place for it");
+    const SigmfPaths paths = wav ? SigmfPaths{{}, settings_.path} : sigmf_paths(settings_.path);
     const std::string folder = std::filesystem::path(paths.data).parent_path().string();
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
       section.problem("path", fmt::format("{}: the folder is not there or cannot be written to", folder));
@@ -72,12 +79,13 @@ class FileSinkOptions final : public SinkOptions {
     // A recording that is being made is this pipeline's own when its file is read again: `open` decides about it.
     if (settings_.overwrite || FrameFile::is_locked(paths.data)) return;
     for (const std::string& path : {paths.meta, paths.data}) {
-      if (::access(path.c_str(), F_OK) != 0) continue;
+      if (path.empty() || ::access(path.c_str(), F_OK) != 0) continue;
       section.problem("path", path + " is there already; set overwrite: true or choose another path");
       return;
     }
   }
   std::unique_ptr<Sink> open(const PortFormat& format) const override {
+    if (is_wav(settings_.path)) return std::make_unique<WavSink>(settings_.path, settings_.overwrite, format);
     return std::make_unique<FileSink>(settings_, format);
   }
 
@@ -90,7 +98,7 @@ class FileSinkOptions final : public SinkOptions {
 DriverEntry file_driver() {
   DriverEntry entry;
   entry.name = "file";
-  entry.summary = "plays and records SigMF";
+  entry.summary = "plays and records SigMF, writes sound as WAV";
   entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<FileSourceOptions>()); };
   entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<FileSinkOptions>()); };
   return entry;

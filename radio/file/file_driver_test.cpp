@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -188,6 +189,29 @@ template <class T> void round_trip(std::int64_t channels) {
   EXPECT_EQ(index, sample);
   for (std::size_t c = 0; c < rows; ++c)
     EXPECT_EQ(std::memcmp(got[c].data(), sent[c].data(), sent[c].size() * sizeof(T)), 0) << c;
+}
+
+TEST(FileDriver, WritesSoundWhereThePathSaysSo) {
+  const ScratchFolder folder;
+  const auto check = [&](const json& values, const PortFormat& format, std::initializer_list<const char*> given = {}) {
+    Problems problems;
+    Section section("sinks[0].file", {}, problems);
+    for (const char* key : given) section.note(key, {});
+    sink_options(values)->check(format, section);
+    return texts(problems);
+  };
+  const json here = {{"path", folder / "x.wav"}};
+  const PortFormat audio = stream_format(Element::f32);
+  EXPECT_THAT(check(here, audio), IsEmpty());
+  EXPECT_THAT(check(here, stream_format(Element::cf32)), ElementsAre(HasSubstr("a WAV file takes f32 or i16")));
+  EXPECT_THAT(check(here, audio, {"path", "author"}), ElementsAre(HasSubstr("is for SigMF recordings")));
+  EXPECT_THAT(check({{"path", folder / "no/x.wav"}}, audio), ElementsAre(HasSubstr("the folder is not there")));
+
+  const auto sink = sink_options(here)->open(audio);
+  EXPECT_TRUE(sink->send(message_of<const float>(audio, 0, std::vector<float>{1, 2})));
+  sink->finish();
+  EXPECT_EQ(folder.text("x.wav").substr(0, 4), "RIFF");
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.wav.sigmf-meta"));
 }
 
 TEST(FileDriver, PlaysWhatItRecorded) {

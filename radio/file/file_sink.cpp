@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/file/interleave.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -39,17 +40,6 @@ SigmfPaths free_paths(const FileSinkSettings& settings, const PortFormat& format
       throw SetupError(fmt::format("{}: is there already; set overwrite: true or choose another path", path));
   }
   return paths;
-}
-
-/// Sample n of channel c goes to n * channels + c.
-template <std::size_t Bytes>
-void interleave(const std::byte* from, std::int64_t channels, std::int64_t pitch, std::int64_t samples, std::byte* to) {
-  const auto step = static_cast<std::size_t>(channels) * Bytes;
-  for (std::int64_t c = 0; c < channels; ++c) {
-    const std::byte* source = from + static_cast<std::size_t>(c * pitch) * Bytes;
-    std::byte* target = to + static_cast<std::size_t>(c) * Bytes;
-    for (std::int64_t n = 0; n < samples; ++n, source += Bytes, target += step) std::memcpy(target, source, Bytes);
-  }
 }
 
 bool write_whole(int file, const std::string& text) {

@@ -66,6 +66,16 @@ bool FrameFile::append(std::span<const std::byte> frames) noexcept {
   return true;
 }
 
+bool FrameFile::rewrite(std::int64_t at, std::span<const std::byte> bytes) noexcept {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = ::pwrite(file_, bytes.data() + done, bytes.size() - done, at + static_cast<std::int64_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
 bool FrameFile::write(const std::byte* from, std::int64_t bytes) noexcept {
   for (std::int64_t done = 0; done < bytes;) {
     const ssize_t n = ::pwrite(file_, from + done, static_cast<std::size_t>(bytes - done), bytes_ + done);

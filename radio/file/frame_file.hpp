@@ -23,6 +23,8 @@ class FrameFile {
   /// `errno` says why.
   bool append(std::span<const std::byte> frames) noexcept;
   std::int64_t frames() const noexcept { return bytes_ / frame_; }
+  /// Other bytes in the place of some that are there already. False as above.
+  bool rewrite(std::int64_t at, std::span<const std::byte> bytes) noexcept;
   /// Forgets what is behind the first `frames`.
   void cut(std::int64_t frames) noexcept;
 

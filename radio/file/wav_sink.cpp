@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/file/wav_sink.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "radio/file/interleave.hpp"
+
+namespace iqd::radio {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "samples go to the file as they are");
+
+constexpr std::size_t kStagingBytes = 256u << 10;
+constexpr std::int64_t kHeaderNs = 1'000'000'000;
+constexpr std::int64_t kMostSilence = 10;  // seconds
+constexpr std::int64_t kMost16 = 0xffff, kMost32 = 0xffffffff;
+
+WavFormat wav_format(const PortFormat& port) {
+  return {.floats = port.element == Element::f32,
+          .channels = port.dims.size() == 2 ? port.dims.front().extent : 1,
+          .rate = std::llround(port.item_rate_hz)};
+}
+
+const std::string& free_path(const std::string& path, bool overwrite, const PortFormat& format) {
+  if (const std::string why = unplayable(format); !why.empty()) throw SetupError(why);
+  if (!overwrite && ::access(path.c_str(), F_OK) == 0)
+    throw SetupError(fmt::format("{}: is there already; set overwrite: true or choose another path", path));
+  return path;
+}
+
+}  // namespace
+
+bool is_wav(std::string_view path) {
+  return path.ends_with(".wav") || path.ends_with(".WAV");
+}
+
+std::string unplayable(const PortFormat& format) {
+  const bool stream = (format.dims.size() == 1 || format.dims.size() == 2) &&
+                      format.varying == static_cast<int>(format.dims.size()) - 1 && format.item_rate_hz > 0;
+  if (!stream || (format.element != Element::f32 && format.element != Element::i16))
+    return fmt::format("{} is {} {}; a WAV file takes f32 or i16, [n] or [channel][n]", format.port,
+                       name_of(format.element), to_string(format.dims));
+  const double rate = format.item_rate_hz;
+  // Rates are worked out in floating point: what is a millionth off is meant to be whole.
+  if (rate < 1 || std::fabs(rate - std::round(rate)) > 1e-6 * rate)
+    return fmt::format("{} has {} samples a second; a WAV file takes whole numbers", format.port, rate);
+  const WavFormat wav = wav_format(format);
+  if (wav.frame_bytes() <= kMost16 && wav.rate * wav.frame_bytes() <= kMost32) return {};
+  return fmt::format("{} has {} channels of {} samples a second; a WAV file has no room for that", format.port,
+                     wav.channels, rate);
+}
+
+WavSink::WavSink(const std::string& path, bool overwrite, const PortFormat& format)
+    : path_(free_path(path, overwrite, format)),
+      format_(wav_format(format)),
+      period_(format.rate_hz > 0 ? format.rate_hz / format.item_rate_hz : 1),
+      file_(path, 1) {
+  const auto frame = static_cast<std::size_t>(format_.frame_bytes());
+  staging_.resize(std::max(kStagingBytes / frame, std::size_t{1}) * frame);
+  file_.cut(0);
+  if (!file_.append(wav_header(format_, 0)))
+    throw SetupError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+}
+
+WavSink::~WavSink() {
+  finish();
+}
+
+bool WavSink::send(const Message& message) {
+  if (stopped_) return false;
+  const auto lost = static_cast<double>(message.gap) / period_;
+  const double most = static_cast<double>(kMostSilence * format_.rate);
+  if (started_ && !append_silence(std::llround(std::clamp(lost, 0.0, most)))) return false;
+  started_ = true;
+  if (!append(message.payload.data(), message.extent)) return false;
+  if (steady_ns() < next_header_ns_) return true;
+  next_header_ns_ = steady_ns() + kHeaderNs;
+  return write_header();
+}
+
+void WavSink::finish() {
+  if (!stopped_) write_header();
+}
+
+bool WavSink::append(const std::byte* samples, std::int64_t frames) {
+  const std::int64_t frame = format_.frame_bytes();
+  const std::int64_t size = frame / format_.channels;
+  const std::int64_t piece = std::ssize(staging_) / frame;
+  for (std::int64_t at = 0; at < frames; at += piece) {
+    const std::int64_t n = std::min(piece, frames - at);
+    const std::byte* const from = samples + at * size;
+    if (size == 4)
+      interleave<4>(from, format_.channels, frames, n, staging_.data());
+    else
+      interleave<2>(from, format_.channels, frames, n, staging_.data());
+    if (!file_.append(std::span(staging_).first(static_cast<std::size_t>(n * frame)))) return stop();
+  }
+  return true;
+}
+
+bool WavSink::append_silence(std::int64_t frames) {
+  if (frames == 0) return true;
+  std::fill(staging_.begin(), staging_.end(), std::byte{});
+  for (std::int64_t left = frames * format_.frame_bytes(); left > 0; left -= std::ssize(staging_)) {
+    const auto bytes = static_cast<std::size_t>(std::min(left, std::ssize(staging_)));
+    if (!file_.append(std::span(staging_).first(bytes))) return stop();
+  }
+  return true;
+}
+
+/// Of whole frames: what a full disk cut within one is left out.
+bool WavSink::write_header() {
+  const std::int64_t data = file_.frames() - static_cast<std::int64_t>(kWavHeaderBytes);
+  return file_.rewrite(0, wav_header(format_, data - data % format_.frame_bytes())) || stop();
+}
+
+/// Always false.
+bool WavSink::stop() {
+  if (stopped_) return false;
+  stopped_ = true;
+  log::error("{}: cannot be written any more: {}; the sound has ended", path_, std::strerror(errno));
+  write_header();
+  return false;
+}
+
+}  // namespace iqd::radio
