@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "daemon/commands.hpp"
 #include "daemon/message_tally.hpp"
+#include "daemon/message_text.hpp"
 #include "radio/file/iso_time.hpp"
 #include "radio/zmq/socket.hpp"
 
@@ -31,6 +32,7 @@ struct SubOptions {
   bool bind = false;
   bool as_json = false;
   bool quiet = false;
+  bool as_text = false;
   std::int64_t count = 0;
   double seconds = 0;
   std::int64_t values = 4;
@@ -213,7 +215,9 @@ class Subscriber {
     if (options_.push && !options_.topic.empty() && message.topic != options_.topic) return;
     tally_.take(message, bytes, steady_ns());
     if (options_.quiet) return;
-    if (options_.as_json)
+    if (options_.as_text && message.dtype == "<u1")
+      for (const std::string& line : text_lines(message)) fmt::print("{}\n", line);
+    else if (options_.as_json)
       print_json(message, options_);
     else
       print_line(message, options_);
@@ -241,6 +245,7 @@ Exit run(const SubOptions& options) {
   if (options.has_topic && !options.topic.empty() && options.all) throw UsageError("either a topic or --all");
   if (options.topic.find_first_of(" \t\n") != std::string::npos)
     throw UsageError(fmt::format("'{}' has a space in it: no topic has", options.topic));
+  if (options.as_text && options.as_json) throw UsageError("either --text or --json");
   if (options.count < 0 || options.values < 0) throw UsageError("--count and --values cannot be less than 0");
   if (!(options.seconds >= 0 && options.seconds < 1e9)) throw UsageError("--seconds: 0 to 1e9");
   if (options.endpoint.find("://") == std::string::npos)
@@ -264,6 +269,7 @@ void add_sub(CLI::App& app, Action& action) {
   c->add_option("--values", o->values, "values to show of each message (4)");
   c->add_flag("--quiet", o->quiet, "the summary only");
   c->add_flag("--json", o->as_json, "a JSON object a line: the header with topic and values, at the end the summary");
+  c->add_flag("--text", o->as_text, "bytes as text: a line for each item, without its header");
   c->add_flag("--push", o->push, "the publisher is of kind push");
   c->add_flag("--bind", o->bind, "with --push: wait at ENDPOINT for publishers that connect");
   c->add_option("--key", o->access.secret, "file of your secret key, from iqd keygen");
