@@ -17,16 +17,25 @@ constexpr double kSlowest = 1e3;
 constexpr double kFastest = 500e6;
 
 void warn_of_unknown(const Arguments& args) {
-  const auto key = args.unknown(
-      {"driver",         "label",   "serial",     "rx",       "tx",         "scenario",       "seed",
-       "level",          "snr",     "frequency",  "text",     "symbol",     "delay",          "gain",
-       "pace",           "buffer",  "epoch",      "time",     "rate_grid",  "stall_at",       "stall_for",
-       "jump_at",        "jump_by", "hang_at",    "lose",     "lose_every", "overflow_every", "overflow_lost",
-       "short_reads",    "pa",      "iq_gain",    "iq_phase", "lo",         "memory",         "disconnect_at",
-       "disconnect_for", "payload", "gap",        "channel",  "ebn0",       "offset",         "ppm",
-       "fading",         "format",  "modulation", "code",     "period",     "taps",           "delay_spread",
-       "doppler",        "levels",  "start",      "array",    "users",      "radius",         "spread",
-       "jitter",         "powers",  "motion"});
+  const auto key = args.unknown({"driver",       "label",       "serial",         "rx",
+                                 "tx",           "scenario",    "seed",           "level",
+                                 "snr",          "frequency",   "text",           "symbol",
+                                 "delay",        "gain",        "pace",           "buffer",
+                                 "epoch",        "time",        "rate_grid",      "stall_at",
+                                 "stall_for",    "jump_at",     "jump_by",        "hang_at",
+                                 "lose",         "lose_every",  "overflow_every", "overflow_lost",
+                                 "short_reads",  "pa",          "iq_gain",        "iq_phase",
+                                 "lo",           "memory",      "disconnect_at",  "disconnect_for",
+                                 "payload",      "gap",         "channel",        "ebn0",
+                                 "offset",       "ppm",         "fading",         "format",
+                                 "modulation",   "code",        "period",         "taps",
+                                 "delay_spread", "doppler",     "levels",         "start",
+                                 "array",        "users",       "radius",         "spread",
+                                 "jitter",       "powers",      "motion",         "phase",
+                                 "chip_rate",    "interval",    "coding",         "id",
+                                 "deviation",    "left",        "right",          "amplitude",
+                                 "stereo",       "emphasis",    "symbol_rate",    "timing",
+                                 "alpha",        "differential"});
   if (key) SoapySDR::log(SOAPY_SDR_WARNING, "iqdsim: the device argument '" + *key + "' is not known and does nothing");
 }
 

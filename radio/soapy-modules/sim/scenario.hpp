@@ -51,10 +51,15 @@ std::unique_ptr<Scenario> make_loopback(const Setting& setting);
 std::unique_ptr<Scenario> make_telemetry(const Setting& setting);
 std::unique_ptr<Scenario> make_mimo(const Setting& setting);
 std::unique_ptr<Scenario> make_noma(const Setting& setting);
+std::unique_ptr<Scenario> make_ook(const Setting& setting);
+std::unique_ptr<Scenario> make_fsk(const Setting& setting);
+std::unique_ptr<Scenario> make_fm(const Setting& setting);
+std::unique_ptr<Scenario> make_qpsk(const Setting& setting);
 
 inline constexpr ScenarioEntry kScenarios[] = {
-    {"tone", &make_tone},           {"noise", &make_noise}, {"loopback", &make_loopback},
-    {"telemetry", &make_telemetry}, {"mimo", &make_mimo},   {"noma", &make_noma},
+    {"tone", &make_tone}, {"noise", &make_noise}, {"loopback", &make_loopback}, {"telemetry", &make_telemetry},
+    {"mimo", &make_mimo}, {"noma", &make_noma},   {"ook", &make_ook},           {"fsk", &make_fsk},
+    {"fm", &make_fm},     {"qpsk", &make_qpsk},
 };
 
 /// Makes the one that the argument `scenario` names (default: tone). Throws std::invalid_argument.
