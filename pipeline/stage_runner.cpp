@@ -36,7 +36,7 @@ std::vector<std::byte> StageOutput::joined() const {
   return all;
 }
 
-/// The block at work, and how long its stage took.
+/// The block at work, and how long its stages took.
 class StageRunner::TimedWork final : public BlockWork {
  public:
   using BlockWork::BlockWork;
@@ -44,8 +44,19 @@ class StageRunner::TimedWork final : public BlockWork {
 
  private:
   void step_times(std::size_t first_step, std::span<const std::int64_t> ns) noexcept override {
-    if (first_step < plan().steps.size()) step_ns = ns.front();
+    if (first_step == 0) step_ns = 0;
+    const std::vector<PlanStep>& steps = plan().steps;
+    for (std::size_t i = 0; i < ns.size() && first_step + i < steps.size(); ++i)
+      if (steps[first_step + i].entry != &transfer_entry()) step_ns += ns[i];
   }
+};
+
+/// A stage whose keys have been read.
+struct StageRunner::ReadStage {
+  const StageEntry* entry;
+  std::string name;
+  std::unique_ptr<Stage> stage;
+  Section section;
 };
 
 StageRunner::~StageRunner() = default;
@@ -54,10 +65,7 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
                          std::int64_t block, const std::string& backend, Problems& problems, const Options& options)
     : inputs_(std::move(inputs)), windows_(inputs_.size()) {
   const std::size_t before = problems.size();
-  const Document document = parse_document(keys.empty() ? "{}" : keys, std::string(entry.name), problems);
-  std::unique_ptr<Stage> stage = entry.make();
-  const Section section = read_fields(
-      document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+  std::vector<ReadStage> chain = read_chain({&entry, keys}, options.behind, problems);
   if (problems.size() > before) return;
 
   if (dynamic_cast<const ElementStage*>(stage.get())) cut_to_shortest(inputs_);
@@ -71,25 +79,52 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
     if (in.shape.axis == Axis::counted)
       in.shape.most = in.length > 1 ? ceil_div(in.length * most, std::max<std::int64_t>(length_, 1)) : 1;
   host_ = make_cpu_backend();
-  backend_ = choose_backend(entry.host_only ? "cpu" : backend).backend;
+  const bool host_only = std::ranges::any_of(chain, [](const ReadStage& s) { return s.entry->host_only; });
+  backend_ = choose_backend(host_only ? "cpu" : backend).backend;
   const Side side = backend_->kind() == BackendKind::cpu ? Side::host : Side::device;
   Planner planner("exec", most, options.stages, {side, options.mapped.value_or(backend_->mapped_limits())});
+  if (!add_chain(planner, chain, options.outputs)) return;
+  plan_ = planner.finish(chain.front().section, false);
+  if (problems.size() > before) return;
+  set_up(side, options);
+}
+
+std::vector<StageRunner::ReadStage> StageRunner::read_chain(const ChainedStage& first,
+                                                            std::span<const ChainedStage> behind, Problems& problems) {
+  std::vector<ReadStage> chain;
+  const auto read = [&](const ChainedStage& s, std::string name) {
+    const Document document = parse_document(s.keys.empty() ? "{}" : s.keys, std::string(s.entry->name), problems);
+    std::unique_ptr<Stage> stage = s.entry->make();
+    Section section = read_fields(
+        document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+    chain.push_back({s.entry, std::move(name), std::move(stage), std::move(section)});
+  };
+  read(first, std::string(first.entry->name));
+  for (const ChainedStage& s : behind) read(s, fmt::format("{}_{}", s.entry->name, chain.size()));
+  return chain;
+}
+
+bool StageRunner::add_chain(Planner& planner, std::vector<ReadStage>& chain, const std::vector<std::string>& wanted) {
   Connections from;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const std::string name(entry.inputs[i].name);
+    const std::string name(chain.front().entry->inputs[i].name);
     Rate rate;
     if (inputs_[i].shape.axis == Axis::stream && length_ > 0)
       rate = Rate{}.times(std::max<std::int64_t>(inputs_[i].length, 1), length_);
     planner.add_source(name, inputs_[i].shape, rate);
     from[name] = name;
   }
-  if (!planner.add_stage(entry, std::string(entry.name), std::move(stage), from, section)) return;
-  for (const OutputSpec& o : entry.outputs)
-    if (options.outputs.empty() || std::ranges::find(options.outputs, o.name) != options.outputs.end())
-      planner.publish(std::string(entry.name) + "." + std::string(o.name), section, "");
-  plan_ = planner.finish(section, false);
-  if (problems.size() > before) return;
-  set_up(side, options);
+  for (ReadStage& s : chain) {
+    if (!planner.add_stage(*s.entry, s.name, std::move(s.stage), from, s.section)) return false;
+    const bool is_read = &s != &chain.back();
+    for (const OutputSpec& o : s.entry->outputs) {
+      if (is_read && &o == &s.entry->outputs.front()) continue;
+      if (&s == &chain.front() && !wanted.empty() && std::ranges::find(wanted, o.name) == wanted.end()) continue;
+      planner.publish(fmt::format("{}.{}", s.name, o.name), s.section, "");
+    }
+    if (is_read) from = {{"", fmt::format("{}.{}", s.name, s.entry->outputs.front().name)}};
+  }
+  return true;
 }
 
 /// Items go along with those of the input that is cut: of the same kind as many, of another one for several or one for

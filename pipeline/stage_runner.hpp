@@ -32,7 +32,14 @@ struct StageOutput {
   std::vector<std::byte> joined() const;
 };
 
-/// One stage by itself, on arrays, without a daemon: what `iqd exec` and `iqd bench` do, and the tests.
+/// A stage with one input that reads what the stage before it puts out first; `keys` is YAML.
+struct ChainedStage {
+  const StageEntry* entry = nullptr;
+  std::string keys;
+};
+
+/// One stage by itself, or a chain that it begins, on arrays, without a daemon: what `iqd exec` and `iqd bench` do, and
+/// the tests.
 class StageRunner {
  public:
   struct Options {
@@ -40,7 +47,10 @@ class StageRunner {
     std::optional<MappedLimits> mapped{};  // in place of the backend's own
     bool resident = false;                 // inputs lie in the device's own memory
     bool timed = false;
-    std::vector<std::string> outputs{};  // that are wanted; empty: all
+    std::vector<std::string> outputs{};  // of the stage, that are wanted; empty: all
+    /// Stages behind it: then what comes out are the last one's outputs, and of those before what no stage reads.
+    std::vector<ChainedStage> behind{};
+    bool fuse = true;  // neighbours that work element by element become one
   };
   /// `keys` is YAML. `inputs` are in the order of the entry's; the first that is a stream is cut into blocks, and the
   /// others along with it: those of an ElementStage are taken as long as the shortest, of others one may have several
@@ -71,14 +81,19 @@ class StageRunner {
   /// The two halves of it: between them a device is at work.
   void start_block();
   void finish_block();
-  /// How long the stage's own step took then, by the clock of where it ran. With `timed`.
+  /// How long the stages took then, without transfers, by the clock of where they ran. With `timed`.
   std::int64_t step_ns() const noexcept;
   /// Runs the whole array in blocks.
   std::vector<StageOutput> run();
 
  private:
   class TimedWork;
+  struct ReadStage;
+  static std::vector<ReadStage> read_chain(const ChainedStage& first, std::span<const ChainedStage> behind,
+                                           Problems& problems);
   bool fits_items(const StageEntry& entry, std::int64_t block, Problems& problems) const;
+  /// Publishes what no stage behind reads; of the first, what is wanted of that.
+  bool add_chain(Planner& planner, std::vector<ReadStage>& chain, const std::vector<std::string>& wanted);
   void set_up(Side side, const Options& options);
 
   std::vector<StageInput> inputs_;
