@@ -34,4 +34,9 @@ std::string keys_of(const std::vector<std::string>& config) {
   return text;
 }
 
+std::string sample_keys(const StageEntry& entry) {
+  const auto colon = entry.sample.find(':');
+  return colon == entry.sample.npos ? "{}" : std::string(entry.sample.substr(colon + 1));
+}
+
 }  // namespace iqd
