@@ -5,25 +5,26 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "daemon/device_facts.hpp"
 #include "pipeline/cpu_backend.hpp"
 
 namespace iqd {
 namespace {
 
-FoundBackend look_at(const Backend& backend) {
-  return {backend.name(), backend.device(), backend.memory(), {}, backend.details()};
+FoundBackend look_at(Backend& backend) {
+  return {backend.name(), backend.device(), backend.memory(), {}, backend.details(), facts_of(backend)};
 }
 
 void add_cuda(std::vector<FoundBackend>& found) {
   std::string why;
   const int devices = count_cuda_devices(why);
-  if (devices == 0) found.push_back({"cuda", {}, {}, why, {}});
+  if (devices == 0) found.push_back({"cuda", {}, {}, why, {}, {}});
   for (int device = 0; device < devices; ++device) {
     const std::string name = fmt::format("cuda:{}", device);
     try {
       found.push_back(look_at(*choose_backend(name).backend));
     } catch (const SetupError& e) {
-      found.push_back({name, {}, {}, e.what(), {}});  // busy, say: the others may still be had
+      found.push_back({name, {}, {}, e.what(), {}, {}});  // busy, say: the others may still be had
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/backend.hpp"
+#include "base/device_facts.hpp"
 
 namespace iqd {
 
@@ -16,6 +17,7 @@ struct FoundBackend {
   MemoryBudget memory;
   std::string missing;                 // why it is not there; empty where it is
   std::vector<std::string> details{};  // driver, clocks, link; a line each
+  std::vector<DeviceFact> facts{};     // what matters to whoever writes a kernel
 };
 
 /// The processor first, then every CUDA device, or one entry `cuda` that says why there is none.

@@ -9,6 +9,7 @@
 
 #include "daemon/backends.hpp"
 #include "daemon/commands.hpp"
+#include "daemon/device_facts.hpp"
 #include "daemon/plugins.hpp"
 #include "radio/drivers.hpp"
 
@@ -67,6 +68,9 @@ ordered_json to_json(const FoundBackend& backend) {
   j["memory_bytes"] = backend.memory.total;
   j["memory_free_bytes"] = backend.memory.free;
   j["details"] = backend.details;
+  j["facts"] = ordered_json::object();
+  for (const DeviceFact& fact : backend.facts)
+    std::visit([&](const auto& value) { j["facts"][fact.key] = value; }, fact.value);
   return j;
 }
 
@@ -88,7 +92,7 @@ void print(const FoundBackend& backend) {
   }
   fmt::print("{:<10} {}, {:.1f} of {:.1f} GB free\n", backend.name, backend.device,
              static_cast<double>(backend.memory.free) / 1e9, static_cast<double>(backend.memory.total) / 1e9);
-  for (const std::string& line : backend.details) fmt::print("{:<10} {}\n", "", line);
+  for (const DeviceFact& fact : backend.facts) fmt::print("  {:<36} {}\n", title_of(fact), value_text(fact));
 }
 
 Exit probe(bool as_json) {

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "gpu/convolution.hpp"
+#include "gpu/device_facts.hpp"
 #include "gpu/queue.hpp"
 #include "gpu/small_kernels.hpp"
 
@@ -83,7 +84,9 @@ class CudaBackend final : public Backend {
     return std::make_unique<EventFence>(device_);
   }
   const void* stage_table(std::string_view stage) const override {
-    return stage == "convolution" ? &convolution_table() : cuda_half_of(stage);
+    if (stage == "convolution") return &convolution_table();
+    if (stage == "device_facts") return &device_facts_table();
+    return cuda_half_of(stage);
   }
 
  private:
