@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 
 #include "base/error.hpp"
 #include "daemon/bench_row.hpp"
 #include "daemon/commands.hpp"
+#include "daemon/winners.hpp"
 #include "signal/instructions.hpp"
 
 namespace iqd {
@@ -19,9 +21,17 @@ struct Arguments {
   BenchOptions options;
   std::string simd;
   bool json = false;
+  double seconds = 0;  // 0: as the bench likes it
   double min_throughput = 0;
   double max_p99_us = 0;
 };
+
+/// A row of a bench that has many of them takes less time.
+double seconds_of(const Arguments& a) {
+  if (a.seconds > 0) return a.seconds;
+  if (a.name != "blocks") return a.options.seconds;
+  return a.options.quick ? 0.005 : 0.05;
+}
 
 std::vector<BenchRow> rows_of(const Arguments& a) {
   if (a.name == "engine") return bench_engine(a.options);
@@ -33,15 +43,32 @@ std::vector<BenchRow> rows_of(const Arguments& a) {
   return bench_stage(a.name, a.options);
 }
 
-Exit bench(const Arguments& a) {
+void show_winners(const Winners& winners, bool json) {
+  if (!json) fmt::print("\n");
+  for (const Winners::Winner& w : winners.all()) fmt::print("{}\n", json ? winner_json(w) : winner_text(w));
+}
+
+Exit bench(Arguments a) {
   if (!a.simd.empty() && !limit_instructions(a.simd))
     throw UsageError(fmt::format("--simd: '{}' is not one of {}", a.simd, fmt::join(vector_instructions(), ", ")));
-  const std::vector<BenchRow> rows = rows_of(a);
+  a.options.seconds = seconds_of(a);
   bool missed = false;
   if (!a.json) fmt::print("{}\n", header_text());
-  for (const BenchRow& row : rows) {
+  const auto show = [&](const BenchRow& row) {
     fmt::print("{}\n", a.json ? row_json(row) : row_text(row));
+    std::fflush(stdout);
     missed = missed || row.throughput < a.min_throughput || (a.max_p99_us > 0 && row.p99_us > a.max_p99_us);
+  };
+  if (a.name == "blocks") {
+    Winners winners;
+    const std::vector<std::string> wrong = bench_blocks(a.options, [&](const BenchRow& row) {
+      show(row);
+      winners.add(row);
+    });
+    show_winners(winners, a.json);
+    if (!wrong.empty()) throw SetupError(fmt::format("bench blocks: wrong results: {}", fmt::join(wrong, "; ")));
+  } else {
+    for (const BenchRow& row : rows_of(a)) show(row);
   }
   return missed ? Exit::threshold : Exit::ok;
 }
@@ -51,8 +78,9 @@ Exit bench(const Arguments& a) {
 void add_bench(CLI::App& app, Action& action) {
   auto a = std::make_shared<Arguments>();
   CLI::App* c = app.add_subcommand("bench", "measure a stage, a pipeline, or the engine");
-  c->add_option("NAME", a->name,
-                "`engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution`, a stage, or the file of a pipeline")
+  c->add_option(
+       "NAME", a->name,
+       "`blocks`, `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution`, a stage, or the file of a pipeline")
       ->required();
   c->add_flag("--json", a->json, "one object a row");
   c->add_option("--block", a->options.blocks, "samples a block; several make several rows")->check(CLI::PositiveNumber);
@@ -76,7 +104,11 @@ void add_bench(CLI::App& app, Action& action) {
   c->add_option("--transfer", a->options.transfer, "how a device gets at a stage's samples")
       ->check(CLI::IsMember({"auto", "mapped", "copy"}));
   c->add_option("--simd", a->simd, "the processor's vector instructions at best: AVX2, …");
-  c->add_option("--seconds", a->options.seconds, "a row")->check(CLI::PositiveNumber);
+  c->add_option("--seconds", a->seconds, "a row; default 0.5, of `blocks` 0.05")->check(CLI::PositiveNumber);
+  c->add_option("--only", a->options.only, "of `blocks`: a stage, `chains` or `filters`; several make several")
+      ->expected(1)
+      ->take_all();
+  c->add_flag("--quick", a->options.quick, "of `blocks`: few sizes, in seconds");
   c->add_option("--min-throughput", a->min_throughput, "exit with 3 below it");
   c->add_option("--max-p99", a->max_p99_us, "microseconds; exit with 3 above it");
   c->callback([a, &action] { action = [a] { return bench(*a); }; });

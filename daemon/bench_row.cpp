@@ -43,18 +43,19 @@ std::string row_json(const BenchRow& r) {
                       {"bound", r.bound},
                       {"bound_by", r.bound_by},
                       {"fraction", r.fraction()}});
+  if (!r.keys.empty()) row["keys"] = r.keys;
   for (const auto& [name, value] : r.further) row[name] = value;
   return row.dump();
 }
 
 std::string header_text() {
-  return fmt::format("{:<24} {:<16} {:<18} {:>10} {:>10} {:>10} {:>10} {:>12} {:<10} {:>9} {}", "name", "variant",
+  return fmt::format("{:<24} {:<22} {:<10} {:>10} {:>10} {:>10} {:>10} {:>12} {:<10} {:>9} {}", "name", "variant",
                      "shape", "p50 us", "p99 us", "p99.9 us", "max us", "throughput", "unit", "of bound", "bound by");
 }
 
 std::string row_text(const BenchRow& r) {
   std::string text = fmt::format(
-      "{:<24} {:<16} {:<18} {:>10.2f} {:>10.2f} {:>10.2f} {:>10.2f} {:>12.5g} {:<10} {:>8.1f}% {}", r.name, r.variant,
+      "{:<24} {:<22} {:<10} {:>10.2f} {:>10.2f} {:>10.2f} {:>10.2f} {:>12.5g} {:<10} {:>8.1f}% {}", r.name, r.variant,
       r.shape, r.p50_us, r.p99_us, r.p999_us, r.max_us, r.throughput, r.unit, 100 * r.fraction(), r.bound_by);
   for (const auto& [name, value] : r.further) text += fmt::format("; {} {:.4g}", name, value);
   return text;

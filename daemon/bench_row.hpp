@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ struct BenchRow {
   std::string unit{};
   double bound = 0;  // in the same unit; 0: none is known
   std::string bound_by{};
+  std::string keys{};                                     // of the stage, where the bench chose them
   std::vector<std::pair<std::string, double>> further{};  // figures that only this bench has, by name
   double fraction() const noexcept { return bound > 0 ? throughput / bound : 0; }
 };
@@ -48,7 +50,12 @@ struct BenchOptions {
   std::string wait = "block";       // spin or block, for a device
   std::string transfer = "auto";    // of a stage on a device: auto, mapped or copy
   double seconds = 0.5;             // a row
+  std::vector<std::string> only;    // parts of `blocks`: stages, chains, filters; empty: all
+  bool quick = false;               // `blocks`: few sizes, in seconds
 };
+
+/// Takes rows as they come.
+using RowSink = std::function<void(const BenchRow&)>;
 
 /// One stage on random samples, called block by block on one thread; on a device also with several under way.
 std::vector<BenchRow> bench_stage(const std::string& stage, const BenchOptions& options);
@@ -62,6 +69,9 @@ std::vector<BenchRow> bench_lanes(const BenchOptions& options);
 std::vector<BenchRow> bench_devices(const BenchOptions& options);
 /// Of a device: the host's memory in place against copies, by size.
 std::vector<BenchRow> bench_copy_or_mapped(const BenchOptions& options);
+/// The block library by size, on the processor and on a device, alone and in chains: see bench/blocks. Gives what has
+/// no rows since its results are wrong.
+std::vector<std::string> bench_blocks(const BenchOptions& options, const RowSink& sink);
 /// Batched convolution by every method, the thesis's among them: see bench/convolution.
 std::vector<BenchRow> bench_convolution(const BenchOptions& options);
 

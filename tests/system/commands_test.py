@@ -137,8 +137,23 @@ class Commands(iqd.SystemTest):
         simulated = [d for d in soapy["devices"] if d["facts"].get("driver") == "iqdsim"]
         self.assertEqual(len(simulated), 1)
         self.assertEqual(simulated[0]["facts"]["rx_channels"], "4")
-        self.assertTrue(next(b for b in found["backends"] if b["name"] == "cpu")["available"])
-        self.assertIn("iqdsim", self.ok("probe"))
+        text = self.ok("probe")
+        self.assertIn("iqdsim", text)
+        cpu = next(b for b in found["backends"] if b["name"] == "cpu")
+        self.assertTrue(cpu["available"])
+        self.assertEqual(cpu["facts"]["processors_for_iqd"], len(os.sched_getaffinity(0)))
+        vectors = cpu["facts"]["vector_instructions_known"].split()
+        self.assertEqual(vectors[0], cpu["facts"]["vector_instructions"])
+        self.assertEqual(vectors, re.search(r"one of (.*)", iqd.command("bench", "conjugate", "--simd", "none").stderr)[1]
+                         .split(", "))
+        self.assertRegex(text, rf"(?m)^  vector instructions +{vectors[0]}$")
+        for device in found["backends"]:
+            if device["name"].startswith("cuda:") and device["available"]:
+                facts = device["facts"]
+                self.assertLessEqual({"compute_capability", "nvrtc", "copy_engines", "maps_host_memory"}, set(facts))
+                for key in ("multiprocessors", "clock_hz", "memory_bandwidth_bytes_per_s", "l2_cache_bytes",
+                            "shared_memory_per_block_opt_in_bytes", "registers_per_multiprocessor", "warp_size"):
+                    self.assertGreater(facts[key], 0, key)
 
     def test_doctor(self):
         found = json.loads(self.ok("doctor", "--json"))
@@ -151,18 +166,24 @@ class Commands(iqd.SystemTest):
         self.assertIn("backend cpu", {f["name"] for f in found["findings"]})
         self.ok("doctor")
 
-    def bench(self, *arguments, code=0, **how):
-        done = iqd.command("bench", *arguments, "--json", "--seconds", 0.05, **how)
+    def bench_lines(self, *arguments, code=0, **how):
+        done = iqd.command("bench", *arguments, "--json", **how)
         self.assertEqual(done.returncode, code, (arguments, done.stderr))
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def check_row(self, row):
+        self.assertLessEqual(BENCH_KEYS, set(row))
+        self.assertLessEqual(row["p50_us"], row["p99_us"])
+        self.assertLessEqual(row["p99_us"], row["p999_us"])
+        self.assertLessEqual(row["p999_us"], row["max_us"])
+        self.assertGreater(row["throughput"], 0)
+        fraction = row["throughput"] / row["bound"]
+        self.assertAlmostEqual(row["fraction"], fraction, delta=1e-6 + 1e-3 * fraction)
+
+    def bench(self, *arguments, code=0, **how):
+        rows = self.bench_lines(*arguments, "--seconds", 0.05, code=code, **how)
         for row in rows:
-            self.assertLessEqual(BENCH_KEYS, set(row))
-            self.assertLessEqual(row["p50_us"], row["p99_us"])
-            self.assertLessEqual(row["p99_us"], row["p999_us"])
-            self.assertLessEqual(row["p999_us"], row["max_us"])
-            self.assertGreater(row["throughput"], 0)
-            fraction = row["throughput"] / row["bound"]
-            self.assertAlmostEqual(row["fraction"], fraction, delta=1e-6 + 1e-3 * fraction)
+            self.check_row(row)
         return rows
 
     def test_bench(self):
@@ -202,6 +223,35 @@ class Commands(iqd.SystemTest):
         for row in rows:
             self.assertEqual((row["name"], row["shape"], row["bound"]), ("plan", "65536", 20e6))
             self.assertGreater(row["p50_us"], 0)
+
+    def test_bench_blocks(self):
+        table = {name for name in stages() if self.ok("stages", name).startswith(f"{name} (dsp)")}
+        lines = self.bench_lines("blocks", "--quick")
+        rows = [line for line in lines if "quicker" not in line]
+        alone = {(r["name"], int(r["shape"])) for r in rows if (r["variant"], r["backend"]) == ("alone", "cpu")}
+        for name in ("fir", "fft", "conjugate", "complex_to_mag"):
+            for size in (2048, 65536):
+                self.assertIn((name, size), alone)
+        self.assertLessEqual({name for name, _ in alone}, table)
+        for row in rows:
+            self.check_row(row)
+            if row["backend"] != "cpu" or row["name"] in ("fir", "fft", "conjugate", "complex_to_mag", "chain"):
+                self.assertEqual(row["checked"], 1, row)
+            self.assertEqual("marginal_us" in row, row["variant"] == "in a chain", row)
+        self.assertEqual({r["variant"] for r in rows if (r["name"], r["backend"]) == ("chain", "cpu")},
+                         {"1 stages", "1 stages, fuse: off", "16 stages", "16 stages, fuse: off"})
+        filters = [r for r in rows if "taps" in r["variant"] and r["backend"] == "cpu"]
+        self.assertEqual({r["variant"] for r in filters}, {"1205 taps, direct", "1205 taps, fft"})
+        for row in filters:
+            rates = [0, 10, 20, 50, 100, 200, 500, 1000]
+            self.assertEqual(row["carries_msps"], max(r for r in rates if r * 1e6 <= row["throughput"]))
+
+    def test_bench_blocks_of_some(self):
+        lines = self.bench_lines("blocks", "--backend", "cpu", "--only", "fft", "--block", 4096)
+        self.assertEqual([(r["name"], r["variant"], r["shape"], r["keys"]) for r in lines],
+                         [("fft", variant, "4096", "{size: 1024}") for variant in ("alone", "in a chain")])
+        self.assertIn("'fri'", iqd.command("bench", "blocks", "--only", "fri").stderr)
+        self.bench("blocks", "--backend", "cpu", "--only", "fft", "--block", 4096, "--max-p99", 1e-9, code=3)
 
     def test_bench_thresholds(self):
         self.bench("conjugate", "--min-throughput", 1e30, code=3)

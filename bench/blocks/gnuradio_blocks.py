@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""GNU Radio's block for each stage of `iqd bench blocks`, what it computes, and the time that it takes.
+
+What counts is the processor time in the block's work function, by GNU Radio's own performance counters: neither its
+scheduler nor the blocks around it.
+"""
+
+import os
+import re
+
+# Read when GNU Radio is imported. The clock is that of the thread, so another thread's turn is not counted.
+os.environ["GR_CONF_PERFCOUNTERS_ON"] = "True"
+os.environ["GR_CONF_PERFCOUNTERS_CLOCK"] = "thread"
+os.environ["GR_CONF_LOG_LOG_LEVEL"] = "warn"
+
+import numpy as np
+from gnuradio import analog, blocks, fft, filter as gr_filter, gr
+
+RATE = 1e6  # that iqd's bench has its samples at
+SAMPLES = 1 << 23  # that a block is timed on, at least
+
+
+def number(keys, name, default=0.0):
+    """The value of a key in YAML's flow style: a number, with a unit or without, or [re, im]."""
+    found = re.search(rf"\b{name}: *(\[[^\]]*\]|[^,}}\s]+)(?: *([kMG])Hz)?", keys)
+    if not found:
+        return default
+    text, unit = found.groups()
+    if text.startswith("["):
+        re_im = [float(x) for x in text[1:-1].split(",")]
+        return complex(*re_im)
+    return complex(text.replace("i", "j")) if "j" in text else float(text) * {"k": 1e3, "M": 1e6, "G": 1e9, None: 1}[unit]
+
+
+def low_pass_taps(keys):
+    """Windowed sinc, Hamming, as many taps as the keys say."""
+    count = int(number(keys, "ntaps"))
+    return gr_filter.firdes.low_pass(1, RATE, number(keys, "cutoff"), 53 / 22 * RATE / (count + 0.5))
+
+
+# Stage: (a maker of the block from the stage's keys, number of inputs, outputs in iqd).
+BLOCKS = {
+    "add": (lambda k: blocks.add_cc(), 2, ["out"]),
+    "subtract": (lambda k: blocks.sub_cc(), 2, ["out"]),
+    "multiply": (lambda k: blocks.multiply_cc(), 2, ["out"]),
+    "multiply_conjugate": (lambda k: blocks.multiply_conjugate_cc(), 2, ["out"]),
+    "add_const": (lambda k: blocks.add_const_cc(number(k, "value")), 1, ["out"]),
+    "multiply_const": (lambda k: blocks.multiply_const_cc(number(k, "value")), 1, ["out"]),
+    "conjugate": (lambda k: blocks.conjugate_cc(), 1, ["out"]),
+    "complex_to_mag": (lambda k: blocks.complex_to_mag(1), 1, ["out"]),
+    "complex_to_mag_squared": (lambda k: blocks.complex_to_mag_squared(1), 1, ["out"]),
+    "complex_to_arg": (lambda k: blocks.complex_to_arg(1), 1, ["out"]),
+    "complex_to_mag_phase": (lambda k: blocks.complex_to_magphase(1), 1, ["mag", "phase"]),
+    "mag_phase_to_complex": (lambda k: blocks.magphase_to_complex(1), 2, ["out"]),
+    "log10": (lambda k: blocks.nlog10_ff(number(k, "n", 1), 1, number(k, "k")), 1, ["out"]),
+    "quadrature_demod": (lambda k: analog.quadrature_demod_cf(number(k, "gain", 1)), 1, ["out"]),
+    "rotate": (lambda k: blocks.rotator_cc(2 * np.pi * number(k, "frequency") / RATE), 1, ["out"]),
+    "fir": (lambda k: gr_filter.fir_filter_ccf(1, low_pass_taps(k)), 1, ["out"]),
+    "fft": (lambda k: fft.fft_vcc(int(number(k, "size")), True, [], False, 1), 1, ["out"]),
+}
+
+
+def source(block, port, data, repeat):
+    """A source of random samples that fits the block's input: `data` is {bytes of an element: samples}."""
+    size = block.input_signature().sizeof_stream_item(port)
+    if size == 4:
+        return blocks.vector_source_f(data[4], repeat)
+    return blocks.vector_source_c(data[8], repeat, size // 8)
+
+
+def sinks(block, make):
+    signature = block.output_signature()
+    return [make(signature.sizeof_stream_item(port)) for port in range(signature.min_streams())]
+
+
+def connect(graph, sources, block, ends):
+    for port, chain in enumerate(sources):
+        graph.connect(*chain, (block, port))
+    for port, end in enumerate(ends):
+        graph.connect((block, port), end)
+
+
+def random_data(seed=0, length=1 << 14):
+    generator = np.random.default_rng(seed)
+    complex_ = (generator.standard_normal(length) + 1j * generator.standard_normal(length)).astype(np.complex64)
+    return {8: complex_, 4: np.abs(generator.standard_normal(length)).astype(np.float32)}
+
+
+def outputs(stage, keys):
+    """Inputs and what GNU Radio makes of them, as arrays."""
+    make, inputs, _ = BLOCKS[stage]
+    block, graph = make(keys), gr.top_block()
+    data = [random_data(seed) for seed in range(inputs)]
+    sources = [[source(block, port, data[port], False)] for port in range(inputs)]
+    ends = sinks(block, lambda size: blocks.vector_sink_f(1) if size == 4 else blocks.vector_sink_c(size // 8))
+    connect(graph, sources, block, ends)
+    graph.run()
+    given = [data[port][4 if block.input_signature().sizeof_stream_item(port) == 4 else 8] for port in range(inputs)]
+    return given, [np.array(end.data()) for end in ends]
+
+
+def call_with(block, items):
+    """Lets the scheduler call the block for so many items each time, no more and no fewer."""
+    block.set_output_multiple(items)
+    block.set_max_noutput_items(items)
+    block.set_min_output_buffer(4 * items)
+
+
+def microseconds(stage, keys, size):
+    """Of a call that gets `size` samples."""
+    make, inputs, _ = BLOCKS[stage]
+    block, graph = make(keys), gr.top_block()
+    item = max(1, block.input_signature().sizeof_stream_item(0) // 8)
+    data, sources = random_data(), []
+    for port in range(inputs):
+        first = source(block, port, data, True)
+        bytes_ = block.input_signature().sizeof_stream_item(port)
+        head = blocks.head(bytes_, max(SAMPLES, 16 * size) // item)
+        head.set_min_output_buffer(4 * size // item)
+        sources.append([first, head])
+    call_with(block, max(1, size // item))
+    connect(graph, sources, block, sinks(block, blocks.null_sink))
+    graph.run()
+    return block.pc_work_time_total() / 1e3 * size / (block.nitems_written(0) * item)
+
+
+def chain_microseconds(stages, size):
+    """Of all blocks of a chain together: multiply_const and conjugate in turn."""
+    graph = gr.top_block()
+    makers = [lambda: blocks.multiply_const_cc(0.6 + 0.8j), blocks.conjugate_cc]
+    chain = [makers[s % 2]() for s in range(stages)]
+    head = blocks.head(8, max(SAMPLES, 16 * size))
+    head.set_min_output_buffer(4 * size)
+    for block in chain:
+        call_with(block, size)
+    graph.connect(blocks.vector_source_c(random_data()[8], True), head, *chain, blocks.null_sink(8))
+    graph.run()
+    return sum(b.pc_work_time_total() / 1e3 * size / b.nitems_written(0) for b in chain)
