@@ -16,6 +16,7 @@ namespace {
 
 struct Nvrtc {
   LateLibrary library{"libnvrtc.so.13", "the run-time compiler NVRTC"};
+  IQD_LATE_FUNCTION(nvrtcVersion);
   IQD_LATE_FUNCTION(nvrtcCreateProgram);
   IQD_LATE_FUNCTION(nvrtcDestroyProgram);
   IQD_LATE_FUNCTION(nvrtcCompileProgram);
@@ -37,8 +38,12 @@ void check(nvrtcResult result, const std::string& what) {
 
 class Program {
  public:
-  Program(const std::string& source, const std::string& name) {
-    check(nvrtc().nvrtcCreateProgram(&program_, source.c_str(), name.c_str(), 0, nullptr, nullptr), name);
+  Program(const std::string& source, const std::string& name, std::span<const Header> headers) {
+    std::vector<const char*> texts, paths;
+    for (const Header& h : headers) texts.push_back(h.text), paths.push_back(h.path);
+    check(nvrtc().nvrtcCreateProgram(&program_, source.c_str(), name.c_str(), static_cast<int>(headers.size()),
+                                     texts.data(), paths.data()),
+          name);
   }
   ~Program() { nvrtc().nvrtcDestroyProgram(&program_); }
   Program(const Program&) = delete;
@@ -78,9 +83,15 @@ std::string current_architecture() {
   return fmt::format("sm_{}{}", major, minor);
 }
 
+std::string compiler_version() {
+  int major = 0, minor = 0;
+  check(nvrtc().nvrtcVersion(&major, &minor), "nvrtcVersion");
+  return fmt::format("{}.{}", major, minor);
+}
+
 std::vector<char> compile(const std::string& source, const std::string& name, std::span<const std::string> options,
-                          const std::string& architecture) {
-  Program program(source, name);
+                          const std::string& architecture, std::span<const Header> headers) {
+  Program program(source, name, headers);
   const std::string target = "--gpu-architecture=" + architecture;
   std::vector<const char*> all{target.c_str(), "--std=c++20"};
   for (const std::string& option : options) all.push_back(option.c_str());

@@ -15,10 +15,20 @@ namespace iqd::gpu {
 /// The architecture of the current device as NVRTC names it: `sm_90`. Throws SetupError.
 std::string current_architecture();
 
+/// Of the compiler that is there. Throws SetupError where none is.
+std::string compiler_version();
+
+/// A header that a source may include, from memory: `path` is as in #include.
+struct Header {
+  const char* path;
+  const char* text;
+};
+
 /// Machine code of CUDA C++ source text, by NVRTC, as C++20. `name` stands for the file in messages. Throws SetupError,
 /// with what the compiler says, each problem with its line. Needs no device where the architecture is given.
 std::vector<char> compile(const std::string& source, const std::string& name, std::span<const std::string> options = {},
-                          const std::string& architecture = current_architecture());
+                          const std::string& architecture = current_architecture(),
+                          std::span<const Header> headers = {});
 
 /// A kernel of a CompiledModule, which must outlive it.
 class Kernel {
@@ -32,10 +42,11 @@ class Kernel {
     void* addresses[sizeof...(Arguments) + 1] = {&arguments...};
     return launch_with(groups, threads, shared_bytes, stream, addresses);
   }
-
- private:
+  /// The same with the arguments' addresses, for types that only the source knows.
   cudaError_t launch_with(dim3 groups, dim3 threads, std::size_t shared_bytes, StreamView stream,
                           void** arguments) const noexcept;
+
+ private:
   cudaKernel_t kernel_;
 };
 
