@@ -43,6 +43,15 @@ Segment reference(const Link& link, const std::vector<Segment>& ports) {
     for (std::int64_t p = out.first; p < std::min(in.end(), other.end()); ++p)
       out.words.push_back(
           static_cast<Word>(static_cast<std::uint32_t>(in.at(p)) + 3u * static_cast<std::uint32_t>(other.at(p))));
+  } else if (link.line.stage == "scale") {
+    const ScaleCode code(7, 2);
+    out.first = in.first;
+    for (std::int64_t p = out.first; p < in.end(); ++p) out.words.push_back(code.at({in.at(p)}, p)[0]);
+  } else if (link.line.stage == "mix") {
+    const Segment& other = ports[link.in1];
+    out.first = std::max(in.first, other.first);
+    for (std::int64_t p = out.first; p < std::min(in.end(), other.end()); ++p)
+      out.words.push_back(MixCode().at({in.at(p), other.at(p)}, p)[0]);
   } else {
     out.first = in.first;
     std::uint32_t sum = 0;
@@ -59,7 +68,7 @@ std::int64_t pick(Random& random, std::int64_t low, std::int64_t high) {
 class Chain {
  public:
   explicit Chain(Random& random) {
-    const std::int64_t length = pick(random, 1, 5);
+    const std::int64_t length = pick(random, 1, 8);
     for (std::int64_t i = 0; i < length; ++i) add(random);
   }
   std::vector<StageLine> lines() const {
@@ -98,14 +107,18 @@ class Chain {
     std::vector<std::size_t> same;
     for (std::size_t p = 0; p < rates_.size(); ++p)
       if (rates_[p].num == rate.num && rates_[p].den == rate.den) same.push_back(p);
-    const std::int64_t kind = pick(random, 0, 9);
-    if (kind < 2 && same.size() > 1) {
-      link.line.stage = "sum";
+    const std::int64_t kind = pick(random, 0, 13);
+    if ((kind < 2 || kind > 11) && same.size() > 1) {
+      link.line.stage = kind < 2 ? "sum" : "mix";
       link.in1 = same[static_cast<std::size_t>(pick(random, 0, std::ssize(same) - 2))];
       if (pick(random, 0, 1)) std::swap(link.in, link.in1);
       link.line.from = {{"in0", port_name(link.in)}, {"in1", port_name(link.in1)}};
     } else if (kind < 3) {
       link.line.stage = "running";
+      link.line.from = {{"", port_name(link.in)}};
+    } else if (kind > 9) {
+      link.line.stage = "scale";
+      link.line.keys = "{by: 7, along: 2}";
       link.line.from = {{"", port_name(link.in)}};
     } else {
       window(random, link);

@@ -302,10 +302,10 @@ Graph random_graph(Random& random) {
   const auto any_side = [&] {
     return pick(random, 0, 2) ? std::optional<Side>{} : std::optional(pick(random, 0, 1) ? Side::host : Side::device);
   };
-  for (int s = 0, n = pick(random, 1, 6); s < n; ++s) {
+  for (int s = 0, n = pick(random, 1, 8); s < n; ++s) {
     auto [from, rate] = pick(random, 0, 1) ? ports.back() : any();
     const std::string name = fmt::format("s{}", s);
-    const int kind = pick(random, 0, 9);
+    const int kind = pick(random, 0, 13);
     StageLine line;
     if (kind == 0) {
       line = {"running"};
@@ -314,6 +314,8 @@ Graph random_graph(Random& random) {
       line = {"pick", fmt::format("{{divisor: {}, most: 50}}", pick(random, 2, 9))};
     } else if (kind == 2) {
       line = {"total"};
+    } else if (kind > 9) {
+      line = {"scale", fmt::format("{{by: {}, along: {}}}", pick(random, 0, 9), pick(random, 0, 1))};
     } else {
       line = random_window(random, rate, g.granule);
     }
@@ -326,7 +328,8 @@ Graph random_graph(Random& random) {
       continue;
     }
     if (const auto [other, its] = any(); its.num == rate.num && its.den == rate.den && pick(random, 0, 1)) {
-      g.lines.push_back({"sum", "{}", name + "x", {{"in0", name + ".out"}, {"in1", other}}, any_side()});
+      g.lines.push_back(
+          {pick(random, 0, 1) ? "sum" : "mix", "{}", name + "x", {{"in0", name + ".out"}, {"in1", other}}, any_side()});
       ports.emplace_back(name + "x.out", rate);
     }
     ports.emplace_back(name + ".out", rate);

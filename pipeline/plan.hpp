@@ -63,6 +63,7 @@ struct PlanStep {
   std::size_t scratch_offset = 0;  // in the arena
   std::size_t carry_bytes = 0;
   bool chunk_exempt = false;
+  std::vector<std::string> parts;  // of a step that neighbours became: their names
 
   /// The port whose positions its outputs count by: its first input, or the source.
   std::size_t lead() const noexcept { return in.empty() || in.front() < 0 ? 0 : static_cast<std::size_t>(in.front()); }
@@ -95,6 +96,8 @@ struct PlanPart {
 struct PlanTarget {
   Side side = Side::host;    // of stages that do not say otherwise
   MappedLimits mapped = {};  // up to here the device works on the host's memory in place
+  bool fuse = true;          // element-wise neighbours become one step
+  bool device_fuses = true;  // it can compile kernels
 };
 
 /// A pipeline, compiled: what is computed in which order, and where everything lies.

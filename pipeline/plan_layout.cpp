@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "pipeline/element_code.hpp"
+#include "pipeline/fusion/fuse.hpp"
 #include "pipeline/plan.hpp"
 
 namespace iqd {
@@ -53,6 +55,9 @@ void Planner::reach_back() {
       out = {std::max(out.past, port.reach.past), std::max(out.future, port.reach.future)};
       lag = std::max(lag, port.lag);
     }
+    // What works element by element makes the same positions of all its outputs.
+    if (dynamic_cast<const ElementStage*>(s->stage.get()))
+      for (const int p : s->out) plan_.ports[static_cast<std::size_t>(p)].reach = out;
     const auto extend = [&](PlanPort& in, const Footprint& f, const Reach& to) {
       if (in.shape.axis != Axis::stream) return;
       const Reach needs = reach_before(f, to, aligned_to(in, f));
@@ -183,6 +188,7 @@ void Planner::find_parts() {
 
 Plan Planner::finish(const Section& section, bool whole_granules) {
   if (whole_granules) fit_block(section);
+  if (target_.fuse) fusion::fuse_neighbours(plan_, {true, target_.device_fuses});
   reach_back();
   place_outputs();
   place_arena(Side::host);

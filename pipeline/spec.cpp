@@ -11,6 +11,7 @@
 
 #include "config/reader.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/fusion/element_program.hpp"
 #include "pipeline/spec_apply.hpp"
 #include "pipeline/tuning.hpp"
 
@@ -277,6 +278,7 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
           {.help = "how results of a device are waited for: spin is quickest and takes a processor"});
   v.field("transfer", spec.transfer,
           {.help = "how samples and results get to a device and back; auto: by their size, as measured"});
+  v.field("fuse", spec.fuse, {.help = "element-wise neighbours become one step: one loop, or one kernel"});
   static bool given = false;
   v.group("realtime", given, {.help = "how the threads run"}, [&spec](FieldVisitor& g) {
     g.field("priority", spec.realtime.priority,
@@ -381,6 +383,7 @@ namespace {
 
 PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits& measured) {
   PlanTarget target;
+  target.fuse = spec.fuse;
   target.side = device && spec.backend.front() != "cpu" ? Side::device : Side::host;
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   switch (spec.transfer) {
@@ -395,7 +398,10 @@ PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits
 
 PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends) {
   const bool device = !backends.devices.empty();
-  return target_with(spec, device, device ? mapped_limits_of(*backends.devices.front()) : MappedLimits{});
+  PlanTarget target = target_with(spec, device, device ? mapped_limits_of(*backends.devices.front()) : MappedLimits{});
+  target.device_fuses =
+      spec.fuse && std::ranges::all_of(backends.devices, [](const auto& d) { return fusion::can_fuse(*d); });
+  return target;
 }
 PlanTarget target_of(const PipelineSpec& spec) {
   return target_with(spec, is_device(spec.backend.front()), {});

@@ -101,6 +101,7 @@ struct PipelineSpec {
   std::vector<std::string> backend{"auto"};  // several devices share the blocks
   Wait wait = Wait::block;
   Transfer transfer = Transfer::automatic;
+  bool fuse = true;
   std::optional<Overrun> overrun;
   RealTime realtime;
   std::vector<StageSpec> stages;

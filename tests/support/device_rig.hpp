@@ -38,9 +38,10 @@ inline std::unique_ptr<Rig> run(const Rig::Options& options, const Script& scrip
   return rig;
 }
 
-/// The same pipeline without devices.
+/// The same pipeline without devices, and each stage by itself.
 inline Rig::Options on_host(Rig::Options options) {
   options.devices.clear();
+  options.fuse = false;
   options.time_every = 0;
   for (StageLine& line : options.stages) line.side.reset();
   return options;

@@ -89,12 +89,14 @@ class Rig {
     std::vector<std::shared_ptr<FakeDevice>> devices{};  // none: all runs on the host
     MappedLimits limits{};
     int time_every = 0;
+    bool fuse = true;
   };
 
   Rig(Options options, std::deque<Script> scripts)
       : source_options_(options.info, std::move(scripts), view), records(options.publish.size()) {
     const Side side = options.devices.empty() ? Side::host : Side::device;
-    PlanRig rig(options.block, word_source(options.info.channels, options.info.rate_hz), {side, options.limits});
+    PlanRig rig(options.block, word_source(options.info.channels, options.info.rate_hz),
+                {side, options.limits, options.fuse});
     for (const StageLine& line : options.stages) EXPECT_TRUE(rig.add(line)) << rig.complaints();
     std::vector<std::unique_ptr<Route>> routes;
     for (std::size_t i = 0; i < options.publish.size(); ++i) {

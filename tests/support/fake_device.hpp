@@ -22,6 +22,7 @@
 
 #include "base/backend.hpp"
 #include "base/clock.hpp"
+#include "pipeline/fusion/element_program.hpp"
 #include "pipeline/stage.hpp"
 
 /// A device without hardware. What is put on its streams is kept and done later, by a thread of the queue; what was
@@ -249,6 +250,9 @@ class FakeDevice final : public Backend {
   void upload(std::byte* to, std::span<const std::byte> from) override { std::copy(from.begin(), from.end(), to); }
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override;
   std::unique_ptr<Fence> make_fence() override;
+  const void* stage_table(std::string_view stage) const override { return stage == "fused" ? &fused_half() : nullptr; }
+  /// Computes a fused step as the processor does, with what lies between in memory of its own.
+  static const fusion::CudaHalf& fused_half();
   std::string failure() const override {
     return failed() ? fmt::format("{}: it was told to fail", name()) : std::string();
   }
@@ -293,6 +297,20 @@ class FakeDevice final : public Backend {
   std::condition_variable changed_;
   std::vector<std::uint64_t> keys_;
 };
+
+inline const fusion::CudaHalf& FakeDevice::fused_half() {
+  static constexpr fusion::CudaHalf half{
+      [] { return std::string(); },
+      [](const fusion::ElementProgram& program, const fusion::KernelText&) {
+        return fake_run(*in_use(), [run = std::shared_ptr(fusion::make_cpu_run(program)),
+                                    bytes = fusion::cpu_scratch_bytes(program)](StageIo io) noexcept {
+          std::vector<std::byte> between(bytes);
+          io.scratch = between.data();
+          run->enqueue(io, {});
+        });
+      }};
+  return half;
+}
 
 /// The times at which steps begin, by the queue's thread.
 class FakeDevice::Clock final : public StepClock {

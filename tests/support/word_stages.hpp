@@ -12,6 +12,7 @@
 #include "base/bell.hpp"
 #include "pipeline/positions.hpp"
 #include "pipeline/stage.hpp"
+#include "tests/support/element_stages.hpp"
 #include "tests/support/fake_device.hpp"
 
 /// Stages for tests of the planner and the engine, without mathematics: words of 32 bits, so that every result is exact
@@ -327,6 +328,21 @@ inline std::span<const StageEntry> word_stages() {
       {"test", "use_finds", "", {{"finds", words, "[find]"}}, {{"out"}}, make_stage<PickStage>, "use_finds: {}"},
       {"test", "convert", "", {{"in", {sc16, i32, f32}, "any"}}, {{"out"}}, make_stage<CastStage>, "convert: {}"},
       {"test", "complex", "", {{"in", {cf32}}}, {{"out"}}, make_stage<ComplexStage>, "complex: {}"},
+      {"test", "scale", "", {{"in", words, "any"}}, {{"out"}}, make_stage<ScaleStage>, "scale: {}"},
+      {"test",
+       "mix",
+       "",
+       {{"in0", words, "any"}, {"in1", words, "any"}},
+       {{"out"}},
+       make_stage<PlainElementStage<MixCode>>,
+       "mix: {}"},
+      {"test",
+       "halves",
+       "",
+       {{"in", words, "any"}},
+       {{"low"}, {"high"}},
+       make_stage<PlainElementStage<HalvesCode>>,
+       "halves: {}"},
   };
   return table;
 }

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a fused kernel is launched with: the host fills it, and text that is compiled at run time reads it. Includes
+// nothing, since the run-time compiler has no library.
+#pragma once
+
+namespace iqd::fusion {
+
+constexpr int kJobPorts = 4;  // inputs, and outputs, at most
+constexpr int kJobThreads = 128;
+
+/// Rows of a port, from the first element that is computed on.
+struct JobPort {
+  char* data;
+  long long pitch;  // bytes
+};
+
+/// One block.
+struct Job {
+  JobPort in[kJobPorts];
+  JobPort out[kJobPorts];
+  int* count_out[kJobPorts];  // where `count` is not null, it goes there
+  int outputs;
+  int tile;  // elements of a group of threads
+  long long positions;
+  long long item;             // elements of a position
+  const int* count;           // where it is not null, so many positions
+  const long long* first_at;  // the first position, in the host's memory
+};
+
+}  // namespace iqd::fusion

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/fusion/grouping.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+
+#include "pipeline/fusion/element_program.hpp"
+
+namespace iqd::fusion {
+namespace {
+
+template <class Range, class T> bool contains(const Range& range, const T& value) {
+  return std::ranges::find(range, value) != range.end();
+}
+
+/// Output position p comes of input position p, and what is around it, at all of the inputs.
+bool keeps_positions(const PlanStep& step) {
+  return step.carry_bytes == 0 &&
+         std::ranges::all_of(step.footprint, [](const Footprint& f) { return f.granule == 1 && f.yield == 1; });
+}
+
+bool is_alike(const PlanPort& a, const PlanPort& b) {
+  return a.shape.axis == b.shape.axis && a.shape.axis_name == b.shape.axis_name && a.rate == b.rate &&
+         a.most_new == b.most_new && a.shape.row_count() == b.shape.row_count() &&
+         a.shape.item_size() == b.shape.item_size();
+}
+
+}  // namespace
+
+Grouping::Grouping(const Plan& plan, const std::array<bool, kSides>& sides)
+    : plan_(plan), sides_(sides), group_(plan.steps.size()) {
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    codes_.push_back(code_for(plan.steps[s]));
+    group_[s] = s;
+  }
+  // Ports come behind those that they are made of.
+  for (std::size_t p = 0; p < plan.ports.size(); ++p) origins_.push_back(find_origin(static_cast<int>(p)));
+  join_neighbours();
+}
+
+std::shared_ptr<const ElementCode> Grouping::code_for(const PlanStep& s) const {
+  const auto* stage = dynamic_cast<const ElementStage*>(s.stage.get());
+  if (!stage || !sides_[index_of(s.side)] || !keeps_positions(s)) return nullptr;
+  if (std::ranges::any_of(s.footprint, [](const Footprint& f) { return f.past > 0 || f.future > 0; })) return nullptr;
+  if (s.in.size() > kMostOfCall || s.out.size() > kMostOfCall || contains(s.in, -1)) return nullptr;
+  for (const OutputSpec& o : s.entry->outputs)
+    if (!o.fact.empty() || !o.tally.empty() || o.levels) return nullptr;
+  for (const auto* ports : {&s.in, &s.out})
+    for (const int p : *ports) {
+      if (!is_alike(port(p), port(s.out.front()))) return nullptr;
+      if (s.side == Side::device && device_type(port(p).shape.element).empty()) return nullptr;
+    }
+  std::shared_ptr<const ElementCode> code = stage->elements();
+  return code && s.side == Side::device && !code->device_code() ? nullptr : code;
+}
+
+void Grouping::join_neighbours() {
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+    for (const int p : step(s).in)
+      if (p >= 0 && port(p).maker >= 0) try_to_join(static_cast<std::size_t>(port(p).maker), s);
+  // Those that read the same: it is loaded once for all of them.
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+    for (std::size_t t = 0; t < s; ++t)
+      if (std::ranges::any_of(step(s).in, [&](int p) { return contains(step(t).in, p); })) try_to_join(t, s);
+}
+
+void Grouping::try_to_join(std::size_t one, std::size_t other) {
+  const std::size_t a = std::min(group_[one], group_[other]), b = std::max(group_[one], group_[other]);
+  if (a == b || !codes_[one] || !codes_[other] || leads_around(a, b) || leads_around(b, a)) return;
+  Steps both = members(a);
+  for (const std::size_t s : members(b)) both.push_back(s);
+  std::ranges::sort(both);
+  if (!may_be_one(both)) return;
+  for (const std::size_t s : both) group_[s] = a;
+}
+
+bool Grouping::may_be_one(const Steps& steps) const {
+  const PlanStep& first = step(steps.front());
+  const bool alike = std::ranges::all_of(steps, [&](std::size_t s) {
+    return step(s).side == first.side && is_alike(port(step(s).out.front()), port(first.out.front()));
+  });
+  Group group = group_of(steps);
+  return alike && steps.size() <= kMostCalls && group.inputs.size() <= kMostInputs && !group.outputs.empty() &&
+         group.outputs.size() <= kMostOutputs && has_one_extent(group);
+}
+
+/// Whether a way from one group to the other goes through a third.
+bool Grouping::leads_around(std::size_t from, std::size_t to) const {
+  std::set<std::size_t> reached;
+  for (bool is_growing = true; is_growing;) {
+    is_growing = false;
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+      for (const int p : step(s).in) {
+        if (p < 0 || port(p).maker < 0) continue;
+        const std::size_t by = group_[s], of = group_[static_cast<std::size_t>(port(p).maker)];
+        if (by == to && reached.contains(of)) return true;
+        if (by != from && by != to && (of == from || reached.contains(of)))
+          is_growing = reached.insert(by).second || is_growing;
+      }
+  }
+  return false;
+}
+
+Grouping::Steps Grouping::members(std::size_t group) const {
+  Steps steps;
+  for (std::size_t s = 0; s < group_.size(); ++s)
+    if (group_[s] == group) steps.push_back(s);
+  return steps;
+}
+
+bool Grouping::leaves(int p, const Steps& steps) const {
+  for (const PlanOutput& o : plan_.outputs)
+    if (o.port == p) return true;
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+    if (contains(step(s).in, p) && !contains(steps, s)) return true;
+  return false;
+}
+
+Group Grouping::group_of(Steps steps) const {
+  Group group;
+  for (const std::size_t s : steps) {
+    for (const int p : step(s).in)
+      if (!contains(group.inputs, p) && !(p >= 0 && contains(steps, static_cast<std::size_t>(port(p).maker))))
+        group.inputs.push_back(p);
+    for (const int p : step(s).out)
+      if (leaves(p, steps)) group.outputs.push_back(p);
+  }
+  group.steps = std::move(steps);
+  return group;
+}
+
+/// A port that has this one's positions in every block, as far back as can be told.
+int Grouping::find_origin(int p) const {
+  if (port(p).maker < 0) return p;
+  const auto s = static_cast<std::size_t>(port(p).maker);
+  const bool counted_anew = port(p).shape.axis != Axis::stream && !codes_[s] && port(p).count_of < 0;
+  if (!keeps_positions(step(s)) || counted_anew) return p;
+  const int origin = origin_of(static_cast<int>(step(s).lead()));
+  const bool is_alone = std::ranges::all_of(step(s).in, [&](int in) { return in >= 0 && origin_of(in) == origin; });
+  return is_alone ? origin : p;
+}
+
+/// Whether this output is made of all that goes into the group.
+bool Grouping::needs_all(int output, const Group& group) const {
+  std::set<int> needed{output};
+  for (auto s = group.steps.rbegin(); s != group.steps.rend(); ++s)
+    if (std::ranges::any_of(step(*s).out, [&](int p) { return needed.contains(p); }))
+      needed.insert(step(*s).in.begin(), step(*s).in.end());
+  return std::ranges::all_of(group.inputs, [&](int p) { return needed.contains(p); });
+}
+
+/// Where the positions of a group's output come from: a step counts by its first input.
+int Grouping::lead_of(int output, const Group& group) const {
+  int p = output;
+  while (port(p).maker >= 0 && contains(group.steps, static_cast<std::size_t>(port(p).maker)))
+    p = static_cast<int>(step(static_cast<std::size_t>(port(p).maker)).lead());
+  return origin_of(p);
+}
+
+/// A step's outputs exist where all of its inputs do, reach as far back, and are counted by its first input. So has
+/// each output of the group to do by itself, or they cannot be one step's. Puts the input first that they are counted
+/// by.
+bool Grouping::has_one_extent(Group& group) const {
+  const int lead = lead_of(group.outputs.front(), group);
+  for (const int p : group.outputs)
+    if (!needs_all(p, group) || lead_of(p, group) != lead) return false;
+  if (group.inputs.empty()) return true;
+  const auto first = std::ranges::find_if(group.inputs, [&](int p) { return origin_of(p) == lead; });
+  if (first == group.inputs.end()) return false;
+  std::rotate(group.inputs.begin(), first, first + 1);
+  return true;
+}
+
+std::vector<Group> Grouping::groups() const {
+  std::vector<Group> sorted;
+  std::vector<bool> is_made(plan_.ports.size(), false);
+  std::vector<bool> is_done(plan_.steps.size(), false);
+  for (int p = 0; p < plan_.sources; ++p) is_made[static_cast<std::size_t>(p)] = true;
+  const auto is_ready = [&](const Group& g) {
+    return std::ranges::all_of(g.inputs, [&](int p) { return p < 0 || is_made[static_cast<std::size_t>(p)]; });
+  };
+  // The first that can be: what stays as it is keeps its order.
+  for (std::size_t s = 0; s < plan_.steps.size();) {
+    Group group = group_of(members(s));
+    if (group_[s] != s || is_done[s] || !is_ready(group)) {
+      ++s;
+      continue;
+    }
+    if (group.steps.size() > 1) has_one_extent(group);
+    for (const std::size_t member : group.steps)
+      for (const int p : step(member).out) is_made[static_cast<std::size_t>(p)] = true;
+    is_done[s] = true;
+    sorted.push_back(std::move(group));
+    s = 0;
+  }
+  assert(std::ranges::count(is_done, true) == std::ssize(sorted));
+  return sorted;
+}
+
+}  // namespace iqd::fusion
