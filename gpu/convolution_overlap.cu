@@ -4,7 +4,7 @@
 
 #include "gpu/convolution_methods.hpp"
 #include "gpu/device_array.hpp"
-#include "gpu/fft_kernel.cuh"
+#include "gpu/overlap_save.cuh"
 #include "gpu/runtime.hpp"
 
 namespace iqd::gpu {
@@ -13,8 +13,6 @@ namespace {
 struct Job {
   TapRows h;
   Complex32* responses;  // [filter][N]
-  /// The same twice: a compiler that knew would keep them in registers from one transform to the next, and drive
-  /// others out (212 bytes a thread for N = 2048, 4 as it is).
   const Complex32* factors;
   const Complex32* factors_back;
   const float2* x;
@@ -51,8 +49,7 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGro
   for (int e = 0; e < Group::kPoints; ++e) response[e * kFftThreads<N>] = {v[e].re * (1.0f / N), v[e].im * (1.0f / N)};
 }
 
-/// A segment there, multiplied, and back. A forward transform whose inputs and outputs have their parts exchanged is an
-/// inverse one. A sample's number in its packet is that of the output in its place.
+/// A sample's number in its packet is that of the output in its place.
 template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce)
     convolve_segments(const Job job) {
   using Group = FftGroup<N>;
@@ -61,32 +58,18 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGro
   const bool mine = segment < job.segments;
   const std::int64_t packet = mine ? segment / job.each : 0;
   const int first = static_cast<int>(segment - packet * job.each) * job.step - job.skip;
-  const int t = Group::thread();
   const float2* const x = job.x + packet * job.x_pitch;
-  Complex32 v[Group::kPoints] = {};
-#pragma unroll
-  for (int e = 0; e < Group::kPoints; ++e) {
-    const int n = first + t + e * kFftThreads<N>;
-    if (!mine || n < 0 || n >= job.signal) continue;
-    const float2 sample = __ldcg(x + n);
-    v[e] = {sample.x, sample.y};
-  }
-  fft_steps<N>(v, shared, job.factors);
-  Group::sync();
-  const Complex32* const response = job.responses + (job.h.rows > 1 ? packet * N : 0) + t;
-#pragma unroll
-  for (int e = 0; e < Group::kPoints; ++e) {
-    const Complex32 z = times(v[e], response[e * kFftThreads<N>]);
-    v[e] = {z.im, z.re};
-  }
-  fft_steps<N>(v, shared, job.factors_back);
-  if (!mine) return;
   float2* const y = job.y + packet * job.y_pitch;
-#pragma unroll
-  for (int e = 0; e < Group::kPoints; ++e) {
-    const int n = t + e * kFftThreads<N>;
-    if (n >= job.skip && first + n < job.outputs) y[first + n] = {v[e].im, v[e].re};
-  }
+  const auto load = [&](int n) {
+    if (!mine || first + n < 0 || first + n >= job.signal) return Complex32{};
+    const float2 sample = __ldcg(x + (first + n));
+    return Complex32{sample.x, sample.y};
+  };
+  const auto store = [&](int n, Complex32 z) {
+    if (mine && n >= job.skip && first + n < job.outputs) y[first + n] = {z.re, z.im};
+  };
+  const Complex32* const response = job.responses + (job.h.rows > 1 ? packet * N : 0);
+  convolve_frame<N>(response, job.factors, job.factors_back, shared, load, store);
 }
 
 struct Kernels {
@@ -103,10 +86,7 @@ template <int N> Kernels kernels() {
 }
 
 Kernels kernels_of(std::int64_t size) {
-  return size == 1024   ? kernels<1024>()
-         : size == 2048 ? kernels<2048>()
-         : size == 4096 ? kernels<4096>()
-                        : kernels<8192>();
+  return with_overlap_size(size, [](auto n) { return kernels<n()>(); });
 }
 
 class OverlapSave final : public Convolver {
@@ -173,7 +153,7 @@ bool has_shared(int bytes) {
 
 std::vector<std::int64_t> overlap_sizes(const ConvolutionShape& shape) {
   std::vector<std::int64_t> sizes;
-  for (const std::int64_t size : {1024, 2048, 4096, 8192})
+  for (const std::int64_t size : kOverlapSizes)
     if (4 * shape.all_taps() <= 3 * size && segments_of(shape, size).count * shape.batch < std::int64_t{1} << 31 &&
         has_shared(kernels_of(size).bytes))
       sizes.push_back(size);

@@ -17,14 +17,15 @@
 #include "config/fields.hpp"
 #include "signal/windows.hpp"
 
-/// y(m) = sum over k = 0 … taps-1 of h(k) x(m D - k), D = decimation.
+/// y(m) = sum over k = 0 … taps-1 of h(k) x((m D - k) / L), over those k where that is whole; D = decimation and
+/// L = interpolation, which is 1 unless given: y(m) = sum of h(k) x(m D - k). A Filter is for L = 1; with others it is
+/// signal/polyphase.hpp's.
 ///
 /// x   [row][n]  cf32 or f32   positions x_first …; before x_first it is zero
 /// y   [row][m]  as x          positions y_first …; x has to reach to its last m D
 /// Every y(m) is a function of its own inputs and of m only, however the stream is cut: to the bit with `direct`, to
-/// 1e-6 of x's rms with `fft`. An input that is NaN or infinite spoils the outputs that it takes part in (`fft`: those
-/// of its whole transform). Error below 1e-6 of x's rms times the root of the sum of |h|^2. Keeps nothing between
-/// calls.
+/// 1e-6 of x's rms with `fft`. An input that is NaN or infinite spoils the outputs that it takes part in and no others.
+/// Error below 1e-6 of x's rms times the root of the sum of |h|^2. Keeps nothing between calls.
 namespace iqd::fir {
 
 enum class Type : std::uint8_t { low_pass, high_pass, band_pass, band_reject, rrc };
@@ -60,6 +61,7 @@ struct Config {
   std::vector<std::complex<double>> taps;
   bool designed = false;
   Design design;
+  std::int64_t interpolation = 1;
   std::int64_t decimation = 1;
   Method method = Method::automatic;
 

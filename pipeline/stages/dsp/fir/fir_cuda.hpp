@@ -9,14 +9,17 @@
 
 #include "base/element.hpp"
 #include "pipeline/stage.hpp"
+#include "pipeline/stages/dsp/fir/fir.hpp"
+#include "signal/polyphase.hpp"
 
 namespace iqd::fir {
 
 /// What the CUDA backend brings for this stage.
 struct CudaHalf {
   /// Complex taps are for cf32 only: for f32 the real parts count.
-  std::unique_ptr<StageRun> (*make)(std::span<const std::complex<double>> taps, std::int64_t decimation,
-                                    Element element);
+  std::unique_ptr<StageRun> (*make)(std::span<const std::complex<double>> taps, const Config& config, Element element);
+  /// Where it interpolates.
+  std::unique_ptr<StageRun> (*make_polyphase)(const PolyphaseTaps& taps, Element element);
 };
 
 }  // namespace iqd::fir

@@ -10,7 +10,7 @@
 #include <limits>
 #include <numbers>
 
-#include "pipeline/stages/dsp/fir/tiling.hpp"
+#include "signal/filter_design.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::fir {
@@ -113,11 +113,33 @@ TEST(Fir, BadSamplesSpoilTheirOwnOutputsOnly) {
   auto x = complex_noise(600);
   x[300] = {std::numeric_limits<float>::quiet_NaN(), 0};
   x[400] = {std::numeric_limits<float>::infinity(), 0};
-  const auto y = filtered(*make_direct(taps_like(33, false), 1), x, 1);
-  for (std::size_t n = 0; n < y.size(); ++n) {
-    const bool spoilt = (n >= 300 && n < 333) || (n >= 400 && n < 433);
-    EXPECT_EQ(std::isfinite(y[n].real()), !spoilt) << n;
+  for (const bool fft : {false, true}) {
+    const Taps h = taps_like(33, false);
+    const auto y = filtered(fft ? *make_overlap_save(h, 1) : *make_direct(h, 1), x, 1);
+    for (std::size_t n = 0; n < y.size(); ++n) {
+      const bool spoilt = (n >= 300 && n < 333) || (n >= 400 && n < 433);
+      EXPECT_EQ(std::isfinite(y[n].real()), !spoilt) << n << " " << fft;
+      EXPECT_TRUE(std::isfinite(y[n].imag())) << n << " " << fft;
+    }
   }
+}
+
+TEST(Fir, WhatTransformsSpoiltIsRightAgain) {
+  for (const bool complex : {false, true})
+    for (const std::int64_t decimation : {1, 3}) {
+      const Taps h = taps_like(200, complex);
+      const auto filter = make_overlap_save(h, decimation);
+      auto bad = complex_noise(3000);
+      bad[1500] = {3e38f, -INFINITY};
+      auto good = bad;
+      good[1500] = 0;
+      const auto y = filtered(*filter, bad, decimation);
+      const auto expected = reference(good, h, decimation);
+      for (std::int64_t m = 0; m < std::ssize(y); ++m) {
+        if (m * decimation >= 1500 && m * decimation < 1700) continue;
+        EXPECT_LT(std::abs(wide(y[static_cast<std::size_t>(m)]) - expected[static_cast<std::size_t>(m)]), 2e-6) << m;
+      }
+    }
 }
 
 TEST(Fir, DenormalsAndZerosOfBothSigns) {
@@ -162,6 +184,74 @@ TEST(Fir, LongFiltersGoThroughTransforms) {
   EXPECT_EQ(choose_method(taps_like(2000, false), 1000), Method::direct);
 }
 
+/// Interpolation as it is defined: zeros between the samples, the filter, and every D-th output.
+TEST(Fir, InterpolatesAsTheDefinitionSays) {
+  struct Rates {
+    std::int64_t taps, up, down, samples;
+  };
+  for (const auto& [taps, up, down, samples] : {Rates{1, 2, 1, 50},
+                                                {2, 3, 1, 40},
+                                                {45, 4, 1, 300},
+                                                {64, 3, 2, 500},
+                                                {31, 5, 7, 700},
+                                                {200, 2, 3, 400},
+                                                {7, 160, 147, 300},
+                                                {90, 4, 2, 100},
+                                                {3, 2, 1, 0},
+                                                {1, 2, 1, 1}})
+    for (const bool complex : {false, true}) {
+      const Taps h = taps_like(taps, complex);
+      const auto x = complex_noise(samples);
+      std::vector<cf32> between(static_cast<std::size_t>(samples * up));
+      for (std::int64_t n = 0; n < samples; ++n)
+        between[static_cast<std::size_t>(n * up)] = x[static_cast<std::size_t>(n)];
+      std::string list;
+      for (const auto tap : h) list += fmt::format("[{:.17g}, {:.17g}], ", tap.real(), tap.imag());
+      StageUnderTest s(entry(), fmt::format("{{taps: [{}], interpolation: {}, decimation: {}}}", list, up, down),
+                       {stream_of(Element::cf32)});
+      ASSERT_EQ(s.complaints(), "");
+      const auto y = s.stream<cf32>(x);
+      EXPECT_LT(worst(y, between, h, down), 2e-6) << taps << " " << up << "/" << down;
+      EXPECT_TRUE(same_bits(s.stream<cf32>(x, {0, 1, 59, 3, 128, 7}), y)) << taps << " " << up << "/" << down;
+    }
+}
+
+TEST(Fir, InterpolatesRealStreams) {
+  const auto x = real_noise(400);
+  std::vector<float> between(1200);
+  for (std::size_t n = 0; n < x.size(); ++n) between[3 * n] = x[n];
+  StageUnderTest s(entry(), "{taps: [1, -2, 0.5, 3, 1, 1, 0.25], interpolation: 3, decimation: 2}",
+                   {stream_of(Element::f32, 1, 1e6)});
+  EXPECT_LT(worst(s.stream<float>(x), between, Taps{1, -2, 0.5, 3, 1, 1, 0.25}, 2), 2e-6);
+  EXPECT_EQ(s.out().rate_hz, 1.5e6);
+  EXPECT_EQ(s.footprint().past, 2);
+}
+
+/// Seven taps, three phases: two of them have two taps.
+TEST(Fir, ABadSampleSpoilsItsOwnInterpolatedOutputsOnly) {
+  std::vector<cf32> x(40, cf32(1, 0));
+  x[20] = {INFINITY, NAN};
+  StageUnderTest s(entry(), "{taps: [1, 2, 3, 4, 5, 6, 7], interpolation: 3}", {stream_of(Element::cf32)});
+  const auto y = s.stream<cf32>(x);
+  for (std::size_t m = 0; m < y.size(); ++m) EXPECT_EQ(std::isfinite(y[m].real()), m < 60 || m > 66) << m;
+}
+
+/// The study's filters: int(A rate / (22 width)), made odd, of a Hamming window at 10 MS/s.
+TEST(Fir, WidthsOfTheStudyGiveItsTaps) {
+  const auto past = [](double percent) {
+    StageUnderTest s(entry(),
+                     fmt::format("{{design: {{cutoff: 1 MHz, transition: {} Hz}}, method: fft}}", percent / 100 * 1e4),
+                     {stream_of(Element::cf32, 1, 10e6)});
+    EXPECT_EQ(s.complaints(), "");
+    return s.footprint().past;
+  };
+  EXPECT_EQ(past(200) + 1, tap_count(53, 20e3, 10e6));
+  EXPECT_EQ(past(200) + 1, 1205);
+  EXPECT_EQ(past(150) + 1, 1607);
+  EXPECT_EQ(past(100) + 1, 2409);
+  EXPECT_EQ(past(50) + 1, 4819);
+}
+
 TEST(Fir, ShapeOfADecimator) {
   StageUnderTest s(entry(), "{taps: [1, 2, 1], decimation: 4}", {stream_of(Element::f32, 3, 8e6)});
   EXPECT_EQ(s.out().text(), "f32 [channel 3][n]");
@@ -200,6 +290,8 @@ TEST(Fir, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{taps: [1, .nan]}"), HasSubstr("taps"));
   EXPECT_THAT(complaints("{taps: [1, [0, 1]]}", Element::f32), HasSubstr("complex taps need a complex input"));
   EXPECT_THAT(complaints("{taps: [1], decimation: 0}"), HasSubstr("decimation"));
+  EXPECT_THAT(complaints("{taps: [1, 1], interpolation: 2, method: fft}"), HasSubstr("do not interpolate"));
+  EXPECT_THAT(complaints("{taps: [1], interpolation: 0}"), HasSubstr("interpolation"));
   EXPECT_THAT(complaints("{taps: [1], design: {cutoff: 1 kHz, transition: 1 kHz}}"), HasSubstr("not both"));
   EXPECT_THAT(complaints("{design: {transition: 1 kHz}}"), HasSubstr("design.cutoff: missing"));
   EXPECT_THAT(complaints("{design: {cutoff: 1 kHz}}"), HasSubstr("design.transition: missing"));
@@ -218,55 +310,6 @@ TEST(Fir, RefusesWhatCannotBe) {
 TEST(Fir, AllProblemsOfADesignAreToldAtOnce) {
   StageUnderTest s(entry(), "{design: {type: band_pass, low: 700 kHz, transition: -1 Hz}}", {stream_of(Element::cf32)});
   EXPECT_EQ(s.problems().size(), 3u) << s.complaints();
-}
-
-/// What shared memory holds of a piece for a tile whose first output takes input 0 of tap 0: the number of the input at
-/// each place.
-template <int each> std::vector<std::int64_t> staged_inputs(const Tiling& t, int piece, int outputs, int stride) {
-  constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::int64_t> at(static_cast<std::size_t>(stride * t.decimation), kNothing);
-  for (int i = 0; i < t.staged(outputs); ++i) {
-    std::int64_t& place = at.at(static_cast<std::size_t>(t.place_of_input<each>(i, stride)));
-    EXPECT_EQ(place, kNothing) << "two inputs at one place";
-    place = t.staged_from(piece) + i;
-  }
-  return at;
-}
-
-template <int each> void expect_every_tap_meets_its_input(std::int64_t taps, int decimation) {
-  const Tiling t(taps, decimation);
-  const int outputs = 3 * each;
-  const int stride = t.stride(outputs, each, sizeof(cf32));
-  std::int64_t met = 0;
-  for (int piece = 0; piece < t.pieces; ++piece) {
-    const auto at = staged_inputs<each>(t, piece, outputs, stride);
-    for (int phase = 0; phase < t.phases(); ++phase)
-      for (int q = 0; q < t.taps_in(piece, phase); ++q) {
-        const std::int64_t k = (static_cast<std::int64_t>(piece) * t.depth + q) * decimation + phase;
-        ASSERT_LT(k, taps);
-        EXPECT_EQ(t.place_of_tap(k), static_cast<std::size_t>(piece * t.piece_size() + phase * t.depth + q));
-        for (int i = 0; i < outputs; ++i)
-          ASSERT_EQ(at.at(static_cast<std::size_t>(phase * stride + Tiling::padded<each>(t.depth + i - q))),
-                    i * decimation - k);
-        ++met;
-      }
-  }
-  EXPECT_EQ(met, taps);
-}
-
-TEST(FirTiling, EveryTapMeetsItsInput) {
-  for (const std::int64_t taps : {1, 2, 8, 9, 17, 64, 513, 1500})
-    for (const int decimation : {1, 2, 3, 7, 16}) {
-      SCOPED_TRACE(fmt::format("{} taps, decimation {}", taps, decimation));
-      expect_every_tap_meets_its_input<2>(taps, decimation);
-      expect_every_tap_meets_its_input<4>(taps, decimation);
-      expect_every_tap_meets_its_input<8>(taps, decimation);
-    }
-}
-
-TEST(FirTiling, VectorsOfTapsAreAligned) {
-  for (const std::int64_t taps : {1, 21, 100'000})
-    for (int decimation = 1; decimation <= 16; ++decimation) EXPECT_EQ(Tiling(taps, decimation).depth % 8, 0);
 }
 
 }  // namespace

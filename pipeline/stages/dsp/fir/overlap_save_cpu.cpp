@@ -2,12 +2,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 #include "pipeline/stages/dsp/fir/fir.hpp"
 #include "signal/fft_plan.hpp"
 #include "signal/scratch.hpp"
 
+// Plain loops, compiled once for each kind of processor: the compiler makes vectors of them.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pipeline/stages/dsp/fir/overlap_save_cpu.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace iqd::fir::HWY_NAMESPACE {
+
+/// f = f h, complex numbers. (By hand: the standard's product looks for NaN.)
+void multiply_bins(float* f, const float* h, std::int64_t bins) {
+  for (std::int64_t k = 0; k < 2 * bins; k += 2) {
+    const float re = f[k] * h[k] - f[k + 1] * h[k + 1];
+    f[k + 1] = f[k] * h[k + 1] + f[k + 1] * h[k];
+    f[k] = re;
+  }
+}
+
+bool all_finite(const float* x, std::int64_t n) {
+  std::uint32_t largest = 0;  // of the bits behind the sign, which grow with the magnitude
+  for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu);
+  return largest < 0x7f800000u;
+}
+
+}  // namespace iqd::fir::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace iqd::fir {
+
+HWY_EXPORT(multiply_bins);
+HWY_EXPORT(all_finite);
+
 namespace {
 
 struct Transforms {
@@ -15,16 +48,19 @@ struct Transforms {
   cf32* frequency;
 };
 
-/// Circular convolution by transforms four times as long as the filter: of each, the first taps-1 results are spoilt by
-/// the wrap and thrown away. Two pieces of a real stream go through one transform, as real and imaginary part.
+/// Circular convolution by transforms of three to six times the filter: of each, the first taps-1 results are spoilt by
+/// the wrap and thrown away. Two pieces of a real stream go through one transform, as real and imaginary part. A bad
+/// sample spoils all that its transform gives, so what is not finite is summed anew by the definition.
 class OverlapSave final : public Filter {
  public:
   OverlapSave(std::span<const std::complex<double>> taps, std::int64_t decimation)
       : decimation_(decimation),
         past_(std::ssize(taps) - 1),
-        size_(static_cast<std::int64_t>(std::bit_ceil(taps.size() * 4))),
+        size_(static_cast<std::int64_t>(std::bit_ceil(taps.size() * 3))),
         forward_(size_),
         inverse_(size_, FftPlan::Direction::inverse),
+        taps_(taps.begin(), taps.end()),
+        complex_taps_(std::any_of(taps.begin(), taps.end(), [](auto h) { return h.imag() != 0; })),
         response_(static_cast<std::size_t>(size_)),
         real_response_(static_cast<std::size_t>(size_)) {
     std::vector<std::byte> memory(scratch_bytes());
@@ -46,9 +82,11 @@ class OverlapSave final : public Filter {
     const std::int64_t outputs = outputs_per_piece();
     for (std::int64_t row = 0; row < y.extent(0); ++row)
       for (std::int64_t i = 0; i < y.extent(1); i += outputs) {
-        load(x.row(row), (y_first + i) * decimation_ - past_ - x_first, work.time, [](cf32& to, cf32 v) { to = v; });
+        const std::int64_t start = (y_first + i) * decimation_ - past_ - x_first;
+        load(x.row(row), start, work.time, [](cf32& to, cf32 v) { to = v; });
         convolve(work, response_);
         store(work.time, y.row(row), i, [](cf32 v) { return v; });
+        if (!finite(work.time)) mend(x.row(row), start, y.row(row), i);
       }
   }
 
@@ -64,6 +102,9 @@ class OverlapSave final : public Filter {
         convolve(work, real_response_);
         store(work.time, y.row(row), i, [](cf32 v) { return v.real(); });
         store(work.time, y.row(row), i + outputs, [](cf32 v) { return v.imag(); });
+        if (finite(work.time)) continue;
+        mend(x.row(row), start, y.row(row), i);
+        mend(x.row(row), start + outputs * decimation_, y.row(row), i + outputs);
       }
   }
 
@@ -88,20 +129,15 @@ class OverlapSave final : public Filter {
     const std::int64_t begin = std::clamp<std::int64_t>(-start, 0, size_);
     const std::int64_t end = std::clamp(x.extent(0) - start, begin, size_);
     for (std::int64_t i = 0; i < begin; ++i) put(time[i], T());
-    for (std::int64_t i = begin; i < end; ++i) put(time[i], x(start + i));
+    const T* const from = x.data() + start;
+    for (std::int64_t i = begin; i < end; ++i) put(time[i], from[i]);
     for (std::int64_t i = end; i < size_; ++i) put(time[i], T());
   }
 
   void convolve(Transforms work, const std::vector<cf32>& response) const noexcept {
     forward_.run(work.time, work.frequency);
-    const auto* h = reinterpret_cast<const float*>(response.data());
-    auto* f = reinterpret_cast<float*>(work.frequency);
-    // By hand: the standard's product of complex numbers looks for NaN.
-    for (std::int64_t k = 0; k < 2 * size_; k += 2) {
-      const float re = f[k] * h[k] - f[k + 1] * h[k + 1];
-      f[k + 1] = f[k] * h[k + 1] + f[k + 1] * h[k];
-      f[k] = re;
-    }
+    HWY_DYNAMIC_DISPATCH(multiply_bins)
+    (reinterpret_cast<float*>(work.frequency), reinterpret_cast<const float*>(response.data()), size_);
     inverse_.run(work.frequency, work.time);
   }
 
@@ -110,11 +146,47 @@ class OverlapSave final : public Filter {
     for (std::int64_t i = 0; i < n; ++i) y(at + i) = part(time[past_ + i * decimation_]);
   }
 
+  /// Whether all of a transform's results are.
+  bool finite(const cf32* time) const noexcept {
+    return HWY_DYNAMIC_DISPATCH(all_finite)(reinterpret_cast<const float*>(time), 2 * size_);
+  }
+
+  /// The outputs of a piece whose input starts at x(start).
+  template <class T> void mend(View<const T, 1> x, std::int64_t start, View<T, 1> y, std::int64_t at) const noexcept {
+    const std::int64_t n = std::min(outputs_per_piece(), y.extent(0) - at);
+    for (std::int64_t i = 0; i < n; ++i) y(at + i) = sum_of_products(x, start + past_ + i * decimation_);
+  }
+
+  /// In runs: errors of rounding grow with the products in a chain.
+  template <class T> T sum_of_products(View<const T, 1> x, std::int64_t newest) const noexcept {
+    constexpr std::int64_t kRun = 64;
+    T sum = 0;
+    const std::int64_t begin = std::max<std::int64_t>(newest - x.extent(0) + 1, 0);
+    const std::int64_t end = std::min(std::ssize(taps_), newest + 1);
+    for (std::int64_t k = begin; k < end; k += kRun) {
+      T run = 0;
+      for (std::int64_t i = k; i < std::min(k + kRun, end); ++i) {
+        const cf32 h = taps_[static_cast<std::size_t>(i)];
+        const T v = x(newest - i);
+        if constexpr (std::is_same_v<T, cf32>)
+          run += complex_taps_
+                     ? cf32(h.real() * v.real() - h.imag() * v.imag(), h.real() * v.imag() + h.imag() * v.real())
+                     : h.real() * v;
+        else
+          run += h.real() * v;
+      }
+      sum += run;
+    }
+    return sum;
+  }
+
   std::int64_t decimation_;
   std::int64_t past_;
   std::int64_t size_;
   FftPlan forward_;
   FftPlan inverse_;
+  std::vector<cf32> taps_;
+  bool complex_taps_;
   std::vector<cf32> response_;
   std::vector<cf32> real_response_;  // of the taps' real parts
 };
@@ -126,3 +198,4 @@ std::unique_ptr<Filter> make_overlap_save(std::span<const std::complex<double>> 
 }
 
 }  // namespace iqd::fir
+#endif
