@@ -41,7 +41,8 @@ void Planner::fit_block(const Section& section) const {
 
 /// Whether blocks start at granules of this port.
 bool Planner::aligned_to(const PlanPort& in, const Footprint& footprint) const noexcept {
-  return in.lag == 0 && plan_.block * in.rate.num % (in.rate.den * footprint.granule) == 0;
+  return in.lag == 0 && plan_.block % in.rate.den == 0 &&
+         plan_.block / in.rate.den * in.rate.num % footprint.granule == 0;
 }
 
 /// From the last stage to the first: what each port has to reach beyond the new part.

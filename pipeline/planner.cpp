@@ -267,7 +267,9 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
 
   const PlanPort first = plan_.ports[step.lead()];
   const Footprint& footprint = step.footprint.front();
-  const std::int64_t lag = first.lag + (aligned_to(first, footprint) ? 0 : footprint.granule - 1);
+  // Without `whole` an output lies at a place of its own in its granule.
+  const std::int64_t apart = footprint.whole ? footprint.granule : ceil_div(footprint.granule, footprint.yield);
+  const std::int64_t lag = first.lag + (aligned_to(first, footprint) ? 0 : apart - 1);
   for (std::size_t o = 0; o < out.size(); ++o) {
     PlanPort port;
     port.name = fmt::format("{}.{}", step.name, step.entry->outputs[o].name);
@@ -276,7 +278,7 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
     if (out[o].axis == Axis::stream) {
       port.rate = first.rate.times(footprint.yield, footprint.granule);
       port.most_new = most_from(footprint, first.most_new);
-      port.lag = ceil_div(lag * footprint.yield, footprint.granule);
+      port.lag = scale_up(lag, footprint.yield, footprint.granule);
     } else {
       port.most_new = out[o].axis == Axis::counted ? out[o].most : 1;
     }

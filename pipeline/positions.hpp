@@ -48,17 +48,22 @@ struct Reach {
   friend bool operator==(const Reach&, const Reach&) = default;
 };
 
+/// n up / down, rounded up, where n times up may be more than an integer holds.
+constexpr std::int64_t scale_up(std::int64_t n, std::int64_t up, std::int64_t down) noexcept {
+  const std::int64_t whole = floor_div(n, down);
+  return whole * up + ceil_div((n - whole * down) * up, down);
+}
 /// The first output position whose granule starts at or after input position n.
 constexpr std::int64_t first_from(const Footprint& f, std::int64_t n) noexcept {
-  return f.whole ? ceil_div(n, f.granule) * f.yield : ceil_div(n * f.yield, f.granule);
+  return f.whole ? ceil_div(n, f.granule) * f.yield : scale_up(n, f.yield, f.granule);
 }
 /// One past the last output position that can be made of the input positions before n.
 constexpr std::int64_t makeable_before(const Footprint& f, std::int64_t n) noexcept {
-  return f.whole ? floor_div(n, f.granule) * f.yield : ceil_div(n * f.yield, f.granule);
+  return f.whole ? floor_div(n, f.granule) * f.yield : scale_up(n, f.yield, f.granule);
 }
 /// The most output positions that any n input positions in a row bring.
 constexpr std::int64_t most_from(const Footprint& f, std::int64_t n) noexcept {
-  return f.whole ? ceil_div(n, f.granule) * f.yield : ceil_div(n * f.yield, f.granule);
+  return f.whole ? ceil_div(n, f.granule) * f.yield : scale_up(n, f.yield, f.granule);
 }
 
 /// The output's span for the input's: everything that exists, cut to what its readers need.

@@ -48,6 +48,19 @@ TEST(Positions, RatesAreKeptInLowestTerms) {
         }
 }
 
+/// Years of samples, and ratios of large numbers: the products alone would not fit.
+TEST(Positions, FarPositionsScaleToTheOneThatFollows) {
+  for (const Footprint& f : {Footprint{.granule = 67108859, .yield = 67108864}, {.granule = 67108864, .yield = 3}})
+    for (const std::int64_t n : {std::int64_t{0}, std::int64_t{12345}, (std::int64_t{1} << 54) + 17}) {
+      const std::int64_t p = first_from(f, n);
+      // Position p lies at p granule / yield, n or behind it; the one before it does not. Modulo 2^64.
+      const auto bits = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
+      const auto beyond = static_cast<std::int64_t>(bits(p) * bits(f.granule) - bits(n) * bits(f.yield));
+      EXPECT_GE(beyond, 0) << n;
+      EXPECT_LT(beyond, f.granule) << n;
+    }
+}
+
 TEST(Positions, SampleOfIsTheSampleAtOrBefore) {
   for (std::int64_t num = 1; num <= 7; ++num)
     for (std::int64_t den = 1; den <= 7; ++den)
