@@ -12,6 +12,7 @@
 #include "config/reader.hpp"
 #include "pipeline/cpu_backend.hpp"
 #include "pipeline/fusion/element_program.hpp"
+#include "pipeline/source_rate.hpp"
 #include "pipeline/spec_apply.hpp"
 #include "pipeline/tuning.hpp"
 
@@ -417,6 +418,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   source.rate_hz = source.source_rate_hz = stream.rate_hz;
   source.frequency_hz = stream.frequency_hz;
   planner.add_source("source", source);
+  add_resampler(planner, spec, stream, catalogue.stages);
   for (const StageSpec& s : spec.stages) {
     std::optional<Side> side;
     if (s.backend == "cpu" || is_device(s.backend)) side = is_device(s.backend) ? Side::device : Side::host;

@@ -70,15 +70,14 @@ std::span<const std::string_view> enum_names(Format) {
 
 void Reception::fields(FieldVisitor& v) {
   v.field("format", format, {.help = "how samples are kept: 16-bit integers, or floats of twice the size"});
-  v.field("resample", resample, {.help = "bring the granted rate to the asked one; not available yet"});
+  v.field("resample", resample,
+          {.help = "bring the rate that the radio grants to the asked one: by a `resampler` before the first stage"});
 }
 
 StreamInfo Reception::describe(const RadioSettings& settings, const Section& section) const {
   settings.check(section);
-  if (resample)
-    section.problem("resample",
-                    "resampling is not available yet; choose a rate that the radio grants (`iqd probe` lists them), or "
-                    "`accept_rate: true`");
+  if (resample && settings.accept_rate)
+    section.problem("resample", "gives the asked rate, `accept_rate` goes on with the granted one: choose one of both");
   StreamInfo info;
   info.element = element();
   info.channels = static_cast<int>(settings.channels.size());

@@ -114,7 +114,9 @@ StreamInfo SoapySourceOptions::describe(const Section& section) const {
 }
 
 std::unique_ptr<Source> SoapySourceOptions::open() const {
-  return std::make_unique<SoapySource>(settings_, reception_.element());
+  Settings settings = settings_;
+  settings.accept_rate = settings.accept_rate || reception_.resample;
+  return std::make_unique<SoapySource>(settings, reception_.element());
 }
 
 }  // namespace iqd::radio::soapy

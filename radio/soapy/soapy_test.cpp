@@ -191,6 +191,7 @@ TEST(SoapySource, AnotherRateIsRefusedUnlessAccepted) {
   EXPECT_THAT(error_of(options("rate_grid=300000")),
               AllOf(HasSubstr("1000000"), HasSubstr("900000"), HasSubstr("accept_rate")));
   EXPECT_EQ(Opened(options("rate_grid=300000", {{"accept_rate", "true"}})).source->info().rate_hz, 900'000);
+  EXPECT_EQ(Opened(options("rate_grid=300000", {{"resample", "true"}})).source->info().rate_hz, 900'000);
 }
 
 TEST(SoapySource, WhatCannotBeOpenedSaysWhy) {
@@ -219,7 +220,7 @@ TEST(SoapySource, DescribesItselfWithoutADevice) {
   EXPECT_EQ(info.element, Element::sc16);
   EXPECT_EQ(info.channels, 2);
   EXPECT_EQ(info.rate_hz, 20e6);
-  assign(o, {{"channels", "1,0,1"}, {"resample", "true"}});
+  assign(o, {{"channels", "1,0,1"}, {"resample", "true"}, {"accept_rate", "true"}});
   EXPECT_THAT(complaints([&](const Section& s) { o.describe(s); }),
               ElementsAre(HasSubstr("channel 1"), AllOf(HasSubstr("resample"), HasSubstr("accept_rate"))));
 }

@@ -44,7 +44,9 @@ StreamInfo UhdSourceOptions::describe(const Section& section) const {
 }
 
 std::unique_ptr<Source> UhdSourceOptions::open() const {
-  return open_source(settings_, reception_.element());
+  Settings settings = settings_;
+  settings.accept_rate = settings.accept_rate || reception_.resample;
+  return open_source(settings, reception_.element());
 }
 
 void UhdSinkOptions::fields(FieldVisitor& v) {

@@ -59,7 +59,7 @@ TEST(UhdSource, DescribesItselfWithoutADevice) {
 
 TEST(UhdSource, WhatIsWrongIsSaidWithoutADevice) {
   UhdSourceOptions o;
-  assign(o, {{"channels", "1,0,1"}, {"rate", "1e6"}, {"resample", "true"}});
+  assign(o, {{"channels", "1,0,1"}, {"rate", "1e6"}, {"resample", "true"}, {"accept_rate", "true"}});
   EXPECT_THAT(without_the_build([&](const Section& s) { o.describe(s); }),
               ElementsAre(HasSubstr("channel 1"), AllOf(HasSubstr("resample"), HasSubstr("accept_rate"))));
 }
