@@ -26,14 +26,27 @@ SKIPPED = 77
 MISSED = 3
 BLOCK = 8192
 TAPS = [round(0.01 * (k + 1), 2) for k in range(64)]
+LONG = [round(0.001 * (k % 100), 3) for k in range(1205)]
 FFT = 1024
+CHANNELS = 64
 
 
 def cases():
     """name, keys for iqd, a maker of GNU Radio's block, bytes and samples of an item in and out, samples to send."""
     from gnuradio import blocks, fft, filter as gr_filter
 
+    # As many taps as the resampler has by itself: 60 a phase.
+    phases = [0.01] * 180
+    bank = [0.01] * (CHANNELS * 12)
+    interpolating = [f"taps={TAPS}", "interpolation=3", "decimation=2"]
     return [
+        ("fir", [f"taps={LONG}", "method=fft"], lambda: gr_filter.fft_filter_ccf(1, LONG), (8, 8, 1), 20_000_000),
+        ("fir", interpolating, lambda: gr_filter.rational_resampler_ccf(3, 2, TAPS), (8, 8, 1), 10_000_000),
+        ("resampler", ["ratio=3/2"], lambda: gr_filter.rational_resampler_ccf(3, 2, phases), (8, 8, 1), 5_000_000),
+        ("resampler", ["ratio=0.9876543"], lambda: gr_filter.pfb_arb_resampler_ccf(0.9876543, [0.01] * (32 * 60), 32),
+         (8, 8, 1), 5_000_000),
+        ("channelizer", [f"channels={CHANNELS}"], lambda: gr_filter.pfb_channelizer_ccf(CHANNELS, bank, 1.0),
+         (8, 8, 1), 20_000_000),
         ("fir", [f"taps={TAPS}"], lambda: gr_filter.fir_filter_ccf(1, TAPS), (8, 8, 1), 20_000_000),
         ("fir", [f"taps={TAPS}", "decimation=4"], lambda: gr_filter.fir_filter_ccf(4, TAPS), (8, 8, 1), 40_000_000),
         ("fft", [f"size={FFT}"], lambda: fft.fft_vcc(FFT, True, [], False, 1), (8, 8, FFT), 60_000_000),
@@ -44,13 +57,21 @@ def cases():
 
 def gnuradio_samples_per_second(make, sizes, samples):
     """(of the block alone, of the flow graph)"""
-    from gnuradio import blocks, gr
+    from gnuradio import blocks, filter as gr_filter, gr
 
     in_bytes, out_bytes, vector = sizes
     graph = gr.top_block()
     block = make()
-    chain = [blocks.null_source(in_bytes * vector), blocks.head(in_bytes * vector, samples // vector), block]
-    graph.connect(*chain, blocks.null_sink(out_bytes * vector))
+    head = blocks.head(in_bytes * vector, samples // vector)
+    graph.connect(blocks.null_source(in_bytes * vector), head)
+    if isinstance(block, gr_filter.pfb_channelizer_ccf):
+        deal = blocks.stream_to_streams(in_bytes, CHANNELS)
+        graph.connect(head, deal)
+        for k in range(CHANNELS):
+            graph.connect((deal, k), (block, k))
+            graph.connect((block, k), blocks.null_sink(out_bytes))
+    else:
+        graph.connect(head, block, blocks.null_sink(out_bytes * vector))
     begin = time.perf_counter()
     graph.run()
     wall = time.perf_counter() - begin
@@ -76,7 +97,8 @@ def measure(options):
             theirs.append(alone)
             graphs.append(graph)
             ours.append(iqd_samples_per_second(options.iqd, stage, keys, options.seconds))
-        variant = ", ".join(key for key in keys if not key.startswith("taps")) or "64 taps" * (stage == "fir")
+        taps = [f"{key.count(',') + 1} taps" for key in keys if key.startswith("taps")]
+        variant = ", ".join(taps + [key for key in keys if not key.startswith("taps")])
         row = {"name": stage, "variant": variant, "iqd": statistics.median(ours)}
         row |= {"gnuradio": statistics.median(theirs), "gnuradio_flowgraph": statistics.median(graphs)}
         rows.append(row | {"ratio": row["iqd"] / row["gnuradio"], "unit": "samples/s"})
