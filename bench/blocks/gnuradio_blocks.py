@@ -19,6 +19,7 @@ from gnuradio import analog, blocks, fft, filter as gr_filter, gr
 
 RATE = 1e6  # that iqd's bench has its samples at
 SAMPLES = 1 << 23  # that a block is timed on, at least
+AGREED_ON = 1 << 14  # samples
 
 
 def number(keys, name, default=0.0):
@@ -55,6 +56,7 @@ BLOCKS = {
     "mag_phase_to_complex": (lambda k: blocks.magphase_to_complex(1), 2, ["out"]),
     "log10": (lambda k: blocks.nlog10_ff(number(k, "n", 1), 1, number(k, "k")), 1, ["out"]),
     "quadrature_demod": (lambda k: analog.quadrature_demod_cf(number(k, "gain", 1)), 1, ["out"]),
+    "signal_source": (lambda k: analog.sig_source_c(RATE, analog.GR_COS_WAVE, number(k, "frequency"), 1), 0, ["out"]),
     "rotate": (lambda k: blocks.rotator_cc(2 * np.pi * number(k, "frequency") / RATE), 1, ["out"]),
     "fir": (lambda k: gr_filter.fir_filter_ccf(1, low_pass_taps(k)), 1, ["out"]),
     "fft": (lambda k: fft.fft_vcc(int(number(k, "size")), True, [], False, 1), 1, ["out"]),
@@ -69,35 +71,37 @@ def source(block, port, data, repeat):
     return blocks.vector_source_c(data[8], repeat, size // 8)
 
 
-def sinks(block, make):
-    signature = block.output_signature()
-    return [make(signature.sizeof_stream_item(port)) for port in range(signature.min_streams())]
-
-
-def connect(graph, sources, block, ends):
+def connect(graph, sources, block, make_end, samples=None):
+    """Chains that begin with a source into the block's inputs, and an end for each output; returns the ends. `samples`:
+    of a block that is a source itself."""
     for port, chain in enumerate(sources):
         graph.connect(*chain, (block, port))
-    for port, end in enumerate(ends):
-        graph.connect((block, port), end)
+    signature, ends = block.output_signature(), []
+    for port in range(signature.min_streams()):
+        size = signature.sizeof_stream_item(port)
+        ends.append(make_end(size))
+        between = [] if sources else [blocks.head(size, samples)]
+        graph.connect((block, port), *between, ends[-1])
+    return ends
 
 
-def random_data(seed=0, length=1 << 14):
+def random_data(seed=0, length=AGREED_ON):
     generator = np.random.default_rng(seed)
     complex_ = (generator.standard_normal(length) + 1j * generator.standard_normal(length)).astype(np.complex64)
     return {8: complex_, 4: np.abs(generator.standard_normal(length)).astype(np.float32)}
 
 
 def outputs(stage, keys):
-    """Inputs and what GNU Radio makes of them, as arrays."""
+    """Inputs and what GNU Radio makes of them, as arrays; a source gets the time alone, as zeros."""
     make, inputs, _ = BLOCKS[stage]
     block, graph = make(keys), gr.top_block()
     data = [random_data(seed) for seed in range(inputs)]
     sources = [[source(block, port, data[port], False)] for port in range(inputs)]
-    ends = sinks(block, lambda size: blocks.vector_sink_f(1) if size == 4 else blocks.vector_sink_c(size // 8))
-    connect(graph, sources, block, ends)
+    ends = connect(graph, sources, block,
+                   lambda size: blocks.vector_sink_f(1) if size == 4 else blocks.vector_sink_c(size // 8), AGREED_ON)
     graph.run()
     given = [data[port][4 if block.input_signature().sizeof_stream_item(port) == 4 else 8] for port in range(inputs)]
-    return given, [np.array(end.data()) for end in ends]
+    return given or [np.zeros(AGREED_ON, np.complex64)], [np.array(end.data()) for end in ends]
 
 
 def call_with(block, items):
@@ -111,7 +115,7 @@ def microseconds(stage, keys, size):
     """Of a call that gets `size` samples."""
     make, inputs, _ = BLOCKS[stage]
     block, graph = make(keys), gr.top_block()
-    item = max(1, block.input_signature().sizeof_stream_item(0) // 8)
+    item = max(1, block.input_signature().sizeof_stream_item(0) // 8) if inputs else 1
     data, sources = random_data(), []
     for port in range(inputs):
         first = source(block, port, data, True)
@@ -120,7 +124,7 @@ def microseconds(stage, keys, size):
         head.set_min_output_buffer(4 * size // item)
         sources.append([first, head])
     call_with(block, max(1, size // item))
-    connect(graph, sources, block, sinks(block, blocks.null_sink))
+    connect(graph, sources, block, blocks.null_sink, max(SAMPLES, 16 * size))
     graph.run()
     return block.pc_work_time_total() / 1e3 * size / (block.nitems_written(0) * item)
 

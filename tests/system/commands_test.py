@@ -239,7 +239,7 @@ class Commands(iqd.SystemTest):
                 self.assertEqual(row["checked"], 1, row)
             self.assertEqual("marginal_us" in row, row["variant"] == "in a chain", row)
         self.assertEqual({r["variant"] for r in rows if (r["name"], r["backend"]) == ("chain", "cpu")},
-                         {"1 stages", "1 stages, fuse: off", "16 stages", "16 stages, fuse: off"})
+                         {"1 stage", "1 stage, fuse: off", "16 stages", "16 stages, fuse: off"})
         filters = [r for r in rows if "taps" in r["variant"] and r["backend"] == "cpu"]
         self.assertEqual({r["variant"] for r in filters}, {"1205 taps, direct", "1205 taps, fft"})
         for row in filters:
