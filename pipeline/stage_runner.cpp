@@ -10,6 +10,7 @@
 #include "config/reader.hpp"
 #include "pipeline/cpu_backend.hpp"
 #include "pipeline/element_code.hpp"
+#include "pipeline/fusion/element_program.hpp"
 
 namespace iqd {
 namespace {
@@ -82,7 +83,11 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
   const bool host_only = std::ranges::any_of(chain, [](const ReadStage& s) { return s.entry->host_only; });
   backend_ = choose_backend(host_only ? "cpu" : backend).backend;
   const Side side = backend_->kind() == BackendKind::cpu ? Side::host : Side::device;
-  Planner planner("exec", most, options.stages, {side, options.mapped.value_or(backend_->mapped_limits())});
+  const PlanTarget target{.side = side,
+                          .mapped = options.mapped.value_or(backend_->mapped_limits()),
+                          .fuse = options.fuse,
+                          .device_fuses = options.fuse && fusion::can_fuse(*backend_)};
+  Planner planner("exec", most, options.stages, target);
   if (!add_chain(planner, chain, options.outputs)) return;
   plan_ = planner.finish(chain.front().section, false);
   if (problems.size() > before) return;
