@@ -69,7 +69,7 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
   std::vector<ReadStage> chain = read_chain({&entry, keys}, options.behind, problems);
   if (problems.size() > before) return;
 
-  if (dynamic_cast<const ElementStage*>(stage.get())) cut_to_shortest(inputs_);
+  if (dynamic_cast<const ElementStage*>(chain.front().stage.get())) cut_to_shortest(inputs_);
   const auto cut =
       std::find_if(inputs_.begin(), inputs_.end(), [](const StageInput& i) { return i.shape.axis != Axis::block; });
   length_ = cut == inputs_.end() ? 1 : cut->length;
