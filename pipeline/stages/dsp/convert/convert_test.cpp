@@ -10,7 +10,7 @@
 #include <limits>
 #include <random>
 
-#include "pipeline/element_code.hpp"
+#include "tests/support/elements_under_test.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::convert {
@@ -18,6 +18,7 @@ StageEntry entry();
 namespace {
 
 using testing::complex_noise;
+using testing::ElementsUnderTest;
 using ::testing::HasSubstr;
 using testing::same_bits;
 using testing::StageUnderTest;
@@ -132,17 +133,7 @@ TEST(Convert, CountsPassThrough) {
 
 TEST(Convert, SaysWhatGeneratedKernelsDo) {
   const auto type = [](const std::string& keys, Element in) {
-    const std::unique_ptr<Stage> stage = entry().make();
-    Problems problems;
-    const Document document = parse_document(keys, "", problems);
-    const Section section = read_fields(
-        document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
-    const PortShape from = stream_of(in);
-    PortShape to = from;
-    Footprint footprint;
-    ShapeContext context{.in = {&from, 1}, .out = {&to, 1}, .footprint = {&footprint, 1}, .section = section};
-    stage->shape(context);
-    const auto code = dynamic_cast<const ElementStage&>(*stage).elements()->device_code();
+    const auto code = ElementsUnderTest(entry(), keys, stream_of(in)).code->device_code();
     return code ? code->type : "";
   };
   EXPECT_EQ(type("{dtype: cf32}", Element::sc16),

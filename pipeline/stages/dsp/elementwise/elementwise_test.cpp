@@ -9,6 +9,7 @@
 #include "pipeline/stage_runner.hpp"
 #include "pipeline/stages/dsp/elementwise/elementwise_cases.hpp"
 #include "pipeline/stages/dsp/elementwise/elementwise_stage.hpp"
+#include "tests/support/elements_under_test.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::elementwise {
@@ -16,6 +17,7 @@ std::vector<StageEntry> entries();
 namespace {
 
 using testing::complex_noise;
+using testing::ElementsUnderTest;
 using ::testing::HasSubstr;
 using testing::same_bits;
 using testing::StageUnderTest;
@@ -116,43 +118,39 @@ TEST(Elementwise, InPlaceIsAllowed) {
   }
 }
 
-/// Also what a loop over several stages or a generated kernel would be made of.
+constexpr std::int64_t kLength = 203;
+
+/// All outputs of an operation on noise, in pieces; each array has room for kLength elements of the largest type.
+std::vector<std::byte> in_pieces(const ElementCode& code, std::size_t inputs, Element in, std::size_t outputs,
+                                 Element out, std::int64_t piece) {
+  constexpr std::int64_t kRoom = kLength * sizeof(cf32);
+  const std::vector<cf32> noise = complex_noise(2 * kLength);
+  std::vector<std::byte> y(2 * kRoom);
+  for (std::int64_t at = 0; at < kLength; at += piece) {
+    const auto* const x =
+        reinterpret_cast<const std::byte*>(noise.data()) + at * static_cast<std::int64_t>(size_of(in));
+    std::byte* const to = y.data() + at * static_cast<std::int64_t>(size_of(out));
+    std::vector<const void*> from{x, x + kRoom};
+    std::vector<void*> into{to, to + kRoom};
+    from.resize(inputs);
+    into.resize(outputs);
+    code.apply(from, into, at, std::min(piece, kLength - at));
+  }
+  return y;
+}
+
+/// What a loop over several stages or a generated kernel would be made of.
 TEST(Elementwise, PiecesGiveWhatTheWholeGives) {
   for (const StageEntry& e : entries())
     for (const Element element : e.inputs.front().elements) {
-      const std::unique_ptr<Stage> stage = e.make();
-      Problems problems;
       const std::string sample(e.sample);
-      const Document keys = parse_document(sample.substr(sample.find(':') + 1), "", problems);
-      const Section section = read_fields(
-          keys.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
-      const std::vector<PortShape> shapes(e.inputs.size(), stream_of(element));
-      std::vector<PortShape> out(e.outputs.size(), shapes[0]);
-      std::vector<Footprint> footprint(e.inputs.size());
-      ShapeContext context{.in = shapes, .out = out, .footprint = footprint, .section = section};
-      stage->shape(context);
-      ASSERT_TRUE(problems.empty()) << e.name;
-      const auto code = dynamic_cast<const ElementStage&>(*stage).elements();
-      ASSERT_NE(code, nullptr) << e.name;
-      EXPECT_THAT(code->device_code()->type, HasSubstr("op::" + std::string(e.name) + ","));
-
-      constexpr std::int64_t kN = 203, kPiece = 17;
-      const std::vector<cf32> values = complex_noise(2 * kN);
-      const auto* const x = reinterpret_cast<const std::byte*>(values.data());
+      const ElementsUnderTest s(e, sample.substr(sample.find(':') + 1), stream_of(element));
+      ASSERT_NE(s.code, nullptr) << e.name;
+      EXPECT_THAT(s.code->device_code()->type, HasSubstr("op::" + std::string(e.name) + ","));
       const auto run = [&](std::int64_t piece) {
-        std::vector<std::byte> y(2 * kN * sizeof(cf32));
-        const auto in_size = static_cast<std::int64_t>(size_of(element));
-        const auto out_size = static_cast<std::int64_t>(size_of(out[0].element));
-        for (std::int64_t at = 0; at < kN; at += piece) {
-          std::vector<const void*> from{x + at * in_size, x + (kN + at) * in_size};
-          std::vector<void*> to{y.data() + at * out_size, y.data() + (kN + at) * out_size};
-          from.resize(e.inputs.size());
-          to.resize(e.outputs.size());
-          code->apply(from, to, at, std::min(piece, kN - at));
-        }
-        return y;
+        return in_pieces(*s.code, e.inputs.size(), element, e.outputs.size(), s.out[0].element, piece);
       };
-      EXPECT_EQ(run(kPiece), run(kN)) << e.name << " of " << name_of(element);
+      EXPECT_EQ(run(17), run(kLength)) << e.name << " of " << name_of(element);
     }
 }
 

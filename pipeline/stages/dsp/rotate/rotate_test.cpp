@@ -9,8 +9,8 @@
 #include <limits>
 #include <numbers>
 
-#include "pipeline/element_code.hpp"
 #include "pipeline/stages/dsp/rotate/turn.hpp"
+#include "tests/support/elements_under_test.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::rotate {
@@ -18,6 +18,7 @@ StageEntry entry();
 namespace {
 
 using testing::complex_noise;
+using testing::ElementsUnderTest;
 using ::testing::HasSubstr;
 using testing::same_bits;
 using testing::StageUnderTest;
@@ -87,26 +88,16 @@ TEST(Rotate, ADevicesTurnAgreesWithTheDefinition) {
 }
 
 TEST(Rotate, PiecesOfElementsGiveWhatTheStageGives) {
-  const std::unique_ptr<Stage> stage = entry().make();
-  Problems problems;
-  const Document keys = parse_document("{frequency: 12345.6, phase: 1}", "", problems);
-  const Section section = read_fields(
-      keys.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
-  const PortShape in = stream_of(Element::cf32);
-  PortShape out = in;
-  Footprint footprint;
-  ShapeContext context{.in = {&in, 1}, .out = {&out, 1}, .footprint = {&footprint, 1}, .section = section};
-  stage->shape(context);
-  const auto code = dynamic_cast<const ElementStage&>(*stage).elements();
-
+  constexpr const char* kKeys = "{frequency: 12345.6, phase: 1}";
+  const ElementsUnderTest elements(entry(), kKeys, stream_of(Element::cf32));
   const auto x = complex_noise(3000);
   auto y = x;  // in place
   for (std::int64_t at = 0; at < std::ssize(y); at += 333) {
     void* const piece = y.data() + at;
     const void* const from = piece;
-    code->apply({&from, 1}, {&piece, 1}, at, std::min<std::int64_t>(333, std::ssize(y) - at));
+    elements.code->apply({&from, 1}, {&piece, 1}, at, std::min<std::int64_t>(333, std::ssize(y) - at));
   }
-  StageUnderTest s(entry(), "{frequency: 12345.6, phase: 1}", {in});
+  StageUnderTest s(entry(), kKeys, {stream_of(Element::cf32)});
   EXPECT_TRUE(same_bits(y, s.stream<cf32>(x)));
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tests/support/elements_under_test.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::signal_source {
@@ -90,6 +91,21 @@ TEST(SignalSource, OnlyPositionsCount) {
     EXPECT_TRUE(same_bits(std::vector<cf32>(whole.begin(), whole.begin() + 3000),
                           std::vector<cf32>(whole.begin() + 3000, whole.end())));
   }
+}
+
+TEST(SignalSource, PiecesOfElementsGiveWhatTheStageGives) {
+  constexpr const char* kKeys = "{waveform: cosine, dtype: f32, frequency: 1234.5}";
+  const testing::ElementsUnderTest elements(entry(), kKeys, stream_of(Element::cf32));
+  std::vector<float> y(1000);
+  for (std::int64_t at = 0; at < std::ssize(y); at += 300) {
+    const void* const nothing = nullptr;
+    void* const piece = y.data() + at;
+    elements.code->apply({&nothing, 1}, {&piece, 1}, at, std::min<std::int64_t>(300, std::ssize(y) - at));
+  }
+  StageUnderTest s = source(kKeys);
+  EXPECT_TRUE(same_bits(y, s.stream<float>(std::vector<cf32>(1000))));
+  EXPECT_EQ(elements.code->device_code()->type,
+            "iqd::signal_source::Tone<iqd::signal_source::Waveform::cosine, float>");
 }
 
 TEST(SignalSource, BadKeysAreRefused) {
