@@ -143,7 +143,9 @@ std::uint64_t BlockWork::layout_key(std::span<const SourceWindow> windows) const
     const Span& span = spans_[p];
     const Rate& rate = plan_->ports[p].rate;
     const bool moves = plan_->ports[p].shape.axis == Axis::stream;
-    mix(static_cast<std::uint64_t>(span.first * rate.den - (moves ? block_.first * rate.num : 0)));
+    // Modulo 2^64: of rates of large numbers the products do not fit, their difference does.
+    const auto bits = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
+    mix(bits(span.first) * bits(rate.den) - (moves ? bits(block_.first) * bits(rate.num) : 0));
     mix(static_cast<std::uint64_t>(span.length()));
     mix(static_cast<std::uint64_t>(span.first_new - span.first));
     mix(static_cast<std::uint64_t>(span.end_new - span.first));

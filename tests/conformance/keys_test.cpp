@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+
 #include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 
@@ -16,8 +19,43 @@ struct Keys {
   std::string keys;
 };
 
+std::string taps_like(int n, bool complex) {
+  std::string all;
+  for (int k = 0; k < n; ++k)
+    all += fmt::format("[{}, {}], ", std::sin(k + 1.0) / std::sqrt(n), complex ? std::cos(3.0 * k) / std::sqrt(n) : 0);
+  return "taps: [" + all + "]";
+}
+
+/// Sums and transforms of each size, one piece and several; what filters at another rate.
+void add_filters(std::vector<Keys>& all) {
+  for (const auto& [taps, more] : {std::pair{1, "method: fft"},
+                                   {45, "method: fft, decimation: 3"},
+                                   {300, "method: fft"},
+                                   {300, "method: direct"},
+                                   {1205, "decimation: 1"},
+                                   {1205, "decimation: 4"},
+                                   {1205, "method: fft, decimation: 5000"},
+                                   {4819, "decimation: 1"},
+                                   {9000, "method: fft"},
+                                   {9000, "method: fft, decimation: 7"},
+                                   {100, "interpolation: 3"},
+                                   {64, "interpolation: 3, decimation: 2"},
+                                   {7, "interpolation: 160, decimation: 147"}})
+    for (const bool complex : {false, true})
+      all.push_back({"fir", fmt::format("{{{}, {}}}", taps_like(taps, complex), more)});
+  for (const char* keys : {"{ratio: 147/160}", "{ratio: 1/30}", "{ratio: 0.7071067811865475}", "{ratio: 3.14159265}",
+                           "{ratio: 2/2}", "{ratio: 7, bandwidth: 0.95, attenuation: 100}"})
+    all.push_back({"resampler", keys});
+  for (const char* keys : {"{channels: 2}", "{channels: 4, oversample: 4}", "{channels: 64, oversample: 2}",
+                           "{channels: 100}", "{channels: 10, oversample: 5, select: [9, 0, 9]}",
+                           "{channels: 256, select: [255, 3]}", "{channels: 1024, oversample: 2, taps_per_channel: 5}",
+                           "{channels: 17, taps_per_channel: 3}", "{channels: 32, taps: [1, 2, 3, 4, 5]}"})
+    all.push_back({"channelizer", keys});
+}
+
 std::vector<Keys> all_keys() {
   std::vector<Keys> all;
+  add_filters(all);
   for (const int size : {1, 2, 3, 4, 8, 16, 31, 32, 64, 100, 128, 256, 360, 512, 2048, 4096, 97})
     for (const char* more : {"", ", window: hann", ", shift: true", ", inverse: true, shift: true, window: kaiser"})
       if (size > 2 || std::string_view(more).find("window") == std::string_view::npos)

@@ -7,6 +7,8 @@ import socket
 import time
 import unittest
 
+import numpy as np
+
 import iqd
 
 PLACE = re.compile(r"^(.+?):(\d+):(\d+) (\S+): (.+)$")
@@ -180,6 +182,24 @@ publish:
         with self.daemon(text.replace("MORE", ", accept_rate: true"), "--seconds", 0.3) as daemon:
             self.assertEqual(daemon.wait(), 0, daemon.text)
             self.assertEqual(daemon.final[0]["sample_rate"], 900e3)
+
+    def test_a_rate_that_is_not_granted_is_made(self):
+        where = iqd.endpoint()
+        text = ('source: {soapy: {args: "driver=iqdsim,scenario=tone,frequency=100000,rate_grid=300000", rate: 1e6, '
+                "resample: true, frequency: 1e9}}\nblock: 9000\nstages: [conjugate: {}, conjugate: {name: back}]\n"
+                f'publish: [{{port: back, topic: a, bind: "{where}"}}]\n')
+        self.write(text)
+        self.assertIn("conjugate", iqd.command("explain", self.path).stdout)
+        reader = self.reader(where, "a")
+        with self.daemon(text, "--wait-subscribers", 1, "--seconds", 0.5) as daemon:
+            message = reader.take(3)[2]
+            self.assertEqual(daemon.wait(), 0, daemon.text)
+            self.assertEqual(daemon.final[0]["sample_rate"], 900e3)
+        self.assertEqual(message.x.shape, (10000,))
+        self.assertEqual(message.item_rate, 1e6)
+        expected = iqd.tone(message.sample // 9 * 10 + np.arange(10000), 100e3, 1e6)
+        # What the radio's 16 bits leave, and images 80 dB down.
+        self.assertLess(np.abs(message.samples - expected).max(), 1e-4)
 
     def test_overrun_wait_is_not_for_radios(self):
         self.refused("source: {soapy: {args: driver=iqdsim, rate: 1e6}}\noverrun: wait\n", "a radio cannot wait",
