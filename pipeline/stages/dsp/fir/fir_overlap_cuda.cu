@@ -80,23 +80,23 @@ template <class Sample> struct Segment {
   int outputs;
 };
 
-/// What point n gives by the definition, in runs: errors of rounding grow with the products in a chain.
+/// What point n gives by the definition. Seldom needed, so in double precision and without art.
 template <class Sample> __device__ __noinline__ Sample sum_of_products(const Job& job, Segment<Sample> s, int n) {
-  constexpr int kRun = 64;
-  Sample sum{};
-  for (int begin = 0; begin < job.count; begin += kRun) {
-    Sample run{};
-    for (int k = begin; k < min(begin + kRun, job.count); ++k) {
-      if (n - k < s.begin || n - k >= s.end) continue;
-      if constexpr (std::is_same_v<Sample, float2>)
-        run = job.complex_taps ? dsp::multiply_add(job.taps[k], s.x[n - k], run)
-                               : dsp::multiply_add(job.taps[k].x, s.x[n - k], run);
-      else
-        run = dsp::multiply_add(job.taps[k].x, s.x[n - k], run);
+  double re = 0, im = 0;
+  for (int k = max(0, n - s.end + 1); k < job.count && n - k >= s.begin; ++k) {
+    const float2 h = job.taps[k];
+    if constexpr (std::is_same_v<Sample, float2>) {
+      const double x = s.x[n - k].x, y = s.x[n - k].y;
+      re += job.complex_taps ? h.x * x - h.y * y : h.x * x;
+      im += job.complex_taps ? h.x * y + h.y * x : h.x * y;
+    } else {
+      re += static_cast<double>(h.x) * s.x[n - k];
     }
-    dsp::add(run, sum);
   }
-  return sum;
+  if constexpr (std::is_same_v<Sample, float2>)
+    return {static_cast<float>(re), static_cast<float>(im)};
+  else
+    return static_cast<float>(re);
 }
 
 __device__ bool finite(Complex32 z) {

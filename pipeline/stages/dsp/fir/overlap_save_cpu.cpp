@@ -157,27 +157,20 @@ class OverlapSave final : public Filter {
     for (std::int64_t i = 0; i < n; ++i) y(at + i) = sum_of_products(x, start + past_ + i * decimation_);
   }
 
-  /// In runs: errors of rounding grow with the products in a chain.
+  /// Seldom needed, so in double precision and without art.
   template <class T> T sum_of_products(View<const T, 1> x, std::int64_t newest) const noexcept {
-    constexpr std::int64_t kRun = 64;
-    T sum = 0;
-    const std::int64_t begin = std::max<std::int64_t>(newest - x.extent(0) + 1, 0);
+    double re = 0, im = 0;
     const std::int64_t end = std::min(std::ssize(taps_), newest + 1);
-    for (std::int64_t k = begin; k < end; k += kRun) {
-      T run = 0;
-      for (std::int64_t i = k; i < std::min(k + kRun, end); ++i) {
-        const cf32 h = taps_[static_cast<std::size_t>(i)];
-        const T v = x(newest - i);
-        if constexpr (std::is_same_v<T, cf32>)
-          run += complex_taps_
-                     ? cf32(h.real() * v.real() - h.imag() * v.imag(), h.real() * v.imag() + h.imag() * v.real())
-                     : h.real() * v;
-        else
-          run += h.real() * v;
-      }
-      sum += run;
+    for (std::int64_t k = std::max<std::int64_t>(newest - x.extent(0) + 1, 0); k < end; ++k) {
+      const std::complex<double> h = taps_[static_cast<std::size_t>(k)];
+      const std::complex<double> v = x(newest - k);
+      re += complex_taps_ ? h.real() * v.real() - h.imag() * v.imag() : h.real() * v.real();
+      im += complex_taps_ ? h.real() * v.imag() + h.imag() * v.real() : h.real() * v.imag();
     }
-    return sum;
+    if constexpr (std::is_same_v<T, cf32>)
+      return {static_cast<float>(re), static_cast<float>(im)};
+    else
+      return static_cast<float>(re);
   }
 
   std::int64_t decimation_;
