@@ -273,6 +273,18 @@ TEST(Fuse, ItemsThatAreCounted) {
   expect_same_as_apart(o, kHoles, "a+b");
 }
 
+/// Of two that are counted by themselves the shorter one counts, in all that is made of them.
+TEST(Fuse, ItemsOfTwoCounts) {
+  Rig::Options o;
+  o.stages = {{"pick", "{divisor: 3, most: 50}", "p", {{"", "source"}}},
+              {"pick", "{divisor: 5, most: 50}", "q", {{"", "source"}}},
+              mix("a", "p.finds", "q.finds"),
+              {"scale", "{by: 7, along: 1}", "b", {{"", "a"}}}};
+  o.publish = {"a", "b"};
+  o.send_empty = true;
+  expect_same_as_apart(o, kHoles, "a+b");
+}
+
 TEST(Fuse, OnePerBlock) {
   Rig::Options o;
   o.stages = {{"total", "{}", "t", {{"", "source"}}}, scale("a", "t"), mix("b", "a", "t")};

@@ -73,11 +73,7 @@ class CpuRun final : public StageRun {
   }
 
   void enqueue(const StageIo& io, StreamView) const noexcept override {
-    std::int64_t positions = io.out[0].length;
-    if (program_.varies) {
-      positions = *io.in[0].count;
-      for (const PortIo& out : io.out) *out.count = static_cast<std::int32_t>(positions);
-    }
+    const std::int64_t positions = program_.varies ? hand_on_count(io) : io.out[0].length;
     const std::int64_t item = io.out[0].item;
     for (std::int64_t row = 0; row < io.out[0].rows; ++row)
       for (std::int64_t done = 0; done < positions * item; done += kPiece)
@@ -87,6 +83,13 @@ class CpuRun final : public StageRun {
  private:
   using Places = std::array<std::byte*, kMostValues>;
 
+  /// Of inputs that are counted the shortest counts.
+  static std::int64_t hand_on_count(const StageIo& io) noexcept {
+    std::int32_t count = *io.in[0].count;
+    for (const PortIo& in : io.in) count = std::min(count, *in.count);
+    for (const PortIo& out : io.out) *out.count = count;
+    return count;
+  }
   void run_piece(const StageIo& io, std::int64_t row, std::int64_t done, std::int64_t n) const noexcept {
     Places at;
     for (std::size_t v = 0; v < shelf_of_.size(); ++v)

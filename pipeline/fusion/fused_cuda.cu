@@ -57,16 +57,18 @@ class Run final : public StageRun {
     for (std::size_t i = 0; i < io.in.size(); ++i) {
       const PortIo& in = io.in[i];
       const auto element = static_cast<std::int64_t>(size_of(program_.values[i]));
+      job.count_in[i] = in.count;
       job.in[i] = {reinterpret_cast<char*>(in.data) + (lead.first - in.first) * in.item * element, in.pitch};
     }
     for (std::size_t o = 0; o < io.out.size(); ++o) {
       job.out[o] = {reinterpret_cast<char*>(io.out[o].data), io.out[o].pitch};
       job.count_out[o] = io.out[o].count;
     }
+    job.inputs = static_cast<int>(io.in.size());
     job.outputs = static_cast<int>(io.out.size());
+    job.varies = program_.varies ? 1 : 0;
     job.positions = lead.length;
     job.item = lead.item;
-    job.count = program_.varies ? io.in[0].count : nullptr;
     job.first_at = reinterpret_cast<const long long*>(lead.first_at);
     return job;
   }

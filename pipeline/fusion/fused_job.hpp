@@ -20,12 +20,14 @@ struct JobPort {
 struct Job {
   JobPort in[kJobPorts];
   JobPort out[kJobPorts];
-  int* count_out[kJobPorts];  // where `count` is not null, it goes there
+  int inputs;
   int outputs;
-  int tile;  // elements of a group of threads
-  long long positions;
+  int tile;    // elements of a group of threads
+  int varies;  // there are as many positions as the inputs' counts say
+  const int* count_in[kJobPorts];
+  int* count_out[kJobPorts];
+  long long positions;        // at most
   long long item;             // elements of a position
-  const int* count;           // where it is not null, so many positions
   const long long* first_at;  // the first position, in the host's memory
 };
 

@@ -92,15 +92,19 @@ __device__ void map_piece(const Fused& fused, const Job& job, long long first, i
   }
 }
 
+/// Of inputs that are counted the shortest counts; one thread hands that on.
+__device__ inline long long count_positions(const Job& job) {
+  int count = *job.count_in[0];
+  for (int i = 1; i < job.inputs; ++i) count = min(count, *job.count_in[i]);
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
+    for (int o = 0; o < job.outputs; ++o) *job.count_out[o] = count;
+  return count;
+}
+
 /// All of a group of threads: tile blockIdx.x of row blockIdx.y.
 template <int accesses, int width, class Fused> __device__ void map_elements(const Fused& fused, const Job& job) {
   constexpr int kSingly = 4;  // accesses of a thread where rows are not aligned
-  long long positions = job.positions;
-  if (job.count) {
-    positions = *job.count;
-    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
-      for (int o = 0; o < job.outputs; ++o) *job.count_out[o] = static_cast<int>(positions);
-  }
+  const long long positions = job.varies ? count_positions(job) : job.positions;
   const long long first = static_cast<long long>(blockIdx.x) * job.tile;
   const long long left = positions * job.item - first;
   const int n = static_cast<int>(left < job.tile ? left : job.tile);

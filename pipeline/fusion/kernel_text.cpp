@@ -85,12 +85,12 @@ KernelText kernel_text(const ElementProgram& program) {
   kernel.accesses = static_cast<int>(std::clamp<std::size_t>(kMostElements / width, 1, kMostAccesses));
 
   std::vector<ElementCode::DeviceCode> codes;
-  std::vector<std::string> texts{"#include \"pipeline/fusion/fused_rows.cuh\"\n",
-                                 "#include \"pipeline/stages/dsp/elementwise/arithmetic.hpp\"\n"};
+  std::vector<std::string> texts{"#include \"pipeline/fusion/fused_rows.cuh\"",
+                                 "#include \"pipeline/stages/dsp/arithmetic.hpp\""};
   for (const ElementProgram::Call& call : program.calls) {
     codes.push_back(call.code->device_code().value());
     const ElementCode::DeviceCode& code = codes.back();
-    if (std::ranges::find(texts, code.text) == texts.end()) texts.push_back(code.text + "\n");
+    if (std::ranges::find(texts, code.text) == texts.end()) texts.push_back(code.text);
     const std::size_t at = kernel.parameters.size();
     kernel.parameters.resize(at + (std::max<std::size_t>(code.parameters.size(), 1) + kAlign - 1) / kAlign * kAlign);
     std::ranges::copy(code.parameters, kernel.parameters.begin() + static_cast<std::ptrdiff_t>(at));
@@ -100,7 +100,7 @@ KernelText kernel_text(const ElementProgram& program) {
       "extern \"C\" __global__ void __launch_bounds__(iqd::fusion::kJobThreads)\n"
       "    iqd_fused(const __grid_constant__ Fused fused, const __grid_constant__ iqd::fusion::Job job) {{\n"
       "  iqd::fusion::map_elements<{}, {}>(fused, job);\n}}\n",
-      fmt::join(texts, ""), struct_of(program, codes), kernel.accesses, kernel.width);
+      fmt::join(texts, "\n"), struct_of(program, codes), kernel.accesses, kernel.width);
   return kernel;
 }
 

@@ -80,8 +80,11 @@ class ElementWordStage : public Stage, public ElementStage {
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     return run_there(backend, [code = std::shared_ptr(code()), varies = varies_](const StageIo& io) noexcept {
       std::int64_t n = io.out[0].length;
-      if (varies)
-        for (const PortIo& out : io.out) *out.count = static_cast<std::int32_t>(n = *io.in[0].count);
+      if (varies) {
+        n = *io.in[0].count;
+        for (const PortIo& in : io.in) n = std::min<std::int64_t>(n, *in.count);
+        for (const PortIo& out : io.out) *out.count = static_cast<std::int32_t>(n);
+      }
       const std::int64_t first = io.out[0].first * io.out[0].item;
       for (std::int64_t row = 0; row < io.out[0].rows; ++row) {
         std::array<const void*, 2> in{};
