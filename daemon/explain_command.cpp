@@ -76,7 +76,9 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
     for (const int p : step.in)
       in += (in.empty() ? "" : ", ") + (p < 0 ? "-" : plan.ports[static_cast<std::size_t>(p)].name);
     fmt::print("  {:<28} {:<30} {}{}\n", step.name, in, step.side == Side::device ? "device" : "host",
-               step.carry_bytes ? "  (one block at a time, in order)" : "");
+               step.carry_bytes      ? "  (one block at a time, in order)"
+               : !step.parts.empty() ? fmt::format("  ({} fused)", step.parts.size())
+                                     : "");
   }
   fmt::print("\n  {:<28} {:<30} {:>12}\n", "message", "shape", "bytes");
   for (const PlanOutput& o : plan.outputs)

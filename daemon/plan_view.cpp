@@ -60,6 +60,7 @@ json stages_json(const Plan& plan, const PipelineStatus& status) {
                    {"stage", step.entry ? step.entry->name : ""},
                    {"in", in},
                    {"out", out},
+                   {"fused", step.parts},
                    {"side", side_name(step.side)},
                    {"backend", step.side == Side::device ? status.backend : "cpu"},
                    {"in_order", step.carry_bytes > 0},

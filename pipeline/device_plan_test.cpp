@@ -321,6 +321,19 @@ TEST(DeviceSpec, TransferSaysWhatIsCopied) {
   EXPECT_EQ(problems_of(with("transfer: dma\n")), "x.yaml:3:1 transfer: 'dma' is not one of auto, mapped, copy\n");
 }
 
+TEST(DeviceSpec, FuseSaysWhetherStagesBecomeOne) {
+  const std::string lines =
+      "backend: cuda\nstages:\n  - scale: {name: a}\n  - scale: {name: b}\n"
+      "publish:\n  - {port: b, topic: a, bind: x}\n";
+  const auto steps = [&](const std::string& fuse) {
+    File file(with(lines + fuse));
+    return names_of(file.plan(target_of(file.first(), two_devices())));
+  };
+  EXPECT_EQ(steps(""), std::vector<std::string>{"a+b"});
+  EXPECT_EQ(steps("fuse: on\n"), std::vector<std::string>{"a+b"});
+  EXPECT_EQ(steps("fuse: off\n"), (std::vector<std::string>{"a", "b"}));
+}
+
 TEST(DeviceSpec, TransfersOfAFile) {
   const std::string lines =
       "backend: cuda\nstages:\n  - window: {name: a}\n  - window: {name: b, backend: cpu}\n  - gate:\n"

@@ -121,6 +121,41 @@ TEST(Exchange, PlansFollowEachOtherWithoutASampleLost) {
   EXPECT_EQ(show.pipeline->status().reloads, static_cast<std::uint64_t>(kTurns));
 }
 
+std::string scaled(int by) {
+  return fmt::format(
+      "name: lab\nsource: {{tape: {{rate: 1 MS/s}}}}\nblock: 64\nbackend: cpu\n"
+      "stages:\n  - scale: {{name: a, by: {}}}\n  - scale: {{name: b, by: 7}}\n"
+      "publish:\n  - {{port: b, topic: a, bind: x}}\n",
+      by);
+}
+
+/// A live key of a stage that is part of a fused step changes between two blocks, and nothing is lost.
+TEST(Exchange, LiveKeysChangeWithinFusedSteps) {
+  Show show(scaled(1));
+  EXPECT_EQ(show.pipeline->status().steps.at(0).name, "a+b");
+  show.pipeline->start();
+  for (int by = 2; by <= 20; ++by) {
+    show.wait_for_blocks(2);
+    Pipeline::Change change = show.prepare(scaled(by));
+    ASSERT_EQ(change.engine, nullptr);
+    ASSERT_EQ(show.pipeline->go_over(std::move(change)), "");
+  }
+  show.wait_for_blocks(2);
+  show.end();
+  std::int64_t sample = 0, by = 1;
+  for (const Sent& s : show.theatre.records.at(0).sent) {
+    ASSERT_EQ(s.sample, sample);
+    const auto words = s.as<Word>();
+    const auto expected = [&](std::int64_t n) {
+      return static_cast<Word>(static_cast<std::uint32_t>(word(n)) * static_cast<std::uint32_t>(7 * by));
+    };
+    while (by < 20 && words[0] != expected(sample)) ++by;
+    for (const Word w : words) ASSERT_EQ(w, expected(sample++)) << "one factor for a whole block";
+  }
+  EXPECT_EQ(by, 20);
+  EXPECT_EQ(static_cast<std::uint64_t>(sample), show.pipeline->status().received);
+}
+
 std::string running(int block, const char* name) {
   return fmt::format(
       "name: lab\nsource: {{tape: {{rate: 1 MS/s}}}}\nblock: {}\nbackend: cpu\nstages:\n  - running: {{name: {}}}\n"
