@@ -159,6 +159,42 @@ class Pipelines(unittest.TestCase):
         bits = np.concatenate([np.frombuffer(payload, "u1").reshape(m["shape"]) for m, payload in messages["bits"]])
         np.testing.assert_array_equal(bits, np.repeat(sent[:, None], 5, axis=1))
 
+    def counted(self, pipelines, stage):
+        return {e["event"]: e["count"] for e in pipelines[0]["events"] if e["stage"] == stage}
+
+    def test_ook(self):
+        self.check("ook")
+        messages, pipelines, _ = self.run_for_a_moment("ook", ["frames", "level"])
+        frames = np.concatenate([np.frombuffer(payload, "u1").reshape(m["shape"]) for m, payload in messages["frames"]])
+        self.assertEqual(set(frames[:, 0]), {90})
+        counted = self.counted(pipelines, "framer")
+        self.assertEqual((counted["good"], counted["bad_crc"]), (len(frames), 0))
+        self.assertEqual({m["item_rate"] for m, _ in messages["level"]}, {5e4})
+
+    def test_fsk_text(self):
+        self.check("fsk_text")
+        messages, pipelines, _ = self.run_for_a_moment("fsk_text", ["text", "frequency"])
+        read = [payload[64 * i:][:fact["length"]][5:] for m, payload in messages["text"]
+                for i, fact in enumerate(m["packets"])]
+        self.assertEqual(set(read), {b" The simulated radio says hello."})
+        self.assertEqual(self.counted(pipelines, "framer")["good"], len(read))
+        self.assertEqual({m["dtype"] for m, _ in messages["frequency"]}, {"<f4"})
+
+    def test_fm_mono(self):
+        self.check("fm_mono")
+        messages, _, _ = self.run_for_a_moment("fm_mono", ["audio"])
+        sound = b"".join(payload for _, payload in messages["audio"])
+        self.assertGreater(len(sound), 4 * 24000)
+        self.assertTrue((self.folder / "fm_mono.wav").read_bytes().endswith(sound))
+
+    def test_qpsk(self):
+        self.check("qpsk")
+        messages, pipelines, _ = self.run_for_a_moment("qpsk", ["bits", "llr", "symbols"])
+        self.assertEqual({m["shape"][1] for t in ("bits", "llr") for m, _ in messages[t]}, {2})
+        counted = self.counted(pipelines, "ber_meter")
+        self.assertGreater(counted["bits"], 1e5)
+        self.assertLess(counted["bit_errors"], 1e-4 * counted["bits"])
+
     def test_mimo_2x2_5mhz(self):
         self.check("mimo_2x2_5mhz")
         messages, pipelines, _ = self.run_for_a_moment("mimo_2x2_5mhz", ["bits", "llr", "report"])

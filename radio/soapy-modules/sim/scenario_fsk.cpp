@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <numbers>
+#include <string>
 
 #include "radio/soapy-modules/sim/keyed_frames.hpp"
 #include "radio/soapy-modules/sim/reception.hpp"
@@ -32,11 +31,8 @@ FrameFormat format_of(const Arguments& args) {
 }
 
 std::vector<std::uint8_t> numbered(std::int64_t frame, const std::string& text) {
-  std::array<char, kNumber + 1> number{};
-  std::snprintf(number.data(), number.size(), "%05d ", static_cast<int>(frame % 100'000));
-  std::vector<std::uint8_t> payload(number.begin(), number.end() - 1);
-  payload.insert(payload.end(), text.begin(), text.end());
-  return payload;
+  const std::string payload = std::to_string(100'000 + frame % 100'000).substr(1) + " " + text;
+  return {payload.begin(), payload.end()};
 }
 
 /// A transmitter of text: 2-FSK, whose phase goes on from chip to chip.
