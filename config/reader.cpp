@@ -177,14 +177,19 @@ class Reader final : public FieldVisitor {
     inner.refuse_others({});
     if (group.given != nullptr) *group.given = true;
   }
-  void read(const Node& value, StringMap* target, const FieldInfo&) {
+  void read(const Node& value, StringMap* target, const FieldInfo& info) {
     if (value.kind() == Kind::scalar) return read_pairs(value, *target);
     if (value.kind() != Kind::map) return complain(key_, value.path(), expected("a map of texts", value));
     StringMap map;
+    const std::string inner = prefix_ + std::string(keys_.back()) + ".";
     for (const auto& [key, item] : value.entries()) {
-      const bool simple = item.kind() == Kind::scalar || item.kind() == Kind::null;
+      section_.note(inner + key, value.key_place(key));
+      Taker taker(info);
+      Complex number;
+      const bool is_pair = item.items().size() == 2 && taker.take(item, number);  // [re, im]
+      const bool simple = item.kind() == Kind::scalar || item.kind() == Kind::null || is_pair;
       if (!simple) complain(value.key_place(key), item.path(), expected("a text", item));
-      map[key] = item.scalar();
+      map[key] = is_pair ? fmt::format("[{}, {}]", number.real(), number.imag()) : item.scalar();
     }
     *target = std::move(map);
   }

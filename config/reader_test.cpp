@@ -105,6 +105,12 @@ TEST(Reader, DeviceArgumentsMayBeOneText) {
   EXPECT_EQ(complaint("args: {a: [1]}"), "a.yaml:2:8 args.a: expected a text, found a list");
 }
 
+TEST(Reader, TextsMayBeComplexNumbers) {
+  const Outcome o = read("rate: 1\nargs: {w: [0.5, -0.25], k: 2}");
+  EXPECT_EQ(o.options.args, (StringMap{{"w", "[0.5, -0.25]"}, {"k", "2"}}));
+  EXPECT_EQ(complaint("args: {a: [1, x]}"), "a.yaml:2:8 args.a: expected a text, found a list");
+}
+
 TEST(Reader, NamesUnknownKeys) {
   EXPECT_EQ(complaint("tabs: [1]"), "a.yaml:2:1 tabs: unknown key (did you mean 'taps'?)");
   EXPECT_EQ(complaint("colour: red"), "a.yaml:2:1 colour: unknown key");

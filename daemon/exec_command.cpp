@@ -9,6 +9,7 @@
 #include "daemon/array_port.hpp"
 #include "daemon/commands.hpp"
 #include "daemon/stage_keys.hpp"
+#include "pipeline/programmed_stage.hpp"
 
 namespace iqd {
 namespace {
@@ -43,8 +44,10 @@ std::vector<std::string> files_of(const std::vector<std::string>& items, const S
 }
 
 Exit execute(const Arguments& a) {
-  const StageEntry* entry = find_stage(a.stage);
-  if (!entry) throw UsageError(fmt::format("there is no stage '{}'; `iqd stages` lists them", a.stage));
+  const StageEntry* found = find_stage(a.stage);
+  if (!found) throw UsageError(fmt::format("there is no stage '{}'; `iqd stages` lists them", a.stage));
+  const StageEntry own = configured(*found, keys_of(a.config));
+  const StageEntry* const entry = &own;
   std::string why;
   const auto rate = parse_quantity(a.rate, Unit::rate, why);
   if (!rate) throw UsageError("--rate: " + why);

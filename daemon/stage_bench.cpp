@@ -13,6 +13,7 @@
 #include "daemon/stage_keys.hpp"
 #include "daemon/stage_trial.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/programmed_stage.hpp"
 
 namespace iqd {
 namespace {
@@ -81,12 +82,14 @@ BenchRow bench_block(const StageTrial& trial, const BenchOptions& options, Timed
 }  // namespace
 
 std::vector<BenchRow> bench_stage(const std::string& name, const BenchOptions& options) {
-  const StageEntry* entry = find_stage(name);
-  if (!entry)
+  const StageEntry* found = find_stage(name);
+  if (!found)
     throw UsageError(fmt::format(
         "there is no bench '{}': it is `blocks`, `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution` or the "
         "name of a stage",
         name));
+  const StageEntry own = configured(*found, options.config.empty() ? sample_keys(*found) : keys_of(options.config));
+  const StageEntry* const entry = &own;
   check_ports(*entry, options.items);
   check_ports(*entry, options.arrays);
   std::vector<std::int64_t> blocks = options.blocks;

@@ -7,3 +7,13 @@
 
 extern "C" __attribute__((visibility("default"))) const iqd::BackendModule iqd_backend_module{
     iqd::BackendModule::kVersion, iqd::gpu::count_devices, iqd::gpu::make_backend};
+
+namespace iqd {
+const void* cuda_half_of(std::string_view stage);
+}
+
+/// A stage's half without a device: what compiles needs none.
+extern "C" __attribute__((visibility("default"))) const void* iqd_stage_half(const char* stage);
+extern "C" const void* iqd_stage_half(const char* stage) {
+  return iqd::cuda_half_of(stage);
+}

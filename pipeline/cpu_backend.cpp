@@ -17,11 +17,13 @@
 #include "base/bell.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "pipeline/programmed_stage.hpp"
 
 namespace iqd {
 namespace {
 
 constexpr std::size_t kAlignment = 128;
+constexpr const char* kCudaObject = "libiqd_cuda.so";
 
 /// The host's clock between steps.
 class CpuClock final : public StepClock {
@@ -145,18 +147,17 @@ MemoryBudget CpuBackend::memory() const {
 
 /// The module in the backend's shared object, or why there is none.
 const BackendModule* load_cuda(std::string& why) {
-  static constexpr const char* kObject = "libiqd_cuda.so";
-  void* object = ::dlopen(kObject, RTLD_NOW | RTLD_LOCAL);
+  void* object = ::dlopen(kCudaObject, RTLD_NOW | RTLD_LOCAL);
   if (!object) {
     const std::string error = ::dlerror();
     const bool absent = error.find("No such file") != error.npos;
-    why =
-        absent ? fmt::format("{} is not installed", kObject) : fmt::format("{} cannot be loaded ({})", kObject, error);
+    why = absent ? fmt::format("{} is not installed", kCudaObject)
+                 : fmt::format("{} cannot be loaded ({})", kCudaObject, error);
     return nullptr;
   }
   const auto* module = static_cast<const BackendModule*>(::dlsym(object, "iqd_backend_module"));
   if (!module || module->version != BackendModule::kVersion) {
-    why = fmt::format("{} belongs to another version of iqd", kObject);
+    why = fmt::format("{} belongs to another version of iqd", kCudaObject);
     return nullptr;
   }
   return module;
@@ -202,6 +203,14 @@ BackendChoice choose_backend(std::string_view name) {
   } catch (const SetupError& e) {
     return {make_cpu_backend(), e.what()};  // it is somebody else's, say
   }
+}
+
+const void* find_cuda_half(std::string_view stage) {
+  std::string why;
+  if (!load_cuda(why)) return nullptr;
+  using Find = const void* (*)(const char*);
+  void* const find = ::dlsym(::dlopen(kCudaObject, RTLD_NOW | RTLD_LOCAL), "iqd_stage_half");
+  return find ? reinterpret_cast<Find>(find)(std::string(stage).c_str()) : nullptr;
 }
 
 int count_cuda_devices(std::string& why) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "pipeline/plan.hpp"
+#include "pipeline/programmed_stage.hpp"
 
 namespace iqd {
 namespace {
@@ -196,13 +197,15 @@ int Planner::transferred(int port, Side side, const Section& section) {
 
 bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_ptr<Stage> stage,
                         const Connections& from, const Section& section, std::optional<Side> side) {
+  auto* const programmed = dynamic_cast<ProgrammedStage*>(stage.get());
+  if (programmed && !programmed->load(section)) return false;
+  const std::vector<InputSpec> inputs = programmed ? programmed->inputs() : entry.inputs;
   for (const auto& connection : from) {
     const std::string& input = connection.first;
-    const bool known =
-        std::any_of(entry.inputs.begin(), entry.inputs.end(), [&](const InputSpec& i) { return i.name == input; });
-    if (!known && !(input.empty() && entry.inputs.size() == 1)) {
+    const bool known = std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& i) { return i.name == input; });
+    if (!known && !(input.empty() && inputs.size() == 1)) {
       std::vector<std::string_view> names;
-      for (const InputSpec& i : entry.inputs) names.push_back(i.name);
+      for (const InputSpec& i : inputs) names.push_back(i.name);
       section.problem("from", fmt::format("{} has no input '{}'{}", entry.name, input, did_you_mean(input, names)));
       return false;
     }
@@ -212,8 +215,8 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
   step.name = std::move(name);
   step.stage = std::move(stage);
   step.side = side.value_or(entry.host_only ? Side::host : target_.side);
-  for (const InputSpec& input : entry.inputs) {
-    int port = pick_input(input, entry.inputs.size(), from, section);
+  for (const InputSpec& input : inputs) {
+    int port = pick_input(input, inputs.size(), from, section);
     if (port < 0 && !(port == -1 && input.optional)) return false;
     if (port >= 0) {
       const PortShape given = plan_.ports[static_cast<std::size_t>(port)].shape;
@@ -260,6 +263,8 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
                        .section = section};
   const std::size_t problems = section.problems().size();
   step.stage->shape(context);
+  auto* const programmed = dynamic_cast<ProgrammedStage*>(step.stage.get());
+  if (programmed && section.problems().size() == problems) programmed->compile(step.side == Side::device, section);
   if (section.problems().size() > problems) return false;
   step.scratch_bytes = context.scratch_bytes;
   step.carry_bytes = context.carry_bytes;

@@ -12,6 +12,7 @@
 #include "config/reader.hpp"
 #include "pipeline/cpu_backend.hpp"
 #include "pipeline/fusion/element_program.hpp"
+#include "pipeline/programmed_stage.hpp"
 #include "pipeline/source_rate.hpp"
 #include "pipeline/spec_apply.hpp"
 #include "pipeline/tuning.hpp"
@@ -149,8 +150,11 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
     return;
   }
   std::unique_ptr<Stage> made = stage->make();
+  const std::size_t before = problems.size();
   Section section = read_optional(
       node, item, key, [&](FieldVisitor& v) { made->fields(v); }, problems, kStageReserved);
+  if (auto* programmed = dynamic_cast<ProgrammedStage*>(made.get()); programmed && problems.size() == before)
+    programmed->load(section);
   const bool simple = !name.empty() && name.find_first_of(". ~\t") == name.npos && name != "source";
   if (!simple)
     section.problem("name",

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "config/differences.hpp"
+#include "pipeline/programmed_stage.hpp"
 
 namespace iqd {
 namespace {
@@ -29,6 +30,12 @@ bool same_publish(PublishSpec& one, PublishSpec& other) {
 
 bool same_apply(const ApplySpec& one, const ApplySpec& other) {
   return one.port == other.port && one.key == other.key;
+}
+
+/// Of the user's own code; empty for other stages.
+std::string program_of(const StageSpec& stage) {
+  const auto* const programmed = dynamic_cast<const ProgrammedStage*>(stage.as_read.get());
+  return programmed ? programmed->program() : "";
 }
 
 /// Adds the keys to those that are said later. Whether all of them were there; keys of groups count one by one.
@@ -72,6 +79,7 @@ class Comparison {
         (d.live ? found.live : found.plan) = true;
         note(a.stages[s].name + "." + d.key, d.live);
       }
+      if (program_of(a.stages[s]) != program_of(b.stages[s])) plan(a.stages[s].name + ".program");
     }
   }
   void outputs(PipelineSpec& a, PipelineSpec& b) {

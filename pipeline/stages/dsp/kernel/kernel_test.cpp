@@ -1,0 +1,325 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/dsp/kernel/kernel.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "base/error.hpp"
+#include "pipeline/element_code.hpp"
+#include "pipeline/programmed_stage.hpp"
+#include "pipeline/stages/dsp/kernel/host_compiler.hpp"
+#include "pipeline/stages/dsp/kernel/kernel_cuda.hpp"
+#include "pipeline/stages/dsp/kernel/messages.hpp"
+#include "pipeline/stages/dsp/kernel/texts.hpp"
+#include "tests/support/scratch_folder.hpp"
+#include "tests/support/stage_under_test.hpp"
+
+namespace iqd::kernel {
+StageEntry entry();
+namespace {
+
+using iqd::testing::complex_noise;
+using iqd::testing::real_noise;
+using iqd::testing::same_bits;
+using iqd::testing::stream_of;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// With a cache of its own.
+class Kernel : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (host_compiler().empty()) GTEST_SKIP() << "NO KERNEL WAS COMPILED: there is no compiler";
+    ::setenv("IQD_CACHE_DIR", (folder_ / "cache").c_str(), 1);
+  }
+  void TearDown() override { ::unsetenv("IQD_CACHE_DIR"); }
+
+  struct UnderTest : iqd::testing::StageUnderTest {
+    UnderTest(const std::string& yaml, const std::vector<Element>& in, std::int64_t channels = 1)
+        : StageUnderTest(entry(), yaml, shapes(in, channels)) {}
+    static std::vector<PortShape> shapes(const std::vector<Element>& in, std::int64_t channels) {
+      std::vector<PortShape> all;
+      for (const Element e : in) all.push_back(stream_of(e, channels));
+      return all;
+    }
+  };
+  /// `keys` behind the code.
+  static std::string with(const std::string& code, const std::string& keys = "") {
+    return "{code: \"" + code + "\"" + (keys.empty() ? "" : ", " + keys) + "}";
+  }
+  /// What is wrong with a kernel of one cf32 input.
+  static std::string complaint(const std::string& yaml, const std::vector<Element>& in = {Element::cf32}) try {
+    return UnderTest(yaml, in).complaints();
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  ScratchFolder folder_;
+};
+
+constexpr const char* kScale = "__device__ float2 f(float2 x, float k) { return make_float2(k * x.x, k * x.y); }";
+
+TEST_F(Kernel, EachElementThroughTheFunction) {
+  UnderTest s(with(kScale, "params: {k: 0.3}"), {Element::cf32}, 2);
+  ASSERT_EQ(s.complaints(), "");
+  const auto x = complex_noise(2002);
+  std::vector<cf32> expected;
+  for (const cf32 v : x) expected.emplace_back(0.3f * v.real(), 0.3f * v.imag());
+  EXPECT_TRUE(same_bits(s.stream<cf32>(x), expected));
+  EXPECT_TRUE(same_bits(s.stream<cf32>(x, {1, 2, 3, 64, 65, 127, 200}), expected));
+}
+
+TEST_F(Kernel, TwoInputsOfOtherTypes) {
+  UnderTest s(with("__device__ int f(int a, int b) { return a - 2 * b; }", "in: [i32, i32], out: i32"),
+              {Element::i32, Element::i32});
+  ASSERT_EQ(s.complaints(), "");
+  const std::vector<std::int32_t> a{5, -7, 100000}, b{1, 2, 3};
+  EXPECT_EQ((s.streams<std::int32_t>(std::vector{a, b}, {2})), (std::vector<std::int32_t>{3, -11, 99994}));
+}
+
+TEST_F(Kernel, MayReturnAnotherType) {
+  UnderTest s(with("__device__ unsigned char f(float2 x) { return x.x > 0; }", "out: u8"), {Element::cf32});
+  ASSERT_EQ(s.complaints(), "");
+  EXPECT_EQ(s.out().element, Element::u8);
+  EXPECT_EQ(s.stream<std::uint8_t>(std::vector<cf32>{1, -1, cf32(2, 5)}), (std::vector<std::uint8_t>{1, 0, 1}));
+}
+
+TEST_F(Kernel, ParametersGoByTheirNames) {
+  UnderTest s(with("__device__ float f(float x, int n, float2 w, double d, bool on, unsigned u) "
+                   "{ return on ? x + n * w.y + float(d) + u : 0; }",
+                   "in: [f32], out: f32, params: {w: [1, 0.5], u: 7, on: true, d: 1e-3, n: -3}"),
+              {Element::f32});
+  ASSERT_EQ(s.complaints(), "");
+  const float one = 1;
+  EXPECT_EQ(s.stream<float>(std::vector<float>{one}), (std::vector<float>{one + -3 * 0.5f + 1e-3f + 7}));
+}
+
+/// y(n) = x(n-2) + 10 x(n) + 100 x(n+1)
+constexpr const char* kWindow = "__device__ float f(const float* x) { return x[-2] + 10 * x[0] + 100 * x[1]; }";
+
+TEST_F(Kernel, WithAHaloItGetsAWindow) {
+  UnderTest s(with(kWindow, "in: [f32], out: f32, past: 2, future: 1"), {Element::f32});
+  ASSERT_EQ(s.complaints(), "");
+  // Where the stream has nothing there are zeros.
+  EXPECT_EQ(s.stream<float>(std::vector<float>{1, 2, 3, 4}), (std::vector<float>{210, 320, 431, 42}));
+  EXPECT_EQ(s.stream<float>(std::vector<float>{5}), (std::vector<float>{50}));
+}
+
+TEST_F(Kernel, HowTheStreamIsCutDoesNotMatter) {
+  // A product of complex numbers is what compilers like to fuse, some elements and not others.
+  const std::string code =
+      "__device__ float2 f(const float2* a, const float2* b) { float2 s = make_float2(0, 0); "
+      "for (int k = -7; k <= 2; ++k) { s.x += a[k].x * b[k].x - a[k].y * b[k].y; "
+      "s.y += a[k].x * b[k].y + a[k].y * b[k].x; } return s; }";
+  UnderTest s(with(code, "in: [cf32, cf32], past: 7, future: 2"), {Element::cf32, Element::cf32});
+  ASSERT_EQ(s.complaints(), "");
+  const std::vector<std::vector<cf32>> x{complex_noise(3001, 1), complex_noise(3001, 2)};
+  const auto whole = s.streams<cf32>(x, {1 << 20});
+  for (const std::vector<std::int64_t>& lengths :
+       {std::vector<std::int64_t>{1}, {5, 3, 64, 1}, {100}, {63, 65, 64, 1000}})
+    EXPECT_TRUE(same_bits(s.streams<cf32>(x, lengths), whole));
+}
+
+TEST_F(Kernel, NanAndInfinityGoThrough) {
+  UnderTest s(with("__device__ float f(float x) { return 1.0f / x; }", "in: [f32], out: f32"), {Element::f32});
+  const auto y = s.stream<float>(std::vector<float>{0, NAN, INFINITY, 2});
+  EXPECT_EQ(y[0], std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(y[1]));
+  EXPECT_EQ(y[2], 0);
+  EXPECT_EQ(y[3], 0.5f);
+}
+
+TEST_F(Kernel, FilesAreFoundBesideThePipeline) {
+  const std::string file = folder_.write("mine.cu", "// a comment\n\n__device__ float2 f(float2 x) { return x; }\n");
+  EXPECT_EQ(complaint("{file: " + file + "}"), "");
+  folder_.write("twice.h", "__device__ float twice(float x) { return 2 * x; }\n");
+  const std::string more =
+      folder_.write("more.cu", "#include \"twice.h\"\n__device__ float f(float x) { return twice(x); }\n");
+  const std::string keys = "{file: " + more + ", in: [f32], out: f32}";
+  UnderTest s(keys, {Element::f32});
+  ASSERT_EQ(s.complaints(), "");
+  EXPECT_EQ(s.stream<float>(std::vector<float>{3}), std::vector<float>{6});
+  // What is included is a part of it.
+  folder_.write("twice.h", "__device__ float twice(float x) { return -2 * x; }\n");
+  UnderTest changed(keys, {Element::f32});
+  EXPECT_EQ(changed.stream<float>(std::vector<float>{3}), std::vector<float>{-6});
+}
+
+TEST_F(Kernel, WhatDoesNotCompileHasItsLine) {
+  const std::string file = folder_.write("bad.cu", "__device__ float2 f(float2 x) {\n  x.x = y;\n  return x;\n}\n");
+  EXPECT_THAT(complaint("{file: " + file + "}"), StartsWith(file + ":2:9 kernel: "));
+  EXPECT_THAT(complaint("{file: " + file + "}"), HasSubstr("'y' was not declared"));
+  const std::string missing =
+      folder_.write("undefined.cu", "__device__ float g(float);\n__device__ float f(float x) { return g(x); }\n");
+  EXPECT_THAT(complaint("{file: " + missing + ", in: [f32], out: f32}", {Element::f32}),
+              HasSubstr("undefined reference"));
+}
+
+TEST_F(Kernel, LinesOfCodeAreThoseOfThePipeline) {
+  EXPECT_THAT(complaint("code: |\n  __device__ float2 f(float2 x) {\n    return y;\n  }\n"),
+              StartsWith("test.yaml:3:"));
+  EXPECT_THAT(complaint("function: f\ncode: \"__device__ float2 f(float2 x) { return y; }\"\n"),
+              StartsWith("test.yaml:2:"));
+}
+
+TEST_F(Kernel, AnotherSignatureIsToldWithTheRightOne) {
+  const auto file = [&](const std::string& text) {
+    return "{file: " + folder_.write("f.cu", text) + ", params: {k: 2}}";
+  };
+  const std::string right = "it has to be __device__ float2 f(float2 x, float k)";
+  for (const char* text : {"\n__device__ float f(float2 x, float k) { return x.x; }",
+                           "\n__device__ float2 f(float x, float k) { return make_float2(x, k); }",
+                           "\n__device__ float2 f(const float2* x, float k) { return x[0]; }",
+                           "\ntemplate <class T> __device__ float2 f(T x, float k) { return x; }",
+                           "\n__device__ float2 f() { return make_float2(0, 0); }"}) {
+    EXPECT_THAT(complaint(file(text)), HasSubstr("f.cu:2")) << text;
+    EXPECT_THAT(complaint(file(text)), HasSubstr(right)) << text;
+  }
+  EXPECT_THAT(complaint(file("__device__ float2 f(float2 x, char* k) { return x; }")), HasSubstr("'k' of f is char*"));
+  EXPECT_THAT(complaint(file("__device__ float2 f(float2 x) { return x; }")),
+              HasSubstr("f has no parameter of this name"));
+  EXPECT_THAT(complaint(file("__device__ float2 f(float2 x, float q) { return x; }")),
+              HasSubstr("'q' of f has no value"));
+}
+
+TEST_F(Kernel, KeysThatAreWrongAreToldWithTheirPlace) {
+  const std::string empty = folder_.write("empty.cu", " \n"), none = folder_ / "none.cu";
+  EXPECT_EQ(complaint("{file: " + none + "}"),
+            "test.yaml:1:2 file: " + none + " cannot be read: No such file or directory\n");
+  EXPECT_EQ(complaint("{file: " + empty + "}"), "test.yaml:1:2 file: " + empty + " is empty\n");
+  EXPECT_THAT(complaint("{file: " + folder_.path().string() + "}"), HasSubstr("is a folder"));
+  EXPECT_THAT(complaint("{file: " + folder_.write("b.cu", std::string("a\0b", 3)) + "}"), HasSubstr("is no text"));
+  EXPECT_THAT(complaint("{}"), HasSubstr("needs `file:`"));
+  EXPECT_THAT(complaint("{code: a, file: b}"), HasSubstr("one of them"));
+  EXPECT_THAT(complaint(with(kScale, "function: g")), HasSubstr("there is no function 'g' in test.yaml; there is f"));
+  for (const char* name : {"2f", "f;", "a b", "''", "f::g"})
+    EXPECT_THAT(complaint(with(kScale, std::string("function: ") + name)),
+                HasSubstr("cannot be the name of a function"));
+  EXPECT_THAT(complaint(with(kScale, "in: [cf64]")), HasSubstr("'cf64' is none of cf32"));
+  EXPECT_THAT(complaint(with(kScale, "in: []")), HasSubstr("one or two"));
+  EXPECT_THAT(complaint(with(kScale, "in: [f32], params: {k: 1}")),
+              HasSubstr("it has to be __device__ float2 f(float x, float k)"));
+  EXPECT_THAT(complaint(with(kScale, "past: 2000, future: 49")), HasSubstr("2048 is the most"));
+  EXPECT_THAT(complaint(with(kScale, "params: {k: [1, 2]}")), HasSubstr("params.k: '[1, 2]' is complex"));
+  EXPECT_THAT(complaint(with(kScale, "params: {k: 1e39}")), HasSubstr("does not go into float"));
+  EXPECT_THAT(complaint(with(kScale, "params: {k: fast}")), HasSubstr("is no number"));
+}
+
+TEST_F(Kernel, WhatComesInHasToBeWhatItTakes) {
+  EXPECT_THAT(complaint(with(kScale, "params: {k: 1}"), {Element::f32}),
+              HasSubstr("names cf32, and what comes in is f32"));
+  EXPECT_THAT(complaint(with(kScale, "params: {k: 1}"), {Element::cf32, Element::cf32}),
+              HasSubstr("names 1 input(s), and there are 2"));
+}
+
+TEST_F(Kernel, ADevicesCompilerSaysTheSame) {
+  const auto* const cuda = static_cast<const CudaHalf*>(find_cuda_half("kernel"));
+  if (!cuda) GTEST_SKIP() << "NVRTC WAS NOT TESTED: there is no libiqd_cuda.so";
+  const auto check = [&](Program p) {
+    p.name = "mine.cu";
+    p.folder = ".";
+    p.function = "f";
+    p.values.resize(p.types.size());
+    return cuda->check({device_text(p), p.name, p.folder, p.in, p.element_wise()});
+  };
+  Program p;
+  p.in = {Element::cf32};
+  p.text = "__device__ float2 f(float2 x) {\n  return y;\n}";
+  const std::string log = check(p);
+  if (log.empty()) GTEST_SKIP() << "NVRTC WAS NOT TESTED: there is none";
+  EXPECT_EQ(errors_in(log).front().place.file, "mine.cu");
+  EXPECT_EQ(errors_in(log).front().place.line, 2);
+  p.types = {"float", "float2", "int"};
+  p.text = "__device__ float2 f(float2 x, float k, float2 w, int n) { return make_float2(k * w.x, n + M_PI); }";
+  EXPECT_EQ(check(p), "");
+  p.types.clear();
+  p.in = {Element::sc16, Element::u8};
+  p.past = kMostHalo;
+  p.text = "__device__ float2 f(const short2* x, const uint8_t* b) { return make_float2(x[-2048].x, *b); }";
+  EXPECT_EQ(check(p), "");
+}
+
+/// The object of the only kernel in the cache.
+std::filesystem::path only_object(const std::filesystem::path& folder) {
+  for (const auto& file : std::filesystem::directory_iterator(folder)) return file.path();
+  return {};
+}
+
+TEST_F(Kernel, CacheMayBeFullOfRubbishOrNotBeThere) {
+  const auto try_it = [&](const std::string& constant) {
+    UnderTest s(with("__device__ float f(float x) { return x + " + constant + "; }", "in: [f32], out: f32"),
+                {Element::f32});
+    EXPECT_EQ(s.complaints(), "");
+    return s.stream<float>(std::vector<float>{1}).front();
+  };
+  EXPECT_EQ(try_it("1.0f"), 2);
+  const std::filesystem::path object = only_object(folder_.path() / "cache/host");
+  ASSERT_FALSE(object.empty());
+  // Of another process: this one has it in memory.
+  for (const char* rubbish : {"", "rubbish", "iqd cache 1 x 3 y\nabc"}) {
+    folder_.write("cache/host/" + object.filename().string(), rubbish);
+    EXPECT_EXIT((try_it("1.0f"), std::exit(::testing::Test::HasFailure())), ::testing::ExitedWithCode(0), "");
+  }
+  folder_.write("file", "");
+  ::setenv("IQD_CACHE_DIR", (folder_ / "file/below").c_str(), 1);
+  EXPECT_EQ(try_it("2.0f"), 3);
+}
+
+TEST_F(Kernel, CompilerIsNamedOrFound) {
+  const std::string path = std::getenv("PATH"), named = std::getenv("CXX") ? std::getenv("CXX") : "";
+  ::setenv("CXX", "c++ -DONE", 1);
+  ASSERT_EQ(host_compiler().size(), 2U);
+  EXPECT_THAT(host_compiler().front(), ::testing::EndsWith("/c++"));
+  ::unsetenv("CXX");
+  EXPECT_EQ(host_compiler().size(), 1U);
+  ::setenv("PATH", folder_.path().c_str(), 1);
+  EXPECT_TRUE(host_compiler().empty());
+  try {
+    UnderTest(with(kScale, "params: {k: 9}"), {Element::cf32});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const SetupError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("apt install g++"));
+  }
+  ::setenv("PATH", path.c_str(), 1);
+  if (!named.empty()) ::setenv("CXX", named.c_str(), 1);
+}
+
+TEST_F(Kernel, ElementWiseItTakesPartInFusion) {
+  Problems problems;
+  const Section section("kernel", {}, problems);
+  const auto code_of = [&](const std::string& yaml) {
+    const std::unique_ptr<Stage> stage = entry().make();
+    const Document document = parse_document(yaml, "test.yaml", problems);
+    read_fields(
+        document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+    auto& programmed = dynamic_cast<ProgrammedStage&>(*stage);
+    EXPECT_TRUE(programmed.load(section)) << yaml;
+    programmed.compile(false, section);
+    return dynamic_cast<ElementStage&>(*stage).elements();
+  };
+  const auto code = code_of(with(kScale, "params: {k: 2}"));
+  ASSERT_TRUE(code);
+  std::vector<cf32> x = complex_noise(1000), y(x.size());
+  const void* const in[] = {x.data()};
+  void* const out[] = {y.data()};
+  code->apply(in, out, 0, 1000);
+  EXPECT_EQ(y[999], 2.0f * x[999]);
+  void* const in_place[] = {x.data()};
+  code->apply(in, in_place, 0, 999);
+  EXPECT_TRUE(same_bits(std::vector(x.begin(), x.end() - 1), std::vector(y.begin(), y.end() - 1)));
+  const auto device = code->device_code();
+  ASSERT_TRUE(device);
+  EXPECT_EQ(device->parameters.size(), sizeof(Parameter));
+  EXPECT_THAT(device->text, HasSubstr(kScale));
+  EXPECT_FALSE(code_of(with(kWindow, "in: [f32], out: f32, past: 2, future: 1")));
+  // Its macros would be seen by the others.
+  const std::string file = folder_.write("m.cu", "#define TWO 2\n__device__ float f(float x) { return TWO * x; }\n");
+  EXPECT_FALSE(code_of("{file: " + file + ", in: [f32], out: f32}")->device_code());
+}
+
+}  // namespace
+}  // namespace iqd::kernel
