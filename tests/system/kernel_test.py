@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""A user's own kernel: on arrays, in a pipeline, with what is wrong told at its place; the cache of what was compiled."""
+
+import json
+import os
+import re
+import shutil
+import unittest
+
+import numpy as np
+
+import iqd
+
+SCALE = """// scales
+__device__ float2 f(float2 x, float k)
+{
+  return make_float2(k * x.x, k * x.y);
+}
+"""
+FIR = """__device__ float2 h(const float2* x, float2 w, int n)
+{
+  float2 s = make_float2(0.0f, 0.0f);
+  for (int i = -3; i <= 1; ++i) {
+    s.x += (n + i) * (w.x * x[i].x - w.y * x[i].y);
+    s.y += (n + i) * (w.x * x[i].y + w.y * x[i].x);
+  }
+  return s;
+}
+"""
+
+
+def signal(n, seed=1):
+    r = np.random.default_rng(seed)
+    return (r.standard_normal(n) + 1j * r.standard_normal(n)).astype(np.complex64)
+
+
+@unittest.skipUnless(shutil.which(os.environ.get("CXX", "c++").split()[0]), "no compiler: NO KERNEL WAS TESTED")
+class Kernel(iqd.SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.cache = self.folder / "cache"
+        self.environment = {**os.environ, "IQD_CACHE_DIR": str(self.cache)}
+        self.write("scale.cu", SCALE)
+        self.write("fir.cu", FIR)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def iqd(self, *arguments, code=0):
+        done = iqd.command(*arguments, env=self.environment, cwd=self.folder)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def execute(self, inputs, config, *arguments, code=0):
+        ports = []
+        for name, x in inputs.items():
+            np.save(self.folder / f"{name}.npy", x)
+            ports += ["--in", f"{name}={name}.npy"]
+        keys = [word for key in config for word in ("--config", key)]
+        done = self.iqd("exec", "kernel", *keys, *ports, "--out", "out=y.npy", "--backend", "cpu", *arguments, code=code)
+        return np.load(self.folder / "y.npy") if code == 0 else done.stderr
+
+    def pipeline(self, kernel, more="", **keys):
+        port = keys.get("port", "kernel.out")
+        self.write("p.yaml", f"""source:
+  generate: {{rate: 1e6, samples: 4096}}
+stages:
+{more}  - kernel: {kernel}
+publish:
+  - {{port: {port}, topic: t, bind: "tcp://127.0.0.1:{iqd.free_port()}"}}
+""")
+
+    def test_one_element_after_the_other(self):
+        for n in (0, 1, 63, 64, 3001):
+            x = signal(n)
+            for block in ([], ["--block", "1"], ["--block", "100"]):
+                y = self.execute({"in": x}, ["file=scale.cu", "params.k=2.5"], *block)
+                np.testing.assert_array_equal(y, np.float32(2.5) * x)
+
+    def test_a_window_has_zeros_where_there_is_nothing(self):
+        x, w = signal(3001), 0.3 - 0.1j
+        keys = ["file=fir.cu", "function=h", "past=3", "future=1", "params={w: [0.3, -0.1], n: 7}"]
+        padded = np.concatenate([np.zeros(3), x, np.zeros(1)]).astype(np.complex128)
+        expected = sum((7 + i) * w * padded[3 + i:3 + i + len(x)] for i in range(-3, 2))
+        whole = self.execute({"in": x}, keys)
+        self.assertLess(np.abs(whole - expected).max(), 1e-6 * np.abs(expected).max())
+        for block in (1, 7, 64, 1000):
+            np.testing.assert_array_equal(self.execute({"in": x}, keys, "--block", block), whole)
+
+    def test_two_inputs(self):
+        self.write("add.cu", "__device__ int f(int a, int b, int n) { return a + n * b; }")
+        a, b = np.arange(100, dtype="<i4"), np.arange(100, 200, dtype="<i4")
+        y = self.execute({"in0": a, "in1": b}, ["file=add.cu", "in=[i32, i32]", "out=i32", "params.n=-3"])
+        np.testing.assert_array_equal(y, a - 3 * b)
+
+    def test_not_a_number_goes_on(self):
+        self.write("inverse.cu", "__device__ float f(float x) { return 1.0f / x; }")
+        x = np.array([0, np.nan, np.inf, 4], np.float32)
+        y = self.execute({"in": x}, ["file=inverse.cu", "in=[f32]", "out=f32"])
+        np.testing.assert_array_equal(y, np.array([np.inf, np.nan, 0, 0.25], np.float32))
+
+    def told(self, kernel, *words, start):
+        """By `check` and `run`, in the same words."""
+        self.pipeline(kernel)
+        for verb in ("check", "run"):
+            stderr = self.iqd(verb, "p.yaml", code=2).stderr
+            for word in words:
+                self.assertIn(word, stderr)
+            self.assertRegex(stderr, "(?m)^" + re.escape(start))
+
+    def test_what_is_wrong_has_its_place(self):
+        self.write("bad.cu", "__device__ float2 f(float2 x)\n{\n  x.x = y;\n  return x;\n}\n")
+        self.told("{file: bad.cu}", "'y' was not declared", start="bad.cu:3:9 stages[0].kernel: ")
+        self.told("{file: none.cu}", "cannot be read", start="p.yaml:4:14 stages[0].kernel.file: none.cu")
+        self.told("{file: scale.cu, params: {k: 1}, out: f32}", "it has to be __device__ float f(float2 x, float k)",
+                  start="scale.cu:2 stages[0].kernel: f returns float2")
+        self.told("{file: scale.cu}", "parameter 'k' of f has no value", start="p.yaml:4:5 stages[0].kernel")
+        self.told("{file: scale.cu, params: {k: 1, gain: 2}}", "no parameter of this name",
+                  start="p.yaml:4:41 stages[0].kernel.params.gain")
+        self.told("{file: scale.cu, function: scale, params: {k: 1}}", "there is f",
+                  start="p.yaml:4:31 stages[0].kernel.function")
+        self.told("{code: \"__device__ float2 f(float2 x) { return 1 +; }\"}", start="p.yaml:4:")
+
+    def test_files_are_found_beside_the_pipeline(self):
+        self.pipeline("{file: scale.cu, params: {k: 2}}")
+        done = iqd.command("check", self.folder / "p.yaml", env=self.environment, cwd="/")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_in_a_pipeline(self):
+        self.pipeline("{file: scale.cu, params: {k: 2}}")
+        done = self.iqd("run", "p.yaml", "--status", "json")
+        self.assertEqual(json.loads(done.stdout.splitlines()[-1])["pipelines"][0]["published"], 4096)
+
+    def test_where_there_is_no_compiler_that_is_said(self):
+        np.save(self.folder / "in.npy", signal(10))
+        done = iqd.command("exec", "kernel", "--config", "file=scale.cu", "--config", "params.k=2", "--in", "in=in.npy",
+                           "--out", "out=y.npy", "--backend", "cpu", cwd=self.folder,
+                           env={**self.environment, "PATH": "/nowhere", "CXX": ""})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("apt install g++", done.stderr)
+
+    def test_what_was_compiled_is_kept(self):
+        x, keys = signal(10), ["file=scale.cu", "params.k=3"]
+        count = self.folder / "count"
+        compiler = self.folder / "counting"
+        compiler.write_text(f"#!/bin/sh\necho x >> {count}\nexec c++ \"$@\"\n", encoding="utf-8")
+        compiler.chmod(0o755)
+        self.environment["CXX"] = str(compiler)
+
+        def runs():
+            np.testing.assert_array_equal(self.execute({"in": x}, keys), 3 * x)
+            return len(count.read_text(encoding="utf-8").split())
+
+        self.assertEqual([runs(), runs()], [1, 1])
+        (kept,) = (self.cache / "host").iterdir()
+        for rubbish in (b"", b"rubbish", kept.read_bytes()[:-1]):
+            kept.write_bytes(rubbish)
+            before = runs()
+            self.assertEqual(runs(), before)
+        self.assertEqual(runs(), 4)
+        self.write("scale.cu", SCALE + "\n// changed\n")
+        self.assertEqual(runs(), 5)
+        shutil.rmtree(self.cache)
+        self.cache.write_text("no folder", encoding="utf-8")
+        self.assertEqual([runs(), runs()], [6, 7])
+
+    def test_bench(self):
+        done = self.iqd("bench", "kernel", "--config", "file=fir.cu", "--config", "function=h", "--config", "past=3",
+                        "--config", "future=1", "--config", "params={w: 1, n: 2}", "--backend", "cpu", "--json",
+                        "--seconds", "0.05")
+        self.assertIn("samples/s", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
