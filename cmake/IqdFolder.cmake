@@ -12,16 +12,26 @@ if(IQD_SANITIZE)
   target_link_options(iqd_options INTERFACE -fsanitize=${IQD_SANITIZE})
 endif()
 
-# iqd_keep_apart(<source>…): tools/check examines several sources as one, but not what Highway compiles once for each
-# instruction set, nor what clang-tidy speaks of in a main file only: aliases, names from elsewhere, sources included.
-function(iqd_keep_apart)
-  foreach(source IN LISTS ARGN)
-    file(STRINGS ${source} reasons LIMIT_COUNT 1
-      REGEX "hwy/foreach_target\\.h|^ *using [a-z:]*::|^ *namespace [a-z_]+ = |^#include .*\\.cpp")
-    if(reasons)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
+# iqd_batches(<target>): where IQD_BATCHES says how many, so many sources at most are compiled as one; which, batches.py
+# finds out. Most of the time goes into headers, so all is compiled in half of it (pipeline, daemon and their tests in
+# 260 s of a processor, not 615), but after a change of one source its whole batch is.
+function(iqd_batches target)
+  if(NOT IQD_BATCHES)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+  execute_process(
+    COMMAND ${IQD_PYTHON} -B cmake/batches.py . ${IQD_BATCHES} ${sources}
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+    OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]+" lines "${lines}")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "^([0-9]+) (.*)$" line "${line}")
+    set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP ${target}_${CMAKE_MATCH_1})
   endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # iqd_folder(<name> [SHARED|STATIC] LIBRARIES … [SOURCES …] [TESTS …]): the library iqd_<name> from all *.cpp of this
@@ -42,7 +52,7 @@ function(iqd_folder name)
       add_library(iqd_${name} STATIC ${arg_SOURCES})
     endif()
     target_link_libraries(iqd_${name} PUBLIC iqd_options ${arg_LIBRARIES})
-    iqd_keep_apart(${arg_SOURCES})
+    iqd_batches(iqd_${name})
   else()
     add_library(iqd_${name} INTERFACE)
     target_link_libraries(iqd_${name} INTERFACE iqd_options ${arg_LIBRARIES})
@@ -60,6 +70,7 @@ function(iqd_test name)
     list(APPEND properties LABELS ${arg_LABELS})
   endif()
   add_executable(${name}_test ${arg_SOURCES})
+  iqd_batches(${name}_test)
   target_link_libraries(${name}_test PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()
