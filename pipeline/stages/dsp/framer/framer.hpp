@@ -79,7 +79,20 @@ struct Plan {
   std::int64_t future() const noexcept;
   /// Starts are further apart than the pattern is long.
   std::int64_t most_packets(std::int64_t most_new) const noexcept { return most_new / (span + 1) + 2; }
-  FrameRules rules() const noexcept;
+  /// Here and not in a .cpp: the CUDA half lies in a library of its own, which has none of those.
+  FrameRules rules() const noexcept {
+    return {.offsets = offsets.data(),
+            .weights = weights.data(),
+            .pattern = static_cast<int>(offsets.size()),
+            .bit = bit.data(),
+            .chips = static_cast<int>(bit.size()),
+            .chip = chip,
+            .tracking = tracking,
+            .has_length = format.has_length,
+            .lsb_first = format.lsb_first,
+            .bytes = static_cast<int>(format.bytes),
+            .crc = format.crc};
+  }
 };
 
 /// Where results go. Positions count from the first sample that exists.

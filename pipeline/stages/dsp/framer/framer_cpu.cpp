@@ -119,20 +119,6 @@ std::int64_t Plan::future() const noexcept {
   return std::max(reach(), 2 * span + 1);
 }
 
-FrameRules Plan::rules() const noexcept {
-  return {.offsets = offsets.data(),
-          .weights = weights.data(),
-          .pattern = static_cast<int>(offsets.size()),
-          .bit = bit.data(),
-          .chips = static_cast<int>(bit.size()),
-          .chip = chip,
-          .tracking = tracking,
-          .has_length = format.has_length,
-          .lsb_first = format.lsb_first,
-          .bytes = static_cast<int>(format.bytes),
-          .crc = format.crc};
-}
-
 std::size_t scratch_bytes(const Plan& plan, std::int64_t most_new) {
   Scratch scratch(nullptr);
   scratch.take<float>(most_new + 2 * plan.span);
