@@ -25,7 +25,7 @@ class HttpCost(iqd.SystemTest):
     def setUp(self):
         super().setUp()
         # Samples come so slowly that what is left to measure is the door.
-        text = simulated(rate=1e5, stages=STAGES) + 'monitor: {listen: "127.0.0.1:0"}\n'
+        text = simulated(rate=1e5, stages=STAGES) + 'fuse: off\nmonitor: {listen: "127.0.0.1:0"}\n'
         self.running = self.enterContext(self.daemon(text))
         self.door = Door(self.running)
         self.door.wait_for_state("/readyz", 200)
