@@ -11,6 +11,7 @@
 
 #include "config/reader.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/element_code.hpp"
 #include "pipeline/fusion/element_program.hpp"
 #include "pipeline/programmed_stage.hpp"
 #include "pipeline/source_rate.hpp"
@@ -404,8 +405,12 @@ PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits
 PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends) {
   const bool device = !backends.devices.empty();
   PlanTarget target = target_with(spec, device, device ? mapped_limits_of(*backends.devices.front()) : MappedLimits{});
-  target.device_fuses =
-      spec.fuse && std::ranges::all_of(backends.devices, [](const auto& d) { return fusion::can_fuse(*d); });
+  // A device's compiler takes its time to load, so it is asked for only where somebody needs it.
+  const bool has_elements = std::ranges::any_of(spec.stages, [](const StageSpec& stage) {
+    return dynamic_cast<const ElementStage*>(stage.as_read.get()) != nullptr;
+  });
+  target.device_fuses = spec.fuse && has_elements &&
+                        std::ranges::all_of(backends.devices, [](const auto& d) { return fusion::can_fuse(*d); });
   return target;
 }
 PlanTarget target_of(const PipelineSpec& spec) {
