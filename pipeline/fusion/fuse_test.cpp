@@ -182,6 +182,12 @@ TEST(Fuse, EachOutputHasThePositionsThatItHasAlone) {
   EXPECT_EQ(alike.steps(), (Names{"w", "v", "a+b"})) << "these windows have the source's positions";
 }
 
+/// a alone with b would leave without what b needs, and with c the way would lead through b.
+TEST(Fuse, AThirdMayMakeOneOfTwo) {
+  const Planned p({window("w", "source"), scale("a", "source"), mix("b", "a", "w"), mix("c", "a", "b")}, {"c"});
+  EXPECT_EQ(p.steps(), (Names{"w", "a+b+c"}));
+}
+
 TEST(Fuse, WhatAKernelTakesIsLimited) {
   std::vector<StageLine> lines{scale("s0", "source")};
   for (int i = 1; i < 60; ++i) lines.push_back(scale(fmt::format("s{}", i), fmt::format("s{}", i - 1)));
@@ -223,8 +229,6 @@ TEST(Fuse, LiveKeysDoNotChangeTheLayout) {
   };
   EXPECT_TRUE(same_layout(with("{by: 2}").plan, with("{by: 5}").plan));
 }
-
-// --- what comes out --------------------------------------------------------------------------------------------------
 
 void expect_same_as_apart(Rig::Options options, const Script& script, const std::string& step) {
   Rig fused(options, {script});

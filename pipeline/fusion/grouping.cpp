@@ -44,7 +44,7 @@ std::shared_ptr<const ElementCode> Grouping::code_for(const PlanStep& s) const {
   const auto* stage = dynamic_cast<const ElementStage*>(s.stage.get());
   if (!stage || !sides_[index_of(s.side)] || !keeps_positions(s)) return nullptr;
   if (std::ranges::any_of(s.footprint, [](const Footprint& f) { return f.past > 0 || f.future > 0; })) return nullptr;
-  if (s.in.size() > kMostOfCall || s.out.size() > kMostOfCall || contains(s.in, -1)) return nullptr;
+  if (s.in.size() > kMostOfCall || s.out.empty() || s.out.size() > kMostOfCall || contains(s.in, -1)) return nullptr;
   for (const OutputSpec& o : s.entry->outputs)
     if (!o.fact.empty() || !o.tally.empty() || o.levels) return nullptr;
   for (const auto* ports : {&s.in, &s.out})
@@ -56,24 +56,31 @@ std::shared_ptr<const ElementCode> Grouping::code_for(const PlanStep& s) const {
   return code && s.side == Side::device && !code->device_code() ? nullptr : code;
 }
 
+/// Until nothing more can be joined: two that may not be one may be when a third is with them.
 void Grouping::join_neighbours() {
-  for (std::size_t s = 0; s < plan_.steps.size(); ++s)
-    for (const int p : step(s).in)
-      if (p >= 0 && port(p).maker >= 0) try_to_join(static_cast<std::size_t>(port(p).maker), s);
-  // Those that read the same: it is loaded once for all of them.
-  for (std::size_t s = 0; s < plan_.steps.size(); ++s)
-    for (std::size_t t = 0; t < s; ++t)
-      if (std::ranges::any_of(step(s).in, [&](int p) { return contains(step(t).in, p); })) try_to_join(t, s);
+  for (bool is_joining = true; is_joining;) {
+    is_joining = false;
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+      for (const int p : step(s).in)
+        if (p >= 0 && port(p).maker >= 0) is_joining = join(static_cast<std::size_t>(port(p).maker), s) || is_joining;
+    // Those that read the same: it is loaded once for all of them.
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+      for (std::size_t t = 0; t < s; ++t)
+        if (std::ranges::any_of(step(s).in, [&](int p) { return contains(step(t).in, p); }))
+          is_joining = join(t, s) || is_joining;
+  }
 }
 
-void Grouping::try_to_join(std::size_t one, std::size_t other) {
+/// Whether two steps, and all that are one with them, could be joined.
+bool Grouping::join(std::size_t one, std::size_t other) {
   const std::size_t a = std::min(group_[one], group_[other]), b = std::max(group_[one], group_[other]);
-  if (a == b || !codes_[one] || !codes_[other] || leads_around(a, b) || leads_around(b, a)) return;
+  if (a == b || !codes_[one] || !codes_[other] || leads_around(a, b) || leads_around(b, a)) return false;
   Steps both = members(a);
   for (const std::size_t s : members(b)) both.push_back(s);
   std::ranges::sort(both);
-  if (!may_be_one(both)) return;
+  if (!may_be_one(both)) return false;
   for (const std::size_t s : both) group_[s] = a;
+  return true;
 }
 
 bool Grouping::may_be_one(const Steps& steps) const {

@@ -34,7 +34,7 @@ class Grouping {
   const PlanStep& step(std::size_t s) const { return plan_.steps[s]; }
   std::shared_ptr<const ElementCode> code_for(const PlanStep& step) const;
   void join_neighbours();
-  void try_to_join(std::size_t one, std::size_t other);
+  bool join(std::size_t one, std::size_t other);
   bool may_be_one(const Steps& steps) const;
   bool leads_around(std::size_t from, std::size_t to) const;
   bool has_one_extent(Group& group) const;
