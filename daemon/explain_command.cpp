@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -52,6 +53,21 @@ void explain_ports(const Plan& plan) {
                port.most_new, port.reach.past, port.reach.future, home_name(port));
 }
 
+void explain_steps(const Plan& plan) {
+  std::size_t widest = 28;  // a fused step has the names of all that are in it
+  for (const PlanStep& step : plan.steps) widest = std::max(widest, step.name.size());
+  fmt::print("\n  {:<{}} {:<30} runs on\n", "step", widest, "reads");
+  for (const PlanStep& step : plan.steps) {
+    std::string in;
+    for (const int p : step.in)
+      in += (in.empty() ? "" : ", ") + (p < 0 ? "-" : plan.ports[static_cast<std::size_t>(p)].name);
+    const std::string note = step.carry_bytes      ? "  (one block at a time, in order)"
+                             : !step.parts.empty() ? fmt::format("  ({} fused)", step.parts.size())
+                                                   : "";
+    fmt::print("  {:<{}} {:<30} {}{}\n", step.name, widest, in, step.side == Side::device ? "device" : "host", note);
+  }
+}
+
 void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream, const Found& found) {
   const Sizing sizing = size_up(spec, plan, stream);
   const auto mb = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
@@ -70,16 +86,7 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
   if (sizing.device_bytes > 0) fmt::print("  device    {:.2f} MB for the lanes\n", mb(sizing.device_bytes));
   fmt::print("\n");
   explain_ports(plan);
-  fmt::print("\n  {:<28} {:<30} runs on\n", "step", "reads");
-  for (const PlanStep& step : plan.steps) {
-    std::string in;
-    for (const int p : step.in)
-      in += (in.empty() ? "" : ", ") + (p < 0 ? "-" : plan.ports[static_cast<std::size_t>(p)].name);
-    fmt::print("  {:<28} {:<30} {}{}\n", step.name, in, step.side == Side::device ? "device" : "host",
-               step.carry_bytes      ? "  (one block at a time, in order)"
-               : !step.parts.empty() ? fmt::format("  ({} fused)", step.parts.size())
-                                     : "");
-  }
+  explain_steps(plan);
   fmt::print("\n  {:<28} {:<30} {:>12}\n", "message", "shape", "bytes");
   for (const PlanOutput& o : plan.outputs)
     fmt::print("  {:<28} {:<30} {:>12}{}\n", o.format.port, to_string(o.format.dims), o.format.bytes(o.format.most()),

@@ -70,6 +70,14 @@ class Commands(iqd.SystemTest):
         for word in ("pipeline plan", "20 MS/s", "fir.out", "spectrum.out", "complex_to_mag.out", "5 M/s", "memory"):
             self.assertIn(word, text)
 
+    def test_explain_shows_what_is_fused(self):
+        fused = DOCUMENT.replace("- complex_to_mag: {from: fir.out}", "- conjugate: {from: fir.out}\n  - complex_to_mag: {}")
+        text = self.ok("explain", self.write(fused))
+        self.assertRegex(text, r"\n  conjugate\+complex_to_mag +fir\.out +\w+  \(2 fused\)\n")
+        self.assertNotIn("conjugate.out", text)
+        text = self.ok("explain", self.write("fuse: off\n" + fused))
+        self.assertRegex(text, r"\n  complex_to_mag +conjugate\.out +\w+\n")
+
     def test_explain_draws_a_graph(self):
         text = self.ok("explain", self.write(), "--dot")
         if shutil.which("dot"):
