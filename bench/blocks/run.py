@@ -54,6 +54,8 @@ def iqd_rows(options):
     command += ["--seconds", str(options.seconds)] if options.seconds else []
     for name in options.only:
         command += ["--only", name]
+    for size in options.block:
+        command += ["--block", str(size)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command[:3])} failed")
@@ -205,6 +207,7 @@ def main():
     parser.add_argument("--iqd", default=str(ROOT / "build/release/iqd"), help="the program (build/release/iqd)")
     parser.add_argument("--backend", default="auto", help="cpu, cuda:N, or auto: both (auto)")
     parser.add_argument("--only", action="append", default=[], help="a stage, `chains` or `filters`; several make several")
+    parser.add_argument("--block", type=int, action="append", default=[], help="samples; several make several sizes")
     parser.add_argument("--quick", action="store_true", help="few sizes, in seconds")
     parser.add_argument("--seconds", type=float, help="of each of iqd's rows")
     parser.add_argument("--load", choices=["same", "other"], help="a second process that keeps this GPU at work (the "
