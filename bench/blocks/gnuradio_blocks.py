@@ -31,7 +31,8 @@ def number(keys, name, default=0.0):
     if text.startswith("["):
         re_im = [float(x) for x in text[1:-1].split(",")]
         return complex(*re_im)
-    return complex(text.replace("i", "j")) if "j" in text else float(text) * {"k": 1e3, "M": 1e6, "G": 1e9, None: 1}[unit]
+    scale = {"k": 1e3, "M": 1e6, "G": 1e9, None: 1}[unit]
+    return complex(text) if "j" in text else float(text) * scale
 
 
 def low_pass_taps(keys):

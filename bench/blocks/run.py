@@ -206,7 +206,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iqd", default=str(ROOT / "build/release/iqd"), help="the program (build/release/iqd)")
     parser.add_argument("--backend", default="auto", help="cpu, cuda:N, or auto: both (auto)")
-    parser.add_argument("--only", action="append", default=[], help="a stage, `chains` or `filters`; several make several")
+    parser.add_argument("--only", action="append", default=[], help="a stage, `chains` or `filters`; once for each")
     parser.add_argument("--block", type=int, action="append", default=[], help="samples; several make several sizes")
     parser.add_argument("--quick", action="store_true", help="few sizes, in seconds")
     parser.add_argument("--seconds", type=float, help="of each of iqd's rows")
