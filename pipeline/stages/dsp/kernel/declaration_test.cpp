@@ -52,7 +52,7 @@ TEST(Declaration, SurvivesWhatIsNoText) {
                                "//",    "\n", "#", "\\", "[", "]", "=", ";", "template", " ", "\xff"};
   for (int i = 0; i < 20000; ++i) {
     std::string text;
-    for (unsigned n = random() % 24; n > 0; --n) text += words[random() % std::size(words)];
+    for (auto n = random() % 24; n > 0; --n) text += words[random() % std::size(words)];
     for (const Declaration& d : find_functions(text)) EXPECT_FALSE(d.name.empty()) << text;
   }
 }

@@ -19,6 +19,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -166,6 +167,14 @@ std::vector<char> compile(std::vector<std::string> command, const std::string& t
   return {};
 }
 
+/// Null where there is none, or it is for another system than it says.
+std::shared_ptr<const HostCode> load_kept(const FileCache& cache, const std::string& key) try {
+  const std::optional<std::vector<char>> object = cache.find(key);
+  return object ? std::make_shared<const HostCode>(*object) : nullptr;
+} catch (const SetupError&) {
+  return nullptr;
+}
+
 void keep(const FileCache& cache, const std::string& key, const std::vector<char>& object) {
   static std::once_flag warned;
   if (const std::string why = cache.keep(key, object); !why.empty())
@@ -222,13 +231,14 @@ std::shared_ptr<const HostCode> compile_for_host(const Program& program, std::ve
   if (const auto at = loaded.find(key); at != loaded.end()) return at->second;
   const fs::path folder = cache_folder();
   const FileCache cache(folder.empty() ? folder : folder / "host");
-  std::vector<char> object = cache.find(key).value_or(std::vector<char>{});
-  if (object.empty()) {
-    object = compile(command, text, program, messages);
+  std::shared_ptr<const HostCode> code = load_kept(cache, key);
+  if (!code) {
+    const std::vector<char> object = compile(command, text, program, messages);
     if (object.empty()) return nullptr;
+    code = std::make_shared<const HostCode>(object);
     keep(cache, key, object);
   }
-  return loaded[key] = std::make_shared<const HostCode>(object);
+  return loaded[key] = std::move(code);
 }
 
 }  // namespace iqd::kernel
