@@ -101,8 +101,9 @@ publish:
         np.testing.assert_array_equal(y, np.array([np.inf, np.nan, 0, 0.25], np.float32))
 
     def told(self, kernel, *words, start):
-        """By `check` and `run`, in the same words."""
+        """By `check` and `run`, in the same words. `start`: how a line begins, `@key` is the key's place."""
         self.pipeline(kernel)
+        start = re.sub(r"^@(\w+)", lambda key: f"p.yaml:4:{len('  - kernel: ') + kernel.index(key[1]) + 1}", start)
         for verb in ("check", "run"):
             stderr = self.iqd(verb, "p.yaml", code=2).stderr
             for word in words:
@@ -112,14 +113,14 @@ publish:
     def test_what_is_wrong_has_its_place(self):
         self.write("bad.cu", "__device__ float2 f(float2 x)\n{\n  x.x = y;\n  return x;\n}\n")
         self.told("{file: bad.cu}", "'y'", start="bad.cu:3:9 stages[0].kernel: ")
-        self.told("{file: none.cu}", "cannot be read", start="p.yaml:4:14 stages[0].kernel.file: none.cu")
+        self.told("{file: none.cu}", "cannot be read", start="@file stages[0].kernel.file: none.cu")
         self.told("{file: scale.cu, params: {k: 1}, out: f32}", "it has to be __device__ float f(float2 x, float k)",
                   start="scale.cu:2 stages[0].kernel: f returns float2")
-        self.told("{file: scale.cu}", "parameter 'k' of f has no value", start="p.yaml:4:5 stages[0].kernel")
+        self.told("{file: scale.cu}", "parameter 'k' of f has no value", start="p.yaml:4:13 stages[0].kernel.params: ")
         self.told("{file: scale.cu, params: {k: 1, gain: 2}}", "no parameter of this name",
-                  start="p.yaml:4:41 stages[0].kernel.params.gain")
+                  start="@gain stages[0].kernel.params.gain")
         self.told("{file: scale.cu, function: scale, params: {k: 1}}", "there is f",
-                  start="p.yaml:4:31 stages[0].kernel.function")
+                  start="@function stages[0].kernel.function")
         self.told("{code: \"__device__ float2 f(float2 x) { return 1 +; }\"}", start="p.yaml:4:")
 
     def test_files_are_found_beside_the_pipeline(self):

@@ -4,6 +4,7 @@
 
 import json
 import pathlib
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -39,6 +40,8 @@ class Pipelines(unittest.TestCase):
             port = door.getsockname()[1]
         text = text.replace(ADDRESS, self.address).replace(MONITOR, f"127.0.0.1:{port}")
         path.write_text(text, encoding="utf-8")
+        for own in iqd.PIPELINES.glob("*.cu"):
+            shutil.copy(own, self.folder)
         return path
 
     def check(self, name):
@@ -93,6 +96,17 @@ class Pipelines(unittest.TestCase):
         messages, _, _ = self.run_for_a_moment("spectrum", ["spectrum", "peaks"])
         self.assertEqual({tuple(m["shape"]) for m, _ in messages["spectrum"]}, {(1024,)})
         self.assertEqual(set(self.strongest(messages["peaks"])), {512 + round(1024 * 123456 / 2e6)})
+
+    def test_own_kernel(self):
+        if not shutil.which("c++"):
+            self.skipTest("there is no compiler")
+        self.check("own_kernel")
+        messages, _, _ = self.run_for_a_moment("own_kernel", ["samples", "peaks"])
+        self.assertEqual(set(self.strongest(messages["peaks"])), {512 + round(1024 * 123456 / 2e6)})
+        # Samples are at most 0.05, so a difference is at most 0.1, and that times the gain of 2.
+        largest = max(np.abs(np.frombuffer(payload, "<c8")).max() for _, payload in messages["samples"])
+        self.assertGreater(largest, 0.01)
+        self.assertLess(largest, 0.2001)
 
     def test_service(self):
         self.check("service")

@@ -5,17 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
-#include <optional>
 
-#include "config/quantity.hpp"
 #include "pipeline/stages/dsp/kernel/declaration.hpp"
 #include "pipeline/stages/dsp/kernel/kernel.hpp"
+#include "pipeline/stages/dsp/kernel/parameters.hpp"
 
 namespace iqd::kernel {
 namespace {
@@ -41,58 +38,6 @@ const std::vector<ElementName>& element_names() {
 const ElementName* name_for(Element element) {
   const auto at = std::ranges::find(element_names(), element, &ElementName::element);
   return at == element_names().end() ? nullptr : &*at;
-}
-
-/// Types that a parameter may have.
-struct ParameterType {
-  std::string_view name;
-  bool is_complex;
-  bool is_whole;
-  double low;
-  double high;
-};
-constexpr double kFloat = std::numeric_limits<float>::max();
-constexpr double kDouble = std::numeric_limits<double>::max();
-constexpr ParameterType kTypes[] = {{"float", false, false, -kFloat, kFloat},
-                                    {"double", false, false, -kDouble, kDouble},
-                                    {"float2", true, false, -kFloat, kFloat},
-                                    {"int", false, true, -0x1p31, 0x1p31 - 1},
-                                    {"int32_t", false, true, -0x1p31, 0x1p31 - 1},
-                                    {"short", false, true, -0x1p15, 0x1p15 - 1},
-                                    {"unsigned", false, true, 0, 0x1p32 - 1},
-                                    {"unsigned int", false, true, 0, 0x1p32 - 1},
-                                    {"uint32_t", false, true, 0, 0x1p32 - 1},
-                                    {"long long", false, true, -0x1p53, 0x1p53},
-                                    {"bool", false, true, 0, 1}};
-
-const ParameterType* parameter_type(std::string_view name) {
-  const auto at = std::ranges::find(kTypes, name, &ParameterType::name);
-  return at == std::end(kTypes) ? nullptr : &*at;
-}
-
-/// `2.0`, `0.3-0.1j`, `[0.3, -0.1]`, `true`
-std::optional<std::complex<double>> parse_value(std::string_view text) {
-  if (text == "true" || text == "false") return text == "true" ? 1.0 : 0.0;
-  if (!text.starts_with('[')) return parse_complex(text);
-  const std::size_t comma = text.find(',');
-  if (comma == text.npos || !text.ends_with(']')) return std::nullopt;
-  const auto re = parse_complex(text.substr(1, comma - 1));
-  std::string_view rest = text.substr(comma + 1, text.size() - comma - 2);
-  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  const auto im = parse_complex(rest);
-  if (!re || !im || re->imag() != 0 || im->imag() != 0) return std::nullopt;
-  return std::complex<double>(re->real(), im->real());
-}
-
-/// Why a value does not go into a parameter; empty where it does.
-std::string misfit(const ParameterType& type, std::complex<double> value) {
-  const auto in_range = [&](double x) { return x >= type.low && x <= type.high; };
-  if (value.imag() != 0 && !type.is_complex) return fmt::format("is complex, and f's is {}", type.name);
-  if (!in_range(value.real()) || (type.is_complex && !in_range(value.imag())))
-    return fmt::format("does not go into {}", type.name);
-  if (type.is_whole && value.real() != std::floor(value.real()))
-    return fmt::format("is not whole, as {} is", type.name);
-  return {};
 }
 
 /// The texts of the files that are included from beside a text, and so on: where one has changed, so has the program.
@@ -173,7 +118,6 @@ class Reading {
     program_.text = config_.code;
     program_.name = section_.place().file.empty() ? "code" : section_.place().file;
     program_.folder = folder_of_section();
-    Problems here;
     place_of("code", program_.first_line);
     return true;
   }
@@ -237,8 +181,7 @@ class Reading {
     }
     for (const auto& [key, value] : config_.params)
       if (std::ranges::find(names, key) == names.end()) {
-        const auto v = parse_value(value);
-        program.types.emplace_back(v && v->imag() != 0 ? "float2" : "float");
+        program.types.emplace_back(type_for(value));
         names.push_back(key);
       }
     return declaration_of(program, names);
@@ -288,8 +231,7 @@ class Reading {
   }
 
   void take_parameter(const std::string& function, const Declaration::Argument& p) {
-    const ParameterType* type = parameter_type(p.type);
-    if (!type)
+    if (!is_parameter_type(p.type))
       return complain_at(program_.function_line,
                          fmt::format("parameter '{}' of {} is {}; it can be float, float2, double, int, unsigned, long "
                                      "long or bool",
@@ -298,12 +240,11 @@ class Reading {
     if (p.name.empty() || written == config_.params.end())
       return complain("params", fmt::format("parameter '{0}' of {1} has no value: `params: {{{0}: …}}`",
                                             p.name.empty() ? p.type : p.name, function));
-    const auto value = parse_value(written->second);
-    const std::string why = !value ? "is no number (2.5, 0.3-0.1j or [0.3, -0.1])" : misfit(*type, *value);
-    if (!why.empty()) return complain("params." + p.name, fmt::format("'{}' {}", written->second, why));
+    std::string why;
+    const auto value = read_parameter(p.type, written->second, why);
+    if (!value) return complain("params." + p.name, fmt::format("'{}' {}", written->second, why));
     program_.types.push_back(p.type);
-    program_.values.push_back({value->real(), static_cast<float>(value->real()), static_cast<float>(value->imag()),
-                               type->is_whole ? static_cast<std::int64_t>(value->real()) : 0});
+    program_.values.push_back(*value);
   }
 
   const Config& config_;
