@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "pipeline/programmed_stage.hpp"
 #include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 
@@ -117,6 +118,16 @@ std::vector<Keys> all_keys() {
   for (const char* keys : {"{kinds: [cma, zf, fde2]}", "{kinds: [fde1]}"}) all.push_back({"equalizer", keys});
   for (const char* keys : {"{differential: true, llr: i8}", "{loop_order: 1}"})
     all.push_back({"soqpsk_detector", keys});
+  for (const char* keys :
+       {"{code: \"__device__ float2 f(float2 a, float2 b) { return make_float2(a.x * b.x, a.y + b.y); }\", in: [cf32, "
+        "cf32]}",
+        "{code: \"__device__ float f(short x, int n) { return n * x; }\", in: [i16], out: f32, params: {n: -3}}",
+        "{code: \"__device__ uint8_t f(float2 x) { return x.x > x.y; }\", out: u8}",
+        "{code: \"__device__ float2 f(const float2* x, float2 w) { return make_float2(x[-2048].x + w.x, x[0].y); }\", "
+        "past: 2048, params: {w: [0.5, 1]}}",
+        "{code: \"__device__ float f(const float* a, const float* b) { return a[-7] + 2 * a[5] - b[0]; }\", in: [f32, "
+        "f32], out: f32, past: 7, future: 5}"})
+    all.push_back({"kernel", keys});
   return all;
 }
 
@@ -132,7 +143,7 @@ std::vector<StageOutput> outputs(const StageEntry& entry, const std::string& key
 TEST(Cuda, AgreesWithTheCpuWithOtherKeys) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO KEYS WERE TESTED ON CUDA: " << why;
   for (const Keys& k : all_keys()) {
-    const StageEntry& entry = *find_stage(k.stage);
+    const StageEntry entry = configured(*find_stage(k.stage), k.keys);
     const bool items = entry.inputs.front().items();
     const std::int64_t length = items ? 13 : 40009;
     for (const int channels : {1, items || entry.inputs.front().one_channel ? 1 : 2})

@@ -165,7 +165,7 @@ StageEntry entry() {
           .sample =
               "kernel: {code: \"__device__ float2 f(float2 x, float k) { return make_float2(k * x.x, -k * x.y); }\", "
               "params: {k: 2}}",
-          .tolerance = 0};
+          .tolerance = 1e-6};
 }
 
 }  // namespace iqd::kernel
