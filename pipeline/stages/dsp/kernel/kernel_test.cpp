@@ -13,9 +13,9 @@
 #include "pipeline/element_code.hpp"
 #include "pipeline/programmed_stage.hpp"
 #include "pipeline/stages/dsp/kernel/kernel_cuda.hpp"
-#include "pipeline/stages/dsp/kernel/kernel_under_test.hpp"
 #include "pipeline/stages/dsp/kernel/messages.hpp"
 #include "pipeline/stages/dsp/kernel/texts.hpp"
+#include "tests/support/kernel_under_test.hpp"
 
 namespace iqd::kernel {
 namespace {

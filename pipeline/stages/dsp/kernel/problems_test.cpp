@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/stages/dsp/kernel/kernel_under_test.hpp"
+#include "tests/support/kernel_under_test.hpp"
 
 namespace iqd::kernel {
 namespace {
