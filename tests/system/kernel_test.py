@@ -6,7 +6,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import unittest
+import urllib.error
+import urllib.request
 
 import numpy as np
 
@@ -30,7 +33,7 @@ FIR = """__device__ float2 h(const float2* x, float2 w, int n)
 """
 
 
-def signal(n, seed=1):
+def noise(n, seed=1):
     r = np.random.default_rng(seed)
     return (r.standard_normal(n) + 1j * r.standard_normal(n)).astype(np.complex64)
 
@@ -73,13 +76,13 @@ publish:
 
     def test_one_element_after_the_other(self):
         for n in (0, 1, 63, 64, 3001):
-            x = signal(n)
+            x = noise(n)
             for block in ([], ["--block", "1"], ["--block", "100"]):
                 y = self.execute({"in": x}, ["file=scale.cu", "params.k=2.5"], *block)
                 np.testing.assert_array_equal(y, np.float32(2.5) * x)
 
     def test_a_window_has_zeros_where_there_is_nothing(self):
-        x, w = signal(3001), 0.3 - 0.1j
+        x, w = noise(3001), 0.3 - 0.1j
         keys = ["file=fir.cu", "function=h", "past=3", "future=1", "params={w: [0.3, -0.1], n: 7}"]
         padded = np.concatenate([np.zeros(3), x, np.zeros(1)]).astype(np.complex128)
         expected = sum((7 + i) * w * padded[3 + i:3 + i + len(x)] for i in range(-3, 2))
@@ -133,8 +136,46 @@ publish:
         done = self.iqd("run", "p.yaml", "--status", "json")
         self.assertEqual(json.loads(done.stdout.splitlines()[-1])["pipelines"][0]["published"], 4096)
 
+    def test_over_http_values_change_and_code_does_not(self):
+        port = iqd.free_port()
+        text = f"""name: p
+source: {{generate: {{rate: 1e6, pace: true}}}}
+stages:
+  - kernel: {{file: scale.cu, params: {{k: 2}}}}
+publish:
+  - {{port: kernel.out, topic: t, bind: "{iqd.endpoint()}"}}
+monitor: {{listen: "127.0.0.1:{port}"}}
+"""
+
+        def patch(**keys):
+            request = urllib.request.Request(f"http://127.0.0.1:{port}/api/stages/kernel", json.dumps(keys).encode(),
+                                             {"Content-Type": "application/json"}, method="PATCH")
+            try:
+                with urllib.request.urlopen(request) as answer:
+                    return answer.read().decode()
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.read().decode()
+
+        self.write("other.cu", SCALE + "\n")
+        with self.daemon(text, environment=self.environment) as daemon:
+            daemon.wait_for(lambda p: p["published"] > 0)
+            self.assertIn("kernel.params, at once", patch(params={"k": 3}))
+            self.assertIn("cannot change while it runs", patch(file="other.cu"))
+            self.assertIn("problems", patch(code=SCALE))
+            self.assertIn("problems", patch(function="g"))
+            self.assertIn("is no number", patch(params={"k": "fast"}))
+            # A changed file is read with a reload, and what is wrong changes nothing.
+            self.write("scale.cu", SCALE.replace("k * x.x", "k * x.q"))
+            daemon.signal(signal.SIGHUP)
+            daemon.wait_for_log("reload refused: ")
+            self.write("scale.cu", SCALE.replace("k * x.x", "-k * x.x"))
+            daemon.signal(signal.SIGHUP)
+            daemon.wait_for_log("kernel.program, between two blocks")
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+
     def test_where_there_is_no_compiler_that_is_said(self):
-        np.save(self.folder / "in.npy", signal(10))
+        np.save(self.folder / "in.npy", noise(10))
         done = iqd.command("exec", "kernel", "--config", "file=scale.cu", "--config", "params.k=2", "--in", "in=in.npy",
                            "--out", "out=y.npy", "--backend", "cpu", cwd=self.folder,
                            env={**self.environment, "PATH": "/nowhere", "CXX": ""})
@@ -142,7 +183,7 @@ publish:
         self.assertIn("apt install g++", done.stderr)
 
     def test_what_was_compiled_is_kept(self):
-        x, keys = signal(10), ["file=scale.cu", "params.k=3"]
+        x, keys = noise(10), ["file=scale.cu", "params.k=3"]
         count = self.folder / "count"
         compiler = self.folder / "counting"
         compiler.write_text(f"#!/bin/sh\necho x >> {count}\nexec c++ \"$@\"\n", encoding="utf-8")

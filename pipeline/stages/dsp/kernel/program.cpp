@@ -138,6 +138,9 @@ class Reading {
     const std::filesystem::path path = here / config_.file;
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return refuse_file(path, "is a folder");
+    // A pipe would be waited for.
+    if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+      return refuse_file(path, "is no file");
     std::ifstream file(path, std::ios::binary);
     if (!file) return refuse_file(path, std::string("cannot be read: ") + std::strerror(errno));
     program_.text.assign(std::istreambuf_iterator<char>(file), {});
