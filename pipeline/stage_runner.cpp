@@ -211,6 +211,7 @@ void StageRunner::set_block(SampleIndex first, std::int64_t samples) {
 
 void StageRunner::rehearse(SampleIndex first, std::int64_t samples) {
   set_block(first, samples);
+  --seq_;  // it is not run, and a carry would wait for it
   if (queue_) queue_->rehearse(*work_);
 }
 

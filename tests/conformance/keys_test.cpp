@@ -72,6 +72,19 @@ std::vector<Keys> all_keys() {
   for (const char* waveform : {"cosine", "sine", "square", "constant"})
     all.push_back({"signal_source", fmt::format("{{waveform: {}, frequency: 0.1, dtype: f32}}", waveform)});
   all.push_back({"select_channels", "{channels: [0, 0, 0]}"});
+  for (const char* keys : {"{length: 1}", "{length: 2}", "{length: 1000}"}) all.push_back({"dc_block", keys});
+  for (const char* keys : {"{window: 1}", "{window: 31, ahead: 30}", "{window: 3000, ahead: 1000, max_gain: 3}"})
+    all.push_back({"agc", keys});
+  for (const char* keys :
+       {"{threshold: 3, window: 1, hold: 0, ramp: 1}", "{threshold: 2, window: 40, hold: 3, ramp: 900}",
+        "{threshold: 3.2, window: 100, hold: 700, ramp: 33}"})
+    all.push_back({"squelch", keys});
+  for (const char* keys : {"{samples_per_symbol: 3.3, window: 16}", "{samples_per_symbol: 17, window: 40}"})
+    all.push_back({"symbol_sync", keys});
+  for (const char* keys :
+       {"{modulation: bpsk, window: 16}", "{modulation: 8psk, samples_per_symbol: 7.5, max_offset: 0.0625, window: 64}",
+        "{modulation: 16qam, max_offset: 0}", "{max_offset: 0.125, window: 256}"})
+    all.push_back({"carrier_sync", keys});
   // A pattern that noise has often.
   for (const char* keys :
        {"{chip_rate: 100 kS/s, preamble: '', sync_word: b4, threshold: 0.6, bytes: 20}",
