@@ -52,7 +52,7 @@ class SquelchStage final : public Stage {
 
 void Config::fields(FieldVisitor& v) {
   v.field("threshold", threshold,
-          {.help = "mean power from which on it is open; full scale, |x| = 1, is 0 dB",
+          {.help = "mean power from which on it is open; full scale, an amplitude of 1, is 0 dB",
            .unit = Unit::decibel,
            .low = -300,
            .high = 300,
