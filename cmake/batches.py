@@ -9,6 +9,7 @@ stands in the first column of a namespace is declared there.
 """
 
 import functools
+import os
 import pathlib
 import re
 import sys
@@ -121,7 +122,8 @@ def batches(sources, size):
 
 def main():
     root, size = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-    sources = [(path, Source(root, pathlib.Path(path))) for path in sys.argv[3:]]
+    there = filter(os.path.exists, sys.argv[3:])  # others are written by the build
+    sources = [(path, Source(root, pathlib.Path(path))) for path in there]
     for number, batch in enumerate(batches(sources, size)):
         for path in batch:
             print(number, path)
