@@ -20,6 +20,7 @@ USING = re.compile(r"using ([\w:]*?::)?(\w+);")
 TYPE = re.compile(r"(?:class|struct|enum class|enum|union) (?:alignas\(\w+\) )?(\w+)")
 TEST = re.compile(r"(?:TEST|TEST_F|TEST_P|TYPED_TEST)\((\w+), (\w+)")
 OTHER = re.compile(r"using (\w+) =|[\w:<].*?[ &*>](\w+)(?:\(|\[| =|\{|;)|\w+\((\w+)")
+TEMPLATE = re.compile(r"template <(?:[^<>]|<[^<>]*>)*> ?(?:requires .*)?")
 INCLUDE = re.compile(r'#include "([\w/.-]+)"')
 # Highway compiles these once for each instruction set; what is included and what is named anew would reach the others.
 APART = re.compile(r"^ *(?:#include (?:\"hwy/|.*hwy/foreach_target|.*\.cpp)|namespace \w+ = |using namespace )", re.M)
@@ -63,6 +64,7 @@ class File:
 
 
 def declared(line):
+    line = TEMPLATE.sub("", line, count=1)
     if line.startswith(("#", "template", "extern", "static_assert", "friend")):
         return None
     if found := TEST.match(line):
