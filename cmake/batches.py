@@ -36,15 +36,20 @@ class File:
         self.own, self.shared = {}, {}
         self.includes = INCLUDE.findall(self.text)
         self.path = str(path)
-        scopes = []
-        for line in self.text.splitlines():
-            if NAMESPACE_END.match(line):
+        scopes, opened = [], 0
+        for number, line in enumerate(self.text.splitlines()):
+            if NAMESPACE.match(line):
+                opened = number
+            # Where it holds a single line, its end does not say so.
+            if NAMESPACE_END.match(line) or (line == "}" and number == opened + 2):
                 del scopes[-1:]
             elif line[:1] not in ("", " ", "}", "/"):
                 self.read(line, scopes)
 
     def read(self, line, scopes):
         if found := NAMESPACE.match(line):
+            if line.endswith("}"):  # of one line, in which something is announced
+                return
             scopes.append(found[1])
             self.open("::".join(filter(None, scopes)))
             return

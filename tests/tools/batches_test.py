@@ -51,7 +51,7 @@ class Batches(unittest.TestCase):
                          [[0, 1]])
 
     def test_a_header_of_one_declares_what_the_other_keeps_for_itself(self):
-        outer = "namespace iqd {\n\nstruct Rig {\n};\n\n}  // namespace iqd\n"
+        outer = "namespace a { class B; }\\nnamespace c {  // theirs\\nclass D;\\n}\\nnamespace iqd {\n\nstruct Rig {\n};\n\n}  // namespace iqd\n"
         uses = '#include "through.hpp"\n'
         headers = {"rig": outer, "through": '#include "rig.hpp"\n'}
         self.assertEqual(self.together(self.unnamed("struct Rig {"), uses, **headers), [])
