@@ -133,7 +133,7 @@ struct StageOutputs {
   template <class T> std::vector<T> of(const std::string& port) const {
     const std::vector<std::byte> bytes = ports.at(port).joined();
     std::vector<T> all(bytes.size() / sizeof(T));
-    std::memcpy(all.data(), bytes.data(), bytes.size());
+    if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
     return all;
   }
   std::string complaints() const {
@@ -152,7 +152,7 @@ inline StageOutputs run_stage(const StageEntry& entry, const std::string& keys, 
   if (rows > 1) in.shape.rows = {{"channel", rows}};
   in.length = std::ssize(x) / rows;
   in.data.resize(x.size() * sizeof(cf32));
-  std::memcpy(in.data.data(), x.data(), in.data.size());
+  if (!x.empty()) std::memcpy(in.data.data(), x.data(), in.data.size());
   std::vector<StageInput> inputs;
   inputs.push_back(std::move(in));
   StageOutputs outputs;
