@@ -21,8 +21,8 @@ class Batches(unittest.TestCase):
             paths = [root / f"{i}.cpp" for i in range(len(sources))]
             for path, text in zip(paths, sources):
                 path.write_text(text, encoding="utf-8")
-            done = subprocess.run([sys.executable, "-B", SCRIPT, root, str(size), *paths], capture_output=True, text=True,
-                                  check=True)
+            done = subprocess.run([sys.executable, "-B", SCRIPT, root, str(size), *paths], capture_output=True,
+                                  text=True, check=True)
         found = {}
         for line in done.stdout.splitlines():
             batch, path = line.split(" ", 1)
@@ -38,9 +38,10 @@ class Batches(unittest.TestCase):
         self.assertEqual(self.together(*sources, size=2), [[0, 1], [2, 3]])
 
     def test_names_in_common(self):
-        for text in ("constexpr double kPi = 3;", "struct Case {", "class Case final : public Other {", "enum class Case {",
-                     "using Case = int;", "int kept;", "const std::vector<int>& all() {", "void run(int n) noexcept {",
-                     "template <class T> T load(int n) {", "template <class T, class U = std::vector<T>> T load(int n) {",
+        for text in ("constexpr double kPi = 3;", "struct Case {", "class Case final : public Other {",
+                     "enum class Case {", "using Case = int;", "int kept;", "const std::vector<int>& all() {",
+                     "void run(int n) noexcept {", "template <class T> T load(int n) {",
+                     "template <class T, class U = std::vector<T>> T load(int n) {",
                      "template <class T>\nT load(int n) {", "TEST(Suite, Case) {", "#define IQD_CASE(x) x",
                      "std::map<std::string, int> table{"):
             with self.subTest(text):
@@ -51,7 +52,8 @@ class Batches(unittest.TestCase):
                          [[0, 1]])
 
     def test_a_header_of_one_declares_what_the_other_keeps_for_itself(self):
-        outer = "namespace a { class B; }\\nnamespace c {  // theirs\\nclass D;\\n}\\nnamespace iqd {\n\nstruct Rig {\n};\n\n}  // namespace iqd\n"
+        outer = ("namespace a { class B; }\nnamespace c {  // theirs\nclass D;\n}\n"
+                 "namespace iqd {\n\nstruct Rig {\n};\n\n}  // namespace iqd\n")
         uses = '#include "through.hpp"\n'
         headers = {"rig": outer, "through": '#include "rig.hpp"\n'}
         self.assertEqual(self.together(self.unnamed("struct Rig {"), uses, **headers), [])
