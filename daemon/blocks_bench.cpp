@@ -41,7 +41,7 @@ bool BlocksBench::wants(std::string_view name) const {
   return options_.only.empty() || std::ranges::find(options_.only, name) != options_.only.end();
 }
 
-std::vector<std::int64_t> BlocksBench::sizes(std::vector<std::int64_t> usual) const {
+std::vector<std::int64_t> BlocksBench::sizes(const std::vector<std::int64_t>& usual) const {
   return options_.blocks.empty() ? usual : options_.blocks;
 }
 

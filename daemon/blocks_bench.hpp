@@ -31,7 +31,7 @@ class BlocksBench {
   /// Whether this part of the bench is asked for: the name of a stage, `chains`, `filters`.
   bool wants(std::string_view name) const;
   /// The sizes that were asked for, or these.
-  std::vector<std::int64_t> sizes(std::vector<std::int64_t> usual) const;
+  std::vector<std::int64_t> sizes(const std::vector<std::int64_t>& usual) const;
 
   /// Checks what the trial gives, times it, and makes a row of it: the throughput is the median's, and the bound a copy
   /// of what comes in and goes out. Nothing, and a line on standard error, where the backend has not what it takes or
