@@ -34,7 +34,8 @@ __device__ inline ComplexSum from_lane_below(ComplexSum v, int lanes) {
   return {from_lane_below(v.re, lanes), from_lane_below(v.im, lanes)};
 }
 
-/// The positions `first` … `end`-1 that there is something to add up at, counted from position *first_at of the stream.
+/// The positions `first` … `end`-1 that there is something to add up at, counted from position *first_at of the stream;
+/// before it they are negative.
 struct Places {
   const std::int64_t* first_at;
   std::int64_t first;
@@ -53,7 +54,9 @@ struct Cells {
     __syncthreads();
   }
   /// The cell of a position, among those of the places.
-  __device__ std::int64_t cell(std::int64_t n) const { return (n + shift) / kCell - (places.first + shift) / kCell; }
+  __device__ std::int64_t cell(std::int64_t n) const {
+    return floor_div(n + shift, kCell) - floor_div(places.first + shift, kCell);
+  }
   __device__ std::int64_t beginning(std::int64_t cell) const {
     return (cell + floor_div(places.first + shift, kCell)) * kCell - shift;
   }

@@ -25,11 +25,6 @@ Samples hear(const std::string& args, double rate, std::size_t samples, std::siz
   return radio.read(samples, piece);
 }
 
-std::vector<double> magnitudes(const Samples& x) {
-  std::vector<double> m;
-  for (const cf32 v : x) m.push_back(std::abs(std::complex<double>(v)));
-  return m;
-}
 /// Turns between samples, in radians.
 std::vector<double> steps(const Samples& x) {
   std::vector<double> s;

@@ -112,7 +112,7 @@ StageEntry entry() {
           .outputs = {{.name = "out"}},
           .make = []() -> std::unique_ptr<Stage> { return std::make_unique<FirStage>(); },
           .sample = "fir: {taps: [1, 2, 1]}",
-          .tolerance = 1e-6};
+          .tolerance = 2e-6};
 }
 
 }  // namespace iqd::fir

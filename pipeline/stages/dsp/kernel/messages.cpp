@@ -40,18 +40,19 @@ Place place_of(std::string_view text) {
   return place;
 }
 
-std::optional<Message> error_in(std::string_view line) {
+/// Adds the error that a line tells of, if it does.
+void add_error(std::string_view line, std::vector<Message>& errors) {
   for (const std::string_view mark : {": error", ": fatal error", ": catastrophic error"}) {
     const std::size_t at = line.find(mark);
     if (at == line.npos) continue;
     // `error:`, and NVRTC's `error #20:` where it is told to number them.
     const std::size_t colon = line.find(": ", at + mark.size());
     if (colon == line.npos || line.substr(at + mark.size(), colon - at - mark.size()).size() > 12) continue;
-    return Message{place_of(line.substr(0, at)), std::string(line.substr(colon + 2))};
+    errors.push_back({place_of(line.substr(0, at)), std::string(line.substr(colon + 2))});
+    return;
   }
   if (const std::size_t at = line.find("undefined reference"); at != line.npos)
-    return Message{{}, std::string(line.substr(at))};
-  return std::nullopt;
+    errors.push_back({Place(), std::string(line.substr(at))});
 }
 
 }  // namespace
@@ -64,9 +65,9 @@ std::vector<Message> errors_in(std::string_view log) {
     const std::string_view line = log.substr(0, end);
     log.remove_prefix(std::min(end + 1, log.size()));
     if (line.find_first_not_of(" \t\r^~") != line.npos) last = line;
-    if (auto error = error_in(line)) errors.push_back(std::move(*error));
+    add_error(line, errors);
   }
-  if (errors.empty()) errors.push_back({{}, last});
+  if (errors.empty()) errors.push_back({Place(), last});
   return errors;
 }
 

@@ -94,7 +94,7 @@ StageEntry entry() {
           .outputs = {{.name = "out"}},
           .make = []() -> std::unique_ptr<Stage> { return std::make_unique<ResamplerStage>(); },
           .sample = "resampler: {ratio: 3/2}",
-          .tolerance = 1e-6};
+          .tolerance = 2e-6};
 }
 
 }  // namespace iqd::resampler
