@@ -6,8 +6,8 @@ target_compile_options(iqd_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
   $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local;-Wunused-const-variable=1,-Wshadow>
   $<$<BOOL:${IQD_WARNINGS_ARE_ERRORS}>:-Werror>
-  # In batches GCC 12 inlines much, and then errs about what is uninitialized; and it takes each source for a header.
-  $<$<AND:$<BOOL:${IQD_BATCHES}>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized;-Wno-subobject-linkage>>)
+  # In batches GCC 12 inlines much, and then errs about what is uninitialized.
+  $<$<AND:$<BOOL:${IQD_BATCHES}>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>>)
 if(IQD_SANITIZE)
   target_compile_options(iqd_options INTERFACE -fsanitize=${IQD_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)

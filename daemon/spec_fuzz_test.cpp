@@ -152,7 +152,7 @@ TEST(SpecFuzz, MutatedPipelinesGivePlansOrProblems) {
     ASSERT_LT(took.count(), 10.0) << text;
     for (const Problem& p : problems) ASSERT_TRUE(p.text().starts_with("a.yaml:")) << p.text() << "\n" << text;
   }
-  EXPECT_GT(understood, runs / 4) << "the changes are too wild to reach the reader";
+  EXPECT_GT(understood, runs / 5) << "the changes are too wild to reach the reader";
   EXPECT_GT(planned, runs / 100) << "the changes are too wild to reach the planner";
 }
 

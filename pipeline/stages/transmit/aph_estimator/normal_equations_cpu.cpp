@@ -9,19 +9,20 @@
 #include "signal/scratch.hpp"
 
 namespace iqd::aph_estimator {
+
+/// A signal's run, its real and its imaginary parts, with `past` samples before it.
+struct SignalRun {
+  double* re = nullptr;
+  double* im = nullptr;
+};
+
 namespace {
 
 constexpr std::int64_t kRun = 256;  // samples at a time: what is made of them stays in the first cache
 constexpr int kLanes = 4;
 
-/// A signal's run, its real and its imaginary parts, with `past` samples before it.
-struct Run {
-  double* re = nullptr;
-  double* im = nullptr;
-};
-
 /// In lanes, for vectors.
-void add(Run a, Run b, std::int64_t n, Sums& sums) {
+void add(SignalRun a, SignalRun b, std::int64_t n, Sums& sums) {
   double s[4][kLanes] = {};
   for (std::int64_t i = 0; i < n; i += kLanes)
     for (int j = 0; j < kLanes; ++j) {
@@ -40,10 +41,10 @@ void add(Run a, Run b, std::int64_t n, Sums& sums) {
 }  // namespace
 
 struct NormalEquations::Work {
-  std::array<Run, AphOrders::kMostMain> left{};  // [function …, z, 1]
-  Sums* sums = nullptr;                          // [left][function][lag]
-  Complex* head = nullptr;                       // [function][t]: psi(first - 1 - t)
-  Complex* tail = nullptr;                       // psi(end - 1 - t)
+  std::array<SignalRun, AphOrders::kMostMain> left{};  // [function …, z, 1]
+  Sums* sums = nullptr;                                // [left][function][lag]
+  Complex* head = nullptr;                             // [function][t]: psi(first - 1 - t)
+  Complex* tail = nullptr;                             // psi(end - 1 - t)
   Complex z_sum;
   Hermitian matrix;
   std::size_t bytes = 0;
@@ -121,7 +122,7 @@ void NormalEquations::add_up(std::span<const Complex> u, std::span<const cf32> z
     for (int a = 0; a < lefts_; ++a)
       for (int b = 0; b < functions_.count; ++b)
         for (std::int64_t l = 0; l < taps; ++l) {
-          const Run left = work.left[static_cast<std::size_t>(a)], right = work.left[static_cast<std::size_t>(b)];
+          const SignalRun left = work.left[static_cast<std::size_t>(a)], right = work.left[static_cast<std::size_t>(b)];
           add(left, {right.re - l, right.im - l}, kRun, work.sums[(a * functions_.count + b) * taps + l]);
         }
   }
