@@ -105,15 +105,17 @@ HWY_INLINE void filter_vectors(std::span<const FilterPhase> phases, std::int64_t
   Accumulators<n, complex_taps, in_runs> sums;
   sums.clear(kAll);
   sums.residues = kLanes / step;
-  std::int64_t chained = 0;
+  [[maybe_unused]] std::int64_t chained = 0;
   for (const FilterPhase& p : phases)
     for (std::int64_t r = 0; r < std::min(sums.residues, p.taps); ++r) {
       const std::int64_t steps = (p.taps - r + sums.residues - 1) / sums.residues;
       const std::int64_t run = in_runs ? kRun : steps;
       for (std::int64_t t = 0; t < steps; t += run) {
         sums.steps = std::min(run, steps - t);
-        if (in_runs && chained + sums.steps > kRun) sums.put_aside(kAll), chained = 0;
-        chained += sums.steps;
+        if constexpr (in_runs) {
+          if (chained + sums.steps > kRun) sums.put_aside(kAll), chained = 0;
+          chained += sums.steps;
+        }
         sums.x = p.x + at - step * r - t * kLanes;
         sums.h_re = p.re + r + t * sums.residues;
         sums.h_im = complex_taps ? p.im + r + t * sums.residues : nullptr;
