@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a file's pipelines to plans: which backends, and what they compute there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "config/reader.hpp"
+#include "pipeline/backend_name.hpp"
+#include "pipeline/cpu_backend.hpp"
+#include "pipeline/element_code.hpp"
+#include "pipeline/fusion/element_program.hpp"
+#include "pipeline/source_rate.hpp"
+#include "pipeline/spec.hpp"
+#include "pipeline/spec_apply.hpp"
+#include "pipeline/tuning.hpp"
+
+namespace iqd {
+
+std::vector<std::string> wanted_backends(const PipelineSpec& spec) {
+  std::vector<std::string> names = spec.backend;
+  // Where the pipeline names no device, that of its stages is taken; `cuda` means any.
+  for (const StageSpec& s : spec.stages)
+    if (names.size() == 1 && (!is_device(names.front()) || names.front() == "cuda") && is_device(s.backend))
+      names = {s.backend};
+  return names;
+}
+
+ChosenBackends choose_backends(const PipelineSpec& spec) {
+  ChosenBackends chosen;
+  chosen.backends.host = make_cpu_backend();
+  for (const std::string& name : wanted_backends(spec)) {
+    BackendChoice choice = choose_backend(name);
+    chosen.names += (chosen.names.empty() ? "" : ", ") + choice.backend->name();
+    chosen.reason = choice.reason;
+    if (choice.backend->kind() != BackendKind::cpu) chosen.backends.devices.push_back(std::move(choice.backend));
+  }
+  return chosen;
+}
+
+namespace {
+
+PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits& measured) {
+  PlanTarget target;
+  target.fuse = spec.fuse;
+  target.side = device && spec.backend.front() != "cpu" ? Side::device : Side::host;
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  switch (spec.transfer) {
+    case Transfer::automatic: target.mapped = measured; break;
+    case Transfer::mapped: target.mapped = {kAll, kAll}; break;
+    case Transfer::copy: target.mapped = {0, 0}; break;
+  }
+  return target;
+}
+
+}  // namespace
+
+PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends) {
+  const bool device = !backends.devices.empty();
+  PlanTarget target = target_with(spec, device, device ? mapped_limits_of(*backends.devices.front()) : MappedLimits{});
+  // A device's compiler takes its time to load, so it is asked for only where somebody needs it.
+  const bool has_elements = std::ranges::any_of(spec.stages, [](const StageSpec& stage) {
+    return dynamic_cast<const ElementStage*>(stage.as_read.get()) != nullptr;
+  });
+  target.device_fuses = spec.fuse && has_elements &&
+                        std::ranges::all_of(backends.devices, [](const auto& d) { return fusion::can_fuse(*d); });
+  return target;
+}
+PlanTarget target_of(const PipelineSpec& spec) {
+  return target_with(spec, is_device(spec.backend.front()), {});
+}
+
+Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
+               std::vector<int>& outputs, Problems& problems) {
+  const std::size_t before = problems.size();
+  Planner planner(spec.name, spec.block, catalogue.stages, target);
+  PortShape source;
+  source.element = stream.element;
+  if (stream.channels > 1) source.rows = {{"channel", stream.channels}};
+  source.rate_hz = source.source_rate_hz = stream.rate_hz;
+  source.frequency_hz = stream.frequency_hz;
+  planner.add_source("source", source);
+  add_resampler(planner, spec, stream, catalogue.stages);
+  for (const StageSpec& s : spec.stages) {
+    std::optional<Side> side;
+    if (s.backend == "cpu" || is_device(s.backend)) side = is_device(s.backend) ? Side::device : Side::host;
+    if (!planner.add_stage(*s.entry, s.name, s.make(), s.from, s.section, side)) break;
+  }
+  if (problems.size() > before) {
+    sort_by_place(problems, before);
+    return {};
+  }
+  for (const PublishSpec& p : spec.publish) outputs.push_back(planner.publish(p.port, p.section, "port", p.dtype));
+  for (const SinkSpec& s : spec.sinks) outputs.push_back(planner.publish(s.port, s.section, "port"));
+  for (const ApplySpec& a : spec.apply) outputs.push_back(planner.publish(a.port, a.section, "port"));
+  Plan plan = planner.finish(spec.section);
+  if (plan.sequential() && spec.backend.size() > 1)
+    spec.section.problem("backend", "a stage here takes blocks one after the other, so devices cannot share them");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] < 0) continue;
+    const PlanOutput& output = plan.outputs[static_cast<std::size_t>(outputs[i])];
+    const std::size_t sink = i - spec.publish.size();
+    if (i < spec.publish.size())
+      spec.publish[i].options->check(output.format, spec.publish[i].section);
+    else if (sink < spec.sinks.size())
+      spec.sinks[sink].options->check(output.format, spec.sinks[sink].section);
+    else
+      check_apply(spec.apply[sink - spec.sinks.size()], plan.ports[static_cast<std::size_t>(output.port)].shape);
+  }
+  sort_by_place(problems, before);
+  return plan;
+}
+
+namespace {
+
+/// What can be said of a pipeline whose stages could not be read.
+void check_without_plan(const PipelineSpec& spec, Problems& problems) {
+  for (const PublishSpec& p : spec.publish) p.options->check({}, p.section);
+  sort_by_place(problems);
+}
+
+/// Sockets belong to one pipeline each.
+void refuse_shared_endpoints(const Spec& spec) {
+  std::map<std::string, std::pair<std::string, const OutletOptions*>> owners;
+  for (const PipelineSpec& pipeline : spec.pipelines)
+    for (const PublishSpec& p : pipeline.publish) {
+      const std::string endpoint = p.options->endpoint();
+      if (endpoint.empty()) continue;
+      const auto [at, is_new] = owners.insert({endpoint, {pipeline.name, p.options.get()}});
+      const auto& [owner, first] = at->second;
+      if (owner != pipeline.name)
+        p.section.problem("bind",
+                          fmt::format("{} belongs to pipeline '{}' already; choose another port", endpoint, owner));
+      else if (const std::string_view key = is_new ? "" : p.options->clash(*first); !key.empty())
+        p.section.problem(key, fmt::format("entries at {} share a socket: say the same in each", endpoint));
+    }
+}
+
+}  // namespace
+
+std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems) {
+  std::vector<Plan> plans;
+  for (const PipelineSpec& pipeline : spec.pipelines) {
+    if (!pipeline.source) continue;
+    const std::size_t before = problems.size();
+    const StreamInfo stream = pipeline.source->describe(*pipeline.source_section);
+    if (pipeline.overrun == Overrun::wait && !stream.can_wait)
+      pipeline.section.problem("overrun", "a radio cannot wait: `wait` is for file, zmq, generate and recall");
+    if (problems.size() > before) continue;
+    if (pipeline.stages_are_wrong) {
+      check_without_plan(pipeline, problems);
+      continue;
+    }
+    std::vector<int> outputs;
+    plans.push_back(make_plan(pipeline, stream, catalogue, target_of(pipeline), outputs, problems));
+    if (problems.size() == before)
+      check_memory(pipeline, size_up(pipeline, plans.back(), stream), make_cpu_backend()->memory());
+  }
+  refuse_shared_endpoints(spec);
+  sort_by_place(problems);
+  return plans;
+}
+
+}  // namespace iqd
