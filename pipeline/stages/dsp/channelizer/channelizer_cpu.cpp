@@ -10,7 +10,7 @@
 #include "signal/filter_design.hpp"
 #include "signal/scratch.hpp"
 
-// A plain loop, compiled once for each kind of processor: the compiler makes vectors of it.
+// Compiled once for each kind of processor.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/dsp/channelizer/channelizer_cpu.cpp"
 #include <hwy/foreach_target.h>
@@ -19,23 +19,41 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::channelizer::HWY_NAMESPACE {
 
-template <std::int64_t n> HWY_INLINE void fold_tiles(const float* h, const float* x, std::int64_t turns,
-                                                     std::int64_t floats, std::int64_t& i, float* y) {
-  for (; i + n <= floats; i += n) {
-    float sum[n] = {};
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// As many places as fit, four vectors at a time, so that a sum need not wait for the one before.
+template <class D> HWY_INLINE void fold_tiles(D d, const float* h, const float* x, std::int64_t turns,
+                                              std::int64_t floats, std::int64_t& i, float* y) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (; i + 4 * lanes <= floats; i += 4 * lanes) {
+    hn::Vec<D> a = hn::Zero(d), b = a, c = a, e = a;
+    for (std::int64_t q = 0; q < turns; ++q) {
+      const float* const taps = h + q * floats + i;
+      const float* const from = x + i - q * floats;
+      a = hn::MulAdd(hn::LoadU(d, taps), hn::LoadU(d, from), a);
+      b = hn::MulAdd(hn::LoadU(d, taps + lanes), hn::LoadU(d, from + lanes), b);
+      c = hn::MulAdd(hn::LoadU(d, taps + 2 * lanes), hn::LoadU(d, from + 2 * lanes), c);
+      e = hn::MulAdd(hn::LoadU(d, taps + 3 * lanes), hn::LoadU(d, from + 3 * lanes), e);
+    }
+    hn::StoreU(a, d, y + i);
+    hn::StoreU(b, d, y + i + lanes);
+    hn::StoreU(c, d, y + i + 2 * lanes);
+    hn::StoreU(e, d, y + i + 3 * lanes);
+  }
+  for (; i + lanes <= floats; i += lanes) {
+    hn::Vec<D> sum = hn::Zero(d);
     for (std::int64_t q = 0; q < turns; ++q)
-      for (std::int64_t j = 0; j < n; ++j) sum[j] += h[q * floats + i + j] * x[i + j - q * floats];
-    std::copy_n(sum, n, y + i);
+      sum = hn::MulAdd(hn::LoadU(d, h + q * floats + i), hn::LoadU(d, x + i - q * floats), sum);
+    hn::StoreU(sum, d, y + i);
   }
 }
 
 /// y(i) = sum over q of h(q, i) x(i - q floats), i = 0 … floats - 1, h [q][floats].
 void fold_turns(const float* h, const float* x, std::int64_t turns, std::int64_t floats, float* y) {
   std::int64_t i = 0;
-  fold_tiles<64>(h, x, turns, floats, i, y);
-  fold_tiles<16>(h, x, turns, floats, i, y);
-  fold_tiles<4>(h, x, turns, floats, i, y);
-  fold_tiles<1>(h, x, turns, floats, i, y);
+  fold_tiles(hn::ScalableTag<float>(), h, x, turns, floats, i, y);
+  fold_tiles(hn::CappedTag<float, 4>(), h, x, turns, floats, i, y);
+  fold_tiles(hn::CappedTag<float, 1>(), h, x, turns, floats, i, y);
 }
 
 }  // namespace iqd::channelizer::HWY_NAMESPACE
