@@ -22,6 +22,8 @@ struct SampleBlock {
   std::int64_t gap = 0;      // samples lost just before `first`
   bool fresh = false;        // the stream begins here, or anew after a gap
   std::int64_t dropped = 0;  // samples lost since the stream began, for whatever reason
+  SampleIndex tuned = -1;    // from this one of its samples on the radio is set otherwise; -1: it is as before
+  double retuned_hz = 0;     // how far it is tuned from where the plan has it, at the end
   std::int64_t time_ns = 0;  // of `first`, since the Unix epoch
   TimeSource time = TimeSource::host;
   std::int64_t received_ns = 0;  // steady clock, when the last sample that the block needs had arrived

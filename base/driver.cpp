@@ -6,7 +6,7 @@
 
 namespace iqd {
 
-void Source::retune(const SourceOptions&) {
+std::optional<std::int64_t> Source::retune(const SourceOptions&) {
   throw SetupError("this source takes no change while it runs");
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ struct StreamInfo {
   TimeSource time = TimeSource::host;
   bool can_wait = false;    // may be read late without loss: a file, not a radio
   bool reconnects = false;  // worth opening again after it failed
+  std::string hardware{};   // what a recording says of the radio: `USRP E320 3150a2f, firmware 4.3, FPGA 8.2`
 };
 
 /// What one call of `receive` brought.
@@ -35,6 +37,7 @@ struct Received {
     samples,   // `samples` of each channel were written (may be fewer than asked)
     nothing,   // none came within the time that a call may take
     overflow,  // the driver says that it lost samples; how many the next time stamp tells
+    late,      // something came after the time it was meant for, and samples were lost over it; the same
     sequence,  // packets of samples were lost on the way to the driver; the same
     end,       // a finite source has no more
     failed,    // the device is gone: close, open again
@@ -61,8 +64,10 @@ class Source {
   /// the same as `failed`.
   virtual Received receive(std::span<std::byte* const> into, std::int64_t most) = 0;
   /// Takes over the live keys of `options`, which are of the kind that opened it; between two calls of `receive`.
-  /// Throws where the device refuses; then everything is as it was.
-  virtual void retune(const SourceOptions& options);
+  /// Throws where the device refuses; then everything is as it was. Returns the time, on the clock of its time stamps,
+  /// from which on samples are taken as asked, where it can tell: what waits in buffers was taken before. `info` tells
+  /// of the new frequency at once.
+  virtual std::optional<std::int64_t> retune(const SourceOptions& options);
   /// From another thread: makes a waiting `receive` return soon.
   virtual void interrupt() noexcept {}
 };
@@ -88,8 +93,12 @@ struct Message {
   std::int64_t gap = 0;      // samples lost just before this block
   std::int64_t dropped = 0;  // samples lost since the start
   std::int64_t halo = 0;     // samples of past that were used
+  double retuned_hz = 0;     // how far the radio is tuned from where the format has it
+  SampleIndex tuned = -1;    // from this sample on the radio is set otherwise, told by the first message behind; or -1
   std::span<const std::byte> payload;
   std::span<const FactColumn> facts;
+
+  double frequency_hz() const noexcept { return format->frequency_hz + retuned_hz; }
 };
 
 /// What a transmitter complained of so far.
@@ -121,6 +130,11 @@ class SourceOptions {
   /// What is wrong goes to the section.
   virtual StreamInfo describe(const Section& section) const = 0;
   virtual std::unique_ptr<Source> open() const = 0;
+  /// What nobody else can have while it is open, in words that are the same for the same thing: a radio's channel.
+  virtual std::vector<std::string> claims() const { return {}; }
+  /// A look, a second at most, while a device that failed is waited for: whether it can be seen. When it comes back it
+  /// is opened at once. True where that cannot be said without opening it.
+  virtual bool is_there() const { return true; }
 };
 
 class SinkOptions {
@@ -130,6 +144,10 @@ class SinkOptions {
   /// Whether this port can go there; what is wrong goes to the section.
   virtual void check(const PortFormat& format, const Section& section) const = 0;
   virtual std::unique_ptr<Sink> open(const PortFormat& format) const = 0;
+  /// As a source's.
+  virtual std::vector<std::string> claims() const { return {}; }
+  /// Whether a sink that threw is worth opening again.
+  virtual bool reconnects() const { return false; }
 };
 
 /// Something that a driver can see: a label, and facts as pairs.

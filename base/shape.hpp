@@ -31,6 +31,7 @@ struct PortFormat {
   double frequency_hz = 0;
   double item_rate_hz = 0;  // positions of the stream dimension a second; 0 where there is none
   double llr_scale = 0;     // LLRs in whole numbers: what one is worth; 0 for everything else
+  std::string hardware{};   // the radio that the samples came from
 
   std::int64_t bytes(std::int64_t extent) const noexcept {
     auto n = static_cast<std::int64_t>(size_of(element));

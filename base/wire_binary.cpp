@@ -77,7 +77,7 @@ void tags(Bytes& out, const Message& m) noexcept {
   const PortFormat& f = *m.format;
   tag(out, m, "rx_time", [&] { pmt_time(out, m.time_ns); });
   tag(out, m, "rx_rate", [&] { pmt_real(out, f.item_rate_hz > 0 ? f.item_rate_hz : f.rate_hz); });
-  tag(out, m, "rx_freq", [&] { pmt_real(out, f.frequency_hz); });
+  tag(out, m, "rx_freq", [&] { pmt_real(out, m.frequency_hz()); });
 }
 
 constexpr std::uint64_t kTags = 3;

@@ -70,6 +70,7 @@ struct Counters {
   Counter lost;    // samples that never reached us
   Counter blocks;  // published
   Counter overflows;
+  Counter late;
   Counter sequence_errors;
   Counter time_jumps;
   Counter stalls;

@@ -246,6 +246,7 @@ bool Engine::succeed(const Succession& succession) {
     route->owed = route->before->owed;
     route->seq = route->before->seq;
     route->gap = route->before->gap;
+    route->tuned = route->before->tuned;
   }
   for (const auto& [step, step_before] : succession.carries) carries_.adopt(step, before->carries_, step_before);
   lost_here_ = before->lost_here_;
@@ -451,6 +452,7 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
   const BlockWork::Output result = work.output(route.output);
   const SampleBlock& block = work.block();
   route.gap += block.gap;  // shown by the next message, whichever block that is of
+  if (block.tuned >= 0) route.tuned = block.tuned;
   if (result.extent == 0 && !route.send_empty) return true;
   const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
 
@@ -473,6 +475,9 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
   m.gap = route.gap;
   m.dropped = block.dropped + static_cast<std::int64_t>(lost_here_);
   m.halo = std::min(block.past, plan_.reach().past);
+  m.tuned = route.tuned;
+  // A port that has no frequency gets none.
+  if (output.format.frequency_hz != 0 || plan_.ports.front().shape.frequency_hz == 0) m.retuned_hz = block.retuned_hz;
   m.payload = {result.data, bytes};
   m.facts = {facts_.data(), output.facts.size()};
 
@@ -481,6 +486,7 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
   const bool scarce = slots_.available() * 4 < slots_.slots();
   const bool sent = route.outlet->send(m, std::move(lease), scarce);
   route.gap = sent ? 0 : route.gap + block.length;
+  if (sent) route.tuned = -1;
   // What was lost after all had been counted as published: another is counted in its stead.
   route.owed += route.outlet->lost_after_all();
   if (!sent || route.owed > 0) {

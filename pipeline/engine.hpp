@@ -56,7 +56,8 @@ struct Route {
   // The publisher's.
   std::int64_t owed = 0;  // messages that were taken and lost after all, not counted yet
   std::uint64_t seq = 0;
-  std::int64_t gap = 0;  // samples lost since the last message that was sent
+  std::int64_t gap = 0;    // samples lost since the last message that was sent
+  SampleIndex tuned = -1;  // the radio was set otherwise since then, from here on
 };
 
 class Engine;

@@ -93,6 +93,10 @@ Intake::Outcome Intake::stream() {
         counters_.overflows.add();
         uncertain_ = true;
         break;
+      case Received::Event::late:
+        counters_.late.add();
+        uncertain_ = true;
+        break;
       case Received::Event::sequence:
         counters_.sequence_errors.add();
         uncertain_ = true;

@@ -97,6 +97,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   for (const SinkSpec& s : spec.sinks) outputs.push_back(planner.publish(s.port, s.section, "port"));
   for (const ApplySpec& a : spec.apply) outputs.push_back(planner.publish(a.port, a.section, "port"));
   Plan plan = planner.finish(spec.section);
+  for (PlanOutput& output : plan.outputs) output.format.hardware = stream.hardware;
   if (plan.sequential() && spec.backend.size() > 1)
     spec.section.problem("backend", "a stage here takes blocks one after the other, so devices cannot share them");
   for (std::size_t i = 0; i < outputs.size(); ++i) {

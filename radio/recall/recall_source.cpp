@@ -188,11 +188,12 @@ Received RecallSource::give(std::span<std::byte* const> into, std::int64_t most)
   return got;
 }
 
-void RecallSource::retune(const SourceOptions& options) {
+std::optional<std::int64_t> RecallSource::retune(const SourceOptions& options) {
   const SourceSettings& next = dynamic_cast<const RecallSourceOptions&>(options).settings();
   asked_ = asked_ || next.again != settings_.again;
   settings_.again = next.again;
   settings_.every_s = next.every_s;
+  return {};
 }
 
 void RecallSourceOptions::fields(FieldVisitor& v) {

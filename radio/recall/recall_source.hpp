@@ -40,7 +40,7 @@ class RecallSource final : public Source {
   explicit RecallSource(const SourceSettings& settings);
   StreamInfo info() const override { return settings_.info(); }
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
-  void retune(const SourceOptions& options) override;
+  std::optional<std::int64_t> retune(const SourceOptions& options) override;
 
  private:
   enum class Trouble : std::uint8_t { none, silent, unfit, gaps };

@@ -100,8 +100,15 @@ void SoapySource::warn(std::string_view what, std::string_view why) {
             suppressed ? fmt::format(" ({} more times since the last line)", suppressed) : "");
 }
 
-void SoapySource::retune(const SourceOptions& options) {
+/// What was taken before the calls returned is on its way, with earlier times.
+std::optional<std::int64_t> SoapySource::retune(const SourceOptions& options) {
   radio_.retune(dynamic_cast<const SoapySourceOptions&>(options).settings());
+  try {
+    if (time_begun_ && radio_.device().hasHardwareTime()) return radio_.device().getHardwareTime() + time_offset_ns_;
+  } catch (...) {
+    log::debug("{}: its clock cannot be read: {}", radio_.name(), text_of(std::current_exception()));
+  }
+  return {};
 }
 
 void SoapySourceOptions::fields(FieldVisitor& v) {

@@ -20,7 +20,7 @@ class SoapySource final : public Source {
   SoapySource(const Settings& settings, Element element);
   StreamInfo info() const override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
-  void retune(const SourceOptions& options) override;
+  std::optional<std::int64_t> retune(const SourceOptions& options) override;
 
  private:
   Received samples(int count, std::int64_t most, int flags, std::int64_t time_ns);

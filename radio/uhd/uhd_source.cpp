@@ -115,8 +115,11 @@ Received UhdSource::error(const uhd::rx_metadata_t& metadata) {
   return event(event_of(metadata));
 }
 
-void UhdSource::retune(const SourceOptions& options) {
+/// What was taken before the calls returned is on its way, with earlier times.
+std::optional<std::int64_t> UhdSource::retune(const SourceOptions& options) {
   front_end_.retune(dynamic_cast<const UhdSourceOptions&>(options).settings());
+  if (!time_begun_ || front_end_.device().time() != TimeSource::radio) return {};
+  return ns_of(front_end_.usrp().get_time_now()) + time_offset_ns_;
 }
 
 void UhdSource::warn(std::string_view what, std::string_view why) {

@@ -21,7 +21,7 @@ class UhdSource final : public Source {
   ~UhdSource() override;
   StreamInfo info() const override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
-  void retune(const SourceOptions& options) override;
+  std::optional<std::int64_t> retune(const SourceOptions& options) override;
 
  private:
   void start();

@@ -72,10 +72,11 @@ class NamedOptions final : public SourceOptions {
  private:
   struct Retunable final : ScriptedSource {
     using ScriptedSource::ScriptedSource;
-    void retune(const SourceOptions& options) override {
+    std::optional<std::int64_t> retune(const SourceOptions& options) override {
       const double gain = dynamic_cast<const NamedOptions&>(options).gain_;
       if (gain == 13) throw SetupError("a gain of 13 is too much");
       Theatre::now()->gain = gain;
+      return {};
     }
   };
   StreamInfo info() const {
