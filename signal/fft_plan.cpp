@@ -5,7 +5,9 @@
 #include <fftw3.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <mutex>
+#include <optional>
 
 #include "base/error.hpp"
 
@@ -29,10 +31,30 @@ struct FftwFree {
 };
 using FftwMemory = std::unique_ptr<cf32, FftwFree>;
 
+/// FFTW prefers an algorithm that it has once measured, by anyone in this process, to what theory says. While this
+/// lives it remembers none.
+class WithoutWisdom {
+ public:
+  WithoutWisdom() : wisdom_(fftwf_export_wisdom_to_string()) { fftwf_forget_wisdom(); }
+  ~WithoutWisdom() {
+    if (wisdom_) fftwf_import_wisdom_from_string(wisdom_.get());
+  }
+  WithoutWisdom(const WithoutWisdom&) = delete;
+  WithoutWisdom& operator=(const WithoutWisdom&) = delete;
+
+ private:
+  struct Free {
+    void operator()(char* text) const noexcept { std::free(text); }  // NOLINT(*-no-malloc): FFTW's
+  };
+  std::unique_ptr<char, Free> wisdom_;
+};
+
 }  // namespace
 
-FftPlan::FftPlan(std::int64_t size, Direction direction, std::int64_t batch) : size_(size) {
+FftPlan::FftPlan(std::int64_t size, Direction direction, std::int64_t batch, Algorithm algorithm) : size_(size) {
   const std::lock_guard lock(planner());
+  std::optional<WithoutWisdom> as_theory_says;
+  if (algorithm == Algorithm::repeatable) as_theory_says.emplace();
   const auto bytes = static_cast<std::size_t>(size * batch) * sizeof(cf32);
   const FftwMemory in(static_cast<cf32*>(fftwf_malloc(bytes)));
   const FftwMemory out(static_cast<cf32*>(fftwf_malloc(bytes)));
@@ -41,7 +63,8 @@ FftPlan::FftPlan(std::int64_t size, Direction direction, std::int64_t batch) : s
   fftwf_set_timelimit(kPlanSeconds);
   if (in && out)
     plan_.reset(fftwf_plan_many_dft(1, &n, static_cast<int>(batch), fftw(in.get()), nullptr, 1, n, fftw(out.get()),
-                                    nullptr, 1, n, sign, FFTW_MEASURE));
+                                    nullptr, 1, n, sign,
+                                    algorithm == Algorithm::fastest ? FFTW_MEASURE : FFTW_ESTIMATE));
   if (!plan_) throw SetupError(fmt::format("no memory for a transform of {} samples; use a smaller size", size));
 }
 

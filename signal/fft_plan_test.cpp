@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "signal/fft_plan.hpp"
 
+#include <fftw3.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <numbers>
 #include <thread>
 #include <vector>
@@ -47,6 +49,38 @@ TEST(FftPlan, ABatchIsItsTransformsOneByOne) {
   for (std::int64_t b = 0; b < 4; ++b) {
     one.run(x.data + b * n, z.data);
     for (std::int64_t k = 0; k < n; ++k) EXPECT_NEAR(std::abs(z.data[k] - y.data[b * n + k]), 0, 1e-4);
+  }
+}
+
+/// Lets FFTW remember what it has found by trying.
+void measure(std::int64_t size, int rigor, std::int64_t batch) {
+  const Aligned x(size * batch), y(size * batch);
+  const int n = static_cast<int>(size);
+  fftwf_set_timelimit(1);
+  fftwf_plan plan = fftwf_plan_many_dft(1, &n, static_cast<int>(batch), reinterpret_cast<fftwf_complex*>(x.data),
+                                        nullptr, 1, n, reinterpret_cast<fftwf_complex*>(y.data), nullptr, 1, n,
+                                        FFTW_FORWARD, static_cast<unsigned>(rigor));
+  fftwf_destroy_plan(plan);
+}
+
+/// What FFTW has measured before, in this process or on a busy machine, is not asked.
+TEST(FftPlan, RepeatablePlansGiveTheSameBitsWhateverWasMeasured) {
+  for (const std::int64_t n : {17, 64, 100, 256, 1000, 2048}) {
+    const std::int64_t batch = n < 64 ? 16 : 1;
+    const Aligned x(n * batch), first(n * batch), again(n * batch);
+    for (std::int64_t i = 0; i < n * batch; ++i)
+      x.data[i] = {std::sin(static_cast<float>(i)), 1 / static_cast<float>(1 + i)};
+    const auto transform = [&](cf32* y) {
+      FftPlan(n, FftPlan::Direction::forward, batch, FftPlan::Algorithm::repeatable).run(x.data, y);
+    };
+    fftwf_forget_wisdom();
+    transform(first.data);
+    for (const int rigor : {FFTW_MEASURE, FFTW_PATIENT}) {
+      fftwf_forget_wisdom();
+      measure(n, rigor, batch);
+      transform(again.data);
+      EXPECT_EQ(std::memcmp(first.data, again.data, static_cast<std::size_t>(n * batch) * sizeof(cf32)), 0) << n;
+    }
   }
 }
 

@@ -115,7 +115,7 @@ Channelizer::Channelizer(const Config& config)
       batch_(batch_of(config.channels)),
       stride_(batch_ > 1 ? channels_ : channels_ + channels_ % 2),
       select_(selected(config)),
-      plan_(config.channels, FftPlan::Direction::forward, batch_) {
+      plan_(config.channels, FftPlan::Direction::forward, batch_, FftPlan::Algorithm::repeatable) {
   const std::vector<double> h = prototype(config);
   taps_ = std::ssize(h);
   turns_ = ceil_div(taps_, channels_);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stages/dsp/channelizer/channelizer.hpp"
 
+#include <fftw3.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "signal/fft_plan.hpp"
 #include "signal/filter_design.hpp"
 #include "tests/support/stage_under_test.hpp"
 
@@ -87,6 +89,21 @@ TEST(Channelizer, HowTheStreamIsCutDoesNotMatter) {
     for (const std::vector<std::int64_t>& lengths :
          std::vector<std::vector<std::int64_t>>{{1}, {0, 59, 3, 1, 4, 128}, {1000, 1, 999}})
       EXPECT_TRUE(testing::same_bits(s.stream<cf32>(x, lengths), whole)) << c.channels;
+  }
+}
+
+/// A stream that one run cut in one way and another run in another way: FFTW may have found other algorithms quick.
+TEST(Channelizer, WhatWasMeasuredBeforeDoesNotMatter) {
+  for (const std::int64_t channels : {16, 100, 256, 1000, 2048}) {
+    const auto x = complex_noise(4 * channels);
+    const std::string keys = fmt::format("{{channels: {}, taps_per_channel: 2}}", channels);
+    fftwf_forget_wisdom();
+    StageUnderTest s(entry(), keys, {stream_of(Element::cf32)});
+    const auto whole = s.stream<cf32>(x);
+    fftwf_forget_wisdom();
+    const FftPlan measured(channels, FftPlan::Direction::forward, channels < 64 ? 16 : 1);
+    StageUnderTest after(entry(), keys, {stream_of(Element::cf32)});
+    EXPECT_TRUE(testing::same_bits(after.stream<cf32>(x, {1, 2 * channels}), whole)) << channels;
   }
 }
 
