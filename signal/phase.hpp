@@ -24,10 +24,20 @@ struct Phase {
     const long double scaled = std::nearbyint(std::ldexp(x, 64));
     return {scaled >= 0x1p64L ? 0 : static_cast<std::uint64_t>(scaled)};
   }
+  /// A turn is 2 pi as a double has it, so that what somebody writes for half a turn is half a turn.
   static Phase of_radians(double x) noexcept { return of_turns(static_cast<long double>(x) / (2 * kPi)); }
   /// What a tone advances in one sample.
   static Phase per_sample(double frequency_hz, double rate_hz) noexcept {
     return of_turns(static_cast<long double>(frequency_hz) / static_cast<long double>(rate_hz));
+  }
+  /// The same, rounded up, so that no multiple of it falls short of a turn or a half that it has to reach: it is ahead
+  /// by less than 2^-64 turns a sample.
+  static Phase per_sample_or_more(double frequency_hz, double rate_hz) noexcept {
+    const double within = std::fmod(frequency_hz, rate_hz);  // exact, and so is what the rounded quotient is off
+    Phase step = of_turns(static_cast<long double>(within) / static_cast<long double>(rate_hz));
+    const long double turns = std::ldexp(static_cast<long double>(step.turns), -64) - (within < 0 ? 1 : 0);
+    if (std::fma(turns, static_cast<long double>(rate_hz), -static_cast<long double>(within)) < 0) ++step.turns;
+    return step;
   }
 
   /// In -pi … pi.
@@ -43,7 +53,7 @@ struct Phase {
   friend constexpr bool operator==(Phase, Phase) = default;
 
  private:
-  static constexpr long double kPi = std::numbers::pi_v<long double>;
+  static constexpr long double kPi = std::numbers::pi_v<double>;
 };
 
 }  // namespace iqd

@@ -94,7 +94,10 @@ void Config::fields(FieldVisitor& v) {
 }
 
 Oscillation Config::oscillation(double rate_hz) const {
-  const Phase step = frequency == 0 ? Phase() : Phase::per_sample(frequency, rate_hz);
+  if (frequency == 0) return {0, Phase::of_radians(phase).turns, static_cast<float>(amplitude)};
+  // A square wave tells on which side of an edge a phase lies, be it by 2^-64 turns.
+  const Phase step = waveform == Waveform::square ? Phase::per_sample_or_more(frequency, rate_hz)
+                                                  : Phase::per_sample(frequency, rate_hz);
   return {step.turns, Phase::of_radians(phase).turns, static_cast<float>(amplitude)};
 }
 

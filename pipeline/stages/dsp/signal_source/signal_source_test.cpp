@@ -82,6 +82,37 @@ TEST(SignalSource, SquareAndConstant) {
   EXPECT_EQ(played("{waveform: constant, amplitude: -0.25}", 3, 0), std::vector<cf32>(3, cf32(-0.25f, 0)));
 }
 
+/// In whole numbers: sample n is in the first half of a turn where (n frequency) mod rate is below rate / 2.
+TEST(SignalSource, NoEdgeOfASquareIsASampleLate) {
+  struct Wave {
+    std::int64_t frequency, rate;
+  };
+  for (const Wave& w : {Wave{10'000, 1'000'000},
+                        {1'000, 48'000},
+                        {700, 1'000},
+                        {-300, 1'000},
+                        {-10'000, 1'000'000},
+                        {3, 7},
+                        {-1, 6},
+                        {1'234'500, 1'000'000},
+                        {499'999, 1'000'000}})
+    for (const std::int64_t first : {std::int64_t{0}, std::int64_t{1'000'000'000'000}}) {
+      Config config;
+      config.waveform = Waveform::square;
+      config.frequency = static_cast<double>(w.frequency);
+      std::vector<float> y(3001);
+      run_cpu(Waveform::square, config.oscillation(static_cast<double>(w.rate)), first, Element::f32, y.data(),
+              std::ssize(y));
+      for (std::int64_t i = 0; i < std::ssize(y); ++i) {
+        const std::int64_t part = ((first + i) % w.rate * w.frequency % w.rate + w.rate) % w.rate;
+        ASSERT_EQ(y[static_cast<std::size_t>(i)], 2 * part < w.rate ? 1 : -1)
+            << w.frequency << "/" << w.rate << " at " << first + i;
+      }
+    }
+  EXPECT_EQ(played("{waveform: square, frequency: 125 kHz, phase: 3.141592653589793}", 5),
+            (std::vector<cf32>{-1, -1, -1, -1, 1}));
+}
+
 TEST(SignalSource, OnlyPositionsCount) {
   for (const char* keys : {"{frequency: 1234.5}", "{waveform: square, frequency: 1234.5}"}) {
     StageUnderTest s = source(keys, 1e6, 2);
