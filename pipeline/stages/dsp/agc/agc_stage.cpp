@@ -20,7 +20,9 @@ class AgcStage final : public Stage {
       return context.section.problem("",
                                      fmt::format("takes single samples, [n]; its input is {}", context.in[0].text()));
     if (config_.ahead >= config_.window)
-      return context.section.problem("ahead", fmt::format("has to be less than the window of {}", config_.window));
+      return context.section.problem(
+          "ahead", fmt::format("is {}, and has to be less than the window of {}: half of it as a rule", config_.ahead,
+                               config_.window));
     if (!(config_.target > 0)) return context.section.problem("target", "has to be more than 0");
     most_new_ = context.most_new;
     context.footprint[0] = {.past = gain().past(), .future = config_.ahead};
@@ -48,9 +50,10 @@ void Config::fields(FieldVisitor& v) {
   v.field("target", target, {.help = "rms of what comes out", .low = 0, .high = 1e6, .live = true});
   v.field("window", window, {.help = "samples that the level is measured over", .low = 1, .high = 1 << 20});
   v.field("ahead", ahead,
-          {.help = "how many of these come behind the sample: half a window for a gain that is in time with the level",
+          {.help = "how many of these come behind the sample, fewer than `window`: half a window for a gain that is in "
+                   "time with the level",
            .low = 0,
-           .high = 1 << 20});
+           .high = (1 << 20) - 1});
   v.field("max_gain", max_gain,
           {.help = "the largest gain: how far noise is lifted where there is nothing else",
            .unit = Unit::decibel,

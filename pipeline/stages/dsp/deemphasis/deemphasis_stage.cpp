@@ -10,6 +10,7 @@ namespace iqd::deemphasis {
 namespace {
 
 constexpr double kMost = 50'000;  // samples in tau
+constexpr double kLeast = 0.1;    // below that it does nothing: the rate is not that of the samples
 
 class DeemphasisStage final : public Stage {
  public:
@@ -20,6 +21,13 @@ class DeemphasisStage final : public Stage {
     if (in.axis != Axis::stream || !in.item.empty())
       context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     rate_hz_ = in.rate_hz;
+    if (!(rate_hz_ > 0))
+      return context.section.problem("tau", "needs the sample rate of its input, which is not known");
+    if (config_.tau > 0 && config_.tau * rate_hz_ < kLeast)
+      return context.section.problem(
+          "tau", fmt::format("{:g} s are {:g} samples at the input's rate of {:g} S/s, where {} are the least; is the "
+                             "rate right? (`iqd exec` takes 1 where `--rate` is not given)",
+                             config_.tau, config_.tau * rate_hz_, rate_hz_, kLeast));
     if (!(config_.tau > 0) || !(config_.tau * rate_hz_ <= kMost))
       return context.section.problem(
           "tau",

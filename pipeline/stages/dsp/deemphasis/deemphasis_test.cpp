@@ -24,8 +24,8 @@ using testing::stream_of;
 
 constexpr double kRate = 240e3;
 
-StageUnderTest stage(const std::string& keys = "{}", std::int64_t channels = 1) {
-  return {entry(), keys, {stream_of(Element::f32, channels, kRate)}};
+StageUnderTest stage(const std::string& keys = "{}", std::int64_t channels = 1, double rate = kRate) {
+  return {entry(), keys, {stream_of(Element::f32, channels, rate)}};
 }
 
 TEST(Deemphasis, IsTheRecursionWithoutAnEnd) {
@@ -80,6 +80,10 @@ TEST(Deemphasis, RefusesWhatCannotBe) {
   EXPECT_THAT(stage("{tau: 0}").complaints(), HasSubstr("tau: has to be above 0"));
   EXPECT_THAT(stage("{tau: 1 s}").complaints(), HasSubstr("50000 samples at most: 0.208333 s"));
   EXPECT_THAT(stage("{tau: -50 us}").complaints(), HasSubstr("above 0"));
+  EXPECT_THAT(stage("{}", 1, 0).complaints(), HasSubstr("needs the sample rate of its input"));
+  EXPECT_THAT(stage("{}", 1, 1).complaints(), HasSubstr("5e-05 s are 5e-05 samples at the input's rate of 1 S/s"));
+  EXPECT_THAT(stage("{}", 1, 1999).complaints(), HasSubstr("0.1 are the least"));
+  EXPECT_EQ(stage("{}", 1, 2001).complaints(), "");
 }
 
 }  // namespace

@@ -36,6 +36,6 @@ std::optional<Ratio> ratio_of(const std::string& text);
 /// A ratio of whole numbers up to 2^26 for a number above 0: exact for rates that have one, else to 1e-8 and better.
 Ratio nearest_ratio(double ratio);
 
-PolyphaseTaps resampling_taps(const Ratio& ratio, double attenuation_db, double bandwidth);
+PolyphaseTaps resampling_taps(const Ratio& ratio, double wanted_db, double bandwidth);
 
 }  // namespace iqd::resampler

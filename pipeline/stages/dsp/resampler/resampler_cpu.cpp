@@ -22,6 +22,9 @@ template <class T> bool read(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+/// What J. Kaiser's formulas for length and window fall short of, at most, where `bandwidth` is 0.5 or more.
+constexpr double kShort = 1;  // dB
+
 /// A low pass as a function of time, in samples of the input: sinc times a Kaiser window.
 struct Prototype {
   double cutoff;     // cycles a sample
@@ -79,12 +82,13 @@ Ratio nearest_ratio(double ratio) {
   return now;
 }
 
-PolyphaseTaps resampling_taps(const Ratio& ratio, double attenuation_db, double bandwidth) {
+PolyphaseTaps resampling_taps(const Ratio& ratio, double wanted_db, double bandwidth) {
   PolyphaseTaps taps{.ratio = ratio};
+  const double attenuation_db = wanted_db + kShort;
   if (ratio.up == ratio.down) return taps.re = {1}, taps;
   const double lower = std::min(1.0, static_cast<double>(ratio.up) / static_cast<double>(ratio.down));
   const double transition = 0.5 * lower * (1 - bandwidth);
-  // J. Kaiser's formula for the length, and one sample more on each side: phases lie between samples.
+  // One sample more on each side than the formula has: phases lie between samples.
   taps.ahead = static_cast<std::int64_t>(std::ceil((attenuation_db - 7.95) / (14.36 * transition) / 2)) + 1;
   taps.taps = 2 * taps.ahead;
   taps.between = ratio.up > kMostRows;

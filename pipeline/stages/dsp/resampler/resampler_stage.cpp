@@ -52,20 +52,21 @@ class ResamplerStage final : public Stage {
       return section.problem("rate", "the rate of the input is not known: give `ratio`"), std::nullopt;
     const double real = config_.rate_hz.value_or(0) / in.rate_hz;
     const std::string_view key = config_.rate_hz ? "rate" : "ratio";
-    if (config_.rate_hz && !(real >= 1 / kMostRatio && real <= kMostRatio)) return too_far(key, real, section);
+    if (config_.rate_hz && !(real >= 1 / kMostRatio && real <= kMostRatio))
+      return too_far(key, fmt::format("{:g} times the input's rate of {:g} S/s", real, in.rate_hz), section);
     const std::optional<Ratio> ratio = config_.rate_hz ? nearest_ratio(real) : ratio_of(config_.ratio);
     if (!ratio || ratio->down == 0)
       return section.problem("ratio", fmt::format("`{}` is no ratio: give `3/2`, with numbers up to 67108864, or `1.5`",
                                                   config_.ratio)),
              std::nullopt;
     const double given = static_cast<double>(ratio->up) / static_cast<double>(ratio->down);
-    if (!(given >= 1 / kMostRatio && given <= kMostRatio)) return too_far(key, given, section);
+    if (!(given >= 1 / kMostRatio && given <= kMostRatio))
+      return too_far(key, fmt::format("{:g} times the input's rate", given), section);
     return ratio;
   }
 
-  static std::optional<Ratio> too_far(std::string_view key, double ratio, const Section& section) {
-    section.problem(
-        key, fmt::format("{:g} times the input's rate: has to be between 1/{} and {}", ratio, kMostRatio, kMostRatio));
+  static std::optional<Ratio> too_far(std::string_view key, const std::string& what, const Section& section) {
+    section.problem(key, fmt::format("{}: has to be between 1/{} and {}", what, kMostRatio, kMostRatio));
     return std::nullopt;
   }
 

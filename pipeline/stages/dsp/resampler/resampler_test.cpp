@@ -82,6 +82,28 @@ TEST(Resampler, WhatTheLowerRateCannotHoldIsHeldBack) {
     }
 }
 
+/// The prototype's response, of all rows' taps put together, from half the lower rate on.
+TEST(Resampler, HoldsBackWhatWasAskedFor) {
+  for (const Ratio& ratio : {Ratio{3, 2}, {2, 3}, {1, 2}, {2, 1}, {147, 160}, {1, 4}})
+    for (const auto& [attenuation, bandwidth] : {std::pair(90.0, 0.8), {60, 0.8}, {120, 0.8}, {40, 0.5}, {100, 0.9}}) {
+      const PolyphaseTaps taps = resampling_taps(ratio, attenuation, bandwidth);
+      const double lower = std::min(1.0, static_cast<double>(ratio.up) / static_cast<double>(ratio.down));
+      double most = 0;
+      for (double f = lower / 2; f < lower; f += 0.2 * lower / static_cast<double>(taps.taps)) {
+        std::complex<double> sum = 0;
+        for (std::int64_t row = 0; row < taps.rows; ++row)
+          for (std::int64_t j = 0; j < taps.taps; ++j) {
+            const double t = static_cast<double>(row) / static_cast<double>(taps.rows) + static_cast<double>(j);
+            const double h = taps.re[static_cast<std::size_t>(row * taps.taps + taps.taps - 1 - j)];
+            sum += h * std::polar(1.0, 2 * std::numbers::pi * f * t);
+          }
+        most = std::max(most, std::abs(sum));
+      }
+      EXPECT_LT(20 * std::log10(most / static_cast<double>(taps.rows)), -attenuation + 0.01)
+          << ratio.up << "/" << ratio.down << " " << attenuation << " " << bandwidth;
+    }
+}
+
 TEST(Resampler, AConstantStaysWhatItIs) {
   for (const Case& c : kCases) {
     StageUnderTest s(entry(), fmt::format("{{{}}}", c.keys), {stream_of(Element::f32)});
@@ -167,6 +189,7 @@ TEST(Resampler, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{ratio: much}"), HasSubstr("`much` is no ratio"));
   EXPECT_THAT(complaints("{ratio: 5000}"), HasSubstr("between 1/4096 and 4096"));
   EXPECT_THAT(complaints("{rate: 1 S/s}"), HasSubstr("between 1/4096 and 4096"));
+  EXPECT_THAT(complaints("{rate: 48 kS/s}", 1), HasSubstr("48000 times the input's rate of 1 S/s"));
   EXPECT_THAT(complaints("{rate: 1 MS/s}", 0), HasSubstr("not known"));
   EXPECT_THAT(complaints("{ratio: 2, bandwidth: 1}"), HasSubstr("bandwidth"));
   EXPECT_THAT(complaints("{ratio: 2, attenuation: 5 dB}"), HasSubstr("attenuation"));
