@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
 
-/// y(n) = gain · arg(x(n) conj x(n-1)): how far the signal turned since the sample before, so a frequency.
+/// y(n) = gain · arg(x(n) conj x(n-1)): how far the signal turned since the sample before, so a frequency. With
+/// `deviation` it is counted in that: gain · rate / (2 pi deviation) · arg(…).
 ///
 /// x  [row][n + past]  cf32, `past` of them before the first sample of y: 1, or 0 at the start and after a gap
 /// y  [row][n]         f32
@@ -19,8 +21,11 @@ namespace iqd::quadrature_demod {
 
 struct Config {
   double gain = 1;
+  std::optional<double> deviation_hz;
 
   void fields(FieldVisitor& visitor);
+  /// The factor of the angle, at this rate.
+  double factor(double rate_hz) const;
 };
 
 void run_cpu(View<const cf32, 2> x, std::int64_t past, float gain, View<float, 2> y) noexcept;

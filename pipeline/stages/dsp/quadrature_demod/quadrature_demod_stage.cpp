@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <numbers>
+
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/quadrature_demod/quadrature_demod.hpp"
 #include "pipeline/stages/dsp/quadrature_demod/quadrature_demod_cuda.hpp"
@@ -17,12 +19,14 @@ class QuadratureDemodStage final : public Stage {
     const PortShape& in = context.in[0];
     if (in.axis != Axis::stream || !in.item.empty())
       context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
+    rate_hz_ = in.rate_hz;
+    if (config_.deviation_hz) check(*config_.deviation_hz, context.section);
     context.footprint[0].past = 1;
     context.out[0].element = Element::f32;
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    const auto gain = static_cast<float>(config_.gain);
+    const auto gain = static_cast<float>(config_.factor(rate_hz_));
     if (const auto* cuda = device_half<CudaHalf>(backend, "quadrature_demod")) return cuda->make(gain);
     return cpu_run([gain](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
@@ -32,15 +36,30 @@ class QuadratureDemodStage final : public Stage {
   }
 
  private:
+  void check(double deviation_hz, const Section& section) const {
+    if (!(rate_hz_ > 0))
+      section.problem("deviation", "needs the sample rate of its input, which is not known: give `gain` instead");
+    else if (!(deviation_hz > 0) || !(deviation_hz <= rate_hz_ / 2))
+      section.problem("deviation", fmt::format("is {:g} Hz: has to be above 0, and half the rate at most, {:g} Hz",
+                                               deviation_hz, rate_hz_ / 2));
+  }
+
   Config config_;
+  double rate_hz_ = 0;
 };
 
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("gain", gain,
-          {.help = "the factor: the rate / (2 pi deviation) for an FM signal that deviates so far to be 1 there",
+  v.field("gain", gain, {.help = "the factor", .live = true});
+  v.field("deviation", deviation_hz,
+          {.help = "an FM signal that is so far from its carrier gives `gain`; if not given, a turn of one radian does",
+           .unit = Unit::hertz,
            .live = true});
+}
+
+double Config::factor(double rate_hz) const {
+  return deviation_hz ? gain * rate_hz / (2 * std::numbers::pi * *deviation_hz) : gain;
 }
 
 StageEntry entry() {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stages/dsp/quadrature_demod/quadrature_demod.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,6 +16,7 @@ StageEntry entry();
 namespace {
 
 using testing::complex_noise;
+using ::testing::HasSubstr;
 using testing::same_bits;
 using testing::StageUnderTest;
 using testing::stream_of;
@@ -41,6 +43,28 @@ TEST(QuadratureDemod, AToneIsItsFrequency) {
   StageUnderTest s(entry(), "{gain: 0.5}", {stream_of(Element::cf32)});
   const auto y = s.stream<float>(x);
   for (std::size_t n = 1; n < y.size(); ++n) EXPECT_NEAR(static_cast<double>(y[n]), kStep / 2, 3e-7);
+}
+
+TEST(QuadratureDemod, ASignalAtItsDeviationIsTheGain) {
+  constexpr double kRate = 240e3, kDeviation = 75e3;
+  std::vector<cf32> x;
+  for (int n = 0; n < 100; ++n) x.emplace_back(std::polar(1.0, -2 * std::numbers::pi * kDeviation / kRate * n));
+  for (const auto& [keys, value] : {std::pair("{deviation: 75 kHz}", -1.0), {"{deviation: 75 kHz, gain: 3}", -3.0}}) {
+    StageUnderTest s(entry(), keys, {stream_of(Element::cf32, 1, kRate)});
+    EXPECT_EQ(s.complaints(), "");
+    EXPECT_NEAR(s.stream<float>(x).back(), value, 1e-6) << keys;
+  }
+}
+
+TEST(QuadratureDemod, RefusesADeviationThatCannotBe) {
+  const auto complaints = [](const char* keys, double rate) {
+    return StageUnderTest(entry(), keys, {stream_of(Element::cf32, 1, rate)}).complaints();
+  };
+  EXPECT_THAT(complaints("{deviation: 75 kHz}", 0), HasSubstr("deviation: needs the sample rate"));
+  EXPECT_THAT(complaints("{deviation: 75 kHz}", 1), HasSubstr("half the rate at most, 0.5 Hz"));
+  EXPECT_THAT(complaints("{deviation: 0}", 1e6), HasSubstr("has to be above 0"));
+  EXPECT_THAT(complaints("{deviation: -5 kHz}", 1e6), HasSubstr("has to be above 0"));
+  EXPECT_THAT(complaints("{deviation: .nan}", 1e6), HasSubstr("deviation"));
 }
 
 TEST(QuadratureDemod, HowTheStreamIsCutDoesNotMatter) {
