@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 
 #include "daemon/metrics_process.hpp"
+#include "daemon/radio_view.hpp"
 
 namespace iqd {
 namespace {
@@ -289,6 +291,7 @@ Families collect_metrics(const Service& service) {
   add_histograms(all, subjects);
   add(all, kPorts, subjects.ports);
   add(all, kEndpoints, subjects.endpoints);
+  std::ranges::move(radio_metrics(open_radios()), std::back_inserter(all));
   add_daemon(all, service);
   const ProcessFigures process = process_figures();
   add(all, kProcess, std::vector<Labelled<ProcessFigures>>{{{}, &process}});

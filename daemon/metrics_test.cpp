@@ -12,7 +12,9 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <thread>
 
+#include "base/open_radios.hpp"
 #include "tests/support/built_path.hpp"
 #include "tests/support/fake_service.hpp"
 
@@ -148,6 +150,8 @@ TEST(Metrics, AreThoseOfThePage) {
   testing::FakeService service;
   service.status[0].tallies = {{{"meter", "errors", "kind", "zf"}, 8}};
   service.status[0].levels = {{{"meter", "lo", "channel", "1"}, -30}};
+  const RadioOnList radio({"uhd", "a", {}}, [] { return RadioReadings{{"lo", "", 1, true}, {"temperature", "", 40}}; });
+  while (open_radios()[0].readings.empty()) std::this_thread::yield();
   std::set<std::string> wanted;
   std::string table;
   for (const auto& family : collect_metrics(service)) {

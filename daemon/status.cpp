@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/radio_view.hpp"
+
 namespace iqd {
 namespace {
 
@@ -93,7 +95,8 @@ PipelineStatus earlier(const PipelineStatus& now, const std::vector<PipelineStat
 std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final) {
   nlohmann::json all = nlohmann::json::array();
   for (const PipelineStatus& s : pipelines) all.push_back(pipeline_json(s));
-  return nlohmann::json({{"uptime_s", uptime_s}, {"final", final}, {"pipelines", all}})
+  return nlohmann::json(
+             {{"uptime_s", uptime_s}, {"final", final}, {"pipelines", all}, {"radios", radios_json(open_radios())}})
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
