@@ -38,6 +38,7 @@ void RadioSettings::fields(FieldVisitor& v, std::string_view args_help, bool rec
   v.field("bandwidth", bandwidth_hz, {.help = "analogue filter; left as it is if not given", .unit = Unit::hertz});
   v.field("stream_args", stream_args, {.help = "handed to the driver when the stream is set up"});
   v.field("accept_rate", accept_rate, {.help = "go on with the rate that the radio grants, whatever was asked"});
+  if (!receives) permitted.fields(v);
 }
 
 void RadioSettings::check(const Section& section) const {
@@ -50,6 +51,10 @@ void RadioSettings::check(const Section& section) const {
 
 bool RadioSettings::accepts(double granted_hz) const {
   return accept_rate || same_rate(granted_hz, rate_hz);
+}
+
+Emission RadioSettings::emission(double at_rate_hz) const {
+  return {frequency_hz, std::min(at_rate_hz, bandwidth_hz.value_or(at_rate_hz)), gain_db, power_dbm};
 }
 
 std::string RadioSettings::refusal(std::int64_t channel, double granted_hz) const {
@@ -115,6 +120,7 @@ void check_transmitted(const PortFormat& format, const RadioSettings& settings, 
     section.problem("rate", fmt::format("{} brings {} samples a second, and {} are to be transmitted; leave `rate` out "
                                         "to take those of the port",
                                         format.port, format.item_rate_hz, settings.rate_hz));
+  settings.permitted.check(settings.emission(format.item_rate_hz), section);
 }
 
 }  // namespace iqd::radio

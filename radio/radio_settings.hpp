@@ -9,6 +9,7 @@
 
 #include "base/driver.hpp"
 #include "config/fields.hpp"
+#include "radio/permitted.hpp"
 
 namespace iqd::radio {
 
@@ -19,16 +20,20 @@ struct RadioSettings {
   double rate_hz = 0;
   std::optional<double> frequency_hz;
   std::optional<double> gain_db;
+  std::optional<double> power_dbm;  // of drivers that have such a key
   std::string antenna;
   std::optional<double> bandwidth_hz;
   StringMap stream_args;
   bool accept_rate = false;
+  Permitted permitted;  // of a transmitter
 
   /// A receiver must be given its rate, and can be retuned while it runs.
   void fields(FieldVisitor& visitor, std::string_view args_help, bool receives);
   void check(const Section& section) const;
   /// Whether a granted rate will do: it is the asked one to 1 ppm, or any may be.
   bool accepts(double granted_hz) const;
+  /// What a transmitter is asked for, at its rate: that is how wide it is, unless its filter is narrower.
+  Emission emission(double at_rate_hz) const;
   /// What to tell the operator where it will not.
   std::string refusal(std::int64_t channel, double granted_hz) const;
 };
@@ -61,7 +66,7 @@ struct Timing {
 };
 
 /// Whether a port can be transmitted: a stream `[n]` or `[channel][n]` of sc16 or cf32, as many channels as the
-/// radio's, at its rate.
+/// radio's, at its rate; and whether what is asked is permitted.
 void check_transmitted(const PortFormat& format, const RadioSettings& settings, const Section& section);
 
 }  // namespace iqd::radio

@@ -33,6 +33,13 @@ SoapySink::SoapySink(const Settings& settings, const Timing& timing, Element ele
         fmt::format("{}: `timed: true` needs a radio with a clock that can be set; leave it out to "
                     "transmit samples as they come",
                     radio_.name()));
+  for (const std::int64_t channel : settings.channels) {
+    const auto c = static_cast<std::size_t>(channel);
+    Emission granted = settings.emission(radio_.rate_hz());
+    if (granted.frequency_hz) granted.frequency_hz = radio_.device().getFrequency(SOAPY_SDR_TX, c);
+    if (granted.gain_db) granted.gain_db = radio_.device().getGain(SOAPY_SDR_TX, c);
+    settings.permitted.require(radio_.name(), granted);
+  }
   radio_.start();
 }
 

@@ -330,6 +330,22 @@ TEST(SoapySink, APortThatDoesNotFitIsRefused) {
               ElementsAre(AllOf(HasSubstr("rate"), HasSubstr("1000000"), HasSubstr("2000000"))));
 }
 
+TEST(SoapySink, WhatIsNotPermittedIsRefusedBeforeItIsOpened) {
+  const Values permitted{
+      {"frequency", "869e6"}, {"gain", "20"}, {"permitted_bands", "868e6,870e6"}, {"permitted_gains", "20"}};
+  const auto wrong = [](const SoapySinkOptions& o) {
+    return complaints([&](const Section& s) { o.check(stream_format(Element::sc16), s); });
+  };
+  auto o = sink_options("", permitted);
+  EXPECT_THAT(wrong(o), IsEmpty());
+  EXPECT_NE(o.open(stream_format(Element::sc16)), nullptr);
+  assign(o, {{"gain", "30"}});
+  EXPECT_THAT(wrong(o), ElementsAre(HasSubstr("gain: of 30 dB")));
+  assign(o, {{"frequency", "868.4e6"}});
+  EXPECT_THAT(wrong(o), ElementsAre(AllOf(HasSubstr("frequency: takes 867.9 to 868.9 MHz"))));
+  EXPECT_THROW(o.open(stream_format(Element::sc16)), SetupError) << "nor does it go on the air";
+}
+
 TEST(SoapyProbe, ListsTheSimulatedRadio) {
   load_simulator();
   const auto found = soapy_driver().probe();
