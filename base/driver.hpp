@@ -29,6 +29,7 @@ struct StreamInfo {
   bool can_wait = false;    // may be read late without loss: a file, not a radio
   bool reconnects = false;  // worth opening again after it failed
   std::string hardware{};   // what a recording says of the radio: `USRP E320 3150a2f, firmware 4.3, FPGA 8.2`
+  double full_scale = 0;    // a sample's part is this at most; 0: what its element holds, or nobody knows
 };
 
 /// What one call of `receive` brought.

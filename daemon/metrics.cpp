@@ -23,6 +23,7 @@ using Labels = std::vector<ClientMetric::Label>;
 using Families = std::vector<MetricFamily>;
 using Status = PipelineStatus;
 using Port = PipelineStatus::Port;
+using Channel = PipelineStatus::Channel;
 
 constexpr MetricType kCounter = MetricType::Counter;
 constexpr MetricType kGauge = MetricType::Gauge;
@@ -89,6 +90,25 @@ constexpr Row<Status> kRadio[] = {
      of<&Status::reconnects>},
 };
 
+constexpr Row<Channel> kChannels[] = {
+    {"iqd_radio_rms_dbfs", kGauge,
+     "How strong a channel was in the last second, in dB of full scale, which a tone of amplitude 1 has; much below "
+     "-60 "
+     "wastes the converter's bits: raise the gain.",
+     of<&Channel::rms_dbfs>},
+    {"iqd_radio_peak_dbfs", kGauge,
+     "The largest real or imaginary part of the last second, in dB of full scale; at 0 it clips: lower the gain.",
+     of<&Channel::peak_dbfs>},
+    {"iqd_radio_clipped_samples_total", kCounter,
+     "Samples of a channel of which a part was at the end of the scale; hold it against iqd_samples_received_total, "
+     "and "
+     "lower the gain.",
+     of<&Channel::clipped>},
+    {"iqd_radio_overloads_total", kCounter,
+     "Times a channel began to clip more than one sample in 10,000; lower the gain, or attenuate what comes in.",
+     of<&Channel::overloads>},
+};
+
 constexpr Row<Port> kPorts[] = {
     {"iqd_port_messages_total", kCounter, "Messages handed over; it stands still where nothing is found or published.",
      of<&Port::messages>},
@@ -139,7 +159,9 @@ template <class T, std::size_t kRows>
 void add(Families& all, const Row<T> (&rows)[kRows], const std::vector<Labelled<T>>& items) {
   for (const Row<T>& row : rows) {
     std::vector<ClientMetric> metrics;
-    for (const auto& [labels, item] : items) metrics.push_back(number(labels, row.type, row.value(*item)));
+    for (const auto& [labels, item] : items)
+      if (const double value = row.value(*item); std::isfinite(value))
+        metrics.push_back(number(labels, row.type, value));
     add(all, row.name, row.type, row.help, std::move(metrics));
   }
 }
@@ -156,6 +178,8 @@ struct Subjects {
     for (const Status& s : statuses) {
       append(pipelines, {{"pipeline", s.name}}, s);
       append(radios, {{"pipeline", s.name}, {"radio", s.radio}}, s);
+      for (std::size_t c = 0; c < s.channels.size(); ++c)
+        append(channels, {{"pipeline", s.name}, {"radio", s.radio}, {"channel", std::to_string(c)}}, s.channels[c]);
       for (const Port& p : s.ports) append(ports, {{"pipeline", s.name}, {"port", p.port}, {"topic", p.to}}, p);
       for (const PeerCounts& e : s.endpoints)
         if (!e.endpoint.empty()) append(endpoints, {{"pipeline", s.name}, {"endpoint", e.endpoint}}, e);
@@ -163,6 +187,7 @@ struct Subjects {
     }
   }
   std::vector<Labelled<Status>> pipelines, radios;
+  std::vector<Labelled<Channel>> channels;
   std::vector<Labelled<Port>> ports;
   std::vector<Labelled<PeerCounts>> endpoints;
   std::vector<Labelled<Status::Step>> steps;
@@ -286,6 +311,7 @@ Families collect_metrics(const Service& service) {
   Families all;
   add(all, kPipeline, subjects.pipelines);
   add(all, kRadio, subjects.radios);
+  add(all, kChannels, subjects.channels);
   add_sets(all, subjects);
   add_stage_numbers(all, subjects);
   add_histograms(all, subjects);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <regex>
 #include <set>
@@ -105,17 +106,24 @@ TEST(Metrics, SayWhatTheStatusSays) {
   s.latency = recorded({1500, 3000});
   s.tallies = {{{"search", "found"}, 7}, {{"meter", "errors", "kind", "zf"}, 8}};
   s.levels = {{{"meter", "lo"}, -27.5}, {{"meter", "lo", "channel", "1"}, -30}, {{"meter", "im3_low"}, std::nan("")}};
+  s.channels.push_back({-std::numeric_limits<double>::infinity(), std::nan(""), 0, 0, false});
   service.unready = {"stalled"};
   const std::string text = metrics_text(service);
   for (const char* line :
        {"iqd_samples_received_total{pipeline=\"test\"} 1000000000000123\n",
-        "iqd_samples_dropped_total{pipeline=\"test\",reason=\"slots\"} 2\n", "iqd_lanes_busy{pipeline=\"test\"} 3\n",
+        "iqd_samples_dropped_total{pipeline=\"test\",reason=\"slots\"} 2\n",
+        "iqd_lanes_busy{pipeline=\"test\"} 3\n",
         "iqd_source_state{pipeline=\"test\",radio=\"radio\",state=\"stalled\"} 1\n",
-        "iqd_source_state{pipeline=\"test\",radio=\"radio\",state=\"streaming\"} 0\n", "iqd_ready 0\n", "iqd_up 1\n",
+        "iqd_source_state{pipeline=\"test\",radio=\"radio\",state=\"streaming\"} 0\n",
+        "iqd_ready 0\n",
+        "iqd_up 1\n",
         "iqd_stage_events_total{pipeline=\"test\",stage=\"search\",event=\"found\"} 7\n",
         "iqd_stage_events_total{pipeline=\"test\",stage=\"meter\",event=\"errors\",kind=\"zf\"} 8\n",
         "iqd_stage_level{pipeline=\"test\",stage=\"meter\",level=\"lo\"} -27.5\n",
         "iqd_stage_level{pipeline=\"test\",stage=\"meter\",level=\"lo\",channel=\"1\"} -30\n",
+        "iqd_radio_rms_dbfs{pipeline=\"test\",radio=\"radio\",channel=\"0\"} -20.5\n",
+        "iqd_radio_clipped_samples_total{pipeline=\"test\",radio=\"radio\",channel=\"0\"} 9\n",
+        "iqd_radio_clipped_samples_total{pipeline=\"test\",radio=\"radio\",channel=\"1\"} 0\n",
         "iqd_transmit_late_total{pipeline=\"test\",port=\"window.out\",topic=\"a\"} 3\n",
         "iqd_endpoint_handshake_failures_total{pipeline=\"test\",endpoint=\"tcp://127.0.0.1:5555\"} 5\n",
         "iqd_block_latency_seconds_bucket{pipeline=\"test\",le=\"2.047e-06\"} 1\n",
@@ -126,6 +134,7 @@ TEST(Metrics, SayWhatTheStatusSays) {
         "iqd_block_latency_seconds_sum{pipeline=\"test\"} 4.5e-06\n"})
     EXPECT_THAT(text, HasSubstr(line));
   EXPECT_THAT(text, Not(HasSubstr("im3_low"))) << "what could not be measured is not shown";
+  EXPECT_THAT(text, Not(HasSubstr("dbfs{pipeline=\"test\",radio=\"radio\",channel=\"1\"}"))) << "nor silence";
 }
 
 TEST(Metrics, OfThisProcess) {

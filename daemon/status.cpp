@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "daemon/radio_view.hpp"
@@ -17,6 +18,11 @@ nlohmann::json latency_json(const Histogram::Snapshot& h) {
           {"p99", us(h.quantile_ns(0.99))},
           {"p999", us(h.quantile_ns(0.999))},
           {"max", us(static_cast<double>(h.worst_ns))}};
+}
+
+/// Null where there is none, or nothing but zeros came.
+nlohmann::json decibels(double db) {
+  return std::isfinite(db) ? nlohmann::json(std::round(db * 100) / 100) : nlohmann::json();
 }
 
 nlohmann::json pipeline_json(const PipelineStatus& s) {
@@ -53,6 +59,13 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
     levels.push_back({{"stage", name.stage}, {"level", name.name}, {"value", level}});
     if (!name.dimension.empty()) levels.back()[name.dimension] = name.entry;
   }
+  nlohmann::json channels = nlohmann::json::array();
+  for (const auto& c : s.channels)
+    channels.push_back({{"rms_dbfs", decibels(c.rms_dbfs)},
+                        {"peak_dbfs", decibels(c.peak_dbfs)},
+                        {"clipped", c.clipped},
+                        {"overloads", c.overloads},
+                        {"overloaded", c.overloaded}});
   return {{"name", s.name},
           {"source", s.radio},
           {"state", kSourceStateNames[static_cast<std::size_t>(s.state)]},
@@ -80,6 +93,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
           {"steps", steps},
           {"events", tallies},
           {"levels", levels},
+          {"channels", channels},
           {"latency_us", latency_json(s.latency)}};
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/metric.hpp"
+#include "pipeline/level_meter.hpp"
 
 namespace iqd {
 
@@ -75,10 +76,11 @@ struct Counters {
   Counter time_jumps;
   Counter stalls;
   Counter reconnects;
-  Counter deadline_misses;        // blocks that took longer than they last
-  Histogram latency;              // last sample received → handed over
-  StageNumbers<Counter> tallies;  // what stages count
-  StageNumbers<Gauge> levels;     // what they measured last
+  Counter deadline_misses;             // blocks that took longer than they last
+  Histogram latency;                   // last sample received → handed over
+  StageNumbers<Counter> tallies;       // what stages count
+  StageNumbers<Gauge> levels;          // what they measured last
+  std::vector<ChannelLevel> channels;  // of the source; their number is known when it is open
   std::atomic<SourceState> state{SourceState::closed};
 
   Counter& drops(Drop reason) noexcept { return dropped[static_cast<std::size_t>(reason)]; }

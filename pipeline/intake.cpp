@@ -32,6 +32,7 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
       engine_for_others_(&engine),
       options_(std::move(options)),
       counters_(counters),
+      meter_(options_.name, info_, counters_.channels),
       block_(engine.plan().block),
       reach_(engine.plan().window()),
       block_end_(block_),
@@ -73,6 +74,7 @@ void Intake::run() {
 
   cut_block();
   offer_held(true);
+  meter_.finish();
   if (outcome == Outcome::failed) failure_ = options_.name + ": the source failed and cannot be opened again";
   counters_.state = outcome == Outcome::failed ? SourceState::failed : SourceState::ended;
   engine_->close();
@@ -301,6 +303,7 @@ void Intake::all_is_well() noexcept {
 void Intake::take(const Received& received) {
   const std::int64_t missing = missing_before(received);
   counters_.received.add(static_cast<std::uint64_t>(received.samples));
+  meter_.look(into_, received.samples);
   all_is_well();
   if (missing > 0) {
     // They were written where the stream stood before the gap was known; their place is further on.

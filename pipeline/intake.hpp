@@ -11,6 +11,7 @@
 #include "base/driver.hpp"
 #include "base/log.hpp"
 #include "pipeline/engine.hpp"
+#include "pipeline/level_meter.hpp"
 
 namespace iqd {
 
@@ -97,6 +98,7 @@ class Intake {
   std::atomic<Engine*> engine_for_others_;  // the same
   IntakeOptions options_;
   Counters& counters_;
+  LevelMeter meter_;
   std::int64_t block_;
   Reach reach_;
 

@@ -362,6 +362,9 @@ PipelineStatus Pipeline::status() const {
   }
   s.tallies = counters_->tallies.values();
   s.levels = counters_->levels.values();
+  for (const ChannelLevel& c : counters_->channels)
+    s.channels.push_back(
+        {c.rms_dbfs.value(), c.peak_dbfs.value(), c.clipped.value(), c.overloads.value(), c.overloaded});
   s.latency = counters_->latency.snapshot();
   for (std::size_t i = 0; i <= plan.steps.size(); ++i)
     s.steps.push_back({i < plan.steps.size() ? plan.steps[i].name : "results", engine->step_times()[i].snapshot()});

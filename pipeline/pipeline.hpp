@@ -60,6 +60,15 @@ struct PipelineStatus {
   std::vector<Step> steps;
   std::vector<std::pair<StageNumber, std::uint64_t>> tallies;  // what stages have counted
   std::vector<std::pair<StageNumber, double>> levels;          // what they measured last; NaN: nothing
+  /// How strong a channel of the source is; see ChannelLevel.
+  struct Channel {
+    double rms_dbfs = 0;
+    double peak_dbfs = 0;
+    std::uint64_t clipped = 0;
+    std::uint64_t overloads = 0;
+    bool overloaded = false;
+  };
+  std::vector<Channel> channels;
 };
 
 /// A pipeline at work: source, engine, outlets.

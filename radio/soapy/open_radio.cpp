@@ -216,6 +216,7 @@ void OpenRadio::set_up_stream(const Settings& s, Element element) {
   if (format == "CS16" && full_scale < 32767)
     log::warn("{}: full scale of its 16-bit samples is {}, here it is 32768; `format: cf32` is scaled by the module",
               name_, full_scale);
+  if (format == "CS16") full_scale_ = full_scale >= 2 && full_scale <= 32768 ? full_scale : 32768;
   stream_ = {step("set up the stream",
                   [&] {
                     const SoapySDR::Kwargs args(s.stream_args.begin(), s.stream_args.end());

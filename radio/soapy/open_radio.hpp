@@ -37,6 +37,8 @@ class OpenRadio {
   SoapySDR::Stream* stream() const noexcept { return stream_.get(); }
   double rate_hz() const noexcept { return rate_hz_; }
   double frequency_hz() const noexcept { return frequency_hz_; }
+  /// Of a part of the stream's samples.
+  double full_scale() const noexcept { return full_scale_; }
   /// Whether the device's clock tells the time of day. It is set from the host's where it counts from its own start.
   TimeSource time() const noexcept { return time_; }
   /// `soapy 'driver=iqdsim'`, to begin messages with.
@@ -58,6 +60,7 @@ class OpenRadio {
   std::vector<std::size_t> channels_;
   double rate_hz_ = 0;
   double frequency_hz_ = 0;
+  double full_scale_ = 1;
   TimeSource time_ = TimeSource::host;
   std::unique_ptr<SoapySDR::Device, UnmakeDevice> device_;
   std::unique_ptr<SoapySDR::Stream, CloseStream> stream_;

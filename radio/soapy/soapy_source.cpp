@@ -39,6 +39,7 @@ StreamInfo SoapySource::info() const {
   info.frequency_hz = radio_.frequency_hz();
   info.time = radio_.time();
   info.reconnects = true;
+  info.full_scale = radio_.full_scale();
   return info;
 }
 

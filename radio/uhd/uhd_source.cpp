@@ -55,6 +55,7 @@ StreamInfo UhdSource::info() const {
   info.frequency_hz = front_end_.frequency_hz();
   info.time = front_end_.device().time();
   info.reconnects = true;
+  info.full_scale = element_ == Element::cf32 ? 1 : 32768;
   return info;
 }
 
