@@ -15,7 +15,7 @@ struct Room {
   }
   Scratch scratch;
   double* sums;
-  std::uint8_t* open;  // of the last samples, each at its position modulo `ramp`
+  std::uint8_t* open;  // of the last `ramp` samples, a ring
 };
 
 /// The gate as it goes from sample to sample.
@@ -29,7 +29,8 @@ class Doorman {
   bool step(std::int64_t n, bool loud) noexcept {
     if (loud) last_loud_ = n;
     const bool open = n - last_loud_ <= gate_.hold, opens = open && !was_open_;
-    std::uint8_t& oldest = open_[n % gate_.ramp];
+    std::uint8_t& oldest = open_[at_];
+    if (++at_ == gate_.ramp) at_ = 0;
     count_ += (open ? 1 : 0) - oldest;
     oldest = open ? 1 : 0;
     was_open_ = open;
@@ -41,6 +42,7 @@ class Doorman {
   const Gate& gate_;
   std::int64_t last_loud_;
   std::uint8_t* open_;
+  std::int64_t at_ = 0;  // of the oldest in open_
   std::int64_t count_ = 0;
   bool was_open_ = false;
 };
