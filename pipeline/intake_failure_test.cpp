@@ -10,6 +10,11 @@
 #include "tests/support/engine_rig.hpp"
 
 namespace iqd::testing {
+
+static void PrintTo(Step::Do what, std::ostream* out) {
+  *out << "step " << static_cast<int>(what);
+}
+
 namespace {
 
 using Do = Step::Do;

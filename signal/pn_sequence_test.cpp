@@ -14,6 +14,10 @@ struct Polynomial {
   int tap;
 };
 
+void PrintTo(const Polynomial& p, std::ostream* out) {
+  *out << "x^" << p.order << " + x^" << p.tap << " + 1";
+}
+
 class PnSequences : public ::testing::TestWithParam<Polynomial> {
  protected:
   /// By the recurrence, from `order` ones on.

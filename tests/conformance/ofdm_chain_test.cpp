@@ -32,6 +32,10 @@ struct Case {
   double last_antenna_db;  // beside the others
 };
 
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name << ", " << c.rx << " antennas, " << c.snr_db << " dB";
+}
+
 double rate_of(const OfdmFormat& f) {
   return static_cast<double>(f.fft) * 15e3;
 }

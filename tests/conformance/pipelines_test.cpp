@@ -31,6 +31,10 @@ struct Chain {
   bool decibels = false;  // the first port's: they are compared as magnitudes
 };
 
+void PrintTo(const Chain& c, std::ostream* out) {
+  *out << c.name;
+}
+
 const std::vector<Chain>& chains() {
   static const std::vector<Chain> all{
       {"fir_rotate_fft",
@@ -107,6 +111,10 @@ const std::vector<Chain>& chains() {
 struct Size {
   std::int64_t block, frame, bins, samples;
 };
+void PrintTo(const Size& s, std::ostream* out) {
+  *out << "blocks of " << s.block;
+}
+
 constexpr Size kSizes[] = {
     {64, 8, 64, 64'000}, {1000, 32, 256, 200'000}, {8192, 256, 1024, 900'000}, {65536, 1024, 4096, 4'000'000}};
 

@@ -82,6 +82,11 @@ struct Case {
   float gain;
 };
 
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << enum_names(c.channel)[static_cast<std::size_t>(c.channel)] << ", Eb/N0 " << c.eb_n0_db << " dB, offset "
+       << c.offset << ", gain " << c.gain;
+}
+
 class TelemetryOnCuda : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {

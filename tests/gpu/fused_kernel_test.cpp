@@ -162,6 +162,11 @@ struct Case {
   std::int32_t count;  // -1: a stream
 };
 
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.rows << " rows of " << c.length << ", " << c.shift << " off";
+  if (c.count >= 0) *out << ", " << c.count << " given";
+}
+
 class FusedRun : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {

@@ -20,6 +20,11 @@ struct Air {
   double snr_db;
   double offset_hz;
 };
+
+void PrintTo(const Air& air, std::ostream* out) {
+  *out << air.snr_db << " dB, " << air.offset_hz << " Hz off";
+}
+
 class OfdmSyncInNoise : public ::testing::TestWithParam<Air> {};
 
 TEST_P(OfdmSyncInNoise, StartsAreExactAndOffsetsClose) {

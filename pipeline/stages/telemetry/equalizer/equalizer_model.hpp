@@ -38,6 +38,10 @@ struct Ray {
   Complex gain;
 };
 
+inline void PrintTo(const Ray& ray, std::ostream* out) {
+  *out << ray.gain << " after " << ray.delay;
+}
+
 /// Rays that are limited to the signal's band, as an estimate from the signal is.
 inline Received receive(const PacketFormat& format, const std::vector<Ray>& rays, double noise, unsigned seed) {
   std::mt19937 engine(seed);

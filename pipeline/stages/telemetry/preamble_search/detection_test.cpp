@@ -67,6 +67,10 @@ struct Case {
   double found, refined;  // shares in simulations in double precision, of 200 packets too
 };
 
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << enum_names(c.channel)[static_cast<std::size_t>(c.channel)] << ", Eb/N0 " << c.eb_n0_db << " dB";
+}
+
 class PreambleDetection : public ::testing::TestWithParam<Case> {};
 
 TEST_P(PreambleDetection, IsAsLikelyAsInSimulations) {
