@@ -210,8 +210,9 @@ void Door::end(int file) {
   } else if (never_in && access_.curve) {
     ++failed_;
     log_failure(c.peer, "it speaks no ZeroMQ, or an old protocol without keys");
-  } else if (!never_in) {
-    --connected_;
+  } else {
+    ++departures_;
+    if (!never_in) --connected_;
   }
   failing_.clear();
   if (open_.empty()) connected_ = refused_ = 0;
@@ -236,6 +237,11 @@ std::int64_t Door::connected() const {
 std::uint64_t Door::handshake_failures() const {
   const std::lock_guard lock(mutex_);
   return failed_;
+}
+
+std::uint64_t Door::departures() const {
+  const std::lock_guard lock(mutex_);
+  return departures_;
 }
 
 bool Door::reached() const {

@@ -36,6 +36,8 @@ class Door {
   std::uint64_t handshake_failures() const;
   /// Whether anybody was there at all, with a handshake or not.
   bool reached() const;
+  /// Peers that hung up, or were lost, since the beginning.
+  std::uint64_t departures() const;
 
  private:
   struct Connection {
@@ -66,6 +68,7 @@ class Door {
   std::uint64_t succeeded_ = 0;
   std::uint64_t failed_ = 0;
   std::int64_t connected_ = 0;
+  std::uint64_t departures_ = 0;
   std::int64_t refused_ = 0;  // by the list: they stay open until their time is over
   bool reached_ = false;
   std::string failing_;  // why the connection that ends next does

@@ -45,6 +45,11 @@ class Assign final : public FieldVisitor {
     std::stringstream stream(text);
     for (std::string item; std::getline(stream, item, ',');) x->push_back(std::atof(item.c_str()));
   }
+  static void set(std::vector<std::string>* x, const std::string& text) {
+    x->clear();
+    std::stringstream stream(text);
+    for (std::string item; std::getline(stream, item, ',');) x->push_back(item);
+  }
   static void set(EnumRef& x, const std::string& text) {
     const auto name = std::find(x.names.begin(), x.names.end(), text);
     ASSERT_NE(name, x.names.end()) << text;

@@ -162,9 +162,10 @@ std::optional<Header> parse_header(std::string_view frame) noexcept {
 
 std::optional<Layout> layout_of(const Header& h, std::size_t payload_bytes) noexcept {
   const bool integers = h.dtype == "<i2" && (h.datatype.empty() || h.datatype == "ci16_le");
-  if (!integers && h.dtype != "<c8") return std::nullopt;
+  const bool real = h.dtype == "<f4";
+  if (!integers && !real && h.dtype != "<c8") return std::nullopt;
   Layout layout;
-  layout.element = integers ? Element::sc16 : Element::cf32;
+  layout.element = integers ? Element::sc16 : real ? Element::f32 : Element::cf32;
   int rank = h.rank;
   if (integers && (rank < 1 || h.shape[static_cast<std::size_t>(--rank)] != 2)) return std::nullopt;
   if (rank != 1 && rank != 2) return std::nullopt;

@@ -36,7 +36,8 @@ struct Layout {
   std::int64_t samples = 0;
 };
 
-/// Nothing where the message holds something else than `[n]` or `[channel][n]` of cf32 or sc16, or not so many bytes.
+/// Nothing where the message holds something else than `[n]` or `[channel][n]` of cf32, sc16 or f32, or not so many
+/// bytes.
 std::optional<Layout> layout_of(const Header& header, std::size_t payload_bytes) noexcept;
 
 }  // namespace iqd::radio::zmq

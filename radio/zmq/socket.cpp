@@ -13,14 +13,8 @@
 namespace iqd::radio::zmq {
 namespace {
 
-bool starts_with(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
 bool is_inproc(std::string_view a) {
-  return starts_with(a, "inproc://");
-}
-bool is_address(std::string_view a) {
-  return starts_with(a, "tcp://") || starts_with(a, "ipc://") || is_inproc(a);
+  return a.starts_with("inproc://");
 }
 
 std::shared_ptr<void> new_context() {
@@ -44,22 +38,6 @@ std::string last_error() {
   return ::zmq_strerror(::zmq_errno());
 }
 
-void Endpoint::fields(FieldVisitor& v) {
-  v.field("bind", bind, {.help = "address to wait at for peers, e.g. tcp://127.0.0.1:5555"});
-  v.field("connect", connect, {.help = "address of a peer that waits"});
-  access.fields(v);
-}
-
-void Endpoint::check(const Section& section) const {
-  if (bind.empty() == connect.empty())
-    return section.problem("", "exactly one of `bind` and `connect` is needed, e.g. bind: \"tcp://127.0.0.1:5555\"");
-  const std::string_view key = bind.empty() ? "connect" : "bind";
-  if (!is_address(address()))
-    return section.problem(key,
-                           fmt::format("'{}' is no address; they begin with tcp://, ipc:// or inproc://", address()));
-  access.check(address(), !bind.empty(), section);
-}
-
 Socket::Socket(int type, Endpoint endpoint)
     : endpoint_(std::move(endpoint)),
       context_(is_inproc(endpoint_.address()) ? shared_context() : new_context()),
@@ -77,6 +55,14 @@ void Socket::set(int option, int value) {
 void Socket::subscribe(const std::string& prefix) {
   if (::zmq_setsockopt(handle(), ZMQ_SUBSCRIBE, prefix.data(), prefix.size()) != 0)
     throw SetupError("zmq: cannot subscribe: " + last_error());
+}
+
+void Socket::notice_lost_hosts() {
+  set(ZMQ_TCP_KEEPALIVE, 1);
+  set(ZMQ_TCP_KEEPALIVE_IDLE, 10);
+  set(ZMQ_TCP_KEEPALIVE_INTVL, 5);
+  set(ZMQ_TCP_KEEPALIVE_CNT, 4);
+  set(ZMQ_TCP_MAXRT, 30'000);
 }
 
 void Socket::open() {

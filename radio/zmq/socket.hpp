@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "config/fields.hpp"
 #include "net/door.hpp"
 
 namespace iqd::radio::zmq {
@@ -16,8 +15,6 @@ struct Endpoint {
   std::string connect;
   net::Access access;
 
-  void fields(FieldVisitor& visitor);
-  void check(const Section& section) const;
   const std::string& address() const { return bind.empty() ? connect : bind; }
 };
 
@@ -31,6 +28,9 @@ class Socket {
 
   void set(int option, int value);
   void subscribe(const std::string& prefix);
+  /// Before `open`: a host that vanishes without a word counts as a peer that hung up, after 30 s at most. Not for
+  /// readers that may stop reading.
+  void notice_lost_hosts();
   /// Throws a SetupError that says what to do.
   void open();
   void* handle() const noexcept { return socket_.get(); }

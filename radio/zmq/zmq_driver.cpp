@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/drivers.hpp"
-#include "radio/zmq/zmq_sink.hpp"
-#include "radio/zmq/zmq_source.hpp"
+#include "radio/zmq/options.hpp"
 
 namespace iqd::radio {
 
 DriverEntry zmq_driver() {
   DriverEntry entry;
   entry.name = "zmq";
-  entry.summary = "samples to and from another iqd, or any program that speaks its wire format";
+  entry.summary =
+      "samples to and from another iqd, a software radio (srsRAN, OCUDU), GNU Radio, or any program over ZeroMQ";
   entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<zmq::ZmqSourceOptions>()); };
   entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<zmq::ZmqSinkOptions>()); };
   return entry;

@@ -8,21 +8,9 @@
 #include <vector>
 
 #include "base/driver.hpp"
-#include "config/fields.hpp"
-#include "radio/zmq/socket.hpp"
+#include "radio/zmq/settings.hpp"
 
 namespace iqd::radio::zmq {
-
-enum class SinkKind { push, pub };
-std::span<const std::string_view> enum_names(SinkKind);
-
-struct SinkSettings {
-  Endpoint endpoint;
-  SinkKind kind = SinkKind::push;
-  std::string topic;
-  std::int64_t hwm_bytes = 64 << 20;
-  double wait_s = 1;
-};
 
 /// Sends each message as two frames in iqd's wire format. A push socket whose queue is full, or that has no peer, is
 /// waited for once; as long as it takes nothing, later messages are lost at once. A pub socket never waits.
@@ -43,18 +31,6 @@ class ZmqSink final : public Sink {
   std::vector<char> head_;
   bool patient_ = true;
   std::atomic<bool> interrupted_{false};
-};
-
-class ZmqSinkOptions final : public SinkOptions {
- public:
-  void fields(FieldVisitor& visitor) override;
-  void check(const PortFormat& format, const Section& section) const override;
-  std::unique_ptr<Sink> open(const PortFormat& format) const override;
-
- private:
-  std::string topic_of(const PortFormat& format) const;
-
-  SinkSettings settings_;
 };
 
 }  // namespace iqd::radio::zmq

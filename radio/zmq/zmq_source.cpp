@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -16,16 +15,6 @@ namespace {
 constexpr int kTimeoutMs = 100;
 // Messages, of a block each: ZeroMQ's 1000 would be gigabytes.
 constexpr int kHighWater = 64;
-
-StreamInfo info_of(const SourceSettings& s) {
-  StreamInfo info;
-  info.element = s.type();
-  info.channels = static_cast<int>(s.channels);
-  info.rate_hz = s.rate_hz;
-  info.frequency_hz = s.frequency_hz;
-  info.can_wait = true;
-  return info;
-}
 
 double item_rate(const Header& h) {
   return h.item_rate_hz > 0 ? h.item_rate_hz : h.sample_rate_hz;
@@ -48,25 +37,12 @@ bool in_range(const Header& h) {
 
 }  // namespace
 
-std::span<const std::string_view> enum_names(SourceKind) {
-  static constexpr std::array<std::string_view, 2> kNames{"pull", "sub"};
-  return kNames;
-}
-std::span<const std::string_view> enum_names(SampleFormat) {
-  static constexpr std::array<std::string_view, 2> kNames{"cf32", "sc16"};
-  return kNames;
-}
-
 ZmqSource::ZmqSource(const SourceSettings& settings)
-    : settings_(settings), socket_(settings.kind == SourceKind::sub ? ZMQ_SUB : ZMQ_PULL, settings.endpoint) {
+    : settings_(settings), socket_(settings.kind == SourceKind::sub ? ZMQ_SUB : ZMQ_PULL, settings.endpoints[0]) {
   socket_.set(ZMQ_RCVHWM, kHighWater);
   socket_.set(ZMQ_RCVTIMEO, kTimeoutMs);
   if (settings.kind == SourceKind::sub) socket_.subscribe(settings.topic.empty() ? "" : settings.topic + " ");
   socket_.open();
-}
-
-StreamInfo ZmqSource::info() const {
-  return info_of(settings_);
 }
 
 Received ZmqSource::receive(std::span<std::byte* const> into, std::int64_t most) {
@@ -118,7 +94,7 @@ ZmqSource::Fetched ZmqSource::fetch() {
   bool complete = false;
   if (!fetch_frames(complete)) {
     if (::zmq_errno() == EAGAIN || ::zmq_errno() == EINTR) return Fetched::nothing;
-    log::error("zmq source {}: {}", settings_.endpoint.address(), last_error());
+    log::error("zmq source {}: {}", settings_.endpoints[0].address(), last_error());
     return Fetched::failed;
   }
   if (!complete) {
@@ -134,7 +110,7 @@ bool ZmqSource::accept() {
   if (!header) return refuse("its first frame is not `topic {json}`");
   if (!settings_.topic.empty() && header->topic != settings_.topic) return refuse("its topic is another");
   const auto layout = layout_of(*header, payload_.size());
-  if (!layout) return refuse("it holds no samples [n] or [channel][n] of cf32 or sc16, or not as many as it says");
+  if (!layout) return refuse("it holds no samples [n] or [channel][n] of cf32, sc16 or f32, or not as many as it says");
   if (layout->element != settings_.type())
     return refuse(fmt::format("it holds {}, not {}", name_of(layout->element), name_of(settings_.type())));
   if (layout->channels != settings_.channels)
@@ -153,7 +129,8 @@ bool ZmqSource::refuse(std::string_view why) {
   ++refused_;
   std::uint64_t suppressed = 0;
   if (limit_.allow(suppressed))
-    log::error("zmq source {}: a message was left out: {} ({} so far)", settings_.endpoint.address(), why, refused_);
+    log::error("zmq source {}: a message was left out: {} ({} so far)", settings_.endpoints[0].address(), why,
+               refused_);
   return false;
 }
 
@@ -170,27 +147,6 @@ ZmqSource::Fetched ZmqSource::follow(const Header& h) {
   if (items <= -1) return Fetched::restarted;
   lost_ = items < 1 ? 0 : std::llround(std::min(items, 9e15));
   return Fetched::message;
-}
-
-void ZmqSourceOptions::fields(FieldVisitor& v) {
-  SourceSettings& s = settings_;
-  s.endpoint.fields(v);
-  v.field("kind", s.kind, {.help = "sub: one of many readers, may miss messages; pull: takes them off a queue"});
-  v.field("topic", s.topic, {.help = "only messages of this topic; all of them if not given"});
-  v.field("rate", s.rate_hz,
-          {.help = "samples a second; messages of another rate are left out",
-           .unit = Unit::rate,
-           .low = 1,
-           .required = true});
-  v.field("frequency", s.frequency_hz, {.help = "where the samples' radio was tuned to", .unit = Unit::hertz});
-  v.field("channels", s.channels, {.help = "number of channels", .low = 1, .high = 1024});
-  v.field("element", s.element, {.help = "type of the samples"});
-}
-
-StreamInfo ZmqSourceOptions::describe(const Section& section) const {
-  settings_.endpoint.check(section);
-  if (settings_.topic.find(' ') != std::string::npos) section.problem("topic", "a topic has no spaces");
-  return info_of(settings_);
 }
 
 }  // namespace iqd::radio::zmq

@@ -16,6 +16,7 @@
 #include "net/keys.hpp"
 #include "radio/fields_for_test.hpp"
 #include "radio/zmq/header.hpp"
+#include "radio/zmq/options.hpp"
 #include "radio/zmq/zmq_sink.hpp"
 #include "radio/zmq/zmq_source.hpp"
 
@@ -345,13 +346,13 @@ TEST(Zmq, KeysOfBothSides) {
   const std::string at = "ipc://" + (folder / "socket").string();
   const PortFormat format = stream_port(1, Element::cf32);
   SinkSettings settings;
-  settings.endpoint = {at, "", {true, folder / "sends.secret", folder / "reads.pub", "", false}};
+  settings.endpoints = {{at}, {}, {true, folder / "sends.secret", folder / "reads.pub", "", false}};
   settings.kind = SinkKind::pub;
   settings.topic = "t";
   ZmqSink sink(settings, format);
   const auto source = [&](const char* own) {
     SourceSettings s;
-    s.endpoint = {"", at, {true, folder / (std::string(own) + ".secret"), "", folder / "sends.pub", false}};
+    s.endpoints = {{}, {at}, {true, folder / (std::string(own) + ".secret"), "", folder / "sends.pub", false}};
     s.rate_hz = 1e6;
     return std::make_unique<ZmqSource>(s);
   };

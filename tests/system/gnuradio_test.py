@@ -104,6 +104,95 @@ class GnuRadio(iqd.SystemTest):
             self.assertEqual(daemon.stop(), 0, daemon.text)
             self.assertEqual(daemon.final[0]["received"], 0)
 
+    def check_into(self, sink, where, entry, lossless=True):
+        """A ramp of COUNT items from a flowgraph into iqd, which publishes what comes."""
+        out = iqd.endpoint()
+        reader = self.reader(out, "t")
+        ramp = (np.arange(COUNT) - 1j).astype(np.complex64)
+        head = blocks.vector_source_c(ramp, False)
+        top = gr.top_block()
+        top.connect(head, blocks.throttle(gr.sizeof_gr_complex, 2 * RATE), sink)
+        text = (f"source: {{zmq: {{connect: \"{where}\", rate: {RATE}, {entry}}}}}\nblock: 10000\n"
+                f"publish: [{{port: source, topic: t, bind: \"{out}\"}}]\n")
+        with self.daemon(text, "--wait-subscribers", 1) as daemon:
+            daemon.wait_for(lambda p: p["state"] == "streaming")
+            time.sleep(0.3)  # a subscription takes its time to arrive
+            top.start()
+            try:
+                messages = reader.take(1)
+                while messages[-1].x[-1].real < COUNT - 10000:
+                    messages += reader.take(1)
+            finally:
+                top.stop()
+                top.wait()
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+            self.assertConserved(daemon.final[0])
+        x = np.concatenate([m.x for m in messages])
+        if lossless:
+            self.assertEqual(x[0], ramp[0])
+        first = int(x[0].real)
+        np.testing.assert_array_equal(x, ramp[first:first + len(x)])
+
+    def test_a_flowgraph_that_answers(self):
+        where = iqd.endpoint()
+        self.check_into(gr_zeromq.rep_sink(gr.sizeof_gr_complex, 1, where), where, "kind: req")
+
+    def test_a_flowgraph_that_pushes(self):
+        where = iqd.endpoint()
+        self.check_into(gr_zeromq.push_sink(gr.sizeof_gr_complex, 1, where), where, "kind: pull, framing: raw")
+
+    def test_a_flowgraph_that_publishes(self):
+        where = iqd.endpoint()
+        self.check_into(gr_zeromq.pub_sink(gr.sizeof_gr_complex, 1, where, 100, False, -1, "key"), where,
+                        "kind: sub, framing: raw, topic: key", lossless=False)
+
+    def test_a_flowgraph_that_publishes_with_tags(self):
+        where = iqd.endpoint()
+        self.check_into(gr_zeromq.pub_sink(gr.sizeof_gr_complex, 1, where, 100, True, -1), where,
+                        "kind: sub, framing: gnuradio-tags", lossless=False)
+
+    def test_a_flowgraph_that_asks(self):
+        where = iqd.endpoint()
+        ramp = (np.arange(COUNT) - 1j).astype(np.complex64)
+        path = iqd.write_recording(self.folder / "ramp", ramp, rate=RATE)
+        sink = blocks.vector_sink_c()
+        top = gr.top_block()
+        top.connect(gr_zeromq.req_source(gr.sizeof_gr_complex, 1, where), sink)
+        text = (f"source: {{file: {{path: {path}}}}}\nblock: 10000\n"
+                f"sinks: [{{port: source, zmq: {{kind: rep, bind: \"{where}\"}}}}]\n")
+        top.start()
+        try:
+            with self.daemon(text) as daemon:
+                self.assertEqual(daemon.wait(), 0, daemon.text)
+            time.sleep(0.2)
+        finally:
+            top.stop()
+            top.wait()
+        np.testing.assert_array_equal(np.array(sink.data(), np.complex64), ramp)
+
+    def test_tags_of_a_flowgraph_are_times(self):
+        """`rx_time` in the middle of what a flowgraph sends dates the samples from there on."""
+        where, out = iqd.endpoint(), iqd.endpoint()
+        reader = self.reader(out, "t")
+        tag = gr.tag_t()
+        tag.offset, tag.key = 12345, pmt.intern("rx_time")
+        tag.value = pmt.make_tuple(pmt.from_uint64(1_700_000_000), pmt.from_double(0.25))
+        source = blocks.vector_source_c(np.zeros(100_000, np.complex64), False, 1, [tag])
+        top = gr.top_block()
+        top.connect(source, gr_zeromq.push_sink(gr.sizeof_gr_complex, 1, where, 100, True))
+        text = (f"source: {{zmq: {{kind: pull, connect: \"{where}\", rate: {RATE}, framing: gnuradio-tags}}}}\n"
+                f"block: 10000\npublish: [{{port: source, topic: t, bind: \"{out}\"}}]\n")
+        with self.daemon(text, "--wait-subscribers", 1) as daemon:
+            top.start()
+            try:
+                messages = reader.take(5)
+            finally:
+                top.stop()
+                top.wait()
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+        last = messages[-1]
+        self.assertEqual(last.time_ns, 1_700_000_000_250_000_000 + (last.sample - 12345) * 1000)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/zmq/options.hpp"
+
+#include "radio/zmq/raw_sink.hpp"
+#include "radio/zmq/raw_source.hpp"
+#include "radio/zmq/zmq_sink.hpp"
+#include "radio/zmq/zmq_source.hpp"
+
+namespace iqd::radio::zmq {
+namespace {
+
+void check_one_address(const Endpoints& endpoints, const Section& section) {
+  if (endpoints.size() > 1) section.problem(endpoints.key(), "with `framing: json` all channels share one address");
+}
+
+}  // namespace
+
+void ZmqSourceOptions::fields(FieldVisitor& v) {
+  SourceSettings& s = settings_;
+  s.endpoints.fields(v);
+  v.field("kind", s.kind,
+          {.help = "sub: one of many readers, may miss messages; pull: takes them off a queue; req: asks for each, as "
+                   "srsRAN's radio does"});
+  v.field("framing", s.framing,
+          {.help = "what messages begin with. json: iqd's header; raw: nothing; gnuradio-tags: what GNU Radio's sinks "
+                   "with pass_tags write; auto: raw with req, json otherwise"});
+  v.field("topic", s.topic, {.help = "only messages of this topic; all of them if not given"});
+  v.field("rate", s.rate_hz,
+          {.help = "samples a second; messages that say another rate are left out",
+           .unit = Unit::rate,
+           .low = 1,
+           .required = true});
+  v.field("frequency", s.frequency_hz, {.help = "where the samples' radio was tuned to", .unit = Unit::hertz});
+  v.field("channels", s.channels, {.help = "number of channels", .low = 1, .high = 1024});
+  v.field("element", s.element, {.help = "type of the samples"});
+}
+
+StreamInfo ZmqSourceOptions::describe(const Section& section) const {
+  const SourceSettings& s = settings_;
+  s.endpoints.check(section);
+  check_topic(s.topic, section);
+  if (s.has_headers()) {
+    check_one_address(s.endpoints, section);
+    if (s.kind == SourceKind::req)
+      section.problem("framing",
+                      "what is asked for with `kind: req` has no header of iqd's; use raw, or gnuradio-tags");
+  } else {
+    check_channels(s.endpoints, s.channels, section);
+    if (s.channels > 1 && s.kind == SourceKind::sub)
+      section.problem("kind", "a subscription begins anywhere, so the channels would not be in step; use pull or req");
+    if (s.channels > 1 && s.framing == Framing::gnuradio_tags)
+      section.problem("framing", "gnuradio-tags is for one channel");
+    if (!s.topic.empty() && s.kind == SourceKind::req)
+      section.problem("topic", "with `kind: req` a message has no topic");
+  }
+  return s.info();
+}
+
+std::unique_ptr<Source> ZmqSourceOptions::open() const {
+  if (settings_.has_headers()) return std::make_unique<ZmqSource>(settings_);
+  return std::make_unique<RawSource>(settings_);
+}
+
+void ZmqSinkOptions::fields(FieldVisitor& v) {
+  SinkSettings& s = settings_;
+  s.endpoints.fields(v);
+  v.field("kind", s.kind,
+          {.help = "push: each message to one reader; pub: to all who listen; rep: to whoever asks, as srsRAN's radio "
+                   "does"});
+  v.field("framing", s.framing,
+          {.help = "what messages begin with. json: iqd's header; raw: nothing; auto: raw with rep, json otherwise"});
+  v.field("topic", s.topic, {.help = "if not given: the port's name with json, none with raw"});
+  v.field("hwm_bytes", s.hwm_bytes,
+          {.help = "push and pub: how much may wait for a slow reader", .unit = Unit::bytes, .low = 1});
+  v.field("wait", s.wait_s,
+          {.help = "how long a message waits for a reader before it is lost; if not given: 1 s with push, without end "
+                   "with rep",
+           .unit = Unit::seconds,
+           .low = 0,
+           .high = 3600});
+  v.field("delay", s.delay_s,
+          {.help = "rep: so much of zeros before the first sample, for peers that wait for each other",
+           .unit = Unit::seconds,
+           .low = 0,
+           .high = 10});
+}
+
+void ZmqSinkOptions::check(const PortFormat& format, const Section& section) const {
+  const SinkSettings& s = settings_;
+  s.endpoints.check(section);
+  check_topic(s.topic, section);
+  if (s.framing == Framing::gnuradio_tags)
+    section.problem("framing", "a sink writes json or raw; for gnuradio-tags use `publish`");
+  if (s.has_headers()) {
+    check_one_address(s.endpoints, section);
+    if (s.kind == SinkKind::rep) section.problem("framing", "answers of `kind: rep` have no header; use raw");
+  } else if (const std::string why = not_bare(format); !why.empty()) {
+    section.problem("framing", why);
+  } else {
+    check_channels(s.endpoints, format.dims.size() == 2 ? format.dims[0].extent : 1, section);
+  }
+  if (s.kind == SinkKind::rep && !s.topic.empty()) section.problem("topic", "with `kind: rep` a message has no topic");
+  if (s.kind != SinkKind::rep && s.delay_s > 0) section.problem("delay", "only `kind: rep` has a delay");
+}
+
+std::unique_ptr<Sink> ZmqSinkOptions::open(const PortFormat& format) const {
+  SinkSettings settings = settings_;
+  if (settings.kind == SinkKind::rep) return std::make_unique<ReplySink>(settings, format);
+  if (!settings.has_headers()) return std::make_unique<RawSink>(settings, format);
+  if (settings.topic.empty()) settings.topic = format.port;
+  return std::make_unique<ZmqSink>(settings, format);
+}
+
+}  // namespace iqd::radio::zmq

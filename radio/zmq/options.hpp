@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "base/driver.hpp"
+#include "config/fields.hpp"
+#include "radio/zmq/settings.hpp"
+
+namespace iqd::radio::zmq {
+
+class ZmqSourceOptions final : public SourceOptions {
+ public:
+  void fields(FieldVisitor& visitor) override;
+  StreamInfo describe(const Section& section) const override;
+  std::unique_ptr<Source> open() const override;
+
+ private:
+  SourceSettings settings_;
+};
+
+class ZmqSinkOptions final : public SinkOptions {
+ public:
+  void fields(FieldVisitor& visitor) override;
+  void check(const PortFormat& format, const Section& section) const override;
+  std::unique_ptr<Sink> open(const PortFormat& format) const override;
+
+ private:
+  SinkSettings settings_;
+};
+
+}  // namespace iqd::radio::zmq

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zmq.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "base/clock.hpp"
+#include "radio/zmq/frame.hpp"
+#include "radio/zmq/raw_sink.hpp"
+#include "radio/zmq/sending.hpp"
+
+namespace iqd::radio::zmq {
+namespace {
+
+constexpr double kMostSeconds = 1e-3;  // of samples in an answer: srsRAN's receiver has room for 10 ms at 61.44 MS/s
+constexpr double kMostSilenceS = 10;
+
+/// How many samples a question is for; four bytes are a number, anything else means as many as there are.
+std::int64_t asked_for(const Frame& question) {
+  std::uint32_t count = 0;
+  if (question.size() == sizeof count) std::memcpy(&count, question.data(), sizeof count);
+  return count > 0 ? count : INT64_MAX;
+}
+
+}  // namespace
+
+ReplySink::ReplySink(const SinkSettings& settings, const PortFormat& format)
+    : settings_(settings),
+      size_(size_of(format.element)),
+      rate_hz_(format.item_rate_hz),
+      source_rate_hz_(format.rate_hz),
+      most_(std::max<std::int64_t>(std::llround(rate_hz_ * kMostSeconds), 1)),
+      zeros_(static_cast<std::size_t>(most_) * size_) {
+  for (std::size_t i = 0; i < settings.endpoints.size(); ++i) {
+    Line& line = lines_.emplace_back(settings.endpoints[i]);
+    line.ahead = -std::llround(settings.delay_s * rate_hz_);
+    line.socket.notice_lost_hosts();
+    line.socket.open();
+  }
+}
+
+bool ReplySink::send(const Message& m) {
+  const double lost = began_ && source_rate_hz_ > 0 ? static_cast<double>(m.gap) * rate_hz_ / source_rate_hz_ : 0;
+  began_ = true;
+  for (Line& line : lines_) {
+    const double zeros = std::clamp(lost - static_cast<double>(line.ahead), 0.0, kMostSilenceS * rate_hz_);
+    line.zeros = std::llround(zeros);
+    line.left = line.zeros + m.extent;
+  }
+  const bool all = serve(m);
+  // What was not served whole is, all of it, part of the gap before the next message; some of it the peer has had.
+  for (Line& line : lines_) line.ahead = all ? 0 : line.ahead + line.zeros + m.extent - line.left;
+  return all;
+}
+
+/// False when told to stop, or when nobody asked in time.
+bool ReplySink::serve(const Message& m) {
+  while (wait_for_question()) {
+    if (polled_.empty()) return true;
+    std::size_t i = 0;
+    const std::byte* samples = m.payload.data();
+    for (Line& line : lines_) {
+      if (line.left > 0 && polled_[i++].revents != 0) answer(line, samples, m.extent);
+      samples += static_cast<std::size_t>(m.extent) * size_;
+    }
+  }
+  return false;
+}
+
+/// On a channel that has something left; where none has, there are none to poll.
+bool ReplySink::wait_for_question() {
+  const double patience_s = settings_.wait_s.value_or(HUGE_VAL);
+  const std::int64_t begin = steady_ns();
+  for (;;) {
+    keep_in_step();
+    polled_.clear();
+    for (const Line& line : lines_)
+      if (line.left > 0) polled_.push_back({line.socket.handle(), 0, ZMQ_POLLIN, 0});
+    if (polled_.empty()) return true;
+    if (::zmq_poll(polled_.data(), static_cast<int>(polled_.size()), patient_ ? kPollMs : 0) > 0) {
+      patient_ = true;
+      return true;
+    }
+    patient_ = patient_ && static_cast<double>(steady_ns() - begin) < patience_s * 1e9;
+    if (!patient_ || interrupted_) return false;
+  }
+}
+
+/// A question has to be taken and answered at once, else the socket takes no other. `samples` are the channel's.
+void ReplySink::answer(Line& line, const std::byte* samples, std::int64_t count) {
+  Frame question;
+  if (!question.receive(line.socket.handle(), ZMQ_DONTWAIT)) return;
+  const std::int64_t at = count - line.left;  // negative: among the zeros
+  const std::int64_t there = at < 0 ? -at : line.left;
+  const std::int64_t n = std::min({question.more() ? INT64_MAX : asked_for(question), most_, there});
+  while (question.more() && question.receive(line.socket.handle(), ZMQ_DONTWAIT)) {
+  }
+  const std::byte* from = at < 0 ? zeros_.data() : samples + static_cast<std::size_t>(at) * size_;
+  if (::zmq_send(line.socket.handle(), from, static_cast<std::size_t>(n) * size_, ZMQ_DONTWAIT) < 0)
+    throw std::runtime_error("zmq sink " + settings_.endpoints[0].address() + ": " + last_error());
+  line.left -= n;
+}
+
+/// The next peer begins on all channels at once, where the one before was furthest.
+void ReplySink::keep_in_step() {
+  bool hung_up = false;
+  std::int64_t least = INT64_MAX;
+  for (Line& line : lines_) {
+    const net::Door* door = line.socket.door();
+    const std::uint64_t departures = door ? door->departures() : 0;
+    hung_up = hung_up || std::exchange(line.departures, departures) != departures;
+    least = std::min(least, line.left);
+  }
+  for (Line& line : lines_)
+    if (hung_up) line.left = least;
+}
+
+void ReplySink::finish() {
+  for (Line& line : lines_) line.socket.set(ZMQ_LINGER, kLingerMs);
+}
+
+}  // namespace iqd::radio::zmq

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/zmq/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace iqd::radio::zmq {
+namespace {
+
+bool is_address(std::string_view a) {
+  return a.starts_with("tcp://") || a.starts_with("ipc://") || a.starts_with("inproc://");
+}
+
+}  // namespace
+
+std::span<const std::string_view> enum_names(Framing) {
+  static constexpr std::array<std::string_view, 4> kNames{"auto", "json", "raw", "gnuradio-tags"};
+  return kNames;
+}
+std::span<const std::string_view> enum_names(SourceKind) {
+  static constexpr std::array<std::string_view, 3> kNames{"pull", "sub", "req"};
+  return kNames;
+}
+std::span<const std::string_view> enum_names(SinkKind) {
+  static constexpr std::array<std::string_view, 3> kNames{"push", "pub", "rep"};
+  return kNames;
+}
+std::span<const std::string_view> enum_names(SampleFormat) {
+  static constexpr std::array<std::string_view, 3> kNames{"cf32", "sc16", "f32"};
+  return kNames;
+}
+
+void Endpoints::fields(FieldVisitor& v) {
+  v.field("bind", bind,
+          {.help = "address to wait at for peers, e.g. tcp://127.0.0.1:5555; with bare samples one a channel"});
+  v.field("connect", connect, {.help = "address of a peer that waits; with bare samples one a channel"});
+  access.fields(v);
+}
+
+void Endpoints::check(const Section& section) const {
+  if (bind.empty() == connect.empty())
+    return section.problem("", "exactly one of `bind` and `connect` is needed, e.g. bind: \"tcp://127.0.0.1:5555\"");
+  for (std::size_t i = 0; i < size(); ++i) {
+    const std::string address = (*this)[i].address();
+    if (!is_address(address))
+      return section.problem(key(),
+                             fmt::format("'{}' is no address; they begin with tcp://, ipc:// or inproc://", address));
+    access.check(address, !bind.empty(), section);
+  }
+}
+
+Endpoint Endpoints::operator[](std::size_t i) const {
+  return bind.empty() ? Endpoint{"", connect[i], access} : Endpoint{bind[i], "", access};
+}
+
+void check_channels(const Endpoints& endpoints, std::int64_t channels, const Section& section) {
+  const auto addresses = static_cast<std::int64_t>(endpoints.size());
+  if (addresses == 0 || addresses == channels) return;
+  section.problem(endpoints.key(), fmt::format("{} address(es) for {} channel(s); without headers each channel has a "
+                                               "socket of its own: give one address a channel, as a list",
+                                               addresses, channels));
+}
+
+void check_topic(const std::string& topic, const Section& section) {
+  const bool clean =
+      std::all_of(topic.begin(), topic.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; });
+  if (!clean) section.problem("topic", fmt::format("'{}': a topic has no spaces", topic));
+}
+
+Element SourceSettings::type() const {
+  switch (element) {
+    case SampleFormat::sc16: return Element::sc16;
+    case SampleFormat::f32: return Element::f32;
+    case SampleFormat::cf32: break;
+  }
+  return Element::cf32;
+}
+
+StreamInfo SourceSettings::info() const {
+  StreamInfo info;
+  info.element = type();
+  info.channels = static_cast<int>(channels);
+  info.rate_hz = rate_hz;
+  info.frequency_hz = frequency_hz;
+  info.can_wait = true;
+  return info;
+}
+
+}  // namespace iqd::radio::zmq

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/driver.hpp"
+#include "config/fields.hpp"
+#include "radio/zmq/socket.hpp"
+
+namespace iqd::radio::zmq {
+
+/// What stands before the samples of a message. With `by_kind`: nothing where one asks and one answers, iqd's own
+/// header elsewhere.
+enum class Framing { by_kind, json, raw, gnuradio_tags };
+std::span<const std::string_view> enum_names(Framing);
+
+/// Where the sockets of a stream stand: one for all channels, or one for each.
+struct Endpoints {
+  std::vector<std::string> bind;
+  std::vector<std::string> connect;
+  net::Access access;
+
+  void fields(FieldVisitor& visitor);
+  void check(const Section& section) const;
+  std::size_t size() const { return bind.empty() ? connect.size() : bind.size(); }
+  Endpoint operator[](std::size_t i) const;
+  std::string_view key() const { return bind.empty() ? "connect" : "bind"; }
+};
+
+/// Without headers each channel has a socket of its own. What does not fit goes to the section.
+void check_channels(const Endpoints& endpoints, std::int64_t channels, const Section& section);
+/// Whether a topic is one word.
+void check_topic(const std::string& topic, const Section& section);
+
+enum class SourceKind { pull, sub, req };
+std::span<const std::string_view> enum_names(SourceKind);
+enum class SampleFormat { cf32, sc16, f32 };
+std::span<const std::string_view> enum_names(SampleFormat);
+
+struct SourceSettings {
+  Endpoints endpoints;
+  SourceKind kind = SourceKind::sub;
+  Framing framing = Framing::by_kind;
+  std::string topic;
+  double rate_hz = 0;
+  double frequency_hz = 0;
+  std::int64_t channels = 1;
+  SampleFormat element = SampleFormat::cf32;
+
+  bool has_headers() const {
+    return framing == Framing::json || (framing == Framing::by_kind && kind != SourceKind::req);
+  }
+  Element type() const;
+  StreamInfo info() const;
+};
+
+enum class SinkKind { push, pub, rep };
+std::span<const std::string_view> enum_names(SinkKind);
+
+struct SinkSettings {
+  Endpoints endpoints;
+  SinkKind kind = SinkKind::push;
+  Framing framing = Framing::by_kind;
+  std::string topic;
+  std::int64_t hwm_bytes = 64 << 20;
+  std::optional<double> wait_s;
+  double delay_s = 0;
+
+  bool has_headers() const {
+    return framing == Framing::json || (framing == Framing::by_kind && kind != SinkKind::rep);
+  }
+};
+
+}  // namespace iqd::radio::zmq
