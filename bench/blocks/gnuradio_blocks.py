@@ -6,8 +6,11 @@ What counts is the processor time in the block's work function, by GNU Radio's o
 scheduler nor the blocks around it.
 """
 
+import dataclasses
+import fractions
 import os
 import re
+import typing
 
 # Read when GNU Radio is imported. The clock is that of the thread, so another thread's turn is not counted.
 os.environ["GR_CONF_PERFCOUNTERS_ON"] = "True"
@@ -41,26 +44,75 @@ def low_pass_taps(keys):
     return gr_filter.firdes.low_pass(1, RATE, number(keys, "cutoff"), 53 / 22 * RATE / (count + 0.5))
 
 
-# Stage: (a maker of the block from the stage's keys, number of inputs, outputs in iqd).
+def resampler_taps(ratio, attenuation=91, bandwidth=0.8):
+    """A sinc under a Kaiser window, as long as the stage's with its defaults."""
+    lower = min(1.0, float(ratio))
+    transition = 0.5 * lower * (1 - bandwidth)
+    ahead = int(np.ceil((attenuation - 7.95) / (14.36 * transition) / 2)) + 1
+    t = np.arange(-ahead * ratio.numerator, ahead * ratio.numerator) / ratio.numerator
+    h = np.sinc((lower - transition) * t) * np.i0(0.1102 * (attenuation - 8.7) * np.sqrt(1 - (t / ahead) ** 2))
+    return ratio.numerator * h / h.sum()
+
+
+def channelizer_taps(channels, taps_per_channel=12, attenuation=80):
+    n = np.arange(channels * taps_per_channel)
+    h = np.kaiser(len(n), 0.1102 * (attenuation - 8.7)) * np.sinc((n - n.mean()) / channels)
+    return h / h.sum()
+
+
+@dataclasses.dataclass
+class Block:
+    """What stands for a stage."""
+    make: typing.Callable  # the block, from the stage's keys
+    inputs: int = 1
+    outputs: tuple = ("out",)  # in iqd
+    same: bool = True  # computes the same; else it does the same task in a way of its own, and is only timed
+    leading: int = 0  # zeros that it gets before the samples
+    late: int = 0  # so many outputs it lags behind; what comes before and some 300 behind are not compared
+    split: typing.Callable = lambda k: 1  # into so many inputs the samples are dealt out
+    ratio: typing.Callable = lambda k: 1  # outputs a sample
+
+
+def ratio(keys):
+    return fractions.Fraction(re.search(r"ratio: *([\d/]+)", keys)[1])
+
+
+def resampler(keys):
+    r = ratio(keys)
+    return gr_filter.rational_resampler_ccf(r.numerator, r.denominator, resampler_taps(r), 0)
+
+
+def channels(keys):
+    return int(number(keys, "channels"))
+
+
+# By the stage.
 BLOCKS = {
-    "add": (lambda k: blocks.add_cc(), 2, ["out"]),
-    "subtract": (lambda k: blocks.sub_cc(), 2, ["out"]),
-    "multiply": (lambda k: blocks.multiply_cc(), 2, ["out"]),
-    "multiply_conjugate": (lambda k: blocks.multiply_conjugate_cc(), 2, ["out"]),
-    "add_const": (lambda k: blocks.add_const_cc(number(k, "value")), 1, ["out"]),
-    "multiply_const": (lambda k: blocks.multiply_const_cc(number(k, "value")), 1, ["out"]),
-    "conjugate": (lambda k: blocks.conjugate_cc(), 1, ["out"]),
-    "complex_to_mag": (lambda k: blocks.complex_to_mag(1), 1, ["out"]),
-    "complex_to_mag_squared": (lambda k: blocks.complex_to_mag_squared(1), 1, ["out"]),
-    "complex_to_arg": (lambda k: blocks.complex_to_arg(1), 1, ["out"]),
-    "complex_to_mag_phase": (lambda k: blocks.complex_to_magphase(1), 1, ["mag", "phase"]),
-    "mag_phase_to_complex": (lambda k: blocks.magphase_to_complex(1), 2, ["out"]),
-    "log10": (lambda k: blocks.nlog10_ff(number(k, "n", 1), 1, number(k, "k")), 1, ["out"]),
-    "quadrature_demod": (lambda k: analog.quadrature_demod_cf(number(k, "gain", 1)), 1, ["out"]),
-    "signal_source": (lambda k: analog.sig_source_c(RATE, analog.GR_COS_WAVE, number(k, "frequency"), 1), 0, ["out"]),
-    "rotate": (lambda k: blocks.rotator_cc(2 * np.pi * number(k, "frequency") / RATE), 1, ["out"]),
-    "fir": (lambda k: gr_filter.fir_filter_ccf(1, low_pass_taps(k)), 1, ["out"]),
-    "fft": (lambda k: fft.fft_vcc(int(number(k, "size")), True, [], False, 1), 1, ["out"]),
+    "add": Block(lambda k: blocks.add_cc(), 2),
+    "subtract": Block(lambda k: blocks.sub_cc(), 2),
+    "multiply": Block(lambda k: blocks.multiply_cc(), 2),
+    "multiply_conjugate": Block(lambda k: blocks.multiply_conjugate_cc(), 2),
+    "add_const": Block(lambda k: blocks.add_const_cc(number(k, "value"))),
+    "multiply_const": Block(lambda k: blocks.multiply_const_cc(number(k, "value"))),
+    "conjugate": Block(lambda k: blocks.conjugate_cc()),
+    "complex_to_mag": Block(lambda k: blocks.complex_to_mag(1)),
+    "complex_to_mag_squared": Block(lambda k: blocks.complex_to_mag_squared(1)),
+    "complex_to_arg": Block(lambda k: blocks.complex_to_arg(1)),
+    "complex_to_mag_phase": Block(lambda k: blocks.complex_to_magphase(1), outputs=("mag", "phase")),
+    "mag_phase_to_complex": Block(lambda k: blocks.magphase_to_complex(1), 2),
+    "log10": Block(lambda k: blocks.nlog10_ff(number(k, "n", 1), 1, number(k, "k"))),
+    "quadrature_demod": Block(lambda k: analog.quadrature_demod_cf(number(k, "gain", 1))),
+    "signal_source": Block(lambda k: analog.sig_source_c(RATE, analog.GR_COS_WAVE, number(k, "frequency"), 1), 0),
+    "rotate": Block(lambda k: blocks.rotator_cc(2 * np.pi * number(k, "frequency") / RATE)),
+    "fir": Block(lambda k: gr_filter.fir_filter_ccf(1, low_pass_taps(k))),
+    "fft": Block(lambda k: fft.fft_vcc(int(number(k, "size")), True, [], False, 1)),
+    "dc_block": Block(lambda k: gr_filter.dc_blocker_cc(int(number(k, "length")), False), late=63),
+    "agc": Block(lambda k: analog.agc_cc(1 / number(k, "window"), 1, 1), same=False),
+    "squelch": Block(lambda k: analog.pwr_squelch_cc(number(k, "threshold"), 1 / number(k, "window"),
+                                                     int(number(k, "ramp")), False), same=False),
+    "resampler": Block(resampler, leading=1, late=-42, ratio=ratio),  # of 3/2, as the bench has it
+    "channelizer": Block(lambda k: gr_filter.pfb_channelizer_ccf(channels(k), channelizer_taps(channels(k)), 1),
+                         leading=7, split=channels, ratio=lambda k: 1 / channels(k)),
 }
 
 
@@ -78,7 +130,9 @@ def connect(graph, sources, block, make_end, samples=None):
     for port, chain in enumerate(sources):
         graph.connect(*chain, (block, port))
     signature, ends = block.output_signature(), []
-    for port in range(signature.min_streams()):
+    # Some need only one of their outputs, but as many as inputs are all of them.
+    all_of = len(sources) if signature.max_streams() == len(sources) else 0
+    for port in range(max(signature.min_streams(), all_of)):
         size = signature.sizeof_stream_item(port)
         ends.append(make_end(size))
         between = [] if sources else [blocks.head(size, samples)]
@@ -94,10 +148,16 @@ def random_data(seed=0, length=AGREED_ON):
 
 def outputs(stage, keys):
     """Inputs and what GNU Radio makes of them, as arrays; a source gets the time alone, as zeros."""
-    make, inputs, _ = BLOCKS[stage]
-    block, graph = make(keys), gr.top_block()
+    partner = BLOCKS[stage]
+    block, graph, inputs = partner.make(keys), gr.top_block(), partner.inputs
     data = [random_data(seed) for seed in range(inputs)]
-    sources = [[source(block, port, data[port], False)] for port in range(inputs)]
+    split = partner.split(keys)
+    lead = [{size: np.concatenate([np.zeros(partner.leading, x.dtype), x]) for size, x in d.items()} for d in data]
+    sources = [[source(block, port, lead[port], False)] for port in range(inputs)]
+    if split > 1:
+        dealt = blocks.stream_to_streams(8, split)
+        graph.connect(blocks.vector_source_c(lead[0][8], False), dealt)
+        sources = [[(dealt, port)] for port in range(split)]
     ends = connect(graph, sources, block,
                    lambda size: blocks.vector_sink_f(1) if size == 4 else blocks.vector_sink_c(size // 8), AGREED_ON)
     graph.run()
@@ -114,20 +174,21 @@ def call_with(block, items):
 
 def microseconds(stage, keys, size):
     """Of a call that gets `size` samples."""
-    make, inputs, _ = BLOCKS[stage]
-    block, graph = make(keys), gr.top_block()
-    item = max(1, block.input_signature().sizeof_stream_item(0) // 8) if inputs else 1
+    partner = BLOCKS[stage]
+    block, graph, inputs = partner.make(keys), gr.top_block(), partner.inputs
+    item = max(1, block.input_signature().sizeof_stream_item(0) // 8) * partner.split(keys) if inputs else 1
     data, sources = random_data(), []
-    for port in range(inputs):
+    for port in range(inputs * partner.split(keys)):
         first = source(block, port, data, True)
         bytes_ = block.input_signature().sizeof_stream_item(port)
         head = blocks.head(bytes_, max(SAMPLES, 16 * size) // item)
         head.set_min_output_buffer(4 * size // item)
         sources.append([first, head])
-    call_with(block, max(1, size // item))
+    call_with(block, max(1, round(size * partner.ratio(keys)) if partner.ratio(keys) != 1 else size // item))
     connect(graph, sources, block, blocks.null_sink, max(SAMPLES, 16 * size))
     graph.run()
-    return block.pc_work_time_total() / 1e3 * size / (block.nitems_written(0) * item)
+    items = block.nitems_read(0) if inputs else block.nitems_written(0)
+    return block.pc_work_time_total() / 1e3 * size / (items * item)
 
 
 def chain_microseconds(stages, size):
