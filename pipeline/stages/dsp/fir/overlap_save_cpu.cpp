@@ -83,9 +83,9 @@ class OverlapSave final : public Filter {
     for (std::int64_t row = 0; row < y.extent(0); ++row)
       for (std::int64_t i = 0; i < y.extent(1); i += outputs) {
         const std::int64_t start = (y_first + i) * decimation_ - past_ - x_first;
-        load(x.row(row), start, work.time, [](cf32& to, cf32 v) { to = v; });
+        load(x.row(row), start, work.time);
         convolve(work, response_);
-        store(work.time, y.row(row), i, [](cf32 v) { return v; });
+        store(work.time, y.row(row), i);
         if (!finite(work.time)) mend(x.row(row), start, y.row(row), i);
       }
   }
@@ -124,7 +124,16 @@ class OverlapSave final : public Filter {
     std::copy_n(work.frequency, size_, response.begin());
   }
 
-  /// A transform's input from x(start) on; zero where x has nothing.
+  /// A transform's input from x(start) on; zero where x has nothing. Copied at once, as is what `store` keeps: one
+  /// by one they took a quarter of the time of 1205 taps.
+  void load(View<const cf32, 1> x, std::int64_t start, cf32* time) const noexcept {
+    const std::int64_t begin = std::clamp<std::int64_t>(-start, 0, size_);
+    const std::int64_t end = std::clamp(x.extent(0) - start, begin, size_);
+    std::fill(time, time + begin, cf32());
+    std::copy(x.data() + start + begin, x.data() + start + end, time + begin);
+    std::fill(time + end, time + size_, cf32());
+  }
+  /// The same of real numbers, into one of both parts.
   template <class T, class Put> void load(View<const T, 1> x, std::int64_t start, cf32* time, Put put) const noexcept {
     const std::int64_t begin = std::clamp<std::int64_t>(-start, 0, size_);
     const std::int64_t end = std::clamp(x.extent(0) - start, begin, size_);
@@ -141,6 +150,10 @@ class OverlapSave final : public Filter {
     inverse_.run(work.frequency, work.time);
   }
 
+  void store(const cf32* time, View<cf32, 1> y, std::int64_t at) const noexcept {
+    if (decimation_ > 1) return store(time, y, at, [](cf32 v) { return v; });
+    std::copy_n(time + past_, std::min(outputs_per_piece(), y.extent(0) - at), y.data() + at);
+  }
   template <class T, class Part> void store(const cf32* time, View<T, 1> y, std::int64_t at, Part part) const noexcept {
     const std::int64_t n = std::min(outputs_per_piece(), y.extent(0) - at);
     for (std::int64_t i = 0; i < n; ++i) y(at + i) = part(time[past_ + i * decimation_]);
