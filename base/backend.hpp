@@ -177,7 +177,7 @@ class Backend {
   /// Null where the order in which threads enqueue is the order of the work.
   virtual std::unique_ptr<Fence> make_fence() { return nullptr; }
   /// The stage's half of this backend, by the stage's name; null where it has none. Its type is the stage's own.
-  /// `convolution`: a device's ConvolutionTable.
+  /// `convolution`: a device's ConvolutionTable; `device_facts`: a DeviceFactsTable.
   virtual const void* stage_table(std::string_view /*stage*/) const { return nullptr; }
   /// What an operator should know of the device: driver, clocks, link; a line each, `driver 580.159`.
   virtual std::vector<std::string> details() const { return {}; }

@@ -119,6 +119,17 @@ class Commands(iqd.SystemTest):
             channels = 2 if set(before.get(name, [])) & {*FRONT_END, *NOMA} else 1
             self.ok("check", self.write(f"source: {{generate: {{rate: 1e6, channels: {channels}}}}}\nstages:\n  {chain}\n"))
 
+    def test_stages_of_samples_refuse_frames(self):
+        for name in ("fir", "fft", "rotate", "agc", "dc_block", "squelch", "resampler", "channelizer", "spectrum",
+                     "signal_source", "quadrature_demod", "select_channels", "deemphasis", "acpr_meter",
+                     "test_waveform", "aph_predistorter"):
+            sample = self.ok("stages", name).split("\nsample\n", 1)[1].strip()
+            between = "- complex_to_mag: {}\n  " if name == "deemphasis" else ""
+            done = iqd.command("check", self.write("source: {generate: {rate: 1e6}}\nstages:\n  - fft: {name: bins, size: 64}"
+                                                   f"\n  {between}{sample}\n"))
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertRegex(done.stderr, r"input 'in' takes .*\[n\], but .* gives .*\[frame\]\[bin 64\]", name)
+
     def test_schema(self):
         schema = json.loads(self.ok("schema"))
         pipeline = schema["$defs"]["pipeline"]["properties"]

@@ -16,9 +16,6 @@ class AgcStage final : public Stage {
   void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
 
   void shape(ShapeContext& context) override {
-    if (!context.in[0].item.empty())
-      return context.section.problem("",
-                                     fmt::format("takes single samples, [n]; its input is {}", context.in[0].text()));
     if (config_.ahead >= config_.window)
       return context.section.problem(
           "ahead", fmt::format("is {}, and has to be less than the window of {}: half of it as a rule", config_.ahead,

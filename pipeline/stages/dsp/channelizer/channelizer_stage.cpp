@@ -21,7 +21,7 @@ class ChannelizerStage final : public Stage {
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     const std::size_t before = context.section.problems().size();
-    check(in, context.section);
+    check(context.section);
     if (context.section.problems().size() > before) return;
     const std::int64_t decimation = config_.channels / config_.oversample;
     context.footprint[0] = {.past = std::ssize(prototype(config_)) - 1, .granule = decimation};
@@ -48,9 +48,7 @@ class ChannelizerStage final : public Stage {
   }
 
  private:
-  void check(const PortShape& in, const Section& section) const {
-    if (in.axis != Axis::stream || !in.item.empty())
-      section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
+  void check(const Section& section) const {
     if (config_.oversample < 1 || config_.channels % config_.oversample != 0)
       section.problem("oversample",
                       fmt::format("{} does not divide the {} channels", config_.oversample, config_.channels));

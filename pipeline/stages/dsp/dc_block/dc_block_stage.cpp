@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/dc_block/dc_block.hpp"
 #include "pipeline/stages/dsp/dc_block/dc_block_cuda.hpp"
@@ -20,8 +18,6 @@ class DcBlockStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (!in.item.empty())
-      return context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     element_ = in.element;
     most_new_ = context.most_new;
     context.footprint[0] = {.past = config_.length - 1, .future = config_.length - 1};

@@ -18,8 +18,6 @@ class DeemphasisStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     rate_hz_ = in.rate_hz;
     if (!(rate_hz_ > 0))
       return context.section.problem("tau", "needs the sample rate of its input, which is not known");

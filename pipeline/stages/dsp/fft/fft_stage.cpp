@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/fft/fft.hpp"
 #include "pipeline/stages/dsp/fft/fft_cuda.hpp"
@@ -15,8 +13,6 @@ class FftStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     if (config_.size < 1) return context.section.problem("size", "has to be 1 or more");
     PortShape& out = context.out[0];
     out.axis_name = "frame";

@@ -69,8 +69,6 @@ class FirStage final : public Stage {
   }
 
   void check(const Taps& taps, const PortShape& in, const Section& section) const {
-    if (in.axis != Axis::stream || !in.item.empty())
-      section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     if (config_.interpolation > 1 && config_.method == Method::fft)
       section.problem("method", "transforms do not interpolate: `auto` or `direct`, or `fir` without `interpolation`");
     if (taps.empty() && !config_.designed)

@@ -17,8 +17,6 @@ class QuadratureDemodStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     rate_hz_ = in.rate_hz;
     if (config_.deviation_hz) check(*config_.deviation_hz, context.section);
     context.footprint[0].past = 1;

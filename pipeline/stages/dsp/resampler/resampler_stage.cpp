@@ -18,8 +18,6 @@ class ResamplerStage final : public Stage {
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     const Section& section = context.section;
-    if (in.axis != Axis::stream || !in.item.empty())
-      return section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     const std::optional<Ratio> ratio = wanted(in, section);
     if (!ratio) return;
     element_ = in.element;

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "pipeline/element_code.hpp"
@@ -41,9 +39,7 @@ class RotateStage final : public Stage, public ElementStage {
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     rate_hz_ = in.rate_hz;
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
-    else if (!(rate_hz_ > 0) && config_.frequency != 0)
+    if (!(rate_hz_ > 0) && config_.frequency != 0)
       context.section.problem("frequency", "needs the sample rate of its input, which is not known");
     if (!std::isfinite(config_.frequency)) context.section.problem("frequency", "has to be a finite number");
     if (!std::isfinite(config_.phase)) context.section.problem("phase", "has to be a finite number");

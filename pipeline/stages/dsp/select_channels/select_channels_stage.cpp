@@ -17,8 +17,6 @@ class SelectChannelsStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      return context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     if (config_.channels.empty()) return context.section.problem("channels", "has to name one channel or more");
     for (const std::int64_t c : config_.channels)
       if (c >= in.row_count())

@@ -44,9 +44,7 @@ class SignalSourceStage final : public Stage, public ElementStage {
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     rate_hz_ = in.rate_hz;
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
-    else if (!(rate_hz_ > 0) && config_.frequency != 0)
+    if (!(rate_hz_ > 0) && config_.frequency != 0)
       context.section.problem("frequency", "needs the sample rate of its input, which is not known");
     const auto finite = [&](std::string_view key, double value) {
       if (!std::isfinite(value)) context.section.problem(key, "has to be a finite number");

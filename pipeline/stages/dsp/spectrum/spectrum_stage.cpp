@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/dsp/spectrum/spectrum.hpp"
 #include "pipeline/stages/dsp/spectrum/spectrum_cuda.hpp"
@@ -15,8 +13,6 @@ class SpectrumStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     if (config_.size < 1) return context.section.problem("size", "has to be 1 or more");
     if (config_.window != Window::rectangular && config_.window != Window::kaiser && config_.size == 2)
       context.section.problem("size", "2 leaves nothing of such a window: use 3 or more, or `window: rectangular`");

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "pipeline/stage.hpp"
@@ -16,9 +14,6 @@ class SquelchStage final : public Stage {
   void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
 
   void shape(ShapeContext& context) override {
-    const PortShape& in = context.in[0];
-    if (!in.item.empty())
-      return context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     most_new_ = context.most_new;
     context.footprint[0].past = gate().past();
     context.scratch_bytes = scratch_bytes(gate());

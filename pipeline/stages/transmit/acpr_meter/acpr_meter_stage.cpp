@@ -21,8 +21,6 @@ class AcprMeterStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      return context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     rate_hz_ = in.rate_hz;
     check(config_, rate_hz_, context.section);
     for (PortShape& out : context.out) {

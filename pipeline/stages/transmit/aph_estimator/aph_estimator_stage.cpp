@@ -36,9 +36,6 @@ class AphEstimatorStage final : public Stage {
   void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
 
   void shape(ShapeContext& context) override {
-    for (const PortShape& in : context.in)
-      if (in.axis != Axis::stream || !in.item.empty())
-        return context.section.problem("", fmt::format("takes single samples, [n]; an input is {}", in.text()));
     if (context.in[0].rate_hz != context.in[1].rate_hz)
       return context.section.problem("", fmt::format("needs both inputs at one rate; sent has {} samples a second, "
                                                      "received {}",

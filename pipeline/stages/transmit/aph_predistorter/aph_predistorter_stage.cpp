@@ -74,8 +74,6 @@ class AphPredistorterStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     if (variant_ != Variant::own && in.element != Element::cf32)
       context.section.problem("variant", "only `own` takes sc16: give cf32 to the others");
     setup_ = {.model = read_model(context.section),

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include "base/error.hpp"
 #include "pipeline/stage.hpp"
 #include "pipeline/stages/transmit/test_waveform/test_waveform.hpp"
@@ -15,8 +13,6 @@ class TestWaveformStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
     waveform_ = config_.waveform(in.rate_hz);
     if (const std::string fault = waveform_.fault(); !fault.empty())
       context.section.problem("", fault + ": change `frequencies`, `bandwidth` or the rate of the source");
