@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <set>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -61,6 +62,7 @@ class Runner final : public Service {
   void on_signal(int signal);
   void stop_all();
   void look_after();
+  void warn_of_slow_stages();
   void end_hung();
   void end_late();
   void tell_manager(std::int64_t now);
@@ -83,6 +85,7 @@ class Runner final : public Service {
   bool told_ready_ = false;
   bool interrupted_ = false;
   bool failed_ = false;
+  std::set<std::string> slow_;  // pipelines with a stage that was warned of
   Requests requests_{signals_};
   std::optional<HttpDoor> door_;
 };
@@ -209,6 +212,7 @@ void Runner::look_after() {
       failed_ = true;
       stop_all();
     }
+  warn_of_slow_stages();
   if (!stopping_ns_) end_hung();
   if (stopping > kDrainNs && !interrupted_) {
     log::warn("this takes too long: what has not left by now is lost");
@@ -216,6 +220,18 @@ void Runner::look_after() {
     for (const auto& p : running_.pipelines()) p->interrupt();
   }
   if (stopping > kAbandonNs) end_late();
+}
+
+/// Whoever wrote the stage may have written a loop without an end; a stage may also be just slow.
+void Runner::warn_of_slow_stages() {
+  for (const auto& p : running_.pipelines()) {
+    const std::string stage = p->slow_stage();
+    if (stage.empty())
+      slow_.erase(p->name());
+    else if (slow_.insert(p->name()).second)
+      log::warn("{}: stage '{}' has not returned for {:.3g} s, with one block of samples", p->name(), stage,
+                p->spec().realtime.hang_s / 2);
+  }
 }
 
 void Runner::end_hung() {
@@ -232,8 +248,10 @@ void Runner::end_hung() {
 void Runner::end_late() {
   for (const auto& p : running_.pipelines()) {
     const bool device = p->device_waits_s() > 1;
-    log::warn("{}: {} does not let go: ending without it", p->spec().name, device ? "the device" : "the radio");
-    failed_ = failed_ || device;
+    const std::string stage = p->slow_stage(1.0);
+    const std::string what = device ? "the device" : stage.empty() ? "the radio" : fmt::format("stage '{}'", stage);
+    log::warn("{}: {} does not let go: ending without it", p->spec().name, what);
+    failed_ = failed_ || device || !stage.empty();
     p->abandon_radio();
   }
   show(true);
@@ -272,6 +290,8 @@ std::vector<std::string> Runner::not_ready() const {
     if (state != SourceState::streaming && state != SourceState::ended)
       reasons.push_back(
           fmt::format("{}: the source is {}", p->name(), kSourceStateNames[static_cast<std::size_t>(state)]));
+    if (const std::string stage = p->slow_stage(); !stage.empty())
+      reasons.push_back(fmt::format("{}: stage '{}' does not return", p->name(), stage));
   }
   return reasons;
 }

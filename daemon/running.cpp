@@ -241,8 +241,11 @@ PipelineSpec Running::retire(std::shared_ptr<Pipeline>&& pipeline) {
   const std::int64_t began = steady_ns();
   pipeline->stop();
   if (!wait_for(*pipeline, began + kDrainNs)) pipeline->interrupt();
-  if (!wait_for(*pipeline, began + kRetireNs))
-    throw std::runtime_error(pipeline->spec().name + ": the radio does not let go; ending, to be started anew");
+  if (!wait_for(*pipeline, began + kRetireNs)) {
+    const std::string stage = pipeline->slow_stage(1.0);
+    throw std::runtime_error(fmt::format("{}: {} does not let go; ending, to be started anew", pipeline->spec().name,
+                                         stage.empty() ? "the radio" : "stage '" + stage + "'"));
+  }
   {
     const std::lock_guard lock(list_);
     std::erase(pipelines_, pipeline);

@@ -85,6 +85,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
           {"deadline_misses", s.deadline_misses},
           {"lanes", {{"all", s.lanes}, {"busy", s.lanes_busy}}},
           {"slots", {{"all", s.slots}, {"free", s.slots_free}}},
+          {"slow_stage", s.slow_stage},
           {"block_s", s.block_s},
           {"device_bytes", s.device_bytes},
           {"reloads", s.reloads},

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
+
 namespace iqd {
 
 Carries::Carries(const Plan& plan, Backend& host, Backend& device) : states_(plan.steps.size()) {
@@ -259,7 +261,7 @@ void BlockWork::run_step(std::size_t index, StreamView stream) noexcept {
   io.device_scratch = lane_.arenas[index_of(Side::device)] + plan_->device_scratch_offset;
   io.block = &block_;
   if (!step.carry_bytes) {
-    if (!empty) run_of(step).enqueue(io, stream);
+    if (!empty) run_stage(index, io, stream);
     return;
   }
   run_in_turn(index, io, stream);
@@ -269,13 +271,20 @@ const StageRun& BlockWork::run_of(const PlanStep& step) const noexcept {
   return *step.runs[step.side == Side::device ? lane_.device_index : 0];
 }
 
+void BlockWork::run_stage(std::size_t index, const StageIo& io, StreamView stream) noexcept {
+  step_at_work_.store(index, std::memory_order_relaxed);
+  step_began_ns_.store(steady_ns(), std::memory_order_release);
+  run_of(plan_->steps[index]).enqueue(io, stream);
+  step_began_ns_.store(0, std::memory_order_release);
+}
+
 void BlockWork::run_in_turn(std::size_t index, StageIo& io, StreamView stream) noexcept {
   const std::size_t outputs = plan_->steps[index].out.size();
   carries_->wait_turn(index, block_.seq, stream);
   io.carry = carries_->state(index);
   io.fresh = block_.fresh || carries_->is_new(index);
   for (std::size_t o = 0; o < outputs; ++o) recall(index, o, stream);
-  run_of(plan_->steps[index]).enqueue(io, stream);
+  run_stage(index, io, stream);
   for (std::size_t o = 0; o < outputs; ++o) remember(index, o, stream);
   carries_->pass_on(index, stream);
 }

@@ -94,6 +94,15 @@ class BlockWork : public Work {
   const std::byte* fact(int port) const noexcept { return ports_[static_cast<std::size_t>(port)].data; }
   std::int64_t count(int port) const noexcept { return *ports_[static_cast<std::size_t>(port)].count; }
   Span span_of(int port) const noexcept { return spans_[static_cast<std::size_t>(port)]; }
+  /// Any thread: the step that a thread of the host is in, and since when; 0: in none.
+  struct AtWork {
+    std::size_t step = 0;
+    std::int64_t began_ns = 0;
+  };
+  AtWork at_work() const noexcept {
+    const std::int64_t began = step_began_ns_.load(std::memory_order_acquire);
+    return {step_at_work_.load(std::memory_order_relaxed), began};
+  }
 
  protected:
   /// How long steps took, from this one on; behind the last step: the copying of results.
@@ -108,6 +117,7 @@ class BlockWork : public Work {
   void open_step(std::size_t index) noexcept;
   void run_step(std::size_t index, StreamView stream) noexcept;
   void run_in_turn(std::size_t index, StageIo& io, StreamView stream) noexcept;
+  void run_stage(std::size_t index, const StageIo& io, StreamView stream) noexcept;
   void open_output(std::size_t port, const Span& span) noexcept;
   void recall(std::size_t step, std::size_t output, StreamView stream) noexcept;
   void remember(std::size_t step, std::size_t output, StreamView stream) noexcept;
@@ -127,6 +137,8 @@ class BlockWork : public Work {
   std::uint64_t key_ = 0;
   bool failed_ = false;
   std::size_t next_step_ = 0;
+  std::atomic<std::size_t> step_at_work_{0};
+  std::atomic<std::int64_t> step_began_ns_{0};
   std::unique_ptr<DevicePart> device_part_;  // of a mixed plan
   std::int64_t* firsts_ = nullptr;           // in the slot; one a port, then what sequential stages go on from
   std::vector<PortIo> ports_;

@@ -219,6 +219,15 @@ std::int64_t Engine::unfinished_ns() const noexcept {
   return some ? steady_ns() - moved_ns_.load(std::memory_order_relaxed) : 0;
 }
 
+Engine::Slowest Engine::slowest_step() const {
+  BlockWork::AtWork oldest;
+  for (const auto& work : works_)
+    if (const auto at = work->at_work(); at.began_ns && (!oldest.began_ns || at.began_ns < oldest.began_ns))
+      oldest = at;
+  if (!oldest.began_ns) return {};
+  return {plan_.steps[oldest.step].name, steady_ns() - oldest.began_ns};
+}
+
 std::string Engine::backend_failure() const {
   for (const auto& device : backends_.devices)
     if (std::string why = device->failure(); !why.empty()) return why;

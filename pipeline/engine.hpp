@@ -132,6 +132,12 @@ class Engine {
   std::int64_t waiting_ns() const noexcept;
   /// Nanoseconds since a block was last finished, while there are any.
   std::int64_t unfinished_ns() const noexcept;
+  /// The step on the host that has been at one block for longest.
+  struct Slowest {
+    std::string step;
+    std::int64_t ns = 0;
+  };
+  Slowest slowest_step() const;
   /// How long each of the plan's steps takes, and the copying of results behind them, of the blocks that were timed.
   std::span<const Histogram> step_times() const noexcept { return step_times_; }
 

@@ -237,6 +237,13 @@ std::string Pipeline::stuck() const {
   return {};
 }
 
+std::string Pipeline::slow_stage(std::optional<double> seconds) const {
+  Engine::Slowest slowest = engine()->slowest_step();
+  const std::lock_guard lock(exchange_);
+  const double most_s = seconds.value_or(spec_.realtime.hang_s / 2);
+  return static_cast<double>(slowest.ns) > most_s * 1e9 ? std::move(slowest.step) : "";
+}
+
 void Pipeline::abandon_radio() noexcept {
   intake_->abandon();
   engine_->close();
@@ -248,6 +255,11 @@ void Pipeline::abandon_radio() noexcept {
 Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems& problems) {
   constexpr std::size_t kMostRetired = 4;
   tidy();
+  if (const std::string stage = slow_stage(); !stage.empty())
+    throw SetupError(
+        fmt::format("{}: stage '{}' does not return: nothing can change until it does, or iqd is started "
+                    "anew",
+                    name_, stage));
   if (retired_.size() >= kMostRetired)
     throw SetupError(name_ + ": readers still hold results of earlier changes; try again when they have caught up");
   Change change{std::move(next), std::move(what)};
@@ -350,6 +362,7 @@ PipelineStatus Pipeline::status() const {
   s.lanes_busy = engine->lanes_busy();
   s.slots = engine->slots();
   s.slots_free = engine->slots_free();
+  s.slow_stage = slow_stage();
   const Plan& plan = engine->plan();
   for (const auto& route : engine->routes()) {
     const auto* apply = dynamic_cast<const ApplyOutlet*>(route->outlet.get());

@@ -38,6 +38,7 @@ struct PipelineStatus {
   int lanes_busy = 0;
   int slots = 0;
   int slots_free = 0;
+  std::string slow_stage;  // see Pipeline::slow_stage
   struct Port {
     std::string port;
     std::string to;  // the topic, the sink's driver, or `apply PIPELINE/STAGE.KEY`: values that were set, and refused
@@ -124,6 +125,9 @@ class Pipeline {
   PipelineStatus status() const;
   /// What has not moved for half of the time that `realtime: hang` allows; empty while all moves.
   std::string stuck() const;
+  /// The stage on the host that has been at one block for longer than these seconds, or, without them, than half of
+  /// what `realtime: hang` allows; empty where none has.
+  std::string slow_stage(std::optional<double> seconds = {}) const;
   /// With the plan at work.
   void visit_plan(const std::function<void(const Plan&)>& visit) const { visit(engine()->plan()); }
 
