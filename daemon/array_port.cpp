@@ -26,9 +26,6 @@ std::vector<std::string> names_in(std::string_view dims) {
 
 /// Calls `f` with the C++ type of the array's elements.
 template <class F> void with_dtype(std::string_view dtype, F&& f) {
-  if (dtype == "<c8") return f(cf32{});
-  if (dtype == "<c16") return f(std::complex<double>{});
-  if (dtype == "<f8") return f(double{});
   if (dtype == "<f4") return f(float{});
   if (dtype == "<f2") return f(f16{});
   if (dtype == "<i8") return f(std::int64_t{});
@@ -38,29 +35,29 @@ template <class F> void with_dtype(std::string_view dtype, F&& f) {
   return f(std::uint8_t{});
 }
 
-template <class From, class To> To promote(From x) {
-  if constexpr (std::is_same_v<From, f16>) {
-    return promote<float, To>(to_float(x));
-  } else if constexpr (std::is_same_v<To, cf32> && !std::is_arithmetic_v<From>) {
-    return cf32(x);
-  } else if constexpr (std::is_same_v<To, cf32>) {
-    return {static_cast<float>(x), 0.0f};
-  } else {
-    return static_cast<To>(x);
-  }
+float as_float(f16 x, std::string_view) {
+  return to_float(x);
+}
+template <class Real> float as_float(Real x, std::string_view input) {
+  const auto y = static_cast<float>(x);
+  if (std::is_integral_v<Real> && static_cast<long double>(y) != static_cast<long double>(x))
+    throw UsageError(
+        fmt::format("input '{}': {} in the array is not exact in single precision; x.astype(\"f4\") "
+                    "rounds it",
+                    input, x));
+  return y;
 }
 
-template <class To> std::vector<std::byte> convert(const NpyArray& array) {
+/// Of real numbers. Throws UsageError where one would become another.
+template <class To> std::vector<std::byte> convert(const NpyArray& array, std::string_view input) {
   std::vector<std::byte> out(static_cast<std::size_t>(array.size()) * sizeof(To));
   with_dtype(array.dtype, [&](auto from) {
     using From = decltype(from);
-    if constexpr (std::is_convertible_v<From, To> || std::is_same_v<From, f16> || std::is_same_v<To, cf32>) {
-      for (std::size_t i = 0; i < static_cast<std::size_t>(array.size()); ++i) {
-        From x;
-        std::memcpy(&x, array.data.data() + i * sizeof(From), sizeof(From));
-        const To y = promote<From, To>(x);
-        std::memcpy(out.data() + i * sizeof(To), &y, sizeof(To));
-      }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(array.size()); ++i) {
+      From x;
+      std::memcpy(&x, array.data.data() + i * sizeof(From), sizeof(From));
+      const To y = as_float(x, input);
+      std::memcpy(out.data() + i * sizeof(To), &y, sizeof(To));
     }
   });
   return out;
@@ -82,12 +79,17 @@ std::string wanted(const InputSpec& input) {
 
 /// The element type that the array becomes, its own if the input takes it.
 Element element_for(const NpyArray& array, const InputSpec& input, bool pairs) {
+  if (array.dtype == "<f8" || array.dtype == "<c16")
+    throw UsageError(
+        fmt::format("input '{}': the array is {}, iqd computes with single precision: save "
+                    "x.astype(\"{}\")",
+                    input.name, array.dtype, is_complex(array.dtype) ? "c8" : "f4"));
   if (pairs && (input.takes(Element::sc16) || input.takes(Element::cf32)))
     return Element::sc16;  // the planner converts
   for (const Element e : input.elements)
     if (e != Element::sc16 && traits(e).dtype == array.dtype) return e;
   if (!is_complex(array.dtype) && input.takes(Element::f32)) return Element::f32;
-  if (input.takes(Element::cf32)) return Element::cf32;
+  if (!is_complex(array.dtype) && input.takes(Element::cf32)) return Element::cf32;
   throw UsageError(fmt::format("input '{}' takes {}, the array is {}", input.name, wanted(input), array.dtype));
 }
 
@@ -123,13 +125,18 @@ void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputS
   for (std::size_t d = rows + 1; d < extents.size(); ++d) shape.item.push_back({names[d - rows], extents[d]});
 }
 
+/// sc16: a last dimension of 2.
+bool has_pairs(const NpyArray& array, const InputSpec& input) {
+  return array.dtype == "<i2" && array.shape.size() > 1 && array.shape.back() == 2 &&
+         (input.takes(Element::sc16) || input.takes(Element::cf32) || !input.takes(Element::i16));
+}
+
 }  // namespace
 
 StageInput as_input(const NpyArray& array, const InputSpec& input, double rate_hz) {
   StageInput in;
   std::vector<std::int64_t> extents = array.shape;
-  const bool pairs = array.dtype == "<i2" && extents.size() > 1 && extents.back() == 2 &&
-                     (input.takes(Element::sc16) || input.takes(Element::cf32) || !input.takes(Element::i16));
+  const bool pairs = has_pairs(array, input);
   in.shape.element = element_for(array, input, pairs);
   if (pairs) extents.pop_back();
   name_dims(in.shape, extents, input, in.length);
@@ -137,11 +144,24 @@ StageInput as_input(const NpyArray& array, const InputSpec& input, double rate_h
   if (pairs || traits(in.shape.element).dtype == array.dtype) {
     in.data = array.data;
   } else if (in.shape.element == Element::cf32) {
-    in.data = convert<cf32>(array);
+    in.data = convert<cf32>(array, input.name);
   } else {
-    in.data = convert<float>(array);
+    in.data = convert<float>(array, input.name);
   }
   return in;
+}
+
+std::vector<InputSpec> agreed(std::span<const NpyArray> arrays, std::vector<InputSpec> inputs) {
+  const std::vector<InputSpec> all = inputs;
+  const auto is_complex_here = [&](std::size_t i) {
+    return is_complex(arrays[i].dtype) || has_pairs(arrays[i], all[i]);
+  };
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    for (std::size_t other = 0; other < arrays.size(); ++other)
+      if (all[i].elements == all[other].elements && all[i].takes(Element::cf32) && is_complex_here(other) &&
+          !is_complex_here(i))
+        inputs[i].elements = {Element::cf32};
+  return inputs;
 }
 
 bool is_one_item(const NpyArray& array, const InputSpec& input) {

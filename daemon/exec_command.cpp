@@ -57,17 +57,21 @@ Exit execute(const Arguments& a) {
 
   const std::vector<std::string> in = files_of(a.in, entry->inputs, "in");
   const std::vector<std::string> out = files_of(a.out, entry->outputs, "out");
-  std::vector<StageInput> inputs;
-  bool one_item = false;  // what comes in first is one, so what comes out is
+  std::vector<NpyArray> arrays;
+  std::vector<InputSpec> given;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (in[i].empty() && entry->inputs[i].optional) continue;
     if (in[i].empty())
       throw UsageError(
           fmt::format("input '{}' is not given: --in {}=file.npy", entry->inputs[i].name, entry->inputs[i].name));
-    const NpyArray array = read_npy(in[i]);
-    if (i == 0) one_item = is_one_item(array, entry->inputs[i]);
-    inputs.push_back(as_input(array, entry->inputs[i], *rate));
+    arrays.push_back(read_npy(in[i]));
+    given.push_back(entry->inputs[i]);
   }
+  given = agreed(arrays, std::move(given));
+  std::vector<StageInput> inputs;
+  for (std::size_t i = 0; i < arrays.size(); ++i) inputs.push_back(as_input(arrays[i], given[i], *rate));
+  // What comes in first is one, so what comes out is.
+  const bool one_item = !in.front().empty() && is_one_item(arrays.front(), given.front());
   StageRunner::Options options;
   for (std::size_t o = 0; o < out.size(); ++o)
     if (!out[o].empty()) options.outputs.emplace_back(entry->outputs[o].name);

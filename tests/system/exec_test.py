@@ -172,11 +172,24 @@ class Exec(ExecTest):
 
     def test_other_element_types_are_promoted(self):
         expected = np.arange(-20, 20).astype(complex)
-        for dtype in ("<f8", "<f4", "<f2", "<i8", "<i4", "<i2", "<i1", "<c16"):
+        for dtype in ("<f4", "<f2", "<i8", "<i4", "<i2", "<i1"):
             y = self.run_stage("conjugate", np.arange(-20, 20).astype(dtype))
             np.testing.assert_array_equal(y, expected, dtype)
         y = self.run_stage("conjugate", np.arange(40).astype("<u1"))
         np.testing.assert_array_equal(y, np.arange(40).astype(complex))
+
+    def test_a_real_array_beside_a_complex_one_is_promoted(self):
+        z, x = signal(100), signal(100, complex_values=False)
+        pairs = np.random.default_rng(4).integers(-32768, 32768, (100, 2)).astype(np.int16)
+        for a, b, of in ((z, x, z), (x, z, z), (pairs, x, iqd.to_complex(pairs))):
+            np.save(self.folder / "a.npy", a)
+            np.save(self.folder / "b.npy", b)
+            done = iqd.command("exec", "multiply", "--in", f"in0={self.folder}/a.npy", "--in", f"in1={self.folder}/b.npy",
+                               "--out", f"out={self.folder}/y.npy")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            y = np.load(self.folder / "y.npy")
+            self.assertEqual(y.dtype, np.dtype("<c8"))
+            np.testing.assert_array_equal(y, of.astype(np.complex64) * x)
 
     def test_an_item_may_come_by_itself(self):
         llr = signal(3, 2304, complex_values=False)
@@ -206,6 +219,14 @@ class Refused(ExecTest):
         for word in words:
             self.assertIn(word, done.stderr)
         self.assertFalse((self.folder / "y.npy").exists())
+
+    def test_numbers_that_would_become_others(self):
+        x = np.arange(4)
+        self.refuse("log10", x.astype("<f8"), ["<f8", 'x.astype("f4")'])
+        self.refuse("conjugate", x.astype("<c16"), ["<c16", 'x.astype("c8")'])
+        for dtype in ("<i8", "<i4"):
+            self.refuse("log10", (x + 2**24).astype(dtype), ["16777217", 'x.astype("f4")'])
+        self.refuse("multiply_const", signal(4), ["value", "larger than a float can be"], *self.config(value="1e39"))
 
     def test_configurations(self):
         x = signal(100)

@@ -28,6 +28,9 @@ Number rounded(std::complex<double> x) {
 }  // namespace
 
 std::string fault_of(std::complex<double> value, Element element) {
+  const auto fits = [](double x) { return !std::isfinite(x) || std::isfinite(rounded(x)); };
+  if (!fits(value.real()) || !fits(value.imag()))
+    return fmt::format("is larger than a float can be ({:.7g})", std::numeric_limits<float>::max());
   if (element == Element::cf32) return {};
   if (element == Element::f32) return value.imag() == 0 ? "" : "has to be real, since the input is: f32";
   const auto [least, most] = range_of(element);

@@ -217,6 +217,10 @@ TEST(Elementwise, ConstantsFitTheirInput) {
   };
   EXPECT_THAT(complaints("multiply_const", "{}", Element::cf32), HasSubstr("value: is required"));
   EXPECT_EQ(complaints("multiply_const", "{value: 0.5}", Element::f32), "");
+  EXPECT_EQ(complaints("multiply_const", "{value: -3.4e38}", Element::cf32), "");
+  for (const Element e : {Element::f32, Element::cf32})
+    EXPECT_THAT(complaints("multiply_const", "{value: -3.5e38}", e), HasSubstr("value: is larger than a float can be"));
+  EXPECT_THAT(complaints("add_const", "{value: 1+1e39j}", Element::cf32), HasSubstr("larger than a float can be"));
   EXPECT_THAT(complaints("multiply_const", "{value: 1+2j}", Element::f32), HasSubstr("value: has to be real"));
   EXPECT_THAT(complaints("multiply_const", "{value: 0.5}", Element::i16), HasSubstr("from -32768 to 32767"));
   EXPECT_THAT(complaints("add_const", "{value: 32768}", Element::i16), HasSubstr("value: has to be a whole number"));
