@@ -146,6 +146,31 @@ Node with_entries(const Node& map, const Node& more) {
   return {std::move(tree), merged, map.line_, map.column_, map.path_};
 }
 
+Node with_groups(const Node& map) {
+  if (map.kind() != Node::Kind::map) return map;
+  auto tree = std::make_shared<Tree>();
+  tree->file = map.tree_->file;
+  tree->kept = {map.tree_};
+  const auto map_of = [&tree](Entry entry) {
+    Datum& datum = tree->data.emplace_back();
+    datum.kind = Node::Kind::map;
+    datum.entries.push_back(std::move(entry));
+    return &datum;
+  };
+  const Datum* all = &tree->data.emplace_back(Datum{.kind = Node::Kind::map});
+  for (Entry entry : map.datum_->entries) {
+    if (const std::size_t dot = entry.key.find('.'); dot != std::string::npos) {
+      Entry group = entry;
+      group.key.resize(dot);
+      entry.key.erase(0, dot + 1);
+      group.value.datum = map_of(std::move(entry));
+      entry = std::move(group);
+    }
+    all = merge(*tree, all, map_of(std::move(entry)));
+  }
+  return {std::move(tree), all, map.line_, map.column_, map.path_};
+}
+
 Document parse_document(const std::string& text, const std::string& name, Problems& problems) {
   auto tree = std::make_shared<Tree>();
   tree->file = name;

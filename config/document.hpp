@@ -46,6 +46,7 @@ class Node {
  private:
   friend Node root_of(std::shared_ptr<const Tree> tree);
   friend Node with_entries(const Node& map, const Node& more);
+  friend Node with_groups(const Node& map);
   Node(std::shared_ptr<const Tree> tree, const Datum* datum, int line, int column, std::string path);
 
   std::shared_ptr<const Tree> tree_;
@@ -58,6 +59,9 @@ class Node {
 /// A map with the entries of `more` in place of its own of the same names (maps within them likewise), and behind them.
 /// Those of `more` have no line in the file.
 Node with_entries(const Node& map, const Node& more);
+
+/// A map whose keys `group.key` stand in maps of their own: `{a.b: 1}` as `{a: {b: 1}}`.
+Node with_groups(const Node& map);
 
 struct Document {
   Node root;

@@ -184,6 +184,18 @@ TEST(Document, EntriesAreMergedMapByMap) {
   EXPECT_EQ(map.root["b"]["y"].scalar(), "2");
 }
 
+TEST(Document, KeysWithADotAreOfAGroup) {
+  Problems problems;
+  const Node all =
+      with_groups(parse_document("{params.k: 1, params: {q: 2}, params.q: 3, a: 4, b.c.d: 5}", "map", problems).root);
+  ASSERT_TRUE(problems.empty());
+  EXPECT_EQ(all["params"]["k"].scalar(), "1");
+  EXPECT_EQ(all["params"]["q"].scalar(), "3");
+  EXPECT_EQ(all["a"].scalar(), "4");
+  EXPECT_EQ(all["b"]["c.d"].scalar(), "5");
+  EXPECT_EQ(all.entries().size(), 3U);
+}
+
 TEST(Document, LoadsAFile) {
   const auto path = std::filesystem::temp_directory_path() / ("document_test." + std::to_string(::getpid()) + ".yaml");
   std::ofstream(path) << "name: demo\r\nlist: [1]\r\n";

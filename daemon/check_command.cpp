@@ -3,17 +3,41 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "daemon/commands.hpp"
+#include "pipeline/programmed_stage.hpp"
 
 namespace iqd {
 namespace {
 
+/// Whether the stage runs on the processor, whatever devices there are.
+bool is_on_host(const PlanStep& step, const PipelineSpec& spec) {
+  const auto stage = std::ranges::find(spec.stages, step.name, &StageSpec::name);
+  const bool own = stage != spec.stages.end() && !stage->backend.empty();
+  return (own ? stage->backend : spec.backend.front()) == "cpu" || !find_cuda_half(step.entry->name);
+}
+
+/// What could not be tried, since this machine has no compiler. False where `run` would fail here.
+bool say_untried(const std::vector<Plan>& plans, const Spec& spec) {
+  bool can_run = true;
+  for (std::size_t p = 0; p < plans.size(); ++p)
+    for (const PlanStep& step : plans[p].steps) {
+      const auto* const programmed = dynamic_cast<const ProgrammedStage*>(step.stage.get());
+      const std::string why = programmed ? programmed->untried() : "";
+      if (why.empty()) continue;
+      fmt::print(stderr, "iqd: {}: stage '{}' was not compiled: {}\n", plans[p].pipeline, step.name, why);
+      can_run = can_run && !is_on_host(step, spec.pipelines[p]);
+    }
+  return can_run;
+}
+
 Exit check(const std::string& file) {
   const auto loaded = load(file);
-  check_spec(loaded->spec, catalogue(), loaded->problems);
+  const std::vector<Plan> plans = check_spec(loaded->spec, catalogue(), loaded->problems);
   if (report(loaded->problems)) return Exit::configuration;
+  if (!say_untried(plans, loaded->spec)) return Exit::failed;
   fmt::print("{}: ok, {} pipeline(s)\n", file, loaded->spec.pipelines.size());
   return Exit::ok;
 }

@@ -46,7 +46,9 @@ std::vector<std::string> files_of(const std::vector<std::string>& items, const S
 Exit execute(const Arguments& a) {
   const StageEntry* found = find_stage(a.stage);
   if (!found) throw UsageError(fmt::format("there is no stage '{}'; `iqd stages` lists them", a.stage));
-  const StageEntry own = configured(*found, keys_of(a.config));
+  Problems problems;
+  const StageEntry own = configured(*found, keys_of(a.config), problems);
+  if (report(problems)) return Exit::configuration;
   const StageEntry* const entry = &own;
   std::string why;
   const auto rate = parse_quantity(a.rate, Unit::rate, why);
@@ -75,7 +77,6 @@ Exit execute(const Arguments& a) {
   StageRunner::Options options;
   for (std::size_t o = 0; o < out.size(); ++o)
     if (!out[o].empty()) options.outputs.emplace_back(entry->outputs[o].name);
-  Problems problems;
   StageRunner runner(*entry, keys_of(a.config), std::move(inputs), a.whole ? 0 : a.block, a.backend, problems, options);
   if (report(problems)) return Exit::configuration;
   for (const StageOutput& output : runner.run())

@@ -130,7 +130,8 @@ ChangeReport Running::set(const std::string& pipeline, const std::string& stage,
   if (at->finished()) return {Result::refused, {at->spec().name + " has ended: there is nothing to set"}};
 
   auto next = std::make_unique<Loaded>();
-  const Document request = parse_document(keys, "request", next->problems);
+  Document request = parse_document(keys, "request", next->problems);
+  request.root = with_groups(request.root);
   if (next->problems.empty() && request.root.kind() != Node::Kind::map)
     next->problems.push_back({{"request", 1, 1}, "", "expected a map of keys, found " + request.root.found()});
   for (const char* reserved : {"name", "from", "backend"})
@@ -142,6 +143,7 @@ ChangeReport Running::set(const std::string& pipeline, const std::string& stage,
   if (!next->problems.empty()) return refused(next->problems);
   std::erase_if(next->spec.pipelines, [&](const PipelineSpec& p) { return p.name != at->spec().name; });
   for (PipelineSpec& spec : next->spec.pipelines) {
+    keep_programs(at->spec(), spec);
     if (const SpecChange change = compare(at->spec(), spec); !change.not_live.empty())
       return {Result::refused,
               {fmt::format("{} cannot change while it runs: write it into the file and reload",

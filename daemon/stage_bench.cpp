@@ -88,7 +88,10 @@ std::vector<BenchRow> bench_stage(const std::string& name, const BenchOptions& o
         "there is no bench '{}': it is `blocks`, `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution` or the "
         "name of a stage",
         name));
-  const StageEntry own = configured(*found, options.config.empty() ? sample_keys(*found) : keys_of(options.config));
+  Problems problems;
+  const StageEntry own =
+      configured(*found, options.config.empty() ? sample_keys(*found) : keys_of(options.config), problems);
+  if (!problems.empty()) throw UsageError(problems.front().text());
   const StageEntry* const entry = &own;
   check_ports(*entry, options.items);
   check_ports(*entry, options.arrays);

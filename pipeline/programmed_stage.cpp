@@ -6,16 +6,16 @@
 
 namespace iqd {
 
-StageEntry configured(const StageEntry& entry, const std::string& keys) {
+StageEntry configured(const StageEntry& entry, const std::string& keys, Problems& problems) {
   StageEntry own = entry;
   const std::unique_ptr<Stage> stage = entry.make();
   auto* const programmed = dynamic_cast<ProgrammedStage*>(stage.get());
   if (!programmed) return own;
-  Problems known;
-  const Document document = parse_document(keys.empty() ? "{}" : keys, std::string(entry.name), known);
+  const std::size_t before = problems.size();
+  const Document document = parse_document(keys.empty() ? "{}" : keys, std::string(entry.name), problems);
   const Section section = read_fields(
-      document.root, [&](FieldVisitor& v) { stage->fields(v); }, known);
-  if (known.empty() && programmed->load(section)) own.inputs = programmed->inputs();
+      document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+  if (problems.size() == before && programmed->load(section)) own.inputs = programmed->inputs();
   return own;
 }
 

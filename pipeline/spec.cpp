@@ -142,11 +142,8 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
     return;
   }
   std::unique_ptr<Stage> made = stage->make();
-  const std::size_t before = problems.size();
   Section section = read_optional(
       node, item, key, [&](FieldVisitor& v) { made->fields(v); }, problems, kStageReserved);
-  if (auto* programmed = dynamic_cast<ProgrammedStage*>(made.get()); programmed && problems.size() == before)
-    programmed->load(section);
   const bool simple = !name.empty() && name.find_first_of(". ~\t") == name.npos && name != "source";
   if (!simple)
     section.problem("name",
@@ -352,6 +349,8 @@ std::unique_ptr<Stage> StageSpec::make() const {
   if (node.kind() == Node::Kind::map)
     read_fields(
         node, [&](FieldVisitor& v) { stage->fields(v); }, known, kStageReserved);
+  if (auto* const programmed = dynamic_cast<ProgrammedStage*>(stage.get()))
+    programmed->keep_program(dynamic_cast<const ProgrammedStage&>(*as_read));
   return stage;
 }
 

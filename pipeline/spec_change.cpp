@@ -75,11 +75,14 @@ class Comparison {
     if (!std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_place))
       return plan("stages");
     for (std::size_t s = 0; s < a.stages.size(); ++s) {
+      bool same_code = true;
       for (const Difference& d : differences(fields_of(*a.stages[s].as_read), fields_of(*b.stages[s].as_read))) {
         (d.live ? found.live : found.plan) = true;
+        same_code = same_code && d.live;
         note(a.stages[s].name + "." + d.key, d.live);
       }
-      if (program_of(a.stages[s]) != program_of(b.stages[s])) plan(a.stages[s].name + ".program");
+      // With the same keys it is the file that they name that has changed.
+      if (same_code && program_of(a.stages[s]) != program_of(b.stages[s])) plan(a.stages[s].name + ".file");
     }
   }
   void outputs(PipelineSpec& a, PipelineSpec& b) {
@@ -123,6 +126,12 @@ SpecChange compare(PipelineSpec& running, PipelineSpec& next) {
   c.stages(running, next);
   c.outputs(running, next);
   return std::move(c.found);
+}
+
+void keep_programs(const PipelineSpec& running, PipelineSpec& next) {
+  for (std::size_t s = 0; s < std::min(running.stages.size(), next.stages.size()); ++s)
+    if (auto* const programmed = dynamic_cast<ProgrammedStage*>(next.stages[s].as_read.get()))
+      programmed->keep_program(dynamic_cast<const ProgrammedStage&>(*running.stages[s].as_read));
 }
 
 }  // namespace iqd

@@ -27,4 +27,8 @@ void add_override(std::vector<Override>& overrides, Override added);
 bool same_sink(const SinkSpec& one, const SinkSpec& other);
 SpecChange compare(PipelineSpec& running, PipelineSpec& next);
 
+/// Before programs are read, where `next` has the stages of `running`: it goes by the users' code as it was read for
+/// that, whatever has become of the files, and no file is opened.
+void keep_programs(const PipelineSpec& running, PipelineSpec& next);
+
 }  // namespace iqd

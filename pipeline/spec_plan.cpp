@@ -13,6 +13,7 @@
 #include "pipeline/cpu_backend.hpp"
 #include "pipeline/element_code.hpp"
 #include "pipeline/fusion/element_program.hpp"
+#include "pipeline/programmed_stage.hpp"
 #include "pipeline/source_rate.hpp"
 #include "pipeline/spec.hpp"
 #include "pipeline/spec_apply.hpp"
@@ -123,6 +124,14 @@ void check_without_plan(const PipelineSpec& spec, Problems& problems) {
   sort_by_place(problems);
 }
 
+/// Reads the users' code that stages run. False where something is wrong with it.
+bool load_programs(const PipelineSpec& spec, const Problems& problems) {
+  const std::size_t before = problems.size();
+  for (const StageSpec& stage : spec.stages)
+    if (auto* const programmed = dynamic_cast<ProgrammedStage*>(stage.as_read.get())) programmed->load(stage.section);
+  return problems.size() == before;
+}
+
 /// Sockets belong to one pipeline each.
 void refuse_shared_endpoints(const Spec& spec) {
   std::map<std::string, std::pair<std::string, const OutletOptions*>> owners;
@@ -151,7 +160,7 @@ std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Probl
     if (pipeline.overrun == Overrun::wait && !stream.can_wait)
       pipeline.section.problem("overrun", "a radio cannot wait: `wait` is for file, zmq, generate and recall");
     if (problems.size() > before) continue;
-    if (pipeline.stages_are_wrong) {
+    if (pipeline.stages_are_wrong || !load_programs(pipeline, problems)) {
       check_without_plan(pipeline, problems);
       continue;
     }

@@ -18,7 +18,7 @@ static_assert(kJobPorts >= kMostInputs && kJobPorts >= kMostOutputs);
 namespace {
 
 std::vector<char> compile(const KernelText& text) {
-  const std::vector<std::string> options{"--fmad=false"};
+  const std::vector<std::string> options{"--fmad=false", "--device-as-default-execution-space"};
   try {
     return gpu::compile_cached(text.source, "iqd_fused.cu", options, gpu::current_architecture(), device_headers());
   } catch (const SetupError& e) {

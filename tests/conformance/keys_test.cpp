@@ -156,7 +156,8 @@ std::vector<StageOutput> outputs(const StageEntry& entry, const std::string& key
 TEST(Cuda, AgreesWithTheCpuWithOtherKeys) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO KEYS WERE TESTED ON CUDA: " << why;
   for (const Keys& k : all_keys()) {
-    const StageEntry entry = configured(*find_stage(k.stage), k.keys);
+    Problems none;
+    const StageEntry entry = configured(*find_stage(k.stage), k.keys, none);
     const bool items = entry.inputs.front().items();
     const std::int64_t length = items ? 13 : 40009;
     for (const int channels : {1, items || entry.inputs.front().one_channel ? 1 : 2})

@@ -124,7 +124,29 @@ publish:
                   start="@gain stages[0].kernel.params.gain")
         self.told("{file: scale.cu, function: scale, params: {k: 1}}", "there is f",
                   start="@function stages[0].kernel.function")
+        self.write("open.cu", "__device__ float2 f(float2 x)\n{\n  if (x.x > 0) {\n  return x;\n}\n")
+        self.told("{file: open.cu}", "never closed", start="open.cu:2 stages[0].kernel: ")
+        self.assertEqual(len(self.iqd("check", "p.yaml", code=2).stderr.splitlines()), 1)
+        (self.folder / "sub").mkdir()
+        self.told("{file: sub/../open.cu}", start="open.cu:2 ")
+        self.write("bare.cu", "float2 f(float2 x) { return x; }\n")
+        self.told("{file: bare.cu}", "has no __device__", start="bare.cu:1 ")
+        self.told("{file: bare.cu, backend: cuda}", "has no __device__", start="bare.cu:1 ")
+        self.write("none.cu", "__device__ float2 f(float2 x) {}\n")
+        self.told("{file: none.cu}", "return", start="none.cu:1")
         self.told("{code: \"__device__ float2 f(float2 x) { return 1 +; }\"}", start="p.yaml:4:")
+
+    def test_code_in_the_pipeline_has_its_place(self):
+        self.pipeline("\n      code: |\n        __device__ float2 f(float2 x)\n        {\n          return y;\n        }")
+        self.assertRegex(self.iqd("check", "p.yaml", code=2).stderr, r"^p\.yaml:8:18 stages\[0\]\.kernel: 'y'")
+        self.pipeline('{code: "__device__ float2 f(float2 x) { return y; }"}')
+        column = 1 + (self.folder / "p.yaml").read_text(encoding="utf-8").splitlines()[3].index("y; }")
+        self.assertRegex(self.iqd("check", "p.yaml", code=2).stderr, f"^p\\.yaml:4:{column} ")
+
+    def test_two_inputs_are_counted(self):
+        stderr = self.execute({"in0": noise(4), "in1": noise(4)}, ["file=scale.cu", "in=[cf32, cf32]", "params.k=1"],
+                              code=2)
+        self.assertIn("__device__ float2 f(float2 x0, float2 x1, float k)", stderr)
 
     def test_files_are_found_beside_the_pipeline(self):
         self.pipeline("{file: scale.cu, params: {k: 2}}")
@@ -161,17 +183,21 @@ monitor: {{listen: "127.0.0.1:{port}"}}
         with self.daemon(text, environment=self.environment) as daemon:
             daemon.wait_for(lambda p: p["published"] > 0)
             self.assertIn("kernel.params, at once", patch(params={"k": 3}))
-            self.assertIn("cannot change while it runs", patch(file="other.cu"))
-            self.assertIn("problems", patch(code=SCALE))
-            self.assertIn("problems", patch(function="g"))
+            self.assertIn("kernel.params, at once", patch(**{"params.k": 8}))
+            # Whoever asks learns nothing of files, nor of what is in them.
+            for key, value in (("file", "other.cu"), ("file", "none.cu"), ("file", "/etc/passwd"), ("file", "."),
+                               ("function", "g"), ("code", SCALE), ("past", 3), ("in", ["f32"]), ("out", "f32")):
+                self.assertEqual(json.loads(patch(**{key: value}))["problems"],
+                                 [f"kernel.{key} cannot change while it runs: write it into the file and reload"])
             self.assertIn("is no number", patch(params={"k": "fast"}))
             # A changed file is read with a reload, and what is wrong changes nothing.
             self.write("scale.cu", SCALE.replace("k * x.x", "k * x.q"))
+            self.assertIn("kernel.params, at once", patch(params={"k": 4}))
             daemon.signal(signal.SIGHUP)
             daemon.wait_for_log("reload refused: ")
             self.write("scale.cu", SCALE.replace("k * x.x", "-k * x.x"))
             daemon.signal(signal.SIGHUP)
-            daemon.wait_for_log("kernel.program, between two blocks")
+            daemon.wait_for_log("kernel.file, between two blocks")
             self.assertEqual(daemon.stop(), 0, daemon.text)
 
     def test_where_there_is_no_compiler_that_is_said(self):
@@ -181,6 +207,51 @@ monitor: {{listen: "127.0.0.1:{port}"}}
                            env={**self.environment, "PATH": "/nowhere", "CXX": ""})
         self.assertEqual(done.returncode, 1)
         self.assertIn("apt install g++", done.stderr)
+        self.pipeline("{file: scale.cu, params: {k: 2}, backend: cpu}")
+        for verb in ("check", "run"):
+            done = iqd.command(verb, "p.yaml", cwd=self.folder, env={**self.environment, "PATH": "/nowhere", "CXX": ""})
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("apt install g++", done.stderr)
+
+    def test_a_division_by_zero_names_the_file(self):
+        self.write("divide.cu", "__device__ int f(int x, int k) { return x / k; }\n")
+        np.save(self.folder / "in.npy", np.arange(4, dtype="<i4"))
+        done = iqd.command("exec", "kernel", "--config", "file=divide.cu", "--config", "params.k=0", "--config", "in=[i32]",
+                           "--config", "out=i32", "--in", "in=in.npy", "--out", "y.npy", "--backend", "cpu",
+                           env=self.environment, cwd=self.folder)
+        self.assertEqual(done.returncode, -signal.SIGFPE)
+        self.assertIn("iqd: divide.cu: f divides a whole number by zero", done.stderr)
+        self.write("divide.cu", "__device__ float2 f(float2 x, int k) { return make_float2(int(x.x) / k, 0); }\n")
+        self.pipeline("{file: divide.cu, params: {k: 0}}", "  - conjugate: {}\n")
+        done = iqd.command("run", "p.yaml", env=self.environment, cwd=self.folder)
+        self.assertEqual(done.returncode, -signal.SIGFPE)
+        self.assertIn("iqd: divide.cu: f of stages[1].kernel divides", done.stderr)
+
+    def test_one_that_never_returns_is_named(self):
+        self.write("loop.cu", "__device__ float2 f(float2 x) {\n  volatile float go = 1;\n  while (go > 0) x.x = go;\n"
+                              "  return x;\n}\n")
+        port = iqd.free_port()
+        text = f"""name: p
+source: {{generate: {{rate: 1e6, pace: true}}}}
+realtime: {{hang: 1 s}}
+stages:
+  - kernel: {{name: looping, file: loop.cu}}
+publish:
+  - {{port: looping.out, topic: t, bind: "{iqd.endpoint()}"}}
+monitor: {{listen: "127.0.0.1:{port}"}}
+"""
+
+        with self.daemon(text, environment=self.environment) as daemon:
+            daemon.wait_for_log("p: stage 'looping' has not returned for 0.5 s")
+            with self.assertRaises(urllib.error.HTTPError) as asked:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz")
+            with asked.exception as answer:
+                self.assertEqual((answer.code, answer.read().decode()), (503, "p: stage 'looping' does not return\n"))
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/status") as answer:
+                self.assertEqual(json.load(answer)["pipelines"][0]["slow_stage"], "looping")
+            self.assertEqual(daemon.stop(), 1)
+            self.assertIn("stage 'looping' does not let go", daemon.text)
+            self.assertNotIn("the radio does not", daemon.text)
 
     def test_what_was_compiled_is_kept(self):
         x, keys = noise(10), ["file=scale.cu", "params.k=3"]

@@ -135,6 +135,7 @@ void add_function(Tokens begin, Tokens end, std::vector<Declaration>& found) {
   Declaration d;
   d.name = name->text;
   d.is_template = begin->text == "template";
+  d.is_device = std::any_of(begin, name, [](const Token& t) { return t.text == "__device__"; });
   d.result = type_of(begin, name);
   d.arguments = arguments_of(open + 1, behind_bracket(open, end) - 1);
   d.line = name->line;
@@ -154,6 +155,15 @@ std::vector<Declaration> find_functions(std::string_view text) {
     begin = end == tokens.end() ? end : end->text == "{" ? behind_bracket(end, tokens.end()) : end + 1;
   }
   return found;
+}
+
+std::optional<int> unclosed_brace(std::string_view text) {
+  std::vector<int> open;
+  for (const Token& t : tokens_of(text)) {
+    if (t.text == "{") open.push_back(t.line);
+    if (t.text == "}" && !open.empty()) open.pop_back();
+  }
+  return open.empty() ? std::nullopt : std::optional(open.front());
 }
 
 }  // namespace iqd::kernel

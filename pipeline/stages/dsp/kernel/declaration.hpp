@@ -20,11 +20,15 @@ struct Declaration {
   std::string result;
   std::vector<Argument> arguments;
   bool is_template = false;
-  int line = 1;  // of the name, in the text
+  bool is_device = false;  // `__device__` stands before it
+  int line = 1;            // of the name, in the text
 };
 
 /// The functions that stand in the text itself: not in a class or a namespace, not in what it includes. Comments and
 /// lines of the preprocessor are passed over. Of a text that is no C++ it finds what looks like functions.
 std::vector<Declaration> find_functions(std::string_view text);
+
+/// The line of the first `{` that is never closed.
+std::optional<int> unclosed_brace(std::string_view text);
 
 }  // namespace iqd::kernel

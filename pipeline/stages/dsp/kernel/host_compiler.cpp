@@ -41,7 +41,7 @@ std::vector<std::string> options() {
                                "-ffp-contract=off",
                                "-fno-math-errno",
                                "-fno-trapping-math",
-                               "-w",
+                               "-Werror=return-type",
                                "-fPIC",
                                "-shared",
                                "-fvisibility=hidden",
@@ -190,6 +190,7 @@ HostCode::HostCode(const std::vector<char>& object) : file_(::memfd_create("iqd-
   if (written) library_ = ::dlopen(fmt::format("/proc/self/fd/{}", file_).c_str(), RTLD_NOW | RTLD_LOCAL);
   void* const found = library_ ? ::dlsym(library_, "iqd_kernel_apply") : nullptr;
   if (found) {
+    name_culprits();
     std::memcpy(&apply_, &found, sizeof apply_);
     return;
   }
@@ -218,10 +219,7 @@ std::shared_ptr<const HostCode> compile_for_host(const Program& program, std::ve
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const HostCode>> loaded;  // those of this process's kernels
   const std::vector<std::string> command = host_compiler();
-  if (command.empty())
-    throw SetupError(
-        "a `kernel` on the processor needs a C++ compiler: install one (`sudo apt install g++`), or name it "
-        "in $CXX; on a GPU (`backend: cuda`) none is needed");
+  if (command.empty()) throw SetupError(kNoCompiler);
   const std::string text = host_text(program);
   std::string all;
   for (const std::string& word : command) all += word + '\0';

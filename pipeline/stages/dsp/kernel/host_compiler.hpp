@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/stages/dsp/kernel/culprit.hpp"
 #include "pipeline/stages/dsp/kernel/kernel.hpp"
 #include "pipeline/stages/dsp/kernel/messages.hpp"
 
@@ -21,10 +22,11 @@ class HostCode {
   HostCode(const HostCode&) = delete;
   HostCode& operator=(const HostCode&) = delete;
 
-  /// y(0 … n-1) of x(-past … n-1+future) of each input. Which bits an element gets depends on nothing but its
-  /// arguments. y may be where an input of the same size is, without a halo.
-  void apply(const void* const* in, void* out, std::int64_t n, const Parameter* parameters) const noexcept {
-    apply_(in, out, n, parameters);
+  /// y(0 … n-1) of x(-past … n-1+future) of each input, with the program's values. Which bits an element gets depends
+  /// on nothing but its arguments. y may be where an input of the same size is, without a halo.
+  void apply(const void* const* in, void* out, std::int64_t n, const Program& program) const noexcept {
+    const AtWork at_work(program.label.c_str());
+    apply_(in, out, n, program.values.data());
   }
 
  private:
@@ -32,6 +34,10 @@ class HostCode {
   void* library_ = nullptr;
   void (*apply_)(const void* const*, void*, long long, const Parameter*) = nullptr;
 };
+
+inline constexpr const char* kNoCompiler =
+    "a `kernel` on the processor needs a C++ compiler: install one (`sudo apt install g++`), or name it in $CXX; on a "
+    "GPU (`backend: cuda`) none is needed";
 
 /// The host's compiler, its arguments: $CXX, or `c++` where it is not set, as $PATH has it. Empty where there is none.
 std::vector<std::string> host_compiler();

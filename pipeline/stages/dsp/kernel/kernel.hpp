@@ -49,6 +49,7 @@ struct Program {
   std::string name;    // of the file, for messages
   std::string folder;  // where its includes are looked for
   std::string text;
+  bool is_code = false;  // the text stands in the pipeline's file
   int first_line = 1;    // of the text, in that file
   std::string included;  // the texts that it includes from files beside it
   std::string function;
@@ -59,6 +60,7 @@ struct Program {
   std::int64_t future = 0;
   std::vector<std::string> types;   // of the parameters
   std::vector<Parameter> values{};  // as many
+  std::string label{};              // for who looks for the culprit: `mine.cu: f of stages[0].kernel`
 
   bool element_wise() const noexcept { return past == 0 && future == 0; }
 };
@@ -68,7 +70,8 @@ std::string_view type_name(Element element) noexcept;
 /// `__device__ float2 f(float2 x, float k)`
 std::string declaration_of(const Program& program, const std::vector<std::string>& names);
 
-/// Reads and checks what needs no compiler. False, and problems, where something is wrong.
+/// Reads and checks what needs no compiler; a program that has its text already keeps it. False, and problems, where
+/// something is wrong.
 bool read_program(const Config& config, const Section& section, Program& program);
 
 }  // namespace iqd::kernel

@@ -26,7 +26,7 @@ void run_inside(const HostProgram& host, const StageIo& io, std::int64_t row, st
   const Program& p = host.program;
   const void* in[2] = {at(io.in[0], row, n0, p.in.front()), at(io.in.back(), row, n0, p.in.back())};
   auto* const out = const_cast<std::byte*>(at(io.out[0], row, n0, p.out));
-  host.code->apply(in, out, (n1 - n0) * io.out[0].item, p.values.data());
+  host.code->apply(in, out, (n1 - n0) * io.out[0].item, p);
 }
 
 /// The same where the row begins or ends within a window: there are zeros.
@@ -50,7 +50,7 @@ void run_at_end(const HostProgram& host, const StageIo& io, std::int64_t row, st
       room += piece_length(p) * size;
     }
     if (p.in.size() == 1) in[1] = in[0];
-    host.code->apply(in, const_cast<std::byte*>(at(io.out[0], row, n0, p.out)), n, p.values.data());
+    host.code->apply(in, const_cast<std::byte*>(at(io.out[0], row, n0, p.out)), n, p);
   }
 }
 

@@ -34,8 +34,13 @@ struct Job {
 };
 
 std::vector<char> machine_code(const DeviceProgram& program, const std::string& architecture) {
-  const std::vector<std::string> options{"-fmad=false", "-DIQD_JOB_BYTES=" + std::to_string(sizeof(Job)),
-                                         "--include-path=" + program.folder, "--disable-warnings"};
+  // 940: a function that ends without a `return`.
+  const std::vector<std::string> options{"-fmad=false",
+                                         "-DIQD_JOB_BYTES=" + std::to_string(sizeof(Job)),
+                                         "--include-path=" + program.folder,
+                                         "--device-as-default-execution-space",
+                                         "--disable-warnings",
+                                         "--diag-error=940"};
   return gpu::compile_cached(program.text, program.name, options, architecture);
 }
 

@@ -28,7 +28,7 @@ class Elements final : public ElementCode {
   void apply(std::span<const void* const> in, std::span<void* const> out, std::int64_t,
              std::int64_t n) const noexcept override {
     const void* const both[2] = {in.front(), in.back()};
-    code_->apply(both, out.front(), n, program_.values.data());
+    code_->apply(both, out.front(), n, program_);
   }
   std::optional<DeviceCode> device_code() const override { return shared_text(program_); }
 
@@ -43,7 +43,19 @@ class KernelStage final : public Stage, public ProgrammedStage, public ElementSt
   bool load(const Section& section) override {
     if (!loaded_) loaded_ = read_program(config_, section, program_);
     text_ = program_.text + program_.included;
+    program_.label = fmt::format("{}: {}{}{}", program_.name, program_.function, section.path().empty() ? "" : " of ",
+                                 section.path());
     return loaded_;
+  }
+  void keep_program(const ProgrammedStage& of) override {
+    text_ = of.program();
+    const Program& read = dynamic_cast<const KernelStage&>(of).program_;
+    program_.name = read.name;
+    program_.folder = read.folder;
+    program_.text = read.text;
+    program_.is_code = read.is_code;
+    program_.first_line = read.first_line;
+    program_.included = read.included;
   }
   const std::string& program() const override { return text_; }
 
@@ -76,10 +88,14 @@ class KernelStage final : public Stage, public ProgrammedStage, public ElementSt
       if (const std::string log = cuda->check(device_program()); !log.empty()) messages = errors_in(log);
     } else if (!host_compiler().empty()) {
       code_ = compile_for_host(program_, messages);
+    } else if (!for_device) {
+      untried_ = kNoCompiler;
     }
     for_device_ = for_device;
     add_problems(messages, program_, section);
   }
+
+  std::string untried() const override { return untried_; }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (const auto* cuda = device_half<CudaHalf>(backend, "kernel")) return make_cuda(*cuda);
@@ -133,6 +149,7 @@ class KernelStage final : public Stage, public ProgrammedStage, public ElementSt
   Config config_;
   Program program_;
   std::string text_;
+  std::string untried_;
   std::shared_ptr<const HostCode> code_;
   bool loaded_ = false;
   bool for_device_ = false;

@@ -4,9 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <fstream>
 #include <optional>
+#include <sstream>
 
+#include "pipeline/stages/dsp/kernel/declaration.hpp"
 #include "pipeline/stages/dsp/kernel/texts.hpp"
 
 namespace iqd::kernel {
@@ -55,6 +59,23 @@ void add_error(std::string_view line, std::vector<Message>& errors) {
     errors.push_back({Place(), std::string(line.substr(at))});
 }
 
+/// The line of a text, from 1.
+std::string line_of(std::istream&& text, int number) {
+  std::string line;
+  for (int n = 0; n < number && std::getline(text, line);) ++n;
+  return line;
+}
+
+/// Of `code` the compiler sees no indentation. 0 where the line stands otherwise in the file: in quotes, with escapes.
+int column_in_file(const Program& program, const Place& place) {
+  const std::string seen = line_of(std::istringstream(program.text), place.line - program.first_line + 1);
+  const std::size_t begin = std::min(seen.find_first_not_of(" \t"), seen.size());
+  std::ifstream file(program.name);
+  if (!file) return place.column;
+  const std::size_t at = line_of(std::move(file), place.line).find(seen.substr(begin));
+  return at == std::string::npos ? 0 : place.column + static_cast<int>(at) - static_cast<int>(begin);
+}
+
 }  // namespace
 
 std::vector<Message> errors_in(std::string_view log) {
@@ -72,15 +93,23 @@ std::vector<Message> errors_in(std::string_view log) {
 }
 
 void add_problems(const std::vector<Message>& messages, const Program& program, const Section& section) {
-  for (const Message& m : messages) {
-    Place place = m.place;
-    std::string what = m.what;
-    if (place.file == kOwnPart) {
-      place = {program.name, program.function_line, 0};
-      what = fmt::format("{} cannot be called as it has to be: {}", program.function, m.what);
-    }
-    if (place.file.empty()) place = {program.name, program.first_line, 0};
+  const auto add = [&](Place place, std::string what) {
     section.problems().push_back({std::move(place), section.path(), std::move(what)});
+  };
+  const auto is_ours = [](const Message& m) { return m.place.file == kOwnPart; };
+  const bool has_ours = std::ranges::any_of(messages, is_ours);
+  const bool all_ours = std::ranges::all_of(messages, is_ours);
+  if (const auto line = has_ours ? unclosed_brace(program.text) : std::nullopt)
+    return add({program.name, program.first_line + *line - 1, 0}, "this '{' is never closed");
+  for (const Message& m : messages) {
+    if (all_ours)
+      return add({program.name, program.function_line, 0},
+                 fmt::format("{} cannot be called as it has to be: {}", program.function, m.what));
+    if (is_ours(m)) continue;
+    Place place = m.place.file.empty() ? Place{program.name, program.first_line, 0} : m.place;
+    if (program.is_code && place.file == program.name && place.column > 0)
+      place.column = column_in_file(program, place);
+    add(std::move(place), m.what);
   }
 }
 

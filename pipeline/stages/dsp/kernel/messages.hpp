@@ -21,7 +21,8 @@ struct Message {
 /// …`, the linker's `undefined reference`. Not more than ten; where none is found, the last line that says anything.
 std::vector<Message> errors_in(std::string_view log);
 
-/// As problems of the user's file. What is wrong where we call the function is wrong with its declaration.
+/// As problems of the user's file. What is wrong where we call the function is wrong with its declaration, or comes of
+/// what is wrong before: it is told only where there is nothing else to tell.
 void add_problems(const std::vector<Message>& messages, const Program& program, const Section& section);
 
 }  // namespace iqd::kernel

@@ -51,10 +51,25 @@ TEST(Messages, OfOurOwnPartAreAboutTheDeclaration) {
   program.function_line = 7;
   add_problems({{{std::string(kOwnPart), 12, 3}, "no match"}, {{}, "lost"}, {{"mine.h", 2, 1}, "odd"}}, program,
                section);
-  ASSERT_EQ(problems.size(), 3U);
+  ASSERT_EQ(problems.size(), 2U) << "what follows from the user's mistakes is not told";
+  EXPECT_EQ(problems[0].text(), "mine.cu:1 stages[0].kernel: lost");
+  EXPECT_EQ(problems[1].text(), "mine.h:2:1 stages[0].kernel: odd");
+  problems.clear();
+  add_problems({{{std::string(kOwnPart), 12, 3}, "no match"}, {{std::string(kOwnPart), 13, 3}, "no more"}}, program,
+               section);
+  ASSERT_EQ(problems.size(), 1U);
   EXPECT_EQ(problems[0].text(), "mine.cu:7 stages[0].kernel: f cannot be called as it has to be: no match");
-  EXPECT_EQ(problems[1].text(), "mine.cu:1 stages[0].kernel: lost");
-  EXPECT_EQ(problems[2].text(), "mine.h:2:1 stages[0].kernel: odd");
+}
+
+TEST(Messages, OfAnOpenBraceThereIsOne) {
+  Problems problems;
+  Program program;
+  program.name = "mine.cu";
+  program.text = "float f(float x)\n{\n  if (x > 0) {\n  return \"}\"[0];\n}\n";
+  const Message noise{{std::string(kOwnPart), 1, 1}, "expected '}'"};
+  add_problems({noise, noise, noise}, program, Section("kernel", {}, problems));
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].text(), "mine.cu:2 kernel: this '{' is never closed");
 }
 
 }  // namespace

@@ -26,6 +26,25 @@ TEST_F(KernelProblems, WhatDoesNotCompileHasItsLine) {
               HasSubstr("undefined reference"));
 }
 
+TEST_F(KernelProblems, AFunctionHasToReturn) {
+  const std::string file = folder_.write("none.cu", "__device__ float2 f(float2 x)\n{\n}\n");
+  EXPECT_THAT(complaint("{file: " + file + "}"), StartsWith(file + ":3:1 kernel: no return statement"));
+}
+
+TEST_F(KernelProblems, AnOpenBraceIsToldOnce) {
+  const std::string inside =
+      folder_.write("a.cu", "__device__ float2 f(float2 x)\n{\n  if (x.x > 0) {\n  return x;\n}\n");
+  const std::string before = folder_.write(
+      "b.cu", "__device__ float g(float x) {\n  return x;\n\n__device__ float2 f(float2 x)\n{ return x; }\n");
+  EXPECT_EQ(complaint("{file: " + inside + "}"), inside + ":2 kernel: this '{' is never closed\n");
+  EXPECT_EQ(complaint("{file: " + before + "}"), before + ":1 kernel: this '{' is never closed\n");
+}
+
+TEST_F(KernelProblems, AByteOrderMarkIsPassedOver) {
+  const std::string file = folder_.write("bom.cu", "\xef\xbb\xbf__device__ float2 f(float2 x) { return x; }\n");
+  EXPECT_EQ(complaint("{file: " + file + "}"), "");
+}
+
 TEST_F(KernelProblems, LinesOfCodeAreThoseOfThePipeline) {
   EXPECT_THAT(complaint("code: |\n  __device__ float2 f(float2 x) {\n    return y;\n  }\n"),
               StartsWith("test.yaml:3:"));
@@ -38,11 +57,12 @@ TEST_F(KernelProblems, AnotherSignatureIsToldWithTheRightOne) {
     return "{file: " + folder_.write("f.cu", text) + ", params: {k: 2}}";
   };
   const std::string right = "it has to be __device__ float2 f(float2 x, float k)";
-  for (const char* text : {"\n__device__ float f(float2 x, float k) { return x.x; }",
-                           "\n__device__ float2 f(float x, float k) { return make_float2(x, k); }",
-                           "\n__device__ float2 f(const float2* x, float k) { return x[0]; }",
-                           "\ntemplate <class T> __device__ float2 f(T x, float k) { return x; }",
-                           "\n__device__ float2 f() { return make_float2(0, 0); }"}) {
+  for (const char* text :
+       {"\nfloat2 f(float2 x, float k) { return x; }", "\n__device__ float f(float2 x, float k) { return x.x; }",
+        "\n__device__ float2 f(float x, float k) { return make_float2(x, k); }",
+        "\n__device__ float2 f(const float2* x, float k) { return x[0]; }",
+        "\ntemplate <class T> __device__ float2 f(T x, float k) { return x; }",
+        "\n__device__ float2 f() { return make_float2(0, 0); }"}) {
     EXPECT_THAT(complaint(file(text)), HasSubstr("f.cu:2")) << text;
     EXPECT_THAT(complaint(file(text)), HasSubstr(right)) << text;
   }

@@ -18,6 +18,7 @@ namespace iqd::kernel {
 namespace {
 
 constexpr std::size_t kMostText = 1 << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // NVRTC does not know it
 
 /// What an element may be called in a declaration; the first is shown.
 struct ElementName {
@@ -65,9 +66,7 @@ class Reading {
   bool done() {
     read_elements();
     check_halo();
-    if (!good() || !read_text()) return false;
-    program_.included.clear();
-    add_included(program_.folder, program_.text, program_.included);
+    if (!good() || (program_.text.empty() && !read_text())) return false;
     find_function();
     return good();
   }
@@ -77,7 +76,8 @@ class Reading {
   void complain(std::string_view key, std::string what) { section_.problem(key, std::move(what)); }
   /// In the user's text.
   void complain_at(int line, std::string what) {
-    section_.problems().push_back({{program_.name, line, 0}, section_.path(), std::move(what)});
+    Place place{program_.name, line, 0};
+    section_.problems().push_back({std::move(place), section_.path(), std::move(what)});
   }
 
   Element element_of(std::string_view key, const std::string& name) {
@@ -111,11 +111,15 @@ class Reading {
                                     : "there is a `file` already: one of them, please");
       return false;
     }
-    return config_.file.empty() ? take_code() : read_file();
+    if (!(config_.file.empty() ? take_code() : read_file())) return false;
+    program_.included.clear();
+    add_included(program_.folder, program_.text, program_.included);
+    return true;
   }
 
   bool take_code() {
     program_.text = config_.code;
+    program_.is_code = true;
     program_.name = section_.place().file.empty() ? "code" : section_.place().file;
     program_.folder = folder_of_section();
     place_of("code", program_.first_line);
@@ -144,15 +148,23 @@ class Reading {
     std::ifstream file(path, std::ios::binary);
     if (!file) return refuse_file(path, std::string("cannot be read: ") + std::strerror(errno));
     program_.text.assign(std::istreambuf_iterator<char>(file), {});
+    if (program_.text.starts_with(kByteOrderMark)) program_.text.erase(0, kByteOrderMark.size());
     if (program_.text.find_first_not_of(" \t\r\n") == std::string::npos) return refuse_file(path, "is empty");
     if (program_.text.size() > kMostText) return refuse_file(path, "is larger than 1 MiB");
     if (program_.text.find('\0') != std::string::npos) return refuse_file(path, "is no text");
-    program_.name = path.string();
+    program_.name = shown(path);
     program_.folder = path.parent_path().empty() ? "." : path.parent_path().string();
     return true;
   }
+  /// `mine.cu` for `lab/../mine.cu`, where both are one file.
+  static std::string shown(const std::filesystem::path& path) {
+    const std::filesystem::path plain = path.lexically_normal();
+    std::error_code error;
+    return (std::filesystem::equivalent(path, plain, error) ? plain : path).string();
+  }
   bool refuse_file(const std::filesystem::path& path, const std::string& why) {
-    complain("file", fmt::format("{} {}", path.string(), why));
+    program_.text.clear();
+    complain("file", fmt::format("{} {}", shown(path), why));
     return false;
   }
 
@@ -165,6 +177,8 @@ class Reading {
     const std::vector<Declaration> found = find_functions(program_.text);
     const auto at = std::ranges::find(found, name, &Declaration::name);
     if (at != found.end()) return check(*at);
+    if (const auto line = unclosed_brace(program_.text))
+      return complain_at(program_.first_line + *line - 1, "this '{' is never closed");
     std::vector<std::string_view> names;
     for (const Declaration& d : found) names.push_back(d.name);
     complain("function",
@@ -199,6 +213,7 @@ class Reading {
       complain_at(program_.function_line, fmt::format("{} {}; it has to be {}", d.name, why, expected(parameters)));
     };
     if (d.is_template) return refuse("is a template");
+    if (!d.is_device) return refuse("has no __device__ before it");
     if (!is_called(program_.out, d.result)) return refuse(fmt::format("returns {}", d.result));
     if (d.arguments.size() < inputs)
       return refuse(fmt::format("takes {} value(s), and `in` names {}", d.arguments.size(), inputs));
@@ -222,6 +237,8 @@ class Reading {
     if (parameters.size() > kMostParameters)
       return complain_at(program_.function_line, fmt::format("{} has {} parameters; {} are the most", function,
                                                              parameters.size(), kMostParameters));
+    program_.types.clear();
+    program_.values.clear();
     std::vector<std::string_view> names;
     for (const Declaration::Argument& p : parameters) {
       names.push_back(p.name);
