@@ -120,9 +120,13 @@ std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, co
       route->outlet = spec.publish[i].options->open(format, lossless);
     }
     if (engine_) go_on(*route, format, sink, lossless, most_held);
-    if (!route->outlet)
-      route->outlet = std::make_shared<SinkOutlet>(sink->options->open(format),
-                                                   fmt::format("{} sink", sink->driver->name), lossless, most_held);
+    if (!route->outlet) {
+      SinkOutlet::Open reopen;
+      if (sink->options->reconnects()) reopen = [options = sink->options, format] { return options->open(format); };
+      route->outlet =
+          std::make_shared<SinkOutlet>(sink->options->open(format), fmt::format("{} sink", sink->driver->name),
+                                       lossless, most_held, std::move(reopen));
+    }
     routes.push_back(std::move(route));
   }
   return routes;

@@ -2,17 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/sink_outlet.hpp"
 
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/slot_mask.hpp"
 #include "pipeline/cpu_backend.hpp"
 
 namespace iqd {
+namespace {
 
-SinkOutlet::SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, std::size_t most_held)
+SinkCounts sum(const SinkCounts& a, const SinkCounts& b) {
+  return {a.underflows + b.underflows, a.late + b.late, a.sequence_errors + b.sequence_errors};
+}
+
+}  // namespace
+
+SinkOutlet::SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, std::size_t most_held, Open reopen,
+                       std::int64_t backoff_ns)
     : sink_(std::move(sink)),
       lossless_(lossless),
       queue_(SlotMask::kMost),
       most_held_(most_held),
+      reopen_(std::move(reopen)),
+      backoff_ns_(backoff_ns),
       thread_([this, n = std::move(name)] { run(n); }) {}
 
 SinkOutlet::~SinkOutlet() {
@@ -48,7 +62,7 @@ void SinkOutlet::interrupt() noexcept {
 
 SinkCounts SinkOutlet::counts() const noexcept {
   const std::lock_guard lock(sink_mutex_);
-  return sink_ ? sink_->counts() : last_counts_;
+  return sink_ ? sum(before_, sink_->counts()) : before_;
 }
 
 /// Whoever shares its device can only open that again when it is closed here.
@@ -59,7 +73,7 @@ void SinkOutlet::close_sink(const std::string& name) noexcept {
     log::error("{}: {}", name, e.what());
   }
   const std::lock_guard lock(sink_mutex_);
-  last_counts_ = sink_->counts();
+  before_ = sum(before_, sink_->counts());
   sink_.reset();
 }
 
@@ -67,15 +81,50 @@ std::int64_t SinkOutlet::lost_after_all() {
   return refused_.exchange(0);
 }
 
-/// Gives the sink a message. What it refuses is part of the gap before the next.
+/// Gives the sink a message. What is lost is part of the gap before the next.
 bool SinkOutlet::deliver(Message message) {
   if (hole_) message.gap = message.sample - *hole_;
-  if (sink_->send(message)) {
-    hole_.reset();
-    return true;
-  }
+  if (!sink_->send(message)) return false;
+  hole_.reset();
+  return true;
+}
+
+/// It was taken, and is lost after all.
+void SinkOutlet::lose(const Message& message) {
+  refused_.fetch_add(1);
   if (!hole_) hole_ = message.sample - message.gap;
-  return false;
+}
+
+/// Tries until it is open again, waiting longer each time, or until nothing more is to be sent.
+void SinkOutlet::reopen(const std::string& name) {
+  for (std::int64_t backoff = backoff_ns_; pause(backoff); backoff = std::min(2 * backoff, 8 * backoff_ns_)) {
+    try {
+      std::unique_ptr<Sink> opened = reopen_();
+      const std::lock_guard lock(sink_mutex_);
+      sink_ = std::move(opened);
+      failed_ = false;
+    } catch (const std::exception& e) {
+      log::warn("{}: cannot be opened again yet: {}", name, e.what());
+      continue;
+    }
+    log::info("{}: open again", name);
+    return;
+  }
+}
+
+/// Waits, unless it is to end; what comes meanwhile is lost.
+bool SinkOutlet::pause(std::int64_t ns) {
+  for (const std::int64_t until = steady_ns() + ns; steady_ns() < until && !closing_ && !interrupted_;) {
+    refuse_held();
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::int64_t>(20'000'000, ns)));
+  }
+  refuse_held();
+  return !closing_ && !interrupted_;
+}
+
+void SinkOutlet::refuse_held() {
+  for (Item item; queue_.try_pop(item); item = {}) lose(item.message);
+  bell_.ring();
 }
 
 void SinkOutlet::run(const std::string& name) {
@@ -89,13 +138,19 @@ void SinkOutlet::run(const std::string& name) {
     });
     if (!some) break;
     bell_.ring();
-    if (failed_ || interrupted_) continue;
+    if (failed_ || interrupted_) {
+      lose(item.message);
+      continue;
+    }
     try {
-      if (!deliver(item.message)) refused_.fetch_add(1);
+      if (!deliver(item.message)) lose(item.message);
     } catch (const std::exception& e) {
-      log::error("{}: {}; nothing more goes there", name, e.what());
+      lose(item.message);
+      log::error("{}: {}; {}", name, e.what(), reopen_ ? "it is opened again" : "nothing more goes there");
       failed_ = true;
+      item = {};
       close_sink(name);
+      if (reopen_) reopen(name);
     }
   }
   if (!failed_) close_sink(name);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,10 +17,15 @@
 namespace iqd {
 
 /// A sink with a thread of its own, since a disk or a transmitter may take its time. Holds a few results; when they are
-/// too many, a stream that cannot wait loses the newest.
+/// too many, a stream that cannot wait loses the newest. A sink that throws is closed, and takes nothing more until it
+/// is open again, where it can be.
 class SinkOutlet final : public Outlet {
  public:
-  SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, std::size_t most_held);
+  using Open = std::function<std::unique_ptr<Sink>()>;
+  /// `reopen` opens a sink that threw; null: it is not opened again. `backoff_ns` before the first try, doubled up to
+  /// eight-fold.
+  SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, std::size_t most_held, Open reopen = {},
+             std::int64_t backoff_ns = 1'000'000'000);
   ~SinkOutlet() override;
 
   bool send(const Message& message, Lease lease, bool scarce) override;
@@ -38,21 +44,26 @@ class SinkOutlet final : public Outlet {
   };
   void run(const std::string& name);
   bool deliver(Message message);
-
+  void lose(const Message& message);
+  void reopen(const std::string& name);
+  bool pause(std::int64_t ns);
+  void refuse_held();
   void close_sink(const std::string& name) noexcept;
 
   mutable std::mutex sink_mutex_;  // of the pointer, between the sink's thread, which closes it, and others
   std::unique_ptr<Sink> sink_;
-  SinkCounts last_counts_;
+  SinkCounts before_;  // counts of sinks that are closed
   bool lossless_;
   SpscQueue<Item> queue_;
   std::atomic<std::size_t> most_held_;
+  const Open reopen_;
+  const std::int64_t backoff_ns_;
   Bell bell_;
   std::atomic<bool> closing_{false};
   std::atomic<bool> interrupted_{false};
-  std::atomic<bool> failed_{false};
+  std::atomic<bool> failed_{false};       // it takes nothing
   std::atomic<std::int64_t> refused_{0};  // by the sink, after the engine was told that it was taken
-  std::optional<SampleIndex> hole_;       // where what the sink refused last began
+  std::optional<SampleIndex> hole_;       // where what was lost last began
   std::thread thread_;
 };
 

@@ -140,6 +140,43 @@ TEST(SinkOutlet, FailedSinkGetsNothingMore) {
   EXPECT_EQ(log::lines() - lines, 1u) << "said once, not for every message";
 }
 
+TEST(SinkOutlet, ASinkThatThrewIsOpenedAgainAndTellsWhatIsMissing) {
+  SinkView view;
+  view.take = [&](const Message& m) -> bool {
+    if (m.sample == 300) throw std::runtime_error("unplugged");
+    return true;
+  };
+  std::atomic<int> opened{0};
+  const auto reopen = [&]() -> std::unique_ptr<Sink> {
+    if (++opened < 3) throw std::runtime_error("still unplugged");
+    return std::make_unique<TestSink>(view);
+  };
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, 8, reopen, 1'000'000);
+  std::int64_t sent = 0, refused = 0;
+  for (; sent <= 3; ++sent) ASSERT_TRUE(send(outlet, view, sent));
+  ASSERT_TRUE(Rig::eventually([&] {
+    const bool taken = send(outlet, view, sent++);
+    refused += taken ? 0 : 1;
+    return taken && opened == 3;
+  }));
+  outlet.finish();
+  ASSERT_EQ(opened, 3) << "with a pause after each failure";
+  ASSERT_GE(view.taken.size(), 4u);
+  EXPECT_EQ(view.taken[3].first - view.taken[3].second, 300) << "the gap before the first that goes there again";
+  EXPECT_EQ(static_cast<std::int64_t>(view.taken.size()) + refused + outlet.lost_after_all(), sent);
+  EXPECT_EQ(view.leases, 0);
+}
+
+TEST(SinkOutlet, OneThatCannotBeOpenedAgainKeepsNobodyWaiting) {
+  SinkView view;
+  view.take = [](const Message&) -> bool { throw std::runtime_error("unplugged"); };
+  const auto reopen = []() -> std::unique_ptr<Sink> { throw std::runtime_error("still unplugged"); };
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, 2, reopen, 3'600'000'000'000);
+  while (send(outlet, view, 0)) std::this_thread::yield();
+  outlet.finish();
+  EXPECT_EQ(view.leases, 0);
+}
+
 /// The block after what the sink refused tells it as a gap, and for each refusal a block is counted as dropped.
 TEST(SinkOutlet, RefusalsAreToldAndCounted) {
   SinkView view;

@@ -46,7 +46,7 @@ struct PublishSpec {
 struct SinkSpec {
   std::string port;
   const DriverEntry* driver = nullptr;
-  std::unique_ptr<SinkOptions> options;
+  std::shared_ptr<SinkOptions> options;  // also of whoever opens it again
   Section section;
 };
 
