@@ -10,12 +10,12 @@
 #include <cmath>
 #include <future>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/uhd/device_time.hpp"
 #include "radio/uhd/uhd_log.hpp"
 
 namespace iqd::radio::usrp {
@@ -25,20 +25,9 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr auto kClosing = 3s;
-constexpr int kLockSeconds = 5;
 
 bool is_outside(const std::string& source) {
   return source == "external" || source == "gpsdo";
-}
-
-/// `set_time_unknown_pps` waits for a pulse and sets the time at the next. So that we know which second that is, we
-/// call it well within one.
-void await_middle_of_second() {
-  while (true) {
-    const double fraction = static_cast<double>(wall_ns() % kSecond) / kSecond;
-    if (fraction > 0.2 && fraction < 0.7) return;
-    std::this_thread::sleep_for(20ms);
-  }
 }
 
 }  // namespace
@@ -48,80 +37,106 @@ std::shared_ptr<SharedDevice> open_device(const Settings& settings) {
   static std::map<std::string, std::weak_ptr<SharedDevice>> open_devices;
   const std::lock_guard lock(mutex);
   auto& known = open_devices[settings.args];
-  if (auto shared = known.lock()) return shared;
+  if (auto shared = known.lock(); shared && !shared->device->is_given_up()) return shared;
   auto shared = std::make_shared<SharedDevice>(SharedDevice{std::make_shared<Device>(settings)});
   known = shared;
   return shared;
 }
 
-Device::Device(const Settings& s) : name_(fmt::format("uhd '{}'", s.args)) {
+Device::Device(const Settings& s)
+    : name_(fmt::format("uhd '{}'", s.args)),
+      args_(s.args),
+      clock_source_(s.clock_source),
+      time_source_(s.time_source),
+      lock_within_s_(s.lock_within_s) {
   take_uhd_log();
-  usrp_ = step("open it; `iqd probe` shows what there is", [&] { return uhd::usrp::multi_usrp::make(s.args); });
-  step("choose clock and time source", [&] { set_sources(s); });
+  usrp_ = step("open it; `iqd probe` shows what there is", [&] { return uhd::usrp::multi_usrp::make(args_); });
+  step("choose clock and time source", [&] { set_sources(); });
   const std::size_t boards = step("count the boards", [&] { return usrp_->get_num_mboards(); });
-  if (boards > 1 && !(is_outside(s.clock_source) && is_outside(s.time_source)))
+  if (boards > 1 && !(is_outside(clock_source_) && is_outside(time_source_)))
     log::warn("{}: {} USRPs are in step only with a common `clock_source` and `time_source`, e.g. external", name_,
               boards);
-  set_time(is_outside(s.time_source));
+  OpenRadio radio{"uhd", args_, step("ask what it is", [&] { return facts_of(*usrp_); })};
+  hardware_ = radio.hardware();
+  log::info("{}: {}", name_, hardware_);
+  on_list_.emplace(std::move(radio), [this] { return read(); });
 }
 
-void Device::set_sources(const Settings& s) {
+void Device::set_sources() {
   const auto check = [&](const char* key, const std::string& source, const std::vector<std::string>& there) {
     if (std::find(there.begin(), there.end(), source) == there.end())
       throw SetupError(
           fmt::format("{}: {}: there is no '{}'; there are: {}", name_, key, source, fmt::join(there, ", ")));
   };
   for (std::size_t board = 0; board < usrp_->get_num_mboards(); ++board) {
-    if (!s.clock_source.empty()) {
-      check("clock_source", s.clock_source, usrp_->get_clock_sources(board));
-      usrp_->set_clock_source(s.clock_source, board);
+    if (!clock_source_.empty()) {
+      check("clock_source", clock_source_, usrp_->get_clock_sources(board));
+      usrp_->set_clock_source(clock_source_, board);
     }
-    if (!s.time_source.empty()) {
-      check("time_source", s.time_source, usrp_->get_time_sources(board));
-      usrp_->set_time_source(s.time_source, board);
+    if (!time_source_.empty()) {
+      check("time_source", time_source_, usrp_->get_time_sources(board));
+      usrp_->set_time_source(time_source_, board);
     }
   }
-  if (is_outside(s.clock_source)) await_reference();
+  await_reference();
 }
 
 void Device::await_reference() const {
-  const std::int64_t deadline = steady_ns() + kLockSeconds * kSecond;
-  for (std::size_t board = 0; board < usrp_->get_num_mboards(); ++board) {
-    const auto sensors = usrp_->get_mboard_sensor_names(board);
-    if (std::find(sensors.begin(), sensors.end(), "ref_locked") == sensors.end()) continue;
-    while (!usrp_->get_mboard_sensor("ref_locked", board).to_bool()) {
-      if (steady_ns() > deadline)
-        throw SetupError(
-            fmt::format("{}: board {} does not lock to its reference; is the 10 MHz cable in place?", name_, board));
-      std::this_thread::sleep_for(50ms);
-    }
-  }
+  const auto await = [&](const char* sensor, const char* why) {
+    for (std::size_t board = 0; board < usrp_->get_num_mboards(); ++board)
+      if (has_sensor(*usrp_, sensor, board) &&
+          !comes_true(lock_within_s_, [&] { return usrp_->get_mboard_sensor(sensor, board).to_bool(); }))
+        throw SetupError(fmt::format("{}: board {} {} within {} s (`lock_within`)", name_, board, why, lock_within_s_));
+  };
+  if (is_outside(clock_source_))
+    await("ref_locked", "does not lock to its reference; is the 10 MHz cable in place? It did not");
+  if (clock_source_ == "gpsdo" || time_source_ == "gpsdo")
+    await("gps_locked", "has no fix of its GPS; is the antenna in place? There was none");
 }
 
-/// With a pulse a second from outside the time is set at one, on all boards at once; without, as soon as it can be.
-void Device::set_time(bool by_pulse) {
-  if (by_pulse) {
-    await_middle_of_second();
-    const uhd::time_spec_t next_but_one(static_cast<std::int64_t>(wall_ns() / kSecond + 2), 0.0);
-    step("set the time at the pulse of `time_source`", [&] { usrp_->set_time_unknown_pps(next_but_one); });
+void Device::set_time() {
+  if (stands_ || (time_ == TimeSource::radio && is_right())) return;
+  if (is_outside(time_source_)) {
+    step("set the time at the pulse of `time_source`", [&] { set_time_at_pulse(); });
+    time_ = TimeSource::radio;
+    return;
   }
   try {
-    if (!by_pulse) usrp_->set_time_now(time_of(wall_ns()));
-    if (clock_goes()) time_ = TimeSource::radio;
+    usrp_->set_time_now(time_of(wall_ns()));
+    if (is_right())
+      time_ = TimeSource::radio;
+    else
+      log::info("{}: the radio's clock cannot be set; times are the host's", name_);
   } catch (...) {
     log::info("{}: the radio's clock is not used: {}", name_, text_of(std::current_exception()));
   }
+  stands_ = time_ == TimeSource::host;
+}
+
+void Device::set_time_at_pulse() {
+  if (time_source_ == "gpsdo" && has_sensor(*usrp_, "gps_time", 0)) return set_time_by_gps(*usrp_);
+  usrp::set_time_at_pulse(*usrp_);
 }
 
 /// A clock that cannot be set may say so by standing still.
-bool Device::clock_goes() const {
+bool Device::is_right() const {
   constexpr std::int64_t kMostOff = 2 * kSecond;
   const std::int64_t first = ns_of(usrp_->get_time_now());
   std::this_thread::sleep_for(5ms);
   const std::int64_t then = ns_of(usrp_->get_time_now());
-  if (then > first && std::abs(then - wall_ns()) < kMostOff) return true;
-  log::info("{}: the radio's clock cannot be set; times are the host's", name_);
-  return false;
+  return then > first && std::abs(then - wall_ns()) < kMostOff;
+}
+
+void Device::watch(bool transmits, const std::vector<std::size_t>& channels) {
+  {
+    const std::lock_guard lock(channels_);
+    watched_[transmits].insert(channels.begin(), channels.end());
+  }
+  on_list_->read_soon();
+}
+
+void Device::set_on_air(bool is_on) {
+  if (on_air_.exchange(is_on) != static_cast<int>(is_on)) on_list_->read_soon();
 }
 
 void close_in_time(const std::string& name, std::function<void()> close) {
@@ -138,6 +153,15 @@ void close_in_time(const std::string& name, std::function<void()> close) {
   }).detach();
   if (is_closed.wait_for(kClosing) != std::future_status::ready)
     log::warn("{}: it does not answer while it is closed; going on without waiting", name);
+}
+
+bool comes_true(double within_s, const std::function<bool()>& holds) {
+  const std::int64_t deadline = steady_ns() + std::llround(within_s * kSecond);
+  while (!holds()) {
+    if (steady_ns() > deadline) return false;
+    std::this_thread::sleep_for(10ms);
+  }
+  return true;
 }
 
 std::int64_t ns_of(const uhd::time_spec_t& time) noexcept {

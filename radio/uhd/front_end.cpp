@@ -17,67 +17,103 @@ using uhd::usrp::multi_usrp;
 
 struct Calls {
   const char* name;
+  bool transmits;
   void (multi_usrp::*set_subdev)(const uhd::usrp::subdev_spec_t&, std::size_t);
   std::size_t (multi_usrp::*count)();
   void (multi_usrp::*set_rate)(double, std::size_t);
   double (multi_usrp::*rate)(std::size_t);
   std::vector<std::string> (multi_usrp::*antennas)(std::size_t);
   void (multi_usrp::*set_antenna)(const std::string&, std::size_t);
+  std::string (multi_usrp::*antenna)(std::size_t);
   void (multi_usrp::*set_bandwidth)(double, std::size_t);
+  double (multi_usrp::*bandwidth)(std::size_t);
   uhd::freq_range_t (multi_usrp::*frequencies)(std::size_t);
   uhd::tune_result_t (multi_usrp::*set_frequency)(const uhd::tune_request_t&, std::size_t);
   double (multi_usrp::*frequency)(std::size_t);
   uhd::gain_range_t (multi_usrp::*gains)(std::size_t);
   void (multi_usrp::*set_gain)(double, std::size_t);
   double (multi_usrp::*gain)(std::size_t);
+  std::vector<std::string> (multi_usrp::*gain_profiles)(std::size_t);
+  void (multi_usrp::*set_gain_profile)(const std::string&, std::size_t);
+  std::vector<std::string> (multi_usrp::*sensors)(std::size_t);
+  uhd::sensor_value_t (multi_usrp::*sensor)(const std::string&, std::size_t);
 };
 
 const Calls kReceive = {"receive",
+                        false,
                         &multi_usrp::set_rx_subdev_spec,
                         &multi_usrp::get_rx_num_channels,
                         &multi_usrp::set_rx_rate,
                         &multi_usrp::get_rx_rate,
                         &multi_usrp::get_rx_antennas,
                         &multi_usrp::set_rx_antenna,
+                        &multi_usrp::get_rx_antenna,
                         &multi_usrp::set_rx_bandwidth,
+                        &multi_usrp::get_rx_bandwidth,
                         &multi_usrp::get_rx_freq_range,
                         &multi_usrp::set_rx_freq,
                         &multi_usrp::get_rx_freq,
                         &multi_usrp::get_rx_gain_range,
                         &multi_usrp::set_rx_gain,
-                        &multi_usrp::get_rx_gain};
+                        &multi_usrp::get_rx_gain,
+                        &multi_usrp::get_rx_gain_profile_names,
+                        &multi_usrp::set_rx_gain_profile,
+                        &multi_usrp::get_rx_sensor_names,
+                        &multi_usrp::get_rx_sensor};
 const Calls kTransmit = {"transmit",
+                         true,
                          &multi_usrp::set_tx_subdev_spec,
                          &multi_usrp::get_tx_num_channels,
                          &multi_usrp::set_tx_rate,
                          &multi_usrp::get_tx_rate,
                          &multi_usrp::get_tx_antennas,
                          &multi_usrp::set_tx_antenna,
+                         &multi_usrp::get_tx_antenna,
                          &multi_usrp::set_tx_bandwidth,
+                         &multi_usrp::get_tx_bandwidth,
                          &multi_usrp::get_tx_freq_range,
                          &multi_usrp::set_tx_freq,
                          &multi_usrp::get_tx_freq,
                          &multi_usrp::get_tx_gain_range,
                          &multi_usrp::set_tx_gain,
-                         &multi_usrp::get_tx_gain};
+                         &multi_usrp::get_tx_gain,
+                         &multi_usrp::get_tx_gain_profile_names,
+                         &multi_usrp::set_tx_gain_profile,
+                         &multi_usrp::get_tx_sensor_names,
+                         &multi_usrp::get_tx_sensor};
 
-FrontEnd::FrontEnd(const Settings& s, const Calls& calls)
-    : calls_(calls), channels_(s.channels.begin(), s.channels.end()), shared_(open_device(s)) {
-  device().step("choose the channels", [&] { choose_channels(s); });
-  device().step("set the rate", [&] { set_rate(s); });
-  if (!s.antenna.empty()) device().step("choose the antenna", [&] { set_antenna(s.antenna); });
-  if (s.bandwidth_hz)
-    device().step("set the bandwidth", [&] {
-      for (const std::size_t c : channels_) (usrp().*calls_.set_bandwidth)(*s.bandwidth_hz, c);
-    });
-  device().step("tune", [&] {
-    check_ranges(s);
-    set_live(s.frequency_hz, s.gain_db);
-  });
+namespace {
+
+void require_one_of(const std::string& name, const char* what, const std::string& wanted,
+                    const std::vector<std::string>& there) {
+  if (std::find(there.begin(), there.end(), wanted) == there.end())
+    throw SetupError(fmt::format("{}: there is no {} '{}'; there are: {}", name, what, wanted, fmt::join(there, ", ")));
 }
 
-void FrontEnd::choose_channels(const Settings& s) {
-  if (!s.subdev.empty()) (usrp().*calls_.set_subdev)(s.subdev, multi_usrp::ALL_MBOARDS);
+}  // namespace
+
+FrontEnd::FrontEnd(const Settings& s, const Calls& calls)
+    : calls_(calls),
+      settings_(s),
+      channels_(s.channels.begin(), s.channels.end()),
+      shared_(open_device(s)),
+      device_(shared_->device) {
+  device().step("choose the channels", [&] { choose_channels(); });
+  if (calls_.transmits) device().step("switch it off", [&] { switch_off(); });
+  device().step("set the rate", [&] { set_rate(); });
+  device().step("set its time", [&] { device().set_time(); });
+  if (!s.gain_profile.empty()) device().step("choose the gain profile", [&] { set_gain_profile(); });
+  device().step("tune", [&] {
+    check_ranges(s);
+    set_live(s);
+    await_locks(s.lock_within_s);
+    if (calls_.transmits) require_permitted();
+  });
+  device().watch(calls_.transmits, channels_);
+}
+
+void FrontEnd::choose_channels() {
+  if (!settings_.subdev.empty()) (usrp().*calls_.set_subdev)(settings_.subdev, multi_usrp::ALL_MBOARDS);
   const std::size_t there = (usrp().*calls_.count)();
   for (const std::size_t channel : channels_)
     if (channel >= there)
@@ -85,22 +121,19 @@ void FrontEnd::choose_channels(const Settings& s) {
                                    calls_.name, channel, there));
 }
 
-void FrontEnd::set_rate(const Settings& s) {
+void FrontEnd::set_rate() {
   for (const std::size_t c : channels_) {
-    (usrp().*calls_.set_rate)(s.rate_hz, c);
+    (usrp().*calls_.set_rate)(settings_.rate_hz, c);
     rate_hz_ = (usrp().*calls_.rate)(c);
-    if (!s.accepts(rate_hz_))
-      throw SetupError(fmt::format("{}: {}", name(), s.refusal(static_cast<std::int64_t>(c), rate_hz_)));
+    if (!settings_.accepts(rate_hz_))
+      throw SetupError(fmt::format("{}: {}", name(), settings_.refusal(static_cast<std::int64_t>(c), rate_hz_)));
   }
 }
 
-void FrontEnd::set_antenna(const std::string& antenna) {
+void FrontEnd::set_gain_profile() {
   for (const std::size_t c : channels_) {
-    const auto there = (usrp().*calls_.antennas)(c);
-    if (std::find(there.begin(), there.end(), antenna) == there.end())
-      throw SetupError(
-          fmt::format("{}: there is no antenna '{}'; there are: {}", name(), antenna, fmt::join(there, ", ")));
-    (usrp().*calls_.set_antenna)(antenna, c);
+    require_one_of(name(), "gain profile", settings_.gain_profile, (usrp().*calls_.gain_profiles)(c));
+    (usrp().*calls_.set_gain_profile)(settings_.gain_profile, c);
   }
 }
 
@@ -114,44 +147,128 @@ void FrontEnd::check_ranges(const Settings& s) const {
   for (const std::size_t c : channels_) {
     check("frequency", s.frequency_hz, (usrp().*calls_.frequencies)(c));
     check("gain", s.gain_db, (usrp().*calls_.gains)(c));
+    if (s.power_dbm && !usrp().has_tx_power_reference(c))
+      throw SetupError(fmt::format("{}: it is not calibrated for `power`; use `gain`", name()));
   }
 }
 
-void FrontEnd::set_live(std::optional<double> frequency_hz, std::optional<double> gain_db) {
-  if (frequency_hz) set_frequency(*frequency_hz);
+uhd::time_spec_t FrontEnd::set_live(const Settings& s) {
+  if (!s.antenna.empty()) set_antenna(s.antenna);
   for (const std::size_t c : channels_)
-    if (gain_db) (usrp().*calls_.set_gain)(*gain_db, c);
+    if (s.bandwidth_hz) (usrp().*calls_.set_bandwidth)(*s.bandwidth_hz, c);
+  std::optional<uhd::time_spec_t> holds_from;
+  if (s.frequency_hz) holds_from = set_frequency(*s.frequency_hz);
+  if (!calls_.transmits) set_level(s);
   frequency_hz_ = (usrp().*calls_.frequency)(channels_[0]);
+  return std::max(holds_from.value_or(uhd::time_spec_t()), usrp().get_time_now());
+}
+
+void FrontEnd::set_antenna(const std::string& antenna) {
+  for (const std::size_t c : channels_) {
+    require_one_of(name(), "antenna", antenna, (usrp().*calls_.antennas)(c));
+    (usrp().*calls_.set_antenna)(antenna, c);
+  }
 }
 
 /// Several channels are tuned at one time: then their oscillators keep their phases where the hardware can do it.
-void FrontEnd::set_frequency(double hz) {
+uhd::time_spec_t FrontEnd::set_frequency(double hz) {
   const bool at_once = channels_.size() > 1 && device().time() == TimeSource::radio;
-  if (at_once) usrp().set_command_time(usrp().get_time_now() + uhd::time_spec_t(0.1));
-  for (const std::size_t c : channels_) (usrp().*calls_.set_frequency)(uhd::tune_request_t(hz), c);
+  const uhd::time_spec_t when = usrp().get_time_now() + uhd::time_spec_t(at_once ? 0.1 : 0.0);
+  if (at_once) usrp().set_command_time(when);
+  for (const std::size_t c : channels_)
+    (usrp().*calls_.set_frequency)(
+        settings_.lo_offset_hz != 0 ? uhd::tune_request_t(hz, settings_.lo_offset_hz) : uhd::tune_request_t(hz), c);
   if (at_once) usrp().clear_command_time();
+  return when;
 }
 
-void FrontEnd::retune(const Settings& s) {
-  device().step("tune", [&] {
+void FrontEnd::set_level(const Settings& s) {
+  for (const std::size_t c : channels_) {
+    if (s.power_dbm)
+      usrp().set_tx_power_reference(*s.power_dbm, c);
+    else if (s.gain_db)
+      (usrp().*calls_.set_gain)(*s.gain_db, c);
+  }
+}
+
+void FrontEnd::await_locks(double within_s) const {
+  for (const std::size_t c : channels_) {
+    const auto there = (usrp().*calls_.sensors)(c);
+    if (std::find(there.begin(), there.end(), "lo_locked") == there.end()) continue;
+    if (!comes_true(within_s, [&] { return (usrp().*calls_.sensor)("lo_locked", c).to_bool(); }))
+      throw SetupError(
+          fmt::format("{}: the oscillator of {} channel {} does not lock at {} MHz; choose another "
+                      "`frequency` or `lo_offset`",
+                      name(), calls_.name, c, (usrp().*calls_.frequency)(c) / 1e6));
+  }
+}
+
+/// Before it is on: where the device was tuned to, and the step of its gain that comes next to the asked one.
+void FrontEnd::require_permitted() const {
+  for (const std::size_t c : channels_) {
+    Emission granted = settings_.emission(rate_hz_);
+    if (granted.frequency_hz) granted.frequency_hz = (usrp().*calls_.frequency)(c);
+    if (granted.gain_db) granted.gain_db = (usrp().*calls_.gains)(c).clip(*granted.gain_db, true);
+    settings_.permitted.require(name(), granted);
+  }
+}
+
+void FrontEnd::switch_on() {
+  try {
+    set_level(settings_);
+    for (const std::size_t c : channels_) {
+      Emission granted = settings_.emission(rate_hz_);
+      granted.gain_db = (usrp().*calls_.gain)(c);
+      settings_.permitted.require(name(), granted);
+    }
+  } catch (...) {
+    switch_off();
+    throw;
+  }
+  device().set_on_air(true);
+}
+
+/// One that was never told its gain keeps what it has.
+void FrontEnd::switch_off() {
+  device().set_on_air(false);
+  if (!settings_.gain_db && !settings_.power_dbm) return;
+  for (const std::size_t c : channels_) (usrp().*calls_.set_gain)((usrp().*calls_.gains)(c).start(), c);
+}
+
+/// What is about to be changed, as it is now.
+Settings FrontEnd::before(const Settings& next) const {
+  Settings now = next;
+  const std::size_t c = channels_[0];
+  if (next.frequency_hz) now.frequency_hz = (usrp().*calls_.frequency)(c);
+  if (next.gain_db) now.gain_db = (usrp().*calls_.gain)(c);
+  if (!next.antenna.empty()) now.antenna = (usrp().*calls_.antenna)(c);
+  if (next.bandwidth_hz) now.bandwidth_hz = (usrp().*calls_.bandwidth)(c);
+  return now;
+}
+
+uhd::time_spec_t FrontEnd::retune(const Settings& s) {
+  constexpr double kLockSeconds = 0.2;  // nobody receives meanwhile
+  return device().step("tune", [&] {
     check_ranges(s);
-    const double frequency_hz = (usrp().*calls_.frequency)(channels_[0]);
-    const double gain_db = (usrp().*calls_.gain)(channels_[0]);
+    const Settings was = before(s);
     try {
-      set_live(s.frequency_hz, s.gain_db);
+      const uhd::time_spec_t holds_from = set_live(s);
+      await_locks(kLockSeconds);
+      return holds_from;
     } catch (...) {
       usrp().clear_command_time();
-      set_live(frequency_hz, gain_db);
+      set_live(was);
       throw;
     }
   });
 }
 
-uhd::stream_args_t FrontEnd::stream_args(const Settings& s, Element element) const {
+uhd::stream_args_t FrontEnd::stream_args(Element element) const {
+  const WireFormat wire = settings_.wire_format;
   uhd::stream_args_t args(element == Element::cf32 ? "fc32" : "sc16",
-                          std::string(enum_names(s.wire_format)[static_cast<std::size_t>(s.wire_format)]));
+                          std::string(enum_names(wire)[static_cast<std::size_t>(wire)]));
   args.channels = channels_;
-  for (const auto& [key, value] : s.stream_args) args.args[key] = value;
+  for (const auto& [key, value] : settings_.stream_args) args.args[key] = value;
   return args;
 }
 

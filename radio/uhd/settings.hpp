@@ -10,11 +10,24 @@ namespace iqd::radio::usrp {
 enum class WireFormat { sc16, sc12, sc8 };
 std::span<const std::string_view> enum_names(WireFormat);
 
+/// When a receiver begins: as soon as it can, or at a full second of its clock.
+enum class Start { at_once, second };
+std::span<const std::string_view> enum_names(Start);
+
+/// What a transmitter makes a burst of: all that comes without a gap, or each message.
+enum class Bursts { stream, message };
+std::span<const std::string_view> enum_names(Bursts);
+
 struct Settings : RadioSettings {
   std::string subdev;
   std::string clock_source;
   std::string time_source;
+  double lock_within_s = 5;
   WireFormat wire_format = WireFormat::sc16;
+  double lo_offset_hz = 0;
+  std::string gain_profile;
+  Start start = Start::at_once;    // of a receiver
+  Bursts bursts = Bursts::stream;  // of a transmitter
 
   void fields(FieldVisitor& visitor, bool receives);
 };

@@ -14,6 +14,8 @@ class UhdSourceOptions final : public SourceOptions {
   void fields(FieldVisitor& visitor) override;
   StreamInfo describe(const Section& section) const override;
   std::unique_ptr<Source> open() const override;
+  /// Whether it can be found, and nobody has it.
+  bool is_there() const override;
   const Settings& settings() const noexcept { return settings_; }
 
  private:
@@ -26,6 +28,7 @@ class UhdSinkOptions final : public SinkOptions {
   void fields(FieldVisitor& visitor) override;
   void check(const PortFormat& format, const Section& section) const override;
   std::unique_ptr<Sink> open(const PortFormat& format) const override;
+  bool reconnects() const override { return true; }
 
  private:
   Settings settings_;
@@ -37,5 +40,6 @@ bool is_built_in() noexcept;
 std::unique_ptr<Source> open_source(const Settings& settings, Element element);
 std::unique_ptr<Sink> open_sink(const Settings& settings, const Timing& timing, Element element);
 std::vector<FoundDevice> probe();
+bool can_be_opened(const std::string& args);
 
 }  // namespace iqd::radio::usrp

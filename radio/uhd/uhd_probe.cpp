@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "radio/uhd/device.hpp"
 #include "radio/uhd/uhd_log.hpp"
 #include "radio/uhd/uhd_options.hpp"
@@ -11,10 +14,15 @@
 namespace iqd::radio::usrp {
 namespace {
 
-using Facts = std::vector<std::pair<std::string, std::string>>;
-
 std::string ends_of(const uhd::meta_range_t& range) {
   return fmt::format("{}-{}", range.start(), range.stop());
+}
+
+/// Those that finding it did not tell, such as its versions.
+void add_versions(uhd::usrp::multi_usrp& usrp, Facts& facts) {
+  for (auto& fact : facts_of(usrp))
+    if (std::none_of(facts.begin(), facts.end(), [&](const auto& f) { return f.first == fact.first; }))
+      facts.push_back(std::move(fact));
 }
 
 void add_channels(uhd::usrp::multi_usrp& usrp, Facts& facts) {
@@ -24,6 +32,8 @@ void add_channels(uhd::usrp::multi_usrp& usrp, Facts& facts) {
     facts.emplace_back("rx_frequencies", ends_of(usrp.get_rx_freq_range()));
     facts.emplace_back("rx_gains", ends_of(usrp.get_rx_gain_range()));
     facts.emplace_back("rx_antennas", fmt::format("{}", fmt::join(usrp.get_rx_antennas(), ", ")));
+    facts.emplace_back("rx_gain_profiles", fmt::format("{}", fmt::join(usrp.get_rx_gain_profile_names(), ", ")));
+    facts.emplace_back("rx_subdev", usrp.get_rx_subdev_spec().to_string());
   }
   facts.emplace_back("tx_channels", std::to_string(usrp.get_tx_num_channels()));
   if (usrp.get_tx_num_channels() > 0) {
@@ -31,6 +41,8 @@ void add_channels(uhd::usrp::multi_usrp& usrp, Facts& facts) {
     facts.emplace_back("tx_frequencies", ends_of(usrp.get_tx_freq_range()));
     facts.emplace_back("tx_gains", ends_of(usrp.get_tx_gain_range()));
     facts.emplace_back("tx_antennas", fmt::format("{}", fmt::join(usrp.get_tx_antennas(), ", ")));
+    facts.emplace_back("tx_gain_profiles", fmt::format("{}", fmt::join(usrp.get_tx_gain_profile_names(), ", ")));
+    facts.emplace_back("tx_subdev", usrp.get_tx_subdev_spec().to_string());
   }
   facts.emplace_back("clock_sources", fmt::format("{}", fmt::join(usrp.get_clock_sources(0), ", ")));
   facts.emplace_back("time_sources", fmt::format("{}", fmt::join(usrp.get_time_sources(0), ", ")));
@@ -46,6 +58,7 @@ FoundDevice look_at(const uhd::device_addr_t& args) {
   }
   try {
     auto usrp = uhd::usrp::multi_usrp::make(args);
+    add_versions(*usrp, found.facts);
     add_channels(*usrp, found.facts);
     close_in_time("uhd", [usrp = std::move(usrp)]() mutable { usrp.reset(); });
   } catch (...) {
@@ -67,6 +80,18 @@ std::vector<FoundDevice> probe() {
   for (const uhd::device_addr_t& args : uhd::device::find(uhd::device_addr_t(), uhd::device::USRP))
     found.push_back(look_at(args));
   return found;
+}
+
+/// A device that another program has, or a process that was killed a moment ago, says so.
+bool can_be_opened(const std::string& args) {
+  take_uhd_log();
+  try {
+    const auto found = uhd::device::find(args, uhd::device::USRP);
+    return std::any_of(found.begin(), found.end(), [](const auto& a) { return a.get("claimed", "False") != "True"; });
+  } catch (...) {
+    log::debug("uhd: looking for '{}' failed: {}", args, text_of(std::current_exception()));
+    return false;
+  }
 }
 
 }  // namespace iqd::radio::usrp

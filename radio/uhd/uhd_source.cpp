@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "radio/uhd/uhd_options.hpp"
 
 namespace iqd::radio::usrp {
@@ -16,6 +17,8 @@ namespace {
 constexpr double kTimeoutSeconds = 0.1;
 /// From the command to the first sample of several channels, which begin at one time.
 constexpr double kStartSeconds = 0.2;
+/// Closed after so much silence it was closed for that.
+constexpr std::int64_t kSilentNs = 3'000'000'000;
 
 using Event = Received::Event;
 using Code = uhd::rx_metadata_t;
@@ -29,21 +32,26 @@ Received event(Event which) {
 }  // namespace
 
 UhdSource::UhdSource(const Settings& settings, Element element)
-    : front_end_(settings, kReceive),
+    : front_end_(std::make_shared<FrontEnd>(settings, kReceive)),
       element_(element),
       // recv() waits for all samples that were asked for, each packet as long as its time-out.
-      most_(std::max<std::int64_t>(1, static_cast<std::int64_t>(front_end_.rate_hz() * kTimeoutSeconds))),
-      stream_(front_end_.device().step(
-          "set up the stream",
-          [&] { return front_end_.usrp().get_rx_stream(front_end_.stream_args(settings, element)); })),
-      buffers_(front_end_.channels()) {}
+      most_(std::max<std::int64_t>(1, static_cast<std::int64_t>(front_end_->rate_hz() * kTimeoutSeconds))),
+      stream_(front_end_->device().step(
+          "set up the stream", [&] { return front_end_->usrp().get_rx_stream(front_end_->stream_args(element)); })),
+      buffers_(front_end_->channels()) {
+  if (settings.start == Start::second && front_end_->device().time() != TimeSource::radio)
+    throw SetupError(fmt::format("{}: `start: second` needs a radio with a clock that can be set", front_end_->name()));
+}
 
 UhdSource::~UhdSource() {
-  const std::string name = front_end_.name();
-  close_in_time(name, [stream = std::move(stream_), device = front_end_.release()]() mutable {
+  const bool silent = last_ns_ != 0 && steady_ns() - last_ns_ > kSilentNs;
+  if (failed_ || silent) front_end_->device().give_up();
+  front_end_->leave();
+  const std::string name = front_end_->name();
+  close_in_time(name, [stream = std::move(stream_), front_end = std::move(front_end_)]() mutable {
     stream->issue_stream_cmd(uhd::stream_cmd_t::STREAM_MODE_STOP_CONTINUOUS);
     stream.reset();
-    device.reset();
+    front_end.reset();
   });
 }
 
@@ -51,20 +59,30 @@ StreamInfo UhdSource::info() const {
   StreamInfo info;
   info.element = element_;
   info.channels = static_cast<int>(buffers_.size());
-  info.rate_hz = front_end_.rate_hz();
-  info.frequency_hz = front_end_.frequency_hz();
-  info.time = front_end_.device().time();
+  info.rate_hz = front_end_->rate_hz();
+  info.frequency_hz = front_end_->frequency_hz();
+  info.time = front_end_->device().time();
   info.reconnects = true;
   info.full_scale = element_ == Element::cf32 ? 1 : 32768;
+  info.hardware = front_end_->device().hardware();
   return info;
+}
+
+uhd::time_spec_t next_second(const uhd::time_spec_t& earliest) noexcept {
+  return {earliest.get_full_secs() + (earliest.get_frac_secs() > 0 ? 1 : 0), 0.0};
 }
 
 /// Channels are aligned by their time stamps, so several begin at one time.
 void UhdSource::start() {
+  const bool at_second = front_end_->settings().start == Start::second;
   uhd::stream_cmd_t command(uhd::stream_cmd_t::STREAM_MODE_START_CONTINUOUS);
-  command.stream_now = buffers_.size() == 1;
-  if (!command.stream_now) command.time_spec = front_end_.usrp().get_time_now() + uhd::time_spec_t(kStartSeconds);
+  command.stream_now = buffers_.size() == 1 && !at_second;
+  if (!command.stream_now) {
+    command.time_spec = front_end_->usrp().get_time_now() + uhd::time_spec_t(kStartSeconds);
+    if (at_second) command.time_spec = next_second(command.time_spec);
+  }
   stream_->issue_stream_cmd(command);
+  last_ns_ = steady_ns();
 }
 
 Received UhdSource::receive(std::span<std::byte* const> into, std::int64_t most) {
@@ -78,6 +96,7 @@ Received UhdSource::receive(std::span<std::byte* const> into, std::int64_t most)
     return metadata.error_code == Code::ERROR_CODE_NONE ? samples(count, metadata) : error(metadata);
   } catch (...) {
     warn("the radio failed", text_of(std::current_exception()));
+    failed_ = true;
     return event(Event::failed);
   }
 }
@@ -85,13 +104,14 @@ Received UhdSource::receive(std::span<std::byte* const> into, std::int64_t most)
 Received UhdSource::samples(std::size_t count, const uhd::rx_metadata_t& metadata) {
   Received got = event(Event::samples);
   got.samples = static_cast<std::int64_t>(count);
+  last_ns_ = steady_ns();
   // libuhd computes the time within a packet that an earlier call left unfinished, on some devices with a wrong rate.
   got.has_time = metadata.has_time_spec && metadata.fragment_offset == 0;
   if (!got.has_time) return got;
   const std::int64_t time_ns = ns_of(metadata.time_spec);
-  if (!std::exchange(time_begun_, true) && front_end_.device().time() == TimeSource::host)
+  if (!std::exchange(time_begun_, true) && front_end_->device().time() == TimeSource::host)
     time_offset_ns_ =
-        wall_ns() - static_cast<std::int64_t>(static_cast<double>(count) / front_end_.rate_hz() * 1e9) - time_ns;
+        wall_ns() - static_cast<std::int64_t>(static_cast<double>(count) / front_end_->rate_hz() * 1e9) - time_ns;
   got.time_ns = time_ns + time_offset_ns_;
   return got;
 }
@@ -101,6 +121,8 @@ Received::Event event_of(const uhd::rx_metadata_t& error) noexcept {
     case Code::ERROR_CODE_TIMEOUT: return Event::nothing;
     case Code::ERROR_CODE_OVERFLOW: return error.out_of_sequence ? Event::sequence : Event::overflow;
     case Code::ERROR_CODE_BAD_PACKET: return Event::sequence;
+    case Code::ERROR_CODE_LATE_COMMAND:
+    case Code::ERROR_CODE_BROKEN_CHAIN: return Event::late;
     default: return Event::overflow;
   }
 }
@@ -116,17 +138,17 @@ Received UhdSource::error(const uhd::rx_metadata_t& metadata) {
   return event(event_of(metadata));
 }
 
-/// What was taken before the calls returned is on its way, with earlier times.
+/// What was taken before is on its way, with earlier times.
 std::optional<std::int64_t> UhdSource::retune(const SourceOptions& options) {
-  front_end_.retune(dynamic_cast<const UhdSourceOptions&>(options).settings());
-  if (!time_begun_ || front_end_.device().time() != TimeSource::radio) return {};
-  return ns_of(front_end_.usrp().get_time_now()) + time_offset_ns_;
+  const uhd::time_spec_t holds_from = front_end_->retune(dynamic_cast<const UhdSourceOptions&>(options).settings());
+  if (!time_begun_ || front_end_->device().time() != TimeSource::radio) return {};
+  return ns_of(holds_from) + time_offset_ns_;
 }
 
 void UhdSource::warn(std::string_view what, std::string_view why) {
   std::uint64_t suppressed = 0;
   if (!limit_.allow(suppressed)) return;
-  log::warn("{}: {}: {}{}", front_end_.name(), what, why,
+  log::warn("{}: {}: {}{}", front_end_->name(), what, why,
             suppressed ? fmt::format(" ({} more times since the last line)", suppressed) : "");
 }
 

@@ -9,8 +9,12 @@
 namespace iqd::radio::usrp {
 
 /// What an error of `recv` is to the engine: packets that were lost or damaged on the way are `sequence`, a time-out is
-/// `nothing`; an overflow, channels that cannot be aligned, and a command that came to nothing are `overflow`.
+/// `nothing`, a command that came to nothing is `late`; an overflow, and channels that cannot be aligned, are
+/// `overflow`.
 Received::Event event_of(const uhd::rx_metadata_t& error) noexcept;
+
+/// The first full second after `earliest`.
+uhd::time_spec_t next_second(const uhd::time_spec_t& earliest) noexcept;
 
 /// Samples of a USRP, or of several in step. After a late command or a broken chain nothing would come any more, so the
 /// stream is asked for again. What libuhd throws is `failed`. Where the device's clock could not be set, its time
@@ -18,6 +22,7 @@ Received::Event event_of(const uhd::rx_metadata_t& error) noexcept;
 class UhdSource final : public Source {
  public:
   UhdSource(const Settings& settings, Element element);
+  /// Gives the device up for all who share it where it failed, or gave nothing for the last seconds.
   ~UhdSource() override;
   StreamInfo info() const override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
@@ -29,12 +34,14 @@ class UhdSource final : public Source {
   Received error(const uhd::rx_metadata_t& metadata);
   void warn(std::string_view what, std::string_view why);
 
-  FrontEnd front_end_;
+  std::shared_ptr<FrontEnd> front_end_;
   Element element_;
   std::int64_t most_;  // at once
   uhd::rx_streamer::sptr stream_;
   std::vector<void*> buffers_;
   bool started_ = false;
+  bool failed_ = false;
+  std::int64_t last_ns_ = 0;  // steady clock, of the last samples
   bool time_begun_ = false;
   std::int64_t time_offset_ns_ = 0;
   log::RateLimit limit_;

@@ -29,11 +29,17 @@ TEST(UhdEvents, LossOnTheWayIsToldFromOverflow) {
   EXPECT_EQ(event_of(Metadata::ERROR_CODE_BAD_PACKET), Event::sequence);
 }
 
-TEST(UhdEvents, WhatDelaysSamplesIsAnOverflowAndATimeOutIsNothing) {
+TEST(UhdEvents, ACommandThatCameTooLateIsLateAndATimeOutIsNothing) {
   EXPECT_EQ(event_of(Metadata::ERROR_CODE_TIMEOUT), Event::nothing);
-  for (const auto code :
-       {Metadata::ERROR_CODE_LATE_COMMAND, Metadata::ERROR_CODE_BROKEN_CHAIN, Metadata::ERROR_CODE_ALIGNMENT})
-    EXPECT_EQ(event_of(code), Event::overflow) << code;
+  EXPECT_EQ(event_of(Metadata::ERROR_CODE_ALIGNMENT), Event::overflow);
+  for (const auto code : {Metadata::ERROR_CODE_LATE_COMMAND, Metadata::ERROR_CODE_BROKEN_CHAIN})
+    EXPECT_EQ(event_of(code), Event::late) << code;
+}
+
+TEST(UhdTime, AStartAtASecondIsTheNextFullOne) {
+  EXPECT_EQ(ns_of(next_second(time_of(5'000'000'000))), 5'000'000'000);
+  EXPECT_EQ(ns_of(next_second(time_of(5'000'000'001))), 6'000'000'000);
+  EXPECT_EQ(ns_of(next_second(time_of(5'999'999'999))), 6'000'000'000);
 }
 
 TEST(UhdTime, IsKeptToTheNanosecond) {

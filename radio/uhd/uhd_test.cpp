@@ -82,6 +82,31 @@ TEST(UhdSink, APortThatDoesNotFitIsRefused) {
   EXPECT_THAT(check(stream_format(Element::f32, 2)), Contains(HasSubstr("convert")));
 }
 
+TEST(UhdSink, WhatIsPermittedIsKnownWithoutADevice) {
+  UhdSinkOptions o;
+  assign(o, {{"frequency", "869e6"}, {"power", "10"}, {"permitted_bands", "868e6,870e6"}, {"permitted_powers", "14"}});
+  const auto check = [&] {
+    return without_the_build([&](const Section& s) { o.check(stream_format(Element::sc16), s); });
+  };
+  EXPECT_THAT(check(), IsEmpty());
+  assign(o, {{"power", "15"}});
+  EXPECT_THAT(check(), ElementsAre(HasSubstr("power: of 15 dBm is above the 14 dBm")));
+  assign(o, {{"gain", "20"}, {"power", "10"}});
+  EXPECT_THAT(check(), ElementsAre(AllOf(HasSubstr("power: "), HasSubstr("choose one"))));
+  EXPECT_TRUE(o.reconnects());
+}
+
+TEST(UhdSink, ItIsAsWideAsItsRateOrItsFilter) {
+  UhdSinkOptions o;
+  assign(o, {{"frequency", "868.4e6"}, {"permitted_bands", "868e6,870e6"}});
+  const auto check = [&] {
+    return without_the_build([&](const Section& s) { o.check(stream_format(Element::sc16), s); });
+  };
+  EXPECT_THAT(check(), ElementsAre(HasSubstr("frequency: takes 867.9 to 868.9 MHz")));
+  assign(o, {{"bandwidth", "500e3"}});
+  EXPECT_THAT(check(), IsEmpty());
+}
+
 TEST(Uhd, ABuildWithoutItSaysSo) {
   UhdSourceOptions source;
   assign(source, {{"rate", "1e6"}});
