@@ -8,7 +8,9 @@
 
 It takes fixed ports on all addresses, so the whole test program runs in a network namespace of its own. It repeats
 `samples`, sends them at the rate that it is set to, and writes what is transmitted into `sim.transmitted`. It loses
-packets and stalls on demand. What it cannot do: two channels, tuning, a device time other than 0, underflows.
+packets and stalls on demand. With `clock=True` it has a clock, sources from outside and sensors (radio.py). A second
+board has a network namespace of its own, and with the first is an array: uhd_sim.ARRAY_ARGS. What it cannot do: two
+channels of one board, tuning, underflows.
 """
 
 import os
@@ -23,6 +25,7 @@ import time
 import numpy as np
 
 ARGS = "addr=127.0.0.1,type=e3xx"
+ARRAY_ARGS = "addr0=127.0.0.1,addr1=10.99.1.2"
 PACKET_SAMPLES = 371
 DISCOVERY_PORT, RPC_PORT = 49600, 49601
 SERIAL = "FA4EDE7"
@@ -63,14 +66,14 @@ def enter_namespace():
     os.execvp("unshare", [*unshare(), "sh", "-c", f'{NETWORK} && exec "$@"', "sh", sys.executable, *sys.orig_argv[1:]])
 
 
-def answers():
+def answers(address="127.0.0.1"):
     """Whether it can be found, and then be called: it has a process for each."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as finder, socket.socket() as caller:
         finder.settimeout(0.5)
         try:
-            finder.connect(("127.0.0.1", DISCOVERY_PORT))
+            finder.connect((address, DISCOVERY_PORT))
             finder.send(b"MPM-DISC")
-            return SERIAL.encode() in finder.recv(1 << 14) and caller.connect_ex(("127.0.0.1", RPC_PORT)) == 0
+            return b"e3xx" in finder.recv(1 << 14) and caller.connect_ex((address, RPC_PORT)) == 0
         except OSError:
             return False
 
@@ -78,8 +81,11 @@ def answers():
 class UhdSim:
     """The simulator as a process; `samples`: int16 [n][2], of which it takes whole packets."""
 
-    def __init__(self, folder, samples):
-        self.folder = pathlib.Path(folder)
+    def __init__(self, folder, samples, clock=False, board=0):
+        self.folder = pathlib.Path(folder) / f"board{board}"
+        self.folder.mkdir(exist_ok=True)
+        self._clock, self._board = clock, board
+        self._address = "10.99.1.2" if board else "127.0.0.1"
         self.period = len(samples) // PACKET_SAMPLES * PACKET_SAMPLES
         self.transmitted = self.folder / "transmitted.sc16"
         self._fault = self.folder / "fault"
@@ -87,7 +93,7 @@ class UhdSim:
         self._dropped = self.folder / "dropped"
         np.ascontiguousarray(samples[:self.period], "<i2").tofile(self.folder / "received.sc16")
         (self.folder / "sim.cfg").write_text(
-            f"[hardware]\npreset = E320\nserial_num = {SERIAL}\n"
+            f"[hardware]\npreset = E320\nserial_num = {SERIAL[:-1]}{int(SERIAL[-1]) + board}\n"
             "[sample.source]\nclass = FileSource\nread_file = received.sc16\nrepeat = True\n"
             "[sample.sink]\nclass = FileSink\nwrite_file = transmitted.sc16\n", encoding="utf-8")
         self.process = None
@@ -101,16 +107,35 @@ class UhdSim:
 
     def start(self, seconds=30):
         here = pathlib.Path(__file__).parent
+        command = [PYTHON, "-B", str(here / "simulator.py"), "sim.cfg", *(["clock"] if self._clock else [])]
+        if self._board:
+            command = ["unshare", "-n", "sh", "-c", 'read ready && exec "$@"', "sh", *command]
         with open(self.folder / "sim.log", "ab") as log:
-            self.process = subprocess.Popen(
-                [PYTHON, "-B", str(here / "simulator.py"), "sim.cfg"], cwd=self.folder, stdout=log, stderr=log,
-                start_new_session=True, env={**os.environ, "PYTHONPATH": str(here)})
+            self.process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.PIPE, stdout=log, stderr=log,
+                                            start_new_session=True, env={**os.environ, "PYTHONPATH": str(here)})
         ends = time.monotonic() + seconds
+        if self._board:
+            self._connect(ends)
+        self.process.stdin.close()
         while time.monotonic() < ends and self.process.poll() is None:
-            if answers():
+            if answers(self._address):
                 return
             time.sleep(0.05)
         raise AssertionError(f"the simulator does not start:\n{self.log}")
+
+    def _connect(self, ends):
+        """A cable from here to the board's own network namespace; it goes with the board."""
+        there = f"/proc/{self.process.pid}/ns/net"
+        while os.readlink(there) == os.readlink("/proc/self/ns/net"):
+            assert time.monotonic() < ends, "the board gets no network namespace"
+            time.sleep(0.01)
+        here, far = f"usrp{2 * self._board}", f"usrp{2 * self._board + 1}"
+        inside = f"ip link set lo up && ip address add {self._address}/24 dev {far} && ip link set {far} up"
+        for command in (["ip", "link", "add", here, "type", "veth", "peer", "name", far, "netns", str(self.process.pid)],
+                        ["ip", "address", "add", "10.99.1.1/24", "dev", here], ["ip", "link", "set", here, "up"],
+                        ["nsenter", "-t", str(self.process.pid), "-n", "sh", "-c", inside]):
+            subprocess.run(command, check=True)
+        self.process.stdin.write(b"\n")
 
     def kill(self):
         """As if it were unplugged."""
@@ -130,6 +155,16 @@ class UhdSim:
     def stall(self, seconds):
         """Once: nothing is sent for so long; what was due meanwhile comes later."""
         self._say(f"stall {seconds}")
+
+    def unlock(self, *names):
+        """From now on these are not locked: reference, gps, pps, lo. All others are."""
+        (self.folder / "unlocked").write_text(" ".join(names), encoding="utf-8")
+
+    @property
+    def calls(self):
+        """What the front ends were told so far, each as its words."""
+        calls = self.folder / "calls"
+        return [line.split() for line in calls.read_text(encoding="utf-8").splitlines()] if calls.exists() else []
 
     def behave(self, seconds=30):
         """No faults any more; returns when the simulator knows."""

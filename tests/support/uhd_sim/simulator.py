@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""simulator.py CONFIG: Debian's usrp_mpm as a simulated device. Its own launcher, usrp_hwd, is not packaged."""
+"""simulator.py CONFIG [clock]: Debian's usrp_mpm as a simulated device. Its own launcher, usrp_hwd, is not packaged.
+
+With `clock` it has a clock and sensors.
+"""
 
 import sys
 import types
@@ -27,11 +30,14 @@ pyroute2.IPRoute.get_links = get_links_of_list
 import usrp_mpm  # noqa: E402
 from usrp_mpm.mpmtypes import MPM_RPC_PORT, SharedState  # noqa: E402
 
+import radio  # noqa: E402
 import stream  # noqa: E402
 
 
 def main():
     stream.install()
+    if "clock" in sys.argv:
+        radio.install()
     usrp_mpm.get_main_logger(use_logbuf=False)
     state = SharedState()
     processes = [usrp_mpm.spawn_rpc_process(MPM_RPC_PORT, state, {"config": sys.argv[1]}),

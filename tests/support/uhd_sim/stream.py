@@ -23,7 +23,9 @@ class OutputStream:
     def __init__(self, log, chdr_w, source, spec, send_wrapper):
         del log, chdr_w
         self._spec, self._send = spec, send_wrapper
-        self._starts = spec.init_timestamp if spec.is_timed else int(time.time() * spec.sample_rate)
+        now = self.now(spec.sample_rate)
+        self._starts = spec.init_timestamp if spec.is_timed else now
+        self._waits = max(0, self._starts - now) / spec.sample_rate if spec.is_timed else 0
         self._bytes = spec.packet_samples  # the block reports a sample width of 8 bits: these are bytes
         with open(source.read_obj.name, "rb") as file:
             samples = file.read()
@@ -34,6 +36,11 @@ class OutputStream:
         self._room = threading.Condition()
         self._fault = ("", 0.0)
         threading.Thread(target=self._run, daemon=True).start()
+
+    @staticmethod
+    def now(rate):
+        """Its clock, in ticks: the host's where the device has none."""
+        return int(time.time() * rate)
 
     def queue_packet(self, packet):
         """Takes what the host says it has read."""
@@ -47,7 +54,7 @@ class OutputStream:
             self._room.notify()
 
     def _packets(self):
-        """One packet after the other; the device's time is the host's."""
+        """One packet after the other."""
         spec = self._spec
         left = None if spec.is_continuous else spec.total_samples * SAMPLE_BYTES
         ticks = self._starts
@@ -65,7 +72,8 @@ class OutputStream:
             position = (position + size) % self._period
 
     def _run(self):
-        due = time.monotonic()
+        # Where the clock stands still, a start at a time of it is a start at once.
+        due = time.monotonic() + (self._waits if self._waits < 3 else 0)
         looks = due
         for number, packet in enumerate(self._packets(), 1):
             now = time.monotonic()
