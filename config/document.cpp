@@ -151,13 +151,13 @@ Node with_groups(const Node& map) {
   auto tree = std::make_shared<Tree>();
   tree->file = map.tree_->file;
   tree->kept = {map.tree_};
-  const auto map_of = [&tree](Entry entry) {
+  const auto map_of = [&tree](auto... entry) {
     Datum& datum = tree->data.emplace_back();
     datum.kind = Node::Kind::map;
-    datum.entries.push_back(std::move(entry));
+    (datum.entries.push_back(std::move(entry)), ...);
     return &datum;
   };
-  const Datum* all = &tree->data.emplace_back(Datum{.kind = Node::Kind::map});
+  const Datum* all = map_of();
   for (Entry entry : map.datum_->entries) {
     if (const std::size_t dot = entry.key.find('.'); dot != std::string::npos) {
       Entry group = entry;
