@@ -39,6 +39,9 @@ struct Status {
   std::int64_t time_ns = 0;
 };
 
+/// Never returns.
+[[noreturn]] void hang();
+
 /// The simulated radio. Positions count from the activation of the first stream to the end of the last; receiving and
 /// transmitting may be done by two threads.
 class Device final : public SoapySDR::Device {
@@ -87,6 +90,13 @@ class Device final : public SoapySDR::Device {
   double getBandwidth(int direction, std::size_t channel) const override;
   SoapySDR::RangeList getBandwidthRange(int, std::size_t) const override { return {{1e3, 500e6}}; }
 
+  std::vector<std::string> listSensors() const override { return {"ref_locked", "temperature"}; }
+  SoapySDR::ArgInfo getSensorInfo(const std::string& key) const override;
+  std::string readSensor(const std::string& key) const override;
+  std::vector<std::string> listSensors(int, std::size_t) const override { return {"lo_locked"}; }
+  SoapySDR::ArgInfo getSensorInfo(int direction, std::size_t channel, const std::string& key) const override;
+  std::string readSensor(int direction, std::size_t channel, const std::string& key) const override;
+
   bool hasHardwareTime(const std::string& what) const override;
   long long getHardwareTime(const std::string& what) const override;
 
@@ -105,11 +115,14 @@ class Device final : public SoapySDR::Device {
   /// The position that the hardware would be at: paced by host time, else as far as was read (or written).
   std::int64_t now() const;
   std::int64_t ahead() const;
+  bool is_locked() const;
 
   // Receiving (device_receive.cpp).
   int suffer(Stream& rx, long timeout_us);
   int wait_for_samples(Stream& rx, std::int64_t wanted, long timeout_us, std::int64_t& samples);
   void render(Stream& rx, void* const* buffers, std::int64_t samples);
+  void note_setting(int direction, std::size_t channel);
+  void pass_front_end(const Stream& rx, void* const* buffers, std::int64_t samples);
 
   // Transmitting (device_transmit.cpp).
   int place(Stream& tx, int flags, long long time_ns);
@@ -122,6 +135,7 @@ class Device final : public SoapySDR::Device {
   bool paced_;
   bool time_stamps_;
   bool short_reads_;
+  bool has_front_end_;
   double buffer_s_;
   double rate_hz_ = 1e6;
   std::vector<Port> ports_[2];
@@ -131,9 +145,17 @@ class Device final : public SoapySDR::Device {
   std::unique_ptr<Air> air_;
   std::unique_ptr<Scenario> scenario_;
   std::unique_ptr<Faults> faults_;
+  struct Setting {
+    std::int64_t from;  // position
+    double gain_db;
+    double frequency_hz;
+  };
+  std::mutex settings_mutex_;
+  std::vector<std::vector<Setting>> settings_;  // of each receive channel, by position
   Stream rx_;
   Stream tx_;
   std::atomic<bool> unplugged_{false};
+  std::atomic<bool> hangs_when_closed_{false};
   SampleClock::Steady::time_point stalled_until_{};
   std::deque<Status> status_;
   std::int64_t burst_end_ = -1;  // position at which the end of a burst is to be reported

@@ -19,11 +19,11 @@ using std::this_thread::sleep_until;
 
 constexpr double kPacket = 1e-3;  // seconds of signal that a paced read waits for
 
-[[noreturn]] void hang() {
+}  // namespace
+
+void hang() {
   for (;;) sleep_for(std::chrono::hours(1));
 }
-
-}  // namespace
 
 /// Lets happen what is due at the next sample. Returns an error code of Soapy's, or 0: samples may be read.
 int Device::suffer(Stream& rx, long timeout_us) {
@@ -37,7 +37,9 @@ int Device::suffer(Stream& rx, long timeout_us) {
     switch (fault.kind) {
       case Fault::Kind::none: return 0;
       case Fault::Kind::overflow: rx.next += fault.lost; return SOAPY_SDR_OVERFLOW;
+      case Fault::Kind::late: rx.next += fault.lost; return SOAPY_SDR_TIME_ERROR;
       case Fault::Kind::loss: rx.next += fault.lost; break;
+      case Fault::Kind::hang_close: hangs_when_closed_ = true; break;
       case Fault::Kind::jump: clock_.jump(fault.seconds); break;
       case Fault::Kind::disconnect: unplugged_ = true; break;
       case Fault::Kind::hang: hang();
@@ -100,6 +102,7 @@ int Device::readStream(SoapySDR::Stream* handle, void* const* buffers, std::size
     if (const int error = wait_for_samples(rx, packet, timeout_us, samples)) return error;
   }
   render(rx, buffers, samples);
+  if (has_front_end_) pass_front_end(rx, buffers, samples);
   if (time_stamps_) {
     flags |= SOAPY_SDR_HAS_TIME;
     time_ns = clock_.time_ns(rx.next);

@@ -43,6 +43,7 @@ SoapySDR::Stream* Device::setupStream(int direction, const std::string& format,
 }
 
 void Device::closeStream(SoapySDR::Stream* handle) {
+  if (hangs_when_closed_) hang();
   const std::lock_guard lock(mutex_);
   stream_of(handle).active = false;
   stream_of(handle).open = false;
@@ -75,7 +76,7 @@ void Device::set_up() {
 /// Position 0 is now.
 void Device::start_clock() {
   const auto epoch = args_.number("epoch");
-  clock_.start(rate_hz_, epoch ? std::llround(*epoch * 1e9) : wall_ns());
+  clock_.start(rate_hz_, epoch ? std::llround(*epoch * 1e9) : wall_ns(), args_.number("clock_ppm", 0));
 }
 
 std::int64_t Device::now() const {

@@ -46,11 +46,14 @@ void note(const std::string& serial, const Fault& fault) {
 Faults::Faults(const Arguments& args, double rate_hz) : serial_(args.text("serial", "")) {
   using Kind = Fault::Kind;
   repeat(Kind::overflow, args, "overflow_every", "overflow_lost");
+  repeat(Kind::late, args, "late_every", "late_lost");
   repeat(Kind::loss, args, "lose_every", "lose");
+  repeat(Kind::disconnect, args, "disconnect_every", "");
   once(Kind::stall, args, rate_hz, "stall_at", args.number("stall_for", 1));
   once(Kind::jump, args, rate_hz, "jump_at", args.number("jump_by", 1));
   once(Kind::disconnect, args, rate_hz, "disconnect_at", args.number("disconnect_for", 0));
   once(Kind::hang, args, rate_hz, "hang_at", 0);
+  once(Kind::hang_close, args, rate_hz, "hang_close_at", 0);
 }
 
 void Faults::once(Fault::Kind kind, const Arguments& args, double rate_hz, const std::string& when, double seconds) {
@@ -63,7 +66,7 @@ void Faults::once(Fault::Kind kind, const Arguments& args, double rate_hz, const
 
 void Faults::repeat(Fault::Kind kind, const Arguments& args, const std::string& every, const std::string& lost) {
   const std::int64_t period = args.count(every, 0, 1, std::int64_t{1} << 50);
-  const std::int64_t samples = args.count(lost, 1000, 0, std::int64_t{1} << 50);
+  const std::int64_t samples = lost.empty() ? 0 : args.count(lost, 1000, 0, std::int64_t{1} << 50);
   if (period > 0) events_.push_back({{kind, samples, 0}, period, period});
 }
 

@@ -13,9 +13,9 @@ namespace iqd::sim {
 
 /// What can go wrong at a sample.
 struct Fault {
-  enum class Kind : std::uint8_t { none, overflow, loss, stall, jump, disconnect, hang };
+  enum class Kind : std::uint8_t { none, overflow, late, loss, stall, jump, disconnect, hang, hang_close };
   Kind kind = Kind::none;
-  std::int64_t lost = 0;  // overflow, loss: samples
+  std::int64_t lost = 0;  // overflow, late, loss: samples
   double seconds = 0;     // stall, jump: how long, how far; disconnect: how long it stays away
 };
 

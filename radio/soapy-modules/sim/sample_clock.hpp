@@ -10,23 +10,26 @@
 
 namespace iqd::sim {
 
-/// The device's own time: position n was at start + n / rate. Paced, it runs with the host's clock.
+/// The device's own time: position n was at start + n / rate. Paced, it runs with the host's clock, or so much faster.
 class SampleClock {
  public:
   using Steady = std::chrono::steady_clock;
 
-  void start(double rate_hz, std::int64_t epoch_ns) {
+  void start(double rate_hz, std::int64_t epoch_ns, double faster_ppm = 0) {
     rate_hz_ = rate_hz;
+    pace_ = 1 + faster_ppm * 1e-6;
     epoch_ns_ = epoch_ns;
     started_ = Steady::now();
   }
   /// The position that host time has come to.
   std::int64_t position() const {
-    return static_cast<std::int64_t>(std::chrono::duration<double>(Steady::now() - started_).count() * rate_hz_);
+    return static_cast<std::int64_t>(std::chrono::duration<double>(Steady::now() - started_).count() * rate_hz_ *
+                                     pace_);
   }
   Steady::time_point when(std::int64_t position) const {
     // A nanosecond more than exact, so that who waits for a position finds it there.
-    return started_ + std::chrono::nanoseconds(after_ns(position) + 1);
+    const double after = static_cast<double>(after_ns(position)) / pace_;
+    return started_ + std::chrono::nanoseconds(static_cast<std::int64_t>(after) + 1);
   }
   /// Time stamp of a position.
   std::int64_t time_ns(std::int64_t position) const {
@@ -45,6 +48,7 @@ class SampleClock {
   }
 
   double rate_hz_ = 1;
+  double pace_ = 1;  // of this clock, in seconds of the host's
   std::int64_t epoch_ns_ = 0;
   std::atomic<std::int64_t> jumped_ns_{0};
   Steady::time_point started_{};
