@@ -49,6 +49,17 @@ json parsed(const std::string& frame, std::string_view topic) {
   return json::parse(frame.substr(topic.size() + 1));
 }
 
+TEST(Wire, TellsWhereTheRadioWasSetOtherwise) {
+  PortFormat f = packets_format();
+  Message m = message_of(f);
+  EXPECT_FALSE(parsed(header(m, "t"), "t").contains("tuned"));
+  EXPECT_EQ(parsed(header(m, "t"), "t")["frequency"], 1.4515e9);
+  m.tuned = 0;
+  m.retuned_hz = -1e6;
+  EXPECT_EQ(parsed(header(m, "t"), "t")["tuned"], 0);
+  EXPECT_EQ(parsed(header(m, "t"), "t")["frequency"], 1.4505e9);
+}
+
 TEST(Wire, WritesEveryKeyOfTheFormat) {
   const PortFormat f = packets_format();
   Message m = message_of(f);

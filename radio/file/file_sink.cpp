@@ -90,7 +90,7 @@ FileSink::FileSink(const FileSinkSettings& settings, const PortFormat& format)
   meta_.channels = channels_;
   meta_.description = settings.description;
   meta_.author = settings.author;
-  meta_.hardware = settings.hardware;
+  meta_.hardware = settings.hardware.empty() ? format.hardware : settings.hardware;
   const auto frame = static_cast<std::size_t>(frame_bytes(format));
   if (channels_ > 1) staging_.resize(std::max(kStagingBytes / frame, std::size_t{1}) * frame);
   // An old recording loses its metadata before its samples: at no moment do they describe what is not theirs.
@@ -110,10 +110,29 @@ FileSink::~FileSink() {
 bool FileSink::send(const Message& message) {
   if (stopped_) return false;
   if (message.extent <= 0) return true;
-  if (begins_segment(message)) begin_segment(message);
+  if (message.tuned >= 0) tuned_ = message.tuned;
+  const std::int64_t before = items_as_before(message);
+  if (before > 0) {
+    if (begins_segment(message)) begin_segment(message, 0, started_ ? frequency_hz_ : message.format->frequency_hz);
+    if (!record(message, 0, before)) return false;
+    if (before == message.extent) return true;
+  }
+  if (tuned_ >= 0 || begins_segment(message)) begin_segment(message, before, message.frequency_hz());
+  tuned_ = -1;
+  return record(message, before, message.extent - before);
+}
+
+/// Of a message, how many items were taken before the radio was set otherwise.
+std::int64_t FileSink::items_as_before(const Message& message) const noexcept {
+  if (tuned_ <= message.sample) return 0;
+  const double items = std::ceil(static_cast<double>(tuned_ - message.sample) / period_);
+  return items < static_cast<double>(message.extent) ? static_cast<std::int64_t>(items) : message.extent;
+}
+
+bool FileSink::record(const Message& message, std::int64_t first, std::int64_t count) {
   const bool may_write_meta = steady_ns() >= next_meta_ns_ || held_.size() >= kMostHeldBytes;
   if (meta_stale_ && may_write_meta && !flush()) return false;
-  return append(message);
+  return append(message, first, count);
 }
 
 void FileSink::finish() {
@@ -121,17 +140,19 @@ void FileSink::finish() {
 }
 
 bool FileSink::begins_segment(const Message& message) const noexcept {
-  if (!started_ || message.gap > 0 || message.format->frequency_hz != frequency_hz_) return true;
+  if (!started_ || message.gap > 0) return true;
+  if (tuned_ < 0 && message.frequency_hz() != frequency_hz_) return true;
   const double expected = origin_ + static_cast<double>(items_ - origin_item_) * period_;
   // Half an item is what rounding to whole source samples can make out, and a sample at least.
   return std::fabs(static_cast<double>(message.sample) - expected) >= std::max(1.0, period_ / 2);
 }
 
-void FileSink::begin_segment(const Message& message) {
+/// From this item of the message on.
+void FileSink::begin_segment(const Message& message, std::int64_t item, double frequency_hz) {
   SigmfCapture capture;
   capture.sample_start = items_;
   const auto at_item = [this](std::int64_t sample) { return std::llround(static_cast<double>(sample) / period_); };
-  std::int64_t index = std::max<std::int64_t>(at_item(message.sample) + index_offset_, 0);
+  std::int64_t index = std::max<std::int64_t>(at_item(message.sample) + item + index_offset_, 0);
   if (!meta_.captures.empty() && started_) {
     const SigmfCapture& last = meta_.captures.back();
     const std::int64_t next = *last.global_index + items_ - last.sample_start;
@@ -142,26 +163,27 @@ void FileSink::begin_segment(const Message& message) {
     }
   }
   capture.global_index = index;
-  frequency_hz_ = message.format->frequency_hz;
+  frequency_hz_ = frequency_hz;
   if (frequency_hz_ != 0) capture.frequency_hz = frequency_hz_;
-  if (message.time_ns != 0) capture.time = IsoTime{message.time_ns, 1};
+  if (message.time_ns != 0)
+    capture.time = IsoTime{message.time_ns + std::llround(static_cast<double>(item) * 1e9 / format_.item_rate_hz), 1};
   meta_.captures.push_back(std::move(capture));
-  origin_ = static_cast<double>(message.sample);
+  origin_ = static_cast<double>(message.sample) + static_cast<double>(item) * period_;
   origin_item_ = items_;
   started_ = true;
   meta_stale_ = true;
 }
 
-bool FileSink::append(const Message& message) {
+bool FileSink::append(const Message& message, std::int64_t first, std::int64_t count) {
   const auto size = static_cast<std::int64_t>(size_of(format_.element));
   const std::int64_t frame = channels_ * size;
   bool kept = true;
   if (channels_ == 1) {
-    kept = put(message.payload.first(static_cast<std::size_t>(message.extent * size)));
+    kept = put(message.payload.subspan(static_cast<std::size_t>(first * size), static_cast<std::size_t>(count * size)));
   } else {
     const std::int64_t piece = static_cast<std::int64_t>(staging_.size()) / frame;
-    for (std::int64_t at = 0; kept && at < message.extent; at += piece) {
-      const std::int64_t n = std::min(piece, message.extent - at);
+    for (std::int64_t at = first; kept && at < first + count; at += piece) {
+      const std::int64_t n = std::min(piece, first + count - at);
       const std::byte* from = message.payload.data() + at * size;
       switch (size) {
         case 8: interleave<8>(from, channels_, message.extent, n, staging_.data()); break;
@@ -172,7 +194,7 @@ bool FileSink::append(const Message& message) {
       kept = put(std::span(staging_).first(static_cast<std::size_t>(n * frame)));
     }
   }
-  items_ += message.extent;
+  items_ += count;
   return kept;
 }
 

@@ -25,10 +25,10 @@ struct FileSinkSettings {
 /// Why such a port cannot be recorded; empty where it can: [n] or [channel][n] with an element that SigMF has.
 std::string unrecordable(const PortFormat& format);
 
-/// Records a port as SigMF, valid at every moment. A new segment begins at every gap, and the metadata that say so are
-/// on disk before its first sample. Where gaps come faster than metadata should be written, samples are held back in
-/// memory for a moment, and reach the disk just before the metadata of all their segments.
-/// When the disk is full recording ends, is logged once, and `send` is false from then on.
+/// Records a port as SigMF, valid at every moment. A new segment begins at every gap and where the radio is set
+/// otherwise, and the metadata that say so are on disk before its first sample. Where gaps come faster than metadata
+/// should be written, samples are held back in memory for a moment, and reach the disk just before the metadata of all
+/// their segments. When the disk is full recording ends, is logged once, and `send` is false from then on.
 class FileSink final : public Sink {
  public:
   /// Throws SetupError where the files cannot be made, or a recording is there and is not to be overwritten.
@@ -39,9 +39,11 @@ class FileSink final : public Sink {
   void finish() override;
 
  private:
+  std::int64_t items_as_before(const Message& message) const noexcept;
+  bool record(const Message& message, std::int64_t first, std::int64_t count);
   bool begins_segment(const Message& message) const noexcept;
-  void begin_segment(const Message& message);
-  bool append(const Message& message);
+  void begin_segment(const Message& message, std::int64_t item, double frequency_hz);
+  bool append(const Message& message, std::int64_t first, std::int64_t count);
   bool put(std::span<const std::byte> frames);
   bool flush();
   bool flush_held();
@@ -52,6 +54,7 @@ class FileSink final : public Sink {
 
   PortFormat format_;
   double frequency_hz_ = 0;  // of the segment
+  SampleIndex tuned_ = -1;   // the radio is set otherwise from there on, which no segment shows yet; or -1
   SigmfPaths paths_;
   SigmfMeta meta_;
   std::int64_t channels_;

@@ -146,6 +146,56 @@ TEST(FileSink, EveryGapBeginsACapture) {
   EXPECT_EQ(folder.items<cf32>("x.sigmf-data").size(), 70u);
 }
 
+/// [sample_start, frequency in MHz] of each capture.
+json tunings(const json& meta) {
+  json all = json::array();
+  for (const json& c : meta["captures"])
+    all.push_back({c["core:sample_start"], c["core:frequency"].get<double>() / 1e6});
+  return all;
+}
+
+TEST(FileSink, WhereTheRadioIsSetOtherwiseACaptureBegins) {
+  const ScratchFolder folder;
+  PortFormat format = stream_format(Element::cf32, 2);
+  format.frequency_hz = 100e6;
+  FileSink sink({.path = folder / "x"}, format);
+  std::vector<cf32> sent;
+  const auto send = [&](std::int64_t sample, SampleIndex tuned, double retuned_hz, std::int64_t gap = 0) {
+    const std::vector<cf32> both = ramp(sample, 10, 2);
+    Message m = message_of<const cf32>(format, sample, both, gap);
+    m.tuned = tuned;
+    m.retuned_hz = retuned_hz;
+    EXPECT_TRUE(sink.send(m));
+    for (std::size_t n = 0; n < 10; ++n) sent.insert(sent.end(), {both[n], both[10 + n]});
+  };
+  send(0, -1, 0);
+  send(10, 13, 1e6);  // in the middle
+  send(20, -1, 1e6);
+  send(30, 30, 2e6);  // with the first
+  send(40, 50, 3e6);  // behind the last, as where a port is late
+  send(50, -1, 3e6);
+  send(60, -1, 3e6);
+  send(75, 78, 4e6, 5);  // a gap, and then
+  send(85, 85, 4e6);     // another gain, say
+  sink.finish();
+  const json meta = meta_in(folder);
+  EXPECT_EQ(tunings(meta),
+            (json{{0, 100.0}, {13, 101.0}, {30, 102.0}, {50, 103.0}, {70, 103.0}, {73, 104.0}, {80, 104.0}}));
+  EXPECT_EQ(starts(meta), (json{{0, 0}, {13, 13}, {30, 30}, {50, 50}, {70, 75}, {73, 78}, {80, 85}}));
+  EXPECT_EQ(meta["captures"][1]["core:datetime"], "2025-03-31T12:00:00.000013000Z");
+  EXPECT_EQ(folder.items<cf32>("x.sigmf-data"), sent);
+}
+
+TEST(FileSink, TheRadioTellsWhatHardwareItIs) {
+  PortFormat format = stream_format(Element::cf32);
+  format.hardware = "USRP E320 3150a2f, firmware 4.3";
+  const ScratchFolder folder;
+  FileSink({.path = folder / "x"}, format).finish();
+  EXPECT_EQ(meta_in(folder)["global"]["core:hw"], format.hardware);
+  FileSink({.path = folder / "y", .hardware = "on the roof"}, format).finish();
+  EXPECT_EQ(meta_in(folder, "y.sigmf-meta")["global"]["core:hw"], "on the roof");
+}
+
 TEST(FileSink, CountsItemsWhereThePortIsSlowerThanTheSource) {
   const ScratchFolder folder;
   PortFormat format = stream_format(Element::cf32);
