@@ -149,6 +149,22 @@ void refuse_shared_endpoints(const Spec& spec) {
     }
 }
 
+/// What only one can have: a channel of a radio.
+void refuse_shared_claims(const Spec& spec) {
+  std::map<std::string, std::string> owners;
+  const auto claim = [&](const std::vector<std::string>& claims, const std::string& pipeline, const Section& section) {
+    for (const std::string& what : claims)
+      if (const auto [at, is_new] = owners.insert({what, pipeline}); !is_new)
+        section.problem("args", fmt::format("pipeline '{}' has {} already: take another radio or channel, or publish "
+                                            "`source` there and read it here with a source `zmq`",
+                                            at->second, what));
+  };
+  for (const PipelineSpec& p : spec.pipelines) {
+    if (p.source) claim(p.source->claims(), p.name, *p.source_section);
+    for (const SinkSpec& sink : p.sinks) claim(sink.options->claims(), p.name, sink.section);
+  }
+}
+
 }  // namespace
 
 std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems) {
@@ -170,6 +186,7 @@ std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Probl
       check_memory(pipeline, size_up(pipeline, plans.back(), stream), make_cpu_backend()->memory());
   }
   refuse_shared_endpoints(spec);
+  refuse_shared_claims(spec);
   sort_by_place(problems);
   return plans;
 }

@@ -135,6 +135,14 @@ TEST(SpecProblems, PipelinesThatDoNotGoTogether) {
   EXPECT_EQ(problems_of("pipelines:\n  - {source: {tape: {}}}\nblock: 4\n"), "x.yaml:3:1 block: unknown key\n");
 }
 
+TEST(SpecProblems, TwoThatClaimOneRadio) {
+  const std::string one = "  - {name: a, source: {radio: {args: x}}}\n";
+  EXPECT_EQ(problems_of("pipelines:\n" + one + "  - {name: b, source: {radio: {args: y}}}\n"), "");
+  EXPECT_EQ(problems_of("pipelines:\n" + one + "  - {name: b, source: {radio: {args: x}}}\n"),
+            "x.yaml:3:32 pipelines[1].source.radio.args: pipeline 'a' has radio 'x' already: take another radio or "
+            "channel, or publish `source` there and read it here with a source `zmq`\n");
+}
+
 TEST(SpecProblems, NoPipelineAtAll) {
   EXPECT_EQ(problems_of("- a\n"),
             "x.yaml:1:1: expected a pipeline (a map with source, stages, publish), found a list\n");

@@ -3,10 +3,12 @@
 #include "radio/radio_settings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sstream>
 
 namespace iqd::radio {
 namespace {
@@ -34,8 +36,9 @@ void RadioSettings::fields(FieldVisitor& v, std::string_view args_help, bool rec
           {.help = "centre frequency; left as it is if not given", .unit = Unit::hertz, .live = receives});
   v.field("gain", gain_db,
           {.help = "overall gain; left as it is if not given", .unit = Unit::decibel, .live = receives});
-  v.field("antenna", antenna, {.help = "name of the antenna port; left as it is if not given"});
-  v.field("bandwidth", bandwidth_hz, {.help = "analogue filter; left as it is if not given", .unit = Unit::hertz});
+  v.field("antenna", antenna, {.help = "name of the antenna port; left as it is if not given", .live = receives});
+  v.field("bandwidth", bandwidth_hz,
+          {.help = "analogue filter; left as it is if not given", .unit = Unit::hertz, .live = receives});
   v.field("stream_args", stream_args, {.help = "handed to the driver when the stream is set up"});
   v.field("accept_rate", accept_rate, {.help = "go on with the rate that the radio grants, whatever was asked"});
   if (!receives) permitted.fields(v);
@@ -47,6 +50,21 @@ void RadioSettings::check(const Section& section) const {
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) section.problem("channels", fmt::format("channel {} stands there twice", *twice));
+}
+
+std::vector<std::string> RadioSettings::claims(std::string_view driver, bool receives) const {
+  std::vector<std::string> pairs;
+  std::istringstream text(args);
+  for (std::string pair; std::getline(text, pair, ',');) {
+    std::erase(pair, ' ');
+    if (!pair.empty()) pairs.push_back(std::move(pair));
+  }
+  std::sort(pairs.begin(), pairs.end());
+  std::vector<std::string> all;
+  for (const std::int64_t c : channels)
+    all.push_back(
+        fmt::format("{} '{}' {} channel {}", driver, fmt::join(pairs, ","), receives ? "receive" : "transmit", c));
+  return all;
 }
 
 bool RadioSettings::accepts(double granted_hz) const {

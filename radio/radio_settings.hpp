@@ -30,6 +30,8 @@ struct RadioSettings {
   /// A receiver must be given its rate, and can be retuned while it runs.
   void fields(FieldVisitor& visitor, std::string_view args_help, bool receives);
   void check(const Section& section) const;
+  /// Each channel, which one stream can have: `soapy 'driver=iqdsim,serial=1' receive channel 0`.
+  std::vector<std::string> claims(std::string_view driver, bool receives) const;
   /// Whether a granted rate will do: it is the asked one to 1 ppm, or any may be.
   bool accepts(double granted_hz) const;
   /// What a transmitter is asked for, at its rate: that is how wide it is, unless its filter is narrower.

@@ -106,7 +106,7 @@ OpenRadio::OpenRadio(const Settings& s, int direction, Element element)
   for (const auto& setting : s.settings)
     step("write a setting", [&] { device_->writeSetting(setting.first, setting.second); });
   step("set the rate", [&] { set_rate(s); });
-  tune(s);
+  set_live(s);
   set_clock();
   set_up_stream(s, element);
 }
@@ -129,11 +129,15 @@ void OpenRadio::check_channels(const Settings& s) const {
     if (channel >= there)
       throw SetupError(fmt::format("{}: there is no {} channel {}; the radio has {}, counted from 0", name_,
                                    direction_ == SOAPY_SDR_RX ? "receive" : "transmit", channel, there));
-  if (s.antenna.empty()) return;
+  check_antenna(s.antenna);
+}
+
+void OpenRadio::check_antenna(const std::string& name) const {
+  if (name.empty()) return;
   const auto antennas = device_->listAntennas(direction_, channels_[0]);
-  if (!antennas.empty() && std::find(antennas.begin(), antennas.end(), s.antenna) == antennas.end())
+  if (!antennas.empty() && std::find(antennas.begin(), antennas.end(), name) == antennas.end())
     throw SetupError(
-        fmt::format("{}: there is no antenna '{}'; there are: {}", name_, s.antenna, fmt::join(antennas, ", ")));
+        fmt::format("{}: there is no antenna '{}'; there are: {}", name_, name, fmt::join(antennas, ", ")));
 }
 
 void OpenRadio::set_rate(const Settings& s) {
@@ -145,40 +149,46 @@ void OpenRadio::set_rate(const Settings& s) {
   }
 }
 
-void OpenRadio::tune(const Settings& s) {
+void OpenRadio::set_live(const Settings& s) {
   for (const std::size_t c : channels_) {
     if (!s.antenna.empty()) step("choose the antenna", [&] { device_->setAntenna(direction_, c, s.antenna); });
     if (s.bandwidth_hz) step("set the bandwidth", [&] { device_->setBandwidth(direction_, c, *s.bandwidth_hz); });
-  }
-  set_live(s.frequency_hz, s.gain_db);
-}
-
-void OpenRadio::set_live(std::optional<double> frequency_hz, std::optional<double> gain_db) {
-  for (const std::size_t c : channels_) {
-    if (frequency_hz) step("set the frequency", [&] { device_->setFrequency(direction_, c, *frequency_hz); });
-    if (gain_db) step("set the gain", [&] { device_->setGain(direction_, c, *gain_db); });
+    if (s.frequency_hz) step("set the frequency", [&] { device_->setFrequency(direction_, c, *s.frequency_hz); });
+    if (s.gain_db) step("set the gain", [&] { device_->setGain(direction_, c, *s.gain_db); });
   }
   try {
     frequency_hz_ = device_->getFrequency(direction_, channels_[0]);
   } catch (...) {
-    frequency_hz_ = frequency_hz.value_or(frequency_hz_);
+    frequency_hz_ = s.frequency_hz.value_or(frequency_hz_);
   }
+}
+
+/// Its live keys.
+Settings OpenRadio::as_it_is() const {
+  const std::size_t first = channels_[0];
+  Settings now;
+  now.frequency_hz = device_->getFrequency(direction_, first);
+  now.gain_db = device_->getGain(direction_, first);
+  now.antenna = device_->getAntenna(direction_, first);
+  if (const double bandwidth_hz = device_->getBandwidth(direction_, first); bandwidth_hz > 0)
+    now.bandwidth_hz = bandwidth_hz;
+  return now;
 }
 
 void OpenRadio::retune(const Settings& s) {
   const std::size_t first = channels_[0];
-  double frequency_hz = 0;
-  double gain_db = 0;
+  Settings before;
   step("look at what it can be tuned to", [&] {
     if (s.frequency_hz) check_range("frequency", *s.frequency_hz, device_->getFrequencyRange(direction_, first));
     if (s.gain_db) check_range("gain", *s.gain_db, {device_->getGainRange(direction_, first)});
-    frequency_hz = device_->getFrequency(direction_, first);
-    gain_db = device_->getGain(direction_, first);
+    if (s.bandwidth_hz) check_range("bandwidth", *s.bandwidth_hz, device_->getBandwidthRange(direction_, first));
+    check_antenna(s.antenna);
+    before = as_it_is();
   });
   try {
-    set_live(s.frequency_hz, s.gain_db);
+    set_live(s);
   } catch (const SetupError&) {
-    set_live(frequency_hz, gain_db);
+    set_live(before);
     throw;
   }
 }

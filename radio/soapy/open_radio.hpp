@@ -30,7 +30,8 @@ class OpenRadio {
 
   /// Activates the stream. Throws SetupError.
   void start();
-  /// Takes over frequency and gain. Throws SetupError where the device refuses; then they are as before.
+  /// Takes over frequency, gain, antenna and bandwidth. Throws SetupError where the device refuses; then they are as
+  /// before.
   void retune(const Settings& settings);
 
   SoapySDR::Device& device() const noexcept { return *device_; }
@@ -48,8 +49,9 @@ class OpenRadio {
   template <class F> auto step(const char* what, F f) const;
   void make(const Settings& settings);
   void check_channels(const Settings& settings) const;
-  void tune(const Settings& settings);
-  void set_live(std::optional<double> frequency_hz, std::optional<double> gain_db);
+  void set_live(const Settings& settings);
+  Settings as_it_is() const;
+  void check_antenna(const std::string& name) const;
   void check_range(const char* key, double value, const SoapySDR::RangeList& ranges) const;
   void set_rate(const Settings& settings);
   void set_clock();

@@ -80,11 +80,13 @@ Received SoapySource::error(int code) {
   Received got;
   switch (code) {
     case SOAPY_SDR_TIMEOUT: return nothing();
-    case SOAPY_SDR_CORRUPTION:
-    case SOAPY_SDR_TIME_ERROR: warn("samples were lost", SoapySDR_errToStr(code)); [[fallthrough]];
     case SOAPY_SDR_OVERFLOW: got.event = Received::Event::overflow; return got;
+    case SOAPY_SDR_CORRUPTION: got.event = Received::Event::sequence; break;
+    case SOAPY_SDR_TIME_ERROR: got.event = Received::Event::late; break;
     default: return failed(SoapySDR_errToStr(code));
   }
+  warn("samples were lost", SoapySDR_errToStr(code));
+  return got;
 }
 
 Received SoapySource::failed(std::string_view why) {

@@ -12,9 +12,10 @@
 
 namespace iqd::radio::soapy {
 
-/// Samples from any SoapySDR module. What the module says turns into events: an overflow, a damaged packet and a time
-/// error are `overflow`, a time-out is `nothing`, every other error, an exception, or more samples than were asked for
-/// is `failed`. Time stamps that count from the radio's own start are moved to the host's time once, at the first.
+/// Samples from any SoapySDR module. What the module says turns into events: an overflow, a damaged packet
+/// (`sequence`) and a time error (`late`) go on, a time-out is `nothing`, every other error, an exception, or more
+/// samples than were asked for is `failed`. Time stamps that count from the radio's own start are moved to the host's
+/// time once, at the first.
 class SoapySource final : public Source {
  public:
   SoapySource(const Settings& settings, Element element);
@@ -42,6 +43,7 @@ class SoapySourceOptions final : public SourceOptions {
   void fields(FieldVisitor& visitor) override;
   StreamInfo describe(const Section& section) const override;
   std::unique_ptr<Source> open() const override;
+  std::vector<std::string> claims() const override { return settings_.claims("soapy", true); }
   const Settings& settings() const noexcept { return settings_; }
 
  private:

@@ -16,6 +16,7 @@ class UhdSourceOptions final : public SourceOptions {
   std::unique_ptr<Source> open() const override;
   /// Whether it can be found, and nobody has it.
   bool is_there() const override;
+  std::vector<std::string> claims() const override { return settings_.claims("uhd", true); }
   const Settings& settings() const noexcept { return settings_; }
 
  private:
@@ -29,6 +30,7 @@ class UhdSinkOptions final : public SinkOptions {
   void check(const PortFormat& format, const Section& section) const override;
   std::unique_ptr<Sink> open(const PortFormat& format) const override;
   bool reconnects() const override { return true; }
+  std::vector<std::string> claims() const override { return settings_.claims("uhd", false); }
 
  private:
   Settings settings_;

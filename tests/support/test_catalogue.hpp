@@ -53,11 +53,15 @@ class NamedOptions final : public SourceOptions {
   void fields(FieldVisitor& v) override {
     v.field("rate", rate_, {.help = "samples a second", .unit = Unit::rate, .low = 1});
     v.field("channels", channels_, {.help = "how many", .low = 1, .high = 8});
+    v.field("args", args_, {.help = "which one"});
     v.field("gain", gain_, {.help = "13 is refused", .live = true});
   }
   StreamInfo describe(const Section& section) const override {
     if (rate_ == 13) section.problem("rate", "brings bad luck");
     return info();
+  }
+  std::vector<std::string> claims() const override {
+    return args_.empty() ? std::vector<std::string>() : std::vector<std::string>{"radio '" + args_ + "'"};
   }
   std::unique_ptr<Source> open() const override {
     Theatre& t = *Theatre::now();
@@ -89,6 +93,7 @@ class NamedOptions final : public SourceOptions {
   bool can_wait_;
   double rate_ = 1e6;
   std::int64_t channels_ = 1;
+  std::string args_;
   double gain_ = 0;
 };
 
