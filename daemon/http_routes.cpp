@@ -77,7 +77,7 @@ constexpr HttpRoute kRoutes[] = {
      }},
     {"POST", "/api/reload", "reads the file again, as SIGHUP does",
      [](const HttpCall& c) { return changed(c.service.reload()); }},
-    {"PATCH", "/api/stages/*", "sets live keys of a stage, or of the source; the body is {\"key\": value}",
+    {"PATCH", "/api/stages/*", "sets live keys of a stage, or keys of the source; the body is {\"key\": value}",
      [](const HttpCall& c) { return set_keys(c, "", c.names[0]); }},
     {"PATCH", "/api/pipelines/*/stages/*", "the same where there are several pipelines",
      [](const HttpCall& c) { return set_keys(c, c.names[0], c.names[1]); }},

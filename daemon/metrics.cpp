@@ -79,6 +79,9 @@ constexpr Row<Status> kRadio[] = {
      "Times the driver said that it lost samples, since they were not fetched in time; raise `realtime: priority`, see "
      "`iqd doctor`.",
      of<&Status::overflows>},
+    {"iqd_radio_late_total", kCounter,
+     "Times something came after the time it was meant for, and samples were lost over it; look at the radio's clock.",
+     of<&Status::late>},
     {"iqd_radio_sequence_errors_total", kCounter,
      "Times packets were lost on the way from the radio; check cable, switch and socket buffers (`iqd doctor`).",
      of<&Status::sequence_errors>},
@@ -88,6 +91,10 @@ constexpr Row<Status> kRadio[] = {
      "Times no samples came for longer than they should; check the radio's link and power.", of<&Status::stalls>},
     {"iqd_radio_reconnects_total", kCounter, "Times the radio had gone and was opened again; check its link and power.",
      of<&Status::reconnects>},
+    {"iqd_radio_retunes_total", kCounter, "Times the radio was set otherwise while it ran, by reload or live key.",
+     of<&Status::retunes>},
+    {"iqd_radio_frequency_hertz", kGauge, "Where the radio is tuned to; 0: it does not say.",
+     of<&Status::frequency_hz>},
 };
 
 constexpr Row<Channel> kChannels[] = {
@@ -262,6 +269,27 @@ void add_sets(Families& all, const Subjects& subjects) {
   add(all, "iqd_pipeline_info", kGauge, "1; the labels say what a pipeline reads from and runs on.", std::move(info));
 }
 
+/// What is known of clocks, where it is.
+void add_clocks(Families& all, const Subjects& subjects) {
+  std::vector<ClientMetric> ahead, drift, error;
+  for (const auto& [labels, s] : subjects.radios) {
+    if (!std::isnan(s->ahead_s)) ahead.push_back(number(labels, kGauge, s->ahead_s));
+    if (!s->drift) continue;
+    drift.push_back(number(labels, kGauge, s->drift->ppm * 1e-6));
+    error.push_back(number(labels, kGauge, s->drift->error_ppm * 1e-6));
+  }
+  add(all, "iqd_radio_time_ahead_seconds", kGauge,
+      "The radio's time less the host's when samples arrive, so a little below 0; if it grows, one of both is not "
+      "disciplined.",
+      std::move(ahead));
+  add(all, "iqd_radio_clock_drift_ratio", kGauge,
+      "By which part the radio's clock is faster than the host's (1e-6 is 1 ppm), over five minutes; beyond what its "
+      "oscillator may have, look at its reference.",
+      std::move(drift));
+  add(all, "iqd_radio_clock_drift_error_ratio", kGauge, "Two standard deviations of iqd_radio_clock_drift_ratio.",
+      std::move(error));
+}
+
 void add_daemon(Families& all, const Service& service) {
   add(all, "iqd_build_info", kGauge, "1; the label says which version runs.",
       {number({{"version", IQD_VERSION}}, kGauge, 1)});
@@ -313,6 +341,7 @@ Families collect_metrics(const Service& service) {
   add(all, kRadio, subjects.radios);
   add(all, kChannels, subjects.channels);
   add_sets(all, subjects);
+  add_clocks(all, subjects);
   add_stage_numbers(all, subjects);
   add_histograms(all, subjects);
   add(all, kPorts, subjects.ports);

@@ -239,6 +239,7 @@ void Runner::end_hung() {
     const std::string hangs = p->hung();
     if (hangs.empty()) continue;
     log::error("{}: {}; ending, so that the service manager starts anew", p->spec().name, hangs);
+    notify_.status(fmt::format("{}: {}; ending, to be started anew", p->spec().name, hangs));
     p->abandon_radio();
     show(true);
     std::_Exit(static_cast<int>(Exit::failed));
@@ -287,9 +288,12 @@ std::vector<std::string> Runner::not_ready() const {
   std::vector<std::string> reasons;
   for (const auto& p : running_.look()) {
     const SourceState state = p->state();
-    if (state != SourceState::streaming && state != SourceState::ended)
-      reasons.push_back(
-          fmt::format("{}: the source is {}", p->name(), kSourceStateNames[static_cast<std::size_t>(state)]));
+    if (state != SourceState::streaming && state != SourceState::ended) {
+      const std::string trouble = p->trouble();
+      reasons.push_back(fmt::format("{}: the source is {}{}{}", p->name(),
+                                    kSourceStateNames[static_cast<std::size_t>(state)], trouble.empty() ? "" : ": ",
+                                    trouble));
+    }
     if (const std::string stage = p->slow_stage(); !stage.empty())
       reasons.push_back(fmt::format("{}: stage '{}' does not return", p->name(), stage));
   }

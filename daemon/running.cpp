@@ -144,7 +144,8 @@ ChangeReport Running::set(const std::string& pipeline, const std::string& stage,
   std::erase_if(next->spec.pipelines, [&](const PipelineSpec& p) { return p.name != at->spec().name; });
   for (PipelineSpec& spec : next->spec.pipelines) {
     keep_programs(at->spec(), spec);
-    if (const SpecChange change = compare(at->spec(), spec); !change.not_live.empty())
+    // What is not live of a source makes the pipeline begin anew.
+    if (const SpecChange change = compare(at->spec(), spec); !change.not_live.empty() && stage != "source")
       return {Result::refused,
               {fmt::format("{} cannot change while it runs: write it into the file and reload",
                            fmt::join(change.not_live, ", "))}};
@@ -188,7 +189,7 @@ Running::Steps Running::steps_to(Loaded& next, Scope scope) {
     }
     SpecChange change = compare((*here)->spec(), spec);
     if (change.none()) continue;
-    if (scope == Scope::all && (change.source || (*here)->finished()))
+    if (change.source || (scope == Scope::all && (*here)->finished()))
       steps.renewals.push_back({*here, std::move(spec), change.keys});
     else
       steps.changes.emplace_back(*here, (*here)->prepare(std::move(spec), std::move(change), next.problems));

@@ -27,7 +27,8 @@ class Running {
   /// Reads the file again and goes over to it: all of it, or nothing where something is wrong. Throws where a
   /// pipeline can go on neither as it was nor as it should be; then the process should end.
   ChangeReport reload();
-  /// Sets live keys of a stage, until the file is read again.
+  /// Sets live keys of a stage, or any of the source, until the file is read again. Those of the source that are not
+  /// live close it and open it anew.
   ChangeReport set(const std::string& pipeline, const std::string& stage, const std::string& keys);
   /// Ports whose values are to be set so.
   std::vector<std::shared_ptr<ApplyOutlet>> applies() const;

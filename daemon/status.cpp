@@ -25,6 +25,16 @@ nlohmann::json decibels(double db) {
   return std::isfinite(db) ? nlohmann::json(std::round(db * 100) / 100) : nlohmann::json();
 }
 
+/// The radio of a pipeline as the stream shows it.
+nlohmann::json radio_json(const PipelineStatus& s) {
+  nlohmann::json time = {{"source", s.time == TimeSource::radio ? "radio" : "host"}};
+  if (!std::isnan(s.ahead_s)) time["ahead_s"] = s.ahead_s;
+  if (s.drift) time["drift"] = {{"ppm", s.drift->ppm}, {"error_ppm", s.drift->error_ppm}, {"over_s", s.drift->over_s}};
+  nlohmann::json radio = {{"frequency", s.frequency_hz}, {"retunes", s.retunes}, {"time", time}};
+  if (s.tuned >= 0) radio["tuned"] = s.tuned;
+  return radio;
+}
+
 nlohmann::json pipeline_json(const PipelineStatus& s) {
   nlohmann::json dropped = nlohmann::json::object();
   for (std::size_t d = 0; d < s.dropped.size(); ++d) dropped[std::string(kDropNames[d])] = s.dropped[d];
@@ -69,6 +79,8 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
   return {{"name", s.name},
           {"source", s.radio},
           {"state", kSourceStateNames[static_cast<std::size_t>(s.state)]},
+          {"trouble", s.trouble},
+          {"radio", radio_json(s)},
           {"backend", s.backend},
           {"sample_rate", s.rate_hz},
           {"received", s.received},
@@ -78,6 +90,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
           {"lost", s.lost},
           {"blocks", s.blocks},
           {"overflows", s.overflows},
+          {"late", s.late},
           {"sequence_errors", s.sequence_errors},
           {"time_jumps", s.time_jumps},
           {"stalls", s.stalls},

@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/block.hpp"
 #include "base/metric.hpp"
+#include "pipeline/clock_drift.hpp"
 #include "pipeline/level_meter.hpp"
 
 namespace iqd {
@@ -75,12 +77,17 @@ struct Counters {
   Counter sequence_errors;
   Counter time_jumps;
   Counter stalls;
+  Counter retunes;
   Counter reconnects;
   Counter deadline_misses;             // blocks that took longer than they last
   Histogram latency;                   // last sample received → handed over
   StageNumbers<Counter> tallies;       // what stages count
   StageNumbers<Gauge> levels;          // what they measured last
   std::vector<ChannelLevel> channels;  // of the source; their number is known when it is open
+  ClockDrift drift;                    // of the radio's clock
+  Gauge ahead_s;                       // the radio's time less the host's, as samples arrive
+  Gauge frequency_hz;
+  std::atomic<SampleIndex> tuned{-1};  // the radio was set last from this sample on; -1: it is as it was opened
   std::atomic<SourceState> state{SourceState::closed};
 
   Counter& drops(Drop reason) noexcept { return dropped[static_cast<std::size_t>(reason)]; }

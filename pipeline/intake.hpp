@@ -4,10 +4,13 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/driver.hpp"
 #include "base/log.hpp"
 #include "pipeline/engine.hpp"
@@ -24,9 +27,10 @@ inline std::span<const std::string_view> enum_names(Overrun) {
 struct IntakeOptions {
   std::string name;  // of the source, for the log
   Overrun overrun = Overrun::drop;
-  std::int64_t stalled_ns = 0;              // no sample for so long: stalled; 0: two blocks, at least 50 ms
-  std::int64_t silent_ns = 5'000'000'000;   // no sample for so long: close and open again
-  std::int64_t backoff_ns = 1'000'000'000;  // before the second try, doubled up to thirty-fold
+  std::int64_t stalled_ns = 0;                      // no sample for so long: stalled; 0: two blocks, at least 50 ms
+  std::int64_t silent_ns = 5'000'000'000;           // no sample for so long: close and open again
+  std::int64_t backoff_ns = 1'000'000'000;          // before the first try, doubled from try to try…
+  std::int64_t longest_backoff_ns = 8'000'000'000;  // …up to this
   int priority = 0;
   std::vector<int> cpus;
 };
@@ -58,10 +62,14 @@ class Intake {
   void stop() noexcept;
   /// The thread has closed the engine's entrance and is about to end.
   bool ended() const noexcept { return ended_.load(std::memory_order_acquire); }
+  /// Waits until the source is closed, too, which is in the driver's hands.
+  void join_closed() const noexcept { closed_.wait(false, std::memory_order_acquire); }
   /// Nanoseconds that the call into the driver at work has taken so far.
   std::int64_t in_driver_ns() const noexcept;
   /// Why the stream ended before its time; read after `ended`.
   const std::string& failure() const noexcept { return failure_; }
+  /// What went wrong last, while it is not streaming.
+  std::string trouble() const;
   /// Lets a thread go that hangs in a driver, for a process that is about to end.
   void abandon() noexcept;
 
@@ -69,10 +77,19 @@ class Intake {
   void run();
   enum class Outcome : std::uint8_t { stopped, ended, failed };
   Outcome stream();
+  void lost_some(Counter& count) noexcept;
   bool reopen();
+  bool try_open();
+  void close_source() noexcept;
   bool pause(std::int64_t ns);
+  bool is_there();
+  template <class F> auto in_driver(F call);
   Received receive(std::int64_t most);
+  std::string doubt(Received& received, std::int64_t most);
   void take_change();
+  void retune(const SourceOptions& to);
+  void tuned_from(SampleIndex sample);
+  SampleIndex first_tuned(std::optional<std::int64_t> time_ns) const noexcept;
   std::int64_t hand_over(Engine& next);
   bool changing() const noexcept { return change_state_.load(std::memory_order_acquire) == ChangeState::asked; }
   bool make_room();
@@ -86,8 +103,12 @@ class Intake {
   void arrived(std::int64_t samples);
   void discard(std::int64_t samples);
   void cut_block();
+  void mark_tuning(SampleBlock& block) noexcept;
+  void show_tunings_again();
+  void watch_clock(SampleIndex end) noexcept;
   void offer_held(bool all);
   void note_silence(std::int64_t now);
+  void in_trouble(std::string why);
   SampleIndex oldest_needed() const noexcept;
   std::int64_t time_of(SampleIndex sample) const noexcept;
 
@@ -110,10 +131,18 @@ class Intake {
   std::int64_t gap_ = 0;        // lost just before block_first_
   std::int64_t missing_ = 0;    // lost since the start
   bool dropping_ = false;
+  bool is_there_ = true;           // as far as is known, while it is waited for
   bool uncertain_ = false;         // samples were lost, how many is not known yet
   std::vector<SampleBlock> held_;  // whole, but their future has not arrived
   std::vector<std::byte*> into_;
   std::vector<std::vector<std::byte>> aside_;  // a channel each: samples that are dropped, or not yet in their place
+
+  struct Tuning {
+    SampleIndex from;  // this sample on
+    double frequency_hz;
+  };
+  std::vector<Tuning> tunings_;  // that no block has shown yet
+  double frequency_hz_ = 0;      // of what blocks have shown
 
   bool timed_ = false;
   SampleIndex time_index_ = 0;  // the sample that…
@@ -122,14 +151,30 @@ class Intake {
 
   std::atomic<bool> stop_{false};
   std::atomic<bool> ended_{false};
+  std::atomic<bool> closed_{false};
   std::atomic<std::int64_t> call_began_ns_{0};
   enum class ChangeState : std::uint8_t { none, asked, at_work, done };
   std::atomic<ChangeState> change_state_{ChangeState::none};
   StreamChange change_;  // whoever moved the state on may touch these two
   std::string change_refused_;
   std::string failure_;
+  mutable std::mutex trouble_mutex_;
+  std::string trouble_;
   log::RateLimit jump_lines_;
+  log::RateLimit reconnect_lines_;
+  log::RateLimit failure_lines_;
   std::thread thread_;
 };
+
+/// What is done in the driver is watched: it may never return.
+template <class F> auto Intake::in_driver(F call) {
+  struct Watch {
+    explicit Watch(std::atomic<std::int64_t>& began) : began_ns(began) { began_ns.store(steady_ns()); }
+    ~Watch() { began_ns.store(0); }
+    std::atomic<std::int64_t>& began_ns;
+  };
+  const Watch watch(call_began_ns_);
+  return call();
+}
 
 }  // namespace iqd

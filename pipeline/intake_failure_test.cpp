@@ -108,6 +108,50 @@ TEST(IntakeReopening, WaitsLongerEachTime) {
   expect_all_published(rig, 5);
 }
 
+TEST(IntakeReopening, WaitsNoLongerThanItMay) {
+  Rig::Options o = radio();
+  o.intake.backoff_ns = 10'000'000;
+  o.intake.longest_backoff_ns = 20'000'000;
+  Script busy;
+  busy.open_throws = true;
+  Rig rig(o, {{{{.what = Do::fail}}}, busy, busy, busy, busy, busy, busy, {{{.samples = 5}}}});
+  const std::int64_t began = steady_ns();
+  rig.run();
+  EXPECT_GE(steady_ns() - began, 130'000'000) << "10 ms, and six times 20; doubled without end it were 1270";
+  EXPECT_LT(steady_ns() - began, 1'200'000'000);
+  expect_all_published(rig, 5);
+}
+
+TEST(IntakeReopening, OpensAtOnceWhatCanBeSeenAgain) {
+  Rig::Options o = radio();
+  o.intake.backoff_ns = 3'600'000'000'000;
+  Rig rig(o, {{{{.samples = 100}, {.what = Do::fail}}}, {{{.samples = 5}}}});
+  rig.view.is_there = false;
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.state.load() == SourceState::reconnecting; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  EXPECT_EQ(rig.view.opened, 1);
+  rig.view.is_there = true;
+  rig.engine->join();
+  EXPECT_EQ(rig.view.opened, 2);
+  expect_all_published(rig, 105);
+}
+
+TEST(IntakeReopening, SaysWhatKeepsIt) {
+  Rig::Options o = radio();
+  o.intake.backoff_ns = 100'000'000;
+  Script busy;
+  busy.open_throws = true;
+  Rig rig(o, {{{{.samples = 100}, {.what = Do::raise}}}, busy, {{{.samples = 5}}, false}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->trouble() == "the cable is out"; }));
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->trouble() == "it cannot be opened again yet: busy"; }));
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == 105; }));
+  EXPECT_TRUE(Rig::eventually([&] { return rig.intake->trouble().empty(); })) << "all is well again";
+  rig.intake->stop();
+  rig.engine->join();
+}
+
 TEST(IntakeReopening, StopsWhileWaiting) {
   Rig::Options o = radio();
   o.intake.backoff_ns = 3'600'000'000'000;
@@ -115,6 +159,7 @@ TEST(IntakeReopening, StopsWhileWaiting) {
   rig.start();
   ASSERT_TRUE(Rig::eventually([&] { return rig.counters.state.load() == SourceState::reconnecting; }));
   EXPECT_FALSE(rig.intake->ended());
+  EXPECT_EQ(rig.intake->trouble(), "") << "it failed without a word";
   rig.intake->stop();
   EXPECT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }, 1000));
   rig.engine->join();

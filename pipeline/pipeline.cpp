@@ -49,6 +49,10 @@ IntakeOptions Pipeline::intake_options(const PipelineSpec& spec, const Sizing& s
   IntakeOptions intake;
   intake.name = name_;
   intake.overrun = is_lossless(spec) ? Overrun::wait : Overrun::drop;
+  const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
+  intake.silent_ns = ns(spec.reconnect.silence_s);
+  intake.backoff_ns = ns(spec.reconnect.first_s);
+  intake.longest_backoff_ns = ns(spec.reconnect.longest_s);
   intake.priority = sizing.engine.priority;
   intake.cpus = sizing.engine.cpus;
   return intake;
@@ -160,8 +164,7 @@ void Pipeline::go_on(Route& route, const PortFormat& format, const SinkSpec* sin
     if (now.to != route.to || as_now.port != format.port || is_sink != (sink != nullptr)) continue;
     if (sink) {
       auto& outlet = dynamic_cast<SinkOutlet&>(*now.outlet);
-      // A sink sees these with each message.
-      as_now.frequency_hz = format.frequency_hz;
+      // A sink sees it with each message.
       if (format.varying >= 0 && as_now.dims.size() == format.dims.size())
         as_now.dims[static_cast<std::size_t>(format.varying)].extent = format.most();
       const bool same = same_sink(spec_.sinks[r - spec_.publish.size()], *sink) && as_now == format;
@@ -201,6 +204,7 @@ void Pipeline::start() {
       last = engine();
       last->join();
     }
+    intake_->join_closed();
     finished_.store(true, std::memory_order_release);
   });
 }
@@ -270,8 +274,6 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   const bool same_backends = wanted_backends(change.spec) == wanted_backends(spec_);
   change.backends = same_backends ? backends_ : choose_backends(change.spec);
   change.stream = stream_;
-  if (change.what.retunes)
-    change.stream.frequency_hz = change.spec.source->describe(*change.spec.source_section).frequency_hz;
   std::optional<Draft> drafted = draft(change.spec, change.stream, change.backends.backends, problems);
   if (!drafted) return change;
   change.sizing = drafted->sizing;
@@ -340,7 +342,7 @@ PipelineStatus Pipeline::status() const {
     const std::lock_guard lock(exchange_);
     s.backend = backends_.names;
     s.rate_hz = stream_.rate_hz;
-    s.frequency_hz = stream_.frequency_hz;
+    s.time = stream_.time;
     s.block_s = stream_.rate_hz > 0 ? static_cast<double>(spec_.block) / stream_.rate_hz : 0;
     s.device_bytes = device_bytes_;
   }
@@ -354,8 +356,15 @@ PipelineStatus Pipeline::status() const {
   s.received = counters_->received.value();
   s.in_flight = s.received - left;
   s.lost = counters_->lost.value();
+  s.trouble = intake_->trouble();
+  s.frequency_hz = counters_->frequency_hz.value();
+  s.tuned = counters_->tuned.load();
+  s.retunes = counters_->retunes.value();
+  s.ahead_s = counters_->ahead_s.value();
+  s.drift = counters_->drift.estimate();
   s.blocks = counters_->blocks.value();
   s.overflows = counters_->overflows.value();
+  s.late = counters_->late.value();
   s.sequence_errors = counters_->sequence_errors.value();
   s.time_jumps = counters_->time_jumps.value();
   s.stalls = counters_->stalls.value();

@@ -20,8 +20,14 @@ struct PipelineStatus {
   std::string radio;  // the source's driver
   SourceState state = SourceState::closed;
   std::string backend;
+  std::string trouble;  // what went wrong last, while it is not streaming
   double rate_hz = 0;
   double frequency_hz = 0;
+  SampleIndex tuned = -1;  // the radio was set last from this sample on
+  std::uint64_t retunes = 0;
+  TimeSource time = TimeSource::host;
+  double ahead_s = 0;  // the radio's time less the host's; NaN: not known
+  std::optional<ClockDrift::Estimate> drift;
   std::uint64_t received = 0;
   std::uint64_t published = 0;
   std::array<std::uint64_t, kDropNames.size()> dropped{};
@@ -29,6 +35,7 @@ struct PipelineStatus {
   std::uint64_t lost = 0;
   std::uint64_t blocks = 0;
   std::uint64_t overflows = 0;
+  std::uint64_t late = 0;
   std::uint64_t sequence_errors = 0;
   std::uint64_t time_jumps = 0;
   std::uint64_t stalls = 0;
@@ -87,7 +94,7 @@ class Pipeline {
   void stop() noexcept;
   /// Readers that are waited for are waited for no longer.
   void interrupt() noexcept;
-  /// The stream has ended and everything has left.
+  /// The stream has ended, everything has left, and the source is closed.
   bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
   /// After `finished`, or before for a failing backend: why it ended too early.
   std::string failure() const;
@@ -122,6 +129,8 @@ class Pipeline {
   // Any thread.
   const std::string& name() const noexcept { return name_; }
   SourceState state() const noexcept { return counters_->state.load(); }
+  /// What went wrong last, while it is not streaming.
+  std::string trouble() const { return intake_->trouble(); }
   PipelineStatus status() const;
   /// What has not moved for half of the time that `realtime: hang` allows; empty while all moves.
   std::string stuck() const;

@@ -284,6 +284,21 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
         "hang", spec.realtime.hang_s,
         {.help = "a driver call that takes longer ends the process", .unit = Unit::seconds, .low = 0.5, .high = 3600});
   });
+  v.group("reconnect", given, {.help = "when a radio that gives nothing is opened again"}, [&spec](FieldVisitor& g) {
+    g.field("silence", spec.reconnect.silence_s,
+            {.help = "a radio that gives no sample for so long is closed and opened again",
+             .unit = Unit::seconds,
+             .low = 0.1,
+             .high = 3600});
+    g.field("first", spec.reconnect.first_s,
+            {.help = "wait before the first try; each that fails doubles it",
+             .unit = Unit::seconds,
+             .low = 0.001,
+             .high = 3600});
+    g.field(
+        "longest", spec.reconnect.longest_s,
+        {.help = "it does not become longer, unless `first` is", .unit = Unit::seconds, .low = 0.001, .high = 3600});
+  });
 }
 
 void monitor_fields(Spec& spec, FieldVisitor& v) {

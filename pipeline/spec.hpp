@@ -88,6 +88,13 @@ struct RealTime {
   double hang_s = 10;
 };
 
+/// What is done with a radio that gives nothing any more.
+struct Reconnect {
+  double silence_s = 5;
+  double first_s = 1;
+  double longest_s = 8;
+};
+
 /// One pipeline as written.
 struct PipelineSpec {
   explicit PipelineSpec(Section s) : section(std::move(s)) {}
@@ -104,6 +111,7 @@ struct PipelineSpec {
   bool fuse = true;
   std::optional<Overrun> overrun;
   RealTime realtime;
+  Reconnect reconnect;
   std::vector<StageSpec> stages;
   bool stages_are_wrong = false;  // some could not be read, so there is no plan to make
   std::vector<PublishSpec> publish;

@@ -67,7 +67,7 @@ TEST(UhdSource, WhatIsWrongIsSaidWithoutADevice) {
 TEST(UhdSource, FrequencyAndGainMayChangeLive) {
   LiveKeys source;
   UhdSourceOptions().fields(source);
-  EXPECT_THAT(source.keys, ElementsAre("frequency", "gain"));
+  EXPECT_THAT(source.keys, ElementsAre("frequency", "gain", "antenna", "bandwidth"));
   LiveKeys sink;
   UhdSinkOptions().fields(sink);
   EXPECT_THAT(sink.keys, IsEmpty()) << "a transmitter is not retuned";

@@ -32,6 +32,10 @@ class FakeService : public Service {
     s.ports.push_back({"window.out", "a", 7, 7000, 1, {2, 3, 4}});
     s.endpoints.push_back({"tcp://127.0.0.1:5555", 2, 5});
     s.steps = {{"window", {}}, {"results", {}}};
+    s.late = 6;
+    s.frequency_hz = 433e6;
+    s.ahead_s = -0.0125;
+    s.drift = ClockDrift::Estimate{2.5, 0.5, 298};
     s.channels = {{-20.5, -17, 9, 1, true}};
     status.push_back(s);
   }

@@ -25,6 +25,8 @@ struct Sent {
   std::uint64_t seq = 0;
   std::int64_t sample = 0, time_ns = 0, extent = 0, gap = 0, dropped = 0, halo = 0;
   bool scarce = false;
+  SampleIndex tuned = -1;
+  double frequency_hz = 0;
   std::vector<std::byte> payload;
   std::map<std::string, std::vector<std::int64_t>, std::less<>> facts;  // of i64 columns
 
@@ -55,7 +57,7 @@ class RecordingOutlet final : public Outlet {
   bool send(const Message& m, Lease lease, bool scarce) override {
     if (record_.before) record_.before(m);
     if (record_.refuse && record_.refuse(m)) return false;
-    Sent s{m.seq, m.sample, m.time_ns, m.extent, m.gap, m.dropped, m.halo, scarce, {}, {}};
+    Sent s{m.seq, m.sample, m.time_ns, m.extent, m.gap, m.dropped, m.halo, scarce, m.tuned, m.frequency_hz(), {}, {}};
     s.payload.assign(m.payload.begin(), m.payload.end());
     for (const FactColumn& f : m.facts) {
       auto& column = s.facts[std::string(f.key)];

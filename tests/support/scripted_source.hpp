@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -26,17 +27,31 @@ inline std::int32_t sample_word(std::int64_t n, std::size_t channel) noexcept {
 }
 
 struct Step {
-  enum class Do : std::uint8_t { samples, nothing, overflow, fail, raise, raise_odd, too_many, none, hang };
+  enum class Do : std::uint8_t {
+    samples,
+    nothing,
+    overflow,
+    late,
+    sequence,
+    fail,
+    raise,
+    raise_odd,
+    too_many,
+    none,
+    lost,
+    hang
+  };
   Do what = Do::samples;
-  std::int64_t samples = 0;  // in as many calls as it takes; 0: as many as are asked for, once
-  std::int64_t chunk = 0;    // most of a call; 0: as many as are asked for
-  std::int64_t lost = 0;     // before them, and said so
-  std::int64_t unsaid = 0;   // before them, and only the time stamp tells
-  bool timed = false;        // with a time stamp
-  std::int64_t jump_ns = 0;  // the clock is set anew by so much
-  std::int64_t wait_ns = 0;  // before the step, in the driver
-  std::int64_t repeat = 1;   // times, where it is not samples
-  bool ends = false;         // a piece of the stream, with its last sample
+  std::int64_t samples = 0;               // in as many calls as it takes; 0: as many as are asked for, once
+  std::int64_t chunk = 0;                 // most of a call; 0: as many as are asked for
+  std::int64_t lost = 0;                  // before them, and said so
+  std::int64_t unsaid = 0;                // before them, and only the time stamp tells
+  bool timed = false;                     // with a time stamp
+  std::int64_t jump_ns = 0;               // the clock is set anew by so much
+  std::optional<std::int64_t> time_ns{};  // a time stamp that is none, once
+  std::int64_t wait_ns = 0;               // before the step, in the driver
+  std::int64_t repeat = 1;                // times, where it is not samples
+  bool ends = false;                      // a piece of the stream, with its last sample
 };
 
 struct Script {
@@ -54,6 +69,11 @@ struct SourceView {
   std::atomic<int> most_open{0};
   std::atomic<bool> interrupted{false};
   std::atomic<bool> released{false};  // lets a hanging step go
+  std::atomic<bool> is_there{true};
+  // Of a retune: where it is tuned to then, what it says from when on, and whether it refuses.
+  std::atomic<double> frequency_hz{0};
+  std::optional<std::int64_t> tuned_ns;
+  std::atomic<bool> refuses{false};
   Bell bell;
 };
 
@@ -69,6 +89,11 @@ class ScriptedSource : public Source {
   ~ScriptedSource() override { ++view_.closed; }
   StreamInfo info() const override { return info_; }
   void interrupt() noexcept override { view_.interrupted = true; }
+  std::optional<std::int64_t> retune(const SourceOptions&) override {
+    if (view_.refuses) throw std::runtime_error("it is out of range");
+    info_.frequency_hz = view_.frequency_hz;
+    return view_.tuned_ns;
+  }
 
   Received receive(std::span<std::byte* const> into, std::int64_t most) override {
     if (script_.steps.empty()) return rest();
@@ -81,12 +106,19 @@ class ScriptedSource : public Source {
     r.ends = now.ends;
     switch (now.what) {
       case Step::Do::overflow: r.event = Received::Event::overflow; break;
+      case Step::Do::late: r.event = Received::Event::late; break;
+      case Step::Do::sequence: r.event = Received::Event::sequence; break;
       case Step::Do::fail: r.event = Received::Event::failed; break;
       case Step::Do::raise: throw std::runtime_error("the cable is out");
       case Step::Do::raise_odd: throw 42;
       case Step::Do::too_many:
         r.event = Received::Event::samples;
         r.samples = most + 1;
+        break;
+      case Step::Do::lost:  // and a sample
+        r.event = Received::Event::samples;
+        r.samples = 1;
+        r.lost = now.lost;
         break;
       case Step::Do::none: r.event = Received::Event::samples; break;
       case Step::Do::hang: view_.bell.wait_until([this] { return view_.released.load(); }); break;
@@ -111,7 +143,9 @@ class ScriptedSource : public Source {
     clock_offset_ns_ += std::exchange(step.jump_ns, 0);
     view_.next += r.lost + std::exchange(step.unsaid, 0);
     r.has_time = step.timed;
-    if (step.timed)
+    if (step.timed && step.time_ns)
+      r.time_ns = *std::exchange(step.time_ns, std::nullopt);
+    else if (step.timed)
       r.time_ns = kStartNs + clock_offset_ns_ +
                   static_cast<std::int64_t>(static_cast<double>(view_.next) * 1e9 / info_.rate_hz);
     for (std::size_t c = 0; c < into.size(); ++c)
@@ -140,6 +174,7 @@ class ScriptedOptions final : public SourceOptions {
       : info_(info), scripts_(std::move(scripts)), view_(view) {}
   void fields(FieldVisitor&) override {}
   StreamInfo describe(const Section&) const override { return info_; }
+  bool is_there() const override { return view_.is_there; }
   std::unique_ptr<Source> open() const override {
     if (scripts_.empty()) throw std::runtime_error("no such device");
     Script script = std::move(scripts_.front());

@@ -99,6 +99,10 @@ class Record(iqd.SystemTest):
                 reader.rest(0)
                 self.assertIsNotNone(reader.receive())  # streaming goes on
                 self.assertEqual(daemon.stop(), 0, daemon.text)
+                self.assertConserved(daemon.final[0])
+                self.assertGreater(daemon.final[0]["dropped"]["refused"], 0)
+                recorded, = [p for p in daemon.final[0]["ports"] if p["to"] == "file"]
+                self.assertGreater(recorded["refused"], 0)
         finally:
             iqd.IQD = real
         self.assertEqual(os.path.getsize(self.folder / "r.sigmf-data"), 4096 * 1024)

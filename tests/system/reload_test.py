@@ -109,7 +109,7 @@ class Reload(iqd.SystemTest):
                 ("stages/multiply_const", {"valu": 1}, 422, "did you mean 'value'?"),
                 ("stages/nothing", {"value": 1}, 404, "demo has no stage 'nothing'"),
                 ("pipelines/other/stages/multiply_const", {"value": 1}, 404, "there is no pipeline 'other'"),
-                ("stages/source", {"rate": "2 MS/s"}, 422, "source.rate cannot change while it runs")):
+                ("stages/source", {"rate": "fast"}, 422, "source.soapy.rate")):
             with self.subTest(path=path, body=body):
                 status, answer = door.change("PATCH", f"/api/{path}", body)
                 self.assertEqual(status, expected, answer)

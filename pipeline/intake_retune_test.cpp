@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Radios that are set otherwise while they stream: from which sample on, and how that is told.
+#include <gtest/gtest.h>
+
+#include "tests/support/engine_rig.hpp"
+
+namespace iqd::testing {
+namespace {
+
+using Do = Step::Do;
+
+constexpr double kBefore = 100e6, kAfter = 101e6;
+
+Rig::Options radio() {
+  Rig::Options o;
+  o.info.can_wait = false;
+  o.info.reconnects = true;
+  o.info.time = TimeSource::radio;
+  o.info.frequency_hz = kBefore;
+  o.ring = 1 << 16;
+  o.slots = 64;
+  return o;
+}
+
+constexpr Step kRest{.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 200};
+
+std::int64_t time_of(SampleIndex sample) {
+  return ScriptedSource::kStartNs + sample * 1000;
+}
+
+/// Retunes while the source rests.
+Intake::Answer retune(Rig& rig, std::uint64_t when_received, std::string* why = nullptr) {
+  rig.start();
+  EXPECT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == when_received; }));
+  rig.view.frequency_hz = kAfter;
+  StreamChange change;
+  static const ScriptedOptions to({}, {}, rig.view);
+  change.source = &to;
+  std::string refused;
+  return rig.intake->change(std::move(change), 2'000'000'000, why ? *why : refused);
+}
+
+/// The one message that tells of it, and frequencies that are those of its two sides.
+void expect_told(const Record& record, std::size_t message, SampleIndex tuned) {
+  for (std::size_t n = 0; n < record.sent.size(); ++n) {
+    const Sent& s = record.sent[n];
+    EXPECT_EQ(s.tuned, n == message ? tuned : -1) << n;
+    EXPECT_EQ(s.frequency_hz, n < message ? kBefore : kAfter) << n;
+  }
+  ASSERT_GT(record.sent.size(), message);
+}
+
+TEST(IntakeRetune, HoldsFromTheTimeThatTheRadioTells) {
+  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  rig.view.tuned_ns = time_of(1500);
+  ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
+  EXPECT_EQ(rig.counters.tuned.load(), 1500);
+  EXPECT_EQ(rig.counters.frequency_hz.value(), kAfter) << "at once";
+  rig.engine->join();
+  expect_told(rig.records[0], 1500 / 64, 1500);
+  rig.expect_continuous();
+  rig.expect_conserved();
+  EXPECT_EQ(rig.counters.retunes.value(), 1u);
+  EXPECT_EQ(rig.counters.lost.value(), 0u);
+}
+
+TEST(IntakeRetune, TimeThatIsOverMeansTheNextSample) {
+  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  rig.view.tuned_ns = time_of(10);
+  ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
+  rig.engine->join();
+  expect_told(rig.records[0], 1000 / 64, 1000);
+}
+
+TEST(IntakeRetune, TimeThatIsFarAwayIsNotBelieved) {
+  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  rig.view.tuned_ns = std::numeric_limits<std::int64_t>::max();
+  ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
+  EXPECT_LE(rig.counters.tuned.load(), 1000 + 10'000'000) << "ten seconds";
+  rig.engine->join();
+  rig.expect_conserved();
+}
+
+/// All that may have been taken since the last sample came, so that nothing of before is told as new.
+TEST(IntakeRetune, WithoutATimeTheHostsClockTells) {
+  Rig rig(radio(),
+          {{{{.samples = 1000}, {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 50}, {.samples = 90'000}}}});
+  ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
+  rig.engine->join();
+  const SampleIndex tuned = rig.counters.tuned.load();
+  EXPECT_GT(tuned, 1000);
+  EXPECT_LT(tuned, 1000 + 10'000'000);
+  if (tuned < 91'000) expect_told(rig.records[0], static_cast<std::size_t>(tuned / 64), tuned);
+}
+
+TEST(IntakeRetune, InAGapItHoldsFromTheFirstSampleBehind) {
+  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .lost = 5000, .timed = true}}}});
+  rig.view.tuned_ns = time_of(3000);
+  ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
+  rig.engine->join();
+  expect_told(rig.records[0], 1000 / 64 + 1, 6000);
+  rig.expect_continuous();
+  rig.expect_conserved();
+}
+
+TEST(IntakeRetune, OfSeveralInABlockTheLastIsTold) {
+  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  rig.view.tuned_ns = time_of(1410);
+  ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
+  rig.view.tuned_ns = time_of(1405);  // a clock that goes back does not bring order into disorder
+  StreamChange again;
+  const ScriptedOptions to({}, {}, rig.view);
+  again.source = &to;
+  std::string why;
+  ASSERT_EQ(rig.intake->change(std::move(again), 2'000'000'000, why), Intake::Answer::done);
+  rig.engine->join();
+  expect_told(rig.records[0], 1410 / 64, 1410);
+  EXPECT_EQ(rig.counters.retunes.value(), 2u);
+}
+
+TEST(IntakeRetune, MessageThatIsRefusedLeavesItToTheNext) {
+  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  rig.records[0].refuse = [](const Message& m) { return m.sample <= 1500 && m.sample + 64 > 1500; };
+  rig.view.tuned_ns = time_of(1500);
+  ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
+  rig.engine->join();
+  expect_told(rig.records[0], 1500 / 64, 1500);
+  EXPECT_EQ(rig.records[0].sent[1500 / 64].gap, 64);
+}
+
+TEST(IntakeRetune, RefusedChangesNothing) {
+  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  rig.view.refuses = true;
+  std::string why;
+  EXPECT_EQ(retune(rig, 1000, &why), Intake::Answer::refused);
+  EXPECT_EQ(why, "it is out of range");
+  rig.engine->join();
+  for (const Sent& s : rig.records[0].sent) {
+    EXPECT_EQ(s.tuned, -1);
+    EXPECT_EQ(s.frequency_hz, kBefore);
+  }
+  EXPECT_EQ(rig.counters.retunes.value(), 0u);
+  EXPECT_EQ(rig.counters.tuned.load(), -1);
+}
+
+/// Whoever measured something of the radio cannot rely on it any more.
+TEST(IntakeRetune, OpenedAgainIsSetAnew) {
+  Rig rig(radio(), {{{{.samples = 1000}, {.what = Do::fail}}}, {{{.samples = 500}}}});
+  rig.run();
+  const auto& sent = rig.records[0].sent;
+  const auto back = std::ranges::find_if(sent, [](const Sent& s) { return s.gap > 0; });
+  ASSERT_NE(back, sent.end());
+  EXPECT_EQ(back->tuned, back->sample);
+  EXPECT_EQ(std::ranges::count_if(sent, [](const Sent& s) { return s.tuned >= 0; }), 1);
+  EXPECT_EQ(rig.counters.retunes.value(), 0u) << "nobody asked for it";
+}
+
+/// What a source that can be read late is told is no setting of a radio.
+TEST(IntakeRetune, OnlyRadiosAreTuned) {
+  Rig::Options o = radio();
+  o.info.can_wait = true;
+  Rig rig(o, {{{{.samples = 1000}, kRest, {.samples = 100}}}});
+  ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
+  rig.engine->join();
+  for (const Sent& s : rig.records[0].sent) EXPECT_EQ(s.tuned, -1);
+}
+
+}  // namespace
+}  // namespace iqd::testing

@@ -1,0 +1,132 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""A radio that is set otherwise while it streams, over HTTP: the stream and the recording tell from which sample on."""
+
+import json
+import time
+import unittest
+
+import numpy as np
+
+import iqd
+from door import Door
+
+RATE = 1e6
+TONE = 50e3
+LEVEL = -60.0
+HOME = 100e6  # where the simulated radio's scenario is at its own frequencies
+
+
+class Retune(iqd.SystemTest):
+    def open(self, args="", more=""):
+        where = iqd.endpoint()
+        text = f"""name: test
+source:
+  soapy: {{args: "driver=iqdsim,front_end=true,frequency={TONE},level={LEVEL}{args}", rate: {RATE}, format: cf32}}
+block: 10000
+{more}publish: [{{port: source, topic: t, bind: "{where}"}}]
+monitor: {{listen: "127.0.0.1:0"}}
+"""
+        reader = self.reader(where, "t")
+        daemon = self.enterContext(self.daemon(text, "--wait-subscribers", 1))
+        return daemon, Door(daemon), reader
+
+    def set(self, door, **keys):
+        return door.change("PATCH", "/api/stages/source", keys)
+
+    def collect(self, reader, until):
+        messages = []
+        ends = time.monotonic() + iqd.PATIENCE
+        while not (messages and until(messages[-1])):
+            self.assertLess(time.monotonic(), ends, messages[-1:] and messages[-1].meta)
+            messages += reader.take(1)
+        return messages
+
+    def heard(self, message, frequency, gain):
+        """How far each sample is from what is heard so tuned, as a part of its amplitude."""
+        n = message.sample + np.arange(len(message.x))
+        ideal = iqd.tone(n, TONE + HOME - frequency, RATE, level=LEVEL + gain)
+        return np.abs(message.x - ideal) / 10 ** ((LEVEL + gain) / 20)
+
+    def test_from_the_sample_that_is_told(self):
+        stem = self.folder / "r"
+        daemon, door, reader = self.open(
+            more=f"sinks: [{{port: source, file: {{path: {stem}}}}}]\n")
+        messages = reader.take(5)
+        settings = [(HOME, 0)]
+        for keys in ({"gain": 20}, {"frequency": 100.1e6}, {"frequency": 99.9e6, "gain": 40},
+                     {"bandwidth": 500e3, "antenna": "RX"}):
+            self.assertEqual(self.set(door, **keys)[0], 200)
+            settings.append((keys.get("frequency", settings[-1][0]), keys.get("gain", settings[-1][1])))
+            messages += self.collect(reader, lambda m: "tuned" in m.meta)
+            self.assertEqual(door.status()["radio"]["tuned"], messages[-1].tuned)
+            self.assertEqual(door.status()["radio"]["frequency"], settings[-1][0])
+            messages += reader.take(3)
+        self.assertContinuous(messages)
+        self.assertEqual(door.status()["radio"]["retunes"], 4)
+        series = door.series()
+        self.assertEqual({v for (name, _), v in series.items() if name == "iqd_radio_retunes_total"}, {4})
+        self.assertEqual({v for (name, _), v in series.items() if name == "iqd_radio_frequency_hertz"}, {99.9e6})
+        self.assertEqual(daemon.stop(), 0, daemon.text)
+        self.assertConserved(daemon.final[0])
+
+        tuned = [m.tuned for m in messages if "tuned" in m.meta]
+        self.assertEqual(len(tuned), 4)
+        at, late = 0, []
+        for m in messages:
+            begins = 0
+            if "tuned" in m.meta:
+                begins = m.tuned - m.sample
+                self.assertTrue(0 <= begins < len(m.x), m.meta)
+                before = self.heard(m, *settings[at])[:begins]
+                late.append(np.count_nonzero(before > 0.01))
+                at += 1
+            self.assertEqual(m.frequency, settings[at][0])
+            self.assertLess(self.heard(m, *settings[at])[begins:].max(initial=0), 1e-3, m.meta)
+        # What is told as before and was not: as long as the calls into the radio take.
+        self.assertLess(max(late), 0.2 * RATE)
+
+        meta, x = iqd.read_recording(stem)
+        starts = [(c["core:global_index"], c["core:frequency"]) for c in meta["captures"]]
+        self.assertEqual(starts, [(0, HOME), *zip(tuned, [f for f, _ in settings[1:]])])
+        self.assertEqual([c["core:sample_start"] for c in meta["captures"]], [0, *tuned])
+        whole = np.concatenate([m.x for m in messages])
+        np.testing.assert_array_equal(x[:len(whole)], whole)
+
+    def test_what_the_radio_refuses_changes_nothing(self):
+        daemon, door, reader = self.open()
+        for keys, words in (({"frequency": 7e9}, "out of its range"), ({"gain": 61}, "out of its range"),
+                            ({"antenna": "roof"}, "there is no antenna 'roof'; there are: RX"),
+                            ({"bandwidth": 1}, "out of its range")):
+            status, answer = self.set(door, **keys)
+            self.assertNotEqual(status, 200)
+            self.assertIn(words, json.dumps(answer))
+        messages = reader.take(5)
+        self.assertEqual(daemon.stop(), 0, daemon.text)
+        messages += reader.rest()
+        self.assertEqual({(m.frequency, "tuned" in m.meta) for m in messages}, {(HOME, False)})
+        self.assertContinuous(messages)
+
+    def test_another_rate_begins_anew(self):
+        daemon, door, reader = self.open(args=",rate_grid=500000")
+        before = reader.take(3)
+        status, answer = self.set(door, rate=2e6)
+        self.assertEqual((status, answer), (200, {"applied": ["test: source.rate, started anew"]}), daemon.text)
+        first = self.collect(reader, lambda m: m.sample_rate == 2e6)[-1]
+        self.assertLess(first.sample, 1e6)
+        n = first.sample + np.arange(len(first.x))
+        np.testing.assert_allclose(first.x, iqd.tone(n, TONE, 2e6, level=LEVEL), atol=1e-6)
+        self.assertGreater(first.time_ns, before[-1].time_ns)
+        self.assertEqual(door.status()["sample_rate"], 2e6)
+        # One that it does not grant: as it was before.
+        status, answer = self.set(door, rate=2.1e6)
+        self.assertEqual(status, 422, answer)
+        self.assertIn("the radio grants 2000000", json.dumps(answer))
+        self.assertEqual(door.status()["sample_rate"], 2e6)
+        self.assertEqual(self.collect(reader, lambda m: m.sample_rate == 2e6)[-1].frequency, HOME)
+        self.assertEqual(daemon.stop(), 0, daemon.text)
+        self.assertConserved(daemon.final[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
