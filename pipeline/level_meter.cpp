@@ -74,7 +74,7 @@ void LevelMeter::judge(std::size_t c, double share) {
   shown.overloaded = is;
   if (!is) return log::info("{}: channel {} is not overloaded any more", name_, c);
   shown.overloads.add();
-  log::warn("{}: channel {} is overloaded: {:.2g} % of its samples are clipped{}", name_, c, 100 * share,
+  log::warn("{}: channel {} is overloaded: {:.3g} % of its samples are clipped{}", name_, c, 100 * share,
             is_radio_ ? "; lower the gain, or attenuate what comes in" : "");
 }
 

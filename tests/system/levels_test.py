@@ -18,7 +18,7 @@ source:
           format: {format}}}
 block: 10000
 sinks:
-  - {{port: source, recall: {{name: levels, keep: 1 ms}}}}
+  - {{port: source, recall: {{name: levels, keep: 100 ms}}}}
 {more}
 """
 
