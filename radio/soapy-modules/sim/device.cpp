@@ -18,6 +18,11 @@ constexpr double kFastest = 500e6;
 
 void warn_of_unknown(const Arguments& args) {
   const auto key = args.unknown({"driver",
+                                 "common",
+                                 "channel_gains",
+                                 "channel_phases",
+                                 "channel_delays",
+                                 "channel_noise",
                                  "label",
                                  "serial",
                                  "rx",

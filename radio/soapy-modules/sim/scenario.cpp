@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "radio/soapy-modules/sim/channel_flaws.hpp"
+
 namespace iqd::sim {
 
 double amplitude_of(double db) noexcept {
@@ -19,7 +21,7 @@ std::unique_ptr<Scenario> make_scenario(const Setting& setting) {
   const std::string wanted = setting.arguments.text("scenario", "tone");
   std::string known;
   for (const ScenarioEntry& entry : kScenarios) {
-    if (entry.name == wanted) return entry.make(setting);
+    if (entry.name == wanted) return with_channel_flaws(setting, entry.make(setting));
     known.append(" ").append(entry.name);
   }
   throw std::invalid_argument("iqdsim: scenario=" + wanted + " is not known; there are:" + known);
