@@ -26,6 +26,9 @@ enum class Axis : std::uint8_t {
   block,    // one a block, or none: [bin]
 };
 
+/// In `marks`: made of samples that the source's calibration was applied to, while it held.
+inline constexpr std::string_view kCalibratedMark = "calibrated";
+
 /// A port is an array [rows…][axis][item…]; rows and item have fixed extents, the axis varies (and is not shown where
 /// it is `block`).
 struct PortShape {

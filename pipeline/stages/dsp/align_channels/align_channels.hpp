@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/element.hpp"
+#include "base/views.hpp"
+#include "config/fields.hpp"
+
+/// y(c, n) = x(c, n + delay(c)) exp(-j phase(c)) / gain(c): takes out by how much each channel differs from what it
+/// should be.
+///
+/// x  [channel][n + past + future]  cf32
+/// y  [channel][n]                  cf32
+///
+/// A delay of whole samples is exact. Between samples x is read through 48 taps: up to 0.44 of the rate y is within
+/// 1e-3 of the exact value, and beyond it fades. Outside of what is there x is 0. NaN and infinity stay in their
+/// sample, or within 24 of it in a channel that is read between samples. Keeps nothing between calls.
+namespace iqd::align_channels {
+
+struct Config {
+  std::vector<double> gain_db;
+  std::vector<double> phase_deg;
+  std::vector<double> delay;  // samples
+  bool while_calibrated = false;
+
+  void fields(FieldVisitor& visitor);
+};
+
+/// What becomes of one channel.
+struct Correction {
+  static constexpr std::int64_t kTaps = 48;
+
+  Correction(double gain_db, double phase_deg, double delay);
+  /// Input positions that are read before and behind an output's.
+  std::int64_t past() const noexcept;
+  std::int64_t future() const noexcept;
+
+  cf32 factor;
+  std::int64_t whole;       // samples, rounded down
+  std::vector<float> taps;  // for the rest; none where nothing is left
+};
+
+std::size_t scratch_bytes() noexcept;
+/// Positions first … first + y.size() - 1 of a row of which x has those from x_first on.
+void run_cpu(const Correction& correction, std::span<const cf32> x, std::int64_t x_first, std::int64_t first,
+             std::span<cf32> y, std::byte* scratch) noexcept;
+
+}  // namespace iqd::align_channels
