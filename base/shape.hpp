@@ -31,6 +31,7 @@ struct PortFormat {
   double frequency_hz = 0;
   double item_rate_hz = 0;  // positions of the stream dimension a second; 0 where there is none
   double llr_scale = 0;     // LLRs in whole numbers: what one is worth; 0 for everything else
+  bool calibrated = false;  // made of samples that a calibration was applied to, while it held
   std::string hardware{};   // the radio that the samples came from
 
   std::int64_t bytes(std::int64_t extent) const noexcept {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kNumberMost = 24;                     // -1.7976931348623157e+308
 constexpr std::size_t kEscapeMost = 6;                      // \u001f
-constexpr std::size_t kFixedMost = 16 * kNumberMost + 336;  // the keys that every header has, and their numbers
+constexpr std::size_t kFixedMost = 16 * kNumberMost + 360;  // the keys that every header has, and their numbers
 
 /// Appends to a span; once something did not fit, nothing more is written.
 class Writer {
@@ -222,6 +222,10 @@ std::size_t write_header(const Message& m, std::string_view topic, std::span<cha
   number_key(out, "dropped", m.dropped);
   number_key(out, "halo", m.halo);
   if (m.tuned >= 0) number_key(out, "tuned", m.tuned);
+  if (format.calibrated) {
+    out.key("calibrated");
+    out.raw(m.calibrated ? "true" : "false");
+  }
   if (format.llr_scale > 0) number_key(out, "llr_scale", format.llr_scale);
   write_facts(out, m);
   out.close("}");

@@ -114,6 +114,16 @@ TEST(Wire, SaysTheItemRateWhereItIsNotTheSampleRate) {
   EXPECT_EQ(parsed(header(m, "t"), "t")["item_rate"], f.rate_hz / 4);
 }
 
+TEST(Wire, SaysWhetherACalibrationHoldsWhereThereIsOne) {
+  PortFormat f = packets_format();
+  Message m = message_of(f);
+  EXPECT_FALSE(parsed(header(m, "t"), "t").contains("calibrated"));
+  f.calibrated = true;
+  EXPECT_EQ(parsed(header(m, "t"), "t")["calibrated"], false);
+  m.calibrated = true;
+  EXPECT_EQ(parsed(header(m, "t"), "t")["calibrated"], true);
+}
+
 TEST(Wire, FactsAreObjectsNamedAfterTheVaryingDimension) {
   const PortFormat f = packets_format();
   const std::array<std::int64_t, 2> start{1'000'000, 2'031'250};

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "daemon/commands.hpp"
+#include "pipeline/calibration.hpp"
 #include "pipeline/programmed_stage.hpp"
 
 namespace iqd {
@@ -36,6 +37,8 @@ bool say_untried(const std::vector<Plan>& plans, const Spec& spec) {
 Exit check(const std::string& file) {
   const auto loaded = load(file);
   const std::vector<Plan> plans = check_spec(loaded->spec, catalogue(), loaded->problems);
+  for (const PipelineSpec& pipeline : loaded->spec.pipelines)
+    if (loaded->problems.empty()) check_calibration(pipeline, pipeline.source->describe(*pipeline.source_section));
   if (report(loaded->problems)) return Exit::configuration;
   if (!say_untried(plans, loaded->spec)) return Exit::failed;
   fmt::print("{}: ok, {} pipeline(s)\n", file, loaded->spec.pipelines.size());

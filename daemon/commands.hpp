@@ -29,6 +29,7 @@ void add_probe(CLI::App& app, Action& action);
 void add_sub(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
 void add_keygen(CLI::App& app, Action& action);
 
 /// What this program was built with.

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   find_own_plugins();
   Action action;
   for (const auto add : {add_run, add_check, add_explain, add_stages, add_schema, add_exec, add_bench, add_tune,
-                         add_probe, add_sub, add_record, add_doctor, add_keygen})
+                         add_probe, add_sub, add_record, add_calibrate, add_doctor, add_keygen})
     add(app, action);
   try {
     app.parse(argc, argv);

@@ -97,6 +97,14 @@ constexpr Row<Status> kRadio[] = {
      of<&Status::frequency_hz>},
 };
 
+constexpr Row<Status> kCalibration[] = {
+    {"iqd_source_calibrated", kGauge,
+     "1 while the source's `calibration` holds, 0 while it does not, since the source was tuned: its channels are "
+     "passed "
+     "on as they come then; set it back, or measure again with `iqd calibrate`.",
+     of<&Status::calibrated>},
+};
+
 constexpr Row<Channel> kChannels[] = {
     {"iqd_radio_rms_dbfs", kGauge,
      "How strong a channel was in the last second, in dB of full scale, which a tone of amplitude 1 has; much below "
@@ -339,6 +347,7 @@ Families collect_metrics(const Service& service) {
   Families all;
   add(all, kPipeline, subjects.pipelines);
   add(all, kRadio, subjects.radios);
+  add(all, kCalibration, subjects.radios);
   add(all, kChannels, subjects.channels);
   add_sets(all, subjects);
   add_clocks(all, subjects);

@@ -108,6 +108,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
           {"events", tallies},
           {"levels", levels},
           {"channels", channels},
+          {"calibrated", std::isnan(s.calibrated) ? nlohmann::json() : nlohmann::json(s.calibrated > 0)},
           {"latency_us", latency_json(s.latency)}};
 }
 

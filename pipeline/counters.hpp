@@ -83,6 +83,7 @@ struct Counters {
   Histogram latency;                   // last sample received → handed over
   StageNumbers<Counter> tallies;       // what stages count
   StageNumbers<Gauge> levels;          // what they measured last
+  Gauge calibrated;                    // 1 while the source's calibration holds, 0 while not; NaN: it has none
   std::vector<ChannelLevel> channels;  // of the source; their number is known when it is open
   ClockDrift drift;                    // of the radio's clock
   Gauge ahead_s;                       // the radio's time less the host's, as samples arrive

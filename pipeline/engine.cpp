@@ -487,6 +487,7 @@ bool Engine::send(Route& route, const SlotWork& work, int slot) {
   m.tuned = route.tuned;
   // A port that has no frequency gets none.
   if (output.format.frequency_hz != 0 || plan_.ports.front().shape.frequency_hz == 0) m.retuned_hz = block.retuned_hz;
+  m.calibrated = block.calibrated && block.was_calibrated;
   m.payload = {result.data, bytes};
   m.facts = {facts_.data(), output.facts.size()};
 

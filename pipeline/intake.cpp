@@ -33,6 +33,7 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
   held_.reserve(static_cast<std::size_t>(engine_->offers_left()));
   frequency_hz_ = info_.frequency_hz;
   counters_.frequency_hz.set(frequency_hz_);
+  calibrated_ = look_at_calibration(source);
 }
 
 Intake::~Intake() {
@@ -140,7 +141,7 @@ bool Intake::reopen() {
     log::info("{}: open again{}", options_.name, more ? fmt::format(" ({} times more since the last line)", more) : "");
   counters_.reconnects.add();
   counters_.drift.begin_anew();
-  tuned_from(position_);
+  tuned_from(position_, *source_options_);
   uncertain_ = true;
   return true;
 }

@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/driver.hpp"
 #include "base/log.hpp"
+#include "pipeline/calibration.hpp"
 #include "pipeline/engine.hpp"
 #include "pipeline/level_meter.hpp"
 
@@ -33,6 +34,7 @@ struct IntakeOptions {
   std::int64_t longest_backoff_ns = 8'000'000'000;  // …up to this
   int priority = 0;
   std::vector<int> cpus;
+  std::shared_ptr<CalibrationWatch> calibration;  // of a source that has one
 };
 
 /// A change to a stream that goes on, carried out by the radio thread. What it points to belongs to whoever asks, and
@@ -88,9 +90,10 @@ class Intake {
   std::string doubt(Received& received, std::int64_t most);
   void take_change();
   void retune(const SourceOptions& to);
-  void tuned_from(SampleIndex sample);
+  void tuned_from(SampleIndex sample, const SourceOptions& set);
   SampleIndex first_tuned(std::optional<std::int64_t> time_ns) const noexcept;
   std::int64_t hand_over(Engine& next);
+  bool look_at_calibration(const SourceOptions& set);
   bool changing() const noexcept { return change_state_.load(std::memory_order_acquire) == ChangeState::asked; }
   bool make_room();
   std::int64_t writable() const noexcept;
@@ -140,9 +143,11 @@ class Intake {
   struct Tuning {
     SampleIndex from;  // this sample on
     double frequency_hz;
+    bool calibrated;  // the source's calibration holds
   };
   std::vector<Tuning> tunings_;  // that no block has shown yet
   double frequency_hz_ = 0;      // of what blocks have shown
+  bool calibrated_ = true;       // the same
 
   bool timed_ = false;
   SampleIndex time_index_ = 0;  // the sample that…

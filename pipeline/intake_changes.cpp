@@ -50,10 +50,12 @@ void Intake::take_change() {
     change_refused_ = "the driver does not say why";
   }
   std::int64_t rest = 0;
+  const auto table_before = options_.calibration;
   if (change_refused_.empty()) {
     if (change_.reopen) source_options_ = change_.reopen;
     if (change_.plan) engine_->retune(std::move(change_.plan));
     if (change_.engine) rest = hand_over(*change_.engine);
+    if (change_.engine && options_.calibration != table_before) calibrated_ = look_at_calibration(*source_options_);
   }
   change_state_.store(ChangeState::done, std::memory_order_release);
   // May wait for room, and so for the engine before: whoever asked does not.
@@ -65,7 +67,7 @@ void Intake::retune(const SourceOptions& to) {
   // What can be read late is no radio.
   if (info_.can_wait) return;
   counters_.retunes.add();
-  tuned_from(first_tuned(time_ns));
+  tuned_from(first_tuned(time_ns), to);
 }
 
 /// Everything from the first sample that was not offered yet, and as much of the past as there is, goes to the other
@@ -100,10 +102,19 @@ std::int64_t Intake::hand_over(Engine& next) {
   return end - from;
 }
 
+/// Whether it holds for a radio that is set so.
+bool Intake::look_at_calibration(const SourceOptions& set) {
+  if (!options_.calibration || !source_) return true;
+  const bool holds = options_.calibration->look(set, source_->info());
+  counters_.calibrated.set(holds ? 1 : 0);
+  return holds;
+}
+
 /// The radio is set as it is now for all samples from this one on.
-void Intake::tuned_from(SampleIndex sample) {
+void Intake::tuned_from(SampleIndex sample, const SourceOptions& set) {
   const double frequency_hz = source_->info().frequency_hz;
-  tunings_.push_back({tunings_.empty() ? sample : std::max(sample, tunings_.back().from), frequency_hz});
+  const SampleIndex from = tunings_.empty() ? sample : std::max(sample, tunings_.back().from);
+  tunings_.push_back({from, frequency_hz, look_at_calibration(set)});
   counters_.tuned = tunings_.back().from;
   counters_.frequency_hz.set(frequency_hz);
 }
@@ -121,10 +132,14 @@ SampleIndex Intake::first_tuned(std::optional<std::int64_t> time_ns) const noexc
 /// A block tells where in it the radio was set otherwise, and what it is set to at its end.
 void Intake::mark_tuning(SampleBlock& block) noexcept {
   auto next = tunings_.begin();
+  block.was_calibrated = calibrated_;
   for (; next != tunings_.end() && next->from < block.end(); ++next) {
     block.tuned = std::max(next->from, block.first);
     frequency_hz_ = next->frequency_hz;
+    block.was_calibrated = block.was_calibrated && calibrated_;
+    calibrated_ = next->calibrated;
   }
+  block.calibrated = calibrated_;
   tunings_.erase(tunings_.begin(), next);
   block.retuned_hz = frequency_hz_ - engine_->plan().ports.front().shape.frequency_hz;
 }
@@ -134,8 +149,10 @@ void Intake::show_tunings_again() {
   const double planned_hz = engine_->plan().ports.front().shape.frequency_hz;
   auto at = tunings_.begin();
   for (const SampleBlock& block : held_)
-    if (block.tuned >= 0) at = tunings_.insert(at, {block.tuned, planned_hz + block.retuned_hz}) + 1;
-  if (!held_.empty()) frequency_hz_ = planned_hz + held_.front().retuned_hz;
+    if (block.tuned >= 0) at = tunings_.insert(at, {block.tuned, planned_hz + block.retuned_hz, block.calibrated}) + 1;
+  if (held_.empty()) return;
+  frequency_hz_ = planned_hz + held_.front().retuned_hz;
+  calibrated_ = held_.front().was_calibrated;
 }
 
 }  // namespace iqd

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "pipeline/calibration.hpp"
 #include "pipeline/cpu_backend.hpp"
 #include "pipeline/sink_outlet.hpp"
 
@@ -26,11 +27,15 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   stream_ = source->info();
   std::optional<Draft> drafted = draft(spec_, stream_, backends_.backends, problems);
   if (!drafted) return;
+  const std::size_t before = problems.size();
+  check_calibration(spec_, stream_);
+  if (problems.size() > before) return;
   const Sizing sizing = drafted->sizing;
   engine_ = build(std::move(*drafted), spec_, backends_.backends);
   device_bytes_ = sizing.device_bytes;
-  intake_ =
-      std::make_unique<Intake>(*spec_.source, std::move(source), *engine_, intake_options(spec_, sizing), *counters_);
+  IntakeOptions intake = intake_options(spec_, sizing);
+  calibration_ = intake.calibration;
+  intake_ = std::make_unique<Intake>(*spec_.source, std::move(source), *engine_, std::move(intake), *counters_);
 }
 
 Pipeline::~Pipeline() {
@@ -55,6 +60,10 @@ IntakeOptions Pipeline::intake_options(const PipelineSpec& spec, const Sizing& s
   intake.longest_backoff_ns = ns(spec.reconnect.longest_s);
   intake.priority = sizing.engine.priority;
   intake.cpus = sizing.engine.cpus;
+  if (spec.calibration && calibration_ && calibration_->is_of(*spec.calibration))
+    intake.calibration = calibration_;
+  else if (spec.calibration)
+    intake.calibration = std::make_shared<CalibrationWatch>(name_, spec.calibration);
   return intake;
 }
 
@@ -300,6 +309,7 @@ std::string Pipeline::go_over(Change change) {
     // Before it happens: whoever sees the end of the one at work has to see what follows.
     replace_engine(change.engine);
   }
+  const std::shared_ptr<CalibrationWatch> calibration = request.options.calibration;
   std::string why;
   const Intake::Answer answer = intake_->change(std::move(request), kPatienceNs, why);
   if (answer != Intake::Answer::done) {
@@ -313,6 +323,7 @@ std::string Pipeline::go_over(Change change) {
   if (change.engine) {
     retired_.push_back(now);
     backends_ = std::move(change.backends);
+    calibration_ = calibration;
     device_bytes_ = change.sizing.device_bytes;
   }
   stream_ = change.stream;
@@ -391,6 +402,7 @@ PipelineStatus Pipeline::status() const {
   for (const ChannelLevel& c : counters_->channels)
     s.channels.push_back(
         {c.rms_dbfs.value(), c.peak_dbfs.value(), c.clipped.value(), c.overloads.value(), c.overloaded});
+  s.calibrated = counters_->calibrated.value();
   s.latency = counters_->latency.snapshot();
   for (std::size_t i = 0; i <= plan.steps.size(); ++i)
     s.steps.push_back({i < plan.steps.size() ? plan.steps[i].name : "results", engine->step_times()[i].snapshot()});

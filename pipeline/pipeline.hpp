@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -77,6 +78,7 @@ struct PipelineStatus {
     bool overloaded = false;
   };
   std::vector<Channel> channels;
+  double calibrated = std::numeric_limits<double>::quiet_NaN();  // whether their calibration holds, 1 or 0
 };
 
 /// A pipeline at work: source, engine, outlets.
@@ -175,6 +177,7 @@ class Pipeline {
   std::size_t device_bytes_ = 0;
   std::vector<std::shared_ptr<Engine>> retired_;
   Counter reloads_;
+  std::shared_ptr<CalibrationWatch> calibration_;
   std::unique_ptr<Intake> intake_;
   std::atomic<bool> finished_{false};
   std::thread waiter_;

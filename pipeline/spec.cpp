@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "config/reader.hpp"
 #include "pipeline/backend_name.hpp"
+#include "pipeline/calibration_table.hpp"
 #include "pipeline/programmed_stage.hpp"
 #include "pipeline/spec_apply.hpp"
 
@@ -181,6 +183,11 @@ void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogu
   spec.source_section = read_optional(
       overridden(entry->second, "source", spec, overrides), node, entry->first,
       [&](FieldVisitor& v) { spec.source->fields(v); }, problems);
+  if (const std::string path = calibration_path(*spec.source); !path.empty()) {
+    const std::filesystem::path here = std::filesystem::path(node.place().file).parent_path();
+    if (auto table = load_calibration((here / path).string(), problems))
+      spec.calibration = std::make_shared<CalibrationTable>(*table);
+  }
 }
 
 void read_publish(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {

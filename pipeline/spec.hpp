@@ -15,6 +15,8 @@
 
 namespace iqd {
 
+struct CalibrationTable;  // pipeline/calibration_table.hpp
+
 /// All that a file may name: what this program was built with.
 struct Catalogue {
   std::span<const StageEntry> stages;
@@ -103,6 +105,7 @@ struct PipelineSpec {
   const DriverEntry* driver = nullptr;
   std::unique_ptr<SourceOptions> source;
   std::optional<Section> source_section;
+  std::shared_ptr<const CalibrationTable> calibration;  // of the file that the source's key names, as it was then
   std::int64_t block = 65536;
   std::int64_t lanes = 0;                    // 0: as many as there are processors, at most 4
   std::vector<std::string> backend{"auto"};  // several devices share the blocks

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "config/differences.hpp"
+#include "pipeline/calibration_table.hpp"
 #include "pipeline/programmed_stage.hpp"
 
 namespace iqd {
@@ -67,6 +68,8 @@ class Comparison {
       found.retunes = found.retunes || d.live;
       note("source." + d.key, d.live);
     }
+    // The file that the key names may have been written anew.
+    if (!found.source && a.calibration && b.calibration && *a.calibration != *b.calibration) plan("source.calibration");
   }
   void stages(PipelineSpec& a, PipelineSpec& b) {
     const auto same_place = [](const StageSpec& x, const StageSpec& y) {

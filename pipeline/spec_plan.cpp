@@ -10,6 +10,7 @@
 
 #include "config/reader.hpp"
 #include "pipeline/backend_name.hpp"
+#include "pipeline/calibration.hpp"
 #include "pipeline/cpu_backend.hpp"
 #include "pipeline/element_code.hpp"
 #include "pipeline/fusion/element_program.hpp"
@@ -84,6 +85,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   source.rate_hz = source.source_rate_hz = stream.rate_hz;
   source.frequency_hz = stream.frequency_hz;
   planner.add_source("source", source);
+  add_calibration(planner, spec, stream, catalogue.stages);
   add_resampler(planner, spec, stream, catalogue.stages);
   for (const StageSpec& s : spec.stages) {
     std::optional<Side> side;

@@ -95,6 +95,8 @@ void Reception::fields(FieldVisitor& v) {
   v.field("format", format, {.help = "how samples are kept: 16-bit integers, or floats of twice the size"});
   v.field("resample", resample,
           {.help = "bring the rate that the radio grants to the asked one: by a `resampler` before the first stage"});
+  v.field("calibration", calibration,
+          {.help = "a table of `iqd calibrate`: how channels differ is taken out before the first stage"});
 }
 
 StreamInfo Reception::describe(const RadioSettings& settings, const Section& section) const {

@@ -50,6 +50,7 @@ std::span<const std::string_view> enum_names(Format);
 struct Reception {
   Format format = Format::sc16;
   bool resample = false;
+  std::string calibration;  // a file
 
   void fields(FieldVisitor& visitor);
   Element element() const { return format == Format::cf32 ? Element::cf32 : Element::sc16; }

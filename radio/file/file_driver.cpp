@@ -24,6 +24,8 @@ class FileSourceOptions final : public SourceOptions {
         {.help = "SigMF recording: its .sigmf-meta, its .sigmf-data, or the name without either", .required = true});
     v.field("repeat", settings_.repeat, {.help = "go on from the start without end"});
     v.field("pace", settings_.pace, {.help = "play at the sample rate instead of as fast as the pipeline takes it"});
+    v.field("calibration", calibration_,
+            {.help = "a table of `iqd calibrate`: how channels differ is taken out before the first stage"});
   }
   StreamInfo describe(const Section& section) const override {
     std::vector<std::string> problems;
@@ -49,6 +51,7 @@ class FileSourceOptions final : public SourceOptions {
 
   std::string path_;
   FileSourceSettings settings_;
+  std::string calibration_;
 };
 
 class FileSinkOptions final : public SinkOptions {

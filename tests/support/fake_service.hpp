@@ -36,6 +36,7 @@ class FakeService : public Service {
     s.frequency_hz = 433e6;
     s.ahead_s = -0.0125;
     s.drift = ClockDrift::Estimate{2.5, 0.5, 298};
+    s.calibrated = 1;
     s.channels = {{-20.5, -17, 9, 1, true}};
     status.push_back(s);
   }

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/driver.hpp"
+#include "config/fields.hpp"
+
+namespace iqd {
+
+/// How a source is set; what it does not say is not known.
+struct SourceSetting {
+  std::string args;
+  std::vector<std::int64_t> channels;  // of the radio, in the order of the stream
+  double rate_hz = 0;
+  double frequency_hz = 0;
+  std::optional<double> gain_db;
+  std::string antenna;
+  std::optional<double> bandwidth_hz;
+};
+/// As its keys say it, and as far as the stream says otherwise: rate, frequency, channels where it names none.
+SourceSetting setting_of(const SourceOptions& source, const StreamInfo& stream);
+
+/// How the channels of a radio differ from one of them, as `iqd calibrate` measures it, and with which settings that
+/// was. A file, in YAML.
+struct CalibrationTable {
+  std::string date;   // ISO 8601, UTC
+  std::string radio;  // its device arguments
+  double rate_hz = 0;
+  double frequency_hz = 0;
+  double tolerance_hz = 1000;  // how far from `frequency` it still holds
+  std::optional<double> gain_db;
+  std::string antenna;
+  std::optional<double> bandwidth_hz;
+  std::int64_t reference = 0;  // a channel of the radio
+  std::vector<std::int64_t> channels;
+  // One for each of `channels`:
+  std::vector<double> gains_db;
+  std::vector<double> phases_deg;
+  std::vector<double> delays_s;
+  // How sure that is, one standard deviation; for people.
+  std::vector<double> gain_errors_db;
+  std::vector<double> phase_errors_deg;
+  std::vector<double> delay_errors_s;
+  std::vector<double> coherence;
+
+  void fields(FieldVisitor& visitor);
+  /// Which keys of the source keep it from holding, and why, in words that say what to do; empty where it holds. What
+  /// either side does not say keeps nothing.
+  struct Mismatch {
+    std::string key;
+    std::string why;
+  };
+  std::vector<Mismatch> mismatches(const SourceSetting& source) const;
+  std::string yaml() const;
+  friend bool operator==(const CalibrationTable&, const CalibrationTable&) = default;
+};
+
+/// Reads a table. What is wrong with it goes to `problems`, with its line.
+std::optional<CalibrationTable> load_calibration(const std::string& path, Problems& problems);
+/// The file that the key `calibration` of the source names; empty where there is none.
+std::string calibration_path(const SourceOptions& source);
+
+}  // namespace iqd
