@@ -52,7 +52,8 @@ RawLine::Came RawLine::fetch() {
     why_ = last_error();
     return Came::failed;
   }
-  return std::exchange(departures_, departures()) != departures_ ? Came::gone : Came::nothing;
+  const std::uint64_t now = departures();
+  return std::exchange(departures_, now) != now ? Came::gone : Came::nothing;
 }
 
 bool RawLine::ask() {
@@ -68,18 +69,16 @@ zmq_pollitem_t RawLine::poll_item() const noexcept {
 
 RawLine::Came RawLine::accept() {
   at_ = 0;
-  if (!within_) {
-    asked_ = false;
-    if (!open_message()) return refuse(std::move(why_));
-  }
+  if (!within_ && !open_message()) return refuse(std::move(why_));
   const std::size_t bytes = frame_.size() - at_;
   if (bytes % size_ != 0)
     return refuse(fmt::format("its {} bytes are no whole number of {}", bytes, name_of(settings_.type())));
   within_ = frame_.more();
+  asked_ = asked_ && within_;
   expected_ += expected_ < 0 ? 0 : static_cast<std::int64_t>(bytes / size_);
   if (bytes == 0 && asks_) rests_until_ns_ = steady_ns() + kRestNs;
   if (bytes == 0) return Came::nothing;
-  if (asks_ && !within_) ask();
+  if (asks_ && !asked_) ask();
   return Came::samples;
 }
 
@@ -89,7 +88,7 @@ RawLine::Came RawLine::refuse(std::string why) {
   why_ = std::move(why);
   while (frame_.more() && frame_.receive(socket_.handle(), ZMQ_DONTWAIT)) {
   }
-  within_ = false;
+  within_ = asked_ = false;
   at_ = frame_.size();
   return why_.empty() ? Came::nothing : Came::refused;
 }
