@@ -15,7 +15,7 @@
 
 namespace iqd::radio {
 
-/// Sets an options' fields from plain texts: numbers without units, lists as `1,2`.
+/// Sets an options' fields from plain texts: numbers without units, lists as `1,2`, maps as `a=1,b=2`.
 class Assign final : public FieldVisitor {
  public:
   explicit Assign(std::map<std::string, std::string> values) : values_(std::move(values)) {}
@@ -49,6 +49,11 @@ class Assign final : public FieldVisitor {
     x->clear();
     std::stringstream stream(text);
     for (std::string item; std::getline(stream, item, ',');) x->push_back(item);
+  }
+  static void set(StringMap* x, const std::string& text) {
+    std::stringstream stream(text);
+    for (std::string item; std::getline(stream, item, ',');)
+      (*x)[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
   }
   static void set(EnumRef& x, const std::string& text) {
     const auto name = std::find(x.names.begin(), x.names.end(), text);

@@ -10,6 +10,7 @@
 #include <SoapySDR/Logger.hpp>
 #include <SoapySDR/Modules.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
@@ -17,6 +18,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/soapy/gain.hpp"
+#include "radio/soapy/listing.hpp"
 
 namespace iqd::radio::soapy {
 namespace {
@@ -103,12 +106,13 @@ OpenRadio::OpenRadio(const Settings& s, int direction, Element element)
   take_log();
   make(s);
   step("look at the channels", [&] { check_channels(s); });
-  for (const auto& setting : s.settings)
-    step("write a setting", [&] { device_->writeSetting(setting.first, setting.second); });
+  write_settings(s);
   step("set the rate", [&] { set_rate(s); });
   set_live(s);
   set_clock();
   set_up_stream(s, element);
+  hardware_ = iqd::OpenRadio{.driver = "soapy", .args = s.args, .facts = facts_of(*device_)}.hardware();
+  listed_ = on_list(*device_, s.args);
 }
 
 void OpenRadio::make(const Settings& s) {
@@ -140,10 +144,26 @@ void OpenRadio::check_antenna(const std::string& name) const {
         fmt::format("{}: there is no antenna '{}'; there are: {}", name_, name, fmt::join(antennas, ", ")));
 }
 
+/// Modules take what they do not know without a word; not all list everything that they know.
+void OpenRadio::write_settings(const Settings& s) {
+  if (s.settings.empty()) return;
+  std::vector<std::string> listed;
+  step("look at its settings", [&] {
+    for (const SoapySDR::ArgInfo& info : device_->getSettingInfo()) listed.push_back(info.key);
+  });
+  for (const auto& [key, value] : s.settings) {
+    if (!listed.empty() && std::find(listed.begin(), listed.end(), key) == listed.end())
+      log::warn("{}: the module does not list the setting '{}'; it lists {}", name_, key, fmt::join(listed, ", "));
+    step("write a setting", [&, &k = key, &v = value] { device_->writeSetting(k, v); });
+  }
+}
+
 void OpenRadio::set_rate(const Settings& s) {
   for (const std::size_t c : channels_) {
     device_->setSampleRate(direction_, c, s.rate_hz);
     rate_hz_ = device_->getSampleRate(direction_, c);
+    if (!std::isfinite(rate_hz_) || rate_hz_ <= 0)
+      throw SetupError(fmt::format("{}: the module says that it has {} samples a second", name_, rate_hz_));
     if (!s.accepts(rate_hz_))
       throw SetupError(fmt::format("{}: {}", name_, s.refusal(static_cast<std::int64_t>(c), rate_hz_)));
   }
@@ -153,8 +173,10 @@ void OpenRadio::set_live(const Settings& s) {
   for (const std::size_t c : channels_) {
     if (!s.antenna.empty()) step("choose the antenna", [&] { device_->setAntenna(direction_, c, s.antenna); });
     if (s.bandwidth_hz) step("set the bandwidth", [&] { device_->setBandwidth(direction_, c, *s.bandwidth_hz); });
+    step("choose who sets the gain", [&] { choose_gain_mode(*device_, direction_, c, s); });
     if (s.frequency_hz) step("set the frequency", [&] { device_->setFrequency(direction_, c, *s.frequency_hz); });
     if (s.gain_db) step("set the gain", [&] { device_->setGain(direction_, c, *s.gain_db); });
+    step("set the gain of an element", [&] { set_gain_elements(*device_, direction_, c, s); });
   }
   try {
     frequency_hz_ = device_->getFrequency(direction_, channels_[0]);
@@ -163,15 +185,14 @@ void OpenRadio::set_live(const Settings& s) {
   }
 }
 
-/// Its live keys.
-Settings OpenRadio::as_it_is() const {
+/// With the live keys as the device has them.
+Settings OpenRadio::as_it_is(Settings now) const {
   const std::size_t first = channels_[0];
-  Settings now;
   now.frequency_hz = device_->getFrequency(direction_, first);
-  now.gain_db = device_->getGain(direction_, first);
+  if (!now.agc) now.gain_db = device_->getGain(direction_, first);
   now.antenna = device_->getAntenna(direction_, first);
-  if (const double bandwidth_hz = device_->getBandwidth(direction_, first); bandwidth_hz > 0)
-    now.bandwidth_hz = bandwidth_hz;
+  const double bandwidth_hz = device_->getBandwidth(direction_, first);
+  now.bandwidth_hz = bandwidth_hz > 0 ? std::optional(bandwidth_hz) : std::nullopt;
   return now;
 }
 
@@ -183,7 +204,7 @@ void OpenRadio::retune(const Settings& s) {
     if (s.gain_db) check_range("gain", *s.gain_db, {device_->getGainRange(direction_, first)});
     if (s.bandwidth_hz) check_range("bandwidth", *s.bandwidth_hz, device_->getBandwidthRange(direction_, first));
     check_antenna(s.antenna);
-    before = as_it_is();
+    before = as_it_is(s);
   });
   try {
     set_live(s);
@@ -214,13 +235,15 @@ void OpenRadio::set_clock() {
 
 void OpenRadio::set_up_stream(const Settings& s, Element element) {
   const std::string format = element == Element::cf32 ? "CF32" : "CS16";
+  std::string native;
   double full_scale = 32768;
   step("look at the formats", [&] {
     const auto offered = device_->getStreamFormats(direction_, channels_[0]);
     if (!offered.empty() && std::find(offered.begin(), offered.end(), format) == offered.end())
       throw SetupError(fmt::format("{}: the module does not offer {}, which is {}; it offers {}", name_, format,
                                    name_of(element), fmt::join(offered, ", ")));
-    if (device_->getNativeStreamFormat(direction_, channels_[0], full_scale) != format) full_scale = 32768;
+    native = device_->getNativeStreamFormat(direction_, channels_[0], full_scale);
+    if (native != format) full_scale = 32768;
   });
   // Some modules hand on what a converter of fewer bits gives, without scaling it.
   if (format == "CS16" && full_scale < 32767)
@@ -233,6 +256,8 @@ void OpenRadio::set_up_stream(const Settings& s, Element element) {
                     return device_->setupStream(direction_, format, channels_, args);
                   }),
              CloseStream{device_.get()}};
+  if (!stream_) throw SetupError(fmt::format("{}: cannot set up the stream: the module returned none", name_));
+  native_ = native == format;
 }
 
 void OpenRadio::start() {

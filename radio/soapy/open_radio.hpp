@@ -10,6 +10,7 @@
 
 #include "base/block.hpp"
 #include "base/element.hpp"
+#include "base/open_radios.hpp"
 #include "radio/soapy/settings.hpp"
 
 namespace iqd::radio::soapy {
@@ -40,6 +41,10 @@ class OpenRadio {
   double frequency_hz() const noexcept { return frequency_hz_; }
   /// Of a part of the stream's samples.
   double full_scale() const noexcept { return full_scale_; }
+  /// Whether the stream's format is the device's own, so that no module converts it.
+  bool native() const noexcept { return native_; }
+  /// `e320 FA4EDE7, firmware …`, as far as the module says.
+  const std::string& hardware() const noexcept { return hardware_; }
   /// Whether the device's clock tells the time of day. It is set from the host's where it counts from its own start.
   TimeSource time() const noexcept { return time_; }
   /// `soapy 'driver=iqdsim'`, to begin messages with.
@@ -50,9 +55,10 @@ class OpenRadio {
   void make(const Settings& settings);
   void check_channels(const Settings& settings) const;
   void set_live(const Settings& settings);
-  Settings as_it_is() const;
+  Settings as_it_is(Settings settings) const;
   void check_antenna(const std::string& name) const;
   void check_range(const char* key, double value, const SoapySDR::RangeList& ranges) const;
+  void write_settings(const Settings& settings);
   void set_rate(const Settings& settings);
   void set_clock();
   void set_up_stream(const Settings& settings, Element element);
@@ -63,9 +69,12 @@ class OpenRadio {
   double rate_hz_ = 0;
   double frequency_hz_ = 0;
   double full_scale_ = 1;
+  bool native_ = false;
+  std::string hardware_;
   TimeSource time_ = TimeSource::host;
   std::unique_ptr<SoapySDR::Device, UnmakeDevice> device_;
   std::unique_ptr<SoapySDR::Stream, CloseStream> stream_;
+  std::shared_ptr<RadioOnList> listed_;
 };
 
 /// Time stamps before the year 2000 count from something else than the Unix epoch.

@@ -2,18 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "radio/radio_settings.hpp"
 
 namespace iqd::radio::soapy {
 
 struct Settings : RadioSettings {
   StringMap settings;
+  StringMap gains;
+  bool agc = false;
 
-  void fields(FieldVisitor& visitor, bool receives) {
-    RadioSettings::fields(visitor, "device arguments as Soapy programs take them, e.g. driver=iqdsim,scenario=tone",
-                          receives);
-    visitor.field("settings", settings, {.help = "the module's own settings, written after the device is open"});
-  }
+  void fields(FieldVisitor& visitor, bool receives);
+  /// What is wrong goes to the section.
+  void check_gains(const Section& section) const;
 };
+
+/// Decibels, as `20` or `20 dB`; nothing where it is neither.
+std::optional<double> decibels(std::string_view text);
 
 }  // namespace iqd::radio::soapy

@@ -126,6 +126,7 @@ void SoapySinkOptions::fields(FieldVisitor& v) {
 }
 
 void SoapySinkOptions::check(const PortFormat& format, const Section& section) const {
+  settings_.check_gains(section);
   check_transmitted(format, settings_, section);
 }
 

@@ -18,6 +18,8 @@ namespace iqd::radio::soapy {
 namespace {
 
 constexpr long kTimeoutUs = 100'000;
+/// What is as far from the Unix epoch is no time: sums with it have to stay numbers.
+constexpr std::int64_t kYear2100Ns = 4'102'444'800'000'000'000;
 // Some modules return at once where they should wait.
 constexpr auto kPause = std::chrono::milliseconds(1);
 
@@ -29,7 +31,11 @@ Received nothing() {
 }  // namespace
 
 SoapySource::SoapySource(const Settings& settings, Element element)
-    : radio_(settings, SOAPY_SDR_RX, element), element_(element), buffers_(settings.channels.size()) {}
+    : radio_(settings, SOAPY_SDR_RX, element), element_(element), buffers_(settings.channels.size()) {
+  // Some modules' own buffers hold the device's format, whatever the stream's is.
+  if (radio_.native())
+    direct_ = DirectBuffers::of(radio_.device(), radio_.stream(), buffers_.size(), size_of(element_));
+}
 
 StreamInfo SoapySource::info() const {
   StreamInfo info;
@@ -40,6 +46,7 @@ StreamInfo SoapySource::info() const {
   info.time = radio_.time();
   info.reconnects = true;
   info.full_scale = radio_.full_scale();
+  info.hardware = radio_.hardware();
   return info;
 }
 
@@ -51,12 +58,20 @@ Received SoapySource::receive(std::span<std::byte* const> into, std::int64_t mos
   try {
     // Not before somebody reads: what waits meanwhile would overflow the radio's buffer.
     if (!std::exchange(started_, true)) radio_.start();
-    const int count = radio_.device().readStream(radio_.stream(), buffers_.data(), static_cast<std::size_t>(most),
-                                                 flags, time_ns, kTimeoutUs);
+    const int count = read(static_cast<std::size_t>(most), flags, time_ns);
     return count < 0 ? error(count) : samples(count, most, flags, time_ns);
   } catch (...) {
     return failed(text_of(std::current_exception()));
   }
+}
+
+int SoapySource::read(std::size_t most, int& flags, long long& time_ns) {
+  if (direct_) {
+    const int count = direct_->read(buffers_, most, flags, time_ns, kTimeoutUs);
+    if (count != SOAPY_SDR_NOT_SUPPORTED) return count;
+    direct_.reset();
+  }
+  return radio_.device().readStream(radio_.stream(), buffers_.data(), most, flags, time_ns, kTimeoutUs);
 }
 
 Received SoapySource::samples(int count, std::int64_t most, int flags, std::int64_t time_ns) {
@@ -65,7 +80,7 @@ Received SoapySource::samples(int count, std::int64_t most, int flags, std::int6
   Received got;
   got.event = Received::Event::samples;
   got.samples = count;
-  got.has_time = flags & SOAPY_SDR_HAS_TIME;
+  got.has_time = (flags & SOAPY_SDR_HAS_TIME) != 0 && time_ns < kYear2100Ns && time_ns > -kYear2100Ns;
   if (!got.has_time) return got;
   if (!time_begun_) {
     time_begun_ = true;
@@ -120,6 +135,7 @@ void SoapySourceOptions::fields(FieldVisitor& v) {
 }
 
 StreamInfo SoapySourceOptions::describe(const Section& section) const {
+  settings_.check_gains(section);
   return reception_.describe(settings_, section);
 }
 

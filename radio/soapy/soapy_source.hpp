@@ -7,6 +7,7 @@
 
 #include "base/driver.hpp"
 #include "base/log.hpp"
+#include "radio/soapy/direct_buffers.hpp"
 #include "radio/soapy/open_radio.hpp"
 #include "radio/soapy/settings.hpp"
 
@@ -24,12 +25,14 @@ class SoapySource final : public Source {
   std::optional<std::int64_t> retune(const SourceOptions& options) override;
 
  private:
+  int read(std::size_t most, int& flags, long long& time_ns);
   Received samples(int count, std::int64_t most, int flags, std::int64_t time_ns);
   Received error(int code);
   Received failed(std::string_view why);
   void warn(std::string_view what, std::string_view why);
 
   OpenRadio radio_;
+  std::unique_ptr<DirectBuffers> direct_;
   Element element_;
   std::vector<void*> buffers_;
   bool started_ = false;

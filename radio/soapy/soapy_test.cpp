@@ -174,6 +174,33 @@ TEST(SoapySource, ShortReadsAreDeliveredAsTheyAre) {
   EXPECT_LT(done, 50'000);
 }
 
+TEST(SoapySource, TheDevicesOwnBuffersHoldTheSameStream) {
+  const std::string args = "epoch=1700000000,scenario=noise,overflow_every=50000,overflow_lost=7";
+  Opened direct(options(args + ",direct_buffers=2", {{"format", "sc16"}, {"channels", "2,0"}}));
+  Opened plain(options(args, {{"format", "sc16"}, {"channels", "2,0"}}));
+  std::int64_t timed = 0;
+  for (std::int64_t done = 0; done < 200'000;) {
+    const Received got = direct.receive(5000);
+    if (got.event == Event::overflow) {
+      EXPECT_EQ(done % 50'000, 0);
+      EXPECT_EQ(plain.receive(got.samples).event, Event::overflow);
+      continue;
+    }
+    ASSERT_EQ(got.event, Event::samples);
+    const Received same = plain.receive(got.samples);
+    ASSERT_EQ(same.samples, got.samples);
+    if (got.has_time) {
+      EXPECT_EQ(got.time_ns, same.time_ns);
+      ++timed;
+    }
+    for (std::size_t c = 0; c < 2; ++c)
+      EXPECT_TRUE(
+          std::equal(direct.memory[c].begin(), direct.memory[c].begin() + got.samples * 4, plain.memory[c].begin()));
+    done += got.samples;
+  }
+  EXPECT_GT(timed, 5);
+}
+
 TEST(SoapySource, ALostRadioFailsAndOpensAgainLater) {
   const auto o = options("disconnect_at=0.005,disconnect_for=0.2");
   {

@@ -103,7 +103,8 @@ void warn_of_unknown(const Arguments& args) {
                                  "clock_ppm",
                                  "unlock_at",
                                  "front_end",
-                                 "unlock_for"});
+                                 "unlock_for",
+                                 "direct_buffers"});
   if (key) SoapySDR::log(SOAPY_SDR_WARNING, "iqdsim: the device argument '" + *key + "' is not known and does nothing");
 }
 
@@ -127,6 +128,7 @@ Device::Device(const SoapySDR::Kwargs& args)
     for (Port& p : ports_[direction]) p.antenna = rx ? "RX" : "TX";
   }
   settings_.resize(ports_[SOAPY_SDR_RX].size());
+  direct_.resize(static_cast<std::size_t>(args_.count("direct_buffers", 0, 0, 64)));
   set_up();  // shows now what is wrong with the arguments
   start_clock();
 }

@@ -67,6 +67,11 @@ class Device final : public SoapySDR::Device {
   int deactivateStream(SoapySDR::Stream* stream, int flags, long long time_ns) override;
   int readStream(SoapySDR::Stream* stream, void* const* buffers, std::size_t samples, int& flags, long long& time_ns,
                  long timeout_us) override;
+  std::size_t getNumDirectAccessBuffers(SoapySDR::Stream* stream) override;
+  int getDirectAccessBufferAddrs(SoapySDR::Stream* stream, std::size_t handle, void** buffers) override;
+  int acquireReadBuffer(SoapySDR::Stream* stream, std::size_t& handle, const void** buffers, int& flags,
+                        long long& time_ns, long timeout_us) override;
+  void releaseReadBuffer(SoapySDR::Stream* stream, std::size_t handle) override;
   int writeStream(SoapySDR::Stream* stream, const void* const* buffers, std::size_t samples, int& flags,
                   long long time_ns, long timeout_us) override;
   int readStreamStatus(SoapySDR::Stream* stream, std::size_t& channels, int& flags, long long& time_ns,
@@ -124,6 +129,13 @@ class Device final : public SoapySDR::Device {
   void note_setting(int direction, std::size_t channel);
   void pass_front_end(const Stream& rx, void* const* buffers, std::int64_t samples);
 
+  // Buffers to be read in place (device_direct.cpp).
+  struct DirectBuffer {
+    std::vector<std::vector<std::byte>> channels;
+    bool held = false;
+  };
+  std::vector<void*> addresses(std::size_t handle);
+
   // Transmitting (device_transmit.cpp).
   int place(Stream& tx, int flags, long long time_ns);
   bool wait_for_room(const Stream& tx, long timeout_us) const;
@@ -154,6 +166,7 @@ class Device final : public SoapySDR::Device {
   std::vector<std::vector<Setting>> settings_;  // of each receive channel, by position
   Stream rx_;
   Stream tx_;
+  std::vector<DirectBuffer> direct_;
   std::atomic<bool> unplugged_{false};
   std::atomic<bool> hangs_when_closed_{false};
   SampleClock::Steady::time_point stalled_until_{};

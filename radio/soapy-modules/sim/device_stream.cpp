@@ -38,6 +38,9 @@ SoapySDR::Stream* Device::setupStream(int direction, const std::string& format,
   for (const std::size_t channel : stream.channels) port(direction, channel);
   stream.direction = direction;
   stream.scratch.resize(4096);
+  if (direction == SOAPY_SDR_RX)
+    for (DirectBuffer& b : direct_)
+      b = {{stream.channels.size(), std::vector<std::byte>(kMtu * bytes_of(stream.format))}};
   stream.open = true;
   return reinterpret_cast<SoapySDR::Stream*>(&stream);
 }

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/soapy/gain.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace iqd::radio::soapy {
+
+void choose_gain_mode(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings) {
+  const bool manual = settings.gain_db || !settings.gains.empty();
+  if (!settings.agc && !manual) return;
+  if (device.hasGainMode(direction, channel)) return device.setGainMode(direction, channel, settings.agc);
+  if (settings.agc) throw std::runtime_error("it has no automatic gain; leave `agc` out");
+}
+
+void set_gain_elements(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings) {
+  if (settings.gains.empty()) return;
+  const auto there = device.listGains(direction, channel);
+  for (const auto& [element, text] : settings.gains) {
+    if (std::find(there.begin(), there.end(), element) == there.end())
+      throw std::runtime_error(
+          fmt::format("channel {} has no element '{}'; it has: {}", channel, element, fmt::join(there, ", ")));
+    const double db = decibels(text).value_or(0);
+    const SoapySDR::Range range = device.getGainRange(direction, channel, element);
+    const bool known = range.minimum() < range.maximum();
+    if (known && (db < range.minimum() || db > range.maximum()))
+      throw std::runtime_error(fmt::format("{} has {} to {} dB", element, range.minimum(), range.maximum()));
+    device.setGain(direction, channel, element, db);
+  }
+}
+
+}  // namespace iqd::radio::soapy

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/soapy/listing.hpp"
+
+#include <SoapySDR/Constants.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+#include "base/log.hpp"
+
+namespace iqd::radio::soapy {
+namespace {
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// The names that all drivers use, for those that modules do.
+std::string fact_name(const std::string& key) {
+  std::string name = key;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(::tolower(c)); });
+  if (has(name, "serial")) return "serial";
+  if (name.starts_with("fw") || has(name, "firmware")) return "firmware";
+  if (has(name, "fpga") || has(name, "gateware")) return "fpga";
+  return name;
+}
+
+std::string lock_name(std::string_view sensor) {
+  static constexpr std::array<std::array<std::string_view, 2>, 5> kNames{
+      {{"ref", "reference"}, {"clock", "reference"}, {"pps", "pps"}, {"gps", "gps"}, {"lo", "lo"}}};
+  for (const auto& [part, name] : kNames)
+    if (sensor.starts_with(part)) return std::string(name);
+  return std::string(sensor);
+}
+
+/// `clock_rate` is none.
+bool is_lock(std::string_view sensor) {
+  return has(sensor, "locked") || sensor.ends_with("_lock") || sensor == "lock";
+}
+
+std::optional<double> number_in(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end != text.data() ? std::optional(value) : std::nullopt;
+}
+
+/// A sensor that says whether something is locked is a lock, and any other a number.
+void add(RadioReadings& readings, const std::string& key, const std::string& of, const std::string& said) {
+  const bool yes = said == "true" || said == "True";
+  const bool no = said == "false" || said == "False";
+  if (is_lock(key) && (yes || no || said == "1" || said == "0"))
+    return readings.push_back({lock_name(key), of, yes || said == "1" ? 1.0 : 0.0, true});
+  if (yes || no) return readings.push_back({key, of, yes ? 1.0 : 0.0});
+  if (const auto value = number_in(said)) readings.push_back({key, of, *value});
+}
+
+/// What one sensor cannot say, others may.
+template <class F> void ask(F f) {
+  try {
+    f();
+  } catch (...) {
+    log::debug("soapy: a sensor cannot be read");
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> facts_of(const SoapySDR::Device& device) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  ask([&] { facts.emplace_back("product", device.getHardwareKey()); });
+  ask([&] {
+    for (const auto& [key, value] : device.getHardwareInfo())
+      if (fact_name(key) != "product") facts.emplace_back(fact_name(key), value);
+  });
+  return facts;
+}
+
+RadioReadings readings_of(const SoapySDR::Device& device) {
+  RadioReadings readings;
+  ask([&] {
+    for (const std::string& key : device.listSensors()) ask([&] { add(readings, key, "", device.readSensor(key)); });
+  });
+  for (const auto& [direction, name] : {std::pair(SOAPY_SDR_RX, "rx"), std::pair(SOAPY_SDR_TX, "tx")}) {
+    std::size_t channels = 0;
+    ask([&] { channels = device.getNumChannels(direction); });
+    for (std::size_t c = 0; c < channels; ++c)
+      ask([&] {
+        for (const std::string& key : device.listSensors(direction, c))
+          ask([&] { add(readings, key, fmt::format("{} {}", name, c), device.readSensor(direction, c, key)); });
+      });
+  }
+  return readings;
+}
+
+std::shared_ptr<RadioOnList> on_list(SoapySDR::Device& device, const std::string& args) {
+  static std::mutex mutex;
+  static std::map<SoapySDR::Device*, std::weak_ptr<RadioOnList>> entries;
+  const std::lock_guard lock(mutex);
+  std::erase_if(entries, [](const auto& entry) { return entry.second.expired(); });
+  if (auto entry = entries[&device].lock()) return entry;
+  iqd::OpenRadio radio{.driver = "soapy", .args = args, .facts = facts_of(device)};
+  auto entry = std::make_shared<RadioOnList>(std::move(radio), [&device] { return readings_of(device); });
+  entries[&device] = entry;
+  return entry;
+}
+
+}  // namespace iqd::radio::soapy

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <SoapySDR/Constants.h>
+#include <SoapySDR/Errors.h>
+
+#include <SoapySDR/Device.hpp>
+#include <SoapySDR/Registry.hpp>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+/// For tests: a SoapySDR module, `driver=scripted`, that does and says what the test tells it to.
+namespace iqd::radio::soapy::scripted {
+
+/// What the next device does. A call that is not scripted does what a plain radio would.
+struct Script {
+  std::function<int(void* const* buffers, std::size_t most, int& flags, long long& time_ns)> read;
+  std::function<int(std::size_t& handle, const void** buffers, int& flags, long long& time_ns)> acquire;
+  std::function<void(std::size_t handle)> release;
+  std::size_t direct_buffers = 0;
+  std::size_t mtu = 4096;
+  std::string native = "CS16";
+  double full_scale = 32768;
+  double granted_hz = 1e6;
+  bool no_stream = false;
+  int activated = 0;  // the code that starting gives
+  bool gain_mode = false;
+  std::vector<std::string> elements{"LNA", "VGA"};
+  std::vector<std::string> listed_settings;
+  std::map<std::string, std::string> sensors;          // of the device
+  std::map<std::string, std::string> channel_sensors;  // of receive channel 0
+  std::string throws_from;                             // the call of this name throws; `all`: every one
+  // What the device was told.
+  std::vector<std::string> told;
+};
+
+inline Script& script() {
+  static Script one;
+  return one;
+}
+
+class Device final : public SoapySDR::Device {
+ public:
+  std::string getHardwareKey() const override { return "scripted radio"; }
+  SoapySDR::Kwargs getHardwareInfo() const override {
+    return {{"serial", "17"}, {"fw_version", "1.2"}, {"fpga_version", "3"}, {"colour", "grey"}};
+  }
+  std::size_t getNumChannels(int) const override { return may("getNumChannels"), 2; }
+  std::vector<std::string> getStreamFormats(int, std::size_t) const override { return {"CS16", "CF32"}; }
+  std::string getNativeStreamFormat(int, std::size_t, double& full_scale) const override {
+    full_scale = script().full_scale;
+    return may("getNativeStreamFormat"), script().native;
+  }
+  SoapySDR::Stream* setupStream(int, const std::string&, const std::vector<std::size_t>&,
+                                const SoapySDR::Kwargs&) override {
+    return may("setupStream"), script().no_stream ? nullptr : reinterpret_cast<SoapySDR::Stream*>(this);
+  }
+  void closeStream(SoapySDR::Stream*) override { may("closeStream"); }
+  std::size_t getStreamMTU(SoapySDR::Stream*) const override { return may("getStreamMTU"), script().mtu; }
+  int activateStream(SoapySDR::Stream*, int, long long, std::size_t) override {
+    return may("activateStream"), script().activated;
+  }
+  int deactivateStream(SoapySDR::Stream*, int, long long) override { return may("deactivateStream"), 0; }
+  int readStream(SoapySDR::Stream*, void* const* buffers, std::size_t most, int& flags, long long& time_ns,
+                 long) override {
+    may("readStream");
+    return script().read ? script().read(buffers, most, flags, time_ns) : SOAPY_SDR_TIMEOUT;
+  }
+  std::size_t getNumDirectAccessBuffers(SoapySDR::Stream*) override {
+    return may("getNumDirectAccessBuffers"), script().direct_buffers;
+  }
+  int acquireReadBuffer(SoapySDR::Stream*, std::size_t& handle, const void** buffers, int& flags, long long& time_ns,
+                        long) override {
+    may("acquireReadBuffer");
+    return script().acquire ? script().acquire(handle, buffers, flags, time_ns) : SOAPY_SDR_TIMEOUT;
+  }
+  void releaseReadBuffer(SoapySDR::Stream*, std::size_t handle) override {
+    may("releaseReadBuffer");
+    if (script().release) script().release(handle);
+  }
+
+  using SoapySDR::Device::getGainRange;
+  using SoapySDR::Device::setGain;
+  std::vector<std::string> listGains(int, std::size_t) const override { return script().elements; }
+  SoapySDR::Range getGainRange(int, std::size_t, const std::string&) const override { return {0, 40}; }
+  bool hasGainMode(int, std::size_t) const override { return may("hasGainMode"), script().gain_mode; }
+  void setGainMode(int, std::size_t, bool automatic) override { tell(automatic ? "agc on" : "agc off"); }
+  void setGain(int, std::size_t, double db) override { tell("gain " + std::to_string(static_cast<int>(db))); }
+  void setGain(int, std::size_t channel, const std::string& name, double db) override {
+    tell(name + std::to_string(channel) + " " + std::to_string(static_cast<int>(db)));
+  }
+  double getSampleRate(int, std::size_t) const override { return may("getSampleRate"), script().granted_hz; }
+
+  SoapySDR::ArgInfoList getSettingInfo() const override {
+    SoapySDR::ArgInfoList list;
+    for (const std::string& key : script().listed_settings) list.emplace_back().key = key;
+    return list;
+  }
+  void writeSetting(const std::string& key, const std::string& value) override { tell(key + "=" + value); }
+
+  std::vector<std::string> listSensors() const override { return may("listSensors"), keys(script().sensors); }
+  std::string readSensor(const std::string& key) const override { return script().sensors.at(key); }
+  std::vector<std::string> listSensors(int direction, std::size_t channel) const override {
+    return direction == SOAPY_SDR_RX && channel == 0 ? keys(script().channel_sensors) : std::vector<std::string>{};
+  }
+  std::string readSensor(int, std::size_t, const std::string& key) const override {
+    return script().channel_sensors.at(key);
+  }
+
+ private:
+  static void may(const std::string& call) {
+    if (script().throws_from == call || script().throws_from == "all") throw std::runtime_error(call + " threw");
+  }
+  static void tell(std::string what) { script().told.push_back(std::move(what)); }
+  static std::vector<std::string> keys(const std::map<std::string, std::string>& map) {
+    std::vector<std::string> all;
+    for (const auto& entry : map) all.push_back(entry.first);
+    return all;
+  }
+};
+
+/// Makes `driver=scripted` known, and begins a new script.
+inline Script& begin() {
+  static const SoapySDR::Registry registry(
+      "scripted", [](const SoapySDR::Kwargs&) { return SoapySDR::KwargsList{}; },
+      [](const SoapySDR::Kwargs&) -> SoapySDR::Device* { return new Device; }, SOAPY_SDR_ABI_VERSION);
+  return script() = Script{};
+}
+
+}  // namespace iqd::radio::soapy::scripted
