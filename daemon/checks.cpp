@@ -10,6 +10,7 @@
 #include <zmq.h>
 
 #include <SoapySDR/Modules.hpp>
+#include <SoapySDR/Registry.hpp>
 #include <SoapySDR/Version.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -169,11 +170,22 @@ Findings check_process(bool has_device) {
           check_time_sync()};
 }
 
-Findings check_libraries() {
+Finding check_module(const std::string& driver) {
+  Finding f{"module for driver=" + driver, "there", Verdict::ok, ""};
+  if (SoapySDR::Registry::listFindFunctions().contains(driver)) return f;
+  f.found = "none: this radio cannot be opened";
+  f.verdict = Verdict::bad;
+  f.mend = fmt::format("sudo apt install soapysdr-module-{}, or set {}; SoapySDRUtil --info shows what is found",
+                       driver, kPluginPath);
+  return f;
+}
+
+Findings check_libraries(bool soapy) {
   const char* path = std::getenv(kPluginPath);
-  Findings findings{check_soapy_version(), judge_plugin_path(path ? path : "")};
+  Findings findings;
+  if (soapy) findings = {check_soapy_version(), judge_plugin_path(path ? path : "")};
   try {
-    add_modules(findings);
+    if (soapy) add_modules(findings);
   } catch (const std::exception& e) {
     findings.push_back(
         {"SoapySDR modules", fmt::format("loading them failed: {}", e.what()), Verdict::bad, "SoapySDRUtil --info"});

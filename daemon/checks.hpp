@@ -30,10 +30,18 @@ using Findings = std::vector<Finding>;
 /// What the kernel says in /proc and /sys below `root`. Files that are not there are no fault: a container or a virtual
 /// machine does not show them all.
 Findings check_kernel(const std::filesystem::path& root);
+/// What programs may ask for, in bytes.
+struct SocketBuffers {
+  std::int64_t receive = 50'000'000;  // what UHD asks for, and warns about
+  std::int64_t send = 1'048'576;
+};
+Findings check_buffers(const std::filesystem::path& root, const SocketBuffers& wanted);
 /// Limits of this process, what `realtime:` would be granted, the clock's discipline.
 Findings check_process(bool has_device = false);
-/// SoapySDR with its modules, ZeroMQ, FFTW. Loads the modules.
-Findings check_libraries();
+/// SoapySDR with its modules, ZeroMQ, FFTW. Loads the modules; `soapy` false: leaves SoapySDR out.
+Findings check_libraries(bool soapy = true);
+/// Whether a module that was loaded knows the radios of `driver=NAME`.
+Finding check_module(const std::string& driver);
 /// The backends as found, and what /proc, /sys and the environment say of NVIDIA GPUs and their driver.
 Findings check_backends(const std::vector<FoundBackend>& backends, const std::filesystem::path& root);
 bool has_device(const std::vector<FoundBackend>& backends) noexcept;

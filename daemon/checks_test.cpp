@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include "daemon/plugins.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -22,7 +23,8 @@ using testing::StartsWith;
 class Tree : public ScratchFolder {
  public:
   Finding finding(std::string_view name) const {
-    const Findings all = check_kernel(path());
+    Findings all = check_kernel(path());
+    std::ranges::move(check_buffers(path(), {}), std::back_inserter(all));
     const auto found = std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.name == name; });
     if (found == all.end()) throw std::runtime_error("no such finding");
     return *found;
@@ -35,7 +37,9 @@ rlimit limit(rlim_t value) {
 
 TEST(Checks, FindNoFaultInWhatIsNotShown) {
   const Tree empty;
-  for (const Finding& f : check_kernel(empty.path())) {
+  Findings all = check_kernel(empty.path());
+  std::ranges::move(check_buffers(empty.path(), {}), std::back_inserter(all));
+  for (const Finding& f : all) {
     EXPECT_EQ(f.verdict, Verdict::ok) << f.name << ": " << f.found;
     EXPECT_EQ(f.mend, "") << f.name;
   }

@@ -4,42 +4,21 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <sstream>
 
 #include "daemon/checks.hpp"
+#include "daemon/sys_files.hpp"
 
 namespace iqd {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kReceiveBuffer = 50'000'000;  // what network radios ask for, and UHD warns about
-constexpr std::int64_t kSendBuffer = 1'048'576;
 constexpr std::int64_t kLittleMemory = 1'000'000'000;
 constexpr std::int64_t kNoMemory = 200'000'000;
 constexpr double kMuchStolen = 0.01;
-
-std::string trimmed(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\0')) text.pop_back();
-  return text;
-}
-
-/// Empty where it cannot be read.
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return trimmed({std::istreambuf_iterator<char>(file), {}});
-}
-
-std::optional<std::int64_t> number_in(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end == text.data()) return std::nullopt;
-  return value;
-}
 
 double gigabytes(std::int64_t bytes) {
   return static_cast<double>(bytes) / 1e9;
@@ -273,9 +252,12 @@ Findings check_kernel(const fs::path& root) {
       judge_clock_source(text((clock + "current_clocksource").c_str()),
                          text((clock + "available_clocksource").c_str())),
       check_throttling(root),
-      judge_buffer("net.core.rmem_max", number_in(text("proc/sys/net/core/rmem_max")), kReceiveBuffer),
-      judge_buffer("net.core.wmem_max", number_in(text("proc/sys/net/core/wmem_max")), kSendBuffer),
   };
+}
+
+Findings check_buffers(const fs::path& root, const SocketBuffers& wanted) {
+  return {judge_buffer("net.core.rmem_max", number_of(root / "proc/sys/net/core/rmem_max"), wanted.receive),
+          judge_buffer("net.core.wmem_max", number_of(root / "proc/sys/net/core/wmem_max"), wanted.send)};
 }
 
 }  // namespace iqd
