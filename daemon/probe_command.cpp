@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "daemon/backends.hpp"
 #include "daemon/commands.hpp"
 #include "daemon/device_facts.hpp"
+#include "daemon/driver_sight.hpp"
 #include "daemon/plugins.hpp"
 #include "radio/drivers.hpp"
 
@@ -18,25 +22,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// What one driver sees; a driver that fails says so and harms no other.
-struct Sight {
-  const DriverEntry* driver = nullptr;
-  std::vector<FoundDevice> devices;
-  std::string error;
-};
-
-Sight look(const DriverEntry& driver) {
-  Sight sight{&driver, {}, {}};
-  if (!driver.probe) return sight;
-  try {
-    sight.devices = driver.probe();
-  } catch (const std::exception& e) {
-    sight.error = e.what();
-  } catch (...) {
-    sight.error = "threw something that is no exception";
-  }
-  return sight;
-}
+/// A USRP that has its firmware to load first takes half a minute.
+constexpr std::chrono::seconds kPatience{90};
 
 std::string abilities(const DriverEntry& driver) {
   if (driver.make_source && driver.make_sink) return "source, sink";
@@ -95,26 +82,34 @@ void print(const FoundBackend& backend) {
   for (const DeviceFact& fact : backend.facts) fmt::print("  {:<36} {}\n", title_of(fact), value_text(fact));
 }
 
+void print_json(const std::vector<Sight>& sights, const std::vector<FoundBackend>& backends) {
+  ordered_json all = {{"radios", ordered_json::array()}, {"backends", ordered_json::array()}};
+  for (const Sight& s : sights) all["radios"].push_back(to_json(s));
+  for (const FoundBackend& b : backends) all["backends"].push_back(to_json(b));
+  // What devices call themselves need not be UTF-8.
+  fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+void print_table(const std::vector<Sight>& sights, const std::vector<FoundBackend>& backends) {
+  fmt::print("radios\n\n");
+  for (const Sight& s : sights) print(s);
+  fmt::print("\nbackends\n\n");
+  for (const FoundBackend& b : backends) print(b);
+}
+
 Exit probe(bool as_json) {
   std::vector<Sight> sights;
   std::vector<FoundBackend> backends;
   {
     const StdoutGuard guard;
-    for (const DriverEntry& driver : all_drivers()) sights.push_back(look(driver));
+    for (const DriverEntry& driver : all_drivers()) sights.push_back(look(driver, kPatience));
     backends = find_backends();
   }
-  if (as_json) {
-    ordered_json all = {{"radios", ordered_json::array()}, {"backends", ordered_json::array()}};
-    for (const Sight& s : sights) all["radios"].push_back(to_json(s));
-    for (const FoundBackend& b : backends) all["backends"].push_back(to_json(b));
-    // What devices call themselves need not be UTF-8.
-    fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
-    return Exit::ok;
+  (as_json ? print_json : print_table)(sights, backends);
+  if (std::ranges::any_of(sights, &Sight::hangs)) {
+    std::fflush(nullptr);
+    std::_Exit(static_cast<int>(Exit::failed));
   }
-  fmt::print("radios\n\n");
-  for (const Sight& s : sights) print(s);
-  fmt::print("\nbackends\n\n");
-  for (const FoundBackend& b : backends) print(b);
   return Exit::ok;
 }
 

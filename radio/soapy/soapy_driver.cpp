@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "base/log.hpp"
@@ -27,13 +28,54 @@ std::string text_of(const SoapySDR::RangeList& ranges) {
   return text;
 }
 
+/// What a module has nothing to say about is left out, and so is what it fails over.
+template <class F> void add(Facts& facts, std::string name, F ask) {
+  try {
+    std::string text = ask();
+    if (!text.empty()) facts.emplace_back(std::move(name), std::move(text));
+  } catch (...) {
+    log::debug("soapy: {}: {}", name, soapy::text_of(std::current_exception()));
+  }
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// Of the first channel; others are the same with nearly all radios.
 void add_direction(SoapySDR::Device& device, int direction, const std::string& prefix, Facts& facts) {
   const std::size_t channels = device.getNumChannels(direction);
   facts.emplace_back(prefix + "channels", std::to_string(channels));
   if (channels == 0) return;
-  facts.emplace_back(prefix + "rates", text_of(device.getSampleRateRange(direction, 0)));
-  facts.emplace_back(prefix + "antennas", fmt::format("{}", fmt::join(device.listAntennas(direction, 0), ", ")));
-  facts.emplace_back(prefix + "formats", fmt::format("{}", fmt::join(device.getStreamFormats(direction, 0), ", ")));
+  const auto fact = [&](const char* name, auto ask) { add(facts, prefix + name, ask); };
+  fact("rates", [&] { return text_of(device.getSampleRateRange(direction, 0)); });
+  fact("frequencies", [&] { return text_of(device.getFrequencyRange(direction, 0)); });
+  fact("gains", [&] { return text_of({device.getGainRange(direction, 0)}); });
+  for (const std::string& element : device.listGains(direction, 0))
+    fact(("gain_" + element).c_str(), [&] { return text_of({device.getGainRange(direction, 0, element)}); });
+  fact("bandwidths", [&] { return text_of(device.getBandwidthRange(direction, 0)); });
+  fact("antennas", [&] { return joined(device.listAntennas(direction, 0)); });
+  fact("formats", [&] { return joined(device.getStreamFormats(direction, 0)); });
+  fact("native_format", [&] {
+    double full_scale = 0;
+    const std::string format = device.getNativeStreamFormat(direction, 0, full_scale);
+    return fmt::format("{}, full scale {}", format, full_scale);
+  });
+  fact("sensors", [&] { return joined(device.listSensors(direction, 0)); });
+}
+
+/// Versions of firmware and FPGA are here, where the module tells them, under names of its own.
+void add_hardware(SoapySDR::Device& device, Facts& facts) {
+  add(facts, "product", [&] { return device.getHardwareKey(); });
+  const auto is_there = [&](const std::string& key) {
+    return std::ranges::any_of(facts, [&](const auto& fact) { return fact.first == key; });
+  };
+  for (const auto& [key, value] : device.getHardwareInfo())
+    if (!is_there(key)) facts.emplace_back(key, value);
+  add(facts, "clock_sources", [&] { return joined(device.listClockSources()); });
+  add(facts, "time_sources", [&] { return joined(device.listTimeSources()); });
+  add(facts, "sensors", [&] { return joined(device.listSensors()); });
+  facts.emplace_back("hardware_time", device.hasHardwareTime() ? "yes" : "no");
 }
 
 FoundDevice look_at(const SoapySDR::Kwargs& args) {
@@ -43,9 +85,9 @@ FoundDevice look_at(const SoapySDR::Kwargs& args) {
   SoapySDR::Device* device = nullptr;
   try {
     device = SoapySDR::Device::make(args);
+    add_hardware(*device, found.facts);
     add_direction(*device, SOAPY_SDR_RX, "rx_", found.facts);
     add_direction(*device, SOAPY_SDR_TX, "tx_", found.facts);
-    found.facts.emplace_back("hardware_time", device->hasHardwareTime() ? "yes" : "no");
   } catch (...) {
     found.facts.emplace_back("error", soapy::text_of(std::current_exception()));
   }

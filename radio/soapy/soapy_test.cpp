@@ -381,6 +381,11 @@ TEST(SoapyProbe, ListsTheSimulatedRadio) {
   EXPECT_THAT(found[0].facts, Contains(Pair("rx_channels", "4")));
   EXPECT_THAT(found[0].facts, Contains(Pair("tx_antennas", "TX")));
   EXPECT_THAT(found[0].facts, Contains(Pair("rx_rates", "1000-500000000")));
+  EXPECT_THAT(found[0].facts, Contains(Pair("product", "iqdsim")));
+  EXPECT_THAT(found[0].facts, Contains(Pair("scenario", "tone")));  // of its hardware
+  EXPECT_THAT(found[0].facts, Contains(Pair("rx_frequencies", "0-6000000000")));
+  EXPECT_THAT(found[0].facts, Contains(Pair("tx_gains", "0-60")));
+  EXPECT_THAT(found[0].facts, Contains(Pair("rx_bandwidths", "1000-500000000")));
 }
 
 }  // namespace

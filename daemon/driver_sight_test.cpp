@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/driver_sight.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+namespace iqd {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(DriverSight, ADriverThatAnswers) {
+  DriverEntry driver;
+  EXPECT_TRUE(look(driver, 10s).devices.empty());  // it cannot look
+  driver.probe = [] { return std::vector<FoundDevice>{{"a radio", {{"serial", "7"}}}}; };
+  const Sight sight = look(driver, 10s);
+  ASSERT_EQ(sight.devices.size(), 1u);
+  EXPECT_EQ(sight.devices[0].label, "a radio");
+  EXPECT_EQ(sight.error, "");
+  EXPECT_FALSE(sight.hangs);
+}
+
+TEST(DriverSight, ADriverThatFails) {
+  DriverEntry driver;
+  driver.probe = []() -> std::vector<FoundDevice> { throw std::runtime_error("no such bus"); };
+  EXPECT_EQ(look(driver, 10s).error, "no such bus");
+  driver.probe = []() -> std::vector<FoundDevice> { throw 7; };
+  EXPECT_THAT(look(driver, 10s).error, testing::HasSubstr("no exception"));
+}
+
+std::atomic<bool> goes_on{false};
+
+TEST(DriverSight, ADriverThatDoesNotAnswer) {
+  DriverEntry driver;
+  driver.probe = [] {
+    while (!goes_on) std::this_thread::sleep_for(1ms);
+    goes_on = false;
+    return std::vector<FoundDevice>{};
+  };
+  const Sight sight = look(driver, 20ms);
+  EXPECT_TRUE(sight.hangs);
+  EXPECT_THAT(sight.error, testing::HasSubstr("does not answer"));
+  goes_on = true;
+  while (goes_on) std::this_thread::sleep_for(1ms);  // its thread is at its end
+}
+
+}  // namespace
+}  // namespace iqd
