@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "daemon/metrics.hpp"
 #include "daemon/status.hpp"
+#include "radio/trigger/event.hpp"
 
 namespace iqd {
 namespace {
@@ -51,6 +52,13 @@ HttpAnswer set_keys(const HttpCall& call, std::string_view pipeline, std::string
   return changed(report);
 }
 
+HttpAnswer happen(std::string_view name) {
+  const std::size_t waiting = radio::trigger::tell(name);
+  if (waiting == 0) return refusal(404, {fmt::format("nothing waits for {}", name)});
+  log::info("http: trigger {}", name);
+  return json_answer(200, "applied", {fmt::format("{}: {} sink(s)", name, waiting)});
+}
+
 HttpAnswer index(const HttpCall&) {
   std::string text = "iqd\n\n";
   for (const HttpRoute& r : http_routes()) text += fmt::format("{:<6} {:<34} {}\n", r.method, r.path, r.meaning);
@@ -77,6 +85,8 @@ constexpr HttpRoute kRoutes[] = {
      }},
     {"POST", "/api/reload", "reads the file again, as SIGHUP does",
      [](const HttpCall& c) { return changed(c.service.reload()); }},
+    {"POST", "/api/triggers/*", "lets an event happen that recordings wait for by this name",
+     [](const HttpCall& c) { return happen(c.names[0]); }},
     {"PATCH", "/api/stages/*", "sets live keys of a stage, or keys of the source; the body is {\"key\": value}",
      [](const HttpCall& c) { return set_keys(c, "", c.names[0]); }},
     {"PATCH", "/api/pipelines/*/stages/*", "the same where there are several pipelines",

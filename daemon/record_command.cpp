@@ -38,6 +38,10 @@ struct RecordOptions {
   bool overwrite = false;
   double seconds = 0;
   std::int64_t samples = 0;
+  std::string trigger;  // a condition, or the name of an event
+  std::string pre = "0";
+  std::string post = "1 s";
+  std::int64_t count = 1;
   RunOptions run;
 
   const std::string& out() const { return files.back(); }
@@ -164,8 +168,31 @@ std::unique_ptr<Loaded> load_file(const RecordOptions& o) {
   return loaded;
 }
 
+double seconds_of(const char* option, const std::string& text) {
+  std::string why;
+  const auto seconds = parse_quantity(text, Unit::seconds, why);
+  if (!seconds || !(*seconds >= 0 && *seconds <= 3600))
+    throw UsageError(fmt::format("record: {} {}: expected 0 to 3600 s, such as `2 s` or `500 ms`", option, text));
+  return *seconds;
+}
+
+radio::trigger::Settings trigger_of(const RecordOptions& o) {
+  radio::trigger::Settings trigger;
+  if (o.trigger.empty()) return trigger;
+  std::string why;
+  const bool is_condition = o.trigger.find_first_of("<>") != std::string::npos;
+  if (is_condition && !radio::trigger::parse_condition(o.trigger, why))
+    throw UsageError(fmt::format("record: --trigger '{}': {}", o.trigger, why));
+  (is_condition ? trigger.when : trigger.name) = o.trigger;
+  trigger.pre_s = seconds_of("--pre", o.pre);
+  trigger.post_s = seconds_of("--post", o.post);
+  trigger.count = o.count;
+  return trigger;
+}
+
 /// A radio that falls silent must not keep a recording of a certain length waiting for ever.
 double deadline(const PipelineSpec& pipeline, const RecordOptions& o) {
+  if (!o.trigger.empty()) return 0;  // which may never come
   Problems unused;
   const StreamInfo stream = pipeline.source->describe(Section("", {}, unused));
   if (stream.can_wait) return 0;
@@ -182,20 +209,24 @@ std::shared_ptr<RecordingLimit> set_limit(Loaded& loaded, RecordOptions& o) {
   PipelineSpec& recorded = chosen_pipeline(loaded.spec, o.pipeline);
   o.run.seconds = deadline(recorded, o);
   SinkSpec& sink = recorded.sinks.back();
-  sink.options = limit_sink(std::move(sink.options), limit);
+  sink.options = limit_sink(std::move(sink.options), limit, trigger_of(o));
   for (PipelineSpec& p : loaded.spec.pipelines) p.source = limit_source(std::move(p.source), limit);
   return limit;
 }
 
 Exit record(RecordOptions o) {
   if (o.samples < 0) throw UsageError("record: --samples cannot be less than 0");
+  if (o.count < 0) throw UsageError("record: --count cannot be less than 0");
   if (!(o.seconds >= 0 && o.seconds < 1e9)) throw UsageError("record: --seconds: 0 to 1e9");
   auto loaded = o.files.size() == 1 ? load_radio(o) : load_file(o);
-  if (loaded->problems.empty()) check_spec(loaded->spec, catalogue(), loaded->problems);
+  std::shared_ptr<RecordingLimit> limit;
+  if (loaded->problems.empty()) {
+    limit = set_limit(*loaded, o);
+    check_spec(loaded->spec, catalogue(), loaded->problems);
+  }
   hide_places(loaded->problems);
   if (report(loaded->problems)) return Exit::configuration;
   refuse_own_source(loaded->spec, o);
-  const auto limit = set_limit(*loaded, o);
   const Exit exit = run_pipelines(std::move(loaded), o.run);
   if (exit == Exit::configuration) return exit;
   const std::int64_t recorded = limit->recorded;
@@ -226,6 +257,13 @@ void add_record(CLI::App& app, Action& action) {
   c->add_option("--port", o->port, "stage.output of the pipeline file, or source (source)");
   c->add_option("--seconds", o->seconds, "of signal to record");
   c->add_option("--samples", o->samples, "of each channel to record, exactly");
+  c->add_option(
+      "--trigger", o->trigger,
+      "record only around it: a condition, \"level > -20 dB\", \"peak > -1 dB\", \"value > 0.5\", \"gap > 0\", "
+      "\"time > 2026-03-31T12:00:00Z\"; or the name of an event (POST /api/triggers/NAME, SIGUSR1)");
+  c->add_option("--pre", o->pre, "how much before the trigger, e.g. 2s (0)");
+  c->add_option("--post", o->post, "how much behind the trigger, e.g. 5s (1 s)");
+  c->add_option("--count", o->count, "end after so many triggers; 0: never (1)");
   c->add_flag("--overwrite", o->overwrite, "replace a recording that is there");
   c->add_option("--description", o->description, "written into the recording");
   c->add_option("--author", o->author, "written into the recording");

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
+
+#include "radio/message_part.hpp"
 
 namespace iqd {
 namespace {
@@ -19,7 +20,8 @@ class LimitedSink final : public Sink {
   bool send(const Message& message) override {
     if (left_ == 0) return true;
     const std::int64_t taken = std::min(message.extent, left_);
-    const bool kept = taken < message.extent ? send_start(message, taken) : sink_->send(message);
+    const bool kept =
+        taken < message.extent ? sink_->send(radio::part_of(message, 0, taken, start_)) : sink_->send(message);
     if (!kept) {
       limit_->refused = true;
       return false;
@@ -33,38 +35,31 @@ class LimitedSink final : public Sink {
   void interrupt() noexcept override { sink_->interrupt(); }
 
  private:
-  /// Its first samples only: the rows move together.
-  bool send_start(const Message& message, std::int64_t samples) {
-    const auto item = static_cast<std::size_t>(size_of(message.format->element));
-    const std::size_t row = static_cast<std::size_t>(message.extent) * item;
-    const std::size_t kept = static_cast<std::size_t>(samples) * item;
-    const std::size_t rows = message.payload.size() / row;
-    std::vector<std::byte> start(rows * kept);
-    for (std::size_t r = 0; r < rows; ++r) std::memcpy(start.data() + r * kept, message.payload.data() + r * row, kept);
-    Message cut = message;
-    cut.extent = samples;
-    cut.payload = start;
-    return sink_->send(cut);
-  }
-
   std::unique_ptr<Sink> sink_;
   std::shared_ptr<RecordingLimit> limit_;
   std::int64_t left_;
+  std::vector<std::byte> start_;
 };
 
 class LimitedSinkOptions final : public SinkOptions {
  public:
-  LimitedSinkOptions(std::unique_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit)
-      : sink_(std::move(sink)), limit_(std::move(limit)) {}
+  LimitedSinkOptions(std::unique_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
+                     const radio::trigger::Settings& trigger)
+      : sink_(std::move(sink)), limit_(std::move(limit)), trigger_(trigger) {}
   void fields(FieldVisitor& visitor) override { sink_->fields(visitor); }
-  void check(const PortFormat& format, const Section& section) const override { sink_->check(format, section); }
+  void check(const PortFormat& format, const Section& section) const override {
+    sink_->check(format, section);
+    if (trigger_.given()) trigger_.check(format, section);
+  }
   std::unique_ptr<Sink> open(const PortFormat& format) const override {
-    return std::make_unique<LimitedSink>(sink_->open(format), limit_, format);
+    return trigger_.put_before(std::make_unique<LimitedSink>(sink_->open(format), limit_, format), format,
+                               [limit = limit_] { limit->reached = true; });
   }
 
  private:
   std::unique_ptr<SinkOptions> sink_;
   std::shared_ptr<RecordingLimit> limit_;
+  radio::trigger::Settings trigger_;
 };
 
 class LimitedSource final : public Source {
@@ -107,8 +102,9 @@ std::int64_t RecordingLimit::at_rate(double rate_hz) const noexcept {
   return most;
 }
 
-std::unique_ptr<SinkOptions> limit_sink(std::unique_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit) {
-  return std::make_unique<LimitedSinkOptions>(std::move(sink), std::move(limit));
+std::unique_ptr<SinkOptions> limit_sink(std::unique_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
+                                        const radio::trigger::Settings& trigger) {
+  return std::make_unique<LimitedSinkOptions>(std::move(sink), std::move(limit), trigger);
 }
 
 std::unique_ptr<SourceOptions> limit_source(std::unique_ptr<SourceOptions> source,

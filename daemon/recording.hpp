@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/driver.hpp"
+#include "radio/trigger/triggered_sink.hpp"
 
 namespace iqd {
 
@@ -23,8 +24,10 @@ struct RecordingLimit {
 };
 
 /// A sink whose messages, [n] or [channel][n] with n varying, are cut at the limit to the sample. What comes later is
-/// taken and thrown away.
-std::unique_ptr<SinkOptions> limit_sink(std::unique_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit);
+/// taken and thrown away. Behind a trigger, where one is given: the limit is reached with the last of its recordings,
+/// too.
+std::unique_ptr<SinkOptions> limit_sink(std::unique_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
+                                        const radio::trigger::Settings& trigger = {});
 
 /// A source that ends once the limit is reached.
 std::unique_ptr<SourceOptions> limit_source(std::unique_ptr<SourceOptions> source,

@@ -21,6 +21,7 @@
 #include "daemon/running.hpp"
 #include "daemon/signals.hpp"
 #include "daemon/status.hpp"
+#include "radio/trigger/event.hpp"
 
 namespace iqd {
 namespace {
@@ -162,6 +163,10 @@ void Runner::apply_values() {
 void Runner::on_signal(int signal) {
   if (signal == SIGHUP) {
     reload_now();
+    return;
+  }
+  if (signal == SIGUSR1) {
+    log::info("SIGUSR1: told to {} sink(s) that wait for an event", radio::trigger::tell(""));
     return;
   }
   if (stopping_ns_) {

@@ -24,7 +24,7 @@ constexpr int kPatienceMs = 5000;
 Signals::Signals() : woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   sigset_t set;
   sigemptyset(&set);
-  for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, s);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, s);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk

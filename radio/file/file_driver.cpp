@@ -9,9 +9,11 @@
 
 #include "base/error.hpp"
 #include "config/fields.hpp"
+#include "radio/file/array_sink.hpp"
 #include "radio/file/file_sink.hpp"
 #include "radio/file/file_source.hpp"
 #include "radio/file/wav_sink.hpp"
+#include "radio/trigger/triggered_sink.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -58,22 +60,26 @@ class FileSinkOptions final : public SinkOptions {
  public:
   void fields(FieldVisitor& v) override {
     v.field("path", settings_.path,
-            {.help = "SigMF recording to make: NAME.sigmf-meta, with NAME.sigmf-data beside it; NAME.wav makes sound",
+            {.help = "SigMF recording to make: NAME.sigmf-meta, with NAME.sigmf-data beside it; NAME.wav makes sound, "
+                     "NAME.npy an array of any port",
              .required = true});
     v.field("overwrite", settings_.overwrite, {.help = "replace a recording that is there already"});
     v.field("description", settings_.description, {.help = "core:description of the recording"});
     v.field("author", settings_.author, {.help = "core:author of the recording"});
     v.field("hw", settings_.hardware, {.help = "core:hw of the recording: the radio and antenna"});
+    v.group("trigger", triggered_, {.help = "take only what is around a trigger; without: everything"},
+            [this](FieldVisitor& group) { trigger_.fields(group); });
   }
   void check(const PortFormat& format, const Section& section) const override {
-    const bool wav = is_wav(settings_.path);
-    std::string why = wav ? unplayable(format) : unrecordable(format);
+    const Kind kind = kind_of(settings_.path);
+    std::string why = kind == Kind::sigmf ? unrecordable(format) : kind == Kind::wav ? unplayable(format) : "";
     if (!why.empty()) section.problem("", std::move(why));
+    if (triggered_) trigger_.check(format, section);
     if (settings_.path.empty()) return;
-    if (wav)
+    if (kind != Kind::sigmf)
       for (const std::string_view key : {"description", "author", "hw"})
-        if (section.has(key)) section.problem(key, "is for SigMF recordings: a WAV file has no place for it");
-    const SigmfPaths paths = wav ? SigmfPaths{{}, settings_.path} : sigmf_paths(settings_.path);
+        if (section.has(key)) section.problem(key, "is for SigMF recordings: this kind of file has no place for it");
+    const SigmfPaths paths = paths_of(settings_.path);
     const std::string folder = std::filesystem::path(paths.data).parent_path().string();
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
       section.problem("path", fmt::format("{}: the folder is not there or cannot be written to", folder));
@@ -88,12 +94,35 @@ class FileSinkOptions final : public SinkOptions {
     }
   }
   std::unique_ptr<Sink> open(const PortFormat& format) const override {
-    if (is_wav(settings_.path)) return std::make_unique<WavSink>(settings_.path, settings_.overwrite, format);
-    return std::make_unique<FileSink>(settings_, format);
+    return trigger_.put_before(open_file(format), format);
   }
 
  private:
+  enum class Kind : std::uint8_t { sigmf, wav, npy };
+  static Kind kind_of(const std::string& path) {
+    return is_wav(path) ? Kind::wav : is_npy(path) ? Kind::npy : Kind::sigmf;
+  }
+  /// What is beside the data is the `meta` of other kinds.
+  static SigmfPaths paths_of(const std::string& path) {
+    switch (kind_of(path)) {
+      case Kind::sigmf: return sigmf_paths(path);
+      case Kind::wav: return {{}, path};
+      case Kind::npy: break;
+    }
+    return {messages_path(path), path};
+  }
+  std::unique_ptr<Sink> open_file(const PortFormat& format) const {
+    switch (kind_of(settings_.path)) {
+      case Kind::sigmf: return std::make_unique<FileSink>(settings_, format);
+      case Kind::wav: return std::make_unique<WavSink>(settings_.path, settings_.overwrite, format);
+      case Kind::npy: break;
+    }
+    return std::make_unique<ArraySink>(settings_.path, settings_.overwrite, format);
+  }
+
   FileSinkSettings settings_;
+  bool triggered_ = false;
+  trigger::Settings trigger_;
 };
 
 }  // namespace
@@ -101,7 +130,7 @@ class FileSinkOptions final : public SinkOptions {
 DriverEntry file_driver() {
   DriverEntry entry;
   entry.name = "file";
-  entry.summary = "plays and records SigMF, writes sound as WAV";
+  entry.summary = "plays and records SigMF, writes sound as WAV and any port as an array";
   entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<FileSourceOptions>()); };
   entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<FileSinkOptions>()); };
   return entry;

@@ -68,8 +68,10 @@ std::string unrecordable(const PortFormat& format) {
   const bool stream = (format.dims.size() == 1 || format.dims.size() == 2) &&
                       format.varying == static_cast<int>(format.dims.size()) - 1 && format.item_rate_hz > 0;
   if (!stream) {
-    return fmt::format("{} is {}; a file takes streams of samples, [n] or [channel][n]; publish this port instead",
-                       format.port, dims);
+    return fmt::format(
+        "{} is {}; a SigMF recording takes streams of samples, [n] or [channel][n]; a path that ends in .npy takes "
+        "any port",
+        format.port, dims);
   }
   if (format.item_rate_hz < 1 || format.item_rate_hz > 1e12) {
     return fmt::format("{} has {} samples a second; SigMF takes 1 to 1e12", format.port, format.item_rate_hz);

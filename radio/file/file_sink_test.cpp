@@ -253,6 +253,20 @@ TEST(FileSink, FloodsOfGapsAreAllKept) {
   for (std::size_t n = 0; n < 30'000; ++n) ASSERT_EQ(data[2 * n].real(), static_cast<float>(n / 10 * 20 + n % 10));
 }
 
+TEST(FileSink, AMessageOfNothingBringsOutWhatIsHeldBack) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::cf32);
+  FileSink sink({.path = folder / "x"}, format);
+  for (int i = 0; i < 100; ++i) sink.send(message_of<const cf32>(format, i * 20, ramp(i * 20, 10, 1), i ? 10 : 0));
+  const auto written = [&] { return folder.items<cf32>("x.sigmf-data").size(); };
+  for (int i = 0; i < 1000 && written() < 1000; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_TRUE(sink.send(message_of<const cf32>(format, 2000, {})));
+  }
+  EXPECT_EQ(written(), 1000u);
+  EXPECT_EQ(meta_in(folder)["captures"].size(), 100u);
+}
+
 TEST(FileSink, LeavesAnOldRecordingAlone) {
   const ScratchFolder folder;
   const PortFormat format = stream_format(Element::sc16);

@@ -157,6 +157,8 @@ class Commands(iqd.SystemTest):
         simulated = [d for d in soapy["devices"] if d["facts"].get("driver") == "iqdsim"]
         self.assertEqual(len(simulated), 1)
         self.assertEqual(simulated[0]["facts"]["rx_channels"], "4")
+        self.assertEqual({r["driver"] for r in found["radios"]}, set(self.drivers()))
+        self.assertTrue(all(type(r["source"]) is type(r["sink"]) is bool for r in found["radios"]))
         text = self.ok("probe")
         self.assertIn("iqdsim", text)
         cpu = next(b for b in found["backends"] if b["name"] == "cpu")
@@ -175,6 +177,11 @@ class Commands(iqd.SystemTest):
                             "shared_memory_per_block_opt_in_bytes", "registers_per_multiprocessor", "warp_size"):
                     self.assertGreater(facts[key], 0, key)
 
+    def drivers(self):
+        """As a file may name them."""
+        pipeline = json.loads(self.ok("schema"))["$defs"]["pipeline"]["properties"]
+        return {*pipeline["source"]["properties"], *pipeline["sinks"]["items"]["properties"]} - {"port"}
+
     def test_doctor(self):
         found = json.loads(self.ok("doctor", "--json"))
         self.assertEqual(set(found), {"findings", "warn", "bad"})
@@ -185,6 +192,60 @@ class Commands(iqd.SystemTest):
                 self.assertTrue(f["mend"], f)
         self.assertIn("backend cpu", {f["name"] for f in found["findings"]})
         self.ok("doctor")
+
+    def machine(self):
+        """A made-up machine with a network of radios behind eth1, which is not set up for them."""
+        root = self.folder / "machine"
+        for name, text in {
+                "proc/net/route": "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
+                                  "eth1 000AA8C0 00000000 0001 0 0 0 00FFFFFF 0 0 0\n",
+                "proc/sys/net/core/rmem_max": "212992", "proc/sys/net/core/wmem_max": "212992",
+                "sys/class/net/eth1/mtu": "1500", "sys/class/net/eth1/speed": "10000",
+                "sys/class/net/eth1/device/vendor": "0x8086", "sys/bus/usb/devices/1-3/idVendor": "0bda",
+                "sys/bus/usb/devices/1-3/idProduct": "2838", "sys/bus/usb/devices/1-3/speed": "12"}.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n", encoding="utf-8")
+        return root
+
+    def doctor(self, text, *arguments, code=0):
+        done = iqd.command("doctor", self.write(text), "--root", self.machine(), "--json", *arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return {f["name"]: f for f in json.loads(done.stdout)["findings"]}
+
+    def test_doctor_of_a_pipeline_says_what_concerns_it(self):
+        usrp = "source: {uhd: {args: \"addr=192.168.10.2,type=x300\", rate: 100 MS/s}}\n"
+        found = self.doctor(usrp)
+        self.assertEqual(found["radio at 192.168.10.2"]["found"], "over eth1")
+        self.assertIn("ip link set dev eth1 mtu 9000", found["MTU of eth1"]["mend"])
+        self.assertIn("net.core.rmem_max=50000000", found["net.core.rmem_max"]["mend"])
+        self.assertIn("net.core.wmem_max=33554432", found["net.core.wmem_max"]["mend"])
+        self.assertEqual(found["speed of eth1"]["verdict"], "ok")
+        self.assertNotIn("USB of RTL-SDR", found)
+        self.assertNotIn("SoapySDR", found)
+        self.assertEqual(self.doctor(usrp.replace("100 MS/s", "400 MS/s"), "--strict", code=1)["speed of eth1"]["verdict"],
+                         "bad")
+        found = self.doctor("source: {soapy: {args: \"driver=nowhere\", rate: 1 MS/s}}\n")
+        self.assertEqual(found["module for driver=nowhere"]["verdict"], "bad")
+        self.assertIn("soapysdr-module-nowhere", found["module for driver=nowhere"]["mend"])
+        self.assertEqual(found["USB of RTL-SDR"]["verdict"], "warn")
+        self.assertNotIn("MTU of eth1", found)
+        self.assertNotIn("net.core.rmem_max", found)
+
+    def test_doctor_of_a_pipeline_without_a_radio(self):
+        found = self.doctor("name: lab\nsource: {generate: {rate: 1 MS/s}}\nbackend: cpu\nrealtime: {cpus: [9999]}\n")
+        for name in found:
+            for word in ("net.core", "eth1", "USB", "Soapy", "UHD", "PCIe", "backend"):
+                self.assertNotIn(word, name)
+        self.assertFalse([name for name in found if name.startswith("disk of")])
+        recorded = self.doctor(f"source: {{generate: {{rate: 1 MS/s}}}}\nsinks:\n  - {{port: source, file: {{path: {self.folder}/r}}}}\n")
+        self.assertRegex(recorded[f"disk of {self.folder}"]["found"], r"GB free, full after [0-9.]+ (s|min|h)$")
+        self.assertIn("no processor 9999", found["realtime of lab"]["found"])
+        self.assertEqual(found["realtime of lab"]["verdict"], "warn")
+        self.assertEqual(iqd.command("doctor", self.folder / "nothing.yaml").returncode, 2)
+        wrong = iqd.command("doctor", self.write("sauce: {}\n"))
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("did you mean 'source'", wrong.stderr)
 
     def bench_lines(self, *arguments, code=0, **how):
         done = iqd.command("bench", *arguments, "--json", **how)

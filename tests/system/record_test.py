@@ -2,14 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """SigMF recordings that are made: whole, with gaps, cut short by a killed writer or a full disk."""
 
+import json
 import os
+import shutil
 import signal
+import subprocess
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 import numpy as np
 
 import iqd
+
+
+def assert_tone(test, meta, x, frequency, rate):
+    """What the simulated radio gives, at the places that the captures say."""
+    starts = [c["core:sample_start"] for c in meta["captures"]] + [len(x)]
+    for capture, start, end in zip(meta["captures"], starts, starts[1:]):
+        n = capture["core:global_index"] + np.arange(end - start)
+        off = np.abs(iqd.to_complex(x[start:end]) - iqd.tone(n, frequency, rate)).max(initial=0)
+        test.assertLess(off, 1.01 / 32768, capture)
 
 
 class Record(iqd.SystemTest):
@@ -107,6 +121,172 @@ class Record(iqd.SystemTest):
             iqd.IQD = real
         self.assertEqual(os.path.getsize(self.folder / "r.sigmf-data"), 4096 * 1024)
         self.assertEqual(len(iqd.read_recording(self.folder / "r")[1]), 1024 * 1024)
+
+
+    def test_a_disk_that_is_full(self):
+        """A file system of 2 MB, which only the daemon's own name space has."""
+        if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
+            self.skipTest("unshare -rm is not allowed here")
+        disk = self.folder / "disk"
+        disk.mkdir()
+        path = self.folder / "small.sh"
+        path.write_text(f"#!/bin/sh\nexec unshare -rm sh -c 'mount -t tmpfs -o size=2m none {disk} && exec \"$REAL_IQD\" "
+                        "\"$@\"' iqd \"$@\"\n", encoding="utf-8")
+        path.chmod(0o755)
+        text = (f"source: {{soapy: {{args: \"driver=iqdsim,frequency=100e3,lose_every=70000,lose=500\", rate: 2e6}}}}\nblock: 4096\n"
+                f"sinks: [{{port: source, file: {{path: {disk}/r}}}}]\n")
+        real, iqd.IQD = iqd.IQD, str(path)
+        try:
+            with self.daemon(text, environment={"REAL_IQD": real}) as daemon:
+                daemon.wait_for_log("No space left on device")
+                daemon.wait_for(lambda p: p["dropped"]["refused"] > 0)
+                for end in ("meta", "data"):
+                    shutil.copy(f"/proc/{daemon.process.pid}/root{disk}/r.sigmf-{end}", self.folder)
+                self.assertEqual(daemon.stop(), 0, daemon.text)
+                self.assertConserved(daemon.final[0])
+        finally:
+            iqd.IQD = real
+        meta, x = iqd.read_recording(self.folder / "r")
+        self.assertGreater(4 * len(x), 1.5e6)
+        assert_tone(self, meta, x, 100e3, 2e6)
+
+
+class Trigger(iqd.SystemTest):
+    """Recordings of what is around a trigger: of a file that is played, so that every sample is known."""
+
+    RATE = 1e6
+    SAMPLES = 400_000
+    BURST = 200_300  # a tone from here on, for so long
+    LENGTH = 5_000
+
+    def setUp(self):
+        super().setUp()
+        n = np.arange(self.SAMPLES)
+        self.x = (1e-3 * np.exp(2j * np.pi * n / 7)).astype(np.complex64)
+        burst = slice(self.BURST, self.BURST + self.LENGTH)
+        self.x[burst] = 0.5 * np.exp(2j * np.pi * n[burst] / 11)
+        self.played = iqd.write_recording(self.folder / "played", self.x, self.RATE, captures=[
+            {"core:sample_start": 0, "core:datetime": "2026-03-31T12:00:00.000000000Z"}])
+
+    def pipeline(self, sinks, stages="", **more):
+        """Plays the recording; `more` are keys of the source."""
+        keys = "".join(f", {key}: {value}" for key, value in more.items())
+        return (f"name: p\nsource: {{file: {{path: {self.played}{keys}}}}}\nblock: 4096\n{stages}sinks:\n" +
+                "".join(f"  - {s}\n" for s in sinks))
+
+    def record(self, *arguments, pipeline=None, code=0):
+        path = self.folder / "p.yaml"
+        path.write_text(pipeline or self.pipeline([]).replace("sinks:\n", ""), encoding="utf-8")
+        done = iqd.command("record", path, self.folder / "r", *arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def expect(self, *stretches):
+        """The recording consists of these, each in a capture of its own that says when it was."""
+        meta, x = iqd.read_recording(self.folder / "r")
+        np.testing.assert_array_equal(x, np.concatenate([self.x[a:b] for a, b in stretches]))
+        self.assertEqual([c["core:global_index"] for c in meta["captures"]], [a for a, _ in stretches])
+        for capture, (a, _) in zip(meta["captures"], stretches):
+            us = round(a * 1e6 / self.RATE)
+            self.assertEqual(capture["core:datetime"], f"2026-03-31T12:00:00.{us:06}000Z")
+
+    def test_level_with_pre_roll(self):
+        # A window of 1 ms that lies half in the burst is above already.
+        self.record("--trigger", "level > -12 dB", "--pre", "30 ms", "--post", "20ms")
+        self.expect((200_000 - 30_000, 200_000 + 20_000))
+
+    def test_a_time(self):
+        self.record("--trigger", "time > 2026-03-31T12:00:00.1234Z", "--pre", "0.01", "--post", "0.05")
+        self.expect((113_400, 173_400))
+
+    def test_several_and_no_more_than_were_asked_for(self):
+        self.record("--trigger", "level < -12 dB", "--post", "1500 us", "--count", 2)
+        self.expect((0, 3000))  # it goes on being so: one follows the other
+
+    def test_recorded_until_the_end_of_the_file(self):
+        self.record("--trigger", "level > -12 dB", "--pre", "1 ms", "--post", "1 ms", "--count", 0)
+        self.expect((199_000, 206_000))
+
+    def test_a_limit_holds_as_well(self):
+        self.record("--trigger", "level > -12 dB", "--pre", "1 ms", "--post", "1 s", "--samples", 1234)
+        self.expect((199_000, 200_234))
+
+    def test_nothing_came(self):
+        done = self.record("--trigger", "level > 10 dB", code=1)
+        self.assertIn("0 samples recorded", done.stderr)
+        self.assertEqual(len(iqd.read_recording(self.folder / "r")[1]), 0)
+
+    def test_what_is_wrong_is_said(self):
+        for arguments, words in ((["--trigger", "loud > 3"], "expected one of level"),
+                                 (["--trigger", "value > 3"], "ask for `level` or `peak`"),
+                                 (["--trigger", "gap > 0", "--post", "soon"], "--post soon"),
+                                 (["--trigger", "gap > 0", "--count", -1], "--count")):
+            self.assertIn(words, self.record(*arguments, code=2).stderr)
+        text = self.pipeline([f"{{port: source, file: {{path: {self.folder}/r, trigger: {{post: 1}}}}}}"])
+        done = iqd.command("check", self.write(text))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("needs `when`", done.stderr)
+
+    def write(self, text):
+        path = self.folder / "p.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def test_an_event_of_another_port(self):
+        text = self.pipeline(
+            ["{port: complex_to_mag.out, trigger: {name: found, when: value > 0.4}}",
+             f"{{port: source, file: {{path: {self.folder}/r, trigger: {{name: found, pre: 2 ms, post: 10 ms, count: 1}}}}}}"],
+            "stages:\n  - complex_to_mag: {}\n", pace="true")
+        with self.daemon(text) as daemon:
+            self.assertEqual(daemon.wait(), 0, daemon.text)
+        self.expect((self.BURST - 2000, self.BURST + 10_000))
+
+    def test_a_request_and_a_signal(self):
+        port = iqd.free_port()
+        where = f"http://127.0.0.1:{port}/api/triggers/"
+        text = self.pipeline(
+            [f"{{port: source, file: {{path: {self.folder}/r, trigger: {{name: now, pre: 5 ms, post: 5 ms}}}}}}"],
+            pace="true", repeat="true") + f"monitor: {{listen: \"127.0.0.1:{port}\"}}\n"
+        with self.daemon(text) as daemon:
+            daemon.wait_for(lambda p: p["received"] > 50_000)
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(urllib.request.Request(where + "never", method="POST"))
+            self.assertEqual(refused.exception.code, 404)
+            refused.exception.close()
+            self.assertEqual(len(iqd.read_recording(self.folder / "r")[1]), 0)
+            with urllib.request.urlopen(urllib.request.Request(where + "now", method="POST")) as answer:
+                self.assertEqual(json.load(answer), {"applied": ["now: 1 sink(s)"]})
+            self.wait_for_samples(10_000)
+            daemon.signal(signal.SIGUSR1)
+            self.wait_for_samples(20_000)
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+        self.assertGreaterEqual(len(iqd.read_recording(self.folder / "r")[0]["captures"]), 2)
+
+    def wait_for_samples(self, count):
+        data = (self.folder / "r.sigmf-data")
+        ends = time.monotonic() + iqd.PATIENCE
+        while data.stat().st_size < 8 * count and time.monotonic() < ends:
+            time.sleep(0.02)
+        self.assertEqual(data.stat().st_size, 8 * count)
+
+    def test_killed_at_any_moment_it_is_valid(self):
+        for delay in (0.0, 0.1):
+            stem = self.folder / f"killed{delay}"
+            text = (f"source: {{soapy: {{args: \"driver=iqdsim,frequency=100e3,lose_every=5000,lose=100\", "
+                    f"rate: 2e6}}}}\nblock: 3001\n"
+                    f"sinks: [{{port: source, file: {{path: {stem}, trigger: {{when: gap > 0, pre: 200 us, post: 300 us}}}}}}]\n")
+            with self.daemon(text) as daemon:
+                data = stem.with_suffix(".sigmf-data")
+                ends = time.monotonic() + iqd.PATIENCE
+                while not (data.exists() and data.stat().st_size) and time.monotonic() < ends:
+                    time.sleep(0.005)
+                time.sleep(delay)
+                daemon.signal(signal.SIGKILL)
+                daemon.process.wait()
+            meta, x = iqd.read_recording(stem)
+            self.assertGreater(len(x), 0)
+            self.assertGreater(len(meta["captures"]), 1)
+            assert_tone(self, meta, x, 100e3, 2e6)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/file/array_sink.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "radio/file/interleave.hpp"
+#include "radio/message_part.hpp"
+
+namespace iqd::radio {
+namespace {
+
+constexpr std::int64_t kSettleNs = 100'000'000;
+
+/// As NAME.messages.npy has it, little endian like everything that iqd writes.
+struct Record {
+  std::int64_t row, rows, sample, time_ns, gap;
+};
+constexpr const char* kRecord =
+    "[('row', '<i8'), ('rows', '<i8'), ('sample', '<i8'), ('time_ns', '<i8'), ('gap', '<i8')]";
+
+std::int64_t columns_of(const PortFormat& format) {
+  return is_stream(format) && format.dims.size() == 2 ? format.dims.front().extent : 1;
+}
+
+/// The dimensions of one row.
+std::vector<std::int64_t> row_of(const PortFormat& format) {
+  std::vector<std::int64_t> row;
+  for (std::size_t d = 0; d < format.dims.size(); ++d)
+    if (static_cast<int>(d) != format.varying) row.push_back(format.dims[d].extent);
+  if (format.element == Element::sc16) row.push_back(2);
+  return row;
+}
+
+const std::string& free_path(const std::string& path, bool overwrite) {
+  for (const std::string& file : {path, messages_path(path)})
+    if (!overwrite && ::access(file.c_str(), F_OK) == 0)
+      throw SetupError(fmt::format("{}: is there already; set overwrite: true or choose another path", file));
+  return path;
+}
+
+}  // namespace
+
+bool is_npy(std::string_view path) {
+  return path.ends_with(".npy");
+}
+
+std::string messages_path(std::string_view path) {
+  return std::string(path.substr(0, path.size() - 4)) + ".messages.npy";
+}
+
+ArraySink::ArraySink(const std::string& path, bool overwrite, const PortFormat& format)
+    : path_(free_path(path, overwrite)),
+      columns_(columns_of(format)),
+      item_bytes_(static_cast<std::int64_t>(size_of(format.element))),
+      rows_(path, fmt::format("'{}'", traits(format.element).dtype), row_of(format), format.bytes(1)),
+      messages_(messages_path(path), kRecord, {}, sizeof(Record)) {}
+
+ArraySink::~ArraySink() {
+  finish();
+}
+
+bool ArraySink::send(const Message& message) {
+  if (stopped_) return false;
+  const Record record{rows_.rows(), message.format->varying < 0 ? 1 : message.extent, message.sample, message.time_ns,
+                      message.gap};
+  const bool some = !message.payload.empty();
+  if (some && !(append(message) && messages_.append(std::as_bytes(std::span(&record, 1))))) return stop();
+  if (steady_ns() < next_settle_ns_) return true;
+  next_settle_ns_ = steady_ns() + kSettleNs;
+  return settle() || stop();
+}
+
+void ArraySink::finish() {
+  if (!stopped_ && !settle()) stop();
+}
+
+bool ArraySink::append(const Message& message) {
+  if (columns_ == 1) return rows_.append(message.payload);
+  staging_.resize(message.payload.size());
+  const std::byte* const from = message.payload.data();
+  switch (item_bytes_) {
+    case 8: interleave<8>(from, columns_, message.extent, message.extent, staging_.data()); break;
+    case 4: interleave<4>(from, columns_, message.extent, message.extent, staging_.data()); break;
+    case 2: interleave<2>(from, columns_, message.extent, message.extent, staging_.data()); break;
+    default: interleave<1>(from, columns_, message.extent, message.extent, staging_.data()); break;
+  }
+  return rows_.append(staging_);
+}
+
+bool ArraySink::settle() {
+  return rows_.settle() && messages_.settle();
+}
+
+/// Always false.
+bool ArraySink::stop() {
+  if (stopped_) return false;
+  stopped_ = true;
+  log::error("{}: cannot be written any more: {}; recording has stopped after {} rows", path_, std::strerror(errno),
+             rows_.rows());
+  settle();
+  return false;
+}
+
+}  // namespace iqd::radio

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/driver.hpp"
+
+namespace iqd::radio {
+
+/// Whether items of a port follow each other in time: [n] or [channel][n].
+inline bool is_stream(const PortFormat& format) noexcept {
+  return (format.dims.size() == 1 || format.dims.size() == 2) &&
+         format.varying == static_cast<int>(format.dims.size()) - 1 && format.item_rate_hz > 0;
+}
+
+/// `n` items of a stream's message from the item `from` on. Rows that move together go to `storage`, which has to stay
+/// as long as what is returned; a single row stays where it is.
+inline Message part_of(const Message& message, std::int64_t from, std::int64_t n, std::vector<std::byte>& storage) {
+  const PortFormat& format = *message.format;
+  Message part = message;
+  part.extent = n;
+  if (from > 0) {
+    const auto items = static_cast<double>(from);
+    const double period = format.rate_hz > 0 ? format.rate_hz / format.item_rate_hz : 1;
+    part.sample += std::llround(items * period);
+    if (part.time_ns != 0) part.time_ns += std::llround(items * 1e9 / format.item_rate_hz);
+    part.gap = 0;
+  }
+  const auto item = size_of(format.element);
+  const std::size_t row = static_cast<std::size_t>(message.extent) * item;
+  const std::size_t kept = static_cast<std::size_t>(n) * item;
+  const std::size_t rows = row ? message.payload.size() / row : 0;
+  const std::byte* const first = message.payload.data() + static_cast<std::size_t>(from) * item;
+  if (rows <= 1) {
+    part.payload = {first, kept};
+    return part;
+  }
+  storage.resize(rows * kept);
+  for (std::size_t r = 0; r < rows; ++r) std::memcpy(storage.data() + r * kept, first + r * row, kept);
+  part.payload = storage;
+  return part;
+}
+
+}  // namespace iqd::radio
