@@ -2,42 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <SoapySDR/Types.hpp>
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
-#include <vector>
+
+#include "radio/soapy-modules/arguments.hpp"
 
 namespace iqd::sim {
 
-/// Throws the std::invalid_argument that says what an argument should be.
-[[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& wanted);
+using soapy_module::Arguments;
 
-/// Device arguments with types. A value that is none of its type is a std::invalid_argument that names key and value.
-class Arguments {
- public:
-  explicit Arguments(SoapySDR::Kwargs values) : values_(std::move(values)) {}
-
-  std::optional<double> number(const std::string& key) const;
-  double number(const std::string& key, double otherwise) const { return number(key).value_or(otherwise); }
-  /// From 0 on.
-  double number_up_to(const std::string& key, double otherwise, double high) const;
-  /// As in levels=0/-40: as many as `each` says, "one for each user"; zeros where they are not given.
-  std::vector<double> numbers(const std::string& key, std::int64_t count, const std::string& each) const;
-  /// A whole number in low…high; 1e6 is one too.
-  std::int64_t count(const std::string& key, std::int64_t otherwise, std::int64_t low, std::int64_t high) const;
-  bool flag(const std::string& key, bool otherwise) const;
-  std::string text(const std::string& key, const std::string& otherwise) const;
-  /// The place of the word among these.
-  std::size_t choice(const std::string& key, std::string_view otherwise, std::span<const std::string_view> names) const;
-  /// The first key that is none of these.
-  std::optional<std::string> unknown(std::initializer_list<std::string_view> known) const;
-
- private:
-  SoapySDR::Kwargs values_;
-};
+[[noreturn]] inline void refuse(const std::string& key, const std::string& value, const std::string& wanted) {
+  soapy_module::refuse("iqdsim", key, value, wanted);
+}
 
 }  // namespace iqd::sim

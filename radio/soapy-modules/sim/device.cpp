@@ -111,7 +111,7 @@ void warn_of_unknown(const Arguments& args) {
 }  // namespace
 
 Device::Device(const SoapySDR::Kwargs& args)
-    : args_(args),
+    : args_("iqdsim", args),
       paced_(args_.flag("pace", true)),
       time_stamps_(args_.flag("time", true)),
       short_reads_(args_.flag("short_reads", false)),

@@ -28,7 +28,7 @@ std::vector<double> tones_of(const Arguments& args, const std::string& key, cons
   std::vector<double> tones;
   std::istringstream all(args.text(key, otherwise));
   for (std::string one; std::getline(all, one, '/');) {
-    const double hz = Arguments(SoapySDR::Kwargs{{key, one}}).number(key, 0);
+    const double hz = Arguments("iqdsim", {{key, one}}).number(key, 0);
     if (hz < 1 || hz > kHighestHz) refuse(key, one, "a tone of 1 to 15000 Hz is wanted");
     tones.push_back(hz);
   }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "radio/soapy-modules/sim/arguments.hpp"
+#include "radio/soapy-modules/arguments.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,14 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace iqd::sim {
+namespace iqd::soapy_module {
 
-void refuse(const std::string& key, const std::string& value, const std::string& wanted) {
-  throw std::invalid_argument("iqdsim: " + key + "=" + value + ": " + wanted);
+void refuse(const std::string& module, const std::string& key, const std::string& value, const std::string& wanted) {
+  throw std::invalid_argument(module + ": " + key + "=" + value + ": " + wanted);
+}
+
+void Arguments::refuse(const std::string& key, const std::string& value, const std::string& wanted) const {
+  soapy_module::refuse(module_, key, value, wanted);
 }
 
 std::optional<double> Arguments::number(const std::string& key) const {
@@ -40,7 +44,7 @@ std::vector<double> Arguments::numbers(const std::string& key, std::int64_t coun
   std::vector<double> values;
   std::istringstream stream(all);
   for (std::string one; std::getline(stream, one, '/');)
-    values.push_back(Arguments(SoapySDR::Kwargs{{key, one}}).number(key, 0));
+    values.push_back(Arguments(module_, {{key, one}}).number(key, 0));
   if (std::ssize(values) != count)
     refuse(key, all, std::to_string(count) + " numbers are wanted, " + each + ", with / between them");
   return values;
@@ -84,4 +88,4 @@ std::optional<std::string> Arguments::unknown(std::initializer_list<std::string_
   return std::nullopt;
 }
 
-}  // namespace iqd::sim
+}  // namespace iqd::soapy_module
