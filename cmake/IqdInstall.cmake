@@ -28,6 +28,7 @@ foreach(module IN LISTS modules)
     install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${soapy_modules})
   endif()
 endforeach()
+install(TARGETS warp_guard RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/${soapy_modules})
 
 install(DIRECTORY pipelines examples DESTINATION ${CMAKE_INSTALL_DATADIR}/iqd
   FILES_MATCHING PATTERN "*.yaml" PATTERN "*.py" PATTERN "*.cpp")

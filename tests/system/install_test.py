@@ -63,6 +63,7 @@ class Install(unittest.TestCase):
 
     def test_everything_is_where_it_belongs(self):
         for pattern in ("bin/iqd", "lib*/**/iqd/libiqd_base.so", "lib*/**/SoapySDR/modules0.8/libiqdsimSupport.so",
+                        "lib*/**/SoapySDR/modules0.8/libwarpSupport.so", "lib*/**/SoapySDR/modules0.8/warp_guard",
                         "lib/systemd/system/iqd@.service", "lib/sysusers.d/iqd.conf", "lib/tmpfiles.d/iqd.conf",
                         "lib/sysctl.d/60-iqd.conf", "lib/udev/rules.d/59-iqd.rules", "share/man/man1/iqd.1",
                         "share/bash-completion/completions/iqd", "share/iqd/pipelines/service.yaml",

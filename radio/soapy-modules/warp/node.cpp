@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/soapy-modules/warp/node.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.hpp"
+
+namespace iqd::warp {
+namespace {
+
+constexpr int kReceiveBytes = 4 << 20;
+constexpr std::int64_t kShortPauseNs = 1'000'000;
+
+void sleep_until(std::int64_t ns) {
+  const std::int64_t left = ns - steady_ns();
+  if (left > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left));
+}
+
+}  // namespace
+
+Node::Node(const NodeOptions& options) : options_(options), packet_samples_(options.samples_a_packet) {
+  socket_.connect(options.address);
+  socket_.make_room(kReceiveBytes);
+}
+
+std::string Node::name() const {
+  return "node " + std::to_string(options_.id) + " at " + text_of(options_.address);
+}
+
+Header Node::header(Command command, std::uint16_t flags) {
+  return {options_.id, options_.host, Type::to_node, ++sequence_, flags, static_cast<std::uint32_t>(command)};
+}
+
+Bytes Node::packet(Command command, std::initializer_list<std::uint32_t> words) const {
+  return encode({options_.id, options_.host, Type::to_node, 0, 0, static_cast<std::uint32_t>(command)}, words);
+}
+
+/// A packet that cannot leave is one more that gets no answer.
+void Node::send(const Bytes& bytes) {
+  socket_.send(bytes);
+}
+
+std::optional<Packet> Node::reply(std::uint16_t sequence, std::int64_t deadline_ns) {
+  while (const auto bytes = socket_.receive(deadline_ns)) {
+    const auto packet = decode(*bytes);
+    if (packet && is_reply(*packet, options_.host, options_.id, sequence)) return packet;
+    ++counts_.ignored;
+    if (steady_ns() > deadline_ns) break;  // they may come without end
+  }
+  return {};
+}
+
+/// The same with a look at the clock: a node that was silent for too long is gone.
+std::optional<Packet> Node::expect(std::uint16_t sequence, std::int64_t deadline_ns) {
+  const std::int64_t began = steady_ns();
+  auto packet = reply(sequence, std::min(deadline_ns, began + options_.patience_ns));
+  if (packet) {
+    silent_ns_ = 0;
+    return packet;
+  }
+  silent_ns_ += steady_ns() - began;
+  if (silent_ns_ > options_.silence_ns) {
+    silent_ns_ = 0;
+    throw NodeSilent("warp: " + name() + " does not answer; is it on, is its id " + std::to_string(options_.id) +
+                     ", has this host an address in its network?");
+  }
+  return {};
+}
+
+std::optional<Words> Node::ask(Command command, std::span<const std::uint32_t> words, std::int64_t deadline_ns) {
+  const std::lock_guard lock(mutex_);
+  do {
+    const Header asked = header(command);
+    send(encode(asked, words));
+    const auto packet = expect(asked.sequence, deadline_ns);
+    if (!packet) {
+      ++counts_.asked_again;
+    } else if (packet->header.flags & kNodeNotReady) {
+      ++counts_.not_ready;
+      sleep_until(std::min(deadline_ns, steady_ns() + kShortPauseNs));
+    } else {
+      return words_of(*packet);
+    }
+  } while (steady_ns() < deadline_ns);
+  return {};
+}
+
+std::optional<Words> Node::ask(Command command, std::initializer_list<std::uint32_t> words, std::int64_t deadline_ns) {
+  return ask(command, std::span(words.begin(), words.size()), deadline_ns);
+}
+
+Words Node::ask(Command command, std::initializer_list<std::uint32_t> words) {
+  const auto answer = ask(command, words, steady_ns() + 2 * options_.silence_ns);
+  if (!answer) throw NodeSilent("warp: " + name() + " is never ready");
+  return *answer;
+}
+
+Info Node::info() {
+  const auto info = decode_info(ask(Command::node_info, {}));
+  if (!info) throw std::runtime_error("warp: what " + name() + " says about itself is not what a node says");
+  return *info;
+}
+
+}  // namespace iqd::warp

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Samples on their way from a node and to it.
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.hpp"
+#include "radio/soapy-modules/warp/node.hpp"
+
+namespace iqd::warp {
+namespace {
+
+constexpr std::int64_t kLeastWaitNs = 100'000;
+constexpr std::int64_t kMostWaitNs = 50'000'000;
+
+}  // namespace
+
+Node::Read Node::read(Piece& piece, std::optional<std::uint8_t>& capture, std::int64_t deadline_ns) {
+  const std::lock_guard lock(mutex_);
+  for (;;) {
+    request(piece);
+    const Read got = collect(piece, capture, deadline_ns);
+    if (got.outcome != Read::Outcome::later) return got;
+    ++counts_.asked_again;
+    if (steady_ns() >= deadline_ns) return got;
+  }
+}
+
+/// From the first missing sample to the end of the piece.
+void Node::request(Piece& piece) {
+  const std::uint32_t first = piece.coverage.first_missing();
+  const std::uint32_t count = piece.coverage.end() - first;
+  packets_asked_ = (count + packet_samples_ - 1) / packet_samples_;
+  send(encode(header(Command::read_iq), {piece.buffer, first, count, 4 * packet_samples_, packets_asked_}));
+}
+
+/// Takes the packets of the last request until the piece is whole. Where all that were asked for have come and samples
+/// are missing all the same, or none comes any more, they have to be asked for again.
+Node::Read Node::collect(Piece& piece, std::optional<std::uint8_t>& capture, std::int64_t deadline_ns) {
+  using Outcome = Read::Outcome;
+  for (std::uint32_t came = 0; came < packets_asked_;) {
+    const auto packet = expect(sequence_, deadline_ns);
+    if (!packet) return {Outcome::later};
+    SampleHeader said;
+    switch (piece.take(*packet, capture, said)) {
+      case Piece::Taken::fresh: break;
+      case Piece::Taken::again: continue;
+      case Piece::Taken::unfit:
+        ++counts_.ignored;
+        ++came;
+        continue;
+      case Piece::Taken::not_ready: return wait_for(said, piece.coverage.end());
+      case Piece::Taken::failed: return {Outcome::failed};
+      case Piece::Taken::other_capture: return {Outcome::other_capture};
+    }
+    if (piece.coverage.whole()) return {Outcome::whole};
+    // A node may put less into a packet than would fit, so that more of them are needed.
+    if (came++ == 0 && said.count < packet_samples_) packet_samples_ = said.count;
+  }
+  return {Outcome::later};
+}
+
+/// The header tells how far the capture has got, and how long it is.
+Node::Read Node::wait_for(const SampleHeader& h, std::uint32_t end) {
+  ++counts_.not_ready;
+  const std::uint32_t length = h.count ? h.count : end;
+  const std::uint32_t left = length > h.first ? length - h.first : 0;
+  const auto wait = static_cast<std::int64_t>(left / options_.rate_hz * 1e9);
+  return {Read::Outcome::not_ready, std::clamp(wait, kLeastWaitNs, kMostWaitNs)};
+}
+
+Node::Write Node::write(std::uint32_t buffer, std::uint32_t first, std::uint32_t count, const std::int16_t* iq,
+                        std::int64_t deadline_ns) {
+  const std::lock_guard lock(mutex_);
+  for (;;) {
+    const Write wrote = send_samples(buffer, first, count, iq, deadline_ns);
+    if (wrote == Write::done || wrote == Write::not_ready) return wrote;
+    ++counts_.written_again;
+    if (steady_ns() >= deadline_ns) return wrote;
+  }
+}
+
+Node::Write Node::send_samples(std::uint32_t buffer, std::uint32_t first, std::uint32_t count, const std::int16_t* iq,
+                               std::int64_t deadline_ns) {
+  ++write_;
+  Checksum each, once;  // the description can be read so that the start counts for each packet, or for all of them
+  once.add(first);
+  Header last;
+  for (std::uint32_t done = 0; done < count;) {
+    const std::uint32_t n = std::min(options_.samples_a_packet, count - done);
+    const bool ends = done + n == count;
+    SampleHeader s{static_cast<std::uint16_t>(buffer), 0, write_, first + done, n};
+    s.flags = static_cast<std::uint8_t>((done == 0 ? kFirstOfWrite : 0) | (ends ? kLastOfWrite : 0));
+    last = header(Command::write_iq, ends ? kReplyWanted : 0);
+    const std::int16_t* x = iq + std::size_t{2} * done;
+    send(encode_samples(last, s, x));
+    const std::uint32_t word = word_of(x[2 * n - 2], x[2 * n - 1]);
+    each.add(first + done);
+    each.add(word);
+    once.add(word);
+    done += n;
+  }
+  const auto packet = expect(last.sequence, deadline_ns);
+  if (!packet) return Write::later;
+  const Words said = words_of(*packet);
+  if ((packet->header.flags & kNodeNotReady) || (!said.empty() && said[0] == kSamplesNotReady)) {
+    ++counts_.not_ready;
+    return Write::not_ready;
+  }
+  if (said.size() < 3 || said[0] != 0 || (said[1] & 0xFF) != write_) return Write::failed;
+  return said[2] == each.value() || said[2] == once.value() ? Write::done : Write::failed;
+}
+
+}  // namespace iqd::warp
