@@ -38,8 +38,8 @@ class Service {
   virtual void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const = 0;
   /// Reads the file again, as SIGHUP does.
   virtual ChangeReport reload() = 0;
-  /// Sets live keys of one stage, or keys of the `source`: `keys` is a JSON object. `pipeline` may be empty where there is
-  /// one only.
+  /// Sets live keys of one stage, or keys of the `source`: `keys` is a JSON object. `pipeline` may be empty where there
+  /// is one only.
   virtual ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) = 0;
 };
 

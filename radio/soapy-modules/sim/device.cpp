@@ -153,7 +153,7 @@ SoapySDR::ArgInfo Device::getSensorInfo(const std::string& key) const {
   SoapySDR::ArgInfo info;
   info.key = key;
   info.type = key == "temperature" ? SoapySDR::ArgInfo::FLOAT : SoapySDR::ArgInfo::BOOL;
-  if (key == "temperature") info.units = "C";
+  if (key == "temperature") info.units = "°C";
   return info;
 }
 SoapySDR::ArgInfo Device::getSensorInfo(int, std::size_t, const std::string& key) const {
