@@ -43,7 +43,7 @@ class LimitedSink final : public Sink {
 
 class LimitedSinkOptions final : public SinkOptions {
  public:
-  LimitedSinkOptions(std::unique_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
+  LimitedSinkOptions(std::shared_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
                      const radio::trigger::Settings& trigger)
       : sink_(std::move(sink)), limit_(std::move(limit)), trigger_(trigger) {}
   void fields(FieldVisitor& visitor) override { sink_->fields(visitor); }
@@ -57,7 +57,7 @@ class LimitedSinkOptions final : public SinkOptions {
   }
 
  private:
-  std::unique_ptr<SinkOptions> sink_;
+  std::shared_ptr<SinkOptions> sink_;
   std::shared_ptr<RecordingLimit> limit_;
   radio::trigger::Settings trigger_;
 };
@@ -102,7 +102,7 @@ std::int64_t RecordingLimit::at_rate(double rate_hz) const noexcept {
   return most;
 }
 
-std::unique_ptr<SinkOptions> limit_sink(std::unique_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
+std::unique_ptr<SinkOptions> limit_sink(std::shared_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
                                         const radio::trigger::Settings& trigger) {
   return std::make_unique<LimitedSinkOptions>(std::move(sink), std::move(limit), trigger);
 }

@@ -26,7 +26,7 @@ struct RecordingLimit {
 /// A sink whose messages, [n] or [channel][n] with n varying, are cut at the limit to the sample. What comes later is
 /// taken and thrown away. Behind a trigger, where one is given: the limit is reached with the last of its recordings,
 /// too.
-std::unique_ptr<SinkOptions> limit_sink(std::unique_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
+std::unique_ptr<SinkOptions> limit_sink(std::shared_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
                                         const radio::trigger::Settings& trigger = {});
 
 /// A source that ends once the limit is reached.
