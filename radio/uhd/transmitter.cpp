@@ -63,14 +63,13 @@ bool Transmitter::send(const Message& message) {
   const bool taken = write(message);
   uhd::async_metadata_t event;  // the guard may wait long for its turn
   while (stream_->recv_async_msg(event, 0.0)) take_event(event);
-  const std::int64_t now = steady_ns();
-  if (taken) {
-    sent_ns_ = now;
+  sent_ns_ = steady_ns();
+  if (taken)
     refused_ns_ = 0;
-  } else if (!interrupted_) {
-    if (refused_ns_ == 0) refused_ns_ = now;
-    if (now - refused_ns_ > kGoneNs) give_up("it takes no samples any more");
-  }
+  else if (refused_ns_ == 0)
+    refused_ns_ = sent_ns_;
+  else if (sent_ns_ - refused_ns_ > kGoneNs)
+    give_up("it takes no samples any more");
   if (!gone_.empty()) throw SetupError(gone_);
   return taken;
 }
@@ -85,10 +84,11 @@ void Transmitter::give_up(const std::string& why) {
 void Transmitter::begin(const Message& message) {
   const double sample_ns = 1e9 / front_end_.rate_hz();
   const bool jumps = static_cast<double>(std::abs(timing_.leaves_ns(message) - next_ns_)) > sample_ns / 2;
-  if (in_burst_ && timing_.timed && jumps) end_burst();
+  const bool alone = front_end_.settings().bursts == Bursts::message;
+  if (in_burst_ && (alone || (timing_.timed && jumps))) end_burst();
   if (in_burst_) return;
   metadata_.start_of_burst = true;
-  metadata_.end_of_burst = front_end_.settings().bursts == Bursts::message;
+  metadata_.end_of_burst = alone;
   metadata_.has_time_spec = timing_.timed || buffers_.size() > 1;
   if (timing_.timed)
     metadata_.time_spec = time_of(timing_.leaves_ns(message));

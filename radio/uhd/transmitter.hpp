@@ -57,7 +57,7 @@ class Transmitter {
   bool on_ = false;
   bool in_burst_ = false;
   std::int64_t next_ns_ = 0;          // when the sample after the last one leaves
-  std::int64_t sent_ns_ = 0;          // steady clock, when samples were taken last
+  std::int64_t sent_ns_ = 0;          // steady clock, when somebody last had samples
   std::int64_t refused_ns_ = 0;       // since then none were taken; 0: they are
   std::int64_t unacknowledged_ = 0;   // bursts that ended, and of which the device has not said that they left
   std::int64_t on_air_until_ns_ = 0;  // steady clock: then they have, whatever it says
