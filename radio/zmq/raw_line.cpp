@@ -47,6 +47,7 @@ RawLine::Came RawLine::fetch() {
   if (rests_until_ns_ > steady_ns()) return Came::nothing;
   rests_until_ns_ = 0;
   if (asks_ && !asked_ && !ask()) return Came::nothing;
+  at_ = 0;  // where nothing comes, libzmq leaves an empty frame
   if (frame_.receive(socket_.handle(), ZMQ_DONTWAIT)) return accept();
   if (::zmq_errno() != EAGAIN && ::zmq_errno() != EINTR) {
     why_ = last_error();
@@ -68,7 +69,6 @@ zmq_pollitem_t RawLine::poll_item() const noexcept {
 }
 
 RawLine::Came RawLine::accept() {
-  at_ = 0;
   if (!within_ && !open_message()) return refuse(std::move(why_));
   const std::size_t bytes = frame_.size() - at_;
   if (bytes % size_ != 0)
