@@ -4,6 +4,7 @@
 hangs and comes back. Label `speed`: the server could not load a module that was built with a sanitizer.
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -89,6 +90,37 @@ class SoapyRemote(iqd.SystemTest):
 
     def test_four_channels(self):
         self.check_stream(2e6, 1, (0, 1, 2, 3))
+
+    def test_four_channels_recorded(self):
+        """A recording without a gap; with IQD_SOAK_SECONDS so long, of 4 x 10 MS/s: 160 MB a second in IQD_SOAK_FOLDER."""
+        soak = float(os.environ.get("IQD_SOAK_SECONDS", 0))
+        rate, seconds = (10e6, soak) if soak else (2e6, 2)
+        stem = pathlib.Path(os.environ.get("IQD_SOAK_FOLDER", self.folder)) / "remote"
+        for old in stem.parent.glob("remote.sigmf-*"):
+            old.unlink()
+        self.start_server()
+        text = self.document(rate, channels=(0, 1, 2, 3)).partition("publish:")[0]
+        text += f"sinks: [{{port: source, file: {{path: {stem}}}}}]\n"
+        with self.daemon(text) as daemon:
+            daemon.wait_for(lambda p: p["received"] >= seconds * rate, iqd.PATIENCE + 2 * seconds)
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+            status = daemon.final[0]
+        self.assertConserved(status)
+        self.assertEqual((status["lost"], status["overflows"], sum(status["dropped"].values())), (0, 0, 0), status)
+        meta = json.loads(stem.with_suffix(".sigmf-meta").read_text(encoding="utf-8"))
+        self.assertEqual(len(meta["captures"]), 1, "a gap begins another one")
+        x = np.memmap(stem.with_suffix(".sigmf-data"), np.int16, "r").reshape(-1, 4, 2)
+        self.assertEqual(len(x), status["received"])
+        phase = np.angle(np.vdot(iqd.tone(np.arange(10_000), TONE, rate), iqd.to_complex(x[:10_000, 0])))
+        for place in np.linspace(0, len(x) - 10_000, 50).astype(int):
+            n = np.arange(place, place + 10_000)
+            for c in range(4):
+                ideal = iqd.tone(n, TONE, rate, c) * np.exp(1j * phase)
+                self.assertLess(np.abs(iqd.to_complex(x[place:place + 10_000, c]) - ideal).max(), 2 / 32768, place)
+        del x
+        if soak:
+            print(f"{status['received'] / rate:.0f} s of 4 x {rate / 1e6:.0f} MS/s without a gap")
+            stem.with_suffix(".sigmf-data").unlink()
 
     def check_killed(self, protocol):
         """The server is killed while samples flow: iqd says so, waits, and streams soon after the server is back."""
