@@ -72,10 +72,10 @@ TEST_F(ScriptedModule, EveryErrorCodeIsAnEventOfItsKind) {
   const std::map<int, Event> due{{0, Event::nothing},
                                  {SOAPY_SDR_TIMEOUT, Event::nothing},
                                  {SOAPY_SDR_STREAM_ERROR, Event::failed},
-                                 {SOAPY_SDR_CORRUPTION, Event::overflow},
+                                 {SOAPY_SDR_CORRUPTION, Event::sequence},
                                  {SOAPY_SDR_OVERFLOW, Event::overflow},
                                  {SOAPY_SDR_NOT_SUPPORTED, Event::failed},
-                                 {SOAPY_SDR_TIME_ERROR, Event::overflow},
+                                 {SOAPY_SDR_TIME_ERROR, Event::late},
                                  {SOAPY_SDR_UNDERFLOW, Event::failed},
                                  {-100, Event::failed},
                                  {std::numeric_limits<int>::min(), Event::failed}};
