@@ -30,6 +30,7 @@ inline Message part_of(const Message& message, std::int64_t from, std::int64_t n
     part.sample += std::llround(items * period);
     if (part.time_ns != 0) part.time_ns += std::llround(items * 1e9 / format.item_rate_hz);
     part.gap = 0;
+    if (part.tuned < part.sample) part.tuned = -1;  // the part before has told of it
   }
   const auto item = size_of(format.element);
   const std::size_t row = static_cast<std::size_t>(message.extent) * item;

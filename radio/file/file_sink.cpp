@@ -111,8 +111,8 @@ FileSink::~FileSink() {
 
 bool FileSink::send(const Message& message) {
   if (stopped_) return false;
-  if (message.extent <= 0) return true;
   if (message.tuned >= 0) tuned_ = message.tuned;
+  if (message.extent <= 0) return flush_if_due();
   const std::int64_t before = items_as_before(message);
   if (before > 0) {
     if (begins_segment(message)) begin_segment(message, 0, started_ ? frequency_hz_ : message.format->frequency_hz);
@@ -132,9 +132,12 @@ std::int64_t FileSink::items_as_before(const Message& message) const noexcept {
 }
 
 bool FileSink::record(const Message& message, std::int64_t first, std::int64_t count) {
+  return flush_if_due() && append(message, first, count);
+}
+
+bool FileSink::flush_if_due() {
   const bool may_write_meta = steady_ns() >= next_meta_ns_ || held_.size() >= kMostHeldBytes;
-  if (meta_stale_ && may_write_meta && !flush()) return false;
-  return append(message, first, count);
+  return !meta_stale_ || !may_write_meta || flush();
 }
 
 void FileSink::finish() {

@@ -46,6 +46,7 @@ class FileSink final : public Sink {
   bool append(const Message& message, std::int64_t first, std::int64_t count);
   bool put(std::span<const std::byte> frames);
   bool flush();
+  bool flush_if_due();
   bool flush_held();
   bool write_meta();
   bool prepare_meta();

@@ -7,6 +7,7 @@
 
 #include "radio/drivers.hpp"
 #include "radio/fields_for_test.hpp"
+#include "radio/message_part.hpp"
 #include "radio/messages_for_test.hpp"
 #include "radio/trigger/triggered_sink.hpp"
 
@@ -210,6 +211,17 @@ TEST(Trigger, ASinkThatHoldsSomethingBackIsCalledAfterwards) {
   s.give(700, 100);
   EXPECT_EQ(s.seen.empty, 2);
   EXPECT_EQ(s.seen.x, count_up(490, 520));
+}
+
+TEST(MessagePart, ARetuneIsToldOnce) {
+  const PortFormat format = stream_format(Element::cf32);
+  const std::vector<cf32> x(100);
+  Message message = message_of<const cf32>(format, 1000, x);
+  message.tuned = 1050;
+  std::vector<std::byte> unused;
+  EXPECT_EQ(part_of(message, 0, 20, unused).tuned, 1050);   // still to come
+  EXPECT_EQ(part_of(message, 50, 20, unused).tuned, 1050);  // at its start
+  EXPECT_EQ(part_of(message, 51, 20, unused).tuned, -1);
 }
 
 TEST(Trigger, WhatTheSinkRefusesIsRefused) {
