@@ -56,9 +56,9 @@ class CalibrateTest(iqd.SystemTest):
     def test_finds_what_channels_differ_by(self):
         _, told = self.write_table()
         for c, found in enumerate(told["channels"]):
-            self.assertAlmostEqual(found["gain_db"], GAINS[c], delta=0.01)
-            self.assertAlmostEqual((found["phase_deg"] - PHASES[c] + 180) % 360 - 180, 0, delta=0.1)
-            self.assertAlmostEqual(found["delay_s"] * RATE, DELAYS[c], delta=0.005)
+            self.assertAlmostEqual(found["gain_db"], GAINS[c], delta=0.005)
+            self.assertAlmostEqual((found["phase_deg"] - PHASES[c] + 180) % 360 - 180, 0, delta=0.05)
+            self.assertAlmostEqual(found["delay_s"] * RATE, DELAYS[c], delta=0.001)
             self.assertGreater(found["coherence"], 0.99)
             # What it says of its own errors is of the size of those it makes.
             if c > 0:
