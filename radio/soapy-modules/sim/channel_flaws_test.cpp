@@ -24,6 +24,7 @@ std::vector<Samples> hear(const std::string& args, std::size_t samples, std::siz
     if (got <= 0) break;
     for (std::size_t c = 0; c < 4; ++c) all[c].insert(all[c].end(), part[c].begin(), part[c].begin() + got);
   }
+  EXPECT_EQ(all[0].size(), samples);
   return all;
 }
 
