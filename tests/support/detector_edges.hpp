@@ -6,15 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "tests/support/detector_under_test.hpp"
+#include "tests/support/special_numbers.hpp"
 
 /// What every MIMO detector does alike, as detector.hpp has it: each expectation is called by each detector's test.
 namespace iqd::testing {
-
-inline constexpr float kInfinite = std::numeric_limits<float>::infinity();
-inline constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
 inline bool same_results(const Detected& a, const Detected& b) {
   const auto same = [](const auto& p, const auto& q) {

@@ -9,18 +9,16 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "pipeline/stages/noma/engine.hpp"
 #include "tests/support/apsm_definition.hpp"
+#include "tests/support/special_numbers.hpp"
 
 /// Frames of several users for the engine of their detectors, and what it makes of them, held against the definition.
 namespace iqd::testing {
-
-inline constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
 inline std::size_t size_of(std::int64_t n) {
   return static_cast<std::size_t>(n);
