@@ -83,7 +83,8 @@ std::optional<ClockDrift::Estimate> ClockDrift::estimate() const {
   }
   if (seen.size() < kLeast) return {};
   const double slope = median_slope(seen);
-  return Estimate{-1e6 * slope, 2e6 * deviation_of_slope(seen, slope), seen.back().radio_s};
+  // The slope is against the radio's time, the drift against the host's.
+  return Estimate{-1e6 * slope / (1 + slope), 2e6 * deviation_of_slope(seen, slope), seen.back().radio_s};
 }
 
 }  // namespace iqd

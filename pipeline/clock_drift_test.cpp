@@ -58,7 +58,8 @@ TEST_P(ClockDriftOf, IsFoundThroughWhatDelaysSamples) {
   radio.go_on(120, 0.2);
   const auto found = drift.estimate();
   ASSERT_TRUE(found);
-  EXPECT_NEAR(found->ppm, GetParam(), 0.5);
+  // The quickest of two seconds is known the less well, the more the clocks part in them.
+  EXPECT_NEAR(found->ppm, GetParam(), 0.5 + 5e-4 * std::fabs(GetParam()));
   EXPECT_NEAR(found->over_s, 118, 5);
   EXPECT_LT(found->error_ppm, 1);
   EXPECT_GT(found->error_ppm, 0);
