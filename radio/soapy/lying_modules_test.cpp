@@ -254,7 +254,7 @@ TEST_F(DirectModule, LiesAboutThemAreFailures) {
 TEST_F(ScriptedModule, GainElementsAreSetByName) {
   script().gain_mode = true;
   open({{"channels", "0,1"}, {"gains", "LNA=20 dB,VGA=12"}});
-  EXPECT_THAT(script().told, ElementsAre("agc off", "agc off", "LNA0 20", "VGA0 12", "LNA1 20", "VGA1 12"));
+  EXPECT_THAT(script().told, ElementsAre("agc off", "LNA0 20", "VGA0 12", "agc off", "LNA1 20", "VGA1 12"));
   scripted::begin().gain_mode = true;
   open({{"agc", "true"}});
   EXPECT_THAT(script().told, ElementsAre("agc on"));
