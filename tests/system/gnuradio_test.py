@@ -115,8 +115,8 @@ class GnuRadio(iqd.SystemTest):
         text = (f"source: {{zmq: {{connect: \"{where}\", rate: {RATE}, {entry}}}}}\nblock: 10000\n"
                 f"publish: [{{port: source, topic: t, bind: \"{out}\"}}]\n")
         with self.daemon(text, "--wait-subscribers", 1) as daemon:
-            daemon.wait_for(lambda p: p["state"] == "streaming")
-            time.sleep(0.3)  # a subscription takes its time to arrive
+            daemon.wait_for(lambda p: p["endpoints"][0]["connected"] == 1)
+            time.sleep(0.5)  # a subscription takes its time to arrive
             top.start()
             try:
                 messages = reader.take(1)
