@@ -62,7 +62,7 @@ class Clock(uhd_case.UhdCase):
         self.check_times(messages)
         self.assertEqual(messages[0].time_ns % SECOND, 0)
 
-    def test_what_is_not_locked_keeps_it_from_starting(self):
+    def test_what_is_not_as_asked_keeps_it_from_starting(self):
         self.sim.start()
         outside = ", lock_within: 0.3, clock_source: external, time_source: external"
         for what, keys, says in (
@@ -73,6 +73,7 @@ class Clock(uhd_case.UhdCase):
             self.sim.unlock(what)
             self.assertRegex(self.refused(self.document(keys=keys)), says)
         self.sim.unlock()
+        self.assertRegex(self.refused(self.document(rate=100e6)), r"asked for 100000000 samples.*the radio grants 61440000")
         self.assertRegex(self.refused(self.document(keys=", gain_profile: loud")), r"no gain profile 'loud'.*default")
 
     def test_locks_are_shown_and_told(self):
@@ -119,6 +120,7 @@ class Clock(uhd_case.UhdCase):
             messages += self.read_until(daemon, lambda s: self.locks(s) == {
                 "reference of board 0": True, "pps of board 0": True, "reference of board 1": True,
                 "pps of board 1": True, "lo of rx 0": True, "lo of rx 2": False})
+            serials = daemon.statuses[-1]["radios"][0]["facts"]["serial"]
             rest, status = self.stop(daemon)
         messages += rest
         self.assertEqual(status["lost"], 0, daemon.text)
@@ -130,8 +132,7 @@ class Clock(uhd_case.UhdCase):
         self.assertNumbered(messages, 1)
         for sim in (self.sim, second):
             self.assertIn(1.1e9, [float(call[-1]) for call in sim.calls if call[0] == "catalina_tune"])
-        self.assertEqual(daemon.statuses[-1]["radios"][0]["facts"]["serial"].split(", "),
-                         [uhd_sim.SERIAL, uhd_sim.SERIAL[:-1] + "8"])
+        self.assertEqual(serials.split(", "), [uhd_sim.SERIAL, uhd_sim.SERIAL[:-1] + "8"])
         second.kill()
         self.assertRegex(self.refused(text), r"uhd 'addr0=")
 

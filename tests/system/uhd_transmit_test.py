@@ -66,7 +66,7 @@ class Transmit(uhd_case.UhdCase):
         self.fail(f"nothing is sent\n{self.sim.log}")
 
     def on_air(self, daemon):
-        return [r["value"] for radio in daemon.statuses[-1]["radios"] for r in radio["readings"]
+        return [r["value"] for radio in (daemon.statuses or [{"radios": []}])[-1]["radios"] for r in radio["readings"]
                 if r["reading"] == "on_air"]
 
     def test_it_is_off_before_and_after(self):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What Debian's simulated device lacks and a real one has: a clock, sources from outside, sensors.
+"""What Debian's simulated device lacks and a real one has: a clock, sources from outside, sensors, a highest rate.
 
 The clock counts ticks from 0 when the device is switched on, and can be set, also at a pulse; pulses come with the full
 seconds of the host, as if both had the same GPS. What the file `unlocked` names is not locked: reference, gps, pps, lo.
@@ -16,6 +16,7 @@ import stream
 
 SOURCES = ("internal", "external", "gpsdo")
 TEMPERATURE = 41.5
+LEAST_RATE, MOST_RATE = 220e3, 61.44e6  # Debian's grants any
 
 
 class Clock:
@@ -112,6 +113,7 @@ def install():
     set_rate = board.set_catalina_clock_rate
 
     def set_clock_rate(self, rate):
+        rate = min(max(rate, LEAST_RATE), MOST_RATE)
         clock.set_rate(rate)
         return set_rate(self, rate)
 
