@@ -45,7 +45,7 @@ class Clock:
 
     def last_pulse(self):
         if "pps" not in unlocked():
-            self._last_pulse = self._at(self._pulse_ns())
+            self._last_pulse = max(0, self._at(self._pulse_ns()))  # it may not have been on yet
         return self._last_pulse
 
     def set(self, ticks, at_pulse):
