@@ -11,6 +11,7 @@
 #include <future>
 #include <map>
 #include <thread>
+#include <uhd/exception.hpp>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -28,6 +29,17 @@ constexpr auto kClosing = 3s;
 
 bool is_outside(const std::string& source) {
   return source == "external" || source == "gpsdo";
+}
+
+/// On a busy host or network libuhd may take a late answer for a wrong one ("No CHDR connection available").
+uhd::usrp::multi_usrp::sptr make_at_the_second_try(const std::string& args) {
+  try {
+    return uhd::usrp::multi_usrp::make(args);
+  } catch (const uhd::runtime_error&) {  // which no device at all is not
+    log::info("uhd '{}': tried again: {}", args, text_of(std::current_exception()));
+  }
+  std::this_thread::sleep_for(500ms);
+  return uhd::usrp::multi_usrp::make(args);
 }
 
 }  // namespace
@@ -50,7 +62,7 @@ Device::Device(const Settings& s)
       time_source_(s.time_source),
       lock_within_s_(s.lock_within_s) {
   take_uhd_log();
-  usrp_ = step("open it; `iqd probe` shows what there is", [&] { return uhd::usrp::multi_usrp::make(args_); });
+  usrp_ = step("open it; `iqd probe` shows what there is", [&] { return make_at_the_second_try(args_); });
   step("choose clock and time source", [&] { set_sources(); });
   const std::size_t boards = step("count the boards", [&] { return usrp_->get_num_mboards(); });
   if (boards > 1 && !(is_outside(clock_source_) && is_outside(time_source_)))
