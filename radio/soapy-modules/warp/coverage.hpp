@@ -30,6 +30,8 @@ class Coverage {
     return count <= end_ - begin_ && first >= begin_ && first - begin_ <= end_ - begin_ - count;
   }
   std::uint32_t first_missing() const noexcept { return missing_from_; }
+  /// Where what is there goes on behind the first missing sample.
+  std::uint32_t missing_up_to() const noexcept { return islands_.empty() ? end_ : islands_.begin()->first; }
   std::uint32_t end() const noexcept { return end_; }
   bool whole() const noexcept { return missing_from_ == end_; }
 

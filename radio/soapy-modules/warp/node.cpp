@@ -62,8 +62,7 @@ std::optional<Packet> Node::expect(std::uint16_t sequence, std::int64_t deadline
     return packet;
   }
   silent_ns_ += steady_ns() - began;
-  if (silent_ns_ > options_.silence_ns) {
-    silent_ns_ = 0;
+  if (silent_ns_ > options_.silence_ns) {  // and stays gone until it says something: closing it is not to take as long
     throw NodeSilent("warp: " + name() + " does not answer; is it on, is its id " + std::to_string(options_.id) +
                      ", has this host an address in its network?");
   }

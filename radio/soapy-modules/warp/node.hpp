@@ -93,6 +93,7 @@ class Node {
   std::uint8_t write_ = 0;
   std::uint32_t packet_samples_;     // what its packets hold
   std::uint32_t packets_asked_ = 0;  // by the last request for samples
+  std::uint32_t asked_up_to_ = 0;    // the same
   std::int64_t silent_ns_ = 0;       // waited for nothing since its last answer
 };
 

@@ -27,10 +27,11 @@ Node::Read Node::read(Piece& piece, std::optional<std::uint8_t>& capture, std::i
   }
 }
 
-/// From the first missing sample to the end of the piece.
+/// From the first missing sample to the next that is there.
 void Node::request(Piece& piece) {
   const std::uint32_t first = piece.coverage.first_missing();
-  const std::uint32_t count = piece.coverage.end() - first;
+  const std::uint32_t count = piece.coverage.missing_up_to() - first;
+  asked_up_to_ = first + count;
   packets_asked_ = (count + packet_samples_ - 1) / packet_samples_;
   send(encode(header(Command::read_iq), {piece.buffer, first, count, 4 * packet_samples_, packets_asked_}));
 }
@@ -55,8 +56,9 @@ Node::Read Node::collect(Piece& piece, std::optional<std::uint8_t>& capture, std
       case Piece::Taken::other_capture: return {Outcome::other_capture};
     }
     if (piece.coverage.whole()) return {Outcome::whole};
-    // A node may put less into a packet than would fit, so that more of them are needed.
-    if (came++ == 0 && said.count < packet_samples_) packet_samples_ = said.count;
+    ++came;
+    // A node may put less into a packet than would fit, so that more of them are needed. The last one has what is left.
+    if (said.first + said.count < asked_up_to_) packet_samples_ = std::min(packet_samples_, said.count);
   }
   return {Outcome::later};
 }

@@ -44,7 +44,7 @@ struct Rig {
       : network(all(options, nodes), 0) {
     load_module();
     std::string ids = "0";
-    for (int i = 1; i < nodes; ++i) ids += "/" + std::to_string(i);
+    for (int i = 1; i < nodes; ++i) ids.append("/").append(std::to_string(i));
     args = "driver=warp,address=127.0.0.1,node=" + ids + ",port=" + std::to_string(network.port()) +
            ",trigger_port=" + std::to_string(network.trigger_port()) + (more.empty() ? "" : "," + more);
     device = SoapySDR::Device::make(args);

@@ -64,6 +64,7 @@ TEST(WarpWatchdog, SignsOfLifeKeepItOnAndClosingSwitchesItOff) {
   rig.transmit({{"mode", "continuous"}}, {3});
   ASSERT_EQ(rig.write(Shorts(2000, 99), SOAPY_SDR_END_BURST), 1000);
   ASSERT_EQ(rig.status(), 0);
+  ASSERT_TRUE(eventually([&] { return rig.node().transmits(3); }));
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(rig.node().transmits(3)) << i;
     std::size_t mask = 0;
