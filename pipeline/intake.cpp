@@ -99,7 +99,7 @@ Intake::Outcome Intake::stream() {
         if (received.ends) all_is_well();
         break;
     }
-    if (received.event != Received::Event::samples) {
+    if (received.event != Received::Event::samples && !received.ends) {
       const std::int64_t now = steady_ns();
       note_silence(now);
       if (info_.reconnects && now - last_data_ns_ > options_.silent_ns) {

@@ -215,6 +215,19 @@ TEST(IntakeSilence, LongSilenceOpensAgain) {
   expect_all_published(rig, 128);
 }
 
+TEST(IntakeSilence, BehindAPieceItIsAsItShouldBe) {
+  Rig::Options o = radio();
+  o.intake.silent_ns = 20'000'000;
+  o.intake.stalled_ns = 5'000'000;
+  Rig rig(o, {{{{.samples = 64, .ends = true},
+                {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 60, .ends = true},
+                {.samples = 64}}}});
+  rig.run();
+  EXPECT_EQ(rig.counters.reconnects.value(), 0u);
+  EXPECT_EQ(rig.counters.stalls.value(), 0u);
+  expect_all_published(rig, 128);
+}
+
 TEST(IntakeSilence, SourceThatCanWaitIsNeverStalled) {
   Rig::Options o;
   o.intake.stalled_ns = 1'000'000;

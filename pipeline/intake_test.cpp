@@ -213,6 +213,23 @@ TEST(Intake, APieceIsCompleteAtItsEnd) {
   rig.engine->join();
 }
 
+/// Captures of a radio: each goes on its way when it is whole, and what was not taken in between is lost.
+TEST(Intake, PiecesWithGapsBetweenThem) {
+  constexpr std::int64_t kFar = 1'000'000;  // more than the ring holds
+  Rig::Options o = radio();
+  o.intake.overrun = Overrun::wait;
+  Rig rig(o, {{{{.samples = 150, .timed = true, .ends = true},
+                {.what = Do::nothing, .ends = true},
+                {.samples = 150, .lost = kFar, .timed = true, .ends = true},
+                {.samples = 150, .lost = 7, .timed = true, .ends = true}}}});
+  rig.run();
+  rig.expect_conserved();
+  rig.expect_continuous();
+  EXPECT_EQ(rig.counters.lost.value(), static_cast<std::uint64_t>(kFar + 7));
+  EXPECT_EQ(rig.counters.published.value(), 450u);
+  EXPECT_EQ(rig.counters.time_jumps.value(), 0u);
+}
+
 TEST(Intake, ASourceThatHasNothingToGiveIsAsItShouldBe) {
   Rig rig(radio(), {{{{.what = Do::nothing, .ends = true}}, false}});
   rig.start();

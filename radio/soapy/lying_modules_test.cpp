@@ -107,6 +107,36 @@ TEST_F(ScriptedModule, ATimeThatCannotBeIsNone) {
   EXPECT_TRUE(receive().has_time);
 }
 
+/// At 1 MS/s: ten samples, 90 us of nothing, ten more behind a time-out, and ten that follow at once.
+TEST_F(ScriptedModule, BurstsArePiecesAndWhatIsBetweenThemIsLost) {
+  constexpr long long kStart = 1'700'000'000'000'000'000;
+  long long time = kStart;
+  int code = 10, more = SOAPY_SDR_END_BURST;
+  script().read = [&](void* const*, std::size_t, int& flags, long long& time_ns) {
+    flags = SOAPY_SDR_HAS_TIME | more;
+    time_ns = time;
+    return code;
+  };
+  open();
+  EXPECT_TRUE(receive().ends);
+  code = SOAPY_SDR_TIMEOUT;
+  EXPECT_TRUE(receive().ends) << "the next one comes when it comes";
+  code = 10;
+  time = kStart + 100'000;
+  more = 0;
+  const Received next = receive();
+  EXPECT_EQ(next.lost, 90);
+  EXPECT_FALSE(next.ends);
+  code = SOAPY_SDR_TIMEOUT;
+  EXPECT_FALSE(receive().ends) << "in the middle of a burst it is a silence like any other";
+  code = 10;
+  time += 10'000;
+  more = SOAPY_SDR_END_BURST;
+  EXPECT_EQ(receive().lost, 0);
+  time -= 1'000'000;
+  EXPECT_EQ(receive().lost, 0) << "a clock that was set back";
+}
+
 TEST_F(ScriptedModule, WhateverThrowsItIsAnErrorOrAFailure) {
   for (const char* call : {"getNumChannels", "getSampleRate", "getNativeStreamFormat", "setupStream"}) {
     script().throws_from = call;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -75,7 +76,7 @@ int SoapySource::read(std::size_t most, int& flags, long long& time_ns) {
 }
 
 Received SoapySource::samples(int count, std::int64_t most, int flags, std::int64_t time_ns) {
-  if (count == 0) return nothing();
+  if (count == 0) return none();
   if (count > most) return failed("the module returned more samples than were asked for");
   Received got;
   got.event = Received::Event::samples;
@@ -88,13 +89,28 @@ Received SoapySource::samples(int count, std::int64_t most, int flags, std::int6
       time_offset_ns_ = wall_ns() - static_cast<std::int64_t>(count / radio_.rate_hz() * 1e9) - time_ns;
   }
   got.time_ns = time_ns + time_offset_ns_;
+  if (burst_end_ns_) got.lost = std::max<std::int64_t>(0, samples_of(got.time_ns - *burst_end_ns_));
+  burst_end_ns_.reset();
+  got.ends = (flags & SOAPY_SDR_END_BURST) != 0;
+  if (got.ends) burst_end_ns_ = got.time_ns + static_cast<std::int64_t>(count / radio_.rate_hz() * 1e9);
   return got;
+}
+
+/// Behind a burst that is as it should be: the next one comes when it comes.
+Received SoapySource::none() const {
+  Received got = nothing();
+  got.ends = burst_end_ns_.has_value();
+  return got;
+}
+
+std::int64_t SoapySource::samples_of(std::int64_t ns) const noexcept {
+  return std::llround(static_cast<double>(ns) * radio_.rate_hz() / 1e9);
 }
 
 Received SoapySource::error(int code) {
   Received got;
   switch (code) {
-    case SOAPY_SDR_TIMEOUT: return nothing();
+    case SOAPY_SDR_TIMEOUT: return none();
     case SOAPY_SDR_OVERFLOW: got.event = Received::Event::overflow; return got;
     case SOAPY_SDR_CORRUPTION: got.event = Received::Event::sequence; break;
     case SOAPY_SDR_TIME_ERROR: got.event = Received::Event::late; break;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "base/driver.hpp"
 #include "base/log.hpp"
@@ -16,7 +17,8 @@ namespace iqd::radio::soapy {
 /// Samples from any SoapySDR module. What the module says turns into events: an overflow, a damaged packet
 /// (`sequence`) and a time error (`late`) go on, a time-out is `nothing`, every other error, an exception, or more
 /// samples than were asked for is `failed`. Time stamps that count from the radio's own start are moved to the host's
-/// time once, at the first.
+/// time once, at the first. A module that gives bursts, with time stamps and END_BURST, ends a piece with each: what is
+/// missing up to the next one is `lost`.
 class SoapySource final : public Source {
  public:
   SoapySource(const Settings& settings, Element element);
@@ -27,6 +29,8 @@ class SoapySource final : public Source {
  private:
   int read(std::size_t most, int& flags, long long& time_ns);
   Received samples(int count, std::int64_t most, int flags, std::int64_t time_ns);
+  Received none() const;
+  std::int64_t samples_of(std::int64_t ns) const noexcept;
   Received error(int code);
   Received failed(std::string_view why);
   void warn(std::string_view what, std::string_view why);
@@ -38,6 +42,7 @@ class SoapySource final : public Source {
   bool started_ = false;
   bool time_begun_ = false;
   std::int64_t time_offset_ns_ = 0;
+  std::optional<std::int64_t> burst_end_ns_;  // behind the last sample, where that ended a burst
   log::RateLimit limit_;
 };
 
