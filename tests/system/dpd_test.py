@@ -125,9 +125,6 @@ class Dpd(iqd.SystemTest):
     def test_two_carriers_from_nothing(self):
         self.assertFalls("ca3", {level: 10 for level in ("im3_low", "im3_high", "image_low", "image_high", "lo")})
 
-    def test_at_40_megasamples(self):
-        self.assertFalls("warp", {"adjacent_low": 10, "adjacent_high": 10})
-
     def test_on_command_and_between_two_blocks(self):
         """Nothing is learned until it is asked for; then every block is made with the old coefficients or with the new
         ones, and none is missing."""

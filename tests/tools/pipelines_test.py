@@ -230,13 +230,13 @@ class Pipelines(unittest.TestCase):
         self.assertGreater(pipelines[0]["published"], 74528)
 
     def test_dpd_lte10(self):
-        self.check("dpd_lte10")  # system/dpd runs the three, slower
+        self.check("dpd_lte10")  # system/dpd runs this and the next, slower
 
     def test_dpd_ca3(self):
         self.check("dpd_ca3")
 
     def test_dpd_warp(self):
-        self.check("dpd_warp")
+        self.check("dpd_warp")  # system/warp runs it
 
 
 if __name__ == "__main__":
