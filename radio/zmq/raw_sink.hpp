@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/driver.hpp"
@@ -45,12 +46,14 @@ class RawSink final : public Sink {
 /// that the peer's pace is the stream's. It waits `wait` for a question, for ever where that is not given; after it
 /// waited in vain, messages are lost at once until somebody asks again.
 ///
-/// The peer's only clock is its count of samples. So `delay` begins the stream with zeros, and what was lost before a
+/// The peer's only clock is its count of samples. So `delay` begins the stream with zeros, which are there before the
+/// first message, since that may wait for them; a thread gives them away until it comes. And what was lost before a
 /// message is zeros too, up to ten seconds. When a peer hangs up, what it had asked for is lost with it, on all
 /// channels.
 class ReplySink final : public Sink {
  public:
   ReplySink(const SinkSettings& settings, const PortFormat& format);
+  ~ReplySink() override { take_over(); }
   bool send(const Message& message) override;
   void finish() override;
   void interrupt() noexcept override { interrupted_ = true; }
@@ -62,10 +65,12 @@ class ReplySink final : public Sink {
     std::uint64_t departures = 0;  // of peers
     std::int64_t zeros = 0;        // that precede the message
     std::int64_t left = 0;         // of both
-    std::int64_t ahead = 0;        // samples that the peer has had of what counts as lost; negative: `delay`
+    std::int64_t ahead = 0;        // samples that the peer has had of what counts as lost; negative: zeros still due
   };
-  bool serve(const Message& message);
-  bool wait_for_question();
+  void serve_delay() noexcept;
+  void take_over();
+  bool serve(const std::byte* samples, std::int64_t count, double patience_s);
+  bool wait_for_question(double patience_s);
   void answer(Line& line, const std::byte* samples, std::int64_t count);
   void keep_in_step();
 
@@ -80,6 +85,8 @@ class ReplySink final : public Sink {
   bool began_ = false;
   bool patient_ = true;
   std::atomic<bool> interrupted_{false};
+  std::atomic<bool> first_is_here_{false};
+  std::thread early_;  // has the lines to itself until it is joined
 };
 
 }  // namespace iqd::radio::zmq

@@ -140,6 +140,18 @@ TEST_F(ZmqReplySink, DelayAndGapsAreZeros) {
   sender.join();
 }
 
+/// A peer that has to hear before it sends gets them before there is a message.
+TEST_F(ZmqReplySink, DelayIsThereBeforeTheFirstMessage) {
+  open({{"delay", "0.0025"}});
+  Peer peer(at());
+  EXPECT_EQ(peer.ask(), std::vector<float>(1000, 0.0f));
+  EXPECT_EQ(peer.ask(), std::vector<float>(1000, 0.0f));
+  std::thread sender([&] { EXPECT_TRUE(send(ramp(1, 10))); });
+  EXPECT_EQ(peer.ask(), std::vector<float>(500, 0.0f));
+  EXPECT_EQ(peer.ask(), ramp(1, 10));
+  sender.join();
+}
+
 TEST_F(ZmqReplySink, WhatNobodyAskedForInTimeIsLostOnceAndThenAtOnce) {
   open({{"wait", "0.1"}});
   const std::int64_t begin = steady_ns();

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "radio/zmq/frame.hpp"
 #include "radio/zmq/raw_sink.hpp"
 #include "radio/zmq/sending.hpp"
@@ -37,13 +38,32 @@ ReplySink::ReplySink(const SinkSettings& settings, const PortFormat& format)
       zeros_(static_cast<std::size_t>(most_) * size_) {
   for (std::size_t i = 0; i < settings.endpoints.size(); ++i) {
     Line& line = lines_.emplace_back(settings.endpoints[i]);
-    line.ahead = -std::llround(settings.delay_s * rate_hz_);
+    line.left = std::llround(settings.delay_s * rate_hz_);
     line.socket.notice_lost_hosts();
     line.socket.open();
   }
+  if (settings.delay_s > 0) early_ = std::thread([this] { serve_delay(); });
+}
+
+void ReplySink::serve_delay() noexcept {
+  try {
+    serve(nullptr, 0, HUGE_VAL);
+  } catch (const std::exception& e) {
+    log::error("{}", e.what());  // the first message meets the same
+  }
+}
+
+/// From the thread that gives the delay away, with what is left of it.
+void ReplySink::take_over() {
+  if (!early_.joinable()) return;
+  first_is_here_ = true;
+  early_.join();
+  first_is_here_ = false;
+  for (Line& line : lines_) line.ahead = -line.left;
 }
 
 bool ReplySink::send(const Message& m) {
+  take_over();
   const double lost = began_ && source_rate_hz_ > 0 ? static_cast<double>(m.gap) * rate_hz_ / source_rate_hz_ : 0;
   began_ = true;
   for (Line& line : lines_) {
@@ -51,29 +71,28 @@ bool ReplySink::send(const Message& m) {
     line.zeros = std::llround(zeros);
     line.left = line.zeros + m.extent;
   }
-  const bool all = serve(m);
+  const bool all = serve(m.payload.data(), m.extent, settings_.wait_s.value_or(HUGE_VAL));
   // What was not served whole is, all of it, part of the gap before the next message; some of it the peer has had.
   for (Line& line : lines_) line.ahead = all ? 0 : line.ahead + line.zeros + m.extent - line.left;
   return all;
 }
 
-/// False when told to stop, or when nobody asked in time.
-bool ReplySink::serve(const Message& m) {
-  while (wait_for_question()) {
+/// What is left on each channel: zeros, then `count` samples, which lie channel by channel. False when told to stop, or
+/// when nobody asked in time.
+bool ReplySink::serve(const std::byte* samples, std::int64_t count, double patience_s) {
+  while (wait_for_question(patience_s)) {
     if (polled_.empty()) return true;
     std::size_t i = 0;
-    const std::byte* samples = m.payload.data();
-    for (Line& line : lines_) {
-      if (line.left > 0 && polled_[i++].revents != 0) answer(line, samples, m.extent);
-      samples += static_cast<std::size_t>(m.extent) * size_;
+    for (std::size_t c = 0; c < lines_.size(); ++c) {
+      const std::byte* from = samples + c * static_cast<std::size_t>(count) * size_;
+      if (lines_[c].left > 0 && polled_[i++].revents != 0) answer(lines_[c], from, count);
     }
   }
   return false;
 }
 
 /// On a channel that has something left; where none has, there are none to poll.
-bool ReplySink::wait_for_question() {
-  const double patience_s = settings_.wait_s.value_or(HUGE_VAL);
+bool ReplySink::wait_for_question(double patience_s) {
   const std::int64_t begin = steady_ns();
   for (;;) {
     keep_in_step();
@@ -86,7 +105,7 @@ bool ReplySink::wait_for_question() {
       return true;
     }
     patient_ = patient_ && static_cast<double>(steady_ns() - begin) < patience_s * 1e9;
-    if (!patient_ || interrupted_) return false;
+    if (!patient_ || interrupted_ || first_is_here_) return false;
   }
 }
 
@@ -120,6 +139,7 @@ void ReplySink::keep_in_step() {
 }
 
 void ReplySink::finish() {
+  take_over();
   for (Line& line : lines_) line.socket.set(ZMQ_LINGER, kLingerMs);
 }
 

@@ -68,12 +68,13 @@ class ZmqRadio(iqd.SystemTest):
                 self.assertConserved(status)
                 self.assertEqual((status["received"], status["lost"]), (400_000, 0))
 
-    def test_radios_in_lock_step(self):
-        """Neither sends a slot before it has received one, so no more than a slot may be on its way in a block."""
+    def check_lock_step(self, block, delay_slots=0):
+        """Neither sends a slot before it has received one. What `delay_slots` give ahead may be on its way in blocks."""
         station_tx, station_rx, phone_tx, phone_rx = (iqd.endpoint() for _ in range(4))
         slots, slot = 60, 11520
-        text = "pipelines:\n" + self.path("down", station_tx, phone_rx, slot // 2) + self.path(
-            "up", phone_tx, station_rx, slot)
+        delay = f", delay: {delay_slots * slot / RATE * 1e6} us"
+        text = "pipelines:\n" + self.path("down", station_tx, phone_rx, block, delay) + self.path(
+            "up", phone_tx, station_rx, block, delay)
         place = [0]
 
         def next_ramp(_):
@@ -83,9 +84,16 @@ class ZmqRadio(iqd.SystemTest):
         with self.daemon(text) as d:
             station = self.radio(station_tx, station_rx, slot=slot, next_slot=next_ramp)
             self.radio(phone_tx, phone_rx, slot=slot, next_slot=lambda heard: heard)
-            # There and back: each radio's own slot of zeros.
-            self.assertReceives(station, np.concatenate([np.zeros(2 * slot, np.complex64), ramp(slots * slot)]))
+            # There and back: each radio's own slot of zeros, and each way's.
+            zeros = np.zeros((2 + 2 * delay_slots) * slot, np.complex64)
+            self.assertReceives(station, np.concatenate([zeros, ramp(slots * slot)]))
             self.assertEqual(d.stop(), 0, d.text)
+
+    def test_radios_in_lock_step(self):
+        self.check_lock_step(5760)
+
+    def test_radios_in_lock_step_with_blocks_longer_than_a_slot(self):
+        self.check_lock_step(23040, 2)
 
     def test_a_transmitter_that_dies_before_it_answers(self):
         there, here = iqd.endpoint(), iqd.endpoint()
