@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "radio/trigger/event.hpp"
 #include "tests/support/fake_service.hpp"
 #include "tests/support/http_client.hpp"
 
@@ -52,6 +53,7 @@ class Door : public ::testing::Test {
 };
 
 TEST_F(Door, EveryRouteOfTheIndexAnswers) {
+  const radio::trigger::Event::Listener waits(radio::trigger::Event::named("x"));
   const std::string index = get("/");
   EXPECT_THAT(index, StartsWith("HTTP/1.1 200 OK\r\n"));
   for (const HttpRoute& route : http_routes()) {

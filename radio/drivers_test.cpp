@@ -17,7 +17,7 @@ using testing::ElementsAre;
 TEST(Drivers, AreThoseOfTheListInItsOrder) {
   std::vector<std::string_view> names;
   for (const DriverEntry& d : all_drivers()) names.push_back(d.name);
-  EXPECT_THAT(names, ElementsAre("soapy", "uhd", "file", "zmq", "generate", "recall"));
+  EXPECT_THAT(names, ElementsAre("soapy", "uhd", "file", "zmq", "generate", "recall", "trigger"));
   EXPECT_EQ(find_driver("zmq"), &all_drivers()[3]);
   EXPECT_EQ(find_driver("usb"), nullptr);
 }
@@ -35,12 +35,12 @@ TEST(Drivers, DescribeEveryKeyOnce) {
   for (const DriverEntry& d : all_drivers()) {
     SCOPED_TRACE(d.name);
     EXPECT_FALSE(d.summary.empty());
-    ASSERT_NE(d.make_source, nullptr);
+    EXPECT_TRUE(d.make_source || d.make_sink);
     KeyList source;
-    d.make_source()->fields(source);
-    EXPECT_FALSE(source.keys.empty());
+    if (d.make_source) d.make_source()->fields(source);
     KeyList sink;
     if (d.make_sink) d.make_sink()->fields(sink);
+    EXPECT_GT(source.keys.size() + sink.keys.size(), 0u);
   }
 }
 

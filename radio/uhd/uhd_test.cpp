@@ -67,7 +67,7 @@ TEST(UhdSource, WhatIsWrongIsSaidWithoutADevice) {
 TEST(UhdSource, FrequencyAndGainMayChangeLive) {
   LiveKeys source;
   UhdSourceOptions().fields(source);
-  EXPECT_THAT(source.keys, ElementsAre("frequency", "gain", "antenna", "bandwidth"));
+  EXPECT_THAT(source.keys, ElementsAre("antenna", "bandwidth", "frequency", "gain"));
   LiveKeys sink;
   UhdSinkOptions().fields(sink);
   EXPECT_THAT(sink.keys, IsEmpty()) << "a transmitter is not retuned";
