@@ -200,7 +200,7 @@ TEST(SoapySource, TheDevicesOwnBuffersHoldTheSameStream) {
     done += got.samples;
   }
   EXPECT_GT(timed, 5);
-  EXPECT_EQ(missing, 3 * 7);
+  EXPECT_EQ(missing, 4 * 7);
 }
 
 TEST(SoapySource, ALostRadioFailsAndOpensAgainLater) {

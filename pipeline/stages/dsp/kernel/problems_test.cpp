@@ -37,7 +37,7 @@ TEST_F(KernelProblems, AnOpenBraceIsToldOnce) {
   const std::string before = folder_.write(
       "b.cu", "__device__ float g(float x) {\n  return x;\n\n__device__ float2 f(float2 x)\n{ return x; }\n");
   EXPECT_EQ(complaint("{file: " + inside + "}"), inside + ":2 kernel: this '{' is never closed");
-  EXPECT_EQ(complaint("{file: " + before + "}"), before + ":1: this '{' is never closed");
+  EXPECT_EQ(complaint("{file: " + before + "}"), before + ":1: this '{' is never closed\n");
 }
 
 TEST_F(KernelProblems, AByteOrderMarkIsPassedOver) {
