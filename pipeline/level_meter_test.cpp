@@ -34,7 +34,7 @@ struct Rig {
   /// A second of which so many samples are at the end of the scale.
   void second(int clipped) {
     std::vector<sc16> x(kRate, sc16{100, 100});
-    for (int i = 0; i < clipped; ++i) x[static_cast<std::size_t>(i) * 7] = {32767, 0};
+    for (int i = 0; i < clipped; ++i) x[static_cast<std::size_t>(i) * 2] = {32767, 0};
     look(x);
   }
 

@@ -40,7 +40,7 @@ std::vector<std::vector<std::int64_t>> records(const ScratchFolder& folder) {
   const std::size_t rows = std::stoul(text.substr(at));
   std::vector<std::int64_t> all(5 * rows);
   EXPECT_LE(header + 40 * rows, text.size());
-  std::memcpy(all.data(), text.data() + header, 40 * rows);
+  if (rows > 0) std::memcpy(all.data(), text.data() + header, 40 * rows);
   std::vector<std::vector<std::int64_t>> each;
   for (std::size_t r = 0; r < rows; ++r) each.emplace_back(all.begin() + 5 * r, all.begin() + 5 * r + 5);
   return each;
