@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 
 namespace iqd {
 namespace {
@@ -24,8 +25,13 @@ std::vector<std::string> names_in(std::string_view dims) {
   return names;
 }
 
-/// Calls `f` with the C++ type of the array's elements.
+bool is_complex(std::string_view dtype) {
+  return dtype[1] == 'c';
+}
+
+/// Calls `f` with the C++ type of the array's elements, or of their parts.
 template <class F> void with_dtype(std::string_view dtype, F&& f) {
+  if (dtype == "<c16" || dtype == "<f8") return f(double{});
   if (dtype == "<f4") return f(float{});
   if (dtype == "<f2") return f(f16{});
   if (dtype == "<i8") return f(std::int64_t{});
@@ -35,40 +41,37 @@ template <class F> void with_dtype(std::string_view dtype, F&& f) {
   return f(std::uint8_t{});
 }
 
-float as_float(f16 x, std::string_view) {
-  return to_float(x);
-}
-template <class Real> float as_float(Real x, std::string_view input) {
-  const auto y = static_cast<float>(x);
-  if (std::is_integral_v<Real> && static_cast<long double>(y) != static_cast<long double>(x))
-    throw UsageError(
-        fmt::format("input '{}': {} in the array is not exact in single precision; x.astype(\"f4\") "
-                    "rounds it",
-                    input, x));
-  return y;
+template <class To, class Real> To as(Real x) {
+  if constexpr (std::is_same_v<Real, f16>) {
+    return to_float(x);
+  } else {
+    return static_cast<float>(x);
+  }
 }
 
-/// Of real numbers. Throws UsageError where one would become another.
+/// Of real numbers, or of the parts of complex ones. Says where one became another.
 template <class To> std::vector<std::byte> convert(const NpyArray& array, std::string_view input) {
-  std::vector<std::byte> out(static_cast<std::size_t>(array.size()) * sizeof(To));
+  const auto count = static_cast<std::size_t>(array.size()) * (is_complex(array.dtype) ? 2 : 1);
+  std::vector<std::byte> out(count * sizeof(To));
+  bool exact = true;
   with_dtype(array.dtype, [&](auto from) {
     using From = decltype(from);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(array.size()); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       From x;
       std::memcpy(&x, array.data.data() + i * sizeof(From), sizeof(From));
-      const To y = as_float(x, input);
+      const To y = as<To>(x);
+      if constexpr (!std::is_same_v<From, f16>)
+        exact = exact && (x != x || static_cast<long double>(std::real(y)) == static_cast<long double>(x));
       std::memcpy(out.data() + i * sizeof(To), &y, sizeof(To));
     }
   });
+  if (!exact)
+    log::warn("input '{}': {} is rounded to single precision, which is what iqd computes with", input, array.dtype);
   return out;
 }
 
 bool is_one_item(std::size_t dimensions, const InputSpec& input) {
   return input.items() && dimensions + 1 == names_in(input.dims).size();
-}
-
-bool is_complex(std::string_view dtype) {
-  return dtype[1] == 'c';
 }
 
 std::string wanted(const InputSpec& input) {
@@ -79,17 +82,12 @@ std::string wanted(const InputSpec& input) {
 
 /// The element type that the array becomes, its own if the input takes it.
 Element element_for(const NpyArray& array, const InputSpec& input, bool pairs) {
-  if (array.dtype == "<f8" || array.dtype == "<c16")
-    throw UsageError(
-        fmt::format("input '{}': the array is {}, iqd computes with single precision: save "
-                    "x.astype(\"{}\")",
-                    input.name, array.dtype, is_complex(array.dtype) ? "c8" : "f4"));
   if (pairs && (input.takes(Element::sc16) || input.takes(Element::cf32)))
     return Element::sc16;  // the planner converts
   for (const Element e : input.elements)
     if (e != Element::sc16 && traits(e).dtype == array.dtype) return e;
   if (!is_complex(array.dtype) && input.takes(Element::f32)) return Element::f32;
-  if (!is_complex(array.dtype) && input.takes(Element::cf32)) return Element::cf32;
+  if ((!is_complex(array.dtype) || array.dtype == "<c16") && input.takes(Element::cf32)) return Element::cf32;
   throw UsageError(fmt::format("input '{}' takes {}, the array is {}", input.name, wanted(input), array.dtype));
 }
 
@@ -143,7 +141,7 @@ StageInput as_input(const NpyArray& array, const InputSpec& input, double rate_h
   in.shape.rate_hz = in.shape.source_rate_hz = rate_hz;
   if (pairs || traits(in.shape.element).dtype == array.dtype) {
     in.data = array.data;
-  } else if (in.shape.element == Element::cf32) {
+  } else if (in.shape.element == Element::cf32 && !is_complex(array.dtype)) {
     in.data = convert<cf32>(array, input.name);
   } else {
     in.data = convert<float>(array, input.name);

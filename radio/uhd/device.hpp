@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <uhd/exception.hpp>
 #include <uhd/usrp/multi_usrp.hpp>
 #include <vector>
 
@@ -38,7 +39,8 @@ class Device {
   const std::string& name() const noexcept { return name_; }
   /// `e320 FA4EDE7, firmware 4.3, fpga 8.0`
   const std::string& hardware() const noexcept { return hardware_; }
-  /// Returns what `f` returns; what it throws becomes a SetupError that says at which step.
+  /// Returns what `f` returns; what it throws becomes a SetupError that says at which step. Gives a device up that does
+  /// not answer.
   template <class F> auto step(const char* what, F f) const;
 
   /// From now on the oscillators of these channels are among its locks.
@@ -62,7 +64,7 @@ class Device {
   TimeSource time_ = TimeSource::host;
   bool stands_ = false;  // its clock
   uhd::usrp::multi_usrp::sptr usrp_;
-  std::atomic<bool> given_up_{false};
+  mutable std::atomic<bool> given_up_{false};
   std::atomic<int> on_air_{-1};  // -1: it does not transmit
   mutable std::mutex channels_;
   std::set<std::size_t> watched_[2];    // receive, transmit
@@ -93,6 +95,12 @@ std::string text_of(const std::exception_ptr& thrown);
 template <class F> auto Device::step(const char* what, F f) const {
   try {
     return f();
+  } catch (const uhd::not_implemented_error&) {
+    rethrow_as_setup_error(name_, what);
+  } catch (const uhd::runtime_error&) {
+    // A call that did not come through, or to a device that somebody else has claimed meanwhile.
+    given_up_ = true;
+    rethrow_as_setup_error(name_, what);
   } catch (...) {
     rethrow_as_setup_error(name_, what);
   }

@@ -25,6 +25,21 @@ def number_of(x):
 
 
 class UhdCase(iqd.SystemTest):
+    def run(self, result=None):
+        """A test that fails gets a second try: where a machine has other work, libuhd loses calls to the simulator."""
+        first = unittest.TestResult()
+        super().run(first)
+        if first.failures or first.errors:
+            print(f"{self.id()} failed, and is tried again:\n{(first.failures + first.errors)[0][1]}", flush=True)
+            super().run(result)
+            return
+        result.startTest(self)
+        for _, reason in first.skipped:
+            result.addSkip(self, reason)
+        if not first.skipped:
+            result.addSuccess(self)
+        result.stopTest(self)
+
     def simulator(self, **options):
         sim = uhd_sim.UhdSim(self.folder, numbered(np.arange(PERIOD)), **options)
         self.addCleanup(sim.kill)
