@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstring>
 
@@ -61,7 +62,8 @@ template <class To> std::vector<std::byte> convert(const NpyArray& array, std::s
       std::memcpy(&x, array.data.data() + i * sizeof(From), sizeof(From));
       const To y = as<To>(x);
       if constexpr (!std::is_same_v<From, f16>)
-        exact = exact && (x != x || static_cast<long double>(std::real(y)) == static_cast<long double>(x));
+        exact = exact && (std::isnan(static_cast<double>(x)) ||
+                          static_cast<long double>(std::real(y)) == static_cast<long double>(x));
       std::memcpy(out.data() + i * sizeof(To), &y, sizeof(To));
     }
   });

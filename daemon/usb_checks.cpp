@@ -60,7 +60,7 @@ std::vector<Plugged> plugged_in(const fs::path& root) {
   std::map<std::string, Plugged> found;  // in a steady order
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(root / "sys/bus/usb/devices", ignored)) {
-    const fs::path device = entry.path();
+    const fs::path& device = entry.path();
     const std::string vendor = text_of(device / "idVendor"), product = text_of(device / "idProduct");
     const auto* known = std::ranges::find_if(
         kKnown, [&](const KnownRadio& k) { return k.vendor == vendor && (k.product.empty() || k.product == product); });

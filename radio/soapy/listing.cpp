@@ -88,7 +88,8 @@ RadioReadings readings_of(const SoapySDR::Device& device) {
   ask([&] {
     for (const std::string& key : device.listSensors()) ask([&] { add(readings, key, "", device.readSensor(key)); });
   });
-  for (const auto& [direction, name] : {std::pair(SOAPY_SDR_RX, "rx"), std::pair(SOAPY_SDR_TX, "tx")}) {
+  for (const int direction : {SOAPY_SDR_RX, SOAPY_SDR_TX}) {
+    const char* const name = direction == SOAPY_SDR_RX ? "rx" : "tx";
     std::size_t channels = 0;
     ask([&] { channels = device.getNumChannels(direction); });
     for (std::size_t c = 0; c < channels; ++c)
