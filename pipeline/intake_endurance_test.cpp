@@ -174,7 +174,7 @@ TEST(IntakeEndurance, AnyOrderOfFaultsIsAccountedFor) {
     o.slots = 2 + static_cast<int>(below(6));
     o.intake.overrun = below(2) ? Overrun::drop : Overrun::wait;
     Rig rig(o, std::move(scripts));
-    rig.records[0].refuse = [&rig, nth = below(40)](const Message& m) {
+    rig.records[0].refuse = [nth = below(40)](const Message& m) {
       return m.seq % 41 == static_cast<std::uint64_t>(nth);
     };
     rig.run();
