@@ -26,6 +26,19 @@ def assert_tone(test, meta, x, frequency, rate):
         test.assertLess(off, 1.01 / 32768, capture)
 
 
+def kill_while_it_records(test, text, stem, delay):
+    """So long after the first sample is on the disk; gives the data's path."""
+    data = stem.with_suffix(".sigmf-data")
+    with test.daemon(text) as daemon:
+        ends = time.monotonic() + iqd.PATIENCE
+        while not (data.exists() and data.stat().st_size) and time.monotonic() < ends:
+            time.sleep(0.005)
+        time.sleep(delay)
+        daemon.signal(signal.SIGKILL)
+        daemon.process.wait()
+    return data
+
+
 class Record(iqd.SystemTest):
     def replay(self, stem):
         where = iqd.endpoint()
@@ -84,14 +97,7 @@ class Record(iqd.SystemTest):
             stem = self.folder / f"killed{i}"
             text = (f"source: {{soapy: {{args: \"driver=iqdsim,lose_every=5000,lose=100\", rate: 2e6}}}}\nblock: 3001\n"
                     f"sinks: [{{port: source, file: {{path: {stem}}}}}]\n")
-            with self.daemon(text) as daemon:
-                data = stem.with_suffix(".sigmf-data")
-                ends = time.monotonic() + iqd.PATIENCE
-                while not (data.exists() and data.stat().st_size) and time.monotonic() < ends:
-                    time.sleep(0.005)
-                time.sleep(delay)
-                daemon.signal(signal.SIGKILL)
-                daemon.process.wait()
+            data = kill_while_it_records(self, text, stem, delay)
             self.assertEqual(data.stat().st_size % 4, 0)
             _, x = iqd.read_recording(stem)
             messages = self.replay(stem)
@@ -275,14 +281,7 @@ class Trigger(iqd.SystemTest):
             text = (f"source: {{soapy: {{args: \"driver=iqdsim,frequency=100e3,lose_every=5000,lose=100\", "
                     f"rate: 2e6}}}}\nblock: 3001\n"
                     f"sinks: [{{port: source, file: {{path: {stem}, trigger: {{when: gap > 0, pre: 200 us, post: 300 us}}}}}}]\n")
-            with self.daemon(text) as daemon:
-                data = stem.with_suffix(".sigmf-data")
-                ends = time.monotonic() + iqd.PATIENCE
-                while not (data.exists() and data.stat().st_size) and time.monotonic() < ends:
-                    time.sleep(0.005)
-                time.sleep(delay)
-                daemon.signal(signal.SIGKILL)
-                daemon.process.wait()
+            kill_while_it_records(self, text, stem, delay)
             meta, x = iqd.read_recording(stem)
             self.assertGreater(len(x), 0)
             assert_tone(self, meta, x, 100e3, 2e6)

@@ -131,7 +131,7 @@ class Device final : public SoapySDR::Device {
   std::vector<Chain> chains_of(const Stream& stream) const;
   void set_up_receiver(const Arguments& args);
   void set_up_transmitter(const Arguments& args);
-  std::uint32_t length_of(const Arguments& args, std::uint32_t most) const;
+  std::uint32_t length_of(const Arguments& args, std::uint32_t Info::*most) const;
   void start_transmitter();
   void stay_alive();
   std::vector<Guard::Words> last_words() const;

@@ -93,16 +93,17 @@ std::vector<Chain> Device::chains_of(const Stream& stream) const {
   return chains;
 }
 
-std::uint32_t Device::length_of(const Arguments& args, std::uint32_t most) const {
-  return static_cast<std::uint32_t>(args.count("length", std::min(kUsualLength, most), 1, most));
+/// As long as the least of the nodes allows; `most` is what a node says of that.
+std::uint32_t Device::length_of(const Arguments& args, std::uint32_t Info::*most) const {
+  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+  for (const Info& info : infos_) least = std::min(least, info.*most);
+  return static_cast<std::uint32_t>(args.count("length", std::min(kUsualLength, least), 1, least));
 }
 
 void Device::set_up_receiver(const Arguments& args) {
   static constexpr std::string_view kTriggers[] = {"own", "transmit"};
   Receiver::Options o;
-  std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
-  for (const Info& info : infos_) most = std::min(most, info.most_rx);
-  o.length = length_of(args, most);
+  o.length = length_of(args, &Info::most_rx);
   o.every_ns = std::llround(args.number_up_to("every", 0, 1e6) * 1e9);
   o.with_bursts = args.choice("trigger", "own", kTriggers) == 1;
   o.rate_hz = rate_hz_;
@@ -112,9 +113,7 @@ void Device::set_up_receiver(const Arguments& args) {
 void Device::set_up_transmitter(const Arguments& args) {
   static constexpr std::string_view kModes[] = {"single", "continuous"};
   Transmitter::Options o;
-  std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
-  for (const Info& info : infos_) most = std::min(most, info.most_tx);
-  o.length = length_of(args, most);
+  o.length = length_of(args, &Info::most_tx);
   o.every_ns = std::llround(args.number_up_to("every", 0, 1e6) * 1e9);
   o.continuous = args.choice("mode", "single", kModes) == 1;
   o.rate_hz = rate_hz_;
