@@ -51,6 +51,8 @@ struct Received {
   /// A piece ends here: what comes next has another time, and no past, and nothing is missing. With `nothing`: there
   /// is no next one yet, and that is as it should be.
   bool ends = false;
+  /// From this one of the samples on what they came from is set otherwise, as `info` tells now; -1: it is as before.
+  std::int64_t tuned = -1;
 };
 
 class SourceOptions;
@@ -83,12 +85,22 @@ struct FactColumn {
   std::int64_t samples = 1;
 };
 
+/// Why something is recorded now: where in the samples the reason lies.
+struct Trigger {
+  std::string_view reason;  // the condition, or the event's name
+  std::int64_t number = 0;  // counted from 1
+  std::int64_t first = 0;   // item, counted from the message's first; may be of a message that is still to come
+  std::int64_t items = 1;   // that it was found in
+  std::int64_t time_ns = 0;
+};
+
 /// One result that leaves: the payload stays where it is until the last reader has let go of it.
 struct Message {
   const PortFormat* format = nullptr;
-  std::uint64_t seq = 0;     // counts the messages of this port
-  SampleIndex sample = 0;    // source index that the first element belongs to
-  std::int64_t time_ns = 0;  // of that sample
+  std::uint64_t seq = 0;      // counts the messages of this port
+  SampleIndex sample = 0;     // source index that the first element belongs to
+  std::int64_t position = 0;  // of the first element, in items of the port's stream since it began
+  std::int64_t time_ns = 0;   // of that sample
   TimeSource time = TimeSource::host;
   std::int64_t extent = 0;   // of the varying dimension
   std::int64_t gap = 0;      // samples lost just before this block
@@ -97,6 +109,7 @@ struct Message {
   double retuned_hz = 0;     // how far the radio is tuned from where the format has it
   SampleIndex tuned = -1;    // from this sample on the radio is set otherwise, told by the first message behind; or -1
   bool calibrated = false;   // of a format that says `calibrated`: its calibration was applied
+  const Trigger* trigger = nullptr;  // what a recording begins for with this message; there while it is sent
   std::span<const std::byte> payload;
   std::span<const FactColumn> facts;
 
@@ -137,6 +150,8 @@ class SourceOptions {
   /// A look, a second at most, while a device that failed is waited for: whether it can be seen. When it comes back it
   /// is opened at once. True where that cannot be said without opening it.
   virtual bool is_there() const { return true; }
+  /// Seconds that opening may take longer than any other call into the driver: it waits for locks.
+  virtual double opening_wait_s() const { return 0; }
 };
 
 class SinkOptions {
@@ -150,9 +165,13 @@ class SinkOptions {
   virtual std::vector<std::string> claims() const { return {}; }
   /// Whether a sink that threw is worth opening again.
   virtual bool reconnects() const { return false; }
+  /// As a source's.
+  virtual double opening_wait_s() const { return 0; }
+  /// Bytes of messages that may wait in memory, copied, while the sink is busy and the stream cannot wait.
+  virtual std::int64_t buffer_bytes() const { return 0; }
 };
 
-/// Something that a driver can see: a label, and facts as pairs.
+/// Something that a driver can see: a label, and facts as pairs. A fact `error` says why it cannot be opened.
 struct FoundDevice {
   std::string label;
   std::vector<std::pair<std::string, std::string>> facts;
@@ -164,7 +183,9 @@ struct DriverEntry {
   std::string_view summary;
   std::unique_ptr<SourceOptions> (*make_source)() = nullptr;
   std::unique_ptr<SinkOptions> (*make_sink)() = nullptr;
-  std::vector<FoundDevice> (*probe)() = nullptr;
+  /// All devices that can be found; with device arguments those that they mean, found or not. Throws where there is
+  /// none at them.
+  std::vector<FoundDevice> (*probe)(const std::string& args) = nullptr;
 };
 
 }  // namespace iqd

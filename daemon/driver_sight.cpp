@@ -14,9 +14,9 @@ namespace {
 
 using Probed = std::pair<std::vector<FoundDevice>, std::string>;  // and the error
 
-Probed probed(const DriverEntry& driver) {
+Probed probed(const DriverEntry& driver, const std::string& args) {
   try {
-    return {driver.probe(), ""};
+    return {driver.probe(args), ""};
   } catch (const std::exception& e) {
     return {{}, e.what()};
   } catch (...) {
@@ -26,10 +26,10 @@ Probed probed(const DriverEntry& driver) {
 
 }  // namespace
 
-Sight look(const DriverEntry& driver, std::chrono::milliseconds patience) {
+Sight look(const DriverEntry& driver, std::chrono::milliseconds patience, const std::string& args) {
   Sight sight{&driver, {}, {}};
   if (!driver.probe) return sight;
-  std::packaged_task<Probed()> task([driver] { return probed(driver); });
+  std::packaged_task<Probed()> task([driver, args] { return probed(driver, args); });
   std::future<Probed> answer = task.get_future();
   std::thread(std::move(task)).detach();
   if (answer.wait_for(patience) == std::future_status::ready) {
@@ -40,6 +40,14 @@ Sight look(const DriverEntry& driver, std::chrono::milliseconds patience) {
   sight.error = fmt::format("it does not answer within {} s; a device may hang: plug it in anew",
                             std::chrono::duration_cast<std::chrono::seconds>(patience).count());
   return sight;
+}
+
+std::string trouble_of(const Sight& sight) {
+  if (!sight.error.empty()) return sight.error;
+  for (const FoundDevice& device : sight.devices)
+    for (const auto& [key, value] : device.facts)
+      if (key == "error") return fmt::format("{}: {}", device.label, value);
+  return sight.devices.empty() ? "nothing is there" : "";
 }
 
 }  // namespace iqd

@@ -19,7 +19,11 @@ struct Sight {
   bool hangs = false;
 };
 
-/// Asks a driver for its devices. One that fails, or takes longer than `patience`, says so and harms no other.
-Sight look(const DriverEntry& driver, std::chrono::milliseconds patience);
+/// Asks a driver for its devices; with `args` for those that they mean. One that fails, or takes longer than
+/// `patience`, says so and harms no other.
+Sight look(const DriverEntry& driver, std::chrono::milliseconds patience, const std::string& args = {});
+
+/// Why what was looked for by its arguments cannot be used; empty: it can.
+std::string trouble_of(const Sight& sight);
 
 }  // namespace iqd

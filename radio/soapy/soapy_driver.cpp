@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "radio/drivers.hpp"
 #include "radio/soapy/open_radio.hpp"
@@ -99,10 +100,35 @@ FoundDevice look_at(const SoapySDR::Kwargs& args) {
   return found;
 }
 
-std::vector<FoundDevice> probe() {
+/// What the caller says of a device holds beside what finding it told: its scenario, its rate.
+SoapySDR::Kwargs together(SoapySDR::Kwargs found, const SoapySDR::Kwargs& asked) {
+  found.insert(asked.begin(), asked.end());
+  return found;
+}
+
+/// Those that the arguments mean. A module need not be able to find what it can open.
+std::vector<FoundDevice> probe_at(const SoapySDR::Kwargs& asked) {
+  SoapySDR::KwargsList list;
+  try {
+    list = SoapySDR::Device::enumerate(asked);
+  } catch (...) {
+    log::debug("soapy: looking for devices failed: {}", soapy::text_of(std::current_exception()));
+  }
+  std::vector<FoundDevice> found;
+  if (list.empty()) {
+    found.push_back(look_at(asked));
+    for (const auto& [key, value] : found.front().facts)
+      if (key == "error") throw SetupError(value);
+  }
+  for (const SoapySDR::Kwargs& args : list) found.push_back(look_at(together(args, asked)));
+  return found;
+}
+
+std::vector<FoundDevice> probe(const std::string& args) {
+  if (!args.empty()) return probe_at(SoapySDR::KwargsFromString(args));
   std::vector<FoundDevice> found;
   try {
-    for (const SoapySDR::Kwargs& args : SoapySDR::Device::enumerate()) found.push_back(look_at(args));
+    for (const SoapySDR::Kwargs& device : SoapySDR::Device::enumerate()) found.push_back(look_at(device));
   } catch (...) {
     log::warn("soapy: looking for devices failed: {}", soapy::text_of(std::current_exception()));
   }

@@ -377,7 +377,7 @@ TEST(SoapySink, WhatIsNotPermittedIsRefusedBeforeItIsOpened) {
 
 TEST(SoapyProbe, ListsTheSimulatedRadio) {
   load_simulator();
-  const auto found = soapy_driver().probe();
+  const auto found = soapy_driver().probe("");
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].label, "iqd simulated radio");
   EXPECT_THAT(found[0].facts, Contains(Pair("rx_channels", "4")));

@@ -41,7 +41,7 @@ class UhdSinkOptions final : public SinkOptions {
 bool is_built_in() noexcept;
 std::unique_ptr<Source> open_source(const Settings& settings, Element element);
 std::unique_ptr<Sink> open_sink(const Settings& settings, const Timing& timing, Element element);
-std::vector<FoundDevice> probe();
+std::vector<FoundDevice> probe(const std::string& args);
 bool can_be_opened(const std::string& args);
 
 }  // namespace iqd::radio::usrp

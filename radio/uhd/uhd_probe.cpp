@@ -48,6 +48,13 @@ void add_channels(uhd::usrp::multi_usrp& usrp, Facts& facts) {
   facts.emplace_back("time_sources", fmt::format("{}", fmt::join(usrp.get_time_sources(0), ", ")));
 }
 
+/// What finding it told, and what the caller said of it: its clock rate, its transport.
+uhd::device_addr_t together(uhd::device_addr_t found, const uhd::device_addr_t& asked) {
+  for (const std::string& key : asked.keys())
+    if (!found.has_key(key)) found[key] = asked[key];
+  return found;
+}
+
 FoundDevice look_at(const uhd::device_addr_t& args) {
   FoundDevice found;
   found.label = fmt::format("{} {}", args.get("product", args.get("type", "USRP")), args.get("serial", ""));
@@ -74,11 +81,13 @@ bool is_built_in() noexcept {
 }
 
 /// A device that has firmware to load first may take half a minute.
-std::vector<FoundDevice> probe() {
+std::vector<FoundDevice> probe(const std::string& args) {
   take_uhd_log();
+  const uhd::device_addr_t asked(args);
   std::vector<FoundDevice> found;
-  for (const uhd::device_addr_t& args : uhd::device::find(uhd::device_addr_t(), uhd::device::USRP))
-    found.push_back(look_at(args));
+  for (const uhd::device_addr_t& device : uhd::device::find(asked, uhd::device::USRP))
+    found.push_back(look_at(together(device, asked)));
+  if (found.empty() && !args.empty()) throw SetupError("no USRP answers there");
   return found;
 }
 

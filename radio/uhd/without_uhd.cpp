@@ -24,7 +24,7 @@ std::unique_ptr<Sink> open_sink(const Settings&, const Timing&, Element) {
   refuse();
 }
 
-std::vector<FoundDevice> probe() {
+std::vector<FoundDevice> probe(const std::string&) {
   refuse();
 }
 
