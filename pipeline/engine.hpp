@@ -9,12 +9,12 @@
 
 #include "base/bell.hpp"
 #include "base/mirror_ring.hpp"
-#include "base/outlet.hpp"
 #include "base/slot_mask.hpp"
 #include "base/spsc_queue.hpp"
 #include "pipeline/block_work.hpp"
-#include "pipeline/counters.hpp"
+#include "pipeline/delivery.hpp"
 #include "pipeline/plan.hpp"
+#include "pipeline/result_slots.hpp"
 
 namespace iqd {
 
@@ -35,29 +35,6 @@ struct EngineBackends {
 
   /// Whose memory for results everybody can use.
   Backend& shared() const noexcept { return devices.empty() ? *host : *devices.front(); }
-};
-
-struct RouteCounts {
-  Counter messages;
-  Counter bytes;
-  Counter refused;
-};
-
-/// What an output's messages go to, and what was sent.
-struct Route {
-  std::size_t output = 0;  // of the plan
-  std::string to;          // the topic, or the sink's driver
-  std::shared_ptr<Outlet> outlet;
-  bool send_empty = false;
-  std::shared_ptr<RouteCounts> counts = std::make_shared<RouteCounts>();
-  Route* before = nullptr;  // of the engine before: this one goes on from there
-  bool goes_on = false;     // in a successor, if there is one
-
-  // The publisher's.
-  std::int64_t owed = 0;  // messages that were taken and lost after all, not counted yet
-  std::uint64_t seq = 0;
-  std::int64_t gap = 0;    // samples lost since the last message that was sent
-  SampleIndex tuned = -1;  // the radio was set otherwise since then, from here on
 };
 
 class Engine;
@@ -121,7 +98,7 @@ class Engine {
 
   const Plan& plan() const noexcept { return plan_; }
   const EngineBackends& backends() const noexcept { return backends_; }
-  std::span<const std::unique_ptr<Route>> routes() const noexcept { return routes_; }
+  std::span<const std::unique_ptr<Route>> routes() const noexcept { return delivery_.routes(); }
   int lanes_busy() const noexcept { return free_lanes_.slots() - free_lanes_.available(); }
   int lanes() const noexcept { return free_lanes_.slots(); }
   int slots_free() const noexcept { return slots_.available(); }
@@ -171,15 +148,6 @@ class Engine {
     std::span<std::byte> memory_;
   };
 
-  /// The numbers of a port, and where each goes.
-  template <class Metric> struct Numbers {
-    int port;
-    std::vector<Metric*> metrics;
-  };
-  Numbers<Counter> make_tally(int port);
-  Numbers<Gauge> make_levels(int port);
-  void count_events(const SlotWork& work) noexcept;
-  void show_levels(const SlotWork& work) noexcept;
   Lane make_lane(int index, const EngineOptions& options);
   void rehearse();
   void set(SlotWork& work, const SampleBlock& block, int lane) noexcept;
@@ -187,22 +155,15 @@ class Engine {
   void start_ready() noexcept;
   void start(const SampleBlock& block, int lane, int slot) noexcept;
   void lane_finished(int lane) noexcept;
-  void give_back(int slot) noexcept;
   bool succeed(const Succession& succession);
   void publish_all();
   void note_waiting() noexcept;
-  void publish(const SlotWork& work, int slot);
-  void count_failed(const SlotWork& work) noexcept;
-  void close_rows(const SlotWork& work, std::size_t index) noexcept;
-  bool send(Route& route, const SlotWork& work, int slot);
 
   Plan plan_;
   EngineBackends backends_;
   std::size_t sample_bytes_;
-  Counters& counters_;
   MirrorRing ring_;
   Shared shared_ring_;
-  std::vector<std::unique_ptr<Route>> routes_;
   Carries carries_;
 
   struct Replaced {
@@ -226,21 +187,16 @@ class Engine {
   std::atomic<bool> over_{false};       // everything has been published
   std::atomic<bool> ended_{false};      // the publisher has nothing more to do
   std::atomic<bool> succeeded_{false};  // whoever took over needs nothing more of this
-  std::atomic<int> returning_{0};       // threads that give back a slot just now
   std::atomic<std::uint32_t> dispatch_requests_{0};
-  std::uint64_t lost_here_ = 0;  // samples refused so far; the publisher's
 
   SlotMask free_lanes_;
-  SlotMask slots_;
+  ResultSlots slots_;
+  Delivery delivery_;
   std::vector<Histogram> step_times_;
   std::atomic<std::int64_t> wait_began_ns_{0};
   std::atomic<std::int64_t> moved_ns_{0};
   Wait wait_;
   std::vector<std::unique_ptr<SlotWork>> works_;
-  std::vector<std::atomic<int>> holds_;
-  std::vector<Numbers<Counter>> tallies_;
-  std::vector<Numbers<Gauge>> levels_;
-  std::vector<FactColumn> facts_;
   Bell room_;
   Bell results_;
   std::vector<Lane> lanes_;  // after everything that their threads touch
