@@ -11,7 +11,6 @@
 #include "base/log.hpp"
 #include "pipeline/calibration.hpp"
 #include "pipeline/cpu_backend.hpp"
-#include "pipeline/sink_outlet.hpp"
 
 namespace iqd {
 
@@ -105,98 +104,6 @@ Succession Pipeline::succession_of(const Plan& plan, bool same_backends) const {
       if (plan.steps[s].carry_bytes > 0 && same_but_live(plan.steps[s], now.steps[n]))
         succession.carries.emplace_back(s, n);
   return succession;
-}
-
-std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, const PipelineSpec& spec) const {
-  const bool lossless = is_lossless(spec);
-  const auto most_held = static_cast<std::size_t>(std::max(2, draft.sizing.engine.slots / 4));
-  std::vector<std::unique_ptr<Route>> routes;
-  for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
-    const auto output = static_cast<std::size_t>(draft.outputs[i]);
-    const PortFormat& format = draft.plan.outputs[output].format;
-    auto route = std::make_unique<Route>();
-    route->output = output;
-    const std::size_t sinks_end = spec.publish.size() + spec.sinks.size();
-    if (i >= sinks_end) {
-      const ApplySpec& apply = spec.apply[i - sinks_end];
-      route->to = "apply " + apply.key.text();
-      route->outlet = make_apply(apply, format);
-      routes.push_back(std::move(route));
-      continue;
-    }
-    const SinkSpec* sink = i < spec.publish.size() ? nullptr : &spec.sinks[i - spec.publish.size()];
-    if (sink) {
-      route->to = sink->driver->name;
-    } else {
-      route->to = spec.publish[i].options->topic();
-      route->send_empty = spec.publish[i].send_empty;
-      route->outlet = spec.publish[i].options->open(format, lossless);
-    }
-    if (engine_) go_on(*route, format, sink, lossless, most_held);
-    if (!route->outlet) {
-      SinkOutlet::Open reopen;
-      if (sink->options->reconnects()) reopen = [options = sink->options, format] { return options->open(format); };
-      route->outlet =
-          std::make_shared<SinkOutlet>(sink->options->open(format), fmt::format("{} sink", sink->driver->name),
-                                       lossless, most_held, std::move(reopen));
-    }
-    routes.push_back(std::move(route));
-  }
-  return routes;
-}
-
-/// What a port gives goes on where it does, with all that is known of the last value.
-std::shared_ptr<ApplyOutlet> Pipeline::make_apply(const ApplySpec& apply, const PortFormat& format) const {
-  for (const auto& now : applies())
-    if (now->port() == format.port && now->key() == apply.key) {
-      now->expect(format);
-      return now;
-    }
-  return std::make_shared<ApplyOutlet>(format.port, apply.key, format);
-}
-
-std::vector<std::shared_ptr<ApplyOutlet>> Pipeline::applies() const {
-  std::vector<std::shared_ptr<ApplyOutlet>> all;
-  if (!engine_) return all;
-  for (const auto& route : engine_->routes())
-    if (auto apply = std::dynamic_pointer_cast<ApplyOutlet>(route->outlet)) all.push_back(std::move(apply));
-  return all;
-}
-
-/// Goes on where the engine at work has the same route: readers see one stream, a recording goes on.
-void Pipeline::go_on(Route& route, const PortFormat& format, const SinkSpec* sink, bool lossless,
-                     std::size_t most_held) const {
-  for (std::size_t r = 0; r < engine_->routes().size(); ++r) {
-    Route& now = *engine_->routes()[r];
-    PortFormat as_now = engine_->plan().outputs[now.output].format;
-    const bool is_sink = r >= spec_.publish.size();
-    if (now.to != route.to || as_now.port != format.port || is_sink != (sink != nullptr)) continue;
-    if (sink) {
-      auto& outlet = dynamic_cast<SinkOutlet&>(*now.outlet);
-      // A sink sees it with each message.
-      if (format.varying >= 0 && as_now.dims.size() == format.dims.size())
-        as_now.dims[static_cast<std::size_t>(format.varying)].extent = format.most();
-      const bool same = same_sink(spec_.sinks[r - spec_.publish.size()], *sink) && as_now == format;
-      if (!same || outlet.lossless() != lossless) continue;
-      outlet.hold_at_most(most_held);
-      route.outlet = now.outlet;
-    } else if (now.outlet->peers().endpoint != route.outlet->peers().endpoint) {
-      continue;
-    }
-    route.before = &now;
-    route.counts = now.counts;
-    return;
-  }
-}
-
-/// Marks what is not at its end when the engine at work is: routes that go on, and those whose socket does.
-void Pipeline::leave_routes_to(const Engine& next) const {
-  for (const auto& route : engine_->routes()) {
-    const std::string endpoint = route->outlet->peers().endpoint;
-    route->goes_on = std::ranges::any_of(next.routes(), [&](const auto& r) {
-      return r->before == route.get() || (!endpoint.empty() && r->outlet->peers().endpoint == endpoint);
-    });
-  }
 }
 
 std::int64_t Pipeline::subscriptions() const {
@@ -344,75 +251,6 @@ std::shared_ptr<Engine> Pipeline::engine() const {
 void Pipeline::replace_engine(std::shared_ptr<Engine> by) {
   const std::lock_guard lock(exchange_);
   engine_ = std::move(by);
-}
-
-PipelineStatus Pipeline::status() const {
-  PipelineStatus s;
-  const std::shared_ptr<Engine> engine = this->engine();
-  {
-    const std::lock_guard lock(exchange_);
-    s.backend = backends_.names;
-    s.rate_hz = stream_.rate_hz;
-    s.time = stream_.time;
-    s.block_s = stream_.rate_hz > 0 ? static_cast<double>(spec_.block) / stream_.rate_hz : 0;
-    s.device_bytes = device_bytes_;
-  }
-  s.name = name_;
-  s.radio = radio_;
-  s.state = state();
-  // What leaves is read before what comes in, so that nothing leaves that has not come in.
-  s.published = counters_->published.value();
-  std::uint64_t left = s.published;
-  for (std::size_t d = 0; d < s.dropped.size(); ++d) left += s.dropped[d] = counters_->dropped[d].value();
-  s.received = counters_->received.value();
-  s.in_flight = s.received - left;
-  s.lost = counters_->lost.value();
-  s.trouble = intake_->trouble();
-  s.frequency_hz = counters_->frequency_hz.value();
-  s.tuned = counters_->tuned.load();
-  s.retunes = counters_->retunes.value();
-  s.ahead_s = counters_->ahead_s.value();
-  s.drift = counters_->drift.estimate();
-  s.blocks = counters_->blocks.value();
-  s.overflows = counters_->overflows.value();
-  s.late = counters_->late.value();
-  s.sequence_errors = counters_->sequence_errors.value();
-  s.time_jumps = counters_->time_jumps.value();
-  s.stalls = counters_->stalls.value();
-  s.reconnects = counters_->reconnects.value();
-  s.deadline_misses = counters_->deadline_misses.value();
-  s.reloads = reloads_.value();
-  s.lanes = engine->lanes();
-  s.lanes_busy = engine->lanes_busy();
-  s.slots = engine->slots();
-  s.slots_free = engine->slots_free();
-  s.slow_stage = slow_stage();
-  const Plan& plan = engine->plan();
-  for (const auto& route : engine->routes()) {
-    const auto* apply = dynamic_cast<const ApplyOutlet*>(route->outlet.get());
-    const RouteCounts& counts = apply ? apply->settings() : *route->counts;
-    s.ports.push_back({plan.outputs[route->output].format.port, route->to, counts.messages.value(),
-                       counts.bytes.value(), counts.refused.value(), route->outlet->counts()});
-    PeerCounts peers = route->outlet->peers();
-    const auto is_known = [&](const PeerCounts& p) { return p.endpoint == peers.endpoint; };
-    if (!peers.endpoint.empty() && std::ranges::none_of(s.endpoints, is_known)) s.endpoints.push_back(std::move(peers));
-  }
-  s.tallies = counters_->tallies.values();
-  s.levels = counters_->levels.values();
-  for (const ChannelLevel& c : counters_->channels)
-    s.channels.push_back(
-        {c.rms_dbfs.value(), c.peak_dbfs.value(), c.clipped.value(), c.overloads.value(), c.overloaded});
-  s.calibrated = counters_->calibrated.value();
-  s.latency = counters_->latency.snapshot();
-  for (std::size_t i = 0; i <= plan.steps.size(); ++i)
-    s.steps.push_back({i < plan.steps.size() ? plan.steps[i].name : "results", engine->step_times()[i].snapshot()});
-  return s;
-}
-
-std::string Pipeline::summary() const {
-  return fmt::format("{}: {} at {:.6g} MS/s, {} channel(s), blocks of {}, {} lane(s) on {} ({}), {} result slots",
-                     name_, radio_, stream_.rate_hz / 1e6, stream_.channels, spec_.block, engine_->lanes(),
-                     backends_.names, backends_.reason, engine_->slots());
 }
 
 }  // namespace iqd

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "pipeline/pipeline.hpp"
+
+namespace iqd {
+namespace {
+
+void show_counters(const Counters& counters, PipelineStatus& s) {
+  // What leaves is read before what comes in, so that nothing leaves that has not come in.
+  s.published = counters.published.value();
+  std::uint64_t left = s.published;
+  for (std::size_t d = 0; d < s.dropped.size(); ++d) left += s.dropped[d] = counters.dropped[d].value();
+  s.received = counters.received.value();
+  s.in_flight = s.received - left;
+  s.lost = counters.lost.value();
+  s.frequency_hz = counters.frequency_hz.value();
+  s.tuned = counters.tuned.load();
+  s.retunes = counters.retunes.value();
+  s.ahead_s = counters.ahead_s.value();
+  s.drift = counters.drift.estimate();
+  s.blocks = counters.blocks.value();
+  s.overflows = counters.overflows.value();
+  s.late = counters.late.value();
+  s.sequence_errors = counters.sequence_errors.value();
+  s.time_jumps = counters.time_jumps.value();
+  s.stalls = counters.stalls.value();
+  s.reconnects = counters.reconnects.value();
+  s.deadline_misses = counters.deadline_misses.value();
+  s.tallies = counters.tallies.values();
+  s.levels = counters.levels.values();
+  for (const ChannelLevel& c : counters.channels)
+    s.channels.push_back(
+        {c.rms_dbfs.value(), c.peak_dbfs.value(), c.clipped.value(), c.overloads.value(), c.overloaded});
+  s.calibrated = counters.calibrated.value();
+  s.latency = counters.latency.snapshot();
+}
+
+void show_engine(const Engine& engine, PipelineStatus& s) {
+  s.lanes = engine.lanes();
+  s.lanes_busy = engine.lanes_busy();
+  s.slots = engine.slots();
+  s.slots_free = engine.slots_free();
+  const Plan& plan = engine.plan();
+  for (const auto& route : engine.routes()) {
+    const auto* apply = dynamic_cast<const ApplyOutlet*>(route->outlet.get());
+    const RouteCounts& counts = apply ? apply->settings() : *route->counts;
+    s.ports.push_back({plan.outputs[route->output].format.port, route->to, counts.messages.value(),
+                       counts.bytes.value(), counts.refused.value(), route->outlet->counts()});
+    PeerCounts peers = route->outlet->peers();
+    const auto is_known = [&](const PeerCounts& p) { return p.endpoint == peers.endpoint; };
+    if (!peers.endpoint.empty() && std::ranges::none_of(s.endpoints, is_known)) s.endpoints.push_back(std::move(peers));
+  }
+  for (std::size_t i = 0; i <= plan.steps.size(); ++i)
+    s.steps.push_back({i < plan.steps.size() ? plan.steps[i].name : "results", engine.step_times()[i].snapshot()});
+}
+
+}  // namespace
+
+PipelineStatus Pipeline::status() const {
+  PipelineStatus s;
+  const std::shared_ptr<Engine> engine = this->engine();
+  {
+    const std::lock_guard lock(exchange_);
+    s.backend = backends_.names;
+    s.rate_hz = stream_.rate_hz;
+    s.time = stream_.time;
+    s.block_s = stream_.rate_hz > 0 ? static_cast<double>(spec_.block) / stream_.rate_hz : 0;
+    s.device_bytes = device_bytes_;
+  }
+  s.name = name_;
+  s.radio = radio_;
+  s.state = state();
+  s.trouble = intake_->trouble();
+  s.reloads = reloads_.value();
+  s.slow_stage = slow_stage();
+  show_counters(*counters_, s);
+  show_engine(*engine, s);
+  return s;
+}
+
+std::string Pipeline::summary() const {
+  return fmt::format("{}: {} at {:.6g} MS/s, {} channel(s), blocks of {}, {} lane(s) on {} ({}), {} result slots",
+                     name_, radio_, stream_.rate_hz / 1e6, stream_.channels, spec_.block, engine_->lanes(),
+                     backends_.names, backends_.reason, engine_->slots());
+}
+
+}  // namespace iqd
