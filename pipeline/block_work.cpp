@@ -3,6 +3,7 @@
 #include "pipeline/block_work.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "base/clock.hpp"
 
@@ -85,6 +86,7 @@ BlockWork::BlockWork(const Plan& plan, Carries& carries, Backend& host, Backend&
       carries_(&carries),
       host_(&host),
       slot_(shared.allocate_shared(plan.slot_bytes)),
+      block_(new (slot_.data()) SampleBlock),
       device_part_(plan.mixed() ? std::make_unique<DevicePart>(*this) : nullptr),
       ports_(plan.ports.size()),
       spans_(plan.ports.size()) {
@@ -92,7 +94,7 @@ BlockWork::BlockWork(const Plan& plan, Carries& carries, Backend& host, Backend&
   for (const PlanStep& s : plan.steps) widest = std::max({widest, s.in.size(), s.out.size()});
   in_.resize(widest);
   out_.resize(widest);
-  firsts_ = reinterpret_cast<std::int64_t*>(slot_.data());
+  firsts_ = reinterpret_cast<std::int64_t*>(slot_.data() + sizeof(SampleBlock));
   auto* counts = reinterpret_cast<std::int32_t*>(firsts_ + 2 * ports_.size());
   for (std::size_t p = 0; p < ports_.size(); ++p) {
     const PlanPort& port = plan.ports[p];
@@ -107,7 +109,7 @@ BlockWork::~BlockWork() = default;
 
 void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane) noexcept {
   mark_pending();
-  block_ = block;
+  *block_ = block;
   lane_ = lane;
   failed_ = false;
   next_step_ = 0;
@@ -147,7 +149,7 @@ std::uint64_t BlockWork::layout_key(std::span<const SourceWindow> windows) const
     const bool moves = plan_->ports[p].shape.axis == Axis::stream;
     // Modulo 2^64: of rates of large numbers the products do not fit, their difference does.
     const auto bits = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
-    mix(bits(span.first) * bits(rate.den) - (moves ? bits(block_.first) * bits(rate.num) : 0));
+    mix(bits(span.first) * bits(rate.den) - (moves ? bits(block_->first) * bits(rate.num) : 0));
     mix(static_cast<std::uint64_t>(span.length()));
     mix(static_cast<std::uint64_t>(span.first_new - span.first));
     mix(static_cast<std::uint64_t>(span.end_new - span.first));
@@ -177,7 +179,7 @@ void BlockWork::enqueue(StreamView stream, StepClock* clock) noexcept {
 
 /// Who comes behind does not wait for steps that this block does not get to.
 void BlockWork::give_up_turns() noexcept {
-  for (std::size_t s = next_step_; s < plan_->steps.size(); ++s) carries_->skip(s, block_.seq);
+  for (std::size_t s = next_step_; s < plan_->steps.size(); ++s) carries_->skip(s, block_->seq);
 }
 
 void BlockWork::run_on_device(const PlanPart& part) noexcept {
@@ -259,7 +261,7 @@ void BlockWork::run_step(std::size_t index, StreamView stream) noexcept {
   io.end_new = std::min(lead.end_new, lead.end);
   io.scratch = lane_.arenas[index_of(Side::host)] + step.scratch_offset;
   io.device_scratch = lane_.arenas[index_of(Side::device)] + plan_->device_scratch_offset;
-  io.block = &block_;
+  io.block = block_;
   if (!step.carry_bytes) {
     if (!empty) run_stage(index, io, stream);
     return;
@@ -280,9 +282,9 @@ void BlockWork::run_stage(std::size_t index, const StageIo& io, StreamView strea
 
 void BlockWork::run_in_turn(std::size_t index, StageIo& io, StreamView stream) noexcept {
   const std::size_t outputs = plan_->steps[index].out.size();
-  carries_->wait_turn(index, block_.seq, stream);
+  carries_->wait_turn(index, block_->seq, stream);
   io.carry = carries_->state(index);
-  io.fresh = block_.fresh || carries_->is_new(index);
+  io.fresh = block_->fresh || carries_->is_new(index);
   for (std::size_t o = 0; o < outputs; ++o) recall(index, o, stream);
   run_stage(index, io, stream);
   for (std::size_t o = 0; o < outputs; ++o) remember(index, o, stream);
@@ -297,7 +299,7 @@ void BlockWork::recall(std::size_t step, std::size_t output, StreamView stream) 
   Carries::History& h = carries_->history(step, output);
   Span& span = spans_[p];
   if (span.first >= span.first_new) return;
-  if (block_.fresh || h.end != span.first_new) h.first = h.end = span.first_new;
+  if (block_->fresh || h.end != span.first_new) h.first = h.end = span.first_new;
   span.first = std::clamp(span.first, h.first, span.first_new);
   PortIo& io = ports_[p];
   io.first = firsts_[p] = span.first;

@@ -88,7 +88,7 @@ class BlockWork : public Work {
   void timed(std::span<const std::int64_t> steps_ns) noexcept override;
   void finished(bool good) noexcept override { mark_done(good && !failed_); }
 
-  const SampleBlock& block() const noexcept { return block_; }
+  const SampleBlock& block() const noexcept { return *block_; }
   const Plan& plan() const noexcept { return *plan_; }
   Output output(std::size_t index) const noexcept;
   const std::byte* fact(int port) const noexcept { return ports_[static_cast<std::size_t>(port)].data; }
@@ -132,7 +132,7 @@ class BlockWork : public Work {
   Carries* carries_;
   Backend* host_;
   Buffer slot_;
-  SampleBlock block_;
+  SampleBlock* block_;  // in the slot, where a device reads it
   LaneMemory lane_;
   std::uint64_t key_ = 0;
   bool failed_ = false;
@@ -140,7 +140,7 @@ class BlockWork : public Work {
   std::atomic<std::size_t> step_at_work_{0};
   std::atomic<std::int64_t> step_began_ns_{0};
   std::unique_ptr<DevicePart> device_part_;  // of a mixed plan
-  std::int64_t* firsts_ = nullptr;           // in the slot; one a port, then what sequential stages go on from
+  std::int64_t* firsts_ = nullptr;           // behind it; one a port, then what sequential stages go on from
   std::vector<PortIo> ports_;
   std::vector<Span> spans_;
   std::vector<PortIo> in_;  // of the step at work

@@ -107,10 +107,11 @@ void Planner::gather_facts(PlanOutput& output) {
     }
 }
 
-/// A slot holds the positions and the count of every port, then payloads, facts, tallies and levels, each where a cache
-/// line starts.
+/// A slot holds the block, the positions and the count of every port, then payloads, facts, tallies and levels, each
+/// where a cache line starts.
 void Planner::place_outputs() {
-  std::size_t offset = aligned(plan_.ports.size() * (2 * sizeof(std::int64_t) + sizeof(std::int32_t)));
+  std::size_t offset =
+      aligned(sizeof(SampleBlock) + plan_.ports.size() * (2 * sizeof(std::int64_t) + sizeof(std::int32_t)));
   for (PlanOutput& output : plan_.outputs) {
     PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
     port.wanted = true;

@@ -48,7 +48,8 @@ std::vector<Place> arena_of(const Plan& plan, Side side = Side::host) {
 
 std::vector<Place> slot_of(const Plan& plan) {
   std::vector<Place> places{
-      {0, plan.ports.size() * (2 * sizeof(std::int64_t) + sizeof(std::int32_t)), 0, 0, "positions and counts"}};
+      {0, sizeof(SampleBlock) + plan.ports.size() * (2 * sizeof(std::int64_t) + sizeof(std::int32_t)), 0, 0,
+       "block, positions and counts"}};
   for (const PlanOutput& o : plan.outputs) {
     const PlanPort& port = plan.ports[static_cast<std::size_t>(o.port)];
     const auto bytes = static_cast<std::size_t>(port.most_new * port.shape.item_bytes() * port.shape.row_count());

@@ -106,8 +106,8 @@ struct StageIo {
   std::byte* scratch = nullptr;
   std::byte* device_scratch = nullptr;
   std::byte* carry = nullptr;
-  bool fresh = false;  // with a carry: a gap or the start lies before this block
-  const SampleBlock* block = nullptr;
+  bool fresh = false;                  // with a carry: a gap or the start lies before this block
+  const SampleBlock* block = nullptr;  // in memory that a device reads, as `first_at`
 };
 
 /// A configured stage made ready for one backend. One instance serves all lanes at once, so it keeps nothing between

@@ -187,9 +187,14 @@ std::int64_t StageRunner::step_ns() const noexcept {
 
 void StageRunner::set_block(SampleIndex first, std::int64_t samples) {
   SampleBlock block;
-  block.seq = seq_++;
   block.first = first;
   block.length = samples;
+  set_block(block);
+}
+
+void StageRunner::set_block(SampleBlock block) {
+  const SampleIndex first = block.first, end = block.end();
+  block.seq = seq_++;
   block.fresh = first == 0;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const StageInput& in = inputs_[i];
@@ -200,7 +205,7 @@ void StageRunner::set_block(SampleIndex first, std::int64_t samples) {
     Span span{0, in.length, 0, in.length};
     if (in.shape.axis == Axis::stream || (in.shape.axis == Axis::counted && in.length > 1)) {
       span.first_new = position(first);
-      span.end_new = position(first + samples);
+      span.end_new = position(end);
       span.first = std::max<std::int64_t>(0, span.first_new - port.reach.past);
       span.end = std::min(in.length, span.end_new + port.reach.future);
     }

@@ -73,6 +73,8 @@ class StageRunner {
 
   /// Sets up the block that starts at `first`.
   void set_block(SampleIndex first, std::int64_t samples);
+  /// The same, with what else it says of itself.
+  void set_block(SampleBlock block);
   /// Computes it, or what was set up last once more. Throws SetupError where a device fails.
   void run_block() {
     start_block();

@@ -72,6 +72,9 @@ std::vector<Keys> all_keys() {
   for (const char* waveform : {"cosine", "sine", "square", "constant"})
     all.push_back({"signal_source", fmt::format("{{waveform: {}, frequency: 0.1, dtype: f32}}", waveform)});
   all.push_back({"select_channels", "{channels: [0, 0, 0]}"});
+  for (const char* keys : {"{}", "{gain: [-3], phase: [140], delay: [3]}", "{delay: [-17]}", "{delay: [-40.2]}",
+                           "{gain: [1], delay: [0.001]}", "{delay: [9000.5]}"})
+    all.push_back({"align_channels", keys});
   for (const char* keys : {"{length: 1}", "{length: 2}", "{length: 1000}"}) all.push_back({"dc_block", keys});
   for (const char* keys : {"{window: 1}", "{window: 31, ahead: 30}", "{window: 3000, ahead: 1000, max_gain: 3}"})
     all.push_back({"agc", keys});

@@ -103,6 +103,12 @@ const std::vector<Chain>& chains() {
        1e-5,
        Element::cf32,
        2},
+      {"aligned",
+       "[align_channels: {gain: [0, 1.5], phase: [0, -70], delay: [2, -3.3]}, rotate: {frequency: 1e4}]",
+       {"align_channels.out", "rotate.out"},
+       1e-5,
+       Element::sc16,
+       2},
       {"source", "[]", {"source"}, 0, Element::sc16, 2},
   };
   return all;

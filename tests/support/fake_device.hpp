@@ -119,7 +119,7 @@ class FakeCall {
   FakeCall(const StageIo& io, const void* device)
       : in_(io.in.begin(), io.in.end()), out_(io.out.begin(), io.out.end()), io_(io), device_(device) {}
   std::vector<std::uint64_t> what() const {
-    std::vector<std::uint64_t> words{bits_of(io_.carry), bits_of(io_.device_scratch)};
+    std::vector<std::uint64_t> words{bits_of(io_.carry), bits_of(io_.device_scratch), bits_of(io_.block)};
     for (const auto* ports : {&in_, &out_})
       for (const PortIo& p : *ports)
         words.insert(words.end(), {bits_of(p.data), bits_of(p.length), bits_of(p.pitch), bits_of(p.rows),
@@ -139,7 +139,7 @@ class FakeCall {
     io.out = out;
     io.first_new += moved;
     io.end_new += moved;
-    io.block = nullptr;
+    expect_own(io.block, sizeof *io.block);
     f(io);
   }
 

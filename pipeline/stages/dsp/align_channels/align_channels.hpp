@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/block.hpp"
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
@@ -43,6 +44,20 @@ struct Correction {
   std::int64_t whole;       // samples, rounded down
   std::vector<float> taps;  // for the rest; none where nothing is left
 };
+
+/// Which positions from a first one on are corrected where the source's calibration is followed: `before` those ahead
+/// of `split`, which counts from the first, `after` the others.
+struct Calibrated {
+  std::int64_t split;
+  bool before;
+  bool after;
+};
+/// Of `count` positions from `first` on; all of them without a block.
+IQD_HOST_DEVICE inline Calibrated calibrated_in(const SampleBlock* block, std::int64_t first, std::int64_t count) {
+  if (block == nullptr) return {0, true, true};
+  const std::int64_t ahead = block->tuned > first ? block->tuned - first : 0;
+  return {ahead < count ? ahead : count, block->was_calibrated, block->calibrated};
+}
 
 std::size_t scratch_bytes() noexcept;
 /// Positions first … first + y.size() - 1 of a row of which x has those from x_first on.

@@ -5,31 +5,27 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
-#include "pipeline/stage.hpp"
-#include "pipeline/stages/dsp/align_channels/align_channels.hpp"
+#include "pipeline/stages/dsp/align_channels/align_channels_cuda.hpp"
 
 namespace iqd::align_channels {
 namespace {
 
 constexpr double kLongestDelay = 100'000;
 
-/// Of a row and a block: which of its positions are to be corrected, and which passed on.
+/// Of a row and a block: what is to be corrected, and what passed on.
 void run_row(const Correction& correction, const StageIo& io, std::int64_t row, bool follows) noexcept {
+  static const Correction kNone(0, 0, 0);
   const PortIo& in = io.in[0];
   const PortIo& out = io.out[0];
   const std::span<const cf32> x(&in.as<const cf32>()(row, 0), static_cast<std::size_t>(in.length));
-  const bool has_block = follows && io.block != nullptr;
-  const std::int64_t split =
-      has_block && io.block->tuned >= 0 ? std::clamp(io.block->tuned, out.first, out.end()) : out.first;
-  static const Correction kNone(0, 0, 0);
-  const auto piece = [&](std::int64_t from, std::int64_t to, bool corrects) {
-    if (from == to) return;
-    run_cpu(corrects ? correction : kNone, x, in.first, from,
-            {&out.as<cf32>()(row, from - out.first), static_cast<std::size_t>(to - from)}, io.scratch);
+  const std::span<cf32> y(&out.as<cf32>()(row, 0), static_cast<std::size_t>(out.length));
+  const Calibrated calibrated = calibrated_in(follows ? io.block : nullptr, out.first, out.length);
+  const auto split = static_cast<std::size_t>(calibrated.split);
+  const auto put = [&](bool corrects, std::int64_t first, std::span<cf32> to) {
+    if (!to.empty()) run_cpu(corrects ? correction : kNone, x, in.first, first, to, io.scratch);
   };
-  piece(out.first, split, !has_block || io.block->was_calibrated);
-  piece(split, out.end(), !has_block || io.block->calibrated);
+  put(calibrated.before, out.first, y.first(split));
+  put(calibrated.after, out.first + calibrated.split, y.subspan(split));
 }
 
 class AlignChannelsStage final : public Stage {
@@ -54,7 +50,8 @@ class AlignChannelsStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu) throw SetupError("align_channels runs on the CPU: give it `backend: cpu`");
+    if (const auto* cuda = device_half<CudaHalf>(backend, "align_channels"))
+      return cuda->make(corrections(), config_.while_calibrated);
     return cpu_run([all = corrections(), follows = config_.while_calibrated](const StageIo& io) noexcept {
       for (std::size_t c = 0; c < all.size(); ++c) run_row(all[c], io, static_cast<std::int64_t>(c), follows);
     });
@@ -101,8 +98,7 @@ StageEntry entry() {
           .outputs = {{.name = "out"}},
           .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AlignChannelsStage>(); },
           .sample = "align_channels: {gain: [1 dB], phase: [90], delay: [0.5]}",
-          .host_only = true,
-          .tolerance = 1e-6};
+          .tolerance = 2e-6};
 }
 
 }  // namespace iqd::align_channels
