@@ -138,6 +138,7 @@ void add_setting(CalibrationTable& table, const SourceSetting& setting, std::siz
   table.frequency_hz = setting.frequency_hz;
   table.tolerance_hz = tolerance_hz;
   table.gain_db = setting.gain_db;
+  table.gain_elements = setting.gains;
   table.antenna = setting.antenna;
   table.bandwidth_hz = setting.bandwidth_hz;
   table.reference = setting.channels[reference];
@@ -215,6 +216,8 @@ Exit calibrate(const CalibrateOptions& o) {
   if (report(loaded->problems)) return Exit::configuration;
   const PipelineSpec& pipeline = choose_pipeline(loaded->spec, o.pipeline);
   const StreamInfo asked = pipeline.source->describe(*pipeline.source_section);
+  if (setting_of(*pipeline.source, asked).agc)
+    pipeline.source_section->problem("agc", "a table is of one gain: set `gain` or `gains` while it is measured");
   if (report(loaded->problems)) return Exit::configuration;
   const std::size_t reference = reference_of(o, setting_of(*pipeline.source, asked));
   const Capture taken = capture(*pipeline.source, samples_of(o, asked));

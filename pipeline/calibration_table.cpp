@@ -9,6 +9,7 @@
 #include <cmath>
 #include <set>
 
+#include "config/quantity.hpp"
 #include "config/reader.hpp"
 
 namespace iqd {
@@ -31,6 +32,8 @@ class SettingKeys final : public FieldVisitor {
     take("args", setting.args);
     take("channels", setting.channels);
     take("gain", setting.gain_db);
+    take("gains", setting.gains);
+    take("agc", setting.agc);
     take("antenna", setting.antenna);
     take("bandwidth", setting.bandwidth_hz);
     take("calibration", calibration);
@@ -54,6 +57,17 @@ std::string argument(const std::string& args, std::string_view key) {
 /// Where both say it, and differ by more than a part.
 bool differs(const std::optional<double>& a, const std::optional<double>& b, double tolerance) {
   return a && b && std::fabs(*a - *b) > tolerance;
+}
+
+std::optional<double> decibels(const std::string& text) {
+  std::string why;
+  return parse_quantity(text, Unit::decibel, why);
+}
+
+std::string text_of(const StringMap& gains) {
+  std::string text;
+  for (const auto& [element, db] : gains) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", element, db);
+  return text;
 }
 
 /// As YAML's single quotes have it.
@@ -94,6 +108,7 @@ void CalibrationTable::fields(FieldVisitor& v) {
   v.field("tolerance", tolerance_hz,
           {.help = "how far from that frequency it still holds", .unit = Unit::hertz, .low = 0});
   v.field("gain_setting", gain_db, {.help = "`gain` of the source; any where not given", .unit = Unit::decibel});
+  v.field("gain_elements", gain_elements, {.help = "`gains` of the source; any where not given"});
   v.field("antenna", antenna, {.help = "`antenna` of the source; any where not given"});
   v.field("bandwidth", bandwidth_hz, {.help = "`bandwidth` of the source; any where not given", .unit = Unit::hertz});
   v.field("reference", reference, {.help = "the channel that all others are held against", .low = 0, .high = 1023});
@@ -115,8 +130,37 @@ void CalibrationTable::fields(FieldVisitor& v) {
   });
 }
 
+namespace {
+
+using Mismatch = CalibrationTable::Mismatch;
+
+constexpr const char* kAgain = "set it back, or measure again with `iqd calibrate`";
+
+/// How a radio shares a `gain` out among its elements is its own affair, so only like can be compared with like.
+void compare_gains(const CalibrationTable& t, const SourceSetting& s, std::vector<Mismatch>& all) {
+  if (s.agc)
+    all.push_back({"agc",
+                   "the radio changes its gain as it goes, and the table is of one gain: set `gain` or `gains` "
+                   "in place of `agc`, or leave `calibration` out"});
+  if (differs(t.gain_db, s.gain_db, 0.01))
+    all.push_back({"gain", fmt::format("the table was measured with a gain of {} dB, and it is {} dB: {}", *t.gain_db,
+                                       *s.gain_db, kAgain)});
+  if (t.gain_db && !s.gains.empty())
+    all.push_back({"gains", fmt::format("the table was measured with `gain: {} dB`, not with elements one by one: {}",
+                                        *t.gain_db, kAgain)});
+  if (s.gain_db && !t.gain_elements.empty())
+    all.push_back({"gain", fmt::format("the table was measured with `gains: {{{}}}`, not with all elements in one: {}",
+                                       text_of(t.gain_elements), kAgain)});
+  for (const auto& [element, db] : t.gain_elements)
+    if (const auto its = s.gains.find(element); its != s.gains.end())
+      if (differs(decibels(db), decibels(its->second), 0.01))
+        all.push_back({"gains", fmt::format("the table was measured with {} at {}, and it is {}: {}", element, db,
+                                            its->second, kAgain)});
+}
+
+}  // namespace
+
 std::vector<CalibrationTable::Mismatch> CalibrationTable::mismatches(const SourceSetting& s) const {
-  constexpr const char* kAgain = "set it back, or measure again with `iqd calibrate`";
   std::vector<Mismatch> all;
   if (const auto mine = argument(radio, "serial"), its = argument(s.args, "serial"); !mine.empty() && !its.empty())
     if (mine != its)
@@ -127,9 +171,7 @@ std::vector<CalibrationTable::Mismatch> CalibrationTable::mismatches(const Sourc
   if (s.frequency_hz != 0 && std::fabs(s.frequency_hz - frequency_hz) > tolerance_hz)
     all.push_back({"frequency", fmt::format("the table was measured at {} Hz, and the source is at {} Hz: {}",
                                             frequency_hz, s.frequency_hz, kAgain)});
-  if (differs(gain_db, s.gain_db, 0.01))
-    all.push_back({"gain", fmt::format("the table was measured with a gain of {} dB, and it is {} dB: {}", *gain_db,
-                                       *s.gain_db, kAgain)});
+  compare_gains(*this, s, all);
   if (!antenna.empty() && !s.antenna.empty() && antenna != s.antenna)
     all.push_back(
         {"antenna", fmt::format("the table was measured at antenna {}, and it is {}: {}", antenna, s.antenna, kAgain)});
@@ -150,6 +192,10 @@ std::string CalibrationTable::yaml() const {
   if (!radio.empty()) text += fmt::format("radio: {}\n", quoted(radio));
   text += fmt::format("rate: {:.17g}\nfrequency: {:.17g}\ntolerance: {:.17g}\n", rate_hz, frequency_hz, tolerance_hz);
   if (gain_db) text += fmt::format("gain_setting: {:.17g}\n", *gain_db);
+  std::string elements;
+  for (const auto& [element, db] : gain_elements)
+    elements += fmt::format("{}{}: {}", elements.empty() ? "" : ", ", quoted(element), quoted(db));
+  if (!elements.empty()) text += fmt::format("gain_elements: {{{}}}\n", elements);
   if (!antenna.empty()) text += fmt::format("antenna: {}\n", quoted(antenna));
   if (bandwidth_hz) text += fmt::format("bandwidth: {:.17g}\n", *bandwidth_hz);
   text += fmt::format("reference: {}\nchannels: [{}]\n", reference, fmt::join(channels, ", "));
@@ -177,6 +223,8 @@ std::optional<CalibrationTable> load_calibration(const std::string& path, Proble
   check("gain", table.gains_db, false);
   check("phase", table.phases_deg, false);
   check("delay", table.delays_s, true);
+  for (const auto& [element, db] : table.gain_elements)
+    if (!decibels(db)) section.problem("gain_elements", fmt::format("{}: '{}' is no gain, e.g. 20 dB", element, db));
   if (std::set<std::int64_t>(table.channels.begin(), table.channels.end()).size() != table.channels.size())
     section.problem("channels", "a channel stands there twice");
   if (problems.size() > before) return std::nullopt;

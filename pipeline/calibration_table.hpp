@@ -19,6 +19,8 @@ struct SourceSetting {
   double rate_hz = 0;
   double frequency_hz = 0;
   std::optional<double> gain_db;
+  StringMap gains;   // of elements, as `gains` has them
+  bool agc = false;  // the radio sets its gain itself
   std::string antenna;
   std::optional<double> bandwidth_hz;
 };
@@ -34,6 +36,7 @@ struct CalibrationTable {
   double frequency_hz = 0;
   double tolerance_hz = 1000;  // how far from `frequency` it still holds
   std::optional<double> gain_db;
+  StringMap gain_elements;  // `gains` of the source
   std::string antenna;
   std::optional<double> bandwidth_hz;
   std::int64_t reference = 0;  // a channel of the radio
@@ -50,7 +53,7 @@ struct CalibrationTable {
 
   void fields(FieldVisitor& visitor);
   /// Which keys of the source keep it from holding, and why, in words that say what to do; empty where it holds. What
-  /// either side does not say keeps nothing.
+  /// either side does not say keeps nothing. A gain that the radio sets itself always does.
   struct Mismatch {
     std::string key;
     std::string why;

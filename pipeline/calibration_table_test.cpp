@@ -36,7 +36,7 @@ CalibrationTable table() {
 }
 
 SourceSetting setting() {
-  return {"serial=A1,driver=x", {5, 2}, 2e6, 1.4515e9, 30, "RX2", 1.5e6};
+  return {"serial=A1,driver=x", {5, 2}, 2e6, 1.4515e9, 30, {}, false, "RX2", 1.5e6};
 }
 
 class CalibrationFile : public ::testing::Test {
@@ -58,6 +58,10 @@ class CalibrationFile : public ::testing::Test {
 
 TEST_F(CalibrationFile, WhatIsWrittenIsRead) {
   EXPECT_EQ(load(table().yaml()), table()) << complaints() << table().yaml();
+  CalibrationTable of_elements = table();
+  of_elements.gain_db = std::nullopt;
+  of_elements.gain_elements = {{"LNA", "20 dB"}, {"it's: a, {VGA}", "-3.5"}};
+  EXPECT_EQ(load(of_elements.yaml()), of_elements) << complaints() << of_elements.yaml();
   CalibrationTable bare = table();
   bare.gain_db = bare.bandwidth_hz = std::nullopt;
   bare.antenna.clear();
@@ -73,6 +77,8 @@ TEST_F(CalibrationFile, WhatIsWrongHasItsLine) {
   EXPECT_THAT(complaints(), HasSubstr("phase: has 1 value(s) for 2 channel(s)"));
   EXPECT_FALSE(load("rate: 1e6\n"));
   EXPECT_THAT(complaints(), HasSubstr("frequency"));
+  EXPECT_FALSE(load(table().yaml() + "gain_elements: {LNA: loud}\n"));
+  EXPECT_THAT(complaints(), HasSubstr("LNA: 'loud' is no gain, e.g. 20 dB"));
   EXPECT_FALSE(load(table().yaml() + "gian: [1]\n"));
   EXPECT_THAT(complaints(), HasSubstr("did you mean 'gain'?"));
   Problems none;
@@ -80,12 +86,13 @@ TEST_F(CalibrationFile, WhatIsWrongHasItsLine) {
   EXPECT_EQ(none.size(), 1u);
 }
 
+std::vector<std::string> keys_of(const SourceSetting& s, const CalibrationTable& of = table()) {
+  std::vector<std::string> keys;
+  for (const auto& m : of.mismatches(s)) keys.push_back(m.key);
+  return keys;
+}
+
 TEST(CalibrationTable, HoldsForTheSettingsItWasMeasuredWith) {
-  const auto keys_of = [](const SourceSetting& s) {
-    std::vector<std::string> keys;
-    for (const auto& m : table().mismatches(s)) keys.push_back(m.key);
-    return keys;
-  };
   EXPECT_THAT(keys_of(setting()), IsEmpty());
   SourceSetting s = setting();
   s.frequency_hz += 1001;
@@ -106,6 +113,40 @@ TEST(CalibrationTable, HoldsForTheSettingsItWasMeasuredWith) {
   EXPECT_THAT(keys_of(s), IsEmpty()) << "what one side does not say keeps nothing";
   s.frequency_hz = 0;
   EXPECT_THAT(keys_of(s), IsEmpty()) << "not known yet";
+}
+
+TEST(CalibrationTable, HoldsForTheGainOfEachElement) {
+  CalibrationTable of = table();
+  of.gain_db = std::nullopt;
+  of.gain_elements = {{"LNA", "20 dB"}, {"VGA", "12"}};
+  SourceSetting s = setting();
+  s.gain_db = std::nullopt;
+  s.gains = {{"LNA", "20"}, {"VGA", "12.0 dB"}};
+  EXPECT_THAT(keys_of(s, of), IsEmpty());
+  s.gains["LNA"] = "21 dB";
+  s.gains["VGA"] = "11";
+  EXPECT_THAT(keys_of(s, of), ElementsAre("gains", "gains"));
+  EXPECT_THAT(of.mismatches(s).front().why, HasSubstr("measured with LNA at 20 dB, and it is 21 dB"));
+  s.gains = {{"MIX", "3 dB"}};
+  EXPECT_THAT(keys_of(s, of), IsEmpty()) << "what one side does not say keeps nothing";
+  s.gains.clear();
+  EXPECT_THAT(keys_of(s, of), IsEmpty());
+  s.gain_db = 32;
+  EXPECT_THAT(keys_of(s, of), ElementsAre("gain")) << "who knows how the radio divides it";
+  s = setting();
+  s.gain_db = std::nullopt;
+  s.gains = {{"LNA", "20 dB"}};
+  EXPECT_THAT(keys_of(s), ElementsAre("gains")) << "the same the other way round";
+}
+
+TEST(CalibrationTable, DoesNotHoldForAGainThatTheRadioSets) {
+  SourceSetting s = setting();
+  s.gain_db = std::nullopt;
+  s.agc = true;
+  EXPECT_THAT(keys_of(s), ElementsAre("agc"));
+  CalibrationTable bare = table();
+  bare.gain_db = std::nullopt;
+  EXPECT_THAT(keys_of(s, bare), ElementsAre("agc")) << "whatever the table says";
 }
 
 }  // namespace

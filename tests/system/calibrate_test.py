@@ -108,6 +108,33 @@ class CalibrateTest(iqd.SystemTest):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("the table was measured at 1000000000 Hz, and the source is at 1100000000 Hz", done.stderr)
 
+    def test_gains_that_the_table_is_not_of_are_refused_at_the_start(self):
+        self.write_table()
+        _, text = self.pipeline(", calibration: table.yaml")
+        table = self.folder / "table.yaml"
+        of_gain = table.read_text(encoding="utf-8")
+        of_elements = of_gain.replace("gain_setting: 20", "gain_elements: {LNA: 20 dB, VGA: 3 dB}")
+        for measured, source, words in (
+                (of_gain, "agc: true", "calibration: agc: the radio changes its gain as it goes"),
+                (of_gain, "gains: {LNA: 20}", "gains: the table was measured with `gain: 20 dB`"),
+                (of_elements, "gain: 20", "gain: the table was measured with `gains: {LNA: 20 dB, VGA: 3 dB}`"),
+                (of_elements, "gains: {LNA: 20, VGA: 4}", "the table was measured with VGA at 3 dB, and it is 4"),
+                (of_elements, "gains: {LNA: 20.0 dB, VGA: 3}", "")):
+            file = self.folder / "gains.yaml"
+            file.write_text(text.replace("gain: 20,", f"{source},"), encoding="utf-8")
+            table.write_text(measured, encoding="utf-8")
+            with self.subTest(source):
+                done = iqd.command("check", file)
+                self.assertEqual(done.returncode, 2 if words else 0, done.stderr)
+                self.assertIn(words, done.stderr)
+
+    def test_an_automatic_gain_is_not_measured(self):
+        source = self.source().replace("gain: 20", "agc: true")
+        done = iqd.command("calibrate", "--source", source, "--out", self.folder / "none.yaml")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("agc: a table is of one gain: set `gain` or `gains` while it is measured", done.stderr)
+        self.assertFalse((self.folder / "none.yaml").exists())
+
     def test_a_retune_suspends_it(self):
         self.write_table()
         monitor = f"127.0.0.1:{iqd.free_port()}"
