@@ -65,6 +65,8 @@ class Runner final : public Service {
   void look_after();
   void warn_of_slow_stages();
   void end_hung();
+  void end_hung_call();
+  [[noreturn]] void end_anew(const std::string& why);
   void end_late();
   void tell_manager(std::int64_t now);
   void show(bool final);
@@ -92,7 +94,7 @@ class Runner final : public Service {
 };
 
 bool Runner::set_up() {
-  const EndOnSignal end_on_signal(signals_, EndOnSignal::When::at_once);
+  const EndOnSignal end_on_signal(signals_, EndOnSignal::When::at_once, [this] { end_hung_call(); });
   if (!running_.set_up()) return false;
   if (!running_.spec().listen.empty()) door_.emplace(*this, running_.spec());
   return true;
@@ -198,7 +200,7 @@ ChangeReport Runner::reload_now() {
 
 /// A change that leaves something neither as it was nor as it should be is the end.
 ChangeReport Runner::change(const std::function<ChangeReport()>& make) {
-  const EndOnSignal end_on_signal(signals_, EndOnSignal::When::patience_is_out);
+  const EndOnSignal end_on_signal(signals_, EndOnSignal::When::patience_is_out, [this] { end_hung_call(); });
   try {
     return make();
   } catch (const std::exception& e) {
@@ -243,12 +245,21 @@ void Runner::end_hung() {
   for (const auto& p : running_.pipelines()) {
     const std::string hangs = p->hung();
     if (hangs.empty()) continue;
-    log::error("{}: {}; ending, so that the service manager starts anew", p->spec().name, hangs);
-    notify_.status(fmt::format("{}: {}; ending, to be started anew", p->spec().name, hangs));
     p->abandon_radio();
-    show(true);
-    std::_Exit(static_cast<int>(Exit::failed));
+    end_anew(fmt::format("{}: {}", p->name(), hangs));
   }
+}
+
+/// While the main thread opens devices, or waits for a change that a radio makes, it cannot look.
+void Runner::end_hung_call() {
+  if (const std::string hangs = running_.hung(); !hangs.empty()) end_anew(hangs);
+}
+
+void Runner::end_anew(const std::string& why) {
+  log::error("{}; ending, so that the service manager starts anew", why);
+  notify_.status(why + "; ending, to be started anew");
+  show(true);
+  std::_Exit(static_cast<int>(Exit::failed));
 }
 
 void Runner::end_late() {

@@ -52,14 +52,34 @@ struct Running::Steps {
 };
 
 bool Running::set_up() {
-  for (PipelineSpec& spec : loaded_->spec.pipelines) pipelines_.push_back(open(std::move(spec)));
-  return !report(loaded_->problems);
+  std::vector<std::shared_ptr<Pipeline>> opened;
+  try {
+    for (PipelineSpec& spec : loaded_->spec.pipelines) opened.push_back(open(std::move(spec)));
+  } catch (...) {
+    close(opened);
+    throw;
+  }
+  if (report(loaded_->problems)) {
+    close(opened);
+    return false;
+  }
+  const std::lock_guard lock(list_);
+  pipelines_ = std::move(opened);
+  return true;
+}
+
+/// What was opened before something else could not be.
+void Running::close(std::vector<std::shared_ptr<Pipeline>>& opened) {
+  while (!opened.empty()) {
+    const PipelineSpec& last = opened.back()->spec();
+    watch_->call(last.name + ": the call that closes the radio", last.realtime.hang_s, [&] { opened.pop_back(); });
+  }
 }
 
 std::shared_ptr<Pipeline> Running::open(PipelineSpec spec) {
   Problems& problems = spec.section.problems();
   grant(spec);
-  return std::make_shared<Pipeline>(std::move(spec), catalogue(), problems);
+  return std::make_shared<Pipeline>(std::move(spec), catalogue(), problems, watch_);
 }
 
 /// Throws SetupError also for problems that show only now.
@@ -84,6 +104,14 @@ void Running::start() {
 std::vector<std::shared_ptr<Pipeline>> Running::look() const {
   const std::lock_guard lock(list_);
   return pipelines_;
+}
+
+std::string Running::hung() const {
+  std::string hangs = watch_->overdue();
+  for (const auto& p : look())
+    if (const std::string radio = hangs.empty() ? p->radio_hangs() : ""; !radio.empty())
+      hangs = fmt::format("{}: {}", p->name(), radio);
+  return hangs;
 }
 
 std::shared_ptr<Pipeline> Running::find(const std::string& name) const {
@@ -166,7 +194,10 @@ ChangeReport Running::go_over(Loaded& next, Scope scope) {
   } catch (const std::exception& e) {
     return {Result::refused, {e.what()}};
   }
-  if (!problems.empty()) return refused(problems);
+  if (!problems.empty()) {
+    close(steps.opened);
+    return refused(problems);
+  }
   ChangeReport report;
   carry_out(steps, report);
   if (report.lines.empty()) report.lines = {"nothing has changed"};
@@ -229,7 +260,7 @@ void Running::carry_out(Steps& steps, ChangeReport& report) {
     if (steps.opened.empty())
       for (PipelineSpec& spec : steps.additions) steps.opened.push_back(open_whole(std::move(spec)));
   } catch (const std::exception& e) {
-    steps.opened.clear();
+    close(steps.opened);
     return take_up_again(std::move(ended), e.what(), report);
   }
   for (const auto& added : steps.opened) {

@@ -36,9 +36,12 @@ class Running {
 
   /// Any thread: the pipelines as they are now, which stay as long as they are held.
   std::vector<std::shared_ptr<Pipeline>> look() const;
+  /// Any thread: which call into a driver keeps the thread that opens and changes, for too long; empty: none.
+  std::string hung() const;
 
  private:
   struct Steps;
+  void close(std::vector<std::shared_ptr<Pipeline>>& opened);
   enum class Scope : std::uint8_t { all, named };  // whether pipelines that are not named are to end
   ChangeReport go_over(Loaded& next, Scope scope);
   Steps steps_to(Loaded& next, Scope scope);
@@ -55,6 +58,7 @@ class Running {
   std::unique_ptr<Loaded> loaded_;
   std::vector<Override> overrides_;
   bool is_memory_locked_ = false;
+  std::shared_ptr<OpeningWatch> watch_ = std::make_shared<OpeningWatch>();
   mutable std::mutex list_;  // of `pipelines_`, between the thread that changes it and those that look
   std::vector<std::shared_ptr<Pipeline>> pipelines_;
 };

@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -48,20 +49,23 @@ void Signals::wake() const noexcept {
   ::eventfd_write(woken_, 1);
 }
 
-EndOnSignal::EndOnSignal(const Signals& signals, When when)
-    : over_(::eventfd(0, EFD_CLOEXEC)), thread_([this, &signals, when] { watch(signals, when); }) {}
+EndOnSignal::EndOnSignal(const Signals& signals, When when, std::function<void()> look)
+    : over_(::eventfd(0, EFD_CLOEXEC)),
+      look_(std::move(look)),
+      thread_([this, &signals, when] { watch(signals, when); }) {}
 
 void EndOnSignal::watch(const Signals& signals, When when) const {
   pollfd files[] = {{signals.file(), POLLIN, 0}, {over_, POLLIN, 0}};
   bool hangs_up = false;
   int signal = 0;
   while (signal != SIGINT && signal != SIGTERM) {
-    ::poll(files, 2, -1);
-    if (files[1].revents) {
+    const bool some = ::poll(files, 2, kTickMs) > 0;
+    if (some && files[1].revents) {
       if (hangs_up) ::kill(::getpid(), SIGHUP);
       return;
     }
-    signal = signals.wait();
+    look_();
+    signal = some ? signals.wait() : 0;
     hangs_up = hangs_up || signal == SIGHUP;
   }
   if (when == When::at_once) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <thread>
 
 namespace iqd {
@@ -28,14 +29,14 @@ class Signals {
 };
 
 /// Opening devices may take long, or for ever where a driver hangs: as long as this lives, SIGINT or SIGTERM end the
-/// process.
+/// process, and `look` is called each tick, in a thread of its own.
 class EndOnSignal {
  public:
   enum class When : std::uint8_t {
     at_once,          // nothing runs yet: exit 0
     patience_is_out,  // something runs: after 5 s, exit 1; where this is over before, the signal is passed on
   };
-  EndOnSignal(const Signals& signals, When when);
+  EndOnSignal(const Signals& signals, When when, std::function<void()> look);
   ~EndOnSignal();
   EndOnSignal(const EndOnSignal&) = delete;
   EndOnSignal& operator=(const EndOnSignal&) = delete;
@@ -45,6 +46,7 @@ class EndOnSignal {
   bool is_over_within(int ms) const;
 
   int over_;
+  std::function<void()> look_;
   std::thread thread_;
 };
 

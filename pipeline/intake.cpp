@@ -148,7 +148,8 @@ bool Intake::reopen() {
 
 bool Intake::try_open() {
   try {
-    source_ = in_driver([this] { return source_options_->open(); });
+    const auto grace_ns = static_cast<std::int64_t>(source_options_->opening_wait_s() * 1e9);
+    source_ = in_driver([this] { return source_options_->open(); }, grace_ns);
     const StreamInfo now = source_->info();
     if (now.element == info_.element && now.channels == info_.channels && now.rate_hz == info_.rate_hz) {
       info_.time = now.time;

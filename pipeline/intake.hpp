@@ -85,7 +85,7 @@ class Intake {
   void close_source() noexcept;
   bool pause(std::int64_t ns);
   bool is_there();
-  template <class F> auto in_driver(F call);
+  template <class F> auto in_driver(F call, std::int64_t grace_ns = 0);
   Received receive(std::int64_t most);
   std::string doubt(Received& received, std::int64_t most);
   void take_change();
@@ -171,14 +171,16 @@ class Intake {
   std::thread thread_;
 };
 
-/// What is done in the driver is watched: it may never return.
-template <class F> auto Intake::in_driver(F call) {
+/// What is done in the driver is watched: it may never return. Its time counts when `grace_ns` are over.
+template <class F> auto Intake::in_driver(F call, std::int64_t grace_ns) {
   struct Watch {
-    explicit Watch(std::atomic<std::int64_t>& began) : began_ns(began) { began_ns.store(steady_ns()); }
+    Watch(std::atomic<std::int64_t>& began, std::int64_t grace_ns) : began_ns(began) {
+      began_ns.store(steady_ns() + grace_ns);
+    }
     ~Watch() { began_ns.store(0); }
     std::atomic<std::int64_t>& began_ns;
   };
-  const Watch watch(call_began_ns_);
+  const Watch watch(call_began_ns_, grace_ns);
   return call();
 }
 

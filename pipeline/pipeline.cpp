@@ -14,15 +14,17 @@
 
 namespace iqd {
 
-Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& problems)
+Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& problems,
+                   std::shared_ptr<OpeningWatch> watch)
     : catalogue_(catalogue),
+      watch_(std::move(watch)),
       spec_(std::move(spec)),
       name_(spec_.name),
       radio_(spec_.driver->name),
       counters_(std::make_unique<Counters>()) {
   backends_ = choose_backends(spec_);
   counters_->state = SourceState::opening;
-  std::unique_ptr<Source> source = spec_.source->open();
+  OpenedSource source(open_source(), *watch_, name_, spec_.realtime.hang_s);
   stream_ = source->info();
   std::optional<Draft> drafted = draft(spec_, stream_, backends_.backends, problems);
   if (!drafted) return;
@@ -34,7 +36,19 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   device_bytes_ = sizing.device_bytes;
   IntakeOptions intake = intake_options(spec_, sizing);
   calibration_ = intake.calibration;
-  intake_ = std::make_unique<Intake>(*spec_.source, std::move(source), *engine_, std::move(intake), *counters_);
+  intake_ = std::make_unique<Intake>(*spec_.source, source.take(), *engine_, std::move(intake), *counters_);
+}
+
+std::unique_ptr<Source> Pipeline::open_source() const {
+  return watch_->call(name_ + ": the call that opens the radio", spec_.realtime.hang_s + spec_.source->opening_wait_s(),
+                      [this] { return spec_.source->open(); });
+}
+
+std::unique_ptr<Sink> Pipeline::open_sink(const SinkSpec& sink, const PortFormat& format,
+                                          const PipelineSpec& spec) const {
+  return watch_->call(fmt::format("{}: the call that opens the {} sink", name_, sink.driver->name),
+                      spec.realtime.hang_s + sink.options->opening_wait_s(),
+                      [&] { return sink.options->open(format); });
 }
 
 Pipeline::~Pipeline() {
@@ -145,9 +159,14 @@ double Pipeline::device_waits_s() const noexcept {
   return static_cast<double>(longest) / 1e9;
 }
 
+std::string Pipeline::radio_hangs() const {
+  const std::lock_guard lock(exchange_);
+  const bool too_long = static_cast<double>(intake_->in_driver_ns()) > spec_.realtime.hang_s * 1e9;
+  return too_long ? "a call into the radio's driver does not return" : "";
+}
+
 std::string Pipeline::hung() const {
-  if (static_cast<double>(intake_->in_driver_ns()) > spec_.realtime.hang_s * 1e9)
-    return "a call into the radio's driver does not return";
+  if (std::string hangs = radio_hangs(); !hangs.empty()) return hangs;
   if (device_waits_s() > spec_.realtime.hang_s) return fmt::format("{} does not finish a block", backends_.names);
   return {};
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pipeline/apply_outlet.hpp"
+#include "pipeline/opening_watch.hpp"
 #include "pipeline/spec_change.hpp"
 
 namespace iqd {
@@ -86,7 +87,9 @@ class Pipeline {
  public:
   /// Opens the source, plans for the stream that it really gives, sets up the outlets. Throws SetupError; problems that
   /// only show now, and what does not fit in memory, go to `problems`, and then the pipeline cannot be started.
-  Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& problems);
+  /// `watch` is told of what drivers are called for, here and in `prepare`.
+  Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& problems,
+           std::shared_ptr<OpeningWatch> watch = std::make_shared<OpeningWatch>());
   ~Pipeline();
 
   /// What readers have asked for; before `start`.
@@ -103,6 +106,8 @@ class Pipeline {
   bool device_failed() const { return !engine_->backend_failure().empty(); }
   /// A call into the driver, or a device, takes longer than `realtime: hang` allows: which. Else empty.
   std::string hung() const;
+  /// Any thread: the first of these.
+  std::string radio_hangs() const;
   /// How long a device has had the block at the head of the line.
   double device_waits_s() const noexcept;
   /// Ends without the radio thread, which hangs in its driver; the process is about to end.
@@ -165,7 +170,11 @@ class Pipeline {
   std::shared_ptr<Engine> engine() const;
   void replace_engine(std::shared_ptr<Engine> by);
 
+  std::unique_ptr<Source> open_source() const;
+  std::unique_ptr<Sink> open_sink(const SinkSpec& sink, const PortFormat& format, const PipelineSpec& spec) const;
+
   const Catalogue catalogue_;
+  const std::shared_ptr<OpeningWatch> watch_;
   PipelineSpec spec_;
   const std::string name_;
   const std::string radio_;

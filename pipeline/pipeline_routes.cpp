@@ -40,7 +40,7 @@ std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, co
       SinkOutlet::Open reopen;
       if (sink->options->reconnects()) reopen = [options = sink->options, format] { return options->open(format); };
       route->outlet =
-          std::make_shared<SinkOutlet>(sink->options->open(format), fmt::format("{} sink", sink->driver->name),
+          std::make_shared<SinkOutlet>(open_sink(*sink, format, spec), fmt::format("{} sink", sink->driver->name),
                                        lossless, most_held, std::move(reopen));
     }
     routes.push_back(std::move(route));

@@ -17,6 +17,7 @@ class UhdSourceOptions final : public SourceOptions {
   /// Whether it can be found, and nobody has it.
   bool is_there() const override;
   std::vector<std::string> claims() const override { return settings_.claims("uhd", true); }
+  double opening_wait_s() const override { return settings_.lock_within_s; }
   const Settings& settings() const noexcept { return settings_; }
 
  private:
@@ -31,6 +32,7 @@ class UhdSinkOptions final : public SinkOptions {
   std::unique_ptr<Sink> open(const PortFormat& format) const override;
   bool reconnects() const override { return true; }
   std::vector<std::string> claims() const override { return settings_.claims("uhd", false); }
+  double opening_wait_s() const override { return settings_.lock_within_s; }
 
  private:
   Settings settings_;

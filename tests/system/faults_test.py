@@ -160,6 +160,33 @@ class Faults(iqd.SystemTest):
             self.assertIn("does not return", daemon.text)
             self.assertTrue(daemon.statuses[-1]["final"])
 
+    def test_a_driver_that_hangs_when_it_is_first_opened_ends_the_process(self):
+        more = "realtime: {hang: 1 s}\n"
+        transmitter = "sinks: [{port: source, soapy: {args: 'driver=iqdsim,serial=TX,hang_open=stream'}}]\n"
+        for text, who in ((self.document("hang_open=make", more=more), "the radio"),
+                          (self.document("hang_open=stream", more=more), "the radio"),
+                          (self.document("tx=0", more=more + transmitter), "the soapy sink")):
+            with self.subTest(who), self.daemon(text) as daemon:
+                self.assertEqual(daemon.wait(10), 1, daemon.text)
+                self.assertTrue(1 < time.monotonic() - daemon.started < 6)
+                self.assertIn(f"test: the call that opens {who} does not return; it has had 1 s", daemon.text)
+
+    def test_a_driver_that_hangs_in_a_reload_ends_the_process(self):
+        text = self.document("tx=0", more="realtime: {hang: 1 s}\n")
+        with self.daemon(text) as daemon:
+            daemon.wait_for(lambda p: p["received"] > 0)
+            (self.folder / "pipeline.yaml").write_text(text.replace("tx=0", "hang_open=make"), encoding="utf-8")
+            daemon.signal(signal.SIGHUP)
+            self.assertEqual(daemon.wait(10), 1, daemon.text)
+            self.assertIn("test: the call that opens the radio does not return", daemon.text)
+
+    def test_a_radio_that_hangs_when_it_is_first_opened_does_not_keep_a_stop_waiting(self):
+        with self.daemon(self.document("hang_open=make")) as daemon:
+            time.sleep(1)
+            began = time.monotonic()
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+            self.assertLess(time.monotonic() - began, 5)
+
     def test_a_hanging_driver_does_not_keep_a_stop_waiting(self):
         with self.daemon(self.document("hang_at=0.1")) as daemon:
             daemon.wait_for(lambda p: p["received"] > 0)

@@ -132,6 +132,12 @@ class Notify(iqd.SystemTest):
         self.assertTrue(fed, self.manager.seen)
         self.assertGreater(ended - fed[-1], 2)  # twice what systemd waits: it would have killed this
 
+    def test_a_driver_that_hangs_before_the_start_is_named(self):
+        with self.service(self.document("hang_open=make", "realtime: {hang: 1 s}\n")) as daemon:
+            self.assertRegex(self.manager.wait_for("STATUS="), "test: the call that opens the radio does not return.*ending")
+            self.assertEqual(daemon.wait(), 1, daemon.text)
+        self.assertEqual(self.manager.times("READY=1"), [])
+
     def test_a_reload_is_framed(self):
         with self.service(self.document()) as daemon:
             self.manager.wait_for("READY=1")

@@ -26,7 +26,7 @@ const std::initializer_list<std::string_view> kArguments{
     "period", "taps", "delay_spread", "doppler", "levels", "start", "array", "users", "radius", "spread", "jitter",
     "powers", "motion", "phase", "chip_rate", "interval", "coding", "id", "deviation", "left", "right", "amplitude",
     "stereo", "emphasis", "symbol_rate", "timing", "alpha", "differential", "late_every", "late_lost",
-    "disconnect_every", "hang_close_at", "clock_ppm", "unlock_at", "front_end", "unlock_for", "direct_buffers"};
+    "disconnect_every", "hang_close_at", "clock_ppm", "unlock_at", "front_end", "unlock_for", "direct_buffers", "hang_open"};
 // clang-format on
 
 void warn_of_unknown(const Arguments& args) {
@@ -44,6 +44,7 @@ Device::Device(const SoapySDR::Kwargs& args)
       has_front_end_(args_.flag("front_end", false)),
       buffer_s_(args_.number("buffer", 0.25)) {
   warn_of_unknown(args_);
+  if (args_.text("hang_open", "") == "make") hang();
   if (Faults::unplugged(args_.text("serial", ""))) throw std::runtime_error("iqdsim: the device is unplugged");
   if (buffer_s_ <= 0 || buffer_s_ > 10) throw std::invalid_argument("iqdsim: buffer= is from 0 to 10 seconds");
   if (std::fabs(args_.number("clock_ppm", 0)) > 1e4) throw std::invalid_argument("iqdsim: clock_ppm= is within ±10000");

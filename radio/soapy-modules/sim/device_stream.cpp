@@ -31,6 +31,7 @@ std::int64_t wall_ns() {
 SoapySDR::Stream* Device::setupStream(int direction, const std::string& format,
                                       const std::vector<std::size_t>& channels, const SoapySDR::Kwargs&) {
   Stream& stream = direction == SOAPY_SDR_RX ? rx_ : tx_;
+  if (args_.text("hang_open", "") == "stream") hang();
   const std::lock_guard lock(mutex_);
   if (stream.open) throw std::runtime_error("iqdsim: there is one stream of each direction, and it is in use");
   stream.format = format_named(format);
