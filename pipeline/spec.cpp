@@ -9,10 +9,10 @@
 #include <set>
 
 #include "config/reader.hpp"
-#include "pipeline/backend_name.hpp"
 #include "pipeline/calibration_table.hpp"
 #include "pipeline/programmed_stage.hpp"
 #include "pipeline/spec_apply.hpp"
+#include "pipeline/spec_backends.hpp"
 
 namespace iqd {
 namespace {
@@ -65,44 +65,6 @@ Section read_optional(const Node& node, const Node& parent, std::string_view key
   if (node.kind() != Node::Kind::null) return read_fields(node, fields, problems, reserved);
   Section section = read_fields(parent["~"], fields, problems, reserved);
   return Section(node.path(), parent.key_place(key), problems);
-}
-
-void check_backend(const std::string& name, const Section& section) {
-  const bool device =
-      name.starts_with("cuda:") && name.size() > 5 && name.find_first_not_of("0123456789", 5) == name.npos;
-  if (name != "auto" && name != "cpu" && name != "cuda" && !device)
-    section.problem("backend", fmt::format("'{}' is not one of auto, cpu, cuda, cuda:N", name));
-}
-
-/// `cuda` is the first.
-std::string device_name(std::string_view backend) {
-  return backend == "cuda" ? "cuda:0" : std::string(backend);
-}
-
-/// Of several backends all have to be devices, and different ones; stages may leave the device, but not for another.
-void check_backends(const PipelineSpec& spec) {
-  for (const std::string& name : spec.backend) check_backend(name, spec.section);
-  if (spec.backend.empty()) spec.section.problem("backend", "names none; leave it out, or say auto");
-  std::set<std::string> devices;
-  for (const std::string& name : spec.backend) {
-    if (spec.backend.size() > 1 && !is_device(name))
-      spec.section.problem("backend",
-                           fmt::format("'{}' does not share blocks: of several all have to be devices", name));
-    if (is_device(name) && !devices.insert(device_name(name)).second)
-      spec.section.problem("backend", fmt::format("'{}' is named twice", device_name(name)));
-  }
-  for (const StageSpec& s : spec.stages) {
-    if (!is_device(s.backend) || s.backend == "cuda") continue;
-    if (spec.backend.size() > 1) {
-      s.section.problem("backend", "every stage is on each of the pipeline's devices: say `cuda`, or leave it out");
-      continue;
-    }
-    if (devices.empty()) devices.insert(s.backend);
-    if (!devices.contains(s.backend))
-      s.section.problem("backend", fmt::format("'{}' is another device than the pipeline's: one pipeline stays on one "
-                                               "device, or has all of its stages on each of several",
-                                               s.backend));
-  }
 }
 
 Connections read_from(const Node& node, Problems& problems) {
@@ -162,7 +124,8 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
 void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogue, std::span<const Override> overrides,
                  Problems& problems) {
   if (!node) {
-    problems.push_back({node.place(), node.path(), "is required: one of soapy, uhd, file, zmq, generate, recall"});
+    const auto known = names_of(catalogue.drivers, &DriverEntry::make_source);
+    problems.push_back({node.place(), node.path(), fmt::format("is required: one of {}", fmt::join(known, ", "))});
     return;
   }
   const auto entry = only_entry(node, "a driver", problems);
@@ -171,11 +134,9 @@ void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogu
                                   [&](const DriverEntry& d) { return d.name == entry->first && d.make_source; });
   if (found == catalogue.drivers.end()) {
     const auto known = names_of(catalogue.drivers, &DriverEntry::make_source);
-    std::string list;
-    for (const auto name : known) list += fmt::format("{}{}", list.empty() ? "" : ", ", name);
-    problems.push_back(
-        {node.key_place(entry->first), entry->second.path(),
-         fmt::format("this iqd has no such source{}; it has {}", did_you_mean(entry->first, known), list)});
+    problems.push_back({node.key_place(entry->first), entry->second.path(),
+                        fmt::format("this iqd has no such source{}; it has {}", did_you_mean(entry->first, known),
+                                    fmt::join(known, ", "))});
     return;
   }
   spec.driver = &*found;
@@ -208,6 +169,7 @@ void read_publish(const Node& item, PipelineSpec& spec, const Catalogue& catalog
 
 void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {
   SinkSpec sink{{}, nullptr, nullptr, Section(item.path(), item.place(), problems)};
+  const auto known = names_of(catalogue.drivers, &DriverEntry::make_sink);
   bool is_known = true;
   for (const auto& [key, node] : item.entries()) {
     sink.section.note(key, item.key_place(key));
@@ -216,7 +178,6 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
     if (key == "port") {
       sink.port = node.scalar();
     } else if (driver == catalogue.drivers.end()) {
-      const auto known = names_of(catalogue.drivers, &DriverEntry::make_sink);
       is_known = false;
       sink.section.problem(key, fmt::format("is neither `port` nor a sink of this iqd{}", did_you_mean(key, known)));
     } else if (sink.driver) {
@@ -229,7 +190,8 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
     }
   }
   if (sink.port.empty()) sink.section.problem("", "needs `port: stage.output`");
-  if (!sink.driver && is_known) sink.section.problem("", "needs a sink: soapy, file or zmq");
+  if (!sink.driver && is_known)
+    sink.section.problem("", fmt::format("needs a sink: one of {}", fmt::join(known, ", ")));
   if (sink.driver && !sink.port.empty()) spec.sinks.push_back(std::move(sink));
 }
 
@@ -269,63 +231,6 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
 }
 
 }  // namespace
-
-void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
-  v.field("name", spec.name, {.help = "in headers, metrics and the log"});
-  v.field("block", spec.block, {.help = "new samples per channel and block", .low = 1, .high = 1 << 28});
-  v.field("lanes", spec.lanes, {.help = "blocks at work at once; 0: one a processor, at most 4", .low = 0, .high = 32});
-  v.field("backend", spec.backend, {.help = "auto, cpu, cuda or cuda:N; several devices share the blocks"});
-  v.field("wait", spec.wait,
-          {.help = "how results of a device are waited for: spin is quickest and takes a processor"});
-  v.field("transfer", spec.transfer,
-          {.help = "how samples and results get to a device and back; auto: by their size, as measured"});
-  v.field("fuse", spec.fuse, {.help = "element-wise neighbours become one step: one loop, or one kernel"});
-  static bool given = false;
-  v.group("realtime", given, {.help = "how the threads run"}, [&spec](FieldVisitor& g) {
-    g.field("priority", spec.realtime.priority,
-            {.help = "SCHED_FIFO priority of radio, lanes and publisher; 0: none", .low = 0, .high = 99});
-    g.field("cpus", spec.realtime.cpus,
-            {.help = "processors that radio and lanes are tied to", .low = 0, .high = 1023});
-    g.field("lock_memory", spec.realtime.lock_memory, {.help = "keep all memory resident"});
-    g.field(
-        "hang", spec.realtime.hang_s,
-        {.help = "a driver call that takes longer ends the process", .unit = Unit::seconds, .low = 0.5, .high = 3600});
-  });
-  v.group("reconnect", given, {.help = "when a radio that gives nothing is opened again"}, [&spec](FieldVisitor& g) {
-    g.field("silence", spec.reconnect.silence_s,
-            {.help = "a radio that gives no sample for so long is closed and opened again",
-             .unit = Unit::seconds,
-             .low = 0.1,
-             .high = 3600});
-    g.field("first", spec.reconnect.first_s,
-            {.help = "wait before the first try; each that fails doubles it",
-             .unit = Unit::seconds,
-             .low = 0.001,
-             .high = 3600});
-    g.field(
-        "longest", spec.reconnect.longest_s,
-        {.help = "it does not become longer, unless `first` is", .unit = Unit::seconds, .low = 0.001, .high = 3600});
-  });
-}
-
-void monitor_fields(Spec& spec, FieldVisitor& v) {
-  v.field("listen", spec.listen,
-          {.help = "address and port of HTTP, `127.0.0.1:9464`; port 0 takes a free one", .required = true});
-  v.field("token", spec.token_file,
-          {.help = "a file with a secret, mode 0600: a request that changes something has to bring it"});
-  v.field("insecure", spec.insecure,
-          {.help = "off loopback without a token: whoever reaches the port may read, and nobody may change anything"});
-}
-
-void publish_fields(PublishSpec& spec, FieldVisitor& v) {
-  v.field("port", spec.port, {.help = "stage.output", .required = true});
-  v.field("dtype", spec.dtype,
-          {.help = "converted to this element type before it is sent; as the port is where not given"});
-  static constexpr std::string_view kEmpty[] = {"skip", "send"};
-  const auto set = [](void* target, int value) { *static_cast<bool*>(target) = value == 1; };
-  v.visit("empty", EnumRef{kEmpty, spec.send_empty ? 1 : 0, set, &spec.send_empty},
-          {.help = "what is done with a message that holds nothing"});
-}
 
 Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems,
                std::span<const Override> overrides) {
