@@ -74,8 +74,7 @@ std::vector<MetricFamily> radio_metrics(const std::vector<OpenRadio>& radios) {
        {}},
       {"iqd_radio_reading",
        "What else an open radio measures of itself: temperatures in degrees Celsius, whether it is on the air; the "
-       "rest "
-       "in the unit of its driver.",
+       "rest in the unit of its driver.",
        kGauge,
        {}}};
   for (const OpenRadio& radio : radios) {

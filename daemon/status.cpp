@@ -35,9 +35,7 @@ nlohmann::json radio_json(const PipelineStatus& s) {
   return radio;
 }
 
-nlohmann::json pipeline_json(const PipelineStatus& s) {
-  nlohmann::json dropped = nlohmann::json::object();
-  for (std::size_t d = 0; d < s.dropped.size(); ++d) dropped[std::string(kDropNames[d])] = s.dropped[d];
+nlohmann::json ports_json(const PipelineStatus& s) {
   nlohmann::json ports = nlohmann::json::array();
   for (const auto& p : s.ports)
     ports.push_back({{"port", p.port},
@@ -48,10 +46,18 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
                      {"underflows", p.sink.underflows},
                      {"late", p.sink.late},
                      {"sequence_errors", p.sink.sequence_errors}});
+  return ports;
+}
+
+nlohmann::json endpoints_json(const PipelineStatus& s) {
   nlohmann::json endpoints = nlohmann::json::array();
   for (const PeerCounts& e : s.endpoints)
     endpoints.push_back(
         {{"endpoint", e.endpoint}, {"connected", e.connected}, {"handshake_failures", e.handshake_failures}});
+  return endpoints;
+}
+
+nlohmann::json steps_json(const PipelineStatus& s) {
   nlohmann::json steps = nlohmann::json::array();
   for (const auto& step : s.steps)
     if (step.time.count > 0)
@@ -59,16 +65,21 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
                        {"blocks", step.time.count},
                        {"mean_us", static_cast<double>(step.time.sum_ns) / static_cast<double>(step.time.count) / 1e3},
                        {"time_us", latency_json(step.time)}});
-  nlohmann::json tallies = nlohmann::json::array();
-  for (const auto& [name, count] : s.tallies) {
-    tallies.push_back({{"stage", name.stage}, {"event", name.name}, {"count", count}});
-    if (!name.dimension.empty()) tallies.back()[name.dimension] = name.entry;
+  return steps;
+}
+
+/// What stages tell: `kind` is how they name it, `value` what it comes to.
+template <class Numbers>
+nlohmann::json numbers_json(const Numbers& numbers, const std::string& kind, const std::string& value) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const auto& [name, number] : numbers) {
+    all.push_back({{"stage", name.stage}, {kind, name.name}, {value, number}});
+    if (!name.dimension.empty()) all.back()[name.dimension] = name.entry;
   }
-  nlohmann::json levels = nlohmann::json::array();
-  for (const auto& [name, level] : s.levels) {
-    levels.push_back({{"stage", name.stage}, {"level", name.name}, {"value", level}});
-    if (!name.dimension.empty()) levels.back()[name.dimension] = name.entry;
-  }
+  return all;
+}
+
+nlohmann::json channels_json(const PipelineStatus& s) {
   nlohmann::json channels = nlohmann::json::array();
   for (const auto& c : s.channels)
     channels.push_back({{"rms_dbfs", decibels(c.rms_dbfs)},
@@ -76,6 +87,12 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
                         {"clipped", c.clipped},
                         {"overloads", c.overloads},
                         {"overloaded", c.overloaded}});
+  return channels;
+}
+
+nlohmann::json pipeline_json(const PipelineStatus& s) {
+  nlohmann::json dropped = nlohmann::json::object();
+  for (std::size_t d = 0; d < s.dropped.size(); ++d) dropped[std::string(kDropNames[d])] = s.dropped[d];
   return {{"name", s.name},
           {"source", s.radio},
           {"state", kSourceStateNames[static_cast<std::size_t>(s.state)]},
@@ -102,12 +119,12 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
           {"block_s", s.block_s},
           {"device_bytes", s.device_bytes},
           {"reloads", s.reloads},
-          {"ports", ports},
-          {"endpoints", endpoints},
-          {"steps", steps},
-          {"events", tallies},
-          {"levels", levels},
-          {"channels", channels},
+          {"ports", ports_json(s)},
+          {"endpoints", endpoints_json(s)},
+          {"steps", steps_json(s)},
+          {"events", numbers_json(s.tallies, "event", "count")},
+          {"levels", numbers_json(s.levels, "level", "value")},
+          {"channels", channels_json(s)},
           {"calibrated", std::isnan(s.calibrated) ? nlohmann::json() : nlohmann::json(s.calibrated > 0)},
           {"latency_us", latency_json(s.latency)}};
 }
