@@ -81,15 +81,37 @@ class Docs(unittest.TestCase):
         self.assertNotEqual(self.docs("--check").returncode, 0)
 
 
-class Links(unittest.TestCase):
-    def test_every_link_of_the_pages_leads_somewhere(self):
+def anchors(page):
+    """What a link may name behind the #: its headings, as they are shown on the web."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+            for title in re.findall(r"^#+ (.*)", text, re.MULTILINE)}
+
+
+class Pages(unittest.TestCase):
+    def test_every_link_leads_somewhere(self):
         pages = [p for p in ROOT.rglob("*.md") if "build" not in p.relative_to(ROOT).parts]
         self.assertGreater(len(pages), 10)
         for page in pages:
             text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-            for target in re.findall(r"\]\(([^)#\s]+)", text):
-                if not target.startswith("http"):
-                    self.assertTrue((page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}")
+            for target, heading in re.findall(r"\]\((?!http)([^)#\s]*)#?([^)\s]*)\)", text):
+                with self.subTest(page=page.relative_to(ROOT), target=target, heading=heading):
+                    to = page.parent / target if target else page
+                    self.assertTrue(to.exists())
+                    if heading:
+                        self.assertIn(heading, anchors(to))
+
+    def test_the_readme_names_every_page_and_every_folder(self):
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        for page in (ROOT / "docs").glob("*.md"):
+            self.assertIn(f"(docs/{page.name})", readme)
+        for folder in {source.relative_to(ROOT).parts[0] for source in ROOT.glob("*/CMakeLists.txt")}:
+            self.assertIn(f"`{folder}/`", readme)
+
+    def test_every_pipeline_to_start_from_is_listed(self):
+        listed = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")
+        for file in (ROOT / "pipelines").iterdir():
+            self.assertIn(f"`{file.name}`", listed)
 
 
 if __name__ == "__main__":
