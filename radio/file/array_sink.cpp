@@ -12,8 +12,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "radio/file/interleave.hpp"
 #include "radio/message_part.hpp"
+#include "signal/interleave.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -87,12 +87,7 @@ bool ArraySink::append(const Message& message) {
   if (columns_ == 1) return rows_.append(message.payload);
   staging_.resize(message.payload.size());
   const std::byte* const from = message.payload.data();
-  switch (item_bytes_) {
-    case 8: interleave<8>(from, columns_, message.extent, message.extent, staging_.data()); break;
-    case 4: interleave<4>(from, columns_, message.extent, message.extent, staging_.data()); break;
-    case 2: interleave<2>(from, columns_, message.extent, message.extent, staging_.data()); break;
-    default: interleave<1>(from, columns_, message.extent, message.extent, staging_.data()); break;
-  }
+  interleave(from, static_cast<std::size_t>(item_bytes_), columns_, message.extent, message.extent, staging_.data());
   return rows_.append(staging_);
 }
 

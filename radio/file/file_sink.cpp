@@ -14,7 +14,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "radio/file/interleave.hpp"
+#include "signal/interleave.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -190,12 +190,7 @@ bool FileSink::append(const Message& message, std::int64_t first, std::int64_t c
     for (std::int64_t at = first; kept && at < first + count; at += piece) {
       const std::int64_t n = std::min(piece, first + count - at);
       const std::byte* from = message.payload.data() + at * size;
-      switch (size) {
-        case 8: interleave<8>(from, channels_, message.extent, n, staging_.data()); break;
-        case 4: interleave<4>(from, channels_, message.extent, n, staging_.data()); break;
-        case 2: interleave<2>(from, channels_, message.extent, n, staging_.data()); break;
-        default: interleave<1>(from, channels_, message.extent, n, staging_.data()); break;
-      }
+      interleave(from, static_cast<std::size_t>(size), channels_, message.extent, n, staging_.data());
       kept = put(std::span(staging_).first(static_cast<std::size_t>(n * frame)));
     }
   }

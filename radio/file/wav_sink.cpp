@@ -14,7 +14,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "radio/file/interleave.hpp"
+#include "signal/interleave.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -100,10 +100,7 @@ bool WavSink::append(const std::byte* samples, std::int64_t frames) {
   for (std::int64_t at = 0; at < frames; at += piece) {
     const std::int64_t n = std::min(piece, frames - at);
     const std::byte* const from = samples + at * size;
-    if (size == 4)
-      interleave<4>(from, format_.channels, frames, n, staging_.data());
-    else
-      interleave<2>(from, format_.channels, frames, n, staging_.data());
+    interleave(from, static_cast<std::size_t>(size), format_.channels, frames, n, staging_.data());
     if (!file_.append(std::span(staging_).first(static_cast<std::size_t>(n * frame)))) return stop();
   }
   return true;

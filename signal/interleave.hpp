@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace iqd {
+
+/// Sample n of channel c, of `bytes` (1, 2, 4 or 8), goes to n * channels + c. `pitch`: samples from channel to channel
+/// of `from`.
+void interleave(const std::byte* from, std::size_t bytes, std::int64_t channels, std::int64_t pitch,
+                std::int64_t samples, std::byte* to) noexcept;
+
+}  // namespace iqd
