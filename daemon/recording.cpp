@@ -55,6 +55,7 @@ class LimitedSinkOptions final : public SinkOptions {
     return trigger_.put_before(std::make_unique<LimitedSink>(sink_->open(format), limit_, format), format,
                                [limit = limit_] { limit->reached = true; });
   }
+  std::int64_t buffer_bytes() const override { return sink_->buffer_bytes(); }
 
  private:
   std::shared_ptr<SinkOptions> sink_;

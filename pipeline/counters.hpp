@@ -68,7 +68,8 @@ template <class Metric> class StageNumbers {
 /// What one pipeline counts. Samples are counted per channel.
 struct Counters {
   Counter received;
-  Counter published;  // samples whose results were all handed over
+  Counter published;   // samples whose results were all handed over
+  Counter taken_back;  // of them: at the end an outlet turned out to have lost some after all, so they are refused ones
   std::array<Counter, kDropNames.size()> dropped;
   Counter lost;    // samples that never reached us
   Counter blocks;  // published
@@ -91,6 +92,10 @@ struct Counters {
   std::atomic<SampleIndex> tuned{-1};  // the radio was set last from this sample on; -1: it is as it was opened
   std::atomic<SourceState> state{SourceState::closed};
 
+  std::uint64_t published_for_good() const noexcept {
+    const std::uint64_t back = taken_back.value();
+    return published.value() - back;
+  }
   Counter& drops(Drop reason) noexcept { return dropped[static_cast<std::size_t>(reason)]; }
   std::uint64_t all_dropped() const noexcept {
     std::uint64_t n = 0;

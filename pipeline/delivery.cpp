@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 
@@ -104,6 +105,23 @@ void Delivery::publish(const BlockWork& work, int slot) {
 
 void Delivery::count_failed(const BlockWork& work) noexcept {
   counters_.drops(Drop::device).add(static_cast<std::uint64_t>(work.block().length));
+}
+
+void Delivery::finish(bool has_successor) {
+  std::int64_t blocks = 0;
+  for (const auto& route : routes_) {
+    if (has_successor && route->goes_on) continue;
+    route->outlet->finish();
+    // No block comes any more that could be counted in their stead.
+    const std::int64_t lost = std::exchange(route->owed, 0) + route->outlet->lost_after_all();
+    route->counts->refused.add(static_cast<std::uint64_t>(lost));
+    route->counts->taken_back.add(static_cast<std::uint64_t>(lost));
+    blocks = std::max(blocks, lost);
+  }
+  const std::uint64_t samples =
+      std::min(static_cast<std::uint64_t>(blocks * plan_.block), counters_.published_for_good());
+  counters_.taken_back.add(samples);
+  counters_.drops(Drop::refused).add(samples);
 }
 
 void Delivery::count_events(const BlockWork& work) noexcept {

@@ -18,6 +18,7 @@ struct RouteCounts {
   Counter messages;
   Counter bytes;
   Counter refused;
+  Counter taken_back;  // of the messages: at the end they turned out to be lost, and are refused ones
 };
 
 /// What an output's messages go to, and what was sent.
@@ -48,6 +49,8 @@ class Delivery {
   void publish(const BlockWork& work, int slot);
   /// What a device did not finish is lost, and so is what comes after: nothing more is published.
   void count_failed(const BlockWork& work) noexcept;
+  /// Ends the outlets that a successor does not go on with, and counts what they still lost of what they had taken.
+  void finish(bool has_successor);
 
   std::span<const std::unique_ptr<Route>> routes() const noexcept { return routes_; }
   /// Ends it: outlets that nobody else has are closed.

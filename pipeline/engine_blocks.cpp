@@ -116,8 +116,7 @@ void Engine::publish_all() {
     slots_.give_back(taken.work->slot());
   }
   over_.store(true, std::memory_order_release);
-  for (const auto& route : routes())
-    if (!discarded_ && !(has_successor_ && route->goes_on)) route->outlet->finish();
+  if (!discarded_) delivery_.finish(has_successor_);
 }
 
 }  // namespace iqd

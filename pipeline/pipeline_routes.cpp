@@ -39,9 +39,9 @@ std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, co
     if (!route->outlet) {
       SinkOutlet::Open reopen;
       if (sink->options->reconnects()) reopen = [options = sink->options, format] { return options->open(format); };
-      route->outlet =
-          std::make_shared<SinkOutlet>(open_sink(*sink, format, spec), fmt::format("{} sink", sink->driver->name),
-                                       lossless, most_held, std::move(reopen));
+      route->outlet = std::make_shared<SinkOutlet>(
+          open_sink(*sink, format, spec), fmt::format("{} sink", sink->driver->name), lossless,
+          SinkHold{most_held, static_cast<std::size_t>(sink->options->buffer_bytes())}, std::move(reopen));
     }
     routes.push_back(std::move(route));
   }

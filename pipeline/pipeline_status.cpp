@@ -10,10 +10,11 @@ namespace iqd {
 namespace {
 
 void show_counters(const Counters& counters, PipelineStatus& s) {
-  // What leaves is read before what comes in, so that nothing leaves that has not come in.
-  s.published = counters.published.value();
-  std::uint64_t left = s.published;
+  // What leaves is read before what comes in, so that nothing leaves that has not come in; and what was dropped first,
+  // since some of that may have counted as published before.
+  std::uint64_t left = 0;
   for (std::size_t d = 0; d < s.dropped.size(); ++d) left += s.dropped[d] = counters.dropped[d].value();
+  left += s.published = counters.published_for_good();
   s.received = counters.received.value();
   s.in_flight = s.received - left;
   s.lost = counters.lost.value();
@@ -48,8 +49,9 @@ void show_engine(const Engine& engine, PipelineStatus& s) {
   for (const auto& route : engine.routes()) {
     const auto* apply = dynamic_cast<const ApplyOutlet*>(route->outlet.get());
     const RouteCounts& counts = apply ? apply->settings() : *route->counts;
-    s.ports.push_back({plan.outputs[route->output].format.port, route->to, counts.messages.value(),
-                       counts.bytes.value(), counts.refused.value(), route->outlet->counts()});
+    s.ports.push_back({plan.outputs[route->output].format.port, route->to,
+                       counts.messages.value() - counts.taken_back.value(), counts.bytes.value(),
+                       counts.refused.value(), route->outlet->counts()});
     PeerCounts peers = route->outlet->peers();
     const auto is_known = [&](const PeerCounts& p) { return p.endpoint == peers.endpoint; };
     if (!peers.endpoint.empty() && std::ranges::none_of(s.endpoints, is_known)) s.endpoints.push_back(std::move(peers));

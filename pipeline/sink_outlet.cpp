@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <new>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
 #include "base/slot_mask.hpp"
 #include "pipeline/cpu_backend.hpp"
 
 namespace iqd {
 namespace {
+
+constexpr std::size_t kMostCopies = 4096;
 
 SinkCounts sum(const SinkCounts& a, const SinkCounts& b) {
   return {a.underflows + b.underflows, a.late + b.late, a.sequence_errors + b.sequence_errors};
@@ -19,15 +22,17 @@ SinkCounts sum(const SinkCounts& a, const SinkCounts& b) {
 
 }  // namespace
 
-SinkOutlet::SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, std::size_t most_held, Open reopen,
+SinkOutlet::SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, SinkHold hold, Open reopen,
                        std::int64_t backoff_ns)
     : sink_(std::move(sink)),
       lossless_(lossless),
-      queue_(SlotMask::kMost),
-      most_held_(most_held),
+      name_(std::move(name)),
+      queue_(hold.copied_bytes > 0 && !lossless ? kMostCopies : SlotMask::kMost),
+      most_leased_(hold.messages),
+      most_copied_(lossless ? 0 : hold.copied_bytes),
       reopen_(std::move(reopen)),
       backoff_ns_(backoff_ns),
-      thread_([this, n = std::move(name)] { run(n); }) {}
+      thread_([this] { run(); }) {}
 
 SinkOutlet::~SinkOutlet() {
   interrupt();
@@ -35,13 +40,48 @@ SinkOutlet::~SinkOutlet() {
 }
 
 bool SinkOutlet::send(const Message& message, Lease lease, bool) {
-  const auto may_go_on = [this] { return queue_.size() < most_held_ || failed_ || interrupted_; };
-  if (lossless_) bell_.wait_until(may_go_on);
-  if (failed_ || interrupted_ || !may_go_on()) return false;
-  Item item{message, std::move(lease)};
+  const auto may_keep_slot = [this] { return leased_ < most_leased_; };
+  if (lossless_) bell_.wait_until([&] { return may_keep_slot() || failed_ || interrupted_; });
+  if (failed_ || interrupted_ || queue_.size() == queue_.capacity()) return false;
+  Item item{message, {}};
   item.message.facts = {};
-  if (!queue_.try_push(std::move(item))) return false;
+  if (may_keep_slot()) {
+    item.lease = std::move(lease);
+    leased_.fetch_add(1);
+  } else if (!copy(item)) {
+    return false;
+  }
+  queue_.try_push(std::move(item));
   bell_.ring();
+  return true;
+}
+
+/// The slot goes back, and the engine may be replaced before the message's turn comes.
+bool SinkOutlet::copy(Item& item) {
+  Message& m = item.message;
+  const std::size_t waiting = copied_ + m.payload.size();
+  if (most_copied_ == 0 || waiting > most_copied_) return false;
+  item.payload.reset(new (std::nothrow) std::byte[m.payload.size()]);
+  if (!item.payload) return false;
+  std::memcpy(item.payload.get(), m.payload.data(), m.payload.size());
+  m.payload = {item.payload.get(), m.payload.size()};
+  if (!copied_format_ || *copied_format_ != *m.format) copied_format_ = std::make_shared<const PortFormat>(*m.format);
+  item.format = copied_format_;
+  m.format = item.format.get();
+  copied_.fetch_add(m.payload.size());
+  if (std::uint64_t more = 0; waiting > most_copied_ / 2 && behind_lines_.allow(more))
+    log::warn("{}: is behind: {:.0f} MB wait in memory, and {:.0f} MB may", name_, static_cast<double>(waiting) / 1e6,
+              static_cast<double>(most_copied_) / 1e6);
+  return true;
+}
+
+/// The oldest that waits; false where none does.
+bool SinkOutlet::take(Item& item) noexcept {
+  if (!queue_.try_pop(item)) return false;
+  if (item.payload)
+    copied_.fetch_sub(item.message.payload.size());
+  else
+    leased_.fetch_sub(1);
   return true;
 }
 
@@ -66,11 +106,11 @@ SinkCounts SinkOutlet::counts() const noexcept {
 }
 
 /// Whoever shares its device can only open that again when it is closed here.
-void SinkOutlet::close_sink(const std::string& name) noexcept {
+void SinkOutlet::close_sink() noexcept {
   try {
     sink_->finish();
   } catch (const std::exception& e) {
-    log::error("{}: {}", name, e.what());
+    log::error("{}: {}", name_, e.what());
   }
   const std::lock_guard lock(sink_mutex_);
   before_ = sum(before_, sink_->counts());
@@ -96,7 +136,7 @@ void SinkOutlet::lose(const Message& message) {
 }
 
 /// Tries until it is open again, waiting longer each time, or until nothing more is to be sent.
-void SinkOutlet::reopen(const std::string& name) {
+void SinkOutlet::reopen() {
   for (std::int64_t backoff = backoff_ns_; pause(backoff); backoff = std::min(2 * backoff, 8 * backoff_ns_)) {
     try {
       std::unique_ptr<Sink> opened = reopen_();
@@ -104,10 +144,10 @@ void SinkOutlet::reopen(const std::string& name) {
       sink_ = std::move(opened);
       failed_ = false;
     } catch (const std::exception& e) {
-      log::warn("{}: cannot be opened again yet: {}", name, e.what());
+      log::warn("{}: cannot be opened again yet: {}", name_, e.what());
       continue;
     }
-    log::info("{}: open again", name);
+    log::info("{}: open again", name_);
     return;
   }
 }
@@ -123,17 +163,17 @@ bool SinkOutlet::pause(std::int64_t ns) {
 }
 
 void SinkOutlet::refuse_held() {
-  for (Item item; queue_.try_pop(item); item = {}) lose(item.message);
+  for (Item item; take(item); item = {}) lose(item.message);
   bell_.ring();
 }
 
-void SinkOutlet::run(const std::string& name) {
+void SinkOutlet::run() {
   prepare_thread({"iqd-sink", 0, {}});
   for (;;) {
     Item item;
     bool some = false;
     bell_.wait_until([&] {
-      some = queue_.try_pop(item);
+      some = take(item);
       return some || closing_;
     });
     if (!some) break;
@@ -146,14 +186,14 @@ void SinkOutlet::run(const std::string& name) {
       if (!deliver(item.message)) lose(item.message);
     } catch (const std::exception& e) {
       lose(item.message);
-      log::error("{}: {}; {}", name, e.what(), reopen_ ? "it is opened again" : "nothing more goes there");
+      log::error("{}: {}; {}", name_, e.what(), reopen_ ? "it is opened again" : "nothing more goes there");
       failed_ = true;
       item = {};
-      close_sink(name);
-      if (reopen_) reopen(name);
+      close_sink();
+      if (reopen_) reopen();
     }
   }
-  if (!failed_) close_sink(name);
+  if (!failed_) close_sink();
 }
 
 }  // namespace iqd

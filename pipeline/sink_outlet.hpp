@@ -11,20 +11,27 @@
 #include <thread>
 
 #include "base/bell.hpp"
+#include "base/log.hpp"
 #include "base/outlet.hpp"
 #include "base/spsc_queue.hpp"
 
 namespace iqd {
 
-/// A sink with a thread of its own, since a disk or a transmitter may take its time. Holds a few results; when they are
-/// too many, a stream that cannot wait loses the newest. A sink that throws is closed, and takes nothing more until it
-/// is open again, where it can be.
+/// What may wait while a sink is busy, beside what it is at.
+struct SinkHold {
+  std::size_t messages;          // that keep their slots
+  std::size_t copied_bytes = 0;  // of more, whose slots go back, of a stream that cannot wait
+};
+
+/// A sink with a thread of its own, since a disk or a transmitter may take its time. Holds a few results in their
+/// slots, and copies of more where it may; when they are too many, a stream that cannot wait loses the newest. A sink
+/// that throws is closed, and takes nothing more until it is open again, where it can be.
 class SinkOutlet final : public Outlet {
  public:
   using Open = std::function<std::unique_ptr<Sink>()>;
   /// `reopen` opens a sink that threw; null: it is not opened again. `backoff_ns` before the first try, doubled up to
   /// eight-fold.
-  SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, std::size_t most_held, Open reopen = {},
+  SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, SinkHold hold, Open reopen = {},
              std::int64_t backoff_ns = 1'000'000'000);
   ~SinkOutlet() override;
 
@@ -32,7 +39,7 @@ class SinkOutlet final : public Outlet {
   std::int64_t lost_after_all() override;
   SinkCounts counts() const noexcept override;
   /// Another plan has fewer slots, or more.
-  void hold_at_most(std::size_t messages) noexcept { most_held_ = messages; }
+  void hold_at_most(std::size_t messages) noexcept { most_leased_ = messages; }
   bool lossless() const noexcept { return lossless_; }
   void finish() override;
   void interrupt() noexcept override;
@@ -41,21 +48,32 @@ class SinkOutlet final : public Outlet {
   struct Item {
     Message message;
     Lease lease;
+    // Or what takes the place of the slot and the engine, which both may be gone:
+    std::unique_ptr<std::byte[]> payload{};
+    std::shared_ptr<const PortFormat> format{};
   };
-  void run(const std::string& name);
+  bool copy(Item& item);
+  bool take(Item& item) noexcept;
+  void run();
   bool deliver(Message message);
   void lose(const Message& message);
-  void reopen(const std::string& name);
+  void reopen();
   bool pause(std::int64_t ns);
   void refuse_held();
-  void close_sink(const std::string& name) noexcept;
+  void close_sink() noexcept;
 
   mutable std::mutex sink_mutex_;  // of the pointer, between the sink's thread, which closes it, and others
   std::unique_ptr<Sink> sink_;
   SinkCounts before_;  // counts of sinks that are closed
   bool lossless_;
+  std::string name_;
   SpscQueue<Item> queue_;
-  std::atomic<std::size_t> most_held_;
+  std::atomic<std::size_t> most_leased_;
+  std::atomic<std::size_t> leased_{0};  // of the queue
+  const std::size_t most_copied_;
+  std::atomic<std::size_t> copied_{0};               // bytes of the queue
+  std::shared_ptr<const PortFormat> copied_format_;  // of what was copied last
+  log::RateLimit behind_lines_;
   const Open reopen_;
   const std::int64_t backoff_ns_;
   Bell bell_;

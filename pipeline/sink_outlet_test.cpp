@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
 #include <stdexcept>
 #include <thread>
 
@@ -59,7 +61,7 @@ bool send(SinkOutlet& outlet, SinkView& view, std::int64_t i) {
 TEST(SinkOutlet, HandsOnInOrderAndFinishes) {
   SinkView view;
   {
-    SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, 4);
+    SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, {4});
     for (int i = 0; i < 1000; ++i) EXPECT_TRUE(send(outlet, view, i));
     outlet.finish();
     EXPECT_TRUE(view.finished);
@@ -72,7 +74,7 @@ TEST(SinkOutlet, HandsOnInOrderAndFinishes) {
 TEST(SinkOutlet, SlowSinkLosesTheNewestWhereTheStreamCannotWait) {
   SinkView view;
   view.door = false;
-  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, 4);
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, {4});
   ASSERT_TRUE(send(outlet, view, 0));
   ASSERT_TRUE(Rig::eventually([&] { return view.calls == 1; }));
   for (int i = 1; i <= 4; ++i) EXPECT_TRUE(send(outlet, view, i));
@@ -84,10 +86,106 @@ TEST(SinkOutlet, SlowSinkLosesTheNewestWhereTheStreamCannotWait) {
   EXPECT_EQ(view.leases, 0);
 }
 
+/// Messages of so many bytes, each full of its own number, in slots that are used otherwise once they were given back,
+/// from engines that are gone then.
+struct Slots {
+  Slots(SinkView& view, std::size_t bytes) : view(view), bytes(bytes) {}
+  struct Slot {
+    SinkView& view;
+    std::vector<std::byte> payload;
+    PortFormat format;
+    static void give_back(void* slot, int) noexcept {
+      Slot& s = *static_cast<Slot*>(slot);
+      std::ranges::fill(s.payload, std::byte{0xee});
+      s.format.port.clear();
+      --s.view.leases;
+    }
+  };
+  bool send(SinkOutlet& outlet, std::int64_t i) {
+    Slot& slot = all.emplace_back(Slot{view, std::vector<std::byte>(bytes, static_cast<std::byte>(i)), {}});
+    slot.format.port = "source";
+    Message m;
+    m.format = &slot.format;
+    m.sample = i;
+    m.payload = slot.payload;
+    ++view.leases;
+    return outlet.send(m, Lease(&Slot::give_back, &slot, 0), false);
+  }
+  bool is_whole(const Message& m) const {
+    return m.format->port == "source" && m.payload.size() == bytes &&
+           std::ranges::count(m.payload, static_cast<std::byte>(m.sample)) == std::ssize(m.payload);
+  }
+  SinkView& view;
+  std::size_t bytes;
+  std::deque<Slot> all{};
+};
+
+TEST(SinkOutlet, WhatMayWaitInMemoryDoesSoWithoutItsSlot) {
+  constexpr std::size_t kBytes = 1000;
+  SinkView view;
+  view.door = false;
+  Slots slots(view, kBytes);
+  bool whole = true;
+  view.take = [&](const Message& m) {
+    whole = whole && slots.is_whole(m);
+    return true;
+  };
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, {2, 10 * kBytes});
+  ASSERT_TRUE(slots.send(outlet, 0));
+  ASSERT_TRUE(Rig::eventually([&] { return view.calls == 1; }));
+  for (int i = 1; i < 13; ++i) EXPECT_TRUE(slots.send(outlet, i)) << i;
+  EXPECT_EQ(view.leases, 3) << "one in the sink, two held";
+  for (int i = 13; i < 20; ++i) EXPECT_FALSE(slots.send(outlet, i)) << i;
+  view.open();
+  ASSERT_TRUE(Rig::eventually([&] { return view.calls == 13; }));
+  view.door = false;
+  for (int i = 20; i < 23; ++i) EXPECT_TRUE(slots.send(outlet, i)) << "there is room again";
+  view.open();
+  outlet.finish();
+  EXPECT_TRUE(whole);
+  ASSERT_EQ(view.taken.size(), 16u);
+  for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(view.taken[i].first, static_cast<std::int64_t>(i < 13 ? i : i + 7));
+  EXPECT_EQ(view.leases, 0);
+}
+
+TEST(SinkOutlet, WhatWaitsInMemoryIsRefusedWithTheRest) {
+  SinkView view;
+  view.door = false;
+  view.take = [](const Message&) { return false; };
+  Slots slots(view, 1000);
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, {2, 10'000});
+  ASSERT_TRUE(slots.send(outlet, 0));
+  ASSERT_TRUE(Rig::eventually([&] { return view.calls == 1; }));
+  std::int64_t taken = 1;
+  for (int i = 1; i < 20; ++i) taken += slots.send(outlet, i) ? 1 : 0;
+  EXPECT_EQ(taken, 13);
+  view.open();
+  outlet.finish();
+  EXPECT_EQ(outlet.lost_after_all(), taken);
+  EXPECT_EQ(view.leases, 0);
+}
+
+TEST(SinkOutlet, AStreamThatCanWaitIsNotCopied) {
+  SinkView view;
+  view.door = false;
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, {2, 1'000'000});
+  std::atomic<int> sent{0};
+  std::thread publisher([&] {
+    for (int i = 0; i < 20; ++i, ++sent) EXPECT_TRUE(send(outlet, view, i));
+  });
+  ASSERT_TRUE(Rig::eventually([&] { return sent == 3; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(sent, 3) << "one in the sink, two held";
+  view.open();
+  publisher.join();
+  outlet.finish();
+  EXPECT_EQ(view.taken.size(), 20u);
+}
+
 TEST(SinkOutlet, SlowSinkIsWaitedForWhereTheStreamCan) {
   SinkView view;
   view.door = false;
-  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, 2);
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, {2});
   std::atomic<int> sent{0};
   std::thread publisher([&] {
     for (int i = 0; i < 50; ++i, ++sent) EXPECT_TRUE(send(outlet, view, i));
@@ -104,7 +202,7 @@ TEST(SinkOutlet, SlowSinkIsWaitedForWhereTheStreamCan) {
 TEST(SinkOutlet, InterruptLetsAWaitingSendGo) {
   SinkView view;
   view.door = false;
-  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, 2);
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, {2});
   std::thread publisher([&] {
     int i = 0;
     while (send(outlet, view, i)) ++i;
@@ -125,7 +223,7 @@ TEST(SinkOutlet, FailedSinkGetsNothingMore) {
     if (m.sample == 300) throw std::runtime_error("the disk is full");
     return true;
   };
-  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, 2);
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, {2});
   const std::uint64_t lines = log::lines();
   int taken = 0;
   for (int i = 0; i < 100; ++i) {
@@ -151,7 +249,7 @@ TEST(SinkOutlet, ASinkThatThrewIsOpenedAgainAndTellsWhatIsMissing) {
     if (++opened < 3) throw std::runtime_error("still unplugged");
     return std::make_unique<TestSink>(view);
   };
-  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, 8, reopen, 1'000'000);
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, {8}, reopen, 1'000'000);
   std::int64_t sent = 0, refused = 0;
   for (; sent <= 3; ++sent) ASSERT_TRUE(send(outlet, view, sent));
   ASSERT_TRUE(Rig::eventually([&] {
@@ -171,7 +269,7 @@ TEST(SinkOutlet, OneThatCannotBeOpenedAgainKeepsNobodyWaiting) {
   SinkView view;
   view.take = [](const Message&) -> bool { throw std::runtime_error("unplugged"); };
   const auto reopen = []() -> std::unique_ptr<Sink> { throw std::runtime_error("still unplugged"); };
-  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, 2, reopen, 3'600'000'000'000);
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, {2}, reopen, 3'600'000'000'000);
   while (send(outlet, view, 0)) std::this_thread::yield();
   outlet.finish();
   EXPECT_EQ(view.leases, 0);
@@ -182,7 +280,8 @@ TEST(SinkOutlet, RefusalsAreToldAndCounted) {
   SinkView view;
   view.take = [](const Message& m) { return m.sample % 2560 != 640 && m.sample % 2560 != 704; };
   Rig rig({}, {{{{.samples = 64 * 200}}}});
-  rig.engine->routes()[0]->outlet = std::make_unique<SinkOutlet>(std::make_unique<TestSink>(view), "test", true, 2);
+  rig.engine->routes()[0]->outlet =
+      std::make_unique<SinkOutlet>(std::make_unique<TestSink>(view), "test", true, SinkHold{2});
   rig.run();
   rig.expect_conserved();
   std::int64_t expected = 0;
@@ -193,6 +292,27 @@ TEST(SinkOutlet, RefusalsAreToldAndCounted) {
   }
   EXPECT_EQ(view.taken.size(), 190u);
   EXPECT_EQ(rig.drops(Drop::refused), 10u * 64);
+}
+
+TEST(SinkOutlet, WhatIsLostBehindTheLastBlockIsCountedToo) {
+  SinkView view;
+  view.door = false;
+  view.take = [](const Message& m) { return m.sample < 640; };
+  Rig rig({}, {{{{.samples = 64 * 20}}}});
+  const Route& route = *rig.engine->routes()[0];
+  rig.engine->routes()[0]->outlet =
+      std::make_unique<SinkOutlet>(std::make_unique<TestSink>(view), "test", false, SinkHold{2, 1'000'000});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.blocks.value() == 20; }));
+  EXPECT_EQ(rig.counters.published_for_good(), 20u * 64);
+  view.open();
+  rig.engine->join();
+  rig.expect_conserved();
+  EXPECT_EQ(view.taken.size(), 10u);
+  EXPECT_EQ(rig.counters.published_for_good(), 640u);
+  EXPECT_EQ(rig.drops(Drop::refused), 640u);
+  EXPECT_EQ(route.counts->messages.value() - route.counts->taken_back.value(), 10u);
+  EXPECT_EQ(route.counts->refused.value(), 10u);
 }
 
 }  // namespace

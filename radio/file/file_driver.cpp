@@ -67,6 +67,12 @@ class FileSinkOptions final : public SinkOptions {
     v.field("description", settings_.description, {.help = "core:description of the recording"});
     v.field("author", settings_.author, {.help = "core:author of the recording"});
     v.field("hw", settings_.hardware, {.help = "core:hw of the recording: the radio and antenna"});
+    v.field("buffer", buffer_bytes_,
+            {.help = "of a stream that cannot wait: so much waits in memory while the disk is busy, before samples are "
+                     "lost",
+             .unit = Unit::bytes,
+             .low = 0,
+             .high = 1e12});
     v.group("trigger", triggered_, {.help = "take only what is around a trigger; without: everything"},
             [this](FieldVisitor& group) { trigger_.fields(group); });
   }
@@ -96,6 +102,7 @@ class FileSinkOptions final : public SinkOptions {
   std::unique_ptr<Sink> open(const PortFormat& format) const override {
     return trigger_.put_before(open_file(format), format);
   }
+  std::int64_t buffer_bytes() const override { return buffer_bytes_; }
 
  private:
   enum class Kind : std::uint8_t { sigmf, wav, npy };
@@ -121,6 +128,7 @@ class FileSinkOptions final : public SinkOptions {
   }
 
   FileSinkSettings settings_;
+  std::int64_t buffer_bytes_ = 256 << 20;
   bool triggered_ = false;
   trigger::Settings trigger_;
 };

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """SigMF recordings that are made: whole, with gaps, cut short by a killed writer or a full disk."""
 
+import contextlib
+import ctypes
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -37,6 +40,27 @@ def kill_while_it_records(test, text, stem, delay):
         daemon.signal(signal.SIGKILL)
         daemon.process.wait()
     return data
+
+
+@contextlib.contextmanager
+def held(pid, name):
+    """The threads of this name of a process of ours stand still, as if what they write to did."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    seize, interrupt, detach, wall = 0x4206, 0x4207, 17, 0x40000000
+    threads = [int(task.name) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+               if (task / "comm").read_text(encoding="utf-8").strip() == name]
+    held_ones = []
+    try:
+        for thread in threads:
+            if libc.ptrace(seize, thread, None, None):
+                raise unittest.SkipTest(f"NOT TESTED: ptrace: {os.strerror(ctypes.get_errno())}")
+            libc.ptrace(interrupt, thread, None, None)
+            os.waitpid(thread, wall)
+            held_ones.append(thread)
+        yield len(threads)
+    finally:
+        for thread in held_ones:
+            libc.ptrace(detach, thread, None, None)
 
 
 class Record(iqd.SystemTest):
@@ -122,12 +146,39 @@ class Record(iqd.SystemTest):
                 self.assertConserved(daemon.final[0])
                 self.assertGreater(daemon.final[0]["dropped"]["refused"], 0)
                 recorded, = [p for p in daemon.final[0]["ports"] if p["to"] == "file"]
-                self.assertGreater(recorded["refused"], 0)
+                # As many messages as found room whole; what waited for the disk when it was full is refused too.
+                self.assertEqual(recorded["messages"], 1024 * 1024 // 4096)
+                self.assertLess(4096 * recorded["refused"] - daemon.final[0]["dropped"]["refused"], 4096)  # a short end
         finally:
             iqd.IQD = real
         self.assertEqual(os.path.getsize(self.folder / "r.sigmf-data"), 4096 * 1024)
         self.assertEqual(len(iqd.read_recording(self.folder / "r")[1]), 1024 * 1024)
 
+
+    def test_a_disk_that_stands_still(self):
+        """Where samples may wait in memory none is lost; without that some are, and the recording says where."""
+        text = (f"source: {{soapy: {{args: \"driver=iqdsim,frequency=100e3\", rate: 4e6}}}}\nblock: 4096\nsinks:\n"
+                f"  - {{port: source, file: {{path: {self.folder}/r}}}}\n"
+                f"  - {{port: source, file: {{path: {self.folder}/without, buffer: 0}}}}\n")
+        with self.daemon(text) as daemon:
+            daemon.wait_for(lambda p: p["received"] > 1_000_000)
+            with held(daemon.process.pid, "iqd-sink") as sinks:
+                self.assertEqual(sinks, 2)
+                still = daemon.wait_for(lambda p: p["dropped"]["refused"] > 0)["received"]
+                after = daemon.wait_for(lambda p: p["received"] > still + 3_000_000)["received"]
+            daemon.wait_for(lambda p: p["received"] > after + 1_000_000)
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+            final = daemon.final[0]
+        self.assertConserved(final)
+        kept, lost = (p for p in final["ports"] if p["to"] == "file")
+        self.assertEqual(kept["refused"], 0)
+        self.assertGreater(4096 * lost["refused"], 2_000_000)
+        self.assertLess(4096 * lost["refused"] - final["dropped"]["refused"], 4096)  # a short end
+        before = final["received"] - sum(final["dropped"].values()) + final["dropped"]["refused"]
+        for stem, samples in (("r", before), ("without", before - final["dropped"]["refused"])):
+            meta, x = iqd.read_recording(self.folder / stem)
+            self.assertEqual(len(x), samples, stem)
+            assert_tone(self, meta, x, 100e3, 4e6)
 
     def test_a_disk_that_is_full(self):
         """A file system of 2 MB, which only the daemon's own name space has."""
