@@ -19,7 +19,7 @@ inline bool is_stream(const PortFormat& format) noexcept {
 }
 
 /// `n` items of a stream's message from the item `from` on. Rows that move together go to `storage`, which has to stay
-/// as long as what is returned; a single row stays where it is.
+/// as long as what is returned; a single row stays where it is, and so does a whole message.
 inline Message part_of(const Message& message, std::int64_t from, std::int64_t n, std::vector<std::byte>& storage) {
   const PortFormat& format = *message.format;
   Message part = message;
@@ -37,7 +37,7 @@ inline Message part_of(const Message& message, std::int64_t from, std::int64_t n
   const std::size_t kept = static_cast<std::size_t>(n) * item;
   const std::size_t rows = row ? message.payload.size() / row : 0;
   const std::byte* const first = message.payload.data() + static_cast<std::size_t>(from) * item;
-  if (rows <= 1) {
+  if (rows <= 1 || kept == row) {
     part.payload = {first, kept};
     return part;
   }
