@@ -105,6 +105,18 @@ class Transmit(uhd_case.UhdCase):
             daemon.signal(signal.SIGKILL)
             daemon.wait()
         self.assertSilent()
+        self.assertEqual(self.gains()[-1], GAIN, "nobody could take it away")
+        seen = len(self.sim.calls)
+        time.sleep(6)  # so long the killed process has the device
+        with self.daemon(self.generator()) as daemon:
+            self.await_samples()
+            calls = self.sim.calls[seen:]
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+        levels = [n for n, call in enumerate(calls) if call[0] == "set_gain" and call[1].startswith("TX")]
+        tuned = [n for n, call in enumerate(calls) if call[0] == "catalina_tune"]
+        self.assertEqual(float(calls[levels[0]][-1]), 0.0)
+        self.assertLess(levels[0], tuned[-1], "it is off before it is tuned")
+        self.assertGreater(next(n for n in levels if float(calls[n][-1]) == GAIN), tuned[-1])
 
     def test_unplugged_it_is_opened_again(self):
         with self.daemon(self.generator()) as daemon:
