@@ -14,7 +14,6 @@ import numpy as np
 
 RATE = 61.44e6
 PA = 0.9490 - 0.0197j, 0.4885 + 0.1071j, -1.0156 - 0.0474j  # of x, |x|^2 x, |x|^4 x
-FOLD = 0.775  # |x| of the PA's largest output
 SKIPPED = 16  # rows that training leaves out
 
 Orders = collections.namedtuple("Orders", "main conjugate taps", defaults=(5, 3, 5))

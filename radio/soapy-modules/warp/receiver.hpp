@@ -59,7 +59,6 @@ class Receiver {
   enum class State : std::uint8_t { idle, arming, armed, running, reading };
   bool arm(std::int64_t deadline_ns);
   bool begin(std::int64_t deadline_ns);
-  bool begin_own(std::int64_t deadline_ns);
   Event read(std::int64_t deadline_ns);
   bool stale(std::size_t row);
   Event give_up();
