@@ -62,7 +62,7 @@ TEST_P(Calibration, HoldsFromSampleToSample) {
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Calibration, testing::Values("cpu", "cuda"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& on) { return std::string(on.param); });
 
 }  // namespace
 }  // namespace iqd::conformance
