@@ -12,6 +12,9 @@ namespace {
 
 /// The most samples received at once: small blocks come several at a time, large ones in pieces.
 constexpr std::int64_t kReceiveMost = 65536;
+/// A call takes 100 ms where nothing comes. One that takes longer says nothing while it does; less may be a thread that
+/// had to wait for its processor.
+constexpr std::int64_t kLongCallNs = 250'000'000;
 
 }  // namespace
 
@@ -60,9 +63,15 @@ std::int64_t Intake::in_driver_ns() const noexcept {
   return began ? steady_ns() - began : 0;
 }
 
+SourceState Intake::state() const noexcept {
+  const SourceState state = counters_.state.load();
+  const bool silent = state == SourceState::streaming && in_driver_ns() > kLongCallNs && is_overdue(steady_ns());
+  return silent ? SourceState::stalled : state;
+}
+
 void Intake::run() {
   prepare_thread({"iqd-radio", options_.priority, options_.cpus});
-  last_data_ns_ = steady_ns();
+  last_data_ns_ = opened_ns_ = steady_ns();
   Outcome outcome = stream();
   while (outcome == Outcome::failed && info_.reconnects && !stop_.load(std::memory_order_acquire))
     outcome = reopen() ? stream() : Outcome::stopped;
@@ -96,14 +105,15 @@ Intake::Outcome Intake::stream() {
       case Received::Event::end: return Outcome::ended;
       case Received::Event::failed: return Outcome::failed;
       case Received::Event::nothing:
-        if (received.ends) all_is_well();
+        if (received.ends) expect_nothing();
         break;
     }
     if (received.event != Received::Event::samples && !received.ends) {
       const std::int64_t now = steady_ns();
+      const std::int64_t silent_ns = now - std::max(last_data_ns_, opened_ns_);
       note_silence(now);
-      if (info_.reconnects && now - last_data_ns_ > options_.silent_ns) {
-        in_trouble(fmt::format("no samples for {:.1f} s", static_cast<double>(now - last_data_ns_) / 1e9));
+      if (info_.reconnects && silent_ns > options_.silent_ns) {
+        in_trouble(fmt::format("no samples for {:.1f} s", static_cast<double>(silent_ns) / 1e9));
         log::warn("{}: {}, opening it again", options_.name, trouble());
         return Outcome::failed;
       }
@@ -137,6 +147,7 @@ bool Intake::reopen() {
     if (!pause(backoff)) return false;
     backoff = std::min(2 * backoff, std::max(options_.longest_backoff_ns, options_.backoff_ns));
   } while (!try_open());
+  opened_ns_ = steady_ns();
   if (std::uint64_t more = 0; reconnect_lines_.allow(more))
     log::info("{}: open again{}", options_.name, more ? fmt::format(" ({} times more since the last line)", more) : "");
   counters_.reconnects.add();
@@ -201,8 +212,10 @@ Received Intake::receive(std::int64_t most) {
     into_[c] = dropping_ ? aside_[c].data() : engine_->ring_at(c, position_);
   Received received;
   std::string why;
+  const std::int64_t began = steady_ns();
   try {
     received = in_driver([&] { return source_->receive(into_, most); });
+    if (const std::int64_t now = steady_ns(); now - began > kLongCallNs) note_silence(now);
     why = doubt(received, most);
   } catch (const std::exception& e) {
     why = e.what();

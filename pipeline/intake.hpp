@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -68,6 +69,8 @@ class Intake {
   void join_closed() const noexcept { closed_.wait(false, std::memory_order_acquire); }
   /// Nanoseconds that the call into the driver at work has taken so far.
   std::int64_t in_driver_ns() const noexcept;
+  /// What the source is doing. A call into the driver that has not returned brings no samples either. Any thread.
+  SourceState state() const noexcept;
   /// Why the stream ended before its time; read after `ended`.
   const std::string& failure() const noexcept { return failure_; }
   /// What went wrong last, while it is not streaming.
@@ -98,8 +101,9 @@ class Intake {
   bool make_room();
   std::int64_t writable() const noexcept;
   void all_is_well() noexcept;
-  void take(const Received& received);
-  std::int64_t missing_before(const Received& received);
+  void take(Received received);
+  std::int64_t missing_before(Received& received);
+  bool is_jitter(std::int64_t late_ns) noexcept;
   void skip(std::int64_t samples);
   void end_piece();
   void put_back(std::int64_t samples);
@@ -110,6 +114,9 @@ class Intake {
   void show_tunings_again();
   void watch_clock(SampleIndex end) noexcept;
   void offer_held(bool all);
+  void expect_nothing() noexcept;
+  void expect_more(std::int64_t now, std::int64_t samples) noexcept;
+  bool is_overdue(std::int64_t now) const noexcept;
   void note_silence(std::int64_t now);
   void in_trouble(std::string why);
   SampleIndex oldest_needed() const noexcept;
@@ -149,10 +156,15 @@ class Intake {
   double frequency_hz_ = 0;      // of what blocks have shown
   bool calibrated_ = true;       // the same
 
+  std::int64_t jitter_ns_ = 0;  // of time stamps that were seen to go back and forth
+  int in_step_ = 0;             // time stamps in a row that agree with the samples before
   bool timed_ = false;
   SampleIndex time_index_ = 0;  // the sample that…
   std::int64_t time_ns_ = 0;    // …belongs to this time
   std::int64_t last_data_ns_ = 0;
+  std::int64_t opened_ns_ = 0;
+  std::int64_t ahead_ns_ = 0;  // at the last samples: of how much longer a time they were than had passed
+  std::atomic<std::int64_t> due_ns_{std::numeric_limits<std::int64_t>::max()};  // later the next samples are overdue
 
   std::atomic<bool> stop_{false};
   std::atomic<bool> ended_{false};

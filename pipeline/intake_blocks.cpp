@@ -15,6 +15,9 @@ namespace {
 /// A clock that runs ahead of the time that has passed by more was set anew. Less may be a loss in a stream that comes
 /// faster than real time.
 constexpr double kClockSlackSeconds = 0.5;
+/// A clock that goes back by no more may be one that trembles.
+constexpr std::int64_t kMostJitterNs = 5'000'000;
+constexpr int kInStep = 64;
 /// Positions and times beyond are no driver's honest answer: a float of 64 bits holds every position before, and times
 /// may be subtracted from each other.
 constexpr SampleIndex kMostPosition = SampleIndex{1} << 53;
@@ -26,6 +29,12 @@ std::int64_t bounded_ns(double ns) noexcept {
 }
 
 }  // namespace
+
+/// A piece has ended, and the next one comes when it comes.
+void Intake::expect_nothing() noexcept {
+  due_ns_.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_relaxed);
+  all_is_well();
+}
 
 void Intake::all_is_well() noexcept {
   if (counters_.state.load(std::memory_order_relaxed) == SourceState::streaming) return;
@@ -50,7 +59,7 @@ std::string Intake::doubt(Received& received, std::int64_t most) {
   return {};
 }
 
-void Intake::take(const Received& received) {
+void Intake::take(Received received) {
   const std::int64_t missing = missing_before(received);
   counters_.received.add(static_cast<std::uint64_t>(received.samples));
   meter_.look(into_, received.samples);
@@ -68,7 +77,9 @@ void Intake::take(const Received& received) {
     time_ns_ = received.has_time ? received.time_ns : wall_ns() - static_cast<std::int64_t>(duration);
     timed_ = true;
   }
-  last_data_ns_ = steady_ns();
+  const std::int64_t now = steady_ns();
+  expect_more(now, received.samples);
+  last_data_ns_ = now;
   watch_clock(position_ + received.samples);
   if (missing > 0)
     put_back(received.samples);
@@ -91,6 +102,7 @@ void Intake::end_piece() {
   valid_from_ = position_;
   timed_ = false;
   counters_.drift.begin_anew();
+  expect_nothing();
 }
 
 /// Samples that were set aside go where they belong, block by block as far as there is room.
@@ -110,7 +122,7 @@ void Intake::put_back(std::int64_t samples) {
 
 /// How many samples are missing before those received: what the driver says, or what its clock says. A clock that goes
 /// back, or further on than time has passed, was set anew: that is counted, and nothing is missing.
-std::int64_t Intake::missing_before(const Received& received) {
+std::int64_t Intake::missing_before(Received& received) {
   const bool uncertain = std::exchange(uncertain_, false);
   if (received.lost > 0 || info_.rate_hz <= 0 || !timed_) return received.lost;
   const auto passed = static_cast<double>(steady_ns() - last_data_ns_) / 1e9;
@@ -118,7 +130,15 @@ std::int64_t Intake::missing_before(const Received& received) {
     std::int64_t late_ns = 0;
     if (__builtin_sub_overflow(received.time_ns, time_of(position_), &late_ns)) late_ns = kMostTimeNs;
     const double late_s = static_cast<double>(late_ns) / 1e9;
-    if (std::fabs(late_s * info_.rate_hz) < 0.5) return 0;
+    if (std::fabs(late_s * info_.rate_hz) < 0.5) {
+      if (++in_step_ >= kInStep) jitter_ns_ = 0;
+      return 0;
+    }
+    in_step_ = 0;
+    if (!uncertain && is_jitter(late_ns)) {
+      received.has_time = false;
+      return 0;
+    }
     if (late_s > 0 && late_s <= passed + kClockSlackSeconds) return std::llround(late_s * info_.rate_hz);
     counters_.time_jumps.add();
     if (std::uint64_t more = 0; jump_lines_.allow(more))
@@ -130,6 +150,20 @@ std::int64_t Intake::missing_before(const Received& received) {
   // Without a clock that holds, the host's tells how long nothing came.
   counters_.drift.begin_anew();
   return std::max<std::int64_t>(1, std::llround(passed * info_.rate_hz) - received.samples);
+}
+
+/// Time stamps may come from a clock that is not the samples': a host's, or one that counts microseconds. Such go back
+/// by a little now and then, which the time of samples cannot. From then on those that differ as little tell of no
+/// loss, and what they say is followed slowly, until enough of them in a row agree to the sample.
+bool Intake::is_jitter(std::int64_t late_ns) noexcept {
+  const bool little = std::abs(late_ns) <= jitter_ns_;
+  if (little) {
+    time_ns_ = time_of(position_) + late_ns / kInStep;
+    time_index_ = position_;
+  } else if (late_ns < 0 && -late_ns <= kMostJitterNs) {
+    jitter_ns_ = -2 * late_ns;
+  }
+  return little;
 }
 
 /// The stream goes on `samples` later.
@@ -204,12 +238,24 @@ void Intake::offer_held(bool all) {
   if (offered) held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(offered));
 }
 
+/// Samples that a radio gives many at once are those of a while, and it takes as long until the next come.
+void Intake::expect_more(std::int64_t now, std::int64_t samples) noexcept {
+  const double sample_ns = info_.rate_hz > 0 ? 1e9 / info_.rate_hz : 0;
+  const std::int64_t given_ns = bounded_ns(static_cast<double>(samples) * sample_ns);
+  const std::int64_t left_ns = std::max<std::int64_t>(0, ahead_ns_ - (now - last_data_ns_));
+  ahead_ns_ = std::min(left_ns + given_ns, options_.silent_ns / 2);
+  const auto few_blocks_ns =
+      std::max<std::int64_t>(bounded_ns(2 * static_cast<double>(block_) * sample_ns), 50'000'000);
+  const std::int64_t patience_ns = options_.stalled_ns ? options_.stalled_ns : few_blocks_ns;
+  due_ns_.store(now + ahead_ns_ + patience_ns, std::memory_order_relaxed);
+}
+
+bool Intake::is_overdue(std::int64_t now) const noexcept {
+  return !info_.can_wait && now > due_ns_.load(std::memory_order_relaxed);
+}
+
 void Intake::note_silence(std::int64_t now) {
-  const double block_ns = info_.rate_hz > 0 ? static_cast<double>(block_) * 1e9 / info_.rate_hz : 0;
-  const auto few_blocks = std::max<std::int64_t>(static_cast<std::int64_t>(2 * block_ns), 50'000'000);
-  if (now - last_data_ns_ < (options_.stalled_ns ? options_.stalled_ns : few_blocks)) return;
-  if (counters_.state.load(std::memory_order_relaxed) != SourceState::streaming) return;
-  if (info_.can_wait) return;
+  if (counters_.state.load(std::memory_order_relaxed) != SourceState::streaming || !is_overdue(now)) return;
   counters_.state = SourceState::stalled;
   counters_.stalls.add();
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sources that fail, throw, lie, fall silent or hang.
+// Sources that fail, throw, lie or hang.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -175,66 +175,6 @@ TEST(IntakeReopening, ClockThatStartsAnew) {
   EXPECT_GE(rig.counters.lost.value(), 1u);
   EXPECT_GE(expect_told_gaps(rig.records[0]), 1);
   EXPECT_EQ(rig.counters.time_jumps.value(), 1u);
-}
-
-TEST(IntakeSilence, StallIsSeenAndEndsWithTheNextSample) {
-  Rig::Options o = radio();
-  o.intake.stalled_ns = 5'000'000;
-  Rig rig(o,
-          {{{{.samples = 64}, {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 30}, {.samples = 64, .wait_ns = 0}},
-            false}});
-  rig.start();
-  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.state.load() == SourceState::stalled; }));
-  EXPECT_EQ(rig.counters.stalls.value(), 1u);
-  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == 128; }));
-  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.stalls.value() == 2; })) << "silent once more";
-  rig.intake->stop();
-  rig.engine->join();
-  expect_all_published(rig, 128);
-  EXPECT_EQ(rig.counters.lost.value(), 0u) << "silence alone is no loss";
-}
-
-TEST(IntakeSilence, NoSamplesIsNothingToADriverThatCallsThemSamples) {
-  Rig::Options o = radio();
-  o.intake.stalled_ns = 1'000'000;
-  Script script{{{.samples = 64}}, true};
-  for (int i = 0; i < 20; ++i) script.steps.push_back({.what = Do::none, .wait_ns = 1'000'000});
-  Rig rig(o, {script});
-  rig.run();
-  EXPECT_EQ(rig.counters.stalls.value(), 1u);
-  expect_all_published(rig, 64);
-}
-
-TEST(IntakeSilence, LongSilenceOpensAgain) {
-  Rig::Options o = radio();
-  o.intake.silent_ns = 20'000'000;
-  Rig rig(o, {{{{.samples = 64}}, false}, {{{.samples = 64}}}});
-  rig.run();
-  EXPECT_EQ(rig.counters.reconnects.value(), 1u);
-  EXPECT_GE(rig.counters.lost.value(), 20'000u);
-  expect_all_published(rig, 128);
-}
-
-TEST(IntakeSilence, BehindAPieceItIsAsItShouldBe) {
-  Rig::Options o = radio();
-  o.intake.silent_ns = 20'000'000;
-  o.intake.stalled_ns = 5'000'000;
-  Rig rig(o, {{{{.samples = 64, .ends = true},
-                {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 60, .ends = true},
-                {.samples = 64}}}});
-  rig.run();
-  EXPECT_EQ(rig.counters.reconnects.value(), 0u);
-  EXPECT_EQ(rig.counters.stalls.value(), 0u);
-  expect_all_published(rig, 128);
-}
-
-TEST(IntakeSilence, SourceThatCanWaitIsNeverStalled) {
-  Rig::Options o;
-  o.intake.stalled_ns = 1'000'000;
-  Rig rig(o, {{{{.samples = 64}, {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 20}, {.samples = 1}}}});
-  rig.run();
-  EXPECT_EQ(rig.counters.stalls.value(), 0u);
-  expect_all_published(rig, 65);
 }
 
 TEST(IntakeHang, TimeInTheDriverGrows) {

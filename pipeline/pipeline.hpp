@@ -135,7 +135,7 @@ class Pipeline {
 
   // Any thread.
   const std::string& name() const noexcept { return name_; }
-  SourceState state() const noexcept { return counters_->state.load(); }
+  SourceState state() const noexcept { return intake_->state(); }
   /// What went wrong last, while it is not streaming.
   std::string trouble() const { return intake_->trouble(); }
   PipelineStatus status() const;

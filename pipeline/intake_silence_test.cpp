@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sources that give nothing for a while, and time stamps that tremble.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/clock.hpp"
+#include "tests/support/engine_rig.hpp"
+
+namespace iqd::testing {
+namespace {
+
+using Do = Step::Do;
+
+Rig::Options radio(bool reconnects = true) {
+  Rig::Options o;
+  o.info.can_wait = false;
+  o.info.reconnects = reconnects;
+  o.ring = 1 << 16;
+  o.slots = 32;
+  return o;
+}
+
+/// Messages follow each other with the gaps that they tell; what they hold is not looked at.
+std::int64_t expect_told_gaps(const Record& record) {
+  std::int64_t expected = 0, missing = 0;
+  for (const Sent& s : record.sent) {
+    EXPECT_EQ(s.sample, expected + s.gap);
+    missing += s.gap;
+    EXPECT_EQ(s.dropped, missing);
+    expected = s.sample + s.extent;
+  }
+  return missing;
+}
+
+void expect_all_published(Rig& rig, std::uint64_t samples) {
+  EXPECT_EQ(rig.counters.received.value(), samples);
+  EXPECT_EQ(rig.counters.published.value(), samples);
+  EXPECT_EQ(rig.counters.all_dropped(), 0u);
+}
+
+TEST(IntakeSilence, StallIsSeenAndEndsWithTheNextSample) {
+  Rig::Options o = radio();
+  o.intake.stalled_ns = 5'000'000;
+  Rig rig(o,
+          {{{{.samples = 64}, {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 30}, {.samples = 64, .wait_ns = 0}},
+            false}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.state.load() == SourceState::stalled; }));
+  EXPECT_EQ(rig.counters.stalls.value(), 1u);
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == 128; }));
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.stalls.value() == 2; })) << "silent once more";
+  rig.intake->stop();
+  rig.engine->join();
+  expect_all_published(rig, 128);
+  EXPECT_EQ(rig.counters.lost.value(), 0u) << "silence alone is no loss";
+}
+
+TEST(IntakeSilence, NoSamplesIsNothingToADriverThatCallsThemSamples) {
+  Rig::Options o = radio();
+  o.intake.stalled_ns = 1'000'000;
+  Script script{{{.samples = 64}}, true};
+  for (int i = 0; i < 20; ++i) script.steps.push_back({.what = Do::none, .wait_ns = 1'000'000});
+  Rig rig(o, {script});
+  rig.run();
+  EXPECT_EQ(rig.counters.stalls.value(), 1u);
+  expect_all_published(rig, 64);
+}
+
+TEST(IntakeSilence, LongSilenceOpensAgain) {
+  Rig::Options o = radio();
+  o.intake.silent_ns = 20'000'000;
+  Rig rig(o, {{{{.samples = 64}}, false}, {{{.samples = 64}}}});
+  rig.run();
+  EXPECT_EQ(rig.counters.reconnects.value(), 1u);
+  EXPECT_GE(rig.counters.lost.value(), 20'000u);
+  expect_all_published(rig, 128);
+}
+
+/// Some radios take a while until they give samples, and not less so after they were away for long.
+TEST(IntakeSilence, IsCountedFromTheOpeningOn) {
+  Rig::Options o = radio();
+  o.intake.silent_ns = 200'000'000;
+  o.intake.backoff_ns = 300'000'000;
+  Rig rig(o, {{{{.samples = 64}, {.what = Do::fail}}},
+              {{{.what = Do::nothing, .wait_ns = 10'000'000, .repeat = 5}, {.samples = 64}}}});
+  rig.run();
+  EXPECT_EQ(rig.counters.reconnects.value(), 1u);
+  EXPECT_EQ(rig.view.opened, 2);
+  expect_all_published(rig, 128);
+}
+
+/// 300 ms of samples at once, again and again: 200 ms without are no stall, and half a second is one.
+TEST(IntakeSilence, ManySamplesAtOnceAreThoseOfAWhile) {
+  Rig::Options o = radio();
+  o.info.rate_hz = 1e5;
+  Script script;
+  for (int i = 0; i < 3; ++i) {
+    script.steps.push_back({.samples = 30'000});
+    script.steps.push_back({.what = Do::nothing, .wait_ns = 20'000'000, .repeat = 10});
+  }
+  script.steps.push_back({.what = Do::nothing, .wait_ns = 20'000'000, .repeat = 60});
+  script.steps.push_back({.samples = 64});
+  Rig rig(o, {script});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == 90'000; }, 5000));
+  EXPECT_EQ(rig.counters.stalls.value(), 0u);
+  rig.engine->join();
+  EXPECT_EQ(rig.counters.stalls.value(), 1u);
+}
+
+/// A module that pays no heed to the time that it may take.
+TEST(IntakeSilence, IsSeenWhileACallBlocks) {
+  Rig rig(radio(), {{{{.samples = 64}, {.what = Do::hang}, {.samples = 64}}, false}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->state() == SourceState::streaming; }));
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->state() == SourceState::stalled; }));
+  rig.view.released = true;
+  rig.view.bell.ring();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == 128; }));
+  EXPECT_EQ(rig.counters.stalls.value(), 1u);
+  rig.intake->stop();
+  rig.engine->join();
+}
+
+TEST(IntakeSilence, BehindAPieceItIsAsItShouldBe) {
+  Rig::Options o = radio();
+  o.intake.silent_ns = 20'000'000;
+  o.intake.stalled_ns = 5'000'000;
+  Rig rig(o, {{{{.samples = 64, .ends = true},
+                {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 60, .ends = true},
+                {.samples = 64}}}});
+  rig.run();
+  EXPECT_EQ(rig.counters.reconnects.value(), 0u);
+  EXPECT_EQ(rig.counters.stalls.value(), 0u);
+  expect_all_published(rig, 128);
+}
+
+TEST(IntakeSilence, SourceThatCanWaitIsNeverStalled) {
+  Rig::Options o;
+  o.intake.stalled_ns = 1'000'000;
+  Rig rig(o, {{{{.samples = 64}, {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 20}, {.samples = 1}}}});
+  rig.run();
+  EXPECT_EQ(rig.counters.stalls.value(), 0u);
+  expect_all_published(rig, 65);
+}
+
+/// Stamps of a clock that trembles by 40 us, which is 40 samples: the first is believed, and none after it was seen to
+/// go back. Behind enough that agree a loss of three samples is one again.
+TEST(IntakeTime, StampsThatTrembleTellOfNoLoss) {
+  Script script;
+  script.steps.push_back({.samples = 64, .timed = true});
+  for (int i = 0; i < 50; ++i) {
+    script.steps.push_back({.samples = 64, .timed = true, .jump_ns = 40'000});
+    script.steps.push_back({.samples = 64, .timed = true, .jump_ns = -40'000});
+  }
+  Rig rig(radio(), {script});
+  rig.run();
+  EXPECT_LE(rig.counters.lost.value(), 40u);
+  EXPECT_LE(rig.counters.time_jumps.value(), 1u);
+  expect_all_published(rig, 64 * 101);
+
+  for (int i = 0; i < 200; ++i) script.steps.push_back({.samples = 64, .timed = true});
+  script.steps.push_back({.samples = 64, .unsaid = 3, .timed = true});
+  Rig again(radio(), {script});
+  again.run();
+  EXPECT_EQ(again.counters.lost.value(), rig.counters.lost.value() + 3);
+  expect_told_gaps(again.records[0]);
+}
+
+TEST(IntakeTime, WhatTheDriverSaysIsLostIsSoughtInStampsThatTremble) {
+  Script script;
+  script.steps.push_back({.samples = 64, .timed = true});
+  for (int i = 0; i < 10; ++i) {
+    script.steps.push_back({.samples = 64, .timed = true, .jump_ns = 40'000});
+    script.steps.push_back({.samples = 64, .timed = true, .jump_ns = -40'000});
+  }
+  const std::size_t quiet = script.steps.size();
+  script.steps.push_back({.what = Do::overflow});
+  script.steps.push_back({.samples = 64, .unsaid = 30, .timed = true});
+  Rig rig(radio(), {script});
+  rig.run();
+  script.steps.resize(quiet);
+  Rig before(radio(), {script});
+  before.run();
+  EXPECT_NEAR(static_cast<double>(rig.counters.lost.value() - before.counters.lost.value()), 30, 10);
+}
+
+}  // namespace
+}  // namespace iqd::testing
