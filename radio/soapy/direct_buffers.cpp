@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/soapy/direct_buffers.hpp"
 
+#include <SoapySDR/Constants.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,11 +46,16 @@ int DirectBuffers::read(std::span<void* const> into, std::size_t most, int& flag
   flags = 0;
   if (!held_)
     if (const int code = acquire(flags, time_ns, timeout_us); code <= 0) return code;
+  const bool begins = at_ == 0;
   const std::size_t n = std::min(most, end_ - at_);
   for (std::size_t c = 0; c < into.size(); ++c)
     std::memcpy(into[c], static_cast<const char*>(buffers_[c]) + at_ * sample_bytes_, n * sample_bytes_);
   at_ += n;
-  if (at_ == end_) release();
+  flags = begins ? flags_ & ~SOAPY_SDR_END_BURST : 0;
+  if (at_ == end_) {
+    flags |= flags_ & SOAPY_SDR_END_BURST;
+    release();
+  }
   return static_cast<int>(n);
 }
 
@@ -58,6 +64,7 @@ int DirectBuffers::acquire(int& flags, long long& time_ns, long timeout_us) {
   const int count = device_.acquireReadBuffer(stream_, handle_, buffers_.data(), flags, time_ns, timeout_us);
   if (count < 0) return count;
   held_ = true;
+  flags_ = flags;
   if (static_cast<std::size_t>(count) > most_)
     throw std::runtime_error(fmt::format("the module says that a buffer of {} samples holds {}", most_, count));
   if (count > 0 && std::find(buffers_.begin(), buffers_.end(), nullptr) != buffers_.end())

@@ -17,7 +17,8 @@ void choose_gain_mode(SoapySDR::Device& device, int direction, std::size_t chann
   if (settings.agc) throw std::runtime_error("it has no automatic gain; leave `agc` out");
 }
 
-void set_gain_elements(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings) {
+void set_gain(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings) {
+  if (settings.gain_db) device.setGain(direction, channel, *settings.gain_db);
   if (settings.gains.empty()) return;
   const auto there = device.listGains(direction, channel);
   for (const auto& [element, text] : settings.gains) {
@@ -31,6 +32,12 @@ void set_gain_elements(SoapySDR::Device& device, int direction, std::size_t chan
       throw std::runtime_error(fmt::format("{} has {} to {} dB", element, range.minimum(), range.maximum()));
     device.setGain(direction, channel, element, db);
   }
+}
+
+void set_lowest_gain(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings) {
+  if (settings.gain_db) device.setGain(direction, channel, device.getGainRange(direction, channel).minimum());
+  for (const auto& [element, text] : settings.gains)
+    device.setGain(direction, channel, element, device.getGainRange(direction, channel, element).minimum());
 }
 
 }  // namespace iqd::radio::soapy

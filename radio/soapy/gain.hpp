@@ -12,7 +12,10 @@ namespace iqd::radio::soapy {
 /// where the radio cannot.
 void choose_gain_mode(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings);
 
-/// Sets the elements of `gains`. Throws where one is not there, or out of its range.
-void set_gain_elements(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings);
+/// Sets `gain`, or the elements of `gains`. Throws where one is not there, or out of its range.
+void set_gain(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings);
+
+/// Sets what the configuration sets to the lowest that there is.
+void set_lowest_gain(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings);
 
 }  // namespace iqd::radio::soapy

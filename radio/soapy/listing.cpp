@@ -10,6 +10,7 @@
 #include <charconv>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
@@ -17,6 +18,15 @@
 
 namespace iqd::radio::soapy {
 namespace {
+
+/// Modules hand on what a device's memory holds. Whoever reads metrics and recordings wants UTF-8, and one line.
+std::string readable(const std::string& text) {
+  using nlohmann::json;
+  std::string whole = json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+  std::replace_if(
+      whole.begin(), whole.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+  return whole;
+}
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -57,9 +67,9 @@ void add(RadioReadings& readings, const std::string& key, const std::string& of,
   const bool yes = said == "true" || said == "True";
   const bool no = said == "false" || said == "False";
   if (is_lock(key) && (yes || no || said == "1" || said == "0"))
-    return readings.push_back({lock_name(key), of, yes || said == "1" ? 1.0 : 0.0, true});
-  if (yes || no) return readings.push_back({key, of, yes ? 1.0 : 0.0});
-  if (const auto value = number_in(said)) readings.push_back({key, of, *value});
+    return readings.push_back({readable(lock_name(key)), of, yes || said == "1" ? 1.0 : 0.0, true});
+  if (yes || no) return readings.push_back({readable(key), of, yes ? 1.0 : 0.0});
+  if (const auto value = number_in(said)) readings.push_back({readable(key), of, *value});
 }
 
 /// What one sensor cannot say, others may.
@@ -75,10 +85,10 @@ template <class F> void ask(F f) {
 
 std::vector<std::pair<std::string, std::string>> facts_of(const SoapySDR::Device& device) {
   std::vector<std::pair<std::string, std::string>> facts;
-  ask([&] { facts.emplace_back("product", device.getHardwareKey()); });
+  ask([&] { facts.emplace_back("product", readable(device.getHardwareKey())); });
   ask([&] {
     for (const auto& [key, value] : device.getHardwareInfo())
-      if (fact_name(key) != "product") facts.emplace_back(fact_name(key), value);
+      if (fact_name(key) != "product") facts.emplace_back(readable(fact_name(key)), readable(value));
   });
   return facts;
 }
@@ -101,14 +111,14 @@ RadioReadings readings_of(const SoapySDR::Device& device) {
   return readings;
 }
 
-std::shared_ptr<RadioOnList> on_list(SoapySDR::Device& device, const std::string& args) {
+std::shared_ptr<SharedRadio> share(SoapySDR::Device& device, const std::string& args) {
   static std::mutex mutex;
-  static std::map<SoapySDR::Device*, std::weak_ptr<RadioOnList>> entries;
+  static std::map<SoapySDR::Device*, std::weak_ptr<SharedRadio>> entries;
   const std::lock_guard lock(mutex);
   std::erase_if(entries, [](const auto& entry) { return entry.second.expired(); });
   if (auto entry = entries[&device].lock()) return entry;
   iqd::OpenRadio radio{.driver = "soapy", .args = args, .facts = facts_of(device)};
-  auto entry = std::make_shared<RadioOnList>(std::move(radio), [&device] { return readings_of(device); });
+  std::shared_ptr<SharedRadio> entry(new SharedRadio{{std::move(radio), [&device] { return readings_of(device); }}});
   entries[&device] = entry;
   return entry;
 }

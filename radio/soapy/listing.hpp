@@ -3,6 +3,7 @@
 #pragma once
 
 #include <SoapySDR/Device.hpp>
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -10,9 +11,15 @@
 
 namespace iqd::radio::soapy {
 
-/// Puts a device on the list of open radios, with what its sensors say, for as long as the last stream of it holds the
-/// result. A source and a sink of one device hold the same. Throws nothing that a module throws.
-std::shared_ptr<RadioOnList> on_list(SoapySDR::Device& device, const std::string& args);
+/// What all streams of one device hold: its place on the list of open radios, with what its sensors say, and whether
+/// one of them has found it gone.
+struct SharedRadio {
+  RadioOnList listed;
+  std::atomic<bool> given_up{false};
+};
+
+/// The same for all who have the device open. Throws nothing that a module throws.
+std::shared_ptr<SharedRadio> share(SoapySDR::Device& device, const std::string& args);
 
 /// What a device is: product, serial, firmware, fpga, and everything else that the module says of it.
 std::vector<std::pair<std::string, std::string>> facts_of(const SoapySDR::Device& device);

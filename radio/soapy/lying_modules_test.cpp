@@ -58,11 +58,19 @@ class ScriptedModule : public testing::Test {
   Received receive(std::int64_t most = 4096) {
     std::vector<std::byte*> into;
     for (auto& m : memory_) into.push_back(reinterpret_cast<std::byte*>(m.data()));
-    return source_->receive(into, most);
+    try {
+      return source_->receive(into, most);
+    } catch (const std::exception& e) {
+      said_ = e.what();
+    }
+    Received got;
+    got.event = Event::failed;
+    return got;
   }
 
   std::unique_ptr<Source> source_;
   std::vector<std::vector<sc16>> memory_;
+  std::string said_;  // when it failed last
 };
 
 TEST_F(ScriptedModule, EveryErrorCodeIsAnEventOfItsKind) {
@@ -81,8 +89,24 @@ TEST_F(ScriptedModule, EveryErrorCodeIsAnEventOfItsKind) {
                                  {std::numeric_limits<int>::min(), Event::failed}};
   for (const auto& [given, event] : due) {
     code = given;
+    said_.clear();
     EXPECT_EQ(receive().event, event) << given;
+    EXPECT_THAT(said_, event == Event::failed ? HasSubstr(SoapySDR_errToStr(given)) : HasSubstr("")) << given;
   }
+}
+
+TEST_F(ScriptedModule, ErrorsWithoutEndTakeNoProcessor) {
+  script().read = [](auto...) { return SOAPY_SDR_OVERFLOW; };
+  open();
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 116; ++i) EXPECT_EQ(receive().event, Event::overflow);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(95));
+}
+
+TEST_F(ScriptedModule, ChannelsOfOneStreamHaveOneRate) {
+  script().granted_of[1] = 2e6;
+  EXPECT_THAT(error_of(options({{"channels", "0,1"}, {"accept_rate", "true"}})),
+              AllOf(HasSubstr("channel 1 has 2000000"), HasSubstr("choose a rate")));
 }
 
 TEST_F(ScriptedModule, MoreSamplesThanAskedForIsAFailure) {
@@ -135,6 +159,44 @@ TEST_F(ScriptedModule, BurstsArePiecesAndWhatIsBetweenThemIsLost) {
   EXPECT_EQ(receive().lost, 0);
   time -= 1'000'000;
   EXPECT_EQ(receive().lost, 0) << "a clock that was set back";
+}
+
+/// A time stamp with the first samples of a burst and none with its last; the module's clock counts from its own start.
+TEST_F(ScriptedModule, OneTimeStampInABurstWillDo) {
+  int n = 0;
+  script().read = [&](void* const*, std::size_t, int& flags, long long& time_ns) {
+    flags = n % 2 == 0 ? SOAPY_SDR_HAS_TIME : SOAPY_SDR_END_BURST;
+    time_ns = n % 2 == 0 ? 1'000'000 * n : std::numeric_limits<long long>::min();
+    ++n;
+    return 10;
+  };
+  open();
+  EXPECT_FALSE(receive().ends);
+  EXPECT_TRUE(receive().ends);
+  EXPECT_EQ(receive().lost, 1980) << "2 ms less twenty samples";
+  EXPECT_TRUE(receive().ends);
+}
+
+TEST_F(ScriptedModule, BurstsWithoutAnyTimeAreSamples) {
+  script().read = [](void* const*, std::size_t, int& flags, long long&) {
+    flags = SOAPY_SDR_END_BURST;
+    return 10;
+  };
+  open();
+  EXPECT_FALSE(receive().ends);
+}
+
+TEST_F(ScriptedModule, TimesThatCannotBeAddedAreNone) {
+  long long time = -4'000'000'000'000'000'000;
+  script().read = [&](void* const*, std::size_t, int& flags, long long& time_ns) {
+    flags = SOAPY_SDR_HAS_TIME;
+    time_ns = time;
+    return 10;
+  };
+  open();
+  EXPECT_TRUE(receive().has_time);
+  time = -time;
+  EXPECT_FALSE(receive().has_time);
 }
 
 TEST_F(ScriptedModule, WhateverThrowsItIsAnErrorOrAFailure) {
@@ -198,7 +260,7 @@ class DirectModule : public ScriptedModule {
       if (held_) return SOAPY_SDR_OVERFLOW;
       held_ = true;
       handle = ++handle_;
-      flags = SOAPY_SDR_HAS_TIME;
+      flags = SOAPY_SDR_HAS_TIME | more_;
       time_ns = 1'700'000'000'000'000'000 + place_ * 1000;
       for (std::size_t c = 0; c < 2; ++c) {
         for (sc16& x : buffer_[c])
@@ -218,6 +280,7 @@ class DirectModule : public ScriptedModule {
   std::int64_t place_ = 0;
   std::size_t handle_ = 40;
   bool held_ = false;
+  int more_ = 0;  // flags
 };
 
 TEST_F(DirectModule, ItsBuffersAreReadInPieces) {
@@ -239,6 +302,15 @@ TEST_F(DirectModule, ItsBuffersAreReadInPieces) {
   EXPECT_TRUE(held_);
   source_.reset();
   EXPECT_FALSE(held_) << "a buffer is given back before the stream is closed";
+}
+
+TEST_F(DirectModule, ABurstEndsWithTheLastPieceOfABuffer) {
+  more_ = SOAPY_SDR_END_BURST;
+  open();
+  EXPECT_FALSE(receive(700).ends);
+  EXPECT_TRUE(receive(700).ends);
+  place_ += 500;
+  EXPECT_EQ(receive(700).lost, 500);
 }
 
 TEST_F(DirectModule, TheyAreLeftAloneWhereTheyHoldAnotherFormat) {
@@ -310,6 +382,12 @@ TEST_F(ScriptedModule, SettingsAreWrittenAndUnknownOnesToo) {
   script().listed_settings = {"biastee"};
   open({{"settings", "biastee=true,other=1"}});
   EXPECT_THAT(script().told, ElementsAre("biastee=true", "other=1"));
+}
+
+TEST_F(ScriptedModule, WhatADeviceSaysOfItselfIsReadable) {
+  script().serial = "17\xff\xfe\n\xc2\xb5";
+  open();
+  EXPECT_EQ(source_->info().hardware, "scripted radio 17\ufffd\ufffd \u00b5, firmware 1.2, fpga 3");
 }
 
 TEST_F(ScriptedModule, SensorsAndWhatItIsStandOnTheListOfOpenRadios) {

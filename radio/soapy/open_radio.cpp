@@ -7,36 +7,29 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <SoapySDR/Logger.hpp>
 #include <SoapySDR/Modules.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <set>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "radio/soapy/gain.hpp"
-#include "radio/soapy/listing.hpp"
+#include "radio/soapy/module_log.hpp"
 
 namespace iqd::radio::soapy {
 namespace {
 
-void take_log_line(const SoapySDRLogLevel level, const char* text) {
-  static log::RateLimit limit;
-  std::uint64_t suppressed = 0;
-  if (level == SOAPY_SDR_SSI || level > SOAPY_SDR_INFO) return log::debug("soapy: {}", text);
-  if (level == SOAPY_SDR_INFO) return log::info("soapy: {}", text);
-  if (!limit.allow(suppressed)) return;
-  log::warn("soapy: {}{}", text, suppressed ? fmt::format(" ({} more lines like it)", suppressed) : "");
-}
-
-/// Modules may write in floods, and to a terminal that nobody reads.
-void take_log() {
-  static std::once_flag once;
-  std::call_once(once, [] { SoapySDR::registerLogHandler(&take_log_line); });
+/// Whether such a device has been open since the process began.
+bool remember(const std::string& args, bool is_open) {
+  static std::mutex mutex;
+  static std::set<std::string> all;
+  const std::lock_guard lock(mutex);
+  return is_open ? !all.insert(args).second : all.contains(args);
 }
 
 std::string found_devices() {
@@ -112,9 +105,10 @@ OpenRadio::OpenRadio(const Settings& s, int direction, Element element)
   set_clock();
   set_up_stream(s, element);
   hardware_ = iqd::OpenRadio{.driver = "soapy", .args = s.args, .facts = facts_of(*device_)}.hardware();
-  listed_ = on_list(*device_, s.args);
+  shared_ = share(*device_, s.args);
 }
 
+/// What was open before is away, and not misspelt: no other radio is disturbed then by looking for all there are.
 void OpenRadio::make(const Settings& s) {
   std::string reason = "the module returned no device";
   try {
@@ -122,6 +116,8 @@ void OpenRadio::make(const Settings& s) {
   } catch (...) {
     reason = text_of(std::current_exception());
   }
+  const bool was_open = remember(s.args, device_ != nullptr);
+  if (!device_ && was_open) throw SetupError(fmt::format("{}: cannot open: {}", name_, reason));
   if (!device_)
     throw SetupError(
         fmt::format("{}: cannot open: {}\ndevices found:{}\n{}", name_, reason, found_devices(), where_modules_are()));
@@ -166,6 +162,11 @@ void OpenRadio::set_rate(const Settings& s) {
       throw SetupError(fmt::format("{}: the module says that it has {} samples a second", name_, rate_hz_));
     if (!s.accepts(rate_hz_))
       throw SetupError(fmt::format("{}: {}", name_, s.refusal(static_cast<std::int64_t>(c), rate_hz_)));
+    if (const double first_hz = device_->getSampleRate(direction_, channels_[0]); rate_hz_ != first_hz)
+      throw SetupError(
+          fmt::format("{}: channel {} has {} samples a second and channel {} has {}: one stream has one "
+                      "rate; choose a rate that both have",
+                      name_, channels_[0], first_hz, c, rate_hz_));
   }
 }
 
@@ -175,8 +176,7 @@ void OpenRadio::set_live(const Settings& s) {
     if (s.bandwidth_hz) step("set the bandwidth", [&] { device_->setBandwidth(direction_, c, *s.bandwidth_hz); });
     step("choose who sets the gain", [&] { choose_gain_mode(*device_, direction_, c, s); });
     if (s.frequency_hz) step("set the frequency", [&] { device_->setFrequency(direction_, c, *s.frequency_hz); });
-    if (s.gain_db) step("set the gain", [&] { device_->setGain(direction_, c, *s.gain_db); });
-    step("set the gain of an element", [&] { set_gain_elements(*device_, direction_, c, s); });
+    step("set the gain", [&] { set_gain(*device_, direction_, c, s); });
   }
   try {
     frequency_hz_ = device_->getFrequency(direction_, channels_[0]);
@@ -263,6 +263,28 @@ void OpenRadio::set_up_stream(const Settings& s, Element element) {
 void OpenRadio::start() {
   const int code = step("start the stream", [&] { return device_->activateStream(stream_.get()); });
   if (code != 0) throw SetupError(fmt::format("{}: cannot start the stream: {}", name_, SoapySDR_errToStr(code)));
+}
+
+void OpenRadio::quieten(const Settings& s) {
+  for (const std::size_t c : channels_)
+    step("take the gain away", [&] { set_lowest_gain(*device_, direction_, c, s); });
+}
+
+void OpenRadio::amplify(const Settings& s) {
+  for (const std::size_t c : channels_) step("set the gain", [&] { set_gain(*device_, direction_, c, s); });
+}
+
+void OpenRadio::stop() {
+  step("stop the stream", [&] { device_->deactivateStream(stream_.get()); });
+}
+
+Emission OpenRadio::granted(const Settings& s, std::size_t channel) const {
+  return step("look at what it has", [&] {
+    Emission emission = s.emission(rate_hz_);
+    if (emission.frequency_hz) emission.frequency_hz = device_->getFrequency(direction_, channel);
+    if (emission.gain_db) emission.gain_db = device_->getGain(direction_, channel);
+    return emission;
+  });
 }
 
 }  // namespace iqd::radio::soapy

@@ -11,6 +11,7 @@
 #include "base/block.hpp"
 #include "base/element.hpp"
 #include "base/open_radios.hpp"
+#include "radio/soapy/listing.hpp"
 #include "radio/soapy/settings.hpp"
 
 namespace iqd::radio::soapy {
@@ -31,6 +32,13 @@ class OpenRadio {
 
   /// Activates the stream. Throws SetupError.
   void start();
+  /// Stops it; it may be started again. Throws SetupError.
+  void stop();
+  /// Takes the gain that was given away, to the lowest there is, and gives it back. Throw SetupError.
+  void quieten(const Settings& settings);
+  void amplify(const Settings& settings);
+  /// What a transmitter has of what was asked for. Throws SetupError.
+  Emission granted(const Settings& settings, std::size_t channel) const;
   /// Takes over frequency, gain, antenna and bandwidth. Throws SetupError where the device refuses; then they are as
   /// before.
   void retune(const Settings& settings);
@@ -47,6 +55,9 @@ class OpenRadio {
   const std::string& hardware() const noexcept { return hardware_; }
   /// Whether the device's clock tells the time of day. It is set from the host's where it counts from its own start.
   TimeSource time() const noexcept { return time_; }
+  /// Whoever finds the device gone says so: streams that are idle let go of it then, so that it can be opened anew.
+  void give_up(bool gone) const noexcept { shared_->given_up = gone; }
+  bool is_given_up() const noexcept { return shared_->given_up; }
   /// `soapy 'driver=iqdsim'`, to begin messages with.
   const std::string& name() const noexcept { return name_; }
 
@@ -74,7 +85,7 @@ class OpenRadio {
   TimeSource time_ = TimeSource::host;
   std::unique_ptr<SoapySDR::Device, UnmakeDevice> device_;
   std::unique_ptr<SoapySDR::Stream, CloseStream> stream_;
-  std::shared_ptr<RadioOnList> listed_;
+  std::shared_ptr<SharedRadio> shared_;
 };
 
 /// Time stamps before the year 2000 count from something else than the Unix epoch.

@@ -7,8 +7,10 @@
 
 #include <SoapySDR/Device.hpp>
 #include <SoapySDR/Registry.hpp>
+#include <atomic>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,7 +26,11 @@ struct Script {
   std::size_t mtu = 4096;
   std::string native = "CS16";
   double full_scale = 32768;
+  std::string serial = "17";
   double granted_hz = 1e6;
+  std::map<std::size_t, double> granted_of{};  // of these channels another rate
+  std::function<int(std::size_t most, int flags)> write;
+  bool tells_streams = false;  // when they are started and stopped, and what is written
   bool no_stream = false;
   int activated = 0;  // the code that starting gives
   bool gain_mode = false;
@@ -37,6 +43,12 @@ struct Script {
   std::vector<std::string> told;
 };
 
+/// Of what it was told, which transmitters are by a thread of their own.
+inline std::mutex& mutex() {
+  static std::mutex one;
+  return one;
+}
+
 inline Script& script() {
   static Script one;
   return one;
@@ -44,9 +56,13 @@ inline Script& script() {
 
 class Device final : public SoapySDR::Device {
  public:
+  static inline std::atomic<int> alive{0};
+  Device() { ++alive; }
+  ~Device() override { --alive; }
+
   std::string getHardwareKey() const override { return "scripted radio"; }
   SoapySDR::Kwargs getHardwareInfo() const override {
-    return {{"serial", "17"}, {"fw_version", "1.2"}, {"fpga_version", "3"}, {"colour", "grey"}};
+    return {{"serial", script().serial}, {"fw_version", "1.2"}, {"fpga_version", "3"}, {"colour", "grey"}};
   }
   std::size_t getNumChannels(int) const override { return may("getNumChannels"), 2; }
   std::vector<std::string> getStreamFormats(int, std::size_t) const override { return {"CS16", "CF32"}; }
@@ -61,9 +77,19 @@ class Device final : public SoapySDR::Device {
   void closeStream(SoapySDR::Stream*) override { may("closeStream"); }
   std::size_t getStreamMTU(SoapySDR::Stream*) const override { return may("getStreamMTU"), script().mtu; }
   int activateStream(SoapySDR::Stream*, int, long long, std::size_t) override {
-    return may("activateStream"), script().activated;
+    may("activateStream");
+    if (script().tells_streams) tell("on");
+    return script().activated;
   }
-  int deactivateStream(SoapySDR::Stream*, int, long long) override { return may("deactivateStream"), 0; }
+  int deactivateStream(SoapySDR::Stream*, int, long long) override {
+    may("deactivateStream");
+    if (script().tells_streams) tell("off");
+    return 0;
+  }
+  int writeStream(SoapySDR::Stream*, const void* const*, std::size_t most, int& flags, long long, long) override {
+    if (script().tells_streams) tell(flags & SOAPY_SDR_END_BURST ? "end" : std::to_string(most));
+    return script().write ? script().write(most, flags) : static_cast<int>(most);
+  }
   int readStream(SoapySDR::Stream*, void* const* buffers, std::size_t most, int& flags, long long& time_ns,
                  long) override {
     may("readStream");
@@ -92,7 +118,10 @@ class Device final : public SoapySDR::Device {
   void setGain(int, std::size_t channel, const std::string& name, double db) override {
     tell(name + std::to_string(channel) + " " + std::to_string(static_cast<int>(db)));
   }
-  double getSampleRate(int, std::size_t) const override { return may("getSampleRate"), script().granted_hz; }
+  double getSampleRate(int, std::size_t channel) const override {
+    may("getSampleRate");
+    return script().granted_of.contains(channel) ? script().granted_of.at(channel) : script().granted_hz;
+  }
 
   SoapySDR::ArgInfoList getSettingInfo() const override {
     SoapySDR::ArgInfoList list;
@@ -114,7 +143,10 @@ class Device final : public SoapySDR::Device {
   static void may(const std::string& call) {
     if (script().throws_from == call || script().throws_from == "all") throw std::runtime_error(call + " threw");
   }
-  static void tell(std::string what) { script().told.push_back(std::move(what)); }
+  static void tell(std::string what) {
+    const std::lock_guard lock(mutex());
+    script().told.push_back(std::move(what));
+  }
   static std::vector<std::string> keys(const std::map<std::string, std::string>& map) {
     std::vector<std::string> all;
     for (const auto& entry : map) all.push_back(entry.first);

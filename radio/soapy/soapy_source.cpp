@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -19,10 +20,18 @@ namespace iqd::radio::soapy {
 namespace {
 
 constexpr long kTimeoutUs = 100'000;
+/// What gave nothing for so long when it is closed is closed for that.
+constexpr std::int64_t kSilentNs = 250'000'000;
 /// What is as far from the Unix epoch is no time: sums with it have to stay numbers.
 constexpr std::int64_t kYear2100Ns = 4'102'444'800'000'000'000;
+/// Of more in a row nothing will be read soon; there is no hurry then.
+constexpr int kErrorsAtOnce = 16;
 // Some modules return at once where they should wait.
 constexpr auto kPause = std::chrono::milliseconds(1);
+
+bool is_time(std::int64_t ns) {
+  return ns < kYear2100Ns && ns > -kYear2100Ns;
+}
 
 Received nothing() {
   std::this_thread::sleep_for(kPause);
@@ -36,6 +45,11 @@ SoapySource::SoapySource(const Settings& settings, Element element)
   // Some modules' own buffers hold the device's format, whatever the stream's is.
   if (radio_.native())
     direct_ = DirectBuffers::of(radio_.device(), radio_.stream(), buffers_.size(), size_of(element_));
+}
+
+/// Who shares the device cannot know that it says nothing any more.
+SoapySource::~SoapySource() {
+  if (last_ns_ != 0 && steady_ns() - last_ns_ > kSilentNs) radio_.give_up(true);
 }
 
 StreamInfo SoapySource::info() const {
@@ -60,9 +74,11 @@ Received SoapySource::receive(std::span<std::byte* const> into, std::int64_t mos
     // Not before somebody reads: what waits meanwhile would overflow the radio's buffer.
     if (!std::exchange(started_, true)) radio_.start();
     const int count = read(static_cast<std::size_t>(most), flags, time_ns);
-    return count < 0 ? error(count) : samples(count, most, flags, time_ns);
+    if (count > most) throw std::runtime_error("the module returned more samples than were asked for");
+    return count < 0 ? error(count) : samples(count, flags, time_ns);
   } catch (...) {
-    return failed(text_of(std::current_exception()));
+    radio_.give_up(true);
+    throw std::runtime_error(fmt::format("{}: the radio failed: {}", radio_.name(), text_of(std::current_exception())));
   }
 }
 
@@ -75,31 +91,34 @@ int SoapySource::read(std::size_t most, int& flags, long long& time_ns) {
   return radio_.device().readStream(radio_.stream(), buffers_.data(), most, flags, time_ns, kTimeoutUs);
 }
 
-Received SoapySource::samples(int count, std::int64_t most, int flags, std::int64_t time_ns) {
+Received SoapySource::samples(int count, int flags, std::int64_t time_ns) {
   if (count == 0) return none();
-  if (count > most) return failed("the module returned more samples than were asked for");
+  errors_ = 0;
   Received got;
   got.event = Received::Event::samples;
   got.samples = count;
-  got.has_time = (flags & SOAPY_SDR_HAS_TIME) != 0 && time_ns < kYear2100Ns && time_ns > -kYear2100Ns;
-  if (!got.has_time) return got;
-  if (!time_begun_) {
-    time_begun_ = true;
-    if (radio_.time() == TimeSource::host && time_ns < kYear2000Ns)
-      time_offset_ns_ = wall_ns() - static_cast<std::int64_t>(count / radio_.rate_hz() * 1e9) - time_ns;
+  last_ns_ = steady_ns();
+  if (radio_.is_given_up()) radio_.give_up(false);
+  got.has_time = (flags & SOAPY_SDR_HAS_TIME) != 0 && is_time(time_ns);
+  if (got.has_time && !std::exchange(time_begun_, true) && radio_.time() == TimeSource::host && time_ns < kYear2000Ns)
+    time_offset_ns_ = wall_ns() - ns_of(count) - time_ns;
+  got.has_time =
+      got.has_time && !__builtin_add_overflow(time_ns, time_offset_ns_, &got.time_ns) && is_time(got.time_ns);
+  if (got.has_time) {
+    if (between_bursts_) got.lost = std::max<std::int64_t>(0, samples_of(got.time_ns - *stamp_ns_) - since_stamp_);
+    stamp_ns_ = got.time_ns;
+    since_stamp_ = 0;
   }
-  got.time_ns = time_ns + time_offset_ns_;
-  if (burst_end_ns_) got.lost = std::max<std::int64_t>(0, samples_of(got.time_ns - *burst_end_ns_));
-  burst_end_ns_.reset();
-  got.ends = (flags & SOAPY_SDR_END_BURST) != 0;
-  if (got.ends) burst_end_ns_ = got.time_ns + static_cast<std::int64_t>(count / radio_.rate_hz() * 1e9);
+  since_stamp_ += count;
+  // Without any time nobody could tell what is between two of them.
+  got.ends = between_bursts_ = (flags & SOAPY_SDR_END_BURST) != 0 && stamp_ns_;
   return got;
 }
 
 /// Behind a burst that is as it should be: the next one comes when it comes.
 Received SoapySource::none() const {
   Received got = nothing();
-  got.ends = burst_end_ns_.has_value();
+  got.ends = between_bursts_;
   return got;
 }
 
@@ -107,23 +126,21 @@ std::int64_t SoapySource::samples_of(std::int64_t ns) const noexcept {
   return std::llround(static_cast<double>(ns) * radio_.rate_hz() / 1e9);
 }
 
+std::int64_t SoapySource::ns_of(std::int64_t samples) const noexcept {
+  return std::llround(static_cast<double>(samples) * 1e9 / radio_.rate_hz());
+}
+
 Received SoapySource::error(int code) {
   Received got;
   switch (code) {
     case SOAPY_SDR_TIMEOUT: return none();
-    case SOAPY_SDR_OVERFLOW: got.event = Received::Event::overflow; return got;
+    case SOAPY_SDR_OVERFLOW: got.event = Received::Event::overflow; break;
     case SOAPY_SDR_CORRUPTION: got.event = Received::Event::sequence; break;
     case SOAPY_SDR_TIME_ERROR: got.event = Received::Event::late; break;
-    default: return failed(SoapySDR_errToStr(code));
+    default: throw std::runtime_error(SoapySDR_errToStr(code));
   }
-  warn("samples were lost", SoapySDR_errToStr(code));
-  return got;
-}
-
-Received SoapySource::failed(std::string_view why) {
-  warn("the radio failed", why);
-  Received got;
-  got.event = Received::Event::failed;
+  if (got.event != Received::Event::overflow) warn("samples were lost", SoapySDR_errToStr(code));
+  if (++errors_ > kErrorsAtOnce) std::this_thread::sleep_for(kPause);
   return got;
 }
 

@@ -15,24 +15,25 @@
 namespace iqd::radio::soapy {
 
 /// Samples from any SoapySDR module. What the module says turns into events: an overflow, a damaged packet
-/// (`sequence`) and a time error (`late`) go on, a time-out is `nothing`, every other error, an exception, or more
-/// samples than were asked for is `failed`. Time stamps that count from the radio's own start are moved to the host's
-/// time once, at the first. A module that gives bursts, with time stamps and END_BURST, ends a piece with each: what is
-/// missing up to the next one is `lost`.
+/// (`sequence`) and a time error (`late`) go on, a time-out is `nothing`; every other error, an exception, or more
+/// samples than were asked for is an exception that says so. Time stamps that count from the radio's own start are
+/// moved to the host's time once, at the first. A module that gives bursts, with time stamps and END_BURST, ends a
+/// piece with each: what is missing up to the next one is `lost`; one time stamp in a burst will do.
 class SoapySource final : public Source {
  public:
   SoapySource(const Settings& settings, Element element);
+  ~SoapySource() override;
   StreamInfo info() const override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
   std::optional<std::int64_t> retune(const SourceOptions& options) override;
 
  private:
   int read(std::size_t most, int& flags, long long& time_ns);
-  Received samples(int count, std::int64_t most, int flags, std::int64_t time_ns);
+  Received samples(int count, int flags, std::int64_t time_ns);
   Received none() const;
   std::int64_t samples_of(std::int64_t ns) const noexcept;
+  std::int64_t ns_of(std::int64_t samples) const noexcept;
   Received error(int code);
-  Received failed(std::string_view why);
   void warn(std::string_view what, std::string_view why);
 
   OpenRadio radio_;
@@ -42,7 +43,11 @@ class SoapySource final : public Source {
   bool started_ = false;
   bool time_begun_ = false;
   std::int64_t time_offset_ns_ = 0;
-  std::optional<std::int64_t> burst_end_ns_;  // behind the last sample, where that ended a burst
+  std::optional<std::int64_t> stamp_ns_;  // the last time stamp that was one, and what came since
+  std::int64_t since_stamp_ = 0;
+  bool between_bursts_ = false;
+  int errors_ = 0;            // in a row
+  std::int64_t last_ns_ = 0;  // steady clock, of the last samples
   log::RateLimit limit_;
 };
 

@@ -95,9 +95,9 @@ Received UhdSource::receive(std::span<std::byte* const> into, std::int64_t most)
         stream_->recv(buffers_, static_cast<std::size_t>(std::min(most, most_)), metadata, kTimeoutSeconds);
     return metadata.error_code == Code::ERROR_CODE_NONE ? samples(count, metadata) : error(metadata);
   } catch (...) {
-    warn("the radio failed", text_of(std::current_exception()));
     failed_ = true;
-    return event(Event::failed);
+    throw std::runtime_error(
+        fmt::format("{}: the radio failed: {}", front_end_->name(), text_of(std::current_exception())));
   }
 }
 
