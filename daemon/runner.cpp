@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -32,6 +33,8 @@ constexpr std::int64_t kStatusNs = 1'000'000'000;
 /// After the first signal: readers are waited for so long, a radio that does not return a little longer.
 constexpr std::int64_t kDrainNs = 3'000'000'000;
 constexpr std::int64_t kAbandonNs = 3'500'000'000;
+/// What works is given so long to end, when something else hangs.
+constexpr std::int64_t kOthersNs = 1'000'000'000;
 
 class Runner final : public Service {
  public:
@@ -67,6 +70,7 @@ class Runner final : public Service {
   void end_hung();
   void end_hung_call();
   [[noreturn]] void end_anew(const std::string& why);
+  void stop_others();
   void end_late();
   void tell_manager(std::int64_t now);
   void show(bool final);
@@ -258,8 +262,19 @@ void Runner::end_hung_call() {
 void Runner::end_anew(const std::string& why) {
   log::error("{}; ending, so that the service manager starts anew", why);
   notify_.status(why + "; ending, to be started anew");
+  stop_others();
   show(true);
   std::_Exit(static_cast<int>(Exit::failed));
+}
+
+/// Of all that does not hang transmitters are switched off, and what has arrived is written and published.
+void Runner::stop_others() {
+  const auto pipelines = running_.look();
+  for (const auto& p : pipelines) p->stop();
+  const auto is_done = [](const auto& p) { return p->finished() || !p->radio_hangs().empty(); };
+  const std::int64_t until = steady_ns() + kOthersNs;
+  while (steady_ns() < until && !std::ranges::all_of(pipelines, is_done))
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 void Runner::end_late() {

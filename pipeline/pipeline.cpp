@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "pipeline/calibration.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/sink_outlet.hpp"
 
 namespace iqd {
 
@@ -159,10 +160,18 @@ double Pipeline::device_waits_s() const noexcept {
   return static_cast<double>(longest) / 1e9;
 }
 
-std::string Pipeline::radio_hangs() const {
+std::string Pipeline::radio_hangs(double share) const {
+  if (!intake_) return {};
+  const std::shared_ptr<Engine> engine = this->engine();
   const std::lock_guard lock(exchange_);
-  const bool too_long = static_cast<double>(intake_->in_driver_ns()) > spec_.realtime.hang_s * 1e9;
-  return too_long ? "a call into the radio's driver does not return" : "";
+  const auto too_long = [&](std::int64_t ns) { return static_cast<double>(ns) > share * spec_.realtime.hang_s * 1e9; };
+  if (too_long(intake_->in_driver_ns())) return "a call into the radio's driver does not return";
+  for (const auto& route : engine->routes()) {
+    const auto* sink = dynamic_cast<const SinkOutlet*>(route->outlet.get());
+    if (sink && too_long(sink->in_radio_ns()))
+      return fmt::format("a call into the driver of its sink '{}' does not return", route->to);
+  }
+  return {};
 }
 
 std::string Pipeline::hung() const {
@@ -172,10 +181,10 @@ std::string Pipeline::hung() const {
 }
 
 std::string Pipeline::stuck() const {
+  if (const std::string hangs = radio_hangs(0.5); !hangs.empty()) return fmt::format("{}: {}", name_, hangs);
   const std::shared_ptr<Engine> engine = this->engine();
   const std::lock_guard lock(exchange_);
   const auto too_long = [this](std::int64_t ns) { return static_cast<double>(ns) > spec_.realtime.hang_s * 0.5e9; };
-  if (too_long(intake_->in_driver_ns())) return name_ + ": a call into the radio's driver does not return";
   if (!is_lossless(spec_) && too_long(engine->unfinished_ns())) return name_ + ": no block comes to its end";
   return {};
 }

@@ -106,8 +106,8 @@ class Pipeline {
   bool device_failed() const { return !engine_->backend_failure().empty(); }
   /// A call into the driver, or a device, takes longer than `realtime: hang` allows: which. Else empty.
   std::string hung() const;
-  /// Any thread: the first of these.
-  std::string radio_hangs() const;
+  /// Any thread: the first of these, or the same of a sink that is a radio. `share`: of the time allowed.
+  std::string radio_hangs(double share = 1) const;
   /// How long a device has had the block at the head of the line.
   double device_waits_s() const noexcept;
   /// Ends without the radio thread, which hangs in its driver; the process is about to end.

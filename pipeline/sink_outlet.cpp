@@ -20,6 +20,17 @@ SinkCounts sum(const SinkCounts& a, const SinkCounts& b) {
   return {a.underflows + b.underflows, a.late + b.late, a.sequence_errors + b.sequence_errors};
 }
 
+/// Of what is being handled: drivers throw what they like.
+std::string thrown_text() {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "the driver threw something that is no exception of the standard library";
+  }
+}
+
 }  // namespace
 
 SinkOutlet::SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, SinkHold hold, Open reopen,
@@ -106,15 +117,25 @@ SinkCounts SinkOutlet::counts() const noexcept {
 }
 
 /// Whoever shares its device can only open that again when it is closed here.
+/// Its destructor may never return: nobody else waits for that.
 void SinkOutlet::close_sink() noexcept {
+  const Watch watch(call_began_ns_);
   try {
     sink_->finish();
-  } catch (const std::exception& e) {
-    log::error("{}: {}", name_, e.what());
+  } catch (...) {
+    log::error("{}: {}", name_, thrown_text());
   }
-  const std::lock_guard lock(sink_mutex_);
-  before_ = sum(before_, sink_->counts());
-  sink_.reset();
+  std::unique_ptr<Sink> closing;
+  {
+    const std::lock_guard lock(sink_mutex_);
+    before_ = sum(before_, sink_->counts());
+    closing = std::move(sink_);
+  }
+}
+
+std::int64_t SinkOutlet::in_radio_ns() const noexcept {
+  const std::int64_t began = call_began_ns_.load(std::memory_order_acquire);
+  return began && reopen_ ? steady_ns() - began : 0;
 }
 
 std::int64_t SinkOutlet::lost_after_all() {
@@ -124,6 +145,7 @@ std::int64_t SinkOutlet::lost_after_all() {
 /// Gives the sink a message. What is lost is part of the gap before the next.
 bool SinkOutlet::deliver(Message message) {
   if (hole_) message.gap = message.sample - *hole_;
+  const Watch watch(call_began_ns_);
   if (!sink_->send(message)) return false;
   hole_.reset();
   return true;
@@ -139,12 +161,13 @@ void SinkOutlet::lose(const Message& message) {
 void SinkOutlet::reopen() {
   for (std::int64_t backoff = backoff_ns_; pause(backoff); backoff = std::min(2 * backoff, 8 * backoff_ns_)) {
     try {
+      const Watch watch(call_began_ns_);
       std::unique_ptr<Sink> opened = reopen_();
       const std::lock_guard lock(sink_mutex_);
       sink_ = std::move(opened);
       failed_ = false;
-    } catch (const std::exception& e) {
-      log::warn("{}: cannot be opened again yet: {}", name_, e.what());
+    } catch (...) {
+      log::warn("{}: cannot be opened again yet: {}", name_, thrown_text());
       continue;
     }
     log::info("{}: open again", name_);
@@ -184,9 +207,9 @@ void SinkOutlet::run() {
     }
     try {
       if (!deliver(item.message)) lose(item.message);
-    } catch (const std::exception& e) {
+    } catch (...) {
       lose(item.message);
-      log::error("{}: {}; {}", name_, e.what(), reopen_ ? "it is opened again" : "nothing more goes there");
+      log::error("{}: {}; {}", name_, thrown_text(), reopen_ ? "it is opened again" : "nothing more goes there");
       failed_ = true;
       item = {};
       close_sink();

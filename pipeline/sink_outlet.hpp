@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/bell.hpp"
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/outlet.hpp"
 #include "base/spsc_queue.hpp"
@@ -38,6 +39,9 @@ class SinkOutlet final : public Outlet {
   bool send(const Message& message, Lease lease, bool scarce) override;
   std::int64_t lost_after_all() override;
   SinkCounts counts() const noexcept override;
+  /// Nanoseconds that the call into a radio's sink at work, opening and closing included, has taken so far; 0 of what
+  /// is no radio: a disk may take its time. Any thread.
+  std::int64_t in_radio_ns() const noexcept;
   /// Another plan has fewer slots, or more.
   void hold_at_most(std::size_t messages) noexcept { most_leased_ = messages; }
   bool lossless() const noexcept { return lossless_; }
@@ -45,6 +49,11 @@ class SinkOutlet final : public Outlet {
   void interrupt() noexcept override;
 
  private:
+  struct Watch {
+    explicit Watch(std::atomic<std::int64_t>& began) : began_ns(began) { began_ns.store(steady_ns()); }
+    ~Watch() { began_ns.store(0); }
+    std::atomic<std::int64_t>& began_ns;
+  };
   struct Item {
     Message message;
     Lease lease;
@@ -62,6 +71,7 @@ class SinkOutlet final : public Outlet {
   void refuse_held();
   void close_sink() noexcept;
 
+  std::atomic<std::int64_t> call_began_ns_{0};
   mutable std::mutex sink_mutex_;  // of the pointer, between the sink's thread, which closes it, and others
   std::unique_ptr<Sink> sink_;
   SinkCounts before_;  // counts of sinks that are closed

@@ -18,7 +18,7 @@ struct SinkView {
   std::function<bool(const Message&)> take = [](const Message&) { return true; };
   std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // sample, gap
   std::atomic<int> calls{0};
-  std::atomic<bool> finished{false}, interrupted{false}, door{true};
+  std::atomic<bool> finished{false}, interrupted{false}, door{true}, closing{false}, closes{true};
   std::atomic<int> leases{0};
   Bell bell;
   void open() {
@@ -30,6 +30,10 @@ struct SinkView {
 class TestSink final : public Sink {
  public:
   explicit TestSink(SinkView& view) : view_(view) {}
+  ~TestSink() override {
+    view_.closing = true;
+    view_.bell.wait_until([this] { return view_.closes.load(); });
+  }
   bool send(const Message& m) override {
     ++view_.calls;
     view_.bell.wait_until([this] { return view_.door || view_.interrupted; });
@@ -69,6 +73,49 @@ TEST(SinkOutlet, HandsOnInOrderAndFinishes) {
   }
   ASSERT_EQ(view.taken.size(), 1000u);
   for (std::size_t i = 0; i < 1000; ++i) EXPECT_EQ(view.taken[i].first, 100 * static_cast<std::int64_t>(i));
+}
+
+TEST(SinkOutlet, ASinkThatDoesNotCloseKeepsNobodyElseWaiting) {
+  SinkView view;
+  view.closes = false;
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", true, {4},
+                    [&] { return std::make_unique<TestSink>(view); });
+  std::thread finisher([&] { outlet.finish(); });
+  ASSERT_TRUE(Rig::eventually([&] { return view.closing.load(); }));
+  EXPECT_EQ(outlet.counts().underflows, 0u);
+  outlet.interrupt();
+  const std::int64_t before = outlet.in_radio_ns();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_GE(outlet.in_radio_ns(), before + 5'000'000);
+  view.closes = true;
+  view.bell.ring();
+  finisher.join();
+  EXPECT_EQ(outlet.in_radio_ns(), 0);
+}
+
+TEST(SinkOutlet, WhateverASinkThrowsItIsClosedAndOpenedAgain) {
+  SinkView view;
+  view.take = [](const Message& m) -> bool {
+    if (m.sample == 0) throw std::runtime_error("gone");
+    if (m.sample == 100) throw 42;
+    return true;
+  };
+  int opened = 0;
+  SinkOutlet outlet(
+      std::make_unique<TestSink>(view), "test", true, {4},
+      [&]() -> std::unique_ptr<Sink> {
+        if (++opened % 2 == 1) throw std::string("not yet");
+        return std::make_unique<TestSink>(view);
+      },
+      1'000'000);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(Rig::eventually([&] { return send(outlet, view, i); }));
+    ASSERT_TRUE(Rig::eventually([&] { return opened == 2 * i + 2; })) << i;
+  }
+  ASSERT_TRUE(Rig::eventually([&] { return send(outlet, view, 2) && !view.taken.empty(); }));
+  outlet.finish();
+  EXPECT_EQ(view.taken[0].first, 200);
+  EXPECT_EQ(view.leases, 0);
 }
 
 TEST(SinkOutlet, SlowSinkLosesTheNewestWhereTheStreamCannotWait) {
