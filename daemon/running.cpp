@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "pipeline/real_time.hpp"
 
@@ -27,6 +28,16 @@ ChangeReport refused(const Problems& problems) {
   ChangeReport report{Result::refused, {}};
   for (const Problem& p : problems) report.lines.push_back(p.text());
   return report;
+}
+
+/// A radio that is away could be opened neither otherwise nor as it was, and all pipelines would end over it.
+void require_there(const Pipeline& running, const PipelineSpec& next, const SpecChange& change) {
+  if (!change.source || running.state() != SourceState::reconnecting) return;
+  const auto claims = running.spec().source->claims();
+  const auto is_claimed = [&](const std::string& c) { return std::ranges::find(claims, c) != claims.end(); };
+  if (std::ranges::any_of(next.source->claims(), is_claimed))
+    throw SetupError(fmt::format("{}: the radio is away: {} cannot change before it is back", running.name(),
+                                 fmt::join(change.keys, ", ")));
 }
 
 bool wait_for(const Pipeline& pipeline, std::int64_t until) {
@@ -220,6 +231,7 @@ Running::Steps Running::steps_to(Loaded& next, Scope scope) {
     }
     SpecChange change = compare((*here)->spec(), spec);
     if (change.none()) continue;
+    require_there(**here, spec, change);
     if (change.source || (scope == Scope::all && (*here)->finished()))
       steps.renewals.push_back({*here, std::move(spec), change.keys});
     else

@@ -93,6 +93,20 @@ class Endurance(iqd.SystemTest):
             door.wait_for_state("/readyz", 200)
             self.assertEqual(door.status()["trouble"], "")
 
+    def test_a_radio_that_is_away_cannot_be_opened_otherwise(self):
+        text = document("disconnect_at=0.5,disconnect_for=3", more="monitor: {listen: \"127.0.0.1:0\"}\n")
+        with self.daemon(text) as daemon:
+            daemon.wait_for_log("cannot be opened again yet")
+            door = Door(daemon)
+            status, answer = door.change("PATCH", "/api/stages/source", {"rate": "2e6"})
+            self.assertEqual(status, 422, answer)
+            self.assertIn("the radio is away", answer["problems"][0])
+            self.assertEqual(door.change("PATCH", "/api/stages/source", {"frequency": "2e6"})[0], 200)
+            door.wait_for_state("/readyz", 200)
+            self.assertEqual(door.status()["radio"]["frequency"], 2e6)
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+            self.assertConserved(daemon.final[0])
+
     def test_two_that_claim_one_radio(self):
         one = "source: {soapy: {args: \"driver=iqdsim, serial=7\", rate: 1e6%s}}"
         path = self.folder / "two.yaml"
