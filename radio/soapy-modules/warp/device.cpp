@@ -16,6 +16,8 @@ namespace iqd::warp {
 namespace {
 
 constexpr std::uint8_t kHardware = 3;
+/// What a node is told before a stream says otherwise. A node that was restarted has others, and is known by that.
+constexpr std::uint32_t kNoLength = 1;
 
 void check_known(const Arguments& args) {
   const auto key = args.unknown(
@@ -32,6 +34,14 @@ void configure(const Places& places, std::uint32_t serial) {
       encode({kBroadcast, node.host, Type::to_node, 0, 0, static_cast<std::uint32_t>(Command::node_configure)},
              {serial, node.id, ntohl(node.address.sin_addr.s_addr)}),
       places.broadcast);
+}
+
+/// Of several nodes one has it, and says nothing of the others.
+void check_serial(const Arguments& args, const Info& info, const std::string& name) {
+  const std::string said = std::to_string(info.serial);
+  if (args.text("node", "").find('/') == std::string::npos && args.text("serial", said) != said)
+    throw std::invalid_argument("warp: no node has the serial number " + args.text("serial", "") + "; " + name +
+                                " has " + said);
 }
 
 /// Of the converter in the board's FPGA, whose register's upper ten bits are kelvins times 1024 / 503.975.
@@ -58,6 +68,7 @@ Device::Device(const SoapySDR::Kwargs& args)
   for (const NodeOptions& o : places_.nodes) {
     auto& node = *nodes_.emplace_back(std::make_unique<Node>(o));
     const Info info = infos_.emplace_back(node.info());
+    check_serial(args_, info, node.name());
     if (info.hardware != kHardware)
       SoapySDR::logf(SOAPY_SDR_WARNING, "warp: %s says that it is no WARP v3, but hardware %d", node.name().c_str(),
                      info.hardware);
@@ -113,12 +124,19 @@ void Device::setAntenna(int, std::size_t channel, const std::string& name) {
 void Device::prepare() {
   const std::lock_guard lock(mutex_);
   if (prepared_) return;
+  if (claims_.empty()) {
+    std::vector<std::unique_ptr<Claim>> claims;  // all or none
+    for (const auto& node : nodes_) claims.push_back(std::make_unique<Claim>(*node));
+    claims_ = std::move(claims);
+  }
   const bool initialise = args_.flag("initialise", true);
   const auto tx_delay = static_cast<std::uint32_t>(args_.count("tx_delay", 0, 0, 0xFFFFFFFF));
   for (const auto& node : nodes_) {
     if (initialise) node->ask(Command::node_initialise, {});
     node->ask(Command::trigger_add, {trigger_.id()});
     node->ask(Command::tx_delay, {tx_delay});
+    for (const Command length : {Command::tx_length, Command::rx_length}) node->ask(length, {kNoLength});
+    node->info();
   }
   prepared_ = true;
   for (std::size_t c = 0; c < chains_.size(); ++c) {

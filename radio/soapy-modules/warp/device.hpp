@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "radio/soapy-modules/arguments.hpp"
+#include "radio/soapy-modules/warp/claim.hpp"
 #include "radio/soapy-modules/warp/guard.hpp"
 #include "radio/soapy-modules/warp/node.hpp"
 #include "radio/soapy-modules/warp/places.hpp"
@@ -143,6 +144,7 @@ class Device final : public SoapySDR::Device {
   std::int64_t watchdog_ns_;
   Trigger trigger_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<Claim>> claims_;  // of nodes that it sets
   std::vector<Info> infos_;
   std::vector<Chain> chains_;
   std::vector<FrontEnd> front_ends_;

@@ -99,6 +99,29 @@ TEST(Warp, WhatIsWrongIsRefusedByName) {
   EXPECT_NE(refusal([&] { rig.device->setupStream(SOAPY_SDR_RX, "CS16", {4}); }), "");
 }
 
+/// Whoever sets something first has the node, however the other one's arguments are spelled.
+TEST(Warp, ANodeBelongsToOne) {
+  Rig rig;
+  SoapySDR::Device* other = SoapySDR::Device::make(rig.args + ",silence=1");
+  rig.device->setGain(SOAPY_SDR_RX, 0, 10);
+  EXPECT_THAT(refusal([&] { other->setGain(SOAPY_SDR_RX, 1, 10); }), HasSubstr("is in use"));
+  EXPECT_EQ(rig.node().times(1), 1) << "nor was it initialised";
+  EXPECT_NO_THROW(other->readSensor("temperature")) << "all may look";
+  SoapySDR::Device::unmake(rig.device);
+  EXPECT_NO_THROW(other->setGain(SOAPY_SDR_RX, 1, 10));
+  rig.device = other;
+}
+
+TEST(Warp, ASerialNumberIsOneNodes) {
+  warp_node::Options o;
+  o.serial = 42;
+  Rig rig(o);
+  EXPECT_EQ(SoapySDR::Device::enumerate(rig.args + ",serial=42").size(), 1u);
+  EXPECT_TRUE(SoapySDR::Device::enumerate(rig.args + ",serial=43").empty());
+  EXPECT_THAT(refusal([&] { SoapySDR::Device::make(rig.args + ",serial=43"); }),
+              AllOf(HasSubstr("43"), HasSubstr("has 42")));
+}
+
 TEST(Warp, AskSaysWhatTheNodesAnswer) {
   Rig rig({}, "", 2);
   rig.device->writeSetting("ask", "0x00000004");

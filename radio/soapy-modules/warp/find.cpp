@@ -5,7 +5,9 @@
 #include <net/if.h>
 
 #include <SoapySDR/Logger.hpp>
+#include <algorithm>
 #include <map>
+#include <span>
 
 #include "base/clock.hpp"
 #include "radio/soapy-modules/warp/places.hpp"
@@ -14,7 +16,7 @@ namespace iqd::warp {
 namespace {
 
 constexpr std::int64_t kRoundNs = 150'000'000;
-constexpr int kRounds = 2;
+constexpr std::uint16_t kRounds = 2;
 constexpr int kUsualNodes = 16;
 
 /// Whether this host is in 10.0.0.0/24, where WARP nodes are. Others are not bothered with packets.
@@ -40,29 +42,42 @@ struct Found {
   std::string address;
 };
 
-/// Who answers when asked what it is, by number.
+/// Whether it answers a question of ours: others talk to their nodes, too.
+bool answers(const Packet& packet, std::uint16_t host, std::span<const std::uint16_t> ids, int rounds) {
+  const Header& h = packet.header;
+  const bool asked = std::ranges::count(ids, kBroadcast) || std::ranges::count(ids, h.source);
+  return h.type == Type::to_host && h.destination == host && asked && h.sequence < rounds;
+}
+
+/// Who answers when asked what it is, by number. A question to everybody may always have one answer more.
 std::map<int, Found> ask_all(const std::vector<sockaddr_in>& addresses, const std::vector<std::uint16_t>& ids,
                              std::uint16_t host) {
   std::map<int, Found> found;
   UdpSocket socket;
-  for (int round = 0; round < kRounds && found.size() < ids.size(); ++round) {
+  const bool everybody = std::ranges::count(ids, kBroadcast) > 0;
+  const auto all = [&] { return !everybody && found.size() == ids.size(); };
+  for (std::uint16_t round = 0; round < kRounds && !all(); ++round) {
     for (std::size_t i = 0; i < ids.size(); ++i)
-      socket.send_to(encode({ids[i], host, Type::to_node, static_cast<std::uint16_t>(round), kReplyWanted,
-                             static_cast<std::uint32_t>(Command::node_info)},
-                            {}),
-                     addresses[i]);
+      socket.send_to(
+          encode({ids[i], host, Type::to_node, round, kReplyWanted, static_cast<std::uint32_t>(Command::node_info)},
+                 {}),
+          addresses[i]);
     const std::int64_t ends = steady_ns() + kRoundNs;
     sockaddr_in from{};
     while (const auto bytes = socket.receive(ends, &from)) {
       const auto packet = decode(*bytes);
-      if (!packet || packet->header.type != Type::to_host) continue;
       const std::string where = text_of(from);
-      if (const auto info = decode_info(words_of(*packet)))
-        found[packet->header.source] = {*info, where.substr(0, where.find(':'))};
-      if (found.size() == ids.size() || steady_ns() > ends) break;
+      if (packet && answers(*packet, host, ids, round + 1))
+        if (const auto info = decode_info(words_of(*packet)))
+          found[packet->header.source] = {*info, where.substr(0, where.find(':'))};
+      if (all() || steady_ns() > ends) break;
     }
   }
   return found;
+}
+
+bool is_wanted(const Found& found, const SoapySDR::Kwargs& args) {
+  return !args.contains("serial") || args.at("serial") == std::to_string(found.info.serial);
 }
 
 void describe(const Found& found, int id, SoapySDR::Kwargs& as) {
@@ -84,6 +99,7 @@ SoapySDR::KwargsList find_these(const SoapySDR::Kwargs& args) {
   const auto found = ask_all(addresses, ids, places.nodes[0].host);
   for (const std::uint16_t id : ids)
     if (!found.contains(id)) return {};
+  if (ids.size() == 1 && !is_wanted(found.at(ids[0]), args)) return {};
   SoapySDR::Kwargs as = args;
   as["driver"] = "warp";
   describe(found.at(ids[0]), ids[0], as);
@@ -115,6 +131,7 @@ SoapySDR::KwargsList find_nodes(const SoapySDR::Kwargs& args) {
   }
   SoapySDR::KwargsList list;
   for (const auto& [id, found] : ask_all(addresses, ids, places.nodes[0].host)) {
+    if (!is_wanted(found, args)) continue;
     SoapySDR::Kwargs as = args;
     as["driver"] = "warp";
     as["node"] = std::to_string(id);

@@ -109,7 +109,7 @@ TEST(WarpFuzz, WhatIsPutTogetherIsWhatWasSent) {
     for (const Bytes& bytes : way) {
       ++looked_at;
       const auto packet = decode(bytes);
-      if (!packet || !is_reply(*packet, Reply::kHost, Reply::kNode, Reply::kSequence)) continue;
+      if (!packet || !is_reply(*packet, Reply::kHost, Reply::kNode, Reply::kSequence, Reply::kSequence)) continue;
       SampleHeader said;
       taken += piece.take(*packet, capture, said) == Piece::Taken::fresh;
     }

@@ -43,10 +43,11 @@ void Node::send(const Bytes& bytes) {
   socket_.send(bytes);
 }
 
-std::optional<Packet> Node::reply(std::uint16_t sequence, std::int64_t deadline_ns) {
+/// To one of the requests from `since` on: who answers late is heard all the same.
+std::optional<Packet> Node::reply(std::uint16_t since, std::int64_t deadline_ns) {
   while (const auto bytes = socket_.receive(deadline_ns)) {
     const auto packet = decode(*bytes);
-    if (packet && is_reply(*packet, options_.host, options_.id, sequence)) return packet;
+    if (packet && is_reply(*packet, options_.host, options_.id, since, sequence_)) return packet;
     ++counts_.ignored;
     if (steady_ns() > deadline_ns) break;  // they may come without end
   }
@@ -54,9 +55,9 @@ std::optional<Packet> Node::reply(std::uint16_t sequence, std::int64_t deadline_
 }
 
 /// The same with a look at the clock: a node that was silent for too long is gone.
-std::optional<Packet> Node::expect(std::uint16_t sequence, std::int64_t deadline_ns) {
+std::optional<Packet> Node::expect(std::uint16_t since, std::int64_t deadline_ns) {
   const std::int64_t began = steady_ns();
-  auto packet = reply(sequence, std::min(deadline_ns, began + options_.patience_ns));
+  auto packet = reply(since, std::min(deadline_ns, began + options_.patience_ns));
   if (packet) {
     silent_ns_ = 0;
     return packet;
@@ -71,17 +72,22 @@ std::optional<Packet> Node::expect(std::uint16_t sequence, std::int64_t deadline
 
 std::optional<Words> Node::ask(Command command, std::span<const std::uint32_t> words, std::int64_t deadline_ns) {
   const std::lock_guard lock(mutex_);
+  Length* length = command == Command::tx_length ? &tx_length_ : command == Command::rx_length ? &rx_length_ : nullptr;
+  if (length && !words.empty()) length->tell(words[0]);
+  const std::uint16_t since = sequence_ + 1;
   do {
-    const Header asked = header(command);
-    send(encode(asked, words));
-    const auto packet = expect(asked.sequence, deadline_ns);
+    send(encode(header(command), words));
+    const auto packet = expect(since, deadline_ns);
     if (!packet) {
       ++counts_.asked_again;
     } else if (packet->header.flags & kNodeNotReady) {
       ++counts_.not_ready;
       sleep_until(std::min(deadline_ns, steady_ns() + kShortPauseNs));
     } else {
-      return words_of(*packet);
+      if (length) length->before = length->told;
+      Words said = words_of(*packet);
+      if (const auto info = command == Command::node_info ? decode_info(said) : std::nullopt) compare(*info);
+      return said;
     }
   } while (steady_ns() < deadline_ns);
   return {};
@@ -97,10 +103,39 @@ Words Node::ask(Command command, std::initializer_list<std::uint32_t> words) {
   return *answer;
 }
 
+bool Node::recognise(std::int64_t deadline_ns) {
+  return ask(Command::node_info, {}, deadline_ns).has_value();
+}
+
+void Node::compare(const Info& info) {
+  if (serial_.value_or(info.serial) != info.serial)
+    throw std::runtime_error("warp: " + name() + " has the serial number " + std::to_string(info.serial) +
+                             " now, not " + std::to_string(*serial_) + ": another board has taken its place");
+  serial_ = info.serial;
+  const bool tx = tx_length_.forgotten(info.tx_length), rx = rx_length_.forgotten(info.rx_length);
+  if (tx || rx)
+    throw std::runtime_error("warp: " + name() +
+                             " has other lengths than it was told: it was restarted, or set by another host");
+}
+
+void Node::Length::tell(std::uint32_t value) noexcept {
+  if (value == told) return;
+  before = told;
+  told = value;
+}
+
+/// Of a node that says something of its own no conclusion can be drawn.
+bool Node::Length::forgotten(std::uint32_t said) noexcept {
+  if (!told) return false;
+  if (said == told) says = true;
+  return says && said != told && said != before;
+}
+
 Info Node::info() {
-  const auto info = decode_info(ask(Command::node_info, {}));
-  if (!info) throw std::runtime_error("warp: what " + name() + " says about itself is not what a node says");
-  return *info;
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i)
+    if (const auto info = decode_info(ask(Command::node_info, {}))) return *info;
+  throw std::runtime_error("warp: what " + name() + " says about itself is not what a node says");
 }
 
 }  // namespace iqd::warp

@@ -54,6 +54,9 @@ class Node {
   /// The same for what cannot wait: throws NodeSilent where no answer comes for `silence_ns`.
   Words ask(Command command, std::initializer_list<std::uint32_t> words);
   Info info();
+  /// Asks the node what it is. Throws std::runtime_error where it is another than at first, or was restarted since: it
+  /// answers as before, but what it was set to is gone. False where no answer came by the deadline.
+  bool recognise(std::int64_t deadline_ns);
 
   struct Read {
     enum class Outcome : std::uint8_t { whole, later, not_ready, other_capture, failed } outcome;
@@ -63,9 +66,17 @@ class Node {
   /// the first that come.
   Read read(Piece& piece, std::optional<std::uint8_t>& capture, std::int64_t deadline_ns);
   enum class Write : std::uint8_t { done, later, not_ready, failed };
-  /// Writes a stretch into a buffer, and believes it when the node says the right checksum.
+  /// Of what is written in several stretches, one behind the other.
+  struct Part {
+    bool begins = true, ends = true;
+  };
+  /// Writes a stretch into a buffer, and believes it when the node says the right checksum: of all since it began.
   Write write(std::uint32_t buffer, std::uint32_t first, std::uint32_t count, const std::int16_t* iq,
-              std::int64_t deadline_ns);
+              std::int64_t deadline_ns, Part part);
+  Write write(std::uint32_t buffer, std::uint32_t first, std::uint32_t count, const std::int16_t* iq,
+              std::int64_t deadline_ns) {
+    return write(buffer, first, count, iq, deadline_ns, {});
+  }
 
   const NodeOptions& options() const noexcept { return options_; }
   const NodeCounts& counts() const noexcept { return counts_; }
@@ -77,12 +88,13 @@ class Node {
  private:
   Header header(Command command, std::uint16_t flags = kReplyWanted);
   void send(const Bytes& bytes);
-  std::optional<Packet> reply(std::uint16_t sequence, std::int64_t deadline_ns);
-  std::optional<Packet> expect(std::uint16_t sequence, std::int64_t deadline_ns);
+  void compare(const Info& info);
+  std::optional<Packet> reply(std::uint16_t since, std::int64_t deadline_ns);
+  std::optional<Packet> expect(std::uint16_t since, std::int64_t deadline_ns);
   void request(Piece& piece);
-  Read collect(Piece& piece, std::optional<std::uint8_t>& capture, std::int64_t deadline_ns);
+  Read collect(Piece& piece, std::optional<std::uint8_t>& capture, std::uint16_t since, std::int64_t deadline_ns);
   Read wait_for(const SampleHeader& header, std::uint32_t end);
-  Write send_samples(std::uint32_t buffer, std::uint32_t first, std::uint32_t count, const std::int16_t* iq,
+  Write send_samples(std::uint32_t buffer, std::uint32_t first, std::uint32_t count, const std::int16_t* iq, Part part,
                      std::int64_t deadline_ns);
 
   const NodeOptions options_;
@@ -91,10 +103,21 @@ class Node {
   NodeCounts counts_;
   std::uint16_t sequence_ = 0;
   std::uint8_t write_ = 0;
+  Checksum each_, once_;  // the description can be read so that the start counts for each packet, or for all of them
   std::uint32_t packet_samples_;     // what its packets hold
   std::uint32_t packets_asked_ = 0;  // by the last request for samples
   std::uint32_t asked_up_to_ = 0;    // the same
   std::int64_t silent_ns_ = 0;       // waited for nothing since its last answer
+
+  /// A length is what a node is told, and says when it is asked what it is.
+  struct Length {
+    void tell(std::uint32_t value) noexcept;
+    bool forgotten(std::uint32_t said) noexcept;
+    std::optional<std::uint32_t> told, before;  // which of the two it has is not known until it answers
+    bool says = false;                          // what it was told, and not something else
+  };
+  std::optional<std::uint32_t> serial_;
+  Length tx_length_, rx_length_;
 };
 
 }  // namespace iqd::warp

@@ -18,9 +18,10 @@ constexpr std::int64_t kMostWaitNs = 50'000'000;
 
 Node::Read Node::read(Piece& piece, std::optional<std::uint8_t>& capture, std::int64_t deadline_ns) {
   const std::lock_guard lock(mutex_);
+  const std::uint16_t since = sequence_ + 1;
   for (;;) {
     request(piece);
-    const Read got = collect(piece, capture, deadline_ns);
+    const Read got = collect(piece, capture, since, deadline_ns);
     if (got.outcome != Read::Outcome::later) return got;
     ++counts_.asked_again;
     if (steady_ns() >= deadline_ns) return got;
@@ -33,15 +34,18 @@ void Node::request(Piece& piece) {
   const std::uint32_t count = piece.coverage.missing_up_to() - first;
   asked_up_to_ = first + count;
   packets_asked_ = (count + packet_samples_ - 1) / packet_samples_;
-  send(encode(header(Command::read_iq), {piece.buffer, first, count, 4 * packet_samples_, packets_asked_}));
+  // The most that fits, always: what a node made of it is known by then, and a node that takes its headers off would
+  // take them off once more each time.
+  send(encode(header(Command::read_iq), {piece.buffer, first, count, 4 * options_.samples_a_packet, packets_asked_}));
 }
 
 /// Takes the packets of the last request until the piece is whole. Where all that were asked for have come and samples
 /// are missing all the same, or none comes any more, they have to be asked for again.
-Node::Read Node::collect(Piece& piece, std::optional<std::uint8_t>& capture, std::int64_t deadline_ns) {
+Node::Read Node::collect(Piece& piece, std::optional<std::uint8_t>& capture, std::uint16_t since,
+                         std::int64_t deadline_ns) {
   using Outcome = Read::Outcome;
   for (std::uint32_t came = 0; came < packets_asked_;) {
-    const auto packet = expect(sequence_, deadline_ns);
+    const auto packet = expect(since, deadline_ns);
     if (!packet) return {Outcome::later};
     SampleHeader said;
     switch (piece.take(*packet, capture, said)) {
@@ -73,37 +77,39 @@ Node::Read Node::wait_for(const SampleHeader& h, std::uint32_t end) {
 }
 
 Node::Write Node::write(std::uint32_t buffer, std::uint32_t first, std::uint32_t count, const std::int16_t* iq,
-                        std::int64_t deadline_ns) {
+                        std::int64_t deadline_ns, Part part) {
   const std::lock_guard lock(mutex_);
   for (;;) {
-    const Write wrote = send_samples(buffer, first, count, iq, deadline_ns);
+    const Write wrote = send_samples(buffer, first, count, iq, part, deadline_ns);
     if (wrote == Write::done || wrote == Write::not_ready) return wrote;
     ++counts_.written_again;
+    part.begins = true;  // what the node has made of the rest is not known, so this is checked by itself
     if (steady_ns() >= deadline_ns) return wrote;
   }
 }
 
 Node::Write Node::send_samples(std::uint32_t buffer, std::uint32_t first, std::uint32_t count, const std::int16_t* iq,
-                               std::int64_t deadline_ns) {
-  ++write_;
-  Checksum each, once;  // the description can be read so that the start counts for each packet, or for all of them
-  once.add(first);
-  Header last;
+                               Part part, std::int64_t deadline_ns) {
+  if (part.begins) {
+    ++write_;
+    each_ = once_ = {};
+    once_.add(first);
+  }
   for (std::uint32_t done = 0; done < count;) {
     const std::uint32_t n = std::min(options_.samples_a_packet, count - done);
     const bool ends = done + n == count;
     SampleHeader s{static_cast<std::uint16_t>(buffer), 0, write_, first + done, n};
-    s.flags = static_cast<std::uint8_t>((done == 0 ? kFirstOfWrite : 0) | (ends ? kLastOfWrite : 0));
-    last = header(Command::write_iq, ends ? kReplyWanted : 0);
+    s.flags = static_cast<std::uint8_t>((done == 0 && part.begins ? kFirstOfWrite : 0) |
+                                        (ends && part.ends ? kLastOfWrite : 0));
     const std::int16_t* x = iq + std::size_t{2} * done;
-    send(encode_samples(last, s, x));
+    send(encode_samples(header(Command::write_iq, ends ? kReplyWanted : 0), s, x));
     const std::uint32_t word = word_of(x[2 * n - 2], x[2 * n - 1]);
-    each.add(first + done);
-    each.add(word);
-    once.add(word);
+    each_.add(first + done);
+    each_.add(word);
+    once_.add(word);
     done += n;
   }
-  const auto packet = expect(last.sequence, deadline_ns);
+  const auto packet = expect(sequence_, deadline_ns);
   if (!packet) return Write::later;
   const Words said = words_of(*packet);
   if ((packet->header.flags & kNodeNotReady) || (!said.empty() && said[0] == kSamplesNotReady)) {
@@ -111,7 +117,7 @@ Node::Write Node::send_samples(std::uint32_t buffer, std::uint32_t first, std::u
     return Write::not_ready;
   }
   if (said.size() < 3 || said[0] != 0 || (said[1] & 0xFF) != write_) return Write::failed;
-  return said[2] == each.value() || said[2] == once.value() ? Write::done : Write::failed;
+  return said[2] == each_.value() || said[2] == once_.value() ? Write::done : Write::failed;
 }
 
 }  // namespace iqd::warp

@@ -166,6 +166,10 @@ TEST(WarpNode, OtherReadingsOfTheProtocolAreUnderstood) {
   expect_pattern(piece, 1, 0, 0);
   EXPECT_LE(pair.node.counts().asked_again, 1u) << "then it knows how much is in a packet";
   EXPECT_LT(steady_ns() - began, kSecond);
+  const int requests = pair.network.node().seen().requests;
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(pair.read(piece, 0, 50'000).outcome, Outcome::whole);
+  EXPECT_EQ(pair.network.node().seen().requests, requests + 5);
+  EXPECT_EQ((*pair.network.node().last(0x30000009))[4], 143u) << "of 350 samples each, not of fewer and fewer";
   const std::vector<std::int16_t> iq(2000, 5);
   EXPECT_EQ(pair.node.write(1, 500, 1000, iq.data(), steady_ns() + 10 * kSecond), Node::Write::done);
   EXPECT_EQ(pair.node.counts().written_again, 0u);

@@ -55,15 +55,17 @@ std::optional<Packet> decode(std::span<const std::byte> bytes) {
   if (packet.header.type == Type::trigger) return packet;
   if (length < kHeaderBytes) return {};
   const auto argument_bytes = take<std::uint16_t>(bytes, 18);
-  if (kHeaderBytes + argument_bytes > length) return {};
+  if (kHeaderBytes + argument_bytes != length) return {};
   packet.count = take<std::uint16_t>(bytes, 20);
   packet.arguments = bytes.subspan(kHeaderBytes, argument_bytes);
   return packet;
 }
 
-bool is_reply(const Packet& packet, std::uint16_t host, std::uint16_t node, std::uint16_t sequence) noexcept {
+bool is_reply(const Packet& packet, std::uint16_t host, std::uint16_t node, std::uint16_t since,
+              std::uint16_t last) noexcept {
   const Header& h = packet.header;
-  return h.type == Type::to_host && h.destination == host && h.source == node && h.sequence == sequence;
+  const bool asked = static_cast<std::uint16_t>(h.sequence - since) <= static_cast<std::uint16_t>(last - since);
+  return h.type == Type::to_host && h.destination == host && h.source == node && asked;
 }
 
 Words words_of(const Packet& packet) {

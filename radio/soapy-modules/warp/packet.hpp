@@ -75,8 +75,9 @@ struct Packet {
 
 /// Nothing where the bytes are none: too few of them, a type that there is not, a length that does not agree.
 std::optional<Packet> decode(std::span<const std::byte> bytes);
-/// Whether it is what a node answers to that request of this host.
-bool is_reply(const Packet& packet, std::uint16_t host, std::uint16_t node, std::uint16_t sequence) noexcept;
+/// Whether it is what a node answers to one of the requests of this host from `since` to `last`.
+bool is_reply(const Packet& packet, std::uint16_t host, std::uint16_t node, std::uint16_t since,
+              std::uint16_t last) noexcept;
 /// The arguments, where they are words.
 Words words_of(const Packet& packet);
 

@@ -100,6 +100,18 @@ TEST(Warp, ALostTriggerIsFiredAgain) {
   EXPECT_GE(rig.sensor("lost_triggers"), 2u);
 }
 
+/// It answers as before, but not with what was asked for.
+TEST(Warp, ANodeThatWasRestartedIsNotReadFrom) {
+  for (const int serial : {1, 2}) {
+    Rig rig;
+    rig.receive({{"length", "5000"}});
+    expect_pattern(rig.capture()[0], 0, 5000, 1);
+    rig.node().restart(serial);
+    for (int i = 0; i < 5 && rig.code > 0; ++i) rig.read();
+    EXPECT_EQ(rig.code, SOAPY_SDR_STREAM_ERROR);
+  }
+}
+
 TEST(Warp, ANodeThatIsLateIsWaitedFor) {
   warp_node::Options o;
   o.faults.late_s = 0.1;

@@ -98,6 +98,7 @@ Receiver::Event Receiver::advance(std::int64_t deadline_ns) {
 }
 
 bool Receiver::arm(std::int64_t deadline_ns) {
+  if (doubtful_ && !recognise(deadline_ns)) return false;
   for (; step_ < masks_.size(); ++step_)
     if (!masks_[step_].node->ask(Command::rx_buffers_enable, {masks_[step_].buffers}, deadline_ns)) return false;
   if (options_.with_bursts) trigger_.await_burst();
@@ -146,6 +147,7 @@ Receiver::Event Receiver::read(std::int64_t deadline_ns) {
     }
     if (position_ == 0 && stale(step_)) return give_up();
   }
+  if (position_ == 0 && !recognise(deadline_ns)) return Event::nothing;
   failures_ = 0;
   given_from_ = 0;
   given_to_ = pieces_[0].coverage.end() - position_;
@@ -156,6 +158,14 @@ Receiver::Event Receiver::read(std::int64_t deadline_ns) {
   ++captures_;
   state_ = State::idle;
   return Event::samples;
+}
+
+/// A node that was restarted answers as before, but receives at another frequency.
+bool Receiver::recognise(std::int64_t deadline_ns) {
+  for (const NodeMask& m : masks_)
+    if (!m.node->recognise(deadline_ns)) return false;
+  doubtful_ = false;
+  return true;
 }
 
 /// Whether this is the capture before once more, since the trigger was lost.
@@ -173,6 +183,7 @@ bool Receiver::stale(std::size_t row) {
 /// Begins anew. What was handed on of this capture is all that there is of it.
 Receiver::Event Receiver::give_up() {
   if (position_ == 0) ++lost_triggers_;
+  doubtful_ = true;
   trigger_.end_capture();
   step_ = 0;
   state_ = State::arming;

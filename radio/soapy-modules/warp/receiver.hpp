@@ -60,6 +60,7 @@ class Receiver {
   bool arm(std::int64_t deadline_ns);
   bool begin(std::int64_t deadline_ns);
   Event read(std::int64_t deadline_ns);
+  bool recognise(std::int64_t deadline_ns);
   bool stale(std::size_t row);
   Event give_up();
   void next_piece();
@@ -79,6 +80,7 @@ class Receiver {
   std::vector<std::optional<std::uint8_t>> ids_, last_ids_;
   std::uint32_t given_from_ = 0, given_to_ = 0;
   bool ids_count_ = true;  // nodes give each capture another id
+  bool doubtful_ = false;  // whether they know what they were set to, since a capture failed
   int stale_ = 0;          // in a row
   int failures_ = 0;       // the same
   std::atomic<std::uint64_t> captures_{0}, lost_triggers_{0};

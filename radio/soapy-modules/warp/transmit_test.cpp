@@ -61,6 +61,32 @@ TEST(Warp, LostPiecesOfABurstAreWrittenAgain) {
   EXPECT_EQ(rig.capture()[0], words_of(sent));
 }
 
+/// So that a node may do with the first packet what it likes.
+TEST(Warp, ABurstIsOneWrite) {
+  warp_node::Options o;
+  o.wires = {-1, 0};
+  o.write_clears = true;
+  Rig rig(o);
+  rig.transmit({{"length", "30000"}, {"mode", "continuous"}});
+  const Shorts sent = ramp(30'000);
+  ASSERT_EQ(rig.write(sent), 30'000);
+  ASSERT_EQ(rig.status(), 0);
+  rig.receive({{"length", "30000"}}, {1});
+  EXPECT_EQ(rig.capture()[0], words_of(sent));
+}
+
+TEST(Warp, ANodeThatWasRestartedSendsNothing) {
+  Rig rig;
+  rig.transmit({{"length", "1000"}});
+  ASSERT_EQ(rig.write(ramp(1000), SOAPY_SDR_END_BURST), 1000);
+  ASSERT_EQ(rig.status(), 0);
+  rig.node().restart(1);
+  rig.write(ramp(1000), SOAPY_SDR_END_BURST);
+  if (rig.code > 0) rig.status();
+  EXPECT_EQ(rig.code, SOAPY_SDR_STREAM_ERROR);
+  EXPECT_EQ(rig.node().seen().sent, 1);
+}
+
 TEST(Warp, FloatsAreRoundedAndSaturate) {
   warp_node::Options o;
   o.wires = {-1, 0};

@@ -20,6 +20,8 @@ constexpr std::int64_t kMostWritingNs = 5'000'000'000;
 constexpr std::int64_t kAheadNs = 100'000'000;
 /// A trigger that leaves later than this after its time is of no use.
 constexpr std::int64_t kLatestNs = 1'000'000;
+/// Nothing tells that a trigger has arrived; before it is sure to have, the buffers are not disabled.
+constexpr std::int64_t kOnTheWayNs = 2'000'000;
 /// Nothing wakes up to the microsecond: the last of it is waited for awake.
 constexpr std::int64_t kAwakeNs = 200'000;
 constexpr std::size_t kMostReports = 64;
@@ -146,8 +148,9 @@ bool Transmitter::write_out(std::int64_t deadline_ns) {
     const Chain& c = chains_[step_];
     while (written_ < gathered_) {
       const std::uint32_t n = std::min(kWriteAtOnce, gathered_ - written_);
-      const auto wrote =
-          c.node->write(buffer_select(c.number), written_, n, &burst_[step_][std::size_t{2} * written_], deadline_ns);
+      const Node::Part part{written_ == 0, written_ + n == gathered_};
+      const auto wrote = c.node->write(buffer_select(c.number), written_, n, &burst_[step_][std::size_t{2} * written_],
+                                       deadline_ns, part);
       if (wrote != Node::Write::done) {
         if (steady_ns() - since_ns_ > kMostWritingNs)
           throw std::runtime_error("warp: " + c.node->name() + " does not take what is to be sent");
@@ -170,6 +173,8 @@ bool Transmitter::arm(std::int64_t deadline_ns) {
     sleep_for(std::min(left - kArmNs, deadline_ns - steady_ns()));
     if (steady_ns() >= deadline_ns) return false;
   }
+  for (const NodeMask& m : masks_)
+    if (step_ == 0 && !m.node->recognise(deadline_ns)) return false;  // else it might send at another frequency
   if (!trigger_.begin_burst(deadline_ns)) return false;
   for (; step_ < 2 * masks_.size(); ++step_) {
     const NodeMask& m = masks_[step_ / 2];
@@ -199,7 +204,7 @@ bool Transmitter::fire(std::int64_t deadline_ns) {
   const Shot shot = trigger_.fire_burst(begins_ns_);
   ++bursts_;
   const std::int64_t lasts = ns_of(gathered_);
-  over_ns_ = shot.steady_ns + lasts;
+  over_ns_ = shot.steady_ns + lasts + kOnTheWayNs;
   next_ns_ = shot.steady_ns + options_.every_ns;
   window_ns_ = shot.wall_ns + options_.every_ns;
   if (options_.continuous) {

@@ -100,6 +100,14 @@ std::vector<std::uint32_t> Node::obey(std::uint32_t command, const std::vector<s
   return {0};
 }
 
+void Node::restart(int serial) {
+  const std::lock_guard lock(mutex_);
+  options_.serial = serial;
+  initialise();
+  for (Chain& c : chains_) c.capture = 0;
+  tx_length_ = rx_length_ = options_.most;
+}
+
 void Node::initialise() {
   for (Chain& c : chains_) c.tx_on = c.rx_on = c.tx_enabled = c.rx_enabled = c.captured = false;
   triggers_ = 0;

@@ -46,6 +46,7 @@ struct Options {
   double rate_hz = 40e6;
   bool configured = true;      // else it has no id before it is given one
   bool small_packets = false;  // understands the most bytes of a packet with its headers
+  bool write_clears = false;   // the first packet of a write empties the buffer
   bool start_once = false;     // the checksum has the start of a write, not of each packet
   std::vector<int> wires;      // receive chain c hears transmit chain wires[c]; -1, or nothing: a pattern
   int delay = 0;               // samples on the way
@@ -84,6 +85,8 @@ class Node {
   /// The last words of a command.
   std::optional<std::vector<std::uint32_t>> last(std::uint32_t command) const;
   int times(std::uint32_t command) const;
+  /// As if it had been switched off and on again, or another board been put in its place.
+  void restart(int serial);
   /// Whether a chain is on the air now.
   bool transmits(int chain) const;
 

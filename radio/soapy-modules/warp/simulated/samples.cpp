@@ -75,8 +75,9 @@ std::vector<Node::Datagram> Node::written(std::span<const std::uint8_t> bytes) {
     s2_ = (s2_ + s1_) % 65535;
   };
   if (sound) {
-    for (std::uint32_t i = 0; i < n; ++i)
-      chains_[static_cast<std::size_t>(number)].tx[first + i] = p.u32(kArguments + 12 + 4 * i);
+    auto& tx = chains_[static_cast<std::size_t>(number)].tx;
+    if (options_.write_clears && (flags & kFirst)) std::fill(tx.begin(), tx.end(), 0);
+    for (std::uint32_t i = 0; i < n; ++i) tx[first + i] = p.u32(kArguments + 12 + 4 * i);
     if (!options_.start_once || (flags & kFirst)) add(first);
     add(p.u32(kArguments + 12 + 4 * (n - 1)));
   }
