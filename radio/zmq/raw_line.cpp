@@ -88,6 +88,7 @@ RawLine::Came RawLine::refuse(std::string why) {
   why_ = std::move(why);
   while (frame_.more() && frame_.receive(socket_.handle(), ZMQ_DONTWAIT)) {
   }
+  if (asks_) rests_until_ns_ = steady_ns() + kRestNs;
   within_ = asked_ = false;
   at_ = frame_.size();
   return why_.empty() ? Came::nothing : Came::refused;

@@ -72,8 +72,9 @@ bool RawSource::took(RawLine& line, RawLine::Came came) {
   switch (came) {
     case RawLine::Came::samples: {
       const std::int64_t skipped = line.skipped();
-      lost_ += std::max<std::int64_t>(skipped, 0);
-      broken_ = broken_ || skipped < 0;
+      const bool known = skipped >= 0 && static_cast<double>(skipped) <= kMostMissingS * settings_.rate_hz;
+      lost_ += known ? skipped : 0;
+      broken_ = broken_ || !known;
       return true;
     }
     case RawLine::Came::refused: {

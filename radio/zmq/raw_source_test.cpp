@@ -273,6 +273,15 @@ TEST_F(ZmqRawSource, TagsTellTimeAndLoss) {
   EXPECT_EQ(got.lost, 20);
   EXPECT_EQ(first(), 30);
   EXPECT_EQ(refused(), 3u);
+  send(40 + 3600 * 1'000'000ull, 10);
+  EXPECT_EQ(next().lost, 3'600'000'000);
+  for (const std::uint64_t far : {2 * 3600 * 1'000'001ull + 1000, (1ull << 61) - 100}) {
+    send(far, 10);
+    EXPECT_EQ(next().event, Event::overflow) << "nobody lost that much: it is no count";
+    got = next();
+    EXPECT_EQ(got.samples, 10);
+    EXPECT_EQ(got.lost, 0);
+  }
 }
 
 /// Messages of chance, a few of them right: what is left out and what is delivered make up all.

@@ -40,6 +40,9 @@ std::span<const std::string_view> enum_names(SourceKind);
 enum class SampleFormat { cf32, sc16, f32 };
 std::span<const std::string_view> enum_names(SampleFormat);
 
+/// A count that jumps further is none: what is missing is not known then.
+inline constexpr double kMostMissingS = 3600;
+
 struct SourceSettings {
   Endpoints endpoints;
   SourceKind kind = SourceKind::sub;

@@ -144,8 +144,8 @@ ZmqSource::Fetched ZmqSource::follow(const Header& h) {
     expected_ = *h.sample + std::llround(static_cast<double>(layout_.samples) * per_item);
   }
   const double items = missing / per_item;
-  if (items <= -1) return Fetched::restarted;
-  lost_ = items < 1 ? 0 : std::llround(std::min(items, 9e15));
+  if (items <= -1 || items > kMostMissingS * settings_.rate_hz) return Fetched::restarted;
+  lost_ = items < 1 ? 0 : std::llround(items);
   return Fetched::message;
 }
 
