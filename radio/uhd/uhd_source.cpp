@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -17,6 +19,8 @@ namespace {
 constexpr double kTimeoutSeconds = 0.1;
 /// From the command to the first sample of several channels, which begin at one time.
 constexpr double kStartSeconds = 0.2;
+/// A network keeps a packet back for milliseconds; a clock is set by more.
+constexpr std::int64_t kMostStaleNs = 100'000'000;
 /// Closed after so much silence it was closed for that.
 constexpr std::int64_t kSilentNs = 3'000'000'000;
 
@@ -82,6 +86,7 @@ void UhdSource::start() {
     if (at_second) command.time_spec = next_second(command.time_spec);
   }
   stream_->issue_stream_cmd(command);
+  timed_ns_.reset();
   last_ns_ = steady_ns();
 }
 
@@ -93,7 +98,8 @@ Received UhdSource::receive(std::span<std::byte* const> into, std::int64_t most)
     uhd::rx_metadata_t metadata;
     const std::size_t count =
         stream_->recv(buffers_, static_cast<std::size_t>(std::min(most, most_)), metadata, kTimeoutSeconds);
-    return metadata.error_code == Code::ERROR_CODE_NONE ? samples(count, metadata) : error(metadata);
+    if (metadata.error_code != Code::ERROR_CODE_NONE) return error(metadata);
+    return samples(static_cast<std::int64_t>(count), metadata);
   } catch (...) {
     failed_ = true;
     throw std::runtime_error(
@@ -101,17 +107,49 @@ Received UhdSource::receive(std::span<std::byte* const> into, std::int64_t most)
   }
 }
 
-Received UhdSource::samples(std::size_t count, const uhd::rx_metadata_t& metadata) {
+std::int64_t stale_samples(std::int64_t time_ns, std::int64_t due_ns, std::int64_t count, double rate_hz) noexcept {
+  const std::int64_t behind_ns = due_ns - time_ns;
+  if (behind_ns <= 0 || behind_ns > kMostStaleNs) return 0;
+  return std::min<std::int64_t>(count, std::llround(static_cast<double>(behind_ns) * rate_hz / 1e9));
+}
+
+std::int64_t UhdSource::ns_of_samples(std::int64_t count) const {
+  return std::llround(static_cast<double>(count) / front_end_->rate_hz() * 1e9);
+}
+
+/// What comes behind later samples counts as lost already, and what comes twice was handed on: it would shift all that
+/// follows.
+std::int64_t UhdSource::leave_out_stale(std::int64_t count, std::int64_t time_ns) {
+  const std::int64_t due_ns = timed_ns_ ? *timed_ns_ + ns_of_samples(since_timed_) : time_ns;
+  const std::int64_t stale = stale_samples(time_ns, due_ns, count, front_end_->rate_hz());
+  const std::size_t size = size_of(element_);
+  for (void* buffer : buffers_) {
+    auto* at = static_cast<std::byte*>(buffer);
+    if (stale > 0)
+      std::memmove(at, at + static_cast<std::size_t>(stale) * size, static_cast<std::size_t>(count - stale) * size);
+  }
+  return stale;
+}
+
+Received UhdSource::samples(std::int64_t count, const uhd::rx_metadata_t& metadata) {
   Received got = event(Event::samples);
-  got.samples = static_cast<std::int64_t>(count);
+  got.samples = count;
   last_ns_ = steady_ns();
   // libuhd computes the time within a packet that an earlier call left unfinished, on some devices with a wrong rate.
   got.has_time = metadata.has_time_spec && metadata.fragment_offset == 0;
-  if (!got.has_time) return got;
-  const std::int64_t time_ns = ns_of(metadata.time_spec);
+  if (!got.has_time) {
+    since_timed_ += count;
+    return got;
+  }
+  std::int64_t time_ns = ns_of(metadata.time_spec);
+  const std::int64_t stale = leave_out_stale(count, time_ns);
+  time_ns += ns_of_samples(stale);
+  got.samples = count - stale;
+  if (got.samples == 0) return event(Event::nothing);
+  timed_ns_ = time_ns;
+  since_timed_ = got.samples;
   if (!std::exchange(time_begun_, true) && front_end_->device().time() == TimeSource::host)
-    time_offset_ns_ =
-        wall_ns() - static_cast<std::int64_t>(static_cast<double>(count) / front_end_->rate_hz() * 1e9) - time_ns;
+    time_offset_ns_ = wall_ns() - ns_of_samples(count) - time_ns;
   got.time_ns = time_ns + time_offset_ns_;
   return got;
 }

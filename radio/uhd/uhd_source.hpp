@@ -13,6 +13,10 @@ namespace iqd::radio::usrp {
 /// `overflow`.
 Received::Event event_of(const uhd::rx_metadata_t& error) noexcept;
 
+/// How many of `count` samples from `time_ns` on lie before `due_ns`, when the next one is due: the network gave their
+/// packet late, or twice. 0 where they are that far back that the clock must have been set.
+std::int64_t stale_samples(std::int64_t time_ns, std::int64_t due_ns, std::int64_t count, double rate_hz) noexcept;
+
 /// The first full second after `earliest`.
 uhd::time_spec_t next_second(const uhd::time_spec_t& earliest) noexcept;
 
@@ -30,7 +34,9 @@ class UhdSource final : public Source {
 
  private:
   void start();
-  Received samples(std::size_t count, const uhd::rx_metadata_t& metadata);
+  Received samples(std::int64_t count, const uhd::rx_metadata_t& metadata);
+  std::int64_t leave_out_stale(std::int64_t count, std::int64_t time_ns);
+  std::int64_t ns_of_samples(std::int64_t count) const;
   Received error(const uhd::rx_metadata_t& metadata);
   void warn(std::string_view what, std::string_view why);
 
@@ -44,6 +50,8 @@ class UhdSource final : public Source {
   std::int64_t last_ns_ = 0;  // steady clock, of the last samples
   bool time_begun_ = false;
   std::int64_t time_offset_ns_ = 0;
+  std::optional<std::int64_t> timed_ns_;  // by the device's clock, the last sample with a time stamp…
+  std::int64_t since_timed_ = 0;          // …and so many behind it the next one
   log::RateLimit limit_;
 };
 

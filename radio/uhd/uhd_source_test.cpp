@@ -36,6 +36,18 @@ TEST(UhdEvents, ACommandThatCameTooLateIsLateAndATimeOutIsNothing) {
     EXPECT_EQ(event_of(code), Event::late) << code;
 }
 
+TEST(UhdTime, WhatComesLateOrTwiceIsLeftOutUpToWhatIsDue) {
+  const auto stale = [](std::int64_t time_ns, std::int64_t count) {
+    return stale_samples(time_ns, 5'000'000'000, count, 1e6);
+  };
+  EXPECT_EQ(stale(5'000'000'000, 371), 0);
+  EXPECT_EQ(stale(5'000'371'000, 371), 0) << "behind a gap";
+  EXPECT_EQ(stale(5'000'000'000 - 742'000, 371), 371) << "behind the next packet";
+  EXPECT_EQ(stale(5'000'000'000 - 371'000, 1000), 371) << "twice, and then what is due";
+  EXPECT_EQ(stale(5'000'000'000 - 400, 371), 0) << "rounding";
+  EXPECT_EQ(stale(4'800'000'000, 371), 0) << "the clock was set back";
+}
+
 TEST(UhdTime, AStartAtASecondIsTheNextFullOne) {
   EXPECT_EQ(ns_of(next_second(time_of(5'000'000'000))), 5'000'000'000);
   EXPECT_EQ(ns_of(next_second(time_of(5'000'000'001))), 6'000'000'000);

@@ -74,6 +74,29 @@ class Uhd(uhd_case.UhdCase):
         # libuhd's letters, a D for each of them, do not reach the terminal.
         self.assertEqual([line for line in daemon.log if not re.search(r"\b(debug|info|warning|error)\b", line)], [])
 
+    def check_fault(self, fault, count, lost):
+        """Until there are `count` sequence errors of it: `lost` packets are, and each sample is in its place."""
+        self.sim.start()
+        with self.daemon(self.document(), "--wait-subscribers", 1) as daemon:
+            messages = self.read_while(daemon, lambda p: p["received"] > 200_000)
+            fault()
+            messages += self.read_while(daemon, lambda p: p["sequence_errors"] >= count)
+            self.sim.behave()
+            rest, status = self.stop(daemon)
+        self.assertAccounted(messages + rest, status)
+        self.assertEqual((status["time_jumps"], status["overflows"]), (0, 0), daemon.text)
+        self.assertEqual(status["lost"], lost(status["sequence_errors"]) * uhd_sim.PACKET_SAMPLES)
+
+    def test_bursts_of_lost_packets(self):
+        self.check_fault(lambda: self.sim.drop_one_of(200, 20), 5, lambda errors: self.sim.dropped)
+
+    def test_a_packet_that_comes_behind_the_next_one_is_lost(self):
+        # libuhd is out of sequence three times for each: before the next one, before it, behind it.
+        self.check_fault(lambda: self.sim.swap_one_of(500), 9, lambda errors: errors // 3)
+
+    def test_a_packet_that_comes_twice_comes_once(self):
+        self.check_fault(lambda: self.sim.double_one_of(500), 3, lambda errors: 0)
+
     def test_a_stall_is_noticed_and_over(self):
         self.sim.start()
         with self.daemon(self.document(), "--wait-subscribers", 1) as daemon:
@@ -126,6 +149,18 @@ class Uhd(uhd_case.UhdCase):
         self.assertEqual((status["reloads"], status["lost"], status["reconnects"]), (1, 0, 0), daemon.text)
         self.assertEqual((messages[0].frequency, messages[-1].frequency), (1e9, 1.1e9))
         self.assertAccounted(messages, status)
+
+    def test_it_stops_though_it_hangs_while_it_is_tuned(self):
+        self.sim.start()
+        text = self.document()
+        with self.daemon(text) as daemon:
+            daemon.wait_for(lambda p: p["received"] > 200_000)
+            self.sim.freeze()
+            self.write(text.replace("1 GHz", "1.1 GHz"))
+            daemon.signal(signal.SIGHUP)
+            time.sleep(3)  # libuhd gives up 2 s later, and closing it takes as long as a stop may
+            _, status = self.stop(daemon)
+        self.assertConserved(status)
 
     def test_what_is_transmitted_arrives(self):
         self.sim.start()

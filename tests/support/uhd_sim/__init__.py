@@ -144,13 +144,33 @@ class UhdSim:
             self.process.wait()
             self.process = None
 
+    def freeze(self):
+        """It answers nothing any more, though it is there."""
+        os.killpg(self.process.pid, signal.SIGSTOP)
+
     @property
     def log(self):
         return (self.folder / "sim.log").read_text(encoding="utf-8", errors="replace")
 
-    def drop_one_of(self, packets):
-        """From now on: one of so many packets is lost."""
-        self._say(f"drop {packets}")
+    def drop_one_of(self, packets, burst=1):
+        """From now on: of so many packets one is lost, or `burst` in a row."""
+        self._say(f"drop {packets} {burst}")
+
+    def swap_one_of(self, packets):
+        """From now on: of so many packets one comes behind the next."""
+        self._say(f"swap {packets}")
+
+    def double_one_of(self, packets):
+        """From now on: of so many packets one comes twice."""
+        self._say(f"double {packets}")
+
+    def damage_one_of(self, packets):
+        """From now on: of so many packets one has a header that is none."""
+        self._say(f"damage {packets}")
+
+    def jump(self, seconds):
+        """Once: the time of what is sent from now on is another."""
+        self._say(f"jump {seconds}")
 
     def stall(self, seconds):
         """Once: nothing is sent for so long; what was due meanwhile comes later."""

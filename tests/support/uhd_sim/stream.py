@@ -3,8 +3,9 @@
 """The simulator's sending side, in place of usrp_mpm.simulator.chdr_stream.ChdrOutputStream, and smaller mends.
 
 That of UHD 4.3 sends as many bytes as it should send samples, gives only the first packet a time stamp, and dies when
-100 flow control packets wait. This one also loses packets and stalls when the file `fault` says `drop N` or `stall S`,
-adds a byte to the file `dropped` for each packet lost, and makes the file `behaves` when `fault` is gone.
+100 flow control packets wait. This one also does what the file `fault` says: `drop N`, `drop N K` (of N packets the
+last K), `swap N`, `double N`, `damage N`, `stall S`, `jump S` (seconds of its clock). It adds a byte to the file
+`dropped` for each packet that does not arrive, and makes the file `behaves` when `fault` is gone.
 """
 
 import os
@@ -17,6 +18,13 @@ from usrp_mpm.simulator import sample_source, stream_endpoint_node
 SAMPLE_BYTES = 4
 HEADER_BYTES = 16
 DATA_WITH_TIME = 7
+
+
+def damaged(packet, how):
+    """Its header is wrong: for nobody, of no kind, cut off, or with a length that it has not."""
+    header, = struct.unpack_from("<Q", packet)
+    wrong = (header ^ 0x5A5A, header ^ 3 << 53, header, header ^ 0x8 << 16)[how % 4]
+    return (struct.pack("<Q", wrong) + packet[8:])[:10 if how % 4 == 2 else len(packet)]
 
 
 class OutputStream:
@@ -34,7 +42,9 @@ class OutputStream:
         self._stop = False
         self._sent = self._read = 0  # bytes
         self._room = threading.Condition()
-        self._fault = ("", 0.0)
+        self._fault = ("",)
+        self._held = []  # packets that are sent behind the next one
+        self._jump = 0   # ticks
         threading.Thread(target=self._run, daemon=True).start()
 
     @staticmethod
@@ -66,7 +76,7 @@ class OutputStream:
             last = int(left == 0)
             header = (last << 57 | DATA_WITH_TIME << 53 | (number & 0xFFFF) << 32 | (HEADER_BYTES + size) << 16
                       | spec.dst_epid)
-            yield struct.pack("<QQ", header, ticks) + self._samples[position:position + size]
+            yield struct.pack("<QQ", header, ticks + self._jump) + self._samples[position:position + size]
             number += 1
             ticks += size // SAMPLE_BYTES
             position = (position + size) % self._period
@@ -82,17 +92,36 @@ class OutputStream:
             if now > looks:
                 looks = now + 0.1
                 self._look_for_faults()
-                if self._fault[0] == "stall":
+                if self._fault[0] in ("stall", "jump"):
                     os.unlink("fault")
+                if self._fault[0] == "stall":
                     time.sleep(self._fault[1])
                     due = time.monotonic()
+                if self._fault[0] == "jump":
+                    self._jump += int(self._fault[1] * self._spec.sample_rate)
             if not self._wait_for_room(len(packet)):
                 return
-            if self._fault[0] == "drop" and number % int(self._fault[1]) == 0:
-                with open("dropped", "ab") as file:
-                    file.write(b".")
-            else:
-                self._send.send_data(packet, self._spec.addr)
+            for one in self._on_the_way(number, packet):
+                self._send.send_data(one, self._spec.addr)
+
+    def _on_the_way(self, number, packet):
+        """What becomes of a packet: the packets that are sent now."""
+        kind, every, *more = (*self._fault, 1)
+        hit = kind in ("drop", "swap", "double", "damage") and number % int(every) >= int(every) - int(more[0])
+        held, self._held = self._held, []
+        if hit and kind in ("drop", "damage"):
+            with open("dropped", "ab") as file:
+                file.write(b".")
+        if hit and kind == "drop":
+            return held
+        if hit and kind == "swap":
+            self._held = [packet]
+            return held
+        if hit and kind == "double":
+            return [packet, packet, *held]
+        if hit and kind == "damage":
+            return [damaged(packet, number // int(every)), *held]
+        return [packet, *held]
 
     def _wait_for_room(self, size):
         with self._room:
@@ -104,11 +133,11 @@ class OutputStream:
     def _look_for_faults(self):
         try:
             with open("fault", encoding="utf-8") as file:
-                kind, value = file.read().split()
-            self._fault = (kind, float(value))
+                kind, *values = file.read().split()
+            self._fault = (kind, *map(float, values))
         except FileNotFoundError:
             if self._fault[0]:
-                self._fault = ("", 0.0)
+                self._fault = ("",)
                 with open("behaves", "wb"):
                     pass
 
