@@ -183,8 +183,10 @@ void Runner::on_signal(int signal) {
   stop_all();
 }
 
+/// The time counts from the signal, which a change may have kept waiting; something of it is left in any case.
 void Runner::stop_all() {
-  stopping_ns_ = steady_ns();
+  const std::int64_t now = steady_ns(), asked = signals_.stop_asked_ns();
+  stopping_ns_ = asked ? std::max(asked, now - kDrainNs) : now;
   notify_.stopping();
   requests_.close();
   for (const auto& p : running_.pipelines()) p->stop();

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 
@@ -18,7 +19,8 @@ namespace iqd {
 namespace {
 
 constexpr int kTickMs = 50;
-constexpr int kPatienceMs = 5000;
+/// Half a second more is left for the stop itself: 5 s are the most that SIGTERM may take.
+constexpr int kPatienceMs = 4000;
 
 }  // namespace
 
@@ -72,6 +74,7 @@ void EndOnSignal::watch(const Signals& signals, When when) const {
     log::info("stopped before the start");
     std::_Exit(static_cast<int>(Exit::ok));
   }
+  signals.stop_asked_ns_ = steady_ns();
   if (is_over_within(kPatienceMs)) {
     ::kill(::getpid(), signal);
     return;

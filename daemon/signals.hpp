@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <thread>
@@ -22,8 +23,12 @@ class Signals {
   int wait() const;
   /// Any thread.
   void wake() const noexcept;
+  /// When a signal to stop came that is still to be handed out by `wait`; 0: none (steady clock). Any thread.
+  std::int64_t stop_asked_ns() const noexcept { return stop_asked_ns_; }
 
  private:
+  friend class EndOnSignal;
+  mutable std::atomic<std::int64_t> stop_asked_ns_{0};
   int file_;
   int woken_;
 };
@@ -34,7 +39,7 @@ class EndOnSignal {
  public:
   enum class When : std::uint8_t {
     at_once,          // nothing runs yet: exit 0
-    patience_is_out,  // something runs: after 5 s, exit 1; where this is over before, the signal is passed on
+    patience_is_out,  // something runs: after 4 s, exit 1; where this is over before, the signal is passed on
   };
   EndOnSignal(const Signals& signals, When when, std::function<void()> look);
   ~EndOnSignal();
