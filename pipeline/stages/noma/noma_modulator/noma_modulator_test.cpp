@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "tests/support/pn_bits.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::noma_modulator {
@@ -14,6 +15,7 @@ StageEntry entry();
 namespace {
 
 using ::testing::HasSubstr;
+using testing::pn_bits;
 using testing::same_bits;
 using testing::StageUnderTest;
 using testing::stream_of;
@@ -30,15 +32,6 @@ constexpr NomaFormat kFormat{
 
 std::string with(const std::string& more) {
   return "{fft: 64, carriers: 24, prefix: 9, frame: 520, users: 3, training: 2, pilots: 40, data: 60" + more + "}";
-}
-
-Bits sequence(int order, std::int64_t first, std::int64_t count) {
-  const PnSequence pn(order);
-  Bits bits;
-  std::uint32_t state = pn.state_at(first);
-  for (std::int64_t i = 0; i < count; ++i, state = pn.next(state))
-    bits.push_back(static_cast<std::uint8_t>(pn.bit(state)));
-  return bits;
 }
 
 /// Frames of one user that carry every `step`-th so many bits, from `first` on.
@@ -79,7 +72,7 @@ TEST(NomaModulator, SamplesBecomeFramesOfAllUsersWithAPayloadThatGoesOn) {
     ASSERT_EQ(stage.complaints(), "");
     EXPECT_EQ(stage.out().text(), "cf32 [channel 3][n]");
     EXPECT_EQ(stage.out().rate_hz, 1e6);
-    const Bits bits = sequence(order, 0, 3 * kFormat.frame_bits(SymbolMap::qam64));
+    const Bits bits = pn_bits(order, 0, 3 * kFormat.frame_bits(SymbolMap::qam64));
     expect_near(stage.stream<cf32>(std::vector<cf32>(3 * kFrame)),
                 frames_of_all(SymbolMap::qam64, {1, 0.5, 0.25}, bits, 3));
   }
@@ -114,7 +107,7 @@ TEST(NomaModulator, BitsBecomeFrames) {
   ASSERT_EQ(stage.complaints(), "");
   const std::int64_t count = kFormat.frame_bits(SymbolMap::qam16);
   EXPECT_DOUBLE_EQ(stage.out().rate_hz, 1e6 * static_cast<double>(kFrame) / static_cast<double>(count));
-  Bits bits = sequence(15, 5, 3 * count + 100);  // what is no whole frame is not sent
+  Bits bits = pn_bits(15, 5, 3 * count + 100);  // what is no whole frame is not sent
   const auto expected = frames_of_all(SymbolMap::qam16, {1, 1, 1}, bits, 3);
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= static_cast<std::uint8_t>(i << 1);
   const auto whole = stage.stream<cf32>(bits);
@@ -125,7 +118,7 @@ TEST(NomaModulator, BitsBecomeFrames) {
 TEST(NomaModulator, BitsOfOneUser) {
   StageUnderTest stage(entry(), with(", modulation: 256qam, user: 2"), {stream_of(Element::u8)});
   const std::int64_t count = kFormat.user_bits(SymbolMap::qam256);
-  const Bits bits = sequence(23, 1000, 2 * count);
+  const Bits bits = pn_bits(23, 1000, 2 * count);
   expect_near(stage.stream<cf32>(bits), frames_of(2, SymbolMap::qam256, 1, bits, 0, count, 2));
 }
 

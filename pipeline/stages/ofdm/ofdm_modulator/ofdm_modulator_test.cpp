@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "tests/support/pn_bits.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::ofdm_modulator {
@@ -14,6 +15,7 @@ StageEntry entry();
 namespace {
 
 using ::testing::HasSubstr;
+using testing::pn_bits;
 using testing::same_bits;
 using testing::StageUnderTest;
 using testing::stream_of;
@@ -40,19 +42,11 @@ std::vector<cf32> frames_of(const std::vector<Bits>& frames, Modulation modulati
   }
   return y;
 }
-Bits sequence(int order, std::int64_t first, std::int64_t count) {
-  const PnSequence pn(order);
-  Bits bits;
-  std::uint32_t state = pn.state_at(first);
-  for (std::int64_t i = 0; i < count; ++i, state = pn.next(state))
-    bits.push_back(static_cast<std::uint8_t>(pn.bit(state)));
-  return bits;
-}
 /// The words of a frame by rows, then by columns into the frame.
 Bits coded(const Bits& information, std::int64_t count) {
   const LdpcCode& code = *find_ldpc_code("80216e_2304_1_2");
   const std::int64_t words = count / 2304;
-  Bits bits = sequence(15, 0, count);
+  Bits bits = pn_bits(15, 0, count);
   for (std::int64_t w = 0; w < words; ++w) {
     Bits word(2304);
     ldpc_encode(code, std::span(information).subspan(static_cast<std::size_t>(w * 1152), 1152), word);
@@ -76,7 +70,7 @@ TEST(OfdmModulator, SamplesBecomeFramesWithAPayloadThatGoesOn) {
     EXPECT_EQ(stage.out().rate_hz, 1e6);
     const std::int64_t count = kFormat.bits(Modulation::qam64);
     std::vector<Bits> frames;
-    for (std::int64_t i = 0; i < 3; ++i) frames.push_back(sequence(order, i * count, count));
+    for (std::int64_t i = 0; i < 3; ++i) frames.push_back(pn_bits(order, i * count, count));
     expect_near(stage.stream<cf32>(std::vector<cf32>(3000)), frames_of(frames, Modulation::qam64, 0.5));
   }
 }
@@ -95,7 +89,7 @@ TEST(OfdmModulator, BitsBecomeFrames) {
   ASSERT_EQ(stage.complaints(), "");
   const std::int64_t count = kFormat.bits(Modulation::qam16);
   EXPECT_DOUBLE_EQ(stage.out().rate_hz, 1e6 * 1000 / static_cast<double>(count));
-  Bits bits = sequence(15, 5, 3 * count + 100);  // what is no whole frame is not sent
+  Bits bits = pn_bits(15, 5, 3 * count + 100);  // what is no whole frame is not sent
   std::vector<Bits> frames;
   for (std::int64_t i = 0; i < 3; ++i) frames.emplace_back(bits.begin() + i * count, bits.begin() + (i + 1) * count);
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= static_cast<std::uint8_t>(i << 1);
@@ -108,12 +102,12 @@ TEST(OfdmModulator, WithACodeFramesCarryItsWords) {
   const std::int64_t count = kFormat.bits(Modulation::qam256), information = count / 2304 * 1152;
   ASSERT_EQ(information, 2 * 1152);
   std::vector<Bits> frames;
-  for (std::int64_t i = 0; i < 2; ++i) frames.push_back(coded(sequence(23, i * information, information), count));
+  for (std::int64_t i = 0; i < 2; ++i) frames.push_back(coded(pn_bits(23, i * information, information), count));
   const auto expected = frames_of(frames, Modulation::qam256);
   StageUnderTest known(entry(), with(", modulation: 256qam, code: 80216e_2304_1_2"), {stream_of(Element::cf32)});
   expect_near(known.stream<cf32>(std::vector<cf32>(2000)), expected);
   StageUnderTest given(entry(), with(", modulation: 256qam, code: 80216e_2304_1_2"), {stream_of(Element::u8)});
-  expect_near(given.stream<cf32>(sequence(23, 0, 2 * information)), expected);
+  expect_near(given.stream<cf32>(pn_bits(23, 0, 2 * information)), expected);
 }
 
 TEST(OfdmModulator, FarOutFramesGoOn) {

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "base/npy.hpp"
-#include "signal/pn_sequence.hpp"
+#include "tests/support/pn_bits.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "tests/support/stage_under_test.hpp"
 
@@ -19,17 +19,10 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::pn_bits;
 using testing::StageUnderTest;
 using Bits = std::vector<std::uint8_t>;
 using Report = std::vector<std::int64_t>;
-
-Bits pn_bits(int order, std::int64_t first, std::int64_t n) {
-  const PnSequence pn(order);
-  Bits bits;
-  for (std::uint32_t state = pn.state_at(first); std::ssize(bits) < n; state = pn.next(state))
-    bits.push_back(static_cast<std::uint8_t>(pn.bit(state)));
-  return bits;
-}
 
 Bits random_bits(std::int64_t n, unsigned seed) {
   std::mt19937 engine(seed);

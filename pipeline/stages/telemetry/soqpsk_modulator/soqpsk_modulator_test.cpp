@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "signal/pn_sequence.hpp"
+#include "tests/support/pn_bits.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::soqpsk_modulator {
@@ -16,6 +16,7 @@ StageEntry entry();
 namespace {
 
 using ::testing::HasSubstr;
+using testing::pn_bits;
 using testing::same_bits;
 using testing::StageUnderTest;
 using testing::stream_of;
@@ -35,15 +36,11 @@ std::vector<cf32> single(const std::vector<std::complex<double>>& x, double ampl
 
 /// The bits of packets 0 … count - 1, by their definition.
 std::vector<std::uint8_t> packets(std::int64_t count, const PacketFormat& format, int order, bool differential) {
-  const PnSequence pn(order);
-  std::uint32_t state = pn.mask();
   std::vector<std::uint8_t> all;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto pilot = format.pilot();
     all.insert(all.end(), pilot.begin(), pilot.end());
-    std::vector<std::uint8_t> payload;
-    for (; std::ssize(payload) < format.payload_bits; state = pn.next(state))
-      payload.push_back(static_cast<std::uint8_t>(pn.bit(state)));
+    auto payload = pn_bits(order, i * format.payload_bits, format.payload_bits);
     if (differential) soqpsk::encode_differential(payload);
     all.insert(all.end(), payload.begin(), payload.end());
   }
@@ -159,11 +156,8 @@ TEST(SoqpskModulator, FarOutPacketsGoOn) {
   std::vector<cf32> y(static_cast<std::size_t>(made.distance()));
   make_packets(modulator, made, View<cf32, 2>(y.data(), {1, made.distance()}), packet * made.distance());
 
-  const PnSequence pn(23);
   auto bits = config.format.pilot();
-  std::vector<std::uint8_t> payload;
-  for (std::uint32_t state = pn.state_at(packet * 6000); payload.size() < 6000; state = pn.next(state))
-    payload.push_back(static_cast<std::uint8_t>(pn.bit(state)));
+  auto payload = pn_bits(23, packet * 6000, 6000);
   soqpsk::encode_differential(payload);
   bits.insert(bits.end(), payload.begin(), payload.end());
   auto expected = single(soqpsk::modulate(bits, 2));
