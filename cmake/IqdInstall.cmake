@@ -31,7 +31,7 @@ endforeach()
 install(TARGETS warp_guard RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/${soapy_modules})
 
 install(DIRECTORY pipelines examples DESTINATION ${CMAKE_INSTALL_DATADIR}/iqd
-  FILES_MATCHING PATTERN "*.yaml" PATTERN "*.py" PATTERN "*.cpp")
+  FILES_MATCHING PATTERN "*.yaml" PATTERN "*.cu" PATTERN "*.py" PATTERN "*.cpp")
 install(DIRECTORY tools/grafana tools/prometheus DESTINATION ${CMAKE_INSTALL_DATADIR}/iqd
   FILES_MATCHING PATTERN "*.json" PATTERN "*.yaml" PATTERN "*.yml" PATTERN "*-test.yml" EXCLUDE)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -104,9 +104,12 @@ class Install(unittest.TestCase):
         soapy = next(r for r in json.loads(done.stdout)["radios"] if r["driver"] == "soapy")
         self.assertIn("iqdsim", [d["facts"]["driver"] for d in soapy["devices"]])
 
-    def test_the_service_to_start_from_is_right(self):
-        done = self.iqd("check", self.prefix / "share/iqd/pipelines/service.yaml")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+    def test_the_pipelines_to_start_from_are_whole(self):
+        there = self.prefix / "share/iqd/pipelines"
+        self.assertEqual({p.name for p in there.iterdir()}, {p.name for p in iqd.PIPELINES.iterdir()})
+        for name in ("service", "own_kernel"):
+            done = self.iqd("check", there / f"{name}.yaml")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_a_pipeline_runs(self):
         path = self.root.parent / "run.yaml"
