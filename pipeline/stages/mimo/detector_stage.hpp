@@ -93,13 +93,14 @@ inline void clip_field(FieldVisitor& v, double& clip) {
           {.help = "the largest LLR, also where no path has the other value", .low = 0.1, .high = 1e6, .live = true});
 }
 
-/// On the processor: `detect(job, batch, scratch)` fills llr, bits and distance, and returns how many vectors it
-/// erased.
-template <class Detect> std::unique_ptr<StageRun> detector_cpu_run(const DetectorShape& shape, Detect detect) {
-  return cpu_run([shape, detect = std::move(detect)](const StageIo& io) noexcept {
+/// On the processor: `run(shape, keys…, job, batch, scratch)` fills llr, bits and distance, and returns how many
+/// vectors it erased.
+template <class Run, class... Keys>
+std::unique_ptr<StageRun> detector_cpu_run(Run run, const DetectorShape& shape, const Keys&... keys) {
+  return cpu_run([run, shape, keys...](const StageIo& io) noexcept {
     const DetectorJob job = job_of(io);
     const Batch batch = batch_of(shape, *job.items_of_y, *job.items_of_h, *job.items_of_noise);
-    const std::int64_t erased = detect(job, batch, io.scratch);
+    const std::int64_t erased = run(shape, keys..., job, batch, io.scratch);
     for (const std::size_t o : {kLlr, kBits, kDistance})
       *job.counts[o] = static_cast<std::int32_t>(batch.vectors / shape.vectors);
     *job.counts[kEvents] = 1;

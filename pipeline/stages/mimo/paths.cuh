@@ -6,12 +6,6 @@
 // the host, in tests.
 #pragma once
 
-#include <cooperative_groups.h>
-
-#include <algorithm>
-
-#include "base/error.hpp"
-#include "gpu/runtime.hpp"
 #include "pipeline/stages/mimo/front_end.cuh"
 
 namespace iqd::mimo {
@@ -209,84 +203,5 @@ template <class Group, int kTx, int kBits> class Paths {
   std::uint8_t* parent_;  // [row][k]
   std::uint8_t* symbol_;
 };
-
-/// Calls f<tx, bits>() with the shape's.
-template <class F> auto with_sizes(const DetectorShape& shape, const F& f) {
-  const auto with_bits = [&]<int kTx>() {
-    switch (shape.bits) {
-      case 2: return f.template operator()<kTx, 2>();
-      case 4: return f.template operator()<kTx, 4>();
-      case 6: return f.template operator()<kTx, 6>();
-      default: return f.template operator()<kTx, 8>();
-    }
-  };
-  switch (shape.tx) {
-    case 1: return with_bits.template operator()<1>();
-    case 2: return with_bits.template operator()<2>();
-    case 3: return with_bits.template operator()<3>();
-    case 4: return with_bits.template operator()<4>();
-    case 5: return with_bits.template operator()<5>();
-    case 6: return with_bits.template operator()<6>();
-    case 7: return with_bits.template operator()<7>();
-    default: return with_bits.template operator()<8>();
-  }
-}
-
-/// How the vectors of a tile are searched: by so many groups of threads, each with memory of its own, in turn. Of the
-/// shared memory the exchange is the first part; behind it lies what the front end and then the searches use.
-struct SearchLayout {
-  int groups;
-  std::size_t of_group;
-  std::size_t bytes;
-};
-
-template <int kTx, int kBits> using TilePaths =
-    Paths<cooperative_groups::thread_block_tile<threads_for(kBits), cooperative_groups::thread_block>, kTx, kBits>;
-
-template <int kTx, int kBits> SearchLayout layout_for(const DetectorShape& shape, int most) {
-  constexpr std::size_t kStatic = 1024;  // shared memory of the front end's own
-  const std::size_t exchange = Exchange<kTx, kBits>::kBytes, of_group = TilePaths<kTx, kBits>::bytes(most);
-  const std::size_t room = static_cast<std::size_t>(gpu::most_shared_bytes()) - kStatic - exchange;
-  const std::size_t groups = std::min<std::size_t>(kTileVectors / threads_for(kBits), room / of_group);
-  if (groups == 0) throw SetupError("so many paths do not fit into the GPU's shared memory: give it `backend: cpu`");
-  return {static_cast<int>(groups), of_group, exchange + std::max(output_bytes(shape), groups * of_group)};
-}
-
-/// The whole kernel of a detector whose `choose(paths)` puts a row's paths and says how many.
-template <int kTx, int kBits, class Choose>
-__device__ void search_vectors(const DetectorShape& shape, const DetectorJob& job, Tally* tally,
-                               const SearchLayout& layout, int most, float clip, const Choose& choose) {
-  constexpr int kThreads = threads_for(kBits);
-  extern __shared__ __align__(16) std::byte memory[];
-  auto* const exchange = reinterpret_cast<float*>(memory);
-  std::byte* const work = memory + Exchange<kTx, kBits>::kBytes;
-  const auto thread = static_cast<int>(threadIdx.x);
-  const Exchange<kTx, kBits> mine(exchange, thread);
-  const Tile tile = find_tile(shape, job, *tally, blockIdx.x);
-  const Triangle<kTx> r = triangulate_vector<kTx>(tile, shape);
-  mine.put(r);
-  __syncthreads();
-  const int number = thread / kThreads;
-  if (number < layout.groups) {
-    const auto group = cooperative_groups::tiled_partition<kThreads>(cooperative_groups::this_thread_block());
-    TilePaths<kTx, kBits> paths(group, most, work + number * layout.of_group);
-    for (int v = number; v < tile.count; v += layout.groups)
-      paths.descend(Exchange<kTx, kBits>(exchange, v), [&] { return choose(paths); });
-  }
-  __syncthreads();
-  Results results(shape, job, tile, r.erased, work);
-  results.put_distance(r.unscaled(mine.least() + r.residual));
-#pragma unroll
-  for (int m = 0; m < kTx; ++m) {
-    float llr[kBits];
-#pragma unroll
-    for (int b = 0; b < kBits; ++b) {
-      llr[b] = fminf(fmaxf(mine.gap(m, b) / r.noise, -clip), clip);
-    }
-    results.put_antenna(r.antenna[m], llr);
-  }
-  results.flush();
-  count_erased(job, tally, r.erased && tile.has_vector());
-}
 
 }  // namespace iqd::mimo

@@ -25,9 +25,7 @@ class ExhaustiveDetectorStage final : public mimo::DetectorStage {
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (backend.kind() != BackendKind::cpu)
       throw SetupError("exhaustive_detector runs on the CPU: give it `backend: cpu`");
-    const mimo::DetectorShape shape = detector_shape();
-    return mimo::detector_cpu_run(shape, [shape](const mimo::DetectorJob& job, const mimo::Batch& batch,
-                                                 std::byte* memory) { return run_cpu(shape, job, batch, memory); });
+    return mimo::detector_cpu_run(run_cpu, detector_shape());
   }
 };
 

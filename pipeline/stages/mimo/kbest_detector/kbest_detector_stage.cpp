@@ -17,10 +17,7 @@ class KbestDetectorStage final : public mimo::DetectorStageWith<Config> {
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const mimo::DetectorShape shape = detector_shape();
     if (const auto* cuda = device_half<CudaHalf>(backend, "kbest_detector")) return cuda->make(shape, config());
-    return mimo::detector_cpu_run(
-        shape, [shape, config = config()](const mimo::DetectorJob& job, const mimo::Batch& batch, std::byte* memory) {
-          return run_cpu(shape, config, job, batch, memory);
-        });
+    return mimo::detector_cpu_run(run_cpu, shape, config());
   }
 };
 

@@ -17,8 +17,7 @@ class LmmseDetectorStage final : public mimo::DetectorStage {
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const mimo::DetectorShape shape = detector_shape();
     if (const auto* cuda = device_half<CudaHalf>(backend, "lmmse_detector")) return cuda->make(shape);
-    return mimo::detector_cpu_run(shape, [shape](const mimo::DetectorJob& job, const mimo::Batch& batch,
-                                                 std::byte* memory) { return run_cpu(shape, job, batch, memory); });
+    return mimo::detector_cpu_run(run_cpu, shape);
   }
 };
 

@@ -18,10 +18,7 @@ class OnePassDetectorStage final : public mimo::DetectorStageWith<Config> {
     const mimo::DetectorShape shape = detector_shape();
     const auto clip = static_cast<float>(config().clip);
     if (const auto* cuda = device_half<CudaHalf>(backend, "one_pass_detector")) return cuda->make(shape, clip);
-    return mimo::detector_cpu_run(
-        shape, [shape, clip](const mimo::DetectorJob& job, const mimo::Batch& batch, std::byte* memory) {
-          return run_cpu(shape, clip, job, batch, memory);
-        });
+    return mimo::detector_cpu_run(run_cpu, shape, clip);
   }
 };
 

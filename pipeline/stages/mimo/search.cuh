@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Detectors that search with one list of paths (paths.cuh): how a tile of vectors is shared out, the kernel, the run.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/mimo/paths.cuh"
+
+namespace iqd::mimo {
+
+/// Calls f<tx, bits>() with the shape's.
+template <class F> auto with_sizes(const DetectorShape& shape, const F& f) {
+  const auto with_bits = [&]<int kTx>() {
+    switch (shape.bits) {
+      case 2: return f.template operator()<kTx, 2>();
+      case 4: return f.template operator()<kTx, 4>();
+      case 6: return f.template operator()<kTx, 6>();
+      default: return f.template operator()<kTx, 8>();
+    }
+  };
+  switch (shape.tx) {
+    case 1: return with_bits.template operator()<1>();
+    case 2: return with_bits.template operator()<2>();
+    case 3: return with_bits.template operator()<3>();
+    case 4: return with_bits.template operator()<4>();
+    case 5: return with_bits.template operator()<5>();
+    case 6: return with_bits.template operator()<6>();
+    case 7: return with_bits.template operator()<7>();
+    default: return with_bits.template operator()<8>();
+  }
+}
+
+/// How the vectors of a tile are searched: by so many groups of threads, each with memory of its own, in turn. Of the
+/// shared memory the exchange is the first part; behind it lies what the front end and then the searches use.
+struct SearchLayout {
+  int groups;
+  std::size_t of_group;
+  std::size_t bytes;
+};
+
+template <int kTx, int kBits> using TilePaths =
+    Paths<cooperative_groups::thread_block_tile<threads_for(kBits), cooperative_groups::thread_block>, kTx, kBits>;
+
+template <int kTx, int kBits> SearchLayout layout_for(const DetectorShape& shape, int most) {
+  constexpr std::size_t kStatic = 1024;  // shared memory of the front end's own
+  const std::size_t exchange = Exchange<kTx, kBits>::kBytes, of_group = TilePaths<kTx, kBits>::bytes(most);
+  const std::size_t room = static_cast<std::size_t>(gpu::most_shared_bytes()) - kStatic - exchange;
+  const std::size_t groups = std::min<std::size_t>(kTileVectors / threads_for(kBits), room / of_group);
+  if (groups == 0) throw SetupError("so many paths do not fit into the GPU's shared memory: give it `backend: cpu`");
+  return {static_cast<int>(groups), of_group, exchange + std::max(output_bytes(shape), groups * of_group)};
+}
+
+/// The whole kernel of a detector whose `choose(paths)` puts a row's paths and says how many.
+template <int kTx, int kBits, class Choose>
+__device__ void search_vectors(const DetectorShape& shape, const DetectorJob& job, Tally* tally,
+                               const SearchLayout& layout, int most, float clip, const Choose& choose) {
+  constexpr int kThreads = threads_for(kBits);
+  extern __shared__ __align__(16) std::byte memory[];
+  auto* const exchange = reinterpret_cast<float*>(memory);
+  std::byte* const work = memory + Exchange<kTx, kBits>::kBytes;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const Exchange<kTx, kBits> mine(exchange, thread);
+  const Tile tile = find_tile(shape, job, *tally, blockIdx.x);
+  const Triangle<kTx> r = triangulate_vector<kTx>(tile, shape);
+  mine.put(r);
+  __syncthreads();
+  const int number = thread / kThreads;
+  if (number < layout.groups) {
+    const auto group = cooperative_groups::tiled_partition<kThreads>(cooperative_groups::this_thread_block());
+    TilePaths<kTx, kBits> paths(group, most, work + number * layout.of_group);
+    for (int v = number; v < tile.count; v += layout.groups)
+      paths.descend(Exchange<kTx, kBits>(exchange, v), [&] { return choose(paths); });
+  }
+  __syncthreads();
+  Results results(shape, job, tile, r.erased, work);
+  results.put_distance(r.unscaled(mine.least() + r.residual));
+#pragma unroll
+  for (int m = 0; m < kTx; ++m) {
+    float llr[kBits];
+#pragma unroll
+    for (int b = 0; b < kBits; ++b) {
+      llr[b] = fminf(fmaxf(mine.gap(m, b) / r.noise, -clip), clip);
+    }
+    results.put_antenna(r.antenna[m], llr);
+  }
+  results.flush();
+  count_erased(job, tally, r.erased && tile.has_vector());
+}
+
+/// Detects with a search that keeps `most` paths at the most: `kernel_for<tx, bits>()` is its kernel of
+/// search_vectors, which is told `most` and `clip`.
+class SearchRun final : public StageRun {
+ public:
+  template <class KernelFor>
+  SearchRun(const char* name, const DetectorShape& shape, int most, float clip, const KernelFor& kernel_for)
+      : shape_(shape), most_(most), clip_(clip) {
+    with_sizes(shape, [&]<int kTx, int kBits>() {
+      kernel_ = kernel_for.template operator()<kTx, kBits>();
+      layout_ = layout_for<kTx, kBits>(shape, most);
+    });
+    gpu::check(
+        cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(layout_.bytes)),
+        name);
+  }
+
+  std::size_t device_scratch_bytes() const noexcept override { return kTallyBytes; }
+
+  void enqueue(const StageIo& io, StreamView view) const noexcept override {
+    const cudaStream_t stream = gpu::stream_of(view);
+    const DetectorJob job = job_of(io);
+    Tally* const tally = begin_vectors(shape_, job, io.device_scratch, stream);
+    kernel_<<<groups_for(shape_), kTileVectors, layout_.bytes, stream>>>(shape_, job, tally, layout_, most_, clip_);
+  }
+
+ private:
+  DetectorShape shape_;
+  int most_;
+  float clip_;
+  void (*kernel_)(DetectorShape, DetectorJob, Tally*, SearchLayout, int, float) = nullptr;
+  SearchLayout layout_{};
+};
+
+}  // namespace iqd::mimo
