@@ -35,8 +35,9 @@ std::size_t write_struct_header(const Message& message, std::string_view topic, 
 
 /// Writes what GNU Radio's ZeroMQ sources with `pass_tags` expect before samples, then the payload's first element, and
 /// returns the bytes of both; 0 where they do not fit. They drop the tags of a frame that holds no sample, so this one
-/// has to come along; the rest of the payload may follow in a frame of its own. `tagged`: rx_time, rx_rate and rx_freq
-/// stand at that first sample. For ports of one dimension, [n].
+/// has to come along; the rest of the payload may follow in a frame of its own. Offsets are the message's `position`,
+/// so that a reader who counts items sees what is missing. `tagged`: rx_time, rx_rate and rx_freq stand at that first
+/// sample. For ports of one dimension, [n].
 std::size_t write_gnuradio_header(const Message& message, bool tagged, std::span<char> into) noexcept;
 
 /// Bytes that suffice for `write_gnuradio_header`.

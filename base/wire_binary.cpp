@@ -67,7 +67,7 @@ void pmt_time(Bytes& out, std::int64_t time_ns) noexcept {
 }
 
 template <class F> void tag(Bytes& out, const Message& m, std::string_view key, F value) noexcept {
-  out.little(static_cast<std::uint64_t>(m.sample));
+  out.little(static_cast<std::uint64_t>(m.position));
   pmt_symbol(out, key);
   value();
   pmt_symbol(out, m.format->port);
@@ -122,7 +122,7 @@ std::size_t write_gnuradio_header(const Message& m, bool tagged, std::span<char>
   Bytes out(into);
   out.little(std::uint16_t{0x5ff0});
   out.little(std::uint8_t{1});
-  out.little(static_cast<std::uint64_t>(m.sample));
+  out.little(static_cast<std::uint64_t>(m.position));
   out.little(tagged ? kTags : std::uint64_t{0});
   if (tagged) tags(out, m);
   out.raw(m.payload.data(), std::min(m.payload.size(), size_of(m.format->element)));

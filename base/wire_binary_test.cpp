@@ -123,7 +123,8 @@ struct Samples {
     format.item_rate_hz = 1e6;
     format.frequency_hz = 433.92e6;
     message.format = &format;
-    message.sample = 0x0102;
+    message.sample = 0x0408;
+    message.position = 0x0102;  // a quarter of it: the port is slower
     message.time_ns = 5'250'000'000;
     message.extent = 2;
     message.payload = std::as_bytes(std::span(values));

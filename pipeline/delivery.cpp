@@ -174,7 +174,9 @@ Message Delivery::message_of(Route& route, const BlockWork& work) noexcept {
   Message m;
   m.format = &output.format;
   m.seq = route.seq++;
-  m.sample = port.shape.axis == Axis::stream ? port.rate.sample_of(result.first) : block.first;
+  const bool is_stream = port.shape.axis == Axis::stream;
+  m.position = is_stream ? result.first : 0;
+  m.sample = is_stream ? port.rate.sample_of(result.first) : block.first;
   m.time_ns = block.time_ns;
   if (output.format.rate_hz > 0)
     m.time_ns += static_cast<std::int64_t>(static_cast<double>(m.sample - block.first) * 1e9 / output.format.rate_hz);

@@ -28,9 +28,11 @@ inline Message part_of(const Message& message, std::int64_t from, std::int64_t n
     const auto items = static_cast<double>(from);
     const double period = format.rate_hz > 0 ? format.rate_hz / format.item_rate_hz : 1;
     part.sample += std::llround(items * period);
+    part.position += from;
     if (part.time_ns != 0) part.time_ns += std::llround(items * 1e9 / format.item_rate_hz);
     part.gap = 0;
     if (part.tuned < part.sample) part.tuned = -1;  // the part before has told of it
+    part.trigger = nullptr;                         // and of this
   }
   const auto item = size_of(format.element);
   const std::size_t row = static_cast<std::size_t>(message.extent) * item;

@@ -52,6 +52,7 @@ TEST(ZmqTagHeader, ReadsWhatPublishWrites) {
   Message m;
   m.format = &format;
   m.sample = 12'345;
+  m.position = 4115;
   m.time_ns = 1'700'000'000'000'000'001;
   m.extent = 100;
   m.payload = std::as_bytes(std::span(samples));
@@ -62,6 +63,7 @@ TEST(ZmqTagHeader, ReadsWhatPublishWrites) {
   const auto got = parse_tag_header({text.data(), size}, times);
   ASSERT_TRUE(got);
   EXPECT_EQ(got->bytes, size - sizeof(cf32)) << "the first sample comes along";
+  EXPECT_EQ(got->offset, 4115);
   EXPECT_EQ(got->rate_hz, 2.5e6);
   ASSERT_EQ(times.size(), 1u);
   EXPECT_EQ(times[0].sample, 0);

@@ -204,6 +204,28 @@ class Tags(Framing):
                 tagged.append(offset)
         self.assertEqual(tagged, [0, 1000000, 2000000])
 
+    def test_offsets_count_items_of_the_port(self):
+        """Behind a stage that decimates, and one with a crooked ratio: an offset goes on by the items that came, and
+        jumps by those that are missing."""
+        lost = SECOND_AT - PIECES[0]
+        path = self.recording(ramp(sum(PIECES)))
+        for stage, port, up, down in (("fir: {taps: [1], decimation: 4}", "fir.out", 1, 4),
+                                      ("resampler: {ratio: 3/5}", "resampler.out", 3, 5)):
+            where = iqd.endpoint()
+            socket = self.reader(where, "iq").socket
+            with self.daemon(self.pipeline(path, where, "gnuradio-tags", port, stage), "--wait-subscribers", 1) as d:
+                self.assertEqual(d.wait(), 0, d.text)
+            place, missing = 0, []
+            while socket.poll(300):
+                _, head, rest = socket.recv_multipart()
+                offset, = struct.unpack("<Q", head[3:11])
+                if offset != place:
+                    missing.append(offset - place)
+                place = offset + 1 + len(rest) // 8
+            self.assertEqual(len(missing), 1, stage)
+            self.assertAlmostEqual(missing[0], lost * up / down, delta=1)
+            self.assertAlmostEqual(place, (sum(PIECES) + lost) * up / down, delta=1)
+
     def test_ports_that_are_no_plain_stream_are_refused(self):
         for stage, port in [("fft: {size: 256}", "fft.out"), ("spectrum: {size: 256}", "spectrum.out")]:
             path = self.folder / "wrong.yaml"
