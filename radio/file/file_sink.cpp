@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/file/file_sink.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -42,21 +41,6 @@ SigmfPaths free_paths(const FileSinkSettings& settings, const PortFormat& format
   return paths;
 }
 
-bool write_whole(int file, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t n = ::write(file, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-/// Beside the metadata, until it takes their place.
-std::string part_of(const std::string& path) {
-  return path + ".part";
-}
-
 }  // namespace
 
 std::string unrecordable(const PortFormat& format) {
@@ -84,6 +68,7 @@ std::string unrecordable(const PortFormat& format) {
 FileSink::FileSink(const FileSinkSettings& settings, const PortFormat& format)
     : format_(format),
       paths_(free_paths(settings, format)),
+      meta_file_(paths_.meta),
       channels_(channel_count(format)),
       period_(format.rate_hz > 0 ? format.rate_hz / format.item_rate_hz : 1),
       data_(paths_.data, frame_bytes(format)) {
@@ -98,7 +83,8 @@ FileSink::FileSink(const FileSinkSettings& settings, const PortFormat& format)
   // An old recording loses its metadata before its samples: at no moment do they describe what is not theirs.
   ::unlink(paths_.meta.c_str());
   data_.cut(0);
-  if (!write_meta()) throw SetupError(fmt::format("{}: cannot be written: {}", paths_.meta, std::strerror(errno)));
+  if (!meta_file_.write(sigmf_text(meta_)))
+    throw SetupError(fmt::format("{}: cannot be written: {}", paths_.meta, std::strerror(errno)));
 }
 
 FileSink::~FileSink() {
@@ -112,6 +98,7 @@ FileSink::~FileSink() {
 bool FileSink::send(const Message& message) {
   if (stopped_) return false;
   if (message.tuned >= 0) tuned_ = message.tuned;
+  if (message.trigger) annotate(*message.trigger);
   if (message.extent <= 0) return flush_if_due();
   const std::int64_t before = items_as_before(message);
   if (before > 0) {
@@ -141,7 +128,28 @@ bool FileSink::flush_if_due() {
 }
 
 void FileSink::finish() {
-  if (!stopped_ && meta_stale_) flush();
+  if (stopped_) return;
+  for (SigmfAnnotation& a : awaited_) a.sample_count = std::min(a.sample_count, items_ - a.sample_start);
+  std::erase_if(awaited_, [](const SigmfAnnotation& a) { return a.sample_count <= 0; });
+  show_annotations();
+  if (meta_stale_) flush();
+}
+
+/// Its samples are still to come, and an annotation never reaches beyond the data.
+void FileSink::annotate(const Trigger& trigger) {
+  SigmfAnnotation annotation{items_ + trigger.first, trigger.items, std::string(trigger.reason), {}};
+  annotation.comment = fmt::format("trigger {}", trigger.number);
+  if (trigger.time_ns != 0) annotation.comment += " at " + format_iso_time(trigger.time_ns);
+  awaited_.push_back(std::move(annotation));
+}
+
+/// Those whose samples have all come.
+void FileSink::show_annotations() {
+  while (!awaited_.empty() && awaited_.front().end() <= items_) {
+    meta_.annotations.push_back(std::move(awaited_.front()));
+    awaited_.pop_front();
+    meta_stale_ = true;
+  }
 }
 
 bool FileSink::begins_segment(const Message& message) const noexcept {
@@ -195,6 +203,7 @@ bool FileSink::append(const Message& message, std::int64_t first, std::int64_t c
     }
   }
   items_ += count;
+  show_annotations();
   return kept;
 }
 
@@ -209,7 +218,7 @@ bool FileSink::put(std::span<const std::byte> frames) {
 
 bool FileSink::flush() {
   const std::int64_t began = steady_ns();
-  const bool written = held_.empty() ? write_meta() || stop(paths_.meta) : flush_held();
+  const bool written = held_.empty() ? meta_file_.write(sigmf_text(meta_)) || stop(paths_.meta) : flush_held();
   const std::int64_t now = steady_ns();
   next_meta_ns_ = now + kMetaShare * (now - began);
   meta_stale_ = false;
@@ -219,13 +228,14 @@ bool FileSink::flush() {
 /// Several segments may be held, and captures must not start beyond the data: so the data go first, once the new
 /// metadata have found room on the disk. What the metadata then cannot tell about is taken back.
 bool FileSink::flush_held() {
-  if (!prepare_meta()) return stop(paths_.meta);
+  if (!meta_file_.prepare(sigmf_text(meta_))) return stop(paths_.meta);
   const std::int64_t before = data_.frames();
   const bool appended = data_.append(held_);
   int why = errno;
   held_.clear();
   while (meta_.captures.back().sample_start > data_.frames()) meta_.captures.pop_back();
-  const bool told = (appended || prepare_meta()) && commit_meta();
+  std::erase_if(meta_.annotations, [this](const SigmfAnnotation& a) { return a.end() > data_.frames(); });
+  const bool told = (appended || meta_file_.prepare(sigmf_text(meta_))) && meta_file_.commit();
   if (told && appended) return true;
   if (!told) {
     if (appended) why = errno;
@@ -233,32 +243,6 @@ bool FileSink::flush_held() {
   }
   errno = why;
   return stop(paths_.data);
-}
-
-bool FileSink::write_meta() {
-  return prepare_meta() && commit_meta();
-}
-
-bool FileSink::prepare_meta() {
-  const std::string part = part_of(paths_.meta);
-  const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return false;
-  const bool written = write_whole(file, sigmf_text(meta_)) && ::fsync(file) == 0;
-  const int why = errno;
-  ::close(file);
-  if (!written) ::unlink(part.c_str());
-  errno = why;
-  return written;
-}
-
-/// The metadata are the old ones or the new ones, never half of them.
-bool FileSink::commit_meta() {
-  const std::string part = part_of(paths_.meta);
-  if (::rename(part.c_str(), paths_.meta.c_str()) == 0) return true;
-  const int why = errno;
-  ::unlink(part.c_str());
-  errno = why;
-  return false;
 }
 
 /// Always false.

@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/driver.hpp"
 #include "radio/file/frame_file.hpp"
+#include "radio/file/replaced_file.hpp"
 #include "radio/file/sigmf.hpp"
 
 namespace iqd::radio {
@@ -26,9 +28,10 @@ struct FileSinkSettings {
 std::string unrecordable(const PortFormat& format);
 
 /// Records a port as SigMF, valid at every moment. A new segment begins at every gap and where the radio is set
-/// otherwise, and the metadata that say so are on disk before its first sample. Where gaps come faster than metadata
-/// should be written, samples are held back in memory for a moment, and reach the disk just before the metadata of all
-/// their segments. When the disk is full recording ends, is logged once, and `send` is false from then on.
+/// otherwise, and the metadata that say so are on disk before its first sample. A message's trigger becomes an
+/// annotation, once its samples are there. Where gaps come faster than metadata should be written, samples are held
+/// back in memory for a moment, and reach the disk just before the metadata of all their segments. When the disk is
+/// full recording ends, is logged once, and `send` is false from then on.
 class FileSink final : public Sink {
  public:
   /// Throws SetupError where the files cannot be made, or a recording is there and is not to be overwritten.
@@ -43,21 +46,22 @@ class FileSink final : public Sink {
   bool record(const Message& message, std::int64_t first, std::int64_t count);
   bool begins_segment(const Message& message) const noexcept;
   void begin_segment(const Message& message, std::int64_t item, double frequency_hz);
+  void annotate(const Trigger& trigger);
+  void show_annotations();
   bool append(const Message& message, std::int64_t first, std::int64_t count);
   bool put(std::span<const std::byte> frames);
   bool flush();
   bool flush_if_due();
   bool flush_held();
-  bool write_meta();
-  bool prepare_meta();
-  bool commit_meta();
   bool stop(const std::string& file);
 
   PortFormat format_;
   double frequency_hz_ = 0;  // of the segment
   SampleIndex tuned_ = -1;   // the radio is set otherwise from there on, which no segment shows yet; or -1
   SigmfPaths paths_;
+  ReplacedFile meta_file_;
   SigmfMeta meta_;
+  std::deque<SigmfAnnotation> awaited_;  // that samples are still to come of
   std::int64_t channels_;
   double period_;  // source samples from item to item
   FrameFile data_;

@@ -196,6 +196,55 @@ TEST(FileSink, TheRadioTellsWhatHardwareItIs) {
   EXPECT_EQ(meta_in(folder, "y.sigmf-meta")["global"]["core:hw"], "on the roof");
 }
 
+Message begun_by(Message message, const Trigger& trigger) {
+  message.trigger = &trigger;
+  return message;
+}
+
+TEST(FileSink, AnnotatesWhatARecordingBeginsFor) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::cf32, 2);
+  FileSink sink({.path = folder / "x"}, format);
+  const Trigger first{
+      .reason = "level > -20 dB", .number = 1, .first = 15, .items = 10, .time_ns = 1'743'422'400'000'000'000};
+  sink.send(begun_by(message_of<const cf32>(format, 0, ramp(0, 10, 2)), first));
+  EXPECT_EQ(meta_in(folder)["annotations"], json::array()) << "its samples are still to come";
+  sink.send(message_of<const cf32>(format, 10, ramp(10, 15, 2)));
+  sink.send(message_of<const cf32>(format, 25, {}));
+  const Trigger second{.reason = "door", .number = 2, .first = 0};
+  sink.send(begun_by(message_of<const cf32>(format, 100, ramp(100, 10, 2), 7), second));
+  sink.finish();
+  EXPECT_EQ(meta_in(folder)["annotations"],
+            json::array({{{"core:sample_start", 15},
+                          {"core:sample_count", 10},
+                          {"core:label", "level > -20 dB"},
+                          {"core:comment", "trigger 1 at 2025-03-31T12:00:00.000000000Z"},
+                          {"core:generator", "iqd"}},
+                         {{"core:sample_start", 25},
+                          {"core:sample_count", 1},
+                          {"core:label", "door"},
+                          {"core:comment", "trigger 2"},
+                          {"core:generator", "iqd"}}}));
+}
+
+TEST(FileSink, NoAnnotationReachesBeyondWhatWasRecorded) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::cf32);
+  {
+    FileSink sink({.path = folder / "x"}, format);
+    sink.send(
+        begun_by(message_of<const cf32>(format, 0, ramp(0, 10, 1)), Trigger{.reason = "a", .first = 5, .items = 10}));
+    sink.send(begun_by(message_of<const cf32>(format, 50, ramp(50, 10, 1), 40), Trigger{.reason = "b", .first = 10}));
+  }
+  const json annotations = meta_in(folder)["annotations"];
+  ASSERT_EQ(annotations.size(), 1u) << "nothing was recorded of the second";
+  EXPECT_EQ(annotations[0]["core:sample_start"], 5);
+  EXPECT_EQ(annotations[0]["core:sample_count"], 10);
+  std::vector<std::string> problems;
+  read_recording(folder / "x", problems);
+  EXPECT_THAT(problems, IsEmpty());
+}
+
 TEST(FileSink, CountsItemsWhereThePortIsSlowerThanTheSource) {
   const ScratchFolder folder;
   PortFormat format = stream_format(Element::cf32);
@@ -371,12 +420,16 @@ TEST(FileSink, AFullDiskAmidManyGapsLeavesNoCaptureWithoutItsData) {
 /// Records until it is killed, with a gap now and then.
 [[noreturn]] void record_for_ever(const std::string& path, std::int64_t channels) {
   const PortFormat format = stream_format(Element::cf32, channels, 3001);
+  const Trigger trigger{.reason = "gap > 0", .number = 1, .first = 4000, .items = 100};
   FileSink sink({.path = path}, format);
   std::int64_t sample = 0;
   for (std::int64_t i = 0;; ++i, sample += 3001) {
     const std::int64_t gap = i % 40 == 39 ? 17 : 0;
     sample += gap;
-    sink.send(message_of<const cf32>(format, sample % (1 << 24), ramp(sample % (1 << 24), 3001, channels), gap));
+    const std::vector<cf32> x = ramp(sample % (1 << 24), 3001, channels);
+    Message message = message_of<const cf32>(format, sample % (1 << 24), x, gap);
+    if (i % 20 == 0) message.trigger = &trigger;
+    sink.send(message);
     if (i == 400) ::pause();  // a disk that is full would prove nothing
   }
 }

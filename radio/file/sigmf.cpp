@@ -164,6 +164,14 @@ OrderedJson capture_json(const SigmfCapture& capture) {
   return json;
 }
 
+OrderedJson annotation_json(const SigmfAnnotation& annotation) {
+  return {{"core:sample_start", annotation.sample_start},
+          {"core:sample_count", annotation.sample_count},
+          {"core:label", annotation.label},
+          {"core:comment", annotation.comment},
+          {"core:generator", "iqd"}};
+}
+
 }  // namespace
 
 SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems) {
@@ -196,7 +204,8 @@ std::string sigmf_text(const SigmfMeta& meta) {
   if (!meta.description.empty()) global["core:description"] = meta.description;
   OrderedJson& captures = root["captures"] = OrderedJson::array();
   for (const SigmfCapture& c : meta.captures) captures.push_back(capture_json(c));
-  root["annotations"] = OrderedJson::array();
+  OrderedJson& annotations = root["annotations"] = OrderedJson::array();
+  for (const SigmfAnnotation& a : meta.annotations) annotations.push_back(annotation_json(a));
   return root.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 

@@ -21,6 +21,16 @@ struct SigmfCapture {
   std::int64_t header_bytes = 0;  // no samples: they stand before the segment's first
 };
 
+/// Something that was noticed in the samples.
+struct SigmfAnnotation {
+  std::int64_t sample_start = 0;
+  std::int64_t sample_count = 1;
+  std::string label;
+  std::string comment;
+
+  std::int64_t end() const noexcept { return sample_start + sample_count; }
+};
+
 /// What a .sigmf-meta file says, as far as iqd reads or writes it.
 struct SigmfMeta {
   std::string datatype;
@@ -34,7 +44,8 @@ struct SigmfMeta {
   std::string description;
   std::string hardware;
   std::vector<SigmfCapture> captures;
-  std::int64_t annotated_end = 0;  // no annotation reaches beyond this sample
+  std::vector<SigmfAnnotation> annotations;  // to be written; of those that are read there is the next only
+  std::int64_t annotated_end = 0;            // no annotation reaches beyond this sample
 };
 
 /// The largest sample index or byte count that is believed: sums and products of a few stay within 64 bits.

@@ -80,6 +80,7 @@ TEST(Sigmf, ReadsWhatItWrites) {
   meta.description = "a \"quoted\" text, \xc3\xa4";
   meta.hardware = "antenna on the roof";
   meta.captures = {{0, 7, 1.4515e9, IsoTime{1'700'000'000'123'456'789, 1}, 0}, {500, 1007, {}, {}, 0}};
+  meta.annotations = {{20, 5, "gap > 0", "trigger 1"}, {510, 30, "gap > 0", "trigger 2"}};
   std::vector<std::string> problems;
   const SigmfMeta read = parse_sigmf(sigmf_text(meta), problems);
   EXPECT_THAT(problems, IsEmpty());
@@ -92,6 +93,7 @@ TEST(Sigmf, ReadsWhatItWrites) {
   ASSERT_EQ(read.captures.size(), 2u);
   EXPECT_EQ(read.captures[0].time->ns, 1'700'000'000'123'456'789);
   EXPECT_EQ(read.captures[0].frequency_hz, 1.4515e9);
+  EXPECT_EQ(read.annotated_end, 540);
   EXPECT_EQ(read.captures[1].sample_start, 500);
   EXPECT_EQ(read.captures[1].global_index, 1007);
   EXPECT_FALSE(read.captures[1].time);

@@ -22,7 +22,8 @@ using testing::SizeIs;
 /// Keeps what it is given: the real part of each sample of the last channel, and where each message stands.
 struct Seen {
   std::vector<float> x;
-  std::vector<std::int64_t> starts, times, gaps;
+  std::vector<std::int64_t> starts, times, gaps, positions;
+  std::vector<Trigger> triggers;  // of messages that tell of one; `first` is the sample itself
   int empty = 0;
   bool full = false;
 };
@@ -35,7 +36,12 @@ class SeeingSink final : public Sink {
     const auto* const items = reinterpret_cast<const cf32*>(m.payload.data());
     const std::int64_t all = std::ssize(m.payload) / 8;
     for (std::int64_t i = all - m.extent; i < all; ++i) seen_.x.push_back(items[i].real());
+    if (m.trigger) {
+      seen_.triggers.push_back(*m.trigger);
+      seen_.triggers.back().first += m.sample;
+    }
     seen_.starts.push_back(m.sample);
+    seen_.positions.push_back(m.position);
     seen_.times.push_back(m.time_ns);
     seen_.gaps.push_back(m.gap);
     return true;
@@ -58,7 +64,9 @@ class Stream {
     for (std::int64_t c = 0; c < channels_; ++c)
       for (std::int64_t i = 0; i < n; ++i)
         x.emplace_back(c + 1 < channels_ ? first_channel : static_cast<float>(first + i), 0.0F);
-    return sink_->send(message_of<const cf32>(format_, first, x, gap));
+    Message message = message_of<const cf32>(format_, first, x, gap);
+    message.position = first;
+    return sink_->send(message);
   }
   Seen seen;
   int over = 0;
@@ -97,9 +105,42 @@ TEST(Trigger, WhatIsAroundItIsHandedOn) {
     for (int n = 0; n < 1000; n += size) EXPECT_TRUE(s.give(n, std::min(size, 1000 - n)));
     EXPECT_EQ(s.seen.x, count_up(470, 550)) << size;
     EXPECT_EQ(s.seen.starts.front(), 470);
+    EXPECT_EQ(s.seen.positions, s.seen.starts);
     EXPECT_EQ(s.seen.times.front(), 1'743'422'400'000'000'000 + 470'000);
     EXPECT_EQ(s.over, 1);
   }
+}
+
+TEST(Trigger, TheFirstMessageTellsOfIt) {
+  for (const int size : {1, 7, 100, 1000}) {
+    Settings settings = around(above(380), 30, 250);
+    settings.window_s = 100e-6;  // the first whose mean power is as much is that from 400 on
+    Stream s(settings);
+    for (int n = 0; n < 1000; n += size) s.give(n, std::min(size, 1000 - n));
+    ASSERT_THAT(s.seen.triggers, SizeIs(3)) << size;
+    EXPECT_EQ(s.seen.x, count_up(370, 1000));
+    const Trigger& first = s.seen.triggers[0];
+    EXPECT_EQ(first.reason, settings.when);
+    EXPECT_EQ(first.number, 1);
+    EXPECT_EQ(first.first, 400);
+    EXPECT_EQ(first.items, 100);
+    EXPECT_EQ(first.time_ns, 1'743'422'400'000'000'000 + 400'000);
+    EXPECT_EQ(s.seen.triggers[1].number, 2);
+    EXPECT_EQ(s.seen.triggers[1].first, 650) << "where the one before ends";
+  }
+}
+
+TEST(Trigger, ATriggerBeforeAllThatIsLeftIsAtItsBegin) {
+  Settings settings = around("", 10, 20);
+  settings.name = "long ago";
+  Stream s(settings);
+  s.give(1'000'000, 100);
+  Event::named("long ago")->happens(1'743'422'400'000'000'000);
+  s.give(1'000'100, 100);
+  ASSERT_THAT(s.seen.triggers, SizeIs(1));
+  EXPECT_EQ(s.seen.triggers[0].reason, "long ago");
+  EXPECT_EQ(s.seen.triggers[0].first, s.seen.starts.front());
+  EXPECT_EQ(s.seen.triggers[0].items, 1);
 }
 
 TEST(Trigger, WithoutAPastThereIsNoPreRoll) {
@@ -218,10 +259,16 @@ TEST(MessagePart, ARetuneIsToldOnce) {
   const std::vector<cf32> x(100);
   Message message = message_of<const cf32>(format, 1000, x);
   message.tuned = 1050;
+  message.position = 1000;
+  const Trigger trigger{.reason = "gap > 0"};
+  message.trigger = &trigger;
   std::vector<std::byte> unused;
   EXPECT_EQ(part_of(message, 0, 20, unused).tuned, 1050);   // still to come
   EXPECT_EQ(part_of(message, 50, 20, unused).tuned, 1050);  // at its start
   EXPECT_EQ(part_of(message, 51, 20, unused).tuned, -1);
+  EXPECT_EQ(part_of(message, 51, 20, unused).position, 1051);
+  EXPECT_EQ(part_of(message, 0, 20, unused).trigger, &trigger);
+  EXPECT_EQ(part_of(message, 51, 20, unused).trigger, nullptr);
 }
 
 TEST(Trigger, WhatTheSinkRefusesIsRefused) {

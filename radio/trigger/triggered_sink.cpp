@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -104,11 +105,8 @@ bool TriggeredSink::send(const Message& message) {
     const std::optional<Stretch> stretch = next_stretch(message, at);
     if (!stretch) break;
     begin_or_end(true);
-    if (stretch->begin < at)
-      taken = hand_on_kept(at - stretch->begin, std::max<std::int64_t>(at - stretch->end, 0)) && taken;
-    const std::int64_t from = std::max(stretch->begin, at);
-    const std::int64_t to = std::max(from, std::min(stretch->end, message.extent));
-    if (to > from) taken = hand_on(message, from, to - from) && taken;
+    taken = record(message, at, *stretch) && taken;
+    const std::int64_t to = std::max({at, stretch->begin, std::min(stretch->end, message.extent)});
     left_ = std::max<std::int64_t>(stretch->end - to, 0);
     usable_ = std::clamp<std::int64_t>(at - stretch->end, 0, usable_);
     follows_ = true;
@@ -122,16 +120,35 @@ bool TriggeredSink::send(const Message& message) {
   return taken;
 }
 
+/// Hands on what there is of a stretch: kept, and of this message from the item `from` on.
+bool TriggeredSink::record(const Message& message, std::int64_t from, const Stretch& stretch) {
+  const std::int64_t found = std::max(stretch.found, stretch.begin);
+  Trigger trigger{.reason = stretch.reason,
+                  .number = begun_,
+                  .first = found - stretch.begin,
+                  .items = std::max<std::int64_t>(stretch.found_end - found, 1)};
+  if (message.time_ns != 0)
+    trigger.time_ns = message.time_ns + std::llround(static_cast<double>(found) * 1e9 / format_.item_rate_hz);
+  trigger_ = &trigger;
+  bool taken = true;
+  if (stretch.begin < from) taken = hand_on_kept(from - stretch.begin, std::max<std::int64_t>(from - stretch.end, 0));
+  const std::int64_t begin = std::max(stretch.begin, from), end = std::min(stretch.end, message.extent);
+  if (end > begin) taken = hand_on(message, begin, end - begin) && taken;
+  trigger_ = nullptr;
+  return taken;
+}
+
 /// What the next trigger at or behind `from` makes a recording of. It does not begin before what was kept.
 std::optional<TriggeredSink::Stretch> TriggeredSink::next_stretch(const Message& message, std::int64_t from) {
   if (settings_.count > 0 && begun_ >= settings_.count) return std::nullopt;
   std::optional<Stretch> stretch;
-  const auto take = [&](std::int64_t at, std::int64_t end) {
-    if (!stretch || at - pre_ < stretch->begin) stretch = Stretch{at - pre_, std::max(at + post_, end)};
+  const auto take = [&](std::int64_t at, std::int64_t end, std::string_view reason) {
+    if (!stretch || at - pre_ < stretch->begin)
+      stretch = Stretch{at - pre_, std::max(at + post_, end), at, end, reason};
   };
-  if (const auto at = heard(message, from)) take(*at, *at);
+  if (const auto at = heard(message, from)) take(*at, *at, settings_.name);
   if (watch_)
-    if (const auto hit = watch_->look(message, from)) take(hit->begin, hit->end);
+    if (const auto hit = watch_->look(message, from)) take(hit->begin, hit->end, settings_.when);
   if (stretch) stretch->begin = std::max(stretch->begin, from - usable_);
   return stretch;
 }
@@ -160,8 +177,9 @@ void TriggeredSink::pass_over() {
 }
 
 bool TriggeredSink::hand_on(const Message& message, std::int64_t from, std::int64_t n) {
-  if (from == 0 && n == message.extent) return sink_->send(message);
-  return sink_->send(part_of(message, from, n, part_));
+  Message part = from == 0 && n == message.extent ? message : part_of(message, from, n, part_);
+  part.trigger = std::exchange(trigger_, nullptr);
+  return sink_->send(part);
 }
 
 /// Of what was kept: from the `oldest` item, counted back from the end, to the `newest`, which stays.

@@ -37,8 +37,8 @@ struct Settings {
 };
 
 /// Hands on what is around a trigger: `pre` before it, `post` behind it, and nothing else. The last `pre` of the stream
-/// are kept in memory for that. A trigger while samples are handed on is not one; when they are over the next may come
-/// at once, and nothing is handed on twice.
+/// are kept in memory for that. The first message of each tells of its trigger. A trigger while samples are handed on
+/// is not one; when they are over the next may come at once, and nothing is handed on twice.
 class TriggeredSink final : public Sink {
  public:
   TriggeredSink(std::unique_ptr<Sink> sink, const Settings& settings, const PortFormat& format,
@@ -55,13 +55,18 @@ class TriggeredSink final : public Sink {
     Message message;
     std::vector<std::byte> payload;
   };
+  /// What one trigger makes a recording of; items, counted from the message's first.
   struct Stretch {
-    std::int64_t begin;  // items, counted from the message's first
+    std::int64_t begin;
     std::int64_t end;
+    std::int64_t found;      // what it is about
+    std::int64_t found_end;  // behind the last item that was looked at for it
+    std::string_view reason;
   };
   std::optional<Stretch> next_stretch(const Message& message, std::int64_t from);
   std::optional<std::int64_t> heard(const Message& message, std::int64_t from);
   void pass_over();
+  bool record(const Message& message, std::int64_t from, const Stretch& stretch);
   bool hand_on(const Message& message, std::int64_t from, std::int64_t n);
   bool hand_on_kept(std::int64_t oldest, std::int64_t newest);
   void forget();
@@ -83,8 +88,9 @@ class TriggeredSink final : public Sink {
   std::int64_t usable_ = 0;  // the newest of them, which were not handed on
   bool follows_ = false;     // they follow what was handed on
   std::vector<std::byte> part_;
-  std::int64_t left_ = 0;   // items of the recording under way
-  std::int64_t begun_ = 0;  // recordings
+  const Trigger* trigger_ = nullptr;  // that the next to be handed on is told
+  std::int64_t left_ = 0;             // items of the recording under way
+  std::int64_t begun_ = 0;            // recordings
   log::RateLimit told_;
 };
 

@@ -246,11 +246,14 @@ class Trigger(iqd.SystemTest):
         for capture, (a, _) in zip(meta["captures"], stretches):
             us = round(a * 1e6 / self.RATE)
             self.assertEqual(capture["core:datetime"], f"2026-03-31T12:00:00.{us:06}000Z")
+        return [(a["core:sample_start"], a["core:sample_count"], a["core:label"], a["core:comment"])
+                for a in meta["annotations"]]
 
     def test_level_with_pre_roll(self):
         # A window of 1 ms that lies half in the burst is above already.
         self.record("--trigger", "level > -12 dB", "--pre", "30 ms", "--post", "20ms")
-        self.expect((200_000 - 30_000, 200_000 + 20_000))
+        annotations = self.expect((200_000 - 30_000, 200_000 + 20_000))
+        self.assertEqual(annotations, [(30_000, 1000, "level > -12 dB", "trigger 1 at 2026-03-31T12:00:00.200000000Z")])
 
     def test_a_time(self):
         self.record("--trigger", "time > 2026-03-31T12:00:00.1234Z", "--pre", "0.01", "--post", "0.05")
@@ -258,7 +261,8 @@ class Trigger(iqd.SystemTest):
 
     def test_several_and_no_more_than_were_asked_for(self):
         self.record("--trigger", "level < -12 dB", "--post", "1500 us", "--count", 2)
-        self.expect((0, 3000))  # it goes on being so: one follows the other
+        annotations = self.expect((0, 3000))  # it goes on being so: one follows the other
+        self.assertEqual([a[:2] for a in annotations], [(0, 1000), (1500, 1000)])
 
     def test_recorded_until_the_end_of_the_file(self):
         self.record("--trigger", "level > -12 dB", "--pre", "1 ms", "--post", "1 ms", "--count", 0)
@@ -266,7 +270,7 @@ class Trigger(iqd.SystemTest):
 
     def test_a_limit_holds_as_well(self):
         self.record("--trigger", "level > -12 dB", "--pre", "1 ms", "--post", "1 s", "--samples", 1234)
-        self.expect((199_000, 200_234))
+        self.assertEqual([a[:2] for a in self.expect((199_000, 200_234))], [(1000, 234)])
 
     def test_nothing_came(self):
         done = self.record("--trigger", "level > 10 dB", code=1)
@@ -296,7 +300,8 @@ class Trigger(iqd.SystemTest):
             "stages:\n  - complex_to_mag: {}\n", pace="true")
         with self.daemon(text) as daemon:
             self.assertEqual(daemon.wait(), 0, daemon.text)
-        self.expect((self.BURST - 2000, self.BURST + 10_000))
+        annotations = self.expect((self.BURST - 2000, self.BURST + 10_000))
+        self.assertEqual([a[:3] for a in annotations], [(2000, 1, "found")])
 
     def test_a_request_and_a_signal(self):
         port = iqd.free_port()
