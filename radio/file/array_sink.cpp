@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -41,7 +42,7 @@ std::vector<std::int64_t> row_of(const PortFormat& format) {
 }
 
 const std::string& free_path(const std::string& path, bool overwrite) {
-  for (const std::string& file : {path, messages_path(path)})
+  for (const std::string& file : {path, messages_path(path), facts_path(path)})
     if (!overwrite && ::access(file.c_str(), F_OK) == 0)
       throw SetupError(fmt::format("{}: is there already; set overwrite: true or choose another path", file));
   return path;
@@ -57,12 +58,20 @@ std::string messages_path(std::string_view path) {
   return std::string(path.substr(0, path.size() - 4)) + ".messages.npy";
 }
 
-ArraySink::ArraySink(const std::string& path, bool overwrite, const PortFormat& format)
+std::string facts_path(std::string_view path) {
+  return std::string(path.substr(0, path.size() - 4)) + ".json";
+}
+
+ArraySink::ArraySink(const std::string& path, bool overwrite, const PortFormat& format, const RecordingLabels& labels)
     : path_(free_path(path, overwrite)),
       columns_(columns_of(format)),
       item_bytes_(static_cast<std::int64_t>(size_of(format.element))),
       rows_(path, fmt::format("'{}'", traits(format.element).dtype), row_of(format), format.bytes(1)),
-      messages_(messages_path(path), kRecord, {}, sizeof(Record)) {}
+      messages_(messages_path(path), kRecord, {}, sizeof(Record)),
+      facts_(facts_path(path), format, labels) {
+  if (!facts_.write(false))
+    throw SetupError(fmt::format("{}: cannot be written: {}", facts_path(path), std::strerror(errno)));
+}
 
 ArraySink::~ArraySink() {
   finish();
@@ -73,6 +82,7 @@ bool ArraySink::send(const Message& message) {
   const Record record{rows_.rows(), message.format->varying < 0 ? 1 : message.extent, message.sample, message.time_ns,
                       message.gap};
   const bool some = !message.payload.empty();
+  facts_.take(message, rows_.rows());
   if (some && !(append(message) && messages_.append(std::as_bytes(std::span(&record, 1))))) return stop();
   if (steady_ns() < next_settle_ns_) return true;
   next_settle_ns_ = steady_ns() + kSettleNs;
@@ -80,7 +90,8 @@ bool ArraySink::send(const Message& message) {
 }
 
 void ArraySink::finish() {
-  if (!stopped_ && !settle()) stop();
+  if (stopped_ || std::exchange(finished_, true)) return;
+  if (!settle() || !facts_.write(true)) stop();
 }
 
 bool ArraySink::append(const Message& message) {
@@ -92,7 +103,7 @@ bool ArraySink::append(const Message& message) {
 }
 
 bool ArraySink::settle() {
-  return rows_.settle() && messages_.settle();
+  return rows_.settle() && messages_.settle() && facts_.write(false);
 }
 
 /// Always false.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/error.hpp"
@@ -20,6 +21,7 @@
 namespace iqd::radio {
 namespace {
 
+using nlohmann::json;
 using testing::ElementsAre;
 
 /// Packets of two kinds with three bits each.
@@ -97,11 +99,80 @@ TEST(ArraySink, WhatDoesNotVaryIsARowAMessage) {
   EXPECT_THAT(records(folder)[2], ElementsAre(2, 1, 200, testing::_, 0));
 }
 
+json facts_in(const ScratchFolder& folder) {
+  return json::parse(folder.text("x.json"));
+}
+
+TEST(ArraySink, TellsWhatTheNumbersAre) {
+  const ScratchFolder folder;
+  PortFormat format = packets();
+  format.dims[1].labels = {"zf", "mmse"};
+  format.hardware = "USRP E320 3150a2f, firmware 4.3";
+  format.calibrated = true;
+  const std::vector<std::uint8_t> two{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  Message message = message_of<const std::uint8_t>(format, 100, two);
+  message.calibrated = true;
+  ArraySink sink(folder / "x.npy", false, format, {.description = "d", .author = "a"});
+  json facts = facts_in(folder);
+  EXPECT_EQ(facts["time_ns"], nullptr) << "nothing has come";
+  EXPECT_EQ(facts["dims"], (json{"packet", "kind", "bit"}));
+  EXPECT_EQ(facts["kinds"], (json{"zf", "mmse"}));
+  EXPECT_EQ(facts["sample_rate"], 1e6);
+  EXPECT_EQ(facts["frequency"], 1.4515e9);
+  EXPECT_EQ(facts["hw"], format.hardware);
+  EXPECT_EQ(facts["port"], format.port);
+  EXPECT_EQ(facts["dtype"], "<u1");
+  EXPECT_FALSE(facts.contains("item_rate"));
+  EXPECT_FALSE(facts["iqd"].get<std::string>().empty());
+  sink.send(message);
+  facts = facts_in(folder);
+  EXPECT_EQ(facts["sample"], 100);
+  EXPECT_EQ(facts["time_ns"], message.time_ns);
+  EXPECT_EQ(facts["time"], "radio");
+  EXPECT_EQ(facts["datetime"], "2025-03-31T12:00:00.000100000Z");
+  EXPECT_EQ(facts["lost"], 0);
+  EXPECT_EQ(facts["calibrated"], true);
+  EXPECT_EQ(facts["complete"], false);
+  Message empty = message_of<const std::uint8_t>(format, 150, {}, 5);
+  empty.calibrated = true;
+  sink.send(empty);
+  Message later = message_of<const std::uint8_t>(format, 200, two, 7);
+  later.tuned = 210;
+  later.retuned_hz = 1e6;
+  sink.send(later);
+  sink.finish();
+  facts = facts_in(folder);
+  EXPECT_EQ(facts["lost"], 12);
+  EXPECT_EQ(facts["tuned"], json::array({{{"row", 2}, {"sample", 210}, {"frequency", 1.4525e9}}}));
+  EXPECT_EQ(facts["frequency"], 1.4515e9) << "of the first";
+  EXPECT_EQ(facts["calibrated"], false) << "not of all";
+  EXPECT_EQ(facts["complete"], true);
+  EXPECT_EQ(facts["sample"], 100);
+  EXPECT_EQ(facts["author"], "a");
+}
+
+TEST(ArraySink, NamesTheArraysOwnDimensions) {
+  const auto dims = [](const PortFormat& format) {
+    const ScratchFolder folder;
+    ArraySink(folder / "x.npy", false, format).finish();
+    return facts_in(folder)["dims"];
+  };
+  EXPECT_EQ(dims(stream_format(Element::sc16, 2)), (json{"n", "channel", "iq"}));
+  EXPECT_EQ(dims(stream_format(Element::cf32)), (json{"n"}));
+  PortFormat bins = stream_format(Element::f32);
+  bins.dims = {{"bin", 4}};
+  bins.varying = -1;
+  EXPECT_EQ(dims(bins), (json{"message", "bin"}));
+}
+
 TEST(ArraySink, LeavesWhatIsThereAlone) {
   const ScratchFolder folder;
   folder.write("x.messages.npy", "of another");
   EXPECT_THROW(ArraySink(folder / "x.npy", false, packets()), SetupError);
   EXPECT_FALSE(std::filesystem::exists(folder / "x.npy"));
+  folder.write("y.json", "of another");
+  EXPECT_THROW(ArraySink(folder / "y.npy", false, packets()), SetupError);
+  EXPECT_EQ(folder.text("y.json"), "of another");
   ArraySink sink(folder / "x.npy", true, packets());
   EXPECT_THROW(ArraySink(folder / "x.npy", true, packets()), SetupError);  // two at once
   EXPECT_THAT(read_npy(folder / "x.npy").shape, ElementsAre(0, 2, 3));
@@ -146,8 +217,7 @@ TEST(ArraySink, WhatAKillLeavesIsAnArray) {
       for (int i = 0; i < 2000; ++i) sink.send(message_of<const std::uint8_t>(format, i, rows));
       for (;;) ::pause();
     });
-    while (!std::filesystem::exists(folder / "x.messages.npy") ||
-           std::filesystem::file_size(folder / "x.messages.npy") < 384)
+    while (!std::filesystem::exists(folder / "x.json") || std::filesystem::file_size(folder / "x.messages.npy") < 384)
       std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::microseconds(500 * round));
     ::kill(child, SIGKILL);
@@ -157,6 +227,8 @@ TEST(ArraySink, WhatAKillLeavesIsAnArray) {
     ASSERT_GE(text.size(), 384 + 6 * rows);
     for (std::size_t i = 0; i < 6 * rows; ++i) ASSERT_EQ(text[384 + i], 1);
     records(folder);
+    EXPECT_EQ(facts_in(folder)["complete"], false);
+    EXPECT_EQ(facts_in(folder)["lost"], 0);
   }
 }
 

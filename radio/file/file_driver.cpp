@@ -82,19 +82,19 @@ class FileSinkOptions final : public SinkOptions {
     if (!why.empty()) section.problem("", std::move(why));
     if (triggered_) trigger_.check(format, section);
     if (settings_.path.empty()) return;
-    if (kind != Kind::sigmf)
+    if (kind == Kind::wav)
       for (const std::string_view key : {"description", "author", "hw"})
-        if (section.has(key)) section.problem(key, "is for SigMF recordings: this kind of file has no place for it");
-    const SigmfPaths paths = paths_of(settings_.path);
-    const std::string folder = std::filesystem::path(paths.data).parent_path().string();
+        if (section.has(key)) section.problem(key, "a WAV file has no place for it; SigMF recordings and arrays have");
+    const std::vector<std::string> files = files_of(settings_.path);
+    const std::string folder = std::filesystem::path(files.front()).parent_path().string();
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
       section.problem("path", fmt::format("{}: the folder is not there or cannot be written to", folder));
       return;
     }
     // A recording that is being made is this pipeline's own when its file is read again: `open` decides about it.
-    if (settings_.overwrite || FrameFile::is_locked(paths.data)) return;
-    for (const std::string& path : {paths.meta, paths.data}) {
-      if (path.empty() || ::access(path.c_str(), F_OK) != 0) continue;
+    if (settings_.overwrite || FrameFile::is_locked(files.front())) return;
+    for (const std::string& path : files) {
+      if (::access(path.c_str(), F_OK) != 0) continue;
       section.problem("path", path + " is there already; set overwrite: true or choose another path");
       return;
     }
@@ -109,14 +109,14 @@ class FileSinkOptions final : public SinkOptions {
   static Kind kind_of(const std::string& path) {
     return is_wav(path) ? Kind::wav : is_npy(path) ? Kind::npy : Kind::sigmf;
   }
-  /// What is beside the data is the `meta` of other kinds.
-  static SigmfPaths paths_of(const std::string& path) {
+  /// The data, and what is beside them.
+  static std::vector<std::string> files_of(const std::string& path) {
     switch (kind_of(path)) {
-      case Kind::sigmf: return sigmf_paths(path);
-      case Kind::wav: return {{}, path};
+      case Kind::sigmf: return {sigmf_paths(path).data, sigmf_paths(path).meta};
+      case Kind::wav: return {path};
       case Kind::npy: break;
     }
-    return {messages_path(path), path};
+    return {path, messages_path(path), facts_path(path)};
   }
   std::unique_ptr<Sink> open_file(const PortFormat& format) const {
     switch (kind_of(settings_.path)) {
@@ -124,7 +124,8 @@ class FileSinkOptions final : public SinkOptions {
       case Kind::wav: return std::make_unique<WavSink>(settings_.path, settings_.overwrite, format);
       case Kind::npy: break;
     }
-    return std::make_unique<ArraySink>(settings_.path, settings_.overwrite, format);
+    return std::make_unique<ArraySink>(settings_.path, settings_.overwrite, format,
+                                       RecordingLabels{settings_.description, settings_.author, settings_.hardware});
   }
 
   FileSinkSettings settings_;

@@ -204,7 +204,7 @@ TEST(FileDriver, WritesSoundWhereThePathSaysSo) {
   const PortFormat audio = stream_format(Element::f32);
   EXPECT_THAT(check(here, audio), IsEmpty());
   EXPECT_THAT(check(here, stream_format(Element::cf32)), ElementsAre(HasSubstr("a WAV file takes f32 or i16")));
-  EXPECT_THAT(check(here, audio, {"path", "author"}), ElementsAre(HasSubstr("is for SigMF recordings")));
+  EXPECT_THAT(check(here, audio, {"path", "author"}), ElementsAre(HasSubstr("a WAV file has no place for it")));
   EXPECT_THAT(check({{"path", folder / "no/x.wav"}}, audio), ElementsAre(HasSubstr("the folder is not there")));
 
   const auto sink = sink_options(here)->open(audio);

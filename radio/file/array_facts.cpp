@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/file/array_facts.hpp"
+
+#include "radio/file/iso_time.hpp"
+#include "radio/message_part.hpp"
+
+namespace iqd::radio {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Names of the array's dimensions, and of the entries of those whose entries have names.
+void add_dimensions(Json& facts, const PortFormat& format) {
+  Json names = Json::array();
+  names.push_back(format.varying < 0 ? "message" : format.dims[static_cast<std::size_t>(format.varying)].name);
+  for (std::size_t d = 0; d < format.dims.size(); ++d)
+    if (static_cast<int>(d) != format.varying) names.push_back(format.dims[d].name);
+  if (format.element == Element::sc16) names.push_back("iq");
+  facts["dims"] = std::move(names);
+  for (const Dim& dim : format.dims)
+    if (!dim.labels.empty()) facts[dim.name + "s"] = dim.labels;
+}
+
+void add_text(Json& facts, const char* key, const std::string& text) {
+  if (!text.empty()) facts[key] = text;
+}
+
+}  // namespace
+
+ArrayFacts::ArrayFacts(const std::string& path, const PortFormat& format, const RecordingLabels& labels)
+    : file_(path), frequency_hz_(format.frequency_hz) {
+  facts_["iqd"] = IQD_VERSION;
+  facts_["pipeline"] = format.pipeline;
+  facts_["port"] = format.port;
+  facts_["datatype"] = traits(format.element).sigmf;
+  facts_["dtype"] = traits(format.element).dtype;
+  add_dimensions(facts_, format);
+  facts_["sample_rate"] = format.rate_hz;
+  if (format.item_rate_hz > 0 && format.item_rate_hz != format.rate_hz) facts_["item_rate"] = format.item_rate_hz;
+  facts_["frequency"] = format.frequency_hz;
+  if (format.llr_scale > 0) facts_["llr_scale"] = format.llr_scale;
+  add_text(facts_, "hw", labels.hardware.empty() ? format.hardware : labels.hardware);
+  add_text(facts_, "description", labels.description);
+  add_text(facts_, "author", labels.author);
+  for (const char* key : {"sample", "time_ns", "time", "datetime"}) facts_[key] = nullptr;
+  facts_["lost"] = 0;
+  facts_["tuned"] = Json::array();
+}
+
+void ArrayFacts::take(const Message& message, std::int64_t row) {
+  if (!begun_ && !message.payload.empty()) begin(message);
+  const bool other = message.frequency_hz() != frequency_hz_;
+  if (message.tuned >= 0 || other) {
+    frequency_hz_ = message.frequency_hz();
+    const SampleIndex from = message.tuned >= 0 ? message.tuned : message.sample;
+    facts_["tuned"].push_back({{"row", row}, {"sample", from}, {"frequency", frequency_hz_}});
+    stale_ = true;
+  }
+  if (message.format->calibrated && !message.calibrated && facts_["calibrated"] != false) {
+    facts_["calibrated"] = false;
+    stale_ = true;
+  }
+  if (message.gap > 0) {
+    lost_ += message.gap;
+    facts_["lost"] = lost_;
+    stale_ = true;
+  }
+}
+
+void ArrayFacts::begin(const Message& message) {
+  facts_["sample"] = message.sample;
+  facts_["time_ns"] = message.time_ns;
+  facts_["time"] = message.time == TimeSource::radio ? "radio" : "host";
+  facts_["datetime"] = format_iso_time(message.time_ns);
+  if (message.format->calibrated) facts_["calibrated"] = message.calibrated;
+  if (message.tuned <= message.sample) facts_["frequency"] = frequency_hz_ = message.frequency_hz();
+  begun_ = stale_ = true;
+}
+
+bool ArrayFacts::write(bool complete) {
+  if (!stale_ && !complete) return true;
+  facts_["complete"] = complete;
+  stale_ = false;
+  return file_.write(facts_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace iqd::radio
