@@ -84,10 +84,24 @@ template <class T> std::string or_dash(const std::optional<T>& value) {
   return value ? fmt::format("{}", *value) : "-";
 }
 
+/// What the radio's setting has to do with it: only there where something has changed, or is amiss.
+std::string setting_text(const json& header) {
+  std::string text;
+  if (const auto tuned = header.find("tuned"); tuned != header.end() && tuned->is_number_integer()) {
+    text += fmt::format("  tuned from sample {}", tuned->dump());
+    if (const auto f = header.find("frequency"); f != header.end() && f->is_number())
+      text += fmt::format(" to {} Hz", f->dump());
+  }
+  if (const auto c = header.find("calibrated"); c != header.end() && c->is_boolean())
+    text += c->get<bool>() ? "  calibrated" : "  not calibrated";
+  return text;
+}
+
 void print_line(const MessageView& m, const SubOptions& o) {
   if (o.topic.empty()) fmt::print("{}  ", plain(m.topic));
   fmt::print("seq {}  sample {}  {}  {} {}{}  gap {}", or_dash(m.seq), or_dash(m.sample), time_text(m), shape_text(m),
              m.dtype, m.pairs ? " iq" : "", m.gap);
+  fmt::print("{}", setting_text(m.header));
   const std::int64_t shown = std::min(m.values(), o.values);
   for (std::int64_t i = 0; i < shown; ++i) fmt::print("{}{}", i == 0 ? "  " : " ", text_of(value_at(m, i)));
   fmt::print("{}\n", shown > 0 && shown < m.values() ? " …" : "");

@@ -80,6 +80,8 @@ void Intake::take(Received received) {
   const std::int64_t now = steady_ns();
   expect_more(now, received.samples);
   last_data_ns_ = now;
+  if (received.tuned >= 0 && received.tuned < received.samples)
+    tuned_from(position_ + received.tuned, *source_options_);
   watch_clock(position_ + received.samples);
   if (missing > 0)
     put_back(received.samples);

@@ -58,7 +58,10 @@ long double duration_ns(const Recording& r) {
 }  // namespace
 
 FileSource::FileSource(Recording recording, FileSourceSettings settings)
-    : recording_(std::move(recording)), settings_(settings), round_ns_(duration_ns(recording_)) {
+    : recording_(std::move(recording)),
+      settings_(settings),
+      round_ns_(duration_ns(recording_)),
+      frequency_hz_(recording_.info().frequency_hz) {
   const std::string& path = recording_.paths.data;
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) throw SetupError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
@@ -72,6 +75,12 @@ FileSource::FileSource(Recording recording, FileSourceSettings settings)
 
 FileSource::~FileSource() {
   ::close(file_);
+}
+
+StreamInfo FileSource::info() const {
+  StreamInfo info = recording_.info();
+  info.frequency_hz = frequency_hz_;
+  return info;
 }
 
 void FileSource::interrupt() noexcept {
@@ -91,11 +100,16 @@ Received FileSource::receive(std::span<std::byte* const> into, std::int64_t most
   if (settings_.pace) samples = wait_until_due(samples);
   if (samples == 0) return {.event = Received::Event::nothing};
   if (!read(into, samples)) return {.event = Received::Event::failed};
-  const Received received{.event = Received::Event::samples,
-                          .samples = samples,
-                          .lost = lost_,
-                          .has_time = recording_.has_time,
-                          .time_ns = recording_.has_time ? time_ns() : 0};
+  Received received{.event = Received::Event::samples,
+                    .samples = samples,
+                    .lost = lost_,
+                    .has_time = recording_.has_time,
+                    .time_ns = recording_.has_time ? time_ns() : 0};
+  if (const auto frequency = recording_.meta.captures[segment_].frequency_hz;
+      frequency && *frequency != frequency_hz_) {
+    frequency_hz_ = *frequency;
+    received.tuned = 0;
+  }
   position_ += samples;
   given_ += samples;
   lost_ = 0;

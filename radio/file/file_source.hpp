@@ -18,8 +18,8 @@ struct FileSourceSettings {
   bool pace = false;    // at the sample rate, by the steady clock; gaps pass at once
 };
 
-/// Plays a recording. A call never reaches over the end of a segment; what a gap lost is told with the first samples
-/// behind it. `receive` allocates nothing.
+/// Plays a recording. A call never reaches over the end of a segment; what a gap lost, and that a segment was taken at
+/// another frequency, is told with its first samples. `receive` allocates nothing.
 class FileSource final : public Source {
  public:
   /// `recording` has no problems. Throws SetupError where its data cannot be opened.
@@ -28,7 +28,7 @@ class FileSource final : public Source {
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
 
-  StreamInfo info() const override { return recording_.info(); }
+  StreamInfo info() const override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
   void interrupt() noexcept override;
 
@@ -49,6 +49,7 @@ class FileSource final : public Source {
   std::int64_t lost_ = 0;       // since the last samples that were given out
   std::int64_t rounds_ = 0;     // whole ones
   long double round_ns_ = 0;    // by the recording's clock
+  double frequency_hz_;         // of what was given out last
   std::int64_t given_ = 0;      // samples since the start
   std::int64_t start_ns_ = -1;  // steady clock, of the first of them
   std::mutex mutex_;

@@ -62,6 +62,29 @@ template <class T> Played<T> play(FileSource& source, std::int64_t step, std::in
   return played;
 }
 
+TEST(FileSource, TellsWhereTheRadioWasTunedOtherwise) {
+  const ScratchFolder folder;
+  folder.write("x.sigmf-data", std::vector<sc16>(400));
+  json meta = meta_of("ci16_le", 1);
+  meta["captures"] = {{{"core:sample_start", 0}, {"core:frequency", 100e6}},
+                      {{"core:sample_start", 100}, {"core:frequency", 100e6}},
+                      {{"core:sample_start", 250}, {"core:frequency", 101e6}},
+                      {{"core:sample_start", 300}}};
+  const auto source = open(folder, meta, {.repeat = true});
+  std::vector<sc16> buffer(1000);
+  std::vector<std::byte*> into{reinterpret_cast<std::byte*>(buffer.data())};
+  std::vector<std::int64_t> tuned;
+  std::vector<double> frequencies;
+  for (std::int64_t at = 0; at < 800;) {
+    const Received r = source->receive(into, 1000);
+    if (r.tuned >= 0) tuned.push_back(at + r.tuned);
+    frequencies.push_back(source->info().frequency_hz / 1e6);
+    at += r.samples;
+  }
+  EXPECT_THAT(tuned, testing::ElementsAre(250, 400, 650)) << "the second round begins as the first did";
+  EXPECT_THAT(frequencies, testing::ElementsAre(100, 100, 101, 101, 100, 100, 101, 101));
+}
+
 TEST(FileSource, PartsTheChannels) {
   for (const int channels : {1, 2, 3, 5}) {
     const ScratchFolder folder;

@@ -132,6 +132,8 @@ bool read_member(Cursor& at, std::string_view key, Header& h) noexcept {
   if (key == "sample") return read(at, h.sample);
   if (key == "time_ns") return read(at, h.time_ns);
   if (key == "gap") return read(at, h.gap);
+  if (key == "tuned") return read(at, h.tuned);
+  if (key == "frequency") return read(at, h.frequency_hz);
   if (key == "sample_rate") return read(at, h.sample_rate_hz);
   if (key == "item_rate") return read(at, h.item_rate_hz);
   if (key == "dtype") return read(at, h.dtype);

@@ -17,6 +17,8 @@ struct Header {
   std::optional<std::int64_t> sample;
   std::optional<std::int64_t> time_ns;
   std::int64_t gap = 0;
+  std::optional<std::int64_t> tuned;
+  double frequency_hz = 0;    // 0: not said
   double sample_rate_hz = 0;  // 0: not said
   double item_rate_hz = 0;
   std::string_view dtype;

@@ -31,7 +31,8 @@ void ZmqSourceOptions::fields(FieldVisitor& v) {
            .unit = Unit::rate,
            .low = 1,
            .required = true});
-  v.field("frequency", s.frequency_hz, {.help = "where the samples' radio was tuned to", .unit = Unit::hertz});
+  v.field("frequency", s.frequency_hz,
+          {.help = "where the samples' radio was tuned to; if not given, what the headers say", .unit = Unit::hertz});
   v.field("channels", s.channels, {.help = "number of channels", .low = 1, .high = 1024});
   v.field("element", s.element, {.help = "type of the samples"});
 }

@@ -84,7 +84,7 @@ StreamInfo SourceSettings::info() const {
   info.element = type();
   info.channels = static_cast<int>(channels);
   info.rate_hz = rate_hz;
-  info.frequency_hz = frequency_hz;
+  info.frequency_hz = frequency_hz.value_or(0);
   info.can_wait = true;
   return info;
 }

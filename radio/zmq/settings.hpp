@@ -49,7 +49,7 @@ struct SourceSettings {
   Framing framing = Framing::by_kind;
   std::string topic;
   double rate_hz = 0;
-  double frequency_hz = 0;
+  std::optional<double> frequency_hz;
   std::int64_t channels = 1;
   SampleFormat element = SampleFormat::cf32;
 

@@ -38,11 +38,19 @@ bool in_range(const Header& h) {
 }  // namespace
 
 ZmqSource::ZmqSource(const SourceSettings& settings)
-    : settings_(settings), socket_(settings.kind == SourceKind::sub ? ZMQ_SUB : ZMQ_PULL, settings.endpoints[0]) {
+    : settings_(settings),
+      socket_(settings.kind == SourceKind::sub ? ZMQ_SUB : ZMQ_PULL, settings.endpoints[0]),
+      frequency_hz_(settings.frequency_hz.value_or(0)) {
   socket_.set(ZMQ_RCVHWM, kHighWater);
   socket_.set(ZMQ_RCVTIMEO, kTimeoutMs);
   if (settings.kind == SourceKind::sub) socket_.subscribe(settings.topic.empty() ? "" : settings.topic + " ");
   socket_.open();
+}
+
+StreamInfo ZmqSource::info() const {
+  StreamInfo info = settings_.info();
+  info.frequency_hz = frequency_hz_;
+  return info;
 }
 
 Received ZmqSource::receive(std::span<std::byte* const> into, std::int64_t most) {
@@ -66,6 +74,10 @@ Received ZmqSource::deliver(std::span<std::byte* const> into, std::int64_t most)
   if (header_.time_ns) {
     got.has_time = true;
     got.time_ns = *header_.time_ns + std::llround(static_cast<double>(done_) / settings_.rate_hz * 1e9);
+  }
+  if (tuned_ >= done_ && tuned_ < done_ + got.samples) {
+    got.tuned = tuned_ - done_;
+    if (!settings_.frequency_hz && header_.frequency_hz != 0) frequency_hz_ = header_.frequency_hz;
   }
   const std::size_t size = size_of(layout_.element);
   for (std::size_t c = 0; c < into.size(); ++c) {
@@ -146,7 +158,18 @@ ZmqSource::Fetched ZmqSource::follow(const Header& h) {
   const double items = missing / per_item;
   if (items <= -1 || items > kMostMissingS * settings_.rate_hz) return Fetched::restarted;
   lost_ = items < 1 ? 0 : std::llround(items);
+  look_at_tuning(h);
   return Fetched::message;
+}
+
+/// A header's frequency is that of its last sample. Without one, or where the configuration says it, there is none.
+void ZmqSource::look_at_tuning(const Header& h) {
+  tuned_ = -1;
+  const bool other = !settings_.frequency_hz && h.frequency_hz != 0 && h.frequency_hz != frequency_hz_;
+  if (!other && !h.tuned) return;
+  const double items =
+      h.tuned && h.sample ? (static_cast<double>(*h.tuned) - static_cast<double>(*h.sample)) / step(h) : 0;
+  tuned_ = static_cast<std::int64_t>(std::clamp(std::ceil(items), 0.0, static_cast<double>(layout_.samples - 1)));
 }
 
 }  // namespace iqd::radio::zmq

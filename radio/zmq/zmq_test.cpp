@@ -97,6 +97,60 @@ struct Sender {
   Socket socket;
 };
 
+/// Where the pieces of a message say that the radio was set otherwise, and where it is tuned to behind each.
+std::vector<std::pair<std::int64_t, double>> tunings(Opened& o, std::int64_t samples, std::int64_t step) {
+  std::vector<std::pair<std::int64_t, double>> all;
+  for (std::int64_t at = 0; at < samples;) {
+    const Received got = o.receive(step);
+    if (got.event != Event::samples) return {};
+    if (got.tuned >= 0) all.emplace_back(at + got.tuned, o.source->info().frequency_hz);
+    at += got.samples;
+  }
+  return all;
+}
+
+TEST(Zmq, ARetuneOfTheOtherSideIsPassedOn) {
+  PortFormat format = stream_port(1, Element::cf32);
+  format.frequency_hz = 100e6;
+  format.item_rate_hz = 0.5e6;  // behind a stage that decimates: 2 samples of the source to one
+  const auto sink = open_sink(format);
+  Opened o(Values{{"rate", "0.5e6"}});
+  const std::vector<cf32> x(100);
+  const auto send = [&](SampleIndex sample, SampleIndex tuned, double retuned_hz) {
+    Message m = message_of(format, x, sample);
+    m.tuned = tuned;
+    m.retuned_hz = retuned_hz;
+    ASSERT_TRUE(sink->send(m));
+  };
+  using testing::Pair;
+  send(0, -1, 0);
+  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(0, 100e6))) << "as the first header says";
+  send(200, -1, 0);
+  EXPECT_THAT(tunings(o, 100, 30), IsEmpty());
+  send(400, 521, 1e6);
+  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(61, 101e6)));
+  send(600, 600, 1e6);
+  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(0, 101e6))) << "another gain";
+  send(1000, -1, 2e6);
+  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(0, 102e6))) << "the message that told of it was lost";
+  send(1200, 5'000'000'000'000, 3e6);
+  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(99, 103e6)));
+}
+
+TEST(Zmq, AFrequencyOfTheConfigurationHolds) {
+  PortFormat format = stream_port(1, Element::cf32);
+  format.frequency_hz = 100e6;
+  const auto sink = open_sink(format);
+  Opened o(Values{{"frequency", "7e6"}});
+  const std::vector<cf32> x(100);
+  ASSERT_TRUE(sink->send(message_of(format, x)));
+  EXPECT_THAT(tunings(o, 100, 100), IsEmpty());
+  Message m = message_of(format, x, 100);
+  m.tuned = 150;
+  ASSERT_TRUE(sink->send(m));
+  EXPECT_THAT(tunings(o, 100, 100), ElementsAre(testing::Pair(50, 7e6)));
+}
+
 TEST(Zmq, WhatASinkSendsASourceReceivesInPieces) {
   const PortFormat format = stream_port(2, Element::sc16);
   const auto sink = open_sink(format);

@@ -3,6 +3,7 @@
 """A radio that is set otherwise while it streams, over HTTP: the stream and the recording tell from which sample on."""
 
 import json
+import subprocess
 import time
 import unittest
 
@@ -126,6 +127,32 @@ monitor: {{listen: "127.0.0.1:0"}}
         self.assertEqual(self.collect(reader, lambda m: m.sample_rate == 2e6)[-1].frequency, HOME)
         self.assertEqual(daemon.stop(), 0, daemon.text)
         self.assertConserved(daemon.final[0])
+
+    def test_a_recording_and_a_relay_pass_it_on(self):
+        """What a recording says, the one that plays it tells the one that reads from that, and `iqd sub` its user."""
+        between, where = iqd.endpoint(), iqd.endpoint()
+        captures = [{"core:sample_start": 0, "core:frequency": 100e6}, {"core:sample_start": 5000, "core:frequency": 101e6}]
+        path = iqd.write_recording(self.folder / "r", np.arange(20000).astype(np.complex64), rate=RATE, captures=captures)
+        text = f"""pipelines:
+  - name: player
+    source: {{file: {{path: {path}}}}}
+    block: 4096
+    publish: [{{port: source, topic: t, kind: push, bind: "{between}"}}]
+  - name: relay
+    source: {{zmq: {{kind: pull, connect: "{between}", rate: {RATE}}}}}
+    block: 2000
+    publish: [{{port: source, topic: t, bind: "{where}"}}]
+"""
+        reader = self.reader(where, "t")
+        with subprocess.Popen([iqd.IQD, "sub", where, "t", "--count", "10"], stdout=subprocess.PIPE, text=True) as sub:
+            with self.daemon(text, "--wait-subscribers", 2) as daemon:
+                messages = reader.take(10)
+                self.assertEqual(daemon.stop(), 0, daemon.text)
+            lines = sub.communicate(timeout=iqd.PATIENCE)[0]
+        np.testing.assert_array_equal(np.concatenate([m.x for m in messages]), np.arange(20000))
+        self.assertEqual([m.meta.get("tuned") for m in messages], [0, None, 5000, *[None] * 7])
+        self.assertEqual([m.frequency for m in messages], [100e6] * 2 + [101e6] * 8)
+        self.assertRegex(lines, r"(?m)^seq 2  sample 4000 .*  tuned from sample 5000 to 101000000\.0 Hz")
 
 
 if __name__ == "__main__":
