@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/log.hpp"
 
@@ -32,16 +34,47 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+std::string in_small_letters(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(::tolower(c)); });
+  return text;
+}
+
 /// The names that all drivers use, for those that modules do.
 std::string fact_name(const std::string& key) {
-  std::string name = key;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(::tolower(c)); });
+  std::string name = in_small_letters(key);
   if (has(name, "serial")) return "serial";
   if (name.starts_with("fw") || has(name, "firmware")) return "firmware";
   if (has(name, "fpga") || has(name, "gateware")) return "fpga";
   return name;
 }
+
+/// `node_serial` of `node0_serial`: the same of several boards.
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return text;
+}
+
+/// What several boards say of the same is one fact, `7.5.0`, or `7.5.0, 7.5.1`. Of others that would have the same name
+/// the first has it, and each later one keeps its own.
+class Facts {
+ public:
+  void add(const std::string& key, const std::string& value) {
+    std::string name = fact_name(key);
+    const std::string kind = without_digits(key);
+    if (kinds_.emplace(name, kind).first->second != kind) name = in_small_letters(key);
+    const auto known = std::find_if(all_.begin(), all_.end(), [&](const auto& fact) { return fact.first == name; });
+    if (known == all_.end())
+      all_.emplace_back(name, value);
+    else if (!has(", " + known->second + ", ", ", " + value + ", "))
+      known->second += ", " + value;
+  }
+  std::vector<std::pair<std::string, std::string>> take() { return std::move(all_); }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> all_;
+  std::map<std::string, std::string> kinds_;  // of names, the keys that they are for
+};
 
 std::string lock_name(std::string_view sensor) {
   static constexpr std::array<std::array<std::string_view, 2>, 5> kNames{
@@ -84,13 +117,16 @@ template <class F> void ask(F f) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> facts_of(const SoapySDR::Device& device) {
-  std::vector<std::pair<std::string, std::string>> facts;
-  ask([&] { facts.emplace_back("product", readable(device.getHardwareKey())); });
+  Facts facts;
+  ask([&] { facts.add("product", readable(device.getHardwareKey())); });
   ask([&] {
-    for (const auto& [key, value] : device.getHardwareInfo())
-      if (fact_name(key) != "product") facts.emplace_back(readable(fact_name(key)), readable(value));
+    const SoapySDR::Kwargs info = device.getHardwareInfo();
+    for (const bool by_that_name : {true, false})
+      for (const auto& [key, value] : info)
+        if (const std::string name = fact_name(key); name != "product" && (name == key) == by_that_name)
+          facts.add(readable(key), readable(value));
   });
-  return facts;
+  return facts.take();
 }
 
 RadioReadings readings_of(const SoapySDR::Device& device) {
@@ -118,6 +154,9 @@ std::shared_ptr<SharedRadio> share(SoapySDR::Device& device, const std::string& 
   std::erase_if(entries, [](const auto& entry) { return entry.second.expired(); });
   if (auto entry = entries[&device].lock()) return entry;
   iqd::OpenRadio radio{.driver = "soapy", .args = args, .facts = facts_of(device)};
+  static std::map<std::string, std::string> told;  // opened again and again it is the same
+  if (const std::string what = radio.hardware(); !what.empty() && std::exchange(told[args], what) != what)
+    log::info("soapy '{}': {}", args, what);
   std::shared_ptr<SharedRadio> entry(new SharedRadio{{std::move(radio), [&device] { return readings_of(device); }}});
   entries[&device] = entry;
   return entry;

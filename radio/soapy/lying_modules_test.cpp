@@ -390,6 +390,16 @@ TEST_F(ScriptedModule, WhatADeviceSaysOfItselfIsReadable) {
   EXPECT_EQ(source_->info().hardware, "scripted radio 17\ufffd\ufffd \u00b5, firmware 1.2, fpga 3");
 }
 
+TEST_F(ScriptedModule, WhatSeveralBoardsSayIsOneFact) {
+  script().more_info = {{"board0_fw", "7.5.0"}, {"board1_fw", "7.5.1"}, {"board2_fw", "7.5.0"}, {"rx_serial", "9"}};
+  open();
+  const auto facts = open_radios().at(0).facts;
+  EXPECT_THAT(facts, testing::Contains(testing::Pair("firmware", "7.5.0, 7.5.1")));
+  EXPECT_THAT(facts, testing::Contains(testing::Pair("fw_version", "1.2"))) << "another thing of the same name";
+  EXPECT_THAT(facts, testing::Contains(testing::Pair("rx_serial", "9")));
+  EXPECT_EQ(source_->info().hardware, "scripted radio 17, firmware 7.5.0, 7.5.1, fpga 3");
+}
+
 TEST_F(ScriptedModule, SensorsAndWhatItIsStandOnTheListOfOpenRadios) {
   script().sensors = {{"ref_locked", "true"}, {"temperature", "41.5"}, {"clock_rate", "1"}, {"nonsense", "hot"}};
   script().channel_sensors = {{"lo_locked", "false"}};

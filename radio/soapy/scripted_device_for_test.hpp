@@ -37,6 +37,7 @@ struct Script {
   std::vector<std::string> elements{"LNA", "VGA"};
   std::vector<std::string> listed_settings;
   std::map<std::string, std::string> sensors;          // of the device
+  std::map<std::string, std::string> more_info;        // of its hardware
   std::map<std::string, std::string> channel_sensors;  // of receive channel 0
   std::string throws_from;                             // the call of this name throws; `all`: every one
   // What the device was told.
@@ -62,7 +63,10 @@ class Device final : public SoapySDR::Device {
 
   std::string getHardwareKey() const override { return "scripted radio"; }
   SoapySDR::Kwargs getHardwareInfo() const override {
-    return {{"serial", script().serial}, {"fw_version", "1.2"}, {"fpga_version", "3"}, {"colour", "grey"}};
+    SoapySDR::Kwargs info{
+        {"serial", script().serial}, {"fw_version", "1.2"}, {"fpga_version", "3"}, {"colour", "grey"}};
+    info.insert(script().more_info.begin(), script().more_info.end());
+    return info;
   }
   std::size_t getNumChannels(int) const override { return may("getNumChannels"), 2; }
   std::vector<std::string> getStreamFormats(int, std::size_t) const override { return {"CS16", "CF32"}; }

@@ -89,8 +89,8 @@ SoapySDR::Kwargs Device::getHardwareInfo() const {
     const std::string prefix = "node" + std::to_string(nodes_[i]->options().id) + "_";
     about[prefix + "at"] = text_of(nodes_[i]->options().address);
     about[prefix + "serial"] = std::to_string(info.serial);
-    about[prefix + "version"] = std::to_string(info.version >> 16) + "." + std::to_string(info.version >> 8 & 0xFF) +
-                                "." + std::to_string(info.version & 0xFF);
+    about[prefix + "firmware"] = std::to_string(info.version >> 16) + "." + std::to_string(info.version >> 8 & 0xFF) +
+                                 "." + std::to_string(info.version & 0xFF);
     about[prefix + "most_samples"] = std::to_string(info.most_rx) + " rx, " + std::to_string(info.most_tx) + " tx";
   }
   return about;

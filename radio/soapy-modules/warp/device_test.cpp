@@ -29,6 +29,7 @@ TEST(Warp, IsFoundAndSaysWhatItIs) {
   EXPECT_EQ(rig.device->getNumChannels(SOAPY_SDR_TX), 2u);
   EXPECT_EQ(rig.device->getSampleRate(SOAPY_SDR_RX, 0), 40e6);
   EXPECT_EQ(rig.device->getHardwareInfo().at("node0_serial"), "42");
+  EXPECT_EQ(rig.device->getHardwareInfo().at("node0_firmware"), "7.5.0");
   EXPECT_EQ(rig.node().times(1), 0) << "looking at it does not initialise it";
   EXPECT_TRUE(SoapySDR::Device::enumerate("driver=warp,address=127.0.0.1,port=1").empty());
 }
