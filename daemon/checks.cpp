@@ -34,8 +34,8 @@ std::string text_of(rlim_t value) {
 
 std::string limit_command(std::string_view what, std::string_view value, std::string_view unit_key) {
   return fmt::format(
-      "echo \"$USER - {} {}\" | sudo tee -a /etc/security/limits.d/iqd.conf, and log in again (a service: {}={})", what,
-      value, unit_key, value);
+      "echo \"$USER - {} {}\" | sudo tee -a /etc/security/limits.d/iqd.conf  # and log in again; a service: {}={}",
+      what, value, unit_key, value);
 }
 
 rlimit limit_of(int resource) {
@@ -79,13 +79,14 @@ void add_modules(Findings& findings) {
       loaded.push_back(name);
     else
       broken.push_back({"SoapySDR module", fmt::format("{}: {}", path, errors.empty() ? "does not load" : errors),
-                        Verdict::warn, fmt::format("ldd {}, and install what is missing, or take it away", path)});
+                        Verdict::warn,
+                        fmt::format("ldd {}  # install what is missing, or take the module away", path)});
   }
   Finding f{"SoapySDR modules", fmt::format("{}", fmt::join(loaded, ", ")), Verdict::ok, ""};
   if (loaded.empty()) {
     f.found = "none: no radio can be used";
     f.verdict = Verdict::bad;
-    f.mend = "sudo apt install soapysdr-module-all, or set SOAPY_SDR_PLUGIN_PATH";
+    f.mend = "sudo apt install soapysdr-module-all  # or set SOAPY_SDR_PLUGIN_PATH";
   }
   findings.push_back(std::move(f));
   std::move(broken.begin(), broken.end(), std::back_inserter(findings));
@@ -97,7 +98,7 @@ Finding check_soapy_version() {
   if (SoapySDR::getABIVersion() == SOAPY_SDR_ABI_VERSION) return f;
   f.found += ", but iqd was built for " SOAPY_SDR_ABI_VERSION;
   f.verdict = Verdict::bad;
-  f.mend = "build iqd anew on this machine";
+  f.mend = "dpkg -l 'libsoapysdr*'  # build iqd anew with this SoapySDR: tools/build";
   return f;
 }
 
@@ -149,16 +150,21 @@ Finding judge_files_limit(rlimit limit) {
 
 Finding judge_plugin_path(std::string_view search_path) {
   Finding f{kPluginPath, search_path.empty() ? "not set" : std::string(search_path), Verdict::ok, ""};
+  std::vector<std::string> there;
   for (std::size_t at = 0; at <= search_path.size();) {
     const std::size_t end = std::min(search_path.find(':', at), search_path.size());
     const std::string folder(search_path.substr(at, end - at));
     at = end + 1;
     std::error_code ignored;
-    if (folder.empty() || std::filesystem::is_directory(folder, ignored)) continue;
+    if (folder.empty()) continue;
+    if (std::filesystem::is_directory(folder, ignored)) {
+      there.push_back(folder);
+      continue;
+    }
     f.found += fmt::format(" ({} is no folder)", folder);
     f.verdict = Verdict::warn;
-    f.mend = fmt::format("take what is not there out of {}", kPluginPath);
   }
+  if (f.verdict != Verdict::ok) f.mend = fmt::format("export {}={}", kPluginPath, fmt::join(there, ":"));
   return f;
 }
 
@@ -175,7 +181,7 @@ Finding check_module(const std::string& driver) {
   if (SoapySDR::Registry::listFindFunctions().contains(driver)) return f;
   f.found = "none: this radio cannot be opened";
   f.verdict = Verdict::bad;
-  f.mend = fmt::format("sudo apt install soapysdr-module-{}, or set {}; SoapySDRUtil --info shows what is found",
+  f.mend = fmt::format("sudo apt install soapysdr-module-{}  # or set {}; SoapySDRUtil --info shows what is found",
                        driver, kPluginPath);
   return f;
 }

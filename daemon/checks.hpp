@@ -23,7 +23,7 @@ struct Finding {
   std::string name;
   std::string found;
   Verdict verdict = Verdict::ok;
-  std::string mend;  // a command, or a setting; empty where nothing is to be done
+  std::string mend;  // a line for the shell, what is to be said besides behind a `#`; empty: nothing is to be done
 };
 using Findings = std::vector<Finding>;
 

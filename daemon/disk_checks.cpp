@@ -44,7 +44,7 @@ Finding judge_disk(const std::string& folder, double free_bytes, double bytes_pe
   if (bytes_per_s > 0) f.found += fmt::format(", full after {}", duration(free_bytes / bytes_per_s));
   if (bytes_per_s > 0 ? free_bytes / bytes_per_s >= kShortSeconds : free_bytes >= kLittleBytes) return f;
   f.verdict = Verdict::warn;
-  f.mend = fmt::format("make room (du -xsh {}/*), record to another disk, or only what is around a `trigger`", folder);
+  f.mend = fmt::format("du -xsh {}/*  # make room, record to another disk, or only what is around a `trigger`", folder);
   return f;
 }
 

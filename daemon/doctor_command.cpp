@@ -4,15 +4,20 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/open_radios.hpp"
 #include "daemon/checks.hpp"
 #include "daemon/commands.hpp"
+#include "daemon/driver_sight.hpp"
 #include "daemon/plugins.hpp"
+#include "daemon/radio_args.hpp"
 #include "daemon/radio_checks.hpp"
 #include "pipeline/real_time.hpp"
 
@@ -21,8 +26,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// A radio that answers does so sooner, unless its firmware has to be loaded first.
+constexpr std::chrono::seconds kPatience{60};
+
 struct DoctorOptions {
   std::string file;
+  RadioArgs radio;
   std::string root = "/";
   bool as_json = false;
   bool strict = false;
@@ -39,7 +48,7 @@ void add_real_time(Findings& all, const PipelineSpec& pipeline) {
   all.push_back({"realtime of " + pipeline.name, report.granted, Verdict::ok, ""});
   for (const std::string& line : report.refused)
     all.push_back({"realtime of " + pipeline.name, line, Verdict::warn,
-                   "what `real-time priority` and `locked memory` say above, or another `cpus`"});
+                   "# as `real-time priority` and `locked memory` say above, or another `cpus`"});
 }
 
 bool any_device_wanted(const Spec& spec) {
@@ -55,27 +64,54 @@ std::set<std::string> soapy_drivers(const std::vector<RadioUse>& radios) {
   return names;
 }
 
-/// What concerns these pipelines; without a file, all of the machine.
-Findings all_findings(const Spec* spec, const std::filesystem::path& root) {
-  const StdoutGuard guard;
-  const std::vector<RadioUse> radios = spec ? radios_in(*spec) : std::vector<RadioUse>{};
-  const auto uses = [&](auto is) { return !spec || std::ranges::any_of(radios, is); };
+/// What findings are about: these pipelines, these radios; neither: all of the machine.
+struct Concern {
+  const Spec* spec = nullptr;
+  std::vector<RadioUse> radios;
+
+  bool is_all() const { return !spec && radios.empty(); }
+};
+
+Findings all_findings(const Concern& concern, const std::filesystem::path& root) {
+  const auto& [spec, radios] = concern;
+  const bool is_all = concern.is_all();
+  const auto uses = [&](auto is) { return concern.is_all() || std::ranges::any_of(concern.radios, is); };
   const std::vector<FoundBackend> backends = find_backends();
   Findings all = check_kernel(root);
   add(all, check_memory_layout(radios, root));
   add(all, check_process(has_device(backends)));
   if (spec)
     for (const PipelineSpec& p : spec->pipelines) add_real_time(all, p);
-  if (const auto buffers = spec ? wanted_buffers(radios) : SocketBuffers{}) add(all, check_buffers(root, *buffers));
-  add(all, spec ? check_network(radios, root) : check_interfaces(root));
+  if (const auto buffers = is_all ? SocketBuffers{} : wanted_buffers(radios)) add(all, check_buffers(root, *buffers));
+  add(all, is_all ? check_interfaces(root) : check_network(radios, root));
   if (uses([](const RadioUse& r) { return r.hosts.empty(); })) add(all, check_usb(radios, root));
   if (uses([](const RadioUse& r) { return r.is_uhd(); }))
     all.push_back(check_images(radios, root, std::getenv("UHD_IMAGES_DIR")));
   add(all, check_libraries(uses([](const RadioUse& r) { return r.driver == "soapy"; })));
   for (const std::string& driver : soapy_drivers(radios)) all.push_back(check_module(driver));
   if (spec) add(all, check_disks(*spec));
-  if (!spec || any_device_wanted(*spec)) add(all, check_backends(backends, root));
+  if (is_all || (spec && any_device_wanted(*spec))) add(all, check_backends(backends, root));
   return all;
+}
+
+/// Whether the radio itself answers, and what it is.
+Finding judge_radio(const Sight& sight, const RadioUse& radio) {
+  Finding f{"radio", trouble_of(sight), Verdict::ok, ""};
+  if (f.found.empty()) {
+    for (const FoundDevice& device : sight.devices) {
+      const std::string what = OpenRadio{radio.driver, "", device.facts}.hardware();
+      f.found += fmt::format("{}{}", f.found.empty() ? "" : "; ", what.empty() ? device.label : what);
+    }
+    return f;
+  }
+  f.verdict = Verdict::bad;
+  if (radio.hosts.empty())
+    f.mend = "lsusb; iqd probe  # is it plugged in, and what can be found?";
+  else if (radio.arg("driver") == "remote")
+    f.mend = fmt::format("ping -c 3 {}  # it answers: on that machine, SoapySDRServer --bind", radio.hosts.front());
+  else
+    f.mend = fmt::format("ping -c 3 {}  # no answer: its power, its cable, its address", radio.hosts.front());
+  return f;
 }
 
 std::int64_t count(const Findings& findings, Verdict verdict) {
@@ -101,17 +137,32 @@ void print_table(const Findings& findings) {
 }
 
 Exit doctor(const DoctorOptions& o) {
+  if (!o.file.empty() && o.radio.given())
+    throw UsageError("doctor: either a FILE, which names its radios, or one radio by --args");
   std::unique_ptr<Loaded> loaded;
   if (!o.file.empty()) {
     loaded = load(o.file);
     if (report(loaded->problems)) return Exit::configuration;
   }
-  const Findings findings = all_findings(loaded ? &loaded->spec : nullptr, o.root);
-  if (o.as_json)
-    print_json(findings);
-  else
-    print_table(findings);
-  return o.strict && count(findings, Verdict::bad) > 0 ? Exit::failed : Exit::ok;
+  Concern concern;
+  if (loaded) concern = {&loaded->spec, radios_in(loaded->spec)};
+  if (o.radio.given()) concern.radios.push_back(o.radio.use());
+  Findings findings;
+  bool hangs = false;
+  {
+    const StdoutGuard guard;
+    findings = all_findings(concern, o.root);
+    if (o.radio.given()) {
+      const Sight sight = look(o.radio.taker(), kPatience, o.radio.args);
+      findings.push_back(judge_radio(sight, concern.radios.front()));
+      hangs = sight.hangs;
+    }
+  }
+  (o.as_json ? print_json : print_table)(findings);
+  const Exit exit = o.strict && count(findings, Verdict::bad) > 0 ? Exit::failed : Exit::ok;
+  if (!hangs) return exit;
+  std::fflush(nullptr);
+  std::_Exit(static_cast<int>(exit));  // a thread is in the driver still
 }
 
 }  // namespace
@@ -120,6 +171,7 @@ void add_doctor(CLI::App& app, Action& action) {
   auto o = std::make_shared<DoctorOptions>();
   CLI::App* c = app.add_subcommand("doctor", "look for what on this machine stands in the way of real time");
   c->add_option("FILE", o->file, "a pipeline definition (YAML): then only what concerns it");
+  o->radio.add_to(*c);
   c->add_option("--root", o->root,
                 "look at /proc, /sys, /dev and /usr below this folder, e.g. a host's in a container (/)")
       ->check(CLI::ExistingDirectory);

@@ -30,20 +30,19 @@ std::string line_of(const fs::path& path) {
 std::string remedy_for(std::string_view why) {
   static constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
       {"cannot be loaded",
-       "install the CUDA libraries that it names, or tell the loader where they are: echo /usr/local/cuda/lib64 | sudo "
-       "tee /etc/ld.so.conf.d/cuda.conf && sudo ldconfig"},
-      {"another version", "take iqd and libiqd_cuda.so from one build"},
-      {"too old", "install a newer driver (R580 at least for CUDA 13) and start the machine anew"},
+       "echo /usr/local/cuda/lib64 | sudo tee /etc/ld.so.conf.d/cuda.conf && sudo ldconfig  # where the libraries are "
+       "that it names; install them where there are none"},
+      {"another version", "tools/build  # take iqd and libiqd_cuda.so from one build"},
+      {"too old", "nvidia-smi  # install a newer driver (R580 at least for CUDA 13) and start the machine anew"},
       {"no NVIDIA driver is loaded",
-       "sudo modprobe nvidia; after an update of the kernel: sudo dkms autoinstall; in a container: give it the GPU"},
-      {"sees no device",
-       "nvidia-smi -L shows what there is; look at CUDA_VISIBLE_DEVICES and at the rights of /dev/nvidia*"},
+       "sudo modprobe nvidia  # after an update of the kernel: sudo dkms autoinstall; in a container: give it the GPU"},
+      {"sees no device", "nvidia-smi -L  # what there is; look at CUDA_VISIBLE_DEVICES and the rights of /dev/nvidia*"},
       {"has it for itself",
-       "end what uses it (fuser -v /dev/nvidia*), or let it be shared: sudo nvidia-smi -c DEFAULT"},
+       "sudo nvidia-smi -c DEFAULT  # lets it be shared; or end what `fuser -v /dev/nvidia*` shows"},
       {"prohibited", "sudo nvidia-smi -c DEFAULT"}};
   for (const auto& [sign, mend] : kKnown)
     if (why.find(sign) != why.npos) return std::string(mend);
-  return "build iqd where nvcc is, or install its CUDA package: libiqd_cuda.so belongs beside iqd";
+  return "nvcc --version && tools/build  # or install iqd's CUDA package: libiqd_cuda.so belongs beside iqd";
 }
 
 /// PCI addresses of NVIDIA GPUs, from the bus and from the driver.
@@ -81,7 +80,7 @@ Finding check_persistence(const fs::path& root) {
   }
   f.found = "nvidia-persistenced does not run: a start may wait seconds for the GPU, and locked clocks are lost";
   f.verdict = Verdict::warn;
-  f.mend = "sudo systemctl enable --now nvidia-persistenced, or until the next boot: sudo nvidia-smi -pm 1";
+  f.mend = "sudo systemctl enable --now nvidia-persistenced  # or until the next boot: sudo nvidia-smi -pm 1";
   return f;
 }
 
@@ -126,12 +125,15 @@ Finding judge_link(std::string_view gpu, const PcieLink& link) {
   if (width < most_width) {
     f.verdict = Verdict::warn;
     f.found += fmt::format(", x{} would be possible", most_width);
-    f.mend = "seat the card again, and look which slots share lanes (the mainboard's manual)";
+    f.mend = fmt::format("sudo lspci -vvs {}  # seat the card again, and look which slots share lanes", gpu);
   }
   if (speed < most_speed) {
     f.verdict = Verdict::warn;
     f.found += fmt::format(", {} would be possible (idle GPUs go slower)", link.most_speed);
-    if (f.mend.empty()) f.mend = "look again while iqd runs; if it stays so: the slot, the firmware's setting, a riser";
+    if (f.mend.empty())
+      f.mend = fmt::format(
+          "sudo lspci -vvs {}  # look again while iqd runs; if it stays so: the slot, the firmware's setting, a riser",
+          gpu);
   }
   return f;
 }

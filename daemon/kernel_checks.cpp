@@ -45,7 +45,7 @@ Finding check_processors(const fs::path& root) {
   if (count == 1) {
     f.verdict = Verdict::warn;
     f.found += ": radio, lanes and publisher share it";
-    f.mend = "run iqd where there are two processors at least";
+    f.mend = "nproc  # run iqd where there are two processors at least";
   }
   return f;
 }
@@ -113,7 +113,7 @@ Finding check_virtual(const fs::path& root) {
             Verdict::ok, ""};
   if (stolen > kMuchStolen) {
     f.verdict = Verdict::warn;
-    f.mend = "give the machine processors of its own on the host, or use a bare one";
+    f.mend = "vmstat 1 5  # `st` is what is stolen: give the machine processors of its own on the host";
   }
   return f;
 }
@@ -193,7 +193,7 @@ Finding judge_memory(std::string_view meminfo, std::optional<std::int64_t> group
   }
   if (available >= kLittleMemory) return f;
   f.verdict = available < kNoMemory ? Verdict::bad : Verdict::warn;
-  f.mend = "end what else runs here, or choose smaller blocks and fewer lanes";
+  f.mend = "ps aux --sort=-rss | head  # end what is not needed, or choose smaller blocks and fewer lanes";
   return f;
 }
 
@@ -208,7 +208,7 @@ Finding judge_swaps(std::string_view swaps) {
             Verdict::ok, ""};
   if (all_used == 0) return f;
   f.verdict = Verdict::warn;
-  f.mend = "say `realtime: {lock_memory: true}` in the pipeline, or: sudo swapoff -a";
+  f.mend = "sudo swapoff -a  # or say `realtime: {lock_memory: true}` in the pipeline";
   return f;
 }
 
@@ -233,8 +233,10 @@ Finding judge_clock_source(std::string_view current, std::string_view available)
   f.found += ": reading the time is a call into the kernel, or slower";
   f.verdict = Verdict::warn;
   const bool has_tsc = (" " + std::string(available) + " ").find(" tsc ") != std::string::npos;
-  f.mend = has_tsc ? "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
-                   : "the kernel has no tsc here: see `dmesg | grep -i tsc`, or boot with tsc=reliable";
+  f.mend =
+      has_tsc
+          ? "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
+          : "sudo dmesg | grep -i tsc  # why the kernel has no tsc here; `tsc=reliable` on its command line may help";
   return f;
 }
 

@@ -45,7 +45,7 @@ Finding check_reserved_pages(const std::vector<RadioUse>& radios, const std::str
   } else if (!dpdk && pages > 0) {
     f.found += fmt::format(": {:.2f} GB that only programs get that ask for them, which iqd does not",
                            static_cast<double>(bytes) / 1e9);
-    f.mend = "where no other program wants them: sudo sysctl -w vm.nr_hugepages=0";
+    f.mend = "sudo sysctl -w vm.nr_hugepages=0  # where no other program wants them";
   }
   return f;
 }
@@ -67,9 +67,10 @@ Findings check_memory_layout(const std::vector<RadioUse>& radios, const fs::path
   const std::vector<int> nodes = list_in(text_of(root / "sys/devices/system/node/online"));
   Findings all{check_reserved_pages(radios, text_of(root / "proc/meminfo"))};
   if (nodes.size() < 2) return all;
-  Finding f{"nodes of memory", fmt::format("{}", nodes.size()), Verdict::ok,
-            "keep radio, its network card and GPU on one: numactl --cpunodebind=N --membind=N iqd run FILE; a service: "
-            "NUMAPolicy=bind, NUMAMask=N, AllowedCPUs="};
+  Finding f{
+      "nodes of memory", fmt::format("{}", nodes.size()), Verdict::ok,
+      "numactl --hardware  # keep radio, network card and GPU on one: numactl --cpunodebind=N --membind=N iqd run "
+      "FILE; a service: NUMAPolicy=bind, NUMAMask=N, AllowedCPUs="};
   all.push_back(std::move(f));
   all.push_back(check_balancing(root));
   return all;

@@ -65,17 +65,17 @@ std::vector<int> interrupts_of(const fs::path& root, const std::string& name) {
 
 Finding judge_interrupts(const std::string& name, const std::vector<int>& interrupts, const RealTime& realtime) {
   Finding f{"interrupts of " + name, fmt::format("on processors {}", cpu_list(interrupts)), Verdict::ok, ""};
-  std::vector<int> shared;
+  std::vector<int> shared, others;
   for (const int cpu : interrupts)
-    if (std::ranges::find(realtime.cpus, cpu) != realtime.cpus.end()) shared.push_back(cpu);
+    (std::ranges::find(realtime.cpus, cpu) != realtime.cpus.end() ? shared : others).push_back(cpu);
   // All of them is what the kernel says where nobody chose.
-  if (shared.empty() || interrupts.size() == shared.size()) return f;
+  if (shared.empty() || others.empty()) return f;
   f.verdict = Verdict::warn;
   f.found += fmt::format(", of which `realtime: cpus` gives {} to the radio", cpu_list(shared));
   f.mend = fmt::format(
-      "sudo systemctl stop irqbalance; for i in $(ls /sys/class/net/{}/device/msi_irqs); do echo LIST | sudo tee "
-      "/proc/irq/$i/smp_affinity_list; done, LIST without {}",
-      name, cpu_list(shared));
+      "sudo systemctl stop irqbalance; for i in $(ls /sys/class/net/{}/device/msi_irqs); do echo {} | sudo tee "
+      "/proc/irq/$i/smp_affinity_list; done",
+      name, cpu_list(others));
   return f;
 }
 
@@ -84,9 +84,8 @@ Finding judge_node(const Interface& link, const RealTime& realtime, const std::v
   Finding f{"node of " + link.name, fmt::format("{}, processors {}", link.node, cpu_list(near)), Verdict::ok, ""};
   if (realtime.cpus.empty()) {
     f.mend = fmt::format(
-        "keep the radio there: realtime: {{cpus: [{}]}}, or numactl --cpunodebind={} --membind={} iqd "
-        "run …",
-        near.empty() ? 0 : near.back(), link.node, link.node);
+        "numactl --cpunodebind={0} --membind={0} iqd run FILE  # keeps the radio there; or realtime: {{cpus: [{1}]}}",
+        link.node, near.empty() ? 0 : near.back());
     return f;
   }
   std::vector<std::int64_t> far;
@@ -95,7 +94,7 @@ Finding judge_node(const Interface& link, const RealTime& realtime, const std::v
   if (far.empty()) return f;
   f.verdict = Verdict::warn;
   f.found += fmt::format("; `realtime: cpus` has {}, at another", fmt::join(far, ", "));
-  f.mend = fmt::format("realtime: {{cpus: [of {}]}}", cpu_list(near));
+  f.mend = fmt::format("# in the pipeline: realtime: {{cpus: […]}} with processors of {}", cpu_list(near));
   return f;
 }
 
@@ -109,7 +108,7 @@ struct Load {
 Findings check_interface(const Interface& link, const Load& load, const fs::path& root) {
   if (!link.is_up)
     return {{"link of " + link.name, "down", Verdict::bad,
-             fmt::format("sudo ip link set dev {} up, and look at the cable", link.name)}};
+             fmt::format("sudo ip link set dev {} up  # and look at the cable", link.name)}};
   Findings all{judge_mtu(link, load.packet), judge_speed(link, load.bits_per_s), judge_losses(link)};
   if (root == "/")
     if (const auto ring = ring_of(link.name))
@@ -147,7 +146,7 @@ Finding judge_mtu(const Interface& link, std::int64_t packet) {
   f.found += fmt::format(", the radio wants {}", packet);
   f.verdict = Verdict::warn;
   f.mend =
-      fmt::format("sudo ip link set dev {} mtu {}, the same at the radio's end and on the switch", link.name, packet);
+      fmt::format("sudo ip link set dev {} mtu {}  # the same at the other end and on the switch", link.name, packet);
   return f;
 }
 
@@ -157,13 +156,14 @@ Finding judge_speed(const Interface& link, double bits_per_s) {
   if (link.duplex == "half") {
     f.found += ", one direction at a time";
     f.verdict = Verdict::bad;
-    f.mend = fmt::format("sudo ethtool -s {} autoneg on, and look at the cable", link.name);
+    f.mend = fmt::format("sudo ethtool -s {} autoneg on  # and look at the cable", link.name);
   }
   const double wanted = bits_per_s * kOverhead / 1e6;
   if (link.megabits <= 0 || wanted <= static_cast<double>(link.megabits)) return f;
   f.found += fmt::format(", and the samples are {:.0f} Mbit/s", wanted);
   f.verdict = Verdict::bad;
-  f.mend = "a quicker link, a lower `rate`, fewer `channels`, or `wire_format: sc8` where the radio has it";
+  f.mend = fmt::format(
+      "sudo ethtool {}  # what it could do; else a lower `rate`, fewer `channels`, or `wire_format: sc8`", link.name);
   return f;
 }
 
@@ -173,14 +173,14 @@ Finding judge_losses(const Interface& link) {
     f.found = fmt::format("{} packets found no room in the card since the start", link.missed);
     f.verdict = Verdict::warn;
     f.mend = fmt::format(
-        "sudo ethtool -G {0} rx $(ethtool -g {0} | awk '/^RX:/{{print $2; exit}}'); if they go on: "
+        "sudo ethtool -G {0} rx $(ethtool -g {0} | awk '/^RX:/{{print $2; exit}}')  # if they go on: "
         "sudo ethtool -C {0} adaptive-rx on",
         link.name);
   }
   if (link.damaged > 0) {
     f.found = fmt::format("{} packets came damaged since the start", link.damaged);
     f.verdict = Verdict::warn;
-    f.mend = "another cable, or another port of the switch";
+    f.mend = fmt::format("sudo ethtool -S {} | grep -i err  # another cable, or another port of the switch", link.name);
   }
   return f;
 }
@@ -239,7 +239,7 @@ Findings check_interfaces(const fs::path& root) {
     Findings found = check_interface(link, {}, root);
     // Who is behind it is not known, so large packets are a hint.
     if (link.megabits >= kQuickLink && link.mtu < kJumboPacket)
-      found.front().mend = fmt::format("for a radio behind it: sudo ip link set dev {} mtu {}", name, kJumboPacket);
+      found.front().mend = fmt::format("sudo ip link set dev {} mtu {}  # for a radio behind it", name, kJumboPacket);
     std::ranges::move(found, std::back_inserter(all));
   }
   return all;

@@ -45,6 +45,27 @@ std::string dotted(std::uint32_t word) {
   return text;
 }
 
+/// The card that a radio's cable may be in: one that no way leads over yet, where there is such a card.
+std::string likely_card(const std::filesystem::path& root, std::string_view table) {
+  std::string likely = "IFACE";
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "sys/class/net", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!std::filesystem::exists(entry.path() / "device", ignored)) continue;
+    if (table.find(name + '\t') == table.npos && table.find(name + ' ') == table.npos) return name;
+    if (likely == "IFACE") likely = name;
+  }
+  return likely;
+}
+
+/// Another address of the same network, for a card of this machine.
+std::string address_command(const std::string& address, const std::filesystem::path& root, std::string_view table) {
+  const std::string network = address.substr(0, address.rfind('.') + 1);
+  return fmt::format(
+      "sudo ip addr add {}{}/24 dev {}  # the card that the radio's cable is in: `ip -br link` lists them", network,
+      address == network + "1" ? "2" : "1", likely_card(root, table));
+}
+
 }  // namespace
 
 std::optional<NetworkWay> way_to(std::string_view table, const std::string& address) {
@@ -73,7 +94,8 @@ Finding check_way(const std::string& host, const std::filesystem::path& root, st
   if (address.empty()) {
     f.found = "this name is not known here";
     f.verdict = Verdict::bad;
-    f.mend = "write the address itself, or add the name to /etc/hosts";
+    f.mend = fmt::format("getent hosts {0}  # nothing: write the address itself, or a line `ADDRESS {0}` in /etc/hosts",
+                         host);
     return f;
   }
   const std::string table = text_of(root / "proc/net/route");
@@ -85,8 +107,7 @@ Finding check_way(const std::string& host, const std::filesystem::path& root, st
   if (!way) {
     f.found = "there is no way to this address";
     f.verdict = Verdict::bad;
-    f.mend = fmt::format("sudo ip addr add {}1/24 dev IFACE, the card that the radio's cable is in",
-                         address.substr(0, address.rfind('.') + 1));
+    f.mend = address_command(address, root, table);
     return f;
   }
   interface = way->interface;
@@ -94,8 +115,7 @@ Finding check_way(const std::string& host, const std::filesystem::path& root, st
   if (way->gateway.empty()) return f;
   f.found += fmt::format(", through the router {}: it is in no network of this machine", way->gateway);
   f.verdict = Verdict::warn;
-  f.mend = fmt::format("for a radio on a cable of its own: sudo ip addr add {}1/24 dev IFACE",
-                       address.substr(0, address.rfind('.') + 1));
+  f.mend = address_command(address, root, table);
   return f;
 }
 

@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -15,6 +17,7 @@
 #include "daemon/device_facts.hpp"
 #include "daemon/driver_sight.hpp"
 #include "daemon/plugins.hpp"
+#include "daemon/radio_args.hpp"
 #include "radio/drivers.hpp"
 
 namespace iqd {
@@ -22,8 +25,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// A USRP that has its firmware to load first takes half a minute.
-constexpr std::chrono::seconds kPatience{90};
+struct ProbeOptions {
+  RadioArgs radio;
+  bool as_json = false;
+  double patience_s = 90;  // a USRP that has its firmware to load first takes half a minute
+
+  std::chrono::milliseconds patience() const { return std::chrono::milliseconds(std::llround(patience_s * 1e3)); }
+};
 
 std::string abilities(const DriverEntry& driver) {
   if (driver.make_source && driver.make_sink) return "source, sink";
@@ -82,12 +90,16 @@ void print(const FoundBackend& backend) {
   for (const DeviceFact& fact : backend.facts) fmt::print("  {:<36} {}\n", title_of(fact), value_text(fact));
 }
 
+/// What devices call themselves need not be UTF-8.
+void print(const ordered_json& all) {
+  fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
+
 void print_json(const std::vector<Sight>& sights, const std::vector<FoundBackend>& backends) {
   ordered_json all = {{"radios", ordered_json::array()}, {"backends", ordered_json::array()}};
   for (const Sight& s : sights) all["radios"].push_back(to_json(s));
   for (const FoundBackend& b : backends) all["backends"].push_back(to_json(b));
-  // What devices call themselves need not be UTF-8.
-  fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  print(all);
 }
 
 void print_table(const std::vector<Sight>& sights, const std::vector<FoundBackend>& backends) {
@@ -97,29 +109,54 @@ void print_table(const std::vector<Sight>& sights, const std::vector<FoundBacken
   for (const FoundBackend& b : backends) print(b);
 }
 
-Exit probe(bool as_json) {
+/// Where a driver hangs, there is no other way to end.
+Exit ended(Exit exit, bool hangs) {
+  if (!hangs) return exit;
+  std::fflush(nullptr);
+  std::_Exit(static_cast<int>(Exit::failed));
+}
+
+Exit probe_all(const ProbeOptions& o) {
   std::vector<Sight> sights;
   std::vector<FoundBackend> backends;
   {
     const StdoutGuard guard;
-    for (const DriverEntry& driver : all_drivers()) sights.push_back(look(driver, kPatience));
+    for (const DriverEntry& driver : all_drivers()) sights.push_back(look(driver, o.patience()));
     backends = find_backends();
   }
-  (as_json ? print_json : print_table)(sights, backends);
-  if (std::ranges::any_of(sights, &Sight::hangs)) {
-    std::fflush(nullptr);
-    std::_Exit(static_cast<int>(Exit::failed));
+  (o.as_json ? print_json : print_table)(sights, backends);
+  return ended(Exit::ok, std::ranges::any_of(sights, &Sight::hangs));
+}
+
+/// The radio that was asked for has to be there, so that a script can wait for it.
+Exit probe_one(const ProbeOptions& o) {
+  const DriverEntry& driver = o.radio.taker();
+  Sight sight;
+  {
+    const StdoutGuard guard;
+    sight = look(driver, o.patience(), o.radio.args);
   }
-  return Exit::ok;
+  if (o.as_json)
+    print(ordered_json{{"radios", ordered_json::array({to_json(sight)})}});
+  else
+    print(sight);
+  const std::string why = trouble_of(sight);
+  if (why.empty()) return Exit::ok;
+  fmt::print(stderr, "iqd: {} '{}': {}\niqd: `iqd doctor --driver {} --args '{}'` looks at what is in the way\n",
+             driver.name, o.radio.args, why, driver.name, o.radio.args);
+  return ended(Exit::failed, sight.hangs);
 }
 
 }  // namespace
 
 void add_probe(CLI::App& app, Action& action) {
-  auto as_json = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("probe", "show the radios and backends that this machine has");
-  c->add_flag("--json", *as_json, "as one JSON object");
-  c->callback([=, &action] { action = [=] { return probe(*as_json); }; });
+  auto o = std::make_shared<ProbeOptions>();
+  CLI::App* c = app.add_subcommand("probe", "show the radios and backends that this machine has, or one radio");
+  o->radio.add_to(*c);
+  c->add_option("--patience", o->patience_s, "seconds that a driver may take to answer (90)")
+      ->check(CLI::Range(0.001, 3600.0));
+  c->add_flag("--json", o->as_json, "as one JSON object");
+  c->callback([o, &action] { action = [o] { return o->radio.given() ? probe_one(*o) : probe_all(*o); }; });
 }
 
 }  // namespace iqd

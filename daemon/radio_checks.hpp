@@ -71,6 +71,7 @@ Finding check_way(const std::string& host, const std::filesystem::path& root, st
 /// A device on USB, as /sys/bus/usb/devices shows it.
 struct UsbRadio {
   std::string_view name;
+  std::string_view vendor;     // as /sys writes it
   std::int64_t megabits = -1;  // as it is plugged in
   std::int64_t wanted = 0;     // as it could be
   std::filesystem::path file;  // that whoever uses it has to open

@@ -204,12 +204,12 @@ TEST(Usb, ARadioInAnOldPort) {
 }
 
 TEST(Usb, WhoMayOpenIt) {
-  const UsbRadio radio{"RTL-SDR", 480, 480, "dev/bus/usb/001/004"};
+  const UsbRadio radio{"RTL-SDR", "0bda", 480, 480, "dev/bus/usb/001/004"};
   EXPECT_EQ(judge_usb_access(radio, true, 0600, "root").verdict, Verdict::ok);
   const Finding by_group = judge_usb_access(radio, false, 0660, "plugdev");
   EXPECT_EQ(by_group.verdict, Verdict::bad);
   EXPECT_EQ(by_group.found, "/dev/bus/usb/001/004 may not be opened");
-  EXPECT_EQ(by_group.mend, "sudo usermod -aG plugdev $USER, and log in again");
+  EXPECT_EQ(by_group.mend, "sudo usermod -aG plugdev $USER  # and log in again");
   for (const auto& [mode, group] : {std::pair<mode_t, const char*>{0664, "root"}, {0600, "plugdev"}})
     EXPECT_THAT(judge_usb_access(radio, false, mode, group).mend, HasSubstr("udev"));
 }

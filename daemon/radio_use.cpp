@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/radio_use.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <optional>
+#include <sstream>
 
 namespace iqd {
 namespace {
@@ -59,6 +63,20 @@ bool is_address(std::string_view key) {
   return key == "addr" || key == "second_addr" || key == "hostname";
 }
 
+/// Nodes are at 10.0.0.1 and on, unless they are said to be elsewhere; of several, with / between them.
+std::vector<std::string> hosts_of_warp(const std::map<std::string, std::string>& args) {
+  const auto text = [&](const char* key, const char* otherwise) {
+    const auto found = args.find(key);
+    return found == args.end() ? std::string(otherwise) : found->second;
+  };
+  const std::string addresses = text("address", "");
+  std::vector<std::string> hosts;
+  std::istringstream parts(addresses.empty() ? text("node", "0") : addresses);
+  for (std::string part; std::getline(parts, part, '/');)
+    hosts.push_back(addresses.empty() ? fmt::format("10.0.0.{}", std::atoi(part.c_str()) + 1) : part);
+  return hosts;
+}
+
 }  // namespace
 
 std::string_view RadioUse::arg(const std::string& key) const {
@@ -80,6 +98,8 @@ std::map<std::string, std::string> device_args(std::string_view text) {
 }
 
 std::vector<std::string> hosts_in(const std::map<std::string, std::string>& args) {
+  const auto driver = args.find("driver");
+  if (driver != args.end() && driver->second == "warp") return hosts_of_warp(args);
   std::vector<std::string> hosts;
   for (const auto& [key, value] : args) {
     std::string host;

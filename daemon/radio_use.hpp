@@ -13,12 +13,12 @@ namespace iqd {
 
 /// A radio as a pipeline names it: what its keys tell of what it needs from this machine.
 struct RadioUse {
-  std::string pipeline;
+  std::string pipeline{};
   std::string driver;                       // as `source:` and `sinks:` name it
   std::map<std::string, std::string> args;  // the device's
-  std::vector<std::string> hosts;           // addresses or names that it is reached at; none: it is not on the network
+  std::vector<std::string> hosts{};         // addresses or names that it is reached at; none: it is not on the network
   double bits_per_s = 0;                    // of samples between it and this machine; 0: not known
-  RealTime realtime;
+  RealTime realtime{};
 
   /// The value of a device argument; empty where it is not given.
   std::string_view arg(const std::string& key) const;

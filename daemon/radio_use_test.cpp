@@ -41,6 +41,9 @@ TEST(RadioUse, FindsTheHostsOfRadios) {
   EXPECT_THAT(hosts("driver=plutosdr,uri=ip:192.168.2.1"), ElementsAre("192.168.2.1"));
   EXPECT_THAT(hosts("driver=plutosdr,uri=usb:1.2.3"), IsEmpty());
   EXPECT_THAT(hosts("driver=rtlsdr,serial=1"), IsEmpty());
+  EXPECT_THAT(hosts("driver=warp"), ElementsAre("10.0.0.1"));
+  EXPECT_THAT(hosts("driver=warp,node=0/4"), ElementsAre("10.0.0.1", "10.0.0.5"));
+  EXPECT_THAT(hosts("driver=warp,node=0/1,address=127.0.0.1"), ElementsAre("127.0.0.1"));
 }
 
 TEST(RadioUse, ReadsAFile) {

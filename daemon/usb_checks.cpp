@@ -51,13 +51,8 @@ constexpr KnownRadio kKnown[] = {
     {"1df7", "", "SDRplay", kHighSpeed},
 };
 
-struct Plugged {
-  UsbRadio radio;
-  std::string_view vendor;
-};
-
-std::vector<Plugged> plugged_in(const fs::path& root) {
-  std::map<std::string, Plugged> found;  // in a steady order
+std::vector<UsbRadio> plugged_in(const fs::path& root) {
+  std::map<std::string, UsbRadio> found;  // in a steady order
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(root / "sys/bus/usb/devices", ignored)) {
     const fs::path& device = entry.path();
@@ -65,12 +60,12 @@ std::vector<Plugged> plugged_in(const fs::path& root) {
     const auto* known = std::ranges::find_if(
         kKnown, [&](const KnownRadio& k) { return k.vendor == vendor && (k.product.empty() || k.product == product); });
     if (known == std::end(kKnown)) continue;
-    UsbRadio radio{known->name, number_of(device / "speed").value_or(-1), known->megabits, {}};
+    UsbRadio radio{known->name, known->vendor, number_of(device / "speed").value_or(-1), known->megabits, {}};
     const auto bus = number_of(device / "busnum"), number = number_of(device / "devnum");
     if (bus && number) radio.file = fmt::format("dev/bus/usb/{:03}/{:03}", *bus, *number);
-    found[device.filename().string()] = {std::move(radio), known->vendor};
+    found[device.filename().string()] = std::move(radio);
   }
-  std::vector<Plugged> all;
+  std::vector<UsbRadio> all;
   for (auto& [name, radio] : found) all.push_back(std::move(radio));
   return all;
 }
@@ -138,8 +133,8 @@ Finding judge_usb_speed(const UsbRadio& radio) {
   if (radio.megabits <= 0 || radio.megabits >= radio.wanted) return f;
   f.found += fmt::format(", it can do {}", radio.wanted);
   f.verdict = Verdict::warn;
-  f.mend = radio.wanted > kHighSpeed ? "plug it into a USB 3 port of the machine itself, with a USB 3 cable"
-                                     : "plug it into a port of the machine itself, not into an old hub";
+  f.mend = radio.wanted > kHighSpeed ? "lsusb -t  # plug it into a USB 3 port of the machine itself, with such a cable"
+                                     : "lsusb -t  # plug it into a port of the machine itself, not into an old hub";
   return f;
 }
 
@@ -150,22 +145,26 @@ Finding judge_usb_access(const UsbRadio& radio, bool is_open, mode_t mode, std::
   if (is_open) return f;
   f.verdict = Verdict::bad;
   const bool group_may = (mode & (S_IRGRP | S_IWGRP)) == (S_IRGRP | S_IWGRP) && !group.empty() && group != "root";
-  f.mend = group_may ? fmt::format("sudo usermod -aG {} $USER, and log in again", group)
-                     : "install iqd's udev rules (lib/udev/rules.d), sudo udevadm control --reload && sudo udevadm "
-                       "trigger --subsystem-match=usb, and sudo usermod -aG iqd $USER";
+  f.mend = group_may ? fmt::format("sudo usermod -aG {} $USER  # and log in again", group)
+                     : fmt::format(
+                           "echo 'SUBSYSTEM==\"usb\", ATTR{{idVendor}}==\"{0}\", GROUP=\"plugdev\", MODE=\"0660\"' | "
+                           "sudo tee /etc/udev/rules.d/59-radio-{0}.rules && sudo udevadm control --reload && "
+                           "sudo udevadm trigger --subsystem-match=usb && sudo usermod -aG plugdev $USER  # and "
+                           "log in again",
+                           radio.vendor);
   return f;
 }
 
 Findings check_usb(const std::vector<RadioUse>& radios, const fs::path& root) {
   Findings all;
-  const std::vector<Plugged> plugged = plugged_in(root);
-  for (const Plugged& p : plugged) {
-    all.push_back(judge_usb_speed(p.radio));
-    all.push_back(check_access(p.radio, root));
+  const std::vector<UsbRadio> plugged = plugged_in(root);
+  for (const UsbRadio& p : plugged) {
+    all.push_back(judge_usb_speed(p));
+    all.push_back(check_access(p, root));
   }
   const bool may_be_usb = std::ranges::any_of(radios, [](const RadioUse& r) { return r.hosts.empty(); });
   if (!plugged.empty() || may_be_usb) all.push_back(check_transfers(root));
-  const bool is_rtl = std::ranges::any_of(plugged, [](const Plugged& p) { return p.vendor == "0bda"; }) ||
+  const bool is_rtl = std::ranges::any_of(plugged, [](const UsbRadio& p) { return p.vendor == "0bda"; }) ||
                       std::ranges::any_of(radios, [](const RadioUse& r) { return r.arg("driver") == "rtlsdr"; });
   if (is_rtl) all.push_back(check_television(root));
   return all;
@@ -178,7 +177,7 @@ Finding check_images(const std::vector<RadioUse>& radios, const fs::path& root, 
             "sudo uhd_images_downloader"};
   const auto plugged = plugged_in(root);
   const bool needed = std::ranges::any_of(radios, is_loaded_by_host) ||
-                      std::ranges::any_of(plugged, [](const auto& p) { return p.radio.name.starts_with("USRP"); });
+                      std::ranges::any_of(plugged, [](const UsbRadio& p) { return p.name.starts_with("USRP"); });
   if (needed) f.verdict = Verdict::bad;
   if (folder && *folder) f.found = fmt::format("none in {}, which UHD_IMAGES_DIR names", folder);
   return f;

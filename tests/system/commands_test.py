@@ -8,8 +8,10 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 import numpy as np
@@ -177,6 +179,71 @@ class Commands(iqd.SystemTest):
                             "shared_memory_per_block_opt_in_bytes", "registers_per_multiprocessor", "warp_size"):
                     self.assertGreater(facts[key], 0, key)
 
+    def test_probe_of_one_radio(self):
+        """By what its user knows of it; a script waits for it by the exit code."""
+        radio = "driver=iqdsim,serial=known,scenario=noise"
+        found = json.loads(self.ok("probe", "--args", radio, "--json"))
+        self.assertEqual(set(found), {"radios"})
+        soapy, = found["radios"]
+        device, = soapy["devices"]
+        self.assertEqual((soapy["driver"], device["facts"]["serial"], device["facts"]["scenario"]),
+                         ("soapy", "known", "noise"))
+        self.assertEqual(device["facts"]["rx_channels"], "4")
+        text = self.ok("probe", "--args", radio)
+        self.assertIn("rx_rates", text)
+        self.assertNotIn("backends", text)
+        for wrong, word in (("192.168.10.2", "addr=192.168.10.2"), ("driver=iqdsim,", "behind the last"),
+                            ("driver=", "no value")):
+            done = iqd.command("probe", "--args", wrong)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(word, done.stderr)
+        done = iqd.command("probe", "--driver", "nobody", "--args", radio)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        for absent in ("driver=nowhere", "driver=iqdsim,scenario=nonsense"):
+            done = iqd.command("probe", "--args", absent, "--json")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(f"iqd doctor --driver soapy --args '{absent}'", done.stderr)
+            self.assertEqual(len(json.loads(done.stdout)["radios"]), 1)
+
+    def test_a_radio_that_does_not_answer_is_not_waited_for(self):
+        """A server that takes the connection and says nothing."""
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            args = f"driver=remote,remote=tcp://127.0.0.1:{silent.getsockname()[1]}"
+            began = time.monotonic()
+            done = iqd.command("probe", "--args", args, "--patience", 0.5)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertLess(time.monotonic() - began, iqd.PATIENCE)
+
+    def assertPasteable(self, findings):
+        """Each line that mends something is one that a shell understands; where it is bad there is a command in it."""
+        for f in findings:
+            done = subprocess.run(["bash", "-n", "-c", f["mend"]], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), f)
+            if f["verdict"] == "bad":
+                self.assertRegex(f["mend"], r"^[a-z]", f)
+
+    def test_doctor_of_one_radio(self):
+        def findings(args, code=0, more=()):
+            done = iqd.command("doctor", "--args", args, "--json", *more)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertPasteable(json.loads(done.stdout)["findings"])
+            return {f["name"]: f for f in json.loads(done.stdout)["findings"]}
+        found = findings("driver=iqdsim,serial=known")
+        self.assertEqual((found["radio"]["verdict"], found["radio"]["found"]),
+                         ("ok", "iqdsim known, firmware 1.0, fpga 1.0"))
+        self.assertIn("module for driver=iqdsim", found)
+        self.assertNotIn("backend cpu", found)
+        root = self.machine()
+        found = findings("driver=remote,remote=tcp://192.168.10.2:1", 1, ["--root", root, "--strict"])
+        self.assertEqual(found["radio at 192.168.10.2"]["found"], "over eth1")
+        self.assertEqual(found["net.core.rmem_max"]["verdict"], "warn")
+        self.assertEqual(found["radio"]["verdict"], "bad")
+        self.assertIn("ping -c 3 192.168.10.2", found["radio"]["mend"])
+        done = iqd.command("doctor", self.write(), "--args", "driver=iqdsim")
+        self.assertEqual(done.returncode, 2, done.stderr)
+
     def drivers(self):
         """As a file may name them."""
         pipeline = json.loads(self.ok("schema"))["$defs"]["pipeline"]["properties"]
@@ -190,6 +257,7 @@ class Commands(iqd.SystemTest):
             self.assertIn(f["verdict"], ("ok", "warn", "bad"))
             if f["verdict"] != "ok":
                 self.assertTrue(f["mend"], f)
+        self.assertPasteable(found["findings"])
         self.assertIn("backend cpu", {f["name"] for f in found["findings"]})
         self.ok("doctor")
 
@@ -211,6 +279,7 @@ class Commands(iqd.SystemTest):
     def doctor(self, text, *arguments, code=0):
         done = iqd.command("doctor", self.write(text), "--root", self.machine(), "--json", *arguments)
         self.assertEqual(done.returncode, code, done.stderr)
+        self.assertPasteable(json.loads(done.stdout)["findings"])
         return {f["name"]: f for f in json.loads(done.stdout)["findings"]}
 
     def test_doctor_of_a_pipeline_says_what_concerns_it(self):

@@ -56,6 +56,24 @@ class Uhd(uhd_case.UhdCase):
         self.assertEqual((facts["firmware"], facts["rx_gain_profiles"], facts["rx_subdev"]),
                          ("4.2", "default", "A:0 A:1"))
 
+    def test_probe_by_address(self):
+        self.sim.start()
+        done = iqd.command("probe", "--args", uhd_sim.ARGS, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        radio, = json.loads(done.stdout)["radios"]
+        device, = radio["devices"]
+        self.assertEqual((radio["driver"], device["label"]), ("uhd", f"e320 {uhd_sim.SERIAL}"))
+        self.assertEqual(device["facts"]["firmware"], "4.2")
+        done = iqd.command("doctor", "--args", uhd_sim.ARGS, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {f["name"]: f for f in json.loads(done.stdout)["findings"]}
+        self.assertEqual((found["radio"]["verdict"], found["radio"]["found"]),
+                         ("ok", f"e320 {uhd_sim.SERIAL}, firmware 4.2"))
+        self.sim.kill()
+        done = iqd.command("probe", "--args", uhd_sim.ARGS, "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["radios"][0]["error"], "no USRP answers there")
+
     def test_lost_packets_are_counted_one_by_one(self):
         self.sim.start()
         with self.daemon(self.document(), "--wait-subscribers", 1) as daemon:
