@@ -151,6 +151,7 @@ std::vector<Guard::Words> Device::last_words() const {
   for (const NodeMask& m : transmitter_->masks()) {
     const sockaddr_in& to = m.node->options().address;
     words.push_back({to, m.node->packet(Command::buffers_disable, {m.buffers})});
+    words.push_back({to, m.node->packet(Command::tx_mode, {kSingle})});
     for (std::uint32_t bit = rf_select(0); bit != 0; bit <<= 1)
       if (m.rf & bit) words.push_back({to, m.node->packet(Command::both_off, {bit})});
   }

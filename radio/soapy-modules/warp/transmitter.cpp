@@ -25,7 +25,6 @@ constexpr std::int64_t kOnTheWayNs = 2'000'000;
 /// Nothing wakes up to the microsecond: the last of it is waited for awake.
 constexpr std::int64_t kAwakeNs = 200'000;
 constexpr std::size_t kMostReports = 64;
-constexpr std::uint32_t kSingle = 0, kContinuous = 1;
 constexpr int kEarly = -2;
 
 void sleep_for(std::int64_t ns) {
@@ -67,6 +66,7 @@ void Transmitter::stop() {
   trigger_.end_burst();
   on_air_ = false;
   for (const NodeMask& m : masks_) m.node->ask(Command::buffers_disable, {m.buffers});
+  for (const NodeMask& m : masks_) m.node->ask(Command::tx_mode, {kSingle});
   for (const Chain& c : chains_) c.node->ask(Command::both_off, {rf_select(c.number)});
 }
 

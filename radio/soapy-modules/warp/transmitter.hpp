@@ -12,6 +12,9 @@
 
 namespace iqd::warp {
 
+/// Words of `tx_mode`. A node that sends again and again does so without the host, until it is told to stop.
+inline constexpr std::uint32_t kSingle = 0, kContinuous = 1;
+
 /// Something that became of a burst.
 struct Report {
   enum class Kind : std::uint8_t { sent, late } kind;
