@@ -396,6 +396,18 @@ TEST(FileSink, AFullDiskEndsTheRecordingAndNothingElse) {
   }
 }
 
+TEST(FileSink, ARecordingThatIsRemovedEnds) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::cf32);
+  FileSink sink({.path = folder / "x"}, format);
+  EXPECT_TRUE(sink.send(message_of<const cf32>(format, 0, ramp(0, 1000, 1))));
+  std::filesystem::remove(folder / "x.sigmf-data");
+  const auto lines = log::lines();
+  EXPECT_FALSE(sink.send(message_of<const cf32>(format, 1000, ramp(1000, 1000, 1))));
+  EXPECT_FALSE(sink.send(message_of<const cf32>(format, 2000, ramp(2000, 1000, 1))));
+  EXPECT_EQ(log::lines(), lines + 1) << "which is told once";
+}
+
 TEST(FileSink, AFullDiskAmidManyGapsLeavesNoCaptureWithoutItsData) {
   const ScratchFolder folder;
   const bool good = in_child([&] {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@ constexpr std::int64_t kPage = 4096;
 FrameFile::FrameFile(const std::string& path, std::int64_t frame_bytes) : frame_(frame_bytes) {
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) throw SetupError(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
+  had_name_ = has_name();
   if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;  // some file systems have no locks
   ::close(file_);
   throw SetupError(fmt::format("{}: is in use: it is being recorded already, or played; choose another path", path));
@@ -47,7 +49,17 @@ void FrameFile::cut(std::int64_t frames) noexcept {
   [[maybe_unused]] const int done = ::ftruncate(file_, bytes_);
 }
 
+bool FrameFile::has_name() const noexcept {
+  struct stat facts {};
+  return ::fstat(file_, &facts) == 0 && facts.st_nlink > 0;
+}
+
+/// What was removed would fill the disk, and nobody would ever find it.
 bool FrameFile::append(std::span<const std::byte> frames) noexcept {
+  if (had_name_ && !has_name()) {
+    errno = ENOENT;
+    return false;
+  }
   const std::byte* from = frames.data();
   auto left = static_cast<std::int64_t>(frames.size());
   if (kPage % frame_ == 0) return write(from, left);

@@ -19,8 +19,8 @@ class FrameFile {
   FrameFile(const FrameFile&) = delete;
   FrameFile& operator=(const FrameFile&) = delete;
 
-  /// Whole frames. False when the file takes no more (disk full): then it ends with the last frame that found room, and
-  /// `errno` says why.
+  /// Whole frames. False when the file takes no more (disk full, or it was removed): then it ends with the last frame
+  /// that found room, and `errno` says why.
   bool append(std::span<const std::byte> frames) noexcept;
   std::int64_t frames() const noexcept { return bytes_ / frame_; }
   /// Other bytes in the place of some that are there already. False as above.
@@ -33,8 +33,10 @@ class FrameFile {
 
  private:
   bool write(const std::byte* from, std::int64_t bytes) noexcept;
+  bool has_name() const noexcept;
 
   int file_ = -1;
+  bool had_name_ = false;  // some file systems do not tell
   std::int64_t frame_;
   std::int64_t bytes_ = 0;
 };
