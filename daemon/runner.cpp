@@ -33,7 +33,7 @@ constexpr std::int64_t kStatusNs = 1'000'000'000;
 /// After the first signal: readers are waited for so long, a radio that does not return a little longer.
 constexpr std::int64_t kDrainNs = 3'000'000'000;
 constexpr std::int64_t kAbandonNs = 3'500'000'000;
-/// What works is given so long to end, when something else hangs.
+/// What works is given so long to end, when something else hangs, and once more to let go of everything.
 constexpr std::int64_t kOthersNs = 1'000'000'000;
 
 class Runner final : public Service {
@@ -274,9 +274,14 @@ void Runner::stop_others() {
   const auto pipelines = running_.look();
   for (const auto& p : pipelines) p->stop();
   const auto is_done = [](const auto& p) { return p->finished() || !p->radio_hangs().empty(); };
-  const std::int64_t until = steady_ns() + kOthersNs;
-  while (steady_ns() < until && !std::ranges::all_of(pipelines, is_done))
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const auto wait = [&] {
+    const std::int64_t until = steady_ns() + kOthersNs;
+    while (steady_ns() < until && !std::ranges::all_of(pipelines, is_done))
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  };
+  wait();
+  for (const auto& p : pipelines) p->interrupt();
+  wait();
 }
 
 void Runner::end_late() {
