@@ -162,7 +162,7 @@ TEST(IntakeTime, StampsThatTrembleTellOfNoLoss) {
   EXPECT_LE(rig.counters.time_jumps.value(), 1u);
   expect_all_published(rig, 64 * 101);
 
-  for (int i = 0; i < 200; ++i) script.steps.push_back({.samples = 64, .timed = true});
+  for (int i = 0; i < 400; ++i) script.steps.push_back({.samples = 64, .timed = true});
   script.steps.push_back({.samples = 64, .unsaid = 3, .timed = true});
   Rig again(radio(), {script});
   again.run();

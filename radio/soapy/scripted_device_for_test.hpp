@@ -161,7 +161,10 @@ class Device final : public SoapySDR::Device {
 /// Makes `driver=scripted` known, and begins a new script.
 inline Script& begin() {
   static const SoapySDR::Registry registry(
-      "scripted", [](const SoapySDR::Kwargs&) { return SoapySDR::KwargsList{}; },
+      "scripted",
+      [](const SoapySDR::Kwargs&) {
+        return SoapySDR::KwargsList{{{"driver", "scripted"}}};
+      },
       [](const SoapySDR::Kwargs&) -> SoapySDR::Device* { return new Device; }, SOAPY_SDR_ABI_VERSION);
   return script() = Script{};
 }
