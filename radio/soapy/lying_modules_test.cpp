@@ -391,7 +391,8 @@ TEST_F(ScriptedModule, WhatADeviceSaysOfItselfIsReadable) {
 }
 
 TEST_F(ScriptedModule, WhatSeveralBoardsSayIsOneFact) {
-  script().more_info = {{"board0_fw", "7.5.0"}, {"board1_fw", "7.5.1"}, {"board2_fw", "7.5.0"}, {"rx_serial", "9"}};
+  script().more_info = {
+      {"board0_firmware", "7.5.0"}, {"board1_firmware", "7.5.1"}, {"board2_firmware", "7.5.0"}, {"rx_serial", "9"}};
   open();
   const auto facts = open_radios().at(0).facts;
   EXPECT_THAT(facts, testing::Contains(testing::Pair("firmware", "7.5.0, 7.5.1")));

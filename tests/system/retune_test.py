@@ -96,13 +96,14 @@ monitor: {{listen: "127.0.0.1:0"}}
 
     def test_what_the_radio_refuses_changes_nothing(self):
         daemon, door, reader = self.open()
+        messages = reader.take(1)  # while it starts, requests are put off
         for keys, words in (({"frequency": 7e9}, "out of its range"), ({"gain": 61}, "out of its range"),
                             ({"antenna": "roof"}, "there is no antenna 'roof'; there are: RX"),
                             ({"bandwidth": 1}, "out of its range")):
             status, answer = self.set(door, **keys)
             self.assertNotEqual(status, 200)
             self.assertIn(words, json.dumps(answer))
-        messages = reader.take(5)
+        messages += reader.take(5)
         self.assertEqual(daemon.stop(), 0, daemon.text)
         messages += reader.rest()
         self.assertEqual({(m.frequency, "tuned" in m.meta) for m in messages}, {(HOME, False)})
