@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/slot_mask.hpp"
@@ -80,9 +81,11 @@ bool SinkOutlet::copy(Item& item) {
   item.format = copied_format_;
   m.format = item.format.get();
   copied_.fetch_add(m.payload.size());
-  if (std::uint64_t more = 0; waiting > most_copied_ / 2 && behind_lines_.allow(more))
-    log::warn("{}: is behind: {:.0f} MB wait in memory, and {:.0f} MB may", name_, static_cast<double>(waiting) / 1e6,
-              static_cast<double>(most_copied_) / 1e6);
+  if (waiting == m.payload.size()) is_behind_ = false;
+  if (std::uint64_t more = 0;
+      waiting > most_copied_ / 2 && !std::exchange(is_behind_, true) && behind_lines_.allow(more))
+    log::warn("{}: is behind: {:.0f} MB wait in memory; what comes when it is {:.0f} MB is lost", name_,
+              static_cast<double>(waiting) / 1e6, static_cast<double>(most_copied_) / 1e6);
   return true;
 }
 

@@ -83,6 +83,7 @@ class SinkOutlet final : public Outlet {
   const std::size_t most_copied_;
   std::atomic<std::size_t> copied_{0};               // bytes of the queue
   std::shared_ptr<const PortFormat> copied_format_;  // of what was copied last
+  bool is_behind_ = false;                           // more than half, and not nothing since; the publisher's
   log::RateLimit behind_lines_;
   const Open reopen_;
   const std::int64_t backoff_ns_;

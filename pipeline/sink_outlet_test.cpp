@@ -178,10 +178,12 @@ TEST(SinkOutlet, WhatMayWaitInMemoryDoesSoWithoutItsSlot) {
     return true;
   };
   SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, {2, 10 * kBytes});
+  const std::uint64_t lines = log::lines();
   ASSERT_TRUE(slots.send(outlet, 0));
   ASSERT_TRUE(Rig::eventually([&] { return view.calls == 1; }));
   for (int i = 1; i < 13; ++i) EXPECT_TRUE(slots.send(outlet, i)) << i;
   EXPECT_EQ(view.leases, 3) << "one in the sink, two held";
+  EXPECT_EQ(log::lines() - lines, 1u) << "said once, when half of it is full";
   for (int i = 13; i < 20; ++i) EXPECT_FALSE(slots.send(outlet, i)) << i;
   view.open();
   ASSERT_TRUE(Rig::eventually([&] { return view.calls == 13; }));

@@ -72,7 +72,7 @@ class FileSinkOptions final : public SinkOptions {
                      "lost",
              .unit = Unit::bytes,
              .low = 0,
-             .high = 1e12});
+             .high = 1LL << 40});
     v.group("trigger", triggered_, {.help = "take only what is around a trigger; without: everything"},
             [this](FieldVisitor& group) { trigger_.fields(group); });
   }

@@ -104,8 +104,9 @@ class SoapyRemote(iqd.SystemTest):
                 self.assertLess(np.abs(iqd.to_complex(x[place:place + length, c]) - ideal).max(), 2 / 32768, place)
 
     def check_and_release(self, daemon, path, rate, seconds):
-        """As it grows, in pieces of 10 s; what has been checked gives its place on the disk back."""
-        piece = int(10 * rate)
+        """As it grows, in pieces of 1 s; what has been checked gives its place on the disk back. While that is done the
+        file takes nothing: of 10 s it would be longer than what may wait in memory."""
+        piece = int(rate)
         for first in range(0, int(seconds * rate), piece):
             daemon.wait_for(lambda p, end=first + piece: p["received"] >= end + rate, iqd.PATIENCE + 20)
             self.check_recorded(path, rate, first, piece, 5)
