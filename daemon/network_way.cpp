@@ -61,9 +61,8 @@ std::string likely_card(const std::filesystem::path& root, std::string_view tabl
 /// Another address of the same network, for a card of this machine.
 std::string address_command(const std::string& address, const std::filesystem::path& root, std::string_view table) {
   const std::string network = address.substr(0, address.rfind('.') + 1);
-  return fmt::format(
-      "sudo ip addr add {}{}/24 dev {}  # the card that the radio's cable is in: `ip -br link` lists them", network,
-      address == network + "1" ? "2" : "1", likely_card(root, table));
+  return fmt::format("sudo ip addr add {}{}/24 dev {}  # for a radio on a cable of its own; cards: `ip -br link`",
+                     network, address == network + "1" ? "2" : "1", likely_card(root, table));
 }
 
 }  // namespace
