@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <uhd/exception.hpp>
 #include <uhd/usrp/multi_usrp.hpp>
 #include <vector>
@@ -20,6 +21,10 @@
 namespace iqd::radio::usrp {
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
+/// Whether a value is one: MPM has words for what it does not know.
+inline bool is_known(std::string_view value) noexcept {
+  return !value.empty() && value != "n/a" && value != "UNKNOWN";
+}
 /// What a device is, with the versions of what runs on it; of several boards each value that there is.
 Facts facts_of(uhd::usrp::multi_usrp& usrp);
 

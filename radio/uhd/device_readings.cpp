@@ -19,8 +19,7 @@ using uhd::usrp::multi_usrp;
 class OfBoards {
  public:
   void add(const std::string& value) {
-    const bool known = !value.empty() && value != "n/a" && value != "UNKNOWN";  // as MPM calls what it does not know
-    if (known && std::find(values_.begin(), values_.end(), value) == values_.end()) values_.push_back(value);
+    if (is_known(value) && std::find(values_.begin(), values_.end(), value) == values_.end()) values_.push_back(value);
   }
   void add_to(Facts& facts, const char* key) const {
     if (!values_.empty()) facts.emplace_back(key, fmt::format("{}", fmt::join(values_, ", ")));

@@ -58,7 +58,8 @@ uhd::device_addr_t together(uhd::device_addr_t found, const uhd::device_addr_t& 
 FoundDevice look_at(const uhd::device_addr_t& args) {
   FoundDevice found;
   found.label = fmt::format("{} {}", args.get("product", args.get("type", "USRP")), args.get("serial", ""));
-  for (const std::string& key : args.keys()) found.facts.emplace_back(key, args[key]);
+  for (const std::string& key : args.keys())
+    if (is_known(args[key])) found.facts.emplace_back(key, args[key]);
   if (args.get("claimed", "False") == "True") {
     found.facts.emplace_back("error", "another program uses it");
     return found;
