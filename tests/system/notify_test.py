@@ -134,7 +134,8 @@ class Notify(iqd.SystemTest):
 
     def test_a_driver_that_hangs_before_the_start_is_named(self):
         with self.service(self.document("hang_open=make", "realtime: {hang: 1 s}\n")) as daemon:
-            self.assertRegex(self.manager.wait_for("STATUS="), "test: the call that opens the radio does not return.*ending")
+            self.assertRegex(self.manager.wait_for("STATUS="),
+                             "test: the call that opens the radio does not return.*ending")
             self.assertEqual(daemon.wait(), 1, daemon.text)
         self.assertEqual(self.manager.times("READY=1"), [])
 
