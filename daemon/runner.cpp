@@ -251,7 +251,6 @@ void Runner::end_hung() {
   for (const auto& p : running_.pipelines()) {
     const std::string hangs = p->hung();
     if (hangs.empty()) continue;
-    p->abandon_radio();
     end_anew(fmt::format("{}: {}", p->name(), hangs));
   }
 }
@@ -282,6 +281,8 @@ void Runner::stop_others() {
   wait();
   for (const auto& p : pipelines) p->interrupt();
   wait();
+  for (const auto& p : pipelines)
+    if (!p->finished()) p->abandon_radio();
 }
 
 void Runner::end_late() {

@@ -197,6 +197,7 @@ std::string Pipeline::slow_stage(std::optional<double> seconds) const {
 }
 
 void Pipeline::abandon_radio() noexcept {
+  if (!intake_) return;
   intake_->abandon();
   engine_->close();
   for (int i = 0; i < 50 && !finished(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
