@@ -35,13 +35,14 @@ struct Config {
 struct Correction {
   static constexpr std::int64_t kTaps = 48;
 
+  Correction() = default;  // none
   Correction(double gain_db, double phase_deg, double delay);
   /// Input positions that are read before and behind an output's.
   std::int64_t past() const noexcept;
   std::int64_t future() const noexcept;
 
-  cf32 factor;
-  std::int64_t whole;       // samples, rounded down
+  cf32 factor{1, 0};
+  std::int64_t whole = 0;   // samples, rounded down
   std::vector<float> taps;  // for the rest; none where nothing is left
 };
 

@@ -136,7 +136,7 @@ Row row_of(const Correction& c) {
 std::vector<Row> rows_of(const std::vector<Correction>& channels) {
   std::vector<Row> rows;
   for (const Correction& c : channels) rows.push_back(row_of(c));
-  rows.push_back(row_of(Correction(0, 0, 0)));
+  rows.push_back(row_of(Correction{}));
   return rows;
 }
 
