@@ -25,9 +25,9 @@ struct ChannelLevel {
   std::atomic<bool> overloaded{false};
 };
 
-/// Measures every sample that a source gives, in the radio thread: an instruction a sample (AVX2); where all are clipped
-/// two of sc16 and five of cf32. More than one clipped sample in 10,000 of a second is an overload; it lasts until ten
-/// seconds have passed without, and is a line in the log when it begins and one when it ends.
+/// Measures every sample that a source gives, in the radio thread: an instruction a sample (AVX2); where all are
+/// clipped two of sc16 and five of cf32. More than one clipped sample in 10,000 of a second is an overload; it lasts
+/// until ten seconds have passed without, and is a line in the log when it begins and one when it ends.
 class LevelMeter {
  public:
   static constexpr double kOverloadShare = 1e-4;
