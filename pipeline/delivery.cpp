@@ -113,7 +113,7 @@ void Delivery::finish(bool has_successor) {
     if (has_successor && route->goes_on) continue;
     route->outlet->finish();
     // No block comes any more that could be counted in their stead.
-    const std::int64_t lost = std::exchange(route->owed, 0) + route->outlet->lost_after_all();
+    const std::int64_t lost = route->owed + route->outlet->lost_after_all();
     route->counts->refused.add(static_cast<std::uint64_t>(lost));
     route->counts->taken_back.add(static_cast<std::uint64_t>(lost));
     blocks = std::max(blocks, lost);

@@ -306,7 +306,7 @@ TEST_F(DirectModule, ItsBuffersAreReadInPieces) {
 
 TEST_F(DirectModule, ABurstEndsWithTheLastPieceOfABuffer) {
   more_ = SOAPY_SDR_END_BURST;
-  open();
+  open({{"channels", "0,1"}});
   EXPECT_FALSE(receive(700).ends);
   EXPECT_TRUE(receive(700).ends);
   place_ += 500;
