@@ -311,6 +311,7 @@ TEST_F(DirectModule, ABurstEndsWithTheLastPieceOfABuffer) {
   EXPECT_TRUE(receive(700).ends);
   place_ += 500;
   EXPECT_EQ(receive(700).lost, 500);
+  EXPECT_TRUE(receive(700).ends) << "and nothing of it is held any more";
 }
 
 TEST_F(DirectModule, TheyAreLeftAloneWhereTheyHoldAnotherFormat) {
