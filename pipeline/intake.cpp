@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/thrown_text.hpp"
 
 namespace iqd {
 namespace {
@@ -217,10 +218,8 @@ Received Intake::receive(std::int64_t most) {
     received = in_driver([&] { return source_->receive(into_, most); });
     if (const std::int64_t now = steady_ns(); now - began > kLongCallNs) note_silence(now);
     why = doubt(received, most);
-  } catch (const std::exception& e) {
-    why = e.what();
   } catch (...) {
-    why = "the driver threw something that is no exception of the standard library";
+    why = thrown_text();
   }
   if (why.empty()) return received;
   received = {};

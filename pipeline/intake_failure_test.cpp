@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "tests/support/engine_rig.hpp"
+#include "tests/support/radio_rig.hpp"
 
 namespace iqd::testing {
 
@@ -19,37 +19,10 @@ namespace {
 
 using Do = Step::Do;
 
-Rig::Options radio(bool reconnects = true) {
-  Rig::Options o;
-  o.info.can_wait = false;
-  o.info.reconnects = reconnects;
-  o.ring = 1 << 16;
-  o.slots = 32;
-  return o;
-}
-
-/// Messages follow each other with the gaps that they tell; what they hold is not looked at.
-std::int64_t expect_told_gaps(const Record& record) {
-  std::int64_t expected = 0, missing = 0;
-  for (const Sent& s : record.sent) {
-    EXPECT_EQ(s.sample, expected + s.gap);
-    missing += s.gap;
-    EXPECT_EQ(s.dropped, missing);
-    expected = s.sample + s.extent;
-  }
-  return missing;
-}
-
-void expect_all_published(Rig& rig, std::uint64_t samples) {
-  EXPECT_EQ(rig.counters.received.value(), samples);
-  EXPECT_EQ(rig.counters.published.value(), samples);
-  EXPECT_EQ(rig.counters.all_dropped(), 0u);
-}
-
 class IntakeFailure : public ::testing::TestWithParam<Do> {};
 
 TEST_P(IntakeFailure, OpensAgainAndTellsTheGap) {
-  Rig rig(radio(), {{{{.samples = 1000}, {.what = GetParam()}}}, {{{.samples = 500}}}});
+  Rig rig(radio_options(), {{{{.samples = 1000}, {.what = GetParam()}}}, {{{.samples = 500}}}});
   rig.run();
   expect_all_published(rig, 1500);
   EXPECT_EQ(rig.counters.reconnects.value(), 1u);
@@ -63,7 +36,7 @@ TEST_P(IntakeFailure, OpensAgainAndTellsTheGap) {
 }
 
 TEST_P(IntakeFailure, EndsWhereItIsNotWorthOpeningAgain) {
-  Rig rig(radio(false), {{{{.samples = 1000}, {.what = GetParam()}}}, {{{.samples = 500}}}});
+  Rig rig(radio_options(false), {{{{.samples = 1000}, {.what = GetParam()}}}, {{{.samples = 500}}}});
   rig.run();
   expect_all_published(rig, 1000);
   EXPECT_EQ(rig.view.opened, 1);
@@ -83,12 +56,12 @@ INSTANTIATE_TEST_SUITE_P(Drivers, IntakeFailure, ::testing::Values(Do::fail, Do:
                          });
 
 TEST(IntakeReopening, TriesUntilItIsThereAgain) {
-  Rig rig(radio(), {{{{.samples = 100}, {.what = Do::fail}}},
-                    {{}, true, true},
-                    {{}, true, true},
-                    {{{.samples = 1}}, true, false, 2e6},  // another rate: not what was planned for
-                    {{{.samples = 64}, {.what = Do::fail}}},
-                    {{{.samples = 10}}}});
+  Rig rig(radio_options(), {{{{.samples = 100}, {.what = Do::fail}}},
+                            {{}, true, true},
+                            {{}, true, true},
+                            {{{.samples = 1}}, true, false, 2e6},  // another rate: not what was planned for
+                            {{{.samples = 64}, {.what = Do::fail}}},
+                            {{{.samples = 10}}}});
   rig.run();
   expect_all_published(rig, 174);
   EXPECT_EQ(rig.counters.reconnects.value(), 2u);
@@ -97,7 +70,7 @@ TEST(IntakeReopening, TriesUntilItIsThereAgain) {
 }
 
 TEST(IntakeReopening, WaitsLongerEachTime) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.intake.backoff_ns = 10'000'000;
   Script busy;
   busy.open_throws = true;
@@ -109,7 +82,7 @@ TEST(IntakeReopening, WaitsLongerEachTime) {
 }
 
 TEST(IntakeReopening, WaitsNoLongerThanItMay) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.intake.backoff_ns = 10'000'000;
   o.intake.longest_backoff_ns = 20'000'000;
   Script busy;
@@ -123,7 +96,7 @@ TEST(IntakeReopening, WaitsNoLongerThanItMay) {
 }
 
 TEST(IntakeReopening, OpensAtOnceWhatCanBeSeenAgain) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.intake.backoff_ns = 3'600'000'000'000;
   Rig rig(o, {{{{.samples = 100}, {.what = Do::fail}}}, {{{.samples = 5}}}});
   rig.view.is_there = false;
@@ -138,7 +111,7 @@ TEST(IntakeReopening, OpensAtOnceWhatCanBeSeenAgain) {
 }
 
 TEST(IntakeReopening, SaysWhatKeepsIt) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.intake.backoff_ns = 100'000'000;
   Script busy;
   busy.open_throws = true;
@@ -153,7 +126,7 @@ TEST(IntakeReopening, SaysWhatKeepsIt) {
 }
 
 TEST(IntakeReopening, StopsWhileWaiting) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.intake.backoff_ns = 3'600'000'000'000;
   Rig rig(o, {{{{.samples = 100}, {.what = Do::fail}}}});
   rig.start();
@@ -169,8 +142,8 @@ TEST(IntakeReopening, StopsWhileWaiting) {
 
 /// Device time that starts anew with the device: how much is missing only the host can tell.
 TEST(IntakeReopening, ClockThatStartsAnew) {
-  Rig rig(radio(), {{{{.samples = 100, .timed = true}, {.what = Do::fail}}},
-                    {{{.samples = 100, .timed = true, .jump_ns = -1'000'000'000'000'000'000}}}});
+  Rig rig(radio_options(), {{{{.samples = 100, .timed = true}, {.what = Do::fail}}},
+                            {{{.samples = 100, .timed = true, .jump_ns = -1'000'000'000'000'000'000}}}});
   rig.run();
   EXPECT_GE(rig.counters.lost.value(), 1u);
   EXPECT_GE(expect_told_gaps(rig.records[0]), 1);
@@ -178,7 +151,7 @@ TEST(IntakeReopening, ClockThatStartsAnew) {
 }
 
 TEST(IntakeHang, TimeInTheDriverGrows) {
-  Rig rig(radio(), {{{{.samples = 640}, {.what = Do::hang}, {.samples = 64}}}});
+  Rig rig(radio_options(), {{{{.samples = 640}, {.what = Do::hang}, {.samples = 64}}}});
   rig.start();
   ASSERT_TRUE(Rig::eventually([&] { return rig.intake->in_driver_ns() > 30'000'000; }));
   const std::int64_t before = rig.intake->in_driver_ns();
@@ -196,7 +169,7 @@ TEST(IntakeHang, TimeInTheDriverGrows) {
 TEST(IntakeHang, MayBeAbandoned) {
   // They outlive the test, as the thread does, and the end of the process.
   static auto& left = *new std::vector<Rig*>;
-  Rig* const rig = left.emplace_back(new Rig(radio(), {{{{.samples = 640}, {.what = Do::hang}}}}));
+  Rig* const rig = left.emplace_back(new Rig(radio_options(), {{{{.samples = 640}, {.what = Do::hang}}}}));
   rig->start();
   ASSERT_TRUE(Rig::eventually(
       [&] { return rig->counters.received.value() == 640 && rig->intake->in_driver_ns() > 5'000'000; }));

@@ -4,45 +4,16 @@
 // Sources that give nothing for a while, and time stamps that tremble.
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "base/clock.hpp"
-#include "tests/support/engine_rig.hpp"
+#include "tests/support/radio_rig.hpp"
 
 namespace iqd::testing {
 namespace {
 
 using Do = Step::Do;
 
-Rig::Options radio(bool reconnects = true) {
-  Rig::Options o;
-  o.info.can_wait = false;
-  o.info.reconnects = reconnects;
-  o.ring = 1 << 16;
-  o.slots = 32;
-  return o;
-}
-
-/// Messages follow each other with the gaps that they tell; what they hold is not looked at.
-std::int64_t expect_told_gaps(const Record& record) {
-  std::int64_t expected = 0, missing = 0;
-  for (const Sent& s : record.sent) {
-    EXPECT_EQ(s.sample, expected + s.gap);
-    missing += s.gap;
-    EXPECT_EQ(s.dropped, missing);
-    expected = s.sample + s.extent;
-  }
-  return missing;
-}
-
-void expect_all_published(Rig& rig, std::uint64_t samples) {
-  EXPECT_EQ(rig.counters.received.value(), samples);
-  EXPECT_EQ(rig.counters.published.value(), samples);
-  EXPECT_EQ(rig.counters.all_dropped(), 0u);
-}
-
 TEST(IntakeSilence, StallIsSeenAndEndsWithTheNextSample) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.intake.stalled_ns = 5'000'000;
   Rig rig(o,
           {{{{.samples = 64}, {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 30}, {.samples = 64, .wait_ns = 0}},
@@ -59,7 +30,7 @@ TEST(IntakeSilence, StallIsSeenAndEndsWithTheNextSample) {
 }
 
 TEST(IntakeSilence, NoSamplesIsNothingToADriverThatCallsThemSamples) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.intake.stalled_ns = 1'000'000;
   Script script{{{.samples = 64}}, true};
   for (int i = 0; i < 20; ++i) script.steps.push_back({.what = Do::none, .wait_ns = 1'000'000});
@@ -70,7 +41,7 @@ TEST(IntakeSilence, NoSamplesIsNothingToADriverThatCallsThemSamples) {
 }
 
 TEST(IntakeSilence, LongSilenceOpensAgain) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.intake.silent_ns = 20'000'000;
   Rig rig(o, {{{{.samples = 64}}, false}, {{{.samples = 64}}}});
   rig.run();
@@ -81,7 +52,7 @@ TEST(IntakeSilence, LongSilenceOpensAgain) {
 
 /// Some radios take a while until they give samples, and not less so after they were away for long.
 TEST(IntakeSilence, IsCountedFromTheOpeningOn) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.intake.silent_ns = 200'000'000;
   o.intake.backoff_ns = 300'000'000;
   Rig rig(o, {{{{.samples = 64}, {.what = Do::fail}}},
@@ -94,7 +65,7 @@ TEST(IntakeSilence, IsCountedFromTheOpeningOn) {
 
 /// 300 ms of samples at once, again and again: 100 ms without are no stall, and more than a second is one.
 TEST(IntakeSilence, ManySamplesAtOnceAreThoseOfAWhile) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.info.rate_hz = 1e5;
   Script script;
   for (int i = 0; i < 3; ++i) {
@@ -113,7 +84,7 @@ TEST(IntakeSilence, ManySamplesAtOnceAreThoseOfAWhile) {
 
 /// A module that pays no heed to the time that it may take.
 TEST(IntakeSilence, IsSeenWhileACallBlocks) {
-  Rig rig(radio(), {{{{.samples = 64}, {.what = Do::hang}, {.samples = 64}}, false}});
+  Rig rig(radio_options(), {{{{.samples = 64}, {.what = Do::hang}, {.samples = 64}}, false}});
   rig.start();
   ASSERT_TRUE(Rig::eventually([&] { return rig.intake->state() == SourceState::stalled; }));
   EXPECT_EQ(rig.counters.received.value(), 64u);
@@ -126,7 +97,7 @@ TEST(IntakeSilence, IsSeenWhileACallBlocks) {
 }
 
 TEST(IntakeSilence, BehindAPieceItIsAsItShouldBe) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options();
   o.intake.silent_ns = 20'000'000;
   o.intake.stalled_ns = 5'000'000;
   Rig rig(o, {{{{.samples = 64, .ends = true},
@@ -156,7 +127,7 @@ TEST(IntakeTime, StampsThatTrembleTellOfNoLoss) {
     script.steps.push_back({.samples = 64, .timed = true, .jump_ns = 40'000});
     script.steps.push_back({.samples = 64, .timed = true, .jump_ns = -40'000});
   }
-  Rig rig(radio(), {script});
+  Rig rig(radio_options(), {script});
   rig.run();
   EXPECT_LE(rig.counters.lost.value(), 40u);
   EXPECT_LE(rig.counters.time_jumps.value(), 1u);
@@ -164,7 +135,7 @@ TEST(IntakeTime, StampsThatTrembleTellOfNoLoss) {
 
   for (int i = 0; i < 400; ++i) script.steps.push_back({.samples = 64, .timed = true});
   script.steps.push_back({.samples = 64, .unsaid = 3, .timed = true});
-  Rig again(radio(), {script});
+  Rig again(radio_options(), {script});
   again.run();
   EXPECT_EQ(again.counters.lost.value(), rig.counters.lost.value() + 3);
   expect_told_gaps(again.records[0]);
@@ -180,10 +151,10 @@ TEST(IntakeTime, WhatTheDriverSaysIsLostIsSoughtInStampsThatTremble) {
   const std::size_t quiet = script.steps.size();
   script.steps.push_back({.what = Do::overflow});
   script.steps.push_back({.samples = 64, .unsaid = 30, .timed = true});
-  Rig rig(radio(), {script});
+  Rig rig(radio_options(), {script});
   rig.run();
   script.steps.resize(quiet);
-  Rig before(radio(), {script});
+  Rig before(radio_options(), {script});
   before.run();
   EXPECT_NEAR(static_cast<double>(rig.counters.lost.value() - before.counters.lost.value()), 30, 10);
 }

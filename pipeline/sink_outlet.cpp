@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/slot_mask.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/thrown_text.hpp"
 
 namespace iqd {
 namespace {
@@ -19,17 +20,6 @@ constexpr std::size_t kMostCopies = 4096;
 
 SinkCounts sum(const SinkCounts& a, const SinkCounts& b) {
   return {a.underflows + b.underflows, a.late + b.late, a.sequence_errors + b.sequence_errors};
-}
-
-/// Of what is being handled: drivers throw what they like.
-std::string thrown_text() {
-  try {
-    throw;
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "the driver threw something that is no exception of the standard library";
-  }
 }
 
 }  // namespace

@@ -22,9 +22,8 @@ class DirectBuffers {
   DirectBuffers& operator=(const DirectBuffers&) = delete;
 
   /// As Device::readStream does: samples that were written, or an error code. Of a buffer that is longer than `most`
-  /// the rest comes with the next calls, without a time stamp; with the last of
-  /// it comes the end of a burst. Throws what the module throws, and where it breaks its
-  /// word.
+  /// the rest comes with the next calls, without a time stamp; with the last of it comes the end of a burst. Throws
+  /// what the module throws, and where it breaks its word.
   int read(std::span<void* const> into, std::size_t most, int& flags, long long& time_ns, long timeout_us);
 
  private:
