@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -75,43 +74,33 @@ Exit bench(Arguments a) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Action& action) {
+void add_bench(CommandLine& line) {
   auto a = std::make_shared<Arguments>();
-  CLI::App* c = app.add_subcommand("bench", "measure a stage, a pipeline, or the engine");
-  c->add_option(
-       "NAME", a->name,
-       "`blocks`, `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution`, a stage, or the file of a pipeline")
-      ->required();
-  c->add_flag("--json", a->json, "one object a row");
-  c->add_option("--block", a->options.blocks, "samples a block; several make several rows")->check(CLI::PositiveNumber);
-  c->add_option("--config", a->options.config, "key=value of the stage, or of `convolution`: shape, method, size")
-      ->expected(1)
-      ->take_all();
-  c->add_option("--item", a->options.items,
-                "of a stage's input: port=4x4, or port=4x4/12 where one serves 12 items of the first input")
-      ->expected(1)
-      ->take_all();
-  c->add_option("--in", a->options.arrays, "of a stage: port=x.npy, taken again and again; default: random samples")
-      ->expected(1)
-      ->take_all();
-  c->add_option("--out", a->options.outputs, "an output of a stage that is wanted; default: all")
-      ->expected(1)
-      ->take_all();
-  c->add_option("--backend", a->options.backend, "auto, cpu, cuda or cuda:N");
-  c->add_option("--lanes", a->options.lanes, "of a pipeline, or of a stage on a device; several make several rows")
-      ->check(CLI::PositiveNumber);
-  c->add_option("--wait", a->options.wait, "how a device is waited for")->check(CLI::IsMember({"spin", "block"}));
-  c->add_option("--transfer", a->options.transfer, "how a device gets at a stage's samples")
-      ->check(CLI::IsMember({"auto", "mapped", "copy"}));
-  c->add_option("--simd", a->simd, "the processor's vector instructions at best: AVX2, …");
-  c->add_option("--seconds", a->seconds, "a row; default 0.5, of `blocks` 0.05")->check(CLI::PositiveNumber);
-  c->add_option("--only", a->options.only, "of `blocks`: a stage, `chains` or `filters`; several make several")
-      ->expected(1)
-      ->take_all();
-  c->add_flag("--quick", a->options.quick, "of `blocks`: few sizes, in seconds");
-  c->add_option("--min-throughput", a->min_throughput, "exit with 3 below it");
-  c->add_option("--max-p99", a->max_p99_us, "microseconds; exit with 3 above it");
-  c->callback([a, &action] { action = [a] { return bench(*a); }; });
+  BenchOptions& o = a->options;
+  line.command("bench", "measure a stage, a pipeline, or the engine", [a] { return bench(*a); })
+      .option(
+          "NAME", &a->name,
+          "`blocks`, `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution`, a stage, or the file of a pipeline",
+          {.required = true})
+      .option("--json", &a->json, "one object a row")
+      .option("--block", &o.blocks, "samples a block; several make several rows", {.positive = true})
+      .option("--config", &o.config, "key=value of the stage, or of `convolution`: shape, method, size")
+      .option("--item", &o.items,
+              "of a stage's input: port=4x4, or port=4x4/12 where one serves 12 items of the first input")
+      .option("--in", &o.arrays, "of a stage: port=x.npy, taken again and again; default: random samples")
+      .option("--out", &o.outputs, "an output of a stage that is wanted; default: all")
+      .option("--backend", &o.backend, "auto, cpu, cuda or cuda:N")
+      .option("--lanes", &o.lanes, "of a pipeline, or of a stage on a device; several make several rows",
+              {.positive = true})
+      .option("--wait", &o.wait, "how a device is waited for", {.one_of = {"spin", "block"}})
+      .option("--transfer", &o.transfer, "how a device gets at a stage's samples",
+              {.one_of = {"auto", "mapped", "copy"}})
+      .option("--simd", &a->simd, "the processor's vector instructions at best: AVX2, …")
+      .option("--seconds", &a->seconds, "a row; default 0.5, of `blocks` 0.05", {.positive = true})
+      .option("--only", &o.only, "of `blocks`: a stage, `chains` or `filters`; several make several")
+      .option("--quick", &o.quick, "of `blocks`: few sizes, in seconds")
+      .option("--min-throughput", &a->min_throughput, "exit with 3 below it")
+      .option("--max-p99", &a->max_p99_us, "microseconds; exit with 3 above it");
 }
 
 }  // namespace iqd

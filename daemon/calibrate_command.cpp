@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -241,26 +240,23 @@ Exit calibrate(const CalibrateOptions& o) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, Action& action) {
+void add_calibrate(CommandLine& line) {
   auto o = std::make_shared<CalibrateOptions>();
-  CLI::App* c = app.add_subcommand(
-      "calibrate",
-      "measure how a radio's channels differ, from a signal that comes to all, for `calibration:` of a source");
-  c->add_option("FILE", o->file, "pipeline whose source it is");
-  c->add_option("--source", o->source,
-                "or the source itself, e.g. \"soapy: {args: driver=iqdsim, channels: [0, 1], rate: 2 MS/s}\"");
-  c->add_option("--pipeline", o->pipeline, "which one, where the file has several");
-  c->add_option("--out", o->out, "the table to write");
-  c->add_flag("--overwrite", o->overwrite, "replace a table that is there");
-  c->add_option("--seconds", o->seconds, "of signal to take (a million samples, 10 s at most)")
-      ->check(CLI::Range(0.0, 1e6));
-  c->add_option("--reference", o->reference, "channel of the radio that all others are held against (its first)")
-      ->check(CLI::Range(0, 1023));
-  c->add_option("--coherence", o->coherence, "least coherence with the reference, 0 to 1 (0.9)")
-      ->check(CLI::Range(0.0, 1.0));
-  c->add_option("--tolerance", o->tolerance, "how far from the frequency the table holds (\"1 kHz\")");
-  c->add_flag("--json", o->json, "as JSON");
-  c->callback([=, &action] { action = [o] { return calibrate(*o); }; });
+  line.command("calibrate",
+               "measure how a radio's channels differ, from a signal that comes to all, for `calibration:` of a source",
+               [o] { return calibrate(*o); })
+      .option("FILE", &o->file, "pipeline whose source it is")
+      .option("--source", &o->source,
+              "or the source itself, e.g. \"soapy: {args: driver=iqdsim, channels: [0, 1], rate: 2 MS/s}\"")
+      .option("--pipeline", &o->pipeline, "which one, where the file has several")
+      .option("--out", &o->out, "the table to write")
+      .option("--overwrite", &o->overwrite, "replace a table that is there")
+      .option("--seconds", &o->seconds, "of signal to take (a million samples, 10 s at most)", {.range = {{0, 1e6}}})
+      .option("--reference", &o->reference, "channel of the radio that all others are held against (its first)",
+              {.range = {{0, 1023}}})
+      .option("--coherence", &o->coherence, "least coherence with the reference, 0 to 1 (0.9)", {.range = {{0, 1}}})
+      .option("--tolerance", &o->tolerance, "how far from the frequency the table holds (\"1 kHz\")")
+      .option("--json", &o->json, "as JSON");
 }
 
 }  // namespace iqd

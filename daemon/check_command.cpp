@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -47,11 +46,10 @@ Exit check(const std::string& file) {
 
 }  // namespace
 
-void add_check(CLI::App& app, Action& action) {
+void add_check(CommandLine& line) {
   auto file = std::make_shared<std::string>();
-  CLI::App* c = app.add_subcommand("check", "say everything that is wrong with a file; opens no device");
-  c->add_option("FILE", *file, "pipeline definition (YAML)")->required();
-  c->callback([file, &action] { action = [file] { return check(*file); }; });
+  line.command("check", "say everything that is wrong with a file; opens no device", [file] { return check(*file); })
+      .option("FILE", file.get(), "pipeline definition (YAML)", {.required = true});
 }
 
 }  // namespace iqd

@@ -2,35 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
-
-#include "base/error.hpp"
+#include "daemon/command_line.hpp"
 #include "pipeline/spec.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's
-class App;
-}
 
 namespace iqd {
 
-/// What the chosen subcommand does, once the command line has been read.
-using Action = std::function<Exit()>;
-
-// Each adds one subcommand, which sets the action when it is chosen.
-void add_run(CLI::App& app, Action& action);
-void add_check(CLI::App& app, Action& action);
-void add_explain(CLI::App& app, Action& action);
-void add_stages(CLI::App& app, Action& action);
-void add_schema(CLI::App& app, Action& action);
-void add_exec(CLI::App& app, Action& action);
-void add_bench(CLI::App& app, Action& action);
-void add_tune(CLI::App& app, Action& action);
-void add_probe(CLI::App& app, Action& action);
-void add_sub(CLI::App& app, Action& action);
-void add_record(CLI::App& app, Action& action);
-void add_doctor(CLI::App& app, Action& action);
-void add_calibrate(CLI::App& app, Action& action);
-void add_keygen(CLI::App& app, Action& action);
+// Each adds one command.
+void add_run(CommandLine& line);
+void add_check(CommandLine& line);
+void add_explain(CommandLine& line);
+void add_stages(CommandLine& line);
+void add_schema(CommandLine& line);
+void add_exec(CommandLine& line);
+void add_bench(CommandLine& line);
+void add_tune(CommandLine& line);
+void add_probe(CommandLine& line);
+void add_sub(CommandLine& line);
+void add_record(CommandLine& line);
+void add_doctor(CommandLine& line);
+void add_calibrate(CommandLine& line);
+void add_keygen(CommandLine& line);
 
 /// What this program was built with.
 const Catalogue& catalogue();

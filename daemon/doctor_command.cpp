@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -167,17 +166,16 @@ Exit doctor(const DoctorOptions& o) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Action& action) {
+void add_doctor(CommandLine& line) {
   auto o = std::make_shared<DoctorOptions>();
-  CLI::App* c = app.add_subcommand("doctor", "look for what on this machine stands in the way of real time");
-  c->add_option("FILE", o->file, "a pipeline definition (YAML): then only what concerns it");
-  o->radio.add_to(*c);
-  c->add_option("--root", o->root,
-                "look at /proc, /sys, /dev and /usr below this folder, e.g. a host's in a container (/)")
-      ->check(CLI::ExistingDirectory);
-  c->add_flag("--json", o->as_json, "as one JSON object");
-  c->add_flag("--strict", o->strict, "exit 1 where something is bad");
-  c->callback([o, &action] { action = [o] { return doctor(*o); }; });
+  Command c = line.command("doctor", "look for what on this machine stands in the way of real time",
+                           [o] { return doctor(*o); });
+  c.option("FILE", &o->file, "a pipeline definition (YAML): then only what concerns it");
+  o->radio.add_to(c);
+  c.option("--root", &o->root, "look at /proc, /sys, /dev and /usr below this folder, e.g. a host's in a container (/)",
+           {.folder = true})
+      .option("--json", &o->as_json, "as one JSON object")
+      .option("--strict", &o->strict, "exit 1 where something is bad");
 }
 
 }  // namespace iqd

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "config/quantity.hpp"
@@ -87,18 +86,17 @@ Exit execute(const Arguments& a) {
 
 }  // namespace
 
-void add_exec(CLI::App& app, Action& action) {
+void add_exec(CommandLine& line) {
   auto a = std::make_shared<Arguments>();
-  CLI::App* c = app.add_subcommand("exec", "run one stage on NumPy files, without a daemon");
-  c->add_option("STAGE", a->stage, "`iqd stages` lists them")->required();
-  c->add_option("--config", a->config, "key=value, or a YAML file with the stage's keys")->expected(1)->take_all();
-  c->add_option("--in", a->in, "port=x.npy")->required()->expected(1)->take_all();
-  c->add_option("--out", a->out, "port=y.npy")->required()->expected(1)->take_all();
-  c->add_option("--backend", a->backend, "auto, cpu, cuda or cuda:N");
-  c->add_option("--rate", a->rate, "sample rate of the input, for keys in Hz");
-  auto* block = c->add_option("--block", a->block, "cut the stream into blocks of so many")->check(CLI::PositiveNumber);
-  c->add_flag("--whole", a->whole, "one block (the default)")->excludes(block);
-  c->callback([a, &action] { action = [a] { return execute(*a); }; });
+  line.command("exec", "run one stage on NumPy files, without a daemon", [a] { return execute(*a); })
+      .option("STAGE", &a->stage, "`iqd stages` lists them", {.required = true})
+      .option("--config", &a->config, "key=value, or a YAML file with the stage's keys")
+      .option("--in", &a->in, "port=x.npy", {.required = true})
+      .option("--out", &a->out, "port=y.npy", {.required = true})
+      .option("--backend", &a->backend, "auto, cpu, cuda or cuda:N")
+      .option("--rate", &a->rate, "sample rate of the input, for keys in Hz")
+      .option("--block", &a->block, "cut the stream into blocks of so many", {.positive = true})
+      .option("--whole", &a->whole, "one block (the default)", {.excludes = "--block"});
 }
 
 }  // namespace iqd

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -135,13 +134,16 @@ Exit explain(const std::string& file, bool dot) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Action& action) {
-  auto file = std::make_shared<std::string>();
-  auto dot = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("explain", "show the plan of a file: stages, shapes, rates, memory");
-  c->add_option("FILE", *file, "pipeline definition (YAML)")->required();
-  c->add_flag("--dot", *dot, "as a graph for Graphviz");
-  c->callback([=, &action] { action = [=] { return explain(*file, *dot); }; });
+void add_explain(CommandLine& line) {
+  struct Arguments {
+    std::string file;
+    bool dot = false;
+  };
+  auto a = std::make_shared<Arguments>();
+  line.command("explain", "show the plan of a file: stages, shapes, rates, memory",
+               [a] { return explain(a->file, a->dot); })
+      .option("FILE", &a->file, "pipeline definition (YAML)", {.required = true})
+      .option("--dot", &a->dot, "as a graph for Graphviz");
 }
 
 }  // namespace iqd

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -38,13 +37,13 @@ Exit run(const KeygenOptions& o) {
 
 }  // namespace
 
-void add_keygen(CLI::App& app, Action& action) {
+void add_keygen(CommandLine& line) {
   auto o = std::make_shared<KeygenOptions>();
-  CLI::App* c = app.add_subcommand("keygen", "make a pair of keys for encrypted endpoints: NAME.secret and NAME.pub");
-  c->add_option("NAME", o->name, "whose keys they are: of a host or a person")->required();
-  c->add_option("--directory", o->directory, "where they are put (here)");
-  c->add_flag("--force", o->force, "replace the keys of this name");
-  c->callback([=, &action] { action = [o] { return run(*o); }; });
+  line.command("keygen", "make a pair of keys for encrypted endpoints: NAME.secret and NAME.pub",
+               [o] { return run(*o); })
+      .option("NAME", &o->name, "whose keys they are: of a host or a person", {.required = true})
+      .option("--directory", &o->directory, "where they are put (here)")
+      .option("--force", &o->force, "replace the keys of this name");
 }
 
 }  // namespace iqd

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "base/log.hpp"
@@ -9,21 +8,17 @@
 
 int main(int argc, char** argv) {
   using namespace iqd;
-  CLI::App app{"iqd, the IQ daemon: samples in, symbols out", "iqd"};
-  app.require_subcommand(1);
-  app.set_version_flag("--version", IQD_VERSION);
-  app.add_flag_callback(
-      "-v,--verbose", [] { log::set_level(log::Level::debug); }, "log more");
-  find_own_plugins();
-  Action action;
+  CommandLine line("iqd", "iqd, the IQ daemon: samples in, symbols out", IQD_VERSION);
+  bool verbose = false;
+  line.options().option("-v,--verbose", &verbose, "log more");
   for (const auto add : {add_run, add_check, add_explain, add_stages, add_schema, add_exec, add_bench, add_tune,
                          add_probe, add_sub, add_record, add_calibrate, add_doctor, add_keygen})
-    add(app, action);
+    add(line);
+  if (const auto exit = line.parse(argc, argv)) return *exit;
+  if (verbose) log::set_level(log::Level::debug);
   try {
-    app.parse(argc, argv);
-    return static_cast<int>(action());
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : static_cast<int>(Exit::configuration);
+    find_own_plugins();
+    return static_cast<int>(line.action()());
   } catch (const UsageError& e) {
     std::fprintf(stderr, "iqd: %s\n", e.what());
     return static_cast<int>(Exit::configuration);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -149,14 +148,13 @@ Exit probe_one(const ProbeOptions& o) {
 
 }  // namespace
 
-void add_probe(CLI::App& app, Action& action) {
+void add_probe(CommandLine& line) {
   auto o = std::make_shared<ProbeOptions>();
-  CLI::App* c = app.add_subcommand("probe", "show the radios and backends that this machine has, or one radio");
-  o->radio.add_to(*c);
-  c->add_option("--patience", o->patience_s, "seconds that a driver may take to answer (90)")
-      ->check(CLI::Range(0.001, 3600.0));
-  c->add_flag("--json", o->as_json, "as one JSON object");
-  c->callback([o, &action] { action = [o] { return o->radio.given() ? probe_one(*o) : probe_all(*o); }; });
+  Command c = line.command("probe", "show the radios and backends that this machine has, or one radio",
+                           [o] { return o->radio.given() ? probe_one(*o) : probe_all(*o); });
+  o->radio.add_to(c);
+  c.option("--patience", &o->patience_s, "seconds that a driver may take to answer (90)", {.range = {{0.001, 3600}}})
+      .option("--json", &o->as_json, "as one JSON object");
 }
 
 }  // namespace iqd

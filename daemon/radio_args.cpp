@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <set>
 
@@ -13,12 +12,12 @@
 
 namespace iqd {
 
-void RadioArgs::add_to(CLI::App& command) {
-  command.add_option("--args", args,
-                     "this radio only, found by itself or not: device arguments as in `source`, e.g. "
-                     "addr=192.168.10.2, or driver=remote,remote=tcp://radio-host:55132");
-  command.add_option("--driver", driver,
-                     "soapy or uhd: who takes them (soapy where they have driver=, else uhd); alone: its radios only");
+void RadioArgs::add_to(Command& command) {
+  command.option("--args", &args,
+                 "this radio only, found by itself or not: device arguments as in `source`, e.g. "
+                 "addr=192.168.10.2, or driver=remote,remote=tcp://radio-host:55132");
+  command.option("--driver", &driver,
+                 "soapy or uhd: who takes them (soapy where they have driver=, else uhd); alone: its radios only");
 }
 
 const DriverEntry& RadioArgs::taker() const {

@@ -6,11 +6,8 @@
 #include <string_view>
 
 #include "base/driver.hpp"
+#include "daemon/command_line.hpp"
 #include "daemon/radio_use.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's
-class App;
-}
 
 namespace iqd {
 
@@ -20,7 +17,7 @@ struct RadioArgs {
   std::string args;
   std::string driver;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   bool given() const noexcept { return !args.empty() || !driver.empty(); }
   /// Who takes the arguments. Throws UsageError where they are malformed, or nobody does.
   const DriverEntry& taker() const;

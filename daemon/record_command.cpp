@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -241,36 +240,34 @@ Exit record(RecordOptions o) {
 
 }  // namespace
 
-void add_record(CLI::App& app, Action& action) {
+void add_record(CommandLine& line) {
   auto o = std::make_shared<RecordOptions>();
-  CLI::App* c = app.add_subcommand("record", "record a radio, or a port of a pipeline, as SigMF");
-  c->add_option("FILES", o->files, "[PIPELINE.yaml] RECORDING.sigmf-meta")->required()->expected(1, 2);
-  c->add_option("--args", o->args, "without a pipeline file: the radio, as SoapySDR takes it, e.g. driver=iqdsim");
-  c->add_option("--rate", o->rate, "samples a second, e.g. \"1 MS/s\"");
-  c->add_option("--frequency", o->frequency, "centre frequency, e.g. \"1.4515 GHz\"");
-  c->add_option("--channels", o->channels, "e.g. 0,1")->delimiter(',');
-  c->add_option("--gain", o->gain, "overall gain, e.g. \"30 dB\"");
-  c->add_option("--antenna", o->antenna, "antenna port");
-  c->add_option("--bandwidth", o->bandwidth, "analogue filter");
-  c->add_option("--format", o->format, "element type of the recording")->check(CLI::IsMember({"sc16", "cf32"}));
-  c->add_option("--pipeline", o->pipeline, "which one, where the file has several");
-  c->add_option("--port", o->port, "stage.output of the pipeline file, or source (source)");
-  c->add_option("--seconds", o->seconds, "of signal to record");
-  c->add_option("--samples", o->samples, "of each channel to record, exactly");
-  c->add_option(
-      "--trigger", o->trigger,
-      "record only around it: a condition, \"level > -20 dB\", \"peak > -1 dB\", \"value > 0.5\", \"gap > 0\", "
-      "\"time > 2026-03-31T12:00:00Z\"; or the name of an event (POST /api/triggers/NAME, SIGUSR1)");
-  c->add_option("--pre", o->pre, "how much before the trigger, e.g. 2s (0)");
-  c->add_option("--post", o->post, "how much behind the trigger, e.g. 5s (1 s)");
-  c->add_option("--count", o->count, "end after so many triggers; 0: never (1)");
-  c->add_flag("--overwrite", o->overwrite, "replace a recording that is there");
-  c->add_option("--description", o->description, "written into the recording");
-  c->add_option("--author", o->author, "written into the recording");
-  c->add_option("--hw", o->hw, "written into the recording: radio and antenna");
-  c->add_option("--status", o->run.status, "a status each second on standard output: json, table or none")
-      ->check(CLI::IsMember({"json", "table", "none"}));
-  c->callback([=, &action] { action = [o] { return record(*o); }; });
+  line.command("record", "record a radio, or a port of a pipeline, as SigMF", [o] { return record(*o); })
+      .option("FILES", &o->files, "[PIPELINE.yaml] RECORDING.sigmf-meta", {.required = true, .words = {{1, 2}}})
+      .option("--args", &o->args, "without a pipeline file: the radio, as SoapySDR takes it, e.g. driver=iqdsim")
+      .option("--rate", &o->rate, "samples a second, e.g. \"1 MS/s\"")
+      .option("--frequency", &o->frequency, "centre frequency, e.g. \"1.4515 GHz\"")
+      .option("--channels", &o->channels, "e.g. 0,1", {.separator = ','})
+      .option("--gain", &o->gain, "overall gain, e.g. \"30 dB\"")
+      .option("--antenna", &o->antenna, "antenna port")
+      .option("--bandwidth", &o->bandwidth, "analogue filter")
+      .option("--format", &o->format, "element type of the recording", {.one_of = {"sc16", "cf32"}})
+      .option("--pipeline", &o->pipeline, "which one, where the file has several")
+      .option("--port", &o->port, "stage.output of the pipeline file, or source (source)")
+      .option("--seconds", &o->seconds, "of signal to record")
+      .option("--samples", &o->samples, "of each channel to record, exactly")
+      .option("--trigger", &o->trigger,
+              "record only around it: a condition, \"level > -20 dB\", \"peak > -1 dB\", \"value > 0.5\", \"gap > 0\", "
+              "\"time > 2026-03-31T12:00:00Z\"; or the name of an event (POST /api/triggers/NAME, SIGUSR1)")
+      .option("--pre", &o->pre, "how much before the trigger, e.g. 2s (0)")
+      .option("--post", &o->post, "how much behind the trigger, e.g. 5s (1 s)")
+      .option("--count", &o->count, "end after so many triggers; 0: never (1)")
+      .option("--overwrite", &o->overwrite, "replace a recording that is there")
+      .option("--description", &o->description, "written into the recording")
+      .option("--author", &o->author, "written into the recording")
+      .option("--hw", &o->hw, "written into the recording: radio and antenna")
+      .option("--status", &o->run.status, "a status each second on standard output: json, table or none",
+              {.one_of = {"json", "table", "none"}});
 }
 
 }  // namespace iqd

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -135,19 +134,17 @@ void print_markdown() {
 
 }  // namespace
 
-void add_schema(CLI::App& app, Action& action) {
+void add_schema(CommandLine& line) {
   auto markdown = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("schema", "print the JSON schema of a pipeline file, for editors");
-  c->add_flag("--markdown", *markdown, "the keys as tables for the documentation");
-  c->callback([=, &action] {
-    action = [=] {
-      if (*markdown)
-        print_markdown();
-      else
-        std::puts(schema().dump(2).c_str());
-      return Exit::ok;
-    };
-  });
+  const Action print = [markdown] {
+    if (*markdown)
+      print_markdown();
+    else
+      std::puts(schema().dump(2).c_str());
+    return Exit::ok;
+  };
+  line.command("schema", "print the JSON schema of a pipeline file, for editors", print)
+      .option("--markdown", markdown.get(), "the keys as tables for the documentation");
 }
 
 }  // namespace iqd

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "config/describe.hpp"
@@ -57,13 +56,16 @@ Exit run(const std::string& name, bool markdown) {
 
 }  // namespace
 
-void add_stages(CLI::App& app, Action& action) {
-  auto name = std::make_shared<std::string>();
-  auto markdown = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("stages", "list the stages, or show one: its ports, keys and a sample");
-  c->add_option("NAME", *name, "of a stage");
-  c->add_flag("--markdown", *markdown, "as a table for the documentation");
-  c->callback([=, &action] { action = [=] { return run(*name, *markdown); }; });
+void add_stages(CommandLine& line) {
+  struct Arguments {
+    std::string name;
+    bool markdown = false;
+  };
+  auto a = std::make_shared<Arguments>();
+  line.command("stages", "list the stages, or show one: its ports, keys and a sample",
+               [a] { return run(a->name, a->markdown); })
+      .option("NAME", &a->name, "of a stage")
+      .option("--markdown", &a->markdown, "as a table for the documentation");
 }
 
 }  // namespace iqd

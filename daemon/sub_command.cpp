@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <zmq.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -254,7 +253,9 @@ void check_keys(const SubOptions& o) {
     throw UsageError("--server is missing: the file with the publisher's public key (--allow is for --bind)");
 }
 
-Exit run(const SubOptions& options) {
+Exit run(SubOptions options) {
+  const net::Access& access = options.access;
+  options.access.curve = !access.secret.empty() || !access.server.empty() || !access.allow.empty();
   if (!options.has_topic && !options.all && !options.push) throw UsageError("which topic? name one, or give --all");
   if (options.has_topic && !options.topic.empty() && options.all) throw UsageError("either a topic or --all");
   if (options.topic.find_first_of(" \t\n") != std::string::npos)
@@ -272,28 +273,23 @@ Exit run(const SubOptions& options) {
 
 }  // namespace
 
-void add_sub(CLI::App& app, Action& action) {
+void add_sub(CommandLine& line) {
   auto o = std::make_shared<SubOptions>();
-  CLI::App* c = app.add_subcommand("sub", "read what an iqd publishes, and say what was lost");
-  c->add_option("ENDPOINT", o->endpoint, "address of the publisher, e.g. tcp://127.0.0.1:5555")->required();
-  CLI::Option* topic = c->add_option("TOPIC", o->topic, "exactly this topic; \"\" for every one");
-  c->add_flag("--all", o->all, "every topic");
-  c->add_option("--count", o->count, "end after so many messages");
-  c->add_option("--seconds", o->seconds, "end after so long; exit 1 where nothing came");
-  c->add_option("--values", o->values, "values to show of each message (4)");
-  c->add_flag("--quiet", o->quiet, "the summary only");
-  c->add_flag("--json", o->as_json, "a JSON object a line: the header with topic and values, at the end the summary");
-  c->add_flag("--text", o->as_text, "bytes as text: a line for each item, without its header");
-  c->add_flag("--push", o->push, "the publisher is of kind push");
-  c->add_flag("--bind", o->bind, "with --push: wait at ENDPOINT for publishers that connect");
-  c->add_option("--key", o->access.secret, "file of your secret key, from iqd keygen");
-  c->add_option("--server", o->access.server, "file with the publisher's public key, where it has `curve:`");
-  c->add_option("--allow", o->access.allow, "with --bind: file with the public keys of those who may connect, or any");
-  c->callback([=, &action] {
-    o->access.curve = !o->access.secret.empty() || !o->access.server.empty() || !o->access.allow.empty();
-    o->has_topic = topic->count() > 0;
-    action = [o] { return run(*o); };
-  });
+  line.command("sub", "read what an iqd publishes, and say what was lost", [o] { return run(*o); })
+      .option("ENDPOINT", &o->endpoint, "address of the publisher, e.g. tcp://127.0.0.1:5555", {.required = true})
+      .option("TOPIC", &o->topic, "exactly this topic; \"\" for every one", {.given = &o->has_topic})
+      .option("--all", &o->all, "every topic")
+      .option("--count", &o->count, "end after so many messages")
+      .option("--seconds", &o->seconds, "end after so long; exit 1 where nothing came")
+      .option("--values", &o->values, "values to show of each message (4)")
+      .option("--quiet", &o->quiet, "the summary only")
+      .option("--json", &o->as_json, "a JSON object a line: the header with topic and values, at the end the summary")
+      .option("--text", &o->as_text, "bytes as text: a line for each item, without its header")
+      .option("--push", &o->push, "the publisher is of kind push")
+      .option("--bind", &o->bind, "with --push: wait at ENDPOINT for publishers that connect")
+      .option("--key", &o->access.secret, "file of your secret key, from iqd keygen")
+      .option("--server", &o->access.server, "file with the publisher's public key, where it has `curve:`")
+      .option("--allow", &o->access.allow, "with --bind: file with the public keys of those who may connect, or any");
 }
 
 }  // namespace iqd

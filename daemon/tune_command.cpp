@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <limits>
 #include <memory>
 
@@ -74,30 +73,31 @@ Exit tune(const BenchOptions& options, bool store) {
   return Exit::ok;
 }
 
+struct TuneOptions {
+  int device = 0;
+  bool dry = false;
+  bool cpu = false;
+  std::vector<std::string> shapes;
+};
+
+Exit run(const TuneOptions& o) {
+  BenchOptions options;
+  options.backend = fmt::format("cuda:{}", o.device);
+  if (!o.shapes.empty()) return tune_convolutions(o.cpu ? "cpu" : options.backend, o.shapes, !o.dry);
+  if (o.cpu) throw UsageError("`--cpu` goes with `--convolution`: blocks have no way to the processor");
+  options.seconds = 0.2;
+  return tune(options, !o.dry);
+}
+
 }  // namespace
 
-void add_tune(CLI::App& app, Action& action) {
-  auto device = std::make_shared<int>(0);
-  auto dry = std::make_shared<bool>(false);
-  auto cpu = std::make_shared<bool>(false);
-  auto shapes = std::make_shared<std::vector<std::string>>();
-  CLI::App* c = app.add_subcommand("tune", "measure a device and keep what was found");
-  c->add_option("--device", *device, "which, counted from 0")->check(CLI::NonNegativeNumber);
-  c->add_flag("--dry-run", *dry, "keep nothing");
-  c->add_option("--convolution", *shapes, "how this shape is convolved best: SIGNALxTAPSxPACKETS, as 12672x186x3104")
-      ->expected(1)
-      ->take_all();
-  c->add_flag("--cpu", *cpu, "the processor instead, with --convolution");
-  c->callback([=, &action] {
-    action = [=] {
-      BenchOptions options;
-      options.backend = fmt::format("cuda:{}", *device);
-      if (!shapes->empty()) return tune_convolutions(*cpu ? "cpu" : options.backend, *shapes, !*dry);
-      if (*cpu) throw UsageError("`--cpu` goes with `--convolution`: blocks have no way to the processor");
-      options.seconds = 0.2;
-      return tune(options, !*dry);
-    };
-  });
+void add_tune(CommandLine& line) {
+  auto o = std::make_shared<TuneOptions>();
+  line.command("tune", "measure a device and keep what was found", [o] { return run(*o); })
+      .option("--device", &o->device, "which, counted from 0", {.not_negative = true})
+      .option("--dry-run", &o->dry, "keep nothing")
+      .option("--convolution", &o->shapes, "how this shape is convolved best: SIGNALxTAPSxPACKETS, as 12672x186x3104")
+      .option("--cpu", &o->cpu, "the processor instead, with --convolution");
 }
 
 }  // namespace iqd

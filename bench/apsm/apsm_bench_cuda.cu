@@ -5,7 +5,6 @@
 //
 // A frame's model is trained once; then each half is captured and replayed: by itself, and for detection with the
 // copies of a call, data in and symbols out, in pinned memory. One JSON object a line, times in microseconds.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <complex>
@@ -16,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/command_line.hpp"
 #include "gpu/device_array.hpp"
 #include "pipeline/stages/noma/apsm_detector/detect.cuh"
 #include "pipeline/stages/noma/apsm_detector/train.cuh"
@@ -162,11 +162,14 @@ void tell(const Options& o, const char* what, std::vector<double> times, int in_
   std::printf("%s\n", row.dump().c_str());
 }
 
+std::vector<std::string> scheme_names() {
+  const auto names = enum_names(Scheme{});
+  return {names.begin(), names.end()};
+}
+
 Scheme scheme_named(const std::string& name) {
   const auto names = enum_names(Scheme{});
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw CLI::ValidationError("--variant", "there is no '" + name + "'");
-  return static_cast<Scheme>(found - names.begin());
+  return static_cast<Scheme>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
 void measure(const Options& o) {
@@ -234,15 +237,17 @@ void measure(const Options& o) {
 
 int main(int argc, char** argv) {
   iqd::noma::Options o;
-  CLI::App app("training and detection of several users, by themselves, on a GPU");
-  app.add_option("--antennas", o.antennas)->check(CLI::Range(1, iqd::noma::kMostAntennas));
-  app.add_option("--users", o.users)->check(CLI::Range(1, iqd::noma::kMostUsers));
-  app.add_option("--pilots", o.pilots)->check(CLI::Range(1, 1 << 14));
-  app.add_option("--data", o.data)->check(CLI::Range(1, 1 << 24));
-  app.add_option("--window", o.window)->check(CLI::Range(1, iqd::noma::kMostWindow));
-  app.add_option("--passes", o.passes)->check(CLI::Range(1, 100));
-  app.add_option("--variant", o.variant, "own, one, several, slices, balanced");
-  CLI11_PARSE(app, argc, argv);
+  iqd::CommandLine line("apsm_bench", "training and detection of several users, by themselves, on a GPU");
+  line.options()
+      .option("--antennas", &o.antennas, "that receive", {.range = {{1, iqd::noma::kMostAntennas}}})
+      .option("--users", &o.users, "that send", {.range = {{1, iqd::noma::kMostUsers}}})
+      .option("--pilots", &o.pilots, "vectors of the training", {.range = {{1, 1 << 14}}})
+      .option("--data", &o.data, "vectors to detect", {.range = {{1, 1 << 24}}})
+      .option("--window", &o.window, "pilots projected on at once", {.range = {{1, iqd::noma::kMostWindow}}})
+      .option("--passes", &o.passes, "over the pilots", {.range = {{1, 100}}})
+      .option("--variant", &o.variant, "how the detector's kernels share the work",
+              {.one_of = iqd::noma::scheme_names()});
+  if (const auto exit = line.parse(argc, argv)) return *exit;
   try {
     iqd::noma::measure(o);
   } catch (const std::exception& e) {
