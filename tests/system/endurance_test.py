@@ -31,7 +31,7 @@ def held(pid):
         resident = int((process / "statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
         return resident, len(list((process / "task").iterdir())), len(list((process / "fd").iterdir()))
 
-    return tuple(max(values) for values in zip(*(look() for _ in range(50))))
+    return tuple(max(values) for values in zip(*(look() for _ in range(200))))
 
 
 class Endurance(iqd.SystemTest):
