@@ -45,6 +45,7 @@ struct PeerCounts {
   std::string endpoint;  // empty: no socket
   std::int64_t connected = 0;
   std::uint64_t handshake_failures = 0;
+  std::uint64_t cut_off = 0;  // disconnected by this side, for what they sent
 };
 
 /// Where the messages of one port go. Used by the publishing thread, except for `interrupt`, `peers` and `counts`.
@@ -75,11 +76,14 @@ class OutletOptions {
   virtual void check(const PortFormat& format, const Section& section) const = 0;
   /// The address that it binds and nobody else can; empty where it binds none.
   virtual std::string endpoint() const = 0;
+  /// Entries that give the same share a socket.
+  virtual std::string socket() const { return endpoint(); }
   virtual std::string topic() const = 0;
   /// The key in which it cannot share the socket of `other`, which has the same endpoint; empty where it can.
   virtual std::string_view clash(const OutletOptions& /*other*/) const { return {}; }
-  /// `lossless`: the source can wait, so a reader that is behind is waited for. Throws SetupError.
-  virtual std::unique_ptr<Outlet> open(const PortFormat& format, bool lossless) const = 0;
+  /// `lossless`: the source can wait, so a reader that is behind is waited for. `most_bytes`: of the largest message of
+  /// all who share the socket. Throws SetupError.
+  virtual std::unique_ptr<Outlet> open(const PortFormat& format, bool lossless, std::int64_t most_bytes) const = 0;
 };
 
 }  // namespace iqd

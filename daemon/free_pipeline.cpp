@@ -77,7 +77,9 @@ class FreeOutletOptions final : public OutletOptions {
   void check(const PortFormat&, const Section&) const override {}
   std::string endpoint() const override { return {}; }
   std::string topic() const override { return {}; }
-  std::unique_ptr<Outlet> open(const PortFormat&, bool) const override { return std::make_unique<FreeOutlet>(); }
+  std::unique_ptr<Outlet> open(const PortFormat&, bool, std::int64_t) const override {
+    return std::make_unique<FreeOutlet>();
+  }
 };
 
 std::unique_ptr<SourceOptions> make_source() {

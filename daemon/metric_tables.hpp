@@ -138,6 +138,9 @@ inline constexpr Row<PeerCounts> kEndpoints[] = {
      "Connections refused for their keys or their protocol; put the reader's key on the allow-list, or find out who "
      "knocks.",
      of<&PeerCounts::handshake_failures>},
+    {"iqd_endpoint_cut_off_total", kCounter,
+     "Readers that iqd disconnected because they sent too much; the log names them, docs/limits.md has the limits.",
+     of<&PeerCounts::cut_off>},
 };
 
 inline constexpr Row<ProcessFigures> kProcess[] = {

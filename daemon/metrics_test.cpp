@@ -130,6 +130,7 @@ TEST(Metrics, SayWhatTheStatusSays) {
         "iqd_radio_clipped_samples_total{pipeline=\"test\",radio=\"radio\",channel=\"1\"} 0\n",
         "iqd_transmit_late_total{pipeline=\"test\",port=\"window.out\",topic=\"a\"} 3\n",
         "iqd_endpoint_handshake_failures_total{pipeline=\"test\",endpoint=\"tcp://127.0.0.1:5555\"} 5\n",
+        "iqd_endpoint_cut_off_total{pipeline=\"test\",endpoint=\"tcp://127.0.0.1:5555\"} 6\n",
         "iqd_block_latency_seconds_bucket{pipeline=\"test\",le=\"2.047e-06\"} 1\n",
         "iqd_block_latency_seconds_bucket{pipeline=\"test\",le=\"4.095e-06\"} 2\n",
         "iqd_block_latency_seconds_bucket{pipeline=\"test\",le=\"0.536870911\"} 2\n",

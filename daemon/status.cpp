@@ -52,8 +52,10 @@ nlohmann::json ports_json(const PipelineStatus& s) {
 nlohmann::json endpoints_json(const PipelineStatus& s) {
   nlohmann::json endpoints = nlohmann::json::array();
   for (const PeerCounts& e : s.endpoints)
-    endpoints.push_back(
-        {{"endpoint", e.endpoint}, {"connected", e.connected}, {"handshake_failures", e.handshake_failures}});
+    endpoints.push_back({{"endpoint", e.endpoint},
+                         {"connected", e.connected},
+                         {"handshake_failures", e.handshake_failures},
+                         {"cut_off", e.cut_off}});
   return endpoints;
 }
 

@@ -147,12 +147,15 @@ radio::zmq::Endpoint endpoint_of(const SubOptions& o) {
   return {o.bind ? o.endpoint : "", o.bind ? "" : o.endpoint, o.access};
 }
 
+/// No block is larger.
+constexpr std::int64_t kMostReceived = std::int64_t{4} << 30;
+
 class Subscriber {
  public:
   explicit Subscriber(const SubOptions& options)
       : options_(options), socket_(options.push ? ZMQ_PULL : ZMQ_SUB, endpoint_of(options)) {
     if (!options_.push) socket_.subscribe(options_.topic.empty() ? "" : options_.topic + " ");
-    socket_.open();
+    socket_.open(kMostReceived);
   }
 
   Exit run() {

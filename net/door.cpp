@@ -3,8 +3,6 @@
 #include "net/door.hpp"
 
 #include <fmt/format.h>
-#include <netdb.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -22,6 +20,8 @@ namespace {
 /// says nothing keeps a file descriptor.
 constexpr int kHandshakeMs = 5000;
 constexpr std::int64_t kSettledNs = 6'000'000'000;
+/// Who was cut off, and who else comes from there, waits so long: otherwise it is back in a millisecond.
+constexpr std::int64_t kUnwelcomeNs = 1'000'000'000;
 constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED |
                         ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
@@ -45,20 +45,6 @@ std::vector<std::string> receive(void* socket) {
   return frames;
 }
 
-std::string peer_of(int file) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::getpeername(file, generic, &size) != 0) return "a peer that is gone";
-  if (generic->sa_family == AF_UNIX) return "a local peer";
-  if (::getnameinfo(generic, size, host.data(), host.size(), port.data(), port.size(),
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return "a peer";
-  return fmt::format("{} port {}", host.data(), port.data());
-}
-
 std::string reason_of(std::uint16_t event, std::uint32_t value, bool curve) {
   if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return "it refused this side's key";
   if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC)
@@ -70,9 +56,10 @@ std::string reason_of(std::uint16_t event, std::uint32_t value, bool curve) {
 
 }  // namespace
 
-Door::Door(void* context, void* socket, const Access& access, bool bound, std::string name)
-    : context_(context), socket_(socket), access_(access), name_(std::move(name)) {
+Door::Door(void* context, void* socket, const Access& access, bool bound, std::string name, std::int64_t message_bytes)
+    : context_(context), socket_(socket), access_(access), name_(std::move(name)), message_bytes_(message_bytes) {
   set_option(socket_, ZMQ_HANDSHAKE_IVL, kHandshakeMs);
+  ::zmq_setsockopt(socket_, ZMQ_MAXMSGSIZE, &message_bytes_, sizeof message_bytes_);
   try {
     if (access_.curve) give_keys(bound);
     watch();
@@ -191,31 +178,85 @@ bool Door::take_event() {
 
 void Door::begin(int file) {
   reached_ = true;
-  open_[file] = {peer_of(file), steady_ns(), succeeded_};
+  Connection& c = open_[file] = {Peer(file), steady_ns(), succeeded_};
+  // Before it costs a handshake and the time to take back what it asks for.
+  const auto found = unwelcome_.find(c.peer.host());
+  c.is_cut_off = found != unwelcome_.end() && c.since_ns < found->second;
+  if (c.is_cut_off) c.peer.cut_off();
 }
 
 /// libzmq tells of a success or a failure without saying whose it is. A failure is followed at once by the end of its
 /// connection. Other ends are those of peers that were let in, of peers that the list refused, and of peers with an old
 /// protocol, for which there is no event.
 void Door::end(int file) {
-  const auto found = open_.find(file);
-  const Connection c = found == open_.end() ? Connection{} : found->second;
-  if (found != open_.end()) open_.erase(found);
+  auto node = open_.extract(file);
+  Connection c;
+  if (node) c = std::move(node.mapped());
   const bool never_in = c.succeeded_before == succeeded_;
-  if (!failing_.empty()) {
+  if (never_in && c.is_cut_off) {
+    // Nothing was said to it that could have failed.
+  } else if (!failing_.empty()) {
     ++failed_;
-    log_failure(c.peer, failing_);
+    log_failure(c.peer.name(), failing_);
   } else if (never_in && refused_ > 0) {
     --refused_;
   } else if (never_in && access_.curve) {
     ++failed_;
-    log_failure(c.peer, "it speaks no ZeroMQ, or an old protocol without keys");
+    log_failure(c.peer.name(), "it speaks no ZeroMQ, or an old protocol without keys");
   } else {
     ++departures_;
     if (!never_in) --connected_;
+    // libzmq does not give its reason, but who closed can be seen.
+    if (!c.is_cut_off && !c.peer.hung_up())
+      cut_off(c, fmt::format("a message of more than {} bytes, or none of ZeroMQ's", message_bytes_));
   }
   failing_.clear();
   if (open_.empty()) connected_ = refused_ = 0;
+}
+
+void Door::read_subscriptions(const std::function<void(std::string_view topic, bool more)>& each) {
+  // More may come all the time; the stream has to go on.
+  constexpr std::int64_t kMostNs = 1'000'000;
+  for (const std::int64_t began = steady_ns(); steady_ns() - began < kMostNs;) {
+    zmq_msg_t m;
+    ::zmq_msg_init(&m);
+    const bool came = ::zmq_msg_recv(&m, socket_, ZMQ_DONTWAIT) >= 0;
+    const std::string_view message(static_cast<const char*>(::zmq_msg_data(&m)), ::zmq_msg_size(&m));
+    // What libzmq itself gives back for a reader that left comes from no file.
+    if (came) look_at(::zmq_msg_get(&m, ZMQ_SRCFD), message);
+    if (came && !message.empty() && (message[0] == 0 || message[0] == 1)) each(message.substr(1), message[0] == 1);
+    ::zmq_msg_close(&m);
+    if (!came) return;
+  }
+}
+
+void Door::look_at(int file, std::string_view message) {
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find(file);
+  if (found == open_.end() || found->second.is_cut_off) return;
+  if (const std::string_view why = found->second.asked.take(message, steady_ns()); !why.empty())
+    return cut_off(found->second, why);
+  std::size_t of_all = 0;
+  for (const auto& [other, connection] : open_) of_all += connection.is_cut_off ? 0 : connection.asked.bytes();
+  if (of_all > Subscriptions::kMostBytesOfAll) cut_off(largest(), "most of 128 KiB of subscriptions");
+}
+
+/// Of those who are not cut off yet, and there is one.
+Door::Connection& Door::largest() {
+  const auto bytes = [](const auto& c) { return c.second.is_cut_off ? 0 : c.second.asked.bytes(); };
+  return std::ranges::max_element(open_, {}, bytes)->second;
+}
+
+void Door::cut_off(Connection& connection, std::string_view why) {
+  connection.is_cut_off = true;
+  connection.peer.cut_off();
+  const std::int64_t now = steady_ns();
+  std::erase_if(unwelcome_, [now](const auto& host) { return host.second < now; });
+  unwelcome_[std::string(connection.peer.host())] = now + kUnwelcomeNs;
+  ++cut_off_;
+  if (std::uint64_t more = 0; cut_off_lines_.allow(more))
+    log::warn("{}: {} was disconnected: it sent {}{}", name_, connection.peer.name(), why,
+              more > 0 ? fmt::format(" (and {} more)", more) : "");
 }
 
 void Door::log_failure(const std::string& peer, const std::string& why) {
@@ -237,6 +278,11 @@ std::int64_t Door::connected() const {
 std::uint64_t Door::handshake_failures() const {
   const std::lock_guard lock(mutex_);
   return failed_;
+}
+
+std::uint64_t Door::cut_off() const {
+  const std::lock_guard lock(mutex_);
+  return cut_off_;
 }
 
 std::uint64_t Door::departures() const {

@@ -16,12 +16,16 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "net/keys.hpp"
+#include "tests/support/hostile_peer.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace iqd::net {
 namespace {
 
+using iqd::testing::HostilePeer;
+
 constexpr std::int64_t kPatienceNs = 40'000'000'000;
+constexpr std::int64_t kMessageBytes = 512;
 
 template <class Ready> bool soon(Ready ready) {
   for (const std::int64_t ends = steady_ns() + kPatienceNs; steady_ns() < ends;) {
@@ -32,8 +36,8 @@ template <class Ready> bool soon(Ready ready) {
 }
 
 /// A socket with a context of its own.
-struct Peer {
-  explicit Peer(int type) : context(::zmq_ctx_new()), socket(::zmq_socket(context.get(), type)) {
+struct Side {
+  explicit Side(int type) : context(::zmq_ctx_new()), socket(::zmq_socket(context.get(), type)) {
     const int none = 0;
     ::zmq_setsockopt(socket.get(), ZMQ_LINGER, &none, sizeof none);
   }
@@ -42,7 +46,7 @@ struct Peer {
 };
 
 /// A publisher behind a door, and the keys of a lab.
-class DoorTest : public testing::Test {
+class DoorTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* name : {"lab", "bob", "eve"}) write_key_files(folder_.path(), name, false);
@@ -61,7 +65,7 @@ class DoorTest : public testing::Test {
   }
   void open(const Access& access) {
     server_.emplace(ZMQ_PUSH);
-    door_ = std::make_unique<Door>(server_->context.get(), server_->socket.get(), access, true, "test");
+    door_ = std::make_unique<Door>(server_->context.get(), server_->socket.get(), access, true, "test", kMessageBytes);
     ASSERT_EQ(::zmq_bind(server_->socket.get(), "tcp://127.0.0.1:*"), 0);
     std::array<char, 64> endpoint{};
     std::size_t size = endpoint.size();
@@ -70,8 +74,8 @@ class DoorTest : public testing::Test {
   }
   void TearDown() override { door_.reset(); }
 
-  std::unique_ptr<Peer> client(const std::string& who, const std::string& server = "lab") {
-    auto peer = std::make_unique<Peer>(ZMQ_PULL);
+  std::unique_ptr<Side> client(const std::string& who, const std::string& server = "lab") {
+    auto peer = std::make_unique<Side>(ZMQ_PULL);
     if (!who.empty()) {
       const std::string secret = read_secret_key(path(who + ".secret"));
       const std::string own = public_key_of(secret), theirs = read_public_key(path(server + ".pub"));
@@ -82,12 +86,12 @@ class DoorTest : public testing::Test {
     ::zmq_connect(peer->socket.get(), endpoint_.c_str());
     return peer;
   }
-  bool reads(const Peer& peer) {
+  bool reads(const Side& peer) {
     ::zmq_send(server_->socket.get(), "hello", 5, ZMQ_DONTWAIT);
     zmq_pollitem_t item{peer.socket.get(), 0, ZMQ_POLLIN, 0};
     return ::zmq_poll(&item, 1, 200) == 1;
   }
-  void expect_refused(const Peer& peer, const char* what) {
+  void expect_refused(const Side& peer, const char* what) {
     const std::uint64_t before = door_->handshake_failures();
     EXPECT_TRUE(soon([&] { return door_->handshake_failures() > before; })) << what;
     EXPECT_FALSE(reads(peer)) << what;
@@ -121,7 +125,7 @@ class DoorTest : public testing::Test {
   }
 
   ScratchFolder folder_;
-  std::optional<Peer> server_;
+  std::optional<Side> server_;
   std::unique_ptr<Door> door_;
   std::string endpoint_;
 };
@@ -218,14 +222,36 @@ TEST_F(DoorTest, WithoutKeysItCountsAsWell) {
   EXPECT_TRUE(soon([&] { return door_->connected() == 1; }));
 }
 
+/// Nine bytes, with or without a handshake, that announce two gigabytes.
+TEST_F(DoorTest, WhoAnnouncesTooMuchIsCutOff) {
+  open("");
+  const HostilePeer peer(endpoint_, "PULL");
+  ASSERT_TRUE(soon([&] { return door_->connected() == 1; }));
+  peer.say(HostilePeer::announcement(std::uint64_t{2} << 30));
+  EXPECT_TRUE(soon([&] { return peer.is_cut_off(); }));
+  EXPECT_TRUE(soon([&] { return door_->cut_off() == 1; }));
+  EXPECT_EQ(door_->handshake_failures(), 0u);
+
+  const int early = knock(std::string("\xff\0\0\0\0\0\0\0\0\x7f\x03\0NULL", 16) + std::string(48, '\0') + "\x06" +
+                          HostilePeer::announcement(std::uint64_t{2} << 30).substr(1));
+  EXPECT_TRUE(soon([&] { return door_->cut_off() == 2; })) << "before the handshake";
+  ::close(early);
+  {
+    const auto leaves = client("");
+    EXPECT_TRUE(soon([&] { return reads(*leaves); }));
+  }
+  EXPECT_TRUE(soon([&] { return door_->connected() == 0; }));
+  EXPECT_EQ(door_->cut_off(), 2u) << "who leaves was not cut off";
+}
+
 TEST_F(DoorTest, TheOtherSideHasADoorToo) {
   open(path("list"));
   Access access;
   access.curve = true;
   access.secret = path("bob.secret");
   access.server = path("lab.pub");
-  Peer bob(ZMQ_PULL);
-  Door his(bob.context.get(), bob.socket.get(), access, false, "test");
+  Side bob(ZMQ_PULL);
+  Door his(bob.context.get(), bob.socket.get(), access, false, "test", kMessageBytes);
   EXPECT_FALSE(his.reached());
   ::zmq_connect(bob.socket.get(), endpoint_.c_str());
   EXPECT_TRUE(soon([&] { return his.connected() == 1; }));
@@ -235,9 +261,9 @@ TEST_F(DoorTest, TheOtherSideHasADoorToo) {
 TEST_F(DoorTest, FilesThatAreWrongAreToldAtTheStart) {
   const auto refusal = [&](Access access) -> std::string {
     access.curve = true;
-    Peer peer(ZMQ_PUSH);
+    Side peer(ZMQ_PUSH);
     try {
-      const Door door(peer.context.get(), peer.socket.get(), access, true, "test");
+      const Door door(peer.context.get(), peer.socket.get(), access, true, "test", kMessageBytes);
     } catch (const SetupError& e) {
       return e.what();
     }
@@ -246,10 +272,10 @@ TEST_F(DoorTest, FilesThatAreWrongAreToldAtTheStart) {
   Access access;
   access.secret = path("none");
   access.allow = path("list");
-  EXPECT_THAT(refusal(access), testing::AllOf(testing::StartsWith("test: "), testing::HasSubstr("No such file")));
+  EXPECT_THAT(refusal(access), ::testing::AllOf(::testing::StartsWith("test: "), ::testing::HasSubstr("No such file")));
   access.secret = path("lab.secret");
   access.allow = path("none");
-  EXPECT_THAT(refusal(access), testing::HasSubstr("No such file"));
+  EXPECT_THAT(refusal(access), ::testing::HasSubstr("No such file"));
   access.allow = path("list");
   EXPECT_EQ(refusal(access), "none");
 }

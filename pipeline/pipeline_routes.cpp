@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "pipeline/pipeline.hpp"
 #include "pipeline/sink_outlet.hpp"
@@ -12,6 +13,13 @@ namespace iqd {
 
 std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, const PipelineSpec& spec) const {
   const bool lossless = is_lossless(spec);
+  // Entries that share a socket share its queue of messages.
+  std::map<std::string, std::int64_t> most_bytes;
+  for (std::size_t i = 0; i < spec.publish.size(); ++i) {
+    const PortFormat& format = draft.plan.outputs[static_cast<std::size_t>(draft.outputs[i])].format;
+    std::int64_t& most = most_bytes[spec.publish[i].options->socket()];
+    most = std::max(most, format.bytes(format.most()));
+  }
   const auto most_held = static_cast<std::size_t>(std::max(2, draft.sizing.engine.slots / 4));
   std::vector<std::unique_ptr<Route>> routes;
   for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
@@ -33,7 +41,8 @@ std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, co
     } else {
       route->to = spec.publish[i].options->topic();
       route->send_empty = spec.publish[i].send_empty;
-      route->outlet = spec.publish[i].options->open(format, lossless);
+      const OutletOptions& options = *spec.publish[i].options;
+      route->outlet = options.open(format, lossless, most_bytes[options.socket()]);
     }
     if (engine_) go_on(*route, format, sink, lossless, most_held);
     if (!route->outlet) {

@@ -84,13 +84,14 @@ class Options final : public OutletOptions {
   void fields(FieldVisitor& v) override { config_.fields(v); }
   void check(const PortFormat&, const Section& section) const override;
   std::string endpoint() const override { return config_.bind; }
+  std::string socket() const override { return config_.endpoint(); }
   std::string topic() const override { return config_.topic; }
   std::string_view clash(const OutletOptions& other) const override {
     const auto* same_kind = dynamic_cast<const Options*>(&other);
     return same_kind ? difference(same_kind->config_, config_) : std::string_view();
   }
-  std::unique_ptr<Outlet> open(const PortFormat& format, bool lossless) const override {
-    auto socket = ZmqSocket::shared(format.pipeline, config_, lossless, format.bytes(format.most()));
+  std::unique_ptr<Outlet> open(const PortFormat& format, bool lossless, std::int64_t most_bytes) const override {
+    auto socket = ZmqSocket::shared(format.pipeline, config_, lossless, most_bytes);
     const bool first = socket.use_count() == 1;
     if (config_.framing == Framing::gnuradio_tags)
       return std::make_unique<GnuRadioOutlet>(std::move(socket), config_, format, first);

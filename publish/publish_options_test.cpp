@@ -119,7 +119,7 @@ Message message(const PortFormat& format, std::span<const cf32> x, std::uint64_t
 TEST(PublishOptions, HeaderAndPayloadArrive) {
   const Entry entry("{topic: iq, bind: 'tcp://127.0.0.1:15620'}");
   const PortFormat format = samples();
-  const auto outlet = entry.options->open(format, false);
+  const auto outlet = entry.options->open(format, false, format.bytes(format.most()));
   ZmqReader reader(ZMQ_SUB, "tcp://127.0.0.1:15620");
   reader.subscribe("iq ");
   ASSERT_TRUE(soon([&] { return outlet->subscriptions() == 1; }));
@@ -144,7 +144,7 @@ TEST(PublishOptions, HeaderAndPayloadArrive) {
 TEST(PublishOptions, StructHeaderHasItsFixedSize) {
   const Entry entry("{topic: iq, bind: 'tcp://127.0.0.1:15621', kind: push, framing: struct}");
   const PortFormat format = samples();
-  const auto outlet = entry.options->open(format, true);
+  const auto outlet = entry.options->open(format, true, format.bytes(format.most()));
   ZmqReader reader(ZMQ_PULL, "tcp://127.0.0.1:15621");
   const std::vector<cf32> x(5);
   LeaseCount leases;
@@ -160,8 +160,8 @@ TEST(PublishOptions, StructHeaderHasItsFixedSize) {
 TEST(PublishOptions, TwoTopicsOnOneEndpoint) {
   const Entry a("{topic: a, bind: 'tcp://127.0.0.1:15622'}"), ab("{topic: ab, bind: 'tcp://127.0.0.1:15622'}");
   const PortFormat format = samples();
-  const auto first = a.options->open(format, false);
-  const auto second = ab.options->open(format, false);
+  const auto first = a.options->open(format, false, format.bytes(format.most()));
+  const auto second = ab.options->open(format, false, format.bytes(format.most()));
   ZmqReader only_a(ZMQ_SUB, "tcp://127.0.0.1:15622"), both(ZMQ_SUB, "tcp://127.0.0.1:15622");
   only_a.subscribe("a ");
   both.subscribe("");
@@ -181,7 +181,7 @@ TEST(PublishOptions, TwoTopicsOnOneEndpoint) {
 
 std::string refusal(const OutletOptions& options, const PortFormat& format) {
   try {
-    options.open(format, false);
+    options.open(format, false, format.bytes(format.most()));
   } catch (const SetupError& e) {
     return e.what();
   }
@@ -192,7 +192,7 @@ std::string refusal(const OutletOptions& options, const PortFormat& format) {
 TEST(PublishOptions, WhoSharesAnEndpointSaysTheSame) {
   const std::string head = "{topic: a, bind: 'tcp://127.0.0.1:15623'";
   const Entry running(head + "}");
-  const auto outlet = running.options->open(samples(), false);
+  const auto outlet = running.options->open(samples(), false, samples().bytes(samples().most()));
   const auto expect_differs = [&](const std::string& more, const std::string& key) {
     EXPECT_EQ(
         refusal(*Entry(head + more + "}").options, samples()),
@@ -205,14 +205,15 @@ TEST(PublishOptions, WhoSharesAnEndpointSaysTheSame) {
   expect_differs(", curve: {secret: /none, allow: any}", "curve");
   EXPECT_THAT(refusal(*Entry("{topic: a, connect: 'tcp://127.0.0.1:15623'}").options, samples()),
               ::testing::HasSubstr("`bind` is not that of"));
-  EXPECT_THROW(running.options->open(samples(), true), SetupError) << "`overrun` is another";
+  EXPECT_THROW(running.options->open(samples(), true, samples().bytes(samples().most())), SetupError)
+      << "`overrun` is another";
   EXPECT_EQ(refusal(*Entry(head + ", framing: struct, insecure: true}").options, samples()), "none");
 }
 
 TEST(PublishOptions, AnEntryOpensWhileItsSocketIsInUse) {
   const Entry a("{topic: a, bind: 'tcp://127.0.0.1:15626'}"), b("{topic: b, bind: 'tcp://127.0.0.1:15626'}");
   const PortFormat format = samples();
-  const auto first = a.options->open(format, false);
+  const auto first = a.options->open(format, false, format.bytes(format.most()));
   std::atomic<bool> stop{false};
   std::thread publishing([&] {
     const std::vector<cf32> x(3);
@@ -223,7 +224,7 @@ TEST(PublishOptions, AnEntryOpensWhileItsSocketIsInUse) {
   ZmqReader reader(ZMQ_SUB, "tcp://127.0.0.1:15626");
   for (int i = 0; i < 200; ++i) {
     reader.subscribe(std::to_string(i));
-    const auto second = b.options->open(format, false);
+    const auto second = b.options->open(format, false, format.bytes(format.most()));
     EXPECT_EQ(second->peers().endpoint, "tcp://127.0.0.1:15626");
   }
   stop = true;
@@ -233,7 +234,8 @@ TEST(PublishOptions, AnEntryOpensWhileItsSocketIsInUse) {
 /// A bare TCP connection is no reader.
 TEST(PublishOptions, PeersAreCounted) {
   const Entry a("{topic: a, bind: 'tcp://127.0.0.1:15627'}"), b("{topic: b, bind: 'tcp://127.0.0.1:15627'}");
-  const auto first = a.options->open(samples(), false), second = b.options->open(samples(), false);
+  const auto first = a.options->open(samples(), false, samples().bytes(samples().most())),
+             second = b.options->open(samples(), false, samples().bytes(samples().most()));
   EXPECT_EQ(first->peers().connected, 0);
   {
     ZmqReader one(ZMQ_SUB, "tcp://127.0.0.1:15627"), two(ZMQ_SUB, "tcp://127.0.0.1:15627");
@@ -246,7 +248,7 @@ TEST(PublishOptions, PeersAreCounted) {
 
 TEST(PublishOptions, AnotherPipelineCannotHaveTheSameEndpoint) {
   const Entry entry("{topic: a, bind: 'tcp://127.0.0.1:15624'}");
-  auto outlet = entry.options->open(samples(), false);
+  auto outlet = entry.options->open(samples(), false, samples().bytes(samples().most()));
   PortFormat other = samples();
   other.pipeline = "other";
   EXPECT_TRUE(
@@ -264,7 +266,7 @@ TEST(PublishOptions, ClosingGivesBackEveryLease) {
   hangs.subscribe("");
   {
     const Entry entry("{topic: a, bind: 'tcp://127.0.0.1:15625'}");
-    const auto outlet = entry.options->open(format, false);
+    const auto outlet = entry.options->open(format, false, format.bytes(format.most()));
     ASSERT_TRUE(soon([&] { return outlet->subscriptions() == 1; }));
     for (std::uint64_t seq = 0; seq < 30; ++seq) outlet->send(message(format, x, seq), leases.take(), false);
     EXPECT_GT(leases.out, 0);

@@ -25,9 +25,6 @@ constexpr int kSendPollMs = 50;
 constexpr std::int64_t kPatienceNs = 3'000'000'000;
 /// What is in libzmq's own buffers when the last payload was taken.
 constexpr int kLingerMs = 1000;
-/// Readers send subscriptions, and no more; without a limit a few odd bytes make libzmq ask for any amount of memory.
-constexpr std::int64_t kMostReceived = 65536;
-
 /// High-water marks count messages; the operator gives bytes.
 int high_water_mark(std::int64_t budget, std::int64_t message_bytes) {
   return static_cast<int>(std::clamp<std::int64_t>(budget / std::max<std::int64_t>(message_bytes, 1), 2, 100'000));
@@ -59,13 +56,13 @@ Registry& registry() {
 }  // namespace
 
 std::shared_ptr<ZmqSocket> ZmqSocket::shared(const std::string& pipeline, const Config& config, bool lossless,
-                                             std::int64_t message_bytes) {
+                                             std::int64_t most_bytes) {
   const std::lock_guard lock(registry().mutex);
   Registry::Entry& entry = registry().sockets[{pipeline, config.endpoint()}];
   if (auto socket = entry.socket.lock()) {
     const std::string_view key = entry.lossless != lossless ? "overrun" : difference(entry.config, config);
     if (key.empty()) {
-      socket->fit(high_water_mark(config.hwm_bytes, message_bytes));
+      socket->expect(config.hwm_bytes, most_bytes);
       return socket;
     }
     throw SetupError(
@@ -73,34 +70,43 @@ std::shared_ptr<ZmqSocket> ZmqSocket::shared(const std::string& pipeline, const 
                     "socket: say the same in each; to change it while iqd runs takes a restart",
                     key, config.endpoint()));
   }
-  auto socket = std::make_shared<ZmqSocket>(config, lossless, message_bytes);
+  auto socket = std::make_shared<ZmqSocket>(config, lossless, most_bytes);
   entry = {socket, config, lossless};
   return socket;
 }
 
-ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t message_bytes)
-    : endpoint_(config.endpoint()), pub_(config.kind == Kind::pub), lossless_(lossless), context_(zmq_ctx_new()) {
+ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t most_bytes)
+    : endpoint_(config.endpoint()),
+      pub_(config.kind == Kind::pub),
+      lossless_(lossless),
+      mark_(high_water_mark(config.hwm_bytes, most_bytes)),
+      context_(zmq_ctx_new()) {
   // XPUB is PUB that tells who subscribes; it is asked only before the stream starts.
   socket_.reset(zmq_socket(context_.get(), pub_ ? ZMQ_XPUB : ZMQ_PUSH));
   void* const socket = socket_.get();
-  wanted_mark_ = mark_ = high_water_mark(config.hwm_bytes, message_bytes);
   net::set_option(socket, ZMQ_SNDHWM, mark_);
+  // Of what readers send, one message of each waits here; the others wait on their side.
+  net::set_option(socket, ZMQ_RCVHWM, 1);
   net::set_option(socket, ZMQ_LINGER, 0);
-  zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &kMostReceived, sizeof kMostReceived);
   net::set_option(socket, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
   if (pub_) {
     net::set_option(socket, ZMQ_XPUB_VERBOSER, 1);
     net::set_option(socket, ZMQ_XPUB_NODROP, lossless ? 1 : 0);
   }
   const bool bound = !config.bind.empty();
-  door_ = std::make_unique<net::Door>(context_.get(), socket, config.access, bound, "publish: " + endpoint_);
+  door_ = std::make_unique<net::Door>(context_.get(), socket, config.access, bound, "publish: " + endpoint_,
+                                      net::Subscriptions::kMessageBytes);
   if ((bound ? zmq_bind(socket, endpoint_.c_str()) : zmq_connect(socket, endpoint_.c_str())) != 0) refuse(config);
 }
 
-void ZmqSocket::fit(int high_water_mark) noexcept {
-  int mark = wanted_mark_;
-  while (high_water_mark < mark && !wanted_mark_.compare_exchange_weak(mark, high_water_mark)) {
-  }
+/// A lower mark would cut off readers that are there: libzmq has them acknowledge every half of the mark that they
+/// began with, and a queue that is shorter than that stays full.
+void ZmqSocket::expect(std::int64_t budget, std::int64_t most_bytes) const {
+  if (high_water_mark(budget, most_bytes) >= mark_) return;
+  log::warn(
+      "publish: {}: messages are larger than when it was opened: up to {:.0f} MB wait for a reader that is "
+      "behind, and not `hwm_bytes`, until iqd is restarted",
+      endpoint_, static_cast<double>(mark_) * static_cast<double>(most_bytes) / 1e6);
 }
 
 ZmqSocket::~ZmqSocket() {
@@ -141,7 +147,6 @@ bool ZmqSocket::send_text(std::string_view text) {
 bool ZmqSocket::send(std::string_view key, std::string_view head, std::span<const std::byte> payload, Lease lease,
                      bool copy) {
   read_subscriptions();
-  if (const int wanted = wanted_mark_; wanted != mark_) net::set_option(socket_.get(), ZMQ_SNDHWM, mark_ = wanted);
   if (!key.empty() && !send_text(key)) return false;
   if (!send_text(head)) return false;
   const int slot = copy ? -1 : free_payloads_.try_acquire();
@@ -168,17 +173,14 @@ void ZmqSocket::add_topic(const std::string& topic) {
   topics_.insert(topic);
 }
 
-/// Takes in what readers have asked for; unread it would pile up.
 void ZmqSocket::read_subscriptions() {
   if (!pub_) return;
-  char text[256];
-  for (int n = 0; (n = zmq_recv(socket_.get(), text, sizeof text, ZMQ_DONTWAIT)) > 0;) {
-    const std::string_view asked(text + 1, static_cast<std::size_t>(std::min<int>(n, sizeof text) - 1));
+  door_->read_subscriptions([this](std::string_view asked, bool more) {
     const std::lock_guard lock(topics_mutex_);
     const bool ours =
         std::any_of(topics_.begin(), topics_.end(), [&](const std::string& t) { return (t + ' ').starts_with(asked); });
-    if (ours) subscriptions_ += text[0] == 1 ? 1 : -1;
-  }
+    if (ours) subscriptions_ += more ? 1 : -1;
+  });
 }
 
 std::int64_t ZmqSocket::subscriptions() {
@@ -187,7 +189,7 @@ std::int64_t ZmqSocket::subscriptions() {
 }
 
 PeerCounts ZmqSocket::peers() const {
-  return {endpoint_, door_->connected(), door_->handshake_failures()};
+  return {endpoint_, door_->connected(), door_->handshake_failures(), door_->cut_off()};
 }
 
 void ZmqSocket::drain() {

@@ -21,8 +21,9 @@ namespace iqd::publish {
 /// Used by one thread at a time, except for `shared`, `add_topic`, `peers` and `interrupt`.
 class ZmqSocket {
  public:
-  /// Throws SetupError. `lossless`: `send` waits for readers.
-  ZmqSocket(const Config& config, bool lossless, std::int64_t message_bytes);
+  /// Throws SetupError. `lossless`: `send` waits for readers. `most_bytes`: of a message; that and `hwm_bytes` say how
+  /// many are kept for a reader.
+  ZmqSocket(const Config& config, bool lossless, std::int64_t most_bytes);
   ~ZmqSocket();
   ZmqSocket(const ZmqSocket&) = delete;
   ZmqSocket& operator=(const ZmqSocket&) = delete;
@@ -30,10 +31,8 @@ class ZmqSocket {
   /// The socket for this endpoint in this pipeline: a new one, or that of an earlier entry, which may be in use. Throws
   /// SetupError, also where that one was opened with other options.
   static std::shared_ptr<ZmqSocket> shared(const std::string& pipeline, const Config& config, bool lossless,
-                                           std::int64_t message_bytes);
+                                           std::int64_t most_bytes);
 
-  /// Lowers the number of messages that are kept for a reader, from the next `send` on: larger ones come.
-  void fit(int high_water_mark) noexcept;
   void add_topic(const std::string& topic);
   /// Two frames, or three with a `key` before them. The payload is sent from where it lies and the lease kept until it
   /// has left, or copied.
@@ -53,6 +52,7 @@ class ZmqSocket {
     int slot = -1;
   };
   static void release_payload(void* data, void* hint);
+  void expect(std::int64_t budget, std::int64_t most_bytes) const;
   bool send_frame(void* message, int flags);
   /// A frame that others follow.
   bool send_text(std::string_view text);
@@ -61,13 +61,12 @@ class ZmqSocket {
   std::string endpoint_;
   bool pub_;
   bool lossless_;
+  const int mark_;  // messages that are kept for a reader
   std::mutex topics_mutex_;
   std::set<std::string> topics_;
   std::int64_t subscriptions_ = 0;
   std::atomic<bool> interrupted_{false};
   std::atomic<std::int64_t> outstanding_{0};
-  int mark_ = 0;
-  std::atomic<int> wanted_mark_{0};
   SlotMask free_payloads_{SlotMask::kMost};
   std::array<Payload, SlotMask::kMost> payloads_;
   // Closed in the opposite order, before the payloads that they give back.

@@ -6,15 +6,19 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "tests/support/hostile_peer.hpp"
 #include "tests/support/zmq_reader.hpp"
 
 namespace iqd::publish {
 namespace {
 
+using testing::HostilePeer;
 using testing::LeaseCount;
 using testing::soon;
 using testing::ZmqReader;
@@ -254,6 +258,94 @@ TEST(ZmqSocket, WhatCannotBeSetUpSaysWhy) {
             "publish: cannot bind ipc:///nowhere/at/all: No such file or directory");
   EXPECT_EQ(refusal(config("tcp://127.0.0.1:port", Kind::pub)),
             "publish: cannot bind tcp://127.0.0.1:port: Invalid argument");
+}
+
+/// libzmq acknowledges every half of the mark that a reader began with: with a shorter queue it would wait for ever.
+TEST(ZmqSocket, ReadersStayWhenMessagesBecomeLarger) {
+  for (const Kind kind : {Kind::pub, Kind::push}) {
+    Config c = config("tcp://127.0.0.1:15614", kind);
+    c.hwm_bytes = 1'000'000;
+    LeaseCount leases;
+    const auto socket = ZmqSocket::shared("grows", c, false, 1000);
+    socket->add_topic("t");
+    ZmqReader reader(kind == Kind::pub ? ZMQ_SUB : ZMQ_PULL, c.bind);
+    if (kind == Kind::pub) reader.subscribe("t ");
+    const std::string small(1000, 's'), large(100'000, 'l');
+    ASSERT_TRUE(soon([&] {
+      socket->send({}, "t ", bytes(small), leases.take(), true);
+      return !reader.receive(1).empty();
+    }));
+    for (int i = 0; i < 140; ++i) ASSERT_TRUE(socket->send({}, "t ", bytes(small), leases.take(), true));
+    while (!reader.receive(100).empty()) {
+    }
+    const auto same = ZmqSocket::shared("grows", c, false, 100'000);
+    EXPECT_EQ(same, socket);
+    int got = 0;
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(same->send({}, "t ", bytes(large), leases.take(), true)) << i;
+      got += reader.receive(1000).size() == 2 ? 1 : 0;
+    }
+    EXPECT_EQ(got, 100);
+  }
+}
+
+/// What a reader sends, one after the other, until it is cut off, while another one reads.
+void expect_cut_off(const std::string& endpoint, const std::function<std::string(int)>& next, const std::string& what) {
+  ZmqSocket socket(config(endpoint, Kind::pub), false, 100);
+  socket.add_topic("t");
+  ZmqReader good(ZMQ_SUB, endpoint);
+  good.subscribe("t ");
+  ASSERT_TRUE(soon([&] { return socket.subscriptions() == 1; }));
+  const HostilePeer hostile(endpoint, "SUB");
+  ASSERT_TRUE(soon([&] { return socket.peers().connected == 2; }));
+  LeaseCount leases;
+  std::atomic<bool> closed{false};
+  std::thread attack([&] {
+    for (int i = 0; hostile.say(next(i)); ++i) {
+    }
+    closed = true;
+  });
+  EXPECT_TRUE(soon([&] {
+    EXPECT_TRUE(socket.send({}, "t ", bytes("payload"), leases.take(), true));
+    EXPECT_EQ(good.receive().size(), 2u) << what;
+    return closed.load();
+  })) << what;
+  attack.join();
+  EXPECT_GT(socket.peers().cut_off, 0u) << what;
+  EXPECT_TRUE(soon([&] { return socket.subscriptions() == 1; })) << what;
+}
+
+TEST(ZmqSocket, AReaderThatAsksForTooMuchIsCutOff) {
+  expect_cut_off(
+      "tcp://127.0.0.1:15615", [](int i) { return HostilePeer::subscription(std::to_string(i)); }, "subscriptions");
+  expect_cut_off(
+      "tcp://127.0.0.1:15616",
+      [](int i) { return HostilePeer::subscription(std::to_string(i) + std::string(400, 'x')); }, "long subscriptions");
+  expect_cut_off(
+      "tcp://127.0.0.1:15617",
+      [](int) { return HostilePeer::frame(std::string(60'000, 'x')) + HostilePeer::frame(""); }, "long messages");
+}
+
+TEST(ZmqSocket, ManyReadersTogetherAskForABoundedAmount) {
+  const std::string endpoint = "tcp://127.0.0.1:15619";
+  ZmqSocket socket(config(endpoint, Kind::pub), false, 100);
+  socket.add_topic("t");
+  ZmqReader good(ZMQ_SUB, endpoint);
+  good.subscribe("t ");
+  ASSERT_TRUE(soon([&] { return socket.subscriptions() == 1; }));
+  std::deque<HostilePeer> hostile;
+  constexpr int kPeers = 24;
+  for (int p = 0; p < kPeers; ++p) hostile.emplace_back(endpoint, "SUB");
+  ASSERT_TRUE(soon([&] { return socket.peers().connected == kPeers + 1; }));
+  for (int p = 0; p < kPeers; ++p)
+    for (int i = 0; i < 30; ++i)
+      hostile[static_cast<std::size_t>(p)].say(HostilePeer::subscription(fmt::format("{} {} {:0480}", p, i, 0)));
+  LeaseCount leases;
+  EXPECT_TRUE(soon([&] {
+    EXPECT_TRUE(socket.send({}, "t ", bytes("payload"), leases.take(), true));
+    EXPECT_EQ(good.receive().size(), 2u);
+    return socket.peers().cut_off >= 6;
+  })) << socket.peers().cut_off;
 }
 
 /// Sends that are at work in many payloads at once: more than the fixed number of them are copied.

@@ -35,6 +35,13 @@ void ZmqSourceOptions::fields(FieldVisitor& v) {
           {.help = "where the samples' radio was tuned to; if not given, what the headers say", .unit = Unit::hertz});
   v.field("channels", s.channels, {.help = "number of channels", .low = 1, .high = 1024});
   v.field("element", s.element, {.help = "type of the samples"});
+  v.field(
+      "message_bytes", s.message_bytes,
+      {.help = "of the largest message that is taken; who announces more is disconnected. 0: as much as a quarter of "
+               "a second of samples, at least 1 MiB, at most 32 MiB",
+       .unit = Unit::bytes,
+       .low = 0,
+       .high = 4294967296.0});
 }
 
 StreamInfo ZmqSourceOptions::describe(const Section& section) const {

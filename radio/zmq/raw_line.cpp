@@ -14,8 +14,6 @@
 namespace iqd::radio::zmq {
 namespace {
 
-// Messages, of a block each: ZeroMQ's 1000 would be gigabytes.
-constexpr int kHighWater = 64;
 /// What srsRAN's receiver asks with. Whoever answers takes a single byte for "as much as there is".
 constexpr unsigned char kRequest = 0xff;
 constexpr std::int64_t kRestNs = 1'000'000;
@@ -37,10 +35,10 @@ RawLine::RawLine(const SourceSettings& settings, Endpoint endpoint)
       size_(size_of(settings.type())),
       address_(endpoint.address()),
       socket_(socket_type(settings.kind), std::move(endpoint)) {
-  socket_.set(ZMQ_RCVHWM, kHighWater);
+  socket_.set(ZMQ_RCVHWM, settings.high_water());
   if (asks_) socket_.notice_lost_hosts();
   if (settings.kind == SourceKind::sub) socket_.subscribe(settings.topic);
-  socket_.open();
+  socket_.open(settings.most_received());
 }
 
 RawLine::Came RawLine::fetch() {

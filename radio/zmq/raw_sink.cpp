@@ -24,13 +24,14 @@ std::string not_bare(const PortFormat& format) {
 
 RawSink::RawSink(const SinkSettings& settings, const PortFormat& format) : settings_(settings) {
   for (std::size_t i = 0; i < settings.endpoints.size(); ++i) {
-    Socket& socket = sockets_.emplace_back(settings.kind == SinkKind::pub ? ZMQ_PUB : ZMQ_PUSH, settings.endpoints[i]);
-    socket.set(ZMQ_SNDHWM, high_water(settings.hwm_bytes, format));
-    socket.open();
+    Socket& socket = sockets_.emplace_back(socket_type(settings.kind), settings.endpoints[i]);
+    open_for(socket, settings, format);
   }
 }
 
 bool RawSink::send(const Message& m) {
+  for (Socket& s : sockets_)
+    if (settings_.kind == SinkKind::pub) s.read_subscriptions();
   if (!wait_until_taken()) return false;
   const std::size_t bytes = m.payload.size() / sockets_.size();
   for (std::size_t c = 0; c < sockets_.size(); ++c) {

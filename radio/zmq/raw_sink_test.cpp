@@ -38,7 +38,7 @@ std::vector<float> ramp(int first, int count, int channels = 1) {
 struct Peer {
   explicit Peer(const std::string& address) : socket(ZMQ_REQ, Endpoint{"", address, {}}) {
     socket.set(ZMQ_RCVTIMEO, 10'000);
-    socket.open();
+    socket.open(kAnswerBytes);
   }
   void question(const std::string& bytes = "\xff") {
     ASSERT_GE(::zmq_send(socket.handle(), bytes.data(), bytes.size(), 0), 0);

@@ -40,7 +40,8 @@ ReplySink::ReplySink(const SinkSettings& settings, const PortFormat& format)
     Line& line = lines_.emplace_back(settings.endpoints[i]);
     line.left = std::llround(settings.delay_s * rate_hz_);
     line.socket.notice_lost_hosts();
-    line.socket.open();
+    line.socket.set(ZMQ_RCVHWM, 1);
+    line.socket.open(kAnswerBytes);
   }
   if (settings.delay_s > 0) early_ = std::thread([this] { serve_delay(); });
 }

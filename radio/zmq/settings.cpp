@@ -79,6 +79,20 @@ Element SourceSettings::type() const {
   return Element::cf32;
 }
 
+std::int64_t SourceSettings::most_received() const {
+  constexpr std::int64_t kLeast = std::int64_t{1} << 20;
+  constexpr std::int64_t kMost = std::int64_t{32} << 20;
+  constexpr double kSeconds = 0.25;
+  if (message_bytes > 0) return message_bytes;
+  const double bytes = kSeconds * rate_hz * static_cast<double>(channels) * static_cast<double>(size_of(type()));
+  return std::clamp(static_cast<std::int64_t>(std::min(bytes, static_cast<double>(kMost))), kLeast, kMost);
+}
+
+int SourceSettings::high_water() const {
+  constexpr std::int64_t kWaitingBytes = std::int64_t{64} << 20;
+  return static_cast<int>(std::clamp<std::int64_t>(kWaitingBytes / most_received(), 2, 64));
+}
+
 StreamInfo SourceSettings::info() const {
   StreamInfo info;
   info.element = type();

@@ -52,7 +52,12 @@ struct SourceSettings {
   std::optional<double> frequency_hz;
   std::int64_t channels = 1;
   SampleFormat element = SampleFormat::cf32;
+  std::int64_t message_bytes = 0;  // 0: by the rate
 
+  /// Bytes of a message, at most: a peer that announces more is disconnected before there is room for it.
+  std::int64_t most_received() const;
+  /// Messages that wait, at most: ZeroMQ's 1000 would be gigabytes.
+  int high_water() const;
   bool has_headers() const {
     return framing == Framing::json || (framing == Framing::by_kind && kind != SourceKind::req);
   }

@@ -29,9 +29,6 @@ std::shared_ptr<void> shared_context() {
   return context;
 }
 
-/// No block is larger. Without a limit a few odd bytes from a peer make libzmq ask for any amount of memory.
-constexpr std::int64_t kMostReceived = std::int64_t{4} << 30;
-
 }  // namespace
 
 std::string last_error() {
@@ -44,7 +41,6 @@ Socket::Socket(int type, Endpoint endpoint)
       socket_(::zmq_socket(context_.get(), type)) {
   if (!socket_) throw SetupError("zmq: cannot make a socket: " + last_error());
   set(ZMQ_LINGER, 0);
-  ::zmq_setsockopt(handle(), ZMQ_MAXMSGSIZE, &kMostReceived, sizeof kMostReceived);
 }
 
 void Socket::set(int option, int value) {
@@ -65,16 +61,23 @@ void Socket::notice_lost_hosts() {
   set(ZMQ_TCP_MAXRT, 30'000);
 }
 
-void Socket::open() {
+void Socket::open(std::int64_t message_bytes) {
   const bool bound = !endpoint_.bind.empty();
   const std::string& address = endpoint_.address();
   if (!is_inproc(address))
-    door_ = std::make_unique<net::Door>(context_.get(), socket_.get(), endpoint_.access, bound, "zmq: " + address);
+    door_ = std::make_unique<net::Door>(context_.get(), socket_.get(), endpoint_.access, bound, "zmq: " + address,
+                                        message_bytes);
   if ((bound ? ::zmq_bind(handle(), address.c_str()) : ::zmq_connect(handle(), address.c_str())) == 0) return;
   const char* advice =
       ::zmq_errno() == EADDRINUSE ? "; another program is bound to it: stop that, or choose another" : "";
   throw SetupError(
       fmt::format("zmq: cannot {} {}: {}{}", bound ? "bind" : "connect to", address, last_error(), advice));
+}
+
+void Socket::read_subscriptions() {
+  if (door_) return door_->read_subscriptions([](std::string_view, bool) {});
+  for (char text = 0; ::zmq_recv(handle(), &text, sizeof text, ZMQ_DONTWAIT) >= 0;) {
+  }
 }
 
 }  // namespace iqd::radio::zmq

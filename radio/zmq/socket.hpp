@@ -31,8 +31,11 @@ class Socket {
   /// Before `open`: a host that vanishes without a word counts as a peer that hung up, after 30 s at most. Not for
   /// readers that may stop reading.
   void notice_lost_hosts();
-  /// Throws a SetupError that says what to do.
-  void open();
+  /// Peers that announce a message of more than `message_bytes` are disconnected. Throws a SetupError that says what to
+  /// do.
+  void open(std::int64_t message_bytes);
+  /// Of a ZMQ_XPUB socket, in its thread, now and then: what readers ask for would pile up.
+  void read_subscriptions();
   void* handle() const noexcept { return socket_.get(); }
   /// None at inproc://, and before `open`.
   const net::Door* door() const noexcept { return door_.get(); }
@@ -43,6 +46,9 @@ class Socket {
   net::SocketHandle socket_;
   std::unique_ptr<net::Door> door_;
 };
+
+/// What peers send that are sent to: subscriptions, or nothing.
+inline constexpr std::int64_t kAnswerBytes = net::Subscriptions::kMessageBytes;
 
 /// What went wrong in the last call of libzmq.
 std::string last_error();

@@ -16,10 +16,9 @@ namespace iqd::radio::zmq {
 
 ZmqSink::ZmqSink(const SinkSettings& settings, const PortFormat& format)
     : settings_(settings),
-      socket_(settings.kind == SinkKind::pub ? ZMQ_PUB : ZMQ_PUSH, settings.endpoints[0]),
+      socket_(socket_type(settings.kind), settings.endpoints[0]),
       head_(header_bound(format, settings.topic.size(), 0, 0)) {
-  socket_.set(ZMQ_SNDHWM, high_water(settings.hwm_bytes, format));
-  socket_.open();
+  open_for(socket_, settings, format);
 }
 
 /// The buffer grows to what a message needs, once: facts are not known before the first that has some.
@@ -31,6 +30,7 @@ std::size_t ZmqSink::write_head(const Message& m) {
 }
 
 bool ZmqSink::send(const Message& m) {
+  if (settings_.kind == SinkKind::pub) socket_.read_subscriptions();
   const std::size_t bytes = write_head(m);
   if (bytes == 0) throw std::runtime_error("zmq sink " + settings_.endpoints[0].address() + ": a header is too long");
   while (::zmq_send(socket_.handle(), head_.data(), bytes, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {

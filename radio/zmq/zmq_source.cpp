@@ -13,8 +13,6 @@ namespace iqd::radio::zmq {
 namespace {
 
 constexpr int kTimeoutMs = 100;
-// Messages, of a block each: ZeroMQ's 1000 would be gigabytes.
-constexpr int kHighWater = 64;
 
 double item_rate(const Header& h) {
   return h.item_rate_hz > 0 ? h.item_rate_hz : h.sample_rate_hz;
@@ -41,10 +39,10 @@ ZmqSource::ZmqSource(const SourceSettings& settings)
     : settings_(settings),
       socket_(settings.kind == SourceKind::sub ? ZMQ_SUB : ZMQ_PULL, settings.endpoints[0]),
       frequency_hz_(settings.frequency_hz.value_or(0)) {
-  socket_.set(ZMQ_RCVHWM, kHighWater);
+  socket_.set(ZMQ_RCVHWM, settings.high_water());
   socket_.set(ZMQ_RCVTIMEO, kTimeoutMs);
   if (settings.kind == SourceKind::sub) socket_.subscribe(settings.topic.empty() ? "" : settings.topic + " ");
-  socket_.open();
+  socket_.open(settings.most_received());
 }
 
 StreamInfo ZmqSource::info() const {

@@ -88,7 +88,7 @@ template <class T> Message message_of(const PortFormat& format, const std::vecto
 
 /// A bare socket that sends whatever it is told to.
 struct Sender {
-  Sender() : socket(ZMQ_PUSH, Endpoint{address(), "", {}}) { socket.open(); }
+  Sender() : socket(ZMQ_PUSH, Endpoint{address(), "", {}}) { socket.open(kAnswerBytes); }
   void send(const std::vector<std::string>& frames) {
     std::size_t left = frames.size();
     for (const std::string& f : frames)

@@ -113,7 +113,7 @@ class RecordingOptions final : public OutletOptions {
   void check(const PortFormat&, const Section&) const override {}
   std::string topic() const override { return {}; }
   std::string endpoint() const override { return {}; }
-  std::unique_ptr<Outlet> open(const PortFormat& format, bool) const override {
+  std::unique_ptr<Outlet> open(const PortFormat& format, bool, std::int64_t) const override {
     Theatre& t = *Theatre::now;
     t.elements.push_back(format.element);
     t.records.emplace_back().keep = t.keep;

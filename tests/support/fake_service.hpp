@@ -30,7 +30,7 @@ class FakeService : public Service {
     s.lanes = 4;
     s.slots = s.slots_free = 32;
     s.ports.push_back({"window.out", "a", 7, 7000, 1, {2, 3, 4}});
-    s.endpoints.push_back({"tcp://127.0.0.1:5555", 2, 5});
+    s.endpoints.push_back({"tcp://127.0.0.1:5555", 2, 5, 6});
     s.steps = {{"window", {}}, {"results", {}}};
     s.late = 6;
     s.frequency_hz = 433e6;

@@ -126,7 +126,7 @@ class RecordingOptions final : public OutletOptions {
   }
   std::string endpoint() const override { return bind_; }
   std::string topic() const override { return topic_; }
-  std::unique_ptr<Outlet> open(const PortFormat&, bool) const override {
+  std::unique_ptr<Outlet> open(const PortFormat&, bool, std::int64_t) const override {
     if (topic_ == "kept") {
       auto socket = Theatre::now()->socket.lock();
       if (!socket) Theatre::now()->socket = socket = std::make_shared<std::deque<Lease>>();
