@@ -98,6 +98,8 @@ struct Trigger {
 struct Message {
   const PortFormat* format = nullptr;
   std::uint64_t seq = 0;      // counts the messages of this port
+  std::uint64_t block = 0;    // that it is a result of, counted from the pipeline's start
+  std::int64_t samples = 0;   // of that block
   SampleIndex sample = 0;     // source index that the first element belongs to
   std::int64_t position = 0;  // of the first element, in items of the port's stream since it began
   std::int64_t time_ns = 0;   // of that sample

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -48,6 +49,12 @@ struct PeerCounts {
   std::uint64_t cut_off = 0;  // disconnected by this side, for what they sent
 };
 
+/// Of a message that no reader gets: its block, and how many samples that has.
+struct LostMessage {
+  std::uint64_t block = 0;
+  std::int64_t samples = 0;
+};
+
 /// Where the messages of one port go. Used by the publishing thread, except for `interrupt`, `peers` and `counts`.
 class Outlet {
  public:
@@ -55,8 +62,8 @@ class Outlet {
   /// Takes a message. `scarce`: few slots are left, so copy rather than keep the lease.
   /// False: it could not be taken and is lost.
   virtual bool send(const Message& message, Lease lease, bool scarce) = 0;
-  /// Messages that were taken and lost after all, each told once.
-  virtual std::int64_t lost_after_all() { return 0; }
+  /// A message that was taken and lost after all; each of them once.
+  virtual std::optional<LostMessage> lost_after_all() { return {}; }
   /// Readers that have asked for something so far; called before the stream starts.
   virtual std::int64_t subscriptions() { return 0; }
   /// Outlets of one endpoint tell the same.

@@ -74,14 +74,18 @@ void Delivery::succeed(const Delivery& before) {
     route->owed = route->before->owed;
     route->seq = route->before->seq;
     route->gap = route->before->gap;
+    route->lost = route->before->lost;
     route->tuned = route->before->tuned;
   }
-  lost_here_ = before.lost_here_;
+  block_ = before.block_;
+  owed_samples_ = before.owed_samples_;
+  refused_ = before.refused_;
 }
 
 void Delivery::publish(const BlockWork& work, int slot) {
   const SampleBlock& block = work.block();
   for (std::size_t o = 0; o < plan_.outputs.size(); ++o) close_rows(work, o);
+  refused_->begin(block_);
   bool all = true;
   for (const auto& route : routes_) all = send(*route, work, slot) && all;
 
@@ -91,13 +95,12 @@ void Delivery::publish(const BlockWork& work, int slot) {
   if (rate > 0 && static_cast<double>(latency) * rate > static_cast<double>(block.length) * 1e9 &&
       block.length == plan_.block)
     counters_.deadline_misses.add();
-  const auto samples = static_cast<std::uint64_t>(block.length);
-  if (all) {
-    counters_.published.add(samples);
-  } else {
-    counters_.drops(Drop::refused).add(samples);
-    lost_here_ += samples;
-  }
+  // What was lost after all had been counted as published: others are counted in its stead.
+  std::int64_t refused = block.length;
+  if (all || !refused_->add(block_)) owed_samples_ -= refused = std::min(owed_samples_, block.length);
+  counters_.published.add(static_cast<std::uint64_t>(block.length - refused));
+  counters_.drops(Drop::refused).add(static_cast<std::uint64_t>(refused));
+  ++block_;
   count_events(work);
   show_levels(work);
   counters_.blocks.add();
@@ -108,20 +111,20 @@ void Delivery::count_failed(const BlockWork& work) noexcept {
 }
 
 void Delivery::finish(bool has_successor) {
-  std::int64_t blocks = 0;
+  std::int64_t samples = has_successor ? 0 : owed_samples_;  // a successor has taken them over
   for (const auto& route : routes_) {
     if (has_successor && route->goes_on) continue;
     route->outlet->finish();
     // No block comes any more that could be counted in their stead.
-    const std::int64_t lost = route->owed + route->outlet->lost_after_all();
-    route->counts->refused.add(static_cast<std::uint64_t>(lost));
-    route->counts->taken_back.add(static_cast<std::uint64_t>(lost));
-    blocks = std::max(blocks, lost);
+    while (const auto lost = route->outlet->lost_after_all()) {
+      ++route->owed;
+      samples += refused_->add(lost->block) ? lost->samples : 0;
+    }
+    route->counts->refused.add(static_cast<std::uint64_t>(route->owed));
+    route->counts->taken_back.add(static_cast<std::uint64_t>(route->owed));
   }
-  const std::uint64_t samples =
-      std::min(static_cast<std::uint64_t>(blocks * plan_.block), counters_.published_for_good());
-  counters_.taken_back.add(samples);
-  counters_.drops(Drop::refused).add(samples);
+  counters_.taken_back.add(static_cast<std::uint64_t>(samples));
+  counters_.drops(Drop::refused).add(static_cast<std::uint64_t>(samples));
 }
 
 void Delivery::count_events(const BlockWork& work) noexcept {
@@ -174,6 +177,8 @@ Message Delivery::message_of(Route& route, const BlockWork& work) noexcept {
   Message m;
   m.format = &output.format;
   m.seq = route.seq++;
+  m.block = block_;
+  m.samples = block.length;
   const bool is_stream = port.shape.axis == Axis::stream;
   m.position = is_stream ? result.first : 0;
   m.sample = is_stream ? port.rate.sample_of(result.first) : block.first;
@@ -183,7 +188,7 @@ Message Delivery::message_of(Route& route, const BlockWork& work) noexcept {
   m.time = block.time;
   m.extent = extent_of(output, result);
   m.gap = route.gap;
-  m.dropped = block.dropped + static_cast<std::int64_t>(lost_here_);
+  m.dropped = block.dropped + route.lost;
   m.halo = std::min(block.past, plan_.reach().past);
   m.tuned = route.tuned;
   // A port that has no frequency gets none.
@@ -194,21 +199,28 @@ Message Delivery::message_of(Route& route, const BlockWork& work) noexcept {
   return m;
 }
 
+void Delivery::fetch_lost(Route& route) {
+  while (const auto lost = route.outlet->lost_after_all()) {
+    ++route.owed;
+    owed_samples_ += refused_->add(lost->block) ? lost->samples : 0;
+  }
+}
+
 bool Delivery::hand_over(Route& route, const Message& message, const SampleBlock& block, int slot) {
   Lease lease = slots_.lend(slot);
   const bool sent = route.outlet->send(message, std::move(lease), slots_.scarce());
+  fetch_lost(route);
   route.gap = sent ? 0 : route.gap + block.length;
+  route.lost += sent ? 0 : block.length;
   if (sent) route.tuned = -1;
-  // What was lost after all had been counted as published: another is counted in its stead.
-  route.owed += route.outlet->lost_after_all();
   if (!sent || route.owed > 0) {
     route.owed -= sent ? 1 : 0;
     route.counts->refused.add();
-    return false;
+  } else {
+    route.counts->messages.add();
+    route.counts->bytes.add(message.payload.size());
   }
-  route.counts->messages.add();
-  route.counts->bytes.add(message.payload.size());
-  return true;
+  return sent;
 }
 
 }  // namespace iqd

@@ -10,6 +10,7 @@
 #include "pipeline/block_work.hpp"
 #include "pipeline/counters.hpp"
 #include "pipeline/plan.hpp"
+#include "pipeline/refused_blocks.hpp"
 #include "pipeline/result_slots.hpp"
 
 namespace iqd {
@@ -35,6 +36,7 @@ struct Route {
   std::int64_t owed = 0;  // messages that were taken and lost after all, not counted yet
   std::uint64_t seq = 0;
   std::int64_t gap = 0;    // samples lost since the last message that was sent
+  std::int64_t lost = 0;   // samples of blocks that the outlet did not take
   SampleIndex tuned = -1;  // the radio was set otherwise since then, from here on
 };
 
@@ -69,13 +71,16 @@ class Delivery {
   void close_rows(const BlockWork& work, std::size_t index) noexcept;
   bool send(Route& route, const BlockWork& work, int slot);
   Message message_of(Route& route, const BlockWork& work) noexcept;
+  void fetch_lost(Route& route);
   bool hand_over(Route& route, const Message& message, const SampleBlock& block, int slot);
 
   const Plan& plan_;
   std::vector<std::unique_ptr<Route>> routes_;
   ResultSlots& slots_;
   Counters& counters_;
-  std::uint64_t lost_here_ = 0;  // samples refused so far
+  std::uint64_t block_ = 0;        // of the pipeline
+  std::int64_t owed_samples_ = 0;  // of blocks that were lost after all, and count as published so far
+  std::shared_ptr<RefusedBlocks> refused_ = std::make_shared<RefusedBlocks>();
   std::vector<Numbers<Counter>> tallies_;
   std::vector<Numbers<Gauge>> levels_;
   std::vector<FactColumn> facts_;  // of the message at hand

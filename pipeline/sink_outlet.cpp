@@ -34,6 +34,7 @@ SinkOutlet::SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossle
       most_copied_(lossless ? 0 : hold.copied_bytes),
       reopen_(std::move(reopen)),
       backoff_ns_(backoff_ns),
+      lost_(2 * queue_.capacity()),
       thread_([this] { run(); }) {}
 
 SinkOutlet::~SinkOutlet() {
@@ -131,22 +132,25 @@ std::int64_t SinkOutlet::in_radio_ns() const noexcept {
   return began && reopen_ ? steady_ns() - began : 0;
 }
 
-std::int64_t SinkOutlet::lost_after_all() {
-  return refused_.exchange(0);
+std::optional<LostMessage> SinkOutlet::lost_after_all() {
+  LostMessage lost;
+  return lost_.try_pop(lost) ? std::optional(lost) : std::nullopt;
 }
 
 /// Gives the sink a message. What is lost is part of the gap before the next.
 bool SinkOutlet::deliver(Message message) {
   if (hole_) message.gap = message.sample - *hole_;
+  message.dropped += lost_samples_;
   const Watch watch(call_began_ns_);
   if (!sink_->send(message)) return false;
   hole_.reset();
   return true;
 }
 
-/// It was taken, and is lost after all.
+/// It was taken, and is lost after all. `send` leaves room for all that it took.
 void SinkOutlet::lose(const Message& message) {
-  refused_.fetch_add(1);
+  lost_.try_push({message.block, message.samples});
+  lost_samples_ += message.samples;
   if (!hole_) hole_ = message.sample - message.gap;
 }
 

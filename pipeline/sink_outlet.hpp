@@ -37,7 +37,7 @@ class SinkOutlet final : public Outlet {
   ~SinkOutlet() override;
 
   bool send(const Message& message, Lease lease, bool scarce) override;
-  std::int64_t lost_after_all() override;
+  std::optional<LostMessage> lost_after_all() override;
   SinkCounts counts() const noexcept override;
   /// Nanoseconds that the call into a radio's sink at work, opening and closing included, has taken so far; 0 of what
   /// is no radio: a disk may take its time. Any thread.
@@ -90,9 +90,10 @@ class SinkOutlet final : public Outlet {
   Bell bell_;
   std::atomic<bool> closing_{false};
   std::atomic<bool> interrupted_{false};
-  std::atomic<bool> failed_{false};       // it takes nothing
-  std::atomic<std::int64_t> refused_{0};  // by the sink, after the engine was told that it was taken
-  std::optional<SampleIndex> hole_;       // where what was lost last began
+  std::atomic<bool> failed_{false};  // it takes nothing
+  SpscQueue<LostMessage> lost_;      // by the sink, after `send` took it; not fetched yet
+  std::int64_t lost_samples_ = 0;    // so far
+  std::optional<SampleIndex> hole_;  // where what was lost last began
   std::thread thread_;
 };
 

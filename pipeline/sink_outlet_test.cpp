@@ -17,6 +17,7 @@ namespace {
 struct SinkView {
   std::function<bool(const Message&)> take = [](const Message&) { return true; };
   std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // sample, gap
+  std::int64_t samples = 0;
   std::atomic<int> calls{0};
   std::atomic<bool> finished{false}, interrupted{false}, door{true}, closing{false}, closes{true};
   std::atomic<int> leases{0};
@@ -39,6 +40,7 @@ class TestSink final : public Sink {
     view_.bell.wait_until([this] { return view_.door || view_.interrupted; });
     if (!view_.take(m)) return false;
     view_.taken.push_back({m.sample, m.gap});
+    view_.samples += m.samples;
     return true;
   }
   void finish() override { view_.finished = true; }
@@ -60,6 +62,12 @@ bool send(SinkOutlet& outlet, SinkView& view, std::int64_t i) {
   Message m;
   m.sample = 100 * i;
   return outlet.send(m, lease_of(view), false);
+}
+
+std::int64_t lost_after_all(SinkOutlet& outlet) {
+  std::int64_t messages = 0;
+  while (outlet.lost_after_all()) ++messages;
+  return messages;
 }
 
 TEST(SinkOutlet, HandsOnInOrderAndFinishes) {
@@ -211,7 +219,7 @@ TEST(SinkOutlet, WhatWaitsInMemoryIsRefusedWithTheRest) {
   EXPECT_EQ(taken, 13);
   view.open();
   outlet.finish();
-  EXPECT_EQ(outlet.lost_after_all(), taken);
+  EXPECT_EQ(lost_after_all(outlet), taken);
   EXPECT_EQ(view.leases, 0);
 }
 
@@ -303,7 +311,7 @@ TEST(SinkOutlet, ASinkThatThrewIsOpenedAgainAndTellsWhatIsMissing) {
   ASSERT_EQ(opened, 3) << "with a pause after each failure";
   ASSERT_GE(view.taken.size(), 4u);
   EXPECT_EQ(view.taken[3].first - view.taken[3].second, 300) << "the gap before the first that goes there again";
-  EXPECT_EQ(static_cast<std::int64_t>(view.taken.size()) + refused + outlet.lost_after_all(), sent);
+  EXPECT_EQ(static_cast<std::int64_t>(view.taken.size()) + refused + lost_after_all(outlet), sent);
   EXPECT_EQ(view.leases, 0);
 }
 
@@ -355,6 +363,52 @@ TEST(SinkOutlet, WhatIsLostBehindTheLastBlockIsCountedToo) {
   EXPECT_EQ(rig.drops(Drop::refused), 640u);
   EXPECT_EQ(route.counts->messages.value() - route.counts->taken_back.value(), 10u);
   EXPECT_EQ(route.counts->refused.value(), 10u);
+}
+
+/// A sink that loses blocks of an engine, each of them at another time than the other one, which loses some of the
+/// same.
+TEST(SinkOutlet, ABlockThatTwoLoseCountsOnce) {
+  SinkView first, second;
+  first.door = false;
+  first.take = [](const Message& m) { return m.sample >= 640; };
+  second.take = [](const Message& m) { return m.sample < 320 || m.sample >= 960; };
+  Rig::Options options;
+  options.publish = {"source", "source"};
+  Rig rig(options, {{{{.samples = 64 * 40}}}});
+  rig.engine->routes()[0]->outlet =
+      std::make_unique<SinkOutlet>(std::make_unique<TestSink>(first), "test", false, SinkHold{2, 1'000'000});
+  rig.engine->routes()[1]->outlet =
+      std::make_unique<SinkOutlet>(std::make_unique<TestSink>(second), "test", false, SinkHold{2, 1'000'000});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.blocks.value() == 40; }));
+  first.open();
+  rig.engine->join();
+  rig.expect_conserved();
+  EXPECT_EQ(first.samples, 30 * 64);
+  EXPECT_EQ(second.samples, 30 * 64);
+  EXPECT_EQ(rig.counters.published_for_good(), 25u * 64) << "the blocks that both have";
+  EXPECT_EQ(rig.drops(Drop::refused), 15u * 64);
+}
+
+TEST(SinkOutlet, WhatIsLostCountsInItsOwnHeadersAlone) {
+  SinkView view;
+  std::vector<std::int64_t> dropped;
+  view.take = [&](const Message& m) {
+    dropped.push_back(m.dropped);
+    return m.sample != 64;
+  };
+  Rig::Options options;
+  options.publish = {"source", "source"};
+  Rig rig(options, {{{{.samples = 64 * 4}}}});
+  rig.engine->routes()[0]->outlet =
+      std::make_unique<SinkOutlet>(std::make_unique<TestSink>(view), "test", true, SinkHold{2});
+  rig.records[1].refuse = [](const Message& m) { return m.sample == 128; };
+  rig.run();
+  EXPECT_EQ(dropped, (std::vector<std::int64_t>{0, 0, 64, 64}));
+  ASSERT_EQ(rig.records[1].sent.size(), 3u);
+  EXPECT_EQ(rig.records[1].sent[1].dropped, 0);
+  EXPECT_EQ(rig.records[1].sent[2].dropped, 64);
+  rig.expect_conserved();
 }
 
 }  // namespace
