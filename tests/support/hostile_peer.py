@@ -34,6 +34,10 @@ class HostilePeer:
             name = kind.encode()
             ready = b"\x05READY\x0bSocket-Type" + struct.pack(">I", len(name)) + name
             self.say(b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(48) + bytes([4, len(ready)]) + ready)
+            # What comes before the other side is ready fails the handshake.
+            heard = b""
+            while b"READY" not in heard and (more := self.socket.recv(4096)):
+                heard += more
 
     def say(self, data):
         """False where the other side has closed, or takes nothing for two seconds."""
