@@ -37,7 +37,7 @@ struct Peer {
   void open(int type, const std::string& address) {
     socket.emplace(type, Endpoint{address, "", {}});
     socket->set(ZMQ_RCVTIMEO, 10'000);
-    socket->open();
+    socket->open(1 << 20);
   }
   /// The question's bytes.
   std::string asked() {
