@@ -82,7 +82,7 @@ std::int64_t samples_of(const CalibrateOptions& o, const StreamInfo& stream) {
 std::string doubt(const ChannelMatch& m, double clipped, double least_coherence) {
   if (clipped > LevelMeter::kOverloadShare)
     return fmt::format("{:.2g} % of its samples are clipped: lower the gain", 100 * clipped);
-  if (m.coherence < least_coherence)
+  if (!(m.coherence >= least_coherence))  // nor is it where samples are no numbers
     return fmt::format(
         "its coherence with the reference is {:.3f}, and {:.3f} is asked for: the same signal has to come "
         "to all channels, well above their noise, and to be within the band, beside its middle; "

@@ -3,6 +3,7 @@
 #include "daemon/capture.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -50,7 +51,7 @@ class Reader {
     for (std::size_t c = 0; c < memory_.size(); ++c) {
       if (info_.element == Element::cf32) {
         const std::span<const cf32> x(reinterpret_cast<const cf32*>(memory_[c].data()), n);
-        add_level(x, info_.full_scale > 0 ? static_cast<float>(info_.full_scale) : 1e18F, levels_[c]);
+        add_level(x, info_.full_scale > 0 ? static_cast<float>(info_.full_scale) : INFINITY, levels_[c]);
         to[c].insert(to[c].end(), x.begin(), x.end());
         continue;
       }

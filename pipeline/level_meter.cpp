@@ -44,7 +44,7 @@ void LevelMeter::look(std::span<std::byte* const> from, std::int64_t samples) {
       add_level(std::span(reinterpret_cast<const sc16*>(from[c]), n), static_cast<int>(full_scale_), second);
     else
       add_level(std::span(reinterpret_cast<const cf32*>(from[c]), n),
-                full_scale_ > 0 ? static_cast<float>(full_scale_) : std::numeric_limits<float>::max(), second);
+                full_scale_ > 0 ? static_cast<float>(full_scale_) : std::numeric_limits<float>::infinity(), second);
     if (second.clipped > before) shown_[c].clipped.add(static_cast<std::uint64_t>(second.clipped - before));
     if (second.samples >= second_) show(c);
   }

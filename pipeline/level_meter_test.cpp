@@ -67,6 +67,19 @@ TEST(LevelMeter, AToneOfAmplitudeOneIsFullScale) {
   }
 }
 
+TEST(LevelMeter, WhatIsNoNumberIsNotClippedAndDoesNotSpoilTheRest) {
+  Rig radio_of_one(radio(Element::cf32, 1, 1)), without_scale(radio(Element::cf32));
+  for (Rig* rig : {&radio_of_one, &without_scale}) {
+    std::vector<cf32> x(kRate, cf32{0.1F, 0});
+    for (std::size_t n = 0; n < x.size(); n += 2) x[n] = {std::nanf(""), n % 4 == 0 ? INFINITY : 0.0F};
+    rig->look(x);
+    EXPECT_EQ(rig->shown[0].clipped.value(), 0u);
+    EXPECT_FALSE(rig->shown[0].overloaded);
+    EXPECT_NEAR(rig->shown[0].rms_dbfs.value(), -20 - 10 * std::log10(2), 0.01);
+    EXPECT_NEAR(rig->shown[0].peak_dbfs.value(), -20, 0.01);
+  }
+}
+
 TEST(LevelMeter, ShowsTheLastWholeSecondAndWhatIsLeftAtTheEnd) {
   Rig rig(radio(Element::sc16));
   rig.look(std::vector<sc16>(kRate - 1, sc16{32, 0}));

@@ -14,8 +14,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::HWY_NAMESPACE {
 
-/// What is beyond counts as infinite: its square would be.
+/// What is beyond is left out of the sums: its square would be infinite.
 constexpr float kLargest = 1e18F;
+constexpr float kMostFinite = 3.402823466e38F;
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -33,11 +34,10 @@ void add_cf32(const float* x, std::int64_t parts, float clip, SampleLevel& level
   for (std::int64_t i = 0; i < parts; i += 2) {
     bool clipped = false;
     for (const float part : {std::fabs(x[i]), std::fabs(x[i + 1])}) {
-      const bool finite = part <= kLargest;
-      const double value = finite ? part : 0;
+      const double value = part <= kLargest ? part : 0;
       level.square_sum += value * value;
       level.peak = std::max(level.peak, value);
-      clipped = clipped || !finite || part >= clip;
+      clipped = clipped || (part <= kMostFinite && part >= clip);
     }
     level.clipped += clipped;
   }
@@ -105,16 +105,15 @@ void add_run(const std::int16_t* x, std::int64_t parts, int clip, SampleLevel& l
 void add_with_care(const float* x, std::int64_t parts, float clip, SampleLevel& level) {
   const hn::ScalableTag<float> d;
   const hn::Repartition<std::int64_t, decltype(d)> d64;
-  const auto scale = hn::Set(d, clip), largest = hn::Set(d, kLargest);
+  const auto scale = hn::Set(d, clip), largest = hn::Set(d, kLargest), most_finite = hn::Set(d, kMostFinite);
   auto most = hn::Zero(d), sum = most;
   auto clipped = hn::Zero(d64);
   for (std::int64_t i = 0; i < parts; i += static_cast<std::int64_t>(hn::Lanes(d))) {
     const auto a = hn::Abs(hn::LoadU(d, x + i));
-    const auto finite = hn::Le(a, largest);
-    const auto v = hn::IfThenElseZero(finite, a);
+    const auto v = hn::IfThenElseZero(hn::Le(a, largest), a);
     most = hn::Max(most, v);
     sum = hn::MulAdd(v, v, sum);
-    const auto ends = hn::BitCast(d64, hn::VecFromMask(d, hn::Or(hn::Not(finite), hn::Ge(a, scale))));
+    const auto ends = hn::BitCast(d64, hn::VecFromMask(d, hn::And(hn::Le(a, most_finite), hn::Ge(a, scale))));
     clipped = hn::Sub(clipped, hn::VecFromMask(d64, hn::Ne(ends, hn::Zero(d64))));
   }
   level.square_sum += hn::GetLane(hn::SumOfLanes(d, sum));

@@ -20,8 +20,8 @@ struct SampleLevel {
 /// Adds these samples. A part is clipped at `full_scale - 1` and above, or at -(full_scale - 1) and below: of 32768
 /// that is 32767, -32767 and -32768. Up to 2^31 samples at once.
 void add_level(std::span<const sc16> x, int full_scale, SampleLevel& level) noexcept;
-/// The same, clipped at `full_scale` and beyond. A part that is infinite or no number is clipped as well, and 0 in the
-/// sums.
+/// The same, clipped at `full_scale` and beyond; at infinity nothing is. A part that is infinite or no number is not
+/// clipped, and 0 in the sums, as is one beyond 1e18.
 void add_level(std::span<const cf32> x, float full_scale, SampleLevel& level) noexcept;
 
 }  // namespace iqd

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace iqd {
@@ -89,7 +90,7 @@ TEST(SampleLevel, OfFloats) {
   }
 }
 
-TEST(SampleLevel, WhatIsNoNumberIsClippedAndNothing) {
+TEST(SampleLevel, WhatIsNoNumberIsNothingAndNotClipped) {
   constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   std::vector<cf32> x(100, cf32{0.5F, 0});
   for (const std::size_t at : {0u, 50u, 99u}) x[at] = {kNan, 0.5F};
@@ -97,11 +98,14 @@ TEST(SampleLevel, WhatIsNoNumberIsClippedAndNothing) {
   x[2] = {-kInf, kNan};
   x[3] = {1e30F, 0};
   x[4] = {0, -1};
-  SampleLevel level;
-  add_level(x, 1, level);
-  EXPECT_EQ(level.clipped, 7);
-  EXPECT_EQ(level.peak, 1);
-  EXPECT_NEAR(level.square_sum, 93 * 0.25 + 4 * 0.25 + 1, 1e-5);
+  x[5] = {kNan, 2};
+  for (const auto& [full_scale, clipped] : {std::pair{1.0F, 3}, {kInf, 0}}) {
+    SampleLevel level;
+    add_level(x, full_scale, level);
+    EXPECT_EQ(level.clipped, clipped) << "the large ones, where there is a scale";
+    EXPECT_EQ(level.peak, 2);
+    EXPECT_NEAR(level.square_sum, 92 * 0.25 + 4 * 0.25 + 1 + 4, 1e-5);
+  }
 }
 
 }  // namespace
