@@ -138,12 +138,13 @@ class Runner final : public Service {
   bool interrupted_ = false;
   bool failed_ = false;
   std::set<std::string> slow_;  // pipelines with a stage that was warned of
+  EndOnSignal end_on_signal_{signals_, [this] { end_hung_call(); }};
   Requests requests_{signals_};
   std::optional<HttpDoor> door_;
 };
 
 bool Runner::set_up() {
-  const EndOnSignal end_on_signal(signals_, EndOnSignal::When::at_once, [this] { end_hung_call(); });
+  const EndOnSignal::Span span(end_on_signal_, EndOnSignal::When::at_once);
   if (!running_.set_up()) return false;
   if (!running_.spec().listen.empty()) door_.emplace(*this, running_.spec());
   return true;
@@ -253,7 +254,7 @@ ChangeReport Runner::reload_now() {
 
 /// A change that leaves something neither as it was nor as it should be is the end.
 ChangeReport Runner::change(const std::function<ChangeReport()>& make) {
-  const EndOnSignal end_on_signal(signals_, EndOnSignal::When::patience_is_out, [this] { end_hung_call(); });
+  const EndOnSignal::Span span(end_on_signal_, EndOnSignal::When::patience_is_out);
   try {
     return make();
   } catch (const std::exception& e) {

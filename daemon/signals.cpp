@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/signals.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
+#include <pthread.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -24,7 +28,7 @@ constexpr int kPatienceMs = 4000;
 
 }  // namespace
 
-Signals::Signals() : woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Signals::Signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, s);
@@ -32,32 +36,70 @@ Signals::Signals() : woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk
   file_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (file_ < 0) throw SetupError(fmt::format("cannot wait for signals: {}", std::strerror(errno)));
 }
 
 Signals::~Signals() {
   ::close(file_);
-  ::close(woken_);
 }
 
 int Signals::wait() const {
-  pollfd files[] = {{file_, POLLIN, 0}, {woken_, POLLIN, 0}};
+  pollfd files[] = {{file_, POLLIN, 0}, {woken_.file(), POLLIN, 0}};
   if (::poll(files, 2, kTickMs) <= 0) return 0;
-  if (eventfd_t count = 0; files[1].revents) ::eventfd_read(woken_, &count);
+  if (files[1].revents) woken_.take();
   signalfd_siginfo info{};
   return ::read(file_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
 }
 
-void Signals::wake() const noexcept {
-  ::eventfd_write(woken_, 1);
+EndOnSignal::EndOnSignal(const Signals& signals, std::function<void()> look)
+    : signals_(signals), look_(std::move(look)) {
+  try {
+    thread_ = std::thread([this] { serve(); });
+  } catch (const std::system_error& e) {
+    throw SetupError(fmt::format("no thread can be started: {}", e.what()));
+  }
 }
 
-EndOnSignal::EndOnSignal(const Signals& signals, When when, std::function<void()> look)
-    : over_(::eventfd(0, EFD_CLOEXEC)),
-      look_(std::move(look)),
-      thread_([this, &signals, when] { watch(signals, when); }) {}
+EndOnSignal::~EndOnSignal() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
 
-void EndOnSignal::watch(const Signals& signals, When when) const {
-  pollfd files[] = {{signals.file(), POLLIN, 0}, {over_, POLLIN, 0}};
+EndOnSignal::Span::Span(EndOnSignal& owner, When when) : owner_(owner) {
+  const std::lock_guard lock(owner_.mutex_);
+  owner_.span_ = when;
+  owner_.changed_.notify_all();
+}
+
+EndOnSignal::Span::~Span() {
+  std::unique_lock lock(owner_.mutex_);
+  owner_.over_.set();
+  owner_.changed_.wait(lock, [this] { return !owner_.span_; });
+}
+
+void EndOnSignal::serve() {
+  ::pthread_setname_np(::pthread_self(), "iqd-signals");
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return span_ || ends_; });
+    if (!span_) return;
+    const When when = *span_;
+    lock.unlock();
+    watch(when);
+    lock.lock();
+    over_.take();
+    span_.reset();
+    changed_.notify_all();
+  }
+}
+
+/// Until the span is over.
+void EndOnSignal::watch(When when) const {
+  pollfd files[] = {{signals_.file(), POLLIN, 0}, {over_.file(), POLLIN, 0}};
   bool hangs_up = false;
   int signal = 0;
   while (signal != SIGINT && signal != SIGTERM) {
@@ -67,14 +109,14 @@ void EndOnSignal::watch(const Signals& signals, When when) const {
       return;
     }
     look_();
-    signal = some ? signals.wait() : 0;
+    signal = some ? signals_.wait() : 0;
     hangs_up = hangs_up || signal == SIGHUP;
   }
   if (when == When::at_once) {
     log::info("stopped before the start");
     std::_Exit(static_cast<int>(Exit::ok));
   }
-  signals.stop_asked_ns_ = steady_ns();
+  signals_.stop_asked_ns_ = steady_ns();
   if (is_over_within(kPatienceMs)) {
     ::kill(::getpid(), signal);
     return;
@@ -84,14 +126,8 @@ void EndOnSignal::watch(const Signals& signals, When when) const {
 }
 
 bool EndOnSignal::is_over_within(int ms) const {
-  pollfd file{over_, POLLIN, 0};
+  pollfd file{over_.file(), POLLIN, 0};
   return ::poll(&file, 1, ms) > 0;
-}
-
-EndOnSignal::~EndOnSignal() {
-  ::eventfd_write(over_, 1);
-  thread_.join();
-  ::close(over_);
 }
 
 }  // namespace iqd

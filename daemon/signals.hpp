@@ -3,9 +3,14 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <thread>
+
+#include "base/event_file.hpp"
 
 namespace iqd {
 
@@ -13,6 +18,7 @@ namespace iqd {
 /// later.
 class Signals {
  public:
+  /// Throws SetupError.
   Signals();
   ~Signals();
   Signals(const Signals&) = delete;
@@ -22,36 +28,56 @@ class Signals {
   /// The next signal, or 0 after a tick or a `wake`.
   int wait() const;
   /// Any thread.
-  void wake() const noexcept;
+  void wake() const noexcept { woken_.set(); }
   /// When a signal to stop came that is still to be handed out by `wait`; 0: none (steady clock). Any thread.
   std::int64_t stop_asked_ns() const noexcept { return stop_asked_ns_; }
 
  private:
   friend class EndOnSignal;
   mutable std::atomic<std::int64_t> stop_asked_ns_{0};
+  EventFile woken_;
   int file_;
-  int woken_;
 };
 
-/// Opening devices may take long, or for ever where a driver hangs: as long as this lives, SIGINT or SIGTERM end the
-/// process, and `look` is called each tick, in a thread of its own.
+/// Opening devices may take long, or for ever where a driver hangs: as long as a `Span` lives, SIGINT or SIGTERM end
+/// the process, and `look` is called each tick, in a thread of its own. That thread and what it needs are there from
+/// the start, so a span can always begin.
 class EndOnSignal {
  public:
   enum class When : std::uint8_t {
     at_once,          // nothing runs yet: exit 0
     patience_is_out,  // something runs: after 4 s, exit 1; where this is over before, the signal is passed on
   };
-  EndOnSignal(const Signals& signals, When when, std::function<void()> look);
+  /// Throws SetupError.
+  EndOnSignal(const Signals& signals, std::function<void()> look);
   ~EndOnSignal();
   EndOnSignal(const EndOnSignal&) = delete;
   EndOnSignal& operator=(const EndOnSignal&) = delete;
 
+  /// One at a time.
+  class Span {
+   public:
+    Span(EndOnSignal& owner, When when);
+    ~Span();
+    Span(const Span&) = delete;
+    Span& operator=(const Span&) = delete;
+
+   private:
+    EndOnSignal& owner_;
+  };
+
  private:
-  void watch(const Signals& signals, When when) const;
+  void serve();
+  void watch(When when) const;
   bool is_over_within(int ms) const;
 
-  int over_;
+  const Signals& signals_;
   std::function<void()> look_;
+  EventFile over_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::optional<When> span_;
+  bool ends_ = false;
   std::thread thread_;
 };
 
