@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/file/array_facts.hpp"
 
+#include <cerrno>
+
 #include "radio/file/iso_time.hpp"
 #include "radio/message_part.hpp"
 
@@ -81,8 +83,8 @@ void ArrayFacts::begin(const Message& message) {
 bool ArrayFacts::write(bool complete) {
   if (!stale_ && !complete) return true;
   facts_["complete"] = complete;
-  stale_ = false;
-  return file_.write(facts_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  stale_ = !file_.write(facts_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return !stale_ || (!complete && is_passing(errno));
 }
 
 }  // namespace iqd::radio

@@ -26,7 +26,8 @@ class ArrayFacts {
 
   /// A message whose first item becomes this row; one without items only tells what was lost.
   void take(const Message& message, std::int64_t row);
-  /// Writes it anew where it has changed. `complete`: nothing more comes. False, with `errno`, where it cannot be.
+  /// Writes it anew where it has changed. `complete`: nothing more comes. False, with `errno`, where it cannot be; what
+  /// only lacks a descriptor is written the next time.
   bool write(bool complete);
 
  private:

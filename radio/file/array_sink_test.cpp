@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "base/error.hpp"
 #include "base/npy.hpp"
 #include "radio/messages_for_test.hpp"
+#include "tests/support/few_descriptors.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace iqd::radio {
@@ -205,6 +207,21 @@ TEST(ArraySink, AFullDiskEndsItWithAWholeRow) {
   EXPECT_GT(array.shape[0], 0);
   for (const std::byte b : array.data) EXPECT_EQ(b, std::byte{1});
   EXPECT_LE(records(folder).back()[0], array.shape[0]);
+}
+
+TEST(ArraySink, WithoutDescriptorsForAMomentItGoesOn) {
+  const ScratchFolder folder;
+  const PortFormat format = packets();
+  const std::vector<std::uint8_t> one{1, 2, 3, 4, 5, 6};
+  {
+    ArraySink sink(folder / "x.npy", false, format);
+    EXPECT_TRUE(sink.send(message_of<const std::uint8_t>(format, 100, one)));
+    const FewDescriptors none;
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    EXPECT_TRUE(sink.send(message_of<const std::uint8_t>(format, 200, one, 7))) << "the text beside it is due";
+  }
+  EXPECT_EQ(json::parse(folder.text("x.json"))["lost"], 7);
+  EXPECT_EQ(json::parse(folder.text("x.json"))["complete"], true);
 }
 
 TEST(ArraySink, WhatAKillLeavesIsAnArray) {

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kStagingBytes = 256u << 10;  // fits a core's second-level cache
 constexpr std::size_t kMostHeldBytes = 64u << 20;
+constexpr std::int64_t kAgainNs = 100'000'000;
 constexpr std::int64_t kMetaShare = 20;  // metadata are written for at most one part in so many of the time
 
 std::int64_t channel_count(const PortFormat& format) {
@@ -81,7 +82,7 @@ FileSink::FileSink(const FileSinkSettings& settings, const PortFormat& format)
   const auto frame = static_cast<std::size_t>(frame_bytes(format));
   if (channels_ > 1) staging_.resize(std::max(kStagingBytes / frame, std::size_t{1}) * frame);
   // An old recording loses its metadata before its samples: at no moment do they describe what is not theirs.
-  ::unlink(paths_.meta.c_str());
+  meta_file_.remove();
   data_.cut(0);
   if (!meta_file_.write(sigmf_text(meta_)))
     throw SetupError(fmt::format("{}: cannot be written: {}", paths_.meta, std::strerror(errno)));
@@ -129,6 +130,7 @@ bool FileSink::flush_if_due() {
 
 void FileSink::finish() {
   if (stopped_) return;
+  finishes_ = true;
   for (SigmfAnnotation& a : awaited_) a.sample_count = std::min(a.sample_count, items_ - a.sample_start);
   std::erase_if(awaited_, [](const SigmfAnnotation& a) { return a.sample_count <= 0; });
   show_annotations();
@@ -218,29 +220,27 @@ bool FileSink::put(std::span<const std::byte> frames) {
 
 bool FileSink::flush() {
   const std::int64_t began = steady_ns();
-  const bool written = held_.empty() ? meta_file_.write(sigmf_text(meta_)) || stop(paths_.meta) : flush_held();
+  if (!meta_file_.write(sigmf_text(meta_))) {
+    if (!is_passing(errno) || finishes_ || held_.size() >= kMostHeldBytes) return stop(paths_.meta);
+    next_meta_ns_ = began + kAgainNs;
+    return true;
+  }
   const std::int64_t now = steady_ns();
   next_meta_ns_ = now + kMetaShare * (now - began);
   meta_stale_ = false;
-  return written;
+  return held_.empty() || write_held();
 }
 
-/// Several segments may be held, and captures must not start beyond the data: so the data go first, once the new
-/// metadata have found room on the disk. What the metadata then cannot tell about is taken back.
-bool FileSink::flush_held() {
-  if (!meta_file_.prepare(sigmf_text(meta_))) return stop(paths_.meta);
-  const std::int64_t before = data_.frames();
+/// The metadata go first: a kill between the two leaves segments that begin beyond the data, which readers leave out,
+/// and not samples whose gaps nobody knows. What found no room is taken back.
+bool FileSink::write_held() {
   const bool appended = data_.append(held_);
-  int why = errno;
+  const int why = errno;
   held_.clear();
+  if (appended) return true;
   while (meta_.captures.back().sample_start > data_.frames()) meta_.captures.pop_back();
   std::erase_if(meta_.annotations, [this](const SigmfAnnotation& a) { return a.end() > data_.frames(); });
-  const bool told = (appended || meta_file_.prepare(sigmf_text(meta_))) && meta_file_.commit();
-  if (told && appended) return true;
-  if (!told) {
-    if (appended) why = errno;
-    data_.cut(before);
-  }
+  meta_file_.write(sigmf_text(meta_));
   errno = why;
   return stop(paths_.data);
 }

@@ -30,8 +30,9 @@ std::string unrecordable(const PortFormat& format);
 /// Records a port as SigMF, valid at every moment. A new segment begins at every gap and where the radio is set
 /// otherwise, and the metadata that say so are on disk before its first sample. A message's trigger becomes an
 /// annotation, once its samples are there. Where gaps come faster than metadata should be written, samples are held
-/// back in memory for a moment, and reach the disk just before the metadata of all their segments. When the disk is
-/// full recording ends, is logged once, and `send` is false from then on.
+/// back in memory for a moment, and reach the disk just after the metadata of all their segments: who is killed between
+/// the two leaves segments that begin beyond the last sample. So are they where descriptors are short for a moment.
+/// When the disk is full recording ends, is logged once, and `send` is false from then on.
 class FileSink final : public Sink {
  public:
   /// Throws SetupError where the files cannot be made, or a recording is there and is not to be overwritten.
@@ -52,7 +53,7 @@ class FileSink final : public Sink {
   bool put(std::span<const std::byte> frames);
   bool flush();
   bool flush_if_due();
-  bool flush_held();
+  bool write_held();
   bool stop(const std::string& file);
 
   PortFormat format_;
@@ -74,6 +75,7 @@ class FileSink final : public Sink {
   bool started_ = false;
   bool meta_stale_ = false;
   std::int64_t next_meta_ns_ = 0;  // steady clock; before it the metadata are not written again
+  bool finishes_ = false;
   bool stopped_ = false;
 };
 

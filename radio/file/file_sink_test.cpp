@@ -8,9 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "base/error.hpp"
@@ -18,6 +20,7 @@
 #include "radio/file/file_source.hpp"
 #include "radio/file/recording.hpp"
 #include "radio/messages_for_test.hpp"
+#include "tests/support/few_descriptors.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace iqd::radio {
@@ -302,6 +305,49 @@ TEST(FileSink, FloodsOfGapsAreAllKept) {
   for (std::size_t n = 0; n < 30'000; ++n) ASSERT_EQ(data[2 * n].real(), static_cast<float>(n / 10 * 20 + n % 10));
 }
 
+/// At any moment, for a kill may come at any.
+TEST(FileSink, AGapIsKnownBeforeTheSamplesBehindIt) {
+  constexpr std::int64_t kItems = 20'000;
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::cf32, 1, kItems);
+  FileSink sink({.path = folder / "x"}, format);
+  std::atomic<bool> done = false;
+  std::jthread sends([&] {
+    const std::vector<cf32> x = ramp(0, kItems, 1);
+    for (std::int64_t i = 0; i < 400; ++i)
+      sink.send(message_of<const cf32>(format, 2 * i * kItems, x, i > 0 ? kItems : 0));
+    sink.finish();
+    done = true;
+  });
+  std::int64_t looks = 0;
+  for (bool last = false; !last;) {
+    last = done;
+    const auto items = static_cast<std::int64_t>(std::filesystem::file_size(folder / "x.sigmf-data") / sizeof(cf32));
+    const json meta = meta_in(folder);
+    std::int64_t known = 0;
+    for (const auto& capture : meta["captures"]) known += capture["core:sample_start"] < items ? 1 : 0;
+    ASSERT_EQ(known, (items + kItems - 1) / kItems) << "of " << items << " samples, at look " << looks;
+    ++looks;
+  }
+  EXPECT_GT(looks, 10);
+}
+
+TEST(FileSink, NothingIsLeftBesideTheRecording) {
+  const ScratchFolder folder;
+  folder.write("x.sigmf-meta.part", "of somebody who was killed");
+  const PortFormat format = stream_format(Element::cf32);
+  FileSink sink({.path = folder / "x", .overwrite = true}, format);
+  const auto names = [&] {
+    std::set<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) all.insert(entry.path().filename());
+    return all;
+  };
+  EXPECT_EQ(names(), (std::set<std::string>{"x.sigmf-data", "x.sigmf-meta"}));
+  sink.send(message_of<const cf32>(format, 0, ramp(0, 10, 1)));
+  sink.finish();
+  EXPECT_EQ(names(), (std::set<std::string>{"x.sigmf-data", "x.sigmf-meta"}));
+}
+
 TEST(FileSink, AMessageOfNothingBringsOutWhatIsHeldBack) {
   const ScratchFolder folder;
   const PortFormat format = stream_format(Element::cf32);
@@ -394,6 +440,27 @@ TEST(FileSink, AFullDiskEndsTheRecordingAndNothingElse) {
     for (std::size_t n = 0; n < data.size(); ++n)
       ASSERT_EQ(data[n].real(), static_cast<float>(n / static_cast<std::size_t>(channels)));
   }
+}
+
+TEST(FileSink, WithoutDescriptorsForAMomentNothingIsLost) {
+  const ScratchFolder folder;
+  const PortFormat format = stream_format(Element::cf32);
+  FileSink sink({.path = folder / "x"}, format);
+  const auto send = [&](std::int64_t i) {
+    return sink.send(message_of<const cf32>(format, i * 200, ramp(i * 200, 100, 1), i ? 100 : 0));
+  };
+  EXPECT_TRUE(send(0));
+  {
+    const FewDescriptors none;
+    for (std::int64_t i = 1; i < 40; ++i) {
+      EXPECT_TRUE(send(i));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  EXPECT_TRUE(send(40));
+  sink.finish();
+  EXPECT_EQ(meta_in(folder)["captures"].size(), 41u);
+  EXPECT_EQ(folder.items<cf32>("x.sigmf-data").size(), 4100u);
 }
 
 TEST(FileSink, ARecordingThatIsRemovedEnds) {

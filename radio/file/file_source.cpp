@@ -65,6 +65,11 @@ FileSource::FileSource(Recording recording, FileSourceSettings settings)
   const std::string& path = recording_.paths.data;
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) throw SetupError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  if (recording_.announced > 0)
+    log::warn(
+        "{}: {} segments begin beyond the samples that are there, and are left out: the recorder was killed, or "
+        "the file is cut short",
+        path, recording_.announced);
   ::flock(file_, LOCK_SH | LOCK_NB);  // so that no sink overwrites what is played; a recording that grows may be read
   ::posix_fadvise(file_, 0, 0, POSIX_FADV_SEQUENTIAL);
   const DiskFormat& format = *recording_.format;

@@ -111,6 +111,13 @@ void normalise(SigmfMeta& meta) {
   if (captures.empty() || captures.front().sample_start > 0) captures.insert(captures.begin(), SigmfCapture{});
 }
 
+/// What iqd announced and did not come to write.
+void leave_out_announced(Recording& r, std::int64_t samples) {
+  if (r.meta.recorder != kSigmfRecorder) return;
+  r.announced = std::erase_if(r.meta.captures, [&](const SigmfCapture& c) { return c.sample_start > samples; });
+  r.meta.annotated_end = std::min(r.meta.annotated_end, samples);
+}
+
 void check_captures(const Recording& r, std::int64_t samples, std::vector<std::string>& problems) {
   const auto& captures = r.meta.captures;
   for (std::size_t i = 1; i < captures.size(); ++i) {
@@ -176,6 +183,7 @@ void lay_out(Recording& r, std::int64_t data_bytes, std::vector<std::string>& pr
   }
   const std::int64_t samples = payload / frame;
   const std::size_t before = problems.size();
+  leave_out_announced(r, samples);
   check_captures(r, samples, problems);
   if (problems.size() != before) return;
   std::int64_t headers = 0;

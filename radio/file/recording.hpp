@@ -36,12 +36,14 @@ struct Recording {
   const DiskFormat* format = nullptr;
   bool has_time = false;
   std::vector<Segment> segments;
+  std::size_t announced = 0;  // segments that begin beyond the data, and are left out
 
   StreamInfo info() const;
 };
 
 /// Reads and checks the metadata and lays the segments over the data file. Each thing wrong is appended to `problems`;
-/// the recording is of use only where there is none.
+/// the recording is of use only where there is none. iqd announces segments before their samples: where it was killed
+/// between the two, what a recording of its own says beyond the data is left out. In those of others that is wrong.
 Recording read_recording(std::string_view path, std::vector<std::string>& problems);
 
 /// As above for a data file of `data_bytes`, without touching any file.

@@ -98,6 +98,7 @@ void read_global(const Members& global, SigmfMeta& meta) {
   meta.author = global.text("core:author");
   meta.description = global.text("core:description");
   meta.hardware = global.text("core:hw");
+  meta.recorder = global.text("core:recorder");
   check_extensions(global);
 }
 
@@ -198,7 +199,7 @@ std::string sigmf_text(const SigmfMeta& meta) {
   global["core:version"] = "1.2.5";
   global["core:sample_rate"] = meta.rate_hz;
   global["core:num_channels"] = meta.channels;
-  global["core:recorder"] = "iqd";
+  global["core:recorder"] = meta.recorder;
   if (!meta.hardware.empty()) global["core:hw"] = meta.hardware;
   if (!meta.author.empty()) global["core:author"] = meta.author;
   if (!meta.description.empty()) global["core:description"] = meta.description;

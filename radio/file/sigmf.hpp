@@ -31,6 +31,9 @@ struct SigmfAnnotation {
   std::int64_t end() const noexcept { return sample_start + sample_count; }
 };
 
+/// How iqd's recordings call their recorder.
+inline constexpr std::string_view kSigmfRecorder = "iqd";
+
 /// What a .sigmf-meta file says, as far as iqd reads or writes it.
 struct SigmfMeta {
   std::string datatype;
@@ -43,6 +46,7 @@ struct SigmfMeta {
   std::string author;
   std::string description;
   std::string hardware;
+  std::string recorder = std::string(kSigmfRecorder);
   std::vector<SigmfCapture> captures;
   std::vector<SigmfAnnotation> annotations;  // to be written; of those that are read there is the next only
   std::int64_t annotated_end = 0;            // no annotation reaches beyond this sample

@@ -241,6 +241,25 @@ TEST(Layout, DisagreementIsAProblem) {
   EXPECT_THAT(problems_with(backwards, 40), ElementsAre(HasSubstr("global_index")));
 }
 
+TEST(Layout, WhatIqdAnnouncedAndDidNotWriteIsLeftOut) {
+  json killed = plain();
+  killed["global"]["core:recorder"] = "iqd";
+  killed["captures"] = json::array();
+  for (int i = 0; i < 5; ++i)
+    killed["captures"].push_back({{"core:sample_start", 4 * i}, {"core:global_index", 10 * i}});
+  killed["annotations"] = {{{"core:sample_start", 6}, {"core:sample_count", 12}}};
+  std::vector<std::string> problems;
+  const Recording r = laid_out(killed, 40, problems);
+  EXPECT_THAT(problems, IsEmpty());
+  ASSERT_EQ(r.segments.size(), 3u);
+  EXPECT_EQ(r.segments[2].samples, 2) << "which it did not write to its end";
+  EXPECT_EQ(r.segments[2].lost, 6);
+  EXPECT_EQ(r.announced, 2u);
+  killed["global"]["core:recorder"] = "another program";
+  laid_out(killed, 40, problems);
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("cut short")));
+}
+
 /// Bytes are changed, removed, added and copied about, and numbers become extreme ones.
 std::string mutated(std::string text, std::mt19937& random) {
   static const std::vector<std::string> kWords{"-1",

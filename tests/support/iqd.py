@@ -277,10 +277,13 @@ def write_recording(stem, x, rate=1e6, datatype=None, captures=None, **more):
     return path
 
 
-def read_recording(stem):
-    """(metadata, samples) of a recording of ours, which has to be valid: [n] or [n][channel], integers as pairs."""
+def read_recording(stem, killed=False):
+    """(metadata, samples) of a recording of ours, which has to be valid: [n] or [n][channel], integers as pairs.
+
+    A recorder that was killed may have announced segments that it did not come to write: they are left out.
+    """
     stem = pathlib.Path(stem)
-    sigmf_check.assert_valid(stem)
+    sigmf_check.assert_valid(stem, killed)
     meta = json.loads(stem.with_suffix(".sigmf-meta").read_text(encoding="utf-8"))
     facts = meta["global"]
     dtype, pairs = {"cf32_le": ("<c8", False), "ci16_le": ("<i2", True), "ci8": ("i1", True),
@@ -288,4 +291,7 @@ def read_recording(stem):
     x = np.fromfile(stem.with_suffix(".sigmf-data"), dtype)
     channels = facts.get("core:num_channels", 1)
     shape = (-1,) + ((channels,) if channels > 1 else ()) + ((2,) if pairs else ())
-    return meta, x.reshape(shape)
+    x = x.reshape(shape)
+    if killed:
+        meta["captures"] = [c for c in meta["captures"] if c["core:sample_start"] <= len(x)]
+    return meta, x

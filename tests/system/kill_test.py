@@ -53,7 +53,7 @@ class Kill(iqd.SystemTest):
             kept = self.folder / f"kept{i}"
             for end in (".sigmf-meta", ".sigmf-data"):
                 shutil.copy(stem.with_suffix(end), kept.with_suffix(end))
-            meta, x = iqd.read_recording(kept)
+            meta, x = iqd.read_recording(kept, killed=True)
             self.assertGreater(len(x), 0)
             self.assertTone(meta, x)
             segments += len(meta["captures"])
