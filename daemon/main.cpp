@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "daemon/commands.hpp"
 #include "daemon/plugins.hpp"
+#include "net/descriptors.hpp"
 
 int main(int argc, char** argv) {
   using namespace iqd;
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
     add(line);
   if (const auto exit = line.parse(argc, argv)) return *exit;
   if (verbose) log::set_level(log::Level::debug);
+  net::raise_descriptor_limit();
   try {
     find_own_plugins();
     return static_cast<int>(line.action()());

@@ -154,6 +154,10 @@ inline constexpr Row<ProcessFigures> kProcess[] = {
      of<&ProcessFigures::open_files>},
     {"process_max_fds", kGauge, "File descriptors that may be in use; raise LimitNOFILE for many readers.",
      of<&ProcessFigures::most_files>},
+    {"iqd_connections_refused_total", kCounter,
+     "Connections that were closed at once, since peers have all descriptors that they may have; find out who "
+     "connects, or raise LimitNOFILE.",
+     of<&ProcessFigures::refused>},
     {"process_threads", kGauge, "Threads; once warm it should stay as it is.", of<&ProcessFigures::threads>},
     {"process_start_time_seconds", kGauge, "When iqd was started, since 1970; if it changes, iqd has been restarted.",
      of<&ProcessFigures::started_s>},

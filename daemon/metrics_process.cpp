@@ -10,6 +10,8 @@
 #include <sstream>
 #include <string>
 
+#include "net/descriptors.hpp"
+
 namespace iqd {
 namespace {
 
@@ -37,7 +39,7 @@ double open_files() {
 
 ProcessFigures process_figures() {
   ProcessFigures figures;
-  static const double boot = boot_s();
+  const double boot = boot_s();
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   const std::string stat = text_of("/proc/self/stat");
   // The program's name is in brackets and may hold anything; behind it are numbers, counted from 3 in proc(5).
@@ -58,6 +60,7 @@ ProcessFigures process_figures() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) figures.most_files = static_cast<double>(limit.rlim_cur);
   figures.open_files = open_files();
+  figures.refused = static_cast<double>(net::connections_refused());
   return figures;
 }
 

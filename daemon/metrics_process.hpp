@@ -13,6 +13,7 @@ struct ProcessFigures {
   double threads = 0;
   double open_files = 0;
   double most_files = 0;
+  double refused = 0;  // connections, since peers had all descriptors that they may have
 };
 ProcessFigures process_figures();
 

@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "net/keys.hpp"
+#include "net/peer.hpp"
 
 namespace iqd::net {
 namespace {
@@ -63,10 +64,10 @@ Door::Door(void* context, void* socket, const Access& access, bool bound, std::s
   try {
     if (access_.curve) give_keys(bound);
     watch();
-  } catch (const SetupError& e) {
+    thread_ = std::thread([this] { serve(); });
+  } catch (const std::runtime_error& e) {
     throw SetupError(fmt::format("{}: {}", name_, e.what()));
   }
-  thread_ = std::thread([this] { serve(); });
 }
 
 Door::~Door() {

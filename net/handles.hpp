@@ -22,6 +22,10 @@ struct CloseSocket {
 using Context = std::unique_ptr<void, TermContext>;
 using SocketHandle = std::unique_ptr<void, CloseSocket>;
 
+/// With its threads started, where libzmq would end the process for want of descriptors or threads; a socket that is
+/// made with it may still be null. Throws SetupError.
+Context make_context();
+
 inline void set_option(void* socket, int option, int value) noexcept {
   ::zmq_setsockopt(socket, option, &value, sizeof value);
 }

@@ -13,9 +13,8 @@
 #include <utility>
 
 namespace iqd::net {
-namespace {
 
-std::string name_of(int file) {
+std::string peer_of(int file) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   std::array<char, NI_MAXHOST> host{};
@@ -29,9 +28,8 @@ std::string name_of(int file) {
   return fmt::format("{} port {}", host.data(), port.data());
 }
 
-}  // namespace
-
-Peer::Peer(int file) : name_(name_of(file)), copy_(::fcntl(file, F_DUPFD_CLOEXEC, 0)) {}
+// From the part of the numbers that peers have.
+Peer::Peer(int file) : name_(peer_of(file)), copy_(::fcntl(file, F_DUPFD_CLOEXEC, file)) {}
 
 Peer::Peer(Peer&& other) noexcept : name_(std::move(other.name_)), copy_(std::exchange(other.copy_, -1)) {}
 

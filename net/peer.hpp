@@ -7,6 +7,9 @@
 
 namespace iqd::net {
 
+/// Who is at the other end of a connection, for the log: `127.0.0.1 port 4242`, `a local peer`.
+std::string peer_of(int file);
+
 /// A connection of libzmq's, seen through a descriptor of our own. libzmq's number may belong to another connection
 /// already; this one does not.
 class Peer {
@@ -18,7 +21,6 @@ class Peer {
   Peer& operator=(Peer&& other) noexcept;
   ~Peer();
 
-  /// `127.0.0.1 port 4242`, `a local peer`.
   const std::string& name() const noexcept { return name_; }
   /// The name without the port.
   std::string_view host() const noexcept { return std::string_view(name_).substr(0, name_.find(" port ")); }

@@ -80,10 +80,11 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t most_byte
       pub_(config.kind == Kind::pub),
       lossless_(lossless),
       mark_(high_water_mark(config.hwm_bytes, most_bytes)),
-      context_(zmq_ctx_new()) {
+      context_(net::make_context()) {
   // XPUB is PUB that tells who subscribes; it is asked only before the stream starts.
   socket_.reset(zmq_socket(context_.get(), pub_ ? ZMQ_XPUB : ZMQ_PUSH));
   void* const socket = socket_.get();
+  if (!socket) throw SetupError(fmt::format("publish: cannot make a socket: {}", zmq_strerror(zmq_errno())));
   net::set_option(socket, ZMQ_SNDHWM, mark_);
   // Of what readers send, one message of each waits here; the others wait on their side.
   net::set_option(socket, ZMQ_RCVHWM, 1);

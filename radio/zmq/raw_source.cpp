@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 
 namespace iqd::radio::zmq {
 namespace {
@@ -55,6 +56,7 @@ bool RawSource::fill() {
 }
 
 bool RawSource::fetch_missing() {
+  if (lines_.empty() && !open_again()) return false;
   bool all = true;
   for (RawLine& line : lines_) {
     if (line.left() > 0) continue;
@@ -100,7 +102,20 @@ void RawSource::take_leave(const RawLine& line) {
   broken_ = true;
   std::uint64_t suppressed = 0;
   if (limit_.allow(suppressed)) log::warn("zmq source {}: the other side hung up", line.address());
-  if (settings_.kind == SourceKind::req || lines_.size() > 1) open();
+  if (settings_.kind == SourceKind::req || lines_.size() > 1) open_again();
+}
+
+/// What it takes may be short for a moment.
+bool RawSource::open_again() {
+  try {
+    open();
+    return true;
+  } catch (const SetupError& e) {
+    lines_.clear();
+    std::uint64_t suppressed = 0;
+    if (limit_.allow(suppressed)) log::warn("zmq source: cannot be opened again yet: {}", e.what());
+    return false;
+  }
 }
 
 /// For something to happen to a channel that has no sample; false when the time is over.

@@ -31,6 +31,7 @@ class RawSource final : public Source {
 
  private:
   void open();
+  bool open_again();
   bool fill();
   bool fetch_missing();
   bool took(RawLine& line, RawLine::Came came);

@@ -18,7 +18,7 @@ bool is_inproc(std::string_view a) {
 }
 
 std::shared_ptr<void> new_context() {
-  return {::zmq_ctx_new(), net::TermContext()};
+  return net::make_context();
 }
 std::shared_ptr<void> shared_context() {
   static std::mutex mutex;

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "net/descriptors.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "net/peer.hpp"
+
+namespace iqd::net {
+namespace {
+
+constexpr rlim_t kMost = 65536;
+constexpr rlim_t kMostForSelect = 1024;
+constexpr rlim_t kMostForControl = 512;
+
+/// Never taken down: threads of libraries accept as long as the process lives.
+struct Gate {
+  std::mutex mutex;
+  int spare = ::eventfd(0, EFD_CLOEXEC);  // for letting in those who are then sent away
+  std::atomic<std::uint64_t> refused{0};
+  log::RateLimit lines;
+};
+Gate& gate() {
+  static Gate* const only = new Gate;
+  return *only;
+}
+
+rlim_t limit_now() noexcept {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : kMostForSelect;
+}
+
+void note_refusal(const std::string& peer) {
+  gate().refused.fetch_add(1, std::memory_order_relaxed);
+  std::uint64_t suppressed = 0;
+  if (gate().lines.allow(suppressed))
+    log::warn("a connection of {} was closed at once: of {} descriptors (LimitNOFILE) peers have all that they may{}",
+              peer, limit_now(), suppressed > 0 ? fmt::format(" ({} more before)", suppressed) : "");
+}
+
+int accept_now(int listener, sockaddr* address, socklen_t* size, int flags) noexcept {
+  return static_cast<int>(::syscall(SYS_accept4, listener, address, size, flags));
+}
+
+/// Nothing is left for whoever waits at the listener. Unless they are let in they wait on, and keep the thread that
+/// polls it busy.
+void turn_away(int listener) noexcept {
+  Gate& g = gate();
+  if (g.spare < 0) g.spare = ::eventfd(0, EFD_CLOEXEC);
+  if (g.spare < 0) return std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ::close(g.spare);
+  if (const int file = accept_now(listener, nullptr, nullptr, SOCK_CLOEXEC); file >= 0) {
+    note_refusal(peer_of(file));
+    ::close(file);
+  }
+  g.spare = ::eventfd(0, EFD_CLOEXEC);
+}
+
+void* wait_for_mutex(void* mutex) {
+  const std::lock_guard lock(*static_cast<std::mutex*>(mutex));
+  return nullptr;
+}
+
+bool is_want(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+/// libzmq ends the process where an `accept` at ipc:// fails for want of descriptors; that a peer has gone it bears.
+int admit(int listener, sockaddr* address, socklen_t* size, int flags, int lowest) {
+  // Where nobody is there yet, this may wait, and not at the gate.
+  std::unique_lock lock(gate().mutex, std::defer_lock);
+  pollfd somebody{listener, POLLIN, 0};
+  if (::poll(&somebody, 1, 0) > 0) lock.lock();
+  const int file = accept_now(listener, address, size, flags);
+  if (file < 0 && lock && is_want(errno)) {
+    turn_away(listener);
+    errno = ECONNABORTED;
+  }
+  if (file < 0 || file >= lowest) return file;
+  const int moved = ::fcntl(file, (flags & SOCK_CLOEXEC) != 0 ? F_DUPFD_CLOEXEC : F_DUPFD, lowest);
+  if (moved < 0) note_refusal(peer_of(file));
+  ::close(file);
+  if (moved < 0) errno = ECONNABORTED;
+  return moved;
+}
+
+}  // namespace
+
+void raise_descriptor_limit() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const rlim_t wanted = std::min(limit.rlim_max, kMost);
+  if (wanted <= limit.rlim_cur) return;
+  limit.rlim_cur = wanted;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int own_descriptors() noexcept {
+  return static_cast<int>(std::min(limit_now() / 2, kMostForSelect));
+}
+
+int control_descriptors() noexcept {
+  const rlim_t most = limit_now();
+  return static_cast<int>(std::min((most - std::min(most / 2, kMostForSelect)) / 4, kMostForControl));
+}
+
+int accept_control(int listener, sockaddr* address, socklen_t* size, int flags) {
+  return admit(listener, address, size, flags, own_descriptors());
+}
+
+std::uint64_t connections_refused() noexcept {
+  return gate().refused.load(std::memory_order_relaxed);
+}
+
+FreeDescriptors::FreeDescriptors(int count) : gate_(gate().mutex) {
+  std::vector<int> files;
+  while (std::cmp_less(files.size(), count)) {
+    const int file = ::eventfd(0, EFD_CLOEXEC);
+    if (file < 0) break;
+    files.push_back(file);
+  }
+  const int why = errno;
+  for (const int file : files) ::close(file);
+  if (std::cmp_less(files.size(), count))
+    throw SetupError(
+        fmt::format("{} descriptors are needed and {} are left ({}): raise LimitNOFILE= of the service, "
+                    "or `ulimit -n`",
+                    count, files.size(), std::strerror(why)));
+}
+
+void require_threads(int count) {
+  // Little of a stack: with memory locked, all of it would be taken.
+  constexpr std::size_t kStackBytes = 256 << 10;
+  std::mutex held;
+  std::vector<pthread_t> threads;
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, kStackBytes);
+  int why = 0;
+  {
+    const std::lock_guard lock(held);
+    while (why == 0 && std::cmp_less(threads.size(), count)) {
+      pthread_t thread{};
+      why = ::pthread_create(&thread, &attributes, wait_for_mutex, &held);
+      if (why == 0) threads.push_back(thread);
+    }
+  }
+  ::pthread_attr_destroy(&attributes);
+  for (const pthread_t thread : threads) ::pthread_join(thread, nullptr);
+  if (why != 0)
+    throw SetupError(
+        fmt::format("{} threads are needed and {} can be started ({}): raise TasksMax= of the service, or "
+                    "`ulimit -u`",
+                    count, threads.size(), std::strerror(why)));
+}
+
+}  // namespace iqd::net
+
+extern "C" int accept4(int listener, sockaddr* address, socklen_t* size, int flags) {
+  return iqd::net::admit(listener, address, size, flags, iqd::net::own_descriptors() + iqd::net::control_descriptors());
+}
+
+extern "C" int accept(int listener, sockaddr* address, socklen_t* size) {
+  return accept4(listener, address, size, 0);
+}
