@@ -99,14 +99,21 @@ RadioOnList::RadioOnList(OpenRadio radio, std::function<RadioReadings()> read) :
     const std::lock_guard lock(list().mutex);
     list().radios.push_back(watch_->radio);
   }
-  watch_->thread = std::thread([w = watch_.get()] { w->run(); });
+  try {
+    watch_->thread = std::thread([w = watch_.get()] { w->run(); });
+  } catch (...) {
+    take_off();
+    throw;
+  }
+}
+
+void RadioOnList::take_off() {
+  const std::lock_guard lock(list().mutex);
+  std::erase(list().radios, watch_->radio);
 }
 
 RadioOnList::~RadioOnList() {
-  {
-    const std::lock_guard lock(list().mutex);
-    std::erase(list().radios, watch_->radio);
-  }
+  take_off();
   {
     const std::lock_guard lock(watch_->mutex);
     watch_->ends = true;

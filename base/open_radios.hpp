@@ -36,7 +36,7 @@ struct OpenRadio {
 class RadioOnList {
  public:
   /// `read` is called in a thread of its own, at once and every two seconds; where it throws, the last readings stay.
-  /// A lock that is lost, or is back, is a line in the log.
+  /// A lock that is lost, or is back, is a line in the log. Throws where no thread can be started.
   RadioOnList(OpenRadio radio, std::function<RadioReadings()> read);
   /// Waits for a `read` under way.
   ~RadioOnList();
@@ -48,6 +48,7 @@ class RadioOnList {
 
  private:
   struct Watch;
+  void take_off();
   std::unique_ptr<Watch> watch_;
 };
 

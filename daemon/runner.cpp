@@ -257,10 +257,12 @@ ChangeReport Runner::change(const std::function<ChangeReport()>& make) {
   const EndOnSignal::Span span(end_on_signal_, EndOnSignal::When::patience_is_out);
   try {
     return make();
-  } catch (const std::exception& e) {
+  } catch (const Stranded& e) {
     log::error("{}", e.what());
     failed_ = true;
     stop_all();
+    return {Result::busy, {e.what()}};
+  } catch (const std::exception& e) {
     return {Result::busy, {e.what()}};
   }
 }

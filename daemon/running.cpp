@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "net/descriptors.hpp"
 #include "pipeline/real_time.hpp"
 
 namespace iqd {
@@ -38,6 +39,14 @@ void require_there(const Pipeline& running, const PipelineSpec& next, const Spec
   if (std::ranges::any_of(next.source->claims(), is_claimed))
     throw SetupError(fmt::format("{}: the radio is away: {} cannot change before it is back", running.name(),
                                  fmt::join(change.keys, ", ")));
+}
+
+/// What ends has to be able to begin again: what that takes is asked for before.
+void require_means() {
+  constexpr int kDescriptors = 32;
+  constexpr int kThreads = 8;
+  net::require_threads(kThreads);
+  const net::FreeDescriptors free(kDescriptors);
 }
 
 bool wait_for(const Pipeline& pipeline, std::int64_t until) {
@@ -105,7 +114,11 @@ std::shared_ptr<Pipeline> Running::open_whole(PipelineSpec spec) {
 /// Memory is locked before it is taken; what threads get is said once.
 void Running::grant(const PipelineSpec& spec) {
   if (spec.realtime.lock_memory && !is_memory_locked_) is_memory_locked_ = ::mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
-  log_real_time(spec.name, spec.realtime, is_memory_locked_);
+  try {
+    log_real_time(spec.name, spec.realtime, is_memory_locked_);
+  } catch (const std::exception& e) {
+    log::warn("{}: it cannot be found out what its threads get: {}", spec.name, e.what());
+  }
 }
 
 void Running::start() {
@@ -202,6 +215,7 @@ ChangeReport Running::go_over(Loaded& next, Scope scope) {
   Steps steps;
   try {
     steps = steps_to(next, scope);
+    if (!steps.ends.empty() || !steps.renewals.empty()) require_means();
   } catch (const std::exception& e) {
     return {Result::refused, {e.what()}};
   }
@@ -210,7 +224,11 @@ ChangeReport Running::go_over(Loaded& next, Scope scope) {
     return refused(problems);
   }
   ChangeReport report;
-  carry_out(steps, report);
+  try {
+    carry_out(steps, report);
+  } catch (const std::exception& e) {
+    throw Stranded(e.what());
+  }
   if (report.lines.empty()) report.lines = {"nothing has changed"};
   return report;
 }
@@ -268,18 +286,28 @@ void Running::carry_out(Steps& steps, ChangeReport& report) {
     report.lines.push_back(fmt::format("{}: {}, started anew", spec.name, fmt::join(keys, ", ")));
     if (!start_anew(std::move(running), std::move(spec), report)) return take_up_again(std::move(ended), "", report);
   }
+  if (const std::string why = add_all(steps, report); !why.empty()) return take_up_again(std::move(ended), why, report);
+  if (steps.monitor) report.lines.emplace_back("monitor: stays as it is until a restart");
+}
+
+/// What keeps one of them from starting, after which none has; else empty.
+std::string Running::add_all(Steps& steps, ChangeReport& report) {
+  std::vector<std::shared_ptr<Pipeline>> started;
   try {
     if (steps.opened.empty())
       for (PipelineSpec& spec : steps.additions) steps.opened.push_back(open_whole(std::move(spec)));
+    for (auto& opened : steps.opened) {
+      add(opened);
+      started.push_back(std::move(opened));
+    }
   } catch (const std::exception& e) {
+    for (auto& pipeline : started) retire(std::move(pipeline));
+    std::erase(steps.opened, nullptr);
     close(steps.opened);
-    return take_up_again(std::move(ended), e.what(), report);
+    return e.what();
   }
-  for (const auto& added : steps.opened) {
-    report.lines.push_back(added->spec().name + ": started");
-    add(added);
-  }
-  if (steps.monitor) report.lines.emplace_back("monitor: stays as it is until a restart");
+  for (const auto& pipeline : started) report.lines.push_back(pipeline->spec().name + ": started");
+  return {};
 }
 
 /// Ends a pipeline and closes all that it has. Gives its spec back.

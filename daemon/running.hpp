@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,12 @@
 #include "daemon/service.hpp"
 
 namespace iqd {
+
+/// A change has left something neither as it was nor as it should be.
+class Stranded : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// The pipelines at work, and the changes made to them. One thread makes changes and looks after them; what others may
 /// ask is marked.
@@ -24,8 +31,10 @@ class Running {
   const Spec& spec() const noexcept { return loaded_->spec; }
   const std::vector<std::shared_ptr<Pipeline>>& pipelines() const noexcept { return pipelines_; }
 
-  /// Reads the file again and goes over to it: all of it, or nothing where something is wrong. Throws where a
-  /// pipeline can go on neither as it was nor as it should be; then the process should end.
+  // A change throws Stranded where a pipeline can go on neither as it was nor as it should be; then the process should
+  // end. Whatever else it throws, nothing has changed.
+
+  /// Reads the file again and goes over to it: all of it, or nothing where something is wrong.
   ChangeReport reload();
   /// Sets live keys of a stage, or any of the source, until the file is read again. Those of the source that are not
   /// live close it and open it anew.
@@ -46,6 +55,7 @@ class Running {
   ChangeReport go_over(Loaded& next, Scope scope);
   Steps steps_to(Loaded& next, Scope scope);
   void carry_out(Steps& steps, ChangeReport& report);
+  std::string add_all(Steps& steps, ChangeReport& report);
   bool start_anew(std::shared_ptr<Pipeline> running, PipelineSpec spec, ChangeReport& report);
   void take_up_again(std::vector<PipelineSpec> ended, const std::string& why, ChangeReport& report);
   void add(std::shared_ptr<Pipeline> opened);

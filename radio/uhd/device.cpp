@@ -10,6 +10,8 @@
 #include <cmath>
 #include <future>
 #include <map>
+#include <memory>
+#include <system_error>
 #include <thread>
 #include <uhd/exception.hpp>
 
@@ -154,15 +156,21 @@ void Device::set_on_air(bool is_on) {
 void close_in_time(const std::string& name, std::function<void()> close) {
   auto closed = std::make_shared<std::promise<void>>();
   auto is_closed = closed->get_future();
-  std::thread([close = std::move(close), closed]() mutable {
+  const auto work = [closed, it = std::make_shared<std::function<void()>>(std::move(close))] {
     try {
-      close();
+      (*it)();
     } catch (...) {
       log::debug("uhd: closing failed: {}", text_of(std::current_exception()));
     }
-    close = nullptr;
+    *it = nullptr;
     closed->set_value();
-  }).detach();
+  };
+  try {
+    std::thread(work).detach();
+  } catch (const std::system_error& e) {
+    log::warn("{}: no thread can be started for closing it: {}", name, e.what());
+    work();
+  }
   if (is_closed.wait_for(kClosing) != std::future_status::ready)
     log::warn("{}: it does not answer while it is closed; going on without waiting", name);
 }

@@ -118,9 +118,22 @@ bool run(std::vector<std::string> command, const std::string& log) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+[[noreturn]] void no_file(const std::string& path) {
+  throw SetupError(fmt::format("the compiler's file {}: {}", path, std::strerror(errno)));
+}
+
 std::vector<char> content_of(const std::string& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
+  if (!file) no_file(path);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (!file) no_file(path);
 }
 
 /// Of the program in $PATH, or at a path.
@@ -157,7 +170,7 @@ std::string version_of(const std::string& compiler) {
 std::vector<char> compile(std::vector<std::string> command, const std::string& text, const Program& program,
                           std::vector<Message>& messages) {
   const ScratchFolder folder;
-  std::ofstream(folder / "kernel.cpp", std::ios::binary) << text;
+  write_file(folder / "kernel.cpp", text);
   for (std::string& option : options()) command.push_back(std::move(option));
   for (std::string option : {"-I" + program.folder, std::string("-o"), folder / "kernel.so", folder / "kernel.cpp"})
     command.push_back(std::move(option));
