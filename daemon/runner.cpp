@@ -18,6 +18,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "daemon/end_at_once.hpp"
 #include "daemon/http_door.hpp"
 #include "daemon/notify.hpp"
 #include "daemon/requests.hpp"
@@ -176,7 +177,7 @@ Exit Runner::run() {
       log::error("{}", why);
       failed_ = true;
       // A device that failed may never give back what it holds, so nothing is asked of it.
-      if (p->device_failed()) std::_Exit(static_cast<int>(Exit::failed));
+      if (p->device_failed()) end_at_once(Exit::failed);
     }
   const Exit exit = failed_ ? Exit::failed : Exit::ok;
   last_watch_.begin(stopping_ns_, exit);
@@ -225,7 +226,7 @@ void Runner::on_signal(int signal) {
   }
   if (stopping_ns_) {
     log::warn("ending at once");
-    std::_Exit(static_cast<int>(Exit::failed));
+    end_at_once(Exit::failed);
   }
   log::info("stopping: what has arrived is still published");
   stop_all();
@@ -315,7 +316,7 @@ void Runner::end_anew(const std::string& why) {
   notify_.status(why + "; ending, to be started anew");
   stop_others();
   show(true);
-  std::_Exit(static_cast<int>(Exit::failed));
+  end_at_once(Exit::failed);
 }
 
 /// Of all that does not hang transmitters are switched off, and what has arrived is written and published.
@@ -345,7 +346,7 @@ void Runner::end_late() {
     p->abandon_radio();
   }
   show(true);
-  std::_Exit(static_cast<int>(failed_ ? Exit::failed : Exit::ok));
+  end_at_once(failed_ ? Exit::failed : Exit::ok);
 }
 
 /// systemd hears READY when samples flow, then a line a second, and WATCHDOG as long as nothing hangs.

@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "daemon/end_at_once.hpp"
 
 namespace iqd {
 namespace {
@@ -114,7 +115,7 @@ void EndOnSignal::watch(When when) const {
   }
   if (when == When::at_once) {
     log::info("stopped before the start");
-    std::_Exit(static_cast<int>(Exit::ok));
+    end_at_once(Exit::ok);
   }
   signals_.stop_asked_ns_ = steady_ns();
   if (is_over_within(kPatienceMs)) {
@@ -122,7 +123,7 @@ void EndOnSignal::watch(When when) const {
     return;
   }
   log::warn("stopped in the midst of a change that takes too long: ending at once");
-  std::_Exit(static_cast<int>(Exit::failed));
+  end_at_once(Exit::failed);
 }
 
 bool EndOnSignal::is_over_within(int ms) const {

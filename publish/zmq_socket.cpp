@@ -46,11 +46,9 @@ Registry& registry() {
 }
 
 [[noreturn]] void refuse(const Config& config) {
-  const bool in_use = zmq_errno() == EADDRINUSE;
-  throw SetupError(
-      fmt::format("publish: cannot {} {}: {}{}", config.bind.empty() ? "connect to" : "bind", config.endpoint(),
-                  zmq_strerror(zmq_errno()),
-                  in_use ? "; another program has this port: choose another, or find it with `ss -ltnp`" : ""));
+  const int why = zmq_errno();
+  throw SetupError(fmt::format("publish: cannot {} {}: {}{}", config.bind.empty() ? "connect to" : "bind",
+                               config.endpoint(), zmq_strerror(why), net::what_to_do(why, config.endpoint())));
 }
 
 }  // namespace
@@ -97,7 +95,7 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t most_byte
   const bool bound = !config.bind.empty();
   door_ = std::make_unique<net::Door>(context_.get(), socket, config.access, bound, "publish: " + endpoint_,
                                       net::Subscriptions::kMessageBytes);
-  if ((bound ? zmq_bind(socket, endpoint_.c_str()) : zmq_connect(socket, endpoint_.c_str())) != 0) refuse(config);
+  if ((bound ? binding_.bind(socket, endpoint_) : zmq_connect(socket, endpoint_.c_str())) != 0) refuse(config);
 }
 
 /// A lower mark would cut off readers that are there: libzmq has them acknowledge every half of the mark that they

@@ -12,6 +12,7 @@
 
 #include "base/outlet.hpp"
 #include "base/slot_mask.hpp"
+#include "net/binding.hpp"
 #include "net/door.hpp"
 #include "publish/publish_options.hpp"
 
@@ -70,6 +71,7 @@ class ZmqSocket {
   SlotMask free_payloads_{SlotMask::kMost};
   std::array<Payload, SlotMask::kMost> payloads_;
   // Closed in the opposite order, before the payloads that they give back.
+  net::Binding binding_;
   net::Context context_;
   net::SocketHandle socket_;
   std::unique_ptr<net::Door> door_;

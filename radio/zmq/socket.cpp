@@ -67,11 +67,10 @@ void Socket::open(std::int64_t message_bytes) {
   if (!is_inproc(address))
     door_ = std::make_unique<net::Door>(context_.get(), socket_.get(), endpoint_.access, bound, "zmq: " + address,
                                         message_bytes);
-  if ((bound ? ::zmq_bind(handle(), address.c_str()) : ::zmq_connect(handle(), address.c_str())) == 0) return;
-  const char* advice =
-      ::zmq_errno() == EADDRINUSE ? "; another program is bound to it: stop that, or choose another" : "";
-  throw SetupError(
-      fmt::format("zmq: cannot {} {}: {}{}", bound ? "bind" : "connect to", address, last_error(), advice));
+  if ((bound ? binding_.bind(handle(), address) : ::zmq_connect(handle(), address.c_str())) == 0) return;
+  const int why = ::zmq_errno();
+  throw SetupError(fmt::format("zmq: cannot {} {}: {}{}", bound ? "bind" : "connect to", address, ::zmq_strerror(why),
+                               net::what_to_do(why, address)));
 }
 
 void Socket::read_subscriptions() {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "net/binding.hpp"
 #include "net/door.hpp"
 
 namespace iqd::radio::zmq {
@@ -42,6 +43,7 @@ class Socket {
 
  private:
   Endpoint endpoint_;
+  net::Binding binding_;  // goes after the context, with which the socket is closed
   std::shared_ptr<void> context_;
   net::SocketHandle socket_;
   std::unique_ptr<net::Door> door_;

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "net/binding.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <thread>
+
+namespace iqd::net {
+namespace {
+
+constexpr std::string_view kIpc = "ipc://";
+
+struct BoundFile {
+  std::string path;
+  dev_t device;
+  ino_t number;
+  auto operator<=>(const BoundFile&) const = default;
+};
+
+struct BoundFiles {
+  std::mutex mutex;
+  std::set<BoundFile> all;
+};
+BoundFiles& bound_files() {
+  static BoundFiles* const only = new BoundFiles;
+  return *only;
+}
+
+/// Looking and binding are one step to other programs that go through here: they would both find the place free.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& path) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    file_ = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    // Who keeps it for longer is no iqd, and cannot keep this one from its work.
+    for (int i = 0; i < 100 && file_ >= 0 && ::flock(file_, LOCK_EX | LOCK_NB) != 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ~FolderLock() {
+    if (file_ >= 0) ::close(file_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
+/// 0 where it is free, or where nobody listens any more; else the error.
+int occupied(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0) return 0;
+  if (!S_ISSOCK(facts.st_mode)) return EEXIST;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return ENAMETOOLONG;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int file = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (file < 0) return errno;
+  const bool answers = ::connect(file, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  const int why = errno;
+  ::close(file);
+  if (answers || why == EAGAIN || why == EPROTOTYPE) return EADDRINUSE;
+  return why == ECONNREFUSED || why == ENOENT ? 0 : why;
+}
+
+/// False where it was not, or is no more, ours.
+bool forget(const BoundFile& file) {
+  const std::lock_guard lock(bound_files().mutex);
+  return bound_files().all.erase(file) > 0;
+}
+
+void remove(const BoundFile& file) noexcept {
+  struct stat facts {};
+  if (::lstat(file.path.c_str(), &facts) != 0) return;
+  if (facts.st_dev == file.device && facts.st_ino == file.number) ::unlink(file.path.c_str());
+}
+
+}  // namespace
+
+int Binding::bind(void* socket, const std::string& endpoint) {
+  const std::string path = endpoint.starts_with(kIpc) ? endpoint.substr(kIpc.size()) : "";
+  // The kernel keeps abstract names apart, and libzmq those that it makes up.
+  if (path.empty() || path[0] == '@' || path[0] == '*') return ::zmq_bind(socket, endpoint.c_str());
+  const FolderLock lock(path);
+  if (const int why = occupied(path)) {
+    errno = why;
+    return -1;
+  }
+  if (::zmq_bind(socket, endpoint.c_str()) != 0) return -1;
+  path_ = path;
+  remember();
+  return 0;
+}
+
+void Binding::remember() {
+  struct stat facts {};
+  if (::lstat(path_.c_str(), &facts) != 0) return;
+  device_ = facts.st_dev;
+  number_ = facts.st_ino;
+  const std::lock_guard lock(bound_files().mutex);
+  bound_files().all.insert({path_, device_, number_});
+}
+
+Binding::~Binding() {
+  if (path_.empty()) return;
+  const BoundFile file{path_, device_, number_};
+  const FolderLock lock(path_);
+  if (forget(file)) remove(file);
+}
+
+void remove_bound_files() noexcept {
+  std::set<BoundFile> all;
+  {
+    const std::lock_guard lock(bound_files().mutex);
+    all.swap(bound_files().all);
+  }
+  for (const BoundFile& file : all) remove(file);
+}
+
+std::string_view what_to_do(int error, std::string_view endpoint) noexcept {
+  const bool is_file = endpoint.starts_with(kIpc);
+  if (error == EEXIST && is_file) return "; what lies there is no socket: remove it, or choose another name";
+  if (error != EADDRINUSE) return "";
+  return is_file ? "; another program, or another entry of this file, is bound there: choose another, or find it with "
+                   "`ss -lxp`"
+                 : "; another program has this port: choose another, or find it with `ss -ltnp`";
+}
+
+}  // namespace iqd::net
