@@ -7,19 +7,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "daemon/end_at_once.hpp"
 #include "daemon/http_door.hpp"
+#include "daemon/last_watch.hpp"
 #include "daemon/notify.hpp"
 #include "daemon/requests.hpp"
 #include "daemon/running.hpp"
@@ -38,49 +37,6 @@ constexpr std::int64_t kDrainNs = 3'000'000'000;
 constexpr std::int64_t kAbandonNs = 3'500'000'000;
 /// What works is given so long to end, when something else hangs, and once more to let go of everything.
 constexpr std::int64_t kOthersNs = 1'000'000'000;
-/// Sockets, the web server and devices have let go by then.
-constexpr std::int64_t kEndNs = 4'500'000'000;
-
-/// Watches over the end, when nobody waits for signals any more: what still lets go of things is in the hands of
-/// libraries, and may take as long as peers wish.
-class LastWatch {
- public:
-  explicit LastWatch(const Signals& signals) : signals_(signals) {}
-  LastWatch(const LastWatch&) = delete;
-  LastWatch& operator=(const LastWatch&) = delete;
-  ~LastWatch() {
-    over_ = true;
-    signals_.wake();
-    if (thread_.joinable()) thread_.join();
-  }
-  /// `asked_ns`: when the first signal came; 0: none has.
-  void begin(std::int64_t asked_ns, Exit exit) {
-    try {
-      thread_ = std::thread([this, asked_ns, exit] { watch(asked_ns, exit); });
-    } catch (const std::system_error& e) {
-      log::warn("nobody watches over the end: {}", e.what());
-    }
-  }
-
- private:
-  void watch(std::int64_t asked_ns, Exit exit) const {
-    while (!over_) {
-      const int signal = signals_.wait();
-      if (signal == SIGINT || signal == SIGTERM) {
-        if (asked_ns) std::_Exit(static_cast<int>(Exit::failed));
-        asked_ns = steady_ns();
-      }
-      if (over_ || !asked_ns || steady_ns() - asked_ns < kEndNs) continue;
-      log::warn("sockets or devices take too long to close: ending without them");
-      std::_Exit(static_cast<int>(exit));
-    }
-  }
-
-  const Signals& signals_;
-  std::atomic<bool> over_{false};
-  std::thread thread_;
-};
-
 class Runner final : public Service {
  public:
   Runner(std::unique_ptr<Loaded> loaded, const RunOptions& options) : running_(std::move(loaded)), options_(options) {
