@@ -25,6 +25,9 @@ namespace {
 constexpr std::int64_t kLargestBody = 64 << 10;
 /// For a whole request to arrive, and again for its answer to be taken.
 constexpr std::int64_t kPatienceMs = 2000;
+/// One connection each. With memory locked all of their stacks is taken.
+constexpr std::size_t kThreads = 16;
+constexpr std::size_t kStackBytes = 1 << 20;
 
 ListenAddress listen_address(const Spec& spec) {
   const std::optional<ListenAddress> address = parse_listen(spec.listen);
@@ -93,6 +96,34 @@ void tell_refused(const char* address, std::string_view why) {
     log::warn("http: refused a change from {}: {} ({} more before)", address, why, suppressed);
 }
 
+/// As the other end of a file is named.
+std::string peer_of(const mg_connection* connection) {
+  const mg_request_info& request = *mg_get_request_info(connection);
+  return fmt::format("{} port {}", request.remote_addr, request.remote_port);
+}
+
+/// Threads that are started meanwhile have so much.
+class SmallStacks {
+ public:
+  explicit SmallStacks(std::size_t bytes) {
+    ::pthread_getattr_default_np(&before_);
+    pthread_attr_t small;
+    ::pthread_getattr_default_np(&small);
+    ::pthread_attr_setstacksize(&small, bytes);
+    ::pthread_setattr_default_np(&small);
+    ::pthread_attr_destroy(&small);
+  }
+  ~SmallStacks() {
+    ::pthread_setattr_default_np(&before_);
+    ::pthread_attr_destroy(&before_);
+  }
+  SmallStacks(const SmallStacks&) = delete;
+  SmallStacks& operator=(const SmallStacks&) = delete;
+
+ private:
+  pthread_attr_t before_;
+};
+
 /// Knocks, and waits for nothing.
 void call(const ListenAddress& address) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -120,14 +151,14 @@ void send(mg_connection* connection, const HttpAnswer& answer, bool with_body, b
 }  // namespace
 
 HttpDoor::HttpDoor(Service& service, const Spec& spec)
-    : service_(service), address_(listen_address(spec)), access_(access_to(address_, spec)) {
+    : service_(service), address_(listen_address(spec)), access_(access_to(address_, spec)), waiting_(kThreads) {
   const std::string where = address_.text();
-  const std::string patience = std::to_string(kPatienceMs);
-  // A thread serves one connection at a time. Leave to other sites, which the server would give, is not given.
+  const std::string patience = std::to_string(kPatienceMs), threads = std::to_string(kThreads);
+  // Leave to other sites, which the server would give, is not given.
   std::array<const char*, 21> options{"listening_ports",
                                       where.c_str(),
                                       "num_threads",
-                                      "8",
+                                      threads.c_str(),
                                       "request_timeout_ms",
                                       patience.c_str(),
                                       "enable_keep_alive",
@@ -154,10 +185,16 @@ HttpDoor::HttpDoor(Service& service, const Spec& spec)
     ::pthread_setname_np(::pthread_self(), "iqd-http");
     return nullptr;
   };
+  callbacks.connection_close = [](const mg_connection* connection) {
+    static_cast<HttpDoor*>(mg_get_user_context_data(connection))->waiting_.left(peer_of(connection));
+  };
   std::string why;
   complaints = &why;
   mg_init_library(0);
-  server_ = mg_start(&callbacks, this, options.data());
+  {
+    const SmallStacks small(kStackBytes);
+    server_ = mg_start(&callbacks, this, options.data());
+  }
   complaints = nullptr;
   if (!server_) {
     mg_exit_library();
@@ -165,6 +202,7 @@ HttpDoor::HttpDoor(Service& service, const Spec& spec)
   }
   mg_server_port port{};
   if (mg_get_server_ports(server_, 1, &port) == 1) address_.port = port.port;
+  port_.emplace(address_.port, [this](int file, std::string peer) { waiting_.came(file, std::move(peer)); });
   log::info("http: listening on {}", address_.text());
 }
 
@@ -174,6 +212,7 @@ HttpDoor::~HttpDoor() {
     for (; !stopped.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(5))) call(address_);
   });
   mg_stop(server_);
+  port_.reset();
   mg_exit_library();
 }
 
@@ -188,7 +227,7 @@ int HttpDoor::serve(mg_connection* connection) {
     made = refusal(500, {"this went wrong inside of iqd; its log says more"});
   }
   // Behind a body that was not read there is no telling where the next request begins.
-  const bool closes = has_unread_body || made.status == 401 || wants_close(connection, request);
+  const bool closes = has_unread_body || made.status == 401 || wants_close(connection, request) || waiting_.is_full();
   if (closes) mg_disable_connection_keep_alive(connection);
   send(connection, made, std::string_view(request.request_method) != "HEAD", closes);
   return made.status;
@@ -215,6 +254,7 @@ HttpAnswer HttpDoor::answer(mg_connection* connection, bool& has_unread_body) {
     has_unread_body = false;
   }
   call.body = body;
+  const HttpWaiting::Work work(waiting_, peer_of(connection));
   return route->answer(call);
 }
 

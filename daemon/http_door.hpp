@@ -2,17 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "daemon/http_access.hpp"
 #include "daemon/http_routes.hpp"
+#include "daemon/http_waiting.hpp"
+#include "net/descriptors.hpp"
 
 struct mg_connection;
 struct mg_context;
 
 namespace iqd {
 
-/// Serves HTTP on `monitor: listen` by threads of its own, of which there are few: who is slow keeps others who call
-/// waiting for seconds at most, and nothing else. A change is waited for, so while a door is closed its service has to
-/// go on answering.
+/// Serves HTTP on `monitor: listen` by threads of its own, of which there are few: who is slow loses its place to
+/// others who call, and keeps nobody waiting. A change is waited for, so while a door is closed its service has to go
+/// on answering.
 class HttpDoor {
  public:
   /// Throws SetupError where the port cannot be had, UsageError where address or token are wrong.
@@ -32,7 +36,9 @@ class HttpDoor {
   PlanView plans_;
   ListenAddress address_;
   HttpAccess access_;
+  HttpWaiting waiting_;
   mg_context* server_ = nullptr;
+  std::optional<net::ControlPort> port_;
 };
 
 }  // namespace iqd

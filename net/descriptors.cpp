@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/descriptors.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -13,10 +15,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -38,6 +42,9 @@ struct Gate {
   int spare = ::eventfd(0, EFD_CLOEXEC);  // for letting in those who are then sent away
   std::atomic<std::uint64_t> refused{0};
   log::RateLimit lines;
+  std::atomic<int> control_port{0};
+  std::mutex control_mutex;
+  ControlPort::Came came_to_control;
 };
 Gate& gate() {
   static Gate* const only = new Gate;
@@ -103,6 +110,29 @@ int admit(int listener, sockaddr* address, socklen_t* size, int flags, int lowes
   return moved;
 }
 
+bool is_control(int listener) noexcept {
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  const int port = gate().control_port;
+  return port != 0 && ::getsockname(listener, reinterpret_cast<sockaddr*>(&at), &size) == 0 &&
+         at.sin_family == AF_INET && ntohs(at.sin_port) == port;
+}
+
+int admit_to_control(int listener, sockaddr* address, socklen_t* size, int flags) {
+  sockaddr_in from{};
+  socklen_t length = sizeof from;
+  const int file = admit(listener, reinterpret_cast<sockaddr*>(&from), &length, flags, own_descriptors());
+  if (file < 0) return file;
+  if (address) std::memcpy(address, &from, std::min(*size, length));
+  if (size) *size = length;
+  std::array<char, INET_ADDRSTRLEN> host{};
+  ::inet_ntop(AF_INET, &from.sin_addr, host.data(), host.size());
+  const std::lock_guard lock(gate().control_mutex);
+  if (gate().came_to_control)
+    gate().came_to_control(file, fmt::format("{} port {}", host.data(), ntohs(from.sin_port)));
+  return file;
+}
+
 }  // namespace
 
 void raise_descriptor_limit() noexcept {
@@ -123,8 +153,16 @@ int control_descriptors() noexcept {
   return static_cast<int>(std::min((most - std::min(most / 2, kMostForSelect)) / 4, kMostForControl));
 }
 
-int accept_control(int listener, sockaddr* address, socklen_t* size, int flags) {
-  return admit(listener, address, size, flags, own_descriptors());
+ControlPort::ControlPort(int port, Came came) {
+  const std::lock_guard lock(gate().control_mutex);
+  gate().came_to_control = std::move(came);
+  gate().control_port = port;
+}
+
+ControlPort::~ControlPort() {
+  gate().control_port = 0;
+  const std::lock_guard lock(gate().control_mutex);
+  gate().came_to_control = {};
 }
 
 std::uint64_t connections_refused() noexcept {
@@ -176,6 +214,7 @@ void require_threads(int count) {
 }  // namespace iqd::net
 
 extern "C" int accept4(int listener, sockaddr* address, socklen_t* size, int flags) {
+  if (iqd::net::is_control(listener)) return iqd::net::admit_to_control(listener, address, size, flags);
   return iqd::net::admit(listener, address, size, flags, iqd::net::own_descriptors() + iqd::net::control_descriptors());
 }
 

@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <string>
 
 namespace iqd::net {
 
@@ -16,11 +18,19 @@ void raise_descriptor_limit() noexcept;
 /// program alone: half of what it may have, and no more than the 1,024 that select(2) can take, which some drivers of
 /// radios use.
 int own_descriptors() noexcept;
-/// So many from there on are for those who look at it and control it, if they come through `accept_control`: a quarter
+/// So many from there on are for those who look at it and control it, who come to the port of a ControlPort: a quarter
 /// of the rest, and no more than 512.
 int control_descriptors() noexcept;
-/// As accept4(2), for one that does not wait.
-int accept_control(int listener, sockaddr* address, socklen_t* size, int flags);
+/// As long as this lives, that port of TCP is the control's. One at a time.
+class ControlPort {
+ public:
+  /// `came` sees each connection, in the thread that accepts it, and who it is of: `127.0.0.1 port 4242`.
+  using Came = std::function<void(int file, std::string peer)>;
+  ControlPort(int port, Came came);
+  ~ControlPort();
+  ControlPort(const ControlPort&) = delete;
+  ControlPort& operator=(const ControlPort&) = delete;
+};
 /// The rest is for all other peers: `accept` and `accept4` are defined here for the whole process, libraries included.
 /// Where none is left a connection is closed at once. That is counted, and the log names the peer.
 std::uint64_t connections_refused() noexcept;

@@ -76,7 +76,13 @@ class Listener {
     }
   }
   int accept() const { return ::accept4(file_, nullptr, nullptr, SOCK_CLOEXEC); }
-  int accept_control() const { return net::accept_control(file_, nullptr, nullptr, SOCK_CLOEXEC); }
+  int accept_control() const {
+    int came = -1;
+    const ControlPort control(ntohs(at_.sin_port), [&](int file, const std::string&) { came = file; });
+    const int file = accept();
+    EXPECT_EQ(came, file);
+    return file;
+  }
   bool is_closed(std::size_t i) const {
     pollfd file{knocking_[i], POLLIN, 0};
     return ::poll(&file, 1, 2000) == 1;

@@ -136,11 +136,12 @@ class Reader:
 class Daemon:
     """`iqd run` on a YAML text, with its status lines and its log; ends with the `with` block at the latest."""
 
-    def __init__(self, text, *arguments, folder, environment=None, name="pipeline.yaml"):
+    def __init__(self, text, *arguments, folder, environment=None, name="pipeline.yaml", before=()):
+        """`before`: a program, with arguments, that becomes iqd."""
         path = pathlib.Path(folder) / name
         path.write_text(text, encoding="utf-8")
         self.started = time.monotonic()
-        self.process = subprocess.Popen([IQD, "run", str(path), "--status", "json", *map(str, arguments)],
+        self.process = subprocess.Popen([*before, IQD, "run", str(path), "--status", "json", *map(str, arguments)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, **(environment or {})})
         self.log = []

@@ -188,6 +188,23 @@ class Http(iqd.SystemTest):
         self.assertConserved(status)
         self.assertEqual((status["lost"], status["overflows"], status["reconnects"]), (0, 0, 0), status)
 
+    def test_half_requests_keep_nobody_waiting(self):
+        daemon, door = self.open(simulated())
+        door.wait_for_state("/readyz", 200)
+        crowd = []
+        for most in (64, 1000):
+            while len(crowd) < most:
+                crowd.append(self.enterContext(socket.create_connection(("127.0.0.1", door.port), iqd.PATIENCE)))
+                try:
+                    crowd[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n")
+                except OSError:  # another took its place
+                    pass
+            for method, path in (("GET", "/healthz"), ("GET", "/metrics"), ("POST", "/api/reload")):
+                began = time.monotonic()
+                self.assertEqual(door.ask(method, path)[0], 200)
+                self.assertLess(time.monotonic() - began, 2)
+        self.assertEqual(daemon.stop(), 0, daemon.text)
+
     def test_a_crowd_that_says_nothing(self):
         daemon, door = self.open(simulated())
         door.wait_for_state("/readyz", 200)
