@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Killed with -9 again and again while it publishes and records: it starts anew, and every recording is valid."""
 
+import json
 import random
 import shutil
 import signal
@@ -37,6 +38,38 @@ class Kill(iqd.SystemTest):
         for capture, start, end in zip(meta["captures"], starts, starts[1:]):
             n = capture["core:global_index"] + np.arange(end - start)
             self.assertLess(np.abs(iqd.to_complex(x[start:end]) - iqd.tone(n, TONE, RATE)).max(initial=0), 1.01 / 32768)
+
+    def lost(self, meta):
+        """Samples that are missing between segments."""
+        captures = meta["captures"]
+        return sum(b["core:global_index"] - a["core:global_index"] - b["core:sample_start"] + a["core:sample_start"]
+                   for a, b in zip(captures, captures[1:]))
+
+    def test_amid_many_gaps(self):
+        """Metadata cannot be written for each, so samples are held back: none is there whose gap is not known."""
+        where, stem = iqd.endpoint(), self.folder / "live"
+        text = (f"source: {{soapy: {{args: \"driver=iqdsim,frequency={TONE},lose_every=2000,lose=100\", "
+                f"rate: {RATE}}}}}\nblock: 3001\npublish: [{{port: source, topic: t, bind: \"{where}\"}}]\n"
+                f"sinks: [{{port: source, file: {{path: {stem}, overwrite: true}}}}]\n")
+        reader = self.reader(where, "t")
+        chance = random.Random(4)
+        segments = 0
+        for i in range(KILLS):
+            stem.with_suffix(".sigmf-data").unlink(missing_ok=True)
+            self.killed_while_recording(text, reader, stem.with_suffix(".sigmf-data"), chance.uniform(0, 0.2))
+            meta, x = iqd.read_recording(stem, killed=True)
+            self.assertTone(meta, x)
+            segments += len(meta["captures"])
+        self.assertGreater(segments, 10 * KILLS)
+
+        kept = self.folder / "kept"
+        for end in (".sigmf-meta", ".sigmf-data"):
+            shutil.copy(stem.with_suffix(end), kept.with_suffix(end))
+        played = f"source: {{file: {{path: {kept}}}}}\nsinks: [{{port: source, file: {{path: {self.folder}/x.npy}}}}]\n"
+        with self.daemon(played) as daemon:
+            self.assertEqual(daemon.wait(), 0, daemon.text)
+        self.assertEqual(json.loads((self.folder / "x.json").read_text(encoding="utf-8"))["lost"], self.lost(meta))
+        self.assertEqual([p.name for p in self.folder.glob("*.part")], [])
 
     def test_again_and_again(self):
         """One address, one file: what a service does that is restarted. A reader stays connected all the while."""
