@@ -1,0 +1,184 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold whatever happens: of a stream at its reader, and of counters. Nothing here knows of faults, only of
+what they may change: how often a stream may begin again, and whether a reader may miss messages.
+
+`report(invariant, detail)` is called for everything that is broken.
+"""
+
+import json
+
+import numpy as np
+
+COHERENT = 0.999  # of a message's power in the tone that its place asks for; 16 bits at -20 dB leave out 1e-8
+TURN = 0.02  # radians; a sample too many or too few turns the tone by more
+
+
+class Stream:
+    """Messages of one port at one reader: places, gaps, and the phase of a tone.
+
+    `frequency`: of the tone, whole Hz. `restarts()`: how often the stream may have begun with sample 0 again so far.
+    `is_shared`: others take messages away (PUSH). `is_absolute`: the tone has phase 0 at sample 0.
+    """
+
+    def __init__(self, name, frequency, report, restarts=lambda: 0, is_shared=False, is_absolute=True):
+        self.name, self.frequency, self._report, self._restarts = name, frequency, report, restarts
+        self.is_shared, self.is_absolute = is_shared, is_absolute
+        self.messages = self.samples = self.missing = self.missed = 0
+        self.began_again = self.turns = 0
+        self.first = self.last = None  # headers
+        self._end = 0
+        self._phase = None
+        self._table = np.zeros(0, np.complex128), 0.0
+
+    def take(self, frames):
+        try:
+            meta, x = self._open(frames)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            self._report("message", f"{self.name}: {error!r}: {bytes(frames[0])[:300]!r}")
+            return
+        self.messages += 1
+        self.samples += len(x)
+        if self.last is None:
+            self.first = meta
+        else:
+            self._follow(meta)
+        self._check_phase(meta, x)
+        self.last, self._end = meta, meta["sample"] + len(x)
+
+    @staticmethod
+    def _open(frames):
+        head, payload = frames
+        meta = json.loads(bytes(head).split(b" ", 1)[1])
+        x = np.frombuffer(payload, meta["dtype"]).reshape(meta["shape"])
+        for key in ("seq", "sample", "gap", "dropped"):
+            if meta[key] < 0:
+                raise ValueError(f"{key} is negative")
+        return meta, x[..., 0] + 1j * x[..., 1] if x.dtype == np.int16 else x
+
+    def _follow(self, meta):
+        """How it goes on from the message before."""
+        before = self.last
+        told = self._end + meta["gap"]
+        goes_on = meta["sample"] == told if meta["seq"] == before["seq"] + 1 else meta["sample"] > self._end
+        if (meta["seq"] <= before["seq"] or not goes_on) and self.began_again < self._restarts():
+            self.began_again += 1
+            self._phase = None
+            return
+        where = {key: (before[key], meta[key]) for key in ("seq", "sample", "gap", "dropped")}
+        if meta["sample"] < self._end:
+            self._report("positions go back", f"{self.name}: from {self._end}: {where}")
+        elif meta["seq"] <= before["seq"]:
+            self._report("seq goes back", f"{self.name}: {where}")
+        elif meta["seq"] > before["seq"] + 1:
+            self.missed += meta["seq"] - before["seq"] - 1
+            if not self.is_shared:
+                self._report("a quick reader misses messages", f"{self.name}: {where}")
+        elif meta["sample"] != told:
+            self._report("a hole that no gap tells of", f"{self.name}: {self._end} + gap is not {meta['sample']}: {where}")
+        elif meta["dropped"] - before["dropped"] != meta["gap"]:
+            self._report("`dropped` is not the sum of gaps", f"{self.name}: {where}")
+        self.missing += meta["gap"]
+
+    def _check_phase(self, meta, x):
+        if len(x) == 0:
+            return
+        rate = round(meta["sample_rate"])
+        cycles = meta["sample"] * self.frequency % rate / rate
+        tone = self._tone(len(x), rate)
+        along = np.vdot(tone, x) / len(x)
+        power = np.vdot(x, x).real / len(x)
+        if power <= 0 or abs(along) ** 2 < COHERENT * power:
+            self._report("the tone is broken within a message", f"{self.name}: {abs(along)**2 / max(power, 1e-30):.6f} "
+                         f"of {len(x)} samples is at its place: {meta}")
+            return
+        phase = np.angle(along * np.exp(-2j * np.pi * cycles))
+        before, self._phase = self._phase, phase
+        if before is None:
+            if self.is_absolute and not self.began_again and abs(phase) > TURN:
+                self._report("the tone is out of its place", f"{self.name}: turned by {phase:.4f} at the start: {meta}")
+        elif abs(np.angle(np.exp(1j * (phase - before)))) > TURN:
+            self.turns += 1
+            if not meta["gap"] and not self.is_shared:
+                self._report("the tone is out of its place", f"{self.name}: turned by {phase - before:.4f}: {meta}")
+
+    def _tone(self, count, rate):
+        table, of = self._table
+        if len(table) < count or of != rate:
+            table = np.exp(2j * np.pi * (np.arange(count) * self.frequency % rate / rate))
+            self._table = table, rate
+        return table[:count]
+
+
+GROWING = ("received", "published", "lost", "blocks", "overflows", "late", "sequence_errors", "time_jumps", "stalls",
+           "reconnects", "deadline_misses")
+METRICS = {"iqd_samples_received_total": "received", "iqd_samples_published_total": "published",
+           "iqd_samples_lost_total": "lost", "iqd_blocks_total": "blocks"}
+
+
+class Sums:
+    """Counters of all pipelines, look by look. `restarts()` as of Stream: a pipeline that begins again counts from 0."""
+
+    def __init__(self, report, restarts=lambda: 0):
+        self._report, self._restarts = report, restarts
+        self._before = {}
+        self._metrics = {}
+        self._over = {}  # of pipelines that began again: reconnects before
+        self.began_again = 0
+        self.received = self.dropped = 0
+        self.most_in_flight = 0
+
+    def look(self, status):
+        for pipeline in status["pipelines"]:
+            self._look(pipeline)
+
+    def _look(self, now):
+        name = now["name"]
+        gone = sum(now["dropped"].values())
+        if now["received"] != now["published"] + gone + now["in_flight"]:
+            self._report("received = published + dropped + in flight", self._said(now))
+        if min(now["in_flight"], now["published"], gone) < 0:
+            self._report("counters are not negative", self._said(now))
+        self.most_in_flight = max(self.most_in_flight, now["in_flight"])
+        before = self._before.get(name)
+        if before and now["received"] < before["received"] and self.began_again < self._restarts():
+            self.began_again += 1
+            self._over[name] = self._over.get(name, 0) + before["reconnects"]
+            self._metrics.pop(name, None)
+            before = None
+        if before:
+            self._compare(before, now)
+        self._before[name] = now
+
+    def _compare(self, before, now):
+        for key in GROWING:
+            if now[key] < before[key]:
+                self._report("counters go back", f"{key}: {before[key]}, then {now[key]}: {self._said(now)}")
+        for reason, count in now["dropped"].items():
+            if count < before["dropped"].get(reason, 0):
+                self._report("counters go back", f"dropped {reason}: {before['dropped'][reason]}, then {count}")
+        for key, metric in self._metrics.pop(now["name"], {}).items():
+            if not before[key] <= metric <= now[key]:
+                self._report("metrics agree with the status", f"{key}: {before[key]} <= {metric} <= {now[key]}")
+
+    @staticmethod
+    def _said(now):
+        return str({key: now[key] for key in ("name", "state", "received", "published", "dropped", "in_flight", "lost")})
+
+    def look_at_metrics(self, series):
+        """Between two looks at the status: (name, labels) → value."""
+        of = {}
+        for (name, labels), value in series.items():
+            pipeline = dict(labels).get("pipeline")
+            if pipeline in self._before and name in METRICS:
+                of.setdefault(pipeline, {})[METRICS[name]] = value
+        self._metrics = of
+
+    def total(self, key):
+        return sum(now[key] for now in self._before.values())
+
+    def reconnects(self):
+        return self.total("reconnects") + sum(self._over.values())
+
+    def last(self, name):
+        return self._before.get(name)
