@@ -65,8 +65,8 @@ class Arena:
         self.writing = threading.RLock()
         self.restarts = 0  # how often a stream may have begun again
         self.turns = 0  # how often a tone may have another phase behind a gap
-        self.recording_ends = False
-        self.acts = threading.local()  # .name: of the fault that this thread is
+        self.stopping = False  # by a signal: nobody needs to be answered any more
+        self._written = world.plan.radio
         self._over = threading.Event()
         self._still, self._still_since, self._stills = 0, 0.0, []
         self._starved, self._starved_until = 0, 0.0
@@ -146,7 +146,11 @@ class Arena:
         os.replace(beside, self.path)
 
     def write(self, plan):
+        """Of another source the stream begins again, and once more if it cannot be opened."""
         with self.writing:
+            if plan.radio != self._written:
+                self.restarts += 2
+                self._written = plan.radio
             self.write_text(self.world.text(plan))
 
     def ask(self, method, path, keys=None, patience=5.0):
@@ -159,7 +163,7 @@ class Arena:
             found = answer.status, answer.read().decode(errors="replace")
         except (OSError, http.client.HTTPException) as error:
             found = None
-            if not self.was_starved(began) and not self.over:
+            if not self.was_starved(began) and not self.over and not self.stopping:
                 self.report("requests are answered", f"{method} {path}: {error!r} after {time.monotonic() - began:.2f} s")
         finally:
             connection.close()

@@ -75,8 +75,9 @@ def half_requests(arena, callers, what):
     """Connections that ask for something, but not now."""
     text = {"nothing": b"", "half": b"GET /metrics HTTP/1.1\r\nHost: loc",
             "slow body": request(b"{}").replace(b"Length: 2", b"Length: 200")}[what]
-    sockets = [s for _ in range(callers) if (s := zmtp.connect(arena.http))]
-    for s in sockets:
+    sockets = []
+    while len(sockets) < callers and not arena.over and (s := zmtp.connect(arena.http)):
+        sockets.append(s)
         zmtp.send(s, text)
     while not arena.sleep(0.2):
         for s in sockets:

@@ -70,12 +70,12 @@ def larger_messages(arena, block, pause):
             return
 
 
-@fault(lambda chance, world: {"rate": one_of(0.5, 1, 2)(chance)} if world.source == "radio" else None, weight=0.7)
-def another_source(arena, rate):
+@fault(lambda chance, world: {"seed": chance.randrange(1000, 2000)} if world.source == "radio" else None, weight=0.7)
+def another_source(arena, seed):
     """The stream ends, and begins with sample 0."""
-    arena.restarts += 1
-    plan = changed(arena.plan, {"radio": {**arena.plan.radio, "seed": 1000 + round(rate * 10)}})
-    arena.write(plan)
+    with arena.writing:
+        arena.plan = changed(arena.plan, {"radio": {**arena.plan.radio, "seed": seed}})
+        arena.write(arena.plan)
     arena.ask("POST", "/api/reload")
 
 

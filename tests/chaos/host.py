@@ -83,14 +83,12 @@ def memory_short(arena, megabytes, block):
 @fault(lambda chance, world: {"kilobytes": log_uniform(1, 1000)(chance)} if world.plan.recording else None, weight=2)
 def file_cannot_grow(arena, kilobytes):
     """A full disk, as a recording sees it."""
-    arena.recording_ends = True
     size = max([f.stat().st_size for f in (arena.world.folder / "disk").glob("*")], default=0)
     limited(arena, resource.RLIMIT_FSIZE, size + kilobytes * 1000, 10)
 
 
 @fault(lambda chance, world: {} if world.plan.recording else None)
 def folder_removed(arena):
-    arena.recording_ends = True
     shutil.rmtree(arena.world.folder / "disk", ignore_errors=True)
 
 
@@ -106,7 +104,6 @@ def slow_disk(arena, milliseconds, seconds):
        if world.plan.recording else None, weight=2)
 def broken_disk(arena, error, seconds):
     """EIO, ENOSPC, EDQUOT."""
-    arena.recording_ends = True
     arena.host.set("disk_error", error)
     arena.sleep(seconds)
     arena.host.set("disk_error", 0)

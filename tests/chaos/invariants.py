@@ -163,7 +163,9 @@ class Sums:
 
     @staticmethod
     def _said(now):
-        return str({key: now[key] for key in ("name", "state", "received", "published", "dropped", "in_flight", "lost")})
+        gone = {reason: count for reason, count in now["dropped"].items() if count}
+        return ", ".join(f"{key} {now[key]}" for key in ("name", "state", "received", "published", "in_flight", "lost")
+                         ) + f", dropped {gone}"
 
     def look_at_metrics(self, series):
         """Between two looks at the status: (name, labels) → value."""
@@ -182,3 +184,7 @@ class Sums:
 
     def last(self, name):
         return self._before.get(name)
+
+    def said(self, name):
+        """The last look at a pipeline, in a line."""
+        return self._said(self._before[name]) if name in self._before else "nothing"

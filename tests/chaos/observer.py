@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks at the daemon from outside, ten times a second: status, metrics, /readyz, and what /proc says of the process."""
 
+import collections
+import contextlib
 import http.client
 import json
 import os
@@ -9,6 +11,7 @@ import pathlib
 import re
 import threading
 import time
+import traceback
 
 from invariants import Sums
 
@@ -17,20 +20,25 @@ LABELS = re.compile(r'([a-z_]+)="([^"]*)"')
 PATIENCE = 2.0  # seconds for an answer
 
 
+def megabytes(pid):
+    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
+
+
+def each(folder, look):
+    """What `look` finds at each entry, but for those that go away meanwhile."""
+    for entry in folder.iterdir():
+        with contextlib.suppress(OSError):
+            yield look(entry)
+
+
 class Held:
     """Memory in MB, threads and descriptors of a process."""
 
     def __init__(self, pid):
         process = pathlib.Path(f"/proc/{pid}")
-        self.memory = int((process / "statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
-        self.threads = sorted((task / "comm").read_text().strip() for task in (process / "task").iterdir())
-        self.files = {}
-        for file in (process / "fd").iterdir():
-            try:
-                kind = re.sub(r"\d+", "", os.readlink(file)).split("/")[-1]
-            except OSError:
-                continue
-            self.files[kind] = self.files.get(kind, 0) + 1
+        self.memory = megabytes(pid)
+        self.threads = collections.Counter(each(process / "task", lambda task: (task / "comm").read_text().strip()))
+        self.files = collections.Counter(each(process / "fd", lambda file: re.sub(r"\d+", "", os.readlink(file))))
 
 
 def series(text):
@@ -59,8 +67,15 @@ class Observer:
         self._thread.start()
 
     def stop(self):
+        """No more looks; one may be on its way."""
         self._ends.set()
+
+    def join(self):
         self._thread.join()
+
+    def allow(self, megabytes):
+        """So much memory more."""
+        self._most += megabytes
 
     def held(self):
         """With nobody calling, so that no request counts."""
@@ -80,10 +95,13 @@ class Observer:
             try:
                 self._look()
             except (FileNotFoundError, ProcessLookupError):
-                return  # of /proc: it has ended, which is looked at elsewhere
+                pass  # of /proc: it has ended, which is looked at elsewhere
+            except Exception:
+                self._report("the test itself works", traceback.format_exc())
+        self._idle.set()
 
     def _look(self):
-        self.most_memory = max(self.most_memory, Held(self._arena.pid).memory)
+        self.most_memory = max(self.most_memory, megabytes(self._arena.pid))
         if self.base and self.most_memory > self.base.memory + self._most:
             self._report("memory is bounded", f"{self.most_memory:.0f} MB, {self.base.memory:.0f} MB before")
             self._most = float("inf")

@@ -21,7 +21,7 @@ def of_radio(**arguments):
     return draw
 
 
-def while_it_lasts(low=0.7, high=2.5):
+def while_it_lasts(low=0.7, high=3.2):
     return lambda chance: round(chance.uniform(low, high), 3)
 
 
@@ -48,7 +48,7 @@ radio_fault("loses_and_says_nothing", 2, lose_every=log_uniform(5000, 500_000), 
 radio_fault("stalls", stall_at=while_it_lasts(), stall_for=lambda c: round(c.uniform(0.02, 1.0), 3))
 radio_fault("jumps", 2, jump_at=while_it_lasts(), jump_by=part_of_a_jump)
 radio_fault("unplugged", 1.5, disconnect_at=while_it_lasts(),
-            disconnect_for=either(one_of(0), lambda c: round(c.uniform(0.01, 1.0), 3)))
+            disconnect_for=either(one_of(0), lambda c: round(c.uniform(0.01, 1.5), 3)))
 radio_fault("disconnects", disconnect_every=log_uniform(60_000, 2_000_000))
 radio_fault("unlocks", 0.3, unlock_at=while_it_lasts(), unlock_for=while_it_lasts(0.1, 1))
 radio_fault("runs_away", 0.3, clock_ppm=one_of(-300, -50, 50, 300))

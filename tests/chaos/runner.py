@@ -26,7 +26,7 @@ def arguments():
     parser.add_argument("--seeds", type=int, default=100, help="how many (100)")
     parser.add_argument("--hours", type=float, help="go on for so long, whatever --seeds says")
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1), help="daemons side by side (two a processor)")
-    parser.add_argument("--seconds", type=float, default=1.6, help="of faults in a seed (1.6)")
+    parser.add_argument("--seconds", type=float, default=2.5, help="of faults in a seed (2.5)")
     parser.add_argument("--only", action="append", default=[], help="faults whose name begins so, e.g. peers or host.clock")
     parser.add_argument("--keep", action="append", type=int, default=[], help="of one seed: these lines of its schedule")
     parser.add_argument("--failures", type=pathlib.Path, help="folder that seeds with a broken invariant are written to")
@@ -39,7 +39,7 @@ def arguments():
 def command(options, seed):
     """What repeats it."""
     words = ["tools/soak", "--seed", str(seed), "--seeds", "1", "--verbose"]
-    if options.seconds != 1.6:
+    if options.seconds != 2.5:
         words += ["--seconds", str(options.seconds)]
     return " ".join(words + [f"--only {name}" for name in options.only])
 
@@ -110,10 +110,10 @@ class Tally:
         self.done += 1
         for key, value in outcome["figures"].items():
             self._most[key] = max(self._most.get(key, 0), value)
+        if self._options.verbose:
+            print(f"seed {outcome['seed']}: {self._figures(outcome['figures'])}", flush=True)
         if outcome["broken"]:
             self._add_broken(outcome)
-        elif self._options.verbose:
-            print(f"seed {outcome['seed']}: well: {self._figures(outcome['figures'])}", flush=True)
         if self.done % 100 == 0:
             print(self.line(), flush=True)
 
@@ -135,7 +135,8 @@ class Tally:
     @staticmethod
     def _figures(figures):
         units = {"stop": "SIGTERM {:.2f} s", "memory": "memory +{:.0f} MB", "slowest": "answers {:.2f} s",
-                 "recovery": "recovery {:.2f} s"}
+                 "recovery": "recovery {:.2f} s",
+                 "took": "took {:.1f} s"}
         return ", ".join(text.format(figures[key]) for key, text in units.items() if key in figures)
 
     def line(self):

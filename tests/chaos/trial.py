@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One seed: a daemon, its readers, a schedule of faults; then whether all is well again, and how it ends."""
 
-import collections
 import dataclasses
 import os
 import pathlib
@@ -26,7 +25,7 @@ import schedule
 from arena import Arena
 from feed import Feed
 from invariants import Stream
-from observer import Held, Observer
+from observer import Observer
 from world import World
 
 SECONDS_TO_END = 5.0  # after SIGTERM
@@ -38,7 +37,7 @@ DEADLY = ("Assertion", "terminate called", "Sanitizer", "runtime error", "Segmen
 
 @dataclasses.dataclass
 class Options:
-    seconds: float = 1.6  # of faults
+    seconds: float = 2.5  # of faults
     only: tuple = ()  # prefixes of faults
     keep: tuple = ()  # numbers of a schedule's entries
     preload: str = ""  # host_faults.c, compiled
@@ -108,6 +107,7 @@ class Trial:
                 self.report("the test itself works", traceback.format_exc())
             finally:
                 self._close()
+        self.figures["took"] = time.monotonic() - self._began
         return self
 
     def _draw(self):
@@ -247,7 +247,8 @@ class Trial:
         self.arena.host.mend()
         (self.folder / "disk").mkdir(exist_ok=True)
         # A recording that has ended goes on under another name.
-        self.arena.write(control.changed(self.world.plan, {"recording": 1001 if self.world.plan.recording else 0}))
+        self.arena.write(control.changed(self.arena.plan, {"recording": 1001 if self.world.plan.recording else 0}))
+        self.observer.allow(OF_A_CHANGE)
         began = time.monotonic()
         while (answer := self.arena.ask("POST", "/api/reload")) is None or answer[0] == 503:
             if time.monotonic() - began > 10 * self.options.slowness:
@@ -271,7 +272,7 @@ class Trial:
         counts = {r.stream.name: r.stream.messages for r in self._readers}
         time.sleep(0.5)
         silent = [r.stream.name for r in self._readers if r.stream.messages == counts[r.stream.name]]
-        return f"no samples at {silent}, {self.observer.sums.last('main')}"
+        return f"no samples at {silent}; {self.observer.sums.said('main')}"
 
     def _until_ready(self, patience):
         began = time.monotonic()
@@ -286,16 +287,16 @@ class Trial:
     def _compare_held(self):
         """Threads and descriptors, when what is on its way has had time to go."""
         base, began = self.observer.base, time.monotonic()
-        while time.monotonic() - began < 5 * self.options.slowness:
+        while True:
             now = self.observer.held()
-            more = {kind: n - base.files.get(kind, 0) for kind, n in now.files.items() if n > base.files.get(kind, 0)}
-            if len(now.threads) == len(base.threads) and not more:
+            more = now.files - base.files
+            threads = now.threads.total() - base.threads.total()
+            if (threads == 0 and not more) or time.monotonic() - began > 5 * self.options.slowness:
                 break
             time.sleep(0.1)
-        if len(now.threads) != len(base.threads):
-            before, after = collections.Counter(base.threads), collections.Counter(now.threads)
-            self.report("threads are as before", f"{len(base.threads)}, then {len(now.threads)}: more {after - before}, "
-                        f"less {before - after}")
+        if threads:
+            self.report("threads are as before", f"{threads:+}: more {now.threads - base.threads}, "
+                        f"less {base.threads - now.threads}")
         if more:
             self.report("descriptors are as before", f"more {more}; before: {base.files}")
 
@@ -306,6 +307,7 @@ class Trial:
         died = self.daemon.process.poll()
         if died is not None:
             self.report("it never ends by itself", f"code {died}: {self.daemon.text[-1500:]}")
+        self.arena.stopping = True
         began = time.monotonic()
         self.arena.signal(signal.SIGKILL if self.ending == "SIGKILL" else signal.SIGTERM)
         try:
@@ -314,6 +316,7 @@ class Trial:
             code = None
         took = time.monotonic() - began - self.arena.excused(began, time.monotonic())
         self.arena.end()
+        self.observer.join()
         if died is None and self.ending != "SIGKILL":
             self.figures["stop"] = took
             if took > SECONDS_TO_END * self.options.slowness:
@@ -360,7 +363,8 @@ class Trial:
         if self.arena.restarts or stream.missed or stream.first is None or stream.first["seq"] != 0:
             return
         if not main["published"] <= stream.samples <= main["published"] + main["dropped"]["refused"]:
-            self.report("what is published arrives", f"{stream.name}: {stream.samples} samples came: {main}")
+            self.report("what is published arrives", f"{stream.name}: {stream.samples} samples came: "
+                        f"{self.observer.sums.said('main')}")
         missing = main["lost"] + sum(main["dropped"].values())
         if stream.last["dropped"] > missing:
             self.report("headers and status agree", f"{stream.name}: {stream.last} tells of more than {missing}")
