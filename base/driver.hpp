@@ -169,6 +169,9 @@ class SinkOptions {
   virtual bool reconnects() const { return false; }
   /// As a source's.
   virtual double opening_wait_s() const { return 0; }
+  /// What stays when it is closed, and keeps it from being opened again: a recording that may not be overwritten.
+  /// Empty: nothing does.
+  virtual std::string keeps() const { return {}; }
   /// Bytes of messages that may wait in memory, copied, while the sink is busy and the stream cannot wait.
   virtual std::int64_t buffer_bytes() const { return 0; }
 };

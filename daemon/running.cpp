@@ -49,6 +49,20 @@ void require_means() {
   const net::FreeDescriptors free(kDescriptors);
 }
 
+/// A pipeline that begins anew closes its sinks, and a recording of its own would be in the way of the next.
+void require_free(const Pipeline& running, const PipelineSpec& next, const SpecChange& change) {
+  const auto& sinks = running.spec().sinks;
+  for (const SinkSpec& sink : next.sinks) {
+    const std::string kept = sink.options->keeps();
+    if (kept.empty() || std::ranges::none_of(sinks, [&](const SinkSpec& s) { return s.options->keeps() == kept; }))
+      continue;
+    throw SetupError(fmt::format(
+        "{}: {} cannot change while {} is recorded: the pipeline would begin anew, and the recording may not be "
+        "overwritten; choose another path for it in the file, or set overwrite: true",
+        running.name(), fmt::join(change.keys, ", "), kept));
+  }
+}
+
 bool wait_for(const Pipeline& pipeline, std::int64_t until) {
   while (!pipeline.finished() && steady_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return pipeline.finished();
@@ -250,10 +264,12 @@ Running::Steps Running::steps_to(Loaded& next, Scope scope) {
     SpecChange change = compare((*here)->spec(), spec);
     if (change.none()) continue;
     require_there(**here, spec, change);
-    if (change.source || (scope == Scope::all && (*here)->finished()))
+    if (change.source || (scope == Scope::all && (*here)->finished())) {
+      require_free(**here, spec, change);
       steps.renewals.push_back({*here, std::move(spec), change.keys});
-    else
+    } else {
       steps.changes.emplace_back(*here, (*here)->prepare(std::move(spec), std::move(change), next.problems));
+    }
   }
   if (scope == Scope::named) return steps;
   for (const auto& p : pipelines_)
@@ -343,12 +359,17 @@ bool Running::start_anew(std::shared_ptr<Pipeline> running, PipelineSpec spec, C
   }
 }
 
-/// What has ended for something that cannot be opened goes on as it was.
+/// What has ended for something that cannot be opened goes on as it was, but for recordings that may not be
+/// overwritten.
 void Running::take_up_again(std::vector<PipelineSpec> ended, const std::string& why, ChangeReport& report) {
   report.result = Result::refused;
   if (!why.empty()) report.lines = {why};
   for (PipelineSpec& spec : ended) {
     const std::string name = spec.name;
+    for (const SinkSpec& sink : spec.sinks)
+      if (const std::string kept = sink.options->keeps(); !kept.empty())
+        report.lines.push_back(fmt::format("{}: {} has ended", name, kept));
+    std::erase_if(spec.sinks, [](const SinkSpec& s) { return !s.options->keeps().empty(); });
     try {
       add(open_whole(std::move(spec)));
     } catch (const std::exception& e) {

@@ -103,6 +103,7 @@ class FileSinkOptions final : public SinkOptions {
     return trigger_.put_before(open_file(format), format);
   }
   std::int64_t buffer_bytes() const override { return buffer_bytes_; }
+  std::string keeps() const override { return settings_.overwrite ? "" : files_of(settings_.path).front(); }
 
  private:
   enum class Kind : std::uint8_t { sigmf, wav, npy };

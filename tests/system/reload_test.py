@@ -224,6 +224,31 @@ class Reload(iqd.SystemTest):
         self.until(reader, lambda m: self.anew(old, m))
         self.assertEqual(daemon.stop(), 0)
 
+    def test_another_source_does_not_take_a_recording_with_it(self):
+        """It would begin anew, and the recording that it has made would be in its way."""
+        kept, other = self.folder / "kept", self.folder / "other"
+        sinks = 'sinks:\n  - {port: source, file: {path: "%s"}}'
+        daemon, door, reader = self.open(file(self.where, more=sinks % kept))
+        messages = reader.take(3)
+        for status, answer in (self.reload(door, file(self.where, args=",level=-40", more=sinks % kept)),
+                               door.change("PATCH", "/api/stages/source", {"rate": "2 MS/s"})):
+            self.assertEqual(status, 422, answer)
+            self.assertIn(f"cannot change while {kept}.sigmf-data is recorded", str(answer))
+        messages += reader.take(3)
+        self.assertContinuous(messages)
+        status, answer = self.reload(door, file(self.where, args=",level=-40", more=sinks % other))
+        self.assertEqual(status, 200, answer)
+        old = self.until(reader, lambda m: self.anew(messages[-1], m))[-1]
+        # Of a source that cannot be opened the one before goes on, but what was recorded has ended.
+        text = file(self.where, more=sinks % (self.folder / "third")).replace("driver=iqdsim", "driver=none")
+        status, answer = self.reload(door, text)
+        self.assertEqual(status, 422, answer)
+        self.assertIn(f"demo: {other}.sigmf-data has ended", str(answer))
+        self.until(reader, lambda m: self.anew(old, m))
+        self.assertEqual(daemon.stop(), 0, daemon.text)
+        for recording in (kept, other):
+            self.assertGreater(len(iqd.read_recording(recording)[1]), 0)
+
     def test_another_name_for_what_cannot_be_opened(self):
         daemon, door, reader = self.open(file(self.where))
         old = reader.take(2)[-1]
