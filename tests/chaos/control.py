@@ -6,6 +6,7 @@ import copy
 import signal
 import threading
 
+import iqd
 import zmtp
 from callers import request
 from schedule import fault, log_uniform, one_of
@@ -149,3 +150,15 @@ def triggers(arena, name, times):
         arena.ask("POST", f"/api/triggers/{name}")
         if arena.sleep(0.005):
             return
+
+
+@fault(lambda chance, world: {} if "ipc" in world.sockets else None)
+def another_iqd(arena):
+    """It cannot have the address of one that runs."""
+    text = ("source: {generate: {rate: 1000, pace: true}}\n"
+            f"publish: [{{port: source, topic: t, bind: \"{arena.where('ipc')}\"}}]\n")
+    path = arena.path.with_name("another.yaml")
+    path.write_text(text, encoding="utf-8")
+    done = iqd.command("run", path, "--seconds", 1)
+    if done.returncode != 1:
+        arena.report("an address has one iqd", f"{done.returncode}: {done.stderr}")

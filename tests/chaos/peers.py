@@ -224,6 +224,19 @@ def wrong_kind(arena, where, kind, messages):
     context.destroy(0)
 
 
+@fault(drawn(at("curve"), times=log_uniform(1, 100), seed=lambda c: c.randrange(2**32), count=one_of(0, 100, 194, 195)))
+def broken_curve(arena, where, times, seed, count):
+    """The first command of a handshake with keys, of a right or a wrong length, and nothing in it."""
+    for i in range(times):
+        s = zmtp.connect(arena.where(where))
+        if s:
+            zmtp.send(s, zmtp.greeting(b"CURVE") + zmtp.command(b"HELLO", b"\x01\x00" + zmtp.rubbish(seed + i, count)))
+            zmtp.send(s, zmtp.command(b"INITIATE", zmtp.rubbish(seed - i, 300)))
+            zmtp.drop(s, i % 2 == 0)
+        if arena.sleep(0.005):
+            return
+
+
 @fault(drawn(at("curve"), clients=log_uniform(1, 5)))
 def strangers(arena, where, clients):
     """With a key that is on no list, again and again."""

@@ -3,7 +3,6 @@
 """One seed: a daemon, its readers, a schedule of faults; then whether all is well again, and how it ends."""
 
 import dataclasses
-import os
 import pathlib
 import random
 import signal
@@ -15,7 +14,8 @@ import traceback
 import numpy as np
 import zmq
 
-import callers  # noqa: F401  (these four register faults)
+import aftermath
+import callers  # noqa: F401  (these five register faults)
 import control  # noqa: F401
 import host  # noqa: F401
 import iqd
@@ -26,13 +26,13 @@ from arena import Arena
 from feed import Feed
 from invariants import Stream
 from observer import Observer
+from reader import Reader
 from world import World
 
 SECONDS_TO_END = 5.0  # after SIGTERM
 SECONDS_TO_RECOVER = 5.0
 MEGABYTES = 64.0  # above what it takes without peers
 OF_A_CHANGE = 150.0  # megabytes that plans may take besides, where the schedule changes any
-DEADLY = ("Assertion", "terminate called", "Sanitizer", "runtime error", "Segmentation", "what():")
 
 
 @dataclasses.dataclass
@@ -43,42 +43,6 @@ class Options:
     preload: str = ""  # host_faults.c, compiled
     slowness: float = 1.0  # factor of all times that are asserted
     memory: bool = True  # whether memory is looked at
-
-
-class Reader:
-    """A quick reader of a tracked topic, in a thread of its own."""
-
-    def __init__(self, context, where, stream, kind=zmq.SUB, keys=None):
-        self.stream, self._where = stream, where
-        self._socket = context.socket(kind)
-        self._socket.setsockopt(zmq.RCVHWM, 0)
-        self._socket.setsockopt(zmq.LINGER, 0)
-        if kind == zmq.SUB:
-            self._socket.setsockopt(zmq.RECONNECT_IVL, 5)
-            self._socket.setsockopt(zmq.SUBSCRIBE, b"t ")
-        if keys:
-            self._socket.curve_serverkey, self._socket.curve_publickey, self._socket.curve_secretkey = keys
-        self._ends = threading.Event()
-        self._quiet = threading.Event()
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self._socket.connect(where)
-        self.thread.start()
-
-    def _run(self):
-        while not self._ends.is_set():
-            if self._socket.poll(100):
-                self._quiet.clear()
-                self.stream.take(self._socket.recv_multipart())
-            else:
-                self._quiet.set()
-        self._socket.close()
-
-    def finish(self):
-        """What has arrived is read; nothing more will come."""
-        self._quiet.clear()
-        self._quiet.wait(20)
-        self._ends.set()
-        self.thread.join()
 
 
 class Trial:
@@ -122,6 +86,9 @@ class Trial:
                     for key in entry.parameters:
                         self.world.plan.radio.pop(key, None)
             self.entries = [self.entries[i] for i in self.options.keep]
+
+    def streams(self):
+        return [reader.stream for reader in self._readers]
 
     def schedule(self):
         """As a person reads it."""
@@ -177,16 +144,14 @@ class Trial:
         if self.world.source == "feed":
             self._feed = self.arena.feed = Feed(self.world.where["feed"], self.world.rate, self.world.tone)
             self._feed.start()
-        for kind in self.world.kinds:
-            self._read(kind, self.world.where[kind], is_shared=kind == "push", is_absolute=self.world.source == "radio")
-        if self.world.has_relay:
-            self._read("relay", self.world.where["relay"], is_absolute=False)
+        for kind in self.world.readable:
+            self._read(kind, kind, is_absolute=self.world.source == "radio" and kind != "relay")
         self.daemon.wait_for_log("http: listening on ")
         self.arena.http = "tcp://" + self.daemon.text.split("http: listening on ")[1].split()[0]
 
-    def _read(self, kind, where, **options):
-        stream = Stream(kind, self.world.tone, self.report, lambda: self.arena.restarts, **options)
-        self._readers.append(Reader(self._context, where, stream, zmq.PULL if kind == "push" else zmq.SUB,
+    def _read(self, name, kind, **options):
+        stream = Stream(name, self.world.tone, self.report, lambda: self.arena.restarts, is_shared=kind == "push", **options)
+        self._readers.append(Reader(self._context, self.world.where[kind], stream, zmq.PULL if kind == "push" else zmq.SUB,
                                     self._keys if kind == "curve" else None))
 
     def _is_running(self):
@@ -256,6 +221,9 @@ class Trial:
             time.sleep(0.1)
         if self._is_running() and (answer is None or answer[0] != 200):
             self.report("a reload is possible again", answer)
+        for kind in self.world.readable:
+            if kind != "push":
+                self._read(f"{kind}, new", kind, is_absolute=False)
         patience = SECONDS_TO_RECOVER * self.options.slowness + self._longest_absence()
         if not self._is_well(patience):
             self.report("it recovers", self._silent() if self._is_running() else "it has ended")
@@ -327,81 +295,16 @@ class Trial:
             reader.finish()
         if self._feed:
             self._feed.stop()
-        self._look_back(code)
-
-    def _look_back(self, code):
-        self.figures.update(looks=self.observer.looks, slowest=self.observer.slowest,
-                            messages=sum(r.stream.messages for r in self._readers))
+        self.figures.update(slowest=self.observer.slowest)
         if self.observer.base:
             self.figures["memory"] = self.observer.most_memory - self.observer.base.memory
-        for words in DEADLY:
-            if words in self.daemon.text:
-                self.report("its log is clean", self.daemon.text[max(0, self.daemon.text.index(words) - 500):][:2000])
-        if code == 0 and self.ending != "SIGKILL":
-            self._look_at_final()
-            for left in [*self.folder.rglob("*.part"), *self.folder.glob("socket")]:
-                self.report("nothing is left behind", left.name)
-        self._look_at_turns()
-        self._look_at_recordings()
-
-    def _look_at_final(self):
-        if not self.daemon.statuses or not self.daemon.statuses[-1]["final"]:
-            self.report("there is a last status", self.daemon.text[-500:])
-            return
-        status = self.daemon.statuses[-1]
-        self.observer.sums.look(status)
-        for pipeline in status["pipelines"]:
-            if pipeline["in_flight"] != 0:
-                self.report("nothing is in flight at the end", pipeline)
-        main = self.observer.sums.last("main")
-        for reader in self._readers:
-            if reader.stream.name in ("pub", "ipc", "curve"):
-                self._look_at_total(reader.stream, main)
-
-    def _look_at_total(self, stream, main):
-        """A reader that was there all the time has every sample that counts as published."""
-        if self.arena.restarts or stream.missed or stream.first is None or stream.first["seq"] != 0:
-            return
-        if not main["published"] <= stream.samples <= main["published"] + main["dropped"]["refused"]:
-            self.report("what is published arrives", f"{stream.name}: {stream.samples} samples came: "
-                        f"{self.observer.sums.said('main')}")
-        missing = main["lost"] + sum(main["dropped"].values())
-        if stream.last["dropped"] > missing:
-            self.report("headers and status agree", f"{stream.name}: {stream.last} tells of more than {missing}")
-
-    def _look_at_turns(self):
-        """A tone may have another phase behind a radio that was opened again."""
-        most = self.arena.turns + self.arena.restarts + self.observer.sums.reconnects()
-        for reader in self._readers:
-            if reader.stream.turns > most:
-                self.report("the tone is in its place behind gaps", f"{reader.stream.name}: {reader.stream.turns} turns, "
-                            f"{most} may be")
-
-    def _look_at_recordings(self):
-        for meta in (self.folder / "disk").glob("*.sigmf-meta"):
-            try:
-                facts, x = iqd.read_recording(meta)
-            except Exception as error:
-                self.report("recordings are valid", f"{meta.name}: {error!r}")
-                continue
-            starts = [c["core:sample_start"] for c in facts["captures"]] + [len(x)]
-            x = iqd.to_complex(x)
-            for capture, start, end in zip(facts["captures"], starts, starts[1:]):
-                self._look_at_capture(meta.name, capture, x[start:end])
-
-    def _look_at_capture(self, name, capture, x):
-        rate, tone = self.world.rate, self.world.tone
-        cycles = (np.arange(len(x)) * tone % rate) / rate
-        along = np.vdot(np.exp(2j * np.pi * cycles), x)
-        if len(x) and abs(along) ** 2 < 0.999 * len(x) * np.vdot(x, x).real:
-            self.report("recordings hold what came", f"{name}: {capture}: {len(x)} samples")
+        aftermath.look_back(self, code)
 
     def _close(self):
         self.arena.end()
         self.arena.lag.stop()
         for reader in self._readers:
-            reader._ends.set()
-            reader.thread.join(5)
+            reader.close()
         if self._feed:
             self._feed.stop()
         self._context.destroy(0)

@@ -45,6 +45,7 @@ class World:
         self.hwm = chance.choice(("1 MB", "4 MB"))
         self.kinds = ["pub"] + [kind for kind in ("push", "curve", "ipc") if chance.random() < 0.4]
         self.has_relay = self.source == "radio" and chance.random() < 0.2
+        self.readable = self.kinds + ["relay"] * self.has_relay
         self.where = {}
         self.sockets = self.kinds + ["feed"] * (self.source == "feed") + ["relay"] * self.has_relay
         radio = {"frequency": self.tone, "seed": chance.randrange(1000)}
@@ -57,6 +58,7 @@ class World:
         self.plan = Plan(chance.choice((1000, 4096, 16384)), chance.randint(1, 3), radio=radio)
         if chance.random() < 0.4:
             self.plan.recording = 1
+        self.trigger = ", trigger: {name: a, pre: 30 ms, post: 30 ms}" if chance.random() < 0.3 else ""
         if chance.random() < 0.3:
             self.plan.stages = [chance.choice(list(STAGES))]
 
@@ -110,7 +112,7 @@ class World:
         for i in range(len(plan.stages)):
             lines.append(f"  - {{port: s{i}.out, topic: s{i}{dtype}, {self._address('pub')}}}")
         if plan.recording:
-            lines.append(f"sinks: [{{port: source, file: {{path: \"{self.recording(plan)}\", buffer: 4 MiB}}}}]")
+            lines.append(f"sinks: [{{port: source, file: {{path: \"{self.recording(plan)}\", buffer: 4 MiB{self.trigger}}}}}]")
         return "\n".join(lines) + "\n"
 
     def _address(self, kind):
