@@ -26,6 +26,7 @@ class Stream:
         self.is_shared, self.is_absolute = is_shared, is_absolute
         self.messages = self.samples = self.missing = self.missed = 0
         self.began_again = self.turns = 0
+        self.out_of_place = []  # what is wrong with its phase: (invariant, detail)
         self.first = self.last = None  # headers
         self._end = 0
         self._phase = None
@@ -89,18 +90,22 @@ class Stream:
         along = np.vdot(tone, x) / len(x)
         power = np.vdot(x, x).real / len(x)
         if power <= 0 or abs(along) ** 2 < COHERENT * power:
-            self._report("the tone is broken within a message", f"{self.name}: {abs(along)**2 / max(power, 1e-30):.6f} "
-                         f"of {len(x)} samples is at its place: {meta}")
+            self._is_out_of_place("the tone is broken within a message",
+                                  f"{abs(along)**2 / max(power, 1e-30):.6f} of {len(x)} samples is at its place: {meta}")
             return
         phase = np.angle(along * np.exp(-2j * np.pi * cycles))
         before, self._phase = self._phase, phase
         if before is None:
             if self.is_absolute and not self.began_again and abs(phase) > TURN:
-                self._report("the tone is out of its place", f"{self.name}: turned by {phase:.4f} at the start: {meta}")
+                self._is_out_of_place("the tone is out of its place", f"turned by {phase:.4f} at the start: {meta}")
         elif abs(np.angle(np.exp(1j * (phase - before)))) > TURN:
             self.turns += 1
             if not meta["gap"] and not self.is_shared:
-                self._report("the tone is out of its place", f"{self.name}: turned by {phase - before:.4f}: {meta}")
+                self._is_out_of_place("the tone is out of its place", f"turned by {phase - before:.4f}: {meta}")
+
+    def _is_out_of_place(self, invariant, detail):
+        """Told when it is known whether it counts: of a clock that jumped while samples were lost nobody knows more."""
+        self.out_of_place.append((invariant, f"{self.name}: {detail}"))
 
     def _tone(self, count, rate):
         table, of = self._table

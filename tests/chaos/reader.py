@@ -38,9 +38,9 @@ class Reader:
     def finish(self):
         """What has arrived is read; nothing more will come."""
         self._quiet.clear()
-        self._quiet.wait(20)
-        self._ends.set()
-        self._thread.join()
+        if not self._ends.is_set():
+            self._quiet.wait(20)
+        self.close()
 
     def close(self):
         self._ends.set()

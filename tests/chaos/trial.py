@@ -153,6 +153,7 @@ class Trial:
         stream = Stream(name, self.world.tone, self.report, lambda: self.arena.restarts, is_shared=kind == "push", **options)
         self._readers.append(Reader(self._context, self.world.where[kind], stream, zmq.PULL if kind == "push" else zmq.SUB,
                                     self._keys if kind == "curve" else None))
+        return self._readers[-1]
 
     def _is_running(self):
         return self.daemon.process.poll() is None
@@ -221,15 +222,15 @@ class Trial:
             time.sleep(0.1)
         if self._is_running() and (answer is None or answer[0] != 200):
             self.report("a reload is possible again", answer)
-        for kind in self.world.readable:
-            if kind != "push":
-                self._read(f"{kind}, new", kind, is_absolute=False)
+        newcomers = [self._read(f"{kind}, new", kind, is_absolute=False) for kind in self.world.readable if kind != "push"]
         patience = SECONDS_TO_RECOVER * self.options.slowness + self._longest_absence()
         if not self._is_well(patience):
             self.report("it recovers", self._silent() if self._is_running() else "it has ended")
         elif (ready := self._until_ready(patience)) is not True:
             self.report("it recovers", f"/readyz: {ready}")
         self.figures["recovery"] = time.monotonic() - began
+        for reader in newcomers:
+            reader.close()
         if self._is_running():
             self._compare_held()
 
