@@ -65,7 +65,7 @@ def look_at_turns(trial):
     for stream in trial.streams():
         for invariant, detail in stream.out_of_place[:3]:
             trial.report(invariant, detail)
-    most = trial.arena.turns + trial.arena.restarts + trial.observer.sums.reconnects()
+    most = trial.arena.turns + trial.arena.restarts + trial.observer.sums.total("reconnects")
     most += 0 < trial.world.plan.radio.get("jump_by", 0) < LEAST_JUMP
     for stream in trial.streams():
         if stream.turns > most:

@@ -16,7 +16,7 @@ BLOCKS = (300, 1000, 4096, 16384, 65536, 262_144)
 BROKEN = {
     "empty": "",
     "bytes": "\x00\x01\x02",
-    "half": None,  # the first half of what stands there
+    "half": None,  # the first half of what stands there, up to an open quotation mark
     "deep": "[" * 5000,
     "another": "source: {soapy: {args: driver=iqdsim, rate: 1 S/s}}\nblok: 5\n",
     "not YAML": "a: [b: {c",
@@ -96,7 +96,7 @@ def broken_files(arena, what, times):
     for i in range(times):
         text = arena.world.text(arena.plan)
         with arena.writing:
-            arena.write_text(text[:len(text) // 2] if what == "half" else BROKEN[what])
+            arena.write_text(text[:text.index('"', len(text) // 2)] if what == "half" else BROKEN[what])
             answer = arena.ask("POST", "/api/reload") if i % 2 == 0 else None
             if answer and answer[0] == 200:
                 arena.report("a broken file is refused", f"{what}: {answer}")

@@ -17,9 +17,17 @@ class Feed:
         self.paused = False
         self.skip = 0  # samples to be left out
         self.also = collections.deque(maxlen=1000)  # messages to be sent beside
+        self._lock = threading.Lock()
         self._ends = threading.Event()
         self._thread = None
         self._began_ns = 0
+
+    def killed_for(self, seconds, sleep):
+        """As a process that is killed and started again. One at a time."""
+        with self._lock:
+            self.stop()
+            sleep(seconds)
+            self.start()
 
     def start(self):
         self._ends.clear()
@@ -27,7 +35,7 @@ class Feed:
         self._thread.start()
 
     def stop(self):
-        """As a process that is killed: what was not sent is gone."""
+        """What was not sent is gone."""
         self._ends.set()
         if self._thread:
             self._thread.join()

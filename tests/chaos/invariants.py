@@ -6,6 +6,7 @@ what they may change: how often a stream may begin again, and whether a reader m
 `report(invariant, detail)` is called for everything that is broken.
 """
 
+import collections
 import json
 
 import numpy as np
@@ -128,10 +129,8 @@ class Sums:
         self._report, self._restarts = report, restarts
         self._before = {}
         self._metrics = {}
-        self._over = {}  # of pipelines that began again: reconnects before
+        self._over = collections.Counter()  # of pipelines that began again: what was counted before
         self.began_again = 0
-        self.received = self.dropped = 0
-        self.most_in_flight = 0
 
     def look(self, status):
         """What counted as published and is lost after all, in a sink that ends, may be taken back at the end."""
@@ -145,11 +144,10 @@ class Sums:
             self._report("received = published + dropped + in flight", self._said(now))
         if min(now["in_flight"], now["published"], gone) < 0:
             self._report("counters are not negative", self._said(now))
-        self.most_in_flight = max(self.most_in_flight, now["in_flight"])
         before = self._before.get(name)
         if before and now["received"] < before["received"] and self.began_again < self._restarts():
             self.began_again += 1
-            self._over[name] = self._over.get(name, 0) + before["reconnects"]
+            self._over.update({key: before[key] for key in GROWING})
             self._metrics.pop(name, None)
             before = None
         if before:
@@ -183,10 +181,8 @@ class Sums:
         self._metrics = of
 
     def total(self, key):
-        return sum(now[key] for now in self._before.values())
-
-    def reconnects(self):
-        return self.total("reconnects") + sum(self._over.values())
+        """Of all pipelines, since the start."""
+        return self._over[key] + sum(now[key] for now in self._before.values())
 
     def last(self, name):
         return self._before.get(name)

@@ -121,7 +121,7 @@ class Invariants(unittest.TestCase):
         self.restarts = 1
         self.sums.look(pipeline(100, 100, reconnects=3))
         self.sums.look(pipeline(10, 10, reconnects=1))
-        self.assertEqual((self.broken, self.sums.reconnects()), ([], 4))
+        self.assertEqual((self.broken, self.sums.total("reconnects")), ([], 4))
 
     def test_metrics_between_two_looks(self):
         for value, broken in ((150, []), (99, ["metrics agree with the status"])):

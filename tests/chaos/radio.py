@@ -62,9 +62,7 @@ def of_feed(**parameters):
 def sender_killed(arena, seconds):
     """Its connection is reset; another one begins after a while, with sample 0."""
     arena.turns += 1
-    arena.feed.stop()
-    arena.sleep(seconds)
-    arena.feed.start()
+    arena.feed.killed_for(seconds, arena.sleep)
 
 
 @fault(of_feed(seconds=lambda c: round(c.uniform(0.05, 1), 3)), weight=2)
