@@ -11,11 +11,12 @@ using SampleIndex = std::int64_t;
 
 enum class TimeSource : std::uint8_t { host, radio };
 
-/// A piece of the sample stream, and where it stands. Its window in the ring reaches from `first - past` to
-/// `first + length + future`; only `length` samples of it are new.
+/// A piece of the sample stream, and where it stands. Its window reaches from `first - past` to
+/// `first + length + future`; only `length` samples of it are new. In the ring, `first` lies at `place()`.
 struct SampleBlock {
   std::uint64_t seq = 0;       // counts the blocks that were given to a lane
   SampleIndex first = 0;       // the first new sample
+  SampleIndex skipped = 0;     // samples before it that have no place in the ring, since they are missing
   std::int64_t length = 0;     // new samples
   std::int64_t past = 0;       // valid samples before them: none at the start and after a gap
   std::int64_t future = 0;     // valid samples behind them
@@ -31,6 +32,7 @@ struct SampleBlock {
   std::int64_t received_ns = 0;  // steady clock, when the last sample that the block needs had arrived
 
   SampleIndex end() const noexcept { return first + length; }
+  SampleIndex place() const noexcept { return first - skipped; }
 };
 
 }  // namespace iqd

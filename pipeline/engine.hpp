@@ -61,12 +61,13 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // For the thread that fills the ring.
-  std::byte* ring_at(std::size_t channel, SampleIndex sample) const noexcept {
-    return ring_.at(channel, static_cast<std::size_t>(sample) * sample_bytes_);
+  // For the thread that fills the ring. Places in it are counted without end; what is missing takes none, so that a gap
+  // costs no room.
+  std::byte* ring_at(std::size_t channel, SampleIndex place) const noexcept {
+    return ring_.at(channel, static_cast<std::size_t>(place) * sample_bytes_);
   }
   std::int64_t ring_samples() const noexcept { return static_cast<std::int64_t>(ring_.row_bytes() / sample_bytes_); }
-  /// The first sample that a block still needs, or `otherwise` where none is on its way.
+  /// The place of the first sample that a block still needs, or `otherwise` where none is on its way.
   SampleIndex tail(SampleIndex otherwise) const noexcept;
   std::int64_t offers_left() const noexcept {
     return static_cast<std::int64_t>(kMostOutstanding - (offered_.load() - done_.load(std::memory_order_acquire)));
@@ -176,7 +177,7 @@ class Engine {
 
   SpscQueue<SampleBlock> ready_{kMostOutstanding};
   SpscQueue<InFlight> in_flight_{SlotMask::kMost};
-  std::vector<SampleIndex> window_begin_;  // by seq, for `tail`
+  std::vector<SampleIndex> window_begin_;  // its place, by seq, for `tail`
   std::atomic<std::uint64_t> offered_{0};
   std::atomic<std::uint64_t> done_{0};  // computed: their samples are not needed any more
   std::atomic<std::uint64_t> sent_{0};

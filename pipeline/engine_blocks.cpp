@@ -18,7 +18,7 @@ SampleIndex Engine::tail(SampleIndex otherwise) const noexcept {
 
 void Engine::offer(SampleBlock block) noexcept {
   block.seq = offered_.load(std::memory_order_relaxed);
-  window_begin_[block.seq % kMostOutstanding] = block.first - block.past;
+  window_begin_[block.seq % kMostOutstanding] = block.place() - block.past;
   if (block.seq == done_.load(std::memory_order_relaxed)) moved_ns_.store(block.received_ns, std::memory_order_relaxed);
   offered_.store(block.seq + 1, std::memory_order_release);
   [[maybe_unused]] const bool pushed = ready_.try_push(block);
@@ -38,7 +38,7 @@ void Engine::start_ready() noexcept {
   if (!open_.load(std::memory_order_acquire)) return;
   while (const SampleBlock* block = ready_.front()) {
     // Devices know the block by its place, see `rehearse`; on the host a lane that is still warm is the better one.
-    const std::int64_t turn = plan_.uses(Side::device) ? block->first / plan_.block : 0;
+    const std::int64_t turn = plan_.uses(Side::device) ? block->place() / plan_.block : 0;
     const int lane = free_lanes_.try_acquire(static_cast<int>(turn % free_lanes_.slots()));
     if (lane < 0) return;
     const int slot = slots_.try_acquire(static_cast<int>(turn % slots_.slots()));
@@ -53,7 +53,7 @@ void Engine::start_ready() noexcept {
 void Engine::set(SlotWork& work, const SampleBlock& block, int lane) noexcept {
   SourceWindow window;
   window.span = {block.first - block.past, block.end() + block.future, block.first, block.end()};
-  window.data = ring_at(0, window.span.first);
+  window.data = ring_at(0, block.place() - block.past);
   window.pitch = static_cast<std::int64_t>(ring_.row_pitch());
   work.lane_ = lane;
   work.use(*at_work_.load(std::memory_order_acquire));

@@ -121,6 +121,43 @@ TEST(Exchange, PlansFollowEachOtherWithoutASampleLost) {
   EXPECT_EQ(show.pipeline->status().reloads, static_cast<std::uint64_t>(kTurns));
 }
 
+/// Gaps longer than any ring, so that places in the rings have nothing to do with positions.
+TEST(Exchange, GapsAreTakenAlong) {
+  Script script = endless();
+  for (std::size_t i = 1; i < script.steps.size(); i += 5) script.steps[i].lost = 1'000'000'007 + static_cast<int>(i);
+  const std::vector<std::pair<int, int>> plans{{3, 64}, {40, 50}, {0, 200}, {300, 8}};
+  Show show(windowed({plans[0].first, 0}, plans[0].second), std::move(script));
+  show.pipeline->start();
+  constexpr std::size_t kTurns = 25;
+  for (std::size_t turn = 1; turn <= kTurns; ++turn) {
+    show.wait_for_blocks(turn % 4);
+    const auto& [past, block] = plans[turn % plans.size()];
+    ASSERT_EQ(show.change_to(windowed({past, 0}, block)), "") << turn;
+    show.pipeline->tidy();
+  }
+  show.wait_for_blocks(100);
+  show.end();
+
+  std::int64_t sample = 0, begin = 0, gaps = 0;
+  for (std::size_t turn = 0; turn <= kTurns; ++turn) {
+    const auto& [past, block] = plans[turn % plans.size()];
+    const WindowShape window{past, 0};
+    for (const Sent& s : show.theatre.records[turn].sent) {
+      ASSERT_EQ(s.sample, sample + s.gap) << "turn " << turn;
+      if (s.gap > 0) begin = s.sample;
+      gaps += s.gap > 0;
+      EXPECT_LE(s.sample % block + s.extent, block);
+      const auto words = s.as<Word>();
+      for (std::size_t i = 0; i < words.size(); ++i)
+        ASSERT_EQ(words[i], window.at(s.sample + static_cast<std::int64_t>(i),
+                                      [&](std::int64_t n) { return n < begin ? 0 : sample_word(n, 0); }))
+            << "turn " << turn << " at " << s.sample + static_cast<std::int64_t>(i);
+      sample = s.sample + s.extent;
+    }
+  }
+  EXPECT_GT(gaps, 10);
+}
+
 std::string scaled(int by) {
   return fmt::format(
       "name: lab\nsource: {{tape: {{rate: 1 MS/s}}}}\nblock: 64\nbackend: cpu\n"

@@ -31,6 +31,7 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
       meter_(options_.name, info_, counters_.channels),
       block_(engine.plan().block),
       reach_(engine.plan().window()),
+      most_position_(engine.plan().most_position()),
       block_end_(block_),
       into_(static_cast<std::size_t>(info_.channels)),
       aside_(into_.size(), std::vector<std::byte>(static_cast<std::size_t>(kReceiveMost) * size_of(info_.element))) {
@@ -153,6 +154,7 @@ bool Intake::reopen() {
     log::info("{}: open again{}", options_.name, more ? fmt::format(" ({} times more since the last line)", more) : "");
   counters_.reconnects.add();
   counters_.drift.begin_anew();
+  arrivals_.forget();
   tuned_from(position_, *source_options_);
   uncertain_ = true;
   return true;
@@ -209,8 +211,7 @@ bool Intake::is_there() {
 
 /// Guards the driver: whatever it throws is a failed radio.
 Received Intake::receive(std::int64_t most) {
-  for (std::size_t c = 0; c < into_.size(); ++c)
-    into_[c] = dropping_ ? aside_[c].data() : engine_->ring_at(c, position_);
+  for (std::size_t c = 0; c < into_.size(); ++c) into_[c] = dropping_ ? aside_[c].data() : in_ring(c, position_);
   Received received;
   std::string why;
   const std::int64_t began = steady_ns();
@@ -229,9 +230,10 @@ Received Intake::receive(std::int64_t most) {
   return received;
 }
 
+/// Its place in the ring.
 SampleIndex Intake::oldest_needed() const noexcept {
-  const SampleIndex own = (held_.empty() ? block_first_ : held_.front().first) - reach_.past;
-  return engine_->tail(own);
+  const SampleIndex own = held_.empty() ? place_of(block_first_) : held_.front().place();
+  return engine_->tail(own - reach_.past);
 }
 
 /// At the beginning of a block: sees that the ring can take all of it. When it cannot, waits or begins to drop.
@@ -239,7 +241,8 @@ SampleIndex Intake::oldest_needed() const noexcept {
 bool Intake::make_room() {
   if (dropping_ || position_ != block_first_) return true;
   const auto room = [this] {
-    return block_end_ <= oldest_needed() + engine_->ring_samples() && engine_->offers_left() > std::ssize(held_);
+    return place_of(block_end_) <= oldest_needed() + engine_->ring_samples() &&
+           engine_->offers_left() > std::ssize(held_);
   };
   if (room()) return true;
   if (options_.overrun == Overrun::drop) {
@@ -257,8 +260,12 @@ bool Intake::make_room() {
 
 std::int64_t Intake::writable() const noexcept {
   if (dropping_ || block_end_ - position_ >= kReceiveMost) return std::min(kReceiveMost, block_end_ - position_);
-  const std::int64_t most = std::min(oldest_needed() + engine_->ring_samples(), position_ + kReceiveMost);
-  const std::int64_t blocks = std::min((most - block_end_) / block_, engine_->offers_left() - std::ssize(held_) - 1);
+  // A gap before them moves samples on by less than a block. Who waits for room may do so then.
+  const std::int64_t spare = options_.overrun == Overrun::drop ? block_ : 0;
+  const SampleIndex end = place_of(block_end_);
+  const SampleIndex most =
+      std::min(oldest_needed() + engine_->ring_samples() - spare, place_of(position_) + kReceiveMost);
+  const std::int64_t blocks = std::min((most - end) / block_, engine_->offers_left() - std::ssize(held_) - 1);
   return block_end_ + std::max<std::int64_t>(blocks, 0) * block_ - position_;
 }
 

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/driver.hpp"
 #include "base/log.hpp"
+#include "pipeline/arrival_watch.hpp"
 #include "pipeline/calibration.hpp"
 #include "pipeline/engine.hpp"
 #include "pipeline/level_meter.hpp"
@@ -103,7 +104,12 @@ class Intake {
   void all_is_well() noexcept;
   void take(Received received);
   std::int64_t missing_before(Received& received);
+  std::int64_t missing_by_host(const Received& received, std::int64_t now) noexcept;
+  bool was_set(const Received& received, std::int64_t late_ns, std::int64_t now) const noexcept;
+  void note_jump(std::int64_t by_ns);
   bool is_jitter(std::int64_t late_ns) noexcept;
+  std::int64_t within_reach(std::int64_t missing) noexcept;
+  void set_clock(const Received& received) noexcept;
   void skip(std::int64_t samples);
   void end_piece();
   void put_back(std::int64_t samples);
@@ -119,8 +125,16 @@ class Intake {
   bool is_overdue(std::int64_t now) const noexcept;
   void note_silence(std::int64_t now);
   void in_trouble(std::string why);
+  SampleIndex place_of(SampleIndex sample) const noexcept { return sample - skipped_; }
+  std::byte* in_ring(std::size_t channel, SampleIndex sample) const noexcept {
+    return engine_->ring_at(channel, place_of(sample));
+  }
+  void leave_out(std::int64_t samples) noexcept;
+  void find_place() noexcept;
   SampleIndex oldest_needed() const noexcept;
   std::int64_t time_of(SampleIndex sample) const noexcept;
+  std::int64_t ns_of(std::int64_t samples) const noexcept;
+  std::int64_t samples_in(std::int64_t ns) const noexcept;
 
   const SourceOptions* source_options_;
   std::unique_ptr<Source> source_;
@@ -132,12 +146,15 @@ class Intake {
   LevelMeter meter_;
   std::int64_t block_;
   Reach reach_;
+  SampleIndex most_position_;  // no gap leads further
 
   SampleIndex position_ = 0;     // of the next sample
   SampleIndex block_first_ = 0;  // of the block at work
   SampleIndex block_end_ = 0;
   SampleIndex valid_from_ = 0;  // since here nothing is missing
   SampleIndex ring_from_ = 0;   // since here the ring holds what came
+  SampleIndex skipped_ = 0;     // samples that have no place in the ring: whole blocks
+  SampleIndex ring_end_ = 0;    // the place behind the last sample that has one
   std::int64_t gap_ = 0;        // lost just before block_first_
   std::int64_t missing_ = 0;    // lost since the start
   bool dropping_ = false;
@@ -161,6 +178,7 @@ class Intake {
   bool timed_ = false;
   SampleIndex time_index_ = 0;  // the sample that…
   std::int64_t time_ns_ = 0;    // …belongs to this time
+  ArrivalWatch arrivals_;
   std::int64_t last_data_ns_ = 0;
   std::int64_t opened_ns_ = 0;
   std::int64_t ahead_ns_ = 0;  // at the last samples: of how much longer a time they were than had passed

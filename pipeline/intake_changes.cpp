@@ -83,19 +83,21 @@ std::int64_t Intake::hand_over(Engine& next) {
   engine_for_others_ = &next;
   block_ = next.plan().block;
   reach_ = next.plan().window();
+  most_position_ = next.plan().most_position();
   const SampleIndex kept =
       std::max({valid_from_, ring_from_, end - std::min(before.ring_samples(), next.ring_samples()),
                 from - reach_.past - kSpare});
   const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(end - kept, 0)) * size_of(info_.element);
   for (std::size_t c = 0; c < into_.size() && bytes > 0; ++c)
-    std::memcpy(next.ring_at(c, kept), before.ring_at(c, kept), bytes);
+    std::memcpy(next.ring_at(c, kept), before.ring_at(c, place_of(kept)), bytes);
   ring_from_ = kept;
   if (kept > from - reach_.past) valid_from_ = kept;
   if (options_.priority != change_.options.priority || options_.cpus != change_.options.cpus)
     prepare_thread({"iqd-radio", change_.options.priority, change_.options.cpus});
   options_ = change_.options;
   dropping_ = false;
-  position_ = block_first_ = from;
+  position_ = block_first_ = ring_end_ = from;
+  skipped_ = 0;
   block_end_ = (from / block_ + 1) * block_;
   before.close_for_successor();
   held_.reserve(static_cast<std::size_t>(next.offers_left()));

@@ -119,6 +119,8 @@ struct Plan {
   const Reach& reach() const noexcept { return ports.front().reach; }
   /// What a window holds of it: windows start at 128-byte boundaries when blocks do.
   Reach window() const noexcept;
+  /// The furthest sample that a gap may lead to: the positions of all ports are numbers up to there, and long after.
+  std::int64_t most_position() const noexcept;
   /// The steps, and the copying of results behind them.
   std::size_t timed_steps() const noexcept { return steps.size() + 1; }
   bool sequential() const noexcept;

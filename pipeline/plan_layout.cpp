@@ -27,6 +27,13 @@ Reach Plan::window() const noexcept {
   return {ceil_div(source.reach.past, step) * step, source.reach.future};
 }
 
+std::int64_t Plan::most_position() const noexcept {
+  constexpr std::int64_t kMostOfPort = std::int64_t{1} << 61;
+  std::int64_t most = kMostPosition;
+  for (const PlanPort& port : ports) most = std::min(most, kMostOfPort / ceil_div(port.rate.num, port.rate.den));
+  return most;
+}
+
 void Planner::fit_block(const Section& section) const {
   for (const PlanStep& step : plan_.steps) {
     const PlanPort& in = plan_.ports[step.lead()];

@@ -11,6 +11,9 @@
 
 namespace iqd {
 
+/// A float of 64 bits holds every position of the source up to here.
+inline constexpr std::int64_t kMostPosition = std::int64_t{1} << 53;
+
 /// Positions of a port per sample of the source, in lowest terms.
 struct Rate {
   std::int64_t num = 1;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/integer.hpp"
 
 namespace iqd::radio::soapy {
 namespace {
@@ -24,6 +25,8 @@ constexpr long kTimeoutUs = 100'000;
 constexpr std::int64_t kSilentNs = 250'000'000;
 /// What is as far from the Unix epoch is no time: sums with it have to stay numbers.
 constexpr std::int64_t kYear2100Ns = 4'102'444'800'000'000'000;
+/// Of more between two bursts nobody believes that they are missing.
+constexpr double kMostSamples = 1e18;
 /// Of more in a row nothing will be read soon; there is no hurry then.
 constexpr int kErrorsAtOnce = 16;
 // Some modules return at once where they should wait.
@@ -123,7 +126,7 @@ Received SoapySource::none() const {
 }
 
 std::int64_t SoapySource::samples_of(std::int64_t ns) const noexcept {
-  return std::llround(static_cast<double>(ns) * radio_.rate_hz() / 1e9);
+  return std::llround(std::clamp(static_cast<double>(ns) * radio_.rate_hz() / 1e9, -kMostSamples, kMostSamples));
 }
 
 std::int64_t SoapySource::ns_of(std::int64_t samples) const noexcept {
@@ -155,7 +158,8 @@ void SoapySource::warn(std::string_view what, std::string_view why) {
 std::optional<std::int64_t> SoapySource::retune(const SourceOptions& options) {
   radio_.retune(dynamic_cast<const SoapySourceOptions&>(options).settings());
   try {
-    if (time_begun_ && radio_.device().hasHardwareTime()) return radio_.device().getHardwareTime() + time_offset_ns_;
+    if (time_begun_ && radio_.device().hasHardwareTime())
+      return saturated_add(radio_.device().getHardwareTime(), time_offset_ns_);
   } catch (...) {
     log::debug("{}: its clock cannot be read: {}", radio_.name(), text_of(std::current_exception()));
   }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/integer.hpp"
 #include "radio/file/iso_time.hpp"
 #include "radio/message_part.hpp"
 
@@ -177,11 +178,12 @@ std::optional<Watch::Hit> Watch::look_at_values(const Message& message, std::int
 std::optional<Watch::Hit> Watch::look_at_time(const Message& message, std::int64_t from) {
   if (is_over_) return std::nullopt;
   const double rate = is_stream_ ? message.format->item_rate_hz : 0;
-  const double ahead = std::ceil(static_cast<double>(condition_.time_ns - message.time_ns) * rate / 1e9);
+  const std::int64_t ahead_ns = saturated_sub(condition_.time_ns, message.time_ns);
+  const double ahead = std::ceil(static_cast<double>(ahead_ns) * rate / 1e9);
   const bool is_later = rate > 0 ? ahead >= static_cast<double>(message.extent) : message.time_ns < condition_.time_ns;
   if (is_later) return std::nullopt;
   is_over_ = true;
-  const std::int64_t at = std::max(from, static_cast<std::int64_t>(ahead));
+  const auto at = static_cast<std::int64_t>(std::max(static_cast<double>(from), ahead));
   return Hit{at, at + 1};
 }
 

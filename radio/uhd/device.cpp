@@ -185,7 +185,9 @@ bool comes_true(double within_s, const std::function<bool()>& holds) {
 }
 
 std::int64_t ns_of(const uhd::time_spec_t& time) noexcept {
-  return time.get_full_secs() * kSecond + std::llround(time.get_frac_secs() * 1e9);
+  constexpr std::int64_t kMost = 4'500'000'000;
+  const std::int64_t seconds = std::clamp<std::int64_t>(time.get_full_secs(), -kMost, kMost);
+  return seconds * kSecond + std::llround(time.get_frac_secs() * 1e9);
 }
 
 uhd::time_spec_t time_of(std::int64_t ns) noexcept {

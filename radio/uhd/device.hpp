@@ -90,6 +90,7 @@ void close_in_time(const std::string& name, std::function<void()> close);
 /// Asks until `holds`, or for so long; false then.
 bool comes_true(double within_s, const std::function<bool()>& holds);
 
+/// A time further from the Unix epoch than the year 2112 becomes one of then, which nobody believes either.
 std::int64_t ns_of(const uhd::time_spec_t& time) noexcept;
 uhd::time_spec_t time_of(std::int64_t ns) noexcept;
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/integer.hpp"
 #include "radio/uhd/uhd_options.hpp"
 
 namespace iqd::radio::usrp {
@@ -150,7 +151,7 @@ Received UhdSource::samples(std::int64_t count, const uhd::rx_metadata_t& metada
   since_timed_ = got.samples;
   if (!std::exchange(time_begun_, true) && front_end_->device().time() == TimeSource::host)
     time_offset_ns_ = wall_ns() - ns_of_samples(count) - time_ns;
-  got.time_ns = time_ns + time_offset_ns_;
+  got.time_ns = saturated_add(time_ns, time_offset_ns_);
   return got;
 }
 
@@ -180,7 +181,7 @@ Received UhdSource::error(const uhd::rx_metadata_t& metadata) {
 std::optional<std::int64_t> UhdSource::retune(const SourceOptions& options) {
   const uhd::time_spec_t holds_from = front_end_->retune(dynamic_cast<const UhdSourceOptions&>(options).settings());
   if (!time_begun_ || front_end_->device().time() != TimeSource::radio) return {};
-  return ns_of(holds_from) + time_offset_ns_;
+  return saturated_add(ns_of(holds_from), time_offset_ns_);
 }
 
 void UhdSource::warn(std::string_view what, std::string_view why) {

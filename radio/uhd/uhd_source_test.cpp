@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <limits>
 #include <thread>
 
 namespace iqd::radio::usrp {
@@ -56,6 +57,17 @@ TEST(UhdTime, AStartAtASecondIsTheNextFullOne) {
 
 TEST(UhdTime, IsKeptToTheNanosecond) {
   for (const std::int64_t ns : {0L, 1L, 999'999'999L, 1'700'000'000'123'456'789L}) EXPECT_EQ(ns_of(time_of(ns)), ns);
+}
+
+/// Sums with it stay numbers, and it is none that is believed.
+TEST(UhdTime, OneThatCannotBeStaysFarAway) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  for (const std::int64_t seconds : {Limits::max(), Limits::min(), std::int64_t{1} << 40}) {
+    const std::int64_t ns = ns_of(uhd::time_spec_t(seconds, 0.5));
+    EXPECT_EQ(ns > 0, seconds > 0);
+    EXPECT_GT(std::abs(ns), 4'200'000'000'000'000'000) << "behind the year 2100";
+    EXPECT_LT(std::abs(ns), 4'600'000'000'000'000'000);
+  }
 }
 
 TEST(UhdDevice, ClosingOneThatHangsIsNotWaitedForLong) {

@@ -124,7 +124,8 @@ bool RawLine::read_tags() {
     why_ = fmt::format("its samples have another rate than {} a second", settings_.rate_hz);
     return false;
   }
-  skipped_ = expected_ < 0 ? 0 : header->offset - expected_;
+  // What was left out before has not been asked for yet.
+  skipped_ += expected_ < 0 ? 0 : header->offset - expected_;
   expected_ = header->offset;
   at_ = header->bytes;
   return true;

@@ -95,6 +95,21 @@ class Replay(iqd.SystemTest):
         self.assertEqual((status["lost"], status["received"]), (3500, 10_000))
         self.assertEqual(messages[-1].dropped, 3500)
 
+    def test_gaps_that_lead_nowhere(self):
+        """As far as an index may go, and further by the clock."""
+        x = noise(4_000)
+        index = [{"core:sample_start": 0, "core:global_index": 0},
+                 {"core:sample_start": 1000, "core:global_index": 2**53 - 500},
+                 {"core:sample_start": 1400, "core:global_index": 2**53}]
+        years = [{"core:sample_start": 1000 * i, "core:datetime": f"{1900 + 80 * i}-01-01T00:00:00Z"} for i in range(4)]
+        for name, captures, rate in (("index", index, 1e6), ("years", years, 1e6), ("quick", years, 3e6)):
+            with self.subTest(name):
+                recording = iqd.write_recording(self.folder / name, x, rate, captures=captures)
+                messages, status = self.play(recording, 700)
+                np.testing.assert_array_equal(self.joined(messages), x)
+                self.assertContinuous(messages, lossless=False)
+                self.assertEqual((status["published"], status["received"]), (4000, 4000))
+
     def test_after_a_gap_there_is_no_past(self):
         x = noise(6_000)
         captures = [{"core:sample_start": 0, "core:global_index": 0},
