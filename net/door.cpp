@@ -91,7 +91,7 @@ void Door::give_keys(bool bound) {
   // With a domain libzmq asks for every key that comes; without one it asks nobody.
   ::zmq_setsockopt(socket_, ZMQ_ZAP_DOMAIN, "iqd", 3);
   zap_.reset(::zmq_socket(context_, ZMQ_REP));
-  set_option(zap_.get(), ZMQ_LINGER, 0);
+  if (zap_) set_option(zap_.get(), ZMQ_LINGER, 0);
   if (!zap_ || ::zmq_bind(zap_.get(), "inproc://zeromq.zap.01") != 0)
     throw SetupError(fmt::format("cannot guard the socket: {}", ::zmq_strerror(::zmq_errno())));
 }

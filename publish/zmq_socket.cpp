@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -146,17 +147,26 @@ bool ZmqSocket::send_text(std::string_view text) {
 bool ZmqSocket::send(std::string_view key, std::string_view head, std::span<const std::byte> payload, Lease lease,
                      bool copy) {
   read_subscriptions();
-  if (!key.empty() && !send_text(key)) return false;
-  if (!send_text(head)) return false;
+  // Memory comes first: half of a message cannot be taken back.
   const int slot = copy ? -1 : free_payloads_.try_acquire();
+  std::unique_ptr<Payload> made;
+  std::unique_ptr<void, decltype(&std::free)> room(nullptr, &std::free);
+  if (slot < 0) {
+    made.reset(new (std::nothrow) Payload{this, {}, -1});
+    room.reset(std::malloc(std::max<std::size_t>(payload.size(), 1)));
+    if (!made || !room) return false;
+  }
+  if ((!key.empty() && !send_text(key)) || !send_text(head)) {
+    if (slot >= 0) free_payloads_.release(slot);
+    return false;
+  }
   auto* data = const_cast<std::byte*>(payload.data());
-  Payload* hint = nullptr;
+  Payload* hint = made.release();
   if (slot >= 0) {
     hint = &payloads_[static_cast<std::size_t>(slot)];
     *hint = {this, lease.detach(), slot};
   } else {
-    hint = new Payload{this, {}, -1};
-    data = static_cast<std::byte*>(std::malloc(std::max<std::size_t>(payload.size(), 1)));
+    data = static_cast<std::byte*>(room.release());
     std::memcpy(data, payload.data(), payload.size());
   }
   outstanding_.fetch_add(1, std::memory_order_acq_rel);
