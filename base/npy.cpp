@@ -264,7 +264,7 @@ std::int64_t NpyArray::size() const noexcept {
   return n;
 }
 
-NpyArray read_npy(const std::string& path) {
+NpyArray read_npy(const std::string& path, std::int64_t most) {
   NpyFile file(path);
   Header header;
   const std::string text = file.header_text();
@@ -283,7 +283,13 @@ NpyArray read_npy(const std::string& path) {
                           fmt::join(*header.shape, ", "), bytes, file.left(),
                           file.left() < bytes ? "truncated" : "something follows the array"));
   }
-  NpyArray array{normal_name(*kind), std::move(*header.shape), std::vector<std::byte>(bytes)};
+  if (*elements > most) file.fail(fmt::format("it has {} elements; {} are the most here", *elements, most));
+  NpyArray array{normal_name(*kind), std::move(*header.shape), {}};
+  try {
+    array.data.resize(bytes);
+  } catch (const std::exception&) {
+    file.fail(fmt::format("there is no memory for its {} MB", bytes / 1'000'000));
+  }
   file.read(array.data);
   if (header.descr->front() == '>') swap_bytes(array.data, kind->swap);
   if (*header.fortran && array.shape.size() > 1) array.data = to_c_order(array.data, array.shape, kind->bytes);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,8 +26,8 @@ std::size_t npy_item_bytes(std::string_view dtype) noexcept;
 
 /// Reads a .npy file of format version 1, 2 or 3. Fortran order is transposed, big endian is swapped, |i1 and |u1 are
 /// called <i1 and <u1. Throws UsageError with the path and what is wrong; allocates nothing before the file has proved
-/// to be as long as its header says.
-NpyArray read_npy(const std::string& path);
+/// to be as long as its header says, and to have `most` elements at most.
+NpyArray read_npy(const std::string& path, std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
 /// Writes format version 1. `data` is in C order and as long as `shape` asks. Throws UsageError where the file cannot
 /// be created or the array is not one, SetupError where it cannot be written to the end.

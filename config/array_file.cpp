@@ -16,6 +16,10 @@ namespace {
 
 using Complex = std::complex<double>;
 
+// Elements: of coefficients, which take 16 bytes each here, and of bits and the like.
+constexpr std::int64_t kMostNumbers = 1 << 22;
+constexpr std::int64_t kMostWhole = 1 << 24;
+
 template <class T> Complex widened(T x) {
   if constexpr (std::is_same_v<T, f16>) {
     return static_cast<double>(to_float(x));
@@ -50,9 +54,9 @@ std::vector<Complex> widened(const NpyArray& array) {
   return widened<std::uint8_t>(array);  // <u1 |b1
 }
 
-bool load(const std::string& path, NpyArray& array, std::string& why) {
+bool load(const std::string& path, std::int64_t most, NpyArray& array, std::string& why) {
   try {
-    array = read_npy(path);
+    array = read_npy(path, most);
   } catch (const std::exception& e) {
     why = e.what();
     return false;
@@ -75,7 +79,7 @@ bool all_finite(const std::string& path, const std::vector<Complex>& list, std::
 
 bool read_array(const std::string& path, std::vector<Complex>& into, std::string& why) {
   NpyArray array;
-  if (!load(path, array, why)) return false;
+  if (!load(path, kMostNumbers, array, why)) return false;
   std::vector<Complex> list = widened(array);
   if (!all_finite(path, list, why)) return false;
   into = std::move(list);
@@ -84,7 +88,7 @@ bool read_array(const std::string& path, std::vector<Complex>& into, std::string
 
 bool read_array(const std::string& path, std::vector<double>& into, std::string& why) {
   NpyArray array;
-  if (!load(path, array, why)) return false;
+  if (!load(path, kMostNumbers, array, why)) return false;
   if (array.dtype.find('c') != std::string::npos) {
     why = fmt::format("{} holds complex numbers ({}); real ones are needed", path, array.dtype);
     return false;
@@ -98,7 +102,7 @@ bool read_array(const std::string& path, std::vector<double>& into, std::string&
 
 bool read_array(const std::string& path, std::vector<std::int64_t>& into, std::string& why) {
   NpyArray array;
-  if (!load(path, array, why)) return false;
+  if (!load(path, kMostWhole, array, why)) return false;
   if (array.dtype.find_first_of("cf") != std::string::npos) {
     why = fmt::format("{} holds {}; whole numbers are needed (<i1 to <i8 or <u1)", path, array.dtype);
     return false;

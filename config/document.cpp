@@ -3,9 +3,7 @@
 #include "config/document.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <map>
 #include <span>
 
 #include "config/text_check.hpp"
@@ -15,25 +13,7 @@ namespace iqd {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 32u << 20;
-
-/// The text of a file, or why there is none.
-std::string read_file(const std::string& path, std::string& why) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  if (!file) {
-    why = std::string("cannot be read: ") + std::strerror(errno);
-    return text;
-  }
-  std::vector<char> piece(1 << 16);
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0) {
-    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kMostBytes) why = "is larger than a configuration may be (32 MiB)";
-    if (!why.empty()) return {};
-  }
-  if (file.bad()) why = "cannot be read: it is a directory, or reading failed";
-  return text;
-}
+constexpr std::size_t kMostBytes = 4u << 20;
 
 }  // namespace
 
@@ -146,27 +126,52 @@ Node with_entries(const Node& map, const Node& more) {
   return {std::move(tree), merged, map.line_, map.column_, map.path_};
 }
 
+namespace {
+
+/// Puts an entry into a map that is being made, in place of one of its name; maps are merged.
+void put(Tree& tree, Datum& into, const std::string& key, const Datum* value) {
+  const auto before = std::ranges::find(into.entries, key, &Entry::key);
+  if (before != into.entries.end()) {
+    const Datum* const old = before->value.datum;
+    if (old && value && old->kind == Node::Kind::map && value->kind == Node::Kind::map) value = merge(tree, old, value);
+    into.entries.erase(before);
+  }
+  into.entries.push_back({key, 0, 0, {value, 0, 0}});
+}
+
+}  // namespace
+
 Node with_groups(const Node& map) {
   if (map.kind() != Node::Kind::map) return map;
   auto tree = std::make_shared<Tree>();
   tree->file = map.tree_->file;
   tree->kept = {map.tree_};
-  const auto map_of = [&tree](auto... entry) {
-    Datum& datum = tree->data.emplace_back();
-    datum.kind = Node::Kind::map;
-    (datum.entries.push_back(std::move(entry)), ...);
-    return &datum;
+  const auto new_map = [&tree] {
+    tree->data.emplace_back().kind = Node::Kind::map;
+    return &tree->data.back();
   };
-  const Datum* all = map_of();
-  for (Entry entry : map.datum_->entries) {
-    if (const std::size_t dot = entry.key.find('.'); dot != std::string::npos) {
-      Entry group = entry;
-      group.key.resize(dot);
-      entry.key.erase(0, dot + 1);
-      group.value.datum = map_of(std::move(entry));
-      entry = std::move(group);
+  Datum* const all = new_map();
+  // Maps that are made here grow entry by entry: a copy for each would cost the square.
+  std::map<std::string, Datum*> groups;
+  for (const Entry& entry : map.datum_->entries) {
+    const std::size_t dot = entry.key.find('.');
+    const std::string name = entry.key.substr(0, dot);
+    Datum*& group = groups[name];
+    const Datum* const value = entry.value.datum;
+    if (dot == std::string::npos && (value == nullptr || value->kind != Node::Kind::map)) {
+      group = nullptr;
+      put(*tree, *all, name, value);
+      continue;
     }
-    all = merge(*tree, all, map_of(std::move(entry)));
+    if (group == nullptr) {
+      group = new_map();
+      std::erase_if(all->entries, [&](const Entry& e) { return e.key == name; });
+      put(*tree, *all, name, group);
+    }
+    if (dot != std::string::npos)
+      put(*tree, *group, entry.key.substr(dot + 1), value);
+    else
+      for (const Entry& e : value->entries) put(*tree, *group, e.key, e.value.datum);
   }
   return {std::move(tree), all, map.line_, map.column_, map.path_};
 }
@@ -182,10 +187,9 @@ Document parse_document(const std::string& text, const std::string& name, Proble
   return {root_of(std::move(tree)), name};
 }
 
-Document load_document(const std::string& path, Problems& problems) {
+Document load_document(const std::string& path, Problems& problems, Readable kind) {
   std::string why;
-  const std::string text = read_file(path, why);
-  if (why.empty()) return parse_document(text, path, problems);
+  if (const auto text = read_text(path, kMostBytes, why, kind)) return parse_document(*text, path, problems);
   problems.push_back({{path, 0, 0}, "", std::move(why)});
   return {Node(), path};
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text_file.hpp"
 #include "config/fields.hpp"
 
 namespace iqd {
@@ -68,10 +69,10 @@ struct Document {
   std::string file;
 };
 
-/// Reads a file. What cannot be read, is no YAML, or is YAML that iqd refuses (keys given twice, keys that are no
-/// words, several documents, aliases that multiply, tabs in the indentation) becomes problems; what was understood is
-/// there.
-Document load_document(const std::string& path, Problems& problems);
+/// Reads a file of 4 MiB at most. What cannot be read, is no YAML, or is YAML that iqd refuses (keys given twice, keys
+/// that are no words, several documents, tabs in the indentation; and what would cost more than a configuration is
+/// worth, as aliases that multiply) becomes problems; what was understood is there.
+Document load_document(const std::string& path, Problems& problems, Readable kind = Readable::stream);
 Document parse_document(const std::string& text, const std::string& name, Problems& problems);
 
 }  // namespace iqd

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/document.hpp"
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 namespace iqd {
 namespace {
@@ -164,9 +168,76 @@ TEST(Document, SaysWhyAFileCannotBeRead) {
     return problems.size() == 1 ? problems[0].text() : "";
   };
   EXPECT_EQ(complaint("/nowhere/a.yaml"), "/nowhere/a.yaml: cannot be read: No such file or directory");
-  EXPECT_EQ(complaint("/"), "/: cannot be read: it is a directory, or reading failed");
+  EXPECT_EQ(complaint("/"), "/: is a folder");
   EXPECT_EQ(complaint("/dev/null"), "/dev/null: is empty");
-  EXPECT_EQ(complaint("/dev/zero"), "/dev/zero: is larger than a configuration may be (32 MiB)");
+  EXPECT_EQ(complaint("/dev/zero"), "/dev/zero: is larger than 4 MiB");
+}
+
+TEST(Document, TooDeepHasAPlaceOfItsOwn) {
+  const std::string head = "a: 1\nb: ";
+  const auto maps = [&](std::size_t n) {
+    std::string text = head;
+    for (std::size_t i = 0; i < n; ++i) text += "{b: ";
+    return text + "1" + std::string(n, '}');
+  };
+  EXPECT_EQ(complaints(maps(60)), "");
+  EXPECT_EQ(complaints(maps(63)), "a.yaml:2:253: nested more than 64 deep") << "the key in the last map";
+  EXPECT_EQ(complaints(maps(100)), "a.yaml:2:253: nested more than 64 deep");
+  // Brackets that nothing closes the parser would keep, all of them, before it said the first.
+  for (const char* bracket : {"[", "{", "[\n", "{\n", "[{"}) {
+    std::string text = head;
+    for (int i = 0; i < 200'000; ++i) text += bracket;
+    const std::string said = complaints(text);
+    EXPECT_THAT(said, testing::EndsWith(": nested more than 64 deep")) << bracket;
+    EXPECT_THAT(said, testing::Not(testing::StartsWith("a.yaml:1:"))) << bracket;
+  }
+}
+
+TEST(Document, MoreThanAConfigurationIsWorthIsRefusedWithItsPlace) {
+  const auto repeated = [](const std::string& piece, std::size_t times) {
+    std::string text;
+    for (std::size_t i = 0; i < times; ++i) text += piece;
+    return text;
+  };
+  EXPECT_EQ(complaints("a: 1\n" + repeated("[x,", 1) + repeated("~,", 1 << 20) + "]"),
+            "a.yaml:1:4: what follows this is longer than 1 MiB; break the lines of a long list, or keep it in a file");
+  EXPECT_EQ(complaints("a: 1\nb: '" + repeated("x", 1 << 21) + "'"),
+            "a.yaml:2:1: what follows this is longer than 1 MiB; break the lines of a long list, or keep it in a file");
+  std::string keys;
+  for (int i = 0; i < 10'001; ++i) keys += "k" + std::to_string(i) + ": 1\n";
+  EXPECT_EQ(complaints(keys), "a.yaml:10001:1: more than 10000 keys in a map");
+  EXPECT_EQ(complaints("a: 1\n" + repeated("b: 1\n", 5000)),
+            "a.yaml:1003:1: given twice; first in line 2, like 1000 others before");
+  EXPECT_EQ(complaints("a: [" + repeated("1, ", 300'000) + "1]"), "") << "a long list in one line";
+  EXPECT_EQ(complaints("a:\n" + repeated("- 1\n", 300'000)), "");
+  EXPECT_EQ(complaints("a: |\n" + repeated("  [[[[[[[[{{{{{{{{\n", 50)), "") << "brackets in a text";
+}
+
+/// Any name may stand in a file.
+TEST(Document, WhatIsNoFileIsNotWaitedFor) {
+  const auto folder = std::filesystem::temp_directory_path() / ("document_test." + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string why;
+  EXPECT_EQ(read_text(pipe, 10, why), std::nullopt);
+  EXPECT_EQ(why, "is no ordinary file");
+  EXPECT_EQ(read_text("/dev/zero", 10, why), std::nullopt);
+  EXPECT_EQ(why, "is no ordinary file");
+  EXPECT_EQ(read_text("/dev/zero", 10, why, Readable::stream), std::nullopt);
+  EXPECT_EQ(why, "is larger than 10 bytes");
+  EXPECT_EQ(read_text(pipe, 10, why, Readable::stream), "") << "nobody writes";
+  const int writer = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::write(writer, "abc", 3), 3);
+  std::thread ends([writer] { ::close(writer); });
+  const auto text = read_text(pipe, 10, why, Readable::stream);
+  ends.join();
+  EXPECT_TRUE(text == "abc" || text == "") << "as much as came";
+  std::ofstream(folder / "large") << "x";
+  std::filesystem::resize_file(folder / "large", std::uintmax_t{1} << 40);
+  EXPECT_EQ(read_text((folder / "large").string(), 1 << 20, why), std::nullopt);
+  EXPECT_EQ(why, "is larger than 1 MiB");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Document, EntriesAreMergedMapByMap) {
@@ -194,6 +265,17 @@ TEST(Document, KeysWithADotAreOfAGroup) {
   EXPECT_EQ(all["a"].scalar(), "4");
   EXPECT_EQ(all["b"]["c.d"].scalar(), "5");
   EXPECT_EQ(all.entries().size(), 3U);
+}
+
+/// A request's keys come from outside.
+TEST(Document, ManyKeysOfGroupsTakeLinearMemory) {
+  std::string text = "{";
+  for (int i = 0; i < 9'000; ++i) text += (i % 2 == 0 ? "a.k" : "k") + std::to_string(i) + ": 1, ";
+  Problems problems;
+  const Node all = with_groups(parse_document(text + "b: 2}", "map", problems).root);
+  ASSERT_TRUE(problems.empty());
+  EXPECT_EQ(all["a"].entries().size(), 4'500u);
+  EXPECT_EQ(all.entries().size(), 4'502u);
 }
 
 TEST(Document, LoadsAFile) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/fields.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -54,6 +56,15 @@ std::string Problem::text() const {
   std::replace_if(
       s.begin(), s.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
   return s;
+}
+
+bool are_enough(Problems& problems) {
+  constexpr std::size_t kMost = 1000;
+  if (problems.size() < kMost) return false;
+  if (problems.size() == kMost)
+    problems.push_back(
+        {problems.back().place, "", fmt::format("more than {} problems; this is where iqd stops", kMost)});
+  return true;
 }
 
 void Section::problem(std::string_view key, std::string what) const {

@@ -35,6 +35,10 @@ struct Problem {
 };
 using Problems = std::vector<Problem>;
 
+/// Whether there are so many problems that more would help nobody; the last one says so. Who goes through a list that
+/// may be long and finds something wrong asks, and goes no further.
+bool are_enough(Problems& problems);
+
 /// A group of keys as it stands in the file: takes complaints about its keys and knows where each is.
 class Section {
  public:

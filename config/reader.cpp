@@ -155,8 +155,9 @@ class Reader final : public FieldVisitor {
     const auto places = node_.key_places();
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const auto& [key, value] = entries[i];
-      if (std::find(keys_.begin(), keys_.end(), key) == keys_.end())
-        complain(places[i], value.path(), "unknown key" + did_you_mean(key, keys_));
+      if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) continue;
+      if (are_enough(section_.problems())) return;
+      complain(places[i], value.path(), "unknown key" + did_you_mean(key, keys_));
     }
   }
 
@@ -182,13 +183,16 @@ class Reader final : public FieldVisitor {
     if (value.kind() != Kind::map) return complain(key_, value.path(), expected("a map of texts", value));
     StringMap map;
     const std::string inner = prefix_ + std::string(keys_.back()) + ".";
-    for (const auto& [key, item] : value.entries()) {
-      section_.note(inner + key, value.key_place(key));
+    const auto entries = value.entries();
+    const auto places = value.key_places();
+    for (std::size_t i = 0; i < entries.size() && !are_enough(section_.problems()); ++i) {
+      const auto& [key, item] = entries[i];
+      section_.note(inner + key, places[i]);
       Taker taker(info);
       Complex number;
       const bool is_pair = item.items().size() == 2 && taker.take(item, number);  // [re, im]
       const bool simple = item.kind() == Kind::scalar || item.kind() == Kind::null || is_pair;
-      if (!simple) complain(value.key_place(key), item.path(), expected("a text", item));
+      if (!simple) complain(places[i], item.path(), expected("a text", item));
       map[key] = is_pair ? fmt::format("[{}, {}]", number.real(), number.imag()) : item.scalar();
     }
     *target = std::move(map);
@@ -226,8 +230,9 @@ class Reader final : public FieldVisitor {
     bool good = true;
     for (const Node& item : value.items()) {
       if (taker.take(item, list.emplace_back())) continue;
-      complain(item.place(), item.path(), taker.why);
       good = false;
+      if (are_enough(section_.problems())) break;
+      complain(item.place(), item.path(), taker.why);
     }
     if (good) *target = std::move(list);
   }

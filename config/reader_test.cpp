@@ -153,6 +153,17 @@ TEST(Reader, PlacesComplaintsAboutItems) {
   EXPECT_EQ(complaint("kinds: [a, [b]]"), "a.yaml:2:12 kinds[1]: expected a text, found a list");
 }
 
+TEST(Reader, StopsWhereProblemsAreEnough) {
+  std::string taps = "taps: [", keys;
+  for (int i = 0; i < 20'000; ++i) taps += "x, ";
+  for (int i = 0; i < 9'000; ++i) keys += "unknown" + std::to_string(i) + ": 1\n";
+  for (const std::string& text : {taps + "1]\n", keys}) {
+    const std::vector<std::string> complaints = read(text).complaints;
+    ASSERT_EQ(complaints.size(), 1001u);
+    EXPECT_THAT(complaints.back(), testing::HasSubstr("more than 1000 problems; this is where iqd stops"));
+  }
+}
+
 TEST(Reader, WantsAValue) {
   EXPECT_EQ(complaint("size:"), "a.yaml:2:1 size: has no value");
   EXPECT_EQ(complaint("cma:"), "a.yaml:2:1 cma: has no value");
@@ -253,6 +264,13 @@ TEST_F(ReaderArrays, AreFoundBesideTheFile) {
   EXPECT_THAT(read_here("taps: @" + path("half.npy")).options.taps, ElementsAre(Complex(1, 0), Complex(-2, 0)));
   EXPECT_THAT(read_here("gains: @gains.npy").options.gains, ElementsAre(10.0, 20.0));
   EXPECT_THAT(read_here("channels: @channels.npy").options.channels, ElementsAre(3, 0));
+}
+
+TEST_F(ReaderArrays, OfMoreThanAListIsWorthAreRefused) {
+  write<std::uint8_t>("many.npy", "<u1", std::vector<std::uint8_t>(std::size_t{1} << 23));
+  EXPECT_THAT(complaint_here("taps: @many.npy"),
+              testing::HasSubstr("it has 8388608 elements; 4194304 are the most here"));
+  EXPECT_EQ(read_here("channels: @many.npy").options.channels.size(), std::size_t{1} << 23);
 }
 
 TEST_F(ReaderArrays, AreRefusedWhereTheyDoNotFit) {

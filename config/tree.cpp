@@ -8,14 +8,22 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <istream>
 #include <map>
-#include <sstream>
+#include <optional>
+#include <streambuf>
 
 namespace iqd {
 namespace {
 
-constexpr int kMostDepth = 64;
+constexpr std::size_t kMostDepth = 64;
 constexpr std::int64_t kMostNodes = 1'000'000;
+constexpr std::size_t kMostKeys = 10'000;
+constexpr std::size_t kMostProblems = 1000;
+/// What the parser takes in before it gives anything out it keeps, at up to 150 bytes for each.
+constexpr std::size_t kMostBetween = 1u << 20;
+/// Brackets that are opened in that, beyond those that are closed; each costs more than other characters do.
+constexpr std::size_t kMostOpened = 1000;
 
 /// yaml-cpp refuses `@file.npy` without quotes, since YAML keeps the sign for later. So the parser gets another
 /// character in its place, one that may not stand in a document, and every text is turned back.
@@ -55,10 +63,67 @@ struct Refused {
   std::string what;
 };
 
+std::string too_deep() {
+  return "nested more than " + std::to_string(kMostDepth) + " deep";
+}
+
+/// The text as a stream that ends where the parser would take in too much at once: a parser looks ahead for the end of
+/// what may be a key, however far that is.
+class Feed final : public std::streambuf {
+ public:
+  explicit Feed(std::string_view text) : text_(text) {}
+  /// The parser has given something out that stands here.
+  void given(const YAML::Mark& mark) {
+    last_ = mark;
+    opened_.clear();
+    given_ = end_;
+  }
+  /// Where it ended too early, and why.
+  const std::optional<Refused>& refused() const { return refused_; }
+
+ private:
+  int_type underflow() override {
+    if (refused_ || end_ == text_.size()) return traits_type::eof();
+    constexpr std::size_t kPiece = 1 << 10;
+    const std::string_view piece = text_.substr(end_, kPiece);
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+      const char c = piece[i];
+      if (c == '[' || c == '{') opened_.push_back(end_ + i);
+      if ((c == ']' || c == '}') && !opened_.empty()) opened_.pop_back();
+    }
+    if (opened_.size() > kMostOpened) {
+      refused_ = Refused{mark_at(opened_[kMostDepth]), too_deep()};
+    } else if (end_ + piece.size() - given_ > kMostBetween) {
+      refused_ = Refused{
+          last_, "what follows this is longer than 1 MiB; break the lines of a long list, or keep it in a file"};
+    }
+    if (refused_) return traits_type::eof();
+    end_ += piece.size();
+    char* const begin = const_cast<char*>(piece.data());  // it is only read
+    setg(begin, begin, begin + piece.size());
+    return traits_type::to_int_type(*begin);
+  }
+
+  YAML::Mark mark_at(std::size_t offset) const {
+    const std::string_view before = text_.substr(0, offset);
+    YAML::Mark mark;
+    mark.line = static_cast<int>(std::ranges::count(before, '\n'));
+    mark.column = static_cast<int>(offset - (before.rfind('\n') + 1));  // npos + 1 is 0
+    return mark;
+  }
+
+  std::string_view text_;
+  std::size_t end_ = 0;              // of what the parser has
+  std::size_t given_ = 0;            // what it had when it last gave something out
+  std::vector<std::size_t> opened_;  // where brackets stand that are not closed, of what was taken in since
+  YAML::Mark last_;
+  std::optional<Refused> refused_;
+};
+
 /// Makes the tree out of the parser's events.
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(Tree& tree, Problems& problems) : tree_(tree), problems_(problems) {}
+  Builder(Tree& tree, Feed& feed, Problems& problems) : tree_(tree), feed_(feed), problems_(problems) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (seen_) throw Refused{mark, "a second document begins here; a file holds one"};
@@ -67,19 +132,19 @@ class Builder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     add(mark, create(Node::Kind::null, anchor));
-    close(tree_.data.back());
+    close(mark, tree_.data.back());
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, const std::string& value) override {
     Datum& datum = create(Node::Kind::scalar, anchor);
     datum.text = with_at(value);
     add(mark, datum);
-    close(datum);
+    close(mark, datum);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end() || found->second->open) throw Refused{mark, "an alias inside of its own anchor"};
     add(mark, *found->second);
-    count(*found->second, mark);
+    count(*found->second, mark, ", aliases counted");
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -111,8 +176,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   void start(const YAML::Mark& mark, Datum& datum) {
-    if (static_cast<int>(frames_.size()) >= kMostDepth)
-      throw Refused{mark, "nested more than " + std::to_string(kMostDepth) + " deep"};
+    if (frames_.size() >= kMostDepth) throw Refused{mark, too_deep()};
     add(mark, datum);
     frames_.push_back({&datum, mark});
   }
@@ -122,24 +186,24 @@ class Builder final : public YAML::EventHandler {
     frame.datum->open = false;
     count(*frame.datum, frame.mark);
   }
-  void close(Datum& datum) {
+  void close(const YAML::Mark& mark, Datum& datum) {
     datum.open = false;
-    count(datum, {});
+    count(datum, mark);
   }
 
   /// Adds a complete datum to the weight of what it stands in.
-  void count(const Datum& datum, const YAML::Mark& mark) {
+  void count(const Datum& datum, const YAML::Mark& mark, std::string_view how = "") {
     if (frames_.empty()) return;
     Datum& parent = *frames_.back().datum;
     parent.weight += datum.weight;
     parent.height = std::max(parent.height, datum.height + 1);
     if (parent.weight > kMostNodes)
       throw Refused{mark, "more than " + std::to_string(kMostNodes) + " values, aliases counted"};
-    if (static_cast<int>(frames_.size()) + datum.height > kMostDepth)
-      throw Refused{mark, "nested more than " + std::to_string(kMostDepth) + " deep, aliases counted"};
+    if (frames_.size() + datum.height > kMostDepth) throw Refused{mark, too_deep().append(how)};
   }
 
   void add(const YAML::Mark& mark, const Datum& datum) {
+    feed_.given(mark);
     const Link link{&datum, mark.line + 1, mark.column + 1};
     if (frames_.empty()) {
       tree_.root = link;
@@ -162,6 +226,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   void take_key(Frame& frame, const Link& link) {
+    if (frame.lines.size() >= kMostKeys) throw Refused{mark_of(link), "more than 10000 keys in a map"};
     frame.has_key = true;
     frame.dropped = link.datum->kind != Node::Kind::scalar || link.datum->text.empty();
     frame.key = {link.datum->text, link.line, link.column, {}};
@@ -171,12 +236,21 @@ class Builder final : public YAML::EventHandler {
     frame.dropped = true;
     complain(link, frame.key.key, "given twice; first in line " + std::to_string(first->second));
   }
+  static YAML::Mark mark_of(const Link& link) {
+    YAML::Mark mark;
+    mark.line = link.line - 1;
+    mark.column = link.column - 1;
+    return mark;
+  }
   void complain(const Link& link, std::string path, std::string what) {
+    if (++complaints_ > kMostProblems) throw Refused{mark_of(link), what + ", like 1000 others before"};
     problems_.push_back({{tree_.file, link.line, link.column}, std::move(path), std::move(what)});
   }
 
   Tree& tree_;
+  Feed& feed_;
   Problems& problems_;
+  std::size_t complaints_ = 0;
   std::deque<Frame> frames_;
   std::map<YAML::anchor_t, const Datum*> anchors_;
   bool seen_ = false;
@@ -192,17 +266,20 @@ void parse_into(Tree& tree, const std::string& text, Problems& problems) {
     tree.root = {};
     problems.push_back({place_of(mark, text, tree.file), "", std::move(what)});
   };
-  std::istringstream stream(for_parser(text));
+  const std::string input = for_parser(text);
+  Feed feed(input);
+  std::istream stream(&feed);
   try {
-    Builder builder(tree, problems);
+    Builder builder(tree, feed, problems);
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const Refused& e) {
     complain(e.mark, e.what);
   } catch (const YAML::Exception& e) {
-    complain(e.mark, "this is no YAML: " + plain_words(e.msg));
+    if (!feed.refused()) complain(e.mark, "this is no YAML: " + plain_words(e.msg));
   }
+  if (feed.refused()) complain(feed.refused()->mark, feed.refused()->what);
 }
 
 }  // namespace iqd

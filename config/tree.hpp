@@ -33,7 +33,7 @@ struct Datum {
   std::vector<Entry> entries;
   std::vector<Link> items;
   std::int64_t weight = 1;  // nodes of the subtree, aliases counted as often as they appear
-  int height = 1;
+  std::size_t height = 1;
   bool open = true;  // its end has not been read
 };
 
