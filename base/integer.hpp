@@ -26,4 +26,16 @@ constexpr std::int64_t saturated_sub(std::int64_t a, std::int64_t b) noexcept {
   return !__builtin_sub_overflow(a, b, &difference) ? difference : b < 0 ? Limits::max() : Limits::min();
 }
 
+/// a b / c rounded down, of numbers that are not negative, however large a b is; the result has to fit.
+constexpr std::int64_t mul_div(std::int64_t a, std::int64_t b, std::int64_t c) noexcept {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::int64_t>(static_cast<Wide>(a) * static_cast<Wide>(b) / static_cast<Wide>(c));
+}
+/// The same, rounded up.
+constexpr std::int64_t mul_div_up(std::int64_t a, std::int64_t b, std::int64_t c) noexcept {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::int64_t>((static_cast<Wide>(a) * static_cast<Wide>(b) + static_cast<Wide>(c - 1)) /
+                                   static_cast<Wide>(c));
+}
+
 }  // namespace iqd

@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -16,8 +14,6 @@
 
 namespace iqd {
 namespace {
-
-constexpr std::array<std::string_view, 8> kAxes{"n", "t", "vector", "packet", "frame", "group", "word", "symbol"};
 
 std::vector<std::string> names_in(std::string_view dims) {
   std::vector<std::string> names;
@@ -96,8 +92,9 @@ Element element_for(const NpyArray& array, const InputSpec& input, bool pairs) {
 /// Which dimension is which: rows, axis, item.
 void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputSpec& input, std::int64_t& length) {
   std::vector<std::string> names = names_in(input.dims);
-  if (names.empty()) names = {"n"};
-  const bool parameter = input.whole || std::find(kAxes.begin(), kAxes.end(), names.front()) == kAxes.end();
+  const bool any = names.empty();
+  if (any) names = {"n"};
+  const bool parameter = input.whole || (!any && !input.has_axis());
   if (extents.empty()) extents = {1};
   if (is_one_item(extents.size(), input)) extents.insert(extents.begin(), 1);
   if (parameter) {
@@ -111,7 +108,6 @@ void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputS
     // From the back, since what is written there is what a value is of.
     for (std::size_t extra = extents.size() - names.size(); extra > 0; --extra)
       names.insert(names.begin() + 1, fmt::format("d{}", extra));
-  const bool any = input.dims == "any";
   const std::size_t rows = extents.size() > names.size() ? extents.size() - names.size() : 0;
   if (extents.size() < names.size() || (rows > 1 && !any))
     throw UsageError(fmt::format("input '{}' takes {}{}, the array has {} dimension(s)", input.name,

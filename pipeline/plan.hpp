@@ -167,20 +167,30 @@ class Planner {
   int converted(int port, Element to, const Section& section, Side side);
   int within_reach(int port, Side side, bool reread, const Section& section);
   int transferred(int port, Side side, const Section& section);
+  int put_in(const std::string& name) const;
+  int add_port(PlanPort port);
+  int call_last_port(const std::string& name);
   bool add_step(PlanStep step, const Section& section);
   bool aligned_to(const PlanPort& in, const Footprint& footprint) const noexcept;
   bool shape_step(PlanStep& step, const Section& section);
+  PlanPort output_port(const PlanStep& step, std::size_t output, PortShape shape) const;
   void fit_block(const Section& section) const;
+  void extend(PlanPort& in, const Footprint& f, const Reach& to) const;
   void reach_back();
+  void size_ports();
   void place_outputs();
   void place_arena(Side side);
   void find_parts();
   void gather_facts(PlanOutput& output);
-  bool descends(int port, int from) const;
+  std::vector<bool> steps_behind(int port) const;
 
   std::span<const StageEntry> stages_;
   PlanTarget target_;
   Plan plan_;
+  // Numbers, by names: of ports, of steps, and of the ports that are an output of this name, in their order.
+  std::map<std::string, int, std::less<>> port_named_;
+  std::map<std::string, int, std::less<>> step_named_;
+  std::map<std::string, std::vector<int>, std::less<>> ports_called_;
 };
 
 }  // namespace iqd

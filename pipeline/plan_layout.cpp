@@ -9,6 +9,7 @@
 #include "pipeline/element_code.hpp"
 #include "pipeline/fusion/fuse.hpp"
 #include "pipeline/plan.hpp"
+#include "pipeline/shape_check.hpp"
 
 namespace iqd {
 namespace {
@@ -42,7 +43,7 @@ void Planner::fit_block(const Section& section) const {
     section.problem(
         "block", fmt::format("{} samples are too few: {} takes {} at once{}; use a block of at least {}", plan_.block,
                              step.name, f.granule, in.rate.den > in.rate.num ? " behind a lower rate" : "",
-                             ceil_div(f.granule * in.rate.den, in.rate.num)));
+                             mul_div_up(f.granule, in.rate.den, in.rate.num)));
   }
 }
 
@@ -50,6 +51,16 @@ void Planner::fit_block(const Section& section) const {
 bool Planner::aligned_to(const PlanPort& in, const Footprint& footprint) const noexcept {
   return in.lag == 0 && plan_.block % in.rate.den == 0 &&
          plan_.block / in.rate.den * in.rate.num % footprint.granule == 0;
+}
+
+/// Makes a port reach as far as a stage needs it for outputs that reach `to`. What is too far for any memory stays just
+/// beyond that, for `accept_reach` to see.
+void Planner::extend(PlanPort& in, const Footprint& f, const Reach& to) const {
+  if (in.shape.axis != Axis::stream) return;
+  constexpr std::int64_t kMost = kMostPositions + 1;
+  const Reach needs = reach_before(f, {std::min(to.past, kMost), std::min(to.future, kMost)}, aligned_to(in, f));
+  in.reach = {std::max(in.reach.past, std::min(needs.past, kMost)),
+              std::max(in.reach.future, std::min(needs.future, kMost))};
 }
 
 /// From the last stage to the first: what each port has to reach beyond the new part.
@@ -66,11 +77,6 @@ void Planner::reach_back() {
     // What works element by element makes the same positions of all its outputs.
     if (dynamic_cast<const ElementStage*>(s->stage.get()))
       for (const int p : s->out) plan_.ports[static_cast<std::size_t>(p)].reach = out;
-    const auto extend = [&](PlanPort& in, const Footprint& f, const Reach& to) {
-      if (in.shape.axis != Axis::stream) return;
-      const Reach needs = reach_before(f, to, aligned_to(in, f));
-      in.reach = {std::max(in.reach.past, needs.past), std::max(in.reach.future, needs.future)};
-    };
     extend(plan_.ports[s->lead()], s->footprint.front(), out);
     for (std::size_t i = 1; i < s->in.size(); ++i) {
       if (s->in[i] < 0) continue;
@@ -80,6 +86,9 @@ void Planner::reach_back() {
       extend(in, f, {out.past + ceil_div(in.lag * f.yield, f.granule), out.future + lag});
     }
   }
+}
+
+void Planner::size_ports() {
   for (PlanPort& port : plan_.ports) {
     const bool stream = port.shape.axis == Axis::stream;
     port.capacity = port.most_new + (stream ? port.reach.past + port.reach.future : 0);
@@ -88,13 +97,19 @@ void Planner::reach_back() {
   }
 }
 
-bool Planner::descends(int port, int from) const {
-  if (port == from) return true;
-  const int maker = plan_.ports[static_cast<std::size_t>(port)].maker;
-  if (maker < 0) return false;
-  const PlanStep& step = plan_.steps[static_cast<std::size_t>(maker)];
-  return std::any_of(step.in.begin(), step.in.end(), [&](int in) { return in >= 0 && descends(in, from); }) ||
-         std::any_of(step.out.begin(), step.out.end(), [&](int out) { return out == from; });
+/// Which steps a port is made by, itself or what that reads.
+std::vector<bool> Planner::steps_behind(int port) const {
+  std::vector<bool> behind(plan_.steps.size(), false);
+  std::vector<int> left{port};
+  while (!left.empty()) {
+    const int maker = plan_.ports[static_cast<std::size_t>(left.back())].maker;
+    left.pop_back();
+    if (maker < 0 || behind[static_cast<std::size_t>(maker)]) continue;
+    behind[static_cast<std::size_t>(maker)] = true;
+    for (const int in : plan_.steps[static_cast<std::size_t>(maker)].in)
+      if (in >= 0) left.push_back(in);
+  }
+  return behind;
 }
 
 /// The facts about the items of a counted port: every upstream output that is declared as one over the same items.
@@ -102,16 +117,19 @@ bool Planner::descends(int port, int from) const {
 void Planner::gather_facts(PlanOutput& output) {
   const PortShape& shape = plan_.ports[static_cast<std::size_t>(output.port)].shape;
   if (shape.axis != Axis::counted) return;
-  for (const PlanStep& step : plan_.steps)
-    for (std::size_t o = 0; o < step.out.size(); ++o) {
+  const std::vector<bool> behind = steps_behind(output.port);
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const PlanStep& step = plan_.steps[s];
+    for (std::size_t o = 0; behind[s] && o < step.out.size(); ++o) {
       PlanPort& port = plan_.ports[static_cast<std::size_t>(step.out[o])];
       const std::string_view key = step.entry->outputs[o].fact;
-      if (key.empty() || port.shape.axis_name != shape.axis_name || !descends(output.port, step.out[o])) continue;
+      if (key.empty() || port.shape.axis_name != shape.axis_name) continue;
       std::erase_if(output.facts, [&](const PlanOutput::Fact& f) { return f.key == key; });
       output.facts.push_back({std::string(key), step.out[o], plan_.ports[step.lead()].rate});
       port.home = Home::slot;
       port.wanted = true;
     }
+  }
 }
 
 /// A slot holds the block, the positions and the count of every port, then payloads, facts, tallies and levels, each
@@ -158,15 +176,13 @@ void Planner::place_arena(Side side) {
     std::size_t offset, bytes;
     int until;
   };
-  std::vector<Living> living;
+  std::vector<Living> living;  // by their offsets
   const auto place = [&](std::size_t bytes, int until) {
-    std::sort(living.begin(), living.end(), [](const Living& a, const Living& b) { return a.offset < b.offset; });
     std::size_t at = 0;
-    for (const Living& l : living) {
-      if (at + bytes <= l.offset) break;
-      at = std::max(at, l.offset + l.bytes);
-    }
-    living.push_back({at, bytes, until});
+    auto behind = living.begin();
+    for (; behind != living.end() && at + bytes > behind->offset; ++behind)
+      at = std::max(at, behind->offset + behind->bytes);
+    living.insert(behind, {at, bytes, until});
     arena_bytes = std::max(arena_bytes, at + bytes);
     return at;
   };
@@ -199,9 +215,12 @@ Plan Planner::finish(const Section& section, bool whole_granules) {
   if (whole_granules) fit_block(section);
   if (target_.fuse) fusion::fuse_neighbours(plan_, {true, target_.device_fuses});
   reach_back();
-  place_outputs();
-  place_arena(Side::host);
-  place_arena(Side::device);
+  if (std::ranges::all_of(plan_.ports, [&](const PlanPort& port) { return accept_reach(port, section); })) {
+    size_ports();
+    place_outputs();
+    place_arena(Side::host);
+    place_arena(Side::device);
+  }
   find_parts();
   for (PlanOutput& output : plan_.outputs) {
     const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];

@@ -6,6 +6,7 @@
 
 #include "pipeline/plan.hpp"
 #include "pipeline/programmed_stage.hpp"
+#include "pipeline/shape_check.hpp"
 
 namespace iqd {
 namespace {
@@ -53,14 +54,33 @@ Planner::Planner(std::string pipeline, std::int64_t block, std::span<const Stage
 int Planner::add_source(std::string name, PortShape shape, Rate rate) {
   PlanPort port;
   port.name = std::move(name);
-  port.most_new = shape.axis == Axis::stream    ? ceil_div(plan_.block * rate.num, rate.den)
+  port.most_new = shape.axis == Axis::stream    ? mul_div_up(plan_.block, rate.num, rate.den)
                   : shape.axis == Axis::counted ? shape.most
                                                 : 1;
   port.shape = std::move(shape);
   port.rate = rate;
   port.home = Home::window;
-  plan_.ports.push_back(std::move(port));
+  add_port(std::move(port));
   return plan_.sources++;
+}
+
+/// Of two with one name the first is found by it.
+int Planner::add_port(PlanPort port) {
+  const auto number = static_cast<int>(plan_.ports.size());
+  const auto dot = port.name.rfind('.');
+  port_named_.emplace(port.name, number);
+  if (dot != port.name.npos && port.name.front() != '~') ports_called_[port.name.substr(dot + 1)].push_back(number);
+  plan_.ports.push_back(std::move(port));
+  return number;
+}
+
+/// Gives what the planner put in the name that it is looked for by.
+int Planner::call_last_port(const std::string& name) {
+  const auto number = static_cast<int>(plan_.ports.size()) - 1;
+  port_named_.erase(plan_.ports.back().name);
+  port_named_.emplace(name, number);
+  plan_.ports.back().name = name;
+  return number;
 }
 
 bool Planner::add_step(PlanStep step, const Section& section) {
@@ -68,11 +88,12 @@ bool Planner::add_step(PlanStep step, const Section& section) {
   const auto index = static_cast<int>(plan_.steps.size());
   for (const int in : step.in)
     if (in >= 0) plan_.ports[static_cast<std::size_t>(in)].last_reader = index;
+  step_named_.emplace(step.name, index);
   plan_.steps.push_back(std::move(step));
   return true;
 }
 
-/// Asks the stage for its outputs and adds them as ports.
+/// Asks the stage for its outputs, and adds them as ports where they can be.
 bool Planner::shape_step(PlanStep& step, const Section& section) {
   std::vector<PortShape> in, out;
   for (const int p : step.in) in.push_back(p >= 0 ? plan_.ports[static_cast<std::size_t>(p)].shape : PortShape{});
@@ -87,33 +108,36 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
   step.stage->shape(context);
   auto* const programmed = dynamic_cast<ProgrammedStage*>(step.stage.get());
   if (programmed && section.problems().size() == problems) programmed->compile(step.side == Side::device, section);
-  if (section.problems().size() > problems) return false;
+  if (section.problems().size() > problems || !accept_declared(step, out, plan_, section)) return false;
   step.scratch_bytes = context.scratch_bytes;
   step.carry_bytes = context.carry_bytes;
   step.chunk_exempt = context.chunk_exempt;
-
-  const PlanPort first = plan_.ports[step.lead()];
-  const Footprint& footprint = step.footprint.front();
-  // Without `whole` an output lies at a place of its own in its granule.
-  const std::int64_t apart = footprint.whole ? footprint.granule : ceil_div(footprint.granule, footprint.yield);
-  const std::int64_t lag = first.lag + (aligned_to(first, footprint) ? 0 : apart - 1);
-  for (std::size_t o = 0; o < out.size(); ++o) {
-    PlanPort port;
-    port.name = fmt::format("{}.{}", step.name, step.entry->outputs[o].name);
-    port.maker = static_cast<int>(plan_.steps.size());
-    port.side = step.side;
-    if (out[o].axis == Axis::stream) {
-      port.rate = first.rate.times(footprint.yield, footprint.granule);
-      port.most_new = most_from(footprint, first.most_new);
-      port.lag = scale_up(lag, footprint.yield, footprint.granule);
-    } else {
-      port.most_new = out[o].axis == Axis::counted ? out[o].most : 1;
-    }
-    port.shape = std::move(out[o]);
-    step.out.push_back(static_cast<int>(plan_.ports.size()));
-    plan_.ports.push_back(std::move(port));
-  }
+  std::vector<PlanPort> ports;
+  for (std::size_t o = 0; o < out.size(); ++o) ports.push_back(output_port(step, o, std::move(out[o])));
+  if (!std::ranges::all_of(ports, [&](const PlanPort& port) { return accept_output(port, section); })) return false;
+  for (PlanPort& port : ports) step.out.push_back(add_port(std::move(port)));
   return true;
+}
+
+PlanPort Planner::output_port(const PlanStep& step, std::size_t output, PortShape shape) const {
+  const PlanPort& first = plan_.ports[step.lead()];
+  const Footprint& footprint = step.footprint.front();
+  PlanPort port;
+  port.name = fmt::format("{}.{}", step.name, step.entry->outputs[output].name);
+  port.maker = static_cast<int>(plan_.steps.size());
+  port.side = step.side;
+  if (shape.axis == Axis::stream) {
+    // Without `whole` an output lies at a place of its own in its granule.
+    const std::int64_t apart = footprint.whole ? footprint.granule : ceil_div(footprint.granule, footprint.yield);
+    const std::int64_t lag = first.lag + (aligned_to(first, footprint) ? 0 : apart - 1);
+    port.rate = first.rate.times(footprint.yield, footprint.granule);
+    port.most_new = most_from(footprint, first.most_new);
+    port.lag = scale_up(lag, footprint.yield, footprint.granule);
+  } else {
+    port.most_new = shape.axis == Axis::counted ? shape.most : 1;
+  }
+  port.shape = std::move(shape);
+  return port;
 }
 
 int Planner::publish(std::string_view name, const Section& section, std::string_view key, std::string_view dtype) {
@@ -123,6 +147,7 @@ int Planner::publish(std::string_view name, const Section& section, std::string_
   if (port < plan_.sources && target_.side == Side::device) port = transferred(port, Side::device, section);
   if (port < 0) return -1;
   const PlanPort& source = plan_.ports[static_cast<std::size_t>(port)];
+  if (port < plan_.sources && !accept_output(source, section)) return -1;
   const auto element = element_named(dtype);
   if (element && *element != source.shape.element) port = converted(port, *element, section, source.side);
   if (port < 0) return -1;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the inputs of a stage are connected to, and what has to stand between: a conversion, a transfer.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cassert>
@@ -9,26 +10,10 @@
 
 #include "pipeline/plan.hpp"
 #include "pipeline/programmed_stage.hpp"
+#include "pipeline/shape_check.hpp"
 
 namespace iqd {
 namespace {
-
-std::string element_list(const std::vector<Element>& elements) {
-  std::string text;
-  for (const Element e : elements) text += fmt::format("{}{}", text.empty() ? "" : " or ", name_of(e));
-  return text;
-}
-
-/// `[n]` and the like: one axis, and as many item dimensions as are written behind it. `any` is anything.
-bool dims_fit(const InputSpec& input, const PortShape& shape) {
-  const std::string_view dims = input.dims;
-  if (dims.front() != '[') return true;
-  if (dims.starts_with("[n]") && shape.axis != Axis::stream) return false;
-  if (input.nested) return shape.axis == Axis::counted;
-  const auto written = static_cast<std::size_t>(std::count(dims.begin(), dims.end(), '['));
-  const std::size_t axis = shape.axis == Axis::block ? 0 : 1;
-  return shape.item.size() + axis == written;
-}
 
 bool inputs_exist(const Connections& from, const std::vector<InputSpec>& inputs, const StageEntry& entry,
                   const Section& section) {
@@ -44,37 +29,20 @@ bool inputs_exist(const Connections& from, const std::vector<InputSpec>& inputs,
   return true;
 }
 
-/// Whether the input takes what the port gives, if need be converted.
-bool fits(const InputSpec& input, const PlanPort& port, const Section& section) {
-  const PortShape& given = port.shape;
-  const bool convertible = given.element == Element::sc16 && input.takes(Element::cf32);
-  if ((!input.takes(given.element) && !convertible) || !dims_fit(input, given)) {
-    section.problem("", fmt::format("input '{}' takes {} {}, but {} gives {}", input.name, element_list(input.elements),
-                                    input.dims, port.name, given.text()));
-    return false;
-  }
-  if (input.one_channel && given.row_count() > 1) {
-    section.problem(
-        "", fmt::format("input '{}' takes one channel, but {} has {}", input.name, port.name, given.row_count()));
-    return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 int Planner::find_port(std::string_view name, const Section& section, std::string_view key) const {
-  std::vector<std::string_view> names;
-  for (std::size_t p = 0; p < plan_.ports.size(); ++p) {
-    const std::string_view candidate = plan_.ports[p].name;
-    if (candidate == name) return static_cast<int>(p);
-    if (!candidate.starts_with('~')) names.push_back(candidate);
+  if (const auto port = port_named_.find(name); port != port_named_.end()) return port->second;
+  if (const auto step = step_named_.find(name); step != step_named_.end()) {
+    const PlanStep& s = plan_.steps[static_cast<std::size_t>(step->second)];
+    if (s.out.size() == 1) return s.out.front();
   }
-  const auto step =
-      std::find_if(plan_.steps.begin(), plan_.steps.end(), [&](const PlanStep& s) { return s.name == name; });
-  if (step != plan_.steps.end() && step->out.size() == 1) return step->out.front();
-  std::string known;
-  for (const std::string_view n : names) known += fmt::format("{}{}", known.empty() ? "" : ", ", n);
+  std::vector<std::string_view> names;
+  for (const PlanPort& port : plan_.ports)
+    if (!port.name.starts_with('~')) names.push_back(port.name);
+  constexpr std::size_t kEnough = 30;
+  std::string known = fmt::format("{}", fmt::join(std::span(names).first(std::min(names.size(), kEnough)), ", "));
+  if (names.size() > kEnough) known += fmt::format(" and {} more", names.size() - kEnough);
   section.problem(key, fmt::format("there is no port '{}'{}; there are: {}", name, did_you_mean(name, names), known));
   return -1;
 }
@@ -85,12 +53,9 @@ int Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connec
   if (named == from.end() && inputs == 1) named = from.find("");
   if (named != from.end()) return find_port(named->second, section, "from");
 
-  for (auto p = static_cast<int>(plan_.ports.size()) - 1; p >= 0; --p) {
-    const PlanPort& port = plan_.ports[static_cast<std::size_t>(p)];
-    const auto dot = port.name.rfind('.');
-    const bool own_name = dot != port.name.npos && std::string_view(port.name).substr(dot + 1) == input.name;
-    if (own_name && port.name.front() != '~' && input.takes(port.shape.element)) return p;
-  }
+  if (const auto own_name = ports_called_.find(input.name); own_name != ports_called_.end())
+    for (auto p = own_name->second.rbegin(); p != own_name->second.rend(); ++p)
+      if (input.takes(plan_.ports[static_cast<std::size_t>(*p)].shape.element)) return *p;
   // External inputs of the same name, as `iqd exec` gives them.
   for (int s = 0; s < plan_.sources; ++s)
     if (plan_.ports[static_cast<std::size_t>(s)].name == input.name) return s;
@@ -109,12 +74,17 @@ int Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connec
   return -2;
 }
 
+/// The planner's own step that was put in before under this name, or -1.
+int Planner::put_in(const std::string& name) const {
+  const auto port = port_named_.find(name);
+  return port == port_named_.end() ? -1 : port->second;
+}
+
 /// The port in another element type, converting it once for all who ask.
 int Planner::converted(int port, Element to, const Section& section, Side side) {
   const std::string name = fmt::format("~{}.{}{}", plan_.ports[static_cast<std::size_t>(port)].name, name_of(to),
                                        side == plan_.ports[static_cast<std::size_t>(port)].side ? "" : "@");
-  for (std::size_t p = 0; p < plan_.ports.size(); ++p)
-    if (plan_.ports[p].name == name) return static_cast<int>(p);
+  if (const int before = put_in(name); before >= 0) return before;
   const StageEntry* entry = find_stage("convert", stages_);
   assert(entry && "the catalogue has no convert");
   PlanStep step;
@@ -140,9 +110,7 @@ int Planner::converted(int port, Element to, const Section& section, Side side) 
     return -1;
   }
   step.in = {port};
-  if (!add_step(std::move(step), section)) return -1;
-  plan_.ports.back().name = name;
-  return static_cast<int>(plan_.ports.size()) - 1;
+  return add_step(std::move(step), section) ? call_last_port(name) : -1;
 }
 
 /// The port where this side can read it: as it is, or a copy.
@@ -160,8 +128,7 @@ int Planner::within_reach(int port, Side side, bool reread, const Section& secti
 int Planner::transferred(int port, Side side, const Section& section) {
   const std::string name =
       fmt::format("~{}.{}", plan_.ports[static_cast<std::size_t>(port)].name, side == Side::device ? "device" : "host");
-  for (std::size_t p = 0; p < plan_.ports.size(); ++p)
-    if (plan_.ports[p].name == name) return static_cast<int>(p);
+  if (const int before = put_in(name); before >= 0) return before;
   PlanStep step;
   step.entry = &transfer_entry();
   step.name = name;
@@ -170,10 +137,9 @@ int Planner::transferred(int port, Side side, const Section& section) {
   step.in = {port};
   if (!add_step(std::move(step), section)) return -1;
   PlanPort& copy = plan_.ports.back();
-  copy.name = name;
   copy.side = side;
   copy.count_of = port;
-  return static_cast<int>(plan_.ports.size()) - 1;
+  return call_last_port(name);
 }
 
 bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_ptr<Stage> stage,
@@ -192,7 +158,7 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
     if (port < 0 && !(port == -1 && input.optional)) return false;
     if (port >= 0) {
       const PlanPort& given = plan_.ports[static_cast<std::size_t>(port)];
-      if (!fits(input, given, section)) return false;
+      if (!accept_input(input, given, section)) return false;
       const bool as_it_is = input.takes(given.shape.element);
       port = within_reach(port, step.side, input.reread, section);
       if (port >= 0 && !as_it_is) port = converted(port, Element::cf32, section, step.side);
@@ -200,7 +166,7 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
     }
     step.in.push_back(port);
   }
-  return add_step(std::move(step), section);
+  return accept_inputs(inputs, step.in, plan_, section) && add_step(std::move(step), section);
 }
 
 }  // namespace iqd

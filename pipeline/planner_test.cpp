@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "pipeline/plan.hpp"
 #include "tests/support/engine_rig.hpp"
@@ -95,6 +98,52 @@ TEST(Planner, BlockThatIsTooSmall) {
             "64 samples are too few: fft takes 32 at once behind a lower rate; use a block of at least 128\n");
   EXPECT_EQ(complaint_about({{"window", "{granule: 4}", "slow"}, {"window", "{granule: 16, whole: true}", "fft"}}), "");
   EXPECT_EQ(complaint_about({{"window", "{granule: 65}", "slow"}}), "") << "a decimator may skip a block";
+}
+
+TEST(Planner, ShapesThatNoStageMayReadAreRefused) {
+  PortShape shape = word_source();
+  shape.rows = {{"channel", 0}};
+  EXPECT_EQ(complaint_about({{"window"}}, 64, shape),
+            "input 'in' cannot be read: source has 0 of [channel]: there has to be 1 at least\n");
+  shape.rows = {{"channel", std::int64_t{1} << 62}};
+  EXPECT_EQ(complaint_about({{"window"}}, 64, shape),
+            "input 'in' cannot be read: source has i32 [channel 4611686018427387904][n] with 64 of [n] in a block, "
+            "which are more than 1024 GB\n");
+  shape = word_source();
+  shape.rate_hz = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(complaint_about({{"window"}}, 64, shape), "input 'in' cannot be read: source has inf positions a second\n");
+}
+
+TEST(Planner, InputsHaveToGoTogether) {
+  EXPECT_EQ(
+      complaint_about({{"window", "{granule: 4}", "slow"}, {"sum", "{}", "s", {{"in0", "source"}, {"in1", "slow"}}}}),
+      "its inputs have to be equally long and of one rate; for 4 of source there are 1 of slow.out\n");
+  EXPECT_EQ(complaint_about({{"window", "{granule: 4}", "a", {{"", "source"}}},
+                             {"window", "{granule: 2}", "b", {{"", "source"}}},
+                             {"window", "{granule: 2}", "c"},
+                             {"sum", "{}", "s", {{"in0", "a"}, {"in1", "c"}}}}),
+            "");
+  PlanRig rig(64, word_source(2));
+  rig.planner.add_source("other", word_source(3));
+  EXPECT_FALSE(rig.add({"sum", "{}", "s", {{"in0", "source"}, {"in1", "other"}}}));
+  EXPECT_EQ(rig.complaints(),
+            "its inputs 'in0' and 'in1' have to be alike; they are i32 [channel 2][n] and i32 [channel 3][n]\n");
+}
+
+/// Rates, sizes and reaches are products over all stages; none may be more than a number can hold.
+TEST(Planner, ProductsOverManyStagesAreBounded) {
+  const std::string odd = "{granule: 67108859, yield: 67108837}";
+  EXPECT_EQ(complaint_about({{"window", odd, "a"}, {"window", odd, "b"}}), "");
+  EXPECT_EQ(complaint_about({{"window", odd, "a"}, {"window", odd, "b"}, {"window", odd, "c"}}),
+            fmt::format("its rate is no ratio of the source's that can be computed with; b.out has {}/{} positions a "
+                        "sample already\n",
+                        std::int64_t{67108837} * 67108837, std::int64_t{67108859} * 67108859));
+  EXPECT_EQ(complaint_about({{"window", "{yield: 65536}", "a"}, {"window", "{yield: 65536}", "b"}}),
+            "b.out has 274877906944 of [n] in a block; there may be 68719476736; use a smaller block\n");
+  EXPECT_EQ(complaint_about({{"window", "{past: 40000000000}", "a"}, {"window", "{past: 40000000000}", "b"}}),
+            "stages behind source read too far around a block: decimate less, or use shorter filters\n");
+  EXPECT_EQ(complaint_about({{"window", "{granule: 67108865}"}}),
+            "67108865 positions become 1, with 0 before and 0 behind: more than can be computed with\n");
 }
 
 TEST(Planner, UnknownPortsOfPublishAreToldWithAll) {

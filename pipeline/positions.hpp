@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 
 #include "base/integer.hpp"
 #include "pipeline/stage.hpp"
@@ -20,17 +21,22 @@ struct Rate {
   std::int64_t den = 1;
   friend bool operator==(const Rate&, const Rate&) = default;
 
-  constexpr Rate times(std::int64_t n, std::int64_t d) const noexcept {
+  /// n / d of it; nothing where the terms of that are too large to hold.
+  constexpr std::optional<Rate> times_within(std::int64_t n, std::int64_t d) const noexcept {
     const std::int64_t common = std::gcd(n, d);
     n /= common, d /= common;
-    const std::int64_t g = std::gcd(num, d);
-    const std::int64_t h = std::gcd(n, den);
-    return {(num / g) * (n / h), (den / h) * (d / g)};
+    const std::int64_t g = std::gcd(num, d), h = std::gcd(n, den);
+    Rate r;
+    const bool too_large =
+        __builtin_mul_overflow(num / g, n / h, &r.num) || __builtin_mul_overflow(den / h, d / g, &r.den);
+    return too_large ? std::nullopt : std::optional(r);
   }
+  /// The same where it is known that they are not.
+  constexpr Rate times(std::int64_t n, std::int64_t d) const noexcept { return times_within(n, d).value_or(Rate{}); }
   /// The source sample that a position belongs to.
   constexpr std::int64_t sample_of(std::int64_t position) const noexcept {
-    // position = whole * num + rest, so that nothing overflows.
-    return position / num * den + position % num * den / num;
+    // position = whole * num + rest, so that the result is all that has to fit.
+    return position / num * den + mul_div(position % num, den, num);
   }
 };
 

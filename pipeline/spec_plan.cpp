@@ -15,6 +15,7 @@
 #include "pipeline/element_code.hpp"
 #include "pipeline/fusion/element_program.hpp"
 #include "pipeline/programmed_stage.hpp"
+#include "pipeline/shape_check.hpp"
 #include "pipeline/source_rate.hpp"
 #include "pipeline/spec.hpp"
 #include "pipeline/spec_apply.hpp"
@@ -81,9 +82,13 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   Planner planner(spec.name, spec.block, catalogue.stages, target);
   PortShape source;
   source.element = stream.element;
-  if (stream.channels > 1) source.rows = {{"channel", stream.channels}};
+  if (stream.channels != 1) source.rows = {{"channel", stream.channels}};
   source.rate_hz = source.source_rate_hz = stream.rate_hz;
   source.frequency_hz = stream.frequency_hz;
+  if (const std::string fault = fault_of(source, spec.block); !fault.empty()) {
+    spec.source_section->problem("", "what it gives " + fault);
+    return {};
+  }
   planner.add_source("source", source);
   add_calibration(planner, spec, stream, catalogue.stages);
   add_resampler(planner, spec, stream, catalogue.stages);

@@ -48,6 +48,10 @@ bool InputSpec::items() const noexcept {
   return std::find(std::begin(kItems), std::end(kItems), axis_name()) != std::end(kItems);
 }
 
+bool InputSpec::has_axis() const noexcept {
+  return items() || axis_name() == "n" || axis_name() == "t" || axis_name() == "symbol";
+}
+
 PortShape InputSpec::example_shape(Element element, std::int64_t length) const {
   PortShape shape;
   shape.element = element;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <initializer_list>
@@ -97,17 +98,32 @@ struct PortIo {
   }
 };
 
+/// Positions first … end-1.
+struct Positions {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  std::int64_t length() const noexcept { return end - first; }
+};
+
 /// All that a stage gets for one block.
 struct StageIo {
   std::span<const PortIo> in;
   std::span<const PortIo> out;
-  std::int64_t first_new = 0;  // of input 0: the first position that is new in this block
-  std::int64_t end_new = 0;
+  std::int64_t first_new = 0;  // of input 0: the first position that is new in this block, and is there
+  std::int64_t end_new = 0;    // not before first_new
   std::byte* scratch = nullptr;
   std::byte* device_scratch = nullptr;
   std::byte* carry = nullptr;
   bool fresh = false;                  // with a carry: a gap or the start lies before this block
   const SampleBlock* block = nullptr;  // in memory that a device reads, as `first_at`
+
+  /// New positions that all inputs have, of streams of one rate: what stands before them may begin and end them apart.
+  Positions new_in_all() const noexcept {
+    Positions all{first_new, end_new};
+    for (const PortIo& port : in) all = {std::max(all.first, port.first), std::min(all.end, port.end())};
+    all.end = std::max(all.first, all.end);
+    return all;
+  }
 };
 
 /// A configured stage made ready for one backend. One instance serves all lanes at once, so it keeps nothing between
@@ -154,6 +170,8 @@ struct InputSpec {
   std::string_view axis_name() const noexcept;
   /// Counted items, as `[packet][sample]` and `[vector][rx]`, and no stream.
   bool items() const noexcept;
+  /// The first dimension goes along a stream or counts items; else there is one array a block, as `[bin]`.
+  bool has_axis() const noexcept;
   /// What tests and benches try it with: single samples, or items like the example.
   PortShape example_shape(Element element, std::int64_t length) const;
 };

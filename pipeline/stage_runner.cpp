@@ -11,9 +11,30 @@
 #include "pipeline/cpu_backend.hpp"
 #include "pipeline/element_code.hpp"
 #include "pipeline/fusion/element_program.hpp"
+#include "pipeline/shape_check.hpp"
 
 namespace iqd {
 namespace {
+
+/// Whether there is an array for each of the stage's inputs, as large as its shape says.
+bool are_whole(const StageEntry& entry, const std::vector<StageInput>& inputs, const Section& section) {
+  const std::size_t before = section.problems().size();
+  for (std::size_t i = inputs.size(); i < entry.inputs.size(); ++i)
+    if (!entry.inputs[i].optional) section.problem(entry.inputs[i].name, "is not given");
+  if (inputs.size() > entry.inputs.size() || inputs.empty())
+    section.problem("", fmt::format("has {} input(s); {} are given", entry.inputs.size(), inputs.size()));
+  if (section.problems().size() > before) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const StageInput& in = inputs[i];
+    if (const std::string fault = fault_of(in.shape, in.length); !fault.empty())
+      section.problem(entry.inputs[i].name, fault);
+    else if (std::ssize(in.data) != in.row_bytes() * in.shape.row_count())
+      section.problem(entry.inputs[i].name,
+                      fmt::format("has {} bytes, but {} with {} of [{}] takes {}", in.data.size(), in.shape.text(),
+                                  in.length, in.shape.axis_name, in.row_bytes() * in.shape.row_count()));
+  }
+  return section.problems().size() == before;
+}
 
 /// What goes element by element is as long as the shortest input.
 void cut_to_shortest(std::vector<StageInput>& inputs) {
@@ -69,16 +90,15 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
   std::vector<ReadStage> chain = read_chain({&entry, keys}, options.behind, problems);
   if (problems.size() > before) return;
 
+  const Section& section = chain.front().section;
+  if (!are_whole(entry, inputs_, section)) return;
   if (dynamic_cast<const ElementStage*>(chain.front().stage.get())) cut_to_shortest(inputs_);
   const auto cut =
       std::find_if(inputs_.begin(), inputs_.end(), [](const StageInput& i) { return i.shape.axis != Axis::block; });
   length_ = cut == inputs_.end() ? 1 : cut->length;
   const std::int64_t most =
       std::clamp<std::int64_t>(block > 0 ? block : length_, 1, std::max<std::int64_t>(length_, 1));
-  if (!fits_items(entry, most, problems)) return;
-  for (StageInput& in : inputs_)
-    if (in.shape.axis == Axis::counted)
-      in.shape.most = in.length > 1 ? ceil_div(in.length * most, std::max<std::int64_t>(length_, 1)) : 1;
+  if (!share_items(entry, most, section)) return;
   host_ = make_cpu_backend();
   const bool host_only = std::ranges::any_of(chain, [](const ReadStage& s) { return s.entry->host_only; });
   backend_ = choose_backend(host_only ? "cpu" : backend).backend;
@@ -89,8 +109,8 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
                           .device_fuses = options.fuse && fusion::can_fuse(*backend_)};
   Planner planner("exec", most, options.stages, target);
   if (!add_chain(planner, chain, options.outputs)) return;
-  plan_ = planner.finish(chain.front().section, false);
-  if (problems.size() > before) return;
+  plan_ = planner.finish(section, false);
+  if (problems.size() > before || !fits_memory(section)) return;
   set_up(side, options);
 }
 
@@ -132,26 +152,32 @@ bool StageRunner::add_chain(Planner& planner, std::vector<ReadStage>& chain, con
   return true;
 }
 
-/// Items go along with those of the input that is cut: of the same kind as many, of another one for several or one for
-/// all.
-bool StageRunner::fits_items(const StageEntry& entry, std::int64_t block, Problems& problems) const {
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const StageInput& in = inputs_[i];
-    if (in.shape.axis != Axis::counted || in.length == length_) continue;
-    const bool same_kind = in.shape.axis_name == inputs_.front().shape.axis_name;
-    if (in.length == 1 && !same_kind) continue;
-    const bool even = in.length > 0 && length_ % in.length == 0 && !same_kind;
-    if (even && (block == length_ || block % (length_ / in.length) == 0)) continue;
-    problems.push_back(
-        {{std::string(entry.name)},
-         std::string(entry.inputs[i].name),
-         even ? fmt::format("one {} goes with {} of the first input; use blocks of a multiple of that, not {}",
-                            in.shape.axis_name, length_ / in.length, block)
-              : fmt::format("has {} of [{}], which do not go evenly with the {} of the first input", in.length,
-                            in.shape.axis_name, length_)});
-    return false;
-  }
+/// Says how many items of each input go into a block.
+bool StageRunner::share_items(const StageEntry& entry, std::int64_t block, const Section& section) {
+  std::vector<PortShape> shapes;
+  std::vector<std::int64_t> lengths;
+  for (const StageInput& in : inputs_) shapes.push_back(in.shape), lengths.push_back(in.length);
+  if (!accept_lengths(entry.inputs, shapes, lengths, length_, block, section)) return false;
+  for (StageInput& in : inputs_)
+    if (in.shape.axis == Axis::counted)
+      in.shape.most = in.length > 1 && length_ > 0 ? ceil_div(block, length_ / in.length) : 1;
   return true;
+}
+
+/// Before anything is allocated.
+bool StageRunner::fits_memory(const Section& section) const {
+  const std::size_t before = section.problems().size();
+  const auto check = [&](Backend& backend, std::size_t needed) {
+    const std::size_t free = backend.memory().free;
+    if (needed > free)
+      section.problem(
+          "",
+          fmt::format("a block of {} takes {:.0f} MB of {}, but {:.0f} MB are free; use a smaller block", plan_.block,
+                      static_cast<double>(needed) / 1e6, backend.name(), static_cast<double>(free) / 1e6));
+  };
+  check(*host_, plan_.arena_bytes[index_of(Side::host)] + plan_.slot_bytes);
+  if (backend_->kind() != BackendKind::cpu) check(*backend_, plan_.arena_bytes[index_of(Side::device)]);
+  return section.problems().size() == before;
 }
 
 void StageRunner::set_up(Side side, const Options& options) {
@@ -200,7 +226,7 @@ void StageRunner::set_block(SampleBlock block) {
     const StageInput& in = inputs_[i];
     const PlanPort& port = plan_.ports[i];
     const auto position = [&](SampleIndex s) {
-      return in.shape.axis == Axis::stream ? s * port.rate.num / port.rate.den : s * in.length / length_;
+      return in.shape.axis == Axis::stream ? mul_div(s, port.rate.num, port.rate.den) : mul_div(s, in.length, length_);
     };
     Span span{0, in.length, 0, in.length};
     if (in.shape.axis == Axis::stream || (in.shape.axis == Axis::counted && in.length > 1)) {

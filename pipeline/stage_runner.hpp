@@ -93,7 +93,8 @@ class StageRunner {
   struct ReadStage;
   static std::vector<ReadStage> read_chain(const ChainedStage& first, std::span<const ChainedStage> behind,
                                            Problems& problems);
-  bool fits_items(const StageEntry& entry, std::int64_t block, Problems& problems) const;
+  bool share_items(const StageEntry& entry, std::int64_t block, const Section& section);
+  bool fits_memory(const Section& section) const;
   /// Publishes what no stage behind reads; of the first, what is wanted of that.
   bool add_chain(Planner& planner, std::vector<ReadStage>& chain, const std::vector<std::string>& wanted);
   void set_up(Side side, const Options& options);
