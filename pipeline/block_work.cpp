@@ -257,8 +257,9 @@ void BlockWork::run_step(std::size_t index, StreamView stream) noexcept {
   io.in = {in_.data(), step.in.size()};
   io.out = {out_.data(), step.out.size()};
   const Span& lead = spans_[step.lead()];
-  io.first_new = lead.first_new;
-  io.end_new = std::min(lead.end_new, lead.end);
+  // What is new does not all exist at an end, or behind a gap where inputs begin apart.
+  io.first_new = std::max(lead.first_new, lead.first);
+  io.end_new = std::max(io.first_new, std::min(lead.end_new, lead.end));
   io.scratch = lane_.arenas[index_of(Side::host)] + step.scratch_offset;
   io.device_scratch = lane_.arenas[index_of(Side::device)] + plan_->device_scratch_offset;
   io.block = block_;

@@ -67,7 +67,8 @@ void run_cpu(const HostProgram& host, const StageIo& io) noexcept {
   const Program& p = host.program;
   const PortIo& y = io.out[0];
   std::int64_t positions = y.length;
-  if (host.varies) *y.count = static_cast<std::int32_t>(positions = *io.in[0].count);
+  if (host.varies)
+    *y.count = static_cast<std::int32_t>(positions = std::min(*io.in.front().count, *io.in.back().count));
   const std::int64_t end = y.first + positions;
   std::int64_t begin_inside = y.first, end_inside = end;
   for (const PortIo& x : io.in) {

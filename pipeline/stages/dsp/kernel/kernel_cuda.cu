@@ -28,7 +28,7 @@ struct Job {
   std::int64_t y_pitch;
   std::int64_t length;
   std::int64_t item;
-  const std::int32_t* count;
+  const std::int32_t* count[2];
   std::int32_t* count_out;
   Parameter p[kMostParameters];
 };
@@ -60,12 +60,12 @@ class Run final : public StageRun {
       job.x_pitch[i] = x.pitch;
       job.x_length[i] = x.length * x.item;
       job.before[i] = (y.first - x.first) * x.item;
+      job.count[i] = program_.varies ? x.count : nullptr;
     }
     job.y = y.data;
     job.y_pitch = y.pitch;
     job.length = y.length * y.item;
     job.item = y.item;
-    job.count = program_.varies ? io.in[0].count : nullptr;
     job.count_out = y.count;
     std::copy(program_.values.begin(), program_.values.end(), job.p);
     // A count is handed on even where there is no room for a position.

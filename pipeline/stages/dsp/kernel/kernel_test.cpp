@@ -46,6 +46,36 @@ TEST_F(Kernel, TwoInputsOfOtherTypes) {
   EXPECT_EQ((s.streams<std::int32_t>(std::vector{a, b}, {2})), (std::vector<std::int32_t>{3, -11, 99994}));
 }
 
+TEST_F(Kernel, OfTwoThatAreCountedTheShorterCounts) {
+  Problems problems;
+  const std::unique_ptr<Stage> stage = entry().make();
+  const Document keys = parse_document(
+      with("__device__ float f(float a, float b) { return a - b; }", "in: [f32, f32], out: f32"), "a.yaml", problems);
+  const Section section = read_fields(
+      keys.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+  PortShape items;
+  items.element = Element::f32;
+  items.axis = Axis::counted;
+  items.most = 3;
+  const std::vector<PortShape> in(2, items);
+  std::vector<PortShape> out(1, items);
+  std::vector<Footprint> footprint(2);
+  ShapeContext context{.in = in, .out = out, .footprint = footprint, .most_new = 3, .section = section};
+  stage->shape(context);
+  ASSERT_TRUE(problems.empty()) << problems.front().text();
+  const auto cpu = make_cpu_backend();
+  std::vector<float> a{5, 6, 7}, b{1, 2}, y{0, 0, -1};
+  std::int32_t counts[] = {3, 2, 0};
+  const auto port = [](std::vector<float>& x, std::int32_t& count) {
+    return PortIo{.data = reinterpret_cast<std::byte*>(x.data()), .length = std::ssize(x), .count = &count};
+  };
+  const PortIo from[] = {port(a, counts[0]), port(b, counts[1])};
+  const PortIo to[] = {port(y, counts[2])};
+  stage->make(*cpu)->enqueue({.in = from, .out = to}, {});
+  EXPECT_EQ(counts[2], 2);
+  EXPECT_EQ(y, (std::vector<float>{4, 4, -1}));
+}
+
 TEST_F(Kernel, MayReturnAnotherType) {
   UnderTest s(with("__device__ unsigned char f(float2 x) { return x.x > 0; }", "out: u8"), {Element::cf32});
   ASSERT_EQ(s.complaints(), "");

@@ -49,9 +49,10 @@ class Run final : public StageRun {
     const cudaStream_t stream = gpu::stream_of(view);
     const Place place = this->place(io.device_scratch);
     Job job = place.job;
-    job.n = std::min(setup_.samples, io.end_new - io.first_new);
+    const Positions both = io.new_in_all();
+    job.n = std::min(setup_.samples, both.length());
     const auto new_samples = [&](const PortIo& port) {
-      return reinterpret_cast<const cf32*>(port.data) + (io.first_new - port.first);
+      return reinterpret_cast<const cf32*>(port.data) + (both.first - port.first);
     };
     job.z = new_samples(io.in[0]);
     job.s = new_samples(io.in[1]);

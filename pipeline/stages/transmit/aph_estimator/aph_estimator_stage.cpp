@@ -13,9 +13,9 @@
 namespace iqd::aph_estimator {
 namespace {
 
-std::span<const cf32> new_samples(const PortIo& port, const StageIo& io) noexcept {
-  return {reinterpret_cast<const cf32*>(port.data) + (io.first_new - port.first),
-          static_cast<std::size_t>(io.end_new - io.first_new)};
+std::span<const cf32> samples_at(const Positions& positions, const PortIo& port) noexcept {
+  return {reinterpret_cast<const cf32*>(port.data) + (positions.first - port.first),
+          static_cast<std::size_t>(positions.length())};
 }
 
 void train(const Trainer& trainer, const StageIo& io) noexcept {
@@ -23,7 +23,8 @@ void train(const Trainer& trainer, const StageIo& io) noexcept {
   const PortIo& report = io.out[kReport];
   const PortIo& events = io.out[kEvents];
   const std::span into(reinterpret_cast<cf32*>(coefficients.data), static_cast<std::size_t>(coefficients.item));
-  const Report result = trainer.train(new_samples(io.in[0], io), new_samples(io.in[1], io), into, io.scratch);
+  const Positions both = io.new_in_all();
+  const Report result = trainer.train(samples_at(both, io.in[0]), samples_at(both, io.in[1]), into, io.scratch);
   result.write(reinterpret_cast<float*>(report.data));
   auto* const count = reinterpret_cast<std::int64_t*>(events.data);
   for (std::size_t e = 0; e < kOutcomes.size(); ++e) count[e] = e == static_cast<std::size_t>(result.outcome);
