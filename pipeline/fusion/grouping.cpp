@@ -30,11 +30,24 @@ bool is_alike(const PlanPort& a, const PlanPort& b) {
 }  // namespace
 
 Grouping::Grouping(const Plan& plan, const std::array<bool, kSides>& sides)
-    : plan_(plan), sides_(sides), group_(plan.steps.size()) {
+    : plan_(plan),
+      sides_(sides),
+      readers_(plan.ports.size()),
+      is_published_(plan.ports.size(), false),
+      group_(plan.steps.size()),
+      members_(plan.steps.size()),
+      changed_(plan.steps.size(), 0),
+      seen_(plan.steps.size(), 0) {
+  for (const PlanOutput& o : plan.outputs) is_published_[static_cast<std::size_t>(o.port)] = true;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     codes_.push_back(code_for(plan.steps[s]));
     group_[s] = s;
+    members_[s] = {s};
+    for (const int p : plan.steps[s].in)
+      if (p >= 0 && !contains(readers_[static_cast<std::size_t>(p)], s))
+        readers_[static_cast<std::size_t>(p)].push_back(s);
   }
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) leaving_.push_back(group_of({s}).outputs.size());
   // Ports come behind those that they are made of.
   for (std::size_t p = 0; p < plan.ports.size(); ++p) origins_.push_back(find_origin(static_cast<int>(p)));
   join_neighbours();
@@ -58,28 +71,51 @@ std::shared_ptr<const ElementCode> Grouping::code_for(const PlanStep& s) const {
 
 /// Until nothing more can be joined: two that may not be one may be when a third is with them.
 void Grouping::join_neighbours() {
-  for (bool is_joining = true; is_joining;) {
+  constexpr std::size_t kMostPasses = 32;
+  for (bool is_joining = true; is_joining && pass_ < kMostPasses;) {
     is_joining = false;
+    ++pass_;
     for (std::size_t s = 0; s < plan_.steps.size(); ++s)
       for (const int p : step(s).in)
         if (p >= 0 && port(p).maker >= 0) is_joining = join(static_cast<std::size_t>(port(p).maker), s) || is_joining;
     // Those that read the same: it is loaded once for all of them.
     for (std::size_t s = 0; s < plan_.steps.size(); ++s)
-      for (std::size_t t = 0; t < s; ++t)
-        if (std::ranges::any_of(step(s).in, [&](int p) { return contains(step(t).in, p); }))
-          is_joining = join(t, s) || is_joining;
+      for (const std::size_t t : read_alike(s)) is_joining = join(t, s) || is_joining;
   }
+}
+
+/// The steps before that read what this one reads.
+Grouping::Steps Grouping::read_alike(std::size_t s) const {
+  Steps others;
+  for (const int p : step(s).in) {
+    if (p < 0) continue;
+    const Steps& readers = readers_[static_cast<std::size_t>(p)];
+    others.insert(others.end(), readers.begin(), std::ranges::lower_bound(readers, s));
+  }
+  std::ranges::sort(others);
+  others.erase(std::unique(others.begin(), others.end()), others.end());
+  return others;
 }
 
 /// Whether two steps, and all that are one with them, could be joined.
 bool Grouping::join(std::size_t one, std::size_t other) {
   const std::size_t a = std::min(group_[one], group_[other]), b = std::max(group_[one], group_[other]);
-  if (a == b || !codes_[one] || !codes_[other] || leads_around(a, b) || leads_around(b, a)) return false;
-  Steps both = members(a);
-  for (const std::size_t s : members(b)) both.push_back(s);
+  if (a == b || !codes_[one] || !codes_[other]) return false;
+  // Where neither has changed since they were tried last they cannot be joined now.
+  if (std::max(changed_[a], changed_[b]) + 1 < pass_) return false;
+  if (members_[a].size() + members_[b].size() > kMostCalls) return false;
+  // Seen at once, since of thousands that read the same every two are tried.
+  const std::size_t outputs = leaving_[a] + leaving_[b];
+  if ((outputs == 0 || outputs > kMostOutputs) && !reads_from(a, b) && !reads_from(b, a)) return false;
+  Steps both = members_[a];
+  both.insert(both.end(), members_[b].begin(), members_[b].end());
   std::ranges::sort(both);
-  if (!may_be_one(both)) return false;
+  if (!may_be_one(both) || leads_around(a, b) || leads_around(b, a)) return false;
   for (const std::size_t s : both) group_[s] = a;
+  members_[a] = std::move(both);
+  members_[b].clear();
+  leaving_[a] = group_of(members_[a]).outputs.size();
+  changed_[a] = pass_;
   return true;
 }
 
@@ -93,36 +129,38 @@ bool Grouping::may_be_one(const Steps& steps) const {
          group.outputs.size() <= kMostOutputs && has_one_extent(group);
 }
 
-/// Whether a way from one group to the other goes through a third.
+/// Whether a way from one group to the other goes through a third. Looked for from its end: what stands before the
+/// first of `from` does not lead there.
 bool Grouping::leads_around(std::size_t from, std::size_t to) const {
-  std::set<std::size_t> reached;
-  for (bool is_growing = true; is_growing;) {
-    is_growing = false;
-    for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+  ++search_;
+  Steps left{to};
+  while (!left.empty()) {
+    const std::size_t at = left.back();
+    left.pop_back();
+    for (const std::size_t s : members_[at])
       for (const int p : step(s).in) {
         if (p < 0 || port(p).maker < 0) continue;
-        const std::size_t by = group_[s], of = group_[static_cast<std::size_t>(port(p).maker)];
-        if (by == to && reached.contains(of)) return true;
-        if (by != from && by != to && (of == from || reached.contains(of)))
-          is_growing = reached.insert(by).second || is_growing;
+        const std::size_t by = group_[static_cast<std::size_t>(port(p).maker)];
+        if (by == from && at != to) return true;
+        if (by == from || by == to || seen_[by] == search_ || members_[by].back() < members_[from].front()) continue;
+        seen_[by] = search_;
+        left.push_back(by);
       }
   }
   return false;
 }
 
-Grouping::Steps Grouping::members(std::size_t group) const {
-  Steps steps;
-  for (std::size_t s = 0; s < group_.size(); ++s)
-    if (group_[s] == group) steps.push_back(s);
-  return steps;
+bool Grouping::reads_from(std::size_t one, std::size_t other) const {
+  return std::ranges::any_of(members_[one], [&](std::size_t s) {
+    return std::ranges::any_of(step(s).in, [&](int p) {
+      return p >= 0 && port(p).maker >= 0 && group_[static_cast<std::size_t>(port(p).maker)] == other;
+    });
+  });
 }
 
 bool Grouping::leaves(int p, const Steps& steps) const {
-  for (const PlanOutput& o : plan_.outputs)
-    if (o.port == p) return true;
-  for (std::size_t s = 0; s < plan_.steps.size(); ++s)
-    if (contains(step(s).in, p) && !contains(steps, s)) return true;
-  return false;
+  const auto at = static_cast<std::size_t>(p);
+  return is_published_[at] || std::ranges::any_of(readers_[at], [&](std::size_t s) { return !contains(steps, s); });
 }
 
 Group Grouping::group_of(Steps steps) const {
@@ -181,28 +219,30 @@ bool Grouping::has_one_extent(Group& group) const {
 }
 
 std::vector<Group> Grouping::groups() const {
-  std::vector<Group> sorted;
-  std::vector<bool> is_made(plan_.ports.size(), false);
-  std::vector<bool> is_done(plan_.steps.size(), false);
-  for (int p = 0; p < plan_.sources; ++p) is_made[static_cast<std::size_t>(p)] = true;
-  const auto is_ready = [&](const Group& g) {
-    return std::ranges::all_of(g.inputs, [&](int p) { return p < 0 || is_made[static_cast<std::size_t>(p)]; });
-  };
-  // The first that can be: what stays as it is keeps its order.
-  for (std::size_t s = 0; s < plan_.steps.size();) {
-    Group group = group_of(members(s));
-    if (group_[s] != s || is_done[s] || !is_ready(group)) {
-      ++s;
-      continue;
-    }
-    if (group.steps.size() > 1) has_one_extent(group);
-    for (const std::size_t member : group.steps)
-      for (const int p : step(member).out) is_made[static_cast<std::size_t>(p)] = true;
-    is_done[s] = true;
-    sorted.push_back(std::move(group));
-    s = 0;
+  std::vector<Group> all(plan_.steps.size());
+  std::vector<std::size_t> waits_for(plan_.steps.size(), 0);  // groups that it reads from, and that are not yet sorted
+  std::vector<std::set<std::size_t>> readers(plan_.steps.size());
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    if (group_[s] != s) continue;
+    all[s] = group_of(members_[s]);
+    for (const int p : all[s].inputs)
+      if (p >= 0 && port(p).maker >= 0 && readers[group_[static_cast<std::size_t>(port(p).maker)]].insert(s).second)
+        ++waits_for[s];
   }
-  assert(std::ranges::count(is_done, true) == std::ssize(sorted));
+  // The first that can be: what stays as it is keeps its order.
+  std::set<std::size_t> ready;
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+    if (group_[s] == s && waits_for[s] == 0) ready.insert(s);
+  std::vector<Group> sorted;
+  while (!ready.empty()) {
+    const std::size_t first = *ready.begin();
+    ready.erase(ready.begin());
+    if (all[first].steps.size() > 1) has_one_extent(all[first]);
+    sorted.push_back(std::move(all[first]));
+    for (const std::size_t r : readers[first])
+      if (--waits_for[r] == 0) ready.insert(r);
+  }
+  assert(std::ssize(sorted) == std::ranges::count_if(members_, [](const Steps& m) { return !m.empty(); }));
   return sorted;
 }
 

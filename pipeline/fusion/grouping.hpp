@@ -38,8 +38,9 @@ class Grouping {
   bool may_be_one(const Steps& steps) const;
   bool leads_around(std::size_t from, std::size_t to) const;
   bool has_one_extent(Group& group) const;
-  Steps members(std::size_t group) const;
+  Steps read_alike(std::size_t step) const;
   Group group_of(Steps steps) const;
+  bool reads_from(std::size_t one, std::size_t other) const;
   bool leaves(int p, const Steps& steps) const;
   int origin_of(int p) const { return origins_[static_cast<std::size_t>(p)]; }
   int find_origin(int p) const;
@@ -50,7 +51,15 @@ class Grouping {
   std::array<bool, kSides> sides_;
   std::vector<std::shared_ptr<const ElementCode>> codes_;  // of each step; null: stays as it is
   std::vector<int> origins_;                               // of each port: one with the same positions
+  std::vector<Steps> readers_;                             // of each port
+  std::vector<bool> is_published_;                         // of each port
   std::vector<std::size_t> group_;                         // of each step: the first of its steps
+  std::vector<Steps> members_;                             // of each group, by its first step
+  std::vector<std::size_t> leaving_;                       // of each group: how many of its outputs leave it
+  std::vector<std::size_t> changed_;                       // of each group: the pass that it last grew in
+  std::size_t pass_ = 0;
+  mutable std::vector<std::size_t> seen_;  // of each group: the search that found it
+  mutable std::size_t search_ = 0;
 };
 
 }  // namespace iqd::fusion
