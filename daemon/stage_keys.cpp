@@ -4,13 +4,17 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "base/error.hpp"
+#include "base/text_file.hpp"
 
 namespace iqd {
+namespace {
+
+constexpr std::size_t kMostText = 4u << 20;
+
+}  // namespace
 
 std::string keys_of(const std::vector<std::string>& config) {
   std::string text;
@@ -18,9 +22,10 @@ std::string keys_of(const std::vector<std::string>& config) {
   for (const std::string& item : config) {
     const auto equals = item.find('=');
     if (equals == item.npos) {
-      std::ifstream file(item);
-      if (!file) throw UsageError(fmt::format("--config {}: is neither key=value nor a file that can be read", item));
-      text += (std::stringstream() << file.rdbuf() << "\n").str();
+      std::string why;
+      const auto keys = read_text(item, kMostText, why, Readable::stream);
+      if (!keys) throw UsageError(fmt::format("--config {}: is neither key=value nor a file with keys: {}", item, why));
+      text += *keys + "\n";
       continue;
     }
     const std::string key = item.substr(0, equals);

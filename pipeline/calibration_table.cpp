@@ -209,7 +209,7 @@ std::string CalibrationTable::yaml() const {
 
 std::optional<CalibrationTable> load_calibration(const std::string& path, Problems& problems) {
   const std::size_t before = problems.size();
-  const Document document = load_document(path, problems);
+  const Document document = load_document(path, problems, Readable::file);
   if (problems.size() > before) return std::nullopt;
   CalibrationTable table;
   const Section section = read_fields(
@@ -217,8 +217,8 @@ std::optional<CalibrationTable> load_calibration(const std::string& path, Proble
   const auto check = [&](const char* key, const std::vector<double>& values, bool may_be_none) {
     if (values.size() != table.channels.size() && !(may_be_none && values.empty()))
       section.problem(key, fmt::format("has {} value(s) for {} channel(s)", values.size(), table.channels.size()));
-    for (const double v : values)
-      if (!std::isfinite(v)) section.problem(key, fmt::format("{} is no number that can be taken out", v));
+    const auto bad = std::ranges::find_if(values, [](double v) { return !std::isfinite(v); });
+    if (bad != values.end()) section.problem(key, fmt::format("{} is no number that can be taken out", *bad));
   };
   check("gain", table.gains_db, false);
   check("phase", table.phases_deg, false);

@@ -35,12 +35,10 @@ struct Tuning {
 /// What was measured of a device; nothing of a file that is wrong, which is said in the log.
 Tuning read_tuning(const std::string& device) {
   const std::filesystem::path path = tuning_file(device);
-  std::ifstream file(path);
-  if (!file) return {};
-  const std::string text = (std::stringstream() << file.rdbuf()).str();
+  if (std::error_code error; !std::filesystem::exists(path, error)) return {};
   Problems problems;
   Tuning tuning;
-  const Document document = parse_document(text, path.string(), problems);
+  const Document document = load_document(path.string(), problems, Readable::file);
   read_fields(
       document.root,
       [&](FieldVisitor& v) {

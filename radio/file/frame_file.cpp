@@ -24,7 +24,8 @@ constexpr std::int64_t kPage = 4096;
 }  // namespace
 
 FrameFile::FrameFile(const std::string& path, std::int64_t frame_bytes) : frame_(frame_bytes) {
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  // Not blocking: a pipe of this name would wait for a reader.
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
   if (file_ < 0) throw SetupError(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
   had_name_ = has_name();
   if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;  // some file systems have no locks
@@ -37,7 +38,7 @@ FrameFile::~FrameFile() {
 }
 
 bool FrameFile::is_locked(const std::string& path) noexcept {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return false;
   const bool locked = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   ::close(file);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,17 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
+/// Templates can keep a compiler busy for ever; what it calls inherits this.
+void limit(pid_t child) noexcept {
+  const auto set = [child](__rlimit_resource what, rlim_t most) {
+    const rlimit limit{most, most};
+    ::prlimit(child, what, &limit, nullptr);
+  };
+  set(RLIMIT_CPU, 60);
+  set(RLIMIT_AS, rlim_t{4} << 30);
+  set(RLIMIT_FSIZE, rlim_t{256} << 20);
+}
+
 /// Runs it to its end; what it prints goes to a file. True where it succeeded. Throws SetupError.
 bool run(std::vector<std::string> command, const std::string& log) {
   std::vector<std::string> environment = english_environment();
@@ -112,6 +124,7 @@ bool run(std::vector<std::string> command, const std::string& log) {
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
   if (error != 0) throw SetupError(fmt::format("the compiler {} cannot be started: {}", program, std::strerror(error)));
+  limit(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
     if (errno != EINTR) throw SetupError(fmt::format("the compiler {}: {}", program, std::strerror(errno)));

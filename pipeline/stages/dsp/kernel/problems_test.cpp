@@ -79,7 +79,7 @@ TEST_F(KernelProblems, KeysThatAreWrongAreToldWithTheirPlace) {
             "test.yaml:1:2 file: " + none + " cannot be read: No such file or directory\n");
   EXPECT_EQ(complaint("{file: " + empty + "}"), "test.yaml:1:2 file: " + empty + " is empty\n");
   EXPECT_THAT(complaint("{file: " + folder_.path().string() + "}"), HasSubstr("is a folder"));
-  EXPECT_THAT(complaint("{file: /dev/zero}"), HasSubstr("is no file"));
+  EXPECT_THAT(complaint("{file: /dev/zero}"), HasSubstr("is no ordinary file"));
   EXPECT_THAT(complaint("{file: " + folder_.write("b.cu", std::string("a\0b", 3)) + "}"), HasSubstr("is no text"));
   EXPECT_THAT(complaint("{}"), HasSubstr("needs `file:`"));
   EXPECT_THAT(complaint("{code: a, file: b}"), HasSubstr("one of them"));

@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <set>
 
+#include "base/text_file.hpp"
 #include "pipeline/stages/dsp/kernel/declaration.hpp"
 #include "pipeline/stages/dsp/kernel/kernel.hpp"
 #include "pipeline/stages/dsp/kernel/parameters.hpp"
@@ -42,20 +40,37 @@ const ElementName* name_for(Element element) {
 }
 
 /// The texts of the files that are included from beside a text, and so on: where one has changed, so has the program.
-void add_included(const std::filesystem::path& folder, const std::string& text, std::string& all) {
-  for (std::size_t at = text.find("#include"); at != text.npos && all.size() < kMostText;
-       at = text.find("#include", at + 1)) {
-    const std::size_t begin = text.find_first_of("\"\n", at);
-    const std::size_t end = begin == text.npos ? begin : text.find_first_of("\"\n", begin + 1);
-    if (end == text.npos || text[begin] != '"' || text[end] != '"') continue;
-    const std::filesystem::path path = folder / text.substr(begin + 1, end - begin - 1);
-    std::ifstream file(path, std::ios::binary);
-    const std::string content{std::istreambuf_iterator<char>(file), {}};
-    if (content.empty() || all.find(content) != all.npos) continue;
-    all += content;
-    add_included(path.parent_path(), content, all);
+/// What is not there the compiler complains about.
+class Included {
+ public:
+  explicit Included(std::string& all) : all_(all) {}
+  /// A pipe or a device, which a compiler would read for ever; empty where there is none.
+  const std::string& endless() const { return endless_; }
+
+  void add(const std::filesystem::path& folder, const std::string& text) {
+    for (std::size_t at = text.find("#include"); at != text.npos && all_.size() < kMostText;
+         at = text.find("#include", at + 1)) {
+      const std::size_t begin = text.find_first_of("\"\n", at);
+      const std::size_t end = begin == text.npos ? begin : text.find_first_of("\"\n", begin + 1);
+      if (end == text.npos || text[begin] != '"' || text[end] != '"') continue;
+      const std::filesystem::path path = folder / text.substr(begin + 1, end - begin - 1);
+      if (!seen_.insert(path.lexically_normal().string()).second) continue;
+      std::error_code error;
+      const auto status = std::filesystem::status(path, error);
+      if (std::filesystem::is_other(status)) endless_ = path.string();
+      std::string why;
+      const auto content = read_text(path.string(), kMostText, why);
+      if (!content || content->empty()) continue;
+      all_ += *content;
+      add(path.parent_path(), *content);
+    }
   }
-}
+
+ private:
+  std::string& all_;
+  std::set<std::string> seen_;
+  std::string endless_;
+};
 
 /// Reads one program; what is wrong goes to the section.
 class Reading {
@@ -89,9 +104,10 @@ class Reading {
 
   void read_elements() {
     program_.in.clear();
-    for (const std::string& name : config_.in) program_.in.push_back(element_of("in", name));
     if (config_.in.empty() || config_.in.size() > 2)
       complain("in", fmt::format("names {} inputs; a kernel has one or two", config_.in.size()));
+    else
+      for (const std::string& name : config_.in) program_.in.push_back(element_of("in", name));
     program_.out = element_of("out", config_.out);
   }
 
@@ -113,8 +129,12 @@ class Reading {
     }
     if (!(config_.file.empty() ? take_code() : read_file())) return false;
     program_.included.clear();
-    add_included(program_.folder, program_.text, program_.included);
-    return true;
+    Included included(program_.included);
+    included.add(program_.folder, program_.text);
+    if (included.endless().empty()) return true;
+    complain(program_.is_code ? "code" : "file",
+             fmt::format("includes {}, which is no ordinary file", included.endless()));
+    return false;
   }
 
   bool take_code() {
@@ -140,17 +160,12 @@ class Reading {
   bool read_file() {
     const std::filesystem::path here = std::filesystem::path(section_.place().file).parent_path();
     const std::filesystem::path path = here / config_.file;
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error)) return refuse_file(path, "is a folder");
-    // A pipe would be waited for.
-    if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
-      return refuse_file(path, "is no file");
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return refuse_file(path, std::string("cannot be read: ") + std::strerror(errno));
-    program_.text.assign(std::istreambuf_iterator<char>(file), {});
+    std::string why;
+    auto text = iqd::read_text(path.string(), kMostText, why);
+    if (!text) return refuse_file(path, why);
+    program_.text = std::move(*text);
     if (program_.text.starts_with(kByteOrderMark)) program_.text.erase(0, kByteOrderMark.size());
     if (program_.text.find_first_not_of(" \t\r\n") == std::string::npos) return refuse_file(path, "is empty");
-    if (program_.text.size() > kMostText) return refuse_file(path, "is larger than 1 MiB");
     if (program_.text.find('\0') != std::string::npos) return refuse_file(path, "is no text");
     program_.name = shown(path);
     program_.folder = path.parent_path().empty() ? "." : path.parent_path().string();
