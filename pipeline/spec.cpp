@@ -17,6 +17,8 @@
 namespace iqd {
 namespace {
 
+/// Of a list of stages, publish entries, pipelines, …: far more than run at the same time.
+constexpr std::size_t kMostItems = 4096;
 constexpr std::string_view kStageReserved[] = {"name", "from", "backend"};
 
 struct OverrunField {
@@ -73,7 +75,7 @@ Connections read_from(const Node& node, Problems& problems) {
   for (const auto& [input, port] : node.entries()) {
     if (port.kind() == Node::Kind::scalar) {
       from[input] = port.scalar();
-    } else {
+    } else if (!are_enough(problems)) {
       problems.push_back({port.place(), port.path(), "expected stage.output, found " + port.found()});
     }
   }
@@ -171,8 +173,11 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
   SinkSpec sink{{}, nullptr, nullptr, Section(item.path(), item.place(), problems)};
   const auto known = names_of(catalogue.drivers, &DriverEntry::make_sink);
   bool is_known = true;
-  for (const auto& [key, node] : item.entries()) {
-    sink.section.note(key, item.key_place(key));
+  const auto entries = item.entries();
+  const auto places = item.key_places();
+  for (std::size_t i = 0; i < entries.size() && !are_enough(problems); ++i) {
+    const auto& [key, node] = entries[i];
+    sink.section.note(key, places[i]);
     const auto driver = std::find_if(catalogue.drivers.begin(), catalogue.drivers.end(),
                                      [&k = key](const DriverEntry& d) { return d.name == k && d.make_sink; });
     if (key == "port") {
@@ -197,7 +202,14 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
 
 void read_list(const Node& node, Problems& problems, const std::function<void(const Node&)>& each) {
   if (!is_list(node, problems)) return;
-  for (const Node& item : node.items()) each(item);
+  const std::vector<Node> items = node.items();
+  if (items.size() > kMostItems)
+    return problems.push_back(
+        {node.place(), node.path(), fmt::format("has {} entries; {} are the most", items.size(), kMostItems)});
+  for (const Node& item : items) {
+    if (are_enough(problems)) return;
+    each(item);
+  }
 }
 
 PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catalogue,

@@ -26,6 +26,11 @@ void check_backend(const std::string& name, const Section& section) {
 }
 
 void check_backends(const PipelineSpec& spec) {
+  // As many as anybody has; who names more has made a mistake, which need not be said for each.
+  constexpr std::size_t kMostBackends = 64;
+  if (spec.backend.size() > kMostBackends)
+    return spec.section.problem("backend",
+                                fmt::format("names {}; {} are the most", spec.backend.size(), kMostBackends));
   for (const std::string& name : spec.backend) check_backend(name, spec.section);
   if (spec.backend.empty()) spec.section.problem("backend", "names none; leave it out, or say auto");
   std::set<std::string> devices;

@@ -48,7 +48,7 @@ bool Permitted::is_whole(const Section& section) const {
   const std::size_t before = section.problems().size();
   if (bands_hz.size() % 2 != 0)
     section.problem("permitted_bands", "takes a low and a high end of each band, e.g. [433.05 MHz, 434.79 MHz]");
-  for (std::size_t b = 0; b + 1 < bands_hz.size(); b += 2)
+  for (std::size_t b = 0; b + 1 < bands_hz.size() && !are_enough(section.problems()); b += 2)
     if (bands_hz[b] >= bands_hz[b + 1])
       section.problem("permitted_bands", fmt::format("a band goes from its low to its high end, not from {} to {} MHz",
                                                      bands_hz[b] / 1e6, bands_hz[b + 1] / 1e6));

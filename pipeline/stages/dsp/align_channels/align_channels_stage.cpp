@@ -62,8 +62,8 @@ class AlignChannelsStage final : public Stage {
     if (values.size() > 1 && std::ssize(values) != channels_)
       section.problem(key, fmt::format("has {} value(s) for {} channel(s): give one for each, or one for all",
                                        values.size(), channels_));
-    for (const double v : values)
-      if (!(std::fabs(v) <= most)) section.problem(key, fmt::format("{} is not from {} to {}", v, -most, most));
+    const auto bad = std::ranges::find_if(values, [most](double v) { return !(std::fabs(v) <= most); });
+    if (bad != values.end()) section.problem(key, fmt::format("{} is not from {} to {}", *bad, -most, most));
   }
   std::vector<Correction> corrections() const {
     const auto of = [](const std::vector<double>& values, std::size_t c) {

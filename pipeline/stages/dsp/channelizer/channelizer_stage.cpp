@@ -52,10 +52,10 @@ class ChannelizerStage final : public Stage {
     if (config_.oversample < 1 || config_.channels % config_.oversample != 0)
       section.problem("oversample",
                       fmt::format("{} does not divide the {} channels", config_.oversample, config_.channels));
-    for (const std::int64_t k : config_.select)
-      if (k >= config_.channels)
-        section.problem("select", fmt::format("there is no channel {}: the last of {} is {}", k, config_.channels,
-                                              config_.channels - 1));
+    const auto last = std::ranges::max_element(config_.select);
+    if (last != config_.select.end() && *last >= config_.channels)
+      section.problem("select", fmt::format("there is no channel {}: the last of {} is {}", *last, config_.channels,
+                                            config_.channels - 1));
     const std::int64_t taps =
         config_.taps.empty() ? config_.channels * config_.taps_per_channel : std::ssize(config_.taps);
     if (taps > kMostTaps) section.problem("", fmt::format("{} taps are more than {}", taps, kMostTaps));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "pipeline/stage.hpp"
@@ -18,11 +19,11 @@ class SelectChannelsStage final : public Stage {
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (config_.channels.empty()) return context.section.problem("channels", "has to name one channel or more");
-    for (const std::int64_t c : config_.channels)
-      if (c >= in.row_count())
-        context.section.problem("channels", fmt::format("there is no channel {}: the input is {}, and the last of its "
-                                                        "channels is {}",
-                                                        c, in.text(), in.row_count() - 1));
+    const std::int64_t last = *std::ranges::max_element(config_.channels);
+    if (last >= in.row_count())
+      return context.section.problem("channels", fmt::format("there is no channel {}: the input is {}, and the last of "
+                                                             "its channels is {}",
+                                                             last, in.text(), in.row_count() - 1));
     bytes_ = in.item_bytes();
     PortShape& out = context.out[0];
     out.rows.clear();

@@ -27,11 +27,14 @@ std::vector<Setup::Output> read_kinds(const Config& config, const Section& secti
     if (found == names.end()) {
       section.problem("kinds",
                       fmt::format("'{}' is not one of {}{}", name, fmt::join(names, ", "), did_you_mean(name, names)));
-      continue;
+      return outputs;
     }
     const auto kind = static_cast<Kind>(found - names.begin());
     const bool twice = std::any_of(outputs.begin(), outputs.end(), [kind](const auto& o) { return o.kind == kind; });
-    if (twice) section.problem("kinds", fmt::format("'{}' is there twice: name each kind once", name));
+    if (twice) {
+      section.problem("kinds", fmt::format("'{}' is there twice: name each kind once", name));
+      return outputs;
+    }
     outputs.push_back({kind, true});
   }
   if (config.kinds.empty()) section.problem("kinds", fmt::format("name one or more of {}", fmt::join(names, ", ")));

@@ -77,11 +77,11 @@ void check(const Config& config, double rate_hz, const Section& section, std::st
     problem("spacing", fmt::format("has to be the `bandwidth` of {} Hz or more, so that the next channel lies beside "
                                    "the carrier",
                                    config.bandwidth));
-  for (const double f : config.carriers)
-    if (std::fabs(f) + config.bandwidth / 2 > rate_hz / 2)
-      problem("carriers",
-              fmt::format("one at {} Hz with a bandwidth of {} Hz is not within the {} Hz that are received", f,
-                          config.bandwidth, rate_hz));
+  const auto beside = std::ranges::find_if(config.carriers,
+                                           [&](double f) { return std::fabs(f) + config.bandwidth / 2 > rate_hz / 2; });
+  if (beside != config.carriers.end())
+    problem("carriers", fmt::format("one at {} Hz with a bandwidth of {} Hz is not within the {} Hz that are received",
+                                    *beside, config.bandwidth, rate_hz));
 }
 
 void Config::fields(FieldVisitor& v) {
