@@ -284,5 +284,56 @@ class Refused(ExecTest):
         self.assertEqual(done.returncode, 2, done.stderr)
 
 
+class Shapes(ExecTest):
+    """Arrays that no stage can do anything with are problems; those without items give none."""
+
+    def run_inputs(self, stage, arrays, *arguments, out="out"):
+        given = []
+        for name, array in arrays.items():
+            np.save(self.folder / f"{name}.npy", array)
+            given += ["--in", f"{name}={self.folder}/{name}.npy"]
+        return iqd.command("exec", stage, *given, "--out", f"{out}={self.folder}/y.npy", *arguments)
+
+    def expect_refused(self, done, *words):
+        self.assertEqual(done.returncode, 2, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def test_inputs_of_other_lengths(self):
+        for received in (1, 5000, 9999, 10001, 20000):
+            done = self.run_inputs("aph_estimator", {"sent": signal(10000), "received": signal(received)},
+                                   *self.config(samples=1024), out="report")
+            self.expect_refused(done, "equally long", "sent", "received")
+
+    def test_no_channels(self):
+        none = np.zeros((0, 1000), np.complex64)
+        stages = {"preamble_search": ("windows", {}), "clock_recovery": ("out", {"samples_per_symbol": 4}),
+                  "carrier_sync": ("out", {}), "symbol_sync": ("out", {"samples_per_symbol": 4}),
+                  "channelizer": ("out", {"channels": 8}), "soqpsk_modulator": ("out", {}), "test_waveform": ("out", {}),
+                  "conjugate": ("out", {})}
+        for stage, (out, keys) in stages.items():
+            with self.subTest(stage):
+                done = self.run_inputs(stage, {"in": none}, *self.config(**keys), out=out)
+                self.expect_refused(done, "in: has 0 of [channel]: there has to be 1 at least")
+        done = self.run_inputs("framer", {"in": none.real}, *self.config(chip_rate=0.1))
+        self.expect_refused(done, "in: has 0 of [channel]: there has to be 1 at least")
+
+    def test_no_vectors(self):
+        for stage in "mtt_detector", "kbest_detector", "lmmse_detector", "one_pass_detector", "exhaustive_detector":
+            for vectors in 0, 3:
+                with self.subTest(stage=stage, vectors=vectors):
+                    inputs = {"y": signal(vectors, 2), "h": signal(3, 2, 2), "noise": np.ones(3, np.float32)}
+                    done = self.run_inputs(stage, inputs, "--block", "3", out="bits")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertEqual(np.load(self.folder / "y.npy").shape, (vectors, 2, 2))
+            inputs["h"] = inputs["h"][:0]
+            self.expect_refused(self.run_inputs(stage, inputs, out="bits"), "has 0 of [group]")
+
+    def test_no_kinds(self):
+        done = self.run_inputs("ber_meter", {"in": np.zeros((4, 0, 100), np.uint8)}, *self.config(sequence="pn9"),
+                               out="report")
+        self.expect_refused(done, "in: has 0 of [kind]: there has to be 1 at least")
+
+
 if __name__ == "__main__":
     unittest.main()
