@@ -32,7 +32,7 @@ int urgency(Level level) {
     case Level::debug: return 7;
     case Level::info: return 6;
     case Level::warning: return 4;
-    case Level::error: break;
+    default: break;
   }
   return 3;
 }
@@ -52,9 +52,10 @@ spdlog::level::level_enum native(Level level) {
     case Level::debug: return spdlog::level::debug;
     case Level::info: return spdlog::level::info;
     case Level::warning: return spdlog::level::warn;
-    case Level::error: break;
+    case Level::error: return spdlog::level::err;
+    case Level::none: break;
   }
-  return spdlog::level::err;
+  return spdlog::level::off;
 }
 
 }  // namespace

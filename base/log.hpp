@@ -10,7 +10,13 @@
 
 namespace iqd::log {
 
-enum class Level { debug, info, warning, error };
+enum class Level {
+  debug,
+  info,
+  warning,
+  error,
+  none,  // for `set_level`: nothing is written
+};
 
 /// Never called per block: what happens often is counted, and summed up by the status line.
 void write(Level level, std::string_view text);

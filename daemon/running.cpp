@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "daemon/change_request.hpp"
 #include "net/descriptors.hpp"
 #include "pipeline/real_time.hpp"
 
@@ -24,12 +25,6 @@ using Result = ChangeReport::Result;
 /// How long the readers of a pipeline that ends are waited for, and then its radio.
 constexpr std::int64_t kDrainNs = 3'000'000'000;
 constexpr std::int64_t kRetireNs = 3'500'000'000;
-
-ChangeReport refused(const Problems& problems) {
-  ChangeReport report{Result::refused, {}};
-  for (const Problem& p : problems) report.lines.push_back(p.text());
-  return report;
-}
 
 /// A radio that is away could be opened neither otherwise nor as it was, and all pipelines would end over it.
 void require_there(const Pipeline& running, const PipelineSpec& next, const SpecChange& change) {
@@ -196,26 +191,8 @@ ChangeReport Running::set(const std::string& pipeline, const std::string& stage,
   if (at->finished()) return {Result::refused, {at->spec().name + " has ended: there is nothing to set"}};
 
   auto next = std::make_unique<Loaded>();
-  Document request = parse_document(keys, "request", next->problems);
-  request.root = with_groups(request.root);
-  if (next->problems.empty() && request.root.kind() != Node::Kind::map)
-    next->problems.push_back({{"request", 1, 1}, "", "expected a map of keys, found " + request.root.found()});
-  for (const char* reserved : {"name", "from", "backend"})
-    if (request.root[reserved]) return {Result::refused, {fmt::format("{} cannot change while it runs", reserved)}};
-  if (!next->problems.empty()) return refused(next->problems);
   std::vector<Override> overrides = overrides_;
-  add_override(overrides, {at->spec().name, stage, request.root});
-  next->read(loaded_->document, overrides);
-  if (!next->problems.empty()) return refused(next->problems);
-  std::erase_if(next->spec.pipelines, [&](const PipelineSpec& p) { return p.name != at->spec().name; });
-  for (PipelineSpec& spec : next->spec.pipelines) {
-    keep_programs(at->spec(), spec);
-    // What is not live of a source makes the pipeline begin anew.
-    if (const SpecChange change = compare(at->spec(), spec); !change.not_live.empty() && stage != "source")
-      return {Result::refused,
-              {fmt::format("{} cannot change while it runs: write it into the file and reload",
-                           fmt::join(change.not_live, ", "))}};
-  }
+  if (auto no = read_request({stage, keys}, loaded_->document, at->spec(), overrides, *next)) return *std::move(no);
   at.reset();  // whoever holds a pipeline keeps it from ending
   const ChangeReport report = go_over(*next, Scope::named);
   if (report.result == Result::applied) overrides_ = std::move(overrides);

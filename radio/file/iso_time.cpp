@@ -10,6 +10,13 @@ namespace iqd::radio {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr int kFirstYear = 1900, kLastYear = 2150;
+
+constexpr std::int64_t begin_of(int year) {
+  const std::chrono::sys_days day = std::chrono::year(year) / std::chrono::January / 1;
+  return std::chrono::nanoseconds(day.time_since_epoch()).count();
+}
+constexpr std::int64_t kFirst = begin_of(kFirstYear), kEnd = begin_of(kLastYear + 1);
 
 bool take(std::string_view& rest, char c) noexcept {
   if (rest.empty() || rest.front() != c) return false;
@@ -66,11 +73,11 @@ std::optional<IsoTime> parse_iso_time(std::string_view text) noexcept {
   std::int64_t offset = 0;
   IsoTime time;
   // Any two such times are less than 64 bits of nanoseconds apart.
-  const bool date = take_number(text, 4, 2150, year) && take(text, '-') && take_number(text, 2, 12, month) &&
+  const bool date = take_number(text, 4, kLastYear, year) && take(text, '-') && take_number(text, 2, 12, month) &&
                     take(text, '-') && take_number(text, 2, 31, day);
   const std::chrono::year_month_day ymd{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (!date || year < 1900 || !ymd.ok()) return std::nullopt;
+  if (!date || year < kFirstYear || !ymd.ok()) return std::nullopt;
   if (!take(text, 'T') && !take(text, 't') && !take(text, ' ')) return std::nullopt;
   if (!take_number(text, 2, 23, hour) || !take(text, ':') || !take_number(text, 2, 59, minute) || !take(text, ':') ||
       !take_number(text, 2, 60, second))
@@ -78,7 +85,9 @@ std::optional<IsoTime> parse_iso_time(std::string_view text) noexcept {
   if (!take_fraction(text, time) || !take_offset(text, offset) || !text.empty()) return std::nullopt;
   const std::int64_t days = std::chrono::sys_days(ymd).time_since_epoch().count();
   time.ns += ((days * 24 + hour) * 3600 + (minute - offset) * 60 + second) * kSecond;
-  return time;
+  // Of such a year in UTC as well, so that what is written of it can be read.
+  const bool is_of_a_year = time.ns >= kFirst && time.ns < kEnd;
+  return is_of_a_year ? std::optional(time) : std::nullopt;
 }
 
 std::string format_iso_time(std::int64_t ns) {

@@ -16,7 +16,7 @@ struct IsoTime {
 };
 
 /// Reads `2025-03-31T12:00:00.25Z`; an offset such as `+01:00` is taken for the Z, digits behind the ns are left out.
-/// Years from 1900 to 2150.
+/// Years from 1900 to 2150, in UTC.
 std::optional<IsoTime> parse_iso_time(std::string_view text) noexcept;
 /// UTC with nine digits behind the point.
 std::string format_iso_time(std::int64_t ns);

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "pipeline/stage.hpp"
+#include "tests/fuzz/bytes.hpp"
+
+namespace iqd::fuzz {
+
+/// Keys of a stage, as YAML: those of its sample, but where the input says another value.
+std::string keys_from(Bytes& bytes, const StageEntry& entry);
+
+}  // namespace iqd::fuzz
