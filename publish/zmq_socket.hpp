@@ -53,7 +53,7 @@ class ZmqSocket {
     int slot = -1;
   };
   static void release_payload(void* data, void* hint);
-  void expect(std::int64_t budget, std::int64_t most_bytes) const;
+  void expect(std::int64_t budget, std::int64_t most_bytes);
   bool send_frame(void* message, int flags);
   /// A frame that others follow.
   bool send_text(std::string_view text);
@@ -62,7 +62,8 @@ class ZmqSocket {
   std::string endpoint_;
   bool pub_;
   bool lossless_;
-  const int mark_;  // messages that are kept for a reader
+  int mark_;                      // messages that are kept for a reader
+  std::atomic<int> wanted_mark_;  // never less; the thread that sends takes it over
   std::mutex topics_mutex_;
   std::set<std::string> topics_;
   std::int64_t subscriptions_ = 0;

@@ -27,6 +27,7 @@ class Stream:
         self.is_shared, self.is_absolute = is_shared, is_absolute
         self.messages = self.samples = self.missing = self.missed = 0
         self.began_again = self.turns = 0
+        self.turned = []  # where the phase was another: (sample, gap, by how much)
         self.out_of_place = []  # what is wrong with its phase: (invariant, detail)
         self.first = self.last = None  # headers
         self._end = 0
@@ -101,6 +102,7 @@ class Stream:
                 self._is_out_of_place("the tone is out of its place", f"turned by {phase:.4f} at the start: {meta}")
         elif abs(np.angle(np.exp(1j * (phase - before)))) > TURN:
             self.turns += 1
+            self.turned.append((meta["sample"], meta["gap"], round(phase - before, 3)))
             if not meta["gap"] and not self.is_shared:
                 self._is_out_of_place("the tone is out of its place", f"turned by {phase - before:.4f}: {meta}")
 
