@@ -16,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/integer.hpp"
 #include "base/log.hpp"
 
 namespace iqd::radio {
@@ -127,7 +128,7 @@ bool FileSource::next_segment() {
   for (bool wrapped = false; position_ >= segments[segment_].samples;) {
     position_ = 0;
     if (segment_ + 1 < segments.size()) {
-      lost_ += segments[++segment_].lost;
+      lost_ = saturated_add(lost_, segments[++segment_].lost);
       continue;
     }
     if (!settings_.repeat || wrapped) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
@@ -152,6 +153,19 @@ TEST(FileSource, GapsAreToldOnceAndNothingReachesAcross) {
   EXPECT_THAT(samples, testing::ElementsAre(8, 2, 8, 7, 8, 7));
   EXPECT_THAT(lost, testing::ElementsAre(0, 0, 51, 0, 0, 0));
   EXPECT_THAT(times, testing::ElementsAre(0, 8000, 61'000, 69'000, 76'000, 84'000));
+}
+
+/// Captures without samples whose times go to and fro by two centuries: what is missing adds up to no number.
+TEST(FileSource, GapsThatAddUpStayNumbers) {
+  const ScratchFolder folder;
+  folder.write("x.sigmf-data", std::vector<sc16>(40));
+  json meta = meta_of("ci16_le", 1);
+  for (int i = 0; i < 4000; ++i)
+    meta["captures"].push_back(
+        {{"core:sample_start", 0}, {"core:datetime", i % 2 ? "2100-01-01T00:00:00Z" : "1900-01-01T00:00:00Z"}});
+  const auto played = play<sc16>(*open(folder, meta), 40);
+  EXPECT_EQ(played.calls.front().samples, 40);
+  EXPECT_EQ(played.calls.front().lost, std::numeric_limits<std::int64_t>::max());
 }
 
 TEST(FileSource, RepeatsWithTheTimeGoingOn) {

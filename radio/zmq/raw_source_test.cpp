@@ -273,7 +273,14 @@ TEST_F(ZmqRawSource, TagsTellTimeAndLoss) {
   EXPECT_EQ(got.lost, 20);
   EXPECT_EQ(first(), 30);
   EXPECT_EQ(refused(), 3u);
-  send(40 + 3600 * 1'000'000ull, 10);
+  send(45, 0);
+  send(60, 10);
+  EXPECT_EQ(next().lost, 20) << "an empty message in between hides nothing";
+  peer.send({head(75, 0) + "half"});
+  send(80, 10);
+  EXPECT_EQ(next().lost, 10) << "nor does one that is left out";
+  EXPECT_EQ(refused(), 4u);
+  send(90 + 3600 * 1'000'000ull, 10);
   EXPECT_EQ(next().lost, 3'600'000'000);
   for (const std::uint64_t far : {2 * 3600 * 1'000'001ull + 1000, (1ull << 61) - 100}) {
     send(far, 10);

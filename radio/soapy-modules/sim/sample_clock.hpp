@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "base/integer.hpp"
+
 namespace iqd::sim {
 
 /// The device's own time: position n was at start + n / rate. Paced, it runs with the host's clock, or so much faster.
@@ -33,11 +35,12 @@ class SampleClock {
   }
   /// Time stamp of a position.
   std::int64_t time_ns(std::int64_t position) const {
-    return epoch_ns_ + after_ns(position) + jumped_ns_.load(std::memory_order_relaxed);
+    return saturated_add(saturated_add(epoch_ns_, after_ns(position)), jumped_ns_.load(std::memory_order_relaxed));
   }
   /// The position with this time stamp.
   std::int64_t at(std::int64_t time_ns) const {
-    const std::int64_t since = time_ns - epoch_ns_ - jumped_ns_.load(std::memory_order_relaxed);
+    const std::int64_t since =
+        saturated_sub(saturated_sub(time_ns, epoch_ns_), jumped_ns_.load(std::memory_order_relaxed));
     return static_cast<std::int64_t>(std::llroundl(static_cast<long double>(since) * rate_hz_ / 1e9L));
   }
   void jump(double seconds) { jumped_ns_.fetch_add(std::llround(seconds * 1e9), std::memory_order_relaxed); }
