@@ -39,7 +39,8 @@ inline Message part_of(const Message& message, std::int64_t from, std::int64_t n
   const std::size_t kept = static_cast<std::size_t>(n) * item;
   const std::size_t rows = row ? message.payload.size() / row : 0;
   const std::byte* const first = message.payload.data() + static_cast<std::size_t>(from) * item;
-  if (rows <= 1 || kept == row) {
+  if (kept == row) return part;
+  if (rows <= 1) {
     part.payload = {first, kept};
     return part;
   }

@@ -254,6 +254,25 @@ TEST(Trigger, ASinkThatHoldsSomethingBackIsCalledAfterwards) {
   EXPECT_EQ(s.seen.x, count_up(490, 520));
 }
 
+TEST(Trigger, AllChannelsAreKeptOfWhatIsBefore) {
+  for (const int size : {1, 7, 100}) {
+    Stream s(around(above(500), 150, 50, 1), 3);
+    for (int n = 0; n < 600; n += size) EXPECT_TRUE(s.give(n, std::min(size, 600 - n)));
+    EXPECT_EQ(s.seen.x, count_up(350, 550)) << "of the last channel, in messages of " << size;
+  }
+}
+
+TEST(MessagePart, AWholeMessageHasAllItsRows) {
+  const PortFormat format = stream_format(Element::cf32, 2);
+  const std::vector<cf32> x(200);
+  const Message message = message_of<const cf32>(format, 0, x);
+  std::vector<std::byte> storage;
+  EXPECT_EQ(part_of(message, 0, 100, storage).payload.size(), 1600u);
+  EXPECT_EQ(part_of(message, 0, 100, storage).payload.data(), message.payload.data()) << "where it lies";
+  EXPECT_EQ(part_of(message, 0, 99, storage).payload.size(), 2u * 99 * 8);
+  EXPECT_EQ(part_of(message, 1, 99, storage).payload.size(), 2u * 99 * 8);
+}
+
 TEST(MessagePart, ARetuneIsToldOnce) {
   const PortFormat format = stream_format(Element::cf32);
   const std::vector<cf32> x(100);
