@@ -32,6 +32,7 @@ struct PortFormat {
   double item_rate_hz = 0;  // positions of the stream dimension a second; 0 where there is none
   double llr_scale = 0;     // LLRs in whole numbers: what one is worth; 0 for everything else
   bool calibrated = false;  // made of samples that a calibration was applied to, while it held
+  int facts = 0;            // columns of facts that a message has at most
   std::string hardware{};   // the radio that the samples came from
 
   std::int64_t bytes(std::int64_t extent) const noexcept {

@@ -85,7 +85,8 @@ void Pipeline::go_on(Route& route, const PortFormat& format, const SinkSpec* sin
     if (now.to != route.to || as_now.port != format.port || is_sink != (sink != nullptr)) continue;
     if (sink) {
       auto& outlet = dynamic_cast<SinkOutlet&>(*now.outlet);
-      // A sink sees it with each message.
+      // A sink sees the extent with each message, and no facts.
+      as_now.facts = format.facts;
       if (format.varying >= 0 && as_now.dims.size() == format.dims.size())
         as_now.dims[static_cast<std::size_t>(format.varying)].extent = format.most();
       const bool same = same_sink(spec_.sinks[r - spec_.publish.size()], *sink) && as_now == format;

@@ -239,6 +239,7 @@ Plan Planner::finish(const Section& section, bool whole_granules) {
     f.rate_hz = port.shape.source_rate_hz;
     f.frequency_hz = port.shape.frequency_hz;
     f.llr_scale = port.shape.llr_scale;
+    f.facts = static_cast<int>(output.facts.size());
     f.calibrated = std::ranges::find(port.shape.marks, kCalibratedMark) != port.shape.marks.end();
     f.item_rate_hz = port.shape.axis == Axis::stream ? port.shape.rate_hz : 0;
   }

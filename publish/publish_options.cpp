@@ -14,6 +14,16 @@
 namespace iqd::publish {
 namespace {
 
+/// Room for any first frame of a topic.
+std::size_t head_bytes(const Config& config, const PortFormat& format) {
+  switch (config.framing) {
+    case Framing::compact: return config.topic.size() + 1 + kStructHeaderBytes;
+    case Framing::gnuradio_tags: return gnuradio_header_bound(format);
+    case Framing::json: break;
+  }
+  return header_bound(format, config.topic.size(), static_cast<std::size_t>(format.facts), format.most());
+}
+
 /// One topic on a socket.
 class ZmqOutlet : public Outlet {
  public:
@@ -40,8 +50,7 @@ class HeaderOutlet final : public ZmqOutlet {
  public:
   HeaderOutlet(std::shared_ptr<ZmqSocket> socket, const Config& config, const PortFormat& format, bool first)
       : ZmqOutlet(std::move(socket), config, first), is_struct_(config.framing == Framing::compact) {
-    head_.resize(is_struct_ ? topic_.size() + 1 + kStructHeaderBytes
-                            : header_bound(format, topic_.size(), kFactsMost, format.most()));
+    head_.resize(head_bytes(config, format));
   }
   bool send(const Message& m, Lease lease, bool scarce) override {
     const std::size_t n = is_struct_ ? write_struct_header(m, topic_, head_) : write_header(m, topic_, head_);
@@ -49,7 +58,6 @@ class HeaderOutlet final : public ZmqOutlet {
   }
 
  private:
-  static constexpr std::size_t kFactsMost = 8;
   bool is_struct_;
 };
 
@@ -59,7 +67,7 @@ class GnuRadioOutlet final : public ZmqOutlet {
  public:
   GnuRadioOutlet(std::shared_ptr<ZmqSocket> socket, const Config& config, const PortFormat& format, bool first)
       : ZmqOutlet(std::move(socket), config, first), key_(config.kind == Kind::pub ? topic_ + ' ' : "") {
-    head_.resize(gnuradio_header_bound(format));
+    head_.resize(head_bytes(config, format));
   }
   bool send(const Message& m, Lease lease, bool scarce) override {
     // Again and again, for a flowgraph that came late.
