@@ -15,8 +15,10 @@
 #include <thread>
 
 #include "base/bell.hpp"
+#include "base/bounded.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/host_limits.hpp"
 #include "pipeline/programmed_stage.hpp"
 
 namespace iqd {
@@ -99,7 +101,7 @@ class CpuBackend final : public Backend {
   MemoryBudget memory() const override;
 
   Buffer allocate(std::size_t bytes) override {
-    const std::size_t size = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    const std::size_t size = bounded_sum(std::max<std::size_t>(bytes, 1), kAlignment - 1) / kAlignment * kAlignment;
     auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
     if (!memory) throw SetupError(fmt::format("no memory: {:.1f} MB were asked for", static_cast<double>(size) / 1e6));
     std::memset(memory, 0, size);
@@ -121,28 +123,9 @@ class CpuBackend final : public Backend {
   }
 };
 
-/// A number of bytes from a file of the control group, or none where it has no limit.
-std::size_t read_limit(const char* path, std::size_t otherwise) {
-  std::ifstream file(path);
-  std::size_t value = 0;
-  return file >> value ? value : otherwise;
-}
-
 MemoryBudget CpuBackend::memory() const {
-  MemoryBudget budget;
-  std::ifstream info("/proc/meminfo");
-  std::string key, unit;
-  for (std::size_t value = 0; info >> key >> value; std::getline(info, unit)) {
-    if (key == "MemTotal:") budget.total = value * 1024;
-    if (key == "MemAvailable:") budget.free = value * 1024;
-  }
-  const std::size_t limit = read_limit("/sys/fs/cgroup/memory.max", budget.total);
-  if (limit < budget.total) {
-    const std::size_t used = read_limit("/sys/fs/cgroup/memory.current", 0);
-    budget.total = limit;
-    budget.free = std::min(budget.free, limit > used ? limit - used : 0);
-  }
-  return budget;
+  const HostLimits limits = host_limits();
+  return {limits.memory, limits.all_memory};
 }
 
 /// The module in the backend's shared object, or why there is none.
