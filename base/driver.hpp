@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/block.hpp"
+#include "base/need.hpp"
 #include "base/shape.hpp"
 
 namespace iqd {
@@ -154,6 +155,8 @@ class SourceOptions {
   virtual bool is_there() const { return true; }
   /// Seconds that opening may take longer than any other call into the driver: it waits for locks.
   virtual double opening_wait_s() const { return 0; }
+  /// What it takes of the host beside what the driver's own library does, of a stream of this kind. Opens nothing.
+  virtual Needs needs(const StreamInfo& /*stream*/) const { return {}; }
 };
 
 class SinkOptions {
@@ -174,6 +177,8 @@ class SinkOptions {
   virtual std::string keeps() const { return {}; }
   /// Bytes of messages that may wait in memory, copied, while the sink is busy and the stream cannot wait.
   virtual std::int64_t buffer_bytes() const { return 0; }
+  /// As a source's.
+  virtual Needs needs(const PortFormat& /*format*/) const { return {}; }
 };
 
 /// Something that a driver can see: a label, and facts as pairs. A fact `error` says why it cannot be opened.

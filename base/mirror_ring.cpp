@@ -10,10 +10,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/bounded.hpp"
 #include "base/error.hpp"
 
 namespace iqd {
 namespace {
+
+/// More than any process has addresses for.
+constexpr std::size_t kMost = std::size_t{1} << 56;
 
 [[noreturn]] void fail(const char* call, std::size_t bytes) {
   throw SetupError(fmt::format("sample ring: {} of {:.1f} MB failed: {}; a smaller block or fewer lanes need less",
@@ -27,8 +31,13 @@ std::size_t MirrorRing::page_bytes() noexcept {
 }
 
 MirrorRing::MirrorRing(std::size_t rows, std::size_t row_bytes) : rows_(rows), row_bytes_(row_bytes) {
-  assert(rows > 0 && row_bytes > 0 && row_bytes % page_bytes() == 0);
-  const std::size_t physical = rows * row_bytes;
+  assert(rows > 0 && row_bytes > 0);
+  const std::size_t physical = bounded_product(rows, row_bytes);
+  if (physical > kMost) {
+    errno = ENOMEM;
+    fail("mmap", physical);
+  }
+  assert(row_bytes % page_bytes() == 0);
   const int file = ::memfd_create("iqd-ring", MFD_CLOEXEC);
   if (file < 0) fail("memfd_create", physical);
   if (::ftruncate(file, static_cast<off_t>(physical)) != 0) {

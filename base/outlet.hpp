@@ -86,6 +86,8 @@ class OutletOptions {
   /// Entries that give the same share a socket.
   virtual std::string socket() const { return endpoint(); }
   virtual std::string topic() const = 0;
+  /// What it takes of the host.
+  virtual Needs needs(const PortFormat& /*format*/) const { return {}; }
   /// The key in which it cannot share the socket of `other`, which has the same endpoint; empty where it can.
   virtual std::string_view clash(const OutletOptions& /*other*/) const { return {}; }
   /// `lossless`: the source can wait, so a reader that is behind is waited for. `most_bytes`: of the largest message of

@@ -13,6 +13,9 @@ constexpr std::size_t kNumberMost = 24;                     // -1.79769313486231
 constexpr std::size_t kEscapeMost = 6;                      // \u001f
 constexpr std::size_t kFixedMost = 16 * kNumberMost + 360;  // the keys that every header has, and their numbers
 
+/// Holds any product of two positions.
+__extension__ using Wide = __int128;
+
 /// Appends to a span; once something did not fit, nothing more is written.
 class Writer {
  public:
@@ -125,9 +128,7 @@ void open_plural(Writer& out, const Dim& dim) noexcept {
 void write_start(Writer& out, const Message& m, const FactColumn& starts, std::int64_t item) noexcept {
   std::int64_t position = 0;
   std::memcpy(&position, starts.values + static_cast<std::size_t>(item) * sizeof position, sizeof position);
-  // In two steps, so that nothing overflows.
-  const std::int64_t start =
-      position / starts.positions * starts.samples + position % starts.positions * starts.samples / starts.positions;
+  const auto start = static_cast<std::int64_t>(Wide{position} * starts.samples / starts.positions);
   out.key(starts.key);
   out.number(start);
   if (!(m.format->rate_hz > 0)) return;

@@ -39,6 +39,7 @@ std::optional<ChangeReport> read_request(const ChangeRequest& request, const Doc
   std::erase_if(next.spec.pipelines, [&](const PipelineSpec& p) { return p.name != running.name; });
   for (PipelineSpec& spec : next.spec.pipelines) {
     keep_programs(running, spec);
+    spec.file_bytes = running.file_bytes;
     // What is not live of a source makes the pipeline begin anew.
     if (const SpecChange change = compare(running, spec); !change.not_live.empty() && request.stage != "source")
       return ChangeReport{ChangeReport::Result::refused,

@@ -10,12 +10,14 @@
 #include "base/error.hpp"
 #include "daemon/commands.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/sizing.hpp"
 
 namespace iqd {
 namespace {
 
 /// What the pipeline would run on here; where that cannot be had, the plan is what the file alone says.
 struct Found {
+  std::optional<EngineBackends> backends;
   PlanTarget target;
   std::string names;
   std::string reason;
@@ -26,9 +28,10 @@ Found look_for_backends(const PipelineSpec& spec) {
     const ChosenBackends chosen = choose_backends(spec);
     const std::vector<std::shared_ptr<Backend>>& devices = chosen.backends.devices;
     const Backend& first = devices.empty() ? *chosen.backends.host : *devices.front();
-    return {target_of(spec, chosen.backends), fmt::format("{}, {}", chosen.names, first.device()), chosen.reason};
+    return {chosen.backends, target_of(spec, chosen.backends), fmt::format("{}, {}", chosen.names, first.device()),
+            chosen.reason};
   } catch (const SetupError& e) {
-    return {target_of(spec), fmt::format("{}", fmt::join(spec.backend, ", ")),
+    return {std::nullopt, target_of(spec), fmt::format("{}", fmt::join(spec.backend, ", ")),
             fmt::format("cannot be had here: {}", e.what())};
   }
 }
@@ -42,6 +45,14 @@ std::string rate_text(const PlanPort& port) {
   if (port.shape.axis != Axis::stream || port.shape.rate_hz <= 0) return "-";
   return port.shape.rate_hz >= 1e6 ? fmt::format("{:.6g} M/s", port.shape.rate_hz / 1e6)
                                    : fmt::format("{:.6g} k/s", port.shape.rate_hz / 1e3);
+}
+
+/// So that it is known what stages compute beforehand. What keeps them from it is for `check` and `run` to say.
+void prepare(Plan& plan, const Found& found) {
+  try {
+    if (found.backends) plan.prepare(*found.backends->host, found.backends->devices);
+  } catch (const SetupError&) {
+  }
 }
 
 void explain_ports(const Plan& plan) {
@@ -67,9 +78,28 @@ void explain_steps(const Plan& plan) {
   }
 }
 
-void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream, const Found& found) {
-  const Sizing sizing = size_up(spec, plan, stream);
-  const auto mb = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
+double megabytes(std::size_t bytes) {
+  return static_cast<double>(bytes) / 1e6;
+}
+
+/// What resident memory grows by, of what that consists, and what may come on top.
+void explain_memory(const Sizing& sizing, const StreamInfo& stream) {
+  fmt::print("  memory    {:.2f} MB{}\n", megabytes(sizing.resident()),
+             stream.can_wait ? "" : ", and what the driver of the radio takes for itself");
+  const auto line = [](std::size_t bytes, std::string_view what) {
+    if (bytes >= 5000) fmt::print("    {:>10.2f}  {}\n", megabytes(bytes), what);
+  };
+  for (const Need& need : sizing.needs) line(need.bytes, need.what);
+  line(sizing.seen_twice, "of the ring, which is mapped twice and counted twice where both are used");
+  if (sizing.more() > 0)
+    fmt::print("  up to     {:.2f} MB more while a disk or a reader is behind\n", megabytes(sizing.more()));
+  for (const Need& need : sizing.needs) line(need.more, need.what);
+  fmt::print("  takes     {} threads, {} descriptors\n", sizing.threads(), sizing.files());
+  if (sizing.device_bytes > 0) fmt::print("  device    {:.2f} MB for the lanes\n", megabytes(sizing.device_bytes));
+}
+
+void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream, const Found& found,
+                      const Sizing& sizing) {
   fmt::print("pipeline {}\n", spec.name);
   fmt::print("  source    {}: {} x {} at {:.6g} MS/s, {}\n", spec.driver->name, stream.channels,
              name_of(stream.element), stream.rate_hz / 1e6,
@@ -79,10 +109,7 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
     fmt::print("  blocks    {} samples, {:.3f} ms each: a block has to be done in that time, per lane in {:.3f} ms\n",
                spec.block, static_cast<double>(spec.block) / stream.rate_hz * 1e3,
                static_cast<double>(spec.block) / stream.rate_hz * 1e3 * sizing.engine.lanes);
-  fmt::print("  memory    {:.2f} MB: ring {:.2f} ({} samples), {} lanes {:.2f}, {} result slots {:.2f}\n",
-             mb(sizing.total()), mb(sizing.ring_bytes), sizing.engine.ring_samples, sizing.engine.lanes,
-             mb(sizing.arena_bytes), sizing.engine.slots, mb(sizing.slot_bytes));
-  if (sizing.device_bytes > 0) fmt::print("  device    {:.2f} MB for the lanes\n", mb(sizing.device_bytes));
+  explain_memory(sizing, stream);
   fmt::print("\n");
   explain_ports(plan);
   explain_steps(plan);
@@ -123,11 +150,17 @@ Exit explain(const std::string& file, bool dot) {
     const StreamInfo stream = spec.source->describe(*spec.source_section);
     const Found found = look_for_backends(spec);
     std::vector<int> outputs;
-    const Plan plan = make_plan(spec, stream, catalogue(), found.target, outputs, loaded->problems);
-    if (dot)
+    const std::size_t heap_before = heap_bytes();
+    Plan plan = make_plan(spec, stream, catalogue(), found.target, outputs, loaded->problems);
+    if (dot) {
       draw(plan);
-    else
-      explain_pipeline(spec, plan, stream, found);
+      continue;
+    }
+    prepare(plan, found);
+    const std::size_t heap = heap_bytes();
+    const Circumstances circumstances{.locked = spec.realtime.lock_memory && host_limits().locked.has_value(),
+                                      .plan_bytes = heap - std::min(heap, heap_before)};
+    explain_pipeline(spec, plan, stream, found, size_up(spec, plan, stream, outputs, circumstances));
   }
   return Exit::ok;
 }

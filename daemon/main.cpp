@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <new>
 
 #include "base/log.hpp"
 #include "daemon/commands.hpp"
@@ -24,6 +25,9 @@ int main(int argc, char** argv) {
   } catch (const UsageError& e) {
     std::fprintf(stderr, "iqd: %s\n", e.what());
     return static_cast<int>(Exit::configuration);
+  } catch (const std::bad_alloc&) {
+    std::fputs("iqd: memory has run out\n", stderr);
+    return static_cast<int>(Exit::failed);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "iqd: %s\n", e.what());
     return static_cast<int>(Exit::failed);

@@ -92,6 +92,18 @@ json messages_json(const PipelineStatus& now, const PipelineStatus* then, double
   return all;
 }
 
+/// What it takes, thing by thing.
+json needs_json(const PipelineStatus& now) {
+  json all = json::array();
+  for (const Need& need : now.needs)
+    all.push_back({{"what", need.what},
+                   {"bytes", need.bytes},
+                   {"more_bytes", need.more},
+                   {"threads", need.threads},
+                   {"descriptors", need.files}});
+  return all;
+}
+
 json plan_json(const Plan& plan, const PipelineStatus& now, const PipelineStatus* then, double seconds) {
   json ports = json::array();
   for (const PlanPort& port : plan.ports) ports.push_back(port_json(plan, port));
@@ -111,7 +123,9 @@ json plan_json(const Plan& plan, const PipelineStatus& now, const PipelineStatus
            {{"lane_bytes", plan.arena_bytes[index_of(Side::host)]},
             {"device_lane_bytes", plan.arena_bytes[index_of(Side::device)]},
             {"slot_bytes", plan.slot_bytes},
-            {"device_bytes", now.device_bytes}}},
+            {"device_bytes", now.device_bytes},
+            {"resident_bytes", now.resident_bytes},
+            {"needs", needs_json(now)}}},
           {"ports", ports},
           {"stages", stages_json(plan, now)},
           {"results_time", now.steps.empty() ? json() : time_json(now.steps.back().time)},

@@ -199,12 +199,23 @@ ChangeReport Running::set(const std::string& pipeline, const std::string& stage,
   return report;
 }
 
+/// What the pipelines at work have is there for those that take their place. Whether one fits beside the other, where
+/// both are there for a moment, is asked when it is made ready.
+Allowance Running::allowance_of(const Spec& next, Scope scope) const {
+  Allowance allowance;
+  for (const auto& p : pipelines_)
+    if (scope == Scope::all ||
+        std::ranges::find(next.pipelines, p->name(), &PipelineSpec::name) != next.pipelines.end())
+      allowance.take_back(p->sizing());
+  return allowance;
+}
+
 ChangeReport Running::go_over(Loaded& next, Scope scope) {
   Problems& problems = next.problems;
-  if (problems.empty()) check_spec(next.spec, catalogue(), problems);
-  if (!problems.empty()) return refused(problems);
   Steps steps;
   try {
+    if (problems.empty()) check_spec(next.spec, catalogue(), problems, allowance_of(next.spec, scope));
+    if (!problems.empty()) return refused(problems);
     steps = steps_to(next, scope);
     if (!steps.ends.empty() || !steps.renewals.empty()) require_means();
   } catch (const std::exception& e) {

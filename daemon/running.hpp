@@ -53,6 +53,7 @@ class Running {
   void close(std::vector<std::shared_ptr<Pipeline>>& opened);
   enum class Scope : std::uint8_t { all, named };  // whether pipelines that are not named are to end
   ChangeReport go_over(Loaded& next, Scope scope);
+  Allowance allowance_of(const Spec& next, Scope scope) const;
   Steps steps_to(Loaded& next, Scope scope);
   void carry_out(Steps& steps, ChangeReport& report);
   std::string add_all(Steps& steps, ChangeReport& report);

@@ -120,6 +120,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
           {"slow_stage", s.slow_stage},
           {"block_s", s.block_s},
           {"device_bytes", s.device_bytes},
+          {"resident_bytes", s.resident_bytes},
           {"reloads", s.reloads},
           {"ports", ports_json(s)},
           {"endpoints", endpoints_json(s)},

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "pipeline/sizing.hpp"
 #include "tests/support/engine_rig.hpp"
 #include "tests/support/test_catalogue.hpp"
 
@@ -397,7 +398,9 @@ TEST(DeviceSpec, SizesOfTwoSides) {
   File file(with("backend: cuda\nlanes: 3\nstages:\n  - window: {name: a}\n  - window: {name: b, backend: cpu}\n"));
   Plan plan = file.plan(on_device({}));
   plan.prepare(*make_cpu_backend(), two_devices().devices);
-  const Sizing sizing = size_up(file.first(), plan, {.element = Element::i32, .rate_hz = 1e6, .can_wait = true});
+  const std::vector<int> outputs(file.first().publish.size());
+  const Sizing sizing =
+      size_up(file.first(), plan, {.element = Element::i32, .rate_hz = 1e6, .can_wait = true}, outputs);
   EXPECT_EQ(sizing.arena_bytes, 3 * plan.arena_bytes[index_of(Side::host)]);
   EXPECT_EQ(sizing.device_bytes, 3 * plan.arena_bytes[index_of(Side::device)]);
   EXPECT_GE(sizing.arena_bytes, 3 * kBytes);

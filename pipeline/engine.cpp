@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "pipeline/cpu_backend.hpp"
+#include "pipeline/ring_layout.hpp"
 #include "pipeline/slot_work.hpp"
 
 namespace iqd {
@@ -19,16 +20,6 @@ namespace {
 /// step.
 constexpr std::int64_t kMostRehearsed = 1024;
 
-/// Bytes of a ring row: whole pages and, where that costs little, whole blocks, so that windows come back to the same
-/// addresses.
-std::size_t ring_row_bytes(const Plan& plan, std::size_t sample_bytes, std::int64_t samples) {
-  const std::size_t page = MirrorRing::page_bytes();
-  const std::size_t wanted = static_cast<std::size_t>(samples) * sample_bytes;
-  const std::size_t period = std::lcm(page, static_cast<std::size_t>(plan.block) * sample_bytes);
-  const std::size_t repeating = (wanted + period - 1) / period * period;
-  return repeating <= 2 * wanted + 16 * page ? repeating : (wanted + page - 1) / page * page;
-}
-
 }  // namespace
 
 Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
@@ -37,7 +28,7 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
       backends_(std::move(backends)),
       sample_bytes_(size_of(plan_.ports.front().shape.element)),
       ring_(static_cast<std::size_t>(plan_.ports.front().shape.row_count()),
-            ring_row_bytes(plan_, sample_bytes_, options.ring_samples)),
+            ring_layout(plan_, options.ring_samples).row_bytes),
       shared_ring_(backends_.shared(), ring_.mapped()),
       carries_(plan_, *backends_.host, backends_.shared()),
       window_begin_(kMostOutstanding),

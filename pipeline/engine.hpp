@@ -67,6 +67,8 @@ class Engine {
     return ring_.at(channel, static_cast<std::size_t>(place) * sample_bytes_);
   }
   std::int64_t ring_samples() const noexcept { return static_cast<std::int64_t>(ring_.row_bytes() / sample_bytes_); }
+  /// From this place on so many samples lie before the ring's end.
+  std::int64_t before_end(SampleIndex place) const noexcept { return ring_samples() - place % ring_samples(); }
   /// The place of the first sample that a block still needs, or `otherwise` where none is on its way.
   SampleIndex tail(SampleIndex otherwise) const noexcept;
   std::int64_t offers_left() const noexcept {

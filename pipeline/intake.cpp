@@ -41,6 +41,10 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
   calibrated_ = look_at_calibration(source);
 }
 
+std::size_t Intake::aside_bytes(const StreamInfo& info) noexcept {
+  return static_cast<std::size_t>(kReceiveMost) * size_of(info.element) * static_cast<std::size_t>(info.channels);
+}
+
 Intake::~Intake() {
   stop();
   if (thread_.joinable()) thread_.join();
@@ -212,6 +216,9 @@ bool Intake::is_there() {
 /// Guards the driver: whatever it throws is a failed radio.
 Received Intake::receive(std::int64_t most) {
   for (std::size_t c = 0; c < into_.size(); ++c) into_[c] = dropping_ ? aside_[c].data() : in_ring(c, position_);
+  // What would be written over the ring's end goes to its beginning, by another call: the second mapping is for windows
+  // alone, and what nobody reads there takes no memory.
+  if (!dropping_) most = std::min(most, engine_->before_end(place_of(position_)));
   Received received;
   std::string why;
   const std::int64_t began = steady_ns();

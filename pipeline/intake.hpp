@@ -56,6 +56,8 @@ class Intake {
   Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engine& engine, IntakeOptions options,
          Counters& counters);
   ~Intake();
+  /// What it takes itself, for a stream of this kind.
+  static std::size_t aside_bytes(const StreamInfo& info) noexcept;
 
   void start();
   enum class Answer : std::uint8_t { done, refused, too_late };

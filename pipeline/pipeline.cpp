@@ -28,28 +28,33 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   OpenedSource source(open_source(), *watch_, name_, spec_.realtime.hang_s);
   stream_ = source->info();
   std::optional<Draft> drafted = draft(spec_, stream_, backends_.backends, problems);
-  if (!drafted) return;
+  if (!drafted || !fits(*drafted, spec_, backends_.backends)) return;
   const std::size_t before = problems.size();
   check_calibration(spec_, stream_);
   if (problems.size() > before) return;
-  const Sizing sizing = drafted->sizing;
+  sizing_ = drafted->sizing;
   engine_ = build(std::move(*drafted), spec_, backends_.backends);
-  device_bytes_ = sizing.device_bytes;
-  IntakeOptions intake = intake_options(spec_, sizing);
+  IntakeOptions intake = intake_options(spec_, sizing_);
   calibration_ = intake.calibration;
-  intake_ = std::make_unique<Intake>(*spec_.source, source.take(), *engine_, std::move(intake), *counters_);
+  asking_for(name_ + ": the samples of all channels", [&] {
+    intake_ = std::make_unique<Intake>(*spec_.source, source.take(), *engine_, std::move(intake), *counters_);
+  });
 }
 
 std::unique_ptr<Source> Pipeline::open_source() const {
-  return watch_->call(name_ + ": the call that opens the radio", spec_.realtime.hang_s + spec_.source->opening_wait_s(),
-                      [this] { return spec_.source->open(); });
+  return watch_->call(
+      name_ + ": the call that opens the radio", spec_.realtime.hang_s + spec_.source->opening_wait_s(), [this] {
+        return asking_for(fmt::format("{}: the source {}", name_, radio_), [this] { return spec_.source->open(); });
+      });
 }
 
 std::unique_ptr<Sink> Pipeline::open_sink(const SinkSpec& sink, const PortFormat& format,
                                           const PipelineSpec& spec) const {
   return watch_->call(fmt::format("{}: the call that opens the {} sink", name_, sink.driver->name),
-                      spec.realtime.hang_s + sink.options->opening_wait_s(),
-                      [&] { return sink.options->open(format); });
+                      spec.realtime.hang_s + sink.options->opening_wait_s(), [&] {
+                        return asking_for(fmt::format("{}: the sink {}", name_, sink.driver->name),
+                                          [&] { return sink.options->open(format); });
+                      });
 }
 
 Pipeline::~Pipeline() {
@@ -85,28 +90,40 @@ IntakeOptions Pipeline::intake_options(const PipelineSpec& spec, const Sizing& s
 std::optional<Pipeline::Draft> Pipeline::draft(const PipelineSpec& spec, const StreamInfo& stream,
                                                const EngineBackends& backends, Problems& problems) const {
   const std::size_t before = problems.size();
+  const std::size_t heap_before = heap_bytes();
   Draft d;
-  d.plan = make_plan(spec, stream, catalogue_, target_of(spec, backends), d.outputs, problems);
+  asking_for(spec.name + ": the plan", [&] {
+    d.plan = make_plan(spec, stream, catalogue_, target_of(spec, backends), d.outputs, problems);
+    if (problems.size() == before) d.plan.prepare(*backends.host, backends.devices);
+  });
   if (problems.size() > before) return std::nullopt;
-  d.plan.prepare(*backends.host, backends.devices);
-  d.sizing = size_up(spec, d.plan, stream);
+  Circumstances circumstances{.locked = spec.realtime.lock_memory && host_limits().locked.has_value()};
   if (engine_) {
     // What was not offered yet has to fit in, with its past.
     const Plan& now = engine_->plan();
-    const std::int64_t least = d.plan.window().past + now.window().future + 2 * (now.block + d.plan.block);
-    d.sizing.engine.ring_samples = std::max(d.sizing.engine.ring_samples, least);
+    circumstances.ring_samples = d.plan.window().past + now.window().future + 2 * (now.block + d.plan.block);
   }
-  check_memory(spec, d.sizing, backends.host->memory());
-  for (const auto& device : backends.devices) check_device_memory(spec, d.sizing, *device, backends.devices.size());
-  if (problems.size() > before) return std::nullopt;
+  const std::size_t heap = heap_bytes();
+  circumstances.plan_bytes = heap - std::min(heap, heap_before);
+  d.sizing = size_up(spec, d.plan, stream, d.outputs, circumstances);
   return d;
 }
 
+/// Says what does not; to be asked before anything is allocated for it.
+bool Pipeline::fits(const Draft& draft, const PipelineSpec& spec, const EngineBackends& backends) const {
+  const std::size_t before = spec.section.problems().size();
+  check_limits(spec, beside(draft.sizing, sizing_), {});
+  for (const auto& device : backends.devices) check_device_memory(spec, draft.sizing, *device, backends.devices.size());
+  return spec.section.problems().size() == before;
+}
+
 std::shared_ptr<Engine> Pipeline::build(Draft draft, const PipelineSpec& spec, const EngineBackends& backends) {
-  auto routes = make_routes(draft, spec);
-  Succession succession = succession_of(draft.plan, backends.host == backends_.backends.host);
-  return std::make_shared<Engine>(std::move(draft.plan), backends, draft.sizing.engine, std::move(routes), *counters_,
-                                  std::move(succession));
+  return asking_for(spec.name + ": " + sum_text(spec, draft.sizing), [&] {
+    auto routes = make_routes(draft, spec);
+    Succession succession = succession_of(draft.plan, backends.host == backends_.backends.host);
+    return std::make_shared<Engine>(std::move(draft.plan), backends, draft.sizing.engine, std::move(routes), *counters_,
+                                    std::move(succession));
+  });
 }
 
 /// State goes on where its stage does, on the same devices.
@@ -226,7 +243,7 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   if (same_place && !change.what.live) return change;  // it concerns the radio alone
   if (same_place && !drafted->plan.uses(Side::device))
     change.plan = std::make_unique<Plan>(std::move(drafted->plan));
-  else
+  else if (fits(*drafted, change.spec, change.backends.backends))
     change.engine = build(std::move(*drafted), change.spec, change.backends.backends);
   return change;
 }
@@ -260,7 +277,7 @@ std::string Pipeline::go_over(Change change) {
     retired_.push_back(now);
     backends_ = std::move(change.backends);
     calibration_ = calibration;
-    device_bytes_ = change.sizing.device_bytes;
+    sizing_ = std::move(change.sizing);
   }
   stream_ = change.stream;
   spec_ = std::move(change.spec);

@@ -11,6 +11,7 @@
 
 #include "pipeline/apply_outlet.hpp"
 #include "pipeline/opening_watch.hpp"
+#include "pipeline/sizing.hpp"
 #include "pipeline/spec_change.hpp"
 
 namespace iqd {
@@ -58,8 +59,10 @@ struct PipelineStatus {
   };
   std::vector<Port> ports;
   std::vector<PeerCounts> endpoints;
-  double block_s = 0;            // how long a block lasts: the deadline
-  std::size_t device_bytes = 0;  // what the plan takes of all devices
+  double block_s = 0;              // how long a block lasts: the deadline
+  std::size_t device_bytes = 0;    // what the plan takes of all devices
+  std::size_t resident_bytes = 0;  // what the pipeline takes of the host's memory
+  Needs needs;                     // for what, as it was reckoned when the plan was made
   std::uint64_t reloads = 0;
   Histogram::Snapshot latency;
   /// The plan's steps and, last, what it takes to bring results out, of the blocks that were timed.
@@ -147,6 +150,9 @@ class Pipeline {
   /// With the plan at work.
   void visit_plan(const std::function<void(const Plan&)>& visit) const { visit(engine()->plan()); }
 
+  /// What the plan at work takes; for the thread that makes changes.
+  const Sizing& sizing() const noexcept { return sizing_; }
+
   const PipelineSpec& spec() const noexcept { return spec_; }
   PipelineSpec& spec() noexcept { return spec_; }
   std::string summary() const;
@@ -159,6 +165,7 @@ class Pipeline {
   };
   std::optional<Draft> draft(const PipelineSpec& spec, const StreamInfo& stream, const EngineBackends& backends,
                              Problems& problems) const;
+  bool fits(const Draft& draft, const PipelineSpec& spec, const EngineBackends& backends) const;
   std::shared_ptr<Engine> build(Draft draft, const PipelineSpec& spec, const EngineBackends& backends);
   std::vector<std::unique_ptr<Route>> make_routes(const Draft& draft, const PipelineSpec& spec) const;
   void go_on(Route& route, const PortFormat& format, const SinkSpec* sink, bool lossless, std::size_t most_held) const;
@@ -183,7 +190,7 @@ class Pipeline {
   ChosenBackends backends_;
   mutable std::mutex exchange_;  // of what follows, by the thread that makes changes
   std::shared_ptr<Engine> engine_;
-  std::size_t device_bytes_ = 0;
+  Sizing sizing_;
   std::vector<std::shared_ptr<Engine>> retired_;
   Counter reloads_;
   std::shared_ptr<CalibrationWatch> calibration_;

@@ -71,7 +71,9 @@ PipelineStatus Pipeline::status() const {
     s.rate_hz = stream_.rate_hz;
     s.time = stream_.time;
     s.block_s = stream_.rate_hz > 0 ? static_cast<double>(spec_.block) / stream_.rate_hz : 0;
-    s.device_bytes = device_bytes_;
+    s.device_bytes = sizing_.device_bytes;
+    s.resident_bytes = sizing_.resident();
+    s.needs = sizing_.needs;
   }
   s.name = name_;
   s.radio = radio_;

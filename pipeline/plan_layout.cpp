@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/bounded.hpp"
 #include "pipeline/element_code.hpp"
 #include "pipeline/fusion/fuse.hpp"
 #include "pipeline/plan.hpp"
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t kAlign = 128;
 
 std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
+  return bounded_sum(bytes, kAlign - 1) / kAlign * kAlign;
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ void Planner::size_ports() {
   for (PlanPort& port : plan_.ports) {
     const bool stream = port.shape.axis == Axis::stream;
     port.capacity = port.most_new + (stream ? port.reach.past + port.reach.future : 0);
-    port.pitch = aligned(static_cast<std::size_t>(port.capacity * port.shape.item_bytes()));
+    port.pitch = aligned(bounded_bytes(port.capacity, static_cast<std::size_t>(port.shape.item_bytes())));
     port.wanted = port.last_reader >= 0;
   }
 }
@@ -144,7 +145,7 @@ void Planner::place_outputs() {
     output.in_place = port.home != Home::window && port.reach.past == 0 && port.reach.future == 0 &&
                       (port.side == Side::host || (bytes <= target_.mapped.out && port.last_reader < 0));
     output.offset = offset;
-    offset += aligned(bytes);
+    offset = bounded_sum(offset, aligned(bytes));
     if (output.in_place) port.home = Home::slot, port.offset = output.offset;
     gather_facts(output);
   }
@@ -164,7 +165,7 @@ void Planner::place_outputs() {
     });
     if (port.home != Home::slot || published) continue;
     port.offset = offset;
-    offset += port.bytes();
+    offset = bounded_sum(offset, port.bytes());
   }
   plan_.slot_bytes = offset;
 }

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 
+#include "base/bounded.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/programmed_stage.hpp"
 #include "pipeline/shape_check.hpp"
@@ -13,10 +16,20 @@ namespace {
 
 constexpr std::int64_t kScratchAlign = 256;  // NVIDIA's libraries want that of their working memory
 
+void ask_for_shape(Stage& stage, ShapeContext& context) {
+  try {
+    stage.shape(context);
+  } catch (const std::bad_alloc&) {
+    context.section.problem("", "its keys ask for more memory than there is");
+  } catch (const std::length_error&) {
+    context.section.problem("", "its keys ask for more memory than any machine has");
+  }
+}
+
 }  // namespace
 
 std::size_t PlanPort::bytes() const noexcept {
-  return pitch * static_cast<std::size_t>(shape.row_count());
+  return bounded_bytes(shape.row_count(), pitch);
 }
 
 bool Plan::sequential() const noexcept {
@@ -105,7 +118,7 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
                        .most_new = plan_.ports[step.lead()].most_new,
                        .section = section};
   const std::size_t problems = section.problems().size();
-  step.stage->shape(context);
+  ask_for_shape(*step.stage, context);
   auto* const programmed = dynamic_cast<ProgrammedStage*>(step.stage.get());
   if (programmed && section.problems().size() == problems) programmed->compile(step.side == Side::device, section);
   if (section.problems().size() > problems || !accept_declared(step, out, plan_, section)) return false;

@@ -18,6 +18,11 @@ namespace {
 
 constexpr std::size_t kMostCopies = 4096;
 
+/// Items that may wait.
+std::size_t most_waiting(bool lossless, std::size_t copied_bytes) noexcept {
+  return copied_bytes > 0 && !lossless ? kMostCopies : SlotMask::kMost;
+}
+
 SinkCounts sum(const SinkCounts& a, const SinkCounts& b) {
   return {a.underflows + b.underflows, a.late + b.late, a.sequence_errors + b.sequence_errors};
 }
@@ -29,7 +34,7 @@ SinkOutlet::SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossle
     : sink_(std::move(sink)),
       lossless_(lossless),
       name_(std::move(name)),
-      queue_(hold.copied_bytes > 0 && !lossless ? kMostCopies : SlotMask::kMost),
+      queue_(most_waiting(lossless, hold.copied_bytes)),
       most_leased_(hold.messages),
       most_copied_(lossless ? 0 : hold.copied_bytes),
       reopen_(std::move(reopen)),
@@ -40,6 +45,10 @@ SinkOutlet::SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossle
 SinkOutlet::~SinkOutlet() {
   interrupt();
   finish();
+}
+
+std::size_t SinkOutlet::queue_bytes(bool lossless, std::size_t copied_bytes) noexcept {
+  return most_waiting(lossless, copied_bytes) * sizeof(Item);
 }
 
 bool SinkOutlet::send(const Message& message, Lease lease, bool) {

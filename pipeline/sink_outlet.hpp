@@ -35,6 +35,8 @@ class SinkOutlet final : public Outlet {
   SinkOutlet(std::unique_ptr<Sink> sink, std::string name, bool lossless, SinkHold hold, Open reopen = {},
              std::int64_t backoff_ns = 1'000'000'000);
   ~SinkOutlet() override;
+  /// What it takes itself, where so many bytes may be copied.
+  static std::size_t queue_bytes(bool lossless, std::size_t copied_bytes) noexcept;
 
   bool send(const Message& message, Lease lease, bool scarce) override;
   std::optional<LostMessage> lost_after_all() override;

@@ -1,11 +1,16 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
+#include "pipeline/sizing.hpp"
+
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <thread>
 
-#include "pipeline/spec.hpp"
+#include "base/bounded.hpp"
+#include "pipeline/ring_layout.hpp"
+#include "pipeline/sink_outlet.hpp"
 
 namespace iqd {
 namespace {
@@ -16,59 +21,150 @@ constexpr std::size_t kRingMost = 32u << 20;
 constexpr std::size_t kSlotsMost = 48u << 20;
 /// Of so many works of a queue the steps of one are timed: a prime, so that of a block's parts each has its turn.
 constexpr int kTimeEvery = 61;
+/// What a thread touches of its stack, and its part of the heap.
+constexpr std::size_t kThreadBytes = 27u << 10;
+
+/// What the memory of a thread's stack is, all of it.
+std::size_t stack_bytes() {
+  constexpr std::size_t kUnlimited = 2u << 20;  // what the C library gives then
+  rlimit limit{};
+  const bool is_known = ::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return is_known ? limit.rlim_cur : kUnlimited;
+}
+
+/// Enough for what the lanes work on, what is being received and what waits between; more where the source cannot
+/// wait.
+std::int64_t ring_samples_for(const Plan& plan, const StreamInfo& stream, int lanes) {
+  const std::size_t row_sample = size_of(stream.element) * static_cast<std::size_t>(stream.channels);
+  const Reach reach = plan.window();
+  const std::int64_t least =
+      bounded_sum(bounded_sum(reach.past, reach.future), bounded_product<std::int64_t>(plan.block, lanes + 2));
+  const auto affordable = static_cast<double>(kRingMost / row_sample);
+  const auto generous = static_cast<std::int64_t>(std::min(stream.rate_hz * kRingSeconds, affordable));
+  return std::max(least, stream.can_wait ? 0 : generous);
+}
+
+Need state_of(const Plan& plan) {
+  Need need{"state of stages"};
+  for (const PlanStep& step : plan.steps) {
+    if (step.carry_bytes == 0) continue;
+    need.bytes = bounded_sum(need.bytes, step.carry_bytes);
+    for (const int out : step.out) {
+      const PlanPort& port = plan.ports[static_cast<std::size_t>(out)];
+      if (port.shape.axis != Axis::stream) continue;
+      const auto row = bounded_bytes(port.reach.past, static_cast<std::size_t>(port.shape.item_bytes()));
+      need.bytes = bounded_sum(need.bytes, bounded_bytes(port.shape.row_count(), row));
+    }
+  }
+  return need;
+}
+
+/// What is kept for each port of each slot beside the results, and for each step of the plan.
+Need bookkeeping_of(const Plan& plan, int slots) {
+  const std::size_t slot = plan.ports.size() * (sizeof(PortIo) + sizeof(Span));
+  return {"positions and times", static_cast<std::size_t>(slots) * slot + plan.timed_steps() * sizeof(Histogram)};
+}
+
+void add(Needs& to, Need need) {
+  const auto is_same = [&need](const Need& n) { return n.shared && n.what == need.what; };
+  if (need.shared && std::ranges::any_of(to, is_same)) return;
+  if (need.bytes > 0 || need.more > 0 || need.threads > 0 || need.files > 0) to.push_back(std::move(need));
+}
+void add(Needs& to, Needs more) {
+  for (Need& need : more) add(to, std::move(need));
+}
+
+/// What publish entries, sinks and apply entries take.
+void add_outputs(Needs& needs, const PipelineSpec& spec, const Plan& plan, bool lossless,
+                 std::span<const int> outputs) {
+  const auto format_of = [&](std::size_t entry) -> const PortFormat& {
+    return plan.outputs[static_cast<std::size_t>(outputs[entry])].format;
+  };
+  std::size_t entry = 0;
+  for (const PublishSpec& p : spec.publish) add(needs, p.options->needs(format_of(entry++)));
+  for (const SinkSpec& s : spec.sinks) {
+    const PortFormat& format = format_of(entry++);
+    const auto buffer = static_cast<std::size_t>(s.options->buffer_bytes());
+    add(needs, {fmt::format("sink {} of {}", s.driver->name, format.port), SinkOutlet::queue_bytes(lossless, buffer),
+                lossless ? 0 : buffer, 1});
+    add(needs, s.options->needs(format));
+  }
+  for (const ApplySpec& a : spec.apply)
+    add(needs, {"values for " + a.key.text(), 2 * static_cast<std::size_t>(format_of(entry++).bytes(1))});
+}
+
+/// The radio's, the publisher's, one that waits for their end; those of the list.
+void add_threads(Needs& needs, std::size_t each) {
+  int threads = 3;
+  for (const Need& need : needs) threads += need.threads;
+  needs.push_back({fmt::format("stacks of {} threads", threads), static_cast<std::size_t>(threads) * each, 0, 3});
+}
+
+template <class T> std::size_t sum_of(const Needs& needs, T Need::*what) {
+  std::size_t sum = 0;
+  for (const Need& need : needs) sum = bounded_sum(sum, static_cast<std::size_t>(need.*what));
+  return sum;
+}
 
 }  // namespace
 
-Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream) {
+std::size_t Sizing::bytes() const noexcept {
+  return sum_of(needs, &Need::bytes);
+}
+std::size_t Sizing::more() const noexcept {
+  return sum_of(needs, &Need::more);
+}
+std::size_t Sizing::threads() const noexcept {
+  return sum_of(needs, &Need::threads);
+}
+std::size_t Sizing::files() const noexcept {
+  return sum_of(needs, &Need::files);
+}
+std::size_t Sizing::resident() const noexcept {
+  return bounded_sum(bytes(), seen_twice);
+}
+
+Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream, std::span<const int> outputs,
+               const Circumstances& circumstances) {
   Sizing s;
   const auto processors = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   s.engine.lanes = static_cast<int>(spec.lanes > 0 ? spec.lanes : std::clamp<std::int64_t>(processors, 1, 4));
-
-  // Enough for what the lanes work on, what is being received and what waits between; more where the source cannot
-  // wait.
-  const std::size_t row_sample = size_of(stream.element) * static_cast<std::size_t>(stream.channels);
-  const Reach reach = plan.window();
-  const std::int64_t least = reach.past + reach.future + plan.block * (s.engine.lanes + 2);
-  const auto generous = std::min<std::int64_t>(static_cast<std::int64_t>(stream.rate_hz * kRingSeconds),
-                                               static_cast<std::int64_t>(kRingMost / row_sample));
-  s.engine.ring_samples = std::max(least, stream.can_wait ? 0 : generous);
-  s.ring_bytes = static_cast<std::size_t>(s.engine.ring_samples) * row_sample;
-
+  s.engine.ring_samples = std::max(ring_samples_for(plan, stream, s.engine.lanes), circumstances.ring_samples);
   const std::size_t slot = std::max<std::size_t>(plan.slot_bytes, 1);
   const auto affordable = static_cast<int>(std::min<std::size_t>(kSlotsMost / slot, SlotMask::kMost));
   s.engine.slots = std::clamp(affordable, s.engine.lanes + 4, std::max(32, s.engine.lanes + 4));
-  const auto lanes = static_cast<std::size_t>(s.engine.lanes);
-  s.arena_bytes = plan.arena_bytes[index_of(Side::host)] * lanes;
-  s.device_bytes = plan.arena_bytes[index_of(Side::device)] * lanes;
-  s.slot_bytes = plan.slot_bytes * static_cast<std::size_t>(s.engine.slots);
   s.engine.priority = static_cast<int>(spec.realtime.priority);
   s.engine.wait = spec.wait;
   s.engine.time_every = kTimeEvery;
   for (const std::int64_t cpu : spec.realtime.cpus) s.engine.cpus.push_back(static_cast<int>(cpu));
+
+  s.arena_bytes = bounded_bytes(s.engine.lanes, plan.arena_bytes[index_of(Side::host)]);
+  s.device_bytes = bounded_bytes(s.engine.lanes, plan.arena_bytes[index_of(Side::device)]);
+  s.slot_bytes = bounded_bytes(s.engine.slots, plan.slot_bytes);
+  const RingLayout ring = ring_layout(plan, s.engine.ring_samples);
+  s.ring_bytes = ring.bytes();
+  s.seen_twice = circumstances.locked ? s.ring_bytes : ring.seen_twice;
+  s.needs.push_back({fmt::format("ring of {} samples", s.engine.ring_samples), s.ring_bytes});
+  s.needs.push_back({fmt::format("{} lanes", s.engine.lanes), s.arena_bytes, 0, s.engine.lanes});
+  s.needs.push_back({fmt::format("{} result slots", s.engine.slots), s.slot_bytes});
+  add(s.needs, state_of(plan));
+  add(s.needs, bookkeeping_of(plan, s.engine.slots));
+  add(s.needs, {"samples set aside", Intake::aside_bytes(stream)});
+  add(s.needs, {"the file as read", spec.file_bytes});
+  add(s.needs, {"plan and tables of stages", circumstances.plan_bytes});
+  add(s.needs, spec.source->needs(stream));
+  const bool lossless = stream.can_wait && spec.overrun.value_or(Overrun::wait) == Overrun::wait;
+  add_outputs(s.needs, spec, plan, lossless, outputs);
+  add_threads(s.needs, circumstances.locked ? stack_bytes() : kThreadBytes);
+  s.addresses = bounded_sum(bounded_sum(s.bytes(), s.ring_bytes), s.threads() * stack_bytes());
   return s;
 }
 
-void check_memory(const PipelineSpec& spec, const Sizing& sizing, const MemoryBudget& budget) {
-  if (sizing.total() <= budget.free) return;
-  const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
-  spec.section.problem(
-      "block",
-      fmt::format("blocks of {} samples and {} lanes need {:.0f} MB (ring {:.0f}, lanes {:.0f}, results {:.0f}), but "
-                  "{:.0f} MB are free; use a smaller block or fewer lanes",
-                  spec.block, sizing.engine.lanes, megabytes(sizing.total()), megabytes(sizing.ring_bytes),
-                  megabytes(sizing.arena_bytes), megabytes(sizing.slot_bytes), megabytes(budget.free)));
-}
-
-void check_device_memory(const PipelineSpec& spec, const Sizing& sizing, const Backend& device, std::size_t devices) {
-  const auto lanes = static_cast<std::size_t>(sizing.engine.lanes);
-  const std::size_t needed = sizing.device_bytes / lanes * ((lanes + devices - 1) / devices);
-  const std::size_t free = device.memory().free;
-  if (needed <= free) return;
-  spec.section.problem("block",
-                       fmt::format("blocks of {} samples and {} lanes need {:.0f} MB of {} ({}), but {:.0f} MB "
-                                   "are free; use a smaller block or fewer lanes",
-                                   spec.block, sizing.engine.lanes, static_cast<double>(needed) / 1e6, device.name(),
-                                   device.device(), static_cast<double>(free) / 1e6));
+Sizing beside(Sizing next, const Sizing& at_work) {
+  std::erase_if(next.needs, [&](const Need& need) {
+    return need.shared && std::ranges::find(at_work.needs, need.what, &Need::what) != at_work.needs.end();
+  });
+  return next;
 }
 
 }  // namespace iqd

@@ -121,6 +121,7 @@ struct PipelineSpec {
   std::vector<SinkSpec> sinks;
   std::vector<ApplySpec> apply;
   std::shared_ptr<const void> keeps;  // what the sections complain to
+  std::size_t file_bytes = 0;         // its share of what the file takes of the heap, as it was read
 };
 
 struct Spec {
@@ -166,23 +167,13 @@ PlanTarget target_of(const PipelineSpec& spec);
 Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
                std::vector<int>& outputs, Problems& problems);
 
-/// Everything that can be known without opening a device: the plan of each pipeline for the stream that its source
-/// describes, and whether their endpoints and names go together.
-std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems);
+struct Allowance;  // pipeline/sizing.hpp
 
-/// Lanes, slots and ring as they will be, and what that takes.
-struct Sizing {
-  EngineOptions engine;
-  std::size_t ring_bytes = 0;
-  std::size_t arena_bytes = 0;  // of all lanes, on the host
-  std::size_t slot_bytes = 0;
-  std::size_t device_bytes = 0;  // of all lanes, on devices
-  std::size_t total() const noexcept { return ring_bytes + arena_bytes + slot_bytes; }
-};
-Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream);
-/// Says what does not fit, before anything is allocated.
-void check_memory(const PipelineSpec& spec, const Sizing& sizing, const MemoryBudget& budget);
-/// The same of a device that has this part of the lanes.
-void check_device_memory(const PipelineSpec& spec, const Sizing& sizing, const Backend& device, std::size_t devices);
+/// Everything that can be known without opening a device: the plan of each pipeline for the stream that its source
+/// describes, whether there is room for them all, and whether their endpoints and names go together.
+std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems,
+                             const Allowance& allowance);
+/// The same, of all that this process may still take.
+std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems);
 
 }  // namespace iqd

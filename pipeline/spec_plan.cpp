@@ -16,6 +16,7 @@
 #include "pipeline/fusion/element_program.hpp"
 #include "pipeline/programmed_stage.hpp"
 #include "pipeline/shape_check.hpp"
+#include "pipeline/sizing.hpp"
 #include "pipeline/source_rate.hpp"
 #include "pipeline/spec.hpp"
 #include "pipeline/spec_apply.hpp"
@@ -175,7 +176,13 @@ void refuse_shared_claims(const Spec& spec) {
 }  // namespace
 
 std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems) {
+  return check_spec(spec, catalogue, problems, {});
+}
+
+std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems,
+                             const Allowance& allowance) {
   std::vector<Plan> plans;
+  Allowance left = allowance;
   for (const PipelineSpec& pipeline : spec.pipelines) {
     if (!pipeline.source) continue;
     const std::size_t before = problems.size();
@@ -189,8 +196,11 @@ std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Probl
     }
     std::vector<int> outputs;
     plans.push_back(make_plan(pipeline, stream, catalogue, target_of(pipeline), outputs, problems));
-    if (problems.size() == before)
-      check_memory(pipeline, size_up(pipeline, plans.back(), stream), make_cpu_backend()->memory());
+    if (problems.size() > before) continue;
+    const bool locked = pipeline.realtime.lock_memory && left.left.locked.has_value();
+    const Sizing sizing = size_up(pipeline, plans.back(), stream, outputs, {.locked = locked});
+    check_limits(pipeline, sizing, left);
+    left.promise(sizing);
   }
   refuse_shared_endpoints(spec);
   refuse_shared_claims(spec);

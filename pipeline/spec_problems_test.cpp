@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is wrong with a file, in the words that an operator reads.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/test_catalogue.hpp"
 
 namespace iqd::testing {
 namespace {
+
+using ::testing::HasSubstr;
 
 /// A file that is right but for the lines given.
 std::string with(const std::string& lines) {
@@ -110,13 +113,34 @@ TEST(SpecProblems, ValuesThatAreOutOfRange) {
             "x.yaml:2:1 backend: 'cuda:x' is not one of auto, cpu, cuda, cuda:N\n");
 }
 
+TEST(SpecProblems, NumbersThatNoMachineHas) {
+  const auto window = [](const std::string& keys) {
+    return problems_of(with("stages:\n" + keys + "publish:\n  - {port: source, topic: a, bind: x}\n"));
+  };
+  const std::string huge = "4611686018427387904";
+  EXPECT_THAT(window("  - window: {granule: 1, yield: " + huge + "}\n"),
+              HasSubstr("stages[0].window: its rate is 4611686018427387904/1 of its input's"));
+  EXPECT_THAT(window("  - window: {granule: " + huge + ", yield: " + huge + "}\n"), HasSubstr("beyond 2^53"));
+  EXPECT_THAT(window("  - window: {name: a, granule: 67108859}\n  - window: {name: b, granule: 67108837}\n"
+                     "  - window: {name: c, granule: 67108819}\n"),
+              HasSubstr("x.yaml:6:13 stages[2].window: its rate is 1/67108819 of its input's, and that "
+                        "1/4503597479886783 of the source's"));
+  EXPECT_THAT(window("  - window: {yield: 1000000000000}\n"),
+              HasSubstr("window.out would be i32 [n] and take 256000000 MB a block"));
+  for (const std::string reach : {"past: ", "future: "})
+    EXPECT_THAT(window("  - window: {" + reach + huge + "}\n"), HasSubstr("block: blocks of 64 samples and"));
+  EXPECT_THAT(window("  - window: {name: a, granule: 67108859, past: " + huge +
+                     "}\n  - window: {name: b, granule: " + "67108837, future: " + huge + "}\n"),
+              HasSubstr("block: blocks of 64 samples and"));
+}
+
 TEST(SpecProblems, MemoryThatIsNotThere) {
   const std::string text = problems_of(
       "source: {tape: {channels: 8}}\nblock: 268435456\nlanes: 32\n"
       "publish:\n  - {port: source, topic: a, bind: x}\n");
   EXPECT_TRUE(
-      text.starts_with("x.yaml:2:1 block: blocks of 268435456 samples and 32 lanes need 601295 MB (ring 292058, "
-                       "lanes 0, results 309238), but "))
+      text.starts_with("x.yaml:2:1 block: blocks of 268435456 samples and 32 lanes need 601299 MB (36 result slots "
+                       "309238, ring of 9126805504 samples 292058), but "))
       << text;
   EXPECT_TRUE(text.ends_with(" MB are free; use a smaller block or fewer lanes\n")) << text;
 }

@@ -109,49 +109,5 @@ monitor: {listen: "127.0.0.1:1"}
   EXPECT_EQ(spec.listen, "127.0.0.1:1");
 }
 
-TEST(Sizing, FitsTheRingToWhatIsAtWork) {
-  File file(
-      "source: {tape: {}}\nblock: 1000\nlanes: 2\nstages:\n  - window: {past: 100, future: 10}\n"
-      "publish:\n  - {port: window, topic: a, bind: x}\n");
-  const std::vector<Plan> plans = file.plans();
-  ASSERT_EQ(plans.size(), 1u);
-  StreamInfo stream{.element = Element::i32, .rate_hz = 1e6, .can_wait = true};
-  const Sizing tape = size_up(file.first(), plans[0], stream);
-  EXPECT_EQ(tape.engine.lanes, 2);
-  EXPECT_EQ(tape.engine.ring_samples, 128 + 10 + 4 * 1000) << "past in whole 128 bytes, future, lanes and two more";
-  EXPECT_EQ(tape.engine.slots, 32);
-  EXPECT_EQ(tape.slot_bytes, plans[0].slot_bytes * 32);
-  EXPECT_EQ(tape.arena_bytes, plans[0].arena_bytes[0] * 2);
-  stream.can_wait = false;
-  EXPECT_EQ(size_up(file.first(), plans[0], stream).engine.ring_samples, 100'000) << "a tenth of a second";
-  stream.rate_hz = 1e9;
-  EXPECT_EQ(size_up(file.first(), plans[0], stream).engine.ring_samples, 8 << 20) << "32 MiB at most";
-}
-
-TEST(Sizing, LargeResultsGetFewerSlots) {
-  File file("source: {tape: {}}\nblock: 4194304\nlanes: 3\npublish:\n  - {port: source, topic: a, bind: x}\n");
-  const std::vector<Plan> plans = file.plans();
-  const Sizing s = size_up(file.first(), plans.at(0), {.element = Element::i32, .rate_hz = 1e6});
-  EXPECT_EQ(s.engine.slots, 7) << "lanes and four more";
-}
-
-TEST(Sizing, SaysWhatDoesNotFit) {
-  File file("source: {tape: {}}\nblock: 1000000\nlanes: 2\npublish:\n  - {port: source, topic: a, bind: x}\n");
-  Problems problems;
-  PipelineSpec& spec = file.spec.pipelines.at(0);
-  spec.section = Section("", {"x.yaml", 1, 1}, problems);
-  Sizing sizing;
-  sizing.engine.lanes = 2;
-  sizing.ring_bytes = 16'000'000, sizing.arena_bytes = 8'000'000, sizing.slot_bytes = 24'000'000;
-  check_memory(spec, sizing, {48'000'000, 64'000'000});
-  EXPECT_TRUE(problems.empty()) << "fits exactly";
-  check_memory(spec, sizing, {47'000'000, 64'000'000});
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(
-      problems[0].what,
-      "blocks of 1000000 samples and 2 lanes need 48 MB (ring 16, lanes 8, results 24), but 47 MB are free; use a "
-      "smaller block or fewer lanes");
-}
-
 }  // namespace
 }  // namespace iqd::testing

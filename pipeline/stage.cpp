@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/bounded.hpp"
 #include "base/error.hpp"
 
 namespace iqd {
@@ -13,7 +14,7 @@ namespace {
 
 std::int64_t product(const std::vector<Dim>& dims) {
   std::int64_t n = 1;
-  for (const Dim& d : dims) n *= d.extent;
+  for (const Dim& d : dims) n = bounded_product(n, d.extent);
   return n;
 }
 

@@ -8,7 +8,9 @@
 #include <charconv>
 #include <vector>
 
+#include "base/bounded.hpp"
 #include "base/wire.hpp"
+#include "net/socket_need.hpp"
 #include "publish/zmq_socket.hpp"
 
 namespace iqd::publish {
@@ -94,6 +96,7 @@ class Options final : public OutletOptions {
   std::string endpoint() const override { return config_.bind; }
   std::string socket() const override { return config_.endpoint(); }
   std::string topic() const override { return config_.topic; }
+  Needs needs(const PortFormat& format) const override;
   std::string_view clash(const OutletOptions& other) const override {
     const auto* same_kind = dynamic_cast<const Options*>(&other);
     return same_kind ? difference(same_kind->config_, config_) : std::string_view();
@@ -120,6 +123,13 @@ bool is_endpoint(std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
   return error == std::errc() && end == port.data() + port.size() && number >= 1 && number <= 65535;
+}
+
+Needs Options::needs(const PortFormat& format) const {
+  // A reader that is behind is kept two messages at least.
+  const std::int64_t kept = std::max(config_.hwm_bytes, bounded_product<std::int64_t>(2, format.bytes(format.most())));
+  return {{.what = "header of " + config_.topic, .bytes = head_bytes(config_, format)},
+          net::socket_need(config_.endpoint(), static_cast<std::size_t>(kept))};
 }
 
 void Options::check(const PortFormat& format, const Section& section) const {

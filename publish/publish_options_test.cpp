@@ -116,6 +116,42 @@ Message message(const PortFormat& format, std::span<const cf32> x, std::uint64_t
   return m;
 }
 
+std::size_t header_need(const std::string& yaml, const PortFormat& format) {
+  for (const Need& need : Entry(yaml, format).options->needs(format))
+    if (need.what == "header of a") return need.bytes;
+  return 0;
+}
+
+TEST(PublishOptions, AHeaderTakesWhatItCanHold) {
+  const std::string json = "{topic: a, bind: 'tcp://127.0.0.1:1'}";
+  PortFormat many = samples();
+  many.dims[0].extent = 1 << 28;
+  EXPECT_LT(header_need(json, many), 4096u) << "samples have no facts";
+  EXPECT_EQ(header_need("{topic: a, bind: 'tcp://127.0.0.1:1', framing: struct}", many), 66u);
+  many.dims = {{"packet", 100}, {"bit", 6}};
+  const std::size_t without = header_need(json, many);
+  many.facts = 3;
+  const std::size_t three = header_need(json, many);
+  EXPECT_GT(three, without + 100 * 3 * 50);
+  many.dims[0].extent = 200;
+  EXPECT_LE(header_need(json, many), 2 * three);
+}
+
+TEST(PublishOptions, TopicsOfOneAddressShareASocket) {
+  const PortFormat format = samples();
+  const auto socket_of = [&](const std::string& yaml) {
+    for (const Need& need : Entry(yaml, format).options->needs(format))
+      if (need.shared) return need;
+    return Need{};
+  };
+  const Need a = socket_of("{topic: a, bind: 'tcp://127.0.0.1:1', hwm_bytes: 1 MB}");
+  EXPECT_EQ(a.what, socket_of("{topic: b, bind: 'tcp://127.0.0.1:1', hwm_bytes: 1 MB}").what);
+  EXPECT_NE(a.what, socket_of("{topic: b, bind: 'tcp://127.0.0.1:2', hwm_bytes: 1 MB}").what);
+  EXPECT_EQ(a.more, 1'000'000u);
+  EXPECT_EQ(socket_of("{topic: a, bind: 'tcp://127.0.0.1:1', hwm_bytes: 1}").more, 2u * 8000)
+      << "two messages at least";
+}
+
 TEST(PublishOptions, HeaderAndPayloadArrive) {
   const Entry entry("{topic: iq, bind: 'tcp://127.0.0.1:15620'}");
   const PortFormat format = samples();

@@ -73,6 +73,11 @@ ArraySink::ArraySink(const std::string& path, bool overwrite, const PortFormat& 
     throw SetupError(fmt::format("{}: cannot be written: {}", facts_path(path), std::strerror(errno)));
 }
 
+Need ArraySink::need(const std::string& path, const PortFormat& format) {
+  const auto message = static_cast<std::size_t>(format.bytes(format.most()));
+  return {.what = "array " + path, .bytes = columns_of(format) > 1 ? message : 0, .files = 3, .shared = true};
+}
+
 ArraySink::~ArraySink() {
   finish();
 }

@@ -30,6 +30,8 @@ class ArraySink final : public Sink {
   /// Throws SetupError where a file cannot be made, or is there and is not to be overwritten.
   ArraySink(const std::string& path, bool overwrite, const PortFormat& format, const RecordingLabels& labels = {});
   ~ArraySink() override;
+  /// What one takes of the host.
+  static Need need(const std::string& path, const PortFormat& format);
 
   bool send(const Message& message) override;
   void finish() override;

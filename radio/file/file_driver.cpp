@@ -43,6 +43,7 @@ class FileSourceOptions final : public SourceOptions {
     if (!problems.empty()) throw SetupError(problems.front());
     return std::make_unique<FileSource>(std::move(recording), settings_);
   }
+  Needs needs(const StreamInfo& stream) const override { return {FileSource::need(path_, stream)}; }
 
  private:
   static void check_length(const Recording& recording, std::vector<std::string>& problems) {
@@ -104,6 +105,15 @@ class FileSinkOptions final : public SinkOptions {
   }
   std::int64_t buffer_bytes() const override { return buffer_bytes_; }
   std::string keeps() const override { return settings_.overwrite ? "" : files_of(settings_.path).front(); }
+  Needs needs(const PortFormat& format) const override {
+    Needs needs = trigger_.needs(format);
+    switch (kind_of(settings_.path)) {
+      case Kind::sigmf: needs.push_back(FileSink::need(settings_.path, format)); break;
+      case Kind::wav: needs.push_back(WavSink::need(settings_.path)); break;
+      case Kind::npy: needs.push_back(ArraySink::need(settings_.path, format)); break;
+    }
+    return needs;
+  }
 
  private:
   enum class Kind : std::uint8_t { sigmf, wav, npy };

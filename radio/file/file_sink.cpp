@@ -88,6 +88,13 @@ FileSink::FileSink(const FileSinkSettings& settings, const PortFormat& format)
     throw SetupError(fmt::format("{}: cannot be written: {}", paths_.meta, std::strerror(errno)));
 }
 
+Need FileSink::need(const std::string& path, const PortFormat& format) {
+  // What came before the metadata tell of it is held back: a message, or more while they take their time.
+  const auto message = static_cast<std::size_t>(format.bytes(format.most()));
+  const std::size_t staging = channel_count(format) > 1 ? kStagingBytes : 0;
+  return {.what = "recording " + path, .bytes = message + staging, .more = kMostHeldBytes, .files = 2, .shared = true};
+}
+
 FileSink::~FileSink() {
   try {
     finish();

@@ -38,6 +38,8 @@ class FileSink final : public Sink {
   /// Throws SetupError where the files cannot be made, or a recording is there and is not to be overwritten.
   FileSink(const FileSinkSettings& settings, const PortFormat& format);
   ~FileSink() override;
+  /// What one takes of the host.
+  static Need need(const std::string& path, const PortFormat& format);
 
   bool send(const Message& message) override;
   void finish() override;

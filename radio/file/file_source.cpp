@@ -79,6 +79,11 @@ FileSource::FileSource(Recording recording, FileSourceSettings settings)
   if (!direct_) staging_.resize(static_cast<std::size_t>(std::max(kStagingBytes / frame, std::int64_t{1}) * frame));
 }
 
+Need FileSource::need(const std::string& path, const StreamInfo& stream) {
+  const auto frame = size_of(stream.element) * static_cast<std::size_t>(stream.channels);
+  return {.what = "recording " + path, .bytes = std::max(static_cast<std::size_t>(kStagingBytes), frame), .files = 1};
+}
+
 FileSource::~FileSource() {
   ::close(file_);
 }

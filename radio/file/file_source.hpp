@@ -25,6 +25,8 @@ class FileSource final : public Source {
   /// `recording` has no problems. Throws SetupError where its data cannot be opened.
   FileSource(Recording recording, FileSourceSettings settings);
   ~FileSource() override;
+  /// What one takes of the host, at most.
+  static Need need(const std::string& path, const StreamInfo& stream);
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
 

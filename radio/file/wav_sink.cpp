@@ -73,6 +73,10 @@ WavSink::WavSink(const std::string& path, bool overwrite, const PortFormat& form
     throw SetupError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
 }
 
+Need WavSink::need(const std::string& path) {
+  return {.what = "sound " + path, .bytes = kStagingBytes, .files = 1, .shared = true};
+}
+
 WavSink::~WavSink() {
   finish();
 }

@@ -28,6 +28,8 @@ class WavSink final : public Sink {
   /// Throws SetupError where the file cannot be made, or is there and is not to be overwritten.
   WavSink(const std::string& path, bool overwrite, const PortFormat& format);
   ~WavSink() override;
+  /// What one takes of the host.
+  static Need need(const std::string& path);
 
   bool send(const Message& message) override;
   void finish() override;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 
@@ -17,7 +18,9 @@ std::int64_t channels_of(const PortFormat& format) {
 }
 
 Kept kept_of(const SinkSettings& s, const PortFormat& format) {
-  return {format.element, channels_of(format), format.item_rate_hz, std::llround(s.keep_s * format.item_rate_hz)};
+  constexpr double kMost = 1e15;  // more is in no memory
+  return {format.element, channels_of(format), format.item_rate_hz,
+          std::llround(std::min(s.keep_s * format.item_rate_hz, kMost))};
 }
 
 std::unique_ptr<Ring> make_ring(const Kept& kept) {
@@ -77,6 +80,10 @@ void RecallSinkOptions::check(const PortFormat& format, const Section& section) 
     section.problem("keep", fmt::format("{} s are over before a sample is sent, {} s after its time; keep `delay`, the "
                                         "length of a capture, and what the receiver lags behind",
                                         s.keep_s, s.delay_s));
+}
+
+Needs RecallSinkOptions::needs(const PortFormat& format) const {
+  return {{.what = "recall of " + settings_.name, .bytes = Ring::bytes(kept_of(settings_, format)), .shared = true}};
 }
 
 std::unique_ptr<Sink> RecallSinkOptions::open(const PortFormat& format) const {

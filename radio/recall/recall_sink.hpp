@@ -40,6 +40,7 @@ class RecallSinkOptions final : public SinkOptions {
   void fields(FieldVisitor& visitor) override;
   void check(const PortFormat& format, const Section& section) const override;
   std::unique_ptr<Sink> open(const PortFormat& format) const override;
+  Needs needs(const PortFormat& format) const override;
 
  private:
   SinkSettings settings_;

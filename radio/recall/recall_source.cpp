@@ -11,6 +11,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/bounded.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 
@@ -230,6 +231,11 @@ StreamInfo RecallSourceOptions::describe(const Section& section) const {
     section.problem("channels", fmt::format("are {}, and there are {} names; give one number for each, or none",
                                             s.channels.size(), s.names.size()));
   return s.info();
+}
+
+Needs RecallSourceOptions::needs(const StreamInfo& stream) const {
+  const std::size_t row = bounded_bytes(settings_.samples, size_of(stream.element));
+  return {{.what = "capture of recall", .bytes = bounded_bytes(stream.channels, row)}};
 }
 
 std::unique_ptr<Source> RecallSourceOptions::open() const {

@@ -82,6 +82,7 @@ class RecallSourceOptions final : public SourceOptions {
   void fields(FieldVisitor& visitor) override;
   StreamInfo describe(const Section& section) const override;
   std::unique_ptr<Source> open() const override;
+  Needs needs(const StreamInfo& stream) const override;
   const SourceSettings& settings() const noexcept { return settings_; }
 
  private:

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/bounded.hpp"
+
 namespace iqd::radio::recall {
 
 std::int64_t Kept::duration_ns(std::int64_t n) const noexcept {
@@ -17,6 +19,10 @@ Ring::Ring(const Kept& kept)
     : kept_(kept),
       row_bytes_(static_cast<std::size_t>(kept.samples) * size_of(kept.element)),
       memory_(row_bytes_ * static_cast<std::size_t>(kept.channels)) {}
+
+std::size_t Ring::bytes(const Kept& kept) noexcept {
+  return bounded_bytes(kept.channels, bounded_bytes(kept.samples, size_of(kept.element)));
+}
 
 std::int64_t Ring::end_ns() const noexcept {
   return pieces_.back().time_ns + kept_.duration_ns(pieces_.back().length);

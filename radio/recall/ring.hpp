@@ -33,6 +33,7 @@ class Ring {
  public:
   /// Throws std::bad_alloc; all memory is there from then on.
   explicit Ring(const Kept& kept);
+  static std::size_t bytes(const Kept& kept) noexcept;
   const Kept& kept() const noexcept { return kept_; }
 
   /// Takes n samples of each channel, [channel][n], the first of them of this time.

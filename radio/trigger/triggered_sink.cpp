@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/bounded.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "config/fields.hpp"
@@ -27,7 +28,19 @@ constexpr double kLateness = 0.25;
 constexpr std::int64_t kLateBlocks = 4;
 
 std::int64_t items_of(double seconds, const PortFormat& format) {
-  return std::llround(seconds * format.item_rate_hz);
+  constexpr double kMost = 1e15;  // more is in no memory
+  return std::llround(std::min(seconds * format.item_rate_hz, kMost));
+}
+
+std::int64_t window_of(const Settings& settings, const PortFormat& format) {
+  return std::max<std::int64_t>(items_of(settings.window_s, format), 1);
+}
+
+/// Items before those that a trigger may be found in: an event is heard of later than it was.
+std::int64_t most_kept(const Settings& settings, const PortFormat& format) {
+  const std::int64_t pre = items_of(settings.pre_s, format), window = window_of(settings, format);
+  if (settings.name.empty()) return pre + window;
+  return pre + std::max({window, items_of(kLateness, format), kLateBlocks * format.most()});
 }
 
 std::optional<Condition> condition_of(const Settings& settings) {
@@ -70,6 +83,14 @@ void Settings::check(const PortFormat& format, const Section& section) const {
   if (!why.empty()) section.problem("when", fmt::format("'{}': {}", when, why));
 }
 
+Needs Settings::needs(const PortFormat& format) const {
+  if (!given() || !is_stream(format)) return {};
+  // Messages are kept whole, and one more room is filled before the oldest is given back.
+  const std::int64_t items = bounded_sum(most_kept(*this, format), 2 * format.most());
+  return {{.what = "trigger: what is kept of " + format.port,
+           .bytes = bounded_bytes(items, static_cast<std::size_t>(format.bytes(1)))}};
+}
+
 std::unique_ptr<Sink> Settings::put_before(std::unique_ptr<Sink> sink, const PortFormat& format,
                                            std::function<void()> over) const {
   if (!given()) return sink;
@@ -83,13 +104,10 @@ TriggeredSink::TriggeredSink(std::unique_ptr<Sink> sink, const Settings& setting
       format_(format),
       over_(std::move(over)),
       pre_(items_of(settings.pre_s, format)),
-      post_(items_of(settings.post_s, format)) {
-  const std::int64_t window = std::max<std::int64_t>(items_of(settings.window_s, format), 1);
-  most_kept_ = pre_ + window;
-  if (const auto condition = condition_of(settings)) watch_.emplace(*condition, format, window);
-  if (settings.name.empty()) return;
-  listener_.emplace(Event::named(settings.name));
-  most_kept_ = pre_ + std::max({window, items_of(kLateness, format), kLateBlocks * format.most()});
+      post_(items_of(settings.post_s, format)),
+      most_kept_(most_kept(settings, format)) {
+  if (const auto condition = condition_of(settings)) watch_.emplace(*condition, format, window_of(settings, format));
+  if (!settings.name.empty()) listener_.emplace(Event::named(settings.name));
 }
 
 bool TriggeredSink::send(const Message& message) {

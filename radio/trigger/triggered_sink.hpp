@@ -30,6 +30,8 @@ struct Settings {
   void fields(FieldVisitor& visitor);
   /// Whether this can be asked of a port; what is wrong goes to the section.
   void check(const PortFormat& format, const Section& section) const;
+  /// What it takes of the host to keep what is before a trigger.
+  Needs needs(const PortFormat& format) const;
   /// The sink, behind a trigger; the same sink where none is given. `over` is called, in the sink's thread, when
   /// `count` recordings are done.
   std::unique_ptr<Sink> put_before(std::unique_ptr<Sink> sink, const PortFormat& format,

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/zmq/options.hpp"
 
+#include <algorithm>
+
+#include "net/socket_need.hpp"
 #include "radio/zmq/raw_sink.hpp"
 #include "radio/zmq/raw_source.hpp"
 #include "radio/zmq/zmq_sink.hpp"
@@ -12,6 +15,13 @@ namespace {
 
 void check_one_address(const Endpoints& endpoints, const Section& section) {
   if (endpoints.size() > 1) section.problem(endpoints.key(), "with `framing: json` all channels share one address");
+}
+
+Needs sockets_of(const Endpoints& endpoints, std::size_t hwm_bytes) {
+  Needs needs;
+  for (std::size_t i = 0; i < endpoints.size(); ++i)
+    needs.push_back(net::socket_need(endpoints[i].address(), hwm_bytes));
+  return needs;
 }
 
 }  // namespace
@@ -70,6 +80,10 @@ std::unique_ptr<Source> ZmqSourceOptions::open() const {
   return std::make_unique<RawSource>(settings_);
 }
 
+Needs ZmqSourceOptions::needs(const StreamInfo&) const {
+  return sockets_of(settings_.endpoints, 0);
+}
+
 void ZmqSinkOptions::fields(FieldVisitor& v) {
   SinkSettings& s = settings_;
   s.endpoints.fields(v);
@@ -118,6 +132,15 @@ std::unique_ptr<Sink> ZmqSinkOptions::open(const PortFormat& format) const {
   if (!settings.has_headers()) return std::make_unique<RawSink>(settings, format);
   if (settings.topic.empty()) settings.topic = format.port;
   return std::make_unique<ZmqSink>(settings, format);
+}
+
+Needs ZmqSinkOptions::needs(const PortFormat& format) const {
+  const auto message = static_cast<std::size_t>(format.bytes(format.most()));
+  if (settings_.kind == SinkKind::rep) return sockets_of(settings_.endpoints, 0);
+  Needs needs = sockets_of(settings_.endpoints, std::max(static_cast<std::size_t>(settings_.hwm_bytes), message));
+  // What is on its way is a copy.
+  needs.push_back({.what = "messages to " + std::string(settings_.endpoints[0].address()), .bytes = message});
+  return needs;
 }
 
 }  // namespace iqd::radio::zmq

@@ -15,6 +15,7 @@ class ZmqSourceOptions final : public SourceOptions {
   void fields(FieldVisitor& visitor) override;
   StreamInfo describe(const Section& section) const override;
   std::unique_ptr<Source> open() const override;
+  Needs needs(const StreamInfo& stream) const override;
 
  private:
   SourceSettings settings_;
@@ -25,6 +26,7 @@ class ZmqSinkOptions final : public SinkOptions {
   void fields(FieldVisitor& visitor) override;
   void check(const PortFormat& format, const Section& section) const override;
   std::unique_ptr<Sink> open(const PortFormat& format) const override;
+  Needs needs(const PortFormat& format) const override;
 
  private:
   SinkSettings settings_;

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/need.hpp"
+
+namespace iqd::net {
+
+/// What a socket takes that has a context of its own and a door: three threads, and what libzmq wakes them by. Entries
+/// with one address share it.
+inline Need socket_need(const std::string& address, std::size_t hwm_bytes = 0) {
+  return {.what = "socket " + address, .more = hwm_bytes, .threads = 3, .files = 10, .shared = true};
+}
+
+}  // namespace iqd::net

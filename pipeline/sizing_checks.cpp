@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether what pipelines take is there.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/bounded.hpp"
+#include "pipeline/sizing.hpp"
+
+namespace iqd {
+namespace {
+
+constexpr std::size_t kNone = HostLimits::kNone;
+/// Descriptors that are left to readers, to HTTP and to files that are open for a moment.
+constexpr std::size_t kSpareFiles = 64;
+
+double megabytes(std::size_t bytes) {
+  return static_cast<double>(bytes) / 1e6;
+}
+
+/// `ring of 4096 samples 16, 2 lanes 8`: the largest first, without what is small beside them.
+std::string text_of(Needs needs, std::size_t sum) {
+  std::ranges::stable_sort(needs, std::ranges::greater(), &Need::bytes);
+  std::string text;
+  for (const Need& need : needs)
+    if (need.bytes > sum / 100)
+      text += fmt::format("{}{} {:.0f}", text.empty() ? "" : ", ", need.what, megabytes(need.bytes));
+  return text;
+}
+
+std::string text_of(const PipelineSpec& spec, const Sizing& sizing, std::size_t needed) {
+  return fmt::format("blocks of {} samples and {} lanes need {:.0f} MB ({})", spec.block, sizing.engine.lanes,
+                     megabytes(needed), text_of(sizing.needs, sizing.bytes()));
+}
+
+/// What is too little, and of what.
+struct Shortage {
+  std::size_t needed;
+  std::size_t left;
+  std::string where;
+};
+
+std::optional<Shortage> shortage_of(const PipelineSpec& spec, const Sizing& sizing, const Allowance& allowance) {
+  const HostLimits& left = allowance.left;
+  if (sizing.bytes() > left.memory)
+    return Shortage{sizing.bytes(), left.memory, left.group.empty() ? "are free" : "are left below " + left.group};
+  if (sizing.addresses > left.addresses)
+    return Shortage{sizing.addresses, left.addresses, "may still be mapped (`ulimit -v`, LimitAS=)"};
+  if (spec.realtime.lock_memory && left.locked && sizing.addresses > *left.locked)
+    return Shortage{sizing.addresses, *left.locked, "may still be locked (`ulimit -l`, LimitMEMLOCK=)"};
+  return std::nullopt;
+}
+
+void check_bytes(const PipelineSpec& spec, const Sizing& sizing, const Allowance& allowance) {
+  const auto shortage = shortage_of(spec, sizing, allowance);
+  if (!shortage) return;
+  const std::string others =
+      allowance.promised ? fmt::format(" beside the {:.0f} MB of other pipelines", megabytes(allowance.promised)) : "";
+  spec.section.problem("block", fmt::format("{}, but {:.0f} MB {}{}; use a smaller block or fewer lanes",
+                                            text_of(spec, sizing, shortage->needed), megabytes(shortage->left),
+                                            shortage->where, others));
+}
+
+void spend(std::size_t& left, std::size_t what) noexcept {
+  if (left != kNone) left -= std::min(left, what);
+}
+void put_back(std::size_t& left, std::size_t what) noexcept {
+  left = bounded_sum(left, what);
+}
+
+}  // namespace
+
+std::string sum_text(const PipelineSpec& spec, const Sizing& sizing) {
+  return text_of(spec, sizing, sizing.bytes());
+}
+
+void Allowance::promise(const Sizing& sizing) noexcept {
+  promised = bounded_sum(promised, sizing.bytes());
+  spend(left.memory, sizing.bytes());
+  spend(left.addresses, sizing.addresses);
+  if (left.locked) spend(*left.locked, sizing.addresses);
+  spend(left.files, sizing.files());
+  spend(left.threads, sizing.threads());
+}
+
+void Allowance::take_back(const Sizing& sizing) noexcept {
+  put_back(left.memory, sizing.bytes());
+  put_back(left.addresses, sizing.addresses);
+  if (left.locked) put_back(*left.locked, sizing.addresses);
+  put_back(left.files, sizing.files());
+  put_back(left.threads, sizing.threads());
+}
+
+void check_limits(const PipelineSpec& spec, const Sizing& sizing, const Allowance& allowance) {
+  check_bytes(spec, sizing, allowance);
+  const HostLimits& left = allowance.left;
+  const std::string_view key = spec.section.has("publish") ? "publish" : "";
+  if (const std::size_t files = bounded_sum(sizing.files(), kSpareFiles); files > left.files)
+    spec.section.problem(
+        key, fmt::format("its sockets and files take {} descriptors, {} more are for readers, and {} may still be "
+                         "opened; let topics share addresses, or raise the limit (`ulimit -n`, LimitNOFILE=)",
+                         sizing.files(), kSpareFiles, left.files));
+  if (sizing.threads() > left.threads)
+    spec.section.problem(
+        key, fmt::format("its sockets, sinks and lanes take {} threads, and {} may still be started; let topics share "
+                         "addresses, or raise the limit of the control group (TasksMax=)",
+                         sizing.threads(), left.threads));
+}
+
+void check_device_memory(const PipelineSpec& spec, const Sizing& sizing, const Backend& device, std::size_t devices) {
+  const auto lanes = static_cast<std::size_t>(sizing.engine.lanes);
+  const std::size_t needed = sizing.device_bytes / lanes * ((lanes + devices - 1) / devices);
+  const std::size_t free = device.memory().free;
+  if (needed <= free) return;
+  spec.section.problem(
+      "block",
+      fmt::format("blocks of {} samples and {} lanes need {:.0f} MB of {} ({}), but {:.0f} MB "
+                  "are free; use a smaller block or fewer lanes",
+                  spec.block, sizing.engine.lanes, megabytes(needed), device.name(), device.device(), megabytes(free)));
+}
+
+}  // namespace iqd
