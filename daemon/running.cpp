@@ -203,6 +203,7 @@ ChangeReport Running::set(const std::string& pipeline, const std::string& stage,
 /// both are there for a moment, is asked when it is made ready.
 Allowance Running::allowance_of(const Spec& next, Scope scope) const {
   Allowance allowance;
+  allowance.spare_files = 0;
   for (const auto& p : pipelines_)
     if (scope == Scope::all ||
         std::ranges::find(next.pipelines, p->name(), &PipelineSpec::name) != next.pipelines.end())

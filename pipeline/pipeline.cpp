@@ -112,7 +112,9 @@ std::optional<Pipeline::Draft> Pipeline::draft(const PipelineSpec& spec, const S
 /// Says what does not; to be asked before anything is allocated for it.
 bool Pipeline::fits(const Draft& draft, const PipelineSpec& spec, const EngineBackends& backends) const {
   const std::size_t before = spec.section.problems().size();
-  check_limits(spec, beside(draft.sizing, sizing_), {});
+  Allowance allowance;
+  if (engine_) allowance.spare_files = 0;
+  check_limits(spec, beside(draft.sizing, sizing_), allowance);
   for (const auto& device : backends.devices) check_device_memory(spec, draft.sizing, *device, backends.devices.size());
   return spec.section.problems().size() == before;
 }

@@ -65,6 +65,8 @@ template <class F> auto asking_for(const std::string& what, F ask) {
 struct Allowance {
   HostLimits left = host_limits();
   std::size_t promised = 0;  // bytes
+  /// Descriptors that are left to readers, to HTTP and to files that are open for a moment. What runs has them already.
+  std::size_t spare_files = 64;
 
   void promise(const Sizing& sizing) noexcept;
   /// Such a pipeline ends before those that are to come.

@@ -13,8 +13,6 @@ namespace iqd {
 namespace {
 
 constexpr std::size_t kNone = HostLimits::kNone;
-/// Descriptors that are left to readers, to HTTP and to files that are open for a moment.
-constexpr std::size_t kSpareFiles = 64;
 
 double megabytes(std::size_t bytes) {
   return static_cast<double>(bytes) / 1e6;
@@ -97,11 +95,11 @@ void check_limits(const PipelineSpec& spec, const Sizing& sizing, const Allowanc
   check_bytes(spec, sizing, allowance);
   const HostLimits& left = allowance.left;
   const std::string_view key = spec.section.has("publish") ? "publish" : "";
-  if (const std::size_t files = bounded_sum(sizing.files(), kSpareFiles); files > left.files)
+  if (const std::size_t files = bounded_sum(sizing.files(), allowance.spare_files); files > left.files)
     spec.section.problem(
         key, fmt::format("its sockets and files take {} descriptors, {} more are for readers, and {} may still be "
                          "opened; let topics share addresses, or raise the limit (`ulimit -n`, LimitNOFILE=)",
-                         sizing.files(), kSpareFiles, left.files));
+                         sizing.files(), allowance.spare_files, left.files));
   if (sizing.threads() > left.threads)
     spec.section.problem(
         key, fmt::format("its sockets, sinks and lanes take {} threads, and {} may still be started; let topics share "

@@ -205,6 +205,8 @@ TEST_F(Limited, CountsDescriptorsAndThreads) {
   EXPECT_EQ(problem(), "");
   allowance.left.files = 900 + 63;
   EXPECT_THAT(problem(), AllOf(HasSubstr("take 900 descriptors"), HasSubstr("963 may still be opened")));
+  allowance.spare_files = 0;
+  EXPECT_EQ(problem(), "") << "readers of what runs have theirs";
   allowance.left = {};
   allowance.left.threads = 301;
   EXPECT_THAT(problem(), AllOf(HasSubstr("take 302 threads"), HasSubstr("301 may still be started")));

@@ -155,7 +155,7 @@ class Refusal(iqd.SystemTest):
             daemon.wait_for(lambda p: p["published"] > 100_000)
             self.assertLess(resident_mb(daemon.process.pid), 200)
             self.assertEqual(daemon.stop(), 0, daemon.text)
-        run = self.check(document(count=150, same=False), (resource.RLIMIT_NOFILE, 1024))
+        run = self.check(document(count=150, same=False), (resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
         self.assertEqual(run.returncode, 2, run.stdout)
         self.assertRegex(run.stderr, r"take 1\d\d\d descriptors, .* may still be opened; let topics share addresses")
 
@@ -181,6 +181,19 @@ class Refusal(iqd.SystemTest):
             daemon.wait_for(lambda p: p["published"] > before + 100_000)
             self.assertEqual(daemon.stop(), 0, daemon.text)
             self.assertConserved(daemon.final[0])
+
+    def test_changes_without_a_free_descriptor(self):
+        """What takes none is made, whoever has the rest."""
+        text = document(more='stages: [{multiply_const: {value: 1}}]\nmonitor: {listen: "127.0.0.1:0"}\n')
+        with self.daemon(text) as daemon:
+            door = Door(daemon)
+            daemon.wait_for(lambda p: p["received"] > 100_000)
+            open_now = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
+            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (open_now + 12, hard))
+            for value in (2, 3):
+                self.assertEqual(door.change("PATCH", "/api/stages/multiply_const", {"value": value})[0], 200, daemon.text)
+            self.assertEqual(daemon.stop(), 0, daemon.text)
 
     def test_the_status_has_the_same_list(self):
         text = document(more='block: 200000\nlanes: 2\nmonitor: {listen: "127.0.0.1:0"}\n')
