@@ -86,9 +86,9 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t most_byte
   void* const socket = socket_.get();
   if (!socket) throw SetupError(fmt::format("publish: cannot make a socket: {}", zmq_strerror(zmq_errno())));
   net::set_option(socket, ZMQ_SNDHWM, mark_);
-  // Of what readers send so many messages wait here, and the others on their side. A reader that has left stays until
-  // all of it has been taken: message by message, each with a way between two threads, that took 20 s.
-  net::set_option(socket, ZMQ_RCVHWM, 64);
+  // Of what readers send, one message of each waits here; the others wait on their side. Where more wait libzmq takes
+  // them in without an end as long as more come, and nothing is sent meanwhile.
+  net::set_option(socket, ZMQ_RCVHWM, 1);
   net::set_option(socket, ZMQ_LINGER, 0);
   net::set_option(socket, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
   if (pub_) {

@@ -305,27 +305,6 @@ TEST(ZmqSocket, MoreMessagesAreKeptWhenTheyBecomeSmaller) {
   for (int i = 0; i < kBurst; ++i) ASSERT_EQ(reader.receive().size(), 2u) << i;
 }
 
-/// What it has said is taken in first, and a publisher that sends now and then looks now and then.
-TEST(ZmqSocket, AReaderThatTalkedMuchAndLeftIsSoonForgotten) {
-  const std::string endpoint = "tcp://127.0.0.1:15630";
-  ZmqSocket socket(config(endpoint, Kind::pub), false, 100);
-  socket.add_topic("t");
-  LeaseCount leases;
-  {
-    const HostilePeer talks(endpoint, "SUB");
-    ASSERT_TRUE(soon([&] { return socket.peers().connected == 1; }));
-    std::string said;
-    for (int i = 0; i < 3000; ++i) said += HostilePeer::frame(std::string(i % 2 == 0 ? "\x01" : "\x00", 1));
-    ASSERT_TRUE(talks.say(said));
-  }
-  int sends = 0;
-  for (; sends < 100 && socket.peers().connected > 0; ++sends) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    socket.send({}, "t ", bytes("payload"), leases.take(), true);
-  }
-  EXPECT_LT(sends, 50);
-}
-
 /// What a reader sends, one after the other, until it is cut off, while another one reads.
 void expect_cut_off(const std::string& endpoint, const std::function<std::string(int)>& next, const std::string& what) {
   ZmqSocket socket(config(endpoint, Kind::pub), false, 100);

@@ -56,8 +56,15 @@ class Kept:
 
     def ask(self, method, path, keys=None):
         """Status, and what was answered."""
-        self.connection.request(method, path, None if keys is None else json.dumps(keys))
-        answer = self.connection.getresponse()
+        for last in (False, False, True):
+            try:
+                self.connection.request(method, path, None if keys is None else json.dumps(keys))
+                answer = self.connection.getresponse()
+                break
+            except (http.client.RemoteDisconnected, OSError):  # the one that waits longest makes room
+                self.connection.close()
+                if last:
+                    raise
         return answer.status, json.loads(answer.read())
 
 
