@@ -8,23 +8,14 @@
 
 namespace iqd::fuzz {
 
-// Each is in its own NAME_target.cpp.
-#define TARGETS(TARGET)                                                                                      \
-  TARGET(yaml)                                                                                               \
-  TARGET(http)                                                                                               \
-  TARGET(zmq_header)                                                                                         \
-  TARGET(zmq_tags)                                                                                           \
-  TARGET(zmq_stream) TARGET(wire) TARGET(warp) TARGET(warp_node) TARGET(sigmf) TARGET(npy) TARGET(recording) \
-      TARGET(stages)
-
 #define TARGET(name) void name(std::string_view input);
-TARGETS(TARGET)
+#include "tests/fuzz/targets.def"
 #undef TARGET
 
 std::span<const Target> targets() {
   static constexpr Target kTargets[] = {
 #define TARGET(name) {#name, name},
-      TARGETS(TARGET)
+#include "tests/fuzz/targets.def"
 #undef TARGET
   };
   return kTargets;

@@ -41,9 +41,12 @@ class Fuzz(unittest.TestCase):
         shutil.copy(TOOLS / "fuzz", self.tree / "tools")
         for name in ("setup", "build"):
             self.script(self.tree / "tools" / name, f"echo {name} $* >>'{self.parent}/calls'")
-        for name in ("good", "bad", "yaml"):
-            (self.tree / "tests" / "fuzz" / "corpus" / name).mkdir(parents=True)
-            (self.tree / "tests" / "fuzz" / f"{name}_target.cpp").touch()
+        names = ("good", "bad", "yaml")
+        (self.tree / "tests" / "fuzz" / "corpus").mkdir(parents=True)
+        (self.tree / "tests" / "fuzz" / "targets.def").write_text(
+            "// all\n" + "".join(f"TARGET({name})\n" for name in names), encoding="utf-8")
+        for name in names:
+            (self.tree / "tests" / "fuzz" / "corpus" / name).mkdir()
             self.script(self.programs / name, FUZZER)
 
     @staticmethod
