@@ -69,6 +69,8 @@ TEST(IntakeClock, SetAgainAndAgain) {
 
 /// What came of a radio: nothing for `silent`, then `late` samples that waited in its buffers, then `lost` are missing.
 struct Loss {
+  friend void PrintTo(const Loss& loss, std::ostream* to) { *to << loss.what; }
+
   const char* what;
   std::int64_t silent_ms;
   std::int64_t late;

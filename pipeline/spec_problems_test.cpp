@@ -10,6 +10,7 @@
 namespace iqd::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// A file that is right but for the lines given.
@@ -118,20 +119,15 @@ TEST(SpecProblems, NumbersThatNoMachineHas) {
     return problems_of(with("stages:\n" + keys + "publish:\n  - {port: source, topic: a, bind: x}\n"));
   };
   const std::string huge = "4611686018427387904";
-  EXPECT_THAT(window("  - window: {granule: 1, yield: " + huge + "}\n"),
-              HasSubstr("stages[0].window: its rate is 4611686018427387904/1 of its input's"));
-  EXPECT_THAT(window("  - window: {granule: " + huge + ", yield: " + huge + "}\n"), HasSubstr("beyond 2^53"));
+  for (const std::string key : {"granule: ", "yield: ", "past: ", "future: "})
+    EXPECT_THAT(window("  - window: {" + key + huge + "}\n"),
+                AllOf(HasSubstr("x.yaml:4:13 stages[0].window: "), HasSubstr("more than can be computed with"))) << key;
   EXPECT_THAT(window("  - window: {name: a, granule: 67108859}\n  - window: {name: b, granule: 67108837}\n"
                      "  - window: {name: c, granule: 67108819}\n"),
-              HasSubstr("x.yaml:6:13 stages[2].window: its rate is 1/67108819 of its input's, and that "
-                        "1/4503597479886783 of the source's"));
-  EXPECT_THAT(window("  - window: {yield: 1000000000000}\n"),
-              HasSubstr("window.out would be i32 [n] and take 256000000 MB a block"));
-  for (const std::string reach : {"past: ", "future: "})
-    EXPECT_THAT(window("  - window: {" + reach + huge + "}\n"), HasSubstr("block: blocks of 64 samples and"));
-  EXPECT_THAT(window("  - window: {name: a, granule: 67108859, past: " + huge +
-                     "}\n  - window: {name: b, granule: " + "67108837, future: " + huge + "}\n"),
-              HasSubstr("block: blocks of 64 samples and"));
+              HasSubstr("x.yaml:6:13 stages[2].window: its rate is no ratio of the source's that can be computed with; "
+                        "b.out has 1/4503597479886983 positions a sample already"));
+  EXPECT_THAT(window("  - window: {yield: 67108864}\n  - window: {name: b, yield: 67108864}\n"),
+              HasSubstr("of [n] in a block; there may be 68719476736; use a smaller block"));
 }
 
 TEST(SpecProblems, MemoryThatIsNotThere) {

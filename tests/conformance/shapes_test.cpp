@@ -161,10 +161,11 @@ TEST_P(Shapes, UnequalInputsAreRefused) {
       fill(changed[i]);
       SCOPED_TRACE(length);
       const std::string text = refusal(changed) + refusal(changed, 3);
-      if (is_elementwise())
+      if (is_elementwise()) {
         EXPECT_EQ(text, "");
-      else if (side_by_side)
+      } else if (side_by_side) {
         EXPECT_NE(text, "");
+      }
     }
     Inputs changed = inputs;
     changed[i].shape.rows = {{"channel", 2}};
@@ -261,7 +262,9 @@ TEST_P(Shapes, BehindWholeFramesItReadsOnlyWhatIsThere) {
     Problems problems;
     StageRunner runner(*find_stage("noma_modulator"), frames, {bits}, block, "cpu", problems, options);
     for (const Problem& p : problems) EXPECT_EQ(p.text(), "") << "blocks of " << block;
-    if (problems.empty()) EXPECT_FALSE(runner.run().empty());
+    if (problems.empty()) {
+      EXPECT_FALSE(runner.run().empty());
+    }
   }
 }
 
@@ -271,7 +274,7 @@ std::vector<const StageEntry*> all_entries() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Stages, Shapes, testing::ValuesIn(all_entries()),
-                         [](const auto& info) { return std::string(info.param->name); });
+                         [](const auto& instance) { return std::string(instance.param->name); });
 
 std::string problems_of(const std::string& stages) {
   Problems problems;
@@ -366,7 +369,7 @@ TEST_P(Arrays, OfAnyShapeAreRefusedOrComputed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stages, Arrays, testing::ValuesIn(all_entries()),
-                         [](const auto& info) { return std::string(info.param->name); });
+                         [](const auto& instance) { return std::string(instance.param->name); });
 
 }  // namespace
 }  // namespace iqd::conformance

@@ -106,7 +106,7 @@ void zmq_stream(std::string_view input) {
   Bytes bytes(input);
   const SourceSettings settings = settings_of(bytes, address);
   Socket peer(ZMQ_PUSH, {address, "", {}});
-  peer.open();
+  peer.open(std::int64_t{1} << 20);
   std::unique_ptr<Source> source;
   if (settings.has_headers())
     source = std::make_unique<radio::zmq::ZmqSource>(settings);
