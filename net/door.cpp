@@ -218,17 +218,26 @@ void Door::end(int file) {
 void Door::read_subscriptions(const std::function<void(std::string_view topic, bool more)>& each) {
   // More may come all the time; the stream has to go on.
   constexpr std::int64_t kMostNs = 1'000'000;
+  int last = -1;
   for (const std::int64_t began = steady_ns(); steady_ns() - began < kMostNs;) {
     zmq_msg_t m;
     ::zmq_msg_init(&m);
     const bool came = ::zmq_msg_recv(&m, socket_, ZMQ_DONTWAIT) >= 0;
     const std::string_view message(static_cast<const char*>(::zmq_msg_data(&m)), ::zmq_msg_size(&m));
     // What libzmq itself gives back for a reader that left comes from no file.
-    if (came) look_at(::zmq_msg_get(&m, ZMQ_SRCFD), message);
+    if (came) look_at(last = ::zmq_msg_get(&m, ZMQ_SRCFD), message);
     if (came && !message.empty() && (message[0] == 0 || message[0] == 1)) each(message.substr(1), message[0] == 1);
     ::zmq_msg_close(&m);
     if (!came) return;
   }
+  forget_if_gone(last);
+}
+
+/// A reader that sent much and left would be there until all of that is read, which takes seconds on a slow stream.
+void Door::forget_if_gone(int file) {
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find(file);
+  if (found != open_.end() && !found->second.is_cut_off && found->second.peer.hung_up()) found->second.peer.cut_off();
 }
 
 void Door::look_at(int file, std::string_view message) {

@@ -68,6 +68,7 @@ class Door {
   void begin(int file);
   void end(int file);
   void look_at(int file, std::string_view message);
+  void forget_if_gone(int file);
   Connection& largest();
   void cut_off(Connection& connection, std::string_view why);
   void log_failure(const std::string& peer, const std::string& why);

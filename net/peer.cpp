@@ -50,7 +50,13 @@ bool Peer::hung_up() const noexcept {
 }
 
 void Peer::cut_off() const noexcept {
-  if (copy_ >= 0) ::shutdown(copy_, SHUT_RDWR);
+  if (copy_ < 0) return;
+  ::shutdown(copy_, SHUT_RDWR);
+  // The kernel keeps megabytes, and libzmq would hand on each small message of them before it sees the end. A peer that
+  // goes on sending is not waited for.
+  constexpr int kMostReads = 1024;
+  std::array<char, 16384> unread;
+  for (int i = 0; i < kMostReads && ::recv(copy_, unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) continue;
 }
 
 }  // namespace iqd::net

@@ -100,7 +100,7 @@ class Trial:
 
     def _live(self):
         self._context = zmq.Context()
-        self._readers, self._feed = [], None
+        self._readers, self._feed, self._faults = [], None, []
         self.world.open()
         self.arena = Arena(self.world, self.folder / "pipeline.yaml", self.report)
         self._make_files()
@@ -183,16 +183,18 @@ class Trial:
 
     def _act(self):
         began = time.monotonic()
-        threads = [threading.Thread(target=self._perform, args=(entry, began), daemon=True) for entry in self.entries]
-        for thread in threads:
+        self._faults = [threading.Thread(target=self._perform, args=(entry, began), daemon=True) for entry in self.entries]
+        for thread in self._faults:
             thread.start()
         end = began + (self.options.seconds if self.ending == "recover" else self.ends_after)
         while time.monotonic() < end and self._is_running():
             time.sleep(0.02)
-        if self.ending != "recover":
-            return
+        if self.ending == "recover":
+            self._end_faults()
+
+    def _end_faults(self):
         self.arena.end()
-        for thread in threads:
+        for thread in self._faults:
             thread.join(30)
             if thread.is_alive():
                 self.report("the test itself works", "a fault does not end")
@@ -284,7 +286,7 @@ class Trial:
         except Exception:
             code = None
         took = time.monotonic() - began - self.arena.excused(began, time.monotonic())
-        self.arena.end()
+        self._end_faults()
         self.observer.join()
         if died is None and self.ending != "SIGKILL":
             self.figures["stop"] = took
