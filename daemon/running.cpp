@@ -331,6 +331,7 @@ PipelineSpec Running::retire(std::shared_ptr<Pipeline>&& pipeline) {
   }
   while (pipeline.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   PipelineSpec spec = std::move(pipeline->spec());
+  spec.has_run = true;
   pipeline.reset();
   return spec;
 }

@@ -51,6 +51,9 @@ bool Peer::hung_up() const noexcept {
 
 void Peer::cut_off() const noexcept {
   if (copy_ < 0) return;
+  // Closed so, the other side notices at once, even where it only sends.
+  constexpr linger kReset{1, 0};
+  ::setsockopt(copy_, SOL_SOCKET, SO_LINGER, &kReset, sizeof kReset);
   ::shutdown(copy_, SHUT_RDWR);
   // The kernel keeps megabytes, and libzmq would hand on each small message of them before it sees the end. A peer that
   // goes on sending is not waited for.

@@ -200,6 +200,9 @@ TEST(DeviceEngine, KeysTellLayouts) {
   std::map<std::vector<std::int64_t>, std::uint64_t> keys;
   std::set<std::uint64_t> all;
   std::byte window{};
+  std::vector<std::byte> arena(plan.arena_bytes[index_of(Side::host)] + plan.arena_bytes[index_of(Side::device)]);
+  LaneMemory lane;
+  lane.arenas.fill(arena.data());
   for (int i = 0; i < 20'000; ++i) {
     SampleBlock block;
     block.first = 1000 + pick(random, 0, 200);
@@ -208,7 +211,7 @@ TEST(DeviceEngine, KeysTellLayouts) {
     block.future = pick(random, 0, 3);
     const SourceWindow at{
         &window, 4096, {block.first - block.past, block.end() + block.future, block.first, block.end()}};
-    work.set(block, {&at, 1}, {});
+    work.set(block, {&at, 1}, lane);
     const auto [known, is_new] = keys.insert({layout_of(work), work.capture_key()});
     ASSERT_EQ(known->second, work.capture_key());
     all.insert(work.capture_key());

@@ -42,14 +42,14 @@ TEST(IntakeGap, OfAnyLengthCostsNoRoom) {
 
 /// Blocks so large that the ring holds no more of them than it must.
 TEST(IntakeGap, OfLargeBlocksCostsNoRoom) {
-  constexpr std::int64_t kBlock = 4096;
-  for (const std::int64_t lost : {std::int64_t{5}, kBlock - 101, std::int64_t{1'000'000'000}}) {
+  constexpr std::int64_t kLargeBlock = 4096;
+  for (const std::int64_t lost : {std::int64_t{5}, kLargeBlock - 101, std::int64_t{1'000'000'000}}) {
     GateStage::door().set(false);
     Rig::Options o = behind_a_door();
-    o.block = kBlock;
+    o.block = kLargeBlock;
     o.lanes = 1;
-    Rig rig(o, {{{{.samples = 100}, {.samples = kBlock, .lost = lost}}}});
-    ASSERT_EQ(rig.engine->ring_samples(), 3 * kBlock);
+    Rig rig(o, {{{{.samples = 100}, {.samples = kLargeBlock, .lost = lost}}}});
+    ASSERT_EQ(rig.engine->ring_samples(), 3 * kLargeBlock);
     rig.start();
     ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }));
     GateStage::door().set(true);

@@ -28,7 +28,7 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   OpenedSource source(open_source(), *watch_, name_, spec_.realtime.hang_s);
   stream_ = source->info();
   std::optional<Draft> drafted = draft(spec_, stream_, backends_.backends, problems);
-  if (!drafted || !fits(*drafted, spec_, backends_.backends)) return;
+  if (!drafted || (!spec_.has_run && !fits(*drafted, spec_, backends_.backends))) return;
   const std::size_t before = problems.size();
   check_calibration(spec_, stream_);
   if (problems.size() > before) return;

@@ -35,8 +35,8 @@ struct Sized {
   Plan plan;
 };
 
-constexpr StreamInfo kTape{.element = Element::i32, .rate_hz = 1e6, .can_wait = true};
-constexpr StreamInfo kRadio{.element = Element::i32, .rate_hz = 1e6};
+const StreamInfo kTape{.element = Element::i32, .rate_hz = 1e6, .can_wait = true};
+const StreamInfo kRadio{.element = Element::i32, .rate_hz = 1e6};
 
 const Need& need(const Sizing& sizing, std::string_view what) {
   static const Need none;

@@ -122,6 +122,7 @@ struct PipelineSpec {
   std::vector<ApplySpec> apply;
   std::shared_ptr<const void> keeps;  // what the sections complain to
   std::size_t file_bytes = 0;         // its share of what the file takes of the heap, as it was read
+  bool has_run = false;               // so it fits, whatever seems to be left of the machine
 };
 
 struct Spec {

@@ -80,7 +80,7 @@ TEST_P(PreambleDetection, IsAsLikelyAsInSimulations) {
   const double found = share_found(x, false), refined = share_found(x, true);
   EXPECT_NEAR(found, c.found, 0.06);
   EXPECT_NEAR(refined, c.refined, 0.06);
-  EXPECT_GE(refined, found);
+  EXPECT_GE(refined, found - 0.03) << "more than a few packets of 200 are not worse by chance";
 }
 
 INSTANTIATE_TEST_SUITE_P(Channels, PreambleDetection,
