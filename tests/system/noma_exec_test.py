@@ -224,7 +224,7 @@ class Noma(iqd.SystemTest):
         fewer = {**arrays, "train_tx": arrays["train_tx"][:, :, :2]}
         for words, given, keys in (
                 ("users", fewer, {"users": 3}), ("users", arrays, {"users": 6}),
-                ("no pilots", {n: x if n == "rx" else x[:, :0] for n, x in arrays.items()}, {}),
+                ("has 0 of [t]", {n: x if n == "rx" else x[:, :0] for n, x in arrays.items()}, {}),
                 ("train_tx", {**arrays, "train_tx": arrays["train_tx"][:, :9]}, {}),
                 ("antennas of train_rx", {**arrays, "rx": arrays["rx"][:, :, :3]}, {}),
                 ("start", arrays, {"start": "port"}), ("start", arrays, {"weights": [0, 1]}),

@@ -164,7 +164,7 @@ class SoapyRemote(iqd.SystemTest):
         self.assertGreaterEqual(status["reconnects"], 1)
         self.assertContinuous(messages, lossless=False)
         gaps = [i for i, m in enumerate(messages) if m.gap]
-        self.assertEqual(len(gaps), 1, [m.gap for m in messages])
+        self.assertEqual(len(gaps), 1, ([m.gap for m in messages], status, daemon.text[-2000:]))
         self.assertExact(messages[:gaps[0]], rate)
         self.assertExact(messages[gaps[0]:], rate)
 
