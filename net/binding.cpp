@@ -18,6 +18,7 @@
 #include <set>
 #include <string_view>
 #include <thread>
+#include <tuple>
 
 namespace iqd::net {
 namespace {
@@ -28,7 +29,9 @@ struct BoundFile {
   std::string path;
   dev_t device;
   ino_t number;
-  auto operator<=>(const BoundFile&) const = default;
+  bool operator<(const BoundFile& other) const {
+    return std::tie(path, device, number) < std::tie(other.path, other.device, other.number);
+  }
 };
 
 struct BoundFiles {

@@ -59,7 +59,7 @@ void Peer::cut_off() const noexcept {
   // goes on sending is not waited for.
   constexpr int kMostReads = 1024;
   std::array<char, 16384> unread;
-  for (int i = 0; i < kMostReads && ::recv(copy_, unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) continue;
+  for (int i = 0; i<kMostReads&& ::recv(copy_, unread.data(), unread.size(), MSG_DONTWAIT)> 0; ++i) continue;
 }
 
 }  // namespace iqd::net

@@ -13,6 +13,7 @@ namespace {
 
 /// The most samples received at once: small blocks come several at a time, large ones in pieces.
 constexpr std::int64_t kReceiveMost = 65536;
+constexpr std::int64_t kLongestPatienceNs = 5'000'000;  // less than what any radio's buffer holds
 /// A call takes 100 ms where nothing comes. One that takes longer says nothing while it does; less may be a thread that
 /// had to wait for its processor.
 constexpr std::int64_t kLongCallNs = 250'000'000;
@@ -253,6 +254,13 @@ bool Intake::make_room() {
   };
   if (room()) return true;
   if (options_.overrun == Overrun::drop) {
+    // What a driver has kept comes at once, faster than lanes wake up. Waiting for less than a block lasts never lets
+    // it keep more than that.
+    const std::int64_t give_up = steady_ns() + std::min(ns_of(block_) * 3 / 4, kLongestPatienceNs);
+    while (steady_ns() < give_up && !stop_.load(std::memory_order_acquire)) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (room()) return true;
+    }
     offer_held(true);
     dropping_ = true;
     return true;

@@ -121,7 +121,8 @@ TEST(SpecProblems, NumbersThatNoMachineHas) {
   const std::string huge = "4611686018427387904";
   for (const std::string key : {"granule: ", "yield: ", "past: ", "future: "})
     EXPECT_THAT(window("  - window: {" + key + huge + "}\n"),
-                AllOf(HasSubstr("x.yaml:4:13 stages[0].window: "), HasSubstr("more than can be computed with"))) << key;
+                AllOf(HasSubstr("x.yaml:4:13 stages[0].window: "), HasSubstr("more than can be computed with")))
+        << key;
   EXPECT_THAT(window("  - window: {name: a, granule: 67108859}\n  - window: {name: b, granule: 67108837}\n"
                      "  - window: {name: c, granule: 67108819}\n"),
               HasSubstr("x.yaml:6:13 stages[2].window: its rate is no ratio of the source's that can be computed with; "
