@@ -25,6 +25,8 @@ import sigmf_check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IQD = os.environ.get("IQD", str(ROOT / "build" / "release" / "iqd"))
+# Sanitizers keep what was freed for a while, and take memory and time of their own.
+SANITIZED = bool(os.environ.get("IQD_SANITIZED"))
 PIPELINES = pathlib.Path(os.environ.get("IQD_PIPELINES", ROOT / "pipelines"))
 PATIENCE = 30.0  # seconds for anything that is certain to happen, on a machine that is busy and with sanitizers
 _claims = []  # of ports, for as long as this program runs

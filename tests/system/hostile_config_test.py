@@ -18,7 +18,6 @@ import iqd
 MIB = 1 << 20
 MOST_SECONDS = 30.0  # seconds at most where nothing else runs; more than that is no longer linear
 MOST_MEGABYTES = 400.0
-SANITIZED = os.environ.get("ASAN_OPTIONS") or os.environ.get("TSAN_OPTIONS") or os.environ.get("UBSAN_OPTIONS")
 
 
 def pipeline(stages, publish="source"):
@@ -81,7 +80,7 @@ class HostileConfig(iqd.SystemTest):
         self.assertIn(wanted, said if len(said) < MIB else said[-2000:])
         self.assertTrue(said.startswith(str(self.folder / "a.yaml")), said[:200])
         self.assertLess(seconds, MOST_SECONDS)
-        if not SANITIZED:
+        if not iqd.SANITIZED:
             self.assertLess(megabytes, MOST_MEGABYTES)
 
     def test_texts(self):
@@ -183,7 +182,7 @@ class HostileRequests(iqd.SystemTest):
             self.assertEqual(self.ask("GET", "/readyz")[0], 200)
             self.assertEqual(daemon.stop(), 0, daemon.text)
         print(f"resident at most: {before:.0f} MB, with all requests {after:.0f} MB")
-        if not SANITIZED:
+        if not iqd.SANITIZED:
             self.assertLess(after - before, 2 * MOST_MEGABYTES)
 
 

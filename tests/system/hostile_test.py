@@ -55,7 +55,9 @@ class Hostile(iqd.SystemTest):
         while time.monotonic() < ends:
             message = reader.take(1)[0]
             if message.topic in seen:
-                self.assertEqual((message.seq, message.gap), (seen[message.topic] + 1, 0))
+                self.assertEqual(message.seq, seen[message.topic] + 1)
+                if not iqd.SANITIZED:  # which cannot keep up with all of this
+                    self.assertEqual(message.gap, 0)
             seen[message.topic] = message.seq
         for topic in topics:
             self.assertIn(topic, seen)
@@ -106,7 +108,8 @@ class Hostile(iqd.SystemTest):
                         self.expect_end(daemon)
                     finally:
                         attack.end()
-                    self.assertLess(most - before, 64)
+                    if not iqd.SANITIZED:
+                        self.assertLess(most - before, 64)
                     # Of empty messages a busy machine reads fewer than are too many.
                     if name != "empty messages":
                         self.assertGreater(daemon.final[0]["endpoints"][0]["cut_off"], 0)
@@ -125,7 +128,8 @@ class Hostile(iqd.SystemTest):
             try:
                 daemon.wait_for_log("was disconnected: it sent a message of more than 1048576 bytes")
                 time.sleep(1)
-                self.assertLess(limits_test.megabytes(daemon.process.pid, "VmHWM") - before, 64)
+                if not iqd.SANITIZED:
+                    self.assertLess(limits_test.megabytes(daemon.process.pid, "VmHWM") - before, 64)
                 self.expect_end(daemon)
             finally:
                 attack.end()
