@@ -79,7 +79,6 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t most_byte
       pub_(config.kind == Kind::pub),
       lossless_(lossless),
       mark_(high_water_mark(config.hwm_bytes, most_bytes)),
-      wanted_mark_(mark_),
       context_(net::make_context()) {
   // XPUB is PUB that tells who subscribes; it is asked only before the stream starts.
   socket_.reset(zmq_socket(context_.get(), pub_ ? ZMQ_XPUB : ZMQ_PUSH));
@@ -101,18 +100,15 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t most_byte
   if ((bound ? binding_.bind(socket, endpoint_) : zmq_connect(socket, endpoint_.c_str())) != 0) refuse(config);
 }
 
-/// Of smaller messages more are kept. A lower mark would cut off readers that are there: libzmq has them acknowledge
-/// every half of the mark that they began with, and a queue that is shorter than that stays full.
+/// The mark stays as it was set before the first reader came. libzmq tells a changed one to all queues, also to those
+/// of readers that are leaving, whose memory may be gone by then. And a lower one would cut off those that stay: they
+/// acknowledge every half of the mark that they began with, and a queue that is shorter than that stays full.
 void ZmqSocket::expect(std::int64_t budget, std::int64_t most_bytes) {
-  const int wanted = high_water_mark(budget, most_bytes);
-  int mark = wanted_mark_;
-  while (wanted > mark && !wanted_mark_.compare_exchange_weak(mark, wanted)) {
-  }
-  if (wanted >= mark) return;
+  if (high_water_mark(budget, most_bytes) >= mark_) return;
   log::warn(
-      "publish: {}: messages are larger than they were: up to {:.0f} MB wait for a reader that is "
-      "behind, and not `hwm_bytes`, until iqd is restarted",
-      endpoint_, static_cast<double>(mark) * static_cast<double>(most_bytes) / 1e6);
+      "publish: {}: messages are larger than they were: up to {:.0f} MB wait for a reader that is behind, and not "
+      "`hwm_bytes`, until iqd is restarted",
+      endpoint_, static_cast<double>(mark_) * static_cast<double>(most_bytes) / 1e6);
 }
 
 ZmqSocket::~ZmqSocket() {
@@ -153,7 +149,6 @@ bool ZmqSocket::send_text(std::string_view text) {
 bool ZmqSocket::send(std::string_view key, std::string_view head, std::span<const std::byte> payload, Lease lease,
                      bool copy) {
   read_subscriptions();
-  if (const int wanted = wanted_mark_; wanted > mark_) net::set_option(socket_.get(), ZMQ_SNDHWM, mark_ = wanted);
   // Memory comes first: half of a message cannot be taken back.
   const int slot = copy ? -1 : free_payloads_.try_acquire();
   std::unique_ptr<Payload> made;

@@ -62,8 +62,7 @@ class ZmqSocket {
   std::string endpoint_;
   bool pub_;
   bool lossless_;
-  int mark_;                      // messages that are kept for a reader
-  std::atomic<int> wanted_mark_;  // never less; the thread that sends takes it over
+  const int mark_;  // messages that are kept for a reader
   std::mutex topics_mutex_;
   std::set<std::string> topics_;
   std::int64_t subscriptions_ = 0;

@@ -289,22 +289,6 @@ TEST(ZmqSocket, ReadersStayWhenMessagesBecomeLarger) {
   }
 }
 
-TEST(ZmqSocket, MoreMessagesAreKeptWhenTheyBecomeSmaller) {
-  Config c = config("tcp://127.0.0.1:15629", Kind::pub);
-  c.hwm_bytes = 1'000'000;
-  LeaseCount leases;
-  const auto socket = ZmqSocket::shared("shrinks", c, false, 100'000);
-  socket->add_topic("t");
-  ZmqReader reader(ZMQ_SUB, c.bind, 4096);
-  reader.subscribe("t ");
-  ASSERT_TRUE(soon([&] { return socket->subscriptions() == 1; }));
-  EXPECT_EQ(ZmqSocket::shared("shrinks", c, false, 1000), socket);
-  const std::string small(1000, 's');
-  constexpr int kBurst = 900;
-  for (int i = 0; i < kBurst; ++i) ASSERT_TRUE(socket->send({}, "t ", bytes(small), leases.take(), true));
-  for (int i = 0; i < kBurst; ++i) ASSERT_EQ(reader.receive().size(), 2u) << i;
-}
-
 /// What a reader sends, one after the other, until it is cut off, while another one reads.
 void expect_cut_off(const std::string& endpoint, const std::function<std::string(int)>& next, const std::string& what) {
   ZmqSocket socket(config(endpoint, Kind::pub), false, 100);

@@ -63,7 +63,7 @@ class Bundle(unittest.TestCase):
         binaries = set(self.binaries())
         for path in self.bundle.rglob("*"):
             if path.is_file() and path not in binaries:
-                self.assertNotIn(str(ROOT), path.read_text(encoding="utf-8"), path)
+                self.assertNotIn(str(ROOT).encode(), path.read_bytes(), path)
 
     def test_its_size_is_said_and_small(self):
         size = int(re.search(r": (\d+) MiB", self.made.stdout)[1])

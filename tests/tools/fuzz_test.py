@@ -35,7 +35,7 @@ class Fuzz(unittest.TestCase):
         self.parent = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.parent)
         self.tree = self.parent / "a tree"
-        self.programs = self.tree / "build" / "fuzz" / "tests" / "fuzz"
+        self.programs = self.tree / "build" / "asan" / "tests" / "fuzz"
         for folder in (self.tree / "tools", self.programs):
             folder.mkdir(parents=True)
         shutil.copy(TOOLS / "fuzz", self.tree / "tools")
@@ -66,7 +66,7 @@ class Fuzz(unittest.TestCase):
     def test_builds_and_runs_those_that_are_named(self):
         code, out, err = self.fuzz("--seconds", "7", "good")
         self.assertEqual((code, err), (0, ""), out)
-        self.assertEqual((self.parent / "calls").read_text(encoding="utf-8"), "setup --checks\nbuild fuzz\n")
+        self.assertEqual((self.parent / "calls").read_text(encoding="utf-8"), "setup --checks\nbuild asan fuzz\n")
         self.assertRegex(out, r"(?m)^good +1234 +56 +ok$")
         call, = self.calls("good")
         self.assertIn("-max_total_time=7 ", call)
@@ -79,7 +79,7 @@ class Fuzz(unittest.TestCase):
         self.assertRegex(out, r"(?m)^good .* ok$")
         self.assertRegex(out, r"(?m)^bad .* FOUND SOMETHING$")
         self.assertIn("== what failed in: bad\n==1==ERROR: AddressSanitizer: heap-buffer-overflow\n", out)
-        self.assertIn("again: build/fuzz/tests/fuzz/bad build/fuzz/found/bad/smallest\n", out)
+        self.assertIn("again: build/asan/tests/fuzz/bad build/fuzz/found/bad/smallest\n", out)
 
     def test_old_findings_are_not_told_again(self):
         self.fuzz("bad")
