@@ -55,6 +55,11 @@ void Peer::cut_off() const noexcept {
   constexpr linger kReset{1, 0};
   ::setsockopt(copy_, SOL_SOCKET, SO_LINGER, &kReset, sizeof kReset);
   ::shutdown(copy_, SHUT_RDWR);
+  // The kernel keeps megabytes, and libzmq would hand on each small message of them before it sees the end. A peer that
+  // goes on sending is not waited for.
+  constexpr int kMostReads = 1024;
+  std::array<char, 16384> unread;
+  for (int i = 0; i<kMostReads&& ::recv(copy_, unread.data(), unread.size(), MSG_DONTWAIT)> 0; ++i) continue;
 }
 
 }  // namespace iqd::net

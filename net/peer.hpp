@@ -26,7 +26,7 @@ class Peer {
   std::string_view host() const noexcept { return std::string_view(name_).substr(0, name_.find(" port ")); }
   /// Whether the other side has closed, or the network; true where that is not known.
   bool hung_up() const noexcept;
-  /// Ends the connection; libzmq notices.
+  /// Ends the connection, and throws away what it has not read; libzmq notices.
   void cut_off() const noexcept;
 
  private:
