@@ -42,8 +42,8 @@ class World:
         self.element = "cf32" if self.source == "feed" else "sc16"
         self.waits = self.source != "radio" and chance.random() < 0.3
         self.through_a_stage = chance.random() < 0.4
-        # Less would not hold what comes at once behind a reload.
-        self.hwm = f"{int(self.rate * 8 * chance.choice((0.5, 1.0)) / 1000)} kB"
+        # What comes at once behind a reload has to fit, also in messages smaller than those at the start.
+        self.hwm = f"{chance.choice((16, 20))} MB"
         self.kinds = ["pub"] + [kind for kind in ("push", "curve", "ipc") if chance.random() < 0.4]
         self.has_relay = self.source == "radio" and chance.random() < 0.2
         self.readable = self.kinds + ["relay"] * self.has_relay
