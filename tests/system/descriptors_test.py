@@ -106,7 +106,7 @@ class Descriptors(iqd.SystemTest):
             self.rewrite(document(self.where, value=0.5 + i / 100, more=added(iqd.endpoint()) if i % 2 else ""))
             self.assertAnswered(kept.ask("POST", "/api/reload"))
             self.assertAnswered(kept.ask("PATCH", "/api/pipelines/learn/stages/level", {"value": 2 + i / 10}))
-            self.assertEqual(door.ask("GET", "/readyz")[0], 200)
+            door.wait_for_state("/readyz", 200)  # one that was added has its radio to open
         self.assertEqual(daemon.stop(), 0, daemon.text)
         for status in daemon.final:
             self.assertConserved(status)
