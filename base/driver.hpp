@@ -110,7 +110,7 @@ struct Message {
   std::int64_t dropped = 0;  // samples lost since the start
   std::int64_t halo = 0;     // samples of past that were used
   double retuned_hz = 0;     // how far the radio is tuned from where the format has it
-  SampleIndex tuned = -1;    // from this sample on the radio is set otherwise, told by the first message behind; or -1
+  SampleIndex tuned = -1;    // from this sample on the radio is set otherwise, in the first message behind; or -1
   bool calibrated = false;   // of a format that says `calibrated`: its calibration was applied
   const Trigger* trigger = nullptr;  // what a recording begins for with this message; there while it is sent
   std::span<const std::byte> payload;

@@ -136,4 +136,9 @@ std::size_t heap_bytes() noexcept {
   return heap.uordblks + heap.hblkhd;
 }
 
+std::size_t heap_growth(std::size_t since) noexcept {
+  const std::size_t now = heap_bytes();
+  return now - std::min(now, since);
+}
+
 }  // namespace iqd

@@ -29,5 +29,7 @@ HostLimits host_limits(const std::filesystem::path& root = "/");
 
 /// Bytes of the heap that are in use; 0 where an allocator counts that is not the C library's.
 std::size_t heap_bytes() noexcept;
+/// What the heap has grown by since then; 0 where it has shrunk.
+std::size_t heap_growth(std::size_t since) noexcept;
 
 }  // namespace iqd

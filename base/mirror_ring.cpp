@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "base/error.hpp"
 
 namespace iqd {

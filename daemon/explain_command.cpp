@@ -78,10 +78,6 @@ void explain_steps(const Plan& plan) {
   }
 }
 
-double megabytes(std::size_t bytes) {
-  return static_cast<double>(bytes) / 1e6;
-}
-
 /// What resident memory grows by, of what that consists, and what may come on top.
 void explain_memory(const Sizing& sizing, const StreamInfo& stream) {
   fmt::print("  memory    {:.2f} MB{}\n", megabytes(sizing.resident()),
@@ -157,9 +153,8 @@ Exit explain(const std::string& file, bool dot) {
       continue;
     }
     prepare(plan, found);
-    const std::size_t heap = heap_bytes();
     const Circumstances circumstances{.locked = spec.realtime.lock_memory && host_limits().locked.has_value(),
-                                      .plan_bytes = heap - std::min(heap, heap_before)};
+                                      .plan_bytes = heap_growth(heap_before)};
     explain_pipeline(spec, plan, stream, found, size_up(spec, plan, stream, outputs, circumstances));
   }
   return Exit::ok;

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cstdio>
 
 #include "base/host_limits.hpp"
@@ -34,7 +33,7 @@ std::unique_ptr<Loaded> load(const std::string& file) {
   if (loaded->problems.empty()) loaded->read(std::move(document));
   check_monitor(loaded->spec);
   // It stays, for changes to come. Which pipeline takes how much of it nobody can say.
-  const std::size_t taken = heap_bytes() - std::min(heap_bytes(), before);
+  const std::size_t taken = heap_growth(before);
   std::vector<PipelineSpec>& pipelines = loaded->spec.pipelines;
   for (PipelineSpec& p : pipelines) p.file_bytes = taken / pipelines.size();
   return loaded;

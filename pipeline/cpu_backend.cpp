@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "base/bell.hpp"
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/host_limits.hpp"

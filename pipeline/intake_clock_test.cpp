@@ -15,11 +15,6 @@ namespace {
 using Do = Step::Do;
 constexpr std::int64_t kMs = 1'000'000;
 
-struct Quiet {
-  Quiet() { log::set_level(log::Level::error); }
-  ~Quiet() { log::set_level(log::Level::info); }
-};
-
 /// Whether the clock was seen to be set, and nothing was lost over it.
 bool sees_the_jump(std::int64_t by_ns) {
   Rig rig(radio_options(), {{{{.samples = 5000, .timed = true}, {.samples = 500, .timed = true, .jump_ns = by_ns}}}});

@@ -10,8 +10,8 @@
 #include <limits>
 #include <random>
 
-#include "tests/support/engine_rig.hpp"
 #include "tests/support/own_allocator.hpp"
+#include "tests/support/radio_rig.hpp"
 
 namespace iqd::testing {
 namespace {
@@ -27,11 +27,6 @@ Rig::Options radio() {
   o.intake.backoff_ns = o.intake.longest_backoff_ns = 1000;
   return o;
 }
-
-struct Quiet {
-  Quiet() { log::set_level(log::Level::error); }
-  ~Quiet() { log::set_level(log::Level::info); }
-};
 
 std::ptrdiff_t entries(const char* folder) {
   const std::filesystem::directory_iterator all(folder);

@@ -65,14 +65,10 @@ Pipeline::~Pipeline() {
   if (engine_) engine_->let_go();
 }
 
-bool Pipeline::is_lossless(const PipelineSpec& spec) const noexcept {
-  return stream_.can_wait && spec.overrun.value_or(Overrun::wait) == Overrun::wait;
-}
-
 IntakeOptions Pipeline::intake_options(const PipelineSpec& spec, const Sizing& sizing) const {
   IntakeOptions intake;
   intake.name = name_;
-  intake.overrun = is_lossless(spec) ? Overrun::wait : Overrun::drop;
+  intake.overrun = spec.is_lossless(stream_) ? Overrun::wait : Overrun::drop;
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
   intake.silent_ns = ns(spec.reconnect.silence_s);
   intake.backoff_ns = ns(spec.reconnect.first_s);
@@ -103,8 +99,7 @@ std::optional<Pipeline::Draft> Pipeline::draft(const PipelineSpec& spec, const S
     const Plan& now = engine_->plan();
     circumstances.ring_samples = d.plan.window().past + now.window().future + 2 * (now.block + d.plan.block);
   }
-  const std::size_t heap = heap_bytes();
-  circumstances.plan_bytes = heap - std::min(heap, heap_before);
+  circumstances.plan_bytes = heap_growth(heap_before);
   d.sizing = size_up(spec, d.plan, stream, d.outputs, circumstances);
   return d;
 }
@@ -204,7 +199,7 @@ std::string Pipeline::stuck() const {
   const std::shared_ptr<Engine> engine = this->engine();
   const std::lock_guard lock(exchange_);
   const auto too_long = [this](std::int64_t ns) { return static_cast<double>(ns) > spec_.realtime.hang_s * 0.5e9; };
-  if (!is_lossless(spec_) && too_long(engine->unfinished_ns())) return name_ + ": no block comes to its end";
+  if (!spec_.is_lossless(stream_) && too_long(engine->unfinished_ns())) return name_ + ": no block comes to its end";
   return {};
 }
 

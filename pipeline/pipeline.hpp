@@ -172,7 +172,6 @@ class Pipeline {
   std::shared_ptr<ApplyOutlet> make_apply(const ApplySpec& apply, const PortFormat& format) const;
   void leave_routes_to(const Engine& next) const;
   Succession succession_of(const Plan& plan, bool same_backends) const;
-  bool is_lossless(const PipelineSpec& spec) const noexcept;
   IntakeOptions intake_options(const PipelineSpec& spec, const Sizing& sizing) const;
   std::shared_ptr<Engine> engine() const;
   void replace_engine(std::shared_ptr<Engine> by);

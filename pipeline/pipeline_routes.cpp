@@ -12,7 +12,7 @@
 namespace iqd {
 
 std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, const PipelineSpec& spec) const {
-  const bool lossless = is_lossless(spec);
+  const bool lossless = spec.is_lossless(stream_);
   // Entries that share a socket share its queue of messages.
   std::map<std::string, std::int64_t> most_bytes;
   for (std::size_t i = 0; i < spec.publish.size(); ++i) {

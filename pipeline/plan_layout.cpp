@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "pipeline/element_code.hpp"
 #include "pipeline/fusion/fuse.hpp"
 #include "pipeline/plan.hpp"

@@ -6,7 +6,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "pipeline/plan.hpp"
 #include "pipeline/programmed_stage.hpp"
 #include "pipeline/shape_check.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "base/host_limits.hpp"
 #include "base/mirror_ring.hpp"
 

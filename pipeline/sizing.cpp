@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "pipeline/ring_layout.hpp"
 #include "pipeline/sink_outlet.hpp"
 
@@ -153,7 +153,7 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   add(s.needs, {"the file as read", spec.file_bytes});
   add(s.needs, {"plan and tables of stages", circumstances.plan_bytes});
   add(s.needs, spec.source->needs(stream));
-  const bool lossless = stream.can_wait && spec.overrun.value_or(Overrun::wait) == Overrun::wait;
+  const bool lossless = spec.is_lossless(stream);
   add_outputs(s.needs, spec, plan, lossless, outputs);
   add_threads(s.needs, circumstances.locked ? stack_bytes() : kThreadBytes);
   s.addresses = bounded_sum(bounded_sum(s.bytes(), s.ring_bytes), s.threads() * stack_bytes());

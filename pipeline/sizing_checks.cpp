@@ -6,17 +6,13 @@
 
 #include <algorithm>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "pipeline/sizing.hpp"
 
 namespace iqd {
 namespace {
 
 constexpr std::size_t kNone = HostLimits::kNone;
-
-double megabytes(std::size_t bytes) {
-  return static_cast<double>(bytes) / 1e6;
-}
 
 /// `ring of 4096 samples 16, 2 lanes 8`: the largest first, without what is small beside them.
 std::string text_of(Needs needs, std::size_t sum) {

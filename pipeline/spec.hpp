@@ -123,6 +123,11 @@ struct PipelineSpec {
   std::shared_ptr<const void> keeps;  // what the sections complain to
   std::size_t file_bytes = 0;         // its share of what the file takes of the heap, as it was read
   bool has_run = false;               // so it fits, whatever seems to be left of the machine
+
+  /// Whether the source waits for lanes and sinks.
+  bool is_lossless(const StreamInfo& stream) const noexcept {
+    return stream.can_wait && overrun.value_or(Overrun::wait) == Overrun::wait;
+  }
 };
 
 struct Spec {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "base/error.hpp"
 
 namespace iqd {

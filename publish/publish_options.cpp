@@ -8,7 +8,7 @@
 #include <charconv>
 #include <vector>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "base/wire.hpp"
 #include "net/socket_need.hpp"
 #include "publish/zmq_socket.hpp"

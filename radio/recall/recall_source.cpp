@@ -11,7 +11,7 @@
 #include <numeric>
 #include <thread>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 

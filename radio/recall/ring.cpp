@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 
 namespace iqd::radio::recall {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/bounded.hpp"
+#include "base/integer.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "config/fields.hpp"

@@ -9,6 +9,12 @@
 /// A source that cannot wait, as a radio: what its stream has to be when it fails, or gives nothing for a while.
 namespace iqd::testing {
 
+/// Thousands of gaps, and no line in the log for each.
+struct Quiet {
+  Quiet() { log::set_level(log::Level::error); }
+  ~Quiet() { log::set_level(log::Level::info); }
+};
+
 inline Rig::Options radio_options(bool reconnects = true) {
   Rig::Options o;
   o.info.can_wait = false;

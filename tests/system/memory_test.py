@@ -183,7 +183,7 @@ class Refusal(iqd.SystemTest):
             self.assertConserved(daemon.final[0])
 
     def test_changes_without_a_free_descriptor(self):
-        """What takes none is made, whoever has the rest."""
+        """A change that needs no descriptor is made."""
         text = document(more='stages: [{multiply_const: {value: 1}}]\nmonitor: {listen: "127.0.0.1:0"}\n')
         with self.daemon(text) as daemon:
             door = Door(daemon)
