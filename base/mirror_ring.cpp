@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/integer.hpp"
 #include "base/error.hpp"
+#include "base/integer.hpp"
 
 namespace iqd {
 namespace {

@@ -15,10 +15,10 @@
 #include <thread>
 
 #include "base/bell.hpp"
-#include "base/integer.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/host_limits.hpp"
+#include "base/integer.hpp"
 #include "pipeline/programmed_stage.hpp"
 
 namespace iqd {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/integer.hpp"
 #include "base/host_limits.hpp"
+#include "base/integer.hpp"
 #include "base/mirror_ring.hpp"
 
 namespace iqd {

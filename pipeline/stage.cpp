@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "base/integer.hpp"
 #include "base/error.hpp"
+#include "base/integer.hpp"
 
 namespace iqd {
 namespace {

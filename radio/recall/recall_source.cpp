@@ -11,8 +11,8 @@
 #include <numeric>
 #include <thread>
 
-#include "base/integer.hpp"
 #include "base/clock.hpp"
+#include "base/integer.hpp"
 #include "base/log.hpp"
 
 namespace iqd::radio::recall {

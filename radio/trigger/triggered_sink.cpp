@@ -8,8 +8,8 @@
 #include <cmath>
 #include <utility>
 
-#include "base/integer.hpp"
 #include "base/error.hpp"
+#include "base/integer.hpp"
 #include "base/log.hpp"
 #include "config/fields.hpp"
 #include "radio/message_part.hpp"
