@@ -79,17 +79,17 @@ TEST_F(Door, AnswersAreNotForOtherSitesNorForCaches) {
 
 TEST_F(Door, ReadyAndHealthy) {
   EXPECT_EQ(body_of(get("/readyz")), "ok\n");
-  service_.unready = {"test: stalled", "test: no samples"};
+  service_.locked()->unready = {"test: stalled", "test: no samples"};
   const std::string answer = get("/readyz");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 503 "));
   EXPECT_EQ(body_of(answer), "test: stalled\ntest: no samples\n");
   EXPECT_THAT(get("/healthz"), StartsWith("HTTP/1.1 200 "));
-  service_.unhealthy = {"gone"};
+  service_.locked()->unhealthy = {"gone"};
   EXPECT_THAT(get("/healthz"), StartsWith("HTTP/1.1 503 "));
 }
 
 TEST_F(Door, StatusIsThatOfTheCommandLine) {
-  service_.status[0].received = 12345;
+  service_.locked()->status[0].received = 12345;
   const nlohmann::json status = json_of(get("/api/status"));
   EXPECT_EQ(status["pipelines"][0]["received"], 12345);
   EXPECT_EQ(status["pipelines"][0]["ports"][0]["late"], 3);
@@ -98,7 +98,7 @@ TEST_F(Door, StatusIsThatOfTheCommandLine) {
 }
 
 TEST_F(Door, ThePlanHasShapesQueuesAndRates) {
-  service_.status[0].received = 1000;
+  service_.locked()->status[0].received = 1000;
   nlohmann::json plan = json_of(get("/api/pipeline"))["pipelines"][0];
   EXPECT_EQ(plan["block"]["samples"], 1000);
   ASSERT_EQ(plan["stages"].size(), 1u);
@@ -111,8 +111,8 @@ TEST_F(Door, ThePlanHasShapesQueuesAndRates) {
   EXPECT_TRUE(plan["samples_per_second"].is_null()) << "looked at once";
   for (int look = 1; look <= 3; ++look) {
     service_.uptime = service_.uptime + 2;
-    service_.status[0].received += 4000;
-    service_.status[0].ports[0].messages += 8;
+    service_.locked()->status[0].received += 4000;
+    service_.locked()->status[0].ports[0].messages += 8;
     plan = json_of(get("/api/pipeline"))["pipelines"][0];
   }
   EXPECT_DOUBLE_EQ(plan["samples_per_second"], 2000);
@@ -138,20 +138,20 @@ TEST_F(Door, OneConnectionServesMany) {
 
 TEST_F(Door, ChangesReachTheService) {
   EXPECT_EQ(json_of(patch("/api/stages/window", "{\"past\": 7}")), nlohmann::json({{"applied", {"done"}}}));
-  EXPECT_EQ(service_.asked, "|window|{\"past\": 7}");
+  EXPECT_EQ(service_.locked()->asked, "|window|{\"past\": 7}");
   patch("/api/pipelines/te%73t/stages/source?x=y", "{\"gain\": 1}");
-  EXPECT_EQ(service_.asked, "test|source|{\"gain\": 1}");
+  EXPECT_EQ(service_.locked()->asked, "test|source|{\"gain\": 1}");
   EXPECT_THAT(ask(request("POST", "/api/reload")), StartsWith("HTTP/1.1 200"));
   EXPECT_EQ(service_.reloads, 1);
   EXPECT_THAT(ask("PATCH /api/stages/window HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
                   "3\r\n{\"b\r\n5\r\n\": 2}\r\n0\r\n\r\n"),
               StartsWith("HTTP/1.1 200"));
-  EXPECT_EQ(service_.asked, "|window|{\"b\": 2}");
+  EXPECT_EQ(service_.locked()->asked, "|window|{\"b\": 2}");
 }
 
 TEST_F(Door, WhatBecameOfAChangeIsToldByTheStatus) {
   const auto status = [&](ChangeReport::Result result) {
-    service_.report = {result, {"why"}};
+    service_.locked()->report = {result, {"why"}};
     return patch("/api/stages/window", "{}");
   };
   EXPECT_THAT(status(ChangeReport::Result::refused), StartsWith("HTTP/1.1 422 "));
@@ -171,7 +171,7 @@ TEST_F(Door, WhatIsNoRequestOfOurs) {
   EXPECT_THAT(ask("BREW /pot HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 4"));
   EXPECT_THAT(ask("nonsense\r\n\r\n"), StartsWith("HTTP/1.0 400 "));
   EXPECT_THAT(ask("GET / HTTP/1.1\r\nX: " + std::string(20000, 'a') + "\r\n\r\n"), HasSubstr(" 400 "));
-  EXPECT_EQ(service_.asked, "");
+  EXPECT_EQ(service_.locked()->asked, "");
 }
 
 TEST_F(Door, BodiesThatAreNoKeys) {
@@ -179,7 +179,7 @@ TEST_F(Door, BodiesThatAreNoKeys) {
        {"nonsense", "[1]", "1", "\"a\"", "null", "{", "{\"a\": 1} x", "{\"a\": \"\xff\"}", "{'a': 1}"})
     EXPECT_THAT(patch("/api/stages/window", body), StartsWith("HTTP/1.1 400 ")) << body;
   EXPECT_THAT(ask(request("PATCH", "/api/stages/window")), StartsWith("HTTP/1.1 400 "));
-  EXPECT_EQ(service_.asked, "");
+  EXPECT_EQ(service_.locked()->asked, "");
 }
 
 TEST_F(Door, ABodyMayHave64KiB) {
@@ -195,7 +195,7 @@ TEST_F(Door, ABodyMayHave64KiB) {
 }
 
 TEST_F(Door, NamesThatAreNoTextComeBackAsText) {
-  service_.report = {ChangeReport::Result::unknown, {"no stage '\xff\xfe'"}};
+  service_.locked()->report = {ChangeReport::Result::unknown, {"no stage '\xff\xfe'"}};
   const std::string answer = patch("/api/stages/%ff%fe", "{}");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 "));
   EXPECT_NO_THROW(json_of(answer));
@@ -291,7 +291,7 @@ TEST_F(Door, ABodyThatTricklesIsCutOff) {
   stop = true;
   drip.join();
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 408 "));
-  EXPECT_EQ(service_.asked, "");
+  EXPECT_EQ(service_.locked()->asked, "");
 }
 
 TEST_F(Door, ABodyThatDoesNotComeWhole) {
@@ -302,7 +302,7 @@ TEST_F(Door, ABodyThatDoesNotComeWhole) {
   ended.send(request("PATCH", "/api/stages/x", "Content-Length: 1000\r\n") + "{}");
   ended.end();
   EXPECT_THAT(ended.receive(), StartsWith("HTTP/1.1 400 ")) << "it has closed";
-  EXPECT_EQ(service_.asked, "");
+  EXPECT_EQ(service_.locked()->asked, "");
 }
 
 TEST(HttpDoor, AClosedDoorAnswersNoMore) {

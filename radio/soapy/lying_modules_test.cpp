@@ -50,7 +50,11 @@ std::string error_of(const SourceOptions& o) {
 
 class ScriptedModule : public testing::Test {
  protected:
-  void SetUp() override { scripted::begin(); }
+  void SetUp() override { begin(); }
+  scripted::Script& begin() {
+    source_.reset();
+    return scripted::begin();
+  }
   void open(Values values = {}) {
     source_ = options(std::move(values)).open();
     memory_.assign(static_cast<std::size_t>(source_->info().channels), std::vector<sc16>(8192));
@@ -201,24 +205,24 @@ TEST_F(ScriptedModule, TimesThatCannotBeAddedAreNone) {
 
 TEST_F(ScriptedModule, WhateverThrowsItIsAnErrorOrAFailure) {
   for (const char* call : {"getNumChannels", "getSampleRate", "getNativeStreamFormat", "setupStream"}) {
-    script().throws_from = call;
+    scripted::throw_from(call);
     EXPECT_THAT(error_of(options()), HasSubstr(std::string(call) + " threw")) << call;
   }
   for (const char* call : {"activateStream", "readStream"}) {
-    script().throws_from = call;
+    scripted::throw_from(call);
     open();
     EXPECT_EQ(receive().event, Event::failed) << call;
   }
   for (const char* call : {"listSensors", "getNumDirectAccessBuffers", "getStreamMTU", "closeStream"}) {
-    script().throws_from = call;
+    scripted::throw_from(call);
     script().read = [](auto...) { return 10; };
     open();
     EXPECT_EQ(receive().samples, 10) << call;
     source_.reset();
   }
-  script().throws_from.clear();
+  scripted::throw_from("");
   open();
-  script().throws_from = "all";
+  scripted::throw_from("all");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(receive().event, Event::failed);
   source_.reset();
 }
@@ -358,10 +362,10 @@ TEST_F(ScriptedModule, GainElementsAreSetByName) {
   script().gain_mode = true;
   open({{"channels", "0,1"}, {"gains", "LNA=20 dB,VGA=12"}});
   EXPECT_THAT(script().told, ElementsAre("agc off", "LNA0 20", "VGA0 12", "agc off", "LNA1 20", "VGA1 12"));
-  scripted::begin().gain_mode = true;
+  begin().gain_mode = true;
   open({{"agc", "true"}});
   EXPECT_THAT(script().told, ElementsAre("agc on"));
-  scripted::begin();
+  begin();
   open({{"gain", "30"}});
   EXPECT_THAT(script().told, ElementsAre("gain 30"));
 }

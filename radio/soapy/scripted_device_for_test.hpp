@@ -39,12 +39,11 @@ struct Script {
   std::map<std::string, std::string> sensors;          // of the device
   std::map<std::string, std::string> more_info;        // of its hardware
   std::map<std::string, std::string> channel_sensors;  // of receive channel 0
-  std::string throws_from;                             // the call of this name throws; `all`: every one
-  // What the device was told.
+  // Under the mutex, since threads of the driver use these two while the device is open:
+  std::string throws_from;  // the call of this name throws; `all`: every one
   std::vector<std::string> told;
 };
 
-/// Of what it was told, which transmitters are by a thread of their own.
 inline std::mutex& mutex() {
   static std::mutex one;
   return one;
@@ -53,6 +52,11 @@ inline std::mutex& mutex() {
 inline Script& script() {
   static Script one;
   return one;
+}
+
+inline void throw_from(std::string call) {
+  const std::lock_guard lock(mutex());
+  script().throws_from = std::move(call);
 }
 
 class Device final : public SoapySDR::Device {
@@ -145,6 +149,7 @@ class Device final : public SoapySDR::Device {
 
  private:
   static void may(const std::string& call) {
+    const std::lock_guard lock(mutex());
     if (script().throws_from == call || script().throws_from == "all") throw std::runtime_error(call + " threw");
   }
   static void tell(std::string what) {
@@ -158,7 +163,7 @@ class Device final : public SoapySDR::Device {
   }
 };
 
-/// Makes `driver=scripted` known, and begins a new script.
+/// Makes `driver=scripted` known, and begins a new script. No device may be open.
 inline Script& begin() {
   static const SoapySDR::Registry registry(
       "scripted",

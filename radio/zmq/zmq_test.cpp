@@ -271,7 +271,7 @@ TEST(Zmq, ASinkWithoutAReaderWaitsOnceThenLoses) {
 
 TEST(Zmq, ASlowReaderMakesAPushWaitAndLosesNothing) {
   const PortFormat format = stream_port(1, Element::cf32);
-  const auto sink = open_sink(format, {{"hwm_bytes", "16000"}});
+  const auto sink = open_sink(format, {{"hwm_bytes", "16000"}, {"wait", "60"}});
   Opened o;
   constexpr int kMessages = 300;
   std::thread sender([&] {

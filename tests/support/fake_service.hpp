@@ -41,21 +41,35 @@ class FakeService : public Service {
     status.push_back(s);
   }
   double uptime_s() const override { return uptime; }
-  std::vector<PipelineStatus> statuses() const override { return status; }
-  std::vector<std::string> not_ready() const override { return unready; }
-  std::vector<std::string> not_healthy() const override { return unhealthy; }
+  std::vector<PipelineStatus> statuses() const override { return locked()->status; }
+  std::vector<std::string> not_ready() const override { return locked()->unready; }
+  std::vector<std::string> not_healthy() const override { return locked()->unhealthy; }
   void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const override {
+    const auto held = locked();
     for (std::size_t i = 0; i < plans.size(); ++i) visit(plans[i], status[i]);
   }
   ChangeReport reload() override {
     ++reloads;
-    return report;
+    return locked()->report;
   }
   ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) override {
-    const std::lock_guard lock(mutex);
+    const auto held = locked();
     asked = std::string(pipeline) + "|" + std::string(stage) + "|" + std::string(keys);
     return report;
   }
+
+  /// Its fields, while nobody is answered: `service.locked()->unready = …`.
+  template <typename Self> class Locked {
+   public:
+    explicit Locked(Self& self) : lock_(self.mutex), self_(self) {}
+    Self* operator->() const { return &self_; }
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+    Self& self_;
+  };
+  Locked<FakeService> locked() { return Locked<FakeService>(*this); }
+  Locked<const FakeService> locked() const { return Locked<const FakeService>(*this); }
 
   Catalogue catalogue = test_catalogue();
   Problems problems;
@@ -68,7 +82,7 @@ class FakeService : public Service {
   std::atomic<double> uptime{1};
   std::atomic<int> reloads{0};
   ChangeReport report{ChangeReport::Result::applied, {"done"}};
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::string asked;
 };
 
