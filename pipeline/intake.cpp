@@ -80,8 +80,7 @@ void Intake::run() {
   prepare_thread({"iqd-radio", options_.priority, options_.cpus});
   last_data_ns_ = opened_ns_ = steady_ns();
   Outcome outcome = stream();
-  while (outcome == Outcome::failed && info_.reconnects && !stop_.load(std::memory_order_acquire))
-    outcome = reopen() ? stream() : Outcome::stopped;
+  while (outcome == Outcome::failed && info_.reconnects) outcome = reopen() ? stream() : Outcome::stopped;
 
   cut_block();
   offer_held(true);

@@ -125,6 +125,18 @@ TEST(IntakeReopening, SaysWhatKeepsIt) {
   rig.engine->join();
 }
 
+TEST(IntakeReopening, ARadioThatFailsAsItIsStoppedHasNotFailed) {
+  Rig rig(radio_options(), {{{{.samples = 100}, {.what = Do::fail, .wait_ns = 100'000'000}}}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == 100; }));
+  rig.intake->stop();
+  rig.engine->join();
+  expect_all_published(rig, 100);
+  EXPECT_EQ(rig.intake->failure(), "");
+  EXPECT_EQ(rig.counters.state.load(), SourceState::ended);
+  EXPECT_EQ(rig.view.opened, 1);
+}
+
 TEST(IntakeReopening, StopsWhileWaiting) {
   Rig::Options o = radio_options();
   o.intake.backoff_ns = 3'600'000'000'000;
