@@ -7,7 +7,7 @@ foreach(path IN LISTS paths)
   string(APPEND rows "    {\"${path}\", R\"~iqd~(${text})~iqd~\"},\n")
 endforeach()
 file(WRITE ${OUTPUT} "// Made by cmake/IqdEmbed.cmake.
-#include \"pipeline/fusion/device_headers.hpp\"
+#include \"pipeline/plan/fusion/device_headers.hpp\"
 
 namespace iqd::fusion {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "daemon/commands.hpp"
+#include "daemon/command/commands.hpp"
 #include "pipeline/calibration.hpp"
-#include "pipeline/programmed_stage.hpp"
+#include "pipeline/stage/programmed_stage.hpp"
 
 namespace iqd {
 namespace {

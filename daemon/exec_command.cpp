@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "config/quantity.hpp"
-#include "daemon/array_port.hpp"
-#include "daemon/commands.hpp"
-#include "daemon/stage_keys.hpp"
-#include "pipeline/programmed_stage.hpp"
+#include "daemon/command/array_port.hpp"
+#include "daemon/command/commands.hpp"
+#include "daemon/command/stage_keys.hpp"
+#include "pipeline/stage/programmed_stage.hpp"
 
 namespace iqd {
 namespace {

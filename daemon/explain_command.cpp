@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "daemon/commands.hpp"
-#include "pipeline/cpu_backend.hpp"
+#include "daemon/command/commands.hpp"
+#include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/sizing.hpp"
 
 namespace iqd {

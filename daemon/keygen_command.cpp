@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "daemon/commands.hpp"
+#include "daemon/command/commands.hpp"
 #include "net/keys.hpp"
 
 namespace iqd {

@@ -4,8 +4,8 @@
 #include <new>
 
 #include "base/log.hpp"
-#include "daemon/commands.hpp"
-#include "daemon/plugins.hpp"
+#include "daemon/command/commands.hpp"
+#include "daemon/command/plugins.hpp"
 #include "net/descriptors.hpp"
 
 int main(int argc, char** argv) {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/describe.hpp"
-#include "daemon/commands.hpp"
+#include "daemon/command/commands.hpp"
 
 namespace iqd {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "config/describe.hpp"
-#include "daemon/commands.hpp"
+#include "daemon/command/commands.hpp"
 
 namespace iqd {
 namespace {

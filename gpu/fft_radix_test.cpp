@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "signal/fft_plan.hpp"
+#include "signal/filters/fft_plan.hpp"
 
 namespace iqd::gpu {
 namespace {

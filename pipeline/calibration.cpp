@@ -10,7 +10,7 @@
 
 #include "base/log.hpp"
 #include "config/reader.hpp"
-#include "pipeline/spec.hpp"
+#include "pipeline/spec/spec.hpp"
 
 namespace iqd {
 namespace {

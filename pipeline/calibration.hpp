@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "pipeline/calibration_table.hpp"
-#include "pipeline/plan.hpp"
+#include "pipeline/plan/plan.hpp"
+#include "pipeline/spec/calibration_table.hpp"
 
 namespace iqd {
 

@@ -9,9 +9,9 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/calibration.hpp"
-#include "pipeline/cpu_backend.hpp"
-#include "pipeline/sink_outlet.hpp"
+#include "pipeline/outlets/sink_outlet.hpp"
 
 namespace iqd {
 

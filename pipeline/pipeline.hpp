@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/apply_outlet.hpp"
-#include "pipeline/opening_watch.hpp"
+#include "pipeline/intake/opening_watch.hpp"
+#include "pipeline/outlets/apply_outlet.hpp"
 #include "pipeline/sizing.hpp"
-#include "pipeline/spec_change.hpp"
+#include "pipeline/spec/spec_change.hpp"
 
 namespace iqd {
 

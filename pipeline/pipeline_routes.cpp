@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "pipeline/outlets/sink_outlet.hpp"
 #include "pipeline/pipeline.hpp"
-#include "pipeline/sink_outlet.hpp"
 
 namespace iqd {
 

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "base/log.hpp"
-#include "pipeline/cpu_backend.hpp"
+#include "pipeline/backend/cpu_backend.hpp"
 
 namespace iqd {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pipeline/spec.hpp"
+#include "pipeline/spec/spec.hpp"
 
 namespace iqd {
 

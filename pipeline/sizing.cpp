@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "base/integer.hpp"
-#include "pipeline/ring_layout.hpp"
-#include "pipeline/sink_outlet.hpp"
+#include "pipeline/engine/ring_layout.hpp"
+#include "pipeline/outlets/sink_outlet.hpp"
 
 namespace iqd {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/host_limits.hpp"
 #include "base/need.hpp"
-#include "pipeline/spec.hpp"
+#include "pipeline/spec/spec.hpp"
 
 namespace iqd {
 

@@ -7,7 +7,7 @@
 
 #include "base/mirror_ring.hpp"
 #include "config/document.hpp"
-#include "pipeline/ring_layout.hpp"
+#include "pipeline/engine/ring_layout.hpp"
 #include "tests/support/test_catalogue.hpp"
 
 namespace iqd::testing {

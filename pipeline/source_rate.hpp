@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "pipeline/plan.hpp"
-#include "pipeline/spec.hpp"
+#include "pipeline/plan/plan.hpp"
+#include "pipeline/spec/spec.hpp"
 
 namespace iqd {
 

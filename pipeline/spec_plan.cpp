@@ -9,18 +9,18 @@
 #include <map>
 
 #include "config/reader.hpp"
-#include "pipeline/backend_name.hpp"
+#include "pipeline/backend/backend_name.hpp"
+#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/tuning.hpp"
 #include "pipeline/calibration.hpp"
-#include "pipeline/cpu_backend.hpp"
-#include "pipeline/element_code.hpp"
-#include "pipeline/fusion/element_program.hpp"
-#include "pipeline/programmed_stage.hpp"
-#include "pipeline/shape_check.hpp"
+#include "pipeline/plan/fusion/element_program.hpp"
+#include "pipeline/plan/shape_check.hpp"
 #include "pipeline/sizing.hpp"
 #include "pipeline/source_rate.hpp"
-#include "pipeline/spec.hpp"
-#include "pipeline/spec_apply.hpp"
-#include "pipeline/tuning.hpp"
+#include "pipeline/spec/spec.hpp"
+#include "pipeline/spec/spec_apply.hpp"
+#include "pipeline/stage/element_code.hpp"
+#include "pipeline/stage/programmed_stage.hpp"
 
 namespace iqd {
 

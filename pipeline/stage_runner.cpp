@@ -8,10 +8,10 @@
 
 #include "base/error.hpp"
 #include "config/reader.hpp"
-#include "pipeline/cpu_backend.hpp"
-#include "pipeline/element_code.hpp"
-#include "pipeline/fusion/element_program.hpp"
-#include "pipeline/shape_check.hpp"
+#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/plan/fusion/element_program.hpp"
+#include "pipeline/plan/shape_check.hpp"
+#include "pipeline/stage/element_code.hpp"
 
 namespace iqd {
 namespace {

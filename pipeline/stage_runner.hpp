@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/block_work.hpp"
-#include "pipeline/spec.hpp"
+#include "pipeline/engine/block_work.hpp"
+#include "pipeline/spec/spec.hpp"
 
 namespace iqd {
 

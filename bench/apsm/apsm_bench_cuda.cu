@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/command_line.hpp"
+#include "daemon/command/command_line.hpp"
 #include "gpu/device_array.hpp"
-#include "pipeline/stages/noma/apsm_detector/detect.cuh"
-#include "pipeline/stages/noma/apsm_detector/train.cuh"
+#include "pipeline/stages/noma/multiuser/detect.cuh"
+#include "pipeline/stages/noma/multiuser/train.cuh"
 
 namespace iqd::noma {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 
 #define STAGE(family, name) \
   namespace iqd::name {     \

@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "radio/message_part.hpp"
-#include "signal/interleave.hpp"
+#include "signal/filters/interleave.hpp"
 
 namespace iqd::radio {
 namespace {

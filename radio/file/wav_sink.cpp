@@ -14,7 +14,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "signal/interleave.hpp"
+#include "signal/filters/interleave.hpp"
 
 namespace iqd::radio {
 namespace {

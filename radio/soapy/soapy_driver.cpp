@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "radio/drivers.hpp"
-#include "radio/soapy/open_radio.hpp"
+#include "radio/soapy/device_stream.hpp"
 #include "radio/soapy/soapy_sink.hpp"
 #include "radio/soapy/soapy_source.hpp"
 

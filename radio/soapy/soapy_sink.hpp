@@ -12,7 +12,7 @@
 
 #include "base/driver.hpp"
 #include "base/log.hpp"
-#include "radio/soapy/open_radio.hpp"
+#include "radio/soapy/device_stream.hpp"
 #include "radio/soapy/settings.hpp"
 
 namespace iqd::radio::soapy {

@@ -8,8 +8,8 @@
 
 #include "base/driver.hpp"
 #include "base/log.hpp"
+#include "radio/soapy/device_stream.hpp"
 #include "radio/soapy/direct_buffers.hpp"
-#include "radio/soapy/open_radio.hpp"
 #include "radio/soapy/settings.hpp"
 
 namespace iqd::radio::soapy {

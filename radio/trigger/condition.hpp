@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/driver.hpp"
-#include "signal/sample_level.hpp"
+#include "signal/filters/sample_level.hpp"
 
 namespace iqd::radio::trigger {
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <random>
 
-#include "signal/qam.hpp"
+#include "signal/formats/qam.hpp"
 #include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 

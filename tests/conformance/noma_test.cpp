@@ -9,7 +9,7 @@
 #include <cmath>
 #include <random>
 
-#include "signal/symbol_map.hpp"
+#include "signal/formats/symbol_map.hpp"
 #include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 

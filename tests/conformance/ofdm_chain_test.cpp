@@ -10,8 +10,8 @@
 #include <cmath>
 #include <random>
 
-#include "signal/ofdm_format.hpp"
-#include "signal/ofdm_frame_bits.hpp"
+#include "signal/formats/ofdm_format.hpp"
+#include "signal/formats/ofdm_frame_bits.hpp"
 #include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 

@@ -9,8 +9,8 @@
 #include <complex>
 
 #include "pipeline/stages/transmit/aph_estimator/residual.hpp"
-#include "signal/transmitter.hpp"
-#include "signal/uplink_waveform.hpp"
+#include "signal/transmit/transmitter.hpp"
+#include "signal/transmit/uplink_waveform.hpp"
 #include "tests/conformance/one_stage.hpp"
 
 namespace iqd::conformance {

@@ -13,9 +13,9 @@
 
 #include "base/error.hpp"
 #include "config/document.hpp"
-#include "daemon/array_port.hpp"
-#include "daemon/commands.hpp"
-#include "pipeline/element_code.hpp"
+#include "daemon/command/array_port.hpp"
+#include "daemon/command/commands.hpp"
+#include "pipeline/stage/element_code.hpp"
 #include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 

@@ -11,8 +11,8 @@
 #include <map>
 #include <random>
 
-#include "signal/ray_channel.hpp"
-#include "signal/soqpsk.hpp"
+#include "signal/channels/ray_channel.hpp"
+#include "signal/formats/soqpsk.hpp"
 #include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 

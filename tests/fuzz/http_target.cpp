@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "daemon/change_request.hpp"
-#include "daemon/http_access.hpp"
-#include "daemon/http_routes.hpp"
+#include "daemon/http/http_access.hpp"
+#include "daemon/http/http_routes.hpp"
+#include "daemon/run/change_request.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace iqd::fuzz {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.hpp"
-#include "daemon/http_access.hpp"
+#include "daemon/http/http_access.hpp"
 #include "net/keys.hpp"
-#include "pipeline/calibration_table.hpp"
-#include "pipeline/stages/dsp/kernel/declaration.hpp"
-#include "pipeline/stages/dsp/kernel/messages.hpp"
+#include "pipeline/spec/calibration_table.hpp"
+#include "pipeline/stages/math/kernel/declaration.hpp"
+#include "pipeline/stages/math/kernel/messages.hpp"
 #include "tests/fuzz/bytes.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "config/document.hpp"
-#include "daemon/stage_keys.hpp"
+#include "daemon/command/stage_keys.hpp"
 
 namespace iqd::fuzz {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "tests/fuzz/bytes.hpp"
 
 namespace iqd::fuzz {

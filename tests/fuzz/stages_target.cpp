@@ -5,8 +5,8 @@
 #include <random>
 
 #include "base/error.hpp"
-#include "daemon/array_port.hpp"
-#include "pipeline/programmed_stage.hpp"
+#include "daemon/command/array_port.hpp"
+#include "pipeline/stage/programmed_stage.hpp"
 #include "tests/fuzz/stage_keys.hpp"
 #include "tests/fuzz/target.hpp"
 

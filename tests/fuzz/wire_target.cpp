@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/wire.hpp"
-#include "daemon/message_text.hpp"
+#include "daemon/sub/message_text.hpp"
 #include "radio/zmq/header.hpp"
 #include "radio/zmq/tag_header.hpp"
 #include "tests/fuzz/bytes.hpp"

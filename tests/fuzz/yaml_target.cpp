@@ -6,9 +6,9 @@
 #include "config/reader.hpp"
 #include "config/test_options.hpp"
 #include "config/text_check.hpp"
-#include "daemon/commands.hpp"
-#include "daemon/http_access.hpp"
-#include "pipeline/spec_change.hpp"
+#include "daemon/command/commands.hpp"
+#include "daemon/http/http_access.hpp"
+#include "pipeline/spec/spec_change.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace iqd::fuzz {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "daemon/message_text.hpp"
-#include "daemon/message_view.hpp"
+#include "daemon/sub/message_text.hpp"
+#include "daemon/sub/message_view.hpp"
 #include "radio/zmq/header.hpp"
 #include "tests/fuzz/bytes.hpp"
 #include "tests/fuzz/target.hpp"

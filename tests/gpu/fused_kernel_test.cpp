@@ -13,8 +13,8 @@
 #include "config/reader.hpp"
 #include "gpu/compiler.hpp"
 #include "gpu/owned.hpp"
-#include "pipeline/fusion/device_headers.hpp"
-#include "pipeline/fusion/element_program.hpp"
+#include "pipeline/plan/fusion/device_headers.hpp"
+#include "pipeline/plan/fusion/element_program.hpp"
 
 namespace iqd {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pipeline/stages/noma/multiuser.hpp"
+#include "pipeline/stages/noma/multiuser/multiuser.hpp"
 
 /// Multiuser detection by adaptive projections as it is defined: rows of real numbers, one after the other, in double.
 namespace iqd::testing {

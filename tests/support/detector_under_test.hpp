@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "config/reader.hpp"
-#include "pipeline/cpu_backend.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/detector.hpp"
 
 /// For the tests of MIMO detectors: random transmissions, and the stage as its YAML has it, fed with them.

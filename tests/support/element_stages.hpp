@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/element_code.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/element_code.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "tests/support/fake_device.hpp"
 
 /// Element-wise stages of words for tests, alone or fused. Index and order of the operands show in each result.

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "config/reader.hpp"
-#include "pipeline/element_code.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/element_code.hpp"
+#include "pipeline/stage/stage.hpp"
 
 namespace iqd::testing {
 

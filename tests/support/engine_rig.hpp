@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "config/reader.hpp"
-#include "pipeline/cpu_backend.hpp"
-#include "pipeline/intake.hpp"
+#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/intake/intake.hpp"
 #include "tests/support/recording_outlet.hpp"
 #include "tests/support/scripted_source.hpp"
 #include "tests/support/word_stages.hpp"

@@ -19,7 +19,7 @@
 
 #include "base/backend.hpp"
 #include "base/clock.hpp"
-#include "pipeline/fusion/element_program.hpp"
+#include "pipeline/plan/fusion/element_program.hpp"
 #include "tests/support/fake_stream.hpp"
 
 /// A device without hardware. What is put on its streams is kept and done later, by a thread of the queue; what was

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "daemon/service.hpp"
+#include "daemon/http/service.hpp"
 #include "tests/support/test_catalogue.hpp"
 
 namespace iqd::testing {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/backend.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 
 /// What a device of tests (fake_device.hpp) is given to do: operations on a stream, and whose memory they may touch.
 namespace iqd::testing {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "pipeline/stages/dsp/kernel/host_compiler.hpp"
+#include "pipeline/stages/math/kernel/host_compiler.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "tests/support/stage_under_test.hpp"
 

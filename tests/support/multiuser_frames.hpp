@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/stages/noma/engine.hpp"
+#include "pipeline/stages/noma/multiuser/engine.hpp"
 #include "tests/support/apsm_definition.hpp"
 #include "tests/support/special_numbers.hpp"
 

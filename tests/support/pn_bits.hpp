@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "signal/pn_sequence.hpp"
+#include "signal/formats/pn_sequence.hpp"
 
 namespace iqd::testing {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "config/reader.hpp"
-#include "pipeline/cpu_backend.hpp"
-#include "pipeline/positions.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/plan/positions.hpp"
+#include "pipeline/stage/stage.hpp"
 
 /// For the tests of stages: a stage as its YAML has it, fed with a stream in blocks of any lengths.
 namespace iqd::testing {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "pipeline/spec.hpp"
+#include "pipeline/spec/spec.hpp"
 #include "tests/support/recording_outlet.hpp"
 #include "tests/support/scripted_source.hpp"
 #include "tests/support/word_stages.hpp"

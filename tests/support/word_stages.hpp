@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/bell.hpp"
-#include "pipeline/positions.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/plan/positions.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "tests/support/element_stages.hpp"
 #include "tests/support/fake_device.hpp"
 

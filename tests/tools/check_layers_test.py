@@ -27,10 +27,10 @@ HEADERS = {
     "config/fields.hpp": "",
     "config/reader.hpp": "",
     "gpu/stream.hpp": "#include <cuda_runtime.h>\n",
-    "pipeline/stage.hpp": '#include "config/fields.hpp"\n',
-    "pipeline/plan.hpp": "",
-    "pipeline/stages/dsp/fir/fir.hpp": "",
-    "pipeline/stages/dsp/fft/fft.hpp": "",
+    "pipeline/stage/stage.hpp": '#include "config/fields.hpp"\n',
+    "pipeline/plan/plan.hpp": "",
+    "pipeline/stages/filters/fir/fir.hpp": "",
+    "pipeline/stages/filters/fft/fft.hpp": "",
     "pipeline/stages/dsp/windows.hpp": "",
     "tests/support/signals.hpp": "",
 }
@@ -55,32 +55,32 @@ class Layers(unittest.TestCase):
         self.refused("radio/soapy/x.cpp", '"config/reader.hpp"', '"config/reader.hpp" is out of bounds')
         self.refused("daemon/x.cpp", '"gpu/stream.hpp"', '"gpu/stream.hpp" is out of bounds')
         self.accepted("radio/soapy/x.cpp", '"config/fields.hpp"')
-        self.accepted("daemon/x.cpp", '"pipeline/plan.hpp"')
+        self.accepted("daemon/x.cpp", '"pipeline/plan/plan.hpp"')
 
     def test_stages(self):
-        stage = "pipeline/stages/dsp/fir/fir_stage.cpp"
+        stage = "pipeline/stages/filters/fir/fir_stage.cpp"
         self.accepted(stage, '"pipeline/stages/dsp/windows.hpp"')
         self.refused("pipeline/stages/mimo/mtt/mtt.cpp", '"pipeline/stages/dsp/windows.hpp"',
                      '"pipeline/stages/dsp/windows.hpp" is out of bounds')
-        self.refused(stage, '"pipeline/stages/dsp/fft/fft.hpp"', '"pipeline/stages/dsp/fft/fft.hpp" belongs to another')
-        self.refused(stage, '"pipeline/plan.hpp"', '"pipeline/plan.hpp" is out of bounds')
+        self.refused(stage, '"pipeline/stages/filters/fft/fft.hpp"', '"pipeline/stages/filters/fft/fft.hpp" belongs to another')
+        self.refused(stage, '"pipeline/plan/plan.hpp"', '"pipeline/plan/plan.hpp" is out of bounds')
         self.refused(stage, '"config/reader.hpp"', '"config/reader.hpp" is out of bounds')
         self.refused(stage, '"gpu/stream.hpp"', '"gpu/stream.hpp" is out of bounds')
-        self.refused("pipeline/plan.cpp", '"pipeline/stages/dsp/fft/fft.hpp"', '"pipeline/stages/dsp/fft/fft.hpp" belongs')
-        self.accepted(stage, '"pipeline/stages/dsp/fir/fir.hpp"')
-        self.accepted(stage, '"pipeline/stage.hpp"')
-        self.accepted("pipeline/stages/dsp/fir/fir_cuda.cu", '"gpu/stream.hpp"')
+        self.refused("pipeline/plan.cpp", '"pipeline/stages/filters/fft/fft.hpp"', '"pipeline/stages/filters/fft/fft.hpp" belongs')
+        self.accepted(stage, '"pipeline/stages/filters/fir/fir.hpp"')
+        self.accepted(stage, '"pipeline/stage/stage.hpp"')
+        self.accepted("pipeline/stages/filters/fir/fir_cuda.cu", '"gpu/stream.hpp"')
 
     def test_tests_may_more(self):
-        self.accepted("pipeline/stages/dsp/fir/fir_test.cpp", '"tests/support/signals.hpp"')
-        self.accepted("pipeline/stages/dsp/fir/fir_test.cpp", '"config/reader.hpp"')
-        self.refused("pipeline/stages/dsp/fir/fir_stage.cpp", '"tests/support/signals.hpp"', '"tests/support')
+        self.accepted("pipeline/stages/filters/fir/fir_test.cpp", '"tests/support/signals.hpp"')
+        self.accepted("pipeline/stages/filters/fir/fir_test.cpp", '"config/reader.hpp"')
+        self.refused("pipeline/stages/filters/fir/fir_stage.cpp", '"tests/support/signals.hpp"', '"tests/support')
 
     def test_libraries(self):
         self.refused("base/x.cpp", "<cuda_runtime.h>", "<cuda_runtime.h> may not be included here")
         self.refused("daemon/x.cpp", "<yaml-cpp/yaml.h>", "<yaml-cpp/yaml.h> may not be included here")
         self.refused("pipeline/x.cpp", "<SoapySDR/Device.hpp>", "<SoapySDR/Device.hpp> may not")
-        self.accepted("pipeline/stages/dsp/fir/fir_cuda.cu", "<cuda_runtime.h>")
+        self.accepted("pipeline/stages/filters/fir/fir_cuda.cu", "<cuda_runtime.h>")
         self.accepted("config/x.cpp", "<yaml-cpp/yaml.h>")
         self.accepted("base/x.cpp", "<vector>")
 

@@ -38,7 +38,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(modules, {"os", "numpy", "zmq"})
 
     def test_which_part_of_setup_a_file_has_to_do_with(self):
-        for path, option in (("tools/demo", "--demo"), ("pipeline/engine.cpp", "--demo"), ("pipeline/engine_test.cpp", None),
+        for path, option in (("tools/demo", "--demo"), ("pipeline/engine/engine.cpp", "--demo"), ("pipeline/engine/engine_test.cpp", None),
                              ("radio/uhd/device.cpp", None), ("tests/support/iqd.py", "--peers"), ("tools/check", "--checks"),
                              ("tools/bare", "--bare"), (".ci/run", "--all"), ("gpu/device.cpp", False), ("bench/blocks/run.py", False)):
             self.assertEqual(check_packages.option_of(path), option, path)

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "signal/ldpc_codes.hpp"
+#include "signal/codes/ldpc_codes.hpp"
 
 /// The key `code` of the stages that use one.
 namespace iqd::coding {

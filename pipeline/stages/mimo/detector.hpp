@@ -11,8 +11,8 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
-#include "pipeline/stage.hpp"
-#include "signal/qam.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "signal/formats/qam.hpp"
 
 /// What all detectors of MIMO symbols have in common, so that one may stand in the place of another:
 ///

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/detector.hpp"
 
 /// What the stages of all detectors do alike: keys, shapes, counts of the outputs on the processor.

@@ -10,7 +10,7 @@
 #endif
 
 #include "pipeline/stages/mimo/front_end_inl.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 /// One list of paths down the rows of R, for those detectors that go through it once: each row's costs, a choice among
 /// them by the detector, LLRs of what is left at the end.

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "pipeline/stage.hpp"
-#include "pipeline/stages/noma/multiuser.hpp"
-#include "pipeline/stages/noma/scheme.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/noma/multiuser/multiuser.hpp"
+#include "pipeline/stages/noma/multiuser/scheme.hpp"
 
 namespace iqd::noma {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "config/fields.hpp"
-#include "signal/noma_format.hpp"
+#include "signal/formats/noma_format.hpp"
 
 /// The keys that say how NOMA frames are made up. The defaults are six users on 144 carriers, 15 kHz apart at
 /// 30.72 MS/s.

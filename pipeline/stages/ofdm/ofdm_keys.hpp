@@ -3,7 +3,7 @@
 #pragma once
 
 #include "config/fields.hpp"
-#include "signal/ofdm_format.hpp"
+#include "signal/formats/ofdm_format.hpp"
 
 /// What the stages of the OFDM front end have in common: the keys that say how frames are made up. The defaults are
 /// two antennas in 5 MHz at 7.68 MS/s; four in 20 MHz at 30.72 MS/s are {fft: 2048, carriers: 1200, prefix: 144,

@@ -6,8 +6,8 @@
 
 #include "base/shape.hpp"
 #include "config/fields.hpp"
-#include "pipeline/stage.hpp"
-#include "signal/packet_format.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "signal/formats/packet_format.hpp"
 
 /// What the stages of the telemetry receiver have in common: the keys that say how packets are made up.
 namespace iqd::telemetry {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/fields.hpp"
-#include "signal/aph.hpp"
+#include "signal/transmit/aph.hpp"
 
 /// The keys that the predistorter and the estimator of its coefficients have in common: they have to be the same in
 /// both.

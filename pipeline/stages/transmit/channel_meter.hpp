@@ -14,7 +14,7 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
-#include "signal/channel_power.hpp"
+#include "signal/channels/channel_power.hpp"
 
 /// The meter of acpr_meter, which says what comes out, with its keys: aph_estimator has it too, for what it reports of
 /// a training. What is not inline is in that stage's folder.

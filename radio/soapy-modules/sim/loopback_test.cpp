@@ -8,7 +8,7 @@
 #include <numbers>
 #include <random>
 
-#include "signal/transmitter.hpp"
+#include "signal/transmit/transmitter.hpp"
 #include "tests/support/sim_radio.hpp"
 
 namespace iqd::sim {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "signal/fading_channel.hpp"
-#include "signal/ldpc_code.hpp"
-#include "signal/ofdm_format.hpp"
-#include "signal/ofdm_frame_bits.hpp"
+#include "signal/channels/fading_channel.hpp"
+#include "signal/codes/ldpc_code.hpp"
+#include "signal/formats/ofdm_format.hpp"
+#include "signal/formats/ofdm_frame_bits.hpp"
 #include "tests/support/sim_radio.hpp"
 
 namespace iqd::sim {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <SoapySDR/Registry.hpp>
 
-#include "radio/soapy-modules/sim/device.hpp"
+#include "radio/soapy-modules/sim/device/device.hpp"
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "signal/array_channel.hpp"
-#include "signal/noma_format.hpp"
-#include "signal/ofdm_frame_bits.hpp"
+#include "signal/channels/array_channel.hpp"
+#include "signal/formats/noma_format.hpp"
+#include "signal/formats/ofdm_frame_bits.hpp"
 #include "tests/support/sim_radio.hpp"
 
 namespace iqd::sim {

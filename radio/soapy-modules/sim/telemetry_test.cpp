@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/npy.hpp"
-#include "signal/packet_format.hpp"
-#include "signal/soqpsk.hpp"
+#include "signal/formats/packet_format.hpp"
+#include "signal/formats/soqpsk.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "tests/support/sim_radio.hpp"
 

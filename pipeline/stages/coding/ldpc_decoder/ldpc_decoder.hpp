@@ -13,7 +13,7 @@
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stages/coding/ldpc_keys.hpp"
-#include "signal/ldpc_code.hpp"
+#include "signal/codes/ldpc_code.hpp"
 
 /// Decodes LDPC words by layered min-sum: the rows of blocks one after the other, each with all that those before it
 /// have found out.

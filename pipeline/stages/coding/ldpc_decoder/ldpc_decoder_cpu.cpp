@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/coding/ldpc_decoder/ldpc_decoder_cpu.cpp"

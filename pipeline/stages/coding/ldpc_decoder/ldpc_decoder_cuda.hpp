@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 
 namespace iqd::ldpc_decoder {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder_cuda.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "pipeline/stage.hpp"
-#include "signal/ldpc_code.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "signal/codes/ldpc_code.hpp"
 
 namespace iqd::ldpc_encoder {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_encoder/ldpc_encoder.hpp"
 #include "pipeline/stages/coding/ldpc_encoder/ldpc_encoder_cuda.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <random>
 
-#include "signal/ldpc_code.hpp"
+#include "signal/codes/ldpc_code.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::ldpc_encoder {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stages/mimo/exhaustive_detector/exhaustive_detector.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/mimo/exhaustive_detector/exhaustive_detector_cpu.cpp"

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "pipeline/stages/mimo/kbest_detector/kbest_detector.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/mimo/kbest_detector/kbest_detector_cpu.cpp"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/kbest_detector/kbest_detector.hpp"
 
 namespace iqd::kbest_detector {

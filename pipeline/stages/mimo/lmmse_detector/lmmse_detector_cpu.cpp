@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "pipeline/stages/mimo/lmmse_detector/lmmse_detector.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/mimo/lmmse_detector/lmmse_detector_cpu.cpp"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/detector.hpp"
 
 namespace iqd::lmmse_detector {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stages/mimo/mtt_detector/mtt_detector.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 // Vectors are members of structures here, which those of any size cannot be.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)

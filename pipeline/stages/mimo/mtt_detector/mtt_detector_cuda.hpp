@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/mtt_detector/mtt_detector.hpp"
 
 namespace iqd::mtt_detector {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/detector_stage.hpp"
 #include "pipeline/stages/mimo/mtt_detector/mtt_detector.hpp"
 #include "pipeline/stages/mimo/mtt_detector/mtt_detector_cuda.hpp"

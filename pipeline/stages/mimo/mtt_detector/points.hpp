@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "signal/qam.hpp"
+#include "signal/formats/qam.hpp"
 
 namespace iqd::mtt_detector {
 

@@ -17,7 +17,7 @@
 #include "pipeline/stages/mimo/front_end_inl.hpp"
 #include "pipeline/stages/mimo/mtt_detector/mtt_detector.hpp"
 #include "pipeline/stages/mimo/mtt_detector/points.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 /// The passes through the trellis, of a vector in each lane.
 HWY_BEFORE_NAMESPACE();

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "config/fields.hpp"
-#include "pipeline/stages/noma/multiuser.hpp"
-#include "pipeline/stages/noma/scheme.hpp"
+#include "pipeline/stages/noma/multiuser/multiuser.hpp"
+#include "pipeline/stages/noma/multiuser/scheme.hpp"
 
 /// Detection of several users on the same carriers by a partially linear filter that is learned from pilots, the
 /// adaptive projected subgradient method. Of a received vector r, as real rows v1 = [Re r; Im r], v2 = [Im r; -Re r]:

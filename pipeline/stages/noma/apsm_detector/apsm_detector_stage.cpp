@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "pipeline/stages/noma/apsm_detector/apsm_detector.hpp"
-#include "pipeline/stages/noma/multiuser_stage.hpp"
+#include "pipeline/stages/noma/multiuser/multiuser_stage.hpp"
 
 namespace iqd::apsm_detector {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "pipeline/stages/noma/linear_stage.hpp"
+#include "pipeline/stages/noma/multiuser/linear_stage.hpp"
 
 namespace iqd::genie_detector {
 

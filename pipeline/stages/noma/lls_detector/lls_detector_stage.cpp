@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "pipeline/stages/noma/linear_stage.hpp"
+#include "pipeline/stages/noma/multiuser/linear_stage.hpp"
 
 namespace iqd::lls_detector {
 

@@ -9,8 +9,8 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
-#include "signal/noma_format.hpp"
-#include "signal/ofdm_frame_bits.hpp"
+#include "signal/formats/noma_format.hpp"
+#include "signal/formats/ofdm_frame_bits.hpp"
 
 /// Makes the frames of docs/noma-frame.md of all users, or of one, one behind the other, frame i at sample i `frame`;
 /// of one of two things:

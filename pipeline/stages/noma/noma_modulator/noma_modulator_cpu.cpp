@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pipeline/stages/noma/noma_modulator/noma_modulator.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::noma_modulator {
 

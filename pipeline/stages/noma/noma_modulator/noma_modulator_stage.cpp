@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/noma/noma_keys.hpp"
 #include "pipeline/stages/noma/noma_modulator/noma_modulator.hpp"
 

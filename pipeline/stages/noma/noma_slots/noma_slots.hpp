@@ -9,7 +9,7 @@
 #include "base/element.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stages/noma/noma_slots/layout.hpp"
-#include "signal/noma_format.hpp"
+#include "signal/formats/noma_format.hpp"
 
 /// Pilots and data of NOMA frames, out of their carriers: where docs/noma-frame.md puts them, without the ramp of phase
 /// that a window leaves which begins `early` samples early, and with timing and frequency set right.

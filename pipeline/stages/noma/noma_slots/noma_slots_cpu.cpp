@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pipeline/stages/noma/noma_slots/noma_slots.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::noma_slots {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/noma/noma_slots/noma_slots.hpp"
 
 namespace iqd::noma_slots {

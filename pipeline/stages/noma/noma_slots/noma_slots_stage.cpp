@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/noma/noma_keys.hpp"
 #include "pipeline/stages/noma/noma_slots/noma_slots.hpp"
 #include "pipeline/stages/noma/noma_slots/noma_slots_cuda.hpp"

@@ -9,7 +9,7 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
-#include "signal/ofdm_format.hpp"
+#include "signal/formats/ofdm_format.hpp"
 
 /// Channel and noise of OFDM frames, from their training and synchronisation symbols; takes the common phase of each
 /// data symbol away, which pilots show, and makes all antennas' noise alike. README.md has the formulas.

@@ -6,7 +6,7 @@
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/frame_fit.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator_cpu.cpp"

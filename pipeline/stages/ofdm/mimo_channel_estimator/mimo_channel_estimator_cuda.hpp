@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 
 namespace iqd::mimo_channel_estimator {

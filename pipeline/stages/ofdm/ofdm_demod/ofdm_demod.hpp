@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "base/element.hpp"
-#include "signal/fft_plan.hpp"
-#include "signal/ofdm_format.hpp"
+#include "signal/filters/fft_plan.hpp"
+#include "signal/formats/ofdm_format.hpp"
 
 /// The carriers of OFDM frames, in ascending frequency f(c): Y(s, c, r) = sqrt(carriers) / fft ·
 /// sum over n of x(r, begin(s) - early + n) exp(-2 pi j f(c) n / fft), early = format.early().

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "pipeline/stages/ofdm/ofdm_demod/ofdm_demod.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::ofdm_demod {
 namespace {

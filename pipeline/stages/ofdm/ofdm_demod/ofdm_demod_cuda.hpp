@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "pipeline/stage.hpp"
-#include "signal/ofdm_format.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "signal/formats/ofdm_format.hpp"
 
 namespace iqd::ofdm_demod {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_demod/ofdm_demod.hpp"
 #include "pipeline/stages/ofdm/ofdm_demod/ofdm_demod_cuda.hpp"
 #include "pipeline/stages/ofdm/ofdm_keys.hpp"

@@ -8,8 +8,8 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
-#include "signal/ofdm_format.hpp"
-#include "signal/ofdm_frame_bits.hpp"
+#include "signal/formats/ofdm_format.hpp"
+#include "signal/formats/ofdm_frame_bits.hpp"
 
 /// Makes the frames of docs/ofdm-frame.md, one behind the other, frame i at sample i `frame`; of one of two things:
 ///

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "pipeline/stages/ofdm/ofdm_modulator/ofdm_modulator.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::ofdm_modulator {
 /// Of the scratch memory.

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_modulator/ofdm_modulator.hpp"
 
 namespace iqd::ofdm_modulator {

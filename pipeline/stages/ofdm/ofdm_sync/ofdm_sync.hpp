@@ -13,8 +13,8 @@
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/grid.hpp"
-#include "signal/fft_plan.hpp"
-#include "signal/ofdm_format.hpp"
+#include "signal/filters/fft_plan.hpp"
+#include "signal/formats/ofdm_format.hpp"
 
 /// Finds OFDM frames in what several antennas receive, and cuts them out with the frequency offset taken away.
 ///

@@ -8,8 +8,8 @@
 #include "base/integer.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/block_sums.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
-#include "signal/phase.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
+#include "signal/formats/phase.hpp"
 
 namespace iqd::ofdm_sync {
 namespace {

@@ -14,7 +14,7 @@
 #include "pipeline/stages/ofdm/ofdm_sync/find_candidates.cuh"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync_cuda.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/place_frames.cuh"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::ofdm_sync {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/element.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
 
 namespace iqd::ofdm_sync {

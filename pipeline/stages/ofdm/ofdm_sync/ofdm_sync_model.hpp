@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "signal/ofdm_format.hpp"
+#include "signal/formats/ofdm_format.hpp"
 
 /// For the tests: what antennas receive of frames through channels of a few paths, in double precision.
 namespace iqd::ofdm_sync {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/integer.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_keys.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync_cuda.hpp"

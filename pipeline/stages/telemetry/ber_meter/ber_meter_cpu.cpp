@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "pipeline/stages/telemetry/ber_meter/ber_meter.hpp"
-#include "signal/pn_sequence.hpp"
+#include "signal/formats/pn_sequence.hpp"
 
 namespace iqd::ber_meter {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "config/array_file.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/ber_meter/ber_meter.hpp"
 
 namespace iqd::ber_meter {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
-#include "signal/fft_plan.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/fft_plan.hpp"
+#include "signal/filters/scratch.hpp"
 
 /// The constant modulus algorithm on the processor: four short transforms a block and iteration, see overlap.hpp.
 namespace iqd::equalizer {

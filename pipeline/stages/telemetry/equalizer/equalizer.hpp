@@ -11,7 +11,7 @@
 
 #include "base/element.hpp"
 #include "config/fields.hpp"
-#include "signal/packet_format.hpp"
+#include "signal/formats/packet_format.hpp"
 
 /// Five ways to undo the channel of a packet, r_h(k) = sum h(n) h*(n-k) being its autocorrelation and N the noise's
 /// variance:

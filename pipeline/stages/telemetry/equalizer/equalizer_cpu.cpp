@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "pipeline/stages/telemetry/equalizer/toeplitz.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 // Plain loops, compiled once for each kind of processor: the compiler makes vectors of them.
 #undef HWY_TARGET_INCLUDE

@@ -8,7 +8,7 @@
 
 #include "pipeline/stages/telemetry/equalizer/cma_cpu.hpp"
 #include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
-#include "signal/fft_plan.hpp"
+#include "signal/filters/fft_plan.hpp"
 
 /// The equalizers on the processor, a packet at a time. Keeps nothing between packets.
 namespace iqd::equalizer {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
-#include "signal/soqpsk.hpp"
+#include "signal/formats/soqpsk.hpp"
 
 /// For the tests: packets behind a channel, and the equalizers in double precision, by the sums of their definitions.
 namespace iqd::equalizer {

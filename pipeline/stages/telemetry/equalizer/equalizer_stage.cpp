@@ -9,7 +9,7 @@
 #include "pipeline/stages/telemetry/equalizer/equalizer_cpu.hpp"
 #include "pipeline/stages/telemetry/equalizer/equalizer_cuda.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
-#include "signal/soqpsk.hpp"
+#include "signal/formats/soqpsk.hpp"
 
 namespace iqd::equalizer {
 namespace {

@@ -13,8 +13,8 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
-#include "signal/packet_format.hpp"
-#include "signal/phase.hpp"
+#include "signal/formats/packet_format.hpp"
+#include "signal/formats/phase.hpp"
 
 /// Frequency offset, channel and noise of telemetry packets, from their pilots; takes the offset away.
 ///

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/telemetry/packet_estimator/packet_estimator_cpu.cpp"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
 
 namespace iqd::packet_estimator {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
-#include "signal/soqpsk.hpp"
+#include "signal/formats/soqpsk.hpp"
 
 /// For the tests: packets to estimate, and the estimates in double precision.
 namespace iqd::packet_estimator {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <numbers>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator_cuda.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"

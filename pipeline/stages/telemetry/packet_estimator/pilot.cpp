@@ -5,7 +5,7 @@
 #include <complex>
 
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
-#include "signal/soqpsk.hpp"
+#include "signal/formats/soqpsk.hpp"
 
 namespace iqd::packet_estimator {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pipeline/stages/telemetry/preamble_search/preamble_search_model.hpp"
-#include "signal/ray_channel.hpp"
+#include "signal/channels/ray_channel.hpp"
 
 namespace iqd::preamble_search {
 namespace {

@@ -12,8 +12,8 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
-#include "signal/packet_format.hpp"
-#include "signal/soqpsk.hpp"
+#include "signal/formats/packet_format.hpp"
+#include "signal/formats/soqpsk.hpp"
 
 /// Finds packets by their preamble, without knowing phase, frequency or gain, and cuts them out.
 ///

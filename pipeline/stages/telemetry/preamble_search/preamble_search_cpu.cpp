@@ -9,7 +9,7 @@
 #include "pipeline/stages/telemetry/preamble_search/cells.hpp"
 #include "pipeline/stages/telemetry/preamble_search/correlate.hpp"
 #include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::preamble_search {
 namespace {

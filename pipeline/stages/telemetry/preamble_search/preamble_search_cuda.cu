@@ -14,7 +14,7 @@
 #include "pipeline/stages/telemetry/preamble_search/place_windows.cuh"
 #include "pipeline/stages/telemetry/preamble_search/preamble_search_cuda.hpp"
 #include "pipeline/stages/telemetry/preamble_search/search_cells.cuh"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::preamble_search {
 namespace {

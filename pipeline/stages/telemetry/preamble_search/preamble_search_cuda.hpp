@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/element.hpp"
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
 
 namespace iqd::preamble_search {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
-#include "signal/soqpsk.hpp"
+#include "signal/formats/soqpsk.hpp"
 
 /// For the tests: streams with packets in them, and the search in double precision.
 namespace iqd::preamble_search {

@@ -11,7 +11,7 @@
 #include "base/element.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stages/telemetry/soqpsk_detector/loop.hpp"
-#include "signal/packet_format.hpp"
+#include "signal/formats/packet_format.hpp"
 
 /// From symbols at bit centres to bits: amplitude by the pilot, phase by a loop that knows the pilot and decides behind
 /// it, LLRs by the noise that the pilot shows. Each packet of each kind is a chain of its own.

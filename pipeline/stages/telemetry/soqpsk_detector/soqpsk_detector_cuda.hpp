@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/soqpsk_detector/soqpsk_detector.hpp"
 
 namespace iqd::soqpsk_detector {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
 #include "pipeline/stages/telemetry/soqpsk_detector/soqpsk_detector.hpp"
 #include "pipeline/stages/telemetry/soqpsk_detector/soqpsk_detector_cuda.hpp"

@@ -10,7 +10,7 @@
 #include <limits>
 #include <random>
 
-#include "signal/soqpsk.hpp"
+#include "signal/formats/soqpsk.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::soqpsk_detector {

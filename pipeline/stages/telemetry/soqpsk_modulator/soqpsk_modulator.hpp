@@ -10,9 +10,9 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
-#include "signal/packet_format.hpp"
-#include "signal/pn_sequence.hpp"
-#include "signal/soqpsk.hpp"
+#include "signal/formats/packet_format.hpp"
+#include "signal/formats/pn_sequence.hpp"
+#include "signal/formats/soqpsk.hpp"
 
 /// Makes SOQPSK-TG, of one of two things:
 ///

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator.hpp"
-#include "signal/pn_sequence.hpp"
+#include "signal/formats/pn_sequence.hpp"
 
 namespace iqd::soqpsk_modulator {
 namespace {

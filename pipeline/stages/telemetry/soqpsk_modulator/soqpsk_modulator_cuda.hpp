@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator.hpp"
 
 namespace iqd::soqpsk_modulator {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
 #include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator.hpp"
 #include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator_cuda.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "pipeline/stages/transmit/acpr_meter/acpr_meter.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::acpr_meter {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/acpr_meter/acpr_meter.hpp"
 
 namespace iqd::acpr_meter {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/acpr_meter/acpr_meter.hpp"
 #include "pipeline/stages/transmit/acpr_meter/acpr_meter_cuda.hpp"
 

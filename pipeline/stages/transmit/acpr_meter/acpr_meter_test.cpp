@@ -11,7 +11,7 @@
 #include <limits>
 #include <numbers>
 
-#include "signal/uplink_waveform.hpp"
+#include "signal/transmit/uplink_waveform.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::acpr_meter {

@@ -13,8 +13,8 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "pipeline/stages/transmit/aph_estimator/products.hpp"
-#include "signal/fft_plan.hpp"
-#include "signal/windows.hpp"
+#include "signal/filters/fft_plan.hpp"
+#include "signal/filters/windows.hpp"
 
 namespace iqd::aph_estimator {
 

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "pipeline/stages/transmit/aph_estimator/alignment.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::aph_estimator {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "pipeline/stages/transmit/aph_estimator/aph_estimator.hpp"
 #include "pipeline/stages/transmit/aph_estimator/residual.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::aph_estimator {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/aph_estimator/setup.hpp"
 
 namespace iqd::aph_estimator {

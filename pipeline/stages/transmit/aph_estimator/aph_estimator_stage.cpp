@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "pipeline/stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/aph_estimator/aph_estimator.hpp"
 #include "pipeline/stages/transmit/aph_estimator/aph_estimator_cuda.hpp"
 

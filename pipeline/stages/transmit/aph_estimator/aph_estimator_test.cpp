@@ -12,9 +12,9 @@
 #include <string>
 
 #include "pipeline/stage_runner.hpp"
-#include "signal/channel_power.hpp"
-#include "signal/transmitter.hpp"
-#include "signal/uplink_waveform.hpp"
+#include "signal/channels/channel_power.hpp"
+#include "signal/transmit/transmitter.hpp"
+#include "signal/transmit/uplink_waveform.hpp"
 
 namespace iqd::aph_estimator {
 StageEntry entry();

@@ -8,7 +8,7 @@
 
 #include "base/views.hpp"
 #include "pipeline/stages/transmit/aph_estimator/products.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::aph_estimator {
 

@@ -11,7 +11,7 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "pipeline/stages/transmit/aph_estimator/products.hpp"
-#include "signal/aph.hpp"
+#include "signal/transmit/aph.hpp"
 
 /// Least squares of an augmented parallel Hammerstein model, min |z - Psi(u) h|, in double precision.
 ///

@@ -6,7 +6,7 @@
 
 #include "pipeline/stages/transmit/aph_estimator/cholesky.hpp"
 #include "pipeline/stages/transmit/aph_estimator/normal_equations.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::aph_estimator {
 

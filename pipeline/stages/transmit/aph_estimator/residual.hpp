@@ -7,7 +7,7 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "pipeline/stages/transmit/aph_estimator/products.hpp"
-#include "signal/aph.hpp"
+#include "signal/transmit/aph.hpp"
 
 namespace iqd::aph_estimator {
 

@@ -9,7 +9,7 @@
 #include "base/element.hpp"
 #include "pipeline/stages/transmit/aph_estimator/judgement.hpp"
 #include "pipeline/stages/transmit/channel_meter.hpp"
-#include "signal/aph.hpp"
+#include "signal/transmit/aph.hpp"
 
 namespace iqd::aph_estimator {
 

@@ -11,9 +11,9 @@
 
 #include "base/element.hpp"
 #include "pipeline/stages/transmit/aph_predistorter/sample_inl.hpp"
-#include "signal/aph.hpp"
+#include "signal/transmit/aph.hpp"
 
-/// Predistorts a transmit stream: z(n) of signal/aph.hpp, then limits it.
+/// Predistorts a transmit stream: z(n) of signal/transmit/aph.hpp, then limits it.
 ///
 /// x       [row][n]  cf32 or sc16
 /// z       [row][n]  as x, or cf32

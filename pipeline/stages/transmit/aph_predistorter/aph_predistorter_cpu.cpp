@@ -4,7 +4,7 @@
 #include <cassert>
 
 #include "pipeline/stages/transmit/aph_predistorter/aph_predistorter.hpp"
-#include "signal/scratch.hpp"
+#include "signal/filters/scratch.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/transmit/aph_predistorter/aph_predistorter_cpu.cpp"

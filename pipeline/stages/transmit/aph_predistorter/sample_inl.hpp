@@ -10,7 +10,7 @@
 
 #include "base/element.hpp"
 #include "base/views.hpp"
-#include "signal/aph.hpp"
+#include "signal/transmit/aph.hpp"
 
 /// One sample's arithmetic, for processors and for GPUs.
 ///

@@ -10,9 +10,9 @@
 
 #include "base/element.hpp"
 #include "config/fields.hpp"
-#include "signal/uplink_waveform.hpp"
+#include "signal/transmit/uplink_waveform.hpp"
 
-/// Signals to try transmitters with (signal/uplink_waveform.hpp), over and over:
+/// Signals to try transmitters with (signal/transmit/uplink_waveform.hpp), over and over:
 ///
 /// in   cf32 [n]  only their positions count
 /// out  cf32 [n]  sample n of the waveform, which comes again after its period

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "radio/soapy-modules/warp/simulated/bytes.hpp"
-#include "signal/transmitter.hpp"
+#include "signal/transmit/transmitter.hpp"
 
 namespace iqd::warp_node {
 

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "base/error.hpp"
+#include "daemon/bench/bench_row.hpp"
+#include "daemon/bench/winners.hpp"
+#include "daemon/command/commands.hpp"
+#include "signal/filters/instructions.hpp"
+
+namespace iqd {
+namespace {
+
+struct Arguments {
+  std::string name;
+  BenchOptions options;
+  std::string simd;
+  bool json = false;
+  double seconds = 0;  // 0: as the bench likes it
+  double min_throughput = 0;
+  double max_p99_us = 0;
+};
+
+/// A row of a bench that has many of them takes less time.
+double seconds_of(const Arguments& a) {
+  if (a.seconds > 0) return a.seconds;
+  if (a.name != "blocks") return a.options.seconds;
+  return a.options.quick ? 0.005 : 0.05;
+}
+
+std::vector<BenchRow> rows_of(const Arguments& a) {
+  if (a.name == "engine") return bench_engine(a.options);
+  if (a.name == "lanes") return bench_lanes(a.options);
+  if (a.name == "devices") return bench_devices(a.options);
+  if (a.name == "copy_or_mapped") return bench_copy_or_mapped(a.options);
+  if (a.name == "convolution") return bench_convolution(a.options);
+  if (a.name.ends_with(".yaml")) return bench_pipeline(a.name, a.options);
+  return bench_stage(a.name, a.options);
+}
+
+void show_winners(const Winners& winners, bool json) {
+  if (!json) fmt::print("\n");
+  for (const Winners::Winner& w : winners.all()) fmt::print("{}\n", json ? winner_json(w) : winner_text(w));
+}
+
+Exit bench(Arguments a) {
+  if (!a.simd.empty() && !limit_instructions(a.simd))
+    throw UsageError(fmt::format("--simd: '{}' is not one of {}", a.simd, fmt::join(vector_instructions(), ", ")));
+  a.options.seconds = seconds_of(a);
+  bool missed = false;
+  if (!a.json) fmt::print("{}\n", header_text());
+  const auto show = [&](const BenchRow& row) {
+    fmt::print("{}\n", a.json ? row_json(row) : row_text(row));
+    std::fflush(stdout);
+    missed = missed || row.throughput < a.min_throughput || (a.max_p99_us > 0 && row.p99_us > a.max_p99_us);
+  };
+  if (a.name == "blocks") {
+    Winners winners;
+    const std::vector<std::string> wrong = bench_blocks(a.options, [&](const BenchRow& row) {
+      show(row);
+      winners.add(row);
+    });
+    show_winners(winners, a.json);
+    if (!wrong.empty()) throw SetupError(fmt::format("bench blocks: wrong results: {}", fmt::join(wrong, "; ")));
+  } else {
+    for (const BenchRow& row : rows_of(a)) show(row);
+  }
+  return missed ? Exit::threshold : Exit::ok;
+}
+
+}  // namespace
+
+void add_bench(CommandLine& line) {
+  auto a = std::make_shared<Arguments>();
+  BenchOptions& o = a->options;
+  line.command("bench", "measure a stage, a pipeline, or the engine", [a] { return bench(*a); })
+      .option(
+          "NAME", &a->name,
+          "`blocks`, `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution`, a stage, or the file of a pipeline",
+          {.required = true})
+      .option("--json", &a->json, "one object a row")
+      .option("--block", &o.blocks, "samples a block; several make several rows", {.positive = true})
+      .option("--config", &o.config, "key=value of the stage, or of `convolution`: shape, method, size")
+      .option("--item", &o.items,
+              "of a stage's input: port=4x4, or port=4x4/12 where one serves 12 items of the first input")
+      .option("--in", &o.arrays, "of a stage: port=x.npy, taken again and again; default: random samples")
+      .option("--out", &o.outputs, "an output of a stage that is wanted; default: all")
+      .option("--backend", &o.backend, "auto, cpu, cuda or cuda:N")
+      .option("--lanes", &o.lanes, "of a pipeline, or of a stage on a device; several make several rows",
+              {.positive = true})
+      .option("--wait", &o.wait, "how a device is waited for", {.one_of = {"spin", "block"}})
+      .option("--transfer", &o.transfer, "how a device gets at a stage's samples",
+              {.one_of = {"auto", "mapped", "copy"}})
+      .option("--simd", &a->simd, "the processor's vector instructions at best: AVX2, …")
+      .option("--seconds", &a->seconds, "a row; default 0.5, of `blocks` 0.05", {.positive = true})
+      .option("--only", &o.only, "of `blocks`: a stage, `chains` or `filters`; several make several")
+      .option("--quick", &o.quick, "of `blocks`: few sizes, in seconds")
+      .option("--min-throughput", &a->min_throughput, "exit with 3 below it")
+      .option("--max-p99", &a->max_p99_us, "microseconds; exit with 3 above it");
+}
+
+}  // namespace iqd

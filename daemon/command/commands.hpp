@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/command/command_line.hpp"
+#include "pipeline/spec/spec.hpp"
+
+namespace iqd {
+
+// Each adds one command.
+void add_run(CommandLine& line);
+void add_check(CommandLine& line);
+void add_explain(CommandLine& line);
+void add_stages(CommandLine& line);
+void add_schema(CommandLine& line);
+void add_exec(CommandLine& line);
+void add_bench(CommandLine& line);
+void add_tune(CommandLine& line);
+void add_probe(CommandLine& line);
+void add_sub(CommandLine& line);
+void add_record(CommandLine& line);
+void add_doctor(CommandLine& line);
+void add_calibrate(CommandLine& line);
+void add_keygen(CommandLine& line);
+
+/// What this program was built with.
+const Catalogue& catalogue();
+
+/// Writes every problem to standard error; true where there was one.
+bool report(const Problems& problems);
+/// A file as read. Where there are problems, the spec is not to be used.
+struct Loaded {
+  std::shared_ptr<Problems> kept = std::make_shared<Problems>();
+  Problems& problems = *kept;  // the spec's sections complain here; its pipelines keep it
+  Document document;
+  Spec spec;
+
+  void read(Document from, std::span<const Override> overrides = {});
+};
+std::unique_ptr<Loaded> load(const std::string& file);
+
+}  // namespace iqd

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "base/host_limits.hpp"
+#include "daemon/command/commands.hpp"
+#include "daemon/http/http_access.hpp"
+#include "publish/publish_options.hpp"
+#include "radio/drivers.hpp"
+
+namespace iqd {
+
+const Catalogue& catalogue() {
+  static const Catalogue all{all_stages(), all_drivers(), publish::make_options};
+  return all;
+}
+
+bool report(const Problems& problems) {
+  for (const Problem& p : problems) std::fprintf(stderr, "%s\n", p.text().c_str());
+  return !problems.empty();
+}
+
+void Loaded::read(Document from, std::span<const Override> overrides) {
+  document = std::move(from);
+  spec = read_spec(document, catalogue(), problems, overrides);
+  for (PipelineSpec& p : spec.pipelines) p.keeps = kept;
+}
+
+std::unique_ptr<Loaded> load(const std::string& file) {
+  auto loaded = std::make_unique<Loaded>();
+  const std::size_t before = heap_bytes();
+  Document document = load_document(file, loaded->problems);
+  if (loaded->problems.empty()) loaded->read(std::move(document));
+  check_monitor(loaded->spec);
+  // It stays, for changes to come. Which pipeline takes how much of it nobody can say.
+  const std::size_t taken = heap_growth(before);
+  std::vector<PipelineSpec>& pipelines = loaded->spec.pipelines;
+  for (PipelineSpec& p : pipelines) p.file_bytes = taken / pipelines.size();
+  return loaded;
+}
+
+}  // namespace iqd

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pipeline/stage/stage.hpp"
+
+namespace iqd {
+
+/// `key=value` items and files become one YAML text; `design.type=low_pass` is a key of a nested map. Throws
+/// UsageError.
+std::string keys_of(const std::vector<std::string>& config);
+/// The keys of the entry's sample: `fir: {taps: [1]}` → `{taps: [1]}`.
+std::string sample_keys(const StageEntry& entry);
+
+}  // namespace iqd

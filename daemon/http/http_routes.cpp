@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/http_routes.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/log.hpp"
+#include "daemon/http/metrics.hpp"
+#include "daemon/http/status.hpp"
+#include "radio/trigger/event.hpp"
+
+namespace iqd {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kText = "text/plain; charset=utf-8";
+
+/// Names come from outside: what is no UTF-8 is replaced.
+HttpAnswer json_answer(int status, const char* key, const std::vector<std::string>& lines) {
+  return {status, json({{key, lines}}).dump(-1, ' ', false, json::error_handler_t::replace) + "\n"};
+}
+
+HttpAnswer health(const std::vector<std::string>& reasons) {
+  if (reasons.empty()) return {200, "ok\n", kText};
+  std::string lines;
+  for (const std::string& reason : reasons) lines += reason + "\n";
+  return {503, std::move(lines), kText};
+}
+
+HttpAnswer changed(const ChangeReport& report) {
+  using Result = ChangeReport::Result;
+  switch (report.result) {
+    case Result::applied: return json_answer(200, "applied", report.lines);
+    case Result::refused: return refusal(422, report.lines);
+    case Result::unknown: return refusal(404, report.lines);
+    case Result::busy: break;
+  }
+  HttpAnswer busy = refusal(503, report.lines);
+  busy.header = "Retry-After: 1\r\n";
+  return busy;
+}
+
+HttpAnswer set_keys(const HttpCall& call, std::string_view pipeline, std::string_view stage) {
+  const json keys = json::parse(call.body, nullptr, false);
+  if (!keys.is_object()) return refusal(400, {"the body is no JSON object; expected {\"key\": value}"});
+  const ChangeReport report = call.service.set(pipeline, stage, call.body);
+  if (report.result == ChangeReport::Result::applied)
+    for (const std::string& line : report.lines) log::info("http: set {}", line);
+  return changed(report);
+}
+
+HttpAnswer happen(std::string_view name) {
+  const std::size_t waiting = radio::trigger::tell(name);
+  if (waiting == 0) return refusal(404, {fmt::format("nothing waits for {}", name)});
+  log::info("http: trigger {}", name);
+  return json_answer(200, "applied", {fmt::format("{}: {} sink(s)", name, waiting)});
+}
+
+HttpAnswer index(const HttpCall&) {
+  std::string text = "iqd\n\n";
+  for (const HttpRoute& r : http_routes()) text += fmt::format("{:<6} {:<34} {}\n", r.method, r.path, r.meaning);
+  return {200, std::move(text), kText};
+}
+
+constexpr HttpRoute kRoutes[] = {
+    {"GET", "/", "this page", index},
+    {"GET", "/metrics", "for Prometheus",
+     [](const HttpCall& c) {
+       return HttpAnswer{200, metrics_text(c.service), "text/plain; version=0.0.4; charset=utf-8"};
+     }},
+    {"GET", "/healthz", "503 and the reasons where only a restart helps",
+     [](const HttpCall& c) { return health(c.service.not_healthy()); }},
+    {"GET", "/readyz", "503 and the reasons while no samples flow",
+     [](const HttpCall& c) { return health(c.service.not_ready()); }},
+    {"GET", "/api/status", "counters, latency and states of each pipeline",
+     [](const HttpCall& c) {
+       return HttpAnswer{200, status_json(c.service.statuses(), c.service.uptime_s(), false) + "\n"};
+     }},
+    {"GET", "/api/pipeline", "the plan of each pipeline, with live rates and queue depths",
+     [](const HttpCall& c) {
+       return HttpAnswer{200, c.plans.json(c.service) + "\n"};
+     }},
+    {"POST", "/api/reload", "reads the file again, as SIGHUP does",
+     [](const HttpCall& c) { return changed(c.service.reload()); }},
+    {"POST", "/api/triggers/*", "lets an event happen that recordings wait for by this name",
+     [](const HttpCall& c) { return happen(c.names[0]); }},
+    {"PATCH", "/api/stages/*", "sets live keys of a stage, or keys of the source; the body is {\"key\": value}",
+     [](const HttpCall& c) { return set_keys(c, "", c.names[0]); }},
+    {"PATCH", "/api/pipelines/*/stages/*", "the same where there are several pipelines",
+     [](const HttpCall& c) { return set_keys(c, c.names[0], c.names[1]); }},
+};
+
+bool matches(std::string_view pattern, std::string_view path, std::vector<std::string_view>& names) {
+  names.clear();
+  for (;;) {
+    const std::size_t p = std::min(pattern.find('/'), pattern.size());
+    const std::size_t q = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, q);
+    if (pattern.substr(0, p) == "*" && !part.empty())
+      names.push_back(part);
+    else if (pattern.substr(0, p) != part)
+      return false;
+    if (p == pattern.size() || q == path.size()) return p == pattern.size() && q == path.size();
+    pattern.remove_prefix(p + 1);
+    path.remove_prefix(q + 1);
+  }
+}
+
+}  // namespace
+
+HttpAnswer refusal(int status, const std::vector<std::string>& problems) {
+  return json_answer(status, "problems", problems);
+}
+
+std::span<const HttpRoute> http_routes() {
+  return kRoutes;
+}
+
+const HttpRoute* find_route(std::string_view method, std::string_view path, std::vector<std::string_view>& names,
+                            HttpAnswer& answer) {
+  std::string allow;
+  for (const HttpRoute& route : kRoutes) {
+    if (!matches(route.path, path, names)) continue;
+    if (method == route.method || (method == "HEAD" && !route.changes())) return &route;
+    allow += fmt::format("{}{}", allow.empty() ? "" : ", ", route.changes() ? route.method : "GET, HEAD");
+  }
+  if (allow.empty()) {
+    answer = refusal(404, {"there is nothing here; / lists what there is"});
+  } else {
+    answer = refusal(405, {fmt::format("this takes {}", allow)});
+    answer.header = fmt::format("Allow: {}\r\n", allow);
+  }
+  return nullptr;
+}
+
+}  // namespace iqd

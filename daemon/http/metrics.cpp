@@ -1,0 +1,230 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/metrics.hpp"
+
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <sstream>
+
+#include "daemon/http/metric_tables.hpp"
+#include "daemon/http/metrics_process.hpp"
+#include "daemon/http/radio_view.hpp"
+
+namespace iqd {
+namespace {
+
+using metric_tables::Channel;
+using metric_tables::kCounter;
+using metric_tables::kGauge;
+using metric_tables::MetricType;
+using metric_tables::Port;
+using metric_tables::Row;
+using metric_tables::Status;
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using Labels = std::vector<ClientMetric::Label>;
+using Families = std::vector<MetricFamily>;
+
+ClientMetric number(Labels labels, MetricType type, double value) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  (type == kCounter ? metric.counter.value : metric.gauge.value) = value;
+  return metric;
+}
+
+void add(Families& all, const char* name, MetricType type, const char* help, std::vector<ClientMetric> metrics) {
+  if (!metrics.empty()) all.push_back({name, help, type, std::move(metrics)});
+}
+
+/// Something measured, and the labels of all that is told of it.
+template <class T> struct Labelled {
+  Labels labels;
+  const T* value;
+};
+
+template <class T, std::size_t kRows>
+void add(Families& all, const Row<T> (&rows)[kRows], const std::vector<Labelled<T>>& items) {
+  for (const Row<T>& row : rows) {
+    std::vector<ClientMetric> metrics;
+    for (const auto& [labels, item] : items)
+      if (const double value = row.value(*item); std::isfinite(value))
+        metrics.push_back(number(labels, row.type, value));
+    add(all, row.name, row.type, row.help, std::move(metrics));
+  }
+}
+
+/// A label twice would spoil the whole scrape, so of two that are alike the first counts.
+template <class T> void append(std::vector<Labelled<T>>& items, Labels labels, const T& value) {
+  const auto is_known = [&](const Labelled<T>& i) { return i.labels == labels; };
+  if (std::none_of(items.begin(), items.end(), is_known)) items.push_back({std::move(labels), &value});
+}
+
+/// All there is to tell of, by its labels.
+struct Subjects {
+  explicit Subjects(const std::vector<Status>& statuses) {
+    for (const Status& s : statuses) {
+      append(pipelines, {{"pipeline", s.name}}, s);
+      append(radios, {{"pipeline", s.name}, {"radio", s.radio}}, s);
+      for (std::size_t c = 0; c < s.channels.size(); ++c)
+        append(channels, {{"pipeline", s.name}, {"radio", s.radio}, {"channel", std::to_string(c)}}, s.channels[c]);
+      for (const Port& p : s.ports) append(ports, {{"pipeline", s.name}, {"port", p.port}, {"topic", p.to}}, p);
+      for (const PeerCounts& e : s.endpoints)
+        if (!e.endpoint.empty()) append(endpoints, {{"pipeline", s.name}, {"endpoint", e.endpoint}}, e);
+      for (const Status::Step& step : s.steps) append(steps, {{"pipeline", s.name}, {"stage", step.name}}, step);
+    }
+  }
+  std::vector<Labelled<Status>> pipelines, radios;
+  std::vector<Labelled<Channel>> channels;
+  std::vector<Labelled<Port>> ports;
+  std::vector<Labelled<PeerCounts>> endpoints;
+  std::vector<Labelled<Status::Step>> steps;
+};
+
+ClientMetric histogram(Labels labels, const Histogram::Snapshot& snapshot) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  metric.histogram = buckets_of(snapshot);
+  return metric;
+}
+
+void add_histograms(Families& all, const Subjects& subjects) {
+  std::vector<ClientMetric> latency, steps;
+  for (const auto& [labels, s] : subjects.pipelines) latency.push_back(histogram(labels, s->latency));
+  for (const auto& [labels, step] : subjects.steps) steps.push_back(histogram(labels, step->time));
+  add(all, "iqd_block_latency_seconds", MetricType::Histogram,
+      "From a block's last sample received to its results handed over; hold its percentiles against "
+      "iqd_block_deadline_seconds.",
+      std::move(latency));
+  add(all, "iqd_stage_seconds", MetricType::Histogram,
+      "What a stage takes for a block, of the blocks that are timed (`results` brings results out); the longest is the "
+      "one to make quicker.",
+      std::move(steps));
+}
+
+Labels with(Labels labels, const char* name, std::string_view value) {
+  labels.push_back({name, std::string(value)});
+  return labels;
+}
+
+Labels with(Labels labels, const char* kind, const StageNumber& number) {
+  labels = with(with(std::move(labels), "stage", number.stage), kind, number.name);
+  return number.dimension.empty() ? labels : with(std::move(labels), number.dimension.c_str(), number.entry);
+}
+
+void add_stage_numbers(Families& all, const Subjects& subjects) {
+  std::vector<ClientMetric> events, levels;
+  for (const auto& [labels, s] : subjects.pipelines) {
+    for (const auto& [name, count] : s->tallies)
+      events.push_back(number(with(labels, "event", name), kCounter, static_cast<double>(count)));
+    for (const auto& [name, level] : s->levels)
+      if (!std::isnan(level)) levels.push_back(number(with(labels, "level", name), kGauge, level));
+  }
+  add(all, "iqd_stage_events_total", kCounter,
+      "What stages count themselves: packets found and refused, bits and errors; the stage's page says what each "
+      "means.",
+      std::move(events));
+  add(all, "iqd_stage_level", kGauge,
+      "What stages measured last: powers of channels, how good a training was; the stage's page says what each means.",
+      std::move(levels));
+}
+
+void add_sets(Families& all, const Subjects& subjects) {
+  std::vector<ClientMetric> dropped, states, info;
+  for (const auto& [labels, s] : subjects.pipelines)
+    for (std::size_t d = 0; d < s->dropped.size(); ++d)
+      dropped.push_back(number(with(labels, "reason", kDropNames[d]), kCounter, static_cast<double>(s->dropped[d])));
+  for (const auto& [labels, s] : subjects.radios) {
+    for (std::size_t i = 0; i < kSourceStateNames.size(); ++i)
+      states.push_back(
+          number(with(labels, "state", kSourceStateNames[i]), kGauge, static_cast<std::size_t>(s->state) == i ? 1 : 0));
+    info.push_back(number(with(labels, "backend", s->backend), kGauge, 1));
+  }
+  add(all, "iqd_samples_dropped_total", kCounter,
+      "Samples received that led to no results; lanes: the stages are too slow, slots: readers are, refused: a reader "
+      "or the disk took no more, stopped: while stopping, device: a GPU failed.",
+      std::move(dropped));
+  add(all, "iqd_source_state", kGauge,
+      "1 for the state that the source is in; any but streaming or ended for long: look at the log and the radio.",
+      std::move(states));
+  add(all, "iqd_pipeline_info", kGauge, "1; the labels say what a pipeline reads from and runs on.", std::move(info));
+}
+
+/// What is known of clocks, where it is.
+void add_clocks(Families& all, const Subjects& subjects) {
+  std::vector<ClientMetric> ahead, drift, error;
+  for (const auto& [labels, s] : subjects.radios) {
+    if (!std::isnan(s->ahead_s)) ahead.push_back(number(labels, kGauge, s->ahead_s));
+    if (!s->drift) continue;
+    drift.push_back(number(labels, kGauge, s->drift->ppm * 1e-6));
+    error.push_back(number(labels, kGauge, s->drift->error_ppm * 1e-6));
+  }
+  add(all, "iqd_radio_time_ahead_seconds", kGauge,
+      "The radio's time less the host's when samples arrive, so a little below 0; if it grows, one of both is not "
+      "disciplined.",
+      std::move(ahead));
+  add(all, "iqd_radio_clock_drift_ratio", kGauge,
+      "By which part the radio's clock is faster than the host's (1e-6 is 1 ppm), over five minutes; beyond what its "
+      "oscillator may have, look at its reference.",
+      std::move(drift));
+  add(all, "iqd_radio_clock_drift_error_ratio", kGauge, "Two standard deviations of iqd_radio_clock_drift_ratio.",
+      std::move(error));
+}
+
+void add_daemon(Families& all, const Service& service) {
+  add(all, "iqd_build_info", kGauge, "1; the label says which version runs.",
+      {number({{"version", IQD_VERSION}}, kGauge, 1)});
+  add(all, "iqd_ready", kGauge, "1 while samples flow in every pipeline; else /readyz says what keeps them.",
+      {number({}, kGauge, service.not_ready().empty() ? 1 : 0)});
+  add(all, "iqd_up", kGauge, "1 while nothing is wrong that only a restart mends; else /healthz says what is.",
+      {number({}, kGauge, service.not_healthy().empty() ? 1 : 0)});
+}
+
+}  // namespace
+
+ClientMetric::Histogram buckets_of(const Histogram::Snapshot& histogram) {
+  constexpr int kFirst = 11, kLast = 29;
+  ClientMetric::Histogram all;
+  all.sample_count = histogram.count;
+  all.sample_sum = static_cast<double>(histogram.sum_ns) / 1e9;
+  std::uint64_t below = 0;
+  std::size_t next = 0;
+  for (int octave = kFirst; octave <= kLast; ++octave) {
+    const std::uint64_t edge_ns = (std::uint64_t{1} << octave) - 1;
+    const auto last = static_cast<std::size_t>(Histogram::bucket_of(edge_ns));
+    for (; next <= last; ++next) below += histogram.buckets[next];
+    all.bucket.push_back({below, static_cast<double>(edge_ns) / 1e9});
+  }
+  return all;
+}
+
+Families collect_metrics(const Service& service) {
+  const std::vector<Status> statuses = service.statuses();
+  const Subjects subjects(statuses);
+  Families all;
+  add(all, metric_tables::kPipeline, subjects.pipelines);
+  add(all, metric_tables::kRadio, subjects.radios);
+  add(all, metric_tables::kCalibration, subjects.radios);
+  add(all, metric_tables::kChannels, subjects.channels);
+  add_sets(all, subjects);
+  add_clocks(all, subjects);
+  add_stage_numbers(all, subjects);
+  add_histograms(all, subjects);
+  add(all, metric_tables::kPorts, subjects.ports);
+  add(all, metric_tables::kEndpoints, subjects.endpoints);
+  std::ranges::move(radio_metrics(open_radios()), std::back_inserter(all));
+  add_daemon(all, service);
+  const ProcessFigures process = process_figures();
+  add(all, metric_tables::kProcess, std::vector<Labelled<ProcessFigures>>{{{}, &process}});
+  return all;
+}
+
+std::string metrics_text(const Service& service) {
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text, collect_metrics(service));
+  return std::move(text).str();
+}
+
+}  // namespace iqd

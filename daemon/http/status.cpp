@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/status.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "daemon/http/radio_view.hpp"
+
+namespace iqd {
+namespace {
+
+nlohmann::json latency_json(const Histogram::Snapshot& h) {
+  const auto us = [](double ns) { return ns / 1e3; };
+  return {{"p50", us(h.quantile_ns(0.5))},
+          {"p99", us(h.quantile_ns(0.99))},
+          {"p999", us(h.quantile_ns(0.999))},
+          {"max", us(static_cast<double>(h.worst_ns))}};
+}
+
+/// Null where there is none, or nothing but zeros came.
+nlohmann::json decibels(double db) {
+  return std::isfinite(db) ? nlohmann::json(std::round(db * 100) / 100) : nlohmann::json();
+}
+
+/// The radio of a pipeline as the stream shows it.
+nlohmann::json radio_json(const PipelineStatus& s) {
+  nlohmann::json time = {{"source", s.time == TimeSource::radio ? "radio" : "host"}};
+  if (!std::isnan(s.ahead_s)) time["ahead_s"] = s.ahead_s;
+  if (s.drift) time["drift"] = {{"ppm", s.drift->ppm}, {"error_ppm", s.drift->error_ppm}, {"over_s", s.drift->over_s}};
+  nlohmann::json radio = {{"frequency", s.frequency_hz}, {"retunes", s.retunes}, {"time", time}};
+  if (s.tuned >= 0) radio["tuned"] = s.tuned;
+  return radio;
+}
+
+nlohmann::json ports_json(const PipelineStatus& s) {
+  nlohmann::json ports = nlohmann::json::array();
+  for (const auto& p : s.ports)
+    ports.push_back({{"port", p.port},
+                     {"to", p.to},
+                     {"messages", p.messages},
+                     {"bytes", p.bytes},
+                     {"refused", p.refused},
+                     {"underflows", p.sink.underflows},
+                     {"late", p.sink.late},
+                     {"sequence_errors", p.sink.sequence_errors}});
+  return ports;
+}
+
+nlohmann::json endpoints_json(const PipelineStatus& s) {
+  nlohmann::json endpoints = nlohmann::json::array();
+  for (const PeerCounts& e : s.endpoints)
+    endpoints.push_back({{"endpoint", e.endpoint},
+                         {"connected", e.connected},
+                         {"handshake_failures", e.handshake_failures},
+                         {"cut_off", e.cut_off}});
+  return endpoints;
+}
+
+nlohmann::json steps_json(const PipelineStatus& s) {
+  nlohmann::json steps = nlohmann::json::array();
+  for (const auto& step : s.steps)
+    if (step.time.count > 0)
+      steps.push_back({{"step", step.name},
+                       {"blocks", step.time.count},
+                       {"mean_us", static_cast<double>(step.time.sum_ns) / static_cast<double>(step.time.count) / 1e3},
+                       {"time_us", latency_json(step.time)}});
+  return steps;
+}
+
+/// What stages tell: `kind` is how they name it, `value` what it comes to.
+template <class Numbers>
+nlohmann::json numbers_json(const Numbers& numbers, const std::string& kind, const std::string& value) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const auto& [name, number] : numbers) {
+    all.push_back({{"stage", name.stage}, {kind, name.name}, {value, number}});
+    if (!name.dimension.empty()) all.back()[name.dimension] = name.entry;
+  }
+  return all;
+}
+
+nlohmann::json channels_json(const PipelineStatus& s) {
+  nlohmann::json channels = nlohmann::json::array();
+  for (const auto& c : s.channels)
+    channels.push_back({{"rms_dbfs", decibels(c.rms_dbfs)},
+                        {"peak_dbfs", decibels(c.peak_dbfs)},
+                        {"clipped", c.clipped},
+                        {"overloads", c.overloads},
+                        {"overloaded", c.overloaded}});
+  return channels;
+}
+
+nlohmann::json pipeline_json(const PipelineStatus& s) {
+  nlohmann::json dropped = nlohmann::json::object();
+  for (std::size_t d = 0; d < s.dropped.size(); ++d) dropped[std::string(kDropNames[d])] = s.dropped[d];
+  return {{"name", s.name},
+          {"source", s.radio},
+          {"state", kSourceStateNames[static_cast<std::size_t>(s.state)]},
+          {"trouble", s.trouble},
+          {"radio", radio_json(s)},
+          {"backend", s.backend},
+          {"sample_rate", s.rate_hz},
+          {"received", s.received},
+          {"published", s.published},
+          {"dropped", dropped},
+          {"in_flight", s.in_flight},
+          {"lost", s.lost},
+          {"blocks", s.blocks},
+          {"overflows", s.overflows},
+          {"late", s.late},
+          {"sequence_errors", s.sequence_errors},
+          {"time_jumps", s.time_jumps},
+          {"stalls", s.stalls},
+          {"reconnects", s.reconnects},
+          {"deadline_misses", s.deadline_misses},
+          {"lanes", {{"all", s.lanes}, {"busy", s.lanes_busy}}},
+          {"slots", {{"all", s.slots}, {"free", s.slots_free}}},
+          {"slow_stage", s.slow_stage},
+          {"block_s", s.block_s},
+          {"device_bytes", s.device_bytes},
+          {"resident_bytes", s.resident_bytes},
+          {"reloads", s.reloads},
+          {"ports", ports_json(s)},
+          {"endpoints", endpoints_json(s)},
+          {"steps", steps_json(s)},
+          {"events", numbers_json(s.tallies, "event", "count")},
+          {"levels", numbers_json(s.levels, "level", "value")},
+          {"channels", channels_json(s)},
+          {"calibrated", std::isnan(s.calibrated) ? nlohmann::json() : nlohmann::json(s.calibrated > 0)},
+          {"latency_us", latency_json(s.latency)}};
+}
+
+/// The same pipeline before; one that was started since then had nothing.
+PipelineStatus earlier(const PipelineStatus& now, const std::vector<PipelineStatus>& before) {
+  for (const PipelineStatus& b : before)
+    if (b.name == now.name && b.received <= now.received) return b;
+  return {};
+}
+
+}  // namespace
+
+std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const PipelineStatus& s : pipelines) all.push_back(pipeline_json(s));
+  return nlohmann::json(
+             {{"uptime_s", uptime_s}, {"final", final}, {"pipelines", all}, {"radios", radios_json(open_radios())}})
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string status_lines(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
+                         double seconds) {
+  std::string text;
+  for (const PipelineStatus& now : pipelines) {
+    const PipelineStatus then = earlier(now, before);
+    const Histogram::Snapshot recent = now.latency.since(then.latency);
+    std::string drops;
+    for (std::size_t d = 0; d < now.dropped.size(); ++d)
+      if (now.dropped[d]) drops += fmt::format(" {}={}", kDropNames[d], now.dropped[d]);
+    if (now.lost) drops += fmt::format(" radio={}", now.lost);
+    text += fmt::format(
+        "{:<12} {:<12} {:8.3f} MS/s  {:9} blocks  latency us p50 {:7.0f} p99 {:7.0f} max {:7.0f}  dropped{}  O {} "
+        "stalls {} reconnects {}\n",
+        now.name, kSourceStateNames[static_cast<std::size_t>(now.state)],
+        static_cast<double>(now.received - then.received) / seconds / 1e6, now.blocks, recent.quantile_ns(0.5) / 1e3,
+        recent.quantile_ns(0.99) / 1e3, static_cast<double>(now.latency.worst_ns) / 1e3,
+        drops.empty() ? " none" : drops, now.overflows, now.stalls, now.reconnects);
+  }
+  return text;
+}
+
+std::string status_sentence(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
+                            double seconds) {
+  std::string text;
+  for (const PipelineStatus& now : pipelines) {
+    std::uint64_t dropped = now.lost;
+    for (const std::uint64_t d : now.dropped) dropped += d;
+    text += fmt::format("{}{} {} {:.3f} MS/s, {} samples lost or dropped", text.empty() ? "" : "; ", now.name,
+                        kSourceStateNames[static_cast<std::size_t>(now.state)],
+                        static_cast<double>(now.received - earlier(now, before).received) / seconds / 1e6, dropped);
+  }
+  return text;
+}
+
+}  // namespace iqd

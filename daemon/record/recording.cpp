@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/record/recording.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "radio/message_part.hpp"
+
+namespace iqd {
+namespace {
+
+class LimitedSink final : public Sink {
+ public:
+  LimitedSink(std::unique_ptr<Sink> sink, std::shared_ptr<RecordingLimit> limit, const PortFormat& format)
+      : sink_(std::move(sink)), limit_(std::move(limit)), left_(limit_->at_rate(format.item_rate_hz)) {}
+
+  bool send(const Message& message) override {
+    if (left_ == 0) return true;
+    const std::int64_t taken = std::min(message.extent, left_);
+    const bool kept =
+        taken < message.extent ? sink_->send(radio::part_of(message, 0, taken, start_)) : sink_->send(message);
+    if (!kept) {
+      limit_->refused = true;
+      return false;
+    }
+    limit_->recorded += taken;
+    left_ -= taken;
+    if (left_ == 0) limit_->reached = true;
+    return true;
+  }
+  void finish() override { sink_->finish(); }
+  void interrupt() noexcept override { sink_->interrupt(); }
+
+ private:
+  std::unique_ptr<Sink> sink_;
+  std::shared_ptr<RecordingLimit> limit_;
+  std::int64_t left_;
+  std::vector<std::byte> start_;
+};
+
+class LimitedSinkOptions final : public SinkOptions {
+ public:
+  LimitedSinkOptions(std::shared_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
+                     const radio::trigger::Settings& trigger)
+      : sink_(std::move(sink)), limit_(std::move(limit)), trigger_(trigger) {}
+  void fields(FieldVisitor& visitor) override { sink_->fields(visitor); }
+  void check(const PortFormat& format, const Section& section) const override {
+    sink_->check(format, section);
+    if (trigger_.given()) trigger_.check(format, section);
+  }
+  std::unique_ptr<Sink> open(const PortFormat& format) const override {
+    return trigger_.put_before(std::make_unique<LimitedSink>(sink_->open(format), limit_, format), format,
+                               [limit = limit_] { limit->reached = true; });
+  }
+  std::int64_t buffer_bytes() const override { return sink_->buffer_bytes(); }
+
+ private:
+  std::shared_ptr<SinkOptions> sink_;
+  std::shared_ptr<RecordingLimit> limit_;
+  radio::trigger::Settings trigger_;
+};
+
+class LimitedSource final : public Source {
+ public:
+  LimitedSource(std::unique_ptr<Source> source, std::shared_ptr<RecordingLimit> limit)
+      : source_(std::move(source)), limit_(std::move(limit)) {}
+  StreamInfo info() const override { return source_->info(); }
+  Received receive(std::span<std::byte* const> into, std::int64_t most) override {
+    if (!limit_->reached && !limit_->refused) return source_->receive(into, most);
+    Received ended;
+    ended.event = Received::Event::end;
+    return ended;
+  }
+  void interrupt() noexcept override { source_->interrupt(); }
+
+ private:
+  std::unique_ptr<Source> source_;
+  std::shared_ptr<RecordingLimit> limit_;
+};
+
+class LimitedSourceOptions final : public SourceOptions {
+ public:
+  LimitedSourceOptions(std::unique_ptr<SourceOptions> source, std::shared_ptr<RecordingLimit> limit)
+      : source_(std::move(source)), limit_(std::move(limit)) {}
+  void fields(FieldVisitor& visitor) override { source_->fields(visitor); }
+  StreamInfo describe(const Section& section) const override { return source_->describe(section); }
+  std::unique_ptr<Source> open() const override { return std::make_unique<LimitedSource>(source_->open(), limit_); }
+
+ private:
+  std::unique_ptr<SourceOptions> source_;
+  std::shared_ptr<RecordingLimit> limit_;
+};
+
+}  // namespace
+
+std::int64_t RecordingLimit::at_rate(double rate_hz) const noexcept {
+  std::int64_t most = samples > 0 ? samples : std::numeric_limits<std::int64_t>::max();
+  const double by_time = std::round(seconds * rate_hz);
+  if (seconds > 0 && by_time < 9e18) most = std::min(most, std::max<std::int64_t>(std::llround(by_time), 1));
+  return most;
+}
+
+std::unique_ptr<SinkOptions> limit_sink(std::shared_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
+                                        const radio::trigger::Settings& trigger) {
+  return std::make_unique<LimitedSinkOptions>(std::move(sink), std::move(limit), trigger);
+}
+
+std::unique_ptr<SourceOptions> limit_source(std::unique_ptr<SourceOptions> source,
+                                            std::shared_ptr<RecordingLimit> limit) {
+  return std::make_unique<LimitedSourceOptions>(std::move(source), std::move(limit));
+}
+
+}  // namespace iqd

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/backend/convolution_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "pipeline/backend/tuning.hpp"
+#include "signal/filters/convolution.hpp"
+
+namespace iqd {
+
+const ConvolutionTable& convolutions_of(const Backend& backend) {
+  if (backend.kind() == BackendKind::cpu) return cpu_convolution();
+  const void* table = backend.stage_table("convolution");
+  if (!table) throw SetupError(fmt::format("{} has no convolution; install iqd and its backend anew", backend.name()));
+  return *static_cast<const ConvolutionTable*>(table);
+}
+
+ConvolutionChoice choose_convolution(const Backend& backend, const ConvolutionShape& shape) {
+  const ConvolutionTable& table = convolutions_of(backend);
+  if (const auto tuned = tuned_convolution(backend.device(), shape)) {
+    const auto choices = table.choices(shape);
+    if (std::find(choices.begin(), choices.end(), *tuned) != choices.end()) return *tuned;
+    log::warn("{}: there is no convolution `{}` any more; `iqd tune --convolution {}` finds another",
+              tuning_file(backend.device()).string(), text_of(*tuned), text_of(shape));
+  }
+  return table.rule(shape);
+}
+
+}  // namespace iqd

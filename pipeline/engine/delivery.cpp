@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/engine/delivery.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.hpp"
+
+namespace iqd {
+namespace {
+
+/// An entry's name, or its number where it has none.
+std::string label_of(const Dim& dim, std::int64_t entry) {
+  const auto label = static_cast<std::size_t>(entry);
+  return label < dim.labels.size() ? dim.labels[label] : std::to_string(entry);
+}
+
+/// Of the varying dimension; one where there is none.
+std::int64_t extent_of(const PlanOutput& output, const BlockWork::Output& result) {
+  return output.format.varying < 0 ? 1 : result.extent;
+}
+
+}  // namespace
+
+Delivery::Delivery(const Plan& plan, std::vector<std::unique_ptr<Route>> routes, ResultSlots& slots, Counters& counters)
+    : plan_(plan), routes_(std::move(routes)), slots_(slots), counters_(counters) {
+  std::size_t most_facts = 0;
+  for (const PlanOutput& o : plan_.outputs) most_facts = std::max(most_facts, o.facts.size());
+  facts_.resize(most_facts);
+  for (const int port : plan_.tallies) tallies_.push_back(make_tally(port));
+  for (const int port : plan_.levels) levels_.push_back(make_levels(port));
+}
+
+Delivery::Numbers<Counter> Delivery::make_tally(int port) {
+  const PlanPort& p = plan_.ports[static_cast<std::size_t>(port)];
+  const PlanStep& step = plan_.steps[static_cast<std::size_t>(p.maker)];
+  const auto at = std::find(step.out.begin(), step.out.end(), port) - step.out.begin();
+  Numbers<Counter> tally{port, {}};
+  for (const std::string_view event : step.entry->outputs[static_cast<std::size_t>(at)].tally) {
+    if (p.shape.item.size() < 2) {
+      tally.metrics.push_back(&counters_.tallies.at({step.name, std::string(event)}));
+      continue;
+    }
+    const Dim& dim = p.shape.item.back();
+    for (std::int64_t k = 0; k < dim.extent; ++k)
+      tally.metrics.push_back(&counters_.tallies.at({step.name, std::string(event), dim.name, label_of(dim, k)}));
+  }
+  assert(std::ssize(tally.metrics) == p.shape.item_size() && p.shape.element == Element::i64);
+  return tally;
+}
+
+Delivery::Numbers<Gauge> Delivery::make_levels(int port) {
+  const PlanPort& p = plan_.ports[static_cast<std::size_t>(port)];
+  const std::string& stage = plan_.steps[static_cast<std::size_t>(p.maker)].name;
+  const Dim& dim = p.shape.item.back();
+  Numbers<Gauge> levels{port, {}};
+  for (std::int64_t row = 0; row < p.shape.row_count(); ++row)
+    for (std::int64_t k = 0; k < dim.extent; ++k) {
+      StageNumber number{stage, label_of(dim, k)};
+      if (!p.shape.rows.empty())
+        number.dimension = p.shape.rows.back().name, number.entry = label_of(p.shape.rows.back(), row);
+      levels.metrics.push_back(&counters_.levels.at(number));
+    }
+  assert(p.shape.item.size() == 1 && p.shape.rows.size() < 2 && p.shape.element == Element::f32);
+  return levels;
+}
+
+void Delivery::succeed(const Delivery& before) {
+  for (const auto& route : routes_) {
+    if (!route->before) continue;
+    route->owed = route->before->owed;
+    route->seq = route->before->seq;
+    route->gap = route->before->gap;
+    route->lost = route->before->lost;
+    route->tuned = route->before->tuned;
+  }
+  block_ = before.block_;
+  owed_samples_ = before.owed_samples_;
+  refused_ = before.refused_;
+}
+
+void Delivery::publish(const BlockWork& work, int slot) {
+  const SampleBlock& block = work.block();
+  for (std::size_t o = 0; o < plan_.outputs.size(); ++o) close_rows(work, o);
+  refused_->begin(block_);
+  bool all = true;
+  for (const auto& route : routes_) all = send(*route, work, slot) && all;
+
+  const std::int64_t latency = steady_ns() - block.received_ns;
+  counters_.latency.record(latency);
+  const double rate = plan_.ports.front().shape.source_rate_hz;
+  if (rate > 0 && static_cast<double>(latency) * rate > static_cast<double>(block.length) * 1e9 &&
+      block.length == plan_.block)
+    counters_.deadline_misses.add();
+  // What was lost after all had been counted as published: others are counted in its stead.
+  std::int64_t refused = block.length;
+  if (all || !refused_->add(block_)) owed_samples_ -= refused = std::min(owed_samples_, block.length);
+  counters_.published.add(static_cast<std::uint64_t>(block.length - refused));
+  counters_.drops(Drop::refused).add(static_cast<std::uint64_t>(refused));
+  ++block_;
+  count_events(work);
+  show_levels(work);
+  counters_.blocks.add();
+}
+
+void Delivery::count_failed(const BlockWork& work) noexcept {
+  counters_.drops(Drop::device).add(static_cast<std::uint64_t>(work.block().length));
+}
+
+void Delivery::finish(bool has_successor) {
+  std::int64_t samples = has_successor ? 0 : owed_samples_;  // a successor has taken them over
+  for (const auto& route : routes_) {
+    if (has_successor && route->goes_on) continue;
+    route->outlet->finish();
+    // No block comes any more that could be counted in their stead.
+    while (const auto lost = route->outlet->lost_after_all()) {
+      ++route->owed;
+      samples += refused_->add(lost->block) ? lost->samples : 0;
+    }
+    route->counts->refused.add(static_cast<std::uint64_t>(route->owed));
+    route->counts->taken_back.add(static_cast<std::uint64_t>(route->owed));
+  }
+  counters_.taken_back.add(static_cast<std::uint64_t>(samples));
+  counters_.drops(Drop::refused).add(static_cast<std::uint64_t>(samples));
+}
+
+void Delivery::count_events(const BlockWork& work) noexcept {
+  for (const auto& [port, counters] : tallies_) {
+    const auto* counted = reinterpret_cast<const std::int64_t*>(work.fact(port));
+    for (std::size_t i = 0; i < counters.size(); ++i)
+      if (counted[i] > 0) counters[i]->add(static_cast<std::uint64_t>(counted[i]));
+  }
+}
+
+void Delivery::show_levels(const BlockWork& work) noexcept {
+  for (const auto& [port, gauges] : levels_) {
+    if (work.count(port) == 0) continue;
+    const auto* measured = reinterpret_cast<const float*>(work.fact(port));
+    for (std::size_t i = 0; i < gauges.size(); ++i) gauges[i]->set(static_cast<double>(measured[i]));
+  }
+}
+
+/// Rows that were not filled up are moved together, so that the payload is one piece.
+void Delivery::close_rows(const BlockWork& work, std::size_t index) noexcept {
+  const PlanOutput& output = plan_.outputs[index];
+  const BlockWork::Output result = work.output(index);
+  const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
+  const auto row_bytes = static_cast<std::size_t>(extent_of(output, result) * port.shape.item_bytes());
+  const auto pitch = static_cast<std::size_t>(result.pitch);
+  if (pitch == row_bytes) return;
+  auto* data = const_cast<std::byte*>(result.data);
+  const auto rows = static_cast<std::size_t>(port.shape.row_count());
+  for (std::size_t r = 1; r < rows; ++r) std::memmove(data + r * row_bytes, data + r * pitch, row_bytes);
+}
+
+bool Delivery::send(Route& route, const BlockWork& work, int slot) {
+  const SampleBlock& block = work.block();
+  route.gap += block.gap;  // shown by the next message, whichever block that is of
+  if (block.tuned >= 0) route.tuned = block.tuned;
+  if (work.output(route.output).extent == 0 && !route.send_empty) return true;
+  return hand_over(route, message_of(route, work), block, slot);
+}
+
+Message Delivery::message_of(Route& route, const BlockWork& work) noexcept {
+  const PlanOutput& output = plan_.outputs[route.output];
+  const BlockWork::Output result = work.output(route.output);
+  const SampleBlock& block = work.block();
+  const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
+  for (std::size_t f = 0; f < output.facts.size(); ++f) {
+    const PlanOutput::Fact& fact = output.facts[f];
+    facts_[f] = {fact.key, plan_.ports[static_cast<std::size_t>(fact.port)].shape.element, work.fact(fact.port),
+                 fact.rate.num, fact.rate.den};
+  }
+  Message m;
+  m.format = &output.format;
+  m.seq = route.seq++;
+  m.block = block_;
+  m.samples = block.length;
+  const bool is_stream = port.shape.axis == Axis::stream;
+  m.position = is_stream ? result.first : 0;
+  m.sample = is_stream ? port.rate.sample_of(result.first) : block.first;
+  m.time_ns = block.time_ns;
+  if (output.format.rate_hz > 0)
+    m.time_ns += static_cast<std::int64_t>(static_cast<double>(m.sample - block.first) * 1e9 / output.format.rate_hz);
+  m.time = block.time;
+  m.extent = extent_of(output, result);
+  m.gap = route.gap;
+  m.dropped = block.dropped + route.lost;
+  m.halo = std::min(block.past, plan_.reach().past);
+  m.tuned = route.tuned;
+  // A port that has no frequency gets none.
+  if (output.format.frequency_hz != 0 || plan_.ports.front().shape.frequency_hz == 0) m.retuned_hz = block.retuned_hz;
+  m.calibrated = block.calibrated && block.was_calibrated;
+  m.payload = {result.data, static_cast<std::size_t>(m.extent * port.shape.item_bytes() * port.shape.row_count())};
+  m.facts = {facts_.data(), output.facts.size()};
+  return m;
+}
+
+void Delivery::fetch_lost(Route& route) {
+  while (const auto lost = route.outlet->lost_after_all()) {
+    ++route.owed;
+    owed_samples_ += refused_->add(lost->block) ? lost->samples : 0;
+  }
+}
+
+bool Delivery::hand_over(Route& route, const Message& message, const SampleBlock& block, int slot) {
+  Lease lease = slots_.lend(slot);
+  const bool sent = route.outlet->send(message, std::move(lease), slots_.scarce());
+  fetch_lost(route);
+  route.gap = sent ? 0 : route.gap + block.length;
+  route.lost += sent ? 0 : block.length;
+  if (sent) route.tuned = -1;
+  if (!sent || route.owed > 0) {
+    route.owed -= sent ? 1 : 0;
+    route.counts->refused.add();
+  } else {
+    route.counts->messages.add();
+    route.counts->bytes.add(message.payload.size());
+  }
+  return sent;
+}
+
+}  // namespace iqd

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/block.hpp"
+#include "base/metric.hpp"
+#include "pipeline/meters/clock_drift.hpp"
+#include "pipeline/meters/level_meter.hpp"
+
+namespace iqd {
+
+/// Why received samples did not lead to results.
+enum class Drop : std::uint8_t {
+  lanes,    // every lane was busy and the ring full
+  slots,    // every result slot was held, by subscribers or sinks
+  refused,  // a publisher or a sink could not take the result
+  stopped,  // received while stopping
+  device,   // a device failed
+};
+inline constexpr std::array<std::string_view, 5> kDropNames{"lanes", "slots", "refused", "stopped", "device"};
+
+enum class SourceState : std::uint8_t { closed, opening, streaming, stalled, reconnecting, failed, ended };
+inline constexpr std::array<std::string_view, 7> kSourceStateNames{"closed",       "opening", "streaming", "stalled",
+                                                                   "reconnecting", "failed",  "ended"};
+
+/// A number that a stage tells the operator.
+struct StageNumber {
+  std::string stage;
+  std::string name;
+  std::string dimension = {};  // where there is one for each of several: what they are, and which
+  std::string entry = {};
+  friend bool operator<(const StageNumber& a, const StageNumber& b) {
+    return std::tie(a.stage, a.name, a.dimension, a.entry) < std::tie(b.stage, b.name, b.dimension, b.entry);
+  }
+};
+
+/// The numbers of all stages. They go on over reloads: the same name is the same number.
+template <class Metric> class StageNumbers {
+ public:
+  using Value = decltype(std::declval<const Metric&>().value());
+  Metric& at(const StageNumber& name) {
+    const std::lock_guard lock(mutex_);
+    return metrics_[name];
+  }
+  std::vector<std::pair<StageNumber, Value>> values() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::pair<StageNumber, Value>> all;
+    for (const auto& [name, metric] : metrics_) all.emplace_back(name, metric.value());
+    return all;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<StageNumber, Metric> metrics_;
+};
+
+/// What one pipeline counts. Samples are counted per channel.
+struct Counters {
+  Counter received;
+  Counter published;   // samples whose results were all handed over
+  Counter taken_back;  // of them: at the end an outlet turned out to have lost some after all, so they are refused ones
+  std::array<Counter, kDropNames.size()> dropped;
+  Counter lost;    // samples that never reached us
+  Counter blocks;  // published
+  Counter overflows;
+  Counter late;
+  Counter sequence_errors;
+  Counter time_jumps;
+  Counter stalls;
+  Counter retunes;
+  Counter reconnects;
+  Counter deadline_misses;             // blocks that took longer than they last
+  Histogram latency;                   // last sample received → handed over
+  StageNumbers<Counter> tallies;       // what stages count
+  StageNumbers<Gauge> levels;          // what they measured last
+  Gauge calibrated;                    // 1 while the source's calibration holds, 0 while not; NaN: it has none
+  std::vector<ChannelLevel> channels;  // of the source; their number is known when it is open
+  ClockDrift drift;                    // of the radio's clock
+  Gauge ahead_s;                       // the radio's time less the host's, as samples arrive
+  Gauge frequency_hz;
+  std::atomic<SampleIndex> tuned{-1};  // the radio was set last from this sample on; -1: it is as it was opened
+  std::atomic<SourceState> state{SourceState::closed};
+
+  std::uint64_t published_for_good() const noexcept {
+    const std::uint64_t back = taken_back.value();
+    return published.value() - back;
+  }
+  Counter& drops(Drop reason) noexcept { return dropped[static_cast<std::size_t>(reason)]; }
+  std::uint64_t all_dropped() const noexcept {
+    std::uint64_t n = 0;
+    for (const Counter& c : dropped) n += c.value();
+    return n;
+  }
+};
+
+}  // namespace iqd

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <tuple>
+
+#include "config/differences.hpp"
+#include "pipeline/plan/plan.hpp"
+
+namespace iqd {
+namespace {
+
+/// All of a step but what it computes.
+auto place_of(const PlanStep& s) {
+  return std::tie(s.entry, s.name, s.side, s.in, s.out, s.footprint, s.scratch_bytes, s.scratch_offset, s.carry_bytes);
+}
+
+FieldList fields_of(const PlanStep& step) {
+  return [&stage = *step.stage](FieldVisitor& v) { stage.fields(v); };
+}
+
+}  // namespace
+
+bool same_layout(const Plan& one, const Plan& other) {
+  const auto size_of = [](const Plan& p) {
+    return std::tie(p.pipeline, p.block, p.sources, p.arena_bytes, p.device_scratch_offset, p.slot_bytes);
+  };
+  const auto same_place = [](const PlanStep& a, const PlanStep& b) { return place_of(a) == place_of(b); };
+  return size_of(one) == size_of(other) && one.ports == other.ports && one.outputs == other.outputs &&
+         std::equal(one.steps.begin(), one.steps.end(), other.steps.begin(), other.steps.end(), same_place);
+}
+
+bool same_but_live(const PlanStep& one, const PlanStep& other) {
+  return one.entry == other.entry && one.name == other.name && one.side == other.side &&
+         one.carry_bytes == other.carry_bytes && all_live(differences(fields_of(one), fields_of(other)));
+}
+
+}  // namespace iqd

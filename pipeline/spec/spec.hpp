@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/driver.hpp"
+#include "base/outlet.hpp"
+#include "config/document.hpp"
+#include "pipeline/intake/intake.hpp"
+#include "pipeline/plan/plan.hpp"
+
+namespace iqd {
+
+struct CalibrationTable;  // pipeline/spec/calibration_table.hpp
+
+/// All that a file may name: what this program was built with.
+struct Catalogue {
+  std::span<const StageEntry> stages;
+  std::span<const DriverEntry> drivers;
+  std::unique_ptr<OutletOptions> (*make_publish)() = nullptr;
+};
+
+struct StageSpec {
+  const StageEntry* entry = nullptr;
+  std::string name;
+  Connections from;
+  std::string backend;  // empty: the pipeline's
+  Node node;            // its keys
+  Section section;
+  std::shared_ptr<Stage> as_read{};  // its values then: files that keys name may be others by now
+
+  /// A stage with these keys, new each time: a plan takes it over.
+  std::unique_ptr<Stage> make() const;
+};
+
+struct PublishSpec {
+  std::string port;
+  std::string dtype;  // empty: as the port is
+  bool send_empty = false;
+  std::unique_ptr<OutletOptions> options;
+  Section section;
+};
+
+struct SinkSpec {
+  std::string port;
+  const DriverEntry* driver = nullptr;
+  std::shared_ptr<SinkOptions> options;  // also of whoever opens it again
+  Section section;
+};
+
+/// A live key as `to` of an `apply` entry names it: `[PIPELINE/]STAGE.KEY`; `source` is a stage here, and a key may be
+/// one of a group, `a.b`.
+struct LiveKey {
+  std::string pipeline;
+  std::string stage;
+  std::string key;
+  std::string text() const { return pipeline + '/' + stage + '.' + key; }
+  friend bool operator==(const LiveKey&, const LiveKey&) = default;
+};
+
+/// A port whose last value becomes a live key.
+struct ApplySpec {
+  std::string port;
+  std::string to;  // as written
+  Section section;
+  LiveKey key{};
+  enum class Takes : std::uint8_t { nothing, whole, real, complex } takes = Takes::nothing;  // numbers of that kind
+  bool takes_list = false;
+};
+
+/// How samples and results get into and out of a device.
+enum class Transfer : std::uint8_t {
+  automatic,  // whichever is quicker for their size
+  mapped,     // the device works on the host's memory
+  copy,       // its engines copy
+};
+inline std::span<const std::string_view> enum_names(Transfer) {
+  static constexpr std::string_view names[] = {"auto", "mapped", "copy"};
+  return names;
+}
+
+struct RealTime {
+  std::int64_t priority = 0;
+  std::vector<std::int64_t> cpus;
+  bool lock_memory = false;
+  double hang_s = 10;
+};
+
+/// What is done with a radio that gives nothing any more.
+struct Reconnect {
+  double silence_s = 5;
+  double first_s = 1;
+  double longest_s = 8;
+};
+
+/// One pipeline as written.
+struct PipelineSpec {
+  explicit PipelineSpec(Section s) : section(std::move(s)) {}
+  Section section;
+  std::string name = "iqd";
+  const DriverEntry* driver = nullptr;
+  std::unique_ptr<SourceOptions> source;
+  std::optional<Section> source_section;
+  std::shared_ptr<const CalibrationTable> calibration;  // of the file that the source's key names, as it was then
+  std::int64_t block = 65536;
+  std::int64_t lanes = 0;                    // 0: as many as there are processors, at most 4
+  std::vector<std::string> backend{"auto"};  // several devices share the blocks
+  Wait wait = Wait::block;
+  Transfer transfer = Transfer::automatic;
+  bool fuse = true;
+  std::optional<Overrun> overrun;
+  RealTime realtime;
+  Reconnect reconnect;
+  std::vector<StageSpec> stages;
+  bool stages_are_wrong = false;  // some could not be read, so there is no plan to make
+  std::vector<PublishSpec> publish;
+  std::vector<SinkSpec> sinks;
+  std::vector<ApplySpec> apply;
+  std::shared_ptr<const void> keeps;  // what the sections complain to
+  std::size_t file_bytes = 0;         // its share of what the file takes of the heap, as it was read
+  bool has_run = false;               // so it fits, whatever seems to be left of the machine
+
+  /// Whether the source waits for lanes and sinks.
+  bool is_lossless(const StreamInfo& stream) const noexcept {
+    return stream.can_wait && overrun.value_or(Overrun::wait) == Overrun::wait;
+  }
+};
+
+struct Spec {
+  std::vector<PipelineSpec> pipelines;
+  std::string listen;      // of the monitor; empty: no port is opened
+  std::string token_file;  // whoever changes something over HTTP has to know what is in it
+  bool insecure = false;   // HTTP may be reached from other machines without a token
+  std::optional<Section> monitor;
+};
+
+/// Keys of a stage, or of `source`, that hold instead of those in the file.
+struct Override {
+  std::string pipeline;
+  std::string stage;
+  Node keys;
+};
+
+/// What is wrong goes to `problems`; the spec is usable where there are none.
+Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems,
+               std::span<const Override> overrides = {});
+
+/// The keys of a pipeline that are plain values, for the schema and the documentation.
+void pipeline_fields(PipelineSpec& spec, FieldVisitor& visitor);
+void monitor_fields(Spec& spec, FieldVisitor& visitor);
+void publish_fields(PublishSpec& spec, FieldVisitor& visitor);
+void apply_fields(ApplySpec& spec, FieldVisitor& visitor);
+
+/// Where the pipeline runs: opens what the file names, or what there is. Throws SetupError.
+struct ChosenBackends {
+  EngineBackends backends;
+  std::string names;   // `cuda:0, cuda:1`
+  std::string reason;  // why these
+};
+ChosenBackends choose_backends(const PipelineSpec& spec);
+/// What the file names for that, stages included.
+std::vector<std::string> wanted_backends(const PipelineSpec& spec);
+/// What stages are planned for there, or, without opening anything, as far as the file says.
+PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends);
+PlanTarget target_of(const PipelineSpec& spec);
+
+/// The plan of a pipeline for a stream of this kind. `outputs` gets the plan's output for each publish entry, then each
+/// sink, then each apply entry; problems are in the order of the file.
+Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
+               std::vector<int>& outputs, Problems& problems);
+
+struct Allowance;  // pipeline/sizing.hpp
+
+/// Everything that can be known without opening a device: the plan of each pipeline for the stream that its source
+/// describes, whether there is room for them all, and whether their endpoints and names go together.
+std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems,
+                             const Allowance& allowance);
+/// The same, of all that this process may still take.
+std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems);
+
+}  // namespace iqd

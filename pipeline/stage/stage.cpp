@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stage/stage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/integer.hpp"
+
+namespace iqd {
+namespace {
+
+std::int64_t product(const std::vector<Dim>& dims) {
+  std::int64_t n = 1;
+  for (const Dim& d : dims) n = bounded_product(n, d.extent);
+  return n;
+}
+
+}  // namespace
+
+std::int64_t PortShape::row_count() const noexcept {
+  return product(rows);
+}
+std::int64_t PortShape::item_size() const noexcept {
+  return product(item);
+}
+
+std::string PortShape::text() const {
+  std::string text;
+  for (const Dim& d : rows) text += fmt::format("[{} {}]", d.name, d.extent);
+  if (axis == Axis::counted) text += fmt::format("[{} up to {}]", axis_name, most);
+  if (axis == Axis::stream) text += fmt::format("[{}]", axis_name);
+  for (const Dim& d : item) text += fmt::format("[{} {}]", d.name, d.extent);
+  return fmt::format("{}{}{}", name_of(element), text.empty() ? "" : " ", text);
+}
+
+bool InputSpec::takes(Element e) const noexcept {
+  return std::find(elements.begin(), elements.end(), e) != elements.end();
+}
+
+std::string_view InputSpec::axis_name() const noexcept {
+  return dims.starts_with('[') ? dims.substr(1, dims.find_first_of(" ]") - 1) : dims;
+}
+
+bool InputSpec::items() const noexcept {
+  constexpr std::string_view kItems[] = {"packet", "frame", "vector", "group", "word"};
+  return std::find(std::begin(kItems), std::end(kItems), axis_name()) != std::end(kItems);
+}
+
+bool InputSpec::has_axis() const noexcept {
+  return items() || axis_name() == "n" || axis_name() == "t" || axis_name() == "symbol";
+}
+
+PortShape InputSpec::example_shape(Element element, std::int64_t length) const {
+  PortShape shape;
+  shape.element = element;
+  shape.rate_hz = shape.source_rate_hz = 1e6;
+  if (!items()) return shape;
+  shape.axis = Axis::counted;
+  shape.axis_name = axis_name();
+  shape.item = example;
+  shape.most = std::max<std::int64_t>(length, 1);
+  return shape;
+}
+
+const void* find_device_half(const Backend& backend, std::string_view stage) {
+  if (backend.kind() == BackendKind::cpu) return nullptr;
+  const void* half = backend.stage_table(stage);
+  if (!half) throw SetupError(fmt::format("{} has no code for {}: give it `backend: cpu`", stage, backend.name()));
+  return half;
+}
+
+const StageEntry* find_stage(std::string_view name, std::span<const StageEntry> stages) {
+  const auto at = std::find_if(stages.begin(), stages.end(), [name](const StageEntry& e) { return e.name == name; });
+  return at == stages.end() ? nullptr : &*at;
+}
+
+}  // namespace iqd

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled with -fmad=false: the product with the factor is rounded as on the CPU.
+#include <algorithm>
+#include <vector>
+
+#include "gpu/device_array.hpp"
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/filters/align_channels/align_channels_cuda.hpp"
+#include "pipeline/stages/filters/products.cuh"
+
+namespace iqd::align_channels {
+namespace {
+
+constexpr int kTaps = Correction::kTaps;
+constexpr int kThreads = 128;
+constexpr int kEach = 4;  // outputs of a thread, beside each other: as many products for a load from shared memory
+constexpr int kTile = kThreads * kEach;
+
+/// A Correction for the device.
+struct Row {
+  float taps[kTaps];
+  float2 factor;
+  std::int64_t whole;
+  bool between;  // samples: it has taps
+};
+
+struct Job {
+  const std::byte* x;
+  std::byte* y;
+  std::int64_t x_pitch;  // bytes
+  std::int64_t y_pitch;
+  std::int64_t x_length;
+  std::int64_t outputs;
+  std::int64_t past;  // inputs before the first output's own
+  const Row* rows;
+  const Row* none;  // passes samples on
+  const std::int64_t* first_at;
+  const SampleBlock* block;  // null: everything is corrected
+};
+
+/// Where sample i of a tile lies: threads that take kEach samples beside each other meet different banks.
+__device__ constexpr int padded(int i) {
+  return i + i / kEach;
+}
+
+struct Tile {
+  alignas(16) float taps[kTaps];
+  float2 x[padded(kTile + kTaps)];
+};
+
+__device__ float2 product(float2 a, float2 b) {
+  return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
+}
+
+/// sum[r] = sum over q of h[q] x[r + kTaps - 1 - q]. From tap to tap the window of inputs moves by one sample: where
+/// one leaves, the next goes.
+__device__ void add_products(const float* h, const float2* x, float2 (&sum)[kEach]) {
+  static_assert(kTaps % kEach == 0);
+  float2 window[kEach];
+#pragma unroll
+  for (int r = 0; r < kEach; ++r) window[r] = x[padded(kTaps - 1 + r)];
+#pragma unroll
+  for (int q = 0; q < kTaps; ++q) {
+#pragma unroll
+    for (int r = 0; r < kEach; ++r) sum[r] = dsp::multiply_add(h[q], window[(r + kTaps - q) % kEach], sum[r]);
+    if (q + 1 < kTaps) window[(kTaps - 1 - q) % kEach] = x[padded(kTaps - 2 - q)];
+  }
+}
+
+__device__ float2 sample_at(const float2* x, std::int64_t length, std::int64_t n) {
+  return n >= 0 && n < length ? x[n] : float2{0, 0};
+}
+
+/// Outputs y[0 … count-1] of which the first has x[at] for its own sample.
+__device__ void shift(const Row& row, const Job& job, const float2* x, std::int64_t at, float2* y, int count) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads)
+    y[i] = product(sample_at(x, job.x_length, at + row.whole + i), row.factor);
+}
+
+/// The same between samples; all threads of the group, with its tile.
+__device__ void interpolate(const Row& row, const Job& job, const float2* x, std::int64_t at, float2* y, int count,
+                            Tile& tile) {
+  const int t = static_cast<int>(threadIdx.x), own = t * kEach;
+  const std::int64_t from = at + row.whole - (kTaps / 2 - 1);
+  __syncthreads();
+  if (t < kTaps) tile.taps[t] = row.taps[t];
+#pragma unroll 4
+  for (int i = t; i < count + kTaps - 1; i += kThreads) tile.x[padded(i)] = sample_at(x, job.x_length, from + i);
+  __syncthreads();
+  float2 sum[kEach] = {};
+  if (own < count) add_products(tile.taps, tile.x + padded(own), sum);
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < kEach; ++r) tile.x[padded(own) + r] = product(sum[r], row.factor);
+  __syncthreads();
+  for (int i = t; i < count; i += kThreads) y[i] = tile.x[padded(i)];
+}
+
+/// The dull version: y[n] = factor * sum over q of taps[q] * x[n + whole + kTaps / 2 - q], or, where the source is not
+/// calibrated, x[n].
+__global__ void __launch_bounds__(kThreads) align_rows(const Job job) {
+  __shared__ Tile tile;
+  __shared__ Calibrated calibrated;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kTile;
+  const auto count = static_cast<int>(min(job.outputs - first, static_cast<std::int64_t>(kTile)));
+  // One thread looks into the host's memory.
+  if (threadIdx.x == 0) calibrated = calibrated_in(job.block, *job.first_at + first, count);
+  __syncthreads();
+  const auto* const x = reinterpret_cast<const float2*>(job.x + blockIdx.y * job.x_pitch);
+  auto* const y = reinterpret_cast<float2*>(job.y + blockIdx.y * job.y_pitch) + first;
+  const auto put = [&](bool corrects, int begin, int end) {
+    if (begin == end) return;
+    const Row& row = corrects ? job.rows[blockIdx.y] : *job.none;
+    const std::int64_t at = job.past + first + begin;
+    if (row.between)
+      interpolate(row, job, x, at, y + begin, end - begin, tile);
+    else
+      shift(row, job, x, at, y + begin, end - begin);
+  };
+  const auto split = static_cast<int>(calibrated.split);
+  put(calibrated.before, 0, split);
+  put(calibrated.after, split, count);
+}
+
+Row row_of(const Correction& c) {
+  Row row{};
+  std::copy(c.taps.begin(), c.taps.end(), row.taps);
+  row.factor = {c.factor.real(), c.factor.imag()};
+  row.whole = c.whole;
+  row.between = !c.taps.empty();
+  return row;
+}
+
+std::vector<Row> rows_of(const std::vector<Correction>& channels) {
+  std::vector<Row> rows;
+  for (const Correction& c : channels) rows.push_back(row_of(c));
+  rows.push_back(row_of(Correction{}));
+  return rows;
+}
+
+class Run final : public StageRun {
+ public:
+  Run(const std::vector<Correction>& channels, bool follows) : rows_(rows_of(channels)), follows_(follows) {}
+
+  void enqueue(const StageIo& io, StreamView stream) const noexcept override {
+    const PortIo& in = io.in[0];
+    const PortIo& out = io.out[0];
+    const dim3 grid(gpu::groups_of(out.length, kTile), static_cast<unsigned>(out.rows));
+    if (grid.x == 0 || grid.y == 0) return;
+    const Job job{.x = in.data,
+                  .y = out.data,
+                  .x_pitch = in.pitch,
+                  .y_pitch = out.pitch,
+                  .x_length = in.length,
+                  .outputs = out.length,
+                  .past = out.first - in.first,
+                  .rows = rows_.data(),
+                  .none = rows_.data() + rows_.size() - 1,
+                  .first_at = out.first_at,
+                  .block = follows_ ? io.block : nullptr};
+    align_rows<<<grid, kThreads, 0, gpu::stream_of(stream)>>>(job);
+  }
+
+ private:
+  gpu::DeviceArray<Row> rows_;  // of the channels, and one that passes samples on
+  bool follows_;
+};
+
+std::unique_ptr<StageRun> make(const std::vector<Correction>& channels, bool follows) {
+  return std::make_unique<Run>(channels, follows);
+}
+
+}  // namespace
+
+const void* cuda_half();
+const void* cuda_half() {
+  static constexpr CudaHalf half{make};
+  return &half;
+}
+
+}  // namespace iqd::align_channels

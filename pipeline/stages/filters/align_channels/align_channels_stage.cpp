@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "pipeline/stages/filters/align_channels/align_channels_cuda.hpp"
+
+namespace iqd::align_channels {
+namespace {
+
+constexpr double kLongestDelay = 100'000;
+
+/// Of a row and a block: what is to be corrected, and what passed on.
+void run_row(const Correction& correction, const StageIo& io, std::int64_t row, bool follows) noexcept {
+  static const Correction kNone(0, 0, 0);
+  const PortIo& in = io.in[0];
+  const PortIo& out = io.out[0];
+  const std::span<const cf32> x(&in.as<const cf32>()(row, 0), static_cast<std::size_t>(in.length));
+  const std::span<cf32> y(&out.as<cf32>()(row, 0), static_cast<std::size_t>(out.length));
+  const Calibrated calibrated = calibrated_in(follows ? io.block : nullptr, out.first, out.length);
+  const auto split = static_cast<std::size_t>(calibrated.split);
+  const auto put = [&](bool corrects, std::int64_t first, std::span<cf32> to) {
+    if (!to.empty()) run_cpu(corrects ? correction : kNone, x, in.first, first, to, io.scratch);
+  };
+  put(calibrated.before, out.first, y.first(split));
+  put(calibrated.after, out.first + calibrated.split, y.subspan(split));
+}
+
+class AlignChannelsStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    if (in.axis != Axis::stream || !in.item.empty())
+      return context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
+    channels_ = in.row_count();
+    check("gain", config_.gain_db, 200, context.section);
+    check("phase", config_.phase_deg, 1e6, context.section);
+    check("delay", config_.delay, kLongestDelay, context.section);
+    if (!context.section.problems().empty()) return;
+    for (const Correction& c : corrections()) {
+      context.footprint[0].past = std::max(context.footprint[0].past, c.past());
+      context.footprint[0].future = std::max(context.footprint[0].future, c.future());
+    }
+    context.scratch_bytes = scratch_bytes();
+    if (config_.while_calibrated) context.out[0].marks.emplace_back(kCalibratedMark);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "align_channels"))
+      return cuda->make(corrections(), config_.while_calibrated);
+    return cpu_run([all = corrections(), follows = config_.while_calibrated](const StageIo& io) noexcept {
+      for (std::size_t c = 0; c < all.size(); ++c) run_row(all[c], io, static_cast<std::int64_t>(c), follows);
+    });
+  }
+
+ private:
+  void check(std::string_view key, const std::vector<double>& values, double most, const Section& section) const {
+    if (values.size() > 1 && std::ssize(values) != channels_)
+      section.problem(key, fmt::format("has {} value(s) for {} channel(s): give one for each, or one for all",
+                                       values.size(), channels_));
+    const auto bad = std::ranges::find_if(values, [most](double v) { return !(std::fabs(v) <= most); });
+    if (bad != values.end()) section.problem(key, fmt::format("{} is not from {} to {}", *bad, -most, most));
+  }
+  std::vector<Correction> corrections() const {
+    const auto of = [](const std::vector<double>& values, std::size_t c) {
+      return values.empty() ? 0 : values[values.size() > 1 ? c : 0];
+    };
+    std::vector<Correction> all;
+    for (std::size_t c = 0; c < static_cast<std::size_t>(channels_); ++c)
+      all.emplace_back(of(config_.gain_db, c), of(config_.phase_deg, c), of(config_.delay, c));
+    return all;
+  }
+
+  Config config_;
+  std::int64_t channels_ = 1;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("gain", gain_db,
+          {.help = "of each channel, how much stronger it is than it should be", .unit = Unit::decibel, .live = true});
+  v.field("phase", phase_deg, {.help = "of each channel, how far it is turned, in degrees", .live = true});
+  v.field("delay", delay, {.help = "of each channel, samples that it comes later; also parts of one"});
+  v.field("while_calibrated", while_calibrated,
+          {.help = "correct only while the source's `calibration` holds: after a retune pass samples on as they are"});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "align_channels",
+          .summary = "takes out how channels differ in gain, phase and delay",
+          .inputs = {{.name = "in", .elements = {Element::cf32}}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AlignChannelsStage>(); },
+          .sample = "align_channels: {gain: [1 dB], phase: [90], delay: [0.5]}",
+          .tolerance = 2e-6};
+}
+
+}  // namespace iqd::align_channels

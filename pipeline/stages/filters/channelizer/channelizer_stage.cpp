@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/channelizer/channelizer.hpp"
+#include "pipeline/stages/filters/channelizer/channelizer_cuda.hpp"
+
+namespace iqd::channelizer {
+namespace {
+
+constexpr std::int64_t kMostTaps = 1 << 20;
+
+class ChannelizerStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    const std::size_t before = context.section.problems().size();
+    check(context.section);
+    if (context.section.problems().size() > before) return;
+    const std::int64_t decimation = config_.channels / config_.oversample;
+    context.footprint[0] = {.past = std::ssize(prototype(config_)) - 1, .granule = decimation};
+    PortShape& out = context.out[0];
+    out.rate_hz = in.rate_hz / static_cast<double>(decimation);
+    const std::vector<std::int64_t> select = selected(config_);
+    if (select.size() > 1) {
+      out.rows = {{"channel", std::ssize(select)}};
+    } else {
+      const std::int64_t k = 2 * select[0] > config_.channels ? select[0] - config_.channels : select[0];
+      out.frequency_hz += static_cast<double>(k) * in.rate_hz / static_cast<double>(config_.channels);
+    }
+    channelizer_ = std::make_shared<const Channelizer>(config_);
+    context.scratch_bytes = channelizer_->scratch_bytes();
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "channelizer"))
+      return cuda->make(config_.channels, config_.channels / config_.oversample, prototype(config_), selected(config_));
+    return cpu_run([channelizer = channelizer_](const StageIo& io) noexcept {
+      channelizer->run(io.in[0].as<const cf32>().row(0), io.in[0].first, io.out[0].as<cf32>(), io.out[0].first,
+                       io.scratch);
+    });
+  }
+
+ private:
+  void check(const Section& section) const {
+    if (config_.oversample < 1 || config_.channels % config_.oversample != 0)
+      section.problem("oversample",
+                      fmt::format("{} does not divide the {} channels", config_.oversample, config_.channels));
+    const auto last = std::ranges::max_element(config_.select);
+    if (last != config_.select.end() && *last >= config_.channels)
+      section.problem("select", fmt::format("there is no channel {}: the last of {} is {}", *last, config_.channels,
+                                            config_.channels - 1));
+    const std::int64_t taps =
+        config_.taps.empty() ? config_.channels * config_.taps_per_channel : std::ssize(config_.taps);
+    if (taps > kMostTaps) section.problem("", fmt::format("{} taps are more than {}", taps, kMostTaps));
+    const auto bad =
+        std::find_if_not(config_.taps.begin(), config_.taps.end(), [](double h) { return std::isfinite(h); });
+    if (bad != config_.taps.end())
+      section.problem("taps", fmt::format("tap {} is not a finite number", bad - config_.taps.begin()));
+  }
+
+  Config config_;
+  std::shared_ptr<const Channelizer> channelizer_;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("channels", channels,
+          {.help = "K: into so many the band is split", .low = 2, .high = 32768, .required = true});
+  v.field("oversample", oversample,
+          {.help = "each channel's rate is so many times their distance; divides channels", .low = 1, .high = 64});
+  v.field("taps", taps, {.help = "of the low pass that each channel gets; instead of the next two"});
+  v.field("taps_per_channel", taps_per_channel, {.help = "channels times so many taps in all", .low = 1, .high = 4096});
+  v.field("attenuation", attenuation_db,
+          {.help = "of the low pass's stop band, by a Kaiser window", .unit = Unit::decibel, .low = 20, .high = 120});
+  v.field("select", select, {.help = "channels in the order of the output; all if not given", .low = 0});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "channelizer",
+          .summary = "splits a band into channels side by side",
+          .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<ChannelizerStage>(); },
+          .sample = "channelizer: {channels: 8}",
+          .tolerance = 2e-6};
+}
+
+}  // namespace iqd::channelizer

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled with -fmad=false: products and sums are rounded as on the CPU.
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/filters/deemphasis/deemphasis_cuda.hpp"
+
+namespace iqd::deemphasis {
+namespace {
+
+constexpr int kThreads = 64;
+
+struct Job {
+  const std::byte* x;
+  std::byte* y;
+  std::int64_t x_pitch;  // bytes
+  std::int64_t y_pitch;
+  std::int64_t length;
+  std::int64_t past;  // samples before the first output that are there
+  const std::int64_t* first_at;
+  float step;
+  std::int64_t memory;
+};
+
+/// A thread a run: audio has few samples, and what the runs have in common lies in the first cache.
+__global__ void __launch_bounds__(kThreads) deemphasize(const Job job) {
+  const std::int64_t y_first = *job.first_at;
+  const std::int64_t run = y_first / Pole::kRun + static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const std::int64_t first = max(run * Pole::kRun, y_first);
+  const std::int64_t end = min((run + 1) * Pole::kRun, y_first + job.length);
+  if (first >= end) return;
+  const auto* const x = reinterpret_cast<const float*>(job.x + blockIdx.y * job.x_pitch);
+  auto* const y = reinterpret_cast<float*>(job.y + blockIdx.y * job.y_pitch);
+  run_from(x, y_first - job.past, job.step, job.memory, first, end, y + (first - y_first));
+}
+
+class Run final : public StageRun {
+ public:
+  explicit Run(const Pole& pole) : pole_(pole) {}
+
+  void enqueue(const StageIo& io, StreamView stream) const noexcept override {
+    const PortIo& in = io.in[0];
+    const PortIo& out = io.out[0];
+    // One run more than the samples fill: where the first one begins depends on the position.
+    const dim3 grid(gpu::groups_of(out.length / Pole::kRun + 2, kThreads), static_cast<unsigned>(out.rows));
+    if (out.length == 0 || out.rows == 0) return;
+    const Job job{in.data,      out.data,   in.pitch,    out.pitch, out.length, out.first - in.first,
+                  out.first_at, pole_.step, pole_.memory};
+    deemphasize<<<grid, kThreads, 0, gpu::stream_of(stream)>>>(job);
+  }
+
+ private:
+  Pole pole_;
+};
+
+std::unique_ptr<StageRun> make(const Pole& pole) {
+  return std::make_unique<Run>(pole);
+}
+
+}  // namespace
+
+const void* cuda_half();
+const void* cuda_half() {
+  static constexpr CudaHalf half{make};
+  return &half;
+}
+
+}  // namespace iqd::deemphasis

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/deemphasis/deemphasis.hpp"
+#include "pipeline/stages/filters/deemphasis/deemphasis_cuda.hpp"
+
+namespace iqd::deemphasis {
+namespace {
+
+constexpr double kMost = 50'000;  // samples in tau
+constexpr double kLeast = 0.1;    // below that it does nothing: the rate is not that of the samples
+
+class DeemphasisStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    rate_hz_ = in.rate_hz;
+    if (!(rate_hz_ > 0))
+      return context.section.problem("tau", "needs the sample rate of its input, which is not known");
+    if (config_.tau > 0 && config_.tau * rate_hz_ < kLeast)
+      return context.section.problem(
+          "tau", fmt::format("{:g} s are {:g} samples at the input's rate of {:g} S/s, where {} are the least; is the "
+                             "rate right? (`iqd exec` takes 1 where `--rate` is not given)",
+                             config_.tau, config_.tau * rate_hz_, rate_hz_, kLeast));
+    if (!(config_.tau > 0) || !(config_.tau * rate_hz_ <= kMost))
+      return context.section.problem(
+          "tau",
+          fmt::format("has to be above 0, and {} samples at most: {:g} s at this rate", kMost, kMost / rate_hz_));
+    context.footprint[0].past = Pole(config_.tau, rate_hz_).past();
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    const Pole pole(config_.tau, rate_hz_);
+    if (const auto* cuda = device_half<CudaHalf>(backend, "deemphasis")) return cuda->make(pole);
+    return cpu_run([pole](const StageIo& io) noexcept {
+      run_cpu(pole, io.in[0].as<const float>(), io.in[0].first, io.out[0].as<float>(), io.out[0].first);
+    });
+  }
+
+ private:
+  Config config_;
+  double rate_hz_ = 1;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("tau", tau, {.help = "time constant: 50 us in Europe, 75 us in America", .unit = Unit::seconds});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "deemphasis",
+          .summary = "takes back an FM transmitter's emphasis of high tones",
+          .inputs = {{.name = "in", .elements = {Element::f32}, .reread = true}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<DeemphasisStage>(); },
+          .sample = "deemphasis: {tau: 50 us}",
+          .tolerance = 0};
+}
+
+}  // namespace iqd::deemphasis

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/fft/fft.hpp"
+#include "pipeline/stages/filters/fft/fft_cuda.hpp"
+
+namespace iqd::fft {
+namespace {
+
+class FftStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    if (config_.size < 1) return context.section.problem("size", "has to be 1 or more");
+    PortShape& out = context.out[0];
+    out.axis_name = "frame";
+    out.item = {{"bin", config_.size}};
+    out.rate_hz = in.rate_hz / static_cast<double>(config_.size);
+    context.footprint[0] = {.granule = config_.size, .whole = true};
+    context.scratch_bytes = Transform::scratch_bytes(config_.size);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "fft")) return cuda->make(config_);
+    return cpu_run([transform = Transform(config_)](const StageIo& io) noexcept {
+      const PortIo& out = io.out[0];
+      const View<cf32, 3> y(out.as<cf32>().data(), {out.rows, out.length, transform.size()}, out.as<cf32>().stride(0));
+      transform.run(io.in[0].as<const cf32>(), io.in[0].first, y, out.first, io.scratch);
+    });
+  }
+
+ private:
+  Config config_;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("size", size, {.help = "samples of a transform", .low = 1, .high = 1 << 24});
+  v.field("inverse", inverse, {.help = "from frequency to time, unscaled"});
+  v.field("window", window, {.help = "multiplied with each frame before the transform"});
+  v.field("beta", beta, {.help = "of a Kaiser window", .low = 0, .high = 100});
+  v.field("shift", shift, {.help = "0 Hz in the middle: of the output, or of the input where inverse"});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "fft",
+          .summary = "transforms frames of samples into frequency bins, or back",
+          .inputs = {{.name = "in", .elements = {Element::cf32}}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<FftStage>(); },
+          .sample = "fft: {size: 1024}",
+          .tolerance = 1e-6};
+}
+
+}  // namespace iqd::fft

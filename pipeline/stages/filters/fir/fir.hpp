@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/element.hpp"
+#include "base/views.hpp"
+#include "config/fields.hpp"
+#include "signal/filters/windows.hpp"
+
+/// y(m) = sum over k = 0 … taps-1 of h(k) x((m D - k) / L), over those k where that is whole; D = decimation and
+/// L = interpolation, which is 1 unless given: y(m) = sum of h(k) x(m D - k). A Filter is for L = 1; with others it is
+/// signal/filters/polyphase.hpp's.
+///
+/// x   [row][n]  cf32 or f32   positions x_first …; before x_first it is zero
+/// y   [row][m]  as x          positions y_first …; x has to reach to its last m D
+/// Every y(m) is a function of its own inputs and of m only, however the stream is cut: to the bit with `direct`, to
+/// 1e-6 of x's rms with `fft`. An input that is NaN or infinite spoils the outputs that it takes part in and no others.
+/// Error below 1e-6 of x's rms times the root of the sum of |h|^2. Keeps nothing between calls.
+namespace iqd::fir {
+
+enum class Type : std::uint8_t { low_pass, high_pass, band_pass, band_reject, rrc };
+inline constexpr std::array<std::string_view, 5> kTypeNames{"low_pass", "high_pass", "band_pass", "band_reject", "rrc"};
+inline std::span<const std::string_view> enum_names(Type) {
+  return kTypeNames;
+}
+
+enum class Method : std::uint8_t { automatic, direct, fft };
+inline constexpr std::array<std::string_view, 3> kMethodNames{"auto", "direct", "fft"};
+inline std::span<const std::string_view> enum_names(Method) {
+  return kMethodNames;
+}
+
+struct Design {
+  Type type = Type::low_pass;
+  std::optional<double> cutoff;
+  std::optional<double> low;
+  std::optional<double> high;
+  std::optional<double> transition;
+  Window window = Window::hamming;
+  std::optional<double> attenuation;
+  std::optional<double> beta;
+  double gain = 1;
+  std::optional<double> symbol_rate;
+  double alpha = 0.35;
+  std::int64_t ntaps = 0;
+
+  void fields(FieldVisitor& visitor);
+};
+
+struct Config {
+  std::vector<std::complex<double>> taps;
+  bool designed = false;
+  Design design;
+  std::int64_t interpolation = 1;
+  std::int64_t decimation = 1;
+  Method method = Method::automatic;
+
+  void fields(FieldVisitor& visitor);
+};
+
+/// The taps of a design at a sample rate; none, and problems, where it cannot be.
+std::vector<std::complex<double>> taps_of(const Design& design, double rate_hz, const Section& section);
+
+/// A filter made ready: may be used by many threads at once, each with its own scratch.
+class Filter {
+ public:
+  virtual ~Filter() = default;
+  virtual std::size_t scratch_bytes() const noexcept = 0;
+  virtual void run(View<const cf32, 2> x, std::int64_t x_first, View<cf32, 2> y, std::int64_t y_first,
+                   std::byte* scratch) const noexcept = 0;
+  virtual void run(View<const float, 2> x, std::int64_t x_first, View<float, 2> y, std::int64_t y_first,
+                   std::byte* scratch) const noexcept = 0;
+};
+
+/// Complex taps are for cf32 only: for f32 the real parts count.
+std::unique_ptr<Filter> make_filter(std::span<const std::complex<double>> taps, std::int64_t decimation, Method method);
+/// Which method is the faster one, as measured.
+Method choose_method(std::span<const std::complex<double>> taps, std::int64_t decimation);
+
+std::unique_ptr<Filter> make_direct(std::span<const std::complex<double>> taps, std::int64_t decimation);
+std::unique_ptr<Filter> make_overlap_save(std::span<const std::complex<double>> taps, std::int64_t decimation);
+
+}  // namespace iqd::fir

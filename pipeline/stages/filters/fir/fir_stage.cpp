@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/fir/fir.hpp"
+#include "pipeline/stages/filters/fir/fir_cuda.hpp"
+
+namespace iqd::fir {
+namespace {
+
+using Taps = std::vector<std::complex<double>>;
+
+class FirStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    element_ = in.element;
+    const std::size_t before = context.section.problems().size();
+    taps_ = read_taps(in, context.section);
+    check(taps_, in, context.section);
+    if (context.section.problems().size() > before) return;
+    context.footprint[0] = {.past = (std::ssize(taps_) - 1) / config_.interpolation,
+                            .granule = config_.decimation,
+                            .yield = config_.interpolation};
+    context.out[0].rate_hz =
+        in.rate_hz * static_cast<double>(config_.interpolation) / static_cast<double>(config_.decimation);
+    if (config_.interpolation > 1) {
+      polyphase_ = make_polyphase_filter(phases(), element_ == Element::cf32);
+      context.scratch_bytes = polyphase_->scratch_bytes();
+    } else {
+      filter_ = make_filter(taps_, config_.decimation, config_.method);
+      context.scratch_bytes = filter_->scratch_bytes();
+    }
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    const bool interpolates = config_.interpolation > 1;
+    if (const auto* cuda = device_half<CudaHalf>(backend, "fir"))
+      return interpolates ? cuda->make_polyphase(phases(), element_) : cuda->make(taps_, config_, element_);
+    return interpolates ? run_of(polyphase_, element_) : run_of(filter_, element_);
+  }
+
+ private:
+  template <class F> static std::unique_ptr<StageRun> run_of(std::shared_ptr<const F> filter, Element element) {
+    return cpu_run([filter, element](const StageIo& io) noexcept {
+      if (element == Element::f32)
+        run<float>(*filter, io);
+      else
+        run<cf32>(*filter, io);
+    });
+  }
+  template <class T, class F> static void run(const F& filter, const StageIo& io) noexcept {
+    filter.run(io.in[0].as<const T>(), io.in[0].first, io.out[0].as<T>(), io.out[0].first, io.scratch);
+  }
+
+  PolyphaseTaps phases() const { return polyphase_taps(taps_, {config_.interpolation, config_.decimation}); }
+
+  Taps read_taps(const PortShape& in, const Section& section) const {
+    if (config_.designed && !config_.taps.empty())
+      section.problem("design", "give either `taps` or `design`, not both");
+    const double rate_hz = in.rate_hz * static_cast<double>(config_.interpolation);
+    return config_.designed ? taps_of(config_.design, rate_hz, section) : config_.taps;
+  }
+
+  void check(const Taps& taps, const PortShape& in, const Section& section) const {
+    if (config_.interpolation > 1 && config_.method == Method::fft)
+      section.problem("method", "transforms do not interpolate: `auto` or `direct`, or `fir` without `interpolation`");
+    if (taps.empty() && !config_.designed)
+      section.problem("taps", "missing: give the filter as `taps: [1, 2, 1]`, or as `design: {type: low_pass, …}`");
+    const auto finite = [](std::complex<double> h) { return std::isfinite(h.real()) && std::isfinite(h.imag()); };
+    const auto bad = std::find_if_not(taps.begin(), taps.end(), finite);
+    if (bad != taps.end()) section.problem("taps", fmt::format("tap {} is not a finite number", bad - taps.begin()));
+    const bool complex = std::any_of(taps.begin(), taps.end(), [](auto h) { return h.imag() != 0; });
+    if (complex && in.element == Element::f32)
+      section.problem("taps", "complex taps need a complex input; this one is f32");
+  }
+
+  Config config_;
+  Element element_ = Element::cf32;
+  Taps taps_;
+  std::shared_ptr<const Filter> filter_;              // where it does not interpolate
+  std::shared_ptr<const PolyphaseFilter> polyphase_;  // where it does
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("taps", taps,
+          {.help = "the filter's coefficients, real or complex, that of the newest sample first", .live = true});
+  v.group("design", designed, {.help = "makes the taps from what the filter shall do; instead of taps"},
+          [this](FieldVisitor& inner) { design.fields(inner); });
+  v.field(
+      "interpolation", interpolation,
+      {.help = "filters at so many times the input's rate, with zeros between its samples", .low = 1, .high = 4096});
+  v.field("decimation", decimation, {.help = "keeps one output of so many", .low = 1, .high = 1 << 20});
+  v.field("method", method, {.help = "sum of products, transforms, or the faster one"});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "fir",
+          .summary = "filters with given or designed taps, interpolates and decimates",
+          .inputs = {{.name = "in", .elements = {Element::cf32, Element::f32}}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<FirStage>(); },
+          .sample = "fir: {taps: [1, 2, 1]}",
+          .tolerance = 2e-6};
+}
+
+}  // namespace iqd::fir

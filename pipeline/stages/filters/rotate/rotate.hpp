@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/element.hpp"
+#include "base/views.hpp"
+#include "config/fields.hpp"
+#include "signal/formats/phase.hpp"
+
+/// y(n) = x(n) exp(j (2 pi f n / fs + phase)): moves a signal up by f Hz.
+///
+/// x, y  [row][n]  cf32; n counts from the start of the stream
+///
+/// The phase is an integer of 64 bits, so it drifts by less than 2e-10 turns in 1e9 samples; y is within 4e-7 |x(n)| of
+/// the exact value there. f of -fs/2 … fs/2 makes sense; a larger one is taken modulo fs. y(n) is a function of x(n)
+/// and n only, to the bit. NaN and infinity stay NaN or infinity. Keeps nothing between calls.
+namespace iqd::rotate {
+
+struct Config {
+  double frequency = 0;
+  double phase = 0;
+
+  void fields(FieldVisitor& visitor);
+};
+
+/// exp(j phase(n)) as a product: one factor for each run of 512 samples, computed in double precision, and one from a
+/// table for the place in the run.
+class Rotator {
+ public:
+  static constexpr std::int64_t kRun = 512;
+
+  Rotator(Phase step, Phase start);
+  /// The exact phase of a sample.
+  Phase at(std::int64_t n) const noexcept { return start_ + step_ * n; }
+  /// exp(j i step), i = 0 … kRun-1, and j times that.
+  const cf32* table() const noexcept { return table_.data(); }
+  const cf32* table_j() const noexcept { return table_j_.data(); }
+
+ private:
+  Phase step_;
+  Phase start_;
+  std::vector<cf32> table_;
+  std::vector<cf32> table_j_;
+};
+
+/// `first` is the position of x's and y's first sample. y may be x.
+void run_cpu(const Rotator& rotator, View<const cf32, 2> x, std::int64_t first, View<cf32, 2> y) noexcept;
+
+}  // namespace iqd::rotate

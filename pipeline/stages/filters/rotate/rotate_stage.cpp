@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "pipeline/stage/element_code.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/rotate/rotate.hpp"
+#include "pipeline/stages/filters/rotate/rotate_cuda.hpp"
+#include "pipeline/stages/filters/rotate/turn.hpp"
+
+namespace iqd::rotate {
+namespace {
+
+/// As loops over several stages and generated kernels have it. A device needs no table: it has sines to spare.
+class RotateCode final : public ElementCode {
+ public:
+  explicit RotateCode(Rotator rotator) : rotator_(std::move(rotator)) {}
+
+  void apply(std::span<const void* const> in, std::span<void* const> out, std::int64_t first,
+             std::int64_t n) const noexcept override {
+    run_cpu(rotator_, View<const cf32, 2>(static_cast<const cf32*>(in[0]), {1, n}), first,
+            View<cf32, 2>(static_cast<cf32*>(out[0]), {1, n}));
+  }
+  std::optional<DeviceCode> device_code() const override {
+    const Phase start = rotator_.at(0);
+    const Turn turn{rotator_.at(1).turns - start.turns, start.turns};
+    return DeviceCode{"#include \"pipeline/stages/filters/rotate/turn.hpp\"\n", "iqd::rotate::Turn",
+                      DeviceCode::bytes_of(turn)};
+  }
+
+ private:
+  Rotator rotator_;
+};
+
+class RotateStage final : public Stage, public ElementStage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const PortShape& in = context.in[0];
+    rate_hz_ = in.rate_hz;
+    if (!(rate_hz_ > 0) && config_.frequency != 0)
+      context.section.problem("frequency", "needs the sample rate of its input, which is not known");
+    if (!std::isfinite(config_.frequency)) context.section.problem("frequency", "has to be a finite number");
+    if (!std::isfinite(config_.phase)) context.section.problem("phase", "has to be a finite number");
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    Rotator rotator = this->rotator();
+    if (const auto* cuda = device_half<CudaHalf>(backend, "rotate")) return cuda->make(rotator);
+    return cpu_run([rotator = std::move(rotator)](const StageIo& io) noexcept {
+      const PortIo& in = io.in[0];
+      const PortIo& out = io.out[0];
+      const View<const cf32, 2> x(in.as<const cf32>().data() + (out.first - in.first), {in.rows, out.length},
+                                  in.pitch / static_cast<std::int64_t>(sizeof(cf32)));
+      run_cpu(rotator, x, out.first, out.as<cf32>());
+    });
+  }
+
+  std::unique_ptr<ElementCode> elements() const override { return std::make_unique<RotateCode>(rotator()); }
+
+ private:
+  Rotator rotator() const { return {Phase::per_sample(config_.frequency, rate_hz_), Phase::of_radians(config_.phase)}; }
+
+  Config config_;
+  double rate_hz_ = 0;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("frequency", frequency,
+          {.help = "how far up the signal moves; negative: down", .unit = Unit::hertz, .live = true});
+  v.field("phase", phase, {.help = "of the rotation at the stream's first sample, in radians", .live = true});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "rotate",
+          .summary = "moves a signal in frequency",
+          .inputs = {{.name = "in", .elements = {Element::cf32}}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<RotateStage>(); },
+          .sample = "rotate: {frequency: 1 MHz}",
+          .tolerance = 1e-6};
+}
+
+}  // namespace iqd::rotate

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "pipeline/stage/element_code.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/math/convert/convert.hpp"
+#include "pipeline/stages/math/convert/convert_cuda.hpp"
+
+namespace iqd::convert {
+namespace {
+
+/// As loops over several stages and generated kernels have it.
+class ConversionCode final : public ElementCode {
+ public:
+  ConversionCode(Element from, Element to) : from_(from), to_(to) {}
+
+  void apply(std::span<const void* const> in, std::span<void* const> out, std::int64_t /*first*/,
+             std::int64_t n) const noexcept override {
+    convert_row(from_, in[0], to_, out[0], n);
+  }
+  std::optional<DeviceCode> device_code() const override {
+    const std::string_view from = type_name(from_), to = type_name(to_);
+    if (from.empty() || to.empty()) return std::nullopt;
+    return DeviceCode{"#include \"pipeline/stages/math/convert/conversion.hpp\"\n",
+                      fmt::format("iqd::convert::Conversion<{}, {}>", from, to),
+                      {std::byte{0}}};
+  }
+
+ private:
+  static std::string_view type_name(Element e) {
+    switch (e) {
+      case Element::sc16: return "iqd::elementwise::Complex16";
+      case Element::cf32: return "iqd::elementwise::Complex";
+      case Element::f32: return "float";
+      case Element::i32: return "int";
+      case Element::i16: return "short";
+      case Element::i8: return "signed char";
+      default: return {};
+    }
+  }
+  Element from_;
+  Element to_;
+};
+
+class ConvertStage final : public Stage, public ElementStage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    from_ = context.in[0].element;
+    to_ = *element_named(kDtypeNames[static_cast<std::size_t>(config_.dtype)]);
+    if (!can_convert(from_, to_))
+      context.section.problem("dtype", fmt::format("{} does not become {}: {}", name_of(from_), name_of(to_),
+                                                   "complex types (sc16, cf32) and real ones do not mix"));
+    varies_ = context.in[0].axis != Axis::stream;
+    context.out[0].element = to_;
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "convert")) return cuda->make(from_, to_, varies_);
+    return cpu_run([from = from_, to = to_, varies = varies_](const StageIo& io) noexcept {
+      std::int64_t positions = io.out[0].length;
+      if (varies) *io.out[0].count = static_cast<std::int32_t>(positions = *io.in[0].count);
+      run(from, io.in[0], to, io.out[0], positions);
+    });
+  }
+
+  std::unique_ptr<ElementCode> elements() const override { return std::make_unique<ConversionCode>(from_, to_); }
+
+ private:
+  static void run(Element from, const PortIo& in, Element to, const PortIo& out, std::int64_t positions) noexcept {
+    const std::int64_t offset = (out.first - in.first) * in.item * static_cast<std::int64_t>(size_of(from));
+    for (std::int64_t row = 0; row < out.rows; ++row)
+      convert_row(from, in.data + row * in.pitch + offset, to, out.data + row * out.pitch, positions * out.item);
+  }
+
+  Config config_;
+  Element from_ = Element::cf32;
+  Element to_ = Element::cf32;
+  bool varies_ = false;  // as many positions as the input says, instead of those of a stream
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("dtype", dtype, {.help = "element type of the output", .required = true});
+}
+
+StageEntry entry() {
+  using enum Element;
+  return {.family = "dsp",
+          .name = "convert",
+          .summary = "changes the element type: scales, rounds, saturates",
+          .inputs = {{.name = "in", .elements = {sc16, cf32, f32, f16, i32, i16, i8}, .dims = "any"}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<ConvertStage>(); },
+          .sample = "convert: {dtype: cf32}",
+          .tolerance = 0};
+}
+
+}  // namespace iqd::convert

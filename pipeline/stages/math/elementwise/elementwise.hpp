@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/element.hpp"
+#include "base/views.hpp"
+#include "config/fields.hpp"
+#include "pipeline/stages/math/elementwise/operations.hpp"
+
+/// The operations of ops.def on rows of samples. Each `name` there is `op::name` (operations.hpp), with its parameters:
+///
+///   const void* in[] = {x};  void* out[] = {y};
+///   apply(op::multiply_const{{.value = {.complex = {2, 0}}}}, Element::cf32, in, out, n);
+///
+///   in, out  [n] each, of the type given and of the one that comes of it; an output may be an input of its type
+///
+/// y(n) depends on the inputs' elements n alone, in single precision, every product and sum rounded once (no fused
+/// multiply-add): the result is the same to the bit however the stream is cut and on every processor. NaN and infinity
+/// go through as the expression has them; a power overflows above 1.8e19, and so does a magnitude. Whole numbers wrap
+/// around. Keeps nothing between calls.
+namespace iqd::elementwise {
+
+template <class T> inline constexpr Element kElement = element_of<T>;
+template <> inline constexpr Element kElement<Complex> = Element::cf32;
+template <class Op, class X> inline constexpr Element kOutput = kElement<typename Called<Op, X>::Output>;
+
+namespace written {
+using real = double;
+using number = std::complex<double>;
+}  // namespace written
+
+/// Why a constant cannot be used with elements of a type; nothing where it can.
+inline std::string fault_of(double, Element) {
+  return {};
+}
+std::string fault_of(std::complex<double> value, Element element);
+
+/// The keys of each operation, and what they stand for.
+namespace keys {
+#define PARAMETER(kind, key, preset, ...) written::kind key = preset;
+#define OP(name, inputs, input, outputs, list, ...)            \
+  struct name {                                                \
+    list void fields(FieldVisitor& visitor);                   \
+    void check(Element element, const Section& section) const; \
+    op::name operation() const;                                \
+  };
+#include "pipeline/stages/math/elementwise/ops.def"
+#undef PARAMETER
+#undef OP
+}  // namespace keys
+
+#define PARAMETER(...)
+#define OP(name, ...)                  \
+  keys::name keys_of(const op::name&); \
+  void apply(const op::name& op, Element type, const void* const* in, void* const* out, std::int64_t n) noexcept;
+#include "pipeline/stages/math/elementwise/ops.def"
+#undef PARAMETER
+#undef OP
+
+}  // namespace iqd::elementwise

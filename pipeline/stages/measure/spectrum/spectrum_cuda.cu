@@ -1,0 +1,405 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Powers are added in double precision in an order that depends on lengths alone, so the same block gives the same
+// bits.
+#include <cuda_pipeline_primitives.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "gpu/device_array.hpp"
+#include "gpu/fft_kernel.cuh"
+#include "gpu/fft_plan.hpp"
+#include "gpu/runtime.hpp"
+#include "pipeline/stages/measure/spectrum/spectrum_cuda.hpp"
+
+namespace iqd::spectrum {
+namespace {
+
+using gpu::Complex32;
+using gpu::FftGroup;
+
+struct Job {
+  const Complex32* x;  // row 0, position *x_first
+  std::int64_t x_pitch;
+  const std::int64_t* x_first;
+  std::int64_t begin;  // of the block, from *x_first on
+  std::int64_t length;
+  std::int64_t size;
+  std::int64_t average;  // or the most that there can be
+  const float* window;
+  const Complex32* factors;
+  double* sums;  // [row][part][bin]
+  int parts;
+  float* y;
+  std::int64_t y_pitch;
+  std::int32_t* count;
+  double reference;
+  double least;  // what reads kFloorDb
+};
+
+/// The frames that lie wholly in the block; where the block begins is known when this runs.
+struct Frames {
+  std::int64_t offset;  // of the first, from x on
+  std::int64_t count;
+};
+
+__device__ Frames frames_of(const Job& job) {
+  const std::int64_t x_first = *job.x_first;
+  const std::int64_t begin = x_first + job.begin;
+  const std::int64_t first = (begin + job.size - 1) / job.size;
+  const std::int64_t whole = max((begin + job.length) / job.size - first, std::int64_t{0});
+  return {first * job.size - x_first, min(job.average, whole)};
+}
+
+/// One thread asks, all of the group get to know: positions may lie in the host's memory.
+__device__ Frames frames_of_group(const Job& job) {
+  __shared__ Frames frames;
+  if (threadIdx.x == 0 && threadIdx.y == 0) frames = frames_of(job);
+  __syncthreads();
+  return frames;
+}
+
+__device__ void write_bin(const Job& job, std::int64_t row, std::int64_t k, double power, std::int64_t frames) {
+  const double p = power * (1 / (job.reference * static_cast<double>(frames)));
+  const double db = p < job.least ? kFloorDb : 10 * log10(p);
+  const std::int64_t middle = job.size / 2;
+  job.y[row * job.y_pitch + (k < job.size - middle ? k + middle : k - (job.size - middle))] = static_cast<float>(db);
+}
+
+__device__ double squared(Complex32 v) {
+  const double re = v.re;
+  const double im = v.im;
+  return re * re + im * im;
+}
+
+/// The samples of a group's frames on their way into shared memory, while those before them are transformed. A thread
+/// fetches what it needs itself; where that would be too few in a row, what its warp needs.
+template <int N> struct Fetch {
+  using Group = FftGroup<N>;
+  Complex32* held;
+
+  /// The first `frames` from x on.
+  __device__ __forceinline__ void start(const Complex32* x, int frames) const {
+    if constexpr (Group::kStaged) {
+#pragma unroll
+      for (int j = 0; j < Group::kPoints; ++j)
+        if (Group::staged(j) < frames * N) fetch(Group::staged_at(j), x + Group::staged(j));
+    } else if (Group::frame() < frames) {
+      const Complex32* const from = x + Group::frame() * N + Group::thread();
+      const int to = gpu::read_at<N>(Group::base(), Group::thread(), 0);
+#pragma unroll
+      for (int e = 0; e < Group::kPoints; ++e) fetch(gpu::read_at<N>(to, 0, e), from + gpu::kFftThreads<N> * e);
+    }
+    __pipeline_commit();
+  }
+  __device__ __forceinline__ void wait(Complex32 (&v)[Group::kPoints]) const {
+    __pipeline_wait_prior(0);
+    if (Group::kStaged) __syncwarp();
+#pragma unroll
+    for (int e = 0; e < Group::kPoints; ++e) v[e] = held[gpu::read_at<N>(Group::base(), Group::thread(), e)];
+    if (Group::kStaged) __syncwarp();
+  }
+
+ private:
+  __device__ __forceinline__ void fetch(int to, const Complex32* from) const {
+    __pipeline_memcpy_async(held + to, from, sizeof(Complex32));
+  }
+};
+
+/// Adds the sums that the group's threads have of the same bins, by halves; then they lie in front.
+template <int N> __device__ void add_up(double* sums, const double (&power)[gpu::kFftPoints<N>]) {
+  using Group = FftGroup<N>;
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < Group::kPoints; ++e)
+    sums[Group::frame() * N + Group::thread() + gpu::kFftThreads<N> * e] = power[e];
+  __syncthreads();
+  for (int half = Group::kFrames / 2 * N; half >= N; half /= 2) {
+    for (int at = static_cast<int>(threadIdx.x); at < half; at += Group::kThreads) sums[at] += sums[at + half];
+    __syncthreads();
+  }
+}
+
+/// Takes every gridDim.x-th piece of kFrames frames and leaves the sum of their powers; where the group is alone, the
+/// spectrum.
+template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, 512 / FftGroup<N>::kThreads)
+    add_spectra(const Job job) {
+  using Group = FftGroup<N>;
+  extern __shared__ Complex32 shared[];
+  const Frames frames = frames_of_group(job);
+  const std::int64_t row = blockIdx.y;
+  const Complex32* const x = job.x + row * job.x_pitch + frames.offset;
+  const Fetch<N> fetch{shared + Group::kBytes / sizeof(Complex32)};
+  const auto left = [&](std::int64_t f) {
+    return static_cast<int>(min(max(frames.count - f, std::int64_t{0}), static_cast<std::int64_t>(Group::kFrames)));
+  };
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * Group::kFrames;
+  std::int64_t f = static_cast<std::int64_t>(blockIdx.x) * Group::kFrames;
+  double power[Group::kPoints] = {};
+  fetch.start(x + f * N, left(f));
+  for (; f < frames.count; f += step) {
+    Complex32 v[Group::kPoints];
+    fetch.wait(v);
+    // Not known to be the same in each turn: kept in registers, these would drive others out.
+    const float* window = job.window + Group::thread();
+    const Complex32* factors = job.factors;
+    asm volatile("" : "+l"(window), "+l"(factors));
+    fetch.start(x + (f + step) * N, left(f + step));
+#pragma unroll
+    for (int e = 0; e < Group::kPoints; ++e) {
+      const float w = __ldg(window + gpu::kFftThreads<N> * e);
+      v[e] = {v[e].re * w, v[e].im * w};
+    }
+    Group::sync();  // of the transform before
+    gpu::fft_steps<N>(v, shared, factors);
+    if (Group::frame() >= left(f)) continue;
+#pragma unroll
+    for (int e = 0; e < Group::kPoints; ++e) power[e] += squared(v[e]);
+  }
+  double* const sums = reinterpret_cast<double*>(shared);
+  add_up<N>(sums, power);
+  for (int k = static_cast<int>(threadIdx.x); k < N; k += Group::kThreads) {
+    if (gridDim.x > 1)
+      job.sums[(row * job.parts + blockIdx.x) * N + k] = sums[k];
+    else if (frames.count > 0)
+      write_bin(job, row, k, sums[k], frames.count);
+  }
+  if (gridDim.x == 1 && row == 0 && threadIdx.x == 0) *job.count = frames.count > 0 ? 1 : 0;
+}
+
+constexpr int kBins = 32;
+constexpr int kSplit = 8;
+
+/// From the sums of all groups to the spectrum.
+__global__ void __launch_bounds__(kBins* kSplit) finish(const Job job) {
+  __shared__ double split[kSplit][kBins];
+  const Frames frames = frames_of_group(job);
+  const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kBins + threadIdx.x;
+  const std::int64_t row = blockIdx.y;
+  if (blockIdx.x == 0 && row == 0 && threadIdx.x == 0 && threadIdx.y == 0) *job.count = frames.count > 0 ? 1 : 0;
+  if (frames.count == 0) return;
+  double sum = 0;
+  const double* const sums = job.sums + row * job.parts * job.size + k;
+  if (k < job.size) {
+#pragma unroll 4
+    for (int part = static_cast<int>(threadIdx.y); part < job.parts; part += kSplit) sum += sums[part * job.size];
+  }
+  split[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y > 0 || k >= job.size) return;
+  for (int s = 1; s < kSplit; ++s) sum += split[s][threadIdx.x];
+  write_bin(job, row, k, sum, frames.count);
+}
+
+void put_finish(const Job& job, std::int64_t rows, cudaStream_t stream) {
+  const dim3 grid(gpu::groups_of(job.size, kBins), static_cast<unsigned>(rows));
+  finish<<<grid, dim3(kBins, kSplit), 0, stream>>>(job);
+}
+
+/// Window, and what stays the same from block to block.
+class Fixed {
+ public:
+  explicit Fixed(const Config& c) : size_(c.size), average_(c.average), least_(std::pow(10.0, kFloorDb / 10.0)) {
+    const std::vector<double> w = make_window(c.window, c.size, c.beta);
+    const std::vector<float> rounded(w.begin(), w.end());
+    window_ = gpu::DeviceArray<float>(std::span(rounded));
+    const double sum = std::accumulate(w.begin(), w.end(), 0.0);
+    reference_ = sum * sum;
+  }
+
+  Job job(const StageIo& io) const noexcept {
+    const PortIo& in = io.in[0];
+    const PortIo& out = io.out[0];
+    Job job{};
+    job.x = reinterpret_cast<const Complex32*>(in.data);
+    job.x_pitch = in.pitch / static_cast<std::int64_t>(sizeof(Complex32));
+    job.x_first = in.first_at;
+    job.begin = io.first_new - in.first;
+    job.length = io.end_new - io.first_new;
+    job.size = size_;
+    const std::int64_t most = std::max<std::int64_t>(job.length, 0) / size_;
+    job.average = average_ > 0 ? std::min(average_, most) : most;
+    job.window = window_.data();
+    job.sums = reinterpret_cast<double*>(io.device_scratch);
+    job.y = reinterpret_cast<float*>(out.data);
+    job.y_pitch = out.pitch / static_cast<std::int64_t>(sizeof(float));
+    job.count = out.count;
+    job.reference = reference_;
+    job.least = least_;
+    return job;
+  }
+
+ private:
+  std::int64_t size_;
+  std::int64_t average_;
+  double least_;
+  double reference_ = 1;
+  gpu::DeviceArray<float> window_;
+};
+
+constexpr int kBuffers = 2;  // the frames that are transformed, and those that are fetched
+
+struct Kernel {
+  void (*run)(Job) = nullptr;
+  int frames = 1;
+  int threads = 1;
+  int bytes = 0;
+};
+
+Kernel kernel_for(std::int64_t size) {
+  const Kernel kernel = gpu::with_fft_size(size, [](auto n) {
+    using Group = FftGroup<n()>;
+    return Kernel{add_spectra<n()>, Group::kFrames, Group::kThreads, kBuffers * Group::kBytes};
+  });
+  gpu::check(cudaFuncSetAttribute(kernel.run, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.bytes),
+             "shared memory of a spectrum");
+  return kernel;
+}
+
+/// Groups of threads that are at work at once.
+std::int64_t groups_at_once(const Kernel& kernel) {
+  int each = 0;
+  gpu::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel.run, kernel.threads,
+                                                           static_cast<std::size_t>(kernel.bytes)),
+             "asking for the device");
+  return std::max<std::int64_t>(1, each * gpu::count_multiprocessors());
+}
+
+/// Sizes that are a power of two up to 8192: samples are read once, only sums of powers are written.
+class OnePass final : public StageRun {
+ public:
+  OnePass(const Config& c, std::int64_t rows)
+      : size_(c.size),
+        rows_(rows),
+        fixed_(c),
+        kernel_(kernel_for(c.size)),
+        most_parts_(std::max<std::int64_t>(1, groups_at_once(kernel_) / rows)),
+        factors_(std::span<const Complex32>(gpu::fft_factors(static_cast<int>(c.size)))) {}
+
+  std::size_t device_scratch_bytes() const noexcept override {
+    return static_cast<std::size_t>(rows_ * most_parts_ * size_) * sizeof(double);
+  }
+
+  void enqueue(const StageIo& io, StreamView stream) const noexcept override {
+    Job job = fixed_.job(io);
+    job.factors = factors_.data();
+    job.parts =
+        static_cast<int>(std::clamp<std::int64_t>((job.average + kernel_.frames - 1) / kernel_.frames, 1, most_parts_));
+    const dim3 grid(static_cast<unsigned>(job.parts), static_cast<unsigned>(rows_));
+    kernel_.run<<<grid, static_cast<unsigned>(kernel_.threads), static_cast<unsigned>(kernel_.bytes),
+                  gpu::stream_of(stream)>>>(job);
+    if (job.parts > 1) put_finish(job, rows_, gpu::stream_of(stream));
+  }
+
+ private:
+  std::int64_t size_;
+  std::int64_t rows_;
+  Fixed fixed_;
+  Kernel kernel_;
+  std::int64_t most_parts_;
+  gpu::DeviceArray<Complex32> factors_;
+};
+
+constexpr unsigned kThreads = 256;
+
+/// The windowed samples of frames `done` … of row `row`; of frames that are not there, zeros.
+__global__ void __launch_bounds__(kThreads)
+    load_frames(const Job job, std::int64_t row, std::int64_t done, std::uint32_t samples, Complex32* held) {
+  const Frames frames = frames_of_group(job);
+  const std::uint32_t at = blockIdx.x * kThreads + threadIdx.x;
+  if (at >= samples) return;
+  const auto size = static_cast<std::uint32_t>(job.size);
+  Complex32 v{0, 0};
+  if (done + at / size < frames.count) {
+    v = job.x[row * job.x_pitch + frames.offset + done * job.size + at];
+    const float w = __ldg(job.window + at % size);
+    v = {v.re * w, v.im * w};
+  }
+  held[at] = v;
+}
+
+/// Each part adds up every parts-th frame of those that are held, and goes on where it was.
+__global__ void __launch_bounds__(kBins* kSplit)
+    add_powers(const Job job, std::int64_t done, int held_frames, const Complex32* held) {
+  const Frames frames = frames_of_group(job);
+  const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kBins + threadIdx.x;
+  const auto part = static_cast<int>(blockIdx.y * kSplit + threadIdx.y);
+  if (k >= job.size || part >= job.parts) return;
+  double* const sum = job.sums + part * job.size + k;
+  double power = done == 0 ? 0 : *sum;
+  const std::int64_t end = min(frames.count - done, static_cast<std::int64_t>(held_frames));
+#pragma unroll 4
+  for (std::int64_t f = part; f < end; f += job.parts) power += squared(held[f * job.size + k]);
+  *sum = power;
+}
+
+/// Every other size, and what the device has too little shared memory for, by cuFFT: frames pass through scratch, as
+/// many at a time as a plan takes.
+class Planned final : public StageRun {
+ public:
+  explicit Planned(const Config& c)
+      : fixed_(c),
+        plans_(c.size),
+        parts_(static_cast<int>(std::clamp<std::int64_t>(kMostSums / c.size, 1, kMostParts))) {}
+
+  std::size_t device_scratch_bytes() const noexcept override {
+    return plans_.work_bytes() + held_bytes() + static_cast<std::size_t>(parts_ * plans_.size()) * sizeof(double);
+  }
+
+  void enqueue(const StageIo& io, StreamView view) const noexcept override {
+    Job job = fixed_.job(io);
+    job.sums = reinterpret_cast<double*>(io.device_scratch + plans_.work_bytes() + held_bytes());
+    job.parts = parts_;
+    for (std::int64_t row = 0; row < io.in[0].rows; ++row) {
+      add_row(job, row, io.device_scratch, gpu::stream_of(view));
+      put_finish(job, 1, gpu::stream_of(view));
+      job.y += job.y_pitch;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kMostSums = 1 << 18;
+  static constexpr std::int64_t kMostParts = 256;
+
+  std::size_t held_bytes() const noexcept {
+    return static_cast<std::size_t>(plans_.most() * plans_.size() * static_cast<std::int64_t>(sizeof(cf32)) + 255) /
+           256 * 256;
+  }
+
+  void add_row(const Job& job, std::int64_t row, std::byte* scratch, cudaStream_t stream) const noexcept {
+    auto* const held = reinterpret_cast<Complex32*>(scratch + plans_.work_bytes());
+    auto* const samples_held = reinterpret_cast<cf32*>(held);
+    for (std::int64_t done = 0; done < job.average; done += plans_.most()) {
+      const std::int64_t now = std::min(plans_.most(), job.average - done);
+      const auto samples = static_cast<std::uint32_t>(now * job.size);
+      load_frames<<<gpu::groups_of(samples, kThreads), kThreads, 0, stream>>>(job, row, done, samples, held);
+      plans_.run(samples_held, samples_held, now, false, scratch, stream);
+      const dim3 grid(gpu::groups_of(job.size, kBins), gpu::groups_of(parts_, kSplit));
+      add_powers<<<grid, dim3(kBins, kSplit), 0, stream>>>(job, done, static_cast<int>(now), held);
+    }
+  }
+
+  Fixed fixed_;
+  gpu::FftPlans plans_;
+  int parts_;
+};
+
+std::unique_ptr<StageRun> make(const Config& config, std::int64_t rows) {
+  if (gpu::fft_in_one_pass(config.size) && kBuffers * gpu::fft_shared_bytes(config.size) <= gpu::most_shared_bytes())
+    return std::make_unique<OnePass>(config, rows);
+  return std::make_unique<Planned>(config);
+}
+
+}  // namespace
+
+const void* cuda_half();
+const void* cuda_half() {
+  static constexpr CudaHalf half{make};
+  return &half;
+}
+
+}  // namespace iqd::spectrum

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled with -fmad=false; sums of products are fused where it says fmaf.
+#include <memory>
+
+#include "pipeline/stages/noma/cuda_half.hpp"
+#include "pipeline/stages/noma/multiuser/detect.cuh"
+#include "pipeline/stages/noma/multiuser/train.cuh"
+
+namespace iqd::apsm_detector {
+namespace {
+
+/// Online the model's past is in the carry; the model of a frame is in scratch.
+class Run final : public StageRun {
+ public:
+  Run(const noma::Method& method, noma::Scheme scheme)
+      : start_(method.start), train_(method), detect_(method, scheme) {}
+
+  std::size_t device_scratch_bytes() const noexcept override { return train_bytes() + detect_.scratch_bytes(); }
+
+  void enqueue(const StageIo& io, StreamView view) const noexcept override {
+    const cudaStream_t stream = gpu::stream_of(view);
+    const std::int64_t most = io.in[noma::kTrainRx].length;
+    noma::Job job = noma::job_of(io, start_);
+    noma::Train::Block block(train_, job, most, io.fresh, io.carry, io.device_scratch);
+    block.begin(stream);
+    job.frames = block.frames();
+    for (int frame = 0; frame < most; ++frame) {
+      block.enqueue(frame, stream);
+      detect_.enqueue(block.model(), job, frame, block.erased(), io.device_scratch + train_bytes(), stream);
+    }
+    block.end(stream);
+  }
+
+ private:
+  std::size_t train_bytes() const noexcept { return (train_.scratch_bytes() + 255) / 256 * 256; }
+
+  noma::Start start_;
+  noma::Train train_;
+  noma::Detect detect_;
+};
+
+std::unique_ptr<StageRun> make(const noma::Method& method, noma::Scheme scheme) {
+  return std::make_unique<Run>(method, scheme);
+}
+
+}  // namespace
+
+const void* cuda_half();
+const void* cuda_half() {
+  static constexpr noma::CudaHalf half{make};
+  return &half;
+}
+
+}  // namespace iqd::apsm_detector

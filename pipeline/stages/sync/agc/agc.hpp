@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "base/element.hpp"
+#include "base/views.hpp"
+#include "config/fields.hpp"
+#include "pipeline/stages/sync/agc/gain.hpp"
+
+/// y(n) = gain(n) x(n), gain(n) = min(target / rms of x(n + ahead - window + 1) … x(n + ahead), max_gain).
+///
+/// x, y  [row][n]  cf32; each row has a gain of its own
+///
+/// At the start, at an end and after a gap the rms is over the samples that there are. A sample that is not finite, or
+/// whose square is not, counts as 0 there, and stays what it is. Silence has `max_gain`, and stays silent.
+///
+/// Nothing goes round: the gain is a function of the samples in the window, so it neither rings nor has to settle, and
+/// is the same however the stream is cut. Keeps nothing between calls.
+namespace iqd::agc {
+
+struct Config {
+  double target = 1;
+  std::int64_t window = 1024;
+  std::int64_t ahead = 0;
+  double max_gain = 100;  // dB
+
+  void fields(FieldVisitor& visitor);
+};
+
+/// x begins at position `first`, y at `out_first`. `scratch` has room for `window` numbers.
+void run_cpu(const Gain& gain, View<const cf32, 2> x, std::int64_t first, View<cf32, 2> y, std::int64_t out_first,
+             double* scratch) noexcept;
+
+}  // namespace iqd::agc

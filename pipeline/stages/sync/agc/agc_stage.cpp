@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/sync/agc/agc.hpp"
+#include "pipeline/stages/sync/agc/agc_cuda.hpp"
+
+namespace iqd::agc {
+namespace {
+
+class AgcStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    if (config_.ahead >= config_.window)
+      return context.section.problem(
+          "ahead", fmt::format("is {}, and has to be less than the window of {}: half of it as a rule", config_.ahead,
+                               config_.window));
+    if (!(config_.target > 0)) return context.section.problem("target", "has to be more than 0");
+    most_new_ = context.most_new;
+    context.footprint[0] = {.past = gain().past(), .future = config_.ahead};
+    context.scratch_bytes = static_cast<std::size_t>(config_.window) * sizeof(double);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "agc")) return cuda->make(gain(), most_new_);
+    return cpu_run([gain = gain()](const StageIo& io) noexcept {
+      run_cpu(gain, io.in[0].as<const cf32>(), io.in[0].first, io.out[0].as<cf32>(), io.out[0].first,
+              reinterpret_cast<double*>(io.scratch));
+    });
+  }
+
+ private:
+  Gain gain() const { return {config_.target, config_.window, config_.ahead, std::pow(10, config_.max_gain / 20)}; }
+
+  Config config_;
+  std::int64_t most_new_ = 1;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("target", target, {.help = "rms of what comes out", .low = 0, .high = 1e6, .live = true});
+  v.field("window", window, {.help = "samples that the level is measured over", .low = 1, .high = 1 << 20});
+  v.field("ahead", ahead,
+          {.help = "how many of these come behind the sample, fewer than `window`: half a window for a gain that is in "
+                   "time with the level",
+           .low = 0,
+           .high = (1 << 20) - 1});
+  v.field("max_gain", max_gain,
+          {.help = "the largest gain: how far noise is lifted where there is nothing else",
+           .unit = Unit::decibel,
+           .low = -120,
+           .high = 200,
+           .live = true});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "agc",
+          .summary = "brings a signal to a level, by the power around each sample",
+          .inputs = {{.name = "in", .elements = {Element::cf32}, .reread = true}},
+          .outputs = {{.name = "out"}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AgcStage>(); },
+          .sample = "agc: {window: 256}",
+          .tolerance = 1e-6};
+}
+
+}  // namespace iqd::agc

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/sync/carrier_sync/carrier_sync.hpp"
+#include "pipeline/stages/sync/carrier_sync/carrier_sync_cuda.hpp"
+
+namespace iqd::carrier_sync {
+namespace {
+
+class CarrierSyncStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    if (!check(context.section)) return;
+    const Synchronizer synchronizer(config_);
+    const Search& search = synchronizer.search();
+    most_new_ = context.most_new;
+    context.footprint[0] = {.past = search.reach(), .future = search.reach()};
+    context.carry_bytes = sizeof(std::int64_t);
+    context.scratch_bytes = synchronizer.scratch_bytes();
+    PortShape& estimates = context.out[kEstimates];
+    estimates.element = Element::f32;
+    estimates.axis = Axis::counted;
+    estimates.axis_name = "window";
+    estimates.item = {{"value", std::ssize(kValues), {kValues.begin(), kValues.end()}}};
+    estimates.most = search.most_windows(most_new_);
+    estimates.rate_hz = context.in[0].rate_hz / static_cast<double>(search.hop);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    const Synchronizer synchronizer(config_);
+    if (const auto* cuda = device_half<CudaHalf>(backend, "carrier_sync")) return cuda->make(synchronizer, most_new_);
+    return cpu_run([synchronizer](const StageIo& io) noexcept {
+      const PortIo &in = io.in[0], &out = io.out[kSamples], &estimates = io.out[kEstimates];
+      std::int64_t& turns = *reinterpret_cast<std::int64_t*>(io.carry);
+      if (io.fresh) turns = 0;
+      const Input input{reinterpret_cast<const cf32*>(in.data), in.first, in.end()};
+      const Output output{reinterpret_cast<cf32*>(out.data), out.first, out.end(), io.end_new,
+                          reinterpret_cast<float*>(estimates.data)};
+      *estimates.count = static_cast<std::int32_t>(synchronizer.run(input, output, turns, io.scratch));
+    });
+  }
+
+ private:
+  bool check(const Section& section) const {
+    const int m = symmetry(config_.modulation);
+    if (config_.max_offset * 2 * m > 1)
+      section.problem(
+          "max_offset",
+          fmt::format("has to be {} of the symbol rate or less, 1 / (2 M): beyond that one offset cannot be "
+                      "told from another",
+                      0.5 / m));
+    else if (config_.samples_per_symbol > 1 && config_.samples_per_symbol < 3)
+      section.problem("samples_per_symbol", "has to be 1, or 3 or more");
+    else if (Search(config_.modulation, config_.samples_per_symbol, config_.window, config_.max_offset).bins() >
+             Search::kMostBins)
+      section.problem("max_offset", fmt::format("takes too long to search with a `window` of {} symbols: make one of "
+                                                "them smaller, so that M · window · max_offset is {} or less",
+                                                config_.window, Search::kMostBins / 4));
+    else
+      return true;
+    return false;
+  }
+
+  Config config_;
+  std::int64_t most_new_ = 1;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("modulation", modulation, {.help = "what symbols may be; 16qam wants a longer window"});
+  v.field("samples_per_symbol", samples_per_symbol,
+          {.help = "1 for symbols, or 3 or more, which need not be a whole number", .low = 1, .high = 1024});
+  v.field("window", window, {.help = "symbols that frequency and phase are measured over", .low = 16, .high = 1 << 16});
+  v.field("max_offset", max_offset,
+          {.help = "the largest frequency offset that is searched for, as a share of the symbol rate; 0: phase only",
+           .low = 0,
+           .high = 0.25});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "carrier_sync",
+          .summary = "takes frequency offset and phase off PSK and QAM, without a loop",
+          .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true, .reread = true}},
+          .outputs = {{.name = "out"}, {.name = "estimates", .can_omit = true}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<CarrierSyncStage>(); },
+          .sample = "carrier_sync: {modulation: qpsk, samples_per_symbol: 4}",
+          .tolerance = 1e-4};
+}
+
+}  // namespace iqd::carrier_sync

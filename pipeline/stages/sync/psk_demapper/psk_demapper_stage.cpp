@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/sync/psk_demapper/psk_demapper.hpp"
+
+namespace iqd::psk_demapper {
+namespace {
+
+enum Port : std::uint8_t { kBits, kLlr, kPackets };
+
+/// What goes from block to block; behind it, the bits of the packet that is not full.
+struct Carried {
+  cf32 last;
+  std::int32_t has_last;
+  std::int32_t bits;
+
+  std::uint8_t* packet() noexcept { return reinterpret_cast<std::uint8_t*>(this + 1); }
+};
+
+class Writer {
+ public:
+  Writer(const Demapper& demapper, const Config& config, const StageIo& io)
+      : demapper_(demapper), config_(config), carried_(*reinterpret_cast<Carried*>(io.carry)) {
+    if (io.fresh) carried_ = {};
+    bits_ = reinterpret_cast<std::uint8_t*>(io.out[kBits].data);
+    llr_ = reinterpret_cast<float*>(io.out[kLlr].data);
+    packets_ = reinterpret_cast<std::uint8_t*>(io.out[kPackets].data);
+  }
+
+  void add(cf32 y) noexcept {
+    if (config_.differential) {
+      const cf32 before = carried_.last;
+      carried_.last = y;
+      if (carried_.has_last == 0) {
+        carried_.has_last = 1;
+        return;
+      }
+      float llr[Demapper::kMostBits];
+      demapper_.llrs(before, y, llr);
+      return write(llr);
+    }
+    float llr[Demapper::kMostBits];
+    demapper_.llrs(y, llr);
+    write(llr);
+  }
+  std::int32_t symbols() const noexcept { return symbols_; }
+  std::int32_t packets() const noexcept { return complete_; }
+
+ private:
+  void write(const float* llr) noexcept {
+    for (int b = 0; b < demapper_.bits(); ++b) {
+      const std::uint8_t bit = llr[b] < 0 ? 1 : 0;
+      const std::int64_t at = std::int64_t{symbols_} * demapper_.bits() + b;
+      if (bits_) bits_[at] = bit;
+      if (llr_) llr_[at] = llr[b];
+      carried_.packet()[carried_.bits++] = bit;
+      if (carried_.bits < config_.packet) continue;
+      if (packets_) std::copy_n(carried_.packet(), config_.packet, packets_ + complete_ * config_.packet);
+      ++complete_;
+      carried_.bits = 0;
+    }
+    ++symbols_;
+  }
+
+  const Demapper& demapper_;
+  const Config& config_;
+  Carried& carried_;
+  std::uint8_t* bits_;
+  float* llr_;
+  std::uint8_t* packets_;
+  std::int32_t symbols_ = 0;
+  std::int32_t complete_ = 0;
+};
+
+class PskDemapperStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    if (config_.differential && config_.modulation >= Constellation::qam16)
+      return context.section.problem("differential", "is for bpsk, qpsk and 8psk");
+    if (!(config_.noise > 0)) return context.section.problem("noise", "has to be more than 0");
+    counted_ = context.in[0].axis == Axis::counted;
+    const std::int64_t bits = bits_of(config_.modulation);
+    for (PortShape& out : context.out) {
+      out.axis = Axis::counted;
+      out.axis_name = "symbol";
+      out.most = context.most_new;
+      out.element = Element::u8;
+      out.item = {{"bit", bits}};
+    }
+    context.out[kLlr].element = Element::f32;
+    PortShape& packets = context.out[kPackets];
+    packets.axis_name = "packet";
+    packets.item = {{"bit", config_.packet}};
+    packets.most = context.most_new * bits / config_.packet + 1;
+    context.carry_bytes = sizeof(Carried) + static_cast<std::size_t>(config_.packet);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (backend.kind() != BackendKind::cpu)
+      throw SetupError("psk_demapper has no code for a GPU: leave its `backend` out");
+    return cpu_run([demapper = Demapper(config_), config = config_, counted = counted_](const StageIo& io) noexcept {
+      const PortIo& in = io.in[0];
+      const auto* const x = reinterpret_cast<const cf32*>(in.data);
+      const std::int64_t begin = counted ? 0 : io.first_new - in.first;
+      const std::int64_t end = counted ? *in.count : io.end_new - in.first;
+      Writer writer(demapper, config, io);
+      for (std::int64_t n = begin; n < end; ++n) writer.add(x[n]);
+      *io.out[kBits].count = *io.out[kLlr].count = writer.symbols();
+      *io.out[kPackets].count = writer.packets();
+    });
+  }
+
+ private:
+  Config config_;
+  bool counted_ = false;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("modulation", modulation, {.help = "what the symbols are"});
+  v.field("differential", differential, {.help = "the bits are in the steps from symbol to symbol; of PSK"});
+  v.field("noise", noise, {.help = "variance of the complex noise, for the LLRs", .low = 0});
+  v.field("packet", packet, {.help = "bits of an item of `packets`", .low = 1, .high = 1 << 24});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "psk_demapper",
+          .summary = "makes bits and LLRs of symbols, PSK or QAM, differential or not",
+          .inputs = {{.name = "in", .elements = {Element::cf32}, .dims = "[symbol]", .one_channel = true}},
+          .outputs = {{.name = "bits", .can_omit = true},
+                      {.name = "llr", .can_omit = true},
+                      {.name = "packets", .can_omit = true}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<PskDemapperStage>(); },
+          .sample = "psk_demapper: {modulation: qpsk}",
+          .host_only = true,
+          .tolerance = 0};
+}
+
+}  // namespace iqd::psk_demapper

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/sync/squelch/squelch.hpp"
+#include "pipeline/stages/sync/squelch/squelch_cuda.hpp"
+
+namespace iqd::squelch {
+namespace {
+
+class SquelchStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    most_new_ = context.most_new;
+    context.footprint[0].past = gate().past();
+    context.scratch_bytes = scratch_bytes(gate());
+    context.out[kGate].element = Element::f32;
+    PortShape& tally = context.out[kTally];
+    tally.element = Element::i64;
+    tally.rows.clear();
+    tally.axis = Axis::block;
+    tally.item = {{"event", std::ssize(kEvents)}};
+    tally.rate_hz = 0;
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (const auto* cuda = device_half<CudaHalf>(backend, "squelch")) return cuda->make(gate(), most_new_);
+    return cpu_run([gate = gate()](const StageIo& io) noexcept {
+      const PortIo &in = io.in[0], &out = io.out[kSamples], &tally = io.out[kTally];
+      const Output output{out.as<cf32>(), io.out[kGate].as<float>(), out.first, io.first_new, io.end_new};
+      *reinterpret_cast<std::int64_t*>(tally.data) = run_cpu(gate, in.as<const cf32>(), in.first, output, io.scratch);
+      *tally.count = 1;
+    });
+  }
+
+ private:
+  Gate gate() const { return {std::pow(10, config_.threshold / 10), config_.window, config_.hold, config_.ramp}; }
+
+  Config config_;
+  std::int64_t most_new_ = 1;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("threshold", threshold,
+          {.help = "mean power from which on it is open; full scale, an amplitude of 1, is 0 dB",
+           .unit = Unit::decibel,
+           .low = -300,
+           .high = 300,
+           .live = true});
+  v.field("window", window, {.help = "samples that the power is measured over", .low = 1, .high = 1 << 20});
+  v.field("hold", hold, {.help = "samples that it stays open when the power is gone", .low = 0, .high = 1 << 20});
+  v.field("ramp", ramp, {.help = "samples in which it opens and shuts; 1: at once", .low = 1, .high = 1 << 20});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "squelch",
+          .summary = "silences a signal while it is weak",
+          .inputs = {{.name = "in", .elements = {Element::cf32}, .reread = true}},
+          .outputs = {{.name = "out"}, {.name = "gate", .can_omit = true}, {.name = "events", .tally = kEvents}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<SquelchStage>(); },
+          .sample = "squelch: {threshold: 1.5, window: 64, hold: 20, ramp: 8}",
+          .tolerance = 1e-6};
+}
+
+}  // namespace iqd::squelch

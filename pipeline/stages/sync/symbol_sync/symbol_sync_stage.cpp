@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/sync/symbol_sync/symbol_sync.hpp"
+#include "pipeline/stages/sync/symbol_sync/symbol_sync_cuda.hpp"
+
+namespace iqd::symbol_sync {
+namespace {
+
+class SymbolSyncStage final : public Stage {
+ public:
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+  void shape(ShapeContext& context) override {
+    const Timing timing(config_.samples_per_symbol, config_.window);
+    most_new_ = context.most_new;
+    context.footprint[0] = {.past = timing.reach(), .future = timing.reach()};
+    context.scratch_bytes = Synchronizer(config_).scratch_bytes(most_new_);
+    PortShape& symbols = context.out[kSymbols];
+    symbols.axis = Axis::counted;
+    symbols.axis_name = "symbol";
+    symbols.most = timing.most_symbols(most_new_);
+    symbols.rate_hz = context.in[0].rate_hz / config_.samples_per_symbol;
+    PortShape& estimates = context.out[kEstimates];
+    estimates.element = Element::f32;
+    estimates.axis = Axis::counted;
+    estimates.axis_name = "window";
+    estimates.item = {{"value", std::ssize(kValues), {kValues.begin(), kValues.end()}}};
+    estimates.most = timing.most_windows(most_new_);
+    estimates.rate_hz = context.in[0].rate_hz / static_cast<double>(timing.hop);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    const Synchronizer synchronizer(config_);
+    if (const auto* cuda = device_half<CudaHalf>(backend, "symbol_sync")) return cuda->make(synchronizer, most_new_);
+    return cpu_run([synchronizer](const StageIo& io) noexcept {
+      const PortIo& in = io.in[0];
+      const Input input{reinterpret_cast<const cf32*>(in.data), in.first, in.end(), io.first_new, io.end_new};
+      const Output output{reinterpret_cast<cf32*>(io.out[kSymbols].data),
+                          reinterpret_cast<float*>(io.out[kEstimates].data)};
+      const Count count = synchronizer.run(input, output, io.scratch);
+      *io.out[kSymbols].count = static_cast<std::int32_t>(count.symbols);
+      *io.out[kEstimates].count = static_cast<std::int32_t>(count.windows);
+    });
+  }
+
+ private:
+  Config config_;
+  std::int64_t most_new_ = 1;
+};
+
+}  // namespace
+
+void Config::fields(FieldVisitor& v) {
+  v.field("samples_per_symbol", samples_per_symbol,
+          {.help = "at the nominal rates of sender and receiver; any number, as 3.7", .low = 3, .high = 1024});
+  v.field("window", window, {.help = "symbols that the timing is measured over", .low = 16, .high = 1 << 16});
+}
+
+StageEntry entry() {
+  return {.family = "dsp",
+          .name = "symbol_sync",
+          .summary = "finds the timing of symbols by their line at the symbol rate, and samples them",
+          .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true, .reread = true}},
+          .outputs = {{.name = "out"}, {.name = "estimates", .can_omit = true}},
+          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<SymbolSyncStage>(); },
+          .sample = "symbol_sync: {samples_per_symbol: 4}",
+          .tolerance = 1e-5};
+}
+
+}  // namespace iqd::symbol_sync

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "base/integer.hpp"
+#include "radio/soapy-modules/sim/scenarios/mimo_frames.hpp"
+#include "radio/soapy-modules/sim/scenarios/noise.hpp"
+#include "radio/soapy-modules/sim/scenarios/scenario.hpp"
+#include "radio/soapy-modules/sim/scenarios/tone.hpp"
+#include "signal/formats/pn_sequence.hpp"
+
+namespace iqd::sim {
+namespace {
+
+constexpr std::int64_t kPiece = 4096;
+constexpr std::int64_t kMostTaps = 512;
+constexpr double kWeakestTap = 1e-3;  // of the first one's power, where `taps` does not say how many there are
+
+OfdmFormat format_of(const Arguments& args) {
+  static constexpr std::string_view kNames[] = {"5mhz", "20mhz"};
+  OfdmFormat format;
+  if (args.choice("format", "5mhz", kNames) == 1)
+    format = {.fft = 2048, .carriers = 1200, .prefix = 144, .frame = 30720};
+  format.tx = args.count("tx", 4, 1, 8);
+  return format;
+}
+
+/// How many taps there are by themselves: those that are not too weak to matter, in the part of the prefix that stays
+/// in front of a receiver's window.
+std::int64_t taps_of(double spread, const OfdmFormat& format) {
+  return 1 + std::min(format.prefix - format.early(),
+                      static_cast<std::int64_t>(std::ceil(-std::log(kWeakestTap) * spread)));
+}
+
+MimoOptions options_of(const Setting& setting) {
+  const Arguments& args = setting.arguments;
+  MimoOptions options;
+  options.format = format_of(args);
+  options.modulation = static_cast<Modulation>(args.choice("modulation", "16qam", enum_names(Modulation{})));
+  options.code = code_of(static_cast<LdpcChoice>(args.choice("code", "none", enum_names(LdpcChoice{}))));
+  if (options.code && options.code->n() > options.format.bits(options.modulation))
+    refuse("code", args.text("code", ""), "a frame has fewer bits than one word of it");
+  options.order = order_of(static_cast<PnName>(args.choice("payload", "pn23", enum_names(PnName{}))));
+  options.frames = args.count("period", 16, 1, 256);
+  const double spread = args.number_up_to("delay_spread", 0, 1e-4) * setting.rate_hz;
+  const std::int64_t taps = args.count("taps", taps_of(spread, options.format), 1, kMostTaps);
+  options.channel = {.rx = setting.channels,
+                     .tx = options.format.tx,
+                     .powers = exponential_profile(spread, taps),
+                     .fading = static_cast<Fading>(args.choice("fading", "block", enum_names(Fading{}))),
+                     .block = options.format.frame,
+                     .doppler = args.number_up_to("doppler", 0, 1e5) / setting.rate_hz,
+                     .seed = seed_of(args)};
+  return options;
+}
+
+/// x = gain y, turned by a carrier.
+void turn(const cf32* samples, const cf32* by, std::span<cf32> out) noexcept {
+  const auto* __restrict y = reinterpret_cast<const float*>(samples);
+  const auto* __restrict t = reinterpret_cast<const float*>(by);
+  auto* __restrict x = reinterpret_cast<float*>(out.data());
+  for (std::size_t i = 0; i < 2 * out.size(); i += 2) {
+    x[i] = t[i] * y[i] - t[i + 1] * y[i + 1];
+    x[i + 1] = t[i] * y[i + 1] + t[i + 1] * y[i];
+  }
+}
+
+/// Antennas that send frames, which all receive channels hear together.
+class MimoScenario final : public Scenario {
+ public:
+  explicit MimoScenario(const Setting& setting)
+      : options_(options_of(setting)),
+        start_(setting.arguments.count("start", 1001, 0, std::int64_t{1} << 40)),
+        carrier_(setting.arguments.number("offset", 0) / setting.rate_hz) {
+    const double level = setting.arguments.number("level", -20);
+    for (const double own : setting.arguments.numbers("levels", setting.channels, "one for each receive channel"))
+      amplitudes_.push_back(amplitude_of(level + own));
+    if (const auto snr = setting.arguments.number("snr")) {
+      noise_ = Noise::shared(seed_of(setting.arguments));
+      // The noise of a sample is spread over all bins, and that of the carriers in use counts.
+      const OfdmFormat& format = options_.format;
+      noise_amplitude_ =
+          std::sqrt(static_cast<double>(format.fft) / static_cast<double>(format.carriers)) * amplitude_of(-*snr);
+    }
+  }
+
+  void prepare() override { frames_ = render_mimo_frames(options_); }
+
+  void render(int channel, std::int64_t first, std::span<cf32> out) override {
+    const auto c = static_cast<std::size_t>(channel);
+    const auto period = std::ssize(frames_[c]);
+    while (!out.empty()) {
+      const std::int64_t turns = floor_div(first - start_, period);
+      const std::int64_t offset = first - start_ - turns * period;
+      const std::int64_t most = std::min({std::ssize(out), kPiece, period - offset});
+      const std::span<cf32> piece = out.first(static_cast<std::size_t>(most));
+      render_piece(c, first, frames_[c].data() + offset, piece);
+      first += most;
+      out = out.subspan(piece.size());
+    }
+  }
+
+ private:
+  void render_piece(std::size_t c, std::int64_t first, const cf32* samples, std::span<cf32> out) {
+    carrier_at_.resize(out.size());
+    carrier_.write(first, amplitudes_[c], 0, carrier_at_);
+    turn(samples, carrier_at_.data(), out);
+    if (noise_) noise_->add(c, first, static_cast<float>(noise_amplitude_ * amplitudes_[c]), out);
+  }
+
+  MimoOptions options_;
+  std::int64_t start_;
+  Tone carrier_;
+  std::vector<double> amplitudes_;  // of receive channels
+  std::shared_ptr<const Noise> noise_;
+  double noise_amplitude_ = 0;             // beside frames of power 1
+  std::vector<std::vector<cf32>> frames_;  // of receive channels
+  std::vector<cf32> carrier_at_;
+};
+
+}  // namespace
+
+std::unique_ptr<Scenario> make_mimo(const Setting& setting) {
+  return std::make_unique<MimoScenario>(setting);
+}
+
+}  // namespace iqd::sim

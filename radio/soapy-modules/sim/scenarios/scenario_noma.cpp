@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/integer.hpp"
+#include "radio/soapy-modules/sim/scenarios/format.hpp"
+#include "radio/soapy-modules/sim/scenarios/noma_frames.hpp"
+#include "radio/soapy-modules/sim/scenarios/scenario.hpp"
+#include "signal/formats/pn_sequence.hpp"
+
+namespace iqd::sim {
+namespace {
+
+constexpr double kMostDegrees = 360;
+constexpr double kMostWavelengths = 1000;
+
+NomaOptions options_of(const Setting& setting) {
+  const Arguments& args = setting.arguments;
+  NomaOptions options;
+  options.format.users = args.count("users", options.format.users, 1, NomaFormat::kMostUsers);
+  options.modulation = static_cast<SymbolMap>(args.choice("modulation", "qpsk", enum_names(SymbolMap{})));
+  options.order = order_of(static_cast<PnName>(args.choice("payload", "pn23", enum_names(PnName{}))));
+  options.frames = args.count("period", options.frames, 1, 256);
+  options.rate_hz = setting.rate_hz;
+  ArrayChannel::Options& channel = options.channel;
+  channel.array = static_cast<ArrayKind>(args.choice("array", "circular", enum_names(ArrayKind{})));
+  channel.antennas = setting.channels;
+  channel.users = options.format.users;
+  channel.radius = args.number_up_to("radius", channel.radius, kMostWavelengths);
+  channel.spread_deg = args.number_up_to("spread", channel.spread_deg, kMostDegrees);
+  channel.jitter_deg = args.number_up_to("jitter", channel.jitter_deg, kMostDegrees);
+  channel.powers_db = args.numbers("powers", channel.users, "one for each user");
+  channel.motion_deg = args.number("motion", 0);
+  channel.seed = seed_of(args);
+  options.level_db = args.number("level", options.level_db);
+  options.snr_db = args.number("snr");
+  options.offset_hz = args.number("offset", 0);
+  return options;
+}
+
+/// Users that send frames on the same carriers, heard by the antennas of an array. A period of it, noise included, is
+/// made once and played again and again: so many fast channels come in real time from a part of a core.
+class NomaScenario final : public Scenario {
+ public:
+  explicit NomaScenario(const Setting& setting)
+      : options_(options_of(setting)), start_(setting.arguments.count("start", 1001, 0, std::int64_t{1} << 40)) {}
+
+  void prepare() override { frames_ = render_noma_frames(options_); }
+
+  void render(int channel, std::int64_t first, std::span<cf32> out) override {
+    for_pieces(channel, first, std::ssize(out), [&](const std::int16_t* from, std::int64_t at, std::int64_t count) {
+      from_cs16(from, out.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)));
+    });
+  }
+
+  bool render_cs16(int channel, std::int64_t first, std::int64_t samples, std::int16_t* out) override {
+    for_pieces(channel, first, samples, [&](const std::int16_t* from, std::int64_t at, std::int64_t count) {
+      std::copy_n(from, 2 * count, out + 2 * at);
+    });
+    return true;
+  }
+
+ private:
+  template <class F> void for_pieces(int channel, std::int64_t first, std::int64_t samples, F f) const {
+    const auto& row = frames_[static_cast<std::size_t>(channel)];
+    const std::int64_t period = std::ssize(row) / 2;
+    for (std::int64_t done = 0; done < samples;) {
+      const std::int64_t n = first + done - start_;
+      const std::int64_t offset = n - floor_div(n, period) * period;
+      const std::int64_t count = std::min(samples - done, period - offset);
+      f(row.data() + 2 * offset, done, count);
+      done += count;
+    }
+  }
+
+  NomaOptions options_;
+  std::int64_t start_;
+  std::vector<std::vector<std::int16_t>> frames_;  // of receive channels
+};
+
+}  // namespace
+
+std::unique_ptr<Scenario> make_noma(const Setting& setting) {
+  return std::make_unique<NomaScenario>(setting);
+}
+
+}  // namespace iqd::sim

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <stdexcept>
+
+#include "base/npy.hpp"
+#include "radio/soapy-modules/sim/scenarios/noise.hpp"
+#include "radio/soapy-modules/sim/scenarios/propagation.hpp"
+#include "radio/soapy-modules/sim/scenarios/scenario.hpp"
+#include "radio/soapy-modules/sim/scenarios/tone.hpp"
+#include "radio/soapy-modules/sim/scenarios/transmission.hpp"
+
+namespace iqd::sim {
+namespace {
+
+constexpr std::int64_t kPiece = 2048;  // samples that go through everything before the next do
+constexpr int kMostPpm = 1000;
+constexpr std::int64_t kMostTaps = 512;
+
+double number_in(const Arguments& args, const std::string& key, int low, int high) {
+  const double value = args.number(key, 0);
+  if (value < low || value > high)
+    refuse(key, args.text(key, ""),
+           "a number from " + std::to_string(low) + " to " + std::to_string(high) + " is wanted");
+  return value;
+}
+
+template <class T> void append_taps(const NpyArray& array, double rate_hz, std::vector<Ray>& rays) {
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    std::complex<T> tap;
+    std::memcpy(&tap, array.data.data() + i * static_cast<std::int64_t>(sizeof tap), sizeof tap);
+    if (!std::isfinite(tap.real()) || !std::isfinite(tap.imag())) throw std::invalid_argument("they are not finite");
+    if (tap == std::complex<T>{}) continue;
+    rays.push_back({.gain_db = 20 * std::log10(static_cast<double>(std::abs(tap))),
+                    .delay_s = static_cast<double>(i) / rate_hz,
+                    .phase_degrees = static_cast<double>(std::arg(tap)) * 180 / std::numbers::pi});
+  }
+}
+
+/// Each tap is a ray, the first without delay.
+std::vector<Ray> rays_of_file(const std::string& path, double rate_hz) {
+  std::vector<Ray> rays;
+  try {
+    const NpyArray array = read_npy(path);
+    if (array.shape.size() != 1 || array.size() > kMostTaps || (array.dtype != "<c8" && array.dtype != "<c16"))
+      throw std::invalid_argument("up to " + std::to_string(kMostTaps) + " complex taps in one dimension are wanted");
+    if (array.dtype == "<c8") append_taps<float>(array, rate_hz, rays);
+    if (array.dtype == "<c16") append_taps<double>(array, rate_hz, rays);
+    if (rays.empty()) throw std::invalid_argument("nothing comes through taps that are all 0");
+  } catch (const std::exception& e) {
+    refuse("channel", path, e.what());
+  }
+  return rays;
+}
+
+std::vector<Ray> rays_of_argument(const std::string& channel, double rate_hz) {
+  if (channel.ends_with(".npy")) return rays_of_file(channel, rate_hz);
+  const auto names = enum_names(RayChannel{});
+  const auto found = std::find(names.begin(), names.end(), channel);
+  if (found == names.end()) refuse("channel", channel, "awgn, ch1, ch2, ch3, ch4 or a file of taps (.npy) is wanted");
+  const auto rays = rays_of(static_cast<RayChannel>(found - names.begin()));
+  return {rays.begin(), rays.end()};
+}
+
+Transmission::Options options_of(const Arguments& args) {
+  const std::string payload = args.text("payload", "pn15");
+  if (payload != "pn9" && payload != "pn15" && payload != "pn23")
+    refuse("payload", payload, "pn9, pn15 or pn23 is wanted");
+  return {.order = std::stoi(payload.substr(2)),
+          .gap = args.count("gap", 0, 0, std::int64_t{1} << 32),
+          .fading_db = number_in(args, "fading", 0, 40),
+          .seed = seed_of(args)};
+}
+
+void turn(std::span<cf32> samples, std::span<const cf32> by) noexcept {
+  auto* __restrict x = reinterpret_cast<float*>(samples.data());
+  const auto* __restrict t = reinterpret_cast<const float*>(by.data());
+  for (std::size_t i = 0; i < 2 * samples.size(); i += 2) {
+    const float re = x[i];
+    x[i] = t[i] * re - t[i + 1] * x[i + 1];
+    x[i + 1] = t[i] * x[i + 1] + t[i + 1] * re;
+  }
+}
+
+/// An aircraft that sends packets through a channel.
+class TelemetryScenario final : public Scenario {
+ public:
+  explicit TelemetryScenario(const Setting& setting)
+      : transmission_(options_of(setting.arguments)),
+        propagation_(rays_of_argument(setting.arguments.text("channel", "awgn"), setting.rate_hz), setting.rate_hz,
+                     number_in(setting.arguments, "ppm", -kMostPpm, kMostPpm) * 1e-6),
+        carrier_(setting.arguments.number("offset", 0) / setting.rate_hz),
+        amplitude_(amplitude_of(setting.arguments.number("level", -20))) {
+    if (const auto eb_n0_db = setting.arguments.number("ebn0")) {
+      noise_ = Noise::shared(seed_of(setting.arguments));
+      noise_amplitude_ =
+          static_cast<float>(amplitude_ * std::sqrt(noise_variance(*eb_n0_db, PacketFormat{}.samples_per_bit)));
+    }
+  }
+
+  void render(int channel, std::int64_t first, std::span<cf32> out) override {
+    for (std::size_t done = 0; done < out.size();) {
+      const std::span<cf32> piece = out.subspan(done, std::min<std::size_t>(kPiece, out.size() - done));
+      render_piece(channel, first + static_cast<std::int64_t>(done), piece);
+      done += piece.size();
+    }
+  }
+
+ private:
+  void render_piece(int channel, std::int64_t first, std::span<cf32> out) {
+    propagation_.write(transmission_, first, out);
+    carrier_at_.resize(out.size());
+    carrier_.write(first, amplitude_, channel / 8.0, carrier_at_);
+    turn(out, carrier_at_);
+    if (noise_) noise_->add(static_cast<std::uint64_t>(channel), first, noise_amplitude_, out);
+  }
+
+  Transmission transmission_;
+  Propagation propagation_;
+  Tone carrier_;
+  double amplitude_;
+  std::shared_ptr<const Noise> noise_;
+  float noise_amplitude_ = 0;
+  std::vector<cf32> carrier_at_;
+};
+
+}  // namespace
+
+std::unique_ptr<Scenario> make_telemetry(const Setting& setting) {
+  return std::make_unique<TelemetryScenario>(setting);
+}
+
+}  // namespace iqd::sim

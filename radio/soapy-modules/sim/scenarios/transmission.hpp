@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "signal/formats/packet_format.hpp"
+#include "signal/formats/pn_sequence.hpp"
+#include "signal/formats/soqpsk.hpp"
+
+namespace iqd::sim {
+
+/// An endless transmission of iNET packets: packet p begins at sample p (packet's samples + gap), has bits p 6144, … of
+/// a pseudo-random sequence as its payload and an amplitude of its own. Power 1, but for that; silence in the gaps.
+/// It had no beginning: there are packets before position 0 too.
+class Transmission {
+ public:
+  struct Options {
+    int order = 15;  // of the sequence
+    std::int64_t gap = 0;
+    double fading_db = 0;  // standard deviation of a packet's gain
+    std::uint64_t seed = 1;
+  };
+  explicit Transmission(const Options& options);
+  /// Writes samples first, first + 1, ….
+  void write(std::int64_t first, std::span<cf32> out);
+
+ private:
+  void load(std::int64_t packet);
+  void append_payload(std::int64_t packet, std::int64_t first, std::int64_t count);
+  void write_packet(std::int64_t offset, std::span<cf32> out) const;
+  float gain_of(std::int64_t packet) const;
+
+  Options options_;
+  PacketFormat format_;
+  PnSequence sequence_;
+  soqpsk::Modulator modulator_;
+  std::vector<std::uint8_t> pilot_;
+  std::int64_t loaded_;             // the packet that the following are of
+  std::vector<std::uint8_t> bits_;  // its own, kPast before and kFuture behind
+  float gain_ = 1;
+};
+
+}  // namespace iqd::sim

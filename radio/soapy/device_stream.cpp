@@ -1,0 +1,290 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/soapy/device_stream.hpp"
+
+#include <SoapySDR/Constants.h>
+#include <SoapySDR/Errors.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <SoapySDR/Modules.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <set>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "radio/soapy/gain.hpp"
+#include "radio/soapy/module_log.hpp"
+
+namespace iqd::radio::soapy {
+namespace {
+
+/// Whether such a device has been open since the process began.
+bool remember(const std::string& args, bool is_open) {
+  static std::mutex mutex;
+  static std::set<std::string> all;
+  const std::lock_guard lock(mutex);
+  return is_open ? !all.insert(args).second : all.contains(args);
+}
+
+std::string found_devices() {
+  try {
+    std::string list;
+    for (const SoapySDR::Kwargs& device : SoapySDR::Device::enumerate())
+      list += "\n  " + SoapySDR::KwargsToString(device);
+    return list.empty() ? " none" : list;
+  } catch (...) {
+    return " (looking for them failed: " + text_of(std::current_exception()) + ")";
+  }
+}
+
+std::string where_modules_are() {
+  const char* path = std::getenv("SOAPY_SDR_PLUGIN_PATH");
+  return fmt::format(
+      "loaded modules: {}. A module in a folder of its own is found through SOAPY_SDR_PLUGIN_PATH, which is {}",
+      fmt::join(SoapySDR::listModules(), ", "), path && *path ? fmt::format("'{}'", path) : "not set");
+}
+
+}  // namespace
+
+std::string text_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception without a text";
+  }
+}
+
+void UnmakeDevice::operator()(SoapySDR::Device* device) const noexcept {
+  try {
+    SoapySDR::Device::unmake(device);
+  } catch (...) {
+    log::debug("soapy: closing the device failed: {}", text_of(std::current_exception()));
+  }
+}
+
+void CloseStream::operator()(SoapySDR::Stream* stream) const noexcept {
+  try {
+    device->deactivateStream(stream);
+  } catch (...) {
+    log::debug("soapy: stopping the stream failed: {}", text_of(std::current_exception()));
+  }
+  try {
+    device->closeStream(stream);
+  } catch (...) {
+    log::debug("soapy: closing the stream failed: {}", text_of(std::current_exception()));
+  }
+}
+
+/// Returns what `f` returns; what it throws becomes a SetupError.
+template <class F> auto OpenRadio::step(const char* what, F f) const {
+  try {
+    return f();
+  } catch (const SetupError&) {
+    throw;
+  } catch (...) {
+    throw SetupError(fmt::format("{}: cannot {}: {}", name_, what, text_of(std::current_exception())));
+  }
+}
+
+OpenRadio::OpenRadio(const Settings& s, int direction, Element element)
+    : name_(fmt::format("soapy '{}'", s.args)), direction_(direction), channels_(s.channels.begin(), s.channels.end()) {
+  take_log();
+  make(s);
+  step("look at the channels", [&] { check_channels(s); });
+  write_settings(s);
+  step("set the rate", [&] { set_rate(s); });
+  set_live(s);
+  set_clock();
+  set_up_stream(s, element);
+  hardware_ = iqd::OpenRadio{.driver = "soapy", .args = s.args, .facts = facts_of(*device_)}.hardware();
+  shared_ = share(*device_, s.args);
+}
+
+/// What was open before is away, and not misspelt: no other radio is disturbed then by looking for all there are.
+void OpenRadio::make(const Settings& s) {
+  std::string reason = "the module returned no device";
+  try {
+    device_.reset(SoapySDR::Device::make(s.args));
+  } catch (...) {
+    reason = text_of(std::current_exception());
+  }
+  const bool was_open = remember(s.args, device_ != nullptr);
+  if (!device_ && was_open) throw SetupError(fmt::format("{}: cannot open: {}", name_, reason));
+  if (!device_)
+    throw SetupError(
+        fmt::format("{}: cannot open: {}\ndevices found:{}\n{}", name_, reason, found_devices(), where_modules_are()));
+}
+
+void OpenRadio::check_channels(const Settings& s) const {
+  const std::size_t there = device_->getNumChannels(direction_);
+  for (const std::size_t channel : channels_)
+    if (channel >= there)
+      throw SetupError(fmt::format("{}: there is no {} channel {}; the radio has {}, counted from 0", name_,
+                                   direction_ == SOAPY_SDR_RX ? "receive" : "transmit", channel, there));
+  check_antenna(s.antenna);
+}
+
+void OpenRadio::check_antenna(const std::string& name) const {
+  if (name.empty()) return;
+  const auto antennas = device_->listAntennas(direction_, channels_[0]);
+  if (!antennas.empty() && std::find(antennas.begin(), antennas.end(), name) == antennas.end())
+    throw SetupError(
+        fmt::format("{}: there is no antenna '{}'; there are: {}", name_, name, fmt::join(antennas, ", ")));
+}
+
+/// Modules take what they do not know without a word; not all list everything that they know.
+void OpenRadio::write_settings(const Settings& s) {
+  if (s.settings.empty()) return;
+  std::vector<std::string> listed;
+  step("look at its settings", [&] {
+    for (const SoapySDR::ArgInfo& info : device_->getSettingInfo()) listed.push_back(info.key);
+  });
+  for (const auto& [key, value] : s.settings) {
+    if (!listed.empty() && std::find(listed.begin(), listed.end(), key) == listed.end())
+      log::warn("{}: the module does not list the setting '{}'; it lists {}", name_, key, fmt::join(listed, ", "));
+    step("write a setting", [&, &k = key, &v = value] { device_->writeSetting(k, v); });
+  }
+}
+
+void OpenRadio::set_rate(const Settings& s) {
+  for (const std::size_t c : channels_) {
+    device_->setSampleRate(direction_, c, s.rate_hz);
+    rate_hz_ = device_->getSampleRate(direction_, c);
+    if (!std::isfinite(rate_hz_) || rate_hz_ <= 0)
+      throw SetupError(fmt::format("{}: the module says that it has {} samples a second", name_, rate_hz_));
+    if (!s.accepts(rate_hz_))
+      throw SetupError(fmt::format("{}: {}", name_, s.refusal(static_cast<std::int64_t>(c), rate_hz_)));
+    if (const double first_hz = device_->getSampleRate(direction_, channels_[0]); rate_hz_ != first_hz)
+      throw SetupError(
+          fmt::format("{}: channel {} has {} samples a second and channel {} has {}: one stream has one "
+                      "rate; choose a rate that both have",
+                      name_, channels_[0], first_hz, c, rate_hz_));
+  }
+}
+
+void OpenRadio::set_live(const Settings& s) {
+  for (const std::size_t c : channels_) {
+    if (!s.antenna.empty()) step("choose the antenna", [&] { device_->setAntenna(direction_, c, s.antenna); });
+    if (s.bandwidth_hz) step("set the bandwidth", [&] { device_->setBandwidth(direction_, c, *s.bandwidth_hz); });
+    step("choose who sets the gain", [&] { choose_gain_mode(*device_, direction_, c, s); });
+    if (s.frequency_hz) step("set the frequency", [&] { device_->setFrequency(direction_, c, *s.frequency_hz); });
+    step("set the gain", [&] { set_gain(*device_, direction_, c, s); });
+  }
+  try {
+    frequency_hz_ = device_->getFrequency(direction_, channels_[0]);
+  } catch (...) {
+    frequency_hz_ = s.frequency_hz.value_or(frequency_hz_);
+  }
+}
+
+/// With the live keys as the device has them.
+Settings OpenRadio::as_it_is(Settings now) const {
+  const std::size_t first = channels_[0];
+  now.frequency_hz = device_->getFrequency(direction_, first);
+  if (!now.agc) now.gain_db = device_->getGain(direction_, first);
+  now.antenna = device_->getAntenna(direction_, first);
+  const double bandwidth_hz = device_->getBandwidth(direction_, first);
+  now.bandwidth_hz = bandwidth_hz > 0 ? std::optional(bandwidth_hz) : std::nullopt;
+  return now;
+}
+
+void OpenRadio::retune(const Settings& s) {
+  const std::size_t first = channels_[0];
+  Settings before;
+  step("look at what it can be tuned to", [&] {
+    if (s.frequency_hz) check_range("frequency", *s.frequency_hz, device_->getFrequencyRange(direction_, first));
+    if (s.gain_db) check_range("gain", *s.gain_db, {device_->getGainRange(direction_, first)});
+    if (s.bandwidth_hz) check_range("bandwidth", *s.bandwidth_hz, device_->getBandwidthRange(direction_, first));
+    check_antenna(s.antenna);
+    before = as_it_is(s);
+  });
+  try {
+    set_live(s);
+  } catch (const SetupError&) {
+    set_live(before);
+    throw;
+  }
+}
+
+/// Modules bring such a value into their range without a word. Some know no range, or an empty one.
+void OpenRadio::check_range(const char* key, double value, const SoapySDR::RangeList& ranges) const {
+  const auto within = [&](const SoapySDR::Range& r) { return value >= r.minimum() && value <= r.maximum(); };
+  const auto empty = [](const SoapySDR::Range& r) { return r.minimum() >= r.maximum(); };
+  if (std::all_of(ranges.begin(), ranges.end(), empty) || std::any_of(ranges.begin(), ranges.end(), within)) return;
+  throw SetupError(fmt::format("{}: {} {} is out of its range, which is {} to {}", name_, key, value,
+                               ranges.front().minimum(), ranges.back().maximum()));
+}
+
+void OpenRadio::set_clock() {
+  try {
+    if (!device_->hasHardwareTime()) return;
+    if (device_->getHardwareTime() < kYear2000Ns) device_->setHardwareTime(wall_ns());
+    if (device_->getHardwareTime() >= kYear2000Ns) time_ = TimeSource::radio;
+  } catch (...) {
+    log::info("{}: the radio's clock is not used: {}", name_, text_of(std::current_exception()));
+  }
+}
+
+void OpenRadio::set_up_stream(const Settings& s, Element element) {
+  const std::string format = element == Element::cf32 ? "CF32" : "CS16";
+  std::string native;
+  double full_scale = 32768;
+  step("look at the formats", [&] {
+    const auto offered = device_->getStreamFormats(direction_, channels_[0]);
+    if (!offered.empty() && std::find(offered.begin(), offered.end(), format) == offered.end())
+      throw SetupError(fmt::format("{}: the module does not offer {}, which is {}; it offers {}", name_, format,
+                                   name_of(element), fmt::join(offered, ", ")));
+    native = device_->getNativeStreamFormat(direction_, channels_[0], full_scale);
+    if (native != format) full_scale = 32768;
+  });
+  // Some modules hand on what a converter of fewer bits gives, without scaling it.
+  if (format == "CS16" && full_scale < 32767)
+    log::warn("{}: full scale of its 16-bit samples is {}, here it is 32768; `format: cf32` is scaled by the module",
+              name_, full_scale);
+  if (format == "CS16") full_scale_ = full_scale >= 2 && full_scale <= 32768 ? full_scale : 32768;
+  stream_ = {step("set up the stream",
+                  [&] {
+                    const SoapySDR::Kwargs args(s.stream_args.begin(), s.stream_args.end());
+                    return device_->setupStream(direction_, format, channels_, args);
+                  }),
+             CloseStream{device_.get()}};
+  if (!stream_) throw SetupError(fmt::format("{}: cannot set up the stream: the module returned none", name_));
+  native_ = native == format;
+}
+
+void OpenRadio::start() {
+  const int code = step("start the stream", [&] { return device_->activateStream(stream_.get()); });
+  if (code != 0) throw SetupError(fmt::format("{}: cannot start the stream: {}", name_, SoapySDR_errToStr(code)));
+}
+
+void OpenRadio::quieten(const Settings& s) {
+  for (const std::size_t c : channels_)
+    step("take the gain away", [&] { set_lowest_gain(*device_, direction_, c, s); });
+}
+
+void OpenRadio::amplify(const Settings& s) {
+  for (const std::size_t c : channels_) step("set the gain", [&] { set_gain(*device_, direction_, c, s); });
+}
+
+void OpenRadio::stop() {
+  step("stop the stream", [&] { device_->deactivateStream(stream_.get()); });
+}
+
+Emission OpenRadio::granted(const Settings& s, std::size_t channel) const {
+  return step("look at what it has", [&] {
+    Emission emission = s.emission(rate_hz_);
+    if (emission.frequency_hz) emission.frequency_hz = device_->getFrequency(direction_, channel);
+    if (emission.gain_db) emission.gain_db = device_->getGain(direction_, channel);
+    return emission;
+  });
+}
+
+}  // namespace iqd::radio::soapy

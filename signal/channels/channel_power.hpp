@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/element.hpp"
+#include "base/views.hpp"
+#include "signal/filters/fft_plan.hpp"
+#include "signal/filters/windows.hpp"
+
+namespace iqd {
+
+/// A Blackman-Harris window, scaled so that the squares of a transform's bins add up to the mean power of its samples.
+struct WelchWindow {
+  std::vector<float> values;
+  double peak;  // a tone's power is spread over bins; the highest has this part of it
+};
+inline WelchWindow welch_window(std::int64_t size) {
+  WelchWindow window;
+  double sum = 0, squares = 0;
+  const std::vector<double> w = make_window(Window::blackman_harris, size);
+  for (const double v : w) {
+    sum += v;
+    squares += v * v;
+  }
+  const double scale = 1 / std::sqrt(static_cast<double>(size) * squares);
+  for (const double v : w) window.values.push_back(static_cast<float>(v * scale));
+  window.peak = sum * sum * scale * scale;
+  return window;
+}
+/// Frames of a block, which overlap by half, or the first `most` of them where that is not 0.
+constexpr std::int64_t welch_frames(std::int64_t samples, std::int64_t size, std::int64_t most) noexcept {
+  const std::int64_t there = samples < size ? 0 : (samples - size) / (size / 2) + 1;
+  return most > 0 && most < there ? most : there;
+}
+
+/// A spectrum to read powers of bands from, by P. D. Welch's method: mean squares of transforms of frames that overlap
+/// by half, under a Blackman-Harris window, whose side lobes are 92 dB down. All bins add up to the mean power.
+///
+/// Made once; may be used by many threads, each with its own scratch.
+class WelchSpectrum {
+ public:
+  /// Bins that the window spreads a tone over, to both sides.
+  static constexpr double kMainLobe = 4;
+
+  /// 2 or more. Throws SetupError where there is no memory.
+  explicit WelchSpectrum(std::int64_t size);
+  std::int64_t size() const noexcept { return plan_.size(); }
+  double peak() const noexcept { return window_.peak; }
+  static std::size_t scratch_bytes(std::int64_t size) noexcept;
+
+  /// power(k), bin size/2 (rounded down) is 0 Hz, of the first `frames` frames of x, or of all that lie wholly in it
+  /// where that is 0. Says how many they were; of none nothing is written.
+  std::int64_t run(std::span<const cf32> x, std::int64_t frames, std::span<double> power,
+                   std::byte* scratch) const noexcept;
+
+ private:
+  WelchWindow window_;
+  FftPlan plan_;
+};
+
+/// A part of a spectrum, in parts of the sample rate: -0.5 … 0.5.
+struct Band {
+  double low = 0;
+  double high = 0;
+};
+
+/// The bins begin … end-1 that reach into it, and how much of bin k does.
+struct BandOfBins {
+  IQD_HOST_DEVICE BandOfBins(Band band, std::int64_t size) noexcept
+      : low(place_of(band.low, size)),
+        high(place_of(band.high, size)),
+        begin(static_cast<std::int64_t>(low)),
+        end(static_cast<std::int64_t>(ceil(high))) {}
+  IQD_HOST_DEVICE double share(std::int64_t k) const noexcept {
+    return fmin(high, static_cast<double>(k + 1)) - fmax(low, static_cast<double>(k));
+  }
+  double low, high;
+  std::int64_t begin, end;
+
+ private:
+  IQD_HOST_DEVICE static double place_of(double frequency, std::int64_t size) noexcept {
+    const double n = static_cast<double>(size);
+    return fmin(fmax(static_cast<double>(size / 2) + 0.5 + frequency * n, 0), n);
+  }
+};
+/// The power within a band, of bins that reach half a bin to both sides; those at its ends count in part.
+double power_within(Band band, std::span<const double> power) noexcept;
+
+}  // namespace iqd

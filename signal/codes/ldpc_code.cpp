@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "signal/codes/ldpc_code.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "signal/codes/ldpc_codes.hpp"
+
+namespace iqd {
+namespace {
+
+constexpr std::size_t kMostLift = 512;
+static_assert(std::ranges::all_of(kLdpcCodes, [](const LdpcCode& code) { return code.lift <= int{kMostLift}; }));
+
+/// Eight bits at once.
+void add_bits(std::uint8_t* sum, const std::uint8_t* bits, std::size_t count) noexcept {
+  for (; count >= 8; sum += 8, bits += 8, count -= 8) {
+    std::uint64_t a = 0, b = 0;
+    std::memcpy(&a, sum, 8);
+    std::memcpy(&b, bits, 8);
+    a ^= b;
+    std::memcpy(sum, &a, 8);
+  }
+  for (; count > 0; --count) *sum++ ^= *bits++;
+}
+
+/// The bits of one block of rows, added up.
+class RowSum {
+ public:
+  explicit RowSum(int lift) noexcept : lift_(static_cast<std::size_t>(lift)) {}
+
+  /// Adds what the entry's circulant makes of its block of columns: element (i + shift) mod lift to i.
+  void add(const LdpcEntry& entry, std::span<const std::uint8_t> word) noexcept {
+    const auto shift = static_cast<std::size_t>(entry.shift);
+    const auto block = word.subspan(static_cast<std::size_t>(entry.column) * lift_, lift_);
+    add_bits(sum_.data(), block.data() + shift, lift_ - shift);
+    add_bits(sum_.data() + lift_ - shift, block.data(), shift);
+  }
+  /// Writes the block of columns that makes the row zero together with the sum.
+  void solve(int column, int shift, std::span<std::uint8_t> word) const noexcept {
+    const auto block = word.subspan(static_cast<std::size_t>(column) * lift_, lift_);
+    std::rotate_copy(sum_.begin(), sum_.begin() + static_cast<std::ptrdiff_t>(lift_) - shift,
+                     sum_.begin() + static_cast<std::ptrdiff_t>(lift_), block.begin());
+  }
+  bool zero() const noexcept {
+    return std::all_of(sum_.begin(), sum_.begin() + static_cast<std::ptrdiff_t>(lift_), [](auto b) { return b == 0; });
+  }
+
+ private:
+  std::size_t lift_;
+  std::array<std::uint8_t, kMostLift> sum_{};
+};
+
+}  // namespace
+
+std::span<const LdpcCode> ldpc_codes() {
+  return kLdpcCodes;
+}
+
+const LdpcCode* find_ldpc_code(std::string_view name) {
+  const auto* const at = std::ranges::find(kLdpcCodes, name, &LdpcCode::name);
+  return at == std::end(kLdpcCodes) ? nullptr : at;
+}
+
+std::span<const std::string_view> enum_names(LdpcChoice) {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, 1 + std::size(kLdpcCodes)> names{"none"};
+    std::ranges::transform(kLdpcCodes, names.begin() + 1, &LdpcCode::name);
+    return names;
+  }();
+  return kNames;
+}
+
+const LdpcCode* code_of(LdpcChoice choice) noexcept {
+  return choice == LdpcChoice::none ? nullptr : &kLdpcCodes[static_cast<std::size_t>(choice) - 1];
+}
+
+void ldpc_encode(const LdpcCode& code, std::span<const std::uint8_t> bits, std::span<std::uint8_t> word) noexcept {
+  const int known = code.columns - code.rows;
+  std::transform(bits.begin(), bits.end(), word.begin(),
+                 [](std::uint8_t b) { return static_cast<std::uint8_t>(b & 1); });
+  RowSum all(code.lift);
+  for (const LdpcEntry& e : code.entries)
+    if (e.column < known) all.add(e, word);
+  all.solve(known, code.first_parity_shift(), word);
+
+  // Each row but the last ends in a parity block that no row above it has.
+  auto entry = code.entries.begin();
+  for (int row = 0; row + 1 < code.rows; ++row) {
+    RowSum sum(code.lift);
+    for (; std::next(entry)->row == row; ++entry) sum.add(*entry, word);
+    sum.solve(entry->column, entry->shift, word);
+    ++entry;
+  }
+}
+
+bool ldpc_valid(const LdpcCode& code, std::span<const std::uint8_t> word) noexcept {
+  for (auto entry = code.entries.begin(); entry != code.entries.end();) {
+    RowSum sum(code.lift);
+    for (const int row = entry->row; entry != code.entries.end() && entry->row == row; ++entry) sum.add(*entry, word);
+    if (!sum.zero()) return false;
+  }
+  return true;
+}
+
+}  // namespace iqd

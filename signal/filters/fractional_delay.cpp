@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "signal/filters/fractional_delay.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "signal/filters/windows.hpp"
+
+namespace iqd {
+namespace {
+
+constexpr double kBeta = 7.86;  // Kaiser's for 80 dB
+
+double sinc(double x) {
+  const double angle = std::numbers::pi * x;
+  return std::fabs(angle) < 1e-9 ? 1 : std::sin(angle) / angle;
+}
+
+/// Kaiser's window around 0, of which ±half is the end.
+double window(double x, double half) {
+  const double off = x / half;
+  return off * off >= 1 ? 0 : bessel_i0(kBeta * std::sqrt(1 - off * off)) / bessel_i0(kBeta);
+}
+
+}  // namespace
+
+std::vector<float> fractional_delay(double fraction, std::int64_t taps) {
+  const auto half = static_cast<double>(taps) / 2;
+  std::vector<double> h;
+  double sum = 0;
+  for (std::int64_t q = 0; q < taps; ++q) {
+    const double x = fraction - (half - static_cast<double>(q));
+    h.push_back(sinc(x) * window(x, half));
+    sum += h.back();
+  }
+  std::vector<float> scaled;
+  for (const double v : h) scaled.push_back(static_cast<float>(v / sum));
+  return scaled;
+}
+
+}  // namespace iqd

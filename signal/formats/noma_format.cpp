@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "signal/formats/noma_format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "signal/filters/scratch.hpp"
+#include "signal/formats/pn_sequence.hpp"
+
+namespace iqd {
+namespace {
+
+/// The first of the numbers from which data slots that are not used are filled.
+constexpr std::int64_t kFillerNumber = 1 << 20;
+
+/// QPSK points number first, first + 1, … of PN23: number i is (v(2i) + j v(2i + 1)) / sqrt(2).
+std::vector<cf32> known_points(std::int64_t first, std::int64_t count) {
+  constexpr PnSequence pn(23);
+  constexpr float kLevel = std::numbers::sqrt2_v<float> / 2;
+  std::uint32_t state = pn.state_at(2 * first);
+  const auto next = [&] {
+    const float value = pn.bit(state) != 0 ? -kLevel : kLevel;
+    state = pn.next(state);
+    return value;
+  };
+  std::vector<cf32> points;
+  points.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float real = next();
+    points.emplace_back(real, next());
+  }
+  return points;
+}
+
+std::optional<NomaFormat::Fault> outside(const char* key, std::int64_t value, std::int64_t high,
+                                         const std::string& what) {
+  if (value >= 1 && value <= high) return {};
+  return NomaFormat::Fault{key, fmt::format("has to be 1 to {}, {}; it is {}", high, what, value)};
+}
+
+}  // namespace
+
+std::optional<NomaFormat::Fault> NomaFormat::fault() const {
+  if (auto found = air.fault()) return found;
+  if (air.data_symbols() < 2)
+    return Fault{"frame",
+                 fmt::format("has to be at least {} samples: a symbol to synchronise on, one of OFDM training, "
+                             "one of pilots and one of data, each of {}; it is {}",
+                             4 * air.symbol(), air.symbol(), air.frame)};
+  if (auto found = outside("users", users, kMostUsers, "so many users")) return found;
+  if (auto found =
+          outside("training", training, air.data_symbols() - 1,
+                  fmt::format("symbols of pilots, of the {} behind the first two, so that one is left for data",
+                              air.data_symbols())))
+    return found;
+  if (auto found = outside("pilots", pilots, pilot_slots(),
+                           fmt::format("what {} symbols of {} carriers hold", training, air.carriers)))
+    return found;
+  return outside("data", data, data_slots(),
+                 fmt::format("what the {} symbols left for data hold, of {} carriers", air.data_symbols() - training,
+                             air.carriers));
+}
+
+std::vector<cf32> NomaFormat::pilot_points(std::int64_t u) const {
+  return known_points(u * pilot_slots(), pilot_slots());
+}
+
+std::vector<cf32> NomaFormat::filler_points(std::int64_t u) const {
+  return known_points(kFillerNumber + u * data_slots() + data, data_slots() - data);
+}
+
+/// Of the scratch memory.
+struct NomaFrameMaker::Pieces {
+  Pieces(const OfdmFormat& air, std::byte* memory)
+      : scratch(memory),
+        bins(scratch.take<cf32>(air.fft)),
+        work(scratch.take<cf32>(air.fft)),
+        carriers(scratch.take<cf32>(air.carriers)) {}
+
+  Scratch scratch;
+  cf32* bins;
+  cf32* work;
+  cf32* carriers;
+};
+
+NomaFrameMaker::NomaFrameMaker(const NomaFormat& format, SymbolMap map)
+    : format_(format), map_(map), plan_(format.air.fft, FftPlan::Direction::inverse) {
+  const OfdmReference reference(format.air);
+  for (const float value : reference.sync()) common_.emplace_back(value);
+  for (const float value : reference.training()) common_.emplace_back(value);
+  for (std::int64_t u = 0; u < format.users; ++u) {
+    const auto pilots = format.pilot_points(u), fillers = format.filler_points(u);
+    pilots_.insert(pilots_.end(), pilots.begin(), pilots.end());
+    fillers_.insert(fillers_.end(), fillers.begin(), fillers.end());
+  }
+  for (unsigned number = 0; number < 1u << bits_of(map); ++number) points_.push_back(point_of(map, number));
+}
+
+std::size_t NomaFrameMaker::scratch_bytes() const noexcept {
+  return Pieces(format_.air, nullptr).scratch.bytes();
+}
+
+void NomaFrameMaker::fill(std::int64_t symbol, std::int64_t user, std::span<const std::uint8_t> bits,
+                          cf32* carriers) const noexcept {
+  const std::int64_t count = format_.air.carriers, first_pilots = 1 + format_.air.tx;
+  if (symbol < first_pilots) {
+    std::copy_n(common_.data() + symbol * count, count, carriers);
+    return;
+  }
+  const std::int64_t slot = (symbol - first_pilots) * count;
+  if (slot < format_.pilot_slots()) {
+    std::copy_n(pilots_.data() + user * format_.pilot_slots() + slot, count, carriers);
+    return;
+  }
+  const int each = bits_of(map_);
+  const std::int64_t unused = format_.data_slots() - format_.data;
+  for (std::int64_t c = 0; c < count; ++c) {
+    const std::int64_t d = slot - format_.pilot_slots() + c;
+    if (d >= format_.data) {
+      carriers[c] = fillers_[static_cast<std::size_t>(user * unused + d - format_.data)];
+      continue;
+    }
+    unsigned number = 0;
+    for (int b = 0; b < each; ++b) number = number << 1 | (bits[static_cast<std::size_t>(d * each + b)] & 1u);
+    carriers[c] = points_[number];
+  }
+}
+
+void NomaFrameMaker::make(std::int64_t user, double amplitude, std::span<const std::uint8_t> bits, cf32* out,
+                          std::byte* scratch) const noexcept {
+  const OfdmFormat& air = format_.air;
+  const Pieces pieces(air, scratch);
+  const auto scale = static_cast<float>(amplitude / std::sqrt(static_cast<double>(air.carriers)));
+  for (std::int64_t symbol = 0; symbol < air.symbols(); ++symbol) {
+    fill(symbol, user, bits, pieces.carriers);
+    std::fill_n(pieces.bins, air.fft, cf32(0));
+    for (std::int64_t c = 0; c < air.carriers; ++c) pieces.bins[air.bin_of(c)] = scale * pieces.carriers[c];
+    put_symbol(air, plan_, symbol, pieces.bins, pieces.work, out);
+  }
+}
+
+}  // namespace iqd

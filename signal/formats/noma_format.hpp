@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/element.hpp"
+#include "signal/filters/fft_plan.hpp"
+#include "signal/formats/ofdm_format.hpp"
+#include "signal/formats/symbol_map.hpp"
+
+/// The frame that several users send at the same time on the same carriers: one symbol to synchronise on and one of
+/// OFDM training, both the same of all users; then pilots of each user's own, then data. docs/noma-frame.md says the
+/// same for those who want to transmit it.
+namespace iqd {
+
+struct NomaFormat {
+  static constexpr std::int64_t kMostUsers = 32;
+
+  /// As one antenna sends it. Symbols behind the first two are filled otherwise: `pilot_every` says nothing.
+  OfdmFormat air{.fft = 2048, .carriers = 144, .prefix = 144, .frame = 74528, .tx = 1, .pilot_every = 2};
+  std::int64_t users = 6;
+  std::int64_t training = 5;  // symbols of pilots
+  std::int64_t pilots = 685;  // of a user, that are used
+  std::int64_t data = 3840;   // points of a user, that are used
+
+  /// Of a frame's grid.
+  struct Slot {
+    std::int64_t symbol;
+    std::int64_t carrier;
+    friend bool operator==(const Slot&, const Slot&) = default;
+  };
+  std::int64_t pilot_slots() const noexcept { return training * air.carriers; }
+  std::int64_t data_slots() const noexcept { return (air.data_symbols() - training) * air.carriers; }
+  Slot pilot_slot(std::int64_t t) const noexcept { return {1 + air.tx + t / air.carriers, t % air.carriers}; }
+  Slot data_slot(std::int64_t d) const noexcept { return pilot_slot(pilot_slots() + d); }
+
+  /// What user u sends on all pilot slots, t = 0 … pilot_slots() - 1: points of power 1.
+  std::vector<cf32> pilot_points(std::int64_t u) const;
+  /// What user u sends on the data slots that are not used, d = data … data_slots() - 1.
+  std::vector<cf32> filler_points(std::int64_t u) const;
+
+  /// Data bits of one user in a frame: bit b of point d at d bits_of(map) + b. A frame's are those of all users, user 0
+  /// first.
+  std::int64_t user_bits(SymbolMap map) const noexcept { return data * bits_of(map); }
+  std::int64_t frame_bits(SymbolMap map) const noexcept { return users * user_bits(map); }
+
+  using Fault = OfdmFormat::Fault;
+  /// What is wrong with the format, and with which key; nothing where it can be used.
+  std::optional<Fault> fault() const;
+  friend bool operator==(const NomaFormat&, const NomaFormat&) = default;
+};
+
+/// Samples of one user's frame, from its data bits; as OfdmFrameMaker writes them, of mean power amplitude^2.
+class NomaFrameMaker {
+ public:
+  NomaFrameMaker(const NomaFormat& format, SymbolMap map);
+  std::size_t scratch_bytes() const noexcept;
+  /// `bits`: [user_bits(map)], each by its lowest bit; `out`: [frame]. Any thread, each with scratch of its own.
+  void make(std::int64_t user, double amplitude, std::span<const std::uint8_t> bits, cf32* out,
+            std::byte* scratch) const noexcept;
+
+  const NomaFormat& format() const noexcept { return format_; }
+  SymbolMap map() const noexcept { return map_; }
+
+ private:
+  struct Pieces;
+  /// What a user sends on all carriers of a symbol.
+  void fill(std::int64_t symbol, std::int64_t user, std::span<const std::uint8_t> bits, cf32* carriers) const noexcept;
+
+  NomaFormat format_;
+  SymbolMap map_;
+  FftPlan plan_;
+  std::vector<cf32> common_;   // [symbol 0, 1][carrier]
+  std::vector<cf32> pilots_;   // [user][pilot slot]
+  std::vector<cf32> fillers_;  // [user][data slot that is not used]
+  std::vector<cf32> points_;   // [symbol's number]
+};
+
+}  // namespace iqd

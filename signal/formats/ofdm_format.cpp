@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "signal/formats/ofdm_format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "signal/filters/scratch.hpp"
+#include "signal/formats/pn_sequence.hpp"
+
+namespace iqd {
+namespace {
+
+constexpr std::int64_t kLeastFft = 64, kMostFft = 8192;
+constexpr std::int64_t kFewestCarriers = 16;
+constexpr std::int64_t kMostFrame = 1 << 20;
+
+// Where in PN15 each kind of known values begins. It begins with 15 ones and few others: of its first bits a
+// synchronisation symbol would have peaks of 16 dB, of these 7.6 dB.
+constexpr std::int64_t kTrainingBit = 4096;
+constexpr std::int64_t kPilotBit = 16384;
+constexpr std::int64_t kSyncBit = 20000;
+
+std::vector<float> known_signs(std::int64_t first, std::int64_t count) {
+  constexpr PnSequence pn(15);
+  std::vector<float> signs(static_cast<std::size_t>(count));
+  std::uint32_t state = pn.state_at(first);
+  for (float& sign : signs) {
+    sign = pn.bit(state) != 0 ? -1.0f : 1.0f;
+    state = pn.next(state);
+  }
+  return signs;
+}
+
+std::vector<cf32> points_of(Modulation modulation, double scale) {
+  const int bits = bits_of(modulation) / 2;
+  const double step = scale / std::sqrt(qam::power(bits));
+  std::vector<cf32> points(std::size_t{1} << 2 * bits);
+  for (unsigned re = 0; re < 1u << bits; ++re)
+    for (unsigned im = 0; im < 1u << bits; ++im)
+      points[qam::weave(bits, re, im)] = {static_cast<float>(step * qam::amplitude(bits, re)),
+                                          static_cast<float>(step * qam::amplitude(bits, im))};
+  return points;
+}
+
+}  // namespace
+
+std::optional<OfdmFormat::Fault> OfdmFormat::fault() const {
+  if (fft < kLeastFft || fft > kMostFft || !std::has_single_bit(static_cast<std::uint64_t>(fft)))
+    return Fault{"fft", fmt::format("has to be a power of two from {} to {}; it is {}", kLeastFft, kMostFft, fft)};
+  if (carriers % 2 != 0 || carriers < kFewestCarriers || carriers > fft - 2)
+    return Fault{"carriers", fmt::format("has to be an even number from {} to {}, two less than fft; it is {}",
+                                         kFewestCarriers, fft - 2, carriers)};
+  // The synchronisation symbol repeats itself after half of it: with a longer prefix echoes are taken for the symbol.
+  if (prefix < 1 || prefix > fft / 2)
+    return Fault{"prefix", fmt::format("has to be 1 to {} samples, half of fft at most; it is {}", fft / 2, prefix)};
+  if (tx < 1 || tx > kMostTx)
+    return Fault{"tx", fmt::format("has to be 1 to {} transmit antennas; it is {}", kMostTx, tx)};
+  if (pilot_every < 2 || pilot_every > carriers)
+    return Fault{"pilot_every", fmt::format("has to be from 2 to the number of carriers, {}, so that there are pilots "
+                                            "and data; it is {}",
+                                            carriers, pilot_every)};
+  if (frame > kMostFrame || data_symbols() < 1)
+    return Fault{"frame", fmt::format("has to be {} to {} samples: one symbol to synchronise on, {} of training and at "
+                                      "least one of data, each of {} samples; it is {}",
+                                      (2 + tx) * symbol(), kMostFrame, tx, symbol(), frame)};
+  return {};
+}
+
+OfdmReference::OfdmReference(const OfdmFormat& format)
+    : format_(format),
+      sync_(static_cast<std::size_t>(format.carriers)),
+      training_(known_signs(kTrainingBit, format.carriers)),
+      pilots_(known_signs(kPilotBit, format.data_symbols() * format.pilots() * format.tx)) {
+  const auto signs = known_signs(kSyncBit, format.carriers);
+  const float amplitude = std::sqrt(2 * static_cast<float>(format.tx));
+  std::size_t i = 0;
+  for (std::int64_t c = 0; c < format.carriers; ++c)
+    if (format.frequency_of(c) % 2 == 0) sync_[static_cast<std::size_t>(c)] = amplitude * signs[i++];
+}
+
+int OfdmReference::sync_antenna(std::int64_t c) const noexcept {
+  const std::int64_t frequency = format_.frequency_of(c);
+  if (frequency % 2 != 0) return -1;
+  const std::int64_t of_those_below = format_.carriers / 4;  // even frequencies under 0
+  const std::int64_t i = of_those_below + frequency / 2 - (frequency > 0 ? 1 : 0);
+  return static_cast<int>(i % format_.tx);
+}
+
+cf32 OfdmReference::cover(std::int64_t a, std::int64_t t) const noexcept {
+  const double turn = static_cast<double>(a * t % format_.tx) / static_cast<double>(format_.tx);
+  return cf32(std::polar(1.0, -2 * std::numbers::pi * turn));
+}
+
+float OfdmReference::pilot(std::int64_t d, std::int64_t i, std::int64_t a) const noexcept {
+  return pilots_[static_cast<std::size_t>((d * format_.pilots() + i) * format_.tx + a)];
+}
+
+void put_symbol(const OfdmFormat& format, const FftPlan& plan, std::int64_t symbol, const cf32* bins, cf32* work,
+                cf32* frame) noexcept {
+  plan.run(bins, work);
+  cf32* const y = frame + format.begin_of(symbol);
+  std::copy_n(work, format.fft, y);
+  const std::int64_t prefix = symbol == 0 ? format.first_prefix() : format.prefix;
+  for (std::int64_t n = 1; n <= prefix; ++n) y[-n] = work[(format.fft - n % format.fft) % format.fft];
+}
+
+OfdmFrameMaker::OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, double amplitude)
+    : format_(format),
+      modulation_(modulation),
+      plan_(format.fft, FftPlan::Direction::inverse),
+      known_(static_cast<std::size_t>(format.symbols() * format.tx * format.fft)) {
+  const double scale = amplitude / std::sqrt(static_cast<double>(format.carriers));
+  points_ = points_of(modulation, scale);
+  const OfdmReference reference(format);
+  const auto put = [&](std::int64_t symbol, std::int64_t a, std::int64_t c, cf32 value) {
+    const std::int64_t at = (symbol * format.tx + a) * format.fft + format.bin_of(c);
+    known_[static_cast<std::size_t>(at)] = cf32(static_cast<float>(scale * static_cast<double>(value.real())),
+                                                static_cast<float>(scale * static_cast<double>(value.imag())));
+  };
+  std::int64_t pilot = 0;
+  for (std::int64_t c = 0; c < format.carriers; ++c) {
+    const auto at = static_cast<std::size_t>(c);
+    if (const int a = reference.sync_antenna(c); a >= 0) put(0, a, c, reference.sync()[at]);
+    for (std::int64_t a = 0; a < format.tx; ++a)
+      for (std::int64_t t = 0; t < format.tx; ++t) put(1 + t, a, c, reference.training()[at] * reference.cover(a, t));
+    if (!format.is_pilot(c)) {
+      data_bins_.push_back(static_cast<std::int32_t>(format.bin_of(c)));
+      continue;
+    }
+    for (std::int64_t d = 0; d < format.data_symbols(); ++d)
+      for (std::int64_t a = 0; a < format.tx; ++a) put(1 + format.tx + d, a, c, reference.pilot(d, pilot, a));
+    ++pilot;
+  }
+}
+
+std::size_t OfdmFrameMaker::scratch_bytes() const noexcept {
+  Scratch pieces(nullptr);
+  for (int piece = 0; piece < 2; ++piece) pieces.take<cf32>(format_.fft);
+  return pieces.bytes();
+}
+
+void OfdmFrameMaker::fill(std::int64_t symbol, std::int64_t a, std::span<const std::uint8_t> bits,
+                          cf32* bins) const noexcept {
+  std::copy_n(&known_[static_cast<std::size_t>((symbol * format_.tx + a) * format_.fft)], format_.fft, bins);
+  const std::int64_t d = symbol - 1 - format_.tx;
+  if (d < 0) return;
+  const int count = bits_of(modulation_);
+  const std::int64_t step = format_.data_symbols() * format_.tx * count;
+  const std::uint8_t* its = bits.data() + (d * format_.tx + a) * count;
+  for (std::size_t i = 0; i < data_bins_.size(); ++i, its += step) {
+    unsigned number = 0;
+    for (int b = 0; b < count; ++b) number = number << 1 | (its[b] & 1u);
+    bins[data_bins_[i]] = points_[number];
+  }
+}
+
+void OfdmFrameMaker::make(std::span<const std::uint8_t> bits, std::span<cf32* const> antennas,
+                          std::byte* scratch) const noexcept {
+  Scratch pieces(scratch);
+  cf32* const bins = pieces.take<cf32>(format_.fft);
+  cf32* const x = pieces.take<cf32>(format_.fft);
+  for (std::int64_t a = 0; a < format_.tx; ++a)
+    for (std::int64_t symbol = 0; symbol < format_.symbols(); ++symbol) {
+      fill(symbol, a, bits, bins);
+      put_symbol(format_, plan_, symbol, bins, x, antennas[static_cast<std::size_t>(a)]);
+    }
+}
+
+}  // namespace iqd

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "signal/formats/packet_format.hpp"
+
+namespace iqd {
+namespace {
+
+constexpr std::size_t kMostDigits = 256;
+constexpr std::int64_t kFewestRepeats = 4;   // two periods before the offset's terms, one of terms, one behind
+constexpr std::int64_t kFewestSamples = 75;  // of the pilot: as many equations as the channel has taps
+constexpr std::int64_t kMostBits = 1 << 21;
+
+int value_of(char digit) noexcept {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+  if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
+  return -1;
+}
+
+std::optional<std::string> fault_of_digits(const std::string& digits) {
+  if (digits.empty() || digits.size() > kMostDigits)
+    return "has to have 1 to " + std::to_string(kMostDigits) + " hexadecimal digits; it has " +
+           std::to_string(digits.size());
+  if (!bits_of_hex(digits)) return "'" + digits + "' is not hexadecimal: write digits 0 to 9 and A to F, without 0x";
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint8_t>> bits_of_hex(std::string_view digits) {
+  std::vector<std::uint8_t> bits;
+  for (const char digit : digits) {
+    const int value = value_of(digit);
+    if (value < 0) return {};
+    for (int bit = 3; bit >= 0; --bit) bits.push_back(static_cast<std::uint8_t>(value >> bit & 1));
+  }
+  return bits;
+}
+
+std::vector<std::uint8_t> PacketFormat::pilot() const {
+  const auto period = bits_of_hex(preamble).value();
+  const auto sync = bits_of_hex(sync_word).value();
+  std::vector<std::uint8_t> bits;
+  for (std::int64_t i = 0; i < repeats; ++i) bits.insert(bits.end(), period.begin(), period.end());
+  bits.insert(bits.end(), sync.begin(), sync.end());
+  return bits;
+}
+
+std::optional<PacketFormat::Fault> PacketFormat::fault() const {
+  if (auto what = fault_of_digits(preamble)) return Fault{"preamble", *what};
+  if (auto what = fault_of_digits(sync_word)) return Fault{"sync_word", *what};
+  if (repeats < kFewestRepeats)
+    return Fault{"repeats", "has to be at least " + std::to_string(kFewestRepeats) +
+                                ", so that a frequency offset can be estimated; it is " + std::to_string(repeats)};
+  if (samples_per_bit != 2 && samples_per_bit != 4 && samples_per_bit != 8)
+    return Fault{"samples_per_bit", "has to be 2, 4 or 8; it is " + std::to_string(samples_per_bit)};
+  if (samples_per_bit * pilot_bits() < kFewestSamples)
+    return Fault{"sync_word", "preamble and sync word have to be at least " + std::to_string(kFewestSamples) +
+                                  " samples long together, so that a channel can be estimated; they are " +
+                                  std::to_string(samples_per_bit * pilot_bits())};
+  if (payload_bits < 2 || payload_bits % 2 != 0)
+    return Fault{"payload_bits", "has to be an even number, since bits take turns on the two axes; it is " +
+                                     std::to_string(payload_bits)};
+  if (payload_bits > kMostBits || bits() > kMostBits)
+    return Fault{"payload_bits",
+                 "a packet has at most " + std::to_string(kMostBits) + " bits; these make " + std::to_string(bits())};
+  return {};
+}
+
+}  // namespace iqd
