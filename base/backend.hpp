@@ -14,6 +14,9 @@
 
 namespace iqd {
 
+struct ConvolutionTable;
+struct DeviceFactsTable;
+
 enum class BackendKind : std::uint8_t { cpu, cuda };
 
 /// Names an ordered queue of device work without saying whose: a CUDA stream, or nothing on the CPU.
@@ -177,8 +180,10 @@ class Backend {
   /// Null where the order in which threads enqueue is the order of the work.
   virtual std::unique_ptr<Fence> make_fence() { return nullptr; }
   /// The stage's half of this backend, by the stage's name; null where it has none. Its type is the stage's own.
-  /// `convolution`: a device's ConvolutionTable; `device_facts`: a DeviceFactsTable.
-  virtual const void* stage_table(std::string_view /*stage*/) const { return nullptr; }
+  virtual const void* stage_half(std::string_view /*stage*/) const { return nullptr; }
+  /// What a device has besides; null on the processor.
+  virtual const ConvolutionTable* convolution() const { return nullptr; }
+  virtual const DeviceFactsTable* device_facts() const { return nullptr; }
   /// What an operator should know of the device: driver, clocks, link; a line each, `driver 580.159`.
   virtual std::vector<std::string> details() const { return {}; }
   /// Why the device can do no more; empty while it can. Sticky.

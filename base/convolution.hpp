@@ -68,7 +68,7 @@ class Convolver {
   virtual std::int64_t padded_row() const noexcept { return 0; }
 };
 
-/// What a device has: a backend's `stage_table("convolution")`.
+/// What `Backend::convolution` gives.
 struct ConvolutionTable {
   /// All that can be done with this shape; of each method the size comes first that it is best tried with.
   std::vector<ConvolutionChoice> (*choices)(const ConvolutionShape&);

@@ -16,7 +16,7 @@ struct DeviceFact {
   std::variant<std::int64_t, double, bool, std::string> value;
 };
 
-/// A backend's `stage_table("device_facts")`.
+/// What `Backend::device_facts` gives.
 struct DeviceFactsTable {
   /// Of the device that is current.
   std::vector<DeviceFact> (*facts)();

@@ -55,15 +55,15 @@ function(iqd_batches target)
 endfunction()
 
 # iqd_folder(<name> [SHARED|STATIC] LIBRARIES … [SOURCES …] [TESTS …]): the library iqd_<name> from all *.cpp of this
-# folder (or SOURCES), and the program <name>_test from its *_test.cpp (or TESTS).
+# folder and its rooms (or SOURCES), and the program <name>_test from its *_test.cpp (or TESTS).
 function(iqd_folder name)
   cmake_parse_arguments(arg "SHARED" "" "LIBRARIES;SOURCES;TESTS;TEST_LIBRARIES" ${ARGN})
   if(NOT arg_SOURCES)
-    file(GLOB arg_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+    file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
     list(FILTER arg_SOURCES EXCLUDE REGEX "_(test|bench)\\.cpp$")
   endif()
   if(NOT arg_TESTS)
-    file(GLOB arg_TESTS CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+    file(GLOB_RECURSE arg_TESTS CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   endif()
   if(arg_SOURCES)
     if(arg_SHARED)

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kThreads)
   if (at < all) to[at / outputs * pitch + at % outputs] = from[at / outputs * size + at % outputs];
 }
 
-__device__ float2 product(float2 a, float2 b) {
+__device__ float2 fused_product(float2 a, float2 b) {
   return {fmaf(-a.y, b.y, a.x * b.x), fmaf(a.y, b.x, a.x * b.y)};
 }
 
@@ -44,8 +44,8 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (at >= all) return;
   const std::int64_t row = at / size, n = at % size;
-  float2 z = product(x[at], h[row * h_pitch + n]);
-  if (g != nullptr) z = product(z, g[row * g_pitch + n]);
+  float2 z = fused_product(x[at], h[row * h_pitch + n]);
+  if (g != nullptr) z = fused_product(z, g[row * g_pitch + n]);
   x[at] = {z.x * scale, z.y * scale};
 }
 

@@ -83,11 +83,9 @@ class CudaBackend final : public Backend {
     device_.use();
     return std::make_unique<EventFence>(device_);
   }
-  const void* stage_table(std::string_view stage) const override {
-    if (stage == "convolution") return &convolution_table();
-    if (stage == "device_facts") return &device_facts_table();
-    return cuda_half_of(stage);
-  }
+  const void* stage_half(std::string_view stage) const override { return cuda_half_of(stage); }
+  const ConvolutionTable* convolution() const override { return &convolution_table(); }
+  const DeviceFactsTable* device_facts() const override { return &device_facts_table(); }
 
  private:
   Device device_;

@@ -62,8 +62,27 @@ template <class F> struct MapTile {
   const X* x[F::kInputs];
   Y* y[F::kOutputs];
   int n;
-  std::int64_t first;  // the index of its first element
+  std::int64_t first;  // the index of its first element, from that of the row on
 };
+
+/// How many positions there are; one thread of all hands that on.
+__device__ inline std::int64_t positions_of(const MapJob& job) {
+  if (job.count[0] == nullptr) return job.positions;
+  std::int32_t positions = *job.count[0];
+  if (job.count[1] != nullptr) positions = min(positions, *job.count[1]);
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
+    for (std::int32_t* const count : job.count_out)
+      if (count != nullptr) *count = positions;
+  return positions;
+}
+/// What lies in the host's memory is read by one thread of a group, while the group's loads are under way.
+__device__ inline std::int64_t first_index(const MapJob& job) {
+  if (job.first_at == nullptr) return 0;
+  __shared__ std::int64_t first;
+  if (threadIdx.x == 0) first = *job.first_at * job.item;
+  __syncthreads();
+  return first;
+}
 
 template <class F> __device__ void call(const F& f, const typename F::Input (&x)[F::kInputs],
                                         typename F::Output (&y)[F::kOutputs], std::int64_t n) {
@@ -85,7 +104,7 @@ template <class F> __device__ void map_one(const F& f, const MapTile<F>& tile, i
 }
 
 /// A tile by vectors; the elements that fill none are its last.
-template <class F> __device__ void map_vectors(const F& f, const MapTile<F>& tile) {
+template <class F> __device__ void map_vectors(const F& f, const MapJob& job, MapTile<F> tile) {
   constexpr int kN = kMapWidth<F>;
   using From = MapVector<typename F::Input, kN>;
   using To = MapVector<typename F::Output, kN>;
@@ -96,6 +115,7 @@ template <class F> __device__ void map_vectors(const F& f, const MapTile<F>& til
 #pragma unroll
     for (int in = 0; in < F::kInputs; ++in)
       if (place(v) + kN <= tile.n) loaded[in][v] = load<From>(tile.x[in] + place(v));
+  tile.first += first_index(job);
 #pragma unroll
   for (int v = 0; v < kMapVectors; ++v) {
     if (place(v) + kN > tile.n) continue;
@@ -140,25 +160,6 @@ template <int batch, class F> __device__ void map_singly(const F& f, const MapTi
   }
 }
 
-/// How many positions there are; one thread of all hands that on.
-__device__ inline std::int64_t positions_of(const MapJob& job) {
-  if (job.count[0] == nullptr) return job.positions;
-  std::int32_t positions = *job.count[0];
-  if (job.count[1] != nullptr) positions = min(positions, *job.count[1]);
-  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
-    for (std::int32_t* const count : job.count_out)
-      if (count != nullptr) *count = positions;
-  return positions;
-}
-/// What lies in the host's memory is read by one thread of a group.
-__device__ inline std::int64_t first_index(const MapJob& job) {
-  if (job.first_at == nullptr) return 0;
-  __shared__ std::int64_t first;
-  if (threadIdx.x == 0) first = *job.first_at * job.item;
-  __syncthreads();
-  return first;
-}
-
 template <int batch, class F> __global__ void __launch_bounds__(kMapThreads)
     map_rows(const __grid_constant__ F f, const __grid_constant__ MapJob job) {
   constexpr std::int64_t kMost = kMapTile<F>;
@@ -166,7 +167,7 @@ template <int batch, class F> __global__ void __launch_bounds__(kMapThreads)
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kMost;
   MapTile<F> tile;
   tile.n = static_cast<int>(max(min(positions_of(job) * job.item - begin, kMost), std::int64_t{0}));
-  tile.first = first_index(job) + begin;
+  tile.first = begin;
   if (tile.n == 0) return;
   bool by_vectors = true;
 #pragma unroll
@@ -179,10 +180,9 @@ template <int batch, class F> __global__ void __launch_bounds__(kMapThreads)
     tile.y[out] = reinterpret_cast<typename F::Output*>(job.y[out] + blockIdx.y * job.y_pitch[out]) + begin;
     by_vectors = by_vectors && aligned<typename F::Output, kN>(tile.y[out]);
   }
-  if (by_vectors)
-    map_vectors(f, tile);
-  else
-    map_singly<batch>(f, tile);
+  if (by_vectors) return map_vectors(f, job, tile);
+  tile.first += first_index(job);
+  map_singly<batch>(f, tile);
 }
 
 /// Puts it on the stream. A count is handed on even where there is no room for a position.

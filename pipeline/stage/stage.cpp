@@ -8,6 +8,8 @@
 
 #include "base/error.hpp"
 #include "base/integer.hpp"
+#include "config/reader.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 
 namespace iqd {
 namespace {
@@ -65,9 +67,25 @@ PortShape InputSpec::example_shape(Element element, std::int64_t length) const {
   return shape;
 }
 
+std::vector<InputSpec> Stage::inputs(const StageEntry& entry) const {
+  return entry.inputs;
+}
+
+StageEntry configured(const StageEntry& entry, const std::string& keys, Problems& problems) {
+  StageEntry own = entry;
+  const std::unique_ptr<Stage> stage = entry.make();
+  if (!stage->has_program()) return own;
+  const std::size_t before = problems.size();
+  const Document document = parse_document(keys.empty() ? "{}" : keys, std::string(entry.name), problems);
+  const Section section = read_fields(
+      document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
+  if (problems.size() == before && stage->load(section)) own.inputs = stage->inputs(entry);
+  return own;
+}
+
 const void* find_device_half(const Backend& backend, std::string_view stage) {
   if (backend.kind() == BackendKind::cpu) return nullptr;
-  const void* half = backend.stage_table(stage);
+  const void* half = backend.stage_half(stage);
   if (!half) throw SetupError(fmt::format("{} has no code for {}: give it `backend: cpu`", stage, backend.name()));
   return half;
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/backend.hpp"
@@ -142,6 +143,9 @@ class StageRun {
   virtual std::size_t device_scratch_bytes() const noexcept { return 0; }
 };
 
+struct InputSpec;
+struct StageEntry;
+
 /// A stage as configured: its keys, then its shapes, then its code for a backend.
 class Stage {
  public:
@@ -150,6 +154,34 @@ class Stage {
   virtual void shape(ShapeContext& context) = 0;
   /// After `shape`. Throws SetupError where the backend cannot do it.
   virtual std::unique_ptr<StageRun> make(Backend& backend) const = 0;
+
+  // A stage that runs a program of the user's: the keys decide which inputs it has, and a compiler has a say in whether
+  // they are right. Other stages have no program.
+
+  virtual bool has_program() const { return false; }
+  /// Once the keys are read, and before anything else: reads the program. False, and problems, where it is wrong. A
+  /// second call does nothing.
+  virtual bool load(const Section& /*section*/) { return true; }
+  /// Before `load`: takes the program that another stage of the same entry has read, instead of reading one.
+  virtual void keep_program(const Stage& /*of*/) {}
+  /// After `load`: what was read, to tell a changed file from the one that runs.
+  virtual std::string program() const { return {}; }
+  /// After `load`: the stage's inputs, which are the entry's unless a program has others.
+  virtual std::vector<InputSpec> inputs(const StageEntry& entry) const;
+  /// After `shape`: what the compiler finds wrong becomes problems, with their places in the program. Opens no device.
+  virtual void compile(bool /*for_device*/, const Section& /*section*/) {}
+  /// After `compile`: why it could not be tried where it is to run; empty where it was.
+  virtual std::string untried() const { return {}; }
+};
+
+/// A stage whose keys are the fields of `Config`.
+template <class Config> class ConfiguredStage : public Stage {
+ public:
+  explicit ConfiguredStage(Config config = {}) : config_(std::move(config)) {}
+  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+
+ protected:
+  Config config_;
 };
 
 /// Which element types an input takes; where a sc16 stream meets an input that wants cf32, the planner converts.
@@ -188,6 +220,13 @@ struct OutputSpec {
   bool levels = false;
 };
 
+/// How the channels of a stream differ from what they should be: one value each, or none.
+struct ChannelErrors {
+  std::vector<double> gains_db;
+  std::vector<double> phases_deg;
+  std::vector<double> delays;  // samples
+};
+
 /// The registration of a stage: one line in stages.def names it.
 struct StageEntry {
   std::string_view family;
@@ -195,11 +234,20 @@ struct StageEntry {
   std::string_view summary;
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs;
-  std::unique_ptr<Stage> (*make)();
-  std::string_view sample;  // the smallest YAML that works: `fir: {taps: [1, 2, 1]}`
-  bool host_only = false;   // has code for the processor alone: runs there unless its `backend` says otherwise
-  double tolerance = 0;     // how far CUDA may be from the CPU, and blocks from the whole: relative to the output's rms
+  std::unique_ptr<Stage> (*make)();  // make_stage<…>
+  std::string_view sample;           // the smallest YAML that works: `fir: {taps: [1, 2, 1]}`
+  bool host_only = false;            // has code for the processor alone: runs there unless its `backend` says otherwise
+  double tolerance = 0;  // how far CUDA may be from the CPU, and blocks from the whole: relative to the output's rms
+  // For what a plan puts in by itself, how the stage that does it is made; null of all others.
+  std::unique_ptr<Stage> (*make_converter)(Element to) = nullptr;  // gives null where nothing becomes that
+  std::unique_ptr<Stage> (*make_resampler)(double to_hz) = nullptr;
+  std::unique_ptr<Stage> (*make_aligner)(ChannelErrors errors) = nullptr;  // corrects while the source is calibrated
 };
+
+/// What `StageEntry::make` is for a stage of this class.
+template <class S> std::unique_ptr<Stage> make_stage() {
+  return std::make_unique<S>();
+}
 
 /// Wraps a lambda `void(const StageIo&) noexcept` for the CPU.
 template <class F> std::unique_ptr<StageRun> cpu_run(F f) {
@@ -214,15 +262,17 @@ template <class F> std::unique_ptr<StageRun> cpu_run(F f) {
   return std::make_unique<Run>(std::move(f));
 }
 
-/// The half of a stage that a device's backend brings, of a type that the stage itself declares; null on the CPU.
-/// Throws SetupError where the device has none.
-const void* find_device_half(const Backend& backend, std::string_view stage);
-template <class Half> const Half* device_half(const Backend& backend, std::string_view stage) {
-  return static_cast<const Half*>(find_device_half(backend, stage));
-}
+/// The entry with the inputs that the stage has with these keys (YAML). Where a stage runs a program, mistakes in the
+/// keys or in the program become problems; those of other stages are reported where the stage is made.
+StageEntry configured(const StageEntry& entry, const std::string& keys, Problems& problems);
 
-/// All stages, in the order of stages.def. Each `_stage.cpp` defines `StageEntry entry()` in the stage's own namespace.
+/// All stages, in the order of stages.def.
 std::span<const StageEntry> all_stages();
 const StageEntry* find_stage(std::string_view name, std::span<const StageEntry> stages = all_stages());
+/// The one that can be made this way: `&StageEntry::make_converter`.
+template <class Make> const StageEntry* find_stage(Make StageEntry::*way, std::span<const StageEntry> stages) {
+  const auto at = std::ranges::find_if(stages, [way](const StageEntry& e) { return e.*way != nullptr; });
+  return at == stages.end() ? nullptr : &*at;
+}
 
 }  // namespace iqd

@@ -63,6 +63,10 @@ IQD_HOST_DEVICE constexpr Complex difference(Complex a, Complex b) {
 IQD_HOST_DEVICE constexpr Complex product(Complex a, Complex b) {
   return {a.re * b.re + a.im * -b.im, a.re * b.im + a.im * b.re};
 }
+/// The same of a number's parts, where jb is j b: that is known already where b comes out of a table.
+IQD_HOST_DEVICE constexpr Complex product(float re, float im, Complex b, Complex jb) {
+  return {re * b.re + im * jb.re, re * b.im + im * jb.im};
+}
 IQD_HOST_DEVICE constexpr Complex scaled(Complex a, float b) {
   return {a.re * b, a.im * b};
 }

@@ -9,6 +9,7 @@
   [[gnu::weak]] const void* cuda_half(); \
   }
 #define STAGE_SET(family, name) STAGE(family, name)
+#define STAGE_PART(family, name) STAGE(family, name)
 #include "pipeline/stages/stages.def"
 #undef STAGE
 
@@ -27,6 +28,7 @@ const void* cuda_half_of(std::string_view stage) {
 #include "pipeline/stages/stages.def"
 #undef STAGE
 #undef STAGE_SET
+#undef STAGE_PART
   return nullptr;
 }
 

@@ -1,21 +1,24 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-//
-// Compiled with -fmad=false: the expressions of ops.def are rounded as on the CPU.
+#pragma once
+
 #include "gpu/map_rows.cuh"
-#include "pipeline/stages/math/elementwise/elementwise_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
 
-namespace iqd::elementwise {
-namespace {
+namespace iqd::dsp {
 
-constexpr int kBatch = 4;  // of a thread, where rows are not aligned
+/// Whether `F` of gpu/map_rows.cuh looks at the index of an element in the stream.
+enum class Index : std::uint8_t { unused, in_stream };
 
-template <class F> class Run final : public StageRun {
+/// The CUDA half of a stage whose outputs come of the inputs' elements of the same index. `counted`: as many positions
+/// as the inputs say, instead of those of a stream.
+template <class F, Index index> class MapRun final : public StageRun {
  public:
-  Run(const F& f, bool counted) : f_(f), counted_(counted) {}
+  explicit MapRun(const F& f, bool counted = false) : f_(f), counted_(counted) {}
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
     gpu::MapJob job{.positions = io.out[0].length, .item = io.out[0].item};
+    if (index == Index::in_stream) job.first_at = io.out[0].first_at;
     for (int i = 0; i < F::kInputs; ++i) {
       const PortIo& in = io.in[static_cast<std::size_t>(i)];
       const std::int64_t skipped = (io.out[0].first - in.first) * in.item;
@@ -33,34 +36,10 @@ template <class F> class Run final : public StageRun {
   }
 
  private:
+  static constexpr int kBatch = 4;  // of a thread, where rows are not aligned
+
   F f_;
   bool counted_;
 };
 
-template <class X, class Op> void make_for(const Op& op, Element in, bool counted, std::unique_ptr<StageRun>& run) {
-  if (in == kElement<X>) run = std::make_unique<Run<Called<Op, X>>>(Called<Op, X>{op}, counted);
-}
-template <class Op, class... X> std::unique_ptr<StageRun> make_of(Types<X...>, const Op& op, Element in, bool counted) {
-  std::unique_ptr<StageRun> run;
-  (make_for<X>(op, in, counted, run), ...);
-  return run;
-}
-template <class Op> std::unique_ptr<StageRun> make(const Op& op, Element in, bool counted) {
-  return make_of(typename Op::Input(), op, in, counted);
-}
-
-}  // namespace
-
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{
-#define PARAMETER(...)
-#define OP(name, ...) .make_##name = make<op::name>,
-#include "pipeline/stages/math/elementwise/ops.def"
-#undef PARAMETER
-#undef OP
-  };
-  return &half;
-}
-
-}  // namespace iqd::elementwise
+}  // namespace iqd::dsp

@@ -1,18 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/stage/stage.hpp"
-
-#define STAGE(family, name) \
-  namespace iqd::name {     \
-  StageEntry entry();       \
-  }
-#define STAGE_SET(family, name)      \
-  namespace iqd::name {              \
-  std::vector<StageEntry> entries(); \
-  }
-#include "pipeline/stages/stages.def"
-#undef STAGE
-#undef STAGE_SET
+#include "pipeline/stages/stages.hpp"
 
 namespace iqd {
 
@@ -22,9 +10,11 @@ std::span<const StageEntry> all_stages() {
 #define STAGE(family, name) t.push_back(name::entry());
 #define STAGE_SET(family, name) \
   for (StageEntry & e : name::entries()) t.push_back(std::move(e));
+#define STAGE_PART(family, name)
 #include "pipeline/stages/stages.def"
 #undef STAGE
 #undef STAGE_SET
+#undef STAGE_PART
     return t;
   }();
   return table;

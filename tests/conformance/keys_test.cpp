@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
 

@@ -17,7 +17,7 @@ namespace iqd::conformance {
 namespace {
 
 using Samples = std::vector<cf32>;
-using aph_estimator::Complex;
+using aph_estimator::Complex64;
 
 constexpr double kRate = 61.44e6;
 constexpr std::int64_t kBlock = 16384;
@@ -44,10 +44,10 @@ Samples heard(const Samples& x, double delay) {
 
 /// The difference of what two sets of coefficients send, over that.
 double difference(const AphOrders& orders, const Samples& x, const cf32* a, const cf32* b) {
-  const std::vector<Complex> u(x.begin(), x.end());
+  const std::vector<Complex64> u(x.begin(), x.end());
   double error = 0, energy = 0;
   for (std::size_t n = 16; n < u.size(); ++n) {
-    const Complex one = unexplained(orders, 0, &u[n], a), other = unexplained(orders, 0, &u[n], b);
+    const Complex64 one = unexplained(orders, 0, &u[n], a), other = unexplained(orders, 0, &u[n], b);
     error += power_of(one - other);
     energy += power_of(one);
   }

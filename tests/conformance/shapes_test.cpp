@@ -15,6 +15,7 @@
 #include "config/document.hpp"
 #include "daemon/command/array_port.hpp"
 #include "daemon/command/commands.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "pipeline/stage/element_code.hpp"
 #include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"

@@ -6,14 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "tests/conformance/allocations.hpp"
 #include "tests/conformance/one_stage.hpp"
 #include "tests/conformance/stage_input.hpp"
-#include "tests/support/built_path.hpp"
 
 namespace iqd::conformance {
 namespace {
@@ -217,19 +214,6 @@ INSTANTIATE_TEST_SUITE_P(Stages, Conformance, testing::ValuesIn(cases()), case_n
 
 TEST(Cuda, IsTested) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO STAGE WAS TESTED ON CUDA: " << why;
-}
-
-/// The YAML beside each stage is the sample that the program shows.
-TEST(Samples, FilesSayWhatTheProgramSays) {
-  const std::string source = built_path(IQD_SOURCE_FOLDER, "IQD_SOURCE_FOLDER");
-  for (const StageEntry& e : all_stages()) {
-    const std::string folder = fmt::format("{}/pipeline/stages/{}/", source, e.family);
-    std::ifstream file(folder + fmt::format("{0}/{0}.yaml", e.name));
-    if (!file) file.open(folder + "elementwise/elementwise.yaml");
-    ASSERT_TRUE(file) << e.name << " has no sample file";
-    const std::string text = (std::stringstream() << file.rdbuf()).str();
-    EXPECT_NE(text.find(fmt::format("- {}\n", e.sample)), std::string::npos) << e.name << ": " << e.sample;
-  }
 }
 
 }  // namespace

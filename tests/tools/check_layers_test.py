@@ -29,9 +29,13 @@ HEADERS = {
     "gpu/stream.hpp": "#include <cuda_runtime.h>\n",
     "pipeline/stage/stage.hpp": '#include "config/fields.hpp"\n',
     "pipeline/plan/plan.hpp": "",
+    "pipeline/engine/engine.hpp": "",
+    "pipeline/sizing.hpp": "",
     "pipeline/stages/filters/fir/fir.hpp": "",
+    "pipeline/stages/noma/multiuser/engine.hpp": "",
     "pipeline/stages/filters/fft/fft.hpp": "",
-    "pipeline/stages/dsp/windows.hpp": "",
+    "pipeline/stages/filters/windows.hpp": "",
+    "pipeline/stages/arithmetic.hpp": "",
     "tests/support/signals.hpp": "",
 }
 
@@ -57,16 +61,33 @@ class Layers(unittest.TestCase):
         self.accepted("radio/soapy/x.cpp", '"config/fields.hpp"')
         self.accepted("daemon/x.cpp", '"pipeline/plan/plan.hpp"')
 
+    def test_rooms(self):
+        self.accepted("pipeline/engine/x.cpp", '"pipeline/plan/plan.hpp"')
+        self.accepted("pipeline/plan/fusion/x.cpp", '"pipeline/plan/plan.hpp"')
+        self.accepted("pipeline/x.cpp", '"pipeline/engine/engine.hpp"')
+        self.accepted("pipeline/plan/plan_test.cpp", '"pipeline/engine/engine.hpp"')
+        self.refused("pipeline/plan/x.cpp", '"pipeline/engine/engine.hpp"',
+                     '"pipeline/engine/engine.hpp" is out of bounds; this may include pipeline/stage/')
+        self.refused("pipeline/engine/x.cpp", '"pipeline/sizing.hpp"', '"pipeline/sizing.hpp" is out of bounds')
+        self.assertEqual(check({**HEADERS, "pipeline/attic/x.cpp": ""}),
+                         (1, ["pipeline/attic/x.cpp:1: is in no room of pipeline/"]))
+
     def test_stages(self):
         stage = "pipeline/stages/filters/fir/fir_stage.cpp"
-        self.accepted(stage, '"pipeline/stages/dsp/windows.hpp"')
-        self.refused("pipeline/stages/mimo/mtt/mtt.cpp", '"pipeline/stages/dsp/windows.hpp"',
-                     '"pipeline/stages/dsp/windows.hpp" is out of bounds')
-        self.refused(stage, '"pipeline/stages/filters/fft/fft.hpp"', '"pipeline/stages/filters/fft/fft.hpp" belongs to another')
+        self.accepted(stage, '"pipeline/stages/filters/windows.hpp"')
+        self.accepted(stage, '"pipeline/stages/arithmetic.hpp"')
+        self.accepted("pipeline/stages/noma/lls/lls.cpp", '"pipeline/stages/noma/multiuser/engine.hpp"')
+        self.refused(stage, '"pipeline/stages/noma/multiuser/engine.hpp"',
+                     '"pipeline/stages/noma/multiuser/engine.hpp" belongs to another')
+        self.refused("pipeline/stages/mimo/mtt/mtt.cpp", '"pipeline/stages/filters/windows.hpp"',
+                     '"pipeline/stages/filters/windows.hpp" is out of bounds')
+        self.refused(stage, '"pipeline/stages/filters/fft/fft.hpp"',
+                     '"pipeline/stages/filters/fft/fft.hpp" belongs to another')
         self.refused(stage, '"pipeline/plan/plan.hpp"', '"pipeline/plan/plan.hpp" is out of bounds')
         self.refused(stage, '"config/reader.hpp"', '"config/reader.hpp" is out of bounds')
         self.refused(stage, '"gpu/stream.hpp"', '"gpu/stream.hpp" is out of bounds')
-        self.refused("pipeline/plan.cpp", '"pipeline/stages/filters/fft/fft.hpp"', '"pipeline/stages/filters/fft/fft.hpp" belongs')
+        self.refused("pipeline/plan.cpp", '"pipeline/stages/filters/fft/fft.hpp"',
+                     '"pipeline/stages/filters/fft/fft.hpp" belongs')
         self.accepted(stage, '"pipeline/stages/filters/fir/fir.hpp"')
         self.accepted(stage, '"pipeline/stage/stage.hpp"')
         self.accepted("pipeline/stages/filters/fir/fir_cuda.cu", '"gpu/stream.hpp"')

@@ -11,13 +11,21 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ANSWERS = """#!/bin/sh
 case "$*" in
+  stages) printf '%s\\n' "single filters takes one" "one math it" "two math it" "none math it" "other sync it" ;;
   "stages --markdown") echo "| the stages |" ;;
+  "stages single --markdown") echo "| keys of single |" ;;
   "stages one --markdown") echo "| keys of one |" ;;
   "stages two --markdown") echo "| keys of two |" ;;
   "stages none --markdown") ;;
   "schema --markdown") printf '\\n## A\\n\\n| keys |\\n' ;;
   *) exit 9 ;;
 esac
+"""
+
+
+COUNTERS = """// COUNTER(of, name, metric, help)
+COUNTER(pipeline, blocks, "iqd_blocks_total", "Blocks published.")
+COUNTER(radio, late, "iqd_radio_late_total", "What came late (`late`), in all.")
 """
 
 
@@ -29,8 +37,10 @@ class Docs(unittest.TestCase):
         self.write("iqd", ANSWERS).chmod(0o755)
         self.readme = self.write("README.md", "before\n<!-- stages -->\nold\n<!-- /stages -->\nafter\n")
         self.keys = self.write("docs/pipeline-keys.md", "<!-- keys -->\n<!-- /keys -->\n")
-        self.single = self.stage("single", "- one: {}\n")
-        self.several = self.stage("several", "- one: {}\n- two: {}\n- none: {}\n")
+        self.write("pipeline/meters/counters.def", COUNTERS)
+        self.metrics = self.write("docs/metrics.md", "<!-- counters -->\n<!-- /counters -->\n| `more` |\n")
+        self.single = self.stage("filters/single")
+        self.several = self.stage("math/several")
 
     def write(self, path, text):
         file = self.root / path
@@ -38,9 +48,8 @@ class Docs(unittest.TestCase):
         file.write_text(text, encoding="utf-8")
         return file
 
-    def stage(self, name, sample):
-        self.write(f"pipeline/stages/dsp/{name}/{name}.yaml", sample)
-        return self.write(f"pipeline/stages/dsp/{name}/README.md", f"# {name}\n<!-- config -->\n<!-- /config -->\n")
+    def stage(self, folder):
+        return self.write(f"pipeline/stages/{folder}/README.md", "# a stage\n<!-- config -->\n<!-- /config -->\n")
 
     def docs(self, *arguments):
         return subprocess.run([ROOT / "tools" / "docs", "--root", self.root, "--iqd", self.root / "iqd", *arguments],
@@ -51,8 +60,15 @@ class Docs(unittest.TestCase):
         self.assertEqual(self.readme.read_text(),
                          "before\n<!-- stages -->\n\n| the stages |\n\n<!-- /stages -->\nafter\n")
         self.assertEqual(self.keys.read_text(), "<!-- keys -->\n\n## A\n\n| keys |\n\n<!-- /keys -->\n")
-        self.assertIn("\n\n| keys of one |\n\n", self.single.read_text())
+        self.assertIn("\n\n| keys of single |\n\n", self.single.read_text())
         self.assertIn("\n`one`:\n\n| keys of one |\n\n`two`:\n\n| keys of two |\n\n<!--", self.several.read_text())
+
+    def test_counters_are_those_of_their_list(self):
+        self.docs()
+        text = self.metrics.read_text()
+        self.assertIn("\n| `iqd_blocks_total` | counter | `pipeline` | Blocks published. |\n", text)
+        self.assertIn("| counter | `pipeline` `radio` | What came late (`late`), in all. |\n", text)
+        self.assertEqual(text.count("| counter |"), 2)
 
     def test_a_second_time_changes_nothing(self):
         self.docs()
@@ -77,7 +93,7 @@ class Docs(unittest.TestCase):
         self.assertIn("single/README.md: needs one line <!-- config -->", done.stderr)
 
     def test_a_program_that_fails_is_a_failure(self):
-        self.write("pipeline/stages/dsp/single/single.yaml", "- unknown: {}\n")
+        self.write("iqd", "#!/bin/sh\nexit 9\n")
         self.assertNotEqual(self.docs("--check").returncode, 0)
 
 

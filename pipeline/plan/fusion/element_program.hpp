@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/element.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 
@@ -53,7 +54,7 @@ KernelText kernel_text(const ElementProgram& program);
 /// As device code calls it; empty where it has no name there.
 std::string_view device_type(Element element) noexcept;
 
-/// What a device's backend brings under the name `fused`.
+/// The CUDA half, by the name `fused`.
 struct CudaHalf {
   /// Why it cannot compile kernels; empty where it can.
   std::string (*why_not)();

@@ -98,16 +98,8 @@ std::string why_not() {
   }
 }
 
-std::unique_ptr<StageRun> make(const ElementProgram& program, const KernelText& text) {
-  return std::make_unique<Run>(program, text);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{why_not, make};
-  return &half;
-}
+IQD_CUDA_HALF(why_not, construct<Run>)
 
 }  // namespace iqd::fusion

@@ -15,7 +15,7 @@ std::unique_ptr<StageRun> make_run(const ElementProgram& program, Backend& backe
 bool can_fuse(const Backend& backend) {
   static std::once_flag said;
   if (backend.kind() == BackendKind::cpu) return true;
-  const auto* half = static_cast<const CudaHalf*>(backend.stage_table("fused"));
+  const auto* half = static_cast<const CudaHalf*>(backend.stage_half("fused"));
   if (!half) return false;
   const std::string why = half->why_not();
   if (!why.empty())

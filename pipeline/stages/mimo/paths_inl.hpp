@@ -124,10 +124,10 @@ class Paths {
   void advance(const Front& f, int m) {
     for (int k = 0; k < size_; ++k) {
       const auto parent = parent_[m * most_ + k].get(), symbol = symbol_[m * most_ + k].get();
-      const Pair a{hn::GatherIndex(F(), level_re_, symbol), hn::GatherIndex(F(), level_im_, symbol)};
+      const ComplexV a{hn::GatherIndex(F(), level_re_, symbol), hn::GatherIndex(F(), level_im_, symbol)};
       for (int r = 0; r < m; ++r) {
-        const Pair before{pick(re_[0] + r * most_, parent), pick(im_[0] + r * most_, parent)};
-        const Pair rest = minus_product(before, f.r[r][m].get(), a);
+        const ComplexV before{pick(re_[0] + r * most_, parent), pick(im_[0] + r * most_, parent)};
+        const ComplexV rest = minus_product(before, f.r[r][m].get(), a);
         re_[1][r * most_ + k].set(rest.re);
         im_[1][r * most_ + k].set(rest.im);
       }

@@ -44,38 +44,39 @@ struct alignas(64) Real {
   HWY_INLINE V get() const { return hn::Load(F(), at); }
   HWY_INLINE void set(V v) { hn::Store(v, F(), at); }
 };
-struct Pair {
+/// In registers, and in memory.
+struct ComplexV {
   V re, im;
 };
-struct Complex {
+struct ComplexLanes {
   Real re, im;
 
-  HWY_INLINE Pair get() const { return {re.get(), im.get()}; }
-  HWY_INLINE void set(Pair p) {
+  HWY_INLINE ComplexV get() const { return {re.get(), im.get()}; }
+  HWY_INLINE void set(ComplexV p) {
     re.set(p.re);
     im.set(p.im);
   }
 };
 
 /// c - a b
-HWY_INLINE Pair minus_product(Pair c, Pair a, Pair b) {
+HWY_INLINE ComplexV minus_product(ComplexV c, ComplexV a, ComplexV b) {
   return {hn::MulAdd(a.im, b.im, hn::NegMulAdd(a.re, b.re, c.re)),
           hn::NegMulAdd(a.im, b.re, hn::NegMulAdd(a.re, b.im, c.im))};
 }
 /// sum + |a|^2
-HWY_INLINE V plus_square(V sum, Pair a) {
+HWY_INLINE V plus_square(V sum, ComplexV a) {
   return hn::MulAdd(a.im, a.im, hn::MulAdd(a.re, a.re, sum));
 }
-HWY_INLINE V energy(const Complex* x, int n) {
+HWY_INLINE V energy(const ComplexLanes* x, int n) {
   V sum = all(0);
   for (int i = 0; i < n; ++i) sum = plus_square(sum, x[i].get());
   return sum;
 }
 /// a^H x
-HWY_INLINE Pair inner_product(const Complex* a, const Complex* x, int n) {
-  Pair sum{all(0), all(0)};
+HWY_INLINE ComplexV inner_product(const ComplexLanes* a, const ComplexLanes* x, int n) {
+  ComplexV sum{all(0), all(0)};
   for (int i = 0; i < n; ++i) {
-    const Pair p = a[i].get(), q = x[i].get();
+    const ComplexV p = a[i].get(), q = x[i].get();
     sum.re = hn::MulAdd(p.im, q.im, hn::MulAdd(p.re, q.re, sum.re));
     sum.im = hn::NegMulAdd(p.im, q.re, hn::MulAdd(p.re, q.im, sum.im));
   }
@@ -85,18 +86,18 @@ HWY_INLINE Pair inner_product(const Complex* a, const Complex* x, int n) {
 struct Front {
   int rx, tx, bits;
   // of the channel
-  Complex q[kMostAntennas][kMostAntennas];  // [column][rx]: H until it is Q
-  Complex r[kMostAntennas][kMostAntennas];  // [row][column], the power of symbols in it
-  Real per_step[kMostAntennas];             // 1 / R_mm, or 0
-  Real anywhere[kMostAntennas];             // where R_mm is 0, the amplitude of a symbol there; else 0
-  Real antenna[kMostAntennas];              // whose column this is
-  Real half, rest;                          // the power of two that it was scaled with, in two factors
-  Real no_channel;                          // not 0: zero or not finite
+  ComplexLanes q[kMostAntennas][kMostAntennas];  // [column][rx]: H until it is Q
+  ComplexLanes r[kMostAntennas][kMostAntennas];  // [row][column], the power of symbols in it
+  Real per_step[kMostAntennas];                  // 1 / R_mm, or 0
+  Real anywhere[kMostAntennas];                  // where R_mm is 0, the amplitude of a symbol there; else 0
+  Real antenna[kMostAntennas];                   // whose column this is
+  Real half, rest;                               // the power of two that it was scaled with, in two factors
+  Real no_channel;                               // not 0: zero or not finite
   // of the vector
   std::int64_t vector[kMostLanes];
   bool in_use[kMostLanes];
-  Complex y[kMostAntennas];  // what is left of it outside of Q
-  Complex z[kMostAntennas];  // Q^H y
+  ComplexLanes y[kMostAntennas];  // what is left of it outside of Q
+  ComplexLanes z[kMostAntennas];  // Q^H y
   Real noise;
   Real residual;
   Real erased;  // not 0: it is
@@ -132,7 +133,7 @@ inline void load_channel(Front& f, const float* h, hn::Vec<I> at) {
   auto largest = hn::Zero(I());
   for (int c = 0; c < f.tx; ++c)
     for (int n = 0; n < f.rx; ++n) {
-      const Pair p{gather(h, at, 2 * (n * f.tx + c)), gather(h, at, 2 * (n * f.tx + c) + 1)};
+      const ComplexV p{gather(h, at, 2 * (n * f.tx + c)), gather(h, at, 2 * (n * f.tx + c) + 1)};
       f.q[c][n].set(p);
       for (const V part : {p.re, p.im}) largest = hn::Max(largest, hn::BitCast(I(), hn::Abs(part)));
     }
@@ -149,7 +150,7 @@ HWY_INLINE void swap_where(hn::Mask<F> where, Real& a, Real& b) {
   a.set(hn::IfThenElse(where, y, x));
   b.set(hn::IfThenElse(where, x, y));
 }
-HWY_INLINE void swap_where(hn::Mask<F> where, Complex& a, Complex& b) {
+HWY_INLINE void swap_where(hn::Mask<F> where, ComplexLanes& a, ComplexLanes& b) {
   swap_where(where, a.re, b.re);
   swap_where(where, a.im, b.im);
 }
@@ -193,7 +194,7 @@ inline void decompose(Front& f) {
     for (int n = 0; n < f.rx; ++n)
       f.q[i][n].set({hn::Mul(f.q[i][n].re.get(), inverse), hn::Mul(f.q[i][n].im.get(), inverse)});
     for (int c = i + 1; c < f.tx; ++c) {
-      const Pair along = inner_product(f.q[i], f.q[c], f.rx);
+      const ComplexV along = inner_product(f.q[i], f.q[c], f.rx);
       for (int n = 0; n < f.rx; ++n) f.q[c][n].set(minus_product(f.q[c][n].get(), f.q[i][n].get(), along));
       f.r[i][c].set({hn::Mul(along.re, power), hn::Mul(along.im, power)});
       norm[c].set(energy(f.q[c], f.rx));
@@ -215,7 +216,7 @@ inline void load_vector(Front& f, const float* y, hn::Vec<I> at, V noise) {
   const V of_scale = hn::Mul(hn::Mul(hn::Mul(hn::Mul(noise, half), half), rest), rest);
   f.noise.set(hn::IfThenElse(usable, hn::Max(of_scale, all(std::numeric_limits<float>::min())), all(1)));
   for (int i = 0; i < f.tx; ++i) {
-    const Pair along = inner_product(f.q[i], f.y, f.rx);
+    const ComplexV along = inner_product(f.q[i], f.y, f.rx);
     for (int n = 0; n < f.rx; ++n) f.y[n].set(minus_product(f.y[n].get(), f.q[i][n].get(), along));
     f.z[i].set(along);
   }

@@ -4,17 +4,14 @@
 
 #include <cstdint>
 
+#include "gpu/warp_sum.cuh"
+
 /// Sums over the threads of a group, in an order that depends on their numbers only.
 namespace iqd::dsp {
 namespace {
 
-constexpr int kWarp = 32;
-
-/// For the warp's first thread.
-__device__ double sum_of_warp(double v) {
-  for (int half = kWarp / 2; half > 0; half /= 2) v += __shfl_down_sync(~0u, v, half);
-  return v;
-}
+using gpu::kWarp;
+using gpu::sum_of_warp;
 
 /// Over a group of `Threads`, for all of them; `memory` has room for a number of each warp.
 template <int Threads> __device__ double sum_of_group(double v, double* memory) {

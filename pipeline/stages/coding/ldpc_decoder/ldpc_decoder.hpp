@@ -12,6 +12,8 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_keys.hpp"
 #include "signal/codes/ldpc_code.hpp"
 
@@ -123,5 +125,14 @@ class Decoder {
   const LdpcCode& code_;
   Layers layers_;
 };
+
+inline Job job_of(const StageIo& io) noexcept {
+  return {.llr = io.in[0].data,
+          .bits = reinterpret_cast<std::uint8_t*>(io.out[kBits].data),
+          .iterations = reinterpret_cast<std::int32_t*>(io.out[kIterations].data)};
+}
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Setup& setup);
 
 }  // namespace iqd::ldpc_decoder

@@ -6,7 +6,8 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/row_thread.hpp"
 
 namespace iqd::ldpc_decoder {
@@ -125,16 +126,8 @@ class Run final : public StageRun {
   Kernel kernel_;
 };
 
-std::unique_ptr<StageRun> make(const Setup& setup) {
-  return std::make_unique<Run>(setup);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::ldpc_decoder

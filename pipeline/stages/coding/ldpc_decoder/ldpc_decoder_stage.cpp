@@ -6,15 +6,12 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
-#include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder_cuda.hpp"
 
 namespace iqd::ldpc_decoder {
 namespace {
 
-class LdpcDecoderStage final : public Stage {
+class LdpcDecoderStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     const LdpcCode& code = code_of(config_.code);
@@ -42,7 +39,7 @@ class LdpcDecoderStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "ldpc_decoder")) return cuda->make(setup_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "ldpc_decoder")) return cuda(setup_);
     return cpu_run([decoder = Decoder(setup_), words = setup_.words](const StageIo& io) noexcept {
       const std::int64_t all = *io.in[0].count * words;
       auto* const events = reinterpret_cast<std::int64_t*>(io.out[kTally].data);
@@ -67,7 +64,6 @@ class LdpcDecoderStage final : public Stage {
     out[kTally].item = {{"event", std::ssize(kEvents)}};
   }
 
-  Config config_;
   Setup setup_;
 };
 
@@ -93,7 +89,7 @@ StageEntry entry() {
                       .nested = true,
                       .example = {{"n", 2304}}}},
           .outputs = {{.name = "bits"}, {.name = "iterations", .can_omit = true}, {.name = "events", .tally = kEvents}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<LdpcDecoderStage>(); },
+          .make = make_stage<LdpcDecoderStage>,
           .sample = "ldpc_decoder: {iterations: 15}",
           .tolerance = 0};
 }

@@ -18,7 +18,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::ldpc_decoder {
-StageEntry entry();
 namespace {
 
 using ::testing::Each;

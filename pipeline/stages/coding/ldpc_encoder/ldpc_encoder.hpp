@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/coding/ldpc_keys.hpp"
+#include "signal/codes/ldpc_code.hpp"
 
 /// Encodes LDPC words: a word is its k information bits, then its parity bits.
 ///
@@ -20,5 +23,8 @@ struct Config {
 
   void fields(FieldVisitor& visitor);
 };
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const LdpcCode& code, std::int64_t words_of_item);
 
 }  // namespace iqd::ldpc_encoder

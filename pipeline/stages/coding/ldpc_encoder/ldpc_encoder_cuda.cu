@@ -4,7 +4,8 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/coding/ldpc_encoder/ldpc_encoder_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/coding/ldpc_encoder/ldpc_encoder.hpp"
 
 namespace iqd::ldpc_encoder {
 namespace {
@@ -96,16 +97,8 @@ class Run final : public StageRun {
   gpu::DeviceArray<LdpcEntry> entries_;
 };
 
-std::unique_ptr<StageRun> make(const LdpcCode& code, std::int64_t words_of_item) {
-  return std::make_unique<Run>(code, words_of_item);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::ldpc_encoder

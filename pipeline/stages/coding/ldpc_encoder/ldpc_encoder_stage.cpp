@@ -4,15 +4,12 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_encoder/ldpc_encoder.hpp"
-#include "pipeline/stages/coding/ldpc_encoder/ldpc_encoder_cuda.hpp"
 
 namespace iqd::ldpc_encoder {
 namespace {
 
-class LdpcEncoderStage final : public Stage {
+class LdpcEncoderStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     const LdpcCode& code = code_of(config_.code);
@@ -28,7 +25,7 @@ class LdpcEncoderStage final : public Stage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const LdpcCode& code = code_of(config_.code);
-    if (const auto* cuda = device_half<CudaHalf>(backend, "ldpc_encoder")) return cuda->make(code, words_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "ldpc_encoder")) return cuda(code, words_);
     return cpu_run([&code, of_item = words_](const StageIo& io) noexcept {
       const auto k = static_cast<std::size_t>(code.k()), n = static_cast<std::size_t>(code.n());
       const auto words = static_cast<std::size_t>(*io.in[0].count * of_item);
@@ -40,7 +37,6 @@ class LdpcEncoderStage final : public Stage {
   }
 
  private:
-  Config config_;
   std::int64_t words_ = 1;
 };
 
@@ -58,7 +54,7 @@ StageEntry entry() {
       .inputs =
           {{.name = "bits", .elements = {Element::u8}, .dims = "[word][k]", .nested = true, .example = {{"k", 1152}}}},
       .outputs = {{.name = "words"}},
-      .make = []() -> std::unique_ptr<Stage> { return std::make_unique<LdpcEncoderStage>(); },
+      .make = make_stage<LdpcEncoderStage>,
       .sample = "ldpc_encoder: {code: 80216e_2304_1_2}",
       .tolerance = 0};
 }

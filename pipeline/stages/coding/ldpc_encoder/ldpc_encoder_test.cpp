@@ -11,7 +11,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::ldpc_encoder {
-StageEntry entry();
 namespace {
 
 using ::testing::HasSubstr;

@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/block.hpp"
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 
 /// y(c, n) = x(c, n + delay(c)) exp(-j phase(c)) / gain(c): takes out by how much each channel differs from what it
 /// should be.
@@ -64,5 +66,8 @@ std::size_t scratch_bytes() noexcept;
 /// Positions first … first + y.size() - 1 of a row of which x has those from x_first on.
 void run_cpu(const Correction& correction, std::span<const cf32> x, std::int64_t x_first, std::int64_t first,
              std::span<cf32> y, std::byte* scratch) noexcept;
+
+/// The CUDA half. A correction for each channel; `follows`: only while the block says that the source is calibrated.
+using CudaHalf = std::unique_ptr<StageRun>(const std::vector<Correction>& channels, bool follows);
 
 }  // namespace iqd::align_channels

@@ -7,7 +7,9 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/filters/align_channels/align_channels_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/complex.cuh"
+#include "pipeline/stages/filters/align_channels/align_channels.hpp"
 #include "pipeline/stages/filters/products.cuh"
 
 namespace iqd::align_channels {
@@ -50,10 +52,6 @@ struct Tile {
   float2 x[padded(kTile + kTaps)];
 };
 
-__device__ float2 product(float2 a, float2 b) {
-  return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
-}
-
 /// sum[r] = sum over q of h[q] x[r + kTaps - 1 - q]. From tap to tap the window of inputs moves by one sample: where
 /// one leaves, the next goes.
 __device__ void add_products(const float* h, const float2* x, float2 (&sum)[kEach]) {
@@ -76,7 +74,7 @@ __device__ float2 sample_at(const float2* x, std::int64_t length, std::int64_t n
 /// Outputs y[0 … count-1] of which the first has x[at] for its own sample.
 __device__ void shift(const Row& row, const Job& job, const float2* x, std::int64_t at, float2* y, int count) {
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads)
-    y[i] = product(sample_at(x, job.x_length, at + row.whole + i), row.factor);
+    y[i] = dsp::product(sample_at(x, job.x_length, at + row.whole + i), row.factor);
 }
 
 /// The same between samples; all threads of the group, with its tile.
@@ -93,7 +91,7 @@ __device__ void interpolate(const Row& row, const Job& job, const float2* x, std
   if (own < count) add_products(tile.taps, tile.x + padded(own), sum);
   __syncthreads();
 #pragma unroll
-  for (int r = 0; r < kEach; ++r) tile.x[padded(own) + r] = product(sum[r], row.factor);
+  for (int r = 0; r < kEach; ++r) tile.x[padded(own) + r] = dsp::product(sum[r], row.factor);
   __syncthreads();
   for (int i = t; i < count; i += kThreads) y[i] = tile.x[padded(i)];
 }
@@ -168,16 +166,8 @@ class Run final : public StageRun {
   bool follows_;
 };
 
-std::unique_ptr<StageRun> make(const std::vector<Correction>& channels, bool follows) {
-  return std::make_unique<Run>(channels, follows);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::align_channels

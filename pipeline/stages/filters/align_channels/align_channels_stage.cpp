@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pipeline/stages/filters/align_channels/align_channels_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/align_channels/align_channels.hpp"
 
 namespace iqd::align_channels {
 namespace {
@@ -28,9 +29,9 @@ void run_row(const Correction& correction, const StageIo& io, std::int64_t row, 
   put(calibrated.after, out.first + calibrated.split, y.subspan(split));
 }
 
-class AlignChannelsStage final : public Stage {
+class AlignChannelsStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+  using ConfiguredStage::ConfiguredStage;
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
@@ -50,8 +51,8 @@ class AlignChannelsStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "align_channels"))
-      return cuda->make(corrections(), config_.while_calibrated);
+    if (auto* cuda = device_half<CudaHalf>(backend, "align_channels"))
+      return cuda(corrections(), config_.while_calibrated);
     return cpu_run([all = corrections(), follows = config_.while_calibrated](const StageIo& io) noexcept {
       for (std::size_t c = 0; c < all.size(); ++c) run_row(all[c], io, static_cast<std::int64_t>(c), follows);
     });
@@ -75,7 +76,6 @@ class AlignChannelsStage final : public Stage {
     return all;
   }
 
-  Config config_;
   std::int64_t channels_ = 1;
 };
 
@@ -91,14 +91,18 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "filters",
           .name = "align_channels",
           .summary = "takes out how channels differ in gain, phase and delay",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AlignChannelsStage>(); },
+          .make = make_stage<AlignChannelsStage>,
           .sample = "align_channels: {gain: [1 dB], phase: [90], delay: [0.5]}",
-          .tolerance = 2e-6};
+          .tolerance = 2e-6,
+          .make_aligner = [](ChannelErrors errors) -> std::unique_ptr<Stage> {
+            return std::make_unique<AlignChannelsStage>(
+                Config{std::move(errors.gains_db), std::move(errors.phases_deg), std::move(errors.delays), true});
+          }};
 }
 
 }  // namespace iqd::align_channels

@@ -4,11 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/filters/fft_plan.hpp"
 
 /// Splits a stream into K channels of equal width, side by side: channel k is what lies about k rate / K, brought to
@@ -68,5 +71,9 @@ class Channelizer {
   std::vector<std::int64_t> select_;
   FftPlan plan_;
 };
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(std::int64_t channels, std::int64_t decimation, std::span<const double> taps,
+                                           std::span<const std::int64_t> select);
 
 }  // namespace iqd::channelizer

@@ -7,7 +7,8 @@
 #include "gpu/fft_kernel.cuh"
 #include "gpu/fft_plan.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/filters/channelizer/channelizer_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/channelizer/channelizer.hpp"
 
 namespace iqd::channelizer {
 namespace {
@@ -210,10 +211,6 @@ std::unique_ptr<StageRun> make(std::int64_t channels, std::int64_t decimation, s
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(make)
 
 }  // namespace iqd::channelizer

@@ -7,17 +7,14 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/channelizer/channelizer.hpp"
-#include "pipeline/stages/filters/channelizer/channelizer_cuda.hpp"
 
 namespace iqd::channelizer {
 namespace {
 
 constexpr std::int64_t kMostTaps = 1 << 20;
 
-class ChannelizerStage final : public Stage {
+class ChannelizerStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     const std::size_t before = context.section.problems().size();
@@ -39,8 +36,8 @@ class ChannelizerStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "channelizer"))
-      return cuda->make(config_.channels, config_.channels / config_.oversample, prototype(config_), selected(config_));
+    if (auto* cuda = device_half<CudaHalf>(backend, "channelizer"))
+      return cuda(config_.channels, config_.channels / config_.oversample, prototype(config_), selected(config_));
     return cpu_run([channelizer = channelizer_](const StageIo& io) noexcept {
       channelizer->run(io.in[0].as<const cf32>().row(0), io.in[0].first, io.out[0].as<cf32>(), io.out[0].first,
                        io.scratch);
@@ -65,7 +62,6 @@ class ChannelizerStage final : public Stage {
       section.problem("taps", fmt::format("tap {} is not a finite number", bad - config_.taps.begin()));
   }
 
-  Config config_;
   std::shared_ptr<const Channelizer> channelizer_;
 };
 
@@ -84,12 +80,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "filters",
           .name = "channelizer",
           .summary = "splits a band into channels side by side",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<ChannelizerStage>(); },
+          .make = make_stage<ChannelizerStage>,
           .sample = "channelizer: {channels: 8}",
           .tolerance = 2e-6};
 }

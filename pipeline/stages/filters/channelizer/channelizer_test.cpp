@@ -17,7 +17,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::channelizer {
-StageEntry entry();
 namespace {
 
 using testing::complex_noise;

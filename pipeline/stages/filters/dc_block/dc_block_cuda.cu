@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/filters/dc_block/dc_block_cuda.hpp"
-#include "pipeline/stages/filters/dc_block/level.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/dc_block/dc_block.hpp"
 #include "pipeline/stages/moving_sum.cuh"
 #include "signal/filters/scratch.hpp"
 
@@ -120,10 +120,6 @@ std::unique_ptr<StageRun> make(std::int64_t length, Element element, std::int64_
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(make)
 
 }  // namespace iqd::dc_block

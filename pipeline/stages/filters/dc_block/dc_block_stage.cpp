@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/dc_block/dc_block.hpp"
-#include "pipeline/stages/filters/dc_block/dc_block_cuda.hpp"
 
 namespace iqd::dc_block {
 namespace {
@@ -12,10 +11,8 @@ template <class Sample> void run_block(std::int64_t length, const StageIo& io) n
                   io.scratch);
 }
 
-class DcBlockStage final : public Stage {
+class DcBlockStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     element_ = in.element;
@@ -25,15 +22,13 @@ class DcBlockStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "dc_block"))
-      return cuda->make(config_.length, element_, most_new_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "dc_block")) return cuda(config_.length, element_, most_new_);
     return cpu_run([length = config_.length, element = element_](const StageIo& io) noexcept {
       element == Element::cf32 ? run_block<cf32>(length, io) : run_block<float>(length, io);
     });
   }
 
  private:
-  Config config_;
   Element element_ = Element::cf32;
   std::int64_t most_new_ = 1;
 };
@@ -50,12 +45,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "filters",
           .name = "dc_block",
           .summary = "takes DC away, with linear phase and without a delay",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::f32}, .reread = true}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<DcBlockStage>(); },
+          .make = make_stage<DcBlockStage>,
           .sample = "dc_block: {length: 64}",
           .tolerance = 1e-6};
 }

@@ -12,7 +12,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::dc_block {
-StageEntry entry();
 namespace {
 
 using testing::complex_noise;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 
 /// Takes back what an FM transmitter does to high tones: a low pass of one pole.
 ///
@@ -50,5 +52,8 @@ IQD_HOST_DEVICE inline void run_from(const float* x, std::int64_t x_first, float
 /// x[r] begins at position x_first, y[r] at y_first.
 void run_cpu(const Pole& pole, View<const float, 2> x, std::int64_t x_first, View<float, 2> y,
              std::int64_t y_first) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Pole& pole);
 
 }  // namespace iqd::deemphasis

@@ -3,7 +3,8 @@
 //
 // Compiled with -fmad=false: products and sums are rounded as on the CPU.
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/filters/deemphasis/deemphasis_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/deemphasis/deemphasis.hpp"
 
 namespace iqd::deemphasis {
 namespace {
@@ -53,16 +54,8 @@ class Run final : public StageRun {
   Pole pole_;
 };
 
-std::unique_ptr<StageRun> make(const Pole& pole) {
-  return std::make_unique<Run>(pole);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::deemphasis

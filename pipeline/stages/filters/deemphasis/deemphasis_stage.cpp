@@ -4,7 +4,6 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/deemphasis/deemphasis.hpp"
-#include "pipeline/stages/filters/deemphasis/deemphasis_cuda.hpp"
 
 namespace iqd::deemphasis {
 namespace {
@@ -12,10 +11,8 @@ namespace {
 constexpr double kMost = 50'000;  // samples in tau
 constexpr double kLeast = 0.1;    // below that it does nothing: the rate is not that of the samples
 
-class DeemphasisStage final : public Stage {
+class DeemphasisStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     rate_hz_ = in.rate_hz;
@@ -35,14 +32,13 @@ class DeemphasisStage final : public Stage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const Pole pole(config_.tau, rate_hz_);
-    if (const auto* cuda = device_half<CudaHalf>(backend, "deemphasis")) return cuda->make(pole);
+    if (auto* cuda = device_half<CudaHalf>(backend, "deemphasis")) return cuda(pole);
     return cpu_run([pole](const StageIo& io) noexcept {
       run_cpu(pole, io.in[0].as<const float>(), io.in[0].first, io.out[0].as<float>(), io.out[0].first);
     });
   }
 
  private:
-  Config config_;
   double rate_hz_ = 1;
 };
 
@@ -53,12 +49,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "filters",
           .name = "deemphasis",
           .summary = "takes back an FM transmitter's emphasis of high tones",
           .inputs = {{.name = "in", .elements = {Element::f32}, .reread = true}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<DeemphasisStage>(); },
+          .make = make_stage<DeemphasisStage>,
           .sample = "deemphasis: {tau: 50 us}",
           .tolerance = 0};
 }

@@ -13,7 +13,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::deemphasis {
-StageEntry entry();
 namespace {
 
 using ::testing::HasSubstr;

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/filters/fft_plan.hpp"
 #include "signal/filters/windows.hpp"
 
@@ -59,5 +61,8 @@ class Transform {
   std::vector<float> window_;  // empty where rectangular
   FftPlan plan_;
 };
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Config& config);
 
 }  // namespace iqd::fft

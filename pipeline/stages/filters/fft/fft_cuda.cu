@@ -7,7 +7,8 @@
 #include "gpu/fft_kernel.cuh"
 #include "gpu/fft_plan.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/filters/fft/fft_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/fft/fft.hpp"
 
 namespace iqd::fft {
 namespace {
@@ -225,10 +226,6 @@ std::unique_ptr<StageRun> make(const Config& config) {
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(make)
 
 }  // namespace iqd::fft

@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/fft/fft.hpp"
-#include "pipeline/stages/filters/fft/fft_cuda.hpp"
 
 namespace iqd::fft {
 namespace {
 
-class FftStage final : public Stage {
+class FftStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (config_.size < 1) return context.section.problem("size", "has to be 1 or more");
@@ -23,16 +20,13 @@ class FftStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "fft")) return cuda->make(config_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "fft")) return cuda(config_);
     return cpu_run([transform = Transform(config_)](const StageIo& io) noexcept {
       const PortIo& out = io.out[0];
       const View<cf32, 3> y(out.as<cf32>().data(), {out.rows, out.length, transform.size()}, out.as<cf32>().stride(0));
       transform.run(io.in[0].as<const cf32>(), io.in[0].first, y, out.first, io.scratch);
     });
   }
-
- private:
-  Config config_;
 };
 
 }  // namespace
@@ -46,12 +40,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "filters",
           .name = "fft",
           .summary = "transforms frames of samples into frequency bins, or back",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<FftStage>(); },
+          .make = make_stage<FftStage>,
           .sample = "fft: {size: 1024}",
           .tolerance = 1e-6};
 }

@@ -15,6 +15,8 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
+#include "signal/filters/polyphase.hpp"
 #include "signal/filters/windows.hpp"
 
 /// y(m) = sum over k = 0 … taps-1 of h(k) x((m D - k) / L), over those k where that is whole; D = decimation and
@@ -89,5 +91,13 @@ Method choose_method(std::span<const std::complex<double>> taps, std::int64_t de
 
 std::unique_ptr<Filter> make_direct(std::span<const std::complex<double>> taps, std::int64_t decimation);
 std::unique_ptr<Filter> make_overlap_save(std::span<const std::complex<double>> taps, std::int64_t decimation);
+
+/// The CUDA half.
+struct CudaHalf {
+  /// Complex taps are for cf32 only: for f32 the real parts count.
+  std::unique_ptr<StageRun> (*make)(std::span<const std::complex<double>> taps, const Config& config, Element element);
+  /// Where it interpolates.
+  std::unique_ptr<StageRun> (*make_polyphase)(const PolyphaseTaps& taps, Element element);
+};
 
 }  // namespace iqd::fir

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "pipeline/stages/filters/fir/fir_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/filters/fir/fir.hpp"
 #include "pipeline/stages/filters/fir/fir_methods.cuh"
 #include "pipeline/stages/filters/polyphase.cuh"
 
@@ -26,10 +27,6 @@ std::unique_ptr<StageRun> make(std::span<const std::complex<double>> taps, const
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make, dsp::make_polyphase_run};
-  return &half;
-}
+IQD_CUDA_HALF(make, dsp::make_polyphase_run)
 
 }  // namespace iqd::fir

@@ -6,6 +6,7 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "gpu/warp_sum.cuh"
 #include "pipeline/stages/filters/fir/fir_methods.cuh"
 #include "pipeline/stages/filters/fir/tiling.hpp"
 #include "pipeline/stages/filters/products.cuh"
@@ -14,7 +15,7 @@ namespace iqd::fir {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kWarp = 32;
+using gpu::kWarp;
 constexpr int kWarps = kThreads / kWarp;
 /// Above this decimation neighbouring outputs share little, and a tile of inputs would not fit in shared memory.
 constexpr std::int64_t kMostTiled = 16;
@@ -161,15 +162,6 @@ template <class Sample, class Tap> struct DotsJob : Job {
   std::int64_t decimation;
 };
 
-__device__ float sum_of_warp(float x) {
-#pragma unroll
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(0xffffffff, x, distance);
-  return x;
-}
-__device__ float2 sum_of_warp(float2 x) {
-  return {sum_of_warp(x.x), sum_of_warp(x.y)};
-}
-
 /// A warp makes `each` outputs beside each other, a thread every 32nd product of theirs.
 template <int each, class Sample, class Tap> __global__ void __launch_bounds__(kThreads)
     filter_dots(const DotsJob<Sample, Tap> job) {
@@ -192,7 +184,7 @@ template <int each, class Sample, class Tap> __global__ void __launch_bounds__(k
   Sample* const y = job.template y_row<Sample>();
 #pragma unroll
   for (int r = 0; r < each; ++r) {
-    const Sample all = sum_of_warp(sum[r]);
+    const Sample all = gpu::sum_of_warp(sum[r]);
     if (lane == r && first + r < job.outputs) y[first + r] = all;
   }
 }

@@ -7,17 +7,14 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/fir/fir.hpp"
-#include "pipeline/stages/filters/fir/fir_cuda.hpp"
 
 namespace iqd::fir {
 namespace {
 
 using Taps = std::vector<std::complex<double>>;
 
-class FirStage final : public Stage {
+class FirStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     element_ = in.element;
@@ -81,7 +78,6 @@ class FirStage final : public Stage {
       section.problem("taps", "complex taps need a complex input; this one is f32");
   }
 
-  Config config_;
   Element element_ = Element::cf32;
   Taps taps_;
   std::shared_ptr<const Filter> filter_;              // where it does not interpolate
@@ -103,12 +99,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "filters",
           .name = "fir",
           .summary = "filters with given or designed taps, interpolates and decimates",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::f32}}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<FirStage>(); },
+          .make = make_stage<FirStage>,
           .sample = "fir: {taps: [1, 2, 1]}",
           .tolerance = 2e-6};
 }

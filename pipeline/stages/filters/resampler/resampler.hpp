@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/element.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/filters/polyphase.hpp"
 
 /// The same signal at another rate, L outputs for M inputs: output m is what the band-limited signal is at input
@@ -37,5 +40,8 @@ std::optional<Ratio> ratio_of(const std::string& text);
 Ratio nearest_ratio(double ratio);
 
 PolyphaseTaps resampling_taps(const Ratio& ratio, double wanted_db, double bandwidth);
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const PolyphaseTaps& taps, Element element);
 
 }  // namespace iqd::resampler

@@ -1,14 +1,11 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/polyphase.cuh"
-#include "pipeline/stages/filters/resampler/resampler_cuda.hpp"
+#include "pipeline/stages/filters/resampler/resampler.hpp"
 
 namespace iqd::resampler {
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{dsp::make_polyphase_run};
-  return &half;
-}
+IQD_CUDA_HALF(dsp::make_polyphase_run)
 
 }  // namespace iqd::resampler

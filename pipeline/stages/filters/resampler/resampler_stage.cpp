@@ -4,16 +4,15 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/resampler/resampler.hpp"
-#include "pipeline/stages/filters/resampler/resampler_cuda.hpp"
 
 namespace iqd::resampler {
 namespace {
 
 constexpr double kMostRatio = 4096;
 
-class ResamplerStage final : public Stage {
+class ResamplerStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+  using ConfiguredStage::ConfiguredStage;
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
@@ -29,7 +28,7 @@ class ResamplerStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "resampler")) return cuda->make(taps_, element_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "resampler")) return cuda(taps_, element_);
     return cpu_run([filter = filter_, element = element_](const StageIo& io) noexcept {
       if (element == Element::f32)
         run<float>(*filter, io);
@@ -68,7 +67,6 @@ class ResamplerStage final : public Stage {
     return std::nullopt;
   }
 
-  Config config_;
   Element element_ = Element::cf32;
   PolyphaseTaps taps_;
   std::shared_ptr<const PolyphaseFilter> filter_;
@@ -86,14 +84,17 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "filters",
           .name = "resampler",
           .summary = "the same signal at another rate, rational or any",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::f32}}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<ResamplerStage>(); },
+          .make = make_stage<ResamplerStage>,
           .sample = "resampler: {ratio: 3/2}",
-          .tolerance = 2e-6};
+          .tolerance = 2e-6,
+          .make_resampler = [](double to_hz) -> std::unique_ptr<Stage> {
+            return std::make_unique<ResamplerStage>(Config{.ratio = {}, .rate_hz = to_hz});
+          }};
 }
 
 }  // namespace iqd::resampler

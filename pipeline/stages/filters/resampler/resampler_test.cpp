@@ -13,7 +13,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::resampler {
-StageEntry entry();
 namespace {
 
 using testing::complex_noise;

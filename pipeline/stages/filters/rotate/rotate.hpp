@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stages/filters/rotate/turn.hpp"
 #include "signal/formats/phase.hpp"
 
 /// y(n) = x(n) exp(j (2 pi f n / fs + phase)): moves a signal up by f Hz.
@@ -35,6 +38,8 @@ class Rotator {
   Rotator(Phase step, Phase start);
   /// The exact phase of a sample.
   Phase at(std::int64_t n) const noexcept { return start_ + step_ * n; }
+  /// What a device turns with. It needs no table: it has sines to spare.
+  Turn turn() const noexcept { return {step_.turns, start_.turns}; }
   /// exp(j i step), i = 0 … kRun-1, and j times that.
   const cf32* table() const noexcept { return table_.data(); }
   const cf32* table_j() const noexcept { return table_j_.data(); }
@@ -48,5 +53,8 @@ class Rotator {
 
 /// `first` is the position of x's and y's first sample. y may be x.
 void run_cpu(const Rotator& rotator, View<const cf32, 2> x, std::int64_t first, View<cf32, 2> y) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Turn& turn);
 
 }  // namespace iqd::rotate

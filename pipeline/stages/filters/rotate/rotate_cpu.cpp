@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "pipeline/stages/arithmetic.hpp"
 #include "pipeline/stages/filters/rotate/rotate.hpp"
 
 // A plain loop, compiled once for each kind of processor: the compiler makes vectors of it, and since it may neither
@@ -14,25 +15,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::rotate::HWY_NAMESPACE {
 
-struct Pair {
-  float re;
-  float im;
-};
-/// a.re b + a.im (j b): sums only, since of a difference beside a sum GCC 12 makes a fused multiply-add,
-/// -ffp-contract=off or not.
-HWY_INLINE Pair product(float re, float im, Pair b, Pair jb) {
-  return {re * b.re + im * jb.re, re * b.im + im * jb.im};
-}
+using elementwise::Complex;
+using elementwise::product;
 
 /// y = x · (factor · table)
 void rotate_run(const cf32* x, const cf32* table, const cf32* table_j, cf32 factor, cf32* y, std::int64_t n) {
   const float re = factor.real();
   const float im = factor.imag();
   const float minus_im = -im;
-  const auto* const from = reinterpret_cast<const Pair*>(x);
-  const auto* const t = reinterpret_cast<const Pair*>(table);
-  const auto* const tj = reinterpret_cast<const Pair*>(table_j);
-  auto* const to = reinterpret_cast<Pair*>(y);
+  const auto* const from = reinterpret_cast<const Complex*>(x);
+  const auto* const t = reinterpret_cast<const Complex*>(table);
+  const auto* const tj = reinterpret_cast<const Complex*>(table_j);
+  auto* const to = reinterpret_cast<Complex*>(y);
   for (std::int64_t i = 0; i < n; ++i)
     to[i] = product(from[i].re, from[i].im, product(re, im, t[i], tj[i]), product(re, minus_im, tj[i], t[i]));
 }

@@ -5,13 +5,11 @@
 #include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/rotate/rotate.hpp"
-#include "pipeline/stages/filters/rotate/rotate_cuda.hpp"
-#include "pipeline/stages/filters/rotate/turn.hpp"
 
 namespace iqd::rotate {
 namespace {
 
-/// As loops over several stages and generated kernels have it. A device needs no table: it has sines to spare.
+/// As loops over several stages and generated kernels have it.
 class RotateCode final : public ElementCode {
  public:
   explicit RotateCode(Rotator rotator) : rotator_(std::move(rotator)) {}
@@ -22,20 +20,16 @@ class RotateCode final : public ElementCode {
             View<cf32, 2>(static_cast<cf32*>(out[0]), {1, n}));
   }
   std::optional<DeviceCode> device_code() const override {
-    const Phase start = rotator_.at(0);
-    const Turn turn{rotator_.at(1).turns - start.turns, start.turns};
     return DeviceCode{"#include \"pipeline/stages/filters/rotate/turn.hpp\"\n", "iqd::rotate::Turn",
-                      DeviceCode::bytes_of(turn)};
+                      DeviceCode::bytes_of(rotator_.turn())};
   }
 
  private:
   Rotator rotator_;
 };
 
-class RotateStage final : public Stage, public ElementStage {
+class RotateStage final : public ConfiguredStage<Config>, public ElementStage {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     rate_hz_ = in.rate_hz;
@@ -47,7 +41,7 @@ class RotateStage final : public Stage, public ElementStage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     Rotator rotator = this->rotator();
-    if (const auto* cuda = device_half<CudaHalf>(backend, "rotate")) return cuda->make(rotator);
+    if (auto* cuda = device_half<CudaHalf>(backend, "rotate")) return cuda(rotator.turn());
     return cpu_run([rotator = std::move(rotator)](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const PortIo& out = io.out[0];
@@ -62,7 +56,6 @@ class RotateStage final : public Stage, public ElementStage {
  private:
   Rotator rotator() const { return {Phase::per_sample(config_.frequency, rate_hz_), Phase::of_radians(config_.phase)}; }
 
-  Config config_;
   double rate_hz_ = 0;
 };
 
@@ -75,12 +68,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "filters",
           .name = "rotate",
           .summary = "moves a signal in frequency",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<RotateStage>(); },
+          .make = make_stage<RotateStage>,
           .sample = "rotate: {frequency: 1 MHz}",
           .tolerance = 1e-6};
 }

@@ -6,12 +6,17 @@
 
 namespace iqd::rotate {
 
-/// One element's rotation for generated kernels, by its index alone; for NVRTC too. Phases in units of 2^-64 turns.
+/// One element's rotation on a device, by its index alone; for NVRTC too. Phases in units of 2^-64 turns.
 struct Turn {
+  using Input = elementwise::Complex;
+  using Output = elementwise::Complex;
+  static constexpr int kInputs = 1;
+  static constexpr int kOutputs = 1;
+
   unsigned long long step;
   unsigned long long start;
 
-  IQD_HOST_DEVICE constexpr void operator()(elementwise::Complex x, elementwise::Complex& y, long long n) const {
+  IQD_HOST_DEVICE constexpr void operator()(Input x, Output& y, long long n) const {
     y = elementwise::product(x, elementwise::phasor(start + step * static_cast<unsigned long long>(n)));
   }
 };

@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 
 /// Element types into each other: y = x where both are floating point; an integer's full scale is 1 as a float
 /// (sc16 and i16: 32768, i8: 128, i32: 2^31), and one integer type becomes another by way of f32.
@@ -46,5 +48,8 @@ template <class From, class To> void run_cpu(View<const From, 2> x, View<To, 2> 
   for (std::int64_t r = 0; r < y.extent(0); ++r)
     convert_row(element_of<From>, x.row(r).data(), element_of<To>, y.row(r).data(), y.extent(1));
 }
+
+/// The CUDA half. `counted`: as many positions as the input says, instead of those of a stream.
+using CudaHalf = std::unique_ptr<StageRun>(Element from, Element to, bool counted);
 
 }  // namespace iqd::convert

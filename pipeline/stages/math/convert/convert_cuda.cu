@@ -3,9 +3,9 @@
 #include <cuda_fp16.h>
 
 #include "gpu/map_rows.cuh"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/convert/conversion.hpp"
 #include "pipeline/stages/math/convert/convert.hpp"
-#include "pipeline/stages/math/convert/convert_cuda.hpp"
 
 namespace iqd::convert {
 
@@ -88,16 +88,8 @@ class Run final : public StageRun {
   bool counted_;
 };
 
-std::unique_ptr<StageRun> make(Element from, Element to, bool counted) {
-  return std::make_unique<Run>(from, to, counted);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::convert

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/convert/convert.hpp"
-#include "pipeline/stages/math/convert/convert_cuda.hpp"
 
 namespace iqd::convert {
 namespace {
@@ -43,9 +44,9 @@ class ConversionCode final : public ElementCode {
   Element to_;
 };
 
-class ConvertStage final : public Stage, public ElementStage {
+class ConvertStage final : public ConfiguredStage<Config>, public ElementStage {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+  using ConfiguredStage::ConfiguredStage;
 
   void shape(ShapeContext& context) override {
     from_ = context.in[0].element;
@@ -58,7 +59,7 @@ class ConvertStage final : public Stage, public ElementStage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "convert")) return cuda->make(from_, to_, varies_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "convert")) return cuda(from_, to_, varies_);
     return cpu_run([from = from_, to = to_, varies = varies_](const StageIo& io) noexcept {
       std::int64_t positions = io.out[0].length;
       if (varies) *io.out[0].count = static_cast<std::int32_t>(positions = *io.in[0].count);
@@ -75,11 +76,16 @@ class ConvertStage final : public Stage, public ElementStage {
       convert_row(from, in.data + row * in.pitch + offset, to, out.data + row * out.pitch, positions * out.item);
   }
 
-  Config config_;
   Element from_ = Element::cf32;
   Element to_ = Element::cf32;
   bool varies_ = false;  // as many positions as the input says, instead of those of a stream
 };
+
+std::unique_ptr<Stage> make_converter(Element to) {
+  const auto at = std::ranges::find(kDtypeNames, name_of(to));
+  if (at == kDtypeNames.end()) return nullptr;
+  return std::make_unique<ConvertStage>(Config{static_cast<Dtype>(at - kDtypeNames.begin())});
+}
 
 }  // namespace
 
@@ -89,14 +95,15 @@ void Config::fields(FieldVisitor& v) {
 
 StageEntry entry() {
   using enum Element;
-  return {.family = "dsp",
+  return {.family = "math",
           .name = "convert",
           .summary = "changes the element type: scales, rounds, saturates",
           .inputs = {{.name = "in", .elements = {sc16, cf32, f32, f16, i32, i16, i8}, .dims = "any"}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<ConvertStage>(); },
+          .make = make_stage<ConvertStage>,
           .sample = "convert: {dtype: cf32}",
-          .tolerance = 0};
+          .tolerance = 0,
+          .make_converter = make_converter};
 }
 
 }  // namespace iqd::convert

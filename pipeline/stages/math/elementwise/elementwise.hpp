@@ -4,11 +4,14 @@
 
 #include <complex>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/elementwise/operations.hpp"
 
 /// The operations of ops.def on rows of samples. Each `name` there is `op::name` (operations.hpp), with its parameters:
@@ -60,5 +63,22 @@ namespace keys {
 #include "pipeline/stages/math/elementwise/ops.def"
 #undef PARAMETER
 #undef OP
+
+/// Makes an operation ready for inputs of a type. `counted`: as many positions as the inputs say, instead of those of a
+/// stream.
+template <class Op> using MakeCuda = std::unique_ptr<StageRun> (*)(const Op& op, Element in, bool counted);
+
+/// The CUDA half of the operations of ops.def.
+struct CudaHalf {
+#define PARAMETER(...)
+#define OP(name, ...)                                                                  \
+  MakeCuda<op::name> make_##name;                                                      \
+  std::unique_ptr<StageRun> make(const op::name& op, Element in, bool counted) const { \
+    return make_##name(op, in, counted);                                               \
+  }
+#include "pipeline/stages/math/elementwise/ops.def"
+#undef PARAMETER
+#undef OP
+};
 
 }  // namespace iqd::elementwise

@@ -14,7 +14,6 @@
 #include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/elementwise/elementwise.hpp"
-#include "pipeline/stages/math/elementwise/elementwise_cuda.hpp"
 
 namespace iqd::elementwise {
 
@@ -54,10 +53,8 @@ template <class Op, class... X> Element output_of(Types<X...>, Element in) {
 }
 
 /// Any operation as a stage. The inputs agree in type, rows, axis and items; so do the outputs, but for their type.
-template <class Op> class ElementwiseStage final : public Stage, public ElementStage {
+template <class Op, const std::string_view& name> class ElementwiseStage final : public Stage, public ElementStage {
  public:
-  explicit ElementwiseStage(std::string_view name) : name_(name) {}
-
   void fields(FieldVisitor& visitor) override { keys_.fields(visitor); }
 
   void shape(ShapeContext& context) override {
@@ -94,7 +91,7 @@ template <class Op> class ElementwiseStage final : public Stage, public ElementS
   }
 
   std::unique_ptr<ElementCode> elements() const override {
-    return std::make_unique<OperationCode<Op>>(keys_.operation(), name_, in_);
+    return std::make_unique<OperationCode<Op>>(keys_.operation(), name, in_);
   }
 
  private:
@@ -109,16 +106,11 @@ template <class Op> class ElementwiseStage final : public Stage, public ElementS
     return port.data + row * port.pitch + (position - port.first) * port.item * static_cast<std::int64_t>(element);
   }
 
-  std::string_view name_;
   decltype(keys_of(Op())) keys_;
   Element in_ = Element::cf32;
   Element out_ = Element::cf32;
   bool counted_ = false;  // as many positions as the inputs say, instead of those of a stream
 };
-
-template <class Op, const std::string_view& name> std::unique_ptr<Stage> make_stage() {
-  return std::make_unique<ElementwiseStage<Op>>(name);
-}
 
 /// The words of a line's ports.
 inline std::vector<std::string_view> split(std::string_view text) {
@@ -134,13 +126,13 @@ inline std::vector<std::string_view> split(std::string_view text) {
 template <class Op, const std::string_view& name>
 StageEntry entry_of(std::string_view inputs, std::string_view outputs, std::string_view sample, std::string_view help) {
   StageEntry e;
-  e.family = "dsp";
+  e.family = "math";
   e.name = name;
   e.summary = help;
   for (const std::string_view port : split(inputs))
     e.inputs.push_back({.name = port, .elements = elements_of(typename Op::Input()), .dims = "any"});
   for (const std::string_view port : split(outputs)) e.outputs.push_back({.name = port});
-  e.make = make_stage<Op, name>;
+  e.make = make_stage<ElementwiseStage<Op, name>>;
   e.sample = sample;
   return e;
 }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/element.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 
 /// y(n) = f(x0(n), x1(n), parameters…): a function of the user's, in CUDA C++, compiled when the pipeline starts.
 ///
@@ -73,5 +75,23 @@ std::string declaration_of(const Program& program, const std::vector<std::string
 /// Reads and checks what needs no compiler; a program that has its text already keeps it. False, and problems, where
 /// something is wrong.
 bool read_program(const Config& config, const Section& section, Program& program);
+
+struct DeviceProgram {
+  std::string text;
+  std::string name;
+  std::string folder;
+  std::vector<Element> in;
+  bool element_wise = true;
+  bool varies = false;
+  std::vector<Parameter> values{};
+};
+
+/// The CUDA half.
+struct CudaHalf {
+  /// Throws SetupError, with what the compiler says, where the text is wrong.
+  std::unique_ptr<StageRun> (*make)(const DeviceProgram& program);
+  /// Compiles alone, for no device in particular. Empty where that went well, or there is no compiler.
+  std::string (*check)(const DeviceProgram& program);
+};
 
 }  // namespace iqd::kernel

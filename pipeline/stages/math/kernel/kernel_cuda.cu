@@ -8,7 +8,8 @@
 #include "base/error.hpp"
 #include "gpu/kernel_cache.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/math/kernel/kernel_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/math/kernel/kernel.hpp"
 
 namespace iqd::kernel {
 namespace {
@@ -80,10 +81,6 @@ class Run final : public StageRun {
   gpu::Kernel kernel_;
 };
 
-std::unique_ptr<StageRun> make(const DeviceProgram& program) {
-  return std::make_unique<Run>(program);
-}
-
 std::string check(const DeviceProgram& program) {
   try {
     gpu::compiler_version();
@@ -100,10 +97,6 @@ std::string check(const DeviceProgram& program) {
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make, check};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>, check)
 
 }  // namespace iqd::kernel

@@ -5,9 +5,9 @@
 #include "base/error.hpp"
 #include "base/file_cache.hpp"
 #include "pipeline/stage/element_code.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/math/kernel/kernel.hpp"
 #include "pipeline/stages/math/kernel/kernel_cpu.hpp"
-#include "pipeline/stages/math/kernel/kernel_cuda.hpp"
 #include "pipeline/stages/math/kernel/texts.hpp"
 
 namespace iqd::kernel {
@@ -37,9 +37,9 @@ class Elements final : public ElementCode {
   std::shared_ptr<const HostCode> code_;
 };
 
-class KernelStage final : public Stage, public ProgrammedStage, public ElementStage {
+class KernelStage final : public ConfiguredStage<Config>, public ElementStage {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
+  bool has_program() const override { return true; }
   bool load(const Section& section) override {
     if (!loaded_) loaded_ = read_program(config_, section, program_);
     text_ = program_.text + program_.included;
@@ -47,7 +47,7 @@ class KernelStage final : public Stage, public ProgrammedStage, public ElementSt
                                  section.path());
     return loaded_;
   }
-  void keep_program(const ProgrammedStage& of) override {
+  void keep_program(const Stage& of) override {
     text_ = of.program();
     const Program& read = dynamic_cast<const KernelStage&>(of).program_;
     program_.name = read.name;
@@ -57,9 +57,9 @@ class KernelStage final : public Stage, public ProgrammedStage, public ElementSt
     program_.first_line = read.first_line;
     program_.included = read.included;
   }
-  const std::string& program() const override { return text_; }
+  std::string program() const override { return text_; }
 
-  std::vector<InputSpec> inputs() const override {
+  std::vector<InputSpec> inputs(const StageEntry&) const override {
     std::vector<InputSpec> specs;
     constexpr std::string_view kNames[] = {"in0", "in1"};
     for (const Element e : program_.in)
@@ -146,7 +146,6 @@ class KernelStage final : public Stage, public ProgrammedStage, public ElementSt
     }
   }
 
-  Config config_;
   Program program_;
   std::string text_;
   std::string untried_;
@@ -171,14 +170,13 @@ void Config::fields(FieldVisitor& v) {
   v.field("params", params, {.help = "values of its further arguments, by their names", .live = true});
 }
 
-StageEntry entry();
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "math",
           .name = "kernel",
           .summary = "a function of your own in CUDA C++, for processor and GPU",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .dims = "any"}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<KernelStage>(); },
+          .make = make_stage<KernelStage>,
           .sample =
               "kernel: {code: \"__device__ float2 f(float2 x, float k) { return make_float2(k * x.x, -k * x.y); }\", "
               "params: {k: 2}}",

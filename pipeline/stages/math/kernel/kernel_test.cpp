@@ -11,8 +11,7 @@
 
 #include "base/error.hpp"
 #include "pipeline/stage/element_code.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
-#include "pipeline/stages/math/kernel/kernel_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/kernel/messages.hpp"
 #include "pipeline/stages/math/kernel/texts.hpp"
 #include "tests/support/kernel_under_test.hpp"
@@ -213,9 +212,8 @@ TEST_F(Kernel, ElementWiseItTakesPartInFusion) {
     const Document document = parse_document(yaml, "test.yaml", problems);
     read_fields(
         document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
-    auto& programmed = dynamic_cast<ProgrammedStage&>(*stage);
-    EXPECT_TRUE(programmed.load(section)) << yaml;
-    programmed.compile(false, section);
+    EXPECT_TRUE(stage->load(section)) << yaml;
+    stage->compile(false, section);
     return dynamic_cast<ElementStage&>(*stage).elements();
   };
   const auto code = code_of(with(kScale, "params: {k: 2}"));

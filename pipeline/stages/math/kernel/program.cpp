@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "base/text_file.hpp"
 #include "pipeline/stages/math/kernel/declaration.hpp"
+#include "pipeline/stages/math/kernel/included.hpp"
 #include "pipeline/stages/math/kernel/kernel.hpp"
 #include "pipeline/stages/math/kernel/parameters.hpp"
 
 namespace iqd::kernel {
 namespace {
 
-constexpr std::size_t kMostText = 1 << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // NVRTC does not know it
 
 /// What an element may be called in a declaration; the first is shown.
@@ -38,39 +37,6 @@ const ElementName* name_for(Element element) {
   const auto at = std::ranges::find(element_names(), element, &ElementName::element);
   return at == element_names().end() ? nullptr : &*at;
 }
-
-/// The texts of the files that are included from beside a text, and so on: where one has changed, so has the program.
-/// What is not there the compiler complains about.
-class Included {
- public:
-  explicit Included(std::string& all) : all_(all) {}
-  /// A pipe or a device, which a compiler would read for ever; empty where there is none.
-  const std::string& endless() const { return endless_; }
-
-  void add(const std::filesystem::path& folder, const std::string& text) {
-    for (std::size_t at = text.find("#include"); at != text.npos && all_.size() < kMostText;
-         at = text.find("#include", at + 1)) {
-      const std::size_t begin = text.find_first_of("\"\n", at);
-      const std::size_t end = begin == text.npos ? begin : text.find_first_of("\"\n", begin + 1);
-      if (end == text.npos || text[begin] != '"' || text[end] != '"') continue;
-      const std::filesystem::path path = folder / text.substr(begin + 1, end - begin - 1);
-      if (!seen_.insert(path.lexically_normal().string()).second) continue;
-      std::error_code error;
-      const auto status = std::filesystem::status(path, error);
-      if (std::filesystem::is_other(status)) endless_ = path.string();
-      std::string why;
-      const auto content = read_text(path.string(), kMostText, why);
-      if (!content || content->empty()) continue;
-      all_ += *content;
-      add(path.parent_path(), *content);
-    }
-  }
-
- private:
-  std::string& all_;
-  std::set<std::string> seen_;
-  std::string endless_;
-};
 
 /// Reads one program; what is wrong goes to the section.
 class Reading {
@@ -128,12 +94,11 @@ class Reading {
       return false;
     }
     if (!(config_.file.empty() ? take_code() : read_file())) return false;
-    program_.included.clear();
-    Included included(program_.included);
-    included.add(program_.folder, program_.text);
-    if (included.endless().empty()) return true;
+    Included included = included_by(program_.text, program_.folder);
+    program_.included = std::move(included.text);
+    if (included.endless.empty()) return true;
     complain(program_.is_code ? "code" : "file",
-             fmt::format("includes {}, which is no ordinary file", included.endless()));
+             fmt::format("includes {}, which is no ordinary file", included.endless));
     return false;
   }
 

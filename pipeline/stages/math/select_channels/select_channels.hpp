@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 
 /// y(k, n) = x(channels(k), n): some channels of a stream, in any order, each as often as it is named.
 ///
@@ -20,5 +22,8 @@ struct Config {
 
   void fields(FieldVisitor& visitor);
 };
+
+/// The CUDA half. `bytes`: of an element, a multiple of 4.
+using CudaHalf = std::unique_ptr<StageRun>(const std::vector<std::int64_t>& channels, std::int64_t bytes);
 
 }  // namespace iqd::select_channels

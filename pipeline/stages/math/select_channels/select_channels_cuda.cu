@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/map_rows.cuh"
-#include "pipeline/stages/math/select_channels/select_channels_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/math/select_channels/select_channels.hpp"
 
 namespace iqd::select_channels {
 namespace {
@@ -45,16 +46,8 @@ class Run final : public StageRun {
   std::int64_t bytes_;
 };
 
-std::unique_ptr<StageRun> make(const std::vector<std::int64_t>& channels, std::int64_t bytes) {
-  return std::make_unique<Run>(channels, bytes);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::select_channels

@@ -7,15 +7,12 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/select_channels/select_channels.hpp"
-#include "pipeline/stages/math/select_channels/select_channels_cuda.hpp"
 
 namespace iqd::select_channels {
 namespace {
 
-class SelectChannelsStage final : public Stage {
+class SelectChannelsStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (config_.channels.empty()) return context.section.problem("channels", "has to name one channel or more");
@@ -31,8 +28,7 @@ class SelectChannelsStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "select_channels"))
-      return cuda->make(config_.channels, bytes_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "select_channels")) return cuda(config_.channels, bytes_);
     return cpu_run([channels = config_.channels, bytes = bytes_](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const PortIo& out = io.out[0];
@@ -44,7 +40,6 @@ class SelectChannelsStage final : public Stage {
   }
 
  private:
-  Config config_;
   std::int64_t bytes_ = 0;  // of a sample
 };
 
@@ -56,12 +51,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "math",
           .name = "select_channels",
           .summary = "some channels of a stream, in any order",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::sc16, Element::f32}}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<SelectChannelsStage>(); },
+          .make = make_stage<SelectChannelsStage>,
           .sample = "select_channels: {channels: [0]}",
           .tolerance = 0};
 }

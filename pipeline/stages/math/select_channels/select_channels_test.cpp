@@ -10,7 +10,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::select_channels {
-StageEntry entry();
 namespace {
 
 using testing::complex_noise;

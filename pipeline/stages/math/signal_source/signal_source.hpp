@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "base/element.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/math/signal_source/tone.hpp"
 
 /// Test tones, with phi(n) = 2 pi f n / fs + phase:
@@ -50,5 +52,8 @@ struct Config {
 /// Samples first … first + n - 1, of this type.
 void run_cpu(Waveform waveform, const Oscillation& oscillation, std::int64_t first, Element element, void* y,
              std::int64_t n) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(Waveform waveform, const Oscillation& oscillation, Element element);
 
 }  // namespace iqd::signal_source

@@ -7,7 +7,6 @@
 #include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/signal_source/signal_source.hpp"
-#include "pipeline/stages/math/signal_source/signal_source_cuda.hpp"
 #include "signal/formats/phase.hpp"
 
 namespace iqd::signal_source {
@@ -37,10 +36,8 @@ class ToneCode final : public ElementCode {
   Element element_;
 };
 
-class SignalSourceStage final : public Stage, public ElementStage {
+class SignalSourceStage final : public ConfiguredStage<Config>, public ElementStage {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     rate_hz_ = in.rate_hz;
@@ -60,8 +57,8 @@ class SignalSourceStage final : public Stage, public ElementStage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const Oscillation oscillation = config_.oscillation(rate_hz_);
-    if (const auto* cuda = device_half<CudaHalf>(backend, "signal_source"))
-      return cuda->make(config_.waveform, oscillation, config_.element());
+    if (auto* cuda = device_half<CudaHalf>(backend, "signal_source"))
+      return cuda(config_.waveform, oscillation, config_.element());
     return cpu_run([oscillation, waveform = config_.waveform, element = config_.element()](const StageIo& io) noexcept {
       const PortIo& out = io.out[0];
       for (std::int64_t row = 0; row < out.rows; ++row)
@@ -74,7 +71,6 @@ class SignalSourceStage final : public Stage, public ElementStage {
   }
 
  private:
-  Config config_;
   double rate_hz_ = 0;
 };
 
@@ -100,12 +96,12 @@ Oscillation Config::oscillation(double rate_hz) const {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "math",
           .name = "signal_source",
           .summary = "makes test tones: complex, cosine, sine, square, constant",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<SignalSourceStage>(); },
+          .make = make_stage<SignalSourceStage>,
           .sample = "signal_source: {frequency: 1 kHz}",
           .tolerance = 0};
 }

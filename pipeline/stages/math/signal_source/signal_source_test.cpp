@@ -12,7 +12,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::signal_source {
-StageEntry entry();
 namespace {
 
 using ::testing::HasSubstr;

@@ -7,10 +7,8 @@
 namespace iqd::evm_meter {
 namespace {
 
-class EvmMeterStage final : public Stage {
+class EvmMeterStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     counted_ = context.in[0].axis == Axis::counted;
     PortShape& out = context.out[0];
@@ -36,7 +34,6 @@ class EvmMeterStage final : public Stage {
   }
 
  private:
-  Config config_;
   bool counted_ = false;
 };
 
@@ -47,12 +44,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "measure",
           .name = "evm_meter",
           .summary = "measures the error vector magnitude of symbols",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .dims = "[symbol]", .one_channel = true}},
           .outputs = {{.name = "levels", .levels = true}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<EvmMeterStage>(); },
+          .make = make_stage<EvmMeterStage>,
           .sample = "evm_meter: {modulation: qpsk}",
           .host_only = true,
           .tolerance = 0};

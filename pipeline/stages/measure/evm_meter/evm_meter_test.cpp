@@ -9,10 +9,10 @@
 #include <limits>
 #include <random>
 
+#include "pipeline/stages/stages.hpp"
 #include "tests/support/psk_signal.hpp"
 
 namespace iqd::evm_meter {
-StageEntry entry();
 namespace {
 
 using testing::run_stage;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 
 /// Local maxima: x(i) > threshold, x(i) > x(i-1) and x(i) >= x(i+1), so that a plateau counts once, at its beginning.
 /// Of more than there is room for, the largest are kept (of equal ones the earlier); they come in order of position.
@@ -36,5 +38,16 @@ struct Peak {
 /// How many there are.
 std::int64_t run_cpu(View<const float, 1> x, std::int64_t begin, std::int64_t end, float threshold,
                      std::span<Peak> peaks) noexcept;
+
+struct CudaSetup {
+  float threshold = 0;
+  std::int64_t max = 16;
+  std::int64_t rows = 1;
+  bool bins = false;    // one row of bins a block, else a stream
+  bool padded = false;  // always `max` peaks, those that are not there NaN
+};
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const CudaSetup& setup);
 
 }  // namespace iqd::peak_finder

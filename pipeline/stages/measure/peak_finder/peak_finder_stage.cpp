@@ -8,17 +8,14 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/measure/peak_finder/peak_finder.hpp"
-#include "pipeline/stages/measure/peak_finder/peak_finder_cuda.hpp"
 
 namespace iqd::peak_finder {
 namespace {
 
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-class PeakFinderStage final : public Stage {
+class PeakFinderStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     bins_ = in.axis == Axis::block && in.item.size() == 1;
@@ -42,8 +39,8 @@ class PeakFinderStage final : public Stage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const auto threshold = static_cast<float>(config_.threshold.value_or(0));
-    if (const auto* cuda = device_half<CudaHalf>(backend, "peak_finder"))
-      return cuda->make({threshold, config_.max, rows_, bins_, padded_});
+    if (auto* cuda = device_half<CudaHalf>(backend, "peak_finder"))
+      return cuda({threshold, config_.max, rows_, bins_, padded_});
     return cpu_run([threshold, max = config_.max, bins = bins_, padded = padded_](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const PortIo& out = io.out[0];
@@ -61,7 +58,6 @@ class PeakFinderStage final : public Stage {
   }
 
  private:
-  Config config_;
   std::int64_t rows_ = 1;
   bool bins_ = false;    // one row of bins a block, else a stream
   bool padded_ = false;  // several channels: as many peaks of each, those that are not there NaN
@@ -75,12 +71,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "measure",
           .name = "peak_finder",
           .summary = "finds the largest local maxima",
           .inputs = {{.name = "in", .elements = {Element::f32}, .dims = "any"}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<PeakFinderStage>(); },
+          .make = make_stage<PeakFinderStage>,
           .sample = "peak_finder: {threshold: -60}",
           .tolerance = 0};
 }

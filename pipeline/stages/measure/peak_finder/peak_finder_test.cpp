@@ -11,7 +11,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::peak_finder {
-StageEntry entry();
 namespace {
 
 using ::testing::ElementsAre;

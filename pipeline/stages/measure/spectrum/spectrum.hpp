@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/filters/fft_plan.hpp"
 #include "signal/filters/windows.hpp"
 
@@ -54,5 +56,8 @@ class Spectrum {
   double reference_;  // (sum of w)^2
   FftPlan plan_;
 };
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Config& config, std::int64_t rows);
 
 }  // namespace iqd::spectrum

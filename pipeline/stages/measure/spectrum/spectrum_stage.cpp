@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/measure/spectrum/spectrum.hpp"
-#include "pipeline/stages/measure/spectrum/spectrum_cuda.hpp"
 
 namespace iqd::spectrum {
 namespace {
 
-class SpectrumStage final : public Stage {
+class SpectrumStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (config_.size < 1) return context.section.problem("size", "has to be 1 or more");
@@ -27,7 +24,7 @@ class SpectrumStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "spectrum")) return cuda->make(config_, rows_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "spectrum")) return cuda(config_, rows_);
     return cpu_run([spectrum = Spectrum(config_)](const StageIo& io) noexcept {
       const std::int64_t frames = spectrum.run(io.in[0].as<const cf32>(), io.in[0].first, io.first_new, io.end_new,
                                                io.out[0].as<float>(), io.scratch);
@@ -36,7 +33,6 @@ class SpectrumStage final : public Stage {
   }
 
  private:
-  Config config_;
   std::int64_t rows_ = 1;
 };
 
@@ -50,12 +46,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "measure",
           .name = "spectrum",
           .summary = "averages the power spectrum of each block, in dB",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<SpectrumStage>(); },
+          .make = make_stage<SpectrumStage>,
           .sample = "spectrum: {size: 1024}",
           .tolerance = 1e-4};
 }

@@ -11,7 +11,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::spectrum {
-StageEntry entry();
 namespace {
 
 using testing::complex_noise;

@@ -16,11 +16,11 @@ namespace iqd::exhaustive_detector::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mimo::kMostAntennas;
 using mimo::HWY_NAMESPACE::all;
-using mimo::HWY_NAMESPACE::Complex;
+using mimo::HWY_NAMESPACE::ComplexLanes;
+using mimo::HWY_NAMESPACE::ComplexV;
 using mimo::HWY_NAMESPACE::Front;
 using mimo::HWY_NAMESPACE::llr_of;
 using mimo::HWY_NAMESPACE::minus_product;
-using mimo::HWY_NAMESPACE::Pair;
 using mimo::HWY_NAMESPACE::Real;
 using mimo::HWY_NAMESPACE::V;
 
@@ -57,7 +57,7 @@ class Tree {
     Real re[kMostLevels], im[kMostLevels];
     V best_re = none(), best_im = none();
     const V diagonal = front_->r[m][m].re.get();
-    const Pair e = rest_[m][m].get();
+    const ComplexV e = rest_[m][m].get();
     for (int l = 0; l < levels_; ++l) {
       const V x = hn::NegMulAdd(diagonal, all(level_[l]), e.re), y = hn::NegMulAdd(diagonal, all(level_[l]), e.im);
       re[l].set(hn::MulAdd(x, x, so_far));
@@ -77,7 +77,7 @@ class Tree {
     V best = none();
     for (int i = 0; i < levels_; ++i)
       for (int j = 0; j < levels_; ++j) {
-        const Pair a{all(level_[i]), all(level_[j])};
+        const ComplexV a{all(level_[i]), all(level_[j])};
         for (int r = 0; r < m; ++r) rest_[m - 1][r].set(minus_product(rest_[m][r].get(), front_->r[r][m].get(), a));
         const V least = least_below(m - 1, hn::Add(re[i].get(), im[j].get()));
         lower(least_[m][0][i], least);
@@ -98,9 +98,9 @@ class Tree {
 
   const Front* front_;
   int levels_;
-  float level_[kMostLevels];                    // by label
-  Complex rest_[kMostAntennas][kMostAntennas];  // of z: [row to go on with][row]
-  Real least_[kMostAntennas][2][kMostLevels];   // [row][axis][label]
+  float level_[kMostLevels];                         // by label
+  ComplexLanes rest_[kMostAntennas][kMostAntennas];  // of z: [row to go on with][row]
+  Real least_[kMostAntennas][2][kMostLevels];        // [row][axis][label]
 };
 
 std::int64_t run(const mimo::DetectorShape& shape, const mimo::DetectorJob& job, const mimo::Batch& batch,

@@ -32,10 +32,9 @@ class ExhaustiveDetectorStage final : public mimo::DetectorStage {
 }  // namespace
 
 StageEntry entry() {
-  StageEntry entry = mimo::detector_entry(
-      "exhaustive_detector", "exact (max-log) soft MIMO detection, by trying everything",
-      []() -> std::unique_ptr<Stage> { return std::make_unique<ExhaustiveDetectorStage>(); },
-      "exhaustive_detector: {modulation: qpsk}", 1e-5);
+  StageEntry entry =
+      mimo::detector_entry("exhaustive_detector", "exact (max-log) soft MIMO detection, by trying everything",
+                           make_stage<ExhaustiveDetectorStage>, "exhaustive_detector: {modulation: qpsk}", 1e-5);
   entry.host_only = true;
   return entry;
 }

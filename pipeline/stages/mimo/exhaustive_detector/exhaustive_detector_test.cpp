@@ -7,10 +7,10 @@
 
 #include <cmath>
 
+#include "pipeline/stages/stages.hpp"
 #include "tests/support/detector_edges.hpp"
 
 namespace iqd::exhaustive_detector {
-StageEntry entry();
 namespace {
 
 using testing::Detected;

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/mimo/detector.hpp"
 
 /// Soft detection with the K best paths. With the sorted QR decomposition H P = Q R and z = Q^H y, from the last row m
@@ -32,5 +34,8 @@ std::size_t scratch_bytes(const mimo::DetectorShape& shape, const Config& config
 /// Fills llr, hard and distance of the job, and returns how many vectors were erased.
 std::int64_t run_cpu(const mimo::DetectorShape& shape, const Config& config, const mimo::DetectorJob& job,
                      const mimo::Batch& batch, std::byte* memory) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const mimo::DetectorShape& shape, const Config& config);
 
 }  // namespace iqd::kbest_detector

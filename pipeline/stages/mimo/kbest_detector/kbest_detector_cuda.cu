@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiled with -fmad=false: products and sums are rounded as on the CPU, and added in its order.
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/kbest_detector/choose.cuh"
-#include "pipeline/stages/mimo/kbest_detector/kbest_detector_cuda.hpp"
+#include "pipeline/stages/mimo/kbest_detector/kbest_detector.hpp"
 #include "pipeline/stages/mimo/search.cuh"
 
 namespace iqd::kbest_detector {
@@ -24,10 +25,6 @@ std::unique_ptr<StageRun> make(const mimo::DetectorShape& shape, const Config& c
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(make)
 
 }  // namespace iqd::kbest_detector

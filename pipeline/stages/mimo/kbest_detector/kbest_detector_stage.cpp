@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stages/mimo/detector_stage.hpp"
 #include "pipeline/stages/mimo/kbest_detector/kbest_detector.hpp"
-#include "pipeline/stages/mimo/kbest_detector/kbest_detector_cuda.hpp"
 
 namespace iqd::kbest_detector {
 namespace {
@@ -16,7 +15,7 @@ class KbestDetectorStage final : public mimo::DetectorStageWith<Config> {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const mimo::DetectorShape shape = detector_shape();
-    if (const auto* cuda = device_half<CudaHalf>(backend, "kbest_detector")) return cuda->make(shape, config());
+    if (auto* cuda = device_half<CudaHalf>(backend, "kbest_detector")) return cuda(shape, config());
     return mimo::detector_cpu_run(run_cpu, shape, config());
   }
 };
@@ -30,10 +29,8 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return mimo::detector_entry(
-      "kbest_detector", "soft MIMO detection with the K best paths",
-      []() -> std::unique_ptr<Stage> { return std::make_unique<KbestDetectorStage>(); },
-      "kbest_detector: {modulation: 16qam}", 1e-4);
+  return mimo::detector_entry("kbest_detector", "soft MIMO detection with the K best paths",
+                              make_stage<KbestDetectorStage>, "kbest_detector: {modulation: 16qam}", 1e-4);
 }
 
 }  // namespace iqd::kbest_detector

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/stages/stages.hpp"
 #include "tests/support/detector_edges.hpp"
 #include "tests/support/detector_paths.hpp"
 
 namespace iqd::kbest_detector {
-StageEntry entry();
 namespace {
 
 using testing::Detected;

@@ -5,24 +5,24 @@
 // for each kind of processor, where a Value is a register of vectors' numbers, and by the CUDA half, where it is a
 // float. Before it stand Value and number, root, least, greatest and sign (1, or -1 where its argument is below 0).
 
-struct Complex {
+struct ComplexValue {
   Value re, im;
 };
 
 /// yh = R a + noise, of the upper triangle R with real diagonal; columns are antennas in the order of the sorted QR.
 struct System {
-  Complex r[kMostAntennas][kMostAntennas];
-  Complex yh[kMostAntennas];
+  ComplexValue r[kMostAntennas][kMostAntennas];
+  ComplexValue yh[kMostAntennas];
 };
 
 struct Estimate {
-  Complex x[kMostAntennas];    // mu a, and what is left of noise and of the other antennas
-  Value error[kMostAntennas];  // 1 - mu, mu = SINR / (1 + SINR)
+  ComplexValue x[kMostAntennas];  // mu a, and what is left of noise and of the other antennas
+  Value error[kMostAntennas];     // 1 - mu, mu = SINR / (1 + SINR)
 };
 
 /// Turns (a, w) by the rotation that makes w of (r, w) nothing: cosine real, sine complex.
-IQD_HOST_DEVICE inline void turn(Value cosine, Complex sine, Complex& a, Complex& w) {
-  const Complex old = a;
+IQD_HOST_DEVICE inline void turn(Value cosine, ComplexValue sine, ComplexValue& a, ComplexValue& w) {
+  const ComplexValue old = a;
   a.re = cosine * old.re + (sine.re * w.re + sine.im * w.im);
   a.im = cosine * old.im + (sine.re * w.im - sine.im * w.re);
   w.re = cosine * w.re - (sine.re * old.re - sine.im * old.im);
@@ -35,14 +35,14 @@ IQD_HOST_DEVICE inline void turn(Value cosine, Complex sine, Complex& a, Complex
 IQD_HOST_DEVICE inline void append_noise(int tx, Value sigma, System& s) {
   const Value zero = number(0), one = number(1), tiny = number(1e-30f);
   for (int t = 0; t < tx; ++t) {
-    Complex w[kMostAntennas], z{zero, zero};
+    ComplexValue w[kMostAntennas], z{zero, zero};
     for (int j = t; j < tx; ++j) w[j] = {j == t ? sigma : zero, zero};
     for (int j = t; j < tx; ++j) {
       const Value r = s.r[j][j].re;
       const Value length = root(r * r + (w[j].re * w[j].re + w[j].im * w[j].im));  // 0 or more than 1e-23
       const Value divisor = greatest(length, tiny);
       const Value cosine = greatest(r / divisor, one - length / tiny);  // 1 for a length of 0
-      const Complex sine{w[j].re / divisor, w[j].im / divisor};
+      const ComplexValue sine{w[j].re / divisor, w[j].im / divisor};
       s.r[j][j].re = length;
       for (int l = j + 1; l < tx; ++l) turn(cosine, sine, s.r[j][l], w[l]);
       turn(cosine, sine, s.yh[j], z);
@@ -58,10 +58,10 @@ IQD_HOST_DEVICE inline Estimate equalize(int tx, Value sigma, System s) {
   const Value least_error = number(std::numeric_limits<float>::min());
   Estimate estimate;
   for (int t = 0; t < tx; ++t) {
-    Complex row[kMostAntennas], x{zero, zero};
+    ComplexValue row[kMostAntennas], x{zero, zero};
     Value error = zero;
     for (int j = t; j < tx; ++j) {
-      Complex sum{j == t ? sigma : zero, zero};
+      ComplexValue sum{j == t ? sigma : zero, zero};
       for (int k = t; k < j; ++k) {
         sum.re = sum.re - (row[k].re * s.r[k][j].re - row[k].im * s.r[k][j].im);
         sum.im = sum.im - (row[k].re * s.r[k][j].im + row[k].im * s.r[k][j].re);
@@ -103,10 +103,10 @@ IQD_HOST_DEVICE inline Value level(int half, const Value (&llr)[4]) {
 }
 
 /// |yh - R a|^2
-IQD_HOST_DEVICE inline Value distance(int tx, const System& s, const Complex* a) {
+IQD_HOST_DEVICE inline Value distance(int tx, const System& s, const ComplexValue* a) {
   Value sum = number(0);
   for (int i = 0; i < tx; ++i) {
-    Complex e = s.yh[i];
+    ComplexValue e = s.yh[i];
     for (int j = i; j < tx; ++j) {
       e.re = e.re - (s.r[i][j].re * a[j].re - s.r[i][j].im * a[j].im);
       e.im = e.im - (s.r[i][j].re * a[j].im + s.r[i][j].im * a[j].re);
@@ -127,7 +127,7 @@ IQD_HOST_DEVICE inline Value detect(int tx, int bits, Value noise, const System&
   const Value one = number(1);
   const Value sigma = root(greatest(noise * power, number(std::numeric_limits<float>::min())));
   const Estimate estimate = equalize(tx, sigma, s);
-  Complex a[kMostAntennas];
+  ComplexValue a[kMostAntennas];
   for (int t = 0; t < tx; ++t) {
     const Value mu = one - estimate.error[t], scale = power / estimate.error[t];
     demap(half, estimate.x[t].re, mu, scale, decision[t].llr[0]);

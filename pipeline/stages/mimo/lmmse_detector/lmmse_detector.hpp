@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/mimo/detector.hpp"
 
 /// Soft linear detection. Of every antenna t the estimate of least mean square error, made unbiased, and from its
@@ -21,5 +23,8 @@ std::size_t scratch_bytes();
 /// Fills llr, hard and distance of the job, and returns how many vectors were erased.
 std::int64_t run_cpu(const mimo::DetectorShape& shape, const mimo::DetectorJob& job, const mimo::Batch& batch,
                      std::byte* memory) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const mimo::DetectorShape& shape);
 
 }  // namespace iqd::lmmse_detector

@@ -6,8 +6,9 @@
 #include <limits>
 
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/front_end.cuh"
-#include "pipeline/stages/mimo/lmmse_detector/lmmse_detector_cuda.hpp"
+#include "pipeline/stages/mimo/lmmse_detector/lmmse_detector.hpp"
 
 namespace iqd::lmmse_detector {
 namespace {
@@ -103,16 +104,8 @@ class Run final : public StageRun {
   Kernel kernel_;
 };
 
-std::unique_ptr<StageRun> make(const mimo::DetectorShape& shape) {
-  return std::make_unique<Run>(shape);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::lmmse_detector

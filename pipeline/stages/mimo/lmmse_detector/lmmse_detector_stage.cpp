@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stages/mimo/detector_stage.hpp"
 #include "pipeline/stages/mimo/lmmse_detector/lmmse_detector.hpp"
-#include "pipeline/stages/mimo/lmmse_detector/lmmse_detector_cuda.hpp"
 
 namespace iqd::lmmse_detector {
 namespace {
@@ -16,7 +15,7 @@ class LmmseDetectorStage final : public mimo::DetectorStage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const mimo::DetectorShape shape = detector_shape();
-    if (const auto* cuda = device_half<CudaHalf>(backend, "lmmse_detector")) return cuda->make(shape);
+    if (auto* cuda = device_half<CudaHalf>(backend, "lmmse_detector")) return cuda(shape);
     return mimo::detector_cpu_run(run_cpu, shape);
   }
 };
@@ -24,10 +23,8 @@ class LmmseDetectorStage final : public mimo::DetectorStage {
 }  // namespace
 
 StageEntry entry() {
-  return mimo::detector_entry(
-      "lmmse_detector", "soft linear MIMO detection of least mean square error",
-      []() -> std::unique_ptr<Stage> { return std::make_unique<LmmseDetectorStage>(); },
-      "lmmse_detector: {modulation: 16qam}", 1e-4);
+  return mimo::detector_entry("lmmse_detector", "soft linear MIMO detection of least mean square error",
+                              make_stage<LmmseDetectorStage>, "lmmse_detector: {modulation: 16qam}", 1e-4);
 }
 
 }  // namespace iqd::lmmse_detector

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <limits>
 
+#include "pipeline/stages/stages.hpp"
 #include "tests/support/detector_edges.hpp"
 
 namespace iqd::lmmse_detector {
-StageEntry entry();
 namespace {
 
 using testing::Detected;

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/mimo/detector.hpp"
 
 /// Soft detection by multi-pass trellis traversal. With the sorted QR decomposition H P = Q R and yh = Q^H y, stage t
@@ -43,5 +45,8 @@ std::size_t scratch_bytes(const mimo::DetectorShape& shape);
 /// Fills llr, hard and distance of the job, and returns how many vectors were erased.
 std::int64_t run_cpu(const mimo::DetectorShape& shape, const Config& config, const mimo::DetectorJob& job,
                      const mimo::Batch& batch, std::byte* memory) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const mimo::DetectorShape& shape, const Config& config);
 
 }  // namespace iqd::mtt_detector

@@ -8,8 +8,9 @@
 
 #include "base/error.hpp"
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/front_end.cuh"
-#include "pipeline/stages/mimo/mtt_detector/mtt_detector_cuda.hpp"
+#include "pipeline/stages/mimo/mtt_detector/mtt_detector.hpp"
 #include "pipeline/stages/mimo/mtt_detector/scan.cuh"
 #include "pipeline/stages/mimo/mtt_detector/traverse.cuh"
 
@@ -150,10 +151,6 @@ std::unique_ptr<StageRun> make(const DetectorShape& shape, const Config& config)
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(make)
 
 }  // namespace iqd::mtt_detector

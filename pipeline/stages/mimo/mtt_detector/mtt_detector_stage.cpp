@@ -3,7 +3,6 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/detector_stage.hpp"
 #include "pipeline/stages/mimo/mtt_detector/mtt_detector.hpp"
-#include "pipeline/stages/mimo/mtt_detector/mtt_detector_cuda.hpp"
 
 namespace iqd::mtt_detector {
 namespace {
@@ -17,7 +16,7 @@ class MttDetectorStage final : public mimo::DetectorStageWith<Config> {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const mimo::DetectorShape shape = detector_shape();
-    if (const auto* cuda = device_half<CudaHalf>(backend, "mtt_detector")) return cuda->make(shape, config());
+    if (auto* cuda = device_half<CudaHalf>(backend, "mtt_detector")) return cuda(shape, config());
     return mimo::detector_cpu_run(run_cpu, shape, config());
   }
 };
@@ -32,10 +31,8 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return mimo::detector_entry(
-      "mtt_detector", "soft MIMO detection by multi-pass trellis traversal",
-      []() -> std::unique_ptr<Stage> { return std::make_unique<MttDetectorStage>(); },
-      "mtt_detector: {modulation: qpsk}", 1e-4);
+  return mimo::detector_entry("mtt_detector", "soft MIMO detection by multi-pass trellis traversal",
+                              make_stage<MttDetectorStage>, "mtt_detector: {modulation: qpsk}", 1e-4);
 }
 
 }  // namespace iqd::mtt_detector

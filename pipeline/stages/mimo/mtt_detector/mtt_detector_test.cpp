@@ -12,7 +12,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::mtt_detector {
-StageEntry entry();
 namespace {
 
 using testing::constellation;

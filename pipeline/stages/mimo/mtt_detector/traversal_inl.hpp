@@ -14,8 +14,8 @@
 #include <limits>
 #include <utility>
 
-#include "pipeline/stages/mimo/front_end_inl.hpp"
 #include "pipeline/stages/mimo/mtt_detector/mtt_detector.hpp"
+#include "pipeline/stages/mimo/mtt_detector/path_inl.hpp"
 #include "pipeline/stages/mimo/mtt_detector/points.hpp"
 #include "signal/filters/scratch.hpp"
 
@@ -27,30 +27,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using namespace mimo::HWY_NAMESPACE;
 using mimo::kMostAntennas;
 using U = hn::RebindToUnsigned<F>;
-
-/// Symbols of some rows, from the last one upward.
-struct Path {
-  Real cost;
-  Complex left[kMostAntennas];    // of each row below: z - R s
-  Complex symbol[kMostAntennas];  // of each row so far
-
-  void start(const Front& f) {
-    cost.set(all(0));
-    for (int row = 0; row < f.tx; ++row) left[row] = f.z[row];
-  }
-  HWY_INLINE void append(const Front& f, int row, Pair s) {
-    cost.set(cost_with(f, row, s));
-    for (int below = 0; below < row; ++below)
-      left[below].set(minus_product(left[below].get(), f.r[below][row].get(), s));
-    symbol[row].set(s);
-  }
-  /// What it costs once `row` has this symbol.
-  HWY_INLINE V cost_with(const Front& f, int row, Pair s) const {
-    const V diagonal = f.r[row][row].re.get();
-    const Pair rest = left[row].get();
-    return plus_square(cost.get(), {hn::NegMulAdd(diagonal, s.re, rest.re), hn::NegMulAdd(diagonal, s.im, rest.im)});
-  }
-};
 
 template <int kAxis> class Traversal {
  public:
@@ -86,7 +62,7 @@ template <int kAxis> class Traversal {
   static constexpr int kLevels = kPoints.kLevels, kCount = kPoints.kCount;
   static constexpr float kMost = std::numeric_limits<float>::max();
 
-  static HWY_INLINE Pair point(int q) { return {all(kPoints.re[q]), all(kPoints.im[q])}; }
+  static HWY_INLINE ComplexV point(int q) { return {all(kPoints.re[q]), all(kPoints.im[q])}; }
 
   /// What goes on from `row`, of a path that is kept.
   void copy(const Front& f, int row, const Path& from, Path& to) const {
@@ -121,15 +97,15 @@ template <int kAxis> class Traversal {
   /// the one that is nearest to it.
   void join_all(const Front& f) {
     const int last = f.tx - 1, row = last - 1;
-    const Pair z = f.z[last].get(), a = f.r[row][last].get();
+    const ComplexV z = f.z[last].get(), a = f.r[row][last].get();
     const V r = f.r[last][last].re.get(), diagonal = f.r[row][row].re.get();
     const V square = plus_square(hn::Mul(r, r), a);
     const auto matters = hn::Ge(square, all(std::numeric_limits<float>::min()));
     const V per_step = hn::IfThenElseZero(matters, hn::Div(all(1), square));
     const V anywhere = hn::IfThenZeroElse(matters, all(kPoints.level[0]));
     for (int q = 0; q < kCount; ++q) {
-      const Pair s = point(q), rest = f.z[row].get();
-      const Pair u{hn::NegMulAdd(diagonal, s.re, rest.re), hn::NegMulAdd(diagonal, s.im, rest.im)};
+      const ComplexV s = point(q), rest = f.z[row].get();
+      const ComplexV u{hn::NegMulAdd(diagonal, s.re, rest.re), hn::NegMulAdd(diagonal, s.im, rest.im)};
       const V re = hn::MulAdd(a.im, u.im, hn::MulAdd(a.re, u.re, hn::Mul(r, z.re)));
       const V im = hn::NegMulAdd(a.im, u.re, hn::MulAdd(a.re, u.im, hn::Mul(r, z.im)));
       next_[q].start(f);
@@ -165,7 +141,7 @@ template <int kAxis> class Traversal {
   AxisCosts axis_costs(const Front& f, int row, int k) const {
     AxisCosts costs;
     const V diagonal = f.r[row][row].re.get();
-    const Pair left = now_[k].left[row].get();
+    const ComplexV left = now_[k].left[row].get();
     for (int i = 0; i < kLevels; ++i) {
       const V re = hn::NegMulAdd(diagonal, all(kPoints.level[i]), left.re);
       const V im = hn::NegMulAdd(diagonal, all(kPoints.level[i]), left.im);
@@ -181,8 +157,8 @@ template <int kAxis> class Traversal {
     V bound = all(kMost);
     const V farthest = hn::Mul(f.r[row][row].re.get(), all(kLevels - 1));
     for (int k = 0; k < kCount; ++k) {
-      const Pair left = now_[k].left[row].get();
-      const Pair most{hn::Add(hn::Abs(left.re), farthest), hn::Add(hn::Abs(left.im), farthest)};
+      const ComplexV left = now_[k].left[row].get();
+      const ComplexV most{hn::Add(hn::Abs(left.re), farthest), hn::Add(hn::Abs(left.im), farthest)};
       bound = hn::Min(bound, plus_square(now_[k].cost.get(), most));
     }
     const auto exponent = hn::ShiftRight<23>(hn::BitCast(I(), hn::Max(bound, all(0x1p-60f))));
@@ -224,12 +200,12 @@ template <int kAxis> class Traversal {
     for (int b = 0; b < kAxis; ++b) level = hn::CopySignToAbs(hn::Sub(all(kHalf[b]), level), signs[b]);
     return level;
   }
-  static HWY_INLINE Pair nearest_point(V re, V im, V per_step, V anywhere) {
+  static HWY_INLINE ComplexV nearest_point(V re, V im, V per_step, V anywhere) {
     return {nearest_level(hn::MulAdd(re, per_step, anywhere)), nearest_level(hn::MulAdd(im, per_step, anywhere))};
   }
   /// The symbol of `row` that costs a path least.
-  HWY_INLINE Pair cheapest(const Front& f, int row, const Path& path) const {
-    const Pair left = path.left[row].get();
+  HWY_INLINE ComplexV cheapest(const Front& f, int row, const Path& path) const {
+    const ComplexV left = path.left[row].get();
     if (!paper_) return nearest_point(left.re, left.im, f.per_step[row].get(), f.anywhere[row].get());
     const auto q = first_least([&](int k) { return path.cost_with(f, row, point(k)); });
     return {hn::GatherIndex(F(), kPoints.re, q), hn::GatherIndex(F(), kPoints.im, q)};
@@ -249,7 +225,7 @@ template <int kAxis> class Traversal {
     }
   }
   static void count(Real& least, V cost) { least.set(hn::Min(least.get(), cost)); }
-  void count(int row, const Complex& symbol, V cost) {
+  void count(int row, const ComplexLanes& symbol, V cost) {
     for (int i = 0; i < kLevels; ++i) {
       const V level = all(kPoints.level[i]);
       count(least_[row][0][i], hn::IfThenElse(hn::Eq(symbol.re.get(), level), cost, all(kMost)));

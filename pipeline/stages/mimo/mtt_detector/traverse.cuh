@@ -15,6 +15,7 @@
 // Runs on the host as well, for tests.
 #pragma once
 
+#include "pipeline/stages/mimo/mtt_detector/axis.cuh"
 #include "pipeline/stages/mimo/mtt_detector/reduce.cuh"
 #include "pipeline/stages/mimo/triangle.cuh"
 
@@ -24,23 +25,16 @@ using mimo::minus_product;
 using mimo::plus_square;
 using mimo::Triangle;
 
-IQD_HOST_DEVICE inline float saturated(float x) {
-#ifdef __CUDA_ARCH__
-  return __saturatef(x);
-#else
-  return x > 0 ? x < 1 ? x : 1 : 0;
-#endif
-}
-
 template <int kTx_, int kBits_, bool kPooled_> class Traversal {
  public:
   static constexpr int kTx = kTx_;
   static constexpr int kBits = kBits_;
   static constexpr bool kPooled = kPooled_;
   static constexpr int kAxisBits = kBits / 2;
-  static constexpr int kLevels = 1 << kAxisBits;
+  using Axis = mtt_detector::Axis<kAxisBits>;
+  static constexpr int kLevels = Axis::kLevels;
   static constexpr int kPoints = kLevels * kLevels;
-  static constexpr float kTop = kLevels - 1;  // the highest level
+  static constexpr float kTop = Axis::kTop;
   static constexpr bool kUnrolled = kLevels == 2;
 
   // Threads of a group. Where loops are long, more of them share what has been fetched of the code.
@@ -94,26 +88,10 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   IQD_HOST_DEVICE float2 miss(int m, float2 e, float2 s) const {
     return {fmaf(-r_.diagonal[m], s.x, e.x), fmaf(-r_.diagonal[m], s.y, e.y)};
   }
-  /// The level at a share 0 … 1 of the way from the lowest to the highest; of two, by a share's sign.
-  static IQD_HOST_DEVICE float level_at(float share) {
-    constexpr float kRounds = 8388608.0f;  // 2^23: sums with it are whole
-    if constexpr (kLevels == 2) return copysignf(1.0f, share);
-    return fmaf(2.0f, fmaf(saturated(share), kTop, kRounds) - kRounds, -kTop);
-  }
   IQD_HOST_DEVICE float2 nearest(int m, float2 e) const {
-    if constexpr (kLevels == 2) return {level_at(e.x), level_at(e.y)};  // where R_mm is 0, so is e
-    return {level_at(fmaf(e.x, slope_[m], start_[m])), level_at(fmaf(e.y, slope_[m], start_[m]))};
+    if constexpr (kLevels == 2) return {Axis::level_at(e.x), Axis::level_at(e.y)};  // where R_mm is 0, so is e
+    return {Axis::level_at(fmaf(e.x, slope_[m], start_[m])), Axis::level_at(fmaf(e.y, slope_[m], start_[m]))};
   }
-  static IQD_HOST_DEVICE float2 point(int k) {
-    constexpr std::int32_t kWhole = 0x4b000000;  // of 2^23, where the last bit counts 1
-    constexpr int kMask = 2 * kLevels - 2;
-    const std::int32_t re = (k >> (kAxisBits - 1) & kMask) | kWhole, im = (k << 1 & kMask) | kWhole;
-    return {mimo::float_of_bits(re) - (8388608.0f + kTop), mimo::float_of_bits(im) - (8388608.0f + kTop)};
-  }
-  static IQD_HOST_DEVICE int place(float level) {
-    return (mimo::bits_of_float(level + (8388608.0f + kTop)) & (2 * kLevels - 2)) >> 1;
-  }
-
   /// k*(q) = first_ - turn_ q, as a share of the way through the levels.
   IQD_HOST_DEVICE void set_first_reduction() {
     constexpr int top = kTx - 1;
@@ -134,10 +112,10 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
       for (int u = kTx; u >= 2; --u)
         if (u <= t) {
           k = parent(u, k);
-          s[kTx - u] = point(k);
+          s[kTx - u] = Axis::point(k);
         }
       const float2 p = minus_product(first_, turn_, s[kTx - 2]);
-      s[kTx - 1] = {level_at(p.x), level_at(p.y)};
+      s[kTx - 1] = {Axis::level_at(p.x), Axis::level_at(p.y)};
     }
   }
   /// The distance over the rows from m up.
@@ -189,7 +167,7 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
 #pragma unroll
     for (int row = kTx - 1; row >= 0; --row)
       if (row >= m) s[row] = nearest(row, rest(row, s));
-    trace<t>(s, place(s[m].x) * kLevels + place(s[m].y));
+    trace<t>(s, Axis::place(s[m].x) * kLevels + Axis::place(s[m].y));
     const float2 e = rest(m - 1, s);
     const float reach = kTop * r_.diagonal[m - 1];
     return plus_square(distance(m, s), {fabsf(e.x) + reach, fabsf(e.y) + reach});
@@ -202,7 +180,7 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
     constexpr bool kEnds = !kPooled && t == kTx - 2;  // the last pass is done with this one
     Reduction<kReduces ? kLevels : 1> next;
     if constexpr (kReduces) next.start(next.kBounded ? bound<t>() : 0, r_.diagonal[m - 1], points_);
-    Ends<kEnds ? kLevels : 1> ends;
+    Ends<kEnds ? kAxisBits : 0> ends;
     Levels own;  // of this row, where loops are unrolled; else in memory
 #pragma unroll
     for (int i = 0; i < kLevels; ++i) own[0][i] = own[1][i] = INFINITY;
@@ -244,26 +222,6 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   }
   template <int t> static constexpr int kUnroll = kLevels > 2 && t > 0 && t < kLastParents ? 1 : 2;
 
-  /// The last row's least distances, over all paths to it.
-  template <int n> struct Ends {
-    float at[2][n];
-    IQD_HOST_DEVICE Ends() {
-#pragma unroll
-      for (int i = 0; i < n; ++i) at[0][i] = at[1][i] = INFINITY;
-    }
-    /// Of a path with distance d before the last row, and (x, y) from the nearest point there.
-    IQD_HOST_DEVICE void lower(float d, float2 nearest_miss, float2 e, float r) {
-      const float with_im = fmaf(nearest_miss.y, nearest_miss.y, d), with_re = fmaf(nearest_miss.x, nearest_miss.x, d);
-#pragma unroll
-      for (int i = 0; i < n; ++i) {
-        const float level = static_cast<float>(2 * i) - kTop;
-        const float x = fmaf(-r, level, e.x), y = fmaf(-r, level, e.y);
-        at[0][i] = fminf(at[0][i], fmaf(x, x, with_im));
-        at[1][i] = fminf(at[1][i], fmaf(y, y, with_re));
-      }
-    }
-  };
-
   /// From row m down to row 0 by the nearest points.
   template <int m, bool kEnds, class Next, class Last>
   IQD_HOST_DEVICE void go_on(Path& s, float& d, int k, Next& next, Last& ends) const {
@@ -282,22 +240,9 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   IQD_HOST_DEVICE void lower_all(const Path& s, float d) const {
 #pragma unroll
     for (int row = 0; row < kTx; ++row) {
-      lower(row, 0, place(s[row].x), d);
-      lower(row, 1, place(s[row].y), d);
+      lower(row, 0, Axis::place(s[row].x), d);
+      lower(row, 1, Axis::place(s[row].y), d);
     }
-  }
-
-  /// Whether bit b of an axis is 1 at its i-th level: all of them in one number, for compilers to see through.
-  static constexpr std::uint64_t ones() {
-    std::uint64_t all = 0;
-    for (int b = 0; b < kAxisBits; ++b)
-      for (int i = 0; i < kLevels; ++i)
-        all |= std::uint64_t{qam::label(kAxisBits, i) >> (kAxisBits - 1 - b) & 1} << (b * kLevels + i);
-    return all;
-  }
-  static constexpr std::uint64_t kOnes = ones();
-  static IQD_HOST_DEVICE bool has_one(int b, int i) {
-    return (kOnes >> (b * kLevels + i) & 1) != 0;
   }
 
   /// LLRs of a row's antenna from the least distances of its levels.
@@ -311,7 +256,7 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
         float zero = INFINITY, one = INFINITY;
 #pragma unroll
         for (int i = 0; i < kLevels; ++i)
-          if (has_one(b, i))
+          if (Axis::has_one(b, i))
             one = fminf(one, at[axis][i]);
           else
             zero = fminf(zero, at[axis][i]);

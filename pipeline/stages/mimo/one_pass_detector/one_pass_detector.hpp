@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/mimo/detector.hpp"
 
 /// Soft detection by a single pass of the trellis that mtt_detector goes through several times. With the sorted QR
@@ -28,5 +30,8 @@ std::size_t scratch_bytes(const mimo::DetectorShape& shape);
 /// Fills llr, hard and distance of the job, and returns how many vectors were erased.
 std::int64_t run_cpu(const mimo::DetectorShape& shape, float clip, const mimo::DetectorJob& job,
                      const mimo::Batch& batch, std::byte* memory) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const mimo::DetectorShape& shape, float clip);
 
 }  // namespace iqd::one_pass_detector

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiled with -fmad=false: products and sums are rounded as on the CPU, and added in its order.
-#include "pipeline/stages/mimo/one_pass_detector/one_pass_detector_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/mimo/one_pass_detector/one_pass_detector.hpp"
 #include "pipeline/stages/mimo/one_pass_detector/reduce.cuh"
 #include "pipeline/stages/mimo/search.cuh"
 
@@ -23,10 +24,6 @@ std::unique_ptr<StageRun> make(const mimo::DetectorShape& shape, float clip) {
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(make)
 
 }  // namespace iqd::one_pass_detector

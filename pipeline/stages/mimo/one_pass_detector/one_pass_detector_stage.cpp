@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stages/mimo/detector_stage.hpp"
 #include "pipeline/stages/mimo/one_pass_detector/one_pass_detector.hpp"
-#include "pipeline/stages/mimo/one_pass_detector/one_pass_detector_cuda.hpp"
 
 namespace iqd::one_pass_detector {
 namespace {
@@ -17,7 +16,7 @@ class OnePassDetectorStage final : public mimo::DetectorStageWith<Config> {
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const mimo::DetectorShape shape = detector_shape();
     const auto clip = static_cast<float>(config().clip);
-    if (const auto* cuda = device_half<CudaHalf>(backend, "one_pass_detector")) return cuda->make(shape, clip);
+    if (auto* cuda = device_half<CudaHalf>(backend, "one_pass_detector")) return cuda(shape, clip);
     return mimo::detector_cpu_run(run_cpu, shape, clip);
   }
 };
@@ -29,10 +28,8 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return mimo::detector_entry(
-      "one_pass_detector", "soft MIMO detection by one pass of a trellis",
-      []() -> std::unique_ptr<Stage> { return std::make_unique<OnePassDetectorStage>(); },
-      "one_pass_detector: {modulation: 16qam}", 1e-4);
+  return mimo::detector_entry("one_pass_detector", "soft MIMO detection by one pass of a trellis",
+                              make_stage<OnePassDetectorStage>, "one_pass_detector: {modulation: 16qam}", 1e-4);
 }
 
 }  // namespace iqd::one_pass_detector

@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "pipeline/stages/stages.hpp"
 #include "tests/support/detector_edges.hpp"
 #include "tests/support/detector_paths.hpp"
 
 namespace iqd::one_pass_detector {
-StageEntry entry();
 namespace {
 
 using testing::DetectorUnderTest;

@@ -108,7 +108,6 @@ class ApsmDetectorStage final : public Stage {
 
 }  // namespace
 
-StageEntry entry();
 StageEntry entry() {
   std::vector<InputSpec> inputs = noma::multiuser_inputs();
   inputs.push_back({.name = "start",
@@ -122,7 +121,7 @@ StageEntry entry() {
           .summary = "partially linear detection of several users, learned online from pilots by adaptive projections",
           .inputs = std::move(inputs),
           .outputs = noma::multiuser_outputs(),
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<ApsmDetectorStage>(); },
+          .make = make_stage<ApsmDetectorStage>,
           .sample = "apsm_detector: {modulation: 16qam}",
           .tolerance = 1e-3};
 }

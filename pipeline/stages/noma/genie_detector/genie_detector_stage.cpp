@@ -7,7 +7,6 @@
 
 namespace iqd::genie_detector {
 
-StageEntry entry();
 StageEntry entry() {
   std::vector<InputSpec> inputs = noma::multiuser_inputs();
   inputs.push_back({.name = "h",
@@ -21,7 +20,7 @@ StageEntry entry() {
           .summary = "linear detection of several users of least mean square error, the channel and the noise known",
           .inputs = std::move(inputs),
           .outputs = noma::multiuser_outputs(),
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<noma::LinearStage>(noma::Start::genie); },
+          .make = make_stage<noma::LinearStage<noma::Start::genie>>,
           .sample = "genie_detector: {modulation: 16qam}",
           .tolerance = 1e-3};
 }

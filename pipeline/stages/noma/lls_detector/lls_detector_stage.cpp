@@ -6,14 +6,13 @@
 
 namespace iqd::lls_detector {
 
-StageEntry entry();
 StageEntry entry() {
   return {.family = "noma",
           .name = "lls_detector",
           .summary = "linear detection of several users by least squares over their pilots",
           .inputs = noma::multiuser_inputs(),
           .outputs = noma::multiuser_outputs(),
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<noma::LinearStage>(noma::Start::lls); },
+          .make = make_stage<noma::LinearStage<noma::Start::lls>>,
           .sample = "lls_detector: {modulation: 16qam}",
           .tolerance = 1e-3};
 }

@@ -66,7 +66,7 @@ template <int kChunks, int kUserTiles> __device__ void fetch_places(const Detect
   }
 }
 
-__device__ inline void set_left(Left& left, int k, Pair pair) {
+__device__ inline void set_left(Left& left, int k, HighLow pair) {
   left.high[k] = pair.high;
   left.low[k] = pair.low;
 }
@@ -89,7 +89,7 @@ __device__ inline void make_kernels(const Result& p, const Result& q, const Resu
     const auto pair = [&](auto exponent) {
       return split(power_of_two(fminf(exponent(2 * i), 0)), power_of_two(fminf(exponent(2 * i + 1), 0)));
     };
-    const Pair k11 = pair([&](int k) { return p[k]; });
+    const HighLow k11 = pair([&](int k) { return p[k]; });
     set_left(of_v1, i, k11);
     set_left(of_v1, 2 + i, pair([&](int k) { return bias[k] + q[k]; }));
     set_left(of_v2, i, pair([&](int k) { return bias[k] - q[k]; }));
@@ -128,8 +128,8 @@ __device__ void add_places(const Vectors<kChunks>& v, const Right (&x)[kChunks],
 
 /// Two places' values of each kind, times a factor, as the right of a product: real parts, then imaginary parts.
 __device__ inline Right right_of(const float2 (&values)[2], float factor) {
-  const Pair real = split(values[0].x * factor, values[1].x * factor);
-  const Pair imag = split(values[0].y * factor, values[1].y * factor);
+  const HighLow real = split(values[0].x * factor, values[1].x * factor);
+  const HighLow imag = split(values[0].y * factor, values[1].y * factor);
   return {{real.high, imag.high}, {real.low, imag.low}};
 }
 

@@ -9,29 +9,25 @@
 namespace iqd::noma {
 
 /// A detector that is nothing but the linear filter that a model of the apsm_detector would start from.
-class LinearStage final : public Stage {
+template <Start start> class LinearStage final : public ConfiguredStage<MultiuserKeys> {
  public:
-  explicit LinearStage(Start start) { method_.start = start; }
-  void fields(FieldVisitor& visitor) override { keys_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
-    if (!read_shapes(context, keys_, method_)) return;
-    if (method_.start == Start::genie &&
-        (!check_side_input(context, kStart, "input 'h' has to be [group][antenna][user]",
-                           {method_.antennas, method_.users}) ||
-         !check_side_input(context, kStart + 1, "input 'noise' has to be [group]", {})))
+    method_.start = start;
+    if (!read_shapes(context, config_, method_)) return;
+    if (start == Start::genie && (!check_side_input(context, kStart, "input 'h' has to be [group][antenna][user]",
+                                                    {method_.antennas, method_.users}) ||
+                                  !check_side_input(context, kStart + 1, "input 'noise' has to be [group]", {})))
       return;
     method_.passes = 0;
     method_.linear = 1;
     method_.gaussian = 0;
-    shape_outputs(context, keys_, method_);
+    shape_outputs(context, config_, method_);
     context.scratch_bytes = Engine(method_).scratch_bytes();
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override { return make_run(backend, method_, Scheme::own); }
 
  private:
-  MultiuserKeys keys_;
   Method method_;
 };
 

@@ -5,12 +5,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/noma/multiuser/scheme.hpp"
 #include "signal/formats/symbol_map.hpp"
 
 /// What all detectors of several users on the same carriers have in common, so that one may stand in the place of
@@ -165,5 +168,9 @@ struct Model {
   float* unit;   // [user]: a power of two above the parts of gamma; on a device alone
   float* scale;  // [1]: the gain, g; 0 where the frame is untrained
 };
+
+/// The CUDA half of apsm_detector, and of lls_detector and genie_detector, which are the same with another start and no
+/// passes.
+using CudaHalf = std::unique_ptr<StageRun>(const Method& method, Scheme scheme);
 
 }  // namespace iqd::noma

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "pipeline/stages/noma/multiuser/carried.hpp"
-#include "pipeline/stages/noma/multiuser/decide.hpp"
 #include "pipeline/stages/noma/multiuser/engine.hpp"
+#include "pipeline/stages/noma/multiuser/results.hpp"
 #include "pipeline/stages/noma/multiuser/working_set.hpp"
 
 namespace iqd::noma {
@@ -15,12 +15,15 @@ constexpr float kLeastNoise = 1e-12f;
 
 /// One frame after the other, with the memory for it.
 class Frames {
+  using Values = Results::Values;
+
  public:
   Frames(const Method& method, const Job& job, std::byte* carry, Scratch& scratch)
       : m_(method),
         job_(job),
         w_(method, scratch),
         carried_(w_, method.online ? carry : nullptr),
+        results_(method, job, w_),
         values_(scratch.take<Values>(method.users)),
         usable_(scratch.take<std::uint8_t>(std::max(method.pilots, kTile))),
         equations_(scratch.take<std::byte>(static_cast<std::int64_t>(begin_bytes(method)))) {}
@@ -41,18 +44,14 @@ class Frames {
     take_up_model();
     const std::int64_t valid = load_pilots(frame);
     const bool trained = valid > 0 && train_frame(given, valid);
-    put_model(frame, trained);
+    results_.put_model(frame, trained ? values_ : nullptr);
     ++events[kFrames];
     events[kUntrained] += !trained;
     events[kPilotsLeftOut] += m_.pilots - valid;
-    events[kErased] += trained ? detect(frame) : erase(frame);
+    events[kErased] += trained ? detect(frame) : results_.erase(frame);
   }
 
  private:
-  struct Values {
-    float noise, gaussian, error;
-  };
-
   void take_up_model() {
     std::fill_n(w_.gamma, w_.row(w_.places.pitch, 0), 0.0f);
     std::fill_n(w_.c, w_.row(m_.antennas, 0), 0.0f);
@@ -175,27 +174,6 @@ class Frames {
     return finite;
   }
 
-  void put_model(std::int64_t frame, bool trained) const {
-    for (int u = 0; u < m_.users; ++u) {
-      const std::int64_t item = frame * m_.users + u;
-      if (job_.model) put_values(u, trained, job_.model + item * std::ssize(kModelValues));
-      for (std::int64_t i = 0; job_.linear && i < 2 * m_.antennas; ++i)
-        job_.linear[item * 2 * m_.antennas + i] = w_.c[w_.row(i % m_.antennas, i < m_.antennas ? 0 : 1) + u];
-      for (std::int64_t i = 0; job_.gamma && i < 2 * m_.dictionary; ++i)
-        job_.gamma[item * 2 * m_.dictionary + i] = w_.gamma[i * w_.columns + u];
-    }
-  }
-  void put_values(int u, bool trained, float* to) const {
-    double power = 0;
-    for (std::int64_t row = 0; row < 2 * m_.antennas; ++row) {
-      const auto c = static_cast<double>(w_.c[row * w_.columns + u]);
-      power += c * c;
-    }
-    const Values& v = values_[u];
-    const float values[] = {v.noise, static_cast<float>(std::sqrt(power)), v.gaussian, v.error};
-    for (std::size_t i = 0; i < std::size(values); ++i) to[i] = trained ? values[i] : 0;
-  }
-
   /// Returns how many vectors were erased.
   std::int64_t detect(std::int64_t frame) {
     std::int64_t erased = 0;
@@ -206,7 +184,8 @@ class Frames {
       measure(w_, w_.vectors, count);
       evaluate(w_, w_.vectors, 0, count, m_.gaussian > 0);
       for (std::int64_t i = 0; i < count; ++i) erased += !combine(i);
-      for (int u = 0; u < m_.users; ++u) put_symbols(u, (frame * m_.users + u) * m_.data + first, count);
+      for (int u = 0; u < m_.users; ++u)
+        results_.put_symbols(u, (frame * m_.users + u) * m_.data + first, {usable_, usable_ + count}, values_[u].noise);
     }
     return erased;
   }
@@ -222,40 +201,11 @@ class Frames {
     return usable_[i];
   }
 
-  /// A user's symbols of the tile, to places from `at` on.
-  void put_symbols(int u, std::int64_t at, std::int64_t count) const {
-    const Decider decide(m_.map, values_[u].noise);
-    const std::int64_t bits = m_.bits();
-    for (std::int64_t i = 0; i < count; ++i, ++at) {
-      const cf32 z(w_.linear[w_.row(i, 0) + u], w_.linear[w_.row(i, 1) + u]);
-      if (job_.symbols) job_.symbols[at] = z;
-      if (!job_.llr && !job_.bits) continue;
-      decide(z.real(), z.imag(), [&](int b, float llr) {
-        llr = usable_[i] ? llr : 0;
-        if (job_.bits) job_.bits[at * bits + b] = llr < 0;
-        if (job_.llr) put_llr(at * bits + b, held_by(m_.form, m_.llr_scale, llr));
-      });
-    }
-  }
-  void put_llr(std::int64_t at, float llr) const {
-    if (m_.form == LlrForm::f32) static_cast<float*>(job_.llr)[at] = llr;
-    if (m_.form == LlrForm::f16) static_cast<f16*>(job_.llr)[at] = to_f16(llr);
-    if (m_.form == LlrForm::i8) static_cast<std::int8_t*>(job_.llr)[at] = static_cast<std::int8_t>(llr);
-  }
-
-  /// All of a frame.
-  std::int64_t erase(std::int64_t frame) const {
-    const std::int64_t symbols = m_.users * m_.data, bits = symbols * m_.bits();
-    if (job_.symbols) std::fill_n(job_.symbols + frame * symbols, symbols, cf32(0));
-    if (job_.bits) std::fill_n(job_.bits + frame * bits, bits, std::uint8_t{0});
-    for (std::int64_t i = frame * bits; job_.llr && i < (frame + 1) * bits; ++i) put_llr(i, 0);
-    return m_.data;
-  }
-
   const Method& m_;
   const Job& job_;
   WorkingSet w_;
   Carried carried_;
+  Results results_;
   Values* values_;        // [user]
   std::uint8_t* usable_;  // [pilot], or [vector] of a tile
   std::byte* equations_;

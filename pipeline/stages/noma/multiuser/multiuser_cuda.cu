@@ -4,11 +4,11 @@
 // Compiled with -fmad=false; sums of products are fused where it says fmaf.
 #include <memory>
 
-#include "pipeline/stages/noma/cuda_half.hpp"
 #include "pipeline/stages/noma/multiuser/detect.cuh"
+#include "pipeline/stages/noma/multiuser/multiuser.hpp"
 #include "pipeline/stages/noma/multiuser/train.cuh"
 
-namespace iqd::apsm_detector {
+namespace iqd::multiuser {
 namespace {
 
 /// Online the model's past is in the carry; the model of a frame is in scratch.
@@ -41,16 +41,9 @@ class Run final : public StageRun {
   noma::Detect detect_;
 };
 
-std::unique_ptr<StageRun> make(const noma::Method& method, noma::Scheme scheme) {
-  return std::make_unique<Run>(method, scheme);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr noma::CudaHalf half{make};
-  return &half;
-}
+using noma::CudaHalf;
+IQD_CUDA_HALF(construct<Run>)
 
-}  // namespace iqd::apsm_detector
+}  // namespace iqd::multiuser

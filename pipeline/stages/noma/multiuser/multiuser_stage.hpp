@@ -12,7 +12,6 @@
 
 #include "base/error.hpp"
 #include "pipeline/stage/stage.hpp"
-#include "pipeline/stages/noma/cuda_half.hpp"
 #include "pipeline/stages/noma/multiuser/engine.hpp"
 #include "pipeline/stages/noma/multiuser/multiuser.hpp"
 
@@ -121,7 +120,7 @@ inline void shape_outputs(ShapeContext& context, const MultiuserKeys& keys, cons
 }
 
 inline std::unique_ptr<StageRun> make_run(Backend& backend, const Method& method, Scheme scheme) {
-  if (const auto* cuda = device_half<CudaHalf>(backend, "apsm_detector")) return cuda->make(method, scheme);
+  if (auto* cuda = device_half<CudaHalf>(backend, "multiuser")) return cuda(method, scheme);
   if (scheme != Scheme::own) throw SetupError("the published variants of apsm_detector are for `backend: cuda` alone");
   return cpu_run([start = method.start, engine = std::make_shared<const Engine>(method)](const StageIo& io) noexcept {
     engine->run(job_of(io, start), io.fresh, io.carry, io.scratch);

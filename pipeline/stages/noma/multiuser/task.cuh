@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include "gpu/warp_sum.cuh"
 #include "pipeline/stages/noma/multiuser/multiuser.hpp"
 
 /// What the kernels of training share. Sums are always in the same order, so that the same frame gives the same bits.
@@ -93,7 +94,8 @@ struct Task {
   __device__ bool uses(int antenna) const { return used >> antenna & 1; }
 };
 
-inline constexpr int kWarp = 32;
+using gpu::kWarp;
+using gpu::sum_of_warp;
 inline constexpr int kStretch = 192;  // pilots that one launch adapts to
 
 /// Factors before this pilot do not change any more when a stretch begins.
@@ -101,11 +103,6 @@ __device__ inline int settled(const Task& task) {
   return max(0, task.stretch - (task.window - 1));
 }
 
-template <class T> __device__ inline T sum_of_warp(T v) {
-#pragma unroll
-  for (int d = kWarp / 2; d > 0; d /= 2) v += __shfl_xor_sync(0xffffffffu, v, d);
-  return v;
-}
 /// For all threads; `memory`: a value a warp. The threads have to meet before it is used again.
 __device__ inline double sum_of_group(double v, double* memory) {
   v = sum_of_warp(v);

@@ -18,7 +18,7 @@
 namespace iqd::noma {
 
 /// Two values, the first in the lower bits.
-struct Pair {
+struct HighLow {
   unsigned high;
   unsigned low;
 };
@@ -49,8 +49,8 @@ __device__ inline unsigned halves(float a, float b) {
   return pair;
 }
 
-__device__ inline Pair split(float a, float b) {
-  Pair pair;
+__device__ inline HighLow split(float a, float b) {
+  HighLow pair;
   pair.high = halves(a, b);
   __half2 high;
   memcpy(&high, &pair.high, sizeof high);

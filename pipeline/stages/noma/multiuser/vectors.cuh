@@ -58,7 +58,7 @@ template <int kChunks, int kWarps> __device__ void split_rows(float to_powers, D
   for (int c = 0; c < kChunks; ++c) {
     const float2 a = memory.x[row][antenna_of(c, t, 0)], b = memory.x[row][antenna_of(c, t, 1)];
     const float re[2]{a.x * to_powers, b.x * to_powers}, im[2]{a.y * to_powers, b.y * to_powers};
-    const Pair real = split(re[0], re[1]), imag = split(im[0], im[1]);
+    const HighLow real = split(re[0], re[1]), imag = split(im[0], im[1]);
     memory.pieces[c][row][t] = {real.high, imag.high, real.low, imag.low};
     norm = fmaf(re[0], re[0], fmaf(re[1], re[1], fmaf(im[0], im[0], fmaf(im[1], im[1], norm))));
   }

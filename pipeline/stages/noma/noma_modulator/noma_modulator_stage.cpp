@@ -12,10 +12,8 @@
 namespace iqd::noma_modulator {
 namespace {
 
-class NomaModulatorStage final : public Stage {
+class NomaModulatorStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (in.axis != Axis::stream || !in.item.empty())
@@ -69,7 +67,6 @@ class NomaModulatorStage final : public Stage {
                               "leave the key out");
   }
 
-  Config config_;
   std::shared_ptr<const Frames> frames_;
   bool of_bits_ = false;
 };
@@ -94,7 +91,7 @@ StageEntry entry() {
           .summary = "makes the frames of several users on the same carriers, of bits or with pseudo-random payload",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::u8}, .one_channel = true}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<NomaModulatorStage>(); },
+          .make = make_stage<NomaModulatorStage>,
           .sample =
               "noma_modulator: {fft: 64, carriers: 24, prefix: 9, frame: 512, users: 2, training: 2, pilots: 40, "
               "data: 60}",

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "base/views.hpp"
+#include "pipeline/stages/arithmetic.hpp"
 
 /// The arithmetic that processor and device have in common: where things lie, and sums in one order.
 namespace iqd::noma_slots {
@@ -16,14 +17,10 @@ inline constexpr std::int64_t kMostAntennas = 64;
 inline constexpr std::int64_t kBefore = 2;  // symbols before the pilots: to synchronise on, and training
 inline constexpr int kSums = 256;           // that something is added up in, of all antennas together
 
-struct Complex {
-  float re = 0;
-  float im = 0;
+using elementwise::Complex;
 
-  IQD_HOST_DEVICE void add(Complex a) noexcept { re += a.re, im += a.im; }
-};
-IQD_HOST_DEVICE inline Complex times(Complex a, Complex b) noexcept {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+IQD_HOST_DEVICE inline void add(Complex& sum, Complex a) noexcept {
+  sum.re += a.re, sum.im += a.im;
 }
 
 /// Sums over pairs: of a* b, and of their mean energies.
@@ -32,11 +29,11 @@ struct Pairs {
   float energy = 0;
 
   IQD_HOST_DEVICE void add(Complex a, Complex b, float sign) noexcept {
-    product.add(times({sign * a.re, -sign * a.im}, b));
+    noma_slots::add(product, elementwise::product({sign * a.re, -sign * a.im}, b));
     energy += 0.5f * ((a.re * a.re + a.im * a.im) + (b.re * b.re + b.im * b.im));
   }
   IQD_HOST_DEVICE void add(const Pairs& other) noexcept {
-    product.add(other.product);
+    noma_slots::add(product, other.product);
     energy += other.energy;
   }
   /// |c|^2 c, where c is the product over the energy: an antenna that hears noise alone, as loud as it likes, counts
@@ -54,6 +51,10 @@ struct Pairs {
   }
 };
 
+IQD_HOST_DEVICE inline void add(Pairs& sum, const Pairs& other) noexcept {
+  sum.add(other);
+}
+
 /// What turns it onto the positive real axis; 1 where that cannot be said.
 IQD_HOST_DEVICE inline Complex turn_back(Complex sum) noexcept {
   const float size = std::sqrt(sum.re * sum.re + sum.im * sum.im);
@@ -67,8 +68,8 @@ IQD_HOST_DEVICE inline double turns_in(Complex sum) noexcept {
 IQD_HOST_DEVICE inline double within_half(double turns) noexcept {
   return turns - std::rint(turns);
 }
-/// Rounded from double, so that processor and device agree.
-IQD_HOST_DEVICE inline Complex phasor(double turns) noexcept {
+/// exp(j 2 pi turns), rounded from double, so that processor and device agree.
+IQD_HOST_DEVICE inline Complex exact_phasor(double turns) noexcept {
   double sine, cosine;
 #ifdef __CUDA_ARCH__
   sincospi(2 * within_half(turns), &sine, &cosine);
@@ -116,7 +117,8 @@ struct Layout {
   template <class Ramp> IQD_HOST_DEVICE Complex channel_of(const Complex* symbol, const Complex* row, std::int64_t r,
                                                            int part, Ramp ramp) const noexcept {
     Complex sum;
-    for (std::int64_t c = part; c < carriers; c += parts()) sum.add(times(row[c], times(symbol[c * rx + r], ramp(c))));
+    for (std::int64_t c = part; c < carriers; c += parts())
+      add(sum, product(row[c], product(symbol[c * rx + r], ramp(c))));
     return sum;
   }
   /// All users' channels with those of the next symbol. `channels`: [symbol][user][rx]
@@ -139,11 +141,11 @@ struct Layout {
   }
   /// What a carrier is turned by, and a symbol, counted from the training symbol on.
   IQD_HOST_DEVICE Complex ramp_of(std::int64_t c, float late) const noexcept {
-    return phasor(static_cast<double>(frequency_of(c)) * (static_cast<double>(early) + static_cast<double>(late)) /
-                  static_cast<double>(fft));
+    return exact_phasor(static_cast<double>(frequency_of(c)) *
+                        (static_cast<double>(early) + static_cast<double>(late)) / static_cast<double>(fft));
   }
   IQD_HOST_DEVICE static Complex spin_of(std::int64_t s, float turning) noexcept {
-    return phasor(-0.5 * std::numbers::inv_pi * static_cast<double>(s) * static_cast<double>(turning));
+    return exact_phasor(-0.5 * std::numbers::inv_pi * static_cast<double>(s) * static_cast<double>(turning));
   }
 };
 

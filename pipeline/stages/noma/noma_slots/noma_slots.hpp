@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/element.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/noma/noma_slots/layout.hpp"
 #include "signal/formats/noma_format.hpp"
 
@@ -54,5 +57,19 @@ std::size_t scratch_bytes(const Layout& layout) noexcept;
 
 void run_cpu(const Layout& layout, const Known& known, const Complex* carriers, std::int64_t frames, const Output& out,
              std::byte* scratch) noexcept;
+
+/// The stage's outputs, in order.
+enum Port : std::uint8_t { kTrainRx, kTrainTx, kRx, kDelay, kDrift, kPorts };
+
+inline Output output_of(const StageIo& io) noexcept {
+  return {.train_rx = reinterpret_cast<Complex*>(io.out[kTrainRx].data),
+          .train_tx = reinterpret_cast<Complex*>(io.out[kTrainTx].data),
+          .rx = reinterpret_cast<Complex*>(io.out[kRx].data),
+          .delay = reinterpret_cast<float*>(io.out[kDelay].data),
+          .drift = reinterpret_cast<float*>(io.out[kDrift].data)};
+}
+
+/// The CUDA half; `most`: frames in a block.
+using CudaHalf = std::unique_ptr<StageRun>(const Layout& layout, const Known& known, std::int64_t most);
 
 }  // namespace iqd::noma_slots

@@ -15,7 +15,7 @@ const Complex* complex_of(const std::vector<cf32>& v) noexcept {
 /// make(part) of all parts.
 template <class T, class F> T sum_parts(const Layout& l, F make) noexcept {
   T sum;
-  for (int part = 0; part < l.parts(); ++part) sum.add(make(part));
+  for (int part = 0; part < l.parts(); ++part) add(sum, make(part));
   return sum;
 }
 
@@ -43,14 +43,14 @@ Heard hear(const Layout& l, const Known& known, const Complex* symbol, const Roo
   Complex halves, all;
   for (std::int64_t r = 0; r < l.rx; ++r) {
     room.antennas[r] = sum_parts<Pairs>(l, [&](int part) { return l.halves_of(symbol, signs, r, part); });
-    halves.add(room.antennas[r].weighted());
+    add(halves, room.antennas[r].weighted());
   }
   if (l.timing) heard.delay = l.delay_of(halves);
   for (std::int64_t c = 0; c < l.carriers; ++c) room.ramp[c] = l.ramp_of(c, heard.delay);
   const auto ramp = [&](std::int64_t c) { return room.ramp[c]; };
   for (std::int64_t r = 0; r < l.rx; ++r)
-    all.add(room.antennas[r].weighted(
-        sum_parts<Complex>(l, [&](int part) { return l.channel_of(symbol, signs, r, part, ramp); })));
+    add(all, room.antennas[r].weighted(
+                 sum_parts<Complex>(l, [&](int part) { return l.channel_of(symbol, signs, r, part, ramp); })));
   heard.turn = turn_back(all);
   return heard;
 }
@@ -67,7 +67,7 @@ float find_drift(const Layout& l, const Known& known, const Complex* frame, cons
     }
   Complex all;
   for (std::int64_t r = 0; r < l.rx; ++r)
-    all.add(sum_parts<Pairs>(l, [&](int part) { return l.neighbours_of(room.channels, r, part); }).weighted());
+    add(all, sum_parts<Pairs>(l, [&](int part) { return l.neighbours_of(room.channels, r, part); }).weighted());
   return Layout::drift_of(all);
 }
 
@@ -101,13 +101,13 @@ void run_cpu(const Layout& l, const Known& known, const Complex* carriers, std::
     out.delay[f] = heard.delay;
     out.drift[f] = drift;
     for (std::int64_t s = 0; s < l.symbols - kBefore; ++s) {
-      const Complex spin = times(Layout::spin_of(s + 1, drift), heard.turn);
+      const Complex spin = product(Layout::spin_of(s + 1, drift), heard.turn);
       for (std::int64_t c = 0; c < l.carriers; ++c) {
         Complex* const to = out.row_of(l, f, s, c);
         if (to == nullptr) break;  // nor are those behind it
-        const Complex turn = times(room.ramp[c], spin);
+        const Complex turn = product(room.ramp[c], spin);
         const Complex* const x = carriers + (s + kBefore) * l.symbol_size() + c * l.rx;
-        for (std::int64_t r = 0; r < l.rx; ++r) to[r] = times(x[r], turn);
+        for (std::int64_t r = 0; r < l.rx; ++r) to[r] = product(x[r], turn);
       }
     }
     if (out.train_tx == nullptr) continue;

@@ -7,7 +7,8 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/noma/noma_slots/noma_slots_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/noma/noma_slots/noma_slots.hpp"
 
 namespace iqd::noma_slots {
 namespace {
@@ -41,7 +42,7 @@ template <class T, class F> __device__ T sum_parts(const Layout& l, F make) {
   __syncthreads();
   T sum;
   if (t < rx)
-    for (int part = 0; part < l.parts(); ++part) sum.add(sums[part * rx + t]);
+    for (int part = 0; part < l.parts(); ++part) add(sum, sums[part * rx + t]);
   return sum;
 }
 
@@ -51,7 +52,7 @@ __device__ Complex sum_antennas(const Layout& l, Complex own) {
   if (threadIdx.x < l.rx) antennas[threadIdx.x] = own;
   __syncthreads();
   Complex sum;
-  for (int r = 0; r < l.rx; ++r) sum.add(antennas[r]);
+  for (int r = 0; r < l.rx; ++r) add(sum, antennas[r]);
   return sum;
 }
 
@@ -111,12 +112,12 @@ __global__ void __launch_bounds__(kSums) place_slots(const Job job) {
   const Complex turn = find_turn(job, frame + l.symbol_size(), heard);
   const float drift = find_drift(job, job.channels + f * l.channels_size());
   if (s == 0 && t == 0) job.out.delay[f] = heard.delay, job.out.drift[f] = drift;
-  const Complex spin = times(Layout::spin_of(s + 1, drift), turn);
+  const Complex spin = product(Layout::spin_of(s + 1, drift), turn);
   const Complex* const symbol = frame + (s + kBefore) * l.symbol_size();
   for (std::int64_t c = t / rx; t < l.parts() * rx && c < l.carriers; c += l.parts()) {
     Complex* const to = job.out.row_of(l, f, s, c);
     if (to == nullptr) break;  // nor are those behind it
-    to[t % rx] = times(symbol[c * rx + t % rx], times(l.ramp_of(c, heard.delay), spin));
+    to[t % rx] = product(symbol[c * rx + t % rx], product(l.ramp_of(c, heard.delay), spin));
   }
   if (job.out.train_tx == nullptr) return;
   auto* const to = reinterpret_cast<float2*>(job.out.train_tx) + f * l.pilots * l.users;
@@ -167,16 +168,8 @@ class Run final : public StageRun {
   gpu::DeviceArray<cf32> rows_;
 };
 
-std::unique_ptr<StageRun> make(const Layout& layout, const Known& known, std::int64_t most) {
-  return std::make_unique<Run>(layout, known, most);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::noma_slots

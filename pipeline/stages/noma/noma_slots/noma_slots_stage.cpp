@@ -5,15 +5,12 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/noma/noma_keys.hpp"
 #include "pipeline/stages/noma/noma_slots/noma_slots.hpp"
-#include "pipeline/stages/noma/noma_slots/noma_slots_cuda.hpp"
 
 namespace iqd::noma_slots {
 namespace {
 
-class NomaSlotsStage final : public Stage {
+class NomaSlotsStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const NomaFormat& format = config_.format;
     if (!noma::check_format(format, context.section)) return;
@@ -44,8 +41,7 @@ class NomaSlotsStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "noma_slots"))
-      return cuda->make(layout_, Known(config_.format), most_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "noma_slots")) return cuda(layout_, Known(config_.format), most_);
     return cpu_run([layout = layout_, known = Known(config_.format)](const StageIo& io) noexcept {
       const std::int32_t frames = *io.in[0].count;
       for (const PortIo& out : io.out) *out.count = frames;
@@ -54,7 +50,6 @@ class NomaSlotsStage final : public Stage {
   }
 
  private:
-  Config config_;
   Layout layout_{};
   std::int64_t most_ = 1;
 };
@@ -83,7 +78,7 @@ StageEntry entry() {
                   {.name = "rx"},
                   {.name = "delay", .fact = "delay"},
                   {.name = "drift", .fact = "drift"}},
-      .make = []() -> std::unique_ptr<Stage> { return std::make_unique<NomaSlotsStage>(); },
+      .make = make_stage<NomaSlotsStage>,
       .sample = "noma_slots: {}",
       .tolerance = 1e-5};
 }

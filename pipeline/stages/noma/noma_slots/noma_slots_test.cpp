@@ -14,7 +14,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::noma_slots {
-StageEntry entry();
 namespace {
 
 using testing::complex_noise;

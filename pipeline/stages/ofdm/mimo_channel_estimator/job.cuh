@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "pipeline/stages/complex.cuh"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/frame_fit.hpp"
 
 /// What the kernels of the estimator have in common.
@@ -56,9 +57,7 @@ struct Job {
   float2* pilot_h;       // [frame][pilot][rx][tx]
 };
 
-__device__ float2 product(float2 a, float2 b) {
-  return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
-}
+using dsp::product;
 __device__ float2 product(float2 a, float b) {
   return {a.x * b, a.y * b};
 }

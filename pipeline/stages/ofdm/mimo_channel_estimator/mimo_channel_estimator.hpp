@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/formats/ofdm_format.hpp"
 
 /// Channel and noise of OFDM frames, from their training and synchronisation symbols; takes the common phase of each
@@ -83,5 +85,8 @@ struct Estimates {
 std::size_t scratch_bytes(const Extents& extents);
 void run_cpu(const Design& design, const cf32* carriers, std::int64_t frames, const Estimates& out,
              std::byte* scratch) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Design& design, std::int64_t most_frames);
 
 }  // namespace iqd::mimo_channel_estimator

@@ -9,9 +9,10 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/apply_channel.cuh"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/measure_frames.cuh"
-#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator_cuda.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 
 namespace iqd::mimo_channel_estimator {
 namespace {
@@ -102,16 +103,8 @@ class Run final : public StageRun {
   Job job_{};
 };
 
-std::unique_ptr<StageRun> make(const Design& design, std::int64_t most_frames) {
-  return std::make_unique<Run>(design, most_frames);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::mimo_channel_estimator

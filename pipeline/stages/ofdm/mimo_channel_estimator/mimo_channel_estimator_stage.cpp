@@ -4,7 +4,6 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
-#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator_cuda.hpp"
 #include "pipeline/stages/ofdm/ofdm_keys.hpp"
 
 namespace iqd::mimo_channel_estimator {
@@ -12,10 +11,8 @@ namespace {
 
 enum Output : std::size_t { kY, kH, kNoise, kPhase };
 
-class MimoChannelEstimatorStage final : public Stage {
+class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const OfdmFormat& f = config_.format;
     if (!ofdm::check_format(f, context.section)) return;
@@ -48,7 +45,7 @@ class MimoChannelEstimatorStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) return cuda->make(design_, most_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) return cuda(design_, most_);
     return cpu_run([design = design_](const StageIo& io) noexcept {
       const auto at = [&io](Output o) { return io.out[o].data; };
       run_cpu(design, reinterpret_cast<const cf32*>(io.in[0].data), *io.in[0].count,
@@ -62,7 +59,6 @@ class MimoChannelEstimatorStage final : public Stage {
   }
 
  private:
-  Config config_;
   Design design_;
   std::int64_t most_ = 1;
 };
@@ -92,7 +88,7 @@ StageEntry entry() {
                       {.name = "h"},
                       {.name = "noise", .fact = "noise"},
                       {.name = "phase", .can_omit = true}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<MimoChannelEstimatorStage>(); },
+          .make = make_stage<MimoChannelEstimatorStage>,
           .sample = "mimo_channel_estimator: {tx: 2}",
           .tolerance = 2e-6};
 }

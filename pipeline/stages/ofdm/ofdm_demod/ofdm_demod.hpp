@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/element.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/filters/fft_plan.hpp"
 #include "signal/formats/ofdm_format.hpp"
 
@@ -38,5 +40,8 @@ class Demodulator {
   float scale_;
   FftPlan plan_;
 };
+
+/// The CUDA half; `scale`: what the transform is multiplied with.
+using CudaHalf = std::unique_ptr<StageRun>(const OfdmFormat& format, std::int64_t rx, float scale);
 
 }  // namespace iqd::ofdm_demod

@@ -7,8 +7,8 @@
 #include "gpu/device_array.hpp"
 #include "gpu/fft_kernel.cuh"
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_demod/ofdm_demod.hpp"
-#include "pipeline/stages/ofdm/ofdm_demod/ofdm_demod_cuda.hpp"
 
 namespace iqd::ofdm_demod {
 namespace {
@@ -138,16 +138,8 @@ class Run final : public StageRun {
   Job job_{};
 };
 
-std::unique_ptr<StageRun> make(const OfdmFormat& format, std::int64_t rx, float scale) {
-  return std::make_unique<Run>(format, rx, scale);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::ofdm_demod

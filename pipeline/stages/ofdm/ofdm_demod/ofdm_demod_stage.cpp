@@ -4,7 +4,6 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_demod/ofdm_demod.hpp"
-#include "pipeline/stages/ofdm/ofdm_demod/ofdm_demod_cuda.hpp"
 #include "pipeline/stages/ofdm/ofdm_keys.hpp"
 
 namespace iqd::ofdm_demod {
@@ -30,8 +29,7 @@ class OfdmDemodStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "ofdm_demod"))
-      return cuda->make(format_, rx_, scale_of(format_));
+    if (auto* cuda = device_half<CudaHalf>(backend, "ofdm_demod")) return cuda(format_, rx_, scale_of(format_));
     return cpu_run([demodulator = Demodulator(format_, rx_)](const StageIo& io) noexcept {
       *io.out[0].count = *io.in[0].count;
       demodulator.run(reinterpret_cast<const cf32*>(io.in[0].data), *io.in[0].count,
@@ -55,7 +53,7 @@ StageEntry entry() {
                       .dims = "[frame][rx][sample]",
                       .example = {{"rx", 2}, {"sample", 7680}}}},
           .outputs = {{.name = "carriers"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<OfdmDemodStage>(); },
+          .make = make_stage<OfdmDemodStage>,
           .sample = "ofdm_demod: {fft: 512}",
           .tolerance = 2e-6};
 }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/formats/ofdm_format.hpp"
 #include "signal/formats/ofdm_frame_bits.hpp"
 
@@ -55,5 +57,9 @@ class Frames {
   OfdmFrameMaker maker_;
   OfdmFrameBits bits_;
 };
+
+/// The CUDA half. `checks`: [(k + 31) / 32][n - k], of a parity bit the information bits that add up to it, 32 a word,
+/// the first the lowest; empty without a code. `of_bits`: the input are bits.
+using CudaHalf = std::unique_ptr<StageRun>(const Frames& frames, std::span<const std::uint32_t> checks, bool of_bits);
 
 }  // namespace iqd::ofdm_modulator

@@ -7,8 +7,9 @@
 #include "gpu/device_array.hpp"
 #include "gpu/fft_kernel.cuh"
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_modulator/make_bits.cuh"
-#include "pipeline/stages/ofdm/ofdm_modulator/ofdm_modulator_cuda.hpp"
+#include "pipeline/stages/ofdm/ofdm_modulator/ofdm_modulator.hpp"
 
 namespace iqd::ofdm_modulator {
 namespace {
@@ -222,16 +223,8 @@ class Run final : public StageRun {
   std::int64_t information_;
 };
 
-std::unique_ptr<StageRun> make(const Frames& frames, std::span<const std::uint32_t> checks, bool of_bits) {
-  return std::make_unique<Run>(frames, checks, of_bits);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::ofdm_modulator

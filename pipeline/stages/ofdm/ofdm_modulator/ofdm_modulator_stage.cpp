@@ -5,7 +5,6 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_keys.hpp"
 #include "pipeline/stages/ofdm/ofdm_modulator/ofdm_modulator.hpp"
-#include "pipeline/stages/ofdm/ofdm_modulator/ofdm_modulator_cuda.hpp"
 
 namespace iqd::ofdm_modulator {
 namespace {
@@ -26,10 +25,8 @@ std::vector<std::uint32_t> checks_of(const LdpcCode* code) {
   return checks;
 }
 
-class OfdmModulatorStage final : public Stage {
+class OfdmModulatorStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (in.axis != Axis::stream || !in.item.empty())
@@ -45,8 +42,8 @@ class OfdmModulatorStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* const cuda = device_half<CudaHalf>(backend, "ofdm_modulator"))
-      return cuda->make(*frames_, checks_of(frames_->bits().code()), of_bits_);
+    if (auto* const cuda = device_half<CudaHalf>(backend, "ofdm_modulator"))
+      return cuda(*frames_, checks_of(frames_->bits().code()), of_bits_);
     if (of_bits_)
       return cpu_run([frames = frames_](const StageIo& io) noexcept {
         const PortIo &in = io.in[0], &out = io.out[0];
@@ -81,7 +78,6 @@ class OfdmModulatorStage final : public Stage {
                               "leave the key out");
   }
 
-  Config config_;
   std::shared_ptr<const Frames> frames_;
   bool of_bits_ = false;
 };
@@ -102,7 +98,7 @@ StageEntry entry() {
           .summary = "makes OFDM frames for several antennas, of bits or with pseudo-random payload",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::u8}, .one_channel = true}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<OfdmModulatorStage>(); },
+          .make = make_stage<OfdmModulatorStage>,
           .sample = "ofdm_modulator: {fft: 128, carriers: 72, prefix: 9, frame: 960, pilot_every: 12}",
           .tolerance = 2e-6};
 }

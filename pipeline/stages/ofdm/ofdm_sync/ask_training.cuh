@@ -56,7 +56,7 @@ __device__ void transform_training(const Job& job, std::int64_t place, const Hea
     for (int e = 0; e < Group::kPoints; ++e) {
       const int n = point_of<N>(e);
       const Complex x = sample_at<Sample>(job, r, first + n);
-      const Complex turned = product({scale * x.re, scale * x.im}, phasor(step * static_cast<std::uint64_t>(n)));
+      const Complex turned = product({scale * x.re, scale * x.im}, quick_phasor(step * static_cast<std::uint64_t>(n)));
       v[e] = {turned.re, turned.im};
     }
   }

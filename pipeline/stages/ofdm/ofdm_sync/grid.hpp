@@ -8,14 +8,12 @@
 #include <numbers>
 
 #include "base/views.hpp"
+#include "pipeline/stages/arithmetic.hpp"
 
 /// The arithmetic that processor and device have in common: where things lie, and what is made of sums.
 namespace iqd::ofdm_sync {
 
-struct Complex {
-  float re = 0;
-  float im = 0;
-};
+using elementwise::Complex;
 
 /// From `first` on, before `end`.
 struct Range {

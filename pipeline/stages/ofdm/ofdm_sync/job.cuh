@@ -7,6 +7,7 @@
 
 #include "base/integer.hpp"
 #include "gpu/fft_kernel.cuh"
+#include "gpu/warp_sum.cuh"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
 
 /// What the kernels of the search have in common.
@@ -117,11 +118,9 @@ template <class Sample> __device__ Complex sample_at(const Job& job, std::int64_
   return n < job.length ? complex_of(row_of<Sample>(job, r)[n]) : Complex{};
 }
 
-__device__ Complex product(Complex a, Complex b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
+using elementwise::product;
 /// exp(2 pi j turns), turns in units of 2^-64; to 1e-7.
-__device__ Complex phasor(std::uint64_t turns) {
+__device__ Complex quick_phasor(std::uint64_t turns) {
   float sine, cosine;
   sincospif(static_cast<float>(static_cast<std::int32_t>(turns >> 32)) * 0x1p-31f, &sine, &cosine);
   return {cosine, sine};
@@ -141,11 +140,7 @@ __device__ Largest largest_of_warp(Largest own) {
   }
   return own;
 }
-__device__ float sum_of_warp(float value) {
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(kAll, value, distance);
-  return value;
-}
+using gpu::sum_of_warp;
 
 }  // namespace
 }  // namespace iqd::ofdm_sync

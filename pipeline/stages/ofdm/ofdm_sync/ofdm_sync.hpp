@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,8 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/grid.hpp"
 #include "signal/filters/fft_plan.hpp"
 #include "signal/formats/ofdm_format.hpp"
@@ -92,5 +96,18 @@ class Search {
   FftPlan forward_;
   FftPlan inverse_;
 };
+
+/// The stage's outputs, in order.
+enum Port : std::uint8_t { kFrames, kStart, kOffset, kMetric, kTally };
+
+/// Which of a block's samples count, from its first: what was asked for, though neighbours may have asked for more.
+inline Range seen_of(const Grid& grid, const StageIo& io) noexcept {
+  const PortIo& in = io.in[0];
+  return {std::max<std::int64_t>(0, io.first_new - grid.past() - in.first),
+          std::min(in.length, io.end_new + grid.future() - in.first)};
+}
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Pattern& pattern, std::int64_t most_new, Element element);
 
 }  // namespace iqd::ofdm_sync

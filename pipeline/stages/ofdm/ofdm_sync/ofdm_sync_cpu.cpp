@@ -8,93 +8,19 @@
 #include "base/integer.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/block_sums.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
-#include "signal/filters/scratch.hpp"
+#include "pipeline/stages/ofdm/ofdm_sync/training.hpp"
 #include "signal/formats/phase.hpp"
 
 namespace iqd::ofdm_sync {
 namespace {
 
-constexpr std::int64_t kRun = 64;  // of phasors that share a factor
-
-/// A frame that the training symbols have confirmed.
-struct Found {
-  std::int64_t place;
-  std::int64_t start;
-  double offset;  // carriers
-  float fit;      // Q
-  float metric;
-};
-
-struct Room {
-  Room(const Pattern& p, std::int64_t most_new, std::byte* memory) : scratch(memory) {
-    const Grid& g = p.grid;
-    const std::int64_t longest = g.past() + most_new + g.future();
-    pitch = ceil_div(longest, g.step) + g.blocks + kSteps + kMargin;
-    tile = std::max<std::int64_t>(4096, 4 * g.fft);
-    re = scratch.take<float>(tile + g.lag);
-    im = scratch.take<float>(tile + g.lag);
-    sums = scratch.take<float>(kSums * g.antennas * pitch);
-    likeness = scratch.take<float>(pitch);
-    points = scratch.take<cf32>(g.fft);
-    spectra = scratch.take<cf32>(g.antennas * g.tx * g.fft);
-    profile = scratch.take<float>(g.fft);
-    phasors = scratch.take<cf32>(std::max(g.fft, kRun) + kRun);
-    fits = scratch.take<Complex>(g.antennas * g.hypotheses());
-    found = scratch.take<Found>(pitch / (kSteps + 1) + 1);
-  }
-  Scratch scratch;
-  std::int64_t pitch;
-  std::int64_t tile;
-  float *re, *im;
-  float* sums;  // [antenna][which, as in Sums][step]
-  float* likeness;
-  cf32* points;
-  cf32* spectra;  // [antenna][training symbol][bin]
-  float* profile;
-  cf32* phasors;
-  Complex* fits;  // [antenna][hypothesis]
-  Found* found;
-};
-
-cf32 complex_of(cf32 x) noexcept {
-  return x;
-}
-cf32 complex_of(sc16 x) noexcept {
-  return {static_cast<float>(x.re) * (1.0f / 32768), static_cast<float>(x.im) * (1.0f / 32768)};
-}
-/// Products by hand: that of the library looks for NaN.
-cf32 times(cf32 a, cf32 b) noexcept {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-Complex parts(cf32 x) noexcept {
-  return {x.real(), x.imag()};
-}
-
-/// exp(2 pi j m step): a factor for each run, and a table for the place in it; both rounded from double.
-class Phasors {
- public:
-  Phasors(Phase step, cf32* table) noexcept : step_(step), table_(table) {
-    for (std::int64_t i = 0; i < kRun; ++i) table_[i] = cf32((step * i).phasor());
-  }
-  /// Those of the run that m begins.
-  void run(std::int64_t m, cf32* to) const noexcept {
-    const cf32 factor((step_ * m).phasor());
-    for (std::int64_t i = 0; i < kRun; ++i) to[i] = times(factor, table_[i]);
-  }
-
- private:
-  Phase step_;
-  cf32* table_;
-};
-
 template <class Sample> class Block {
  public:
   Block(const Pattern& pattern, const FftPlan& forward, const FftPlan& inverse, View<const Sample, 2> x, Range fresh,
         std::int64_t lead, const Room& room, Output& out)
-      : p_(pattern),
-        g_(pattern.grid),
+      : g_(pattern.grid),
         forward_(forward),
-        inverse_(inverse),
+        training_(pattern, inverse, room),
         x_(x),
         length_(x.extent(1)),
         fresh_(fresh),
@@ -160,15 +86,12 @@ template <class Sample> class Block {
     for (std::int64_t r = 0; r < g_.antennas; ++r) halves.add(halves_at(g_, sums_[static_cast<std::size_t>(r)], j).c);
     const double fraction = fraction_of(halves.sum);
     transform_training(j, fraction);
-    const auto [i, fit] = best_hypothesis();
+    const auto [i, fit] = training_.best_hypothesis();
     if (!g_.convinces(room_.likeness[j], fit)) return false;
-    fill_profile(i);
-    const std::int64_t start = g_.settled(at(j) - g_.prefix + first_path());
+    const std::int64_t start = g_.settled(at(j) - g_.prefix + training_.first_path(i));
     found = {j, start, fraction + 2 * static_cast<double>(i), fit, room_.likeness[j]};
     return true;
   }
-
-  cf32* spectrum(std::int64_t r, std::int64_t t) const noexcept { return room_.spectra + (r * g_.tx + t) * g_.fft; }
 
   /// Without the fraction of the offset, and all antennas at one level.
   void transform_training(std::int64_t j, double fraction) const noexcept {
@@ -181,79 +104,9 @@ template <class Sample> class Block {
       for (std::int64_t t = 0; t < g_.tx; ++t) {
         const Sample* const x = &x_(r, g_.training_at(at(j), t));
         for (std::int64_t m = 0; m < g_.fft; ++m) room_.points[m] = times(scale * complex_of(x[m]), turns[m]);
-        forward_.run(room_.points, spectrum(r, t));
+        forward_.run(room_.points, training_.spectrum(r, t));
       }
     }
-  }
-
-  /// i and Q(i), the largest.
-  std::pair<std::int64_t, float> best_hypothesis() const noexcept {
-    std::fill_n(room_.fits, g_.antennas * g_.hypotheses(), Complex{});
-    for (std::int64_t r = 0; r < g_.antennas; ++r)
-      for (std::int64_t t = 0; t < g_.tx; ++t) add_fits(spectrum(r, t), room_.fits + r * g_.hypotheses());
-    std::pair<std::int64_t, float> best{0, -1.0f};
-    for (std::int64_t h = 0; h < g_.hypotheses(); ++h) {
-      Combined all;
-      for (std::int64_t r = 0; r < g_.antennas; ++r) all.add(fit_of(r, h));
-      if (all.value() > best.second) best = {h - g_.sides, all.value()};
-    }
-    return best;
-  }
-  Complex fit_of(std::int64_t r, std::int64_t h) const noexcept {
-    const Complex sum = room_.fits[r * g_.hypotheses() + h];
-    return {sum.re / g_.pair_count, sum.im / g_.pair_count};
-  }
-
-  void add_fits(const cf32* y, Complex* fits) const noexcept {
-    const std::int64_t ring = g_.fft - 1;
-    cf32* const phases = room_.points;
-    for (std::int64_t k = 0; k < g_.fft; ++k) {
-      const Complex phase = phase_between(parts(y[k]), parts(y[(k + 1) & ring]));
-      phases[k] = {phase.re, phase.im};
-    }
-    for (std::int64_t h = 0; h < g_.hypotheses(); ++h) {
-      const std::int64_t moved = 2 * (h - g_.sides);
-      cf32 sum = 0;
-      for (std::int64_t k = 0; k < g_.fft; ++k)
-        sum += p_.pairs[static_cast<std::size_t>(k)] * phases[(k + moved) & ring];
-      fits[h].re += sum.real();
-      fits[h].im += sum.imag();
-    }
-  }
-
-  /// The power of the channel by delay; antennas count by how well they fit.
-  void fill_profile(std::int64_t i) const noexcept {
-    std::fill_n(room_.profile, g_.fft, 0.0f);
-    for (std::int64_t r = 0; r < g_.antennas; ++r) {
-      const Complex fit = fit_of(r, i + g_.sides);
-      const float weight = fit.re * fit.re + fit.im * fit.im;
-      for (std::int64_t t = 0; t < g_.tx; ++t) {
-        cf32* const y = spectrum(r, t);
-        for (std::int64_t k = 0; k < g_.fft; ++k)
-          room_.points[k] = p_.training[static_cast<std::size_t>(k)] * y[(k + 2 * i) & (g_.fft - 1)];
-        inverse_.run(room_.points, y);
-        for (std::int64_t k = 0; k < g_.fft; ++k)
-          room_.profile[k] += weight * (y[k].real() * y[k].real() + y[k].imag() * y[k].imag());
-      }
-    }
-  }
-
-  /// The delay of the first path of those within one prefix that hold the most power together.
-  std::int64_t first_path() const noexcept {
-    const Profile profile{room_.profile, g_.fft, g_.prefix, g_.width};
-    std::int64_t strongest = profile.first_delay();
-    for (std::int64_t d = strongest; d < profile.first_delay() + g_.fft; ++d)
-      if (profile.at(d) > profile.at(strongest)) strongest = d;
-    float noise = 0;  // where no path is
-    for (std::int64_t d = g_.fft / 4; d < 3 * g_.fft / 4; ++d) noise += profile.at(strongest + d);
-    const float least = least_path(profile.at(strongest), noise / static_cast<float>(g_.fft / 2));
-    std::int64_t best = strongest;
-    float most = -1;
-    for (std::int64_t d = strongest - g_.prefix; d <= strongest; ++d) {
-      const float power = power_from(profile, d, least);
-      if (power > most) most = power, best = d;
-    }
-    return best;
   }
 
   /// Within half a frame; of equal ones the first.
@@ -337,10 +190,9 @@ template <class Sample> class Block {
     }
   }
 
-  const Pattern& p_;
   const Grid& g_;
   const FftPlan& forward_;
-  const FftPlan& inverse_;
+  Training training_;
   View<const Sample, 2> x_;
   std::int64_t length_;
   Range fresh_;

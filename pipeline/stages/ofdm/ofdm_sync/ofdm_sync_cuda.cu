@@ -11,8 +11,9 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/find_candidates.cuh"
-#include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync_cuda.hpp"
+#include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/place_frames.cuh"
 #include "signal/filters/scratch.hpp"
 
@@ -174,10 +175,6 @@ std::unique_ptr<StageRun> make(const Pattern& pattern, std::int64_t most_new, El
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(make)
 
 }  // namespace iqd::ofdm_sync

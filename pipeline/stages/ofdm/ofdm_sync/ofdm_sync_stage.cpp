@@ -9,7 +9,6 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_keys.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
-#include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync_cuda.hpp"
 
 namespace iqd::ofdm_sync {
 namespace {
@@ -36,10 +35,8 @@ template <class Sample> void run_block(const Search& search, const Grid& grid, c
   *io.out[kTally].count = 1;
 }
 
-class OfdmSyncStage final : public Stage {
+class OfdmSyncStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     in_ = context.in[0];
     if (!check(context)) return;
@@ -71,8 +68,7 @@ class OfdmSyncStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "ofdm_sync"))
-      return cuda->make(pattern(), most_new_, in_.element);
+    if (auto* cuda = device_half<CudaHalf>(backend, "ofdm_sync")) return cuda(pattern(), most_new_, in_.element);
     const auto search = std::make_shared<const Search>(pattern(), most_new_);
     return cpu_run([search, grid = pattern().grid, element = in_.element](const StageIo& io) noexcept {
       if (element == Element::sc16) return run_block<sc16>(*search, grid, io);
@@ -103,7 +99,6 @@ class OfdmSyncStage final : public Stage {
     return false;
   }
 
-  Config config_;
   PortShape in_;
   std::int64_t most_new_ = 1;
 };
@@ -134,7 +129,7 @@ StageEntry entry() {
                       {.name = "offset_hz", .fact = "offset_hz"},
                       {.name = "metric", .fact = "metric"},
                       {.name = "events", .tally = kEvents}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<OfdmSyncStage>(); },
+          .make = make_stage<OfdmSyncStage>,
           .sample = "ofdm_sync: {}",
           .tolerance = 1e-5};
 }

@@ -210,7 +210,7 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) place_frames
 #pragma unroll 8
   for (std::int64_t m = first + threadIdx.x; m < end; m += kThreads) {
     const Complex x = complex_of(row_of<Sample>(job, r)[own.start + m]);
-    const Complex y = product(x, phasor(step * static_cast<std::uint64_t>(m)));
+    const Complex y = product(x, quick_phasor(step * static_cast<std::uint64_t>(m)));
     frame[m] = {y.re, y.im};
   }
   if (first > 0 || r > 0 || threadIdx.x > 0) return;

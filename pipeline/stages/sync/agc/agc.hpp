@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <memory>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
-#include "pipeline/stages/sync/agc/gain.hpp"
+#include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stages/moving_sum.hpp"
+#include "pipeline/stages/sync/power.hpp"
 
 /// y(n) = gain(n) x(n), gain(n) = min(target / rms of x(n + ahead - window + 1) … x(n + ahead), max_gain).
 ///
@@ -29,8 +33,28 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
+struct Gain {
+  double target = 1;
+  std::int64_t window = 1;
+  std::int64_t ahead = 0;
+  double most = 1;
+
+  std::int64_t past() const noexcept { return window - 1 - ahead; }
+  /// Where the window of sample n begins.
+  IQD_HOST_DEVICE std::int64_t begin(std::int64_t n) const noexcept { return n + ahead - window + 1; }
+  /// Of the sample whose window has this energy.
+  IQD_HOST_DEVICE float at(std::int64_t n, const dsp::Range& there, double energy) const noexcept {
+    const auto samples = static_cast<double>(there.common(begin(n), begin(n) + window));
+    const double gain = target / sqrt(energy / samples);
+    return static_cast<float>(gain < most ? gain : most);
+  }
+};
+
 /// x begins at position `first`, y at `out_first`. `scratch` has room for `window` numbers.
 void run_cpu(const Gain& gain, View<const cf32, 2> x, std::int64_t first, View<cf32, 2> y, std::int64_t out_first,
              double* scratch) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Gain& gain, std::int64_t most_new);
 
 }  // namespace iqd::agc

@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/moving_sum.cuh"
-#include "pipeline/stages/sync/agc/agc_cuda.hpp"
+#include "pipeline/stages/sync/agc/agc.hpp"
 #include "signal/filters/scratch.hpp"
 
 namespace iqd::agc {
@@ -14,7 +15,7 @@ namespace {
 
 struct Power {
   const float2* x;
-  __device__ double operator()(std::int64_t n) const { return power_of(x[n].x, x[n].y); }
+  __device__ double operator()(std::int64_t n) const { return dsp::power_of(x[n].x, x[n].y); }
 };
 
 /// y begins at the sample `begin` of x.
@@ -63,16 +64,8 @@ class Run final : public StageRun {
   std::int64_t piece_;
 };
 
-std::unique_ptr<StageRun> make(const Gain& gain, std::int64_t most_new) {
-  return std::make_unique<Run>(gain, most_new);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::agc

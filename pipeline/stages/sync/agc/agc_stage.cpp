@@ -6,15 +6,12 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/agc/agc.hpp"
-#include "pipeline/stages/sync/agc/agc_cuda.hpp"
 
 namespace iqd::agc {
 namespace {
 
-class AgcStage final : public Stage {
+class AgcStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     if (config_.ahead >= config_.window)
       return context.section.problem(
@@ -27,7 +24,7 @@ class AgcStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "agc")) return cuda->make(gain(), most_new_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "agc")) return cuda(gain(), most_new_);
     return cpu_run([gain = gain()](const StageIo& io) noexcept {
       run_cpu(gain, io.in[0].as<const cf32>(), io.in[0].first, io.out[0].as<cf32>(), io.out[0].first,
               reinterpret_cast<double*>(io.scratch));
@@ -37,7 +34,6 @@ class AgcStage final : public Stage {
  private:
   Gain gain() const { return {config_.target, config_.window, config_.ahead, std::pow(10, config_.max_gain / 20)}; }
 
-  Config config_;
   std::int64_t most_new_ = 1;
 };
 
@@ -60,12 +56,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "sync",
           .name = "agc",
           .summary = "brings a signal to a level, by the power around each sample",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .reread = true}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AgcStage>(); },
+          .make = make_stage<AgcStage>,
           .sample = "agc: {window: 256}",
           .tolerance = 1e-6};
 }

@@ -12,7 +12,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::agc {
-StageEntry entry();
 namespace {
 
 using testing::complex_noise;

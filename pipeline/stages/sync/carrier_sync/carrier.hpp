@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/views.hpp"
+#include "pipeline/stages/arithmetic.hpp"
 
 /// The arithmetic of a carrier's phase, the same on every backend.
 namespace iqd::carrier_sync {
@@ -32,13 +33,8 @@ inline constexpr std::array<std::string_view, 3> kValues{
     "strength"  // of the line: 1 where all samples of the window agree
 };
 
-struct Complex {
-  float re = 0;
-  float im = 0;
-};
-IQD_HOST_DEVICE inline Complex product(Complex a, Complex b) noexcept {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
+using elementwise::Complex;
+using elementwise::product;
 
 /// |x|^2, or 0 where it is not a finite number.
 IQD_HOST_DEVICE inline float power_of(Complex x) noexcept {

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/element.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/sync/carrier_sync/carrier.hpp"
 #include "pipeline/stages/sync/hops.hpp"
 
@@ -72,5 +74,10 @@ class Synchronizer {
   std::vector<cf32> line_;
   std::vector<cf32> bins_;
 };
+
+enum Port : std::uint8_t { kSamples, kEstimates };
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Synchronizer& synchronizer, std::int64_t most_new);
 
 }  // namespace iqd::carrier_sync

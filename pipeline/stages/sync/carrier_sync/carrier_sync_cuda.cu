@@ -9,7 +9,8 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/sync/carrier_sync/carrier_sync_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/sync/carrier_sync/carrier_sync.hpp"
 #include "pipeline/stages/sync/group_sums.cuh"
 #include "pipeline/stages/sync/hops.hpp"
 #include "signal/filters/scratch.hpp"
@@ -160,8 +161,8 @@ __global__ void __launch_bounds__(kScanThreads) count_turns(const Job job) {
     *job.window_count = static_cast<std::int32_t>(max(hops.last - hops.begin - skipped, std::int64_t{0}));
 }
 
-/// exp(-j 2 pi turns)
-__device__ Complex phasor(double turns) {
+/// exp(-j 2 pi turns), to 1e-7
+__device__ Complex quick_phasor_back(double turns) {
   float sine, cosine;
   sincospif(static_cast<float>(-2 * Search::wrapped(turns)), &sine, &cosine);
   return {cosine, sine};
@@ -178,7 +179,7 @@ __global__ void __launch_bounds__(kTurnThreads) turn_samples(const Job job) {
   const std::int64_t begin = max(place, job.begin), end = min(place + hops.hop, job.end);
   const std::int64_t step = std::int64_t{kTurnThreads} * gridDim.y;
   for (std::int64_t n = begin + blockIdx.y * kTurnThreads + threadIdx.x; n < end; n += step) {
-    const Complex y = product(parts_of(job.x[n]), phasor(phase + slope * static_cast<double>(n - place)));
+    const Complex y = product(parts_of(job.x[n]), quick_phasor_back(phase + slope * static_cast<double>(n - place)));
     job.y[n - job.begin] = {y.re, y.im};
   }
 }
@@ -278,16 +279,8 @@ class Run final : public StageRun {
   gpu::DeviceArray<cf32> table_;
 };
 
-std::unique_ptr<StageRun> make(const Synchronizer& synchronizer, std::int64_t most_new) {
-  return std::make_unique<Run>(synchronizer, most_new);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::carrier_sync

@@ -4,15 +4,12 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/carrier_sync/carrier_sync.hpp"
-#include "pipeline/stages/sync/carrier_sync/carrier_sync_cuda.hpp"
 
 namespace iqd::carrier_sync {
 namespace {
 
-class CarrierSyncStage final : public Stage {
+class CarrierSyncStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     if (!check(context.section)) return;
     const Synchronizer synchronizer(config_);
@@ -32,7 +29,7 @@ class CarrierSyncStage final : public Stage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const Synchronizer synchronizer(config_);
-    if (const auto* cuda = device_half<CudaHalf>(backend, "carrier_sync")) return cuda->make(synchronizer, most_new_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "carrier_sync")) return cuda(synchronizer, most_new_);
     return cpu_run([synchronizer](const StageIo& io) noexcept {
       const PortIo &in = io.in[0], &out = io.out[kSamples], &estimates = io.out[kEstimates];
       std::int64_t& turns = *reinterpret_cast<std::int64_t*>(io.carry);
@@ -65,7 +62,6 @@ class CarrierSyncStage final : public Stage {
     return false;
   }
 
-  Config config_;
   std::int64_t most_new_ = 1;
 };
 
@@ -83,12 +79,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "sync",
           .name = "carrier_sync",
           .summary = "takes frequency offset and phase off PSK and QAM, without a loop",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true, .reread = true}},
           .outputs = {{.name = "out"}, {.name = "estimates", .can_omit = true}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<CarrierSyncStage>(); },
+          .make = make_stage<CarrierSyncStage>,
           .sample = "carrier_sync: {modulation: qpsk, samples_per_symbol: 4}",
           .tolerance = 1e-4};
 }

@@ -13,7 +13,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::carrier_sync {
-StageEntry entry();
 namespace {
 
 using testing::align;

@@ -28,10 +28,8 @@ void run_block(const Loop& loop, const StageIo& io) noexcept {
   *io.out[kSymbols].count = *io.out[kClock].count = count;
 }
 
-class ClockRecoveryStage final : public Stage {
+class ClockRecoveryStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const Loop loop(config_);
     context.footprint[0] = {.past = loop.past(), .future = Loop::kFuture};
@@ -50,9 +48,6 @@ class ClockRecoveryStage final : public Stage {
       throw SetupError("clock_recovery has no code for a GPU: leave its `backend` out, or take symbol_sync");
     return cpu_run([loop = Loop(config_)](const StageIo& io) noexcept { run_block(loop, io); });
   }
-
- private:
-  Config config_;
 };
 
 }  // namespace
@@ -70,12 +65,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "sync",
           .name = "clock_recovery",
           .summary = "follows the clock of symbols with a classical loop, Gardner's or Mueller and Muller's",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true}},
           .outputs = {{.name = "out"}, {.name = "clock", .can_omit = true}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<ClockRecoveryStage>(); },
+          .make = make_stage<ClockRecoveryStage>,
           .sample = "clock_recovery: {samples_per_symbol: 4}",
           .host_only = true,
           .tolerance = 0};

@@ -12,7 +12,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::clock_recovery {
-StageEntry entry();
 namespace {
 
 using testing::align;

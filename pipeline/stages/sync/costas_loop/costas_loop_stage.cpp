@@ -26,10 +26,8 @@ void run_row(const Loop& loop, const StageIo& io, std::int64_t row, bool counted
   }
 }
 
-class CostasLoopStage final : public Stage {
+class CostasLoopStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     if (config_.order != 2 && config_.order != 4 && config_.order != 8)
       return context.section.problem("order", "has to be 2, 4 or 8");
@@ -49,7 +47,6 @@ class CostasLoopStage final : public Stage {
   }
 
  private:
-  Config config_;
   bool counted_ = false;
 };
 
@@ -65,12 +62,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "sync",
           .name = "costas_loop",
           .summary = "follows the carrier of PSK with the classical loop",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .dims = "[symbol]"}},
           .outputs = {{.name = "out"}, {.name = "frequency", .can_omit = true}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<CostasLoopStage>(); },
+          .make = make_stage<CostasLoopStage>,
           .sample = "costas_loop: {order: 4}",
           .host_only = true,
           .tolerance = 0};

@@ -13,7 +13,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::costas_loop {
-StageEntry entry();
 namespace {
 
 using testing::align;

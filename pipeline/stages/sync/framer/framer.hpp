@@ -5,12 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/sync/framer/read_frame.hpp"
 #include "signal/formats/frame_format.hpp"
 
@@ -109,5 +111,11 @@ std::size_t scratch_bytes(const Plan& plan, std::int64_t most_new);
 /// x: all samples that exist, `past` and `future` around those of first … end-1 as far as they do.
 void run_cpu(const Plan& plan, View<const float, 1> x, std::int64_t first, std::int64_t end, std::byte* scratch,
              Output& out) noexcept;
+
+/// The outputs, in order.
+enum Port : std::uint8_t { kBytes, kStart, kLength, kMetric, kTally };
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Plan& plan, std::int64_t most_new);
 
 }  // namespace iqd::framer

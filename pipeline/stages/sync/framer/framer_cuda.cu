@@ -7,7 +7,8 @@
 #include "base/integer.hpp"
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/sync/framer/framer_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/sync/framer/framer.hpp"
 #include "pipeline/stages/sync/framer/metric.hpp"
 #include "signal/filters/scratch.hpp"
 
@@ -193,16 +194,8 @@ class Run final : public StageRun {
   gpu::DeviceArray<float> bit_;
 };
 
-std::unique_ptr<StageRun> make(const Plan& plan, std::int64_t most_new) {
-  return std::make_unique<Run>(plan, most_new);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::framer

@@ -7,7 +7,6 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/framer/framer.hpp"
-#include "pipeline/stages/sync/framer/framer_cuda.hpp"
 
 namespace iqd::framer {
 namespace {
@@ -31,10 +30,8 @@ void run_block(const Plan& plan, const StageIo& io) noexcept {
   *io.out[kTally].count = 1;
 }
 
-class FramerStage final : public Stage {
+class FramerStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     const std::size_t before = context.section.problems().size();
@@ -52,7 +49,7 @@ class FramerStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "framer")) return cuda->make(*plan_, most_new_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "framer")) return cuda(*plan_, most_new_);
     return cpu_run([plan = plan_](const StageIo& io) noexcept { run_block(*plan, io); });
   }
 
@@ -119,7 +116,6 @@ class FramerStage final : public Stage {
     tally.rate_hz = 0;
   }
 
-  Config config_;
   std::shared_ptr<const Plan> plan_;
   std::int64_t most_new_ = 1;
 };
@@ -143,7 +139,7 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "sync",
           .name = "framer",
           .summary = "finds frames in a stream of levels, and gives their bytes",
           .inputs = {{.name = "in", .elements = {Element::f32}, .one_channel = true, .reread = true}},
@@ -152,7 +148,7 @@ StageEntry entry() {
                       {.name = "length", .fact = "length"},
                       {.name = "metric", .fact = "metric"},
                       {.name = "events", .tally = kEvents}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<FramerStage>(); },
+          .make = make_stage<FramerStage>,
           .sample = "framer: {chip_rate: 50 kS/s, bytes: 32}",
           .tolerance = 0};
 }

@@ -9,11 +9,9 @@
 #include <limits>
 #include <random>
 
-#include "pipeline/stages/sync/framer/framer_cuda.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::framer {
-StageEntry entry();
 namespace {
 
 using ::testing::ElementsAre;

@@ -75,10 +75,8 @@ class Writer {
   std::int32_t complete_ = 0;
 };
 
-class PskDemapperStage final : public Stage {
+class PskDemapperStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     if (config_.differential && config_.modulation >= Constellation::qam16)
       return context.section.problem("differential", "is for bpsk, qpsk and 8psk");
@@ -116,7 +114,6 @@ class PskDemapperStage final : public Stage {
   }
 
  private:
-  Config config_;
   bool counted_ = false;
 };
 
@@ -130,14 +127,14 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "sync",
           .name = "psk_demapper",
           .summary = "makes bits and LLRs of symbols, PSK or QAM, differential or not",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .dims = "[symbol]", .one_channel = true}},
           .outputs = {{.name = "bits", .can_omit = true},
                       {.name = "llr", .can_omit = true},
                       {.name = "packets", .can_omit = true}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<PskDemapperStage>(); },
+          .make = make_stage<PskDemapperStage>,
           .sample = "psk_demapper: {modulation: qpsk}",
           .host_only = true,
           .tolerance = 0};

@@ -13,7 +13,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::psk_demapper {
-StageEntry entry();
 namespace {
 
 using ::testing::ElementsAre;

@@ -7,17 +7,10 @@
 
 #include <cmath>
 
+#include "pipeline/stages/stages.hpp"
 #include "tests/support/psk_signal.hpp"
 
-namespace iqd {
-namespace carrier_sync {
-StageEntry entry();
-}
-namespace symbol_sync {
-StageEntry entry();
-}
-namespace psk_demapper {
-StageEntry entry();
+namespace iqd::psk_demapper {
 namespace {
 
 using testing::align;
@@ -76,5 +69,4 @@ TEST(PskReceiver, DifferentialBitsComeOutAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace psk_demapper
-}  // namespace iqd
+}  // namespace iqd::psk_demapper

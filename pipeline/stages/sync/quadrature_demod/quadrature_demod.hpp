@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 
 /// y(n) = gain · arg(x(n) conj x(n-1)): how far the signal turned since the sample before, so a frequency. With
 /// `deviation` it is counted in that: gain · rate / (2 pi deviation) · arg(…).
@@ -29,5 +31,8 @@ struct Config {
 };
 
 void run_cpu(View<const cf32, 2> x, std::int64_t past, float gain, View<float, 2> y) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(float gain);
 
 }  // namespace iqd::quadrature_demod

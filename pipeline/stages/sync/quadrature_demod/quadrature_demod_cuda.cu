@@ -3,8 +3,9 @@
 //
 // Compiled with -fmad=false: the same bits as on the CPU.
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/arithmetic.hpp"
-#include "pipeline/stages/sync/quadrature_demod/quadrature_demod_cuda.hpp"
+#include "pipeline/stages/sync/quadrature_demod/quadrature_demod.hpp"
 
 namespace iqd::quadrature_demod {
 namespace {
@@ -74,16 +75,8 @@ class Run final : public StageRun {
   float gain_;
 };
 
-std::unique_ptr<StageRun> make(float gain) {
-  return std::make_unique<Run>(gain);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::quadrature_demod

@@ -6,15 +6,12 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/quadrature_demod/quadrature_demod.hpp"
-#include "pipeline/stages/sync/quadrature_demod/quadrature_demod_cuda.hpp"
 
 namespace iqd::quadrature_demod {
 namespace {
 
-class QuadratureDemodStage final : public Stage {
+class QuadratureDemodStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     rate_hz_ = in.rate_hz;
@@ -25,7 +22,7 @@ class QuadratureDemodStage final : public Stage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const auto gain = static_cast<float>(config_.factor(rate_hz_));
-    if (const auto* cuda = device_half<CudaHalf>(backend, "quadrature_demod")) return cuda->make(gain);
+    if (auto* cuda = device_half<CudaHalf>(backend, "quadrature_demod")) return cuda(gain);
     return cpu_run([gain](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const PortIo& out = io.out[0];
@@ -42,7 +39,6 @@ class QuadratureDemodStage final : public Stage {
                                                deviation_hz, rate_hz_ / 2));
   }
 
-  Config config_;
   double rate_hz_ = 0;
 };
 
@@ -61,12 +57,12 @@ double Config::factor(double rate_hz) const {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "sync",
           .name = "quadrature_demod",
           .summary = "demodulates frequency: how far a signal turns from sample to sample",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<QuadratureDemodStage>(); },
+          .make = make_stage<QuadratureDemodStage>,
           .sample = "quadrature_demod: {}",
           .tolerance = 0};
 }

@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
-#include "pipeline/stages/sync/squelch/gate.hpp"
+#include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stages/moving_sum.hpp"
+#include "pipeline/stages/sync/power.hpp"
 
 /// Silences a signal while it is weak: y(n) = x(n) · g(n).
 ///
@@ -35,6 +38,29 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
+struct Gate {
+  double power = 0;  // from which on it is open
+  std::int64_t window = 1;
+  std::int64_t hold = 0;
+  std::int64_t ramp = 1;
+
+  /// Samples before one that its gate depends on, or whether it opens there.
+  std::int64_t past() const noexcept { return window - 1 + hold + ramp; }
+  /// Whether the level is there, by the energy of the window that ends with n.
+  IQD_HOST_DEVICE bool loud(std::int64_t n, const dsp::Range& there, double energy) const noexcept {
+    const auto samples = static_cast<double>(there.common(n - window + 1, n + 1));
+    return samples > 0 && energy >= power * samples;
+  }
+  IQD_HOST_DEVICE float share(std::int64_t open) const noexcept {
+    return static_cast<float>(open) / static_cast<float>(ramp);
+  }
+};
+
+/// 0 where it is shut, whatever the sample is.
+IQD_HOST_DEVICE inline float gated(float x, float g) noexcept {
+  return g > 0 ? x * g : 0.0f;
+}
+
 std::size_t scratch_bytes(const Gate& gate) noexcept;
 
 /// What is made: of g nothing where it has no data. Openings are counted at first_new … end_new-1.
@@ -48,5 +74,10 @@ struct Output {
 /// x begins at position `first`. Gives how many openings there were.
 std::int64_t run_cpu(const Gate& gate, View<const cf32, 2> x, std::int64_t first, const Output& out,
                      std::byte* scratch) noexcept;
+
+enum Port : std::uint8_t { kSamples, kGate, kTally };
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Gate& gate, std::int64_t most_new);
 
 }  // namespace iqd::squelch

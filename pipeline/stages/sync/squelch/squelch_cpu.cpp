@@ -63,7 +63,7 @@ std::int64_t run_cpu(const Gate& gate, View<const cf32, 2> x, std::int64_t first
     const cf32* const row = x.row(r).data();
     Doorman doorman(gate, room.open, begin);
     const auto power = [&](std::int64_t n) {
-      return there.has(n) ? power_of(row[n - first].real(), row[n - first].imag()) : 0.0;
+      return there.has(n) ? dsp::power_of(row[n - first].real(), row[n - first].imag()) : 0.0;
     };
     const std::int64_t shift = gate.window - 1;
     dsp::moving_sums(gate.window, begin - shift, end - shift, room.sums, power, [&](std::int64_t from, double energy) {

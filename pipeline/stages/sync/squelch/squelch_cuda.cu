@@ -6,9 +6,10 @@
 #include <algorithm>
 
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/moving_sum.cuh"
 #include "pipeline/stages/sync/group_sums.cuh"
-#include "pipeline/stages/sync/squelch/squelch_cuda.hpp"
+#include "pipeline/stages/sync/squelch/squelch.hpp"
 #include "signal/filters/scratch.hpp"
 
 namespace iqd::squelch {
@@ -22,7 +23,7 @@ constexpr int kCountThreads = 1024;
 
 struct Power {
   const float2* x;
-  __device__ double operator()(std::int64_t n) const { return power_of(x[n].x, x[n].y); }
+  __device__ double operator()(std::int64_t n) const { return dsp::power_of(x[n].x, x[n].y); }
 };
 /// Of each sample from `first` on: 1 or 0.
 struct Flags {
@@ -158,16 +159,8 @@ class Run final : public StageRun {
   std::int64_t piece_;
 };
 
-std::unique_ptr<StageRun> make(const Gate& gate, std::int64_t most_new) {
-  return std::make_unique<Run>(gate, most_new);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::squelch

@@ -4,15 +4,12 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/squelch/squelch.hpp"
-#include "pipeline/stages/sync/squelch/squelch_cuda.hpp"
 
 namespace iqd::squelch {
 namespace {
 
-class SquelchStage final : public Stage {
+class SquelchStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     most_new_ = context.most_new;
     context.footprint[0].past = gate().past();
@@ -27,7 +24,7 @@ class SquelchStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "squelch")) return cuda->make(gate(), most_new_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "squelch")) return cuda(gate(), most_new_);
     return cpu_run([gate = gate()](const StageIo& io) noexcept {
       const PortIo &in = io.in[0], &out = io.out[kSamples], &tally = io.out[kTally];
       const Output output{out.as<cf32>(), io.out[kGate].as<float>(), out.first, io.first_new, io.end_new};
@@ -39,7 +36,6 @@ class SquelchStage final : public Stage {
  private:
   Gate gate() const { return {std::pow(10, config_.threshold / 10), config_.window, config_.hold, config_.ramp}; }
 
-  Config config_;
   std::int64_t most_new_ = 1;
 };
 
@@ -58,12 +54,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "sync",
           .name = "squelch",
           .summary = "silences a signal while it is weak",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .reread = true}},
           .outputs = {{.name = "out"}, {.name = "gate", .can_omit = true}, {.name = "events", .tally = kEvents}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<SquelchStage>(); },
+          .make = make_stage<SquelchStage>,
           .sample = "squelch: {threshold: 1.5, window: 64, hold: 20, ramp: 8}",
           .tolerance = 1e-6};
 }

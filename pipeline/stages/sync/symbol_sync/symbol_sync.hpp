@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/element.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/sync/symbol_sync/timing.hpp"
 
 /// Takes the symbols out of a signal whose clock nobody knows: one sample at each symbol's middle.
@@ -55,7 +57,7 @@ class Synchronizer {
 
   const Timing& timing() const noexcept { return timing_; }
   /// Of a hop's places: exp(-j 2 pi i / samples_per_symbol).
-  const std::vector<Complex>& line() const noexcept { return line_; }
+  const std::vector<Complex64>& line() const noexcept { return line_; }
   /// [step][tap]: what the samples around an instant count.
   const std::vector<float>& taps() const noexcept { return taps_; }
 
@@ -66,8 +68,13 @@ class Synchronizer {
   Sums measure(const Input& in, std::int64_t hop) const noexcept;
 
   Timing timing_;
-  std::vector<Complex> line_;
+  std::vector<Complex64> line_;
   std::vector<float> taps_;
 };
+
+enum Port : std::uint8_t { kSymbols, kEstimates };
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Synchronizer& synchronizer, std::int64_t most_new);
 
 }  // namespace iqd::symbol_sync

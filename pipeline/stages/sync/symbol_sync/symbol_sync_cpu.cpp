@@ -87,7 +87,7 @@ Sums Synchronizer::measure(const Input& in, std::int64_t hop) const noexcept {
     const cf32 x = in.x[n - in.first];
     const float power = x.real() * x.real() + x.imag() * x.imag();
     const double p = power <= std::numeric_limits<float>::max() ? static_cast<double>(power) : 0.0;
-    const Complex line = line_[static_cast<std::size_t>(n - place)];
+    const Complex64 line = line_[static_cast<std::size_t>(n - place)];
     re[lane] += p * line.re;
     im[lane] += p * line.im;
     energy[lane] += p;

@@ -8,9 +8,10 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/group_sums.cuh"
 #include "pipeline/stages/sync/hops.hpp"
-#include "pipeline/stages/sync/symbol_sync/symbol_sync_cuda.hpp"
+#include "pipeline/stages/sync/symbol_sync/symbol_sync.hpp"
 #include "signal/filters/scratch.hpp"
 
 namespace iqd::symbol_sync {
@@ -36,7 +37,7 @@ struct Job {
   std::int64_t first_new;  // behind the first sample in memory
   std::int64_t end_new;
   Timing timing;
-  const Complex* line;
+  const Complex64* line;
   const float* taps;
   Sums* sums;
   Estimate* estimates;
@@ -72,7 +73,7 @@ __global__ void __launch_bounds__(kThreads) measure_hops(const Job job) {
     const float2 x = job.x[place + i];
     const float power = x.x * x.x + x.y * x.y;
     const double p = power <= kLargest ? static_cast<double>(power) : 0.0;
-    const Complex line = job.line[i];
+    const Complex64 line = job.line[i];
     re += p * line.re;
     im += p * line.im;
     energy += p;
@@ -172,7 +173,7 @@ class Run final : public StageRun {
   Run(const Synchronizer& synchronizer, std::int64_t most_new)
       : timing_(synchronizer.timing()),
         windows_(timing_.most_windows(most_new)),
-        line_(std::span<const Complex>(synchronizer.line())),
+        line_(std::span<const Complex64>(synchronizer.line())),
         taps_(std::span<const float>(synchronizer.taps())) {
     cudaFuncAttributes loaded;  // asking loads the code, before samples flow
     for (const auto kernel : {measure_hops, place_symbols, make_symbols})
@@ -217,20 +218,12 @@ class Run final : public StageRun {
 
   Timing timing_;
   std::int64_t windows_;
-  gpu::DeviceArray<Complex> line_;
+  gpu::DeviceArray<Complex64> line_;
   gpu::DeviceArray<float> taps_;
 };
 
-std::unique_ptr<StageRun> make(const Synchronizer& synchronizer, std::int64_t most_new) {
-  return std::make_unique<Run>(synchronizer, most_new);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::symbol_sync

@@ -4,15 +4,12 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/symbol_sync/symbol_sync.hpp"
-#include "pipeline/stages/sync/symbol_sync/symbol_sync_cuda.hpp"
 
 namespace iqd::symbol_sync {
 namespace {
 
-class SymbolSyncStage final : public Stage {
+class SymbolSyncStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const Timing timing(config_.samples_per_symbol, config_.window);
     most_new_ = context.most_new;
@@ -34,7 +31,7 @@ class SymbolSyncStage final : public Stage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     const Synchronizer synchronizer(config_);
-    if (const auto* cuda = device_half<CudaHalf>(backend, "symbol_sync")) return cuda->make(synchronizer, most_new_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "symbol_sync")) return cuda(synchronizer, most_new_);
     return cpu_run([synchronizer](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const Input input{reinterpret_cast<const cf32*>(in.data), in.first, in.end(), io.first_new, io.end_new};
@@ -47,7 +44,6 @@ class SymbolSyncStage final : public Stage {
   }
 
  private:
-  Config config_;
   std::int64_t most_new_ = 1;
 };
 
@@ -60,12 +56,12 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "dsp",
+  return {.family = "sync",
           .name = "symbol_sync",
           .summary = "finds the timing of symbols by their line at the symbol rate, and samples them",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true, .reread = true}},
           .outputs = {{.name = "out"}, {.name = "estimates", .can_omit = true}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<SymbolSyncStage>(); },
+          .make = make_stage<SymbolSyncStage>,
           .sample = "symbol_sync: {samples_per_symbol: 4}",
           .tolerance = 1e-5};
 }

@@ -13,14 +13,14 @@
 /// The arithmetic of symbols' instants, the same on every backend.
 namespace iqd::symbol_sync {
 
-struct Complex {
+struct Complex64 {
   double re = 0;
   double im = 0;
 };
 
 /// Of a hop's samples: the line at the symbol rate as seen from the hop's first place, and the energy.
 struct Sums {
-  Complex line;
+  Complex64 line;
   double energy = 0;
 };
 
@@ -123,7 +123,7 @@ struct Timing {
 
   std::int64_t hop = 1;      // samples
   std::int64_t nominal = 1;  // advance of a hop, in 2^-32 turns
-  Complex turned;            // exp(j 2 pi hop / samples_per_symbol)
+  Complex64 turned;          // exp(j 2 pi hop / samples_per_symbol)
 };
 
 }  // namespace iqd::symbol_sync

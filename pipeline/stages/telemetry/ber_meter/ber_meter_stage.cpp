@@ -46,10 +46,8 @@ std::shared_ptr<const Sequence> sequence_named(const std::string& name, const Se
   return nullptr;
 }
 
-class BerMeterStage final : public Stage {
+class BerMeterStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (in.axis != Axis::counted || !in.rows.empty() || in.item.empty())
@@ -94,7 +92,6 @@ class BerMeterStage final : public Stage {
   }
 
  private:
-  Config config_;
   std::shared_ptr<const Sequence> sequence_;
   std::int64_t kinds_ = 1;
   std::int64_t packets_ = 1;  // of an item
@@ -119,7 +116,7 @@ StageEntry entry() {
                       .nested = true,
                       .example = {{"kind", 2}, {"bit", 6144}}}},
           .outputs = {{.name = "report", .tally = kEvents}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<BerMeterStage>(); },
+          .make = make_stage<BerMeterStage>,
           .sample = "ber_meter: {sequence: pn15}",
           .host_only = true,
           .tolerance = 0};

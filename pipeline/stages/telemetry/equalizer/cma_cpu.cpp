@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "pipeline/stages/arithmetic.hpp"
 #include "pipeline/stages/telemetry/equalizer/overlap.hpp"
 
 // Plain loops, compiled once for each kind of processor: the compiler makes vectors of them.
@@ -15,10 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::equalizer::HWY_NAMESPACE {
 
-struct Pair {
-  float re;
-  float im;
-};
+using elementwise::Complex;
 
 float mean_square(const cf32* x, std::int64_t n) {
   constexpr std::int64_t kLanes = 16;
@@ -35,18 +33,18 @@ float mean_square(const cf32* x, std::int64_t n) {
 
 /// y = x c
 void filter_block(const cf32* x, const cf32* c, cf32* y) {
-  const auto* const from = reinterpret_cast<const Pair*>(x);
-  const auto* const by = reinterpret_cast<const Pair*>(c);
-  auto* const to = reinterpret_cast<Pair*>(y);
+  const auto* const from = reinterpret_cast<const Complex*>(x);
+  const auto* const by = reinterpret_cast<const Complex*>(c);
+  auto* const to = reinterpret_cast<Complex*>(y);
   for (std::int64_t k = 0; k < kBlock; ++k)
     to[k] = {from[k].re * by[k].re - from[k].im * by[k].im, from[k].re * by[k].im + from[k].im * by[k].re};
 }
 
 /// g += z x*
 void correlate_block(const cf32* z, const cf32* x, cf32* g) {
-  const auto* const left = reinterpret_cast<const Pair*>(z);
-  const auto* const right = reinterpret_cast<const Pair*>(x);
-  auto* const to = reinterpret_cast<Pair*>(g);
+  const auto* const left = reinterpret_cast<const Complex*>(z);
+  const auto* const right = reinterpret_cast<const Complex*>(x);
+  auto* const to = reinterpret_cast<Complex*>(g);
   for (std::int64_t k = 0; k < kBlock; ++k)
     to[k] = {to[k].re + (left[k].re * right[k].re + left[k].im * right[k].im),
              to[k].im + (left[k].im * right[k].re - left[k].re * right[k].im)};
@@ -54,9 +52,9 @@ void correlate_block(const cf32* z, const cf32* x, cf32* g) {
 
 /// z = 2 (|y|^2 - 1) y, y being x times `factor`; in place
 void leave_the_circle(cf32* x, float factor, std::int64_t n) {
-  auto* const at = reinterpret_cast<Pair*>(x);
+  auto* const at = reinterpret_cast<Complex*>(x);
   for (std::int64_t i = 0; i < n; ++i) {
-    const Pair y{at[i].re * factor, at[i].im * factor};
+    const Complex y{at[i].re * factor, at[i].im * factor};
     const float much = 2 * (y.re * y.re + y.im * y.im - 1);
     at[i] = {much * y.re, much * y.im};
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/warp_sum.cuh"
 #include "pipeline/stages/telemetry/equalizer/overlap.hpp"
 #include "pipeline/stages/telemetry/equalizer/packet_job.cuh"
 
@@ -31,8 +32,7 @@ __device__ inline float sum_of_group(float x, float* places) {
   __syncthreads();
   float sum = 0;
   for (unsigned i = threadIdx.x % 32; i < blockDim.x; i += 32) sum += places[i];
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
-  return sum;
+  return gpu::sum_of_warp(sum);
 }
 
 class PacketDescent {

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "base/element.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/formats/packet_format.hpp"
 
 /// Five ways to undo the channel of a packet, r_h(k) = sum h(n) h*(n-k) being its autocorrelation and N the noise's
@@ -93,5 +95,8 @@ inline std::int64_t transform_size(const PacketFormat& format) noexcept {
   const std::int64_t window = format.window();
   return window <= 16384 ? 16384 : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(window)));
 }
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Setup& setup);
 
 }  // namespace iqd::equalizer

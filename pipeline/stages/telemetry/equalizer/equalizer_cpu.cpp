@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "pipeline/stages/arithmetic.hpp"
 #include "pipeline/stages/telemetry/equalizer/toeplitz.hpp"
 #include "signal/filters/scratch.hpp"
 
@@ -19,17 +20,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::equalizer::HWY_NAMESPACE {
 
-struct Pair {
-  float re;
-  float im;
-};
-HWY_INLINE const Pair* pairs(const cf32* x) {
-  return reinterpret_cast<const Pair*>(x);
+using elementwise::Complex;
+HWY_INLINE const Complex* pairs(const cf32* x) {
+  return reinterpret_cast<const Complex*>(x);
 }
-HWY_INLINE Pair* pairs(cf32* x) {
-  return reinterpret_cast<Pair*>(x);
+HWY_INLINE Complex* pairs(cf32* x) {
+  return reinterpret_cast<Complex*>(x);
 }
-HWY_INLINE float square(Pair a) {
+HWY_INLINE float square(Complex a) {
   return a.re * a.re + a.im * a.im;
 }
 
@@ -49,11 +47,11 @@ void scale(const cf32* x, float factor, cf32* y, std::int64_t n) {
 /// y = r c w, or y += r c w
 void filter_bins(const cf32* r, const cf32* c, const float* w, bool more, cf32* y, std::int64_t n) {
   const auto product = [=](std::int64_t k) {
-    const Pair a = pairs(r)[k];
-    const Pair b = pairs(c)[k];
-    return Pair{(a.re * b.re - a.im * b.im) * w[k], (a.re * b.im + a.im * b.re) * w[k]};
+    const Complex a = pairs(r)[k];
+    const Complex b = pairs(c)[k];
+    return Complex{(a.re * b.re - a.im * b.im) * w[k], (a.re * b.im + a.im * b.re) * w[k]};
   };
-  Pair* const to = pairs(y);
+  Complex* const to = pairs(y);
   if (more)
     for (std::int64_t k = 0; k < n; ++k) to[k] = {to[k].re + product(k).re, to[k].im + product(k).im};
   else
@@ -63,7 +61,7 @@ void filter_bins(const cf32* r, const cf32* c, const float* w, bool more, cf32* 
 /// C = H* / (|H|^2 + N)
 void invert(const cf32* h, float noise, cf32* c, std::int64_t n) {
   for (std::int64_t k = 0; k < n; ++k) {
-    const Pair a = pairs(h)[k];
+    const Complex a = pairs(h)[k];
     const float part = 1 / std::max(square(a) + noise, kLeastDivisor);
     pairs(c)[k] = {a.re * part, -a.im * part};
   }
@@ -72,7 +70,7 @@ void invert(const cf32* h, float noise, cf32* c, std::int64_t n) {
 /// C = H* Psi / (|H|^2 Psi + N)
 void invert_weighted(const cf32* h, const float* psi, float noise, cf32* c, std::int64_t n) {
   for (std::int64_t k = 0; k < n; ++k) {
-    const Pair a = pairs(h)[k];
+    const Complex a = pairs(h)[k];
     const float part = psi[k] / std::max(square(a) * psi[k] + noise, kLeastDivisor);
     pairs(c)[k] = {a.re * part, -a.im * part};
   }

@@ -10,8 +10,9 @@
 #include "base/error.hpp"
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/equalizer/descend.cuh"
-#include "pipeline/stages/telemetry/equalizer/equalizer_cuda.hpp"
+#include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
 #include "pipeline/stages/telemetry/equalizer/make_symbols.cuh"
 #include "pipeline/stages/telemetry/equalizer/solve_systems.cuh"
 
@@ -180,10 +181,6 @@ std::unique_ptr<StageRun> make(const Setup& setup) {
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(make)
 
 }  // namespace iqd::equalizer

@@ -7,7 +7,6 @@
 
 #include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
 #include "pipeline/stages/telemetry/equalizer/equalizer_cpu.hpp"
-#include "pipeline/stages/telemetry/equalizer/equalizer_cuda.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
 #include "signal/formats/soqpsk.hpp"
 
@@ -57,10 +56,8 @@ void read_filters(const Config& config, const Section& section, std::vector<Setu
   }
 }
 
-class EqualizerStage final : public Stage {
+class EqualizerStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     setup_.outputs = read_kinds(config_, context.section);
     read_filters(config_, context.section, setup_.outputs);
@@ -82,7 +79,7 @@ class EqualizerStage final : public Stage {
     Setup setup = setup_;
     setup.detection = floats(soqpsk::detection_response(setup.size, setup.format.samples_per_bit));
     setup.psi = floats(soqpsk::power_spectrum(setup.size, setup.format.samples_per_bit));
-    if (const auto* cuda = device_half<CudaHalf>(backend, "equalizer")) return cuda->make(setup);
+    if (auto* cuda = device_half<CudaHalf>(backend, "equalizer")) return cuda(setup);
     return cpu_run([equalizer = Equalizer(std::move(setup))](const StageIo& io) noexcept { run_cpu(equalizer, io); });
   }
 
@@ -115,7 +112,6 @@ class EqualizerStage final : public Stage {
     *io.out[0].count = *io.out[1].count = count;
   }
 
-  Config config_;
   Setup setup_;  // but for the tables, which `make` works out
 };
 
@@ -147,7 +143,7 @@ StageEntry entry() {
            {.name = "channel", .elements = {Element::cf32}, .dims = "[packet][tap]", .example = {{"tap", 38}}},
            {.name = "noise", .elements = {Element::f32}, .dims = "[packet]", .variance = true}},
       .outputs = {{.name = "symbols"}, {.name = "taps", .can_omit = true}},
-      .make = []() -> std::unique_ptr<Stage> { return std::make_unique<EqualizerStage>(); },
+      .make = make_stage<EqualizerStage>,
       .sample = "equalizer: {kinds: [mmse, fde1]}",
       .tolerance = 1e-3};
 }

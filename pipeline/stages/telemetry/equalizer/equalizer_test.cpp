@@ -15,7 +15,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::equalizer {
-StageEntry entry();
 namespace {
 
 using ::testing::HasSubstr;

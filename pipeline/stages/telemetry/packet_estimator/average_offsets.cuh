@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/warp_sum.cuh"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
 
 /// The first two kernels: S of each packet, and the mean that its offset is made of.
@@ -9,7 +10,7 @@ namespace iqd::packet_estimator {
 namespace {
 
 constexpr int kThreads = 512;
-constexpr int kWarp = 32;
+using gpu::kWarp;
 constexpr int kWarps = kThreads / kWarp;
 constexpr int kBatch = 8;  // loads that a thread has under way
 constexpr int kGuard = static_cast<int>(PacketFormat::kGuard);
@@ -44,14 +45,9 @@ struct Job {
   bool fresh;
 };
 
-template <class T> __device__ T fold(T v) {
-  for (int half = kWarp / 2; half > 0; half /= 2) v += __shfl_down_sync(~0u, v, half);
-  return v;
-}
-
 /// The sum over all threads, for thread 0; `memory` has room for kWarps.
 __device__ double sum_of_group(double v, double* memory) {
-  v = fold(v);
+  v = gpu::sum_of_warp(v);
   __syncthreads();
   if (threadIdx.x % kWarp == 0) memory[threadIdx.x / kWarp] = v;
   __syncthreads();

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <numbers>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/formats/packet_format.hpp"
 #include "signal/formats/phase.hpp"
 
@@ -118,5 +120,8 @@ std::size_t scratch_bytes(const Pilot& pilot, std::int64_t most_packets);
 /// `mean` is used, and changed, by Average::carry.
 void run_cpu(const Pilot& pilot, const Offsets& offsets, const cf32* windows, std::int64_t packets, Mean* mean,
              const Estimates& out, std::byte* scratch) noexcept;
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Pilot& pilot, const Offsets& offsets, std::int64_t most_packets);
 
 }  // namespace iqd::packet_estimator

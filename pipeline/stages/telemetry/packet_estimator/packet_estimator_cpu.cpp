@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "pipeline/stages/arithmetic.hpp"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
 #include "signal/filters/scratch.hpp"
 
@@ -27,25 +28,18 @@ bool is_usable(const cf32* x, std::int64_t n) {
   return largest <= std::bit_cast<std::int32_t>(kLargest);
 }
 
-struct Pair {
-  float re;
-  float im;
-};
-/// a.re b + a.im (j b): sums only, since of a difference beside a sum GCC 12 makes a fused multiply-add,
-/// -ffp-contract=off or not.
-HWY_INLINE Pair product(float re, float im, Pair b, Pair jb) {
-  return {re * b.re + im * jb.re, re * b.im + im * jb.im};
-}
+using elementwise::Complex;
+using elementwise::product;
 
 /// y = x · (factor · fine); `fine_j` is j times that.
 void turn_run(const cf32* x, cf32 factor, const cf32* fine, const cf32* fine_j, cf32* y, std::int64_t n) {
   const float re = factor.real();
   const float im = factor.imag();
   const float minus_im = -im;
-  const auto* const from = reinterpret_cast<const Pair*>(x);
-  const auto* const t = reinterpret_cast<const Pair*>(fine);
-  const auto* const tj = reinterpret_cast<const Pair*>(fine_j);
-  auto* const to = reinterpret_cast<Pair*>(y);
+  const auto* const from = reinterpret_cast<const Complex*>(x);
+  const auto* const t = reinterpret_cast<const Complex*>(fine);
+  const auto* const tj = reinterpret_cast<const Complex*>(fine_j);
+  auto* const to = reinterpret_cast<Complex*>(y);
   for (std::int64_t i = 0; i < n; ++i)
     to[i] = product(from[i].re, from[i].im, product(re, im, t[i], tj[i]), product(re, minus_im, tj[i], t[i]));
 }

@@ -9,8 +9,10 @@
 #include "base/error.hpp"
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/complex.cuh"
 #include "pipeline/stages/telemetry/packet_estimator/average_offsets.cuh"
-#include "pipeline/stages/telemetry/packet_estimator/packet_estimator_cuda.hpp"
+#include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
 
 namespace iqd::packet_estimator {
 namespace {
@@ -18,18 +20,6 @@ namespace {
 constexpr int kTile = kRun * 128;            // samples whose factors are in shared memory at once
 constexpr std::int64_t kMostColumns = 4096;  // that fit into shared memory on every device
 static_assert(kSums == kWarp && kThreads % kRun == 0 && kGuard % kRun == 0);
-
-/// exp(j phase), as exact as a float can be.
-__device__ float2 phasor(Phase phase) {
-  double sine, cosine;
-  sincospi(static_cast<double>(static_cast<std::int64_t>(phase.turns)) * 0x1p-63, &sine, &cosine);
-  return {static_cast<float>(cosine), static_cast<float>(sine)};
-}
-
-/// a b, in the CPU's order of operations.
-__device__ float2 product(float2 a, float2 b) {
-  return {a.x * b.x + a.y * -b.y, a.x * b.y + a.y * b.x};
-}
 
 /// What the threads of a packet share, besides the pilot's samples.
 struct Shared {
@@ -43,7 +33,7 @@ struct Shared {
 /// Derotates a tile of the window, the samples begin … end - 1, and keeps those of the pilot in `rows`.
 __device__ void turn_tile(const Job& job, Shared& shared, float2* rows, int begin, int end) {
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread < kTile / kRun) shared.coarse[thread] = phasor(shared.turn * (begin + thread * kRun - kGuard));
+  if (thread < kTile / kRun) shared.coarse[thread] = dsp::exact_phasor(shared.turn * (begin + thread * kRun - kGuard));
   __syncthreads();
   const std::int64_t packet = static_cast<std::int64_t>(blockIdx.x) * job.window;
   const float2* const x = job.windows + packet;
@@ -57,7 +47,7 @@ __device__ void turn_tile(const Job& job, Shared& shared, float2* rows, int begi
     for (int i = 0; i < kBatch; ++i) {
       const int n = first + i * kThreads;
       if (n >= end) continue;
-      const float2 y = product(loaded[i], product(shared.coarse[(n - begin) / kRun], fine));
+      const float2 y = dsp::product(loaded[i], dsp::product(shared.coarse[(n - begin) / kRun], fine));
       if (job.out_windows) job.out_windows[packet + n] = y;
       const int row = n - (kGuard + kTapsBehind);
       if (row >= 0 && row < job.rows) rows[row] = y;
@@ -78,7 +68,7 @@ __device__ void solve_channel(const Job& job, Shared& shared, const float2* rows
       sum.x += a.x * r.x - a.y * r.y;
       sum.y += a.x * r.y + a.y * r.x;
     }
-    sum = {fold(sum.x), fold(sum.y)};
+    sum = {gpu::sum_of_warp(sum.x), gpu::sum_of_warp(sum.y)};
     if (lane == 0) shared.channel[tap] = sum;
   }
   __syncthreads();
@@ -134,7 +124,7 @@ __global__ void __launch_bounds__(kThreads, 2) correct_packets(const Job job) {
   }
   for (int n = job.rows + static_cast<int>(threadIdx.x); n < job.columns; n += kThreads) rows[n] = {0, 0};
   __syncthreads();
-  if (threadIdx.x < kRun) shared.fine[threadIdx.x] = phasor(shared.turn * static_cast<int>(threadIdx.x));
+  if (threadIdx.x < kRun) shared.fine[threadIdx.x] = dsp::exact_phasor(shared.turn * static_cast<int>(threadIdx.x));
   const int end = job.out_windows ? job.window : kGuard + kTapsBehind + job.rows;
   for (int begin = job.out_windows ? 0 : kGuard; begin < end; begin += kTile)
     turn_tile(job, shared, rows, begin, min(begin + kTile, end));
@@ -217,10 +207,6 @@ std::unique_ptr<StageRun> make(const Pilot& pilot, const Offsets& offsets, std::
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(make)
 
 }  // namespace iqd::packet_estimator

@@ -4,7 +4,6 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
-#include "pipeline/stages/telemetry/packet_estimator/packet_estimator_cuda.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
 
 namespace iqd::packet_estimator {
@@ -12,10 +11,8 @@ namespace {
 
 enum Output : std::size_t { kWindows, kChannel, kNoise, kOffset, kOffsetHz };
 
-class PacketEstimatorStage final : public Stage {
+class PacketEstimatorStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (!telemetry::check_packets(config_.format, context.section) ||
@@ -44,8 +41,7 @@ class PacketEstimatorStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "packet_estimator"))
-      return cuda->make(pilot_, offsets_, most_packets_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "packet_estimator")) return cuda(pilot_, offsets_, most_packets_);
     return cpu_run([pilot = pilot_, offsets = offsets_](const StageIo& io) noexcept {
       const auto at = [&io](Output o) { return io.out[o].data; };
       auto* const mean = reinterpret_cast<Mean*>(io.carry);
@@ -62,7 +58,6 @@ class PacketEstimatorStage final : public Stage {
   }
 
  private:
-  Config config_;
   Pilot pilot_;
   Offsets offsets_;
   std::int64_t most_packets_ = 1;
@@ -93,7 +88,7 @@ StageEntry entry() {
                       {.name = "noise", .fact = "noise"},
                       {.name = "offset", .can_omit = true},
                       {.name = "offset_hz", .fact = "offset_hz"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<PacketEstimatorStage>(); },
+          .make = make_stage<PacketEstimatorStage>,
           .sample = "packet_estimator: {average: packet}",
           .tolerance = 1e-6};
 }

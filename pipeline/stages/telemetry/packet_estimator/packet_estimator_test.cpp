@@ -14,7 +14,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::packet_estimator {
-StageEntry entry();
 namespace {
 
 using ::testing::ElementsAre;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/warp_sum.cuh"
 #include "pipeline/stages/telemetry/preamble_search/job.cuh"
 
 /// The third and the fourth kernel: which windows may be given, and copying them.
@@ -11,8 +12,7 @@ namespace {
 /// Sums of a group of threads, always in the same order; all of it calls, and all get to know.
 template <class T> __device__ T sum_of_group(T value) {
   __shared__ T sums[kWarps];
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(kAll, value, distance);
+  value = gpu::sum_of_warp(value);
   __syncthreads();
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = value;
   __syncthreads();

@@ -6,12 +6,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/formats/packet_format.hpp"
 #include "signal/formats/soqpsk.hpp"
 
@@ -116,5 +118,11 @@ std::size_t scratch_bytes(const Pattern& pattern, std::int64_t most_new);
 /// x: all samples that exist, `past` and `future` around the new ones as far as they do. Sample: cf32 or sc16.
 template <class Sample> void run_cpu(const Pattern& pattern, View<const Sample, 1> x, Range fresh, std::byte* scratch,
                                      std::int64_t most_new, Output& out) noexcept;
+
+/// The stage's outputs, in order.
+enum Port : std::uint8_t { kWindows, kStart, kMetric, kCorrelation, kTally };
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Pattern& pattern, std::int64_t most_new, Element element);
 
 }  // namespace iqd::preamble_search

@@ -10,9 +10,10 @@
 #include "base/error.hpp"
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/preamble_search/choose_peaks.cuh"
 #include "pipeline/stages/telemetry/preamble_search/place_windows.cuh"
-#include "pipeline/stages/telemetry/preamble_search/preamble_search_cuda.hpp"
+#include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
 #include "pipeline/stages/telemetry/preamble_search/search_cells.cuh"
 #include "signal/filters/scratch.hpp"
 
@@ -154,10 +155,6 @@ std::unique_ptr<StageRun> make(const Pattern& pattern, std::int64_t most_new, El
 
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(make)
 
 }  // namespace iqd::preamble_search

@@ -5,7 +5,6 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
 #include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
-#include "pipeline/stages/telemetry/preamble_search/preamble_search_cuda.hpp"
 
 namespace iqd::preamble_search {
 namespace {
@@ -28,10 +27,8 @@ template <class Sample> void run_block(const Pattern& pattern, std::int64_t most
   *io.out[kTally].count = 1;
 }
 
-class PreambleSearchStage final : public Stage {
+class PreambleSearchStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     if (!telemetry::check_packets(config_.format, context.section)) return;
     const Pattern pattern(config_);
@@ -63,8 +60,7 @@ class PreambleSearchStage final : public Stage {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     Pattern pattern(config_);
-    if (const auto* cuda = device_half<CudaHalf>(backend, "preamble_search"))
-      return cuda->make(pattern, most_new_, element_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "preamble_search")) return cuda(pattern, most_new_, element_);
     return cpu_run([pattern, most_new = most_new_, element = element_](const StageIo& io) noexcept {
       if (element == Element::sc16) return run_block<sc16>(pattern, most_new, io);
       run_block<cf32>(pattern, most_new, io);
@@ -72,7 +68,6 @@ class PreambleSearchStage final : public Stage {
   }
 
  private:
-  Config config_;
   Element element_ = Element::cf32;
   std::int64_t most_new_ = 1;
 };
@@ -101,7 +96,7 @@ StageEntry entry() {
                       {.name = "metric", .fact = "metric"},
                       {.name = "correlation", .can_omit = true},
                       {.name = "events", .tally = kEvents}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<PreambleSearchStage>(); },
+          .make = make_stage<PreambleSearchStage>,
           .sample = "preamble_search: {}",
           .tolerance = 0};
 }

@@ -16,7 +16,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::preamble_search {
-StageEntry entry();
 namespace {
 
 using testing::complex_noise;

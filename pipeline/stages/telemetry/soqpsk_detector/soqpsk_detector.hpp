@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -10,6 +11,8 @@
 
 #include "base/element.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/soqpsk_detector/loop.hpp"
 #include "signal/formats/packet_format.hpp"
 
@@ -62,5 +65,18 @@ struct Results {
 };
 
 void run_cpu(const Setup& setup, const cf32* symbols, std::int64_t chains, const Results& results) noexcept;
+
+/// Where a block's results go.
+inline Results results_of(std::span<const PortIo> out, LlrForm llr) noexcept {
+  Results to;
+  to.bits = reinterpret_cast<std::uint8_t*>(out[0].data);
+  to.soft = reinterpret_cast<float*>(out[1].data);
+  if (llr == LlrForm::f32) to.llr = reinterpret_cast<float*>(out[2].data);
+  if (llr == LlrForm::i8) to.whole_llr = reinterpret_cast<std::int8_t*>(out[2].data);
+  return to;
+}
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Setup& setup, LlrForm llr);
 
 }  // namespace iqd::soqpsk_detector

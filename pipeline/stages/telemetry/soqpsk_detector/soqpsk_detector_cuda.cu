@@ -9,7 +9,8 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/telemetry/soqpsk_detector/soqpsk_detector_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/telemetry/soqpsk_detector/soqpsk_detector.hpp"
 
 namespace iqd::soqpsk_detector {
 namespace {
@@ -233,16 +234,8 @@ class Run final : public StageRun {
   std::int64_t processors_;
 };
 
-std::unique_ptr<StageRun> make(const Setup& setup, LlrForm llr) {
-  return std::make_unique<Run>(setup, llr);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::soqpsk_detector

@@ -7,15 +7,12 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
 #include "pipeline/stages/telemetry/soqpsk_detector/soqpsk_detector.hpp"
-#include "pipeline/stages/telemetry/soqpsk_detector/soqpsk_detector_cuda.hpp"
 
 namespace iqd::soqpsk_detector {
 namespace {
 
-class SoqpskDetectorStage final : public Stage {
+class SoqpskDetectorStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (!telemetry::check_packets(config_.packet, context.section) || !check_input(in, context.section)) return;
@@ -30,7 +27,7 @@ class SoqpskDetectorStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "soqpsk_detector")) return cuda->make(setup_, config_.llr);
+    if (auto* cuda = device_half<CudaHalf>(backend, "soqpsk_detector")) return cuda(setup_, config_.llr);
     return cpu_run([setup = setup_, llr = config_.llr](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       for (const PortIo& out : io.out) *out.count = *in.count;
@@ -59,7 +56,6 @@ class SoqpskDetectorStage final : public Stage {
     out[1].item[1].extent = setup_.bits;
   }
 
-  Config config_;
   Setup setup_;
 };
 
@@ -88,7 +84,7 @@ StageEntry entry() {
                       .dims = "[packet][kind][symbol]",
                       .example = {{"kind", 2}, {"symbol", 6336}}}},
           .outputs = {{.name = "bits"}, {.name = "soft", .can_omit = true}, {.name = "llr", .can_omit = true}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<SoqpskDetectorStage>(); },
+          .make = make_stage<SoqpskDetectorStage>,
           .sample = "soqpsk_detector: {loop_bandwidth: 0.005}",
           .tolerance = 0};
 }

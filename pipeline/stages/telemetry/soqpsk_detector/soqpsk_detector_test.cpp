@@ -14,7 +14,6 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::soqpsk_detector {
-StageEntry entry();
 namespace {
 
 using ::testing::Each;

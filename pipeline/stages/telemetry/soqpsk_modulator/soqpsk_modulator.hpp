@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "signal/formats/packet_format.hpp"
 #include "signal/formats/pn_sequence.hpp"
 #include "signal/formats/soqpsk.hpp"
@@ -121,5 +123,11 @@ void modulate_bits(const soqpsk::Modulator& modulator, View<const std::uint8_t, 
                    View<cf32, 2> y, std::int64_t y_first) noexcept;
 void make_packets(const soqpsk::Modulator& modulator, const Packets& packets, View<cf32, 2> y,
                   std::int64_t y_first) noexcept;
+
+/// The CUDA half.
+struct CudaHalf {
+  std::unique_ptr<StageRun> (*modulate_bits)(const soqpsk::Modulator& modulator);
+  std::unique_ptr<StageRun> (*make_packets)(const soqpsk::Modulator& modulator, const Packets& packets);
+};
 
 }  // namespace iqd::soqpsk_modulator

@@ -4,7 +4,8 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator.hpp"
 
 namespace iqd::soqpsk_modulator {
 namespace {
@@ -157,20 +158,8 @@ class PacketsRun final : public StageRun {
   gpu::DeviceArray<std::uint32_t> parities_;
   Packing packing_;
 };
-
-std::unique_ptr<StageRun> make_bits(const Modulator& modulator) {
-  return std::make_unique<BitsRun>(modulator);
-}
-std::unique_ptr<StageRun> make_packets_run(const Modulator& modulator, const Packets& packets) {
-  return std::make_unique<PacketsRun>(modulator, packets);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make_bits, make_packets_run};
-  return &half;
-}
+IQD_CUDA_HALF(construct<BitsRun>, construct<PacketsRun>)
 
 }  // namespace iqd::soqpsk_modulator

@@ -5,17 +5,14 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
 #include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator.hpp"
-#include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator_cuda.hpp"
 
 namespace iqd::soqpsk_modulator {
 namespace {
 
 using soqpsk::Modulator;
 
-class SoqpskModulatorStage final : public Stage {
+class SoqpskModulatorStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (in.axis != Axis::stream || !in.item.empty())
@@ -55,7 +52,6 @@ class SoqpskModulatorStage final : public Stage {
                                 "bits, and is modulated as it is: leave the key out");
   }
 
-  Config config_;
   bool of_bits_ = false;
 };
 
@@ -75,7 +71,7 @@ StageEntry entry() {
           .summary = "makes SOQPSK-TG of bits, or packets with pseudo-random payload",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::u8}}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<SoqpskModulatorStage>(); },
+          .make = make_stage<SoqpskModulatorStage>,
           .sample = "soqpsk_modulator: {amplitude: 0.5}",
           .tolerance = 0};
 }

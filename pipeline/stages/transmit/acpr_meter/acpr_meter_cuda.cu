@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/transmit/acpr_meter/acpr_meter_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/transmit/acpr_meter/acpr_meter.hpp"
 #include "pipeline/stages/transmit/channel_meter.cuh"
 
 namespace iqd::acpr_meter {
@@ -36,16 +37,8 @@ class Run final : public StageRun {
   CudaMeter meter_;
 };
 
-std::unique_ptr<StageRun> make(const Bands& bands, std::int64_t size, std::int64_t average) {
-  return std::make_unique<Run>(bands, size, average);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::acpr_meter

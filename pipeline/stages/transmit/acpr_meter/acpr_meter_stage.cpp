@@ -8,17 +8,14 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/acpr_meter/acpr_meter.hpp"
-#include "pipeline/stages/transmit/acpr_meter/acpr_meter_cuda.hpp"
 
 namespace iqd::acpr_meter {
 namespace {
 
 constexpr double kFewestBins = 8;  // of a carrier: beside them the window's main lobe still reaches over its edge
 
-class AcprMeterStage final : public Stage {
+class AcprMeterStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     rate_hz_ = in.rate_hz;
@@ -35,8 +32,8 @@ class AcprMeterStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "acpr_meter"))
-      return cuda->make(Bands(config_, rate_hz_), config_.size, config_.average);
+    if (auto* cuda = device_half<CudaHalf>(backend, "acpr_meter"))
+      return cuda(Bands(config_, rate_hz_), config_.size, config_.average);
     return cpu_run([meter = Meter(config_, rate_hz_)](const StageIo& io) noexcept {
       const PortIo &in = io.in[0], &levels = io.out[0], &spectrum = io.out[1];
       std::int64_t frames = 0;
@@ -56,7 +53,6 @@ class AcprMeterStage final : public Stage {
     return port.data == nullptr ? nullptr : reinterpret_cast<float*>(port.data + row * port.pitch);
   }
 
-  Config config_;
   double rate_hz_ = 0;
 };
 
@@ -103,7 +99,7 @@ StageEntry entry() {
           .summary = "measures adjacent channels, intermodulation, images and carrier leakage of a transmission",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .reread = true}},
           .outputs = {{.name = "levels", .levels = true}, {.name = "spectrum", .can_omit = true}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AcprMeterStage>(); },
+          .make = make_stage<AcprMeterStage>,
           .sample = "acpr_meter: {carriers: [-50 kHz, 150 kHz], bandwidth: 50 kHz, size: 256}",
           .tolerance = 1e-4};
 }

@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads) multiply_spectra(const __grid_consta
     cf32* const first = job.spectra + k;
     cf32* const second = first + job.size;
     cf32* const back = second + job.size;
-    const Complex a = conjugate_product(*first, *back), b = conjugate_product(*second, *back);
+    const Complex64 a = conjugate_product(*first, *back), b = conjugate_product(*second, *back);
     *first = cf32(a);
     *second = cf32(b);
     *back = {first->real() + second->real(), first->imag() + second->imag()};

@@ -60,7 +60,7 @@ IQD_HOST_DEVICE Range within(std::int64_t n, double delay) noexcept;
 
 /// u(n) = s(n + delay) for all n of that range: a sinc under a Kaiser window of 64 samples, within -85 dB up to 0.45
 /// of the rate. Whole delays are exact.
-void advance(std::span<const cf32> s, double delay, Range range, Complex* u) noexcept;
+void advance(std::span<const cf32> s, double delay, Range range, Complex64* u) noexcept;
 
 // What all backends compute alike.
 
@@ -98,11 +98,11 @@ struct Peak {
 
 /// r(d) = sum over k of C(k) exp(j w d), w = 2 pi k / size in -pi … pi, and its first two derivatives.
 struct Point {
-  Complex r, slope, bend;
-  IQD_HOST_DEVICE void add(cf32 c, double w, Complex phasor) noexcept {
-    const Complex x = product(c, phasor);
+  Complex64 r, slope, bend;
+  IQD_HOST_DEVICE void add(cf32 c, double w, Complex64 phasor) noexcept {
+    const Complex64 x = product(c, phasor);
     r += x;
-    slope += Complex(-w * x.imag(), w * x.real());
+    slope += Complex64(-w * x.imag(), w * x.real());
     bend -= w * w * x;
   }
   IQD_HOST_DEVICE Point& operator+=(const Point& o) noexcept {
@@ -131,7 +131,8 @@ struct Compared {
   }
 };
 /// r of both halves, times `size`; s and z were scaled to a mean power of 1.
-IQD_HOST_DEVICE inline void compare(Complex first, Complex second, const Compared& energy, Alignment& found) noexcept {
+IQD_HOST_DEVICE inline void compare(Complex64 first, Complex64 second, const Compared& energy,
+                                    Alignment& found) noexcept {
   found.turn = atan2(conjugate_product(first, second).imag(), conjugate_product(first, second).real());
   found.coherence = energy.z * energy.s > 0 ? power_of(first + second) / (energy.z * energy.s) : 0;
 }

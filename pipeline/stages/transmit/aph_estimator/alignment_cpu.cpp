@@ -19,10 +19,10 @@ double energy(std::span<const cf32> x) {
 Point point(const cf32* cross, std::int64_t size, double delay) {
   constexpr std::int64_t kRun = 64;  // of products of phasors, before rounding adds up
   const double step = 2 * std::numbers::pi / static_cast<double>(size);
-  const Complex turn = std::polar<double>(1.0, step * delay);
+  const Complex64 turn = std::polar<double>(1.0, step * delay);
   Point sum;
   for (std::int64_t start = -size / 2; start < (size + 1) / 2; start += kRun) {
-    Complex phasor = std::polar<double>(1.0, step * static_cast<double>(start) * delay);
+    Complex64 phasor = std::polar<double>(1.0, step * static_cast<double>(start) * delay);
     const std::int64_t end = std::min(start + kRun, (size + 1) / 2);
     for (std::int64_t k = start; k < end; ++k) {
       sum.add(cross[k < 0 ? k + size : k], step * static_cast<double>(k), phasor);
@@ -109,11 +109,11 @@ double Aligner::summit(const cf32* cross, double delay, int steps) const noexcep
   return delay;
 }
 
-void advance(std::span<const cf32> s, double delay, Range range, Complex* u) noexcept {
+void advance(std::span<const cf32> s, double delay, Range range, Complex64* u) noexcept {
   const double whole = std::floor(delay), part = delay - whole;
   const cf32* const from = s.data() + static_cast<std::int64_t>(whole);
   if (part == 0) {
-    for (std::int64_t n = range.begin; n < range.end; ++n) *u++ = Complex(from[n]);
+    for (std::int64_t n = range.begin; n < range.end; ++n) *u++ = Complex64(from[n]);
     return;
   }
   double taps[2 * kReach];

@@ -67,7 +67,7 @@ class Trainer {
             const Work& work) const noexcept;
   Trial choose(std::span<const cf32> sent, std::span<const cf32> received, double delay, std::span<cf32> coefficients,
                const Work& work) const noexcept;
-  double residual(std::span<const cf32> sent, std::span<const Complex> u, const cf32* coefficients,
+  double residual(std::span<const cf32> sent, std::span<const Complex64> u, const cf32* coefficients,
                   cf32* errors = nullptr) const noexcept;
   double aclr_before(std::span<const cf32> received, const Work& work) const noexcept;
   double aclr_after(std::span<const cf32> sent, const Trial& trial, const cf32* coefficients,

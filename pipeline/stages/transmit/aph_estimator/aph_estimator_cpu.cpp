@@ -19,13 +19,13 @@ using Levels = std::array<float, acpr_meter::kLevels.size()>;
 struct Trainer::Trial {
   Fit fit;
   Range range;
-  std::span<const Complex> u;
+  std::span<const Complex64> u;
   std::span<const cf32> z;  // of u's samples
 };
 
 struct Trainer::Work {
-  Complex* u = nullptr;
-  Complex* h = nullptr;
+  Complex64* u = nullptr;
+  Complex64* h = nullptr;
   cf32* other = nullptr;  // coefficients
   cf32* errors = nullptr;
   std::byte* rest = nullptr;
@@ -41,7 +41,7 @@ Setup setup_of(const Config& config, double rate_hz) {
               .told = !config.coefficients.empty(),
               .applied = {},
               .bands = {}};
-  for (const Complex c : setup.told ? config.coefficients : aph_identity(setup.orders)) setup.applied.emplace_back(c);
+  for (const Complex64 c : setup.told ? config.coefficients : aph_identity(setup.orders)) setup.applied.emplace_back(c);
   if (!config.measured) return setup;
   setup.bands.emplace(config.aclr, rate_hz);
   setup.size = config.aclr.size;
@@ -57,8 +57,8 @@ Trainer::Trainer(const Config& config, double rate_hz)
 Trainer::Work Trainer::work_in(std::byte* memory, const AphOrders& orders, std::int64_t samples) noexcept {
   Scratch scratch(memory);
   Work w;
-  w.u = scratch.take<Complex>(samples);
-  w.h = scratch.take<Complex>(orders.coefficients());
+  w.u = scratch.take<Complex64>(samples);
+  w.h = scratch.take<Complex64>(orders.coefficients());
   w.other = scratch.take<cf32>(orders.coefficients());
   w.errors = scratch.take<cf32>(samples);
   w.rest = scratch.take<std::byte>(
@@ -130,25 +130,25 @@ Trainer::Trial Trainer::fit(std::span<const cf32> sent, std::span<const cf32> re
   for (std::size_t n = 0; n < length; ++n) cross.add(trial.z[n], u[n]);
   Fit& fit = trial.fit;
   fit.gain = cross.gain(setup_.gain);
-  const Complex factor = inverse(fit.gain);
-  for (Complex& v : u) v = product(v, factor);
+  const Complex64 factor = inverse(fit.gain);
+  for (Complex64& v : u) v = product(v, factor);
   const double power = cross.u_energy * power_of(factor) / static_cast<double>(length);
   const Solution solution = equations_.solve(u, trial.z, kSkipped, power, h, work.rest);
   fit.condition = solution.condition;
   if (!solution.found) return trial;
   fold_to_monomial(setup_.orders, h, power);
-  std::ranges::transform(h, coefficients, [](Complex c) { return cf32(c); });
+  std::ranges::transform(h, coefficients, [](Complex64 c) { return cf32(c); });
   fit.after = residual(trial.z, u, coefficients);
   fit.found = std::isfinite(fit.after);
   return trial;
 }
 
 /// Over the rows that count.
-double Trainer::residual(std::span<const cf32> z, std::span<const Complex> u, const cf32* h,
+double Trainer::residual(std::span<const cf32> z, std::span<const Complex64> u, const cf32* h,
                          cf32* errors) const noexcept {
   Residual sum;
   for (auto n = static_cast<std::size_t>(kSkipped); n < z.size(); ++n) {
-    const Complex wrong = unexplained(setup_.orders, z[n], &u[n], h);
+    const Complex64 wrong = unexplained(setup_.orders, z[n], &u[n], h);
     if (errors != nullptr) errors[n] = cf32(wrong);
     sum.add(z[n], wrong);
   }

@@ -8,10 +8,11 @@
 #include "gpu/device_array.hpp"
 #include "gpu/fft_plan.hpp"
 #include "gpu/runtime.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/aph_estimator/align.cuh"
-#include "pipeline/stages/transmit/aph_estimator/aph_estimator_cuda.hpp"
 #include "pipeline/stages/transmit/aph_estimator/conclude.cuh"
 #include "pipeline/stages/transmit/aph_estimator/fit.cuh"
+#include "pipeline/stages/transmit/aph_estimator/setup.hpp"
 #include "pipeline/stages/transmit/aph_estimator/solve.cuh"
 #include "pipeline/stages/transmit/channel_meter.cuh"
 
@@ -99,11 +100,11 @@ class Run final : public StageRun {
     p.job.record = pieces.take<Record>(1);
     p.job.partials = pieces.take<double>(kFits * kGroups * std::max<std::int64_t>(4 * sums, 16));
     p.job.spectra = pieces.take<cf32>(4 * plans_.size());
-    p.job.u = pieces.take<Complex>(kFits * setup_.samples);
+    p.job.u = pieces.take<Complex64>(kFits * setup_.samples);
     p.job.sums = pieces.take<Sums>(kFits * sums);
-    p.job.edges = pieces.take<Complex>(kFits * 2 * edges);
-    p.job.matrices = pieces.take<Complex>(kFits * c * c);
-    p.job.h = pieces.take<Complex>(kFits * c);
+    p.job.edges = pieces.take<Complex64>(kFits * 2 * edges);
+    p.job.matrices = pieces.take<Complex64>(kFits * c * c);
+    p.job.h = pieces.take<Complex64>(kFits * c);
     p.job.diagonals = pieces.take<double>(kFits * 2 * c);
     p.job.trained = pieces.take<cf32>(kFits * c);
     p.job.errors = pieces.take<cf32>(meter_ ? setup_.samples : 0);
@@ -160,16 +161,8 @@ class Run final : public StageRun {
   std::optional<acpr_meter::CudaMeter> meter_;
 };
 
-std::unique_ptr<StageRun> make(const Setup& setup) {
-  return std::make_unique<Run>(setup);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::aph_estimator

@@ -8,7 +8,6 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/aph_estimator/aph_estimator.hpp"
-#include "pipeline/stages/transmit/aph_estimator/aph_estimator_cuda.hpp"
 
 namespace iqd::aph_estimator {
 namespace {
@@ -32,10 +31,8 @@ void train(const Trainer& trainer, const StageIo& io) noexcept {
   *report.count = *events.count = 1;
 }
 
-class AphEstimatorStage final : public Stage {
+class AphEstimatorStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     if (context.in[0].rate_hz != context.in[1].rate_hz)
       return context.section.problem("", fmt::format("needs both inputs at one rate; sent has {} samples a second, "
@@ -58,8 +55,7 @@ class AphEstimatorStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "aph_estimator"))
-      return cuda->make(setup_of(config_, rate_hz_));
+    if (auto* cuda = device_half<CudaHalf>(backend, "aph_estimator")) return cuda(setup_of(config_, rate_hz_));
     return cpu_run([trainer = Trainer(config_, rate_hz_)](const StageIo& io) noexcept { train(trainer, io); });
   }
 
@@ -71,7 +67,6 @@ class AphEstimatorStage final : public Stage {
     out.rate_hz = 0;
   }
 
-  Config config_;
   double rate_hz_ = 0;
 };
 
@@ -108,7 +103,7 @@ StageEntry entry() {
       .inputs = {{.name = "sent", .elements = {Element::cf32}, .one_channel = true, .reread = true},
                  {.name = "received", .elements = {Element::cf32}, .one_channel = true, .reread = true}},
       .outputs = {{.name = "coefficients"}, {.name = "report", .levels = true}, {.name = "events", .tally = kOutcomes}},
-      .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AphEstimatorStage>(); },
+      .make = make_stage<AphEstimatorStage>,
       .sample = "aph_estimator: {samples: 65536}",
       .tolerance = 1e-3};
 }

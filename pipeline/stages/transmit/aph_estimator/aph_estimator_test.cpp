@@ -12,15 +12,15 @@
 #include <string>
 
 #include "pipeline/stage_runner.hpp"
+#include "pipeline/stages/stages.hpp"
 #include "signal/channels/channel_power.hpp"
 #include "signal/transmit/transmitter.hpp"
 #include "signal/transmit/uplink_waveform.hpp"
 
 namespace iqd::aph_estimator {
-StageEntry entry();
 namespace {
 
-using Complex = std::complex<double>;
+using Complex64 = std::complex<double>;
 using Samples = std::vector<cf32>;
 
 constexpr std::int64_t kSamples = 16384;
@@ -55,12 +55,12 @@ Samples heard(Transmitter::Options options, const Samples& x, double delay) {
 
 /// One row of Psi(x), in monomials, and x before its first sample 0.
 template <class T>
-std::vector<Complex> row(const AphOrders& orders, const std::vector<std::complex<T>>& x, std::int64_t n) {
-  std::vector<Complex> psi;
+std::vector<Complex64> row(const AphOrders& orders, const std::vector<std::complex<T>>& x, std::int64_t n) {
+  std::vector<Complex64> psi;
   for (const bool conjugate : {false, true})
     for (int p = 1; p <= (conjugate ? orders.conjugate : orders.main); p += 2)
       for (int k = 0; k < orders.taps; ++k) {
-        const Complex v = n < k ? Complex() : Complex(x[static_cast<std::size_t>(n - k)]);
+        const Complex64 v = n < k ? Complex64() : Complex64(x[static_cast<std::size_t>(n - k)]);
         psi.push_back(std::pow(std::abs(v), p - 1) * (conjugate ? std::conj(v) : v));
       }
   psi.emplace_back(1);
@@ -70,9 +70,9 @@ std::vector<Complex> row(const AphOrders& orders, const std::vector<std::complex
 Samples predistorted(const Samples& x, const Samples& h, const AphOrders& orders = {}) {
   Samples z;
   for (std::int64_t n = 0; n < std::ssize(x); ++n) {
-    const std::vector<Complex> psi = row(orders, x, n);
-    Complex sum;
-    for (std::size_t i = 0; i < psi.size(); ++i) sum += psi[i] * Complex(h[i]);
+    const std::vector<Complex64> psi = row(orders, x, n);
+    Complex64 sum;
+    for (std::size_t i = 0; i < psi.size(); ++i) sum += psi[i] * Complex64(h[i]);
     z.emplace_back(sum);
   }
   return z;
@@ -125,7 +125,8 @@ void expect_refused(Outcome reason, const Samples& sent, const Samples& received
 /// What an oscillator or a sampling clock beside the right one makes of it.
 Samples turned(const Samples& x, double radians_a_sample) {
   Samples y;
-  for (const cf32 v : x) y.emplace_back(Complex(v) * std::polar(1.0, radians_a_sample * static_cast<double>(y.size())));
+  for (const cf32 v : x)
+    y.emplace_back(Complex64(v) * std::polar(1.0, radians_a_sample * static_cast<double>(y.size())));
   return y;
 }
 Samples stretched(const Samples& x, double factor) {
@@ -139,19 +140,19 @@ Samples stretched(const Samples& x, double factor) {
 }
 
 /// min |z - A h| by modified Gram-Schmidt.
-std::vector<Complex> least_squares(std::vector<std::vector<Complex>> columns, std::vector<Complex> z) {
-  const auto inner = [](const std::vector<Complex>& a, const std::vector<Complex>& b) {
-    Complex sum;
+std::vector<Complex64> least_squares(std::vector<std::vector<Complex64>> columns, std::vector<Complex64> z) {
+  const auto inner = [](const std::vector<Complex64>& a, const std::vector<Complex64>& b) {
+    Complex64 sum;
     for (std::size_t n = 0; n < a.size(); ++n) sum += std::conj(a[n]) * b[n];
     return sum;
   };
   const std::size_t m = columns.size();
-  std::vector<std::vector<Complex>> r(m, std::vector<Complex>(m));
-  std::vector<Complex> h(m);
+  std::vector<std::vector<Complex64>> r(m, std::vector<Complex64>(m));
+  std::vector<Complex64> h(m);
   for (std::size_t i = 0; i < m; ++i) {
     const double norm = std::sqrt(inner(columns[i], columns[i]).real());
     r[i][i] = norm;
-    for (Complex& v : columns[i]) v /= norm;
+    for (Complex64& v : columns[i]) v /= norm;
     for (std::size_t j = i + 1; j < m; ++j) {
       r[i][j] = inner(columns[i], columns[j]);
       for (std::size_t n = 0; n < z.size(); ++n) columns[j][n] -= r[i][j] * columns[i][n];
@@ -171,28 +172,28 @@ TEST(NormalEquations, GiveWhatAnOrthogonalisationOfTheColumnsGives) {
        {AphOrders{}, AphOrders{9, 7, 2}, AphOrders{1, 3, 3}, AphOrders{3, 0, 16}, AphOrders{1, 0, 1}}) {
     const Samples sent(waveform().begin(), waveform().begin() + 1500);
     const Samples s = through(Transmitter::impaired(), sent);
-    const std::vector<aph_estimator::Complex> u(s.begin(), s.end());
+    const std::vector<aph_estimator::Complex64> u(s.begin(), s.end());
     double power = 0;
-    for (const cf32 v : s) power += std::norm(Complex(v)) / 1500;
-    std::vector<aph_estimator::Complex> h(static_cast<std::size_t>(orders.coefficients()));
+    for (const cf32 v : s) power += std::norm(Complex64(v)) / 1500;
+    std::vector<aph_estimator::Complex64> h(static_cast<std::size_t>(orders.coefficients()));
     const NormalEquations equations(orders);
     std::vector<std::byte> scratch(equations.scratch_bytes());
     const Solution solution = equations.solve(u, sent, 16, power, h, scratch.data());
     ASSERT_TRUE(solution.found);
     fold_to_monomial(orders, std::span(h), power);
 
-    std::vector<std::vector<Complex>> columns(h.size());
-    std::vector<Complex> z;
+    std::vector<std::vector<Complex64>> columns(h.size());
+    std::vector<Complex64> z;
     for (std::int64_t n = 16; n < 1500; ++n) {
-      const std::vector<Complex> psi = row(orders, s, n);
+      const std::vector<Complex64> psi = row(orders, s, n);
       for (std::size_t i = 0; i < psi.size(); ++i) columns[i].push_back(psi[i]);
       z.emplace_back(sent[static_cast<std::size_t>(n)]);
     }
-    const std::vector<Complex> expected = least_squares(columns, z);
+    const std::vector<Complex64> expected = least_squares(columns, z);
     double error = 0, energy = 0;
     for (std::size_t n = 0; n < z.size(); ++n) {
-      Complex difference;
-      for (std::size_t i = 0; i < h.size(); ++i) difference += columns[i][n] * (Complex(h[i]) - expected[i]);
+      Complex64 difference;
+      for (std::size_t i = 0; i < h.size(); ++i) difference += columns[i][n] * (Complex64(h[i]) - expected[i]);
       error += std::norm(difference);
       energy += std::norm(z[n]);
     }
@@ -256,12 +257,12 @@ TEST(AphEstimator, MemoryIsLeftToTheTapsWhereTheDelayIsWhole) {
   Samples s = through(Transmitter::impaired(), x);
   const Trained t = train(x, s);
   EXPECT_GT(t.report.delay, 0.03);  // looks like one
-  for (cf32& v : s) v = cf32(Complex(v) / t.report.gain);
+  for (cf32& v : s) v = cf32(Complex64(v) / t.report.gain);
   const Samples z = predistorted(s, t.h);
   double error = 0, energy = 0;
   for (std::size_t n = 16; n < z.size(); ++n) {
-    error += std::norm(Complex(z[n]) - Complex(x[n]));
-    energy += std::norm(Complex(x[n]));
+    error += std::norm(Complex64(z[n]) - Complex64(x[n]));
+    energy += std::norm(Complex64(x[n]));
   }
   EXPECT_NEAR(t.report.after / (error / energy), 1, 1e-3);
 }
@@ -343,7 +344,7 @@ TEST(AphEstimator, TrainsOnlyWhereWhatWasHeardIsWorseThanAsked) {
   Config config = small();
   config.measured = true;
   config.aclr = {.bandwidth = 9e6, .spacing = 10e6, .size = 512};
-  config.coefficients = std::vector<Complex>(26, 0.5);
+  config.coefficients = std::vector<Complex64>(26, 0.5);
   for (const double above : {heard_db - 0.2, heard_db + 0.2}) {
     config.above = above;
     const Trained t = train(x, s, config);

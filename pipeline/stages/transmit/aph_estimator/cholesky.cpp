@@ -7,7 +7,7 @@
 #include <limits>
 
 namespace iqd::aph_estimator {
-double Hermitian::solve(std::span<Complex> x) const noexcept {
+double Hermitian::solve(std::span<Complex64> x) const noexcept {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   if (!scale()) return kInfinite;
   const double largest = norm();
@@ -17,7 +17,7 @@ double Hermitian::solve(std::span<Complex> x) const noexcept {
   for (std::int64_t i = 0; i < order_; ++i) x[static_cast<std::size_t>(i)] *= scale_[i];
   substitute(x.data());
   for (std::int64_t i = 0; i < order_; ++i) x[static_cast<std::size_t>(i)] *= scale_[i];
-  const bool finite = std::all_of(x.begin(), x.end(), [](Complex v) { return std::isfinite(power_of(v)); });
+  const bool finite = std::all_of(x.begin(), x.end(), [](Complex64 v) { return std::isfinite(power_of(v)); });
   return finite ? largest * inverse_norm() : kInfinite;
 }
 
@@ -35,10 +35,10 @@ bool Hermitian::scale() const noexcept {
 /// L L^H = M + load; L(i, j), i > j, in the place of M(i, j).
 bool Hermitian::factor(double load) const noexcept {
   for (std::int64_t i = 0; i < order_; ++i) {
-    Complex* const row = m_ + i * order_;
+    Complex64* const row = m_ + i * order_;
     for (std::int64_t j = 0; j < i; ++j) {
-      const Complex* const other = m_ + j * order_;
-      Complex sum = conjugate(other[i]);
+      const Complex64* const other = m_ + j * order_;
+      Complex64 sum = conjugate(other[i]);
       for (std::int64_t k = 0; k < j; ++k) sum = less(sum, row[k], other[k]);
       row[j] = sum, row[j] /= diagonal_[j];
     }
@@ -51,7 +51,7 @@ bool Hermitian::factor(double load) const noexcept {
 }
 
 /// x becomes (L L^H)^-1 x.
-void Hermitian::substitute(Complex* x) const noexcept {
+void Hermitian::substitute(Complex64* x) const noexcept {
   for (std::int64_t i = 0; i < order_; ++i) {
     for (std::int64_t k = 0; k < i; ++k) x[i] = less(x[i], x[k], conjugate((*this)(i, k)));
     x[i] /= diagonal_[i];

@@ -19,8 +19,8 @@ IQD_HOST_DEVICE inline bool is_pivot(double pivot, double load) noexcept {
 }
 /// Inverse iteration, for the condition.
 inline constexpr int kProbes = 6;
-IQD_HOST_DEVICE inline Complex first_probe(std::int64_t i) noexcept {
-  return i % 2 == 0 ? Complex(1, 0) : Complex(-1, 0.5);
+IQD_HOST_DEVICE inline Complex64 first_probe(std::int64_t i) noexcept {
+  return i % 2 == 0 ? Complex64(1, 0) : Complex64(-1, 0.5);
 }
 
 /// A Hermitian matrix with a positive diagonal, and the solution of equations with it.
@@ -29,30 +29,30 @@ class Hermitian {
   Hermitian() = default;
   Hermitian(std::int64_t order, Scratch& scratch)
       : order_(order),
-        m_(scratch.take<Complex>(order * order)),
+        m_(scratch.take<Complex64>(order * order)),
         scale_(scratch.take<double>(order)),
         diagonal_(scratch.take<double>(order)),
-        probe_(scratch.take<Complex>(order)) {}
+        probe_(scratch.take<Complex64>(order)) {}
 
   /// Both M(i, j) and M(j, i) are to be set.
-  Complex& operator()(std::int64_t i, std::int64_t j) const noexcept { return m_[i * order_ + j]; }
+  Complex64& operator()(std::int64_t i, std::int64_t j) const noexcept { return m_[i * order_ + j]; }
 
   /// x becomes M^-1 x; what the matrix holds is lost. Gives the condition of M scaled to a diagonal of ones, about;
   /// infinite, and x worthless, where something is not finite or the diagonal not positive.
-  double solve(std::span<Complex> x) const noexcept;
+  double solve(std::span<Complex64> x) const noexcept;
 
  private:
   bool scale() const noexcept;
   bool factor(double load) const noexcept;
-  void substitute(Complex* x) const noexcept;
+  void substitute(Complex64* x) const noexcept;
   double norm() const noexcept;
   double inverse_norm() const noexcept;
 
   std::int64_t order_ = 0;
-  Complex* m_ = nullptr;  // scaled above the diagonal, the factor's columns below
+  Complex64* m_ = nullptr;  // scaled above the diagonal, the factor's columns below
   double* scale_ = nullptr;
   double* diagonal_ = nullptr;  // of the factor
-  Complex* probe_ = nullptr;
+  Complex64* probe_ = nullptr;
 };
 
 }  // namespace iqd::aph_estimator

@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(kThreads) try_coefficients(const __grid_consta
   if (!now.goes_on || !now.fit.found) return;
   const cf32* const h = job.trained + fit * job.orders.coefficients();
   Residual sum;
-  const Complex* const u = job.u + fit * job.n;
+  const Complex64* const u = job.u + fit * job.n;
   for_each(now.range.length() - kSkipped, [&](std::int64_t i) {
     const std::int64_t n = now.range.begin + kSkipped + i;
     sum.add(job.z[n], unexplained(job.orders, job.z[n], u + n, h));
@@ -47,14 +47,14 @@ __global__ void __launch_bounds__(kThreads) compare_coefficients(const __grid_co
   const Trying& best = record.tries[record.best];
   if (!best.fit.found) return;
   const Range range = best.range;
-  const Complex* const u = job.u + record.best * job.n;
+  const Complex64* const u = job.u + record.best * job.n;
   const cf32* const h = job.trained + record.best * job.orders.coefficients();
   Residual before;
   for_each(job.n, [&](std::int64_t n) {
     const bool counts = n >= range.begin + kSkipped && n < range.end;
     if (counts) before.add(job.z[n], unexplained(job.orders, job.z[n], u + n, job.applied));
     if (!job.is_metered) return;
-    const Complex wrong = counts ? unexplained(job.orders, job.z[n], u + n, h) : Complex();
+    const Complex64 wrong = counts ? unexplained(job.orders, job.z[n], u + n, h) : Complex64();
     job.errors[n] = cf32(wrong);
   });
   leave(job, 0, before);

@@ -12,14 +12,14 @@ __device__ Trying& trying(const Job& job) {
   return job.record->tries[blockIdx.y];
 }
 /// u(0); it is there in the fit's range.
-__device__ Complex* u_of(const Job& job) {
+__device__ Complex64* u_of(const Job& job) {
   return job.u + blockIdx.y * job.n;
 }
 
 /// What is summed while s is moved.
 struct Moved {
   Cross cross;
-  Complex z_sum;
+  Complex64 z_sum;
   __device__ Moved& operator+=(const Moved& o) {
     cross += o.cross;
     z_sum += o.z_sum;
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads) move(const __grid_constant__ Job job
   if (threadIdx.x < 2 * kReach && part > 0) taps[threadIdx.x] = sinc_tap(threadIdx.x, part);
   __syncthreads();
   const cf32* const from = job.s + static_cast<std::int64_t>(whole);
-  Complex* const u = u_of(job);
+  Complex64* const u = u_of(job);
   Moved sum;
   for_each(now.range.length(), [&](std::int64_t i) {
     const std::int64_t n = now.range.begin + i;
@@ -67,26 +67,26 @@ __global__ void __launch_bounds__(kThreads) find_gain(const __grid_constant__ Jo
 __global__ void __launch_bounds__(kThreads) scale_signal(const __grid_constant__ Job job) {
   const Trying& now = trying(job);
   if (!now.goes_on) return;
-  Complex* const u = u_of(job) + now.range.begin;
+  Complex64* const u = u_of(job) + now.range.begin;
   for_each(now.range.length(), [&](std::int64_t i) { u[i] = product(u[i], now.factor); });
 }
 
 /// A run of samples' functions, z and 1, with the functions of those before it; behind the end all is 0.
 constexpr int kRowLength = AphOrders::kMostTaps + kThreads;
-using Row = Complex[kRowLength];
+using Row = Complex64[kRowLength];
 
 __device__ void load_rows(const Job& job, std::int64_t start, Row* rows) {
   const Trying& now = trying(job);
-  const Complex* const u = u_of(job);
+  const Complex64* const u = u_of(job);
   const double scale = 1 / sqrt(now.power);
   const int functions = job.functions.count;
   for (int i = static_cast<int>(threadIdx.x) + AphOrders::kMostTaps - job.orders.taps; i < kRowLength; i += kThreads) {
     const std::int64_t n = start + i - AphOrders::kMostTaps;
     const bool is_there = n < now.range.end;
-    Complex psi[Functions::kMost];
-    job.functions.of(is_there ? scale * u[n] : Complex(), psi);
+    Complex64 psi[Functions::kMost];
+    job.functions.of(is_there ? scale * u[n] : Complex64(), psi);
     for (int b = 0; b < functions; ++b) rows[b][i] = psi[b];
-    rows[functions][i] = is_there ? Complex(job.z[n]) : Complex();
+    rows[functions][i] = is_there ? Complex64(job.z[n]) : Complex64();
     rows[functions + 1][i] = {is_there ? 1.0 : 0.0, 0};
   }
 }
@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(kThreads) add_products(const __grid_constant__
       const int at = static_cast<int>(threadIdx.x) + e * kThreads;
       if (at >= count) break;
       const int pair = at / taps, lag = at - pair * taps;
-      const Complex* const left = rows[pair / functions] + AphOrders::kMostTaps;
-      const Complex* const right = rows[pair % functions] + AphOrders::kMostTaps - lag;
+      const Complex64* const left = rows[pair / functions] + AphOrders::kMostTaps;
+      const Complex64* const right = rows[pair % functions] + AphOrders::kMostTaps - lag;
       for (int i = 0; i < kThreads; ++i) mine[e].add(left[i], right[i]);
     }
   }
@@ -146,9 +146,9 @@ __global__ void __launch_bounds__(kThreads) fill_equations(const __grid_constant
   if (thread < 2 * taps) {
     const int t = thread % taps;
     const std::int64_t n = (thread < taps ? now.range.begin + kSkipped : now.range.end) - 1 - t;
-    Complex psi[Functions::kMost];
+    Complex64 psi[Functions::kMost];
     job.functions.of(1 / sqrt(now.power) * u_of(job)[n], psi);
-    Complex* const edge = job.edges + (blockIdx.y * 2 + (thread < taps ? 0 : 1)) * functions * taps;
+    Complex64* const edge = job.edges + (blockIdx.y * 2 + (thread < taps ? 0 : 1)) * functions * taps;
     for (int b = 0; b < functions; ++b) edge[b * taps + t] = psi[b];
   }
   __syncthreads();

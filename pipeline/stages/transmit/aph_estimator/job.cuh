@@ -21,8 +21,8 @@ struct Trying {
   double delay = 0;
   Range range;
   double power = 1;  // of u
-  Complex factor;    // 1 / gain
-  Complex z_sum;     // of the rows that count
+  Complex64 factor;  // 1 / gain
+  Complex64 z_sum;   // of the rows that count
   Fit fit;
 };
 
@@ -32,7 +32,7 @@ struct Record {
   Seen seen;
   std::int64_t whole = 0;  // the delay to a whole sample
   double at[3] = {};       // the delay of the first half, the second, and both
-  Complex r[2];            // of the halves at the delay of both
+  Complex64 r[2];          // of the halves at the delay of both
   Alignment found;
   Trying tries[kFits];
   int best = 0;
@@ -54,17 +54,17 @@ struct Job {
   const cf32* applied;
 
   Record* record;
-  double* partials;   // [group] of what is added up, or [fit][group]
-  cf32* spectra;      // [first half, second half, both, correlation][size]
-  Complex* u;         // [fit][n]
-  Sums* sums;         // [fit][Assembly's]
-  Complex* edges;     // [fit][head, tail][function][tap]
-  Complex* matrices;  // [fit][coefficient][coefficient]
-  Complex* h;         // [fit][coefficient]
-  double* diagonals;  // [fit][scale, factor's][coefficient]
-  cf32* trained;      // [fit][coefficient]
-  cf32* errors;       // [n]
-  float* levels;      // [heard, sent, wrong][level]
+  double* partials;     // [group] of what is added up, or [fit][group]
+  cf32* spectra;        // [first half, second half, both, correlation][size]
+  Complex64* u;         // [fit][n]
+  Sums* sums;           // [fit][Assembly's]
+  Complex64* edges;     // [fit][head, tail][function][tap]
+  Complex64* matrices;  // [fit][coefficient][coefficient]
+  Complex64* h;         // [fit][coefficient]
+  double* diagonals;    // [fit][scale, factor's][coefficient]
+  cf32* trained;        // [fit][coefficient]
+  cf32* errors;         // [n]
+  float* levels;        // [heard, sent, wrong][level]
 
   cf32* coefficients;
   float* values;

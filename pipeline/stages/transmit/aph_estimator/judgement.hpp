@@ -177,7 +177,7 @@ IQD_HOST_DEVICE inline void judge(const Alignment& found, Report& report) noexce
 
 /// Coefficients, and how well they do.
 struct Fit {
-  Complex gain;
+  Complex64 gain;
   double condition = Report::kNan;
   double after = Report::kNan;
   bool found = false;

@@ -26,15 +26,15 @@ namespace iqd::aph_estimator {
 struct Sums {
   double rr = 0, ii = 0, ri = 0, ir = 0;
 
-  IQD_HOST_DEVICE void add(Complex a, Complex b) noexcept {
+  IQD_HOST_DEVICE void add(Complex64 a, Complex64 b) noexcept {
     rr += a.real() * b.real();
     ii += a.imag() * b.imag();
     ri += a.real() * b.imag();
     ir += a.imag() * b.real();
   }
   /// The sum of conj(a) b, where either may be the conjugate of the signal.
-  IQD_HOST_DEVICE Complex inner(bool conjugate_a, bool conjugate_b) const noexcept {
-    const Complex sum = conjugate_a == conjugate_b ? Complex(rr + ii, ri - ir) : Complex(rr - ii, -(ri + ir));
+  IQD_HOST_DEVICE Complex64 inner(bool conjugate_a, bool conjugate_b) const noexcept {
+    const Complex64 sum = conjugate_a == conjugate_b ? Complex64(rr + ii, ri - ir) : Complex64(rr - ii, -(ri + ir));
     return conjugate_a ? conjugate(sum) : sum;
   }
 };
@@ -48,7 +48,7 @@ struct Functions {
       std::copy(w.begin(), w.end(), weights[k]);
     }
   }
-  IQD_HOST_DEVICE void of(Complex u, Complex* psi) const noexcept {
+  IQD_HOST_DEVICE void of(Complex64 u, Complex64* psi) const noexcept {
     const double a = power_of(u);
     for (int b = 0; b < count; ++b) {
       const double* const w = weights[b];
@@ -64,12 +64,12 @@ struct Functions {
 /// The equations, put together of sums.
 struct Assembly {
   AphOrders orders;
-  int functions;        // their count
-  const Sums* sums;     // [left: function …, z, 1][function][lag]
-  const Complex* head;  // [function][t]: psi(first - 1 - t)
-  const Complex* tail;  // psi(end - 1 - t)
-  Complex* matrix;      // [coefficient][coefficient]
-  Complex* right;       // [coefficient]
+  int functions;          // their count
+  const Sums* sums;       // [left: function …, z, 1][function][lag]
+  const Complex64* head;  // [function][t]: psi(first - 1 - t)
+  const Complex64* tail;  // psi(end - 1 - t)
+  Complex64* matrix;      // [coefficient][coefficient]
+  Complex64* right;       // [coefficient]
 
   IQD_HOST_DEVICE int sum_count() const noexcept { return (functions + 2) * functions * orders.taps; }
   IQD_HOST_DEVICE int diagonals() const noexcept { return 2 * orders.taps - 1; }
@@ -81,7 +81,7 @@ struct Assembly {
     const bool conjugate_p = is_conjugate(p), conjugate_q = is_conjugate(q);
     const int a = function_of(p), b = function_of(q);
     int k = d < taps - 1 ? taps - 1 - d : 0, l = d < taps - 1 ? 0 : d - (taps - 1);
-    Complex m = sums[(a * functions + b) * taps + l].inner(conjugate_p, conjugate_q);
+    Complex64 m = sums[(a * functions + b) * taps + l].inner(conjugate_p, conjugate_q);
     if (k > 0) m = conjugate(sums[(b * functions + a) * taps + k].inner(conjugate_q, conjugate_p));
     for (;; ++k, ++l) {
       matrix[(p * taps + k) * size + q * taps + l] = m;
@@ -93,12 +93,12 @@ struct Assembly {
   IQD_HOST_DEVICE void fill_edges(int q, int l) const noexcept {
     const int size = orders.coefficients(), c = orders.constant_at(), at = q * orders.taps + l;
     const int lag = function_of(q) * orders.taps + l, row = functions * orders.taps;
-    const Complex one = sums[(functions + 1) * row + lag].inner(false, is_conjugate(q));
+    const Complex64 one = sums[(functions + 1) * row + lag].inner(false, is_conjugate(q));
     matrix[c * size + at] = one;
     matrix[at * size + c] = conjugate(one);
     right[at] = conjugate(sums[functions * row + lag].inner(false, is_conjugate(q)));
   }
-  IQD_HOST_DEVICE void fill_corner(std::int64_t rows, Complex z_sum) const noexcept {
+  IQD_HOST_DEVICE void fill_corner(std::int64_t rows, Complex64 z_sum) const noexcept {
     const int c = orders.constant_at();
     matrix[c * orders.coefficients() + c] = {static_cast<double>(rows), 0};
     right[c] = z_sum;
@@ -109,9 +109,9 @@ struct Assembly {
   IQD_HOST_DEVICE int function_of(int branch) const noexcept {
     return is_conjugate(branch) ? branch - orders.main_branches() : branch;
   }
-  IQD_HOST_DEVICE Complex term(const Complex* edge, int a, int s, bool conjugate_a, int b, int t,
-                               bool conjugate_b) const noexcept {
-    const Complex x = edge[a * orders.taps + s], y = edge[b * orders.taps + t];
+  IQD_HOST_DEVICE Complex64 term(const Complex64* edge, int a, int s, bool conjugate_a, int b, int t,
+                                 bool conjugate_b) const noexcept {
+    const Complex64 x = edge[a * orders.taps + s], y = edge[b * orders.taps + t];
     return product(conjugate_a ? x : conjugate(x), conjugate_b ? conjugate(y) : y);
   }
 };
@@ -127,13 +127,13 @@ class NormalEquations {
   std::size_t scratch_bytes() const noexcept;
 
   /// Rows `first` … u.size()-1 count, first >= taps. h of the orthogonal basis for this power.
-  Solution solve(std::span<const Complex> u, std::span<const cf32> z, std::int64_t first, double power,
-                 std::span<Complex> h, std::byte* scratch) const noexcept;
+  Solution solve(std::span<const Complex64> u, std::span<const cf32> z, std::int64_t first, double power,
+                 std::span<Complex64> h, std::byte* scratch) const noexcept;
 
  private:
   struct Work;
   Work work_in(std::byte* scratch) const noexcept;
-  void add_up(std::span<const Complex> u, std::span<const cf32> z, std::int64_t first, double scale,
+  void add_up(std::span<const Complex64> u, std::span<const cf32> z, std::int64_t first, double scale,
               Work& work) const noexcept;
 
   AphOrders orders_;

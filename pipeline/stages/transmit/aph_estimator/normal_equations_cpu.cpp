@@ -43,9 +43,9 @@ void add(SignalRun a, SignalRun b, std::int64_t n, Sums& sums) {
 struct NormalEquations::Work {
   std::array<SignalRun, AphOrders::kMostMain> left{};  // [function …, z, 1]
   Sums* sums = nullptr;                                // [left][function][lag]
-  Complex* head = nullptr;                             // [function][t]: psi(first - 1 - t)
-  Complex* tail = nullptr;                             // psi(end - 1 - t)
-  Complex z_sum;
+  Complex64* head = nullptr;                           // [function][t]: psi(first - 1 - t)
+  Complex64* tail = nullptr;                           // psi(end - 1 - t)
+  Complex64 z_sum;
   Hermitian matrix;
   std::size_t bytes = 0;
 };
@@ -64,8 +64,8 @@ NormalEquations::Work NormalEquations::work_in(std::byte* memory) const noexcept
     if (memory) w.left[static_cast<std::size_t>(i)] = {end_of(re), end_of(im)};
   }
   w.sums = scratch.take<Sums>(lefts_ * functions_.count * taps);
-  w.head = scratch.take<Complex>(functions_.count * taps);
-  w.tail = scratch.take<Complex>(functions_.count * taps);
+  w.head = scratch.take<Complex64>(functions_.count * taps);
+  w.tail = scratch.take<Complex64>(functions_.count * taps);
   w.matrix = Hermitian(orders_.coefficients(), scratch);
   w.bytes = scratch.bytes();
   return w;
@@ -75,8 +75,8 @@ std::size_t NormalEquations::scratch_bytes() const noexcept {
   return work_in(nullptr).bytes;
 }
 
-Solution NormalEquations::solve(std::span<const Complex> u, std::span<const cf32> z, std::int64_t first, double power,
-                                std::span<Complex> h, std::byte* scratch) const noexcept {
+Solution NormalEquations::solve(std::span<const Complex64> u, std::span<const cf32> z, std::int64_t first, double power,
+                                std::span<Complex64> h, std::byte* scratch) const noexcept {
   Work work = work_in(scratch);
   add_up(u, z, first, 1 / std::sqrt(power), work);
   const Assembly all{.orders = orders_,
@@ -96,19 +96,19 @@ Solution NormalEquations::solve(std::span<const Complex> u, std::span<const cf32
   return {.found = std::isfinite(condition), .condition = condition};
 }
 
-void NormalEquations::add_up(std::span<const Complex> u, std::span<const cf32> z, std::int64_t first, double scale,
+void NormalEquations::add_up(std::span<const Complex64> u, std::span<const cf32> z, std::int64_t first, double scale,
                              Work& work) const noexcept {
   const std::int64_t taps = orders_.taps, end = std::ssize(u);
-  Complex psi[Functions::kMost];
+  Complex64 psi[Functions::kMost];
   const auto put = [&](std::int64_t n, std::int64_t i) {
     const bool there = n < end;
-    functions_.of(there ? scale * u[static_cast<std::size_t>(n)] : Complex(), psi);
+    functions_.of(there ? scale * u[static_cast<std::size_t>(n)] : Complex64(), psi);
     for (int b = 0; b < functions_.count; ++b) {
       work.left[static_cast<std::size_t>(b)].re[i] = psi[b].real();
       work.left[static_cast<std::size_t>(b)].im[i] = psi[b].imag();
     }
     if (i < 0) return;
-    const Complex sent = there ? z[static_cast<std::size_t>(n)] : cf32();
+    const Complex64 sent = there ? z[static_cast<std::size_t>(n)] : cf32();
     work.z_sum += sent;
     work.left[static_cast<std::size_t>(functions_.count)].re[i] = sent.real();
     work.left[static_cast<std::size_t>(functions_.count)].im[i] = sent.imag();

@@ -12,12 +12,13 @@
 namespace iqd::aph_estimator {
 
 /// z(n) - (Psi(u) h)(n) by the sum of the definition, in double precision. `u` is at sample n, after `taps` - 1 others.
-IQD_HOST_DEVICE inline Complex unexplained(const AphOrders& orders, cf32 z, const Complex* u, const cf32* h) noexcept {
+IQD_HOST_DEVICE inline Complex64 unexplained(const AphOrders& orders, cf32 z, const Complex64* u,
+                                             const cf32* h) noexcept {
   const int mains = orders.main_branches(), branches = orders.branches(), taps = orders.taps;
   const cf32 c = h[orders.constant_at()];
   double re = static_cast<double>(z.real()) - c.real(), im = static_cast<double>(z.imag()) - c.imag();
   for (int k = 0; k < taps; ++k) {
-    const Complex x = u[-k];
+    const Complex64 x = u[-k];
     const double a = power_of(x);
     double main_re = 0, main_im = 0, other_re = 0, other_im = 0;
     for (int b = mains - 1; b >= 0; --b) {
@@ -37,7 +38,7 @@ IQD_HOST_DEVICE inline Complex unexplained(const AphOrders& orders, cf32 z, cons
 /// |z - Psi(u) h|^2 / |z|^2
 struct Residual {
   double error = 0, energy = 0;
-  IQD_HOST_DEVICE void add(cf32 z, Complex wrong) noexcept {
+  IQD_HOST_DEVICE void add(cf32 z, Complex64 wrong) noexcept {
     error += power_of(wrong);
     energy += power_of(z);
   }
@@ -51,9 +52,9 @@ struct Residual {
 
 /// G = <z, u> / <z, z> of u that was not yet divided by it.
 struct Cross {
-  Complex both;
+  Complex64 both;
   double z_energy = 0, u_energy = 0;
-  IQD_HOST_DEVICE void add(cf32 z, Complex u) noexcept {
+  IQD_HOST_DEVICE void add(cf32 z, Complex64 u) noexcept {
     both += conjugate_product(z, u);
     z_energy += power_of(z);
     u_energy += power_of(u);
@@ -65,14 +66,14 @@ struct Cross {
     return *this;
   }
   /// With this magnitude, where it is not NaN.
-  IQD_HOST_DEVICE Complex gain(double magnitude) const noexcept {
-    const Complex g(both.real() / z_energy, both.imag() / z_energy);
+  IQD_HOST_DEVICE Complex64 gain(double magnitude) const noexcept {
+    const Complex64 g(both.real() / z_energy, both.imag() / z_energy);
     const double factor = magnitude > 0 ? magnitude / sqrt(power_of(g)) : 1;
     return factor * g;
   }
 };
 /// What u is multiplied with.
-IQD_HOST_DEVICE inline Complex inverse(Complex gain) noexcept {
+IQD_HOST_DEVICE inline Complex64 inverse(Complex64 gain) noexcept {
   const double power = power_of(gain);
   return {gain.real() / power, -gain.imag() / power};
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/element.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/transmit/aph_estimator/judgement.hpp"
 #include "pipeline/stages/transmit/channel_meter.hpp"
 #include "signal/transmit/aph.hpp"
@@ -26,5 +28,10 @@ struct Setup {
   std::int64_t size = 0;  // of the meter
   std::int64_t average = 0;
 };
+
+enum Port : std::uint8_t { kCoefficients, kReport, kEvents };
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Setup& setup);
 
 }  // namespace iqd::aph_estimator

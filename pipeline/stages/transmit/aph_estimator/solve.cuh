@@ -28,12 +28,12 @@ struct Total {
 
 struct System {
   int order;
-  Complex* m;  // scaled above the diagonal, the factor below
+  Complex64* m;  // scaled above the diagonal, the factor below
   double* scale;
   double* diagonal;  // of the factor
-  Complex* x;        // shared by the group, as is the probe
+  Complex64* x;      // shared by the group, as is the probe
 
-  __device__ Complex& at(int i, int j) const { return m[i * order + j]; }
+  __device__ Complex64& at(int i, int j) const { return m[i * order + j]; }
 
   /// To a diagonal of ones.
   __device__ bool make_equal(int thread) const {
@@ -81,9 +81,9 @@ struct System {
   }
 
   /// v becomes (L L^H)^-1 v; all threads have seen v.
-  __device__ void substitute(Complex* v, int thread) const {
+  __device__ void substitute(Complex64* v, int thread) const {
     for (int i = 0; i < order; ++i) {
-      Complex one = v[i];
+      Complex64 one = v[i];
       one /= diagonal[i];
       if (thread > i && thread < order) v[thread] = less(v[thread], one, conjugate(at(thread, i)));
       __syncthreads();
@@ -91,7 +91,7 @@ struct System {
     if (thread < order) v[thread] /= diagonal[thread];
     __syncthreads();
     for (int i = order - 1; i >= 0; --i) {
-      Complex one = v[i];
+      Complex64 one = v[i];
       one /= diagonal[i];
       if (thread < i) v[thread] = less(v[thread], one, at(i, thread));
       __syncthreads();
@@ -100,7 +100,7 @@ struct System {
     __syncthreads();
   }
 
-  __device__ double inverse_norm(Complex* probe, int thread) const {
+  __device__ double inverse_norm(Complex64* probe, int thread) const {
     double growth = 1;
     if (thread < order) probe[thread] = first_probe(thread);
     __syncthreads();
@@ -114,7 +114,7 @@ struct System {
   }
 
   /// Infinite where there is no solution; else x, which was the right side, is it.
-  __device__ double solve(Complex* probe, int thread) const {
+  __device__ double solve(Complex64* probe, int thread) const {
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
     if (!make_equal(thread)) return kInfinite;
     const double largest = norm(thread);
@@ -135,13 +135,13 @@ struct System {
 
 /// Coefficients as they are used: as float, monomial.
 __global__ void __launch_bounds__(kThreads) solve_equations(const __grid_constant__ Job job) {
-  __shared__ __align__(16) unsigned char memory[2 * AphOrders::kMostCoefficients * sizeof(Complex)];
+  __shared__ __align__(16) unsigned char memory[2 * AphOrders::kMostCoefficients * sizeof(Complex64)];
   const auto fit = static_cast<int>(blockIdx.y), thread = static_cast<int>(threadIdx.x);
   const AphOrders orders = job.orders;
   const int order = orders.coefficients(), taps = orders.taps;
   Trying& now = job.record->tries[fit];
   if (!now.goes_on) return;
-  auto* const x = reinterpret_cast<Complex*>(memory);
+  auto* const x = reinterpret_cast<Complex64*>(memory);
   double* const scale = job.diagonals + fit * 2 * order;
   const System system{order, job.assembly(fit).matrix, scale, scale + order, x};
   if (thread < order) x[thread] = job.h[fit * order + thread];

@@ -6,10 +6,12 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "base/element.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/transmit/aph_predistorter/sample_inl.hpp"
 #include "signal/transmit/aph.hpp"
 
@@ -55,8 +57,23 @@ template <class In, class Out> struct Row {
   std::int64_t n;
 };
 
-/// From Pair to Pair, from sc16 to sc16 or Pair.
+/// From Complex to Complex, from sc16 to sc16 or Complex.
 template <class In, class Out>
 void run_cpu(const Model& model, float clip, const Row<In, Out>& row, Watch& watch, std::byte* scratch) noexcept;
+
+enum Port : std::uint8_t { kOut, kPeak, kTally };
+
+/// What a block is predistorted with. `clip` is infinite where there is none.
+struct Setup {
+  Model model;
+  float clip = 0;
+  Element in = Element::cf32;
+  Element out = Element::cf32;
+  Variant variant = Variant::own;
+  std::int64_t most_new = 1;
+};
+
+/// The CUDA half.
+using CudaHalf = std::unique_ptr<StageRun>(const Setup& setup);
 
 }  // namespace iqd::aph_predistorter

@@ -48,7 +48,7 @@ HWY_INLINE std::int64_t lanes() {
   return static_cast<std::int64_t>(hn::Lanes(Floats()));
 }
 
-HWY_INLINE std::int64_t split_vectors(const Pair* x, std::int64_t n, float* re, float* im) {
+HWY_INLINE std::int64_t split_vectors(const Complex* x, std::int64_t n, float* re, float* im) {
   const Floats d;
   std::int64_t i = 0;
   for (; i + lanes() <= n; i += lanes()) {
@@ -80,7 +80,7 @@ template <class In> void split(const In* x, std::int64_t past, std::int64_t n, s
   float* const re = room.v_re + missing;
   float* const im = room.v_im + missing;
   for (std::int64_t i = split_vectors(x, there, re, im); i < there; ++i) {
-    const Pair one = to_pair(x[i]);
+    const Complex one = to_complex(x[i]);
     re[i] = one.re;
     im[i] = one.im;
   }
@@ -141,7 +141,7 @@ HWY_INLINE void sum_up(const Model& model, int branches, int taps, std::int64_t 
 using Vector = hn::Vec<Floats>;
 using Mask = hn::Mask<Floats>;
 
-HWY_INLINE void put_vector(Vector re, Vector im, Mask& /*cut*/, Pair* z) {
+HWY_INLINE void put_vector(Vector re, Vector im, Mask& /*cut*/, Complex* z) {
   hn::StoreInterleaved2(re, im, Floats(), reinterpret_cast<float*>(z));
 }
 HWY_INLINE hn::Vec<Integers> to_parts(Vector part, Mask& cut) {
@@ -206,13 +206,13 @@ void predistort(const Model& model, float clip, const Row<In, Out>& row, Watch& 
   }
 }
 
-void floats(const Model& model, float clip, const Row<Pair, Pair>& row, Watch& watch, const Room& room) {
+void floats(const Model& model, float clip, const Row<Complex, Complex>& row, Watch& watch, const Room& room) {
   predistort(model, clip, row, watch, room);
 }
 void shorts(const Model& model, float clip, const Row<sc16, sc16>& row, Watch& watch, const Room& room) {
   predistort(model, clip, row, watch, room);
 }
-void shorts_to_floats(const Model& model, float clip, const Row<sc16, Pair>& row, Watch& watch, const Room& room) {
+void shorts_to_floats(const Model& model, float clip, const Row<sc16, Complex>& row, Watch& watch, const Room& room) {
   predistort(model, clip, row, watch, room);
 }
 
@@ -231,18 +231,18 @@ Model make_model(const AphOrders& orders, std::span<const std::complex<double>> 
   const auto of = [&](bool there, int at) {
     return there ? coefficients[static_cast<std::size_t>(at)] : std::complex<double>();
   };
-  const auto to_pair = [](std::complex<double> v) {
-    return Pair{static_cast<float>(v.real()), static_cast<float>(v.imag())};
+  const auto to_complex = [](std::complex<double> v) {
+    return Complex{static_cast<float>(v.real()), static_cast<float>(v.imag())};
   };
   Model model;
   model.branches = std::max(orders.main_branches(), orders.conjugate_branches());
   model.taps = orders.taps;
-  model.constant = to_pair(coefficients.back());
+  model.constant = to_complex(coefficients.back());
   for (int k = 0; k < orders.taps; ++k)
     for (int b = 0; b < model.branches; ++b) {
       const auto h = of(b < orders.main_branches(), orders.main_at(b, k));
       const auto g = of(b < orders.conjugate_branches(), orders.conjugate_at(b, k));
-      const Pair sum = to_pair(h + g), difference = to_pair(h - g);
+      const Complex sum = to_complex(h + g), difference = to_complex(h - g);
       model.weights[k * model.branches + b] = {sum.re, -difference.im, sum.im, difference.re};
     }
   return model;
@@ -258,16 +258,16 @@ template <class In, class Out>
 void run_cpu(const Model& model, float clip, const Row<In, Out>& row, Watch& watch, std::byte* memory) noexcept {
   Scratch scratch(memory);
   const Room room(model.branches, scratch);
-  if constexpr (std::is_same_v<In, Pair>)
+  if constexpr (std::is_same_v<In, Complex>)
     HWY_DYNAMIC_DISPATCH(floats)(model, clip, row, watch, room);
   else if constexpr (std::is_same_v<Out, sc16>)
     HWY_DYNAMIC_DISPATCH(shorts)(model, clip, row, watch, room);
   else
     HWY_DYNAMIC_DISPATCH(shorts_to_floats)(model, clip, row, watch, room);
 }
-template void run_cpu(const Model&, float, const Row<Pair, Pair>&, Watch&, std::byte*) noexcept;
+template void run_cpu(const Model&, float, const Row<Complex, Complex>&, Watch&, std::byte*) noexcept;
 template void run_cpu(const Model&, float, const Row<sc16, sc16>&, Watch&, std::byte*) noexcept;
-template void run_cpu(const Model&, float, const Row<sc16, Pair>&, Watch&, std::byte*) noexcept;
+template void run_cpu(const Model&, float, const Row<sc16, Complex>&, Watch&, std::byte*) noexcept;
 
 }  // namespace iqd::aph_predistorter
 #endif

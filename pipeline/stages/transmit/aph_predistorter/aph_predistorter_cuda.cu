@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "gpu/runtime.hpp"
-#include "pipeline/stages/transmit/aph_predistorter/aph_predistorter_cuda.hpp"
+#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/transmit/aph_predistorter/aph_predistorter.hpp"
 #include "pipeline/stages/transmit/aph_predistorter/compared.cuh"
 #include "pipeline/stages/transmit/aph_predistorter/job.cuh"
 
@@ -26,9 +27,9 @@ template <class S, class In, class Out> __global__ void __launch_bounds__(kThrea
     const std::int64_t first = static_cast<std::int64_t>(t - row * tiles) * Tile::kOutputs;
     stage_inputs(job.x_at<In>(row, first), job.past + first, job.length - first, history, thread, inputs);
     __syncthreads();
-    Pair z[Tile::kEach];
+    Complex z[Tile::kEach];
 #pragma unroll
-    for (Pair& one : z) one = job.model.constant;
+    for (Complex& one : z) one = job.model.constant;
     if constexpr (S::kTaps > 0)
       sum_up<S::kBranches, S::kTaps>(job.model, thread, inputs, z);
     else
@@ -104,7 +105,7 @@ class Run final : public StageRun {
     int watches = 0;
     with_sizes(setup_.model, [&]<class S>(S) {
       if (setup_.variant == Variant::three_kernels) {
-        auto* const powers = reinterpret_cast<Pair*>(scratch + kWatchBytes);
+        auto* const powers = reinterpret_cast<Complex*>(scratch + kWatchBytes);
         const Between between{powers, powers + setup_.model.branches * (Between::kHistory + piece_), piece_};
         watches = run_three_kernels<S>(job, between, stream);
       } else if (setup_.variant == Variant::paper) {
@@ -114,11 +115,11 @@ class Run final : public StageRun {
       } else {
         watches = groups_for(static_cast<std::int64_t>(gpu::groups_of(job.length, Tile::kOutputs)) * job.rows);
         if (setup_.in == Element::cf32)
-          predistort<S, Pair, Pair><<<watches, kThreads, 0, stream>>>(job);
+          predistort<S, Complex, Complex><<<watches, kThreads, 0, stream>>>(job);
         else if (setup_.out == Element::sc16)
           predistort<S, sc16, sc16><<<watches, kThreads, 0, stream>>>(job);
         else
-          predistort<S, sc16, Pair><<<watches, kThreads, 0, stream>>>(job);
+          predistort<S, sc16, Complex><<<watches, kThreads, 0, stream>>>(job);
       }
     });
     return watches;
@@ -128,16 +129,8 @@ class Run final : public StageRun {
   std::int64_t piece_;
 };
 
-std::unique_ptr<StageRun> make(const Setup& setup) {
-  return std::make_unique<Run>(setup);
-}
-
 }  // namespace
 
-const void* cuda_half();
-const void* cuda_half() {
-  static constexpr CudaHalf half{make};
-  return &half;
-}
+IQD_CUDA_HALF(construct<Run>)
 
 }  // namespace iqd::aph_predistorter

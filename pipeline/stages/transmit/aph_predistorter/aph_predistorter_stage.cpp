@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/aph_keys.hpp"
-#include "pipeline/stages/transmit/aph_predistorter/aph_predistorter_cuda.hpp"
+#include "pipeline/stages/transmit/aph_predistorter/aph_predistorter.hpp"
 
 namespace iqd::aph_predistorter {
 namespace {
@@ -99,13 +100,13 @@ class AphPredistorterStage final : public Stage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (const auto* cuda = device_half<CudaHalf>(backend, "aph_predistorter")) return cuda->make(setup_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "aph_predistorter")) return cuda(setup_);
     if (variant_ != Variant::own)
       throw SetupError("aph_predistorter: `variant` chooses kernels of a GPU; leave it out on the processor");
     return cpu_run([setup = setup_](const StageIo& io) noexcept {
-      if (setup.in == Element::cf32) return run_block<Pair, Pair>(setup, io);
+      if (setup.in == Element::cf32) return run_block<Complex, Complex>(setup, io);
       if (setup.out == Element::sc16) return run_block<sc16, sc16>(setup, io);
-      run_block<sc16, Pair>(setup, io);
+      run_block<sc16, Complex>(setup, io);
     });
   }
 
@@ -142,7 +143,6 @@ class AphPredistorterStage final : public Stage {
 
 }  // namespace
 
-StageEntry entry();
 StageEntry entry() {
   return {.family = "transmit",
           .name = "aph_predistorter",
@@ -151,7 +151,7 @@ StageEntry entry() {
           .outputs = {{.name = "out"},
                       {.name = "peak", .can_omit = true, .levels = true},
                       {.name = "events", .tally = kEvents}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<AphPredistorterStage>(); },
+          .make = make_stage<AphPredistorterStage>,
           .sample =
               "aph_predistorter: {coefficients: [1, 0.1, 0, 0, 0, -0.4, 0, 0, 0, 0, "
               "0.3, 0, 0, 0, 0, 0.05, 0, 0, 0, 0, 0.02, 0, 0, 0, 0, 0.01]}",

@@ -15,10 +15,10 @@
 
 #include "base/error.hpp"
 #include "pipeline/stage_runner.hpp"
+#include "pipeline/stages/stages.hpp"
 #include "pipeline/stages/transmit/aph_predistorter/predistorter_cases.hpp"
 
 namespace iqd::aph_predistorter {
-StageEntry entry();
 namespace {
 
 using ::testing::HasSubstr;
@@ -33,7 +33,7 @@ TEST(AphPredistorter, IsTheDefinition) {
       const auto h = coefficients(o);
       const auto x = signal(601);
       const auto expected = definition(o, h, x);
-      const auto z = predistorted<Pair>(make_model(o, h), x);
+      const auto z = predistorted<Complex>(make_model(o, h), x);
       double energy = 0, of_error = 0, largest = 0, worst = 0;
       for (std::size_t n = 0; n < x.size(); ++n) {
         const double error = std::abs(value(z[n]) - expected[n]);
@@ -52,10 +52,10 @@ TEST(AphPredistorter, HowTheStreamIsCutDoesNotMatter) {
   for (const AphOrders& o : all) {
     const Model model = make_model(o, coefficients(o));
     const auto x = signal(3001);
-    const auto whole = predistorted<Pair>(model, x, 0.77f);
+    const auto whole = predistorted<Complex>(model, x, 0.77f);
     for (const std::int64_t n : {1, 3, 4, 5, 28, 512, 65536})
-      EXPECT_TRUE(same_bits(predistorted<Pair>(model, x, 0.77f, {n}), whole)) << n;
-    EXPECT_TRUE(same_bits(predistorted<Pair>(model, x, 0.77f, {1, 700, 2, 513, 64}), whole));
+      EXPECT_TRUE(same_bits(predistorted<Complex>(model, x, 0.77f, {n}), whole)) << n;
+    EXPECT_TRUE(same_bits(predistorted<Complex>(model, x, 0.77f, {1, 700, 2, 513, 64}), whole));
     EXPECT_TRUE(same_bits(predistorted<sc16>(model, shorts(x), kNoClip, {1, 700, 2, 513, 7}),
                           predistorted<sc16>(model, shorts(x))));
   }
@@ -64,7 +64,7 @@ TEST(AphPredistorter, HowTheStreamIsCutDoesNotMatter) {
 TEST(AphPredistorter, NothingInGivesTheConstant) {
   const AphOrders o;
   const auto h = coefficients(o);
-  for (const Pair z : predistorted<Pair>(make_model(o, h), std::vector<Pair>(100))) {
+  for (const Complex z : predistorted<Complex>(make_model(o, h), std::vector<Complex>(100))) {
     EXPECT_EQ(z.re, static_cast<float>(h.back().real()));
     EXPECT_EQ(z.im, static_cast<float>(h.back().imag()));
   }
@@ -74,7 +74,7 @@ TEST(AphPredistorter, TheIdentityLetsThrough) {
   for (const AphOrders o : {AphOrders{}, AphOrders{.main = 9, .conjugate = 7, .taps = 16}}) {
     const Model model = make_model(o, aph_identity(o));
     const auto x = signal(700);
-    EXPECT_TRUE(same_bits(predistorted<Pair>(model, x), x));
+    EXPECT_TRUE(same_bits(predistorted<Complex>(model, x), x));
     EXPECT_TRUE(same_bits(predistorted<sc16>(model, shorts(x)), shorts(x)));
   }
 }
@@ -83,13 +83,13 @@ TEST(AphPredistorter, ClipKeepsThePhase) {
   const AphOrders o;
   const Model model = make_model(o, coefficients(o));
   const auto x = signal(1000);
-  const auto free = predistorted<Pair>(model, x);
+  const auto free = predistorted<Complex>(model, x);
   Watch told;
-  const auto z = predistorted<Pair>(model, x, 0.5f, {333}, &told);
+  const auto z = predistorted<Complex>(model, x, 0.5f, {333}, &told);
   int clipped = 0;
   double peak = 0;
   for (std::size_t n = 0; n < x.size(); ++n) {
-    const Complex was = value(free[n]);
+    const Exact was = value(free[n]);
     peak = std::max(peak, std::abs(was));
     if (std::abs(was) <= 0.5) {
       EXPECT_TRUE(z[n].re == free[n].re && z[n].im == free[n].im) << n;
@@ -110,12 +110,12 @@ TEST(AphPredistorter, ABadSampleIsSentAsNothingAndTouchesItsTapsOnly) {
       const AphOrders o;
       const Model model = make_model(o, coefficients(o));
       auto x = signal(300);
-      const auto clean = predistorted<Pair>(model, x, clip);
+      const auto clean = predistorted<Complex>(model, x, clip);
       x[150].im = bad;
       Watch told;
-      const auto z = predistorted<Pair>(model, x, clip, {64}, &told);
+      const auto z = predistorted<Complex>(model, x, clip, {64}, &told);
       for (std::size_t n = 0; n < x.size(); ++n) {
-        const Pair expected = n >= 150 && n < 155 ? Pair{} : clean[n];
+        const Complex expected = n >= 150 && n < 155 ? Complex{} : clean[n];
         EXPECT_TRUE(z[n].re == expected.re && z[n].im == expected.im) << n;
       }
       EXPECT_EQ(told.not_finite, 5);
@@ -128,20 +128,20 @@ TEST(AphPredistorter, ShortsAreRoundedToNearest) {
   const auto h = coefficients(o);
   const Model model = make_model(o, h);
   const auto s = shorts(signal(1000));
-  std::vector<Pair> x;
-  for (const sc16 v : s) x.push_back(to_pair(v));
+  std::vector<Complex> x;
+  for (const sc16 v : s) x.push_back(to_complex(v));
   const auto exact = definition(o, h, x);
   const auto z = predistorted<sc16>(model, s);
   for (std::size_t n = 0; n < s.size(); ++n) {
     EXPECT_NEAR(z[n].re, std::clamp(exact[n].real() * 32768, -32768.0, 32767.0), 0.51) << n;
     EXPECT_NEAR(z[n].im, std::clamp(exact[n].imag() * 32768, -32768.0, 32767.0), 0.51) << n;
   }
-  EXPECT_TRUE(same_bits(predistorted<Pair>(model, s), predistorted<Pair>(model, x)));
+  EXPECT_TRUE(same_bits(predistorted<Complex>(model, s), predistorted<Complex>(model, x)));
 }
 
 TEST(AphPredistorter, ShortsSaturateAndAreCounted) {
   const AphOrders o{.main = 1, .conjugate = 0, .taps = 1};
-  const Model model = make_model(o, std::vector<Complex>{2, 0});
+  const Model model = make_model(o, std::vector<Exact>{2, 0});
   std::vector<sc16> x(40, sc16{100, -100});
   x[3] = {16384, 0};    // 32768: one too many
   x[20] = {0, -16384};  // -32768 is there
@@ -189,9 +189,9 @@ class Exec {
   std::vector<StageOutput> outputs_;
 };
 
-std::string yaml_of(const std::vector<Complex>& h) {
+std::string yaml_of(const std::vector<Exact>& h) {
   std::string text;
-  for (const Complex v : h) text += fmt::format("{}[{:.17g}, {:.17g}]", text.empty() ? "" : ", ", v.real(), v.imag());
+  for (const Exact v : h) text += fmt::format("{}[{:.17g}, {:.17g}]", text.empty() ? "" : ", ", v.real(), v.imag());
   return "coefficients: [" + text + "]";
 }
 
@@ -203,12 +203,12 @@ TEST(AphPredistorterStage, TellsOfEachBlock) {
   x[555].re = kNan;
   const Exec run("{" + yaml_of(h) + ", clip: 0.77}", x, Element::cf32, 1, 100);
   ASSERT_EQ(run.complaints(), "");
-  EXPECT_TRUE(same_bits(run.as<Pair>(0), predistorted<Pair>(model, x, 0.77f)));
+  EXPECT_TRUE(same_bits(run.as<Complex>(0), predistorted<Complex>(model, x, 0.77f)));
   const auto peaks = run.as<float>(1);
   const auto events = run.as<std::int64_t>(2);
   ASSERT_EQ(peaks.size(), 10u);
   ASSERT_EQ(events.size(), 20u);
-  const auto free = predistorted<Pair>(model, x);
+  const auto free = predistorted<Complex>(model, x);
   for (std::size_t b = 0; b < 10; ++b) {
     double peak = 0;
     std::int64_t clipped = 0;
@@ -230,10 +230,10 @@ TEST(AphPredistorterStage, ChannelsAreAlikeAndToldOfTogether) {
   both.insert(both.end(), b.begin(), b.end());
   const std::string keys = "{" + yaml_of(h) + "}";
   const Exec run(keys, both, Element::cf32, 2), first(keys, a, Element::cf32), second(keys, b, Element::cf32);
-  auto expected = first.as<Pair>(0);
-  const auto more = second.as<Pair>(0);
+  auto expected = first.as<Complex>(0);
+  const auto more = second.as<Complex>(0);
   expected.insert(expected.end(), more.begin(), more.end());
-  EXPECT_TRUE(same_bits(run.as<Pair>(0), expected));
+  EXPECT_TRUE(same_bits(run.as<Complex>(0), expected));
   EXPECT_EQ(run.as<float>(1)[0], std::max(first.as<float>(1)[0], second.as<float>(1)[0]));
 }
 
@@ -245,17 +245,17 @@ TEST(AphPredistorterStage, OrthogonalCoefficientsAreFolded) {
   const Exec orthogonal("{" + yaml_of(h) + ", basis: orthogonal, power: 0.0729" + more + "}", x, Element::cf32);
   ASSERT_EQ(orthogonal.complaints(), "");
   const Exec monomial("{" + yaml_of(to_monomial(o, h, 0.0729)) + more + "}", x, Element::cf32);
-  EXPECT_TRUE(same_bits(orthogonal.as<Pair>(0), monomial.as<Pair>(0)));
+  EXPECT_TRUE(same_bits(orthogonal.as<Complex>(0), monomial.as<Complex>(0)));
 }
 
 TEST(AphPredistorterStage, WithoutCoefficientsLetsThrough) {
   const auto x = signal(300);
-  EXPECT_TRUE(same_bits(Exec("{}", x, Element::cf32).as<Pair>(0), x));
+  EXPECT_TRUE(same_bits(Exec("{}", x, Element::cf32).as<Complex>(0), x));
   const Exec same("{}", shorts(x), Element::sc16), floats("{output: cf32}", shorts(x), Element::sc16);
   EXPECT_EQ(same.output(0).shape.element, Element::sc16);
   EXPECT_TRUE(same_bits(same.as<sc16>(0), shorts(x)));
   EXPECT_EQ(floats.output(0).shape.element, Element::cf32);
-  EXPECT_EQ(value(floats.as<Pair>(0)[9]), value(to_pair(shorts(x)[9])));
+  EXPECT_EQ(value(floats.as<Complex>(0)[9]), value(to_complex(shorts(x)[9])));
 }
 
 TEST(AphPredistorterStage, RefusesWhatCannotBe) {

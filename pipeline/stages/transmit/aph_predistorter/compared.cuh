@@ -15,20 +15,20 @@
 /// `three_kernels`: powers, filters and their sum, each a kernel, with all that is between in memory.
 namespace iqd::aph_predistorter {
 
-template <class S> __device__ Pair paper_sum(const Model& model, Pair x) {
+template <class S> __device__ Complex paper_sum(const Model& model, Complex x) {
   const int branches = S::branches(model);
-  Pair v[Model::kMostBranches];
+  Complex v[Model::kMostBranches];
   v[0] = x;
   const float a = square(x);
 #pragma unroll
-  for (int b = 1; b < Model::kMostBranches; ++b) v[b] = b < branches ? scaled(v[b - 1], a) : Pair{};
-  Pair z = model.constant;
+  for (int b = 1; b < Model::kMostBranches; ++b) v[b] = b < branches ? scaled(v[b - 1], a) : Complex{};
+  Complex z = model.constant;
 #pragma unroll
   for (int k = S::taps(model) - 1; k >= 0; --k)
 #pragma unroll
     for (int b = 0; b < Model::kMostBranches; ++b)
       if (b < branches) {
-        const Pair before{__shfl_up_sync(0xffffffff, v[b].re, k), __shfl_up_sync(0xffffffff, v[b].im, k)};
+        const Complex before{__shfl_up_sync(0xffffffff, v[b].re, k), __shfl_up_sync(0xffffffff, v[b].im, k)};
         add(z, model.weights[k * branches + b], before);
       }
   return z;
@@ -44,10 +44,10 @@ template <class S> __global__ void __launch_bounds__(kThreads) predistort_paper(
     const std::int64_t row = w / warps;
     const std::int64_t i = (w - row * warps) * (32 - redundant) + lane - redundant;
     const bool there = i >= -job.past && i < job.length;
-    const Pair z = paper_sum<S>(job.model, there ? *job.x_at<Pair>(row, i) : Pair{});
+    const Complex z = paper_sum<S>(job.model, there ? *job.x_at<Complex>(row, i) : Complex{});
     if (lane < redundant || i >= job.length) continue;
     Watch one;
-    *job.z_at<Pair>(row, i) = limit<Pair>(z, job.clip, one);
+    *job.z_at<Complex>(row, i) = limit<Complex>(z, job.clip, one);
     if (i >= job.told.begin && i < job.told.end) watch.add(one);
   }
   leave(job, watch);
@@ -58,22 +58,22 @@ struct Between {
   static constexpr std::int64_t kMostPiece = 1 << 22;
   static constexpr int kHistory = Model::kMostTaps;
 
-  Pair* powers;  // [branch][kHistory + piece]
-  Pair* parts;   // [branch][piece]
+  Complex* powers;  // [branch][kHistory + piece]
+  Complex* parts;   // [branch][piece]
   std::int64_t piece;
 
   static constexpr std::size_t bytes(int branches, std::int64_t piece) {
-    return static_cast<std::size_t>(branches * (2 * piece + kHistory)) * sizeof(Pair);
+    return static_cast<std::size_t>(branches * (2 * piece + kHistory)) * sizeof(Complex);
   }
-  __device__ Pair* power(int b, std::int64_t i) const { return powers + b * (kHistory + piece) + kHistory + i; }
-  __device__ Pair* part(int b, std::int64_t i) const { return parts + b * piece + i; }
+  __device__ Complex* power(int b, std::int64_t i) const { return powers + b * (kHistory + piece) + kHistory + i; }
+  __device__ Complex* part(int b, std::int64_t i) const { return parts + b * piece + i; }
 };
 
 template <class S> __global__ void __launch_bounds__(kThreads)
     make_powers(const __grid_constant__ Job job, const Between between) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x - Between::kHistory;
   if (i >= job.length) return;
-  Pair v = i >= -job.past ? *job.x_at<Pair>(0, i) : Pair{};
+  Complex v = i >= -job.past ? *job.x_at<Complex>(0, i) : Complex{};
   const float a = square(v);
   for (int b = 0; b < S::branches(job.model); ++b) {
     *between.power(b, i) = v;
@@ -85,7 +85,7 @@ template <class S> __global__ void __launch_bounds__(kThreads)
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= job.length) return;
   const int b = static_cast<int>(blockIdx.y);
-  Pair z;
+  Complex z;
 #pragma unroll
   for (int k = S::taps(job.model) - 1; k >= 0; --k)
     add(z, job.model.weights[k * S::branches(job.model) + b], *between.power(b, i - k));
@@ -98,13 +98,13 @@ template <class S> __global__ void __launch_bounds__(kThreads)
   if (more && threadIdx.x == 0) watch = job.watches[blockIdx.x];
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < job.length;
        i += static_cast<std::int64_t>(gridDim.x) * kThreads) {
-    Pair z = job.model.constant;
+    Complex z = job.model.constant;
     for (int b = 0; b < S::branches(job.model); ++b) {
-      const Pair part = *between.part(b, i);
+      const Complex part = *between.part(b, i);
       z = {z.re + part.re, z.im + part.im};
     }
     Watch one;
-    *job.z_at<Pair>(0, i) = limit<Pair>(z, job.clip, one);
+    *job.z_at<Complex>(0, i) = limit<Complex>(z, job.clip, one);
     if (i >= job.told.begin && i < job.told.end) watch.add(one);
   }
   leave(job, watch);
@@ -117,8 +117,8 @@ template <class S> int run_three_kernels(Job job, const Between& between, cudaSt
   bool more = false;
   for (int row = 0; row < all.rows; ++row)
     for (std::int64_t at = 0; at < all.length; at += between.piece) {
-      job.x = all.x + row * all.x_pitch + at * static_cast<std::int64_t>(sizeof(Pair));
-      job.z = all.z + row * all.z_pitch + at * static_cast<std::int64_t>(sizeof(Pair));
+      job.x = all.x + row * all.x_pitch + at * static_cast<std::int64_t>(sizeof(Complex));
+      job.z = all.z + row * all.z_pitch + at * static_cast<std::int64_t>(sizeof(Complex));
       job.past = all.past + at;
       job.length = std::min(between.piece, all.length - at);
       job.told = {all.told.begin - at, all.told.end - at};

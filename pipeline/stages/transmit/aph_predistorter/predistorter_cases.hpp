@@ -15,18 +15,18 @@
 /// For tests: signals, coefficients, what the definition makes of them, and what the processor does.
 namespace iqd::aph_predistorter {
 
-using Complex = std::complex<double>;
+using Exact = std::complex<double>;
 
 inline constexpr float kNoClip = std::numeric_limits<float>::infinity();
 
 /// z(n) term by term, in double precision; x before its beginning is zero.
-inline std::vector<Complex> definition(const AphOrders& o, const std::vector<Complex>& h, const std::vector<Pair>& x) {
-  const auto psi = [](int p, Complex v) { return std::pow(std::abs(v), p - 1) * v; };
-  std::vector<Complex> z(x.size(), h.back());
+inline std::vector<Exact> definition(const AphOrders& o, const std::vector<Exact>& h, const std::vector<Complex>& x) {
+  const auto psi = [](int p, Exact v) { return std::pow(std::abs(v), p - 1) * v; };
+  std::vector<Exact> z(x.size(), h.back());
   for (int n = 0; n < static_cast<int>(x.size()); ++n)
     for (int k = 0; k < std::min(o.taps, n + 1); ++k) {
-      const Complex v(x[static_cast<std::size_t>(n - k)].re, x[static_cast<std::size_t>(n - k)].im);
-      Complex& sum = z[static_cast<std::size_t>(n)];
+      const Exact v(x[static_cast<std::size_t>(n - k)].re, x[static_cast<std::size_t>(n - k)].im);
+      Exact& sum = z[static_cast<std::size_t>(n)];
       std::size_t at = static_cast<std::size_t>(k);
       for (int p = 1; p <= o.main; p += 2, at += static_cast<std::size_t>(o.taps)) sum += h[at] * psi(p, v);
       for (int q = 1; q <= o.conjugate; q += 2, at += static_cast<std::size_t>(o.taps))
@@ -35,31 +35,31 @@ inline std::vector<Complex> definition(const AphOrders& o, const std::vector<Com
   return z;
 }
 
-inline std::vector<Complex> coefficients(const AphOrders& o, unsigned seed = 1) {
+inline std::vector<Exact> coefficients(const AphOrders& o, unsigned seed = 1) {
   std::mt19937 engine(seed);
   std::normal_distribution<double> part(0, 0.1);
-  std::vector<Complex> h(static_cast<std::size_t>(o.coefficients()));
-  for (Complex& v : h) v = {part(engine), part(engine)};
+  std::vector<Exact> h(static_cast<std::size_t>(o.coefficients()));
+  for (Exact& v : h) v = {part(engine), part(engine)};
   h[0] += 1;
   return h;
 }
 /// Like a carrier of rms 0.27, with some samples of up to 1.5.
-inline std::vector<Pair> signal(int n, unsigned seed = 1) {
+inline std::vector<Complex> signal(int n, unsigned seed = 1) {
   std::mt19937 engine(seed);
   std::normal_distribution<float> part(0, 0.19f);
   std::uniform_real_distribution<float> size(0.9f, 1.5f), phase(0, 6.28f);
-  std::vector<Pair> x(static_cast<std::size_t>(n));
-  for (Pair& v : x) v = {part(engine), part(engine)};
+  std::vector<Complex> x(static_cast<std::size_t>(n));
+  for (Complex& v : x) v = {part(engine), part(engine)};
   for (std::size_t i = 7; i < x.size(); i += 97) {
     const auto v = std::polar(size(engine), phase(engine));
     x[i] = {v.real(), v.imag()};
   }
   return x;
 }
-inline std::vector<sc16> shorts(const std::vector<Pair>& x) {
+inline std::vector<sc16> shorts(const std::vector<Complex>& x) {
   std::vector<sc16> s;
   bool cut = false;
-  for (const Pair v : x) s.push_back({to_part(v.re / 2, cut), to_part(v.im / 2, cut)});
+  for (const Complex v : x) s.push_back({to_part(v.re / 2, cut), to_part(v.im / 2, cut)});
   return s;
 }
 
@@ -87,7 +87,7 @@ std::vector<Out> predistorted(const Model& model, const std::vector<In>& x, floa
 template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
-inline Complex value(Pair v) {
+inline Exact value(Complex v) {
   return {v.re, v.im};
 }
 

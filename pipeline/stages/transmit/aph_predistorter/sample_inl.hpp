@@ -10,6 +10,7 @@
 
 #include "base/element.hpp"
 #include "base/views.hpp"
+#include "pipeline/stages/arithmetic.hpp"
 #include "signal/transmit/aph.hpp"
 
 /// One sample's arithmetic, for processors and for GPUs.
@@ -19,10 +20,8 @@
 /// its branches from the lowest on: 4 fused multiply-adds a branch and tap.
 namespace iqd::aph_predistorter {
 
-struct Pair {
-  float re = 0;
-  float im = 0;
-};
+using elementwise::Complex;
+using elementwise::scaled;
 
 /// What a branch and tap gives: z.re += re_re v.re + re_im v.im, z.im += im_re v.re + im_im v.im.
 struct Weights {
@@ -39,7 +38,7 @@ struct Model {
 
   int branches = 1;
   int taps = 1;
-  Pair constant;
+  Complex constant;
   Weights weights[kMostTaps * kMostBranches];  // [tap][branch], the newest tap first
 };
 
@@ -56,21 +55,17 @@ struct Watch {
   }
 };
 
-IQD_HOST_DEVICE inline float square(Pair x) {
+IQD_HOST_DEVICE inline float square(Complex x) {
   return fmaf(x.re, x.re, x.im * x.im);
 }
-IQD_HOST_DEVICE inline void add(Pair& z, const Weights& w, Pair v) {
+IQD_HOST_DEVICE inline void add(Complex& z, const Weights& w, Complex v) {
   z.re = fmaf(w.re_im, v.im, fmaf(w.re_re, v.re, z.re));
   z.im = fmaf(w.im_im, v.im, fmaf(w.im_re, v.re, z.im));
 }
-IQD_HOST_DEVICE inline Pair scaled(Pair x, float by) {
-  return {x.re * by, x.im * by};
-}
-
-IQD_HOST_DEVICE inline Pair to_pair(Pair x) {
+IQD_HOST_DEVICE inline Complex to_complex(Complex x) {
   return x;
 }
-IQD_HOST_DEVICE inline Pair to_pair(sc16 x) {
+IQD_HOST_DEVICE inline Complex to_complex(sc16 x) {
   return {static_cast<float>(x.re) * 0x1p-15f, static_cast<float>(x.im) * 0x1p-15f};
 }
 
@@ -82,8 +77,8 @@ IQD_HOST_DEVICE inline std::int16_t to_part(float part, bool& cut) {
   return static_cast<std::int16_t>(fitting);
 }
 
-/// z as it is sent: a Pair or sc16.
-template <class Out> IQD_HOST_DEVICE Out limit(Pair z, float clip, Watch& watch) {
+/// z as it is sent: a Complex or sc16.
+template <class Out> IQD_HOST_DEVICE Out limit(Complex z, float clip, Watch& watch) {
   float size = square(z);
   if (!(size <= std::numeric_limits<float>::max())) {
     ++watch.not_finite;

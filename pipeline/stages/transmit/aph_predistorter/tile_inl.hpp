@@ -35,8 +35,8 @@ struct Tile {
   static constexpr int kEach = 8;
   static constexpr int kOutputs = kThreads * kEach;
   static constexpr int kMostHistory = 16;
-  static constexpr int kInputUnits = (kOutputs + kMostHistory) / per_unit<Pair>;
-  static constexpr int kOutputUnits = kOutputs / per_unit<Pair>;
+  static constexpr int kInputUnits = (kOutputs + kMostHistory) / per_unit<Complex>;
+  static constexpr int kOutputUnits = kOutputs / per_unit<Complex>;
 
   /// Samples before the first output that are staged: whole units of either type.
   static IQD_HOST_DEVICE constexpr int history(int taps) { return (taps + 2) / 4 * 4; }
@@ -51,8 +51,8 @@ template <class T> IQD_HOST_DEVICE bool is_aligned(const T* p) {
 template <class In> IQD_HOST_DEVICE void stage_unit(const Unit& x, int i, Unit* inputs) {
   for (int e = 0; e < per_unit<In>; e += 2) {
     Unit two{};
-    two.set(0, to_pair(x.at<In>(e)));
-    two.set(1, to_pair(x.at<In>(e + 1)));
+    two.set(0, to_complex(x.at<In>(e)));
+    two.set(1, to_complex(x.at<In>(e + 1)));
     inputs[Tile::place((i + e) / 2)] = two;
   }
 }
@@ -86,13 +86,13 @@ template <class In> IQD_HOST_DEVICE void stage_inputs(const In* x, std::int64_t 
 
 /// The sums of a thread's outputs, with sizes that are known: each input's powers once.
 template <int branches, int taps>
-IQD_HOST_DEVICE void sum_up(const Model& model, int thread, const Unit* inputs, Pair* z) {
+IQD_HOST_DEVICE void sum_up(const Model& model, int thread, const Unit* inputs, Complex* z) {
   constexpr int history = Tile::history(taps);
-  constexpr int units = (history + Tile::kEach) / per_unit<Pair>;
+  constexpr int units = (history + Tile::kEach) / per_unit<Complex>;
   Unit x[units];
-  for (int u = 0; u < units; ++u) x[u] = inputs[Tile::place(thread * (Tile::kEach / per_unit<Pair>)+u)];
+  for (int u = 0; u < units; ++u) x[u] = inputs[Tile::place(thread * (Tile::kEach / per_unit<Complex>)+u)];
   for (int i = history - (taps - 1); i < history + Tile::kEach; ++i) {
-    Pair v = x[i / 2].template at<Pair>(i % 2);
+    Complex v = x[i / 2].template at<Complex>(i % 2);
     const float a = square(v);
     for (int b = 0; b < branches; ++b) {
       for (int o = 0; o < Tile::kEach; ++o)
@@ -103,13 +103,13 @@ IQD_HOST_DEVICE void sum_up(const Model& model, int thread, const Unit* inputs, 
 }
 
 /// The same sums, in the same order, for any sizes.
-IQD_HOST_DEVICE inline void sum_up(const Model& model, int thread, const Unit* inputs, Pair* z) {
+IQD_HOST_DEVICE inline void sum_up(const Model& model, int thread, const Unit* inputs, Complex* z) {
   const int first = thread * Tile::kEach + Tile::history(model.taps);
   for (int k = model.taps - 1; k >= 0; --k) {
-    Pair v[Tile::kEach];
+    Complex v[Tile::kEach];
     float a[Tile::kEach];
     for (int o = 0; o < Tile::kEach; ++o) {
-      v[o] = inputs[Tile::place((first + o - k) / 2)].at<Pair>((first + o - k) % 2);
+      v[o] = inputs[Tile::place((first + o - k) / 2)].at<Complex>((first + o - k) % 2);
       a[o] = square(v[o]);
     }
     for (int b = 0; b < model.branches; ++b) {
@@ -129,7 +129,7 @@ struct Told {
 };
 
 /// z as it is sent, and what is told of it; `first` is the position of the thread's first output.
-template <class Out> IQD_HOST_DEVICE void limit_outputs(const Pair* z, float clip, std::int64_t first, Told told,
+template <class Out> IQD_HOST_DEVICE void limit_outputs(const Complex* z, float clip, std::int64_t first, Told told,
                                                         int thread, Unit* outputs, Watch& watch) {
   constexpr int per = per_unit<Out>;
   for (int o = 0; o < Tile::kEach; o += per) {

@@ -24,7 +24,7 @@ template <class Out, class In> std::vector<Out> as_on_a_gpu(const Model& model, 
     for (int t = 0; t < Tile::kThreads; ++t)
       stage_inputs(x.data() + past + first, past + first, n - first, history, t, inputs.data());
     for (int t = 0; t < Tile::kThreads; ++t) {
-      Pair sums[Tile::kEach];
+      Complex sums[Tile::kEach];
       std::fill(std::begin(sums), std::end(sums), model.constant);
       if (model.branches == 3 && model.taps == 5)
         sum_up<3, 5>(model, t, inputs.data(), sums);
@@ -54,14 +54,14 @@ TEST(AphPredistorterTile, GivesWhatTheProcessorGives) {
       Watch on_gpu, on_cpu;
       const Told told{0, n};
       // A processor that has no fused multiply-add rounds twice.
-      EXPECT_LT(distance(as_on_a_gpu<Pair>(model, x, 0, 0.77f, told, on_gpu),
-                         predistorted<Pair>(model, x, 0.77f, {1 << 30}, &on_cpu)),
+      EXPECT_LT(distance(as_on_a_gpu<Complex>(model, x, 0, 0.77f, told, on_gpu),
+                         predistorted<Complex>(model, x, 0.77f, {1 << 30}, &on_cpu)),
                 1e-6);
       EXPECT_EQ(on_gpu.clipped, on_cpu.clipped);
       EXPECT_FLOAT_EQ(on_gpu.largest, on_cpu.largest);
       const auto s = shorts(x);
       EXPECT_LE(distance(as_on_a_gpu<sc16>(model, s, 0, 2, told, on_gpu), predistorted<sc16>(model, s)), 1);
-      EXPECT_LT(distance(as_on_a_gpu<Pair>(model, s, 0, 2, told, on_gpu), predistorted<Pair>(model, s)), 1e-6);
+      EXPECT_LT(distance(as_on_a_gpu<Complex>(model, s, 0, 2, told, on_gpu), predistorted<Complex>(model, s)), 1e-6);
     }
   }
 }
@@ -71,12 +71,12 @@ TEST(AphPredistorterTile, HowTheStreamIsCutDoesNotMatter) {
   const Model model = make_model(o, coefficients(o));
   const auto x = signal(5000);
   Watch watch;
-  const auto whole = as_on_a_gpu<Pair>(model, x, 0, 0.77f, {0, 5000}, watch);
+  const auto whole = as_on_a_gpu<Complex>(model, x, 0, 0.77f, {0, 5000}, watch);
   for (const int past : {4, 5, 7, 16})
     for (const int begin : {100, 1024}) {
-      const std::vector<Pair> part(x.begin() + begin - past, x.begin() + begin + 2500);
-      EXPECT_TRUE(same_bits(as_on_a_gpu<Pair>(model, part, past, 0.77f, {0, 2500}, watch),
-                            std::vector<Pair>(whole.begin() + begin, whole.begin() + begin + 2500)))
+      const std::vector<Complex> part(x.begin() + begin - past, x.begin() + begin + 2500);
+      EXPECT_TRUE(same_bits(as_on_a_gpu<Complex>(model, part, past, 0.77f, {0, 2500}, watch),
+                            std::vector<Complex>(whole.begin() + begin, whole.begin() + begin + 2500)))
           << past << " before " << begin;
     }
 }
@@ -86,9 +86,9 @@ TEST(AphPredistorterTile, TellsOfWhatIsNewOnly) {
   const Model model = make_model(o, coefficients(o));
   const auto x = signal(3000);
   Watch some, expected;
-  as_on_a_gpu<Pair>(model, x, 0, 0.5f, {20, 2490}, some);
-  const auto z = predistorted<Pair>(model, x);
-  for (std::size_t n = 20; n < 2490; ++n) limit<Pair>(z[n], 0.5f, expected);
+  as_on_a_gpu<Complex>(model, x, 0, 0.5f, {20, 2490}, some);
+  const auto z = predistorted<Complex>(model, x);
+  for (std::size_t n = 20; n < 2490; ++n) limit<Complex>(z[n], 0.5f, expected);
   EXPECT_EQ(some.clipped, expected.clipped);
   EXPECT_FLOAT_EQ(some.largest, expected.largest);
 }

@@ -7,10 +7,8 @@
 namespace iqd::test_waveform {
 namespace {
 
-class TestWaveformStage final : public Stage {
+class TestWaveformStage final : public ConfiguredStage<Config> {
  public:
-  void fields(FieldVisitor& visitor) override { config_.fields(visitor); }
-
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     waveform_ = config_.waveform(in.rate_hz);
@@ -28,7 +26,6 @@ class TestWaveformStage final : public Stage {
   }
 
  private:
-  Config config_;
   UplinkWaveform waveform_;
 };
 
@@ -55,7 +52,7 @@ StageEntry entry() {
           .summary = "makes test signals for transmitters: an LTE-like uplink carrier, or several narrower ones",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true}},
           .outputs = {{.name = "out"}},
-          .make = []() -> std::unique_ptr<Stage> { return std::make_unique<TestWaveformStage>(); },
+          .make = make_stage<TestWaveformStage>,
           .sample = "test_waveform: {kind: carriers, frequencies: [-250 kHz, 250 kHz], bandwidth: 300 kHz}",
           .host_only = true,
           .tolerance = 2e-6};

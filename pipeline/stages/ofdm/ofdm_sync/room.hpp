@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/integer.hpp"
+#include "pipeline/stages/ofdm/ofdm_sync/block_sums.hpp"
+#include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
+#include "signal/filters/scratch.hpp"
+#include "signal/formats/phase.hpp"
+
+/// What the processor's half works with: its memory, samples as complex numbers, and tables of phasors.
+namespace iqd::ofdm_sync {
+
+inline constexpr std::int64_t kRun = 64;  // of phasors that share a factor
+
+/// A frame that the training symbols have confirmed.
+struct Found {
+  std::int64_t place;
+  std::int64_t start;
+  double offset;  // carriers
+  float fit;      // Q
+  float metric;
+};
+
+/// Memory for one block.
+struct Room {
+  Room(const Pattern& p, std::int64_t most_new, std::byte* memory) : scratch(memory) {
+    const Grid& g = p.grid;
+    const std::int64_t longest = g.past() + most_new + g.future();
+    pitch = ceil_div(longest, g.step) + g.blocks + kSteps + kMargin;
+    tile = std::max<std::int64_t>(4096, 4 * g.fft);
+    re = scratch.take<float>(tile + g.lag);
+    im = scratch.take<float>(tile + g.lag);
+    sums = scratch.take<float>(kSums * g.antennas * pitch);
+    likeness = scratch.take<float>(pitch);
+    points = scratch.take<cf32>(g.fft);
+    spectra = scratch.take<cf32>(g.antennas * g.tx * g.fft);
+    profile = scratch.take<float>(g.fft);
+    phasors = scratch.take<cf32>(std::max(g.fft, kRun) + kRun);
+    fits = scratch.take<Complex>(g.antennas * g.hypotheses());
+    found = scratch.take<Found>(pitch / (kSteps + 1) + 1);
+  }
+  Scratch scratch;
+  std::int64_t pitch;
+  std::int64_t tile;
+  float *re, *im;
+  float* sums;  // [antenna][which, as in Sums][step]
+  float* likeness;
+  cf32* points;
+  cf32* spectra;  // [antenna][training symbol][bin]
+  float* profile;
+  cf32* phasors;
+  Complex* fits;  // [antenna][hypothesis]
+  Found* found;
+};
+
+inline cf32 complex_of(cf32 x) noexcept {
+  return x;
+}
+inline cf32 complex_of(sc16 x) noexcept {
+  return {static_cast<float>(x.re) * (1.0f / 32768), static_cast<float>(x.im) * (1.0f / 32768)};
+}
+/// Products by hand: that of the library looks for NaN.
+inline cf32 times(cf32 a, cf32 b) noexcept {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+inline Complex parts(cf32 x) noexcept {
+  return {x.real(), x.imag()};
+}
+
+/// exp(2 pi j m step): a factor for each run, and a table for the place in it; both rounded from double.
+class Phasors {
+ public:
+  Phasors(Phase step, cf32* table) noexcept : step_(step), table_(table) {
+    for (std::int64_t i = 0; i < kRun; ++i) table_[i] = cf32((step * i).phasor());
+  }
+  /// Those of the run that m begins.
+  void run(std::int64_t m, cf32* to) const noexcept {
+    const cf32 factor((step_ * m).phasor());
+    for (std::int64_t i = 0; i < kRun; ++i) to[i] = times(factor, table_[i]);
+  }
+
+ private:
+  Phase step_;
+  cf32* table_;
+};
+
+}  // namespace iqd::ofdm_sync
