@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -139,6 +140,21 @@ class Sink {
   virtual void interrupt() noexcept {}
 };
 
+/// A radio as the configuration asks for it, whichever way its samples go; what it does not say is not known.
+struct RadioRequest {
+  std::string args;                    // the device's
+  std::vector<std::int64_t> channels;  // of the radio, in the order of the stream
+  double rate_hz = 0;
+  double frequency_hz = 0;
+  std::optional<double> gain_db;
+  std::map<std::string, std::string> gains{};  // of elements, as written
+  bool agc = false;                            // the radio sets its gain itself
+  std::string antenna;
+  std::optional<double> bandwidth_hz;
+  bool resample = false;  // where the radio grants another rate, its stream is brought to the asked one
+  double wire_bytes = 4;  // of a sample between radio and host
+};
+
 /// The configuration of a source, and the way to open it. Several threads may not use one at once.
 class SourceOptions {
  public:
@@ -157,7 +173,18 @@ class SourceOptions {
   virtual double opening_wait_s() const { return 0; }
   /// What it takes of the host beside what the driver's own library does, of a stream of this kind. Opens nothing.
   virtual Needs needs(const StreamInfo& /*stream*/) const { return {}; }
+  /// The radio that it opens; none where it opens something else.
+  virtual std::optional<RadioRequest> radio() const { return std::nullopt; }
+  /// The file that it plays; empty where it plays none.
+  virtual std::string path() const { return {}; }
+  /// The file with the table that `iqd calibrate` has made of its channels; empty where none is named.
+  virtual std::string calibration() const { return {}; }
 };
+
+/// What a source's `retune` gets, as the kind of options that opened that source.
+template <class Options> const Options& same_kind(const SourceOptions& options) {
+  return dynamic_cast<const Options&>(options);
+}
 
 class SinkOptions {
  public:
@@ -179,6 +206,10 @@ class SinkOptions {
   virtual std::int64_t buffer_bytes() const { return 0; }
   /// As a source's.
   virtual Needs needs(const PortFormat& /*format*/) const { return {}; }
+  /// As a source's.
+  virtual std::optional<RadioRequest> radio() const { return std::nullopt; }
+  /// The file that it makes; empty where it makes none.
+  virtual std::string path() const { return {}; }
 };
 
 /// Something that a driver can see: a label, and facts as pairs. A fact `error` says why it cannot be opened.

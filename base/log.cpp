@@ -85,4 +85,9 @@ bool RateLimit::allow(std::uint64_t& suppressed) noexcept {
   return true;
 }
 
+std::string more_times(std::uint64_t suppressed) {
+  if (suppressed == 0) return {};
+  return fmt::format(" ({} more time{} since the last line)", suppressed, suppressed == 1 ? "" : "s");
+}
+
 }  // namespace iqd::log

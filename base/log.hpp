@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace iqd::log {
@@ -47,5 +48,9 @@ class RateLimit {
   std::atomic<std::int64_t> next_ns_{0};
   std::atomic<std::uint64_t> suppressed_{0};
 };
+
+/// ` (3 more times since the last line)`, for the end of a line that `RateLimit` lets through; nothing where none was
+/// suppressed.
+std::string more_times(std::uint64_t suppressed);
 
 }  // namespace iqd::log

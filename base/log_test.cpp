@@ -20,6 +20,9 @@ TEST(RateLimit, OneASecondAndTheOthersAreCounted) {
   std::this_thread::sleep_for(std::chrono::milliseconds(1010));
   EXPECT_TRUE(limit.allow(suppressed));
   EXPECT_EQ(suppressed, 1000u);
+  EXPECT_EQ(log::more_times(suppressed), " (1000 more times since the last line)");
+  EXPECT_EQ(log::more_times(1), " (1 more time since the last line)");
+  EXPECT_EQ(log::more_times(0), "");
   EXPECT_FALSE(limit.allow(suppressed));
 }
 

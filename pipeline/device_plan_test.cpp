@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "pipeline/sizing.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "tests/support/engine_rig.hpp"
 #include "tests/support/test_catalogue.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "pipeline/pipeline.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "tests/support/engine_rig.hpp"
 #include "tests/support/test_catalogue.hpp"
 

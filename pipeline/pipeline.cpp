@@ -12,6 +12,7 @@
 #include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/calibration.hpp"
 #include "pipeline/outlets/sink_outlet.hpp"
+#include "pipeline/spec_plan.hpp"
 
 namespace iqd {
 
@@ -181,8 +182,7 @@ std::string Pipeline::radio_hangs(double share) const {
   const auto too_long = [&](std::int64_t ns) { return static_cast<double>(ns) > share * spec_.realtime.hang_s * 1e9; };
   if (too_long(intake_->in_driver_ns())) return "a call into the radio's driver does not return";
   for (const auto& route : engine->routes()) {
-    const auto* sink = dynamic_cast<const SinkOutlet*>(route->outlet.get());
-    if (sink && too_long(sink->in_radio_ns()))
+    if (route->sink && too_long(route->sink->in_radio_ns()))
       return fmt::format("a call into the driver of its sink '{}' does not return", route->to);
   }
   return {};

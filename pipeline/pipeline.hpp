@@ -9,16 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/intake/intake.hpp"
 #include "pipeline/intake/opening_watch.hpp"
 #include "pipeline/outlets/apply_outlet.hpp"
 #include "pipeline/sizing.hpp"
 #include "pipeline/spec/spec_change.hpp"
+#include "pipeline/spec_plan.hpp"
 
 namespace iqd {
 
 /// What a pipeline is doing: one consistent look. Samples are per channel, and
 /// received = published + dropped + in_flight.
-struct PipelineStatus {
+struct PipelineStatus : CounterValues {
   std::string name;
   std::string radio;  // the source's driver
   SourceState state = SourceState::closed;
@@ -27,23 +29,11 @@ struct PipelineStatus {
   double rate_hz = 0;
   double frequency_hz = 0;
   SampleIndex tuned = -1;  // the radio was set last from this sample on
-  std::uint64_t retunes = 0;
   TimeSource time = TimeSource::host;
   double ahead_s = 0;  // the radio's time less the host's; NaN: not known
   std::optional<ClockDrift::Estimate> drift;
-  std::uint64_t received = 0;
-  std::uint64_t published = 0;
   std::array<std::uint64_t, kDropNames.size()> dropped{};
   std::uint64_t in_flight = 0;
-  std::uint64_t lost = 0;
-  std::uint64_t blocks = 0;
-  std::uint64_t overflows = 0;
-  std::uint64_t late = 0;
-  std::uint64_t sequence_errors = 0;
-  std::uint64_t time_jumps = 0;
-  std::uint64_t stalls = 0;
-  std::uint64_t reconnects = 0;
-  std::uint64_t deadline_misses = 0;
   int lanes = 0;
   int lanes_busy = 0;
   int slots = 0;
@@ -158,6 +148,7 @@ class Pipeline {
   std::string summary() const;
 
  private:
+  class Routing;
   struct Draft {
     Plan plan;
     std::vector<int> outputs;
@@ -168,8 +159,6 @@ class Pipeline {
   bool fits(const Draft& draft, const PipelineSpec& spec, const EngineBackends& backends) const;
   std::shared_ptr<Engine> build(Draft draft, const PipelineSpec& spec, const EngineBackends& backends);
   std::vector<std::unique_ptr<Route>> make_routes(const Draft& draft, const PipelineSpec& spec) const;
-  void go_on(Route& route, const PortFormat& format, const SinkSpec* sink, bool lossless, std::size_t most_held) const;
-  std::shared_ptr<ApplyOutlet> make_apply(const ApplySpec& apply, const PortFormat& format) const;
   void leave_routes_to(const Engine& next) const;
   Succession succession_of(const Plan& plan, bool same_backends) const;
   IntakeOptions intake_options(const PipelineSpec& spec, const Sizing& sizing) const;

@@ -11,95 +11,123 @@
 
 namespace iqd {
 
-std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, const PipelineSpec& spec) const {
-  const bool lossless = spec.is_lossless(stream_);
-  // Entries that share a socket share its queue of messages.
-  std::map<std::string, std::int64_t> most_bytes;
-  for (std::size_t i = 0; i < spec.publish.size(); ++i) {
-    const PortFormat& format = draft.plan.outputs[static_cast<std::size_t>(draft.outputs[i])].format;
-    std::int64_t& most = most_bytes[spec.publish[i].options->socket()];
+/// Gives routes their outlets. A route goes on where the engine at work has the same: readers see one stream, a
+/// recording goes on.
+class Pipeline::Routing {
+ public:
+  Routing(const Pipeline& of, const Draft& draft, const PipelineSpec& spec)
+      : of_(of),
+        draft_(draft),
+        spec_(spec),
+        lossless_(spec.is_lossless(of.stream_)),
+        most_held_(static_cast<std::size_t>(std::max(2, draft.sizing.engine.slots / 4))),
+        at_work_(routes_of(of.spec_)) {}
+
+  std::vector<std::unique_ptr<Route>> routes() {
+    const std::vector<RouteSpec> specs = routes_of(spec_);
+    for (std::size_t r = 0; r < specs.size(); ++r)
+      if (const auto* const p = std::get_if<const PublishSpec*>(&specs[r])) note_size(**p, format_of(r));
+    std::vector<std::unique_ptr<Route>> all;
+    for (std::size_t r = 0; r < specs.size(); ++r) {
+      all.push_back(std::make_unique<Route>());
+      all.back()->output = static_cast<std::size_t>(draft_.outputs[r]);
+      std::visit([&](const auto* spec) { connect(*all.back(), *spec, format_of(r)); }, specs[r]);
+    }
+    return all;
+  }
+
+ private:
+  const PortFormat& format_of(std::size_t route) const {
+    return draft_.plan.outputs[static_cast<std::size_t>(draft_.outputs[route])].format;
+  }
+  /// Entries that share a socket share its queue of messages.
+  void note_size(const PublishSpec& publish, const PortFormat& format) {
+    std::int64_t& most = most_bytes_[publish.options->socket()];
     most = std::max(most, format.bytes(format.most()));
   }
-  const auto most_held = static_cast<std::size_t>(std::max(2, draft.sizing.engine.slots / 4));
-  std::vector<std::unique_ptr<Route>> routes;
-  for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
-    const auto output = static_cast<std::size_t>(draft.outputs[i]);
-    const PortFormat& format = draft.plan.outputs[output].format;
-    auto route = std::make_unique<Route>();
-    route->output = output;
-    const std::size_t sinks_end = spec.publish.size() + spec.sinks.size();
-    if (i >= sinks_end) {
-      const ApplySpec& apply = spec.apply[i - sinks_end];
-      route->to = "apply " + apply.key.text();
-      route->outlet = make_apply(apply, format);
-      routes.push_back(std::move(route));
-      continue;
-    }
-    const SinkSpec* sink = i < spec.publish.size() ? nullptr : &spec.sinks[i - spec.publish.size()];
-    if (sink) {
-      route->to = sink->driver->name;
-    } else {
-      route->to = spec.publish[i].options->topic();
-      route->send_empty = spec.publish[i].send_empty;
-      const OutletOptions& options = *spec.publish[i].options;
-      route->outlet = options.open(format, lossless, most_bytes[options.socket()]);
-    }
-    if (engine_) go_on(*route, format, sink, lossless, most_held);
-    if (!route->outlet) {
-      SinkOutlet::Open reopen;
-      if (sink->options->reconnects()) reopen = [options = sink->options, format] { return options->open(format); };
-      route->outlet = std::make_shared<SinkOutlet>(
-          open_sink(*sink, format, spec), fmt::format("{} sink", sink->driver->name), lossless,
-          SinkHold{most_held, static_cast<std::size_t>(sink->options->buffer_bytes())}, std::move(reopen));
-    }
-    routes.push_back(std::move(route));
-  }
-  return routes;
-}
 
-/// What a port gives goes on where it does, with all that is known of the last value.
-std::shared_ptr<ApplyOutlet> Pipeline::make_apply(const ApplySpec& apply, const PortFormat& format) const {
-  for (const auto& now : applies())
-    if (now->port() == format.port && now->key() == apply.key) {
-      now->expect(format);
-      return now;
+  void connect(Route& route, const PublishSpec& publish, const PortFormat& format) {
+    const OutletOptions& options = *publish.options;
+    route.to = options.topic();
+    route.send_empty = publish.send_empty;
+    route.outlet = options.open(format, lossless_, most_bytes_[options.socket()]);
+    const std::string endpoint = route.outlet->peers().endpoint;
+    go_on<PublishSpec>(route, format,
+                       [&](const PublishSpec&, Route& now) { return now.outlet->peers().endpoint == endpoint; });
+  }
+
+  void connect(Route& route, const SinkSpec& sink, const PortFormat& format) {
+    route.to = sink.driver->name;
+    go_on<SinkSpec>(route, format, [&](const SinkSpec& before, Route& now) {
+      if (!same_sink(before, sink) || !same_to_a_sink(format_at_work(now), format)) return false;
+      if (now.sink->lossless() != lossless_) return false;
+      now.sink->hold_at_most(most_held_);
+      route.sink = now.sink;
+      return true;
+    });
+    if (!route.sink) route.sink = open(sink, format);
+    route.outlet = route.sink;
+  }
+
+  /// What a port gives goes on where it does, with all that is known of the last value.
+  void connect(Route& route, const ApplySpec& apply, const PortFormat& format) const {
+    route.to = "apply " + apply.key.text();
+    const auto all = of_.applies();
+    const auto now =
+        std::ranges::find_if(all, [&](const auto& a) { return a->port() == format.port && a->key() == apply.key; });
+    if (now != all.end()) (*now)->expect(format);
+    route.apply = now != all.end() ? *now : std::make_shared<ApplyOutlet>(format.port, apply.key, format);
+    route.outlet = route.apply;
+  }
+
+  std::shared_ptr<SinkOutlet> open(const SinkSpec& sink, const PortFormat& format) const {
+    SinkOutlet::Open reopen;
+    if (sink.options->reconnects()) reopen = [options = sink.options, format] { return options->open(format); };
+    return std::make_shared<SinkOutlet>(
+        of_.open_sink(sink, format, spec_), fmt::format("{} sink", sink.driver->name), lossless_,
+        SinkHold{most_held_, static_cast<std::size_t>(sink.options->buffer_bytes())}, std::move(reopen));
+  }
+
+  const PortFormat& format_at_work(const Route& now) const { return of_.engine_->plan().outputs[now.output].format; }
+  /// A sink sees the extent with each message, and no facts.
+  static bool same_to_a_sink(PortFormat now, const PortFormat& next) {
+    now.facts = next.facts;
+    if (next.varying >= 0 && now.dims.size() == next.dims.size())
+      now.dims[static_cast<std::size_t>(next.varying)].extent = next.most();
+    return now == next;
+  }
+
+  /// Goes on from the first route of the engine at work that has the same port, name and kind, and that `is_same`.
+  template <class RouteKind, class Same> void go_on(Route& route, const PortFormat& format, Same is_same) const {
+    for (std::size_t r = 0; of_.engine_ && r < at_work_.size(); ++r) {
+      Route& now = *of_.engine_->routes()[r];
+      const auto* const before = std::get_if<const RouteKind*>(&at_work_[r]);
+      if (!before || now.to != route.to || format_at_work(now).port != format.port || !is_same(**before, now)) continue;
+      route.before = &now;
+      route.counts = now.counts;
+      return;
     }
-  return std::make_shared<ApplyOutlet>(format.port, apply.key, format);
+  }
+
+  const Pipeline& of_;
+  const Draft& draft_;
+  const PipelineSpec& spec_;
+  const bool lossless_;
+  const std::size_t most_held_;
+  const std::vector<RouteSpec> at_work_;
+  std::map<std::string, std::int64_t> most_bytes_;  // by sockets
+};
+
+std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, const PipelineSpec& spec) const {
+  return Routing(*this, draft, spec).routes();
 }
 
 std::vector<std::shared_ptr<ApplyOutlet>> Pipeline::applies() const {
   std::vector<std::shared_ptr<ApplyOutlet>> all;
   if (!engine_) return all;
   for (const auto& route : engine_->routes())
-    if (auto apply = std::dynamic_pointer_cast<ApplyOutlet>(route->outlet)) all.push_back(std::move(apply));
+    if (route->apply) all.push_back(route->apply);
   return all;
-}
-
-/// Goes on where the engine at work has the same route: readers see one stream, a recording goes on.
-void Pipeline::go_on(Route& route, const PortFormat& format, const SinkSpec* sink, bool lossless,
-                     std::size_t most_held) const {
-  for (std::size_t r = 0; r < engine_->routes().size(); ++r) {
-    Route& now = *engine_->routes()[r];
-    PortFormat as_now = engine_->plan().outputs[now.output].format;
-    const bool is_sink = r >= spec_.publish.size();
-    if (now.to != route.to || as_now.port != format.port || is_sink != (sink != nullptr)) continue;
-    if (sink) {
-      auto& outlet = dynamic_cast<SinkOutlet&>(*now.outlet);
-      // A sink sees the extent with each message, and no facts.
-      as_now.facts = format.facts;
-      if (format.varying >= 0 && as_now.dims.size() == format.dims.size())
-        as_now.dims[static_cast<std::size_t>(format.varying)].extent = format.most();
-      const bool same = same_sink(spec_.sinks[r - spec_.publish.size()], *sink) && as_now == format;
-      if (!same || outlet.lossless() != lossless) continue;
-      outlet.hold_at_most(most_held);
-      route.outlet = now.outlet;
-    } else if (now.outlet->peers().endpoint != route.outlet->peers().endpoint) {
-      continue;
-    }
-    route.before = &now;
-    route.counts = now.counts;
-    return;
-  }
 }
 
 /// Marks what is not at its end when the engine at work is: routes that go on, and those whose socket does.

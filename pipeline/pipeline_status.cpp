@@ -17,20 +17,12 @@ void show_counters(const Counters& counters, PipelineStatus& s) {
   left += s.published = counters.published_for_good();
   s.received = counters.received.value();
   s.in_flight = s.received - left;
-  s.lost = counters.lost.value();
+  for (const CounterEntry& c : kCounterEntries)
+    if (c.of != CounterEntry::Of::samples) s.*c.value = (counters.*c.counter).value();
   s.frequency_hz = counters.frequency_hz.value();
   s.tuned = counters.tuned.load();
-  s.retunes = counters.retunes.value();
   s.ahead_s = counters.ahead_s.value();
   s.drift = counters.drift.estimate();
-  s.blocks = counters.blocks.value();
-  s.overflows = counters.overflows.value();
-  s.late = counters.late.value();
-  s.sequence_errors = counters.sequence_errors.value();
-  s.time_jumps = counters.time_jumps.value();
-  s.stalls = counters.stalls.value();
-  s.reconnects = counters.reconnects.value();
-  s.deadline_misses = counters.deadline_misses.value();
   s.tallies = counters.tallies.values();
   s.levels = counters.levels.values();
   for (const ChannelLevel& c : counters.channels)
@@ -47,8 +39,7 @@ void show_engine(const Engine& engine, PipelineStatus& s) {
   s.slots_free = engine.slots_free();
   const Plan& plan = engine.plan();
   for (const auto& route : engine.routes()) {
-    const auto* apply = dynamic_cast<const ApplyOutlet*>(route->outlet.get());
-    const RouteCounts& counts = apply ? apply->settings() : *route->counts;
+    const RouteCounts& counts = route->apply ? route->apply->settings() : *route->counts;
     s.ports.push_back({plan.outputs[route->output].format.port, route->to,
                        counts.messages.value() - counts.taken_back.value(), counts.bytes.value(),
                        counts.refused.value(), route->outlet->counts()});

@@ -10,6 +10,7 @@
 
 #include "base/integer.hpp"
 #include "pipeline/engine/ring_layout.hpp"
+#include "pipeline/intake/intake.hpp"
 #include "pipeline/outlets/sink_outlet.hpp"
 
 namespace iqd {
@@ -74,23 +75,28 @@ void add(Needs& to, Needs more) {
   for (Need& need : more) add(to, std::move(need));
 }
 
-/// What publish entries, sinks and apply entries take.
-void add_outputs(Needs& needs, const PipelineSpec& spec, const Plan& plan, bool lossless,
-                 std::span<const int> outputs) {
-  const auto format_of = [&](std::size_t entry) -> const PortFormat& {
-    return plan.outputs[static_cast<std::size_t>(outputs[entry])].format;
-  };
-  std::size_t entry = 0;
-  for (const PublishSpec& p : spec.publish) add(needs, p.options->needs(format_of(entry++)));
-  for (const SinkSpec& s : spec.sinks) {
-    const PortFormat& format = format_of(entry++);
-    const auto buffer = static_cast<std::size_t>(s.options->buffer_bytes());
-    add(needs, {fmt::format("sink {} of {}", s.driver->name, format.port), SinkOutlet::queue_bytes(lossless, buffer),
+/// What a way out takes, of what an output gives.
+struct RouteNeeds {
+  Needs& needs;
+  const PortFormat& format;
+  bool lossless;
+
+  void operator()(const PublishSpec* p) const { add(needs, p->options->needs(format)); }
+  void operator()(const SinkSpec* s) const {
+    const auto buffer = static_cast<std::size_t>(s->options->buffer_bytes());
+    add(needs, {fmt::format("sink {} of {}", s->driver->name, format.port), SinkOutlet::queue_bytes(lossless, buffer),
                 lossless ? 0 : buffer, 1});
-    add(needs, s.options->needs(format));
+    add(needs, s->options->needs(format));
   }
-  for (const ApplySpec& a : spec.apply)
-    add(needs, {"values for " + a.key.text(), 2 * static_cast<std::size_t>(format_of(entry++).bytes(1))});
+  void operator()(const ApplySpec* a) const {
+    add(needs, {"values for " + a->key.text(), 2 * static_cast<std::size_t>(format.bytes(1))});
+  }
+};
+
+void add_routes(Needs& needs, const PipelineSpec& spec, const Plan& plan, bool lossless, std::span<const int> outputs) {
+  const std::vector<RouteSpec> routes = routes_of(spec);
+  for (std::size_t r = 0; r < routes.size(); ++r)
+    std::visit(RouteNeeds{needs, plan.outputs[static_cast<std::size_t>(outputs[r])].format, lossless}, routes[r]);
 }
 
 /// The radio's, the publisher's, one that waits for their end; those of the list.
@@ -154,7 +160,7 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   add(s.needs, {"plan and tables of stages", circumstances.plan_bytes});
   add(s.needs, spec.source->needs(stream));
   const bool lossless = spec.is_lossless(stream);
-  add_outputs(s.needs, spec, plan, lossless, outputs);
+  add_routes(s.needs, spec, plan, lossless, outputs);
   add_threads(s.needs, circumstances.locked ? stack_bytes() : kThreadBytes);
   s.addresses = bounded_sum(bounded_sum(s.bytes(), s.ring_bytes), s.threads() * stack_bytes());
   return s;

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/host_limits.hpp"
 #include "base/need.hpp"
+#include "pipeline/engine/engine.hpp"
 #include "pipeline/spec/spec.hpp"
 
 namespace iqd {

@@ -8,6 +8,7 @@
 #include "base/mirror_ring.hpp"
 #include "config/document.hpp"
 #include "pipeline/engine/ring_layout.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "tests/support/test_catalogue.hpp"
 
 namespace iqd::testing {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-//
-// From a file's pipelines to plans: which backends, and what they compute there.
+#include "pipeline/spec_plan.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,10 +17,9 @@
 #include "pipeline/plan/shape_check.hpp"
 #include "pipeline/sizing.hpp"
 #include "pipeline/source_rate.hpp"
-#include "pipeline/spec/spec.hpp"
 #include "pipeline/spec/spec_apply.hpp"
 #include "pipeline/stage/element_code.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/stage.hpp"
 
 namespace iqd {
 
@@ -77,6 +76,29 @@ PlanTarget target_of(const PipelineSpec& spec) {
   return target_with(spec, is_device(spec.backend.front()), {});
 }
 
+namespace {
+
+/// The plan's output for it; -1 after a problem.
+int publish_route(Planner& planner, const RouteSpec& route) {
+  const auto* const published = std::get_if<const PublishSpec*>(&route);
+  const std::string_view dtype = published ? std::string_view((*published)->dtype) : std::string_view();
+  return std::visit([&](const auto* r) { return planner.publish(r->port, r->section, "port", dtype); }, route);
+}
+
+/// Whether what an output gives can go there; what is wrong goes to the entry's section.
+struct RouteCheck {
+  const Plan& plan;
+  const PlanOutput& output;
+
+  void operator()(const PublishSpec* p) const { p->options->check(output.format, p->section); }
+  void operator()(const SinkSpec* s) const { s->options->check(output.format, s->section); }
+  void operator()(const ApplySpec* a) const {
+    check_apply(*a, plan.ports[static_cast<std::size_t>(output.port)].shape);
+  }
+};
+
+}  // namespace
+
 Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
                std::vector<int>& outputs, Problems& problems) {
   const std::size_t before = problems.size();
@@ -102,24 +124,14 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
     sort_by_place(problems, before);
     return {};
   }
-  for (const PublishSpec& p : spec.publish) outputs.push_back(planner.publish(p.port, p.section, "port", p.dtype));
-  for (const SinkSpec& s : spec.sinks) outputs.push_back(planner.publish(s.port, s.section, "port"));
-  for (const ApplySpec& a : spec.apply) outputs.push_back(planner.publish(a.port, a.section, "port"));
+  const std::vector<RouteSpec> routes = routes_of(spec);
+  for (const RouteSpec& route : routes) outputs.push_back(publish_route(planner, route));
   Plan plan = planner.finish(spec.section);
   for (PlanOutput& output : plan.outputs) output.format.hardware = stream.hardware;
   if (plan.sequential() && spec.backend.size() > 1)
     spec.section.problem("backend", "a stage here takes blocks one after the other, so devices cannot share them");
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i] < 0) continue;
-    const PlanOutput& output = plan.outputs[static_cast<std::size_t>(outputs[i])];
-    const std::size_t sink = i - spec.publish.size();
-    if (i < spec.publish.size())
-      spec.publish[i].options->check(output.format, spec.publish[i].section);
-    else if (sink < spec.sinks.size())
-      spec.sinks[sink].options->check(output.format, spec.sinks[sink].section);
-    else
-      check_apply(spec.apply[sink - spec.sinks.size()], plan.ports[static_cast<std::size_t>(output.port)].shape);
-  }
+  for (std::size_t r = 0; r < routes.size(); ++r)
+    if (outputs[r] >= 0) std::visit(RouteCheck{plan, plan.outputs[static_cast<std::size_t>(outputs[r])]}, routes[r]);
   sort_by_place(problems, before);
   return plan;
 }
@@ -135,8 +147,7 @@ void check_without_plan(const PipelineSpec& spec, Problems& problems) {
 /// Reads the users' code that stages run. False where something is wrong with it.
 bool load_programs(const PipelineSpec& spec, const Problems& problems) {
   const std::size_t before = problems.size();
-  for (const StageSpec& stage : spec.stages)
-    if (auto* const programmed = dynamic_cast<ProgrammedStage*>(stage.as_read.get())) programmed->load(stage.section);
+  for (const StageSpec& stage : spec.stages) stage.as_read->load(stage.section);
   return problems.size() == before;
 }
 

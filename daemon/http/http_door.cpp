@@ -93,7 +93,7 @@ void tell_refused(const char* address, std::string_view why) {
   static log::RateLimit limit;
   std::uint64_t suppressed = 0;
   if (limit.allow(suppressed))
-    log::warn("http: refused a change from {}: {} ({} more before)", address, why, suppressed);
+    log::warn("http: refused a change from {}: {}{}", address, why, log::more_times(suppressed));
 }
 
 /// As the other end of a file is named.

@@ -31,23 +31,13 @@ template <auto kMember, class T> double of(const T& t) {
 
 // Each help says what is counted and, where it should not grow, what to do about it. docs/metrics.md shows the same.
 inline constexpr Row<Status> kPipeline[] = {
-    {"iqd_samples_received_total", kCounter,
-     "Samples per channel that the source has given; if it stands still, look at iqd_source_state.",
-     of<&Status::received>},
-    {"iqd_samples_published_total", kCounter,
-     "Samples whose results were all handed over; it has to follow iqd_samples_received_total.",
-     of<&Status::published>},
     {"iqd_samples_in_flight", kGauge,
      "Samples received and neither published nor dropped yet; if it only grows, the stages are too slow.",
      of<&Status::in_flight>},
-    {"iqd_blocks_total", kCounter, "Blocks published.", of<&Status::blocks>},
     {"iqd_sample_rate_hertz", kGauge, "Samples a second that the source says it gives.", of<&Status::rate_hz>},
     {"iqd_block_deadline_seconds", kGauge,
      "How long a block lasts: the time in which it has to be done, and what iqd_block_latency_seconds is held against.",
      of<&Status::block_s>},
-    {"iqd_deadline_misses_total", kCounter,
-     "Blocks that took longer than they last; if it grows with drops, use longer blocks, more lanes or fewer stages.",
-     of<&Status::deadline_misses>},
     {"iqd_lanes", kGauge, "Blocks that may be at work at once (`lanes:`).", of<&Status::lanes>},
     {"iqd_lanes_busy", kGauge,
      "Lanes that have a block now; if all always have, the stages are at their limit: more lanes, or less to do.",
@@ -61,28 +51,6 @@ inline constexpr Row<Status> kPipeline[] = {
 };
 
 inline constexpr Row<Status> kRadio[] = {
-    {"iqd_samples_lost_total", kCounter,
-     "Samples per channel that never came from the radio, the gaps in the headers; look at overflows and sequence "
-     "errors.",
-     of<&Status::lost>},
-    {"iqd_radio_overflows_total", kCounter,
-     "Times the driver said that it lost samples, since they were not fetched in time; raise `realtime: priority`, see "
-     "`iqd doctor`.",
-     of<&Status::overflows>},
-    {"iqd_radio_late_total", kCounter,
-     "Times something came after the time it was meant for, and samples were lost over it; look at the radio's clock.",
-     of<&Status::late>},
-    {"iqd_radio_sequence_errors_total", kCounter,
-     "Times packets were lost on the way from the radio; check cable, switch and socket buffers (`iqd doctor`).",
-     of<&Status::sequence_errors>},
-    {"iqd_radio_time_jumps_total", kCounter,
-     "Times the radio's clock jumped without loss of samples; check its reference and PPS.", of<&Status::time_jumps>},
-    {"iqd_radio_stalls_total", kCounter,
-     "Times no samples came for longer than they should; check the radio's link and power.", of<&Status::stalls>},
-    {"iqd_radio_reconnects_total", kCounter, "Times the radio had gone and was opened again; check its link and power.",
-     of<&Status::reconnects>},
-    {"iqd_radio_retunes_total", kCounter, "Times the radio was set otherwise while it ran, by reload or live key.",
-     of<&Status::retunes>},
     {"iqd_radio_frequency_hertz", kGauge, "Where the radio is tuned to; 0: it does not say.",
      of<&Status::frequency_hz>},
 };

@@ -83,6 +83,17 @@ struct Subjects {
   std::vector<Labelled<Status::Step>> steps;
 };
 
+void add_counters(Families& all, const Subjects& subjects) {
+  using Of = CounterEntry::Of;
+  for (const CounterEntry& c : kCounterEntries) {
+    const bool is_of_radio = c.of == Of::radio || c.of == Of::setting;
+    std::vector<ClientMetric> metrics;
+    for (const auto& [labels, s] : is_of_radio ? subjects.radios : subjects.pipelines)
+      metrics.push_back(number(labels, kCounter, static_cast<double>(s->*c.value)));
+    add(all, c.metric, kCounter, c.help, std::move(metrics));
+  }
+}
+
 ClientMetric histogram(Labels labels, const Histogram::Snapshot& snapshot) {
   ClientMetric metric;
   metric.label = std::move(labels);
@@ -204,6 +215,7 @@ Families collect_metrics(const Service& service) {
   const std::vector<Status> statuses = service.statuses();
   const Subjects subjects(statuses);
   Families all;
+  add_counters(all, subjects);
   add(all, metric_tables::kPipeline, subjects.pipelines);
   add(all, metric_tables::kRadio, subjects.radios);
   add(all, metric_tables::kCalibration, subjects.radios);

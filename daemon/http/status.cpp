@@ -25,13 +25,19 @@ nlohmann::json decibels(double db) {
   return std::isfinite(db) ? nlohmann::json(std::round(db * 100) / 100) : nlohmann::json();
 }
 
+template <class Wanted> void add_counters(nlohmann::json& to, const PipelineStatus& s, Wanted wanted) {
+  for (const CounterEntry& c : kCounterEntries)
+    if (wanted(c.of)) to[c.name] = s.*c.value;
+}
+
 /// The radio of a pipeline as the stream shows it.
 nlohmann::json radio_json(const PipelineStatus& s) {
   nlohmann::json time = {{"source", s.time == TimeSource::radio ? "radio" : "host"}};
   if (!std::isnan(s.ahead_s)) time["ahead_s"] = s.ahead_s;
   if (s.drift) time["drift"] = {{"ppm", s.drift->ppm}, {"error_ppm", s.drift->error_ppm}, {"over_s", s.drift->over_s}};
-  nlohmann::json radio = {{"frequency", s.frequency_hz}, {"retunes", s.retunes}, {"time", time}};
+  nlohmann::json radio = {{"frequency", s.frequency_hz}, {"time", time}};
   if (s.tuned >= 0) radio["tuned"] = s.tuned;
+  add_counters(radio, s, [](CounterEntry::Of of) { return of == CounterEntry::Of::setting; });
   return radio;
 }
 
@@ -95,41 +101,32 @@ nlohmann::json channels_json(const PipelineStatus& s) {
 nlohmann::json pipeline_json(const PipelineStatus& s) {
   nlohmann::json dropped = nlohmann::json::object();
   for (std::size_t d = 0; d < s.dropped.size(); ++d) dropped[std::string(kDropNames[d])] = s.dropped[d];
-  return {{"name", s.name},
-          {"source", s.radio},
-          {"state", kSourceStateNames[static_cast<std::size_t>(s.state)]},
-          {"trouble", s.trouble},
-          {"radio", radio_json(s)},
-          {"backend", s.backend},
-          {"sample_rate", s.rate_hz},
-          {"received", s.received},
-          {"published", s.published},
-          {"dropped", dropped},
-          {"in_flight", s.in_flight},
-          {"lost", s.lost},
-          {"blocks", s.blocks},
-          {"overflows", s.overflows},
-          {"late", s.late},
-          {"sequence_errors", s.sequence_errors},
-          {"time_jumps", s.time_jumps},
-          {"stalls", s.stalls},
-          {"reconnects", s.reconnects},
-          {"deadline_misses", s.deadline_misses},
-          {"lanes", {{"all", s.lanes}, {"busy", s.lanes_busy}}},
-          {"slots", {{"all", s.slots}, {"free", s.slots_free}}},
-          {"slow_stage", s.slow_stage},
-          {"block_s", s.block_s},
-          {"device_bytes", s.device_bytes},
-          {"resident_bytes", s.resident_bytes},
-          {"reloads", s.reloads},
-          {"ports", ports_json(s)},
-          {"endpoints", endpoints_json(s)},
-          {"steps", steps_json(s)},
-          {"events", numbers_json(s.tallies, "event", "count")},
-          {"levels", numbers_json(s.levels, "level", "value")},
-          {"channels", channels_json(s)},
-          {"calibrated", std::isnan(s.calibrated) ? nlohmann::json() : nlohmann::json(s.calibrated > 0)},
-          {"latency_us", latency_json(s.latency)}};
+  nlohmann::json json = {{"name", s.name},
+                         {"source", s.radio},
+                         {"state", kSourceStateNames[static_cast<std::size_t>(s.state)]},
+                         {"trouble", s.trouble},
+                         {"radio", radio_json(s)},
+                         {"backend", s.backend},
+                         {"sample_rate", s.rate_hz},
+                         {"dropped", dropped},
+                         {"in_flight", s.in_flight},
+                         {"lanes", {{"all", s.lanes}, {"busy", s.lanes_busy}}},
+                         {"slots", {{"all", s.slots}, {"free", s.slots_free}}},
+                         {"slow_stage", s.slow_stage},
+                         {"block_s", s.block_s},
+                         {"device_bytes", s.device_bytes},
+                         {"resident_bytes", s.resident_bytes},
+                         {"reloads", s.reloads},
+                         {"ports", ports_json(s)},
+                         {"endpoints", endpoints_json(s)},
+                         {"steps", steps_json(s)},
+                         {"events", numbers_json(s.tallies, "event", "count")},
+                         {"levels", numbers_json(s.levels, "level", "value")},
+                         {"channels", channels_json(s)},
+                         {"calibrated", std::isnan(s.calibrated) ? nlohmann::json() : nlohmann::json(s.calibrated > 0)},
+                         {"latency_us", latency_json(s.latency)}};
+  add_counters(json, s, [](CounterEntry::Of of) { return of != CounterEntry::Of::setting; });
+  return json;
 }
 
 /// The same pipeline before; one that was started since then had nothing.

@@ -15,9 +15,9 @@ namespace iqd {
 
 const ConvolutionTable& convolutions_of(const Backend& backend) {
   if (backend.kind() == BackendKind::cpu) return cpu_convolution();
-  const void* table = backend.stage_table("convolution");
+  const ConvolutionTable* const table = backend.convolution();
   if (!table) throw SetupError(fmt::format("{} has no convolution; install iqd and its backend anew", backend.name()));
-  return *static_cast<const ConvolutionTable*>(table);
+  return *table;
 }
 
 ConvolutionChoice choose_convolution(const Backend& backend, const ConvolutionShape& shape) {

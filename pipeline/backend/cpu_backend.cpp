@@ -19,7 +19,7 @@
 #include "base/error.hpp"
 #include "base/host_limits.hpp"
 #include "base/integer.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 
 namespace iqd {
 namespace {

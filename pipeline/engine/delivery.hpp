@@ -22,11 +22,16 @@ struct RouteCounts {
   Counter taken_back;  // of the messages: at the end they turned out to be lost, and are refused ones
 };
 
+class ApplyOutlet;  // pipeline/outlets/apply_outlet.hpp
+class SinkOutlet;   // pipeline/outlets/sink_outlet.hpp
+
 /// What an output's messages go to, and what was sent.
 struct Route {
   std::size_t output = 0;  // of the plan
   std::string to;          // the topic, or the sink's driver
   std::shared_ptr<Outlet> outlet;
+  std::shared_ptr<SinkOutlet> sink;    // the same, where it is one; else null
+  std::shared_ptr<ApplyOutlet> apply;  // the same
   bool send_empty = false;
   std::shared_ptr<RouteCounts> counts = std::make_shared<RouteCounts>();
   Route* before = nullptr;  // of the engine before: this one goes on from there

@@ -155,7 +155,7 @@ bool Intake::reopen() {
   } while (!try_open());
   opened_ns_ = steady_ns();
   if (std::uint64_t more = 0; reconnect_lines_.allow(more))
-    log::info("{}: open again{}", options_.name, more ? fmt::format(" ({} times more since the last line)", more) : "");
+    log::info("{}: open again{}", options_.name, log::more_times(more));
   counters_.reconnects.add();
   counters_.drift.begin_anew();
   arrivals_.forget();

@@ -14,18 +14,13 @@
 #include "base/clock.hpp"
 #include "base/driver.hpp"
 #include "base/log.hpp"
-#include "pipeline/calibration.hpp"
 #include "pipeline/engine/engine.hpp"
 #include "pipeline/intake/arrival_watch.hpp"
+#include "pipeline/intake/calibration_watch.hpp"
 #include "pipeline/meters/level_meter.hpp"
+#include "pipeline/spec/overrun.hpp"
 
 namespace iqd {
-
-enum class Overrun : std::uint8_t { drop, wait };
-inline std::span<const std::string_view> enum_names(Overrun) {
-  static constexpr std::string_view names[] = {"drop", "wait"};
-  return names;
-}
 
 struct IntakeOptions {
   std::string name;  // of the source, for the log

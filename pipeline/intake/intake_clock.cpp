@@ -88,7 +88,7 @@ void Intake::note_jump(std::int64_t by_ns) {
   counters_.time_jumps.add();
   if (std::uint64_t more = 0; jump_lines_.allow(more))
     log::warn("{}: its clock jumped by {:.6f} s{}", options_.name, static_cast<double>(by_ns) / 1e9,
-              more ? fmt::format(" ({} jumps more since the last line)", more) : "");
+              log::more_times(more));
   counters_.drift.begin_anew();
   arrivals_.clock_was_set(by_ns);
 }

@@ -65,22 +65,20 @@ template <class Metric> class StageNumbers {
   std::map<StageNumber, Metric> metrics_;
 };
 
+/// What the counters of counters.def have come to.
+struct CounterValues {
+#define COUNTER(of, name, metric, help) std::uint64_t name = 0;
+#include "pipeline/meters/counters.def"
+#undef COUNTER
+};
+
 /// What one pipeline counts. Samples are counted per channel.
 struct Counters {
-  Counter received;
-  Counter published;   // samples whose results were all handed over
-  Counter taken_back;  // of them: at the end an outlet turned out to have lost some after all, so they are refused ones
+#define COUNTER(of, name, metric, help) Counter name;
+#include "pipeline/meters/counters.def"
+#undef COUNTER
+  Counter taken_back;  // of what was published: at the end an outlet turned out to have lost some after all
   std::array<Counter, kDropNames.size()> dropped;
-  Counter lost;    // samples that never reached us
-  Counter blocks;  // published
-  Counter overflows;
-  Counter late;
-  Counter sequence_errors;
-  Counter time_jumps;
-  Counter stalls;
-  Counter retunes;
-  Counter reconnects;
-  Counter deadline_misses;             // blocks that took longer than they last
   Histogram latency;                   // last sample received → handed over
   StageNumbers<Counter> tallies;       // what stages count
   StageNumbers<Gauge> levels;          // what they measured last
@@ -96,12 +94,30 @@ struct Counters {
     const std::uint64_t back = taken_back.value();
     return published.value() - back;
   }
-  Counter& drops(Drop reason) noexcept { return dropped[static_cast<std::size_t>(reason)]; }
+  Counter& drops(Drop reason) noexcept {
+    return dropped[static_cast<std::size_t>(reason)];
+  }
   std::uint64_t all_dropped() const noexcept {
     std::uint64_t n = 0;
     for (const Counter& c : dropped) n += c.value();
     return n;
   }
+};
+
+/// A line of counters.def.
+struct CounterEntry {
+  enum class Of : std::uint8_t { samples, pipeline, radio, setting } of;
+  const char* name;
+  const char* metric;
+  const char* help;
+  Counter Counters::*counter;
+  std::uint64_t CounterValues::*value;
+};
+inline constexpr CounterEntry kCounterEntries[] = {
+#define COUNTER(of, name, metric, help) \
+  {CounterEntry::Of::of, #name, metric, help, &Counters::name, &CounterValues::name},
+#include "pipeline/meters/counters.def"
+#undef COUNTER
 };
 
 }  // namespace iqd

@@ -177,16 +177,16 @@ struct Slots {
 };
 
 TEST(SinkOutlet, WhatMayWaitInMemoryDoesSoWithoutItsSlot) {
-  constexpr std::size_t kBytes = 1000;
+  constexpr std::size_t kMessageBytes = 1000;
   SinkView view;
   view.door = false;
-  Slots slots(view, kBytes);
+  Slots slots(view, kMessageBytes);
   bool whole = true;
   view.take = [&](const Message& m) {
     whole = whole && slots.is_whole(m);
     return true;
   };
-  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, {2, 10 * kBytes});
+  SinkOutlet outlet(std::make_unique<TestSink>(view), "test", false, {2, 10 * kMessageBytes});
   const std::uint64_t lines = log::lines();
   ASSERT_TRUE(slots.send(outlet, 0));
   ASSERT_TRUE(Rig::eventually([&] { return view.calls == 1; }));

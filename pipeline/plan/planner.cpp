@@ -9,7 +9,7 @@
 #include "base/integer.hpp"
 #include "pipeline/plan/plan.hpp"
 #include "pipeline/plan/shape_check.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/stage.hpp"
 
 namespace iqd {
 namespace {
@@ -119,8 +119,7 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
                        .section = section};
   const std::size_t problems = section.problems().size();
   ask_for_shape(*step.stage, context);
-  auto* const programmed = dynamic_cast<ProgrammedStage*>(step.stage.get());
-  if (programmed && section.problems().size() == problems) programmed->compile(step.side == Side::device, section);
+  if (section.problems().size() == problems) step.stage->compile(step.side == Side::device, section);
   if (section.problems().size() > problems || !accept_declared(step, out, plan_, section)) return false;
   step.scratch_bytes = context.scratch_bytes;
   step.carry_bytes = context.carry_bytes;

@@ -10,7 +10,7 @@
 
 #include "pipeline/plan/plan.hpp"
 #include "pipeline/plan/shape_check.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/stage.hpp"
 
 namespace iqd {
 namespace {
@@ -85,27 +85,14 @@ int Planner::converted(int port, Element to, const Section& section, Side side) 
   const std::string name = fmt::format("~{}.{}{}", plan_.ports[static_cast<std::size_t>(port)].name, name_of(to),
                                        side == plan_.ports[static_cast<std::size_t>(port)].side ? "" : "@");
   if (const int before = put_in(name); before >= 0) return before;
-  const StageEntry* entry = find_stage("convert", stages_);
-  assert(entry && "the catalogue has no convert");
+  const StageEntry* entry = find_stage(&StageEntry::make_converter, stages_);
+  assert(entry && "the catalogue has no stage that converts");
   PlanStep step;
   step.entry = entry;
   step.name = name;
-  step.stage = entry->make();
+  step.stage = entry->make_converter(to);
   step.side = side;
-  struct SetType : FieldVisitor {
-    explicit SetType(Element e) : element(e) {}
-    void visit(std::string_view, FieldRef field, const FieldInfo&) override {
-      auto& e = std::get<EnumRef>(field);
-      const auto at = std::find(e.names.begin(), e.names.end(), name_of(element));
-      if (at == e.names.end()) return;
-      e.set(e.target, static_cast<int>(at - e.names.begin()));
-      known = true;
-    }
-    Element element;
-    bool known = false;
-  } set(to);
-  step.stage->fields(set);
-  if (!set.known) {
+  if (!step.stage) {
     section.problem("dtype", fmt::format("nothing converts to {}", name_of(to)));
     return -1;
   }
@@ -144,9 +131,8 @@ int Planner::transferred(int port, Side side, const Section& section) {
 
 bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_ptr<Stage> stage,
                         const Connections& from, const Section& section, std::optional<Side> side) {
-  auto* const programmed = dynamic_cast<ProgrammedStage*>(stage.get());
-  if (programmed && !programmed->load(section)) return false;
-  const std::vector<InputSpec> inputs = programmed ? programmed->inputs() : entry.inputs;
+  if (!stage->load(section)) return false;
+  const std::vector<InputSpec> inputs = stage->inputs(entry);
   if (!inputs_exist(from, inputs, entry, section)) return false;
   PlanStep step;
   step.entry = &entry;

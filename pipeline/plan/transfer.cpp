@@ -45,7 +45,7 @@ const StageEntry& transfer_entry() {
                                 .summary = "copies between host and device",
                                 .inputs = {{.name = "in", .elements = {}, .dims = "any"}},
                                 .outputs = {{.name = "out"}},
-                                .make = []() -> std::unique_ptr<Stage> { return std::make_unique<TransferStage>(); },
+                                .make = make_stage<TransferStage>,
                                 .sample = {}};
   return entry;
 }

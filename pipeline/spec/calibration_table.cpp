@@ -15,31 +15,6 @@
 namespace iqd {
 namespace {
 
-/// The keys of a source that say how a radio is set.
-class SettingKeys final : public FieldVisitor {
- public:
-  SourceSetting setting;
-  std::string calibration;
-
-  /// A visitor may write; this one reads.
-  explicit SettingKeys(const SourceOptions& source) { const_cast<SourceOptions&>(source).fields(*this); }
-
-  void visit(std::string_view key, FieldRef field, const FieldInfo&) override {
-    const auto take = [&](std::string_view name, auto& to) {
-      using T = std::remove_reference_t<decltype(to)>;
-      if (auto* const* value = std::get_if<T*>(&field); value && key == name) to = **value;
-    };
-    take("args", setting.args);
-    take("channels", setting.channels);
-    take("gain", setting.gain_db);
-    take("gains", setting.gains);
-    take("agc", setting.agc);
-    take("antenna", setting.antenna);
-    take("bandwidth", setting.bandwidth_hz);
-    take("calibration", calibration);
-  }
-};
-
 /// `key=value` of device arguments; empty where it is not among them.
 std::string argument(const std::string& args, std::string_view key) {
   std::string_view rest = args;
@@ -85,18 +60,12 @@ std::string list(const std::vector<double>& values, const char* form) {
 
 }  // namespace
 
-SourceSetting setting_of(const SourceOptions& source, const StreamInfo& stream) {
-  SettingKeys keys(source);
-  SourceSetting setting = std::move(keys.setting);
+RadioRequest setting_of(const SourceOptions& source, const StreamInfo& stream) {
+  RadioRequest setting = source.radio().value_or(RadioRequest{});
   setting.rate_hz = stream.rate_hz;
   setting.frequency_hz = stream.frequency_hz;
   for (std::int64_t c = std::ssize(setting.channels); c < stream.channels; ++c) setting.channels.push_back(c);
   return setting;
-}
-
-std::string calibration_path(const SourceOptions& source) {
-  SettingKeys keys(source);
-  return keys.calibration;
 }
 
 void CalibrationTable::fields(FieldVisitor& v) {
@@ -137,7 +106,7 @@ using Mismatch = CalibrationTable::Mismatch;
 constexpr const char* kAgain = "set it back, or measure again with `iqd calibrate`";
 
 /// How a radio shares a `gain` out among its elements is its own affair, so only like can be compared with like.
-void compare_gains(const CalibrationTable& t, const SourceSetting& s, std::vector<Mismatch>& all) {
+void compare_gains(const CalibrationTable& t, const RadioRequest& s, std::vector<Mismatch>& all) {
   if (s.agc)
     all.push_back({"agc",
                    "the radio changes its gain as it goes, and the table is of one gain: set `gain` or `gains` "
@@ -160,7 +129,7 @@ void compare_gains(const CalibrationTable& t, const SourceSetting& s, std::vecto
 
 }  // namespace
 
-std::vector<CalibrationTable::Mismatch> CalibrationTable::mismatches(const SourceSetting& s) const {
+std::vector<CalibrationTable::Mismatch> CalibrationTable::mismatches(const RadioRequest& s) const {
   std::vector<Mismatch> all;
   if (const auto mine = argument(radio, "serial"), its = argument(s.args, "serial"); !mine.empty() && !its.empty())
     if (mine != its)

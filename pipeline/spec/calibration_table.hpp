@@ -12,20 +12,9 @@
 
 namespace iqd {
 
-/// How a source is set; what it does not say is not known.
-struct SourceSetting {
-  std::string args;
-  std::vector<std::int64_t> channels;  // of the radio, in the order of the stream
-  double rate_hz = 0;
-  double frequency_hz = 0;
-  std::optional<double> gain_db;
-  StringMap gains;   // of elements, as `gains` has them
-  bool agc = false;  // the radio sets its gain itself
-  std::string antenna;
-  std::optional<double> bandwidth_hz;
-};
-/// As its keys say it, and as far as the stream says otherwise: rate, frequency, channels where it names none.
-SourceSetting setting_of(const SourceOptions& source, const StreamInfo& stream);
+/// How a source is set: as its keys ask for it, but with rate and frequency of its stream, and with all channels of
+/// that where the keys name none.
+RadioRequest setting_of(const SourceOptions& source, const StreamInfo& stream);
 
 /// How the channels of a radio differ from one of them, as `iqd calibrate` measures it, and with which settings that
 /// was. A file, in YAML.
@@ -58,14 +47,12 @@ struct CalibrationTable {
     std::string key;
     std::string why;
   };
-  std::vector<Mismatch> mismatches(const SourceSetting& source) const;
+  std::vector<Mismatch> mismatches(const RadioRequest& source) const;
   std::string yaml() const;
   friend bool operator==(const CalibrationTable&, const CalibrationTable&) = default;
 };
 
 /// Reads a table. What is wrong with it goes to `problems`, with its line.
 std::optional<CalibrationTable> load_calibration(const std::string& path, Problems& problems);
-/// The file that the key `calibration` of the source names; empty where there is none.
-std::string calibration_path(const SourceOptions& source);
 
 }  // namespace iqd

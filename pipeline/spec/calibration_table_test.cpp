@@ -35,7 +35,7 @@ CalibrationTable table() {
   return t;
 }
 
-SourceSetting setting() {
+RadioRequest setting() {
   return {"serial=A1,driver=x", {5, 2}, 2e6, 1.4515e9, 30, {}, false, "RX2", 1.5e6};
 }
 
@@ -86,7 +86,7 @@ TEST_F(CalibrationFile, WhatIsWrongHasItsLine) {
   EXPECT_EQ(none.size(), 1u);
 }
 
-std::vector<std::string> keys_of(const SourceSetting& s, const CalibrationTable& of = table()) {
+std::vector<std::string> keys_of(const RadioRequest& s, const CalibrationTable& of = table()) {
   std::vector<std::string> keys;
   for (const auto& m : of.mismatches(s)) keys.push_back(m.key);
   return keys;
@@ -94,7 +94,7 @@ std::vector<std::string> keys_of(const SourceSetting& s, const CalibrationTable&
 
 TEST(CalibrationTable, HoldsForTheSettingsItWasMeasuredWith) {
   EXPECT_THAT(keys_of(setting()), IsEmpty());
-  SourceSetting s = setting();
+  RadioRequest s = setting();
   s.frequency_hz += 1001;
   s.rate_hz += 3;
   s.gain_db = 31;
@@ -119,7 +119,7 @@ TEST(CalibrationTable, HoldsForTheGainOfEachElement) {
   CalibrationTable of = table();
   of.gain_db = std::nullopt;
   of.gain_elements = {{"LNA", "20 dB"}, {"VGA", "12"}};
-  SourceSetting s = setting();
+  RadioRequest s = setting();
   s.gain_db = std::nullopt;
   s.gains = {{"LNA", "20"}, {"VGA", "12.0 dB"}};
   EXPECT_THAT(keys_of(s, of), IsEmpty());
@@ -140,7 +140,7 @@ TEST(CalibrationTable, HoldsForTheGainOfEachElement) {
 }
 
 TEST(CalibrationTable, DoesNotHoldForAGainThatTheRadioSets) {
-  SourceSetting s = setting();
+  RadioRequest s = setting();
   s.gain_db = std::nullopt;
   s.agc = true;
   EXPECT_THAT(keys_of(s), ElementsAre("agc"));

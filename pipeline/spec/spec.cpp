@@ -12,7 +12,7 @@
 #include "pipeline/spec/calibration_table.hpp"
 #include "pipeline/spec/spec_apply.hpp"
 #include "pipeline/spec/spec_backends.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/stage.hpp"
 
 namespace iqd {
 namespace {
@@ -146,7 +146,7 @@ void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogu
   spec.source_section = read_optional(
       overridden(entry->second, "source", spec, overrides), node, entry->first,
       [&](FieldVisitor& v) { spec.source->fields(v); }, problems);
-  if (const std::string path = calibration_path(*spec.source); !path.empty()) {
+  if (const std::string path = spec.source->calibration(); !path.empty()) {
     const std::filesystem::path here = std::filesystem::path(node.place().file).parent_path();
     if (auto table = load_calibration((here / path).string(), problems))
       spec.calibration = std::make_shared<CalibrationTable>(*table);
@@ -282,14 +282,21 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
   return spec;
 }
 
+std::vector<RouteSpec> routes_of(const PipelineSpec& spec) {
+  std::vector<RouteSpec> routes;
+  for (const PublishSpec& p : spec.publish) routes.emplace_back(&p);
+  for (const SinkSpec& s : spec.sinks) routes.emplace_back(&s);
+  for (const ApplySpec& a : spec.apply) routes.emplace_back(&a);
+  return routes;
+}
+
 std::unique_ptr<Stage> StageSpec::make() const {
   std::unique_ptr<Stage> stage = entry->make();
   Problems known;
   if (node.kind() == Node::Kind::map)
     read_fields(
         node, [&](FieldVisitor& v) { stage->fields(v); }, known, kStageReserved);
-  if (auto* const programmed = dynamic_cast<ProgrammedStage*>(stage.get()))
-    programmed->keep_program(dynamic_cast<const ProgrammedStage&>(*as_read));
+  stage->keep_program(*as_read);
   return stage;
 }
 

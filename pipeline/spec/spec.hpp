@@ -5,13 +5,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/driver.hpp"
 #include "base/outlet.hpp"
 #include "config/document.hpp"
-#include "pipeline/intake/intake.hpp"
 #include "pipeline/plan/plan.hpp"
+#include "pipeline/spec/overrun.hpp"
 
 namespace iqd {
 
@@ -120,15 +121,19 @@ struct PipelineSpec {
   std::vector<PublishSpec> publish;
   std::vector<SinkSpec> sinks;
   std::vector<ApplySpec> apply;
-  std::shared_ptr<const void> keeps;  // what the sections complain to
-  std::size_t file_bytes = 0;         // its share of what the file takes of the heap, as it was read
-  bool has_run = false;               // so it fits, whatever seems to be left of the machine
+  std::size_t file_bytes = 0;  // its share of what the file takes of the heap, as it was read
+  bool has_run = false;        // so it fits, whatever seems to be left of the machine
 
   /// Whether the source waits for lanes and sinks.
   bool is_lossless(const StreamInfo& stream) const noexcept {
     return stream.can_wait && overrun.value_or(Overrun::wait) == Overrun::wait;
   }
 };
+
+/// One way out of a pipeline, as written: an entry of `publish`, `sinks` or `apply`.
+using RouteSpec = std::variant<const PublishSpec*, const SinkSpec*, const ApplySpec*>;
+/// All of them, in the order of these lists: plans, sizes and engines number them so. They are the spec's.
+std::vector<RouteSpec> routes_of(const PipelineSpec& spec);
 
 struct Spec {
   std::vector<PipelineSpec> pipelines;
@@ -154,32 +159,5 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& visitor);
 void monitor_fields(Spec& spec, FieldVisitor& visitor);
 void publish_fields(PublishSpec& spec, FieldVisitor& visitor);
 void apply_fields(ApplySpec& spec, FieldVisitor& visitor);
-
-/// Where the pipeline runs: opens what the file names, or what there is. Throws SetupError.
-struct ChosenBackends {
-  EngineBackends backends;
-  std::string names;   // `cuda:0, cuda:1`
-  std::string reason;  // why these
-};
-ChosenBackends choose_backends(const PipelineSpec& spec);
-/// What the file names for that, stages included.
-std::vector<std::string> wanted_backends(const PipelineSpec& spec);
-/// What stages are planned for there, or, without opening anything, as far as the file says.
-PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends);
-PlanTarget target_of(const PipelineSpec& spec);
-
-/// The plan of a pipeline for a stream of this kind. `outputs` gets the plan's output for each publish entry, then each
-/// sink, then each apply entry; problems are in the order of the file.
-Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
-               std::vector<int>& outputs, Problems& problems);
-
-struct Allowance;  // pipeline/sizing.hpp
-
-/// Everything that can be known without opening a device: the plan of each pipeline for the stream that its source
-/// describes, whether there is room for them all, and whether their endpoints and names go together.
-std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems,
-                             const Allowance& allowance);
-/// The same, of all that this process may still take.
-std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems);
 
 }  // namespace iqd

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "pipeline/spec/spec_change.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "tests/support/test_catalogue.hpp"
 
 namespace iqd::testing {

@@ -10,7 +10,7 @@
 
 #include "config/differences.hpp"
 #include "pipeline/spec/calibration_table.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/stage.hpp"
 
 namespace iqd {
 namespace {
@@ -31,12 +31,6 @@ bool same_publish(PublishSpec& one, PublishSpec& other) {
 
 bool same_apply(const ApplySpec& one, const ApplySpec& other) {
   return one.port == other.port && one.key == other.key;
-}
-
-/// Of the user's own code; empty for other stages.
-std::string program_of(const StageSpec& stage) {
-  const auto* const programmed = dynamic_cast<const ProgrammedStage*>(stage.as_read.get());
-  return programmed ? programmed->program() : "";
 }
 
 /// Adds the keys to those that are said later. Whether all of them were there; keys of groups count one by one.
@@ -85,7 +79,8 @@ class Comparison {
         note(a.stages[s].name + "." + d.key, d.live);
       }
       // With the same keys it is the file that they name that has changed.
-      if (same_code && program_of(a.stages[s]) != program_of(b.stages[s])) plan(a.stages[s].name + ".file");
+      if (same_code && a.stages[s].as_read->program() != b.stages[s].as_read->program())
+        plan(a.stages[s].name + ".file");
     }
   }
   void outputs(PipelineSpec& a, PipelineSpec& b) {
@@ -133,8 +128,7 @@ SpecChange compare(PipelineSpec& running, PipelineSpec& next) {
 
 void keep_programs(const PipelineSpec& running, PipelineSpec& next) {
   for (std::size_t s = 0; s < std::min(running.stages.size(), next.stages.size()); ++s)
-    if (auto* const programmed = dynamic_cast<ProgrammedStage*>(next.stages[s].as_read.get()))
-      programmed->keep_program(dynamic_cast<const ProgrammedStage&>(*running.stages[s].as_read));
+    next.stages[s].as_read->keep_program(*running.stages[s].as_read);
 }
 
 }  // namespace iqd

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "config/document.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "tests/support/test_catalogue.hpp"
 
 namespace iqd::testing {
@@ -70,6 +71,7 @@ TEST(Spec, WholeFile) {
   ASSERT_EQ(p.sinks.size(), 1u);
   EXPECT_EQ(p.sinks[0].port, "gate");
   EXPECT_EQ(problems_of(kWhole), "");
+  EXPECT_EQ(routes_of(p), (std::vector<RouteSpec>{&p.publish[0], &p.sinks[0]}));
 }
 
 TEST(Spec, DefaultsAreThoseOfTheDocumentation) {
