@@ -71,7 +71,7 @@ void Section::problem(std::string_view key, std::string what) const {
   const auto known = places_.find(key);
   std::string path = path_;
   if (!key.empty()) path += (path.empty() ? "" : ".") + std::string(key);
-  problems_->push_back({known == places_.end() ? place_ : known->second, std::move(path), std::move(what)});
+  problems_.push_back({known == places_.end() ? place_ : known->second, std::move(path), std::move(what)});
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {

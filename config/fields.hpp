@@ -8,11 +8,13 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -33,29 +35,59 @@ struct Problem {
   /// `demo.yaml:9:5 stages[2].fir.tabs: unknown key (did you mean 'taps'?)`
   std::string text() const;
 };
-using Problems = std::vector<Problem>;
+
+/// What the operator has to mend. Copies share one list, so that a section can complain for as long as it lives.
+class Problems {
+ public:
+  using value_type = Problem;
+  using iterator = std::vector<Problem>::iterator;
+  using const_iterator = std::vector<Problem>::const_iterator;
+
+  Problems() = default;
+  Problems(const Problems&) = default;  // and no move, which would leave one without a list
+  Problems& operator=(const Problems&) = default;
+  bool empty() const noexcept { return list_->empty(); }
+  std::size_t size() const noexcept { return list_->size(); }
+  iterator begin() noexcept { return list_->begin(); }
+  iterator end() noexcept { return list_->end(); }
+  const_iterator begin() const noexcept { return list_->begin(); }
+  const_iterator end() const noexcept { return list_->end(); }
+  const Problem& front() const { return list_->front(); }
+  Problem& back() { return list_->back(); }
+  const Problem& operator[](std::size_t i) const { return (*list_)[i]; }
+  const Problem& at(std::size_t i) const { return list_->at(i); }
+  void push_back(Problem problem) { list_->push_back(std::move(problem)); }
+  void pop_back() { list_->pop_back(); }
+  void insert(const_iterator at, const_iterator first, const_iterator last) { list_->insert(at, first, last); }
+  void resize(std::size_t size) { list_->resize(size); }
+  void clear() noexcept { list_->clear(); }
+
+ private:
+  std::shared_ptr<std::vector<Problem>> list_ = std::make_shared<std::vector<Problem>>();
+};
 
 /// Whether there are so many problems that more would help nobody; the last one says so. Who goes through a list that
 /// may be long and finds something wrong asks, and goes no further.
 bool are_enough(Problems& problems);
 
-/// A group of keys as it stands in the file: takes complaints about its keys and knows where each is.
+/// A group of keys as it stands in the file: takes complaints about its keys, into problems that it shares, and knows
+/// where each is.
 class Section {
  public:
-  Section(std::string path, Place place, Problems& problems)
-      : path_(std::move(path)), place_(std::move(place)), problems_(&problems) {}
+  Section(std::string path, Place place, Problems problems)
+      : path_(std::move(path)), place_(std::move(place)), problems_(std::move(problems)) {}
   void note(std::string key, Place place) { places_[std::move(key)] = std::move(place); }
   /// `key` may be empty: then the whole section is meant.
   void problem(std::string_view key, std::string what) const;
   bool has(std::string_view key) const { return places_.find(key) != places_.end(); }
   const std::string& path() const { return path_; }
   const Place& place() const { return place_; }
-  Problems& problems() const { return *problems_; }
+  Problems& problems() const { return problems_; }
 
  private:
   std::string path_;
   Place place_;
-  Problems* problems_;
+  mutable Problems problems_;  // to complain about a section does not change it
   std::map<std::string, Place, std::less<>> places_;
 };
 

@@ -7,7 +7,8 @@
 
 #include "daemon/command/commands.hpp"
 #include "pipeline/calibration.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/spec_plan.hpp"
+#include "pipeline/stage/cuda_half.hpp"
 
 namespace iqd {
 namespace {
@@ -24,8 +25,7 @@ bool say_untried(const std::vector<Plan>& plans, const Spec& spec) {
   bool can_run = true;
   for (std::size_t p = 0; p < plans.size(); ++p)
     for (const PlanStep& step : plans[p].steps) {
-      const auto* const programmed = dynamic_cast<const ProgrammedStage*>(step.stage.get());
-      const std::string why = programmed ? programmed->untried() : "";
+      const std::string why = step.stage->untried();
       if (why.empty()) continue;
       fmt::print(stderr, "iqd: {}: stage '{}' was not compiled: {}\n", plans[p].pipeline, step.name, why);
       can_run = can_run && !is_on_host(step, spec.pipelines[p]);

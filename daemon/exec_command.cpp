@@ -8,7 +8,7 @@
 #include "daemon/command/array_port.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/command/stage_keys.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/stage.hpp"
 
 namespace iqd {
 namespace {

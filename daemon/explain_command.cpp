@@ -11,6 +11,7 @@
 #include "daemon/command/commands.hpp"
 #include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/sizing.hpp"
+#include "pipeline/spec_plan.hpp"
 
 namespace iqd {
 namespace {

@@ -61,7 +61,7 @@ void note_refusal(const std::string& peer) {
   std::uint64_t suppressed = 0;
   if (gate().lines.allow(suppressed))
     log::warn("a connection of {} was closed at once: of {} descriptors (LimitNOFILE) peers have all that they may{}",
-              peer, limit_now(), suppressed > 0 ? fmt::format(" ({} more before)", suppressed) : "");
+              peer, limit_now(), log::more_times(suppressed));
 }
 
 int accept_now(int listener, sockaddr* address, socklen_t* size, int flags) noexcept {

@@ -265,15 +265,13 @@ void Door::cut_off(Connection& connection, std::string_view why) {
   unwelcome_[std::string(connection.peer.host())] = now + kUnwelcomeNs;
   ++cut_off_;
   if (std::uint64_t more = 0; cut_off_lines_.allow(more))
-    log::warn("{}: {} was disconnected: it sent {}{}", name_, connection.peer.name(), why,
-              more > 0 ? fmt::format(" (and {} more)", more) : "");
+    log::warn("{}: {} was disconnected: it sent {}{}", name_, connection.peer.name(), why, log::more_times(more));
 }
 
 void Door::log_failure(const std::string& peer, const std::string& why) {
   std::uint64_t suppressed = 0;
   if (!limit_.allow(suppressed)) return;
-  log::warn("{}: a handshake with {} failed: {}{}", name_, peer, why,
-            suppressed > 0 ? fmt::format(" (and {} more)", suppressed) : "");
+  log::warn("{}: a handshake with {} failed: {}{}", name_, peer, why, log::more_times(suppressed));
 }
 
 std::int64_t Door::connected() const {

@@ -67,6 +67,16 @@ std::vector<std::string> RadioSettings::claims(std::string_view driver, bool rec
   return all;
 }
 
+RadioRequest RadioSettings::request() const {
+  return {.args = args,
+          .channels = channels,
+          .rate_hz = rate_hz,
+          .frequency_hz = frequency_hz.value_or(0),
+          .gain_db = gain_db,
+          .antenna = antenna,
+          .bandwidth_hz = bandwidth_hz};
+}
+
 bool RadioSettings::accepts(double granted_hz) const {
   return accept_rate || same_rate(granted_hz, rate_hz);
 }

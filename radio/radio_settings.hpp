@@ -32,6 +32,7 @@ struct RadioSettings {
   void check(const Section& section) const;
   /// Each channel, which one stream can have: `soapy 'driver=iqdsim,serial=1' receive channel 0`.
   std::vector<std::string> claims(std::string_view driver, bool receives) const;
+  RadioRequest request() const;
   /// Whether a granted rate will do: it is the asked one to 1 ppm, or any may be.
   bool accepts(double granted_hz) const;
   /// What a transmitter is asked for, at its rate: that is how wide it is, unless its filter is narrower.

@@ -59,7 +59,8 @@ class BlocksBench {
 std::vector<StageInput> block_inputs(const StageEntry& entry, std::int64_t length, Element element = Element::cf32,
                                      double rate_hz = 1e6);
 
-/// Whether this is a stage of the family dsp that takes streams of samples and nothing else: the blocks of the table.
+/// Whether this stage of the families math, filters, sync and measure takes nothing but streams of samples: the blocks
+/// of the table.
 bool is_block(std::string_view stage);
 /// Each of them by size, on keys that make it a usual piece of work: alone, and what it adds to a chain.
 void bench_each_block(BlocksBench& bench);

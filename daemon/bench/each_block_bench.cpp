@@ -3,6 +3,7 @@
 //
 // The study's table: each block by size, alone and within a chain.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/error.hpp"
@@ -109,8 +110,9 @@ class Table {
 }  // namespace
 
 bool is_block(std::string_view stage) {
+  constexpr std::array<std::string_view, 4> families{"math", "filters", "sync", "measure"};
   const StageEntry* e = find_stage(stage);
-  return e && e->family == "dsp" && !e->inputs.empty() &&
+  return e && std::ranges::find(families, e->family) != families.end() && !e->inputs.empty() &&
          std::ranges::none_of(e->inputs, [](const InputSpec& i) { return i.items() || i.whole || i.optional; });
 }
 

@@ -95,6 +95,9 @@ class KeptOptions final : public SourceOptions {
     return info;
   }
   std::unique_ptr<Source> open() const override { return std::make_unique<KeptSource>(*inner_, feed_); }
+  std::optional<RadioRequest> radio() const override { return inner_->radio(); }
+  std::string path() const override { return inner_->path(); }
+  std::string calibration() const override { return inner_->calibration(); }
 
  private:
   std::shared_ptr<SourceOptions> inner_;

@@ -13,7 +13,7 @@
 #include "daemon/command/commands.hpp"
 #include "daemon/command/stage_keys.hpp"
 #include "pipeline/backend/cpu_backend.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/stage.hpp"
 
 namespace iqd {
 namespace {

@@ -30,8 +30,7 @@ const Catalogue& catalogue();
 bool report(const Problems& problems);
 /// A file as read. Where there are problems, the spec is not to be used.
 struct Loaded {
-  std::shared_ptr<Problems> kept = std::make_shared<Problems>();
-  Problems& problems = *kept;  // the spec's sections complain here; its pipelines keep it
+  Problems problems;
   Document document;
   Spec spec;
 

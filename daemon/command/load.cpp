@@ -23,7 +23,6 @@ bool report(const Problems& problems) {
 void Loaded::read(Document from, std::span<const Override> overrides) {
   document = std::move(from);
   spec = read_spec(document, catalogue(), problems, overrides);
-  for (PipelineSpec& p : spec.pipelines) p.keeps = kept;
 }
 
 std::unique_ptr<Loaded> load(const std::string& file) {

@@ -13,18 +13,6 @@ namespace {
 constexpr double kShortSeconds = 600;
 constexpr double kLittleBytes = 1e9;
 
-/// The file that a sink makes; empty where it makes none.
-std::string path_of(SinkOptions& sink) {
-  struct Reader final : FieldVisitor {
-    void visit(std::string_view key, FieldRef field, const FieldInfo&) override {
-      if (const auto* text = std::get_if<std::string*>(&field); text && key == "path") path = **text;
-    }
-    std::string path;
-  } reader;
-  sink.fields(reader);
-  return reader.path;
-}
-
 /// What a second of the source's own port takes.
 double bytes_per_s(const PipelineSpec& pipeline) {
   Problems unused;
@@ -53,7 +41,7 @@ Findings check_disks(const Spec& spec) {
   for (const PipelineSpec& p : spec.pipelines)
     for (const SinkSpec& s : p.sinks) {
       if (!s.options) continue;
-      const std::string path = path_of(*s.options);
+      const std::string path = s.options->path();
       if (path.empty()) continue;
       const std::string folder = std::filesystem::path(path).parent_path().string();
       wanted.emplace(folder.empty() ? "." : folder, s.port == "source" ? bytes_per_s(p) : 0);

@@ -135,7 +135,7 @@ std::vector<DeviceFact> slot_facts(const std::string& pci, const fs::path& root)
 
 std::vector<DeviceFact> facts_of(Backend& backend, const fs::path& root) {
   if (backend.kind() == BackendKind::cpu) return processor_facts(root);
-  const auto* table = static_cast<const DeviceFactsTable*>(backend.stage_table("device_facts"));
+  const DeviceFactsTable* const table = backend.device_facts();
   if (!table) return {};
   backend.use();
   std::vector<DeviceFact> facts = table->facts();

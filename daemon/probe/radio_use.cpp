@@ -13,40 +13,17 @@
 namespace iqd {
 namespace {
 
-constexpr double kBytesOnTheWire = 4;  // sc16, unless a key says otherwise
-
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
   return first == text.npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// The keys that radios have in common.
-struct Keys final : FieldVisitor {
-  void visit(std::string_view key, FieldRef field, const FieldInfo&) override {
-    if (auto* text = std::get_if<std::string*>(&field); text && key == "args") args = **text;
-    if (auto* number = std::get_if<double*>(&field); number && key == "rate") rate_hz = **number;
-    if (auto* list = std::get_if<std::vector<std::int64_t>*>(&field); list && key == "channels")
-      channels = static_cast<double>((*list)->size());
-    if (auto* chosen = std::get_if<EnumRef>(&field); chosen && key == "wire_format")
-      wire = chosen->names[static_cast<std::size_t>(chosen->value)];
-  }
-  double bytes() const { return wire == "sc8" ? 2 : wire == "sc12" ? 3 : kBytesOnTheWire; }
-
-  std::optional<std::string> args;
-  double rate_hz = 0;
-  double channels = 1;
-  std::string_view wire;
-};
-
-template <class Options>
-void add_radio(const PipelineSpec& pipeline, const DriverEntry* driver, Options* options, std::vector<RadioUse>& all) {
-  if (!driver || !options) return;
-  Keys keys;
-  options->fields(keys);
-  if (!keys.args) return;
-  RadioUse use{pipeline.name, std::string(driver->name), device_args(*keys.args), {}, 0, pipeline.realtime};
+void add_radio(const PipelineSpec& pipeline, const DriverEntry* driver, const std::optional<RadioRequest>& radio,
+               std::vector<RadioUse>& all) {
+  if (!driver || !radio) return;
+  RadioUse use{pipeline.name, std::string(driver->name), device_args(radio->args), {}, 0, pipeline.realtime};
   use.hosts = hosts_in(use.args);
-  use.bits_per_s = 8 * keys.bytes() * keys.rate_hz * keys.channels;
+  use.bits_per_s = 8 * radio->wire_bytes * radio->rate_hz * static_cast<double>(radio->channels.size());
   all.push_back(std::move(use));
 }
 
@@ -114,8 +91,9 @@ std::vector<std::string> hosts_in(const std::map<std::string, std::string>& args
 std::vector<RadioUse> radios_in(const Spec& spec) {
   std::vector<RadioUse> all;
   for (const PipelineSpec& p : spec.pipelines) {
-    add_radio(p, p.driver, p.source.get(), all);
-    for (const SinkSpec& s : p.sinks) add_radio(p, s.driver, s.options.get(), all);
+    if (p.source) add_radio(p, p.driver, p.source->radio(), all);
+    for (const SinkSpec& s : p.sinks)
+      if (s.options) add_radio(p, s.driver, s.options->radio(), all);
   }
   return all;
 }

@@ -56,7 +56,10 @@ std::unique_ptr<Loaded> load_source(const CalibrateOptions& o) {
   if (!o.file.empty()) {
     auto loaded = load(o.file);
     // The table that the file names is about to be measured.
-    std::erase_if(loaded->problems, [&](const Problem& p) { return p.place.file != o.file; });
+    Problems& problems = loaded->problems;
+    const auto is_other = [&](const Problem& p) { return p.place.file != o.file; };
+    const auto kept = std::remove_if(problems.begin(), problems.end(), is_other) - problems.begin();
+    problems.resize(static_cast<std::size_t>(kept));
     return loaded;
   }
   auto loaded = std::make_unique<Loaded>();
@@ -113,7 +116,7 @@ void add_channel(Measured& to, const ChannelMatch& m, double rate_hz) {
   to.has_delays = to.has_delays && m.has_delay;
 }
 
-Measured compare(const Capture& taken, const SourceSetting& setting, std::size_t reference, double least_coherence) {
+Measured compare(const Capture& taken, const RadioRequest& setting, std::size_t reference, double least_coherence) {
   Measured measured;
   std::string doubts;
   for (std::size_t c = 0; c < taken.channels.size(); ++c) {
@@ -130,7 +133,7 @@ Measured compare(const Capture& taken, const SourceSetting& setting, std::size_t
   return measured;
 }
 
-void add_setting(CalibrationTable& table, const SourceSetting& setting, std::size_t reference, double tolerance_hz) {
+void add_setting(CalibrationTable& table, const RadioRequest& setting, std::size_t reference, double tolerance_hz) {
   table.date = radio::format_iso_time(wall_ns()).substr(0, 19) + "Z";
   table.radio = setting.args;
   table.rate_hz = setting.rate_hz;
@@ -193,7 +196,7 @@ void write(const std::string& path, const std::string& text) {
                                  error ? error.message() : "is the disk full, or the folder not there?"));
 }
 
-std::size_t reference_of(const CalibrateOptions& o, const SourceSetting& setting) {
+std::size_t reference_of(const CalibrateOptions& o, const RadioRequest& setting) {
   if (setting.channels.size() < 2)
     throw UsageError(
         "calibrate: the source has one channel, and there is nothing to compare it with; say `channels: [0, 1]`");
@@ -223,7 +226,7 @@ Exit calibrate(const CalibrateOptions& o) {
   if (std::ssize(taken.channels.front()) < kMatchLeast)
     throw SetupError(
         fmt::format("the source ended after {} samples; {} are needed", taken.channels.front().size(), kMatchLeast));
-  const SourceSetting setting = setting_of(*pipeline.source, taken.info);
+  const RadioRequest setting = setting_of(*pipeline.source, taken.info);
   Measured measured = compare(taken, setting, reference, o.coherence);
   add_setting(measured.table, setting, reference, *tolerance);
   if (!o.out.empty()) write(o.out, measured.table.yaml());

@@ -12,6 +12,7 @@
 #include "daemon/command/commands.hpp"
 #include "daemon/record/recording.hpp"
 #include "daemon/run/runner.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "radio/file/sigmf.hpp"
 
 namespace iqd {
@@ -119,22 +120,10 @@ std::unique_ptr<Loaded> load_radio(const RecordOptions& o) {
   return loaded;
 }
 
-/// What the options of a driver have under `path`; empty where they have none.
-std::string path_of(SourceOptions& source) {
-  struct Reader final : FieldVisitor {
-    void visit(std::string_view key, FieldRef field, const FieldInfo&) override {
-      if (const auto* text = std::get_if<std::string*>(&field); text && key == "path") path = **text;
-    }
-    std::string path;
-  } reader;
-  source.fields(reader);
-  return reader.path;
-}
-
 /// Overwriting what is being played would leave neither.
 void refuse_own_source(const Spec& spec, const RecordOptions& o) {
   for (const PipelineSpec& p : spec.pipelines) {
-    const std::string played = path_of(*p.source);
+    const std::string played = p.source->path();
     std::error_code ignored;
     if (!played.empty() &&
         std::filesystem::equivalent(radio::sigmf_paths(played).data, radio::sigmf_paths(o.out()).data, ignored))

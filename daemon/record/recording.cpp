@@ -56,6 +56,8 @@ class LimitedSinkOptions final : public SinkOptions {
                                [limit = limit_] { limit->reached = true; });
   }
   std::int64_t buffer_bytes() const override { return sink_->buffer_bytes(); }
+  std::optional<RadioRequest> radio() const override { return sink_->radio(); }
+  std::string path() const override { return sink_->path(); }
 
  private:
   std::shared_ptr<SinkOptions> sink_;
@@ -88,6 +90,9 @@ class LimitedSourceOptions final : public SourceOptions {
   void fields(FieldVisitor& visitor) override { source_->fields(visitor); }
   StreamInfo describe(const Section& section) const override { return source_->describe(section); }
   std::unique_ptr<Source> open() const override { return std::make_unique<LimitedSource>(source_->open(), limit_); }
+  std::optional<RadioRequest> radio() const override { return source_->radio(); }
+  std::string path() const override { return source_->path(); }
+  std::string calibration() const override { return source_->calibration(); }
 
  private:
   std::unique_ptr<SourceOptions> source_;

@@ -39,6 +39,7 @@ struct KeepingSinkOptions final : SinkOptions {
   void fields(FieldVisitor&) override {}
   void check(const PortFormat&, const Section&) const override {}
   std::unique_ptr<Sink> open(const PortFormat&) const override { return std::make_unique<KeepingSink>(kept); }
+  std::string path() const override { return "made"; }
   Kept& kept;
 };
 
@@ -49,6 +50,13 @@ struct SilentSource final : Source {
 
 struct SilentSourceOptions final : SourceOptions {
   void fields(FieldVisitor&) override {}
+  std::optional<RadioRequest> radio() const override {
+    RadioRequest radio;
+    radio.args = "serial=1";
+    return radio;
+  }
+  std::string path() const override { return "played"; }
+  std::string calibration() const override { return "table.yaml"; }
   StreamInfo describe(const Section&) const override { return {}; }
   std::unique_ptr<Source> open() const override { return std::make_unique<SilentSource>(); }
 };
@@ -122,6 +130,16 @@ TEST(Recording, SaysThatTheSinkTookNoMore) {
   EXPECT_FALSE(send(*sink, format, 10));
   EXPECT_TRUE(limit->refused);
   EXPECT_EQ(limit->recorded, 0);
+}
+
+TEST(Recording, HidesNothingOfWhatIsConfigured) {
+  const auto limit = std::make_shared<RecordingLimit>();
+  const auto source = limit_source(std::make_unique<SilentSourceOptions>(), limit);
+  EXPECT_EQ(source->radio()->args, "serial=1");
+  EXPECT_EQ(source->path(), "played");
+  EXPECT_EQ(source->calibration(), "table.yaml");
+  Kept kept;
+  EXPECT_EQ(limit_sink(std::make_shared<KeepingSinkOptions>(kept), limit)->path(), "made");
 }
 
 TEST(Recording, EndsItsSource) {

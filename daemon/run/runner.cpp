@@ -24,6 +24,7 @@
 #include "daemon/run/requests.hpp"
 #include "daemon/run/running.hpp"
 #include "daemon/run/signals.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "radio/trigger/event.hpp"
 
 namespace iqd {

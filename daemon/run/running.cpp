@@ -16,6 +16,7 @@
 #include "daemon/run/change_request.hpp"
 #include "net/descriptors.hpp"
 #include "pipeline/real_time.hpp"
+#include "pipeline/spec_plan.hpp"
 
 namespace iqd {
 namespace {

@@ -44,6 +44,8 @@ class FileSourceOptions final : public SourceOptions {
     return std::make_unique<FileSource>(std::move(recording), settings_);
   }
   Needs needs(const StreamInfo& stream) const override { return {FileSource::need(path_, stream)}; }
+  std::string path() const override { return path_; }
+  std::string calibration() const override { return calibration_; }
 
  private:
   static void check_length(const Recording& recording, std::vector<std::string>& problems) {
@@ -104,6 +106,7 @@ class FileSinkOptions final : public SinkOptions {
     return trigger_.put_before(open_file(format), format);
   }
   std::int64_t buffer_bytes() const override { return buffer_bytes_; }
+  std::string path() const override { return settings_.path; }
   std::string keeps() const override { return settings_.overwrite ? "" : files_of(settings_.path).front(); }
   Needs needs(const PortFormat& format) const override {
     Needs needs = trigger_.needs(format);

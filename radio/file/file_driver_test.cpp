@@ -207,6 +207,7 @@ TEST(FileDriver, WritesSoundWhereThePathSaysSo) {
   EXPECT_THAT(check(here, audio, {"path", "author"}), ElementsAre(HasSubstr("a WAV file has no place for it")));
   EXPECT_THAT(check({{"path", folder / "no/x.wav"}}, audio), ElementsAre(HasSubstr("the folder is not there")));
 
+  EXPECT_EQ(sink_options(here)->path(), folder / "x.wav");
   const auto sink = sink_options(here)->open(audio);
   EXPECT_TRUE(sink->send(message_of<const float>(audio, 0, std::vector<float>{1, 2})));
   sink->finish();

@@ -55,12 +55,21 @@ bool FrameFile::has_name() const noexcept {
   return ::fstat(file_, &facts) == 0 && facts.st_nlink > 0;
 }
 
-/// What was removed would fill the disk, and nobody would ever find it.
+/// A removed file would fill the disk, and nobody would ever find it.
+bool FrameFile::was_removed() const noexcept {
+  if (!had_name_ || has_name()) return false;
+  errno = ENOENT;
+  return true;
+}
+
+bool FrameFile::append_zeros(std::int64_t frames) noexcept {
+  if (was_removed() || ::ftruncate(file_, bytes_ + frames * frame_) != 0) return false;
+  bytes_ += frames * frame_;
+  return true;
+}
+
 bool FrameFile::append(std::span<const std::byte> frames) noexcept {
-  if (had_name_ && !has_name()) {
-    errno = ENOENT;
-    return false;
-  }
+  if (was_removed()) return false;
   const std::byte* from = frames.data();
   auto left = static_cast<std::int64_t>(frames.size());
   if (kPage % frame_ == 0) return write(from, left);

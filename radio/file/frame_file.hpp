@@ -22,6 +22,8 @@ class FrameFile {
   /// Whole frames. False when the file takes no more (disk full, or it was removed): then it ends with the last frame
   /// that found room, and `errno` says why.
   bool append(std::span<const std::byte> frames) noexcept;
+  /// Frames of zeros, as a hole that takes no room on the disk. False as above.
+  bool append_zeros(std::int64_t frames) noexcept;
   std::int64_t frames() const noexcept { return bytes_ / frame_; }
   /// Other bytes in the place of some that are there already. False as above.
   bool rewrite(std::int64_t at, std::span<const std::byte> bytes) noexcept;
@@ -34,6 +36,7 @@ class FrameFile {
  private:
   bool write(const std::byte* from, std::int64_t bytes) noexcept;
   bool has_name() const noexcept;
+  bool was_removed() const noexcept;
 
   int file_ = -1;
   bool had_name_ = false;  // some file systems do not tell

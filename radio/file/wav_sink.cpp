@@ -111,13 +111,7 @@ bool WavSink::append(const std::byte* samples, std::int64_t frames) {
 }
 
 bool WavSink::append_silence(std::int64_t frames) {
-  if (frames == 0) return true;
-  std::fill(staging_.begin(), staging_.end(), std::byte{});
-  for (std::int64_t left = frames * format_.frame_bytes(); left > 0; left -= std::ssize(staging_)) {
-    const auto bytes = static_cast<std::size_t>(std::min(left, std::ssize(staging_)));
-    if (!file_.append(std::span(staging_).first(bytes))) return stop();
-  }
-  return true;
+  return frames == 0 || file_.append_zeros(frames * format_.frame_bytes()) || stop();
 }
 
 /// Of whole frames: what a full disk cut within one is left out.

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,6 +129,20 @@ TEST(WavSink, WhatWasLostIsSilence) {
   EXPECT_THAT(std::vector<float>(y.begin(), y.begin() + 7), ElementsAre(1, 2, 0, 0, 0, 1, 2));
   EXPECT_EQ(y[7], 0);
   EXPECT_EQ(y.back(), 2);
+}
+
+TEST(WavSink, SilenceTakesNoRoomOnTheDisk) {
+  const ScratchFolder folder;
+  const PortFormat format = audio(Element::f32);
+  const std::vector<float> x{1, 2};
+  WavSink sink(folder / "x.wav", false, format);
+  sink.send(message_of<const float>(format, 0, x));
+  sink.send(message_of<const float>(format, 1'000'000'010, x, 1'000'000'000));
+  sink.finish();
+  struct stat facts {};
+  ASSERT_EQ(::stat((folder / "x.wav").c_str(), &facts), 0);
+  EXPECT_GT(facts.st_size, 1'900'000);
+  EXPECT_LT(facts.st_blocks * 512, 100'000);
 }
 
 TEST(WavSink, AKilledProcessLeavesAFileThatPlays) {

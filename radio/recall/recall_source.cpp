@@ -190,7 +190,7 @@ Received RecallSource::give(std::span<std::byte* const> into, std::int64_t most)
 }
 
 std::optional<std::int64_t> RecallSource::retune(const SourceOptions& options) {
-  const SourceSettings& next = dynamic_cast<const RecallSourceOptions&>(options).settings();
+  const SourceSettings& next = same_kind<RecallSourceOptions>(options).settings();
   asked_ = asked_ || next.again != settings_.again;
   settings_.again = next.again;
   settings_.every_s = next.every_s;

@@ -84,7 +84,7 @@ void CloseStream::operator()(SoapySDR::Stream* stream) const noexcept {
 }
 
 /// Returns what `f` returns; what it throws becomes a SetupError.
-template <class F> auto OpenRadio::step(const char* what, F f) const {
+template <class F> auto DeviceStream::step(const char* what, F f) const {
   try {
     return f();
   } catch (const SetupError&) {
@@ -94,7 +94,7 @@ template <class F> auto OpenRadio::step(const char* what, F f) const {
   }
 }
 
-OpenRadio::OpenRadio(const Settings& s, int direction, Element element)
+DeviceStream::DeviceStream(const Settings& s, int direction, Element element)
     : name_(fmt::format("soapy '{}'", s.args)), direction_(direction), channels_(s.channels.begin(), s.channels.end()) {
   take_log();
   make(s);
@@ -104,12 +104,12 @@ OpenRadio::OpenRadio(const Settings& s, int direction, Element element)
   set_live(s);
   set_clock();
   set_up_stream(s, element);
-  hardware_ = iqd::OpenRadio{.driver = "soapy", .args = s.args, .facts = facts_of(*device_)}.hardware();
+  hardware_ = OpenRadio{.driver = "soapy", .args = s.args, .facts = facts_of(*device_)}.hardware();
   shared_ = share(*device_, s.args);
 }
 
 /// What was open before is away, and not misspelt: no other radio is disturbed then by looking for all there are.
-void OpenRadio::make(const Settings& s) {
+void DeviceStream::make(const Settings& s) {
   std::string reason = "the module returned no device";
   try {
     device_.reset(SoapySDR::Device::make(s.args));
@@ -123,7 +123,7 @@ void OpenRadio::make(const Settings& s) {
         fmt::format("{}: cannot open: {}\ndevices found:{}\n{}", name_, reason, found_devices(), where_modules_are()));
 }
 
-void OpenRadio::check_channels(const Settings& s) const {
+void DeviceStream::check_channels(const Settings& s) const {
   const std::size_t there = device_->getNumChannels(direction_);
   for (const std::size_t channel : channels_)
     if (channel >= there)
@@ -132,7 +132,7 @@ void OpenRadio::check_channels(const Settings& s) const {
   check_antenna(s.antenna);
 }
 
-void OpenRadio::check_antenna(const std::string& name) const {
+void DeviceStream::check_antenna(const std::string& name) const {
   if (name.empty()) return;
   const auto antennas = device_->listAntennas(direction_, channels_[0]);
   if (!antennas.empty() && std::find(antennas.begin(), antennas.end(), name) == antennas.end())
@@ -141,7 +141,7 @@ void OpenRadio::check_antenna(const std::string& name) const {
 }
 
 /// Modules take what they do not know without a word; not all list everything that they know.
-void OpenRadio::write_settings(const Settings& s) {
+void DeviceStream::write_settings(const Settings& s) {
   if (s.settings.empty()) return;
   std::vector<std::string> listed;
   step("look at its settings", [&] {
@@ -154,7 +154,7 @@ void OpenRadio::write_settings(const Settings& s) {
   }
 }
 
-void OpenRadio::set_rate(const Settings& s) {
+void DeviceStream::set_rate(const Settings& s) {
   for (const std::size_t c : channels_) {
     device_->setSampleRate(direction_, c, s.rate_hz);
     rate_hz_ = device_->getSampleRate(direction_, c);
@@ -170,7 +170,7 @@ void OpenRadio::set_rate(const Settings& s) {
   }
 }
 
-void OpenRadio::set_live(const Settings& s) {
+void DeviceStream::set_live(const Settings& s) {
   for (const std::size_t c : channels_) {
     if (!s.antenna.empty()) step("choose the antenna", [&] { device_->setAntenna(direction_, c, s.antenna); });
     if (s.bandwidth_hz) step("set the bandwidth", [&] { device_->setBandwidth(direction_, c, *s.bandwidth_hz); });
@@ -186,7 +186,7 @@ void OpenRadio::set_live(const Settings& s) {
 }
 
 /// With the live keys as the device has them.
-Settings OpenRadio::as_it_is(Settings now) const {
+Settings DeviceStream::as_it_is(Settings now) const {
   const std::size_t first = channels_[0];
   now.frequency_hz = device_->getFrequency(direction_, first);
   if (!now.agc) now.gain_db = device_->getGain(direction_, first);
@@ -196,7 +196,7 @@ Settings OpenRadio::as_it_is(Settings now) const {
   return now;
 }
 
-void OpenRadio::retune(const Settings& s) {
+void DeviceStream::retune(const Settings& s) {
   const std::size_t first = channels_[0];
   Settings before;
   step("look at what it can be tuned to", [&] {
@@ -215,7 +215,7 @@ void OpenRadio::retune(const Settings& s) {
 }
 
 /// Modules bring such a value into their range without a word. Some know no range, or an empty one.
-void OpenRadio::check_range(const char* key, double value, const SoapySDR::RangeList& ranges) const {
+void DeviceStream::check_range(const char* key, double value, const SoapySDR::RangeList& ranges) const {
   const auto within = [&](const SoapySDR::Range& r) { return value >= r.minimum() && value <= r.maximum(); };
   const auto empty = [](const SoapySDR::Range& r) { return r.minimum() >= r.maximum(); };
   if (std::all_of(ranges.begin(), ranges.end(), empty) || std::any_of(ranges.begin(), ranges.end(), within)) return;
@@ -223,7 +223,7 @@ void OpenRadio::check_range(const char* key, double value, const SoapySDR::Range
                                ranges.front().minimum(), ranges.back().maximum()));
 }
 
-void OpenRadio::set_clock() {
+void DeviceStream::set_clock() {
   try {
     if (!device_->hasHardwareTime()) return;
     if (device_->getHardwareTime() < kYear2000Ns) device_->setHardwareTime(wall_ns());
@@ -233,7 +233,7 @@ void OpenRadio::set_clock() {
   }
 }
 
-void OpenRadio::set_up_stream(const Settings& s, Element element) {
+void DeviceStream::set_up_stream(const Settings& s, Element element) {
   const std::string format = element == Element::cf32 ? "CF32" : "CS16";
   std::string native;
   double full_scale = 32768;
@@ -260,25 +260,25 @@ void OpenRadio::set_up_stream(const Settings& s, Element element) {
   native_ = native == format;
 }
 
-void OpenRadio::start() {
+void DeviceStream::start() {
   const int code = step("start the stream", [&] { return device_->activateStream(stream_.get()); });
   if (code != 0) throw SetupError(fmt::format("{}: cannot start the stream: {}", name_, SoapySDR_errToStr(code)));
 }
 
-void OpenRadio::quieten(const Settings& s) {
+void DeviceStream::quieten(const Settings& s) {
   for (const std::size_t c : channels_)
     step("take the gain away", [&] { set_lowest_gain(*device_, direction_, c, s); });
 }
 
-void OpenRadio::amplify(const Settings& s) {
+void DeviceStream::amplify(const Settings& s) {
   for (const std::size_t c : channels_) step("set the gain", [&] { set_gain(*device_, direction_, c, s); });
 }
 
-void OpenRadio::stop() {
+void DeviceStream::stop() {
   step("stop the stream", [&] { device_->deactivateStream(stream_.get()); });
 }
 
-Emission OpenRadio::granted(const Settings& s, std::size_t channel) const {
+Emission DeviceStream::granted(const Settings& s, std::size_t channel) const {
   return step("look at what it has", [&] {
     Emission emission = s.emission(rate_hz_);
     if (emission.frequency_hz) emission.frequency_hz = device_->getFrequency(direction_, channel);

@@ -26,9 +26,9 @@ struct CloseStream {
 
 /// A device with one stream of one direction, which is not yet active. Whatever the module throws while it is opened
 /// becomes a SetupError that says at which step; closing never throws, whatever state the device is in.
-class OpenRadio {
+class DeviceStream {
  public:
-  OpenRadio(const Settings& settings, int direction, Element element);
+  DeviceStream(const Settings& settings, int direction, Element element);
 
   /// Activates the stream. Throws SetupError.
   void start();

@@ -153,7 +153,7 @@ std::shared_ptr<SharedRadio> share(SoapySDR::Device& device, const std::string& 
   const std::lock_guard lock(mutex);
   std::erase_if(entries, [](const auto& entry) { return entry.second.expired(); });
   if (auto entry = entries[&device].lock()) return entry;
-  iqd::OpenRadio radio{.driver = "soapy", .args = args, .facts = facts_of(device)};
+  OpenRadio radio{.driver = "soapy", .args = args, .facts = facts_of(device)};
   static std::map<std::string, std::string> told;  // opened again and again it is the same
   if (const std::string what = radio.hardware(); !what.empty() && std::exchange(told[args], what) != what)
     log::info("soapy '{}': {}", args, what);

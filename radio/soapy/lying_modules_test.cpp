@@ -412,7 +412,7 @@ TEST_F(ScriptedModule, SensorsAndWhatItIsStandOnTheListOfOpenRadios) {
   open();
   const std::string hardware = source_->info().hardware;
   EXPECT_EQ(hardware, "scripted radio 17, firmware 1.2, fpga 3");
-  std::vector<iqd::OpenRadio> radios;
+  std::vector<OpenRadio> radios;
   for (int i = 0; i < 500 && (radios.empty() || radios[0].readings.empty()); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     radios = open_radios();

@@ -30,7 +30,7 @@ void take_log_line(const SoapySDRLogLevel level, const char* text) {
   if (level == SOAPY_SDR_SSI || level > SOAPY_SDR_INFO) return log::debug("soapy: {}", text);
   if (level == SOAPY_SDR_INFO && is_one_of_few()) return log::info("soapy: {}", text);
   if (!limit.allow(suppressed)) return;
-  log::warn("soapy: {}{}", text, suppressed ? fmt::format(" ({} more lines like it)", suppressed) : "");
+  log::warn("soapy: {}{}", text, log::more_times(suppressed));
 }
 
 }  // namespace

@@ -25,6 +25,13 @@ void Settings::fields(FieldVisitor& v, bool receives) {
   v.field("settings", settings, {.help = "the module's own settings, written after the device is open"});
 }
 
+RadioRequest Settings::request() const {
+  RadioRequest request = RadioSettings::request();
+  request.gains = gains;
+  request.agc = agc;
+  return request;
+}
+
 void Settings::check_gains(const Section& section) const {
   for (const auto& [element, db] : gains)
     if (!decibels(db)) section.problem("gains", fmt::format("{}: '{}' is no gain, e.g. 20 dB", element, db));

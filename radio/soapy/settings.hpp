@@ -15,6 +15,7 @@ struct Settings : RadioSettings {
   bool agc = false;
 
   void fields(FieldVisitor& visitor, bool receives);
+  RadioRequest request() const;
   /// What is wrong goes to the section.
   void check_gains(const Section& section) const;
 };

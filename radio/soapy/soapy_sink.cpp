@@ -52,7 +52,7 @@ SoapySink::~SoapySink() {
 }
 
 void SoapySink::open() {
-  auto radio = std::make_unique<OpenRadio>(settings_, SOAPY_SDR_TX, element_);
+  auto radio = std::make_unique<DeviceStream>(settings_, SOAPY_SDR_TX, element_);
   if (timing_.timed && radio->time() != TimeSource::radio)
     throw SetupError(
         fmt::format("{}: `timed: true` needs a radio with a clock that can be set; leave it out to "

@@ -55,7 +55,7 @@ class SoapySink final : public Sink {
   const std::string name_;
 
   std::timed_mutex mutex_;  // of all up to the counts, between whoever sends and the guard
-  std::unique_ptr<OpenRadio> radio_;
+  std::unique_ptr<DeviceStream> radio_;
   std::vector<const void*> buffers_;
   bool active_ = false;               // its stream
   bool on_ = false;                   // it has the gain that was asked for
@@ -79,6 +79,7 @@ class SoapySinkOptions final : public SinkOptions {
   void check(const PortFormat& format, const Section& section) const override;
   std::unique_ptr<Sink> open(const PortFormat& format) const override;
   std::vector<std::string> claims() const override { return settings_.claims("soapy", false); }
+  std::optional<RadioRequest> radio() const override { return settings_.request(); }
   bool reconnects() const override { return true; }
 
  private:

@@ -150,13 +150,12 @@ Received SoapySource::error(int code) {
 void SoapySource::warn(std::string_view what, std::string_view why) {
   std::uint64_t suppressed = 0;
   if (!limit_.allow(suppressed)) return;
-  log::warn("{}: {}: {}{}", radio_.name(), what, why,
-            suppressed ? fmt::format(" ({} more times since the last line)", suppressed) : "");
+  log::warn("{}: {}: {}{}", radio_.name(), what, why, log::more_times(suppressed));
 }
 
 /// What was taken before the calls returned is on its way, with earlier times.
 std::optional<std::int64_t> SoapySource::retune(const SourceOptions& options) {
-  radio_.retune(dynamic_cast<const SoapySourceOptions&>(options).settings());
+  radio_.retune(same_kind<SoapySourceOptions>(options).settings());
   try {
     if (time_begun_ && radio_.device().hasHardwareTime())
       return saturated_add(radio_.device().getHardwareTime(), time_offset_ns_);
@@ -174,6 +173,12 @@ void SoapySourceOptions::fields(FieldVisitor& v) {
 StreamInfo SoapySourceOptions::describe(const Section& section) const {
   settings_.check_gains(section);
   return reception_.describe(settings_, section);
+}
+
+std::optional<RadioRequest> SoapySourceOptions::radio() const {
+  RadioRequest request = settings_.request();
+  request.resample = reception_.resample;
+  return request;
 }
 
 std::unique_ptr<Source> SoapySourceOptions::open() const {

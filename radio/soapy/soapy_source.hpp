@@ -36,7 +36,7 @@ class SoapySource final : public Source {
   Received error(int code);
   void warn(std::string_view what, std::string_view why);
 
-  OpenRadio radio_;
+  DeviceStream radio_;
   std::unique_ptr<DirectBuffers> direct_;
   Element element_;
   std::vector<void*> buffers_;
@@ -57,6 +57,8 @@ class SoapySourceOptions final : public SourceOptions {
   StreamInfo describe(const Section& section) const override;
   std::unique_ptr<Source> open() const override;
   std::vector<std::string> claims() const override { return settings_.claims("soapy", true); }
+  std::optional<RadioRequest> radio() const override;
+  std::string calibration() const override { return reception_.calibration; }
   const Settings& settings() const noexcept { return settings_; }
 
  private:

@@ -242,6 +242,16 @@ TEST(SoapySource, IsRetunedWhileItRuns) {
   EXPECT_EQ(o.skip(5000).event, Event::samples);
 }
 
+TEST(SoapySource, SaysWhichRadioItAsksFor) {
+  auto o = options("", {{"args", "driver=x"}, {"rate", "20e6"}, {"gains", "LNA=20 dB,VGA=12"}, {"agc", "true"}});
+  const RadioRequest radio = o.radio().value();
+  EXPECT_EQ(radio.args, "driver=x");
+  EXPECT_THAT(radio.gains, ElementsAre(Pair("LNA", "20 dB"), Pair("VGA", "12")));
+  EXPECT_TRUE(radio.agc);
+  EXPECT_FALSE(radio.resample);
+  EXPECT_EQ(radio.wire_bytes, 4);
+}
+
 TEST(SoapySource, DescribesItselfWithoutADevice) {
   auto o = options("", {{"args", "driver=unheard_of"}, {"channels", "0,1"}, {"rate", "20e6"}, {"format", "sc16"}});
   StreamInfo info;

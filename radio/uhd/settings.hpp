@@ -30,6 +30,7 @@ struct Settings : RadioSettings {
   Bursts bursts = Bursts::stream;  // of a transmitter
 
   void fields(FieldVisitor& visitor, bool receives);
+  RadioRequest request() const;
 };
 
 }  // namespace iqd::radio::usrp

@@ -22,8 +22,7 @@ void take_log_line(const uhd::log::logging_info& line) {
   // What it tells at each opening, a dozen lines, is of no use to who knows the device.
   if (line.verbosity < uhd::log::warning) return log::debug("uhd: {}: {}", line.component, text);
   if (!limit.allow(suppressed)) return;
-  log::warn("uhd: {}: {}{}", line.component, text,
-            suppressed ? fmt::format(" ({} more lines like it)", suppressed) : "");
+  log::warn("uhd: {}: {}{}", line.component, text, log::more_times(suppressed));
 }
 
 }  // namespace

@@ -61,6 +61,12 @@ void Settings::fields(FieldVisitor& v, bool receives) {
   v.field("bursts", bursts, {.help = "what is one burst: all that comes without a gap, or each message"});
 }
 
+RadioRequest Settings::request() const {
+  RadioRequest request = RadioSettings::request();
+  request.wire_bytes = wire_format == WireFormat::sc8 ? 2 : wire_format == WireFormat::sc12 ? 3 : 4;
+  return request;
+}
+
 void UhdSourceOptions::fields(FieldVisitor& v) {
   settings_.fields(v, true);
   reception_.fields(v);
@@ -69,6 +75,12 @@ void UhdSourceOptions::fields(FieldVisitor& v) {
 StreamInfo UhdSourceOptions::describe(const Section& section) const {
   check_built_in(section);
   return reception_.describe(settings_, section);
+}
+
+std::optional<RadioRequest> UhdSourceOptions::radio() const {
+  RadioRequest request = settings_.request();
+  request.resample = reception_.resample;
+  return request;
 }
 
 std::unique_ptr<Source> UhdSourceOptions::open() const {

@@ -18,6 +18,8 @@ class UhdSourceOptions final : public SourceOptions {
   bool is_there() const override;
   std::vector<std::string> claims() const override { return settings_.claims("uhd", true); }
   double opening_wait_s() const override { return settings_.lock_within_s; }
+  std::optional<RadioRequest> radio() const override;
+  std::string calibration() const override { return reception_.calibration; }
   const Settings& settings() const noexcept { return settings_; }
 
  private:
@@ -32,6 +34,7 @@ class UhdSinkOptions final : public SinkOptions {
   std::unique_ptr<Sink> open(const PortFormat& format) const override;
   bool reconnects() const override { return true; }
   std::vector<std::string> claims() const override { return settings_.claims("uhd", false); }
+  std::optional<RadioRequest> radio() const override { return settings_.request(); }
   double opening_wait_s() const override { return settings_.lock_within_s; }
 
  private:

@@ -179,7 +179,7 @@ Received UhdSource::error(const uhd::rx_metadata_t& metadata) {
 
 /// What was taken before is on its way, with earlier times.
 std::optional<std::int64_t> UhdSource::retune(const SourceOptions& options) {
-  const uhd::time_spec_t holds_from = front_end_->retune(dynamic_cast<const UhdSourceOptions&>(options).settings());
+  const uhd::time_spec_t holds_from = front_end_->retune(same_kind<UhdSourceOptions>(options).settings());
   if (!time_begun_ || front_end_->device().time() != TimeSource::radio) return {};
   return saturated_add(ns_of(holds_from), time_offset_ns_);
 }
@@ -187,8 +187,7 @@ std::optional<std::int64_t> UhdSource::retune(const SourceOptions& options) {
 void UhdSource::warn(std::string_view what, std::string_view why) {
   std::uint64_t suppressed = 0;
   if (!limit_.allow(suppressed)) return;
-  log::warn("{}: {}: {}{}", front_end_->name(), what, why,
-            suppressed ? fmt::format(" ({} more times since the last line)", suppressed) : "");
+  log::warn("{}: {}: {}{}", front_end_->name(), what, why, log::more_times(suppressed));
 }
 
 std::unique_ptr<Source> open_source(const Settings& settings, Element element) {

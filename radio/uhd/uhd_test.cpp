@@ -64,6 +64,25 @@ TEST(UhdSource, WhatIsWrongIsSaidWithoutADevice) {
               ElementsAre(HasSubstr("channel 1"), AllOf(HasSubstr("resample"), HasSubstr("accept_rate"))));
 }
 
+TEST(UhdSource, SaysWhichRadioItAsksFor) {
+  UhdSourceOptions o;
+  assign(o, {{"args", "addr=1.2.3.4"},
+             {"channels", "1,0"},
+             {"rate", "1e6"},
+             {"gain", "20"},
+             {"wire_format", "sc12"},
+             {"resample", "true"},
+             {"calibration", "table.yaml"}});
+  const RadioRequest radio = o.radio().value();
+  EXPECT_EQ(radio.args, "addr=1.2.3.4");
+  EXPECT_THAT(radio.channels, ElementsAre(1, 0));
+  EXPECT_EQ(radio.rate_hz, 1e6);
+  EXPECT_EQ(radio.gain_db, 20);
+  EXPECT_EQ(radio.wire_bytes, 3);
+  EXPECT_TRUE(radio.resample);
+  EXPECT_EQ(o.calibration(), "table.yaml");
+}
+
 TEST(UhdSource, FrequencyAndGainMayChangeLive) {
   LiveKeys source;
   UhdSourceOptions().fields(source);

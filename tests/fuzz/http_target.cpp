@@ -6,6 +6,7 @@
 #include "daemon/http/http_access.hpp"
 #include "daemon/http/http_routes.hpp"
 #include "daemon/run/change_request.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace iqd::fuzz {

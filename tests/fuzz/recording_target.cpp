@@ -120,11 +120,16 @@ void check_wav(const std::string& path, const PortFormat& format, const Sent& se
   std::ifstream file(path, std::ios::binary);
   std::array<char, radio::kWavHeaderBytes> header{};
   file.read(header.data(), header.size());
-  std::uint32_t data = 0;
-  std::memcpy(&data, header.data() + header.size() - sizeof data, sizeof data);
+  // Above 4 GiB the file is RF64, and its second number of 64 bits is the length of its samples.
+  const bool large = std::string_view(header.data(), 4) == "RF64";
+  std::int64_t data = 0;
+  if (large)
+    std::memcpy(&data, header.data() + 28, 8);
+  else
+    std::memcpy(&data, header.data() + header.size() - 4, 4);
   const auto bytes = static_cast<std::int64_t>(fs::file_size(path));
-  expect(bytes == data + static_cast<std::int64_t>(header.size()), "the header says how long the file is");
-  expect(data >= static_cast<std::uint32_t>(format.bytes(sent.items)), "all samples are there");
+  expect(bytes == data + std::ssize(header), "the header says how long the file is");
+  expect(data >= format.bytes(sent.items), "all samples are there");
 }
 
 }  // namespace

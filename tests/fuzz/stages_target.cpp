@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "daemon/command/array_port.hpp"
-#include "pipeline/stage/programmed_stage.hpp"
+#include "pipeline/stage/stage.hpp"
 #include "tests/fuzz/stage_keys.hpp"
 #include "tests/fuzz/target.hpp"
 

@@ -9,6 +9,7 @@
 #include "daemon/command/commands.hpp"
 #include "daemon/http/http_access.hpp"
 #include "pipeline/spec/spec_change.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace iqd::fuzz {

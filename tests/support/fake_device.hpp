@@ -86,7 +86,7 @@ class FakeDevice final : public Backend {
   void upload(std::byte* to, std::span<const std::byte> from) override { std::copy(from.begin(), from.end(), to); }
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override;
   std::unique_ptr<Fence> make_fence() override;
-  const void* stage_table(std::string_view stage) const override { return stage == "fused" ? &fused_half() : nullptr; }
+  const void* stage_half(std::string_view stage) const override { return stage == "fused" ? &fused_half() : nullptr; }
   /// Computes a fused step as the processor does, with what lies between in memory of its own.
   static const fusion::CudaHalf& fused_half();
   std::string failure() const override {

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "daemon/http/service.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "tests/support/test_catalogue.hpp"
 
 namespace iqd::testing {

@@ -15,8 +15,6 @@
 
 namespace iqd::kernel {
 
-StageEntry entry();
-
 /// With a cache of its own.
 class KernelTest : public ::testing::Test {
  protected:

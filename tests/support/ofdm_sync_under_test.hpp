@@ -17,7 +17,6 @@
 
 /// For the tests: the stage, fed with streams in blocks.
 namespace iqd::ofdm_sync {
-StageEntry entry();
 
 using testing::same_bits;
 using testing::stream_of;

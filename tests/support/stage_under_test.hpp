@@ -12,6 +12,7 @@
 #include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/plan/positions.hpp"
 #include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/stages.hpp"
 
 /// For the tests of stages: a stage as its YAML has it, fed with a stream in blocks of any lengths.
 namespace iqd::testing {

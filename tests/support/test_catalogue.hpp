@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "pipeline/spec/spec.hpp"
+#include "pipeline/spec_plan.hpp"
 #include "tests/support/recording_outlet.hpp"
 #include "tests/support/scripted_source.hpp"
 #include "tests/support/word_stages.hpp"
@@ -77,7 +78,7 @@ class NamedOptions final : public SourceOptions {
   struct Retunable final : ScriptedSource {
     using ScriptedSource::ScriptedSource;
     std::optional<std::int64_t> retune(const SourceOptions& options) override {
-      const double gain = dynamic_cast<const NamedOptions&>(options).gain_;
+      const double gain = same_kind<NamedOptions>(options).gain_;
       if (gain == 13) throw SetupError("a gain of 13 is too much");
       Theatre::now()->gain = gain;
       return {};

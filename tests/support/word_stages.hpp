@@ -256,6 +256,14 @@ class CastStage final : public WordStage {
     static constexpr std::string_view names[] = {"cf32", "f32", "i32"};
     return names;
   }
+  static std::unique_ptr<Stage> make_converter(Element to) {
+    auto stage = std::make_unique<CastStage>();
+    const auto names = enum_names(To{});
+    const auto at = std::ranges::find(names, name_of(to));
+    if (at == names.end()) return nullptr;
+    stage->to_ = static_cast<To>(at - names.begin());
+    return stage;
+  }
   void fields(FieldVisitor& v) override { v.field("dtype", to_, {.help = "element type", .required = true}); }
   void shape(ShapeContext& context) override {
     from_ = context.in[0].element;
@@ -296,10 +304,6 @@ class ComplexStage final : public WordStage {
   }
 };
 
-template <class S> std::unique_ptr<Stage> make_stage() {
-  return std::make_unique<S>();
-}
-
 inline std::span<const StageEntry> word_stages() {
   using enum Element;
   static const std::vector<Element> words{i32};
@@ -326,7 +330,16 @@ inline std::span<const StageEntry> word_stages() {
       {"test", "pick_bare", "", {{"in", words}}, {{"finds"}}, make_stage<PickStage>, "pick_bare: {}"},
       {"test", "total", "", {{"in", words}}, {{"out"}}, make_stage<TotalStage>, "total: {}"},
       {"test", "use_finds", "", {{"finds", words, "[find]"}}, {{"out"}}, make_stage<PickStage>, "use_finds: {}"},
-      {"test", "convert", "", {{"in", {sc16, i32, f32}, "any"}}, {{"out"}}, make_stage<CastStage>, "convert: {}"},
+      {"test",
+       "convert",
+       "",
+       {{"in", {sc16, i32, f32}, "any"}},
+       {{"out"}},
+       make_stage<CastStage>,
+       "convert: {}",
+       false,
+       0,
+       CastStage::make_converter},
       {"test", "complex", "", {{"in", {cf32}}}, {{"out"}}, make_stage<ComplexStage>, "complex: {}"},
       {"test", "scale", "", {{"in", words, "any"}}, {{"out"}}, make_stage<ScaleStage>, "scale: {}"},
       {"test",
