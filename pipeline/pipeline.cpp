@@ -62,8 +62,8 @@ Pipeline::~Pipeline() {
   stop();
   interrupt();
   if (waiter_.joinable()) waiter_.join();
-  for (const auto& engine : retired_) engine->let_go();
-  if (engine_) engine_->let_go();
+  for (const auto& engine : retired_) engine->shut_down();
+  if (engine_) engine_->shut_down();
 }
 
 IntakeOptions Pipeline::intake_options(const PipelineSpec& spec, const Sizing& sizing) const {
@@ -83,7 +83,7 @@ IntakeOptions Pipeline::intake_options(const PipelineSpec& spec, const Sizing& s
   return intake;
 }
 
-/// The plan and what it takes; none where there are problems.
+/// The plan and its size; none if there are problems.
 std::optional<Pipeline::Draft> Pipeline::draft(const PipelineSpec& spec, const StreamInfo& stream,
                                                const EngineBackends& backends, Problems& problems) const {
   const std::size_t before = problems.size();
@@ -96,7 +96,7 @@ std::optional<Pipeline::Draft> Pipeline::draft(const PipelineSpec& spec, const S
   if (problems.size() > before) return std::nullopt;
   Circumstances circumstances{.locked = spec.realtime.lock_memory && host_limits().locked.has_value()};
   if (engine_) {
-    // What was not offered yet has to fit in, with its past.
+    // Samples that the old engine was not offered yet must fit in, with their past.
     const Plan& now = engine_->plan();
     circumstances.ring_samples = d.plan.window().past + now.window().future + 2 * (now.block + d.plan.block);
   }
@@ -105,7 +105,7 @@ std::optional<Pipeline::Draft> Pipeline::draft(const PipelineSpec& spec, const S
   return d;
 }
 
-/// Says what does not; to be asked before anything is allocated for it.
+/// Reports what does not fit; called before anything is allocated.
 bool Pipeline::fits(const Draft& draft, const PipelineSpec& spec, const EngineBackends& backends) const {
   const std::size_t before = spec.section.problems().size();
   Allowance allowance;
@@ -124,7 +124,7 @@ std::shared_ptr<Engine> Pipeline::build(Draft draft, const PipelineSpec& spec, c
   });
 }
 
-/// State goes on where its stage does, on the same devices.
+/// A stage's state continues if the stage does, on the same devices.
 Succession Pipeline::succession_of(const Plan& plan, bool same_backends) const {
   Succession succession{engine_.get()};
   if (!engine_ || !same_backends) return succession;
@@ -199,7 +199,7 @@ std::string Pipeline::stuck() const {
   const std::shared_ptr<Engine> engine = this->engine();
   const std::lock_guard lock(exchange_);
   const auto too_long = [this](std::int64_t ns) { return static_cast<double>(ns) > spec_.realtime.hang_s * 0.5e9; };
-  if (!spec_.is_lossless(stream_) && too_long(engine->unfinished_ns())) return name_ + ": no block comes to its end";
+  if (!spec_.is_lossless(stream_) && too_long(engine->unfinished_ns())) return name_ + ": no block finishes";
   return {};
 }
 
@@ -215,7 +215,7 @@ void Pipeline::abandon_radio() noexcept {
   intake_->abandon();
   engine_->close();
   for (int i = 0; i < 50 && !finished(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  // What the thread had received and cannot hand on any more.
+  // Samples that the thread had received and can no longer pass on.
   counters_->drops(Drop::stopped).add(status().in_flight);
 }
 
@@ -223,12 +223,10 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   constexpr std::size_t kMostRetired = 4;
   tidy();
   if (const std::string stage = slow_stage(); !stage.empty())
-    throw SetupError(
-        fmt::format("{}: stage '{}' does not return: nothing can change until it does, or iqd is started "
-                    "anew",
-                    name_, stage));
+    throw SetupError(fmt::format("{}: stage '{}' does not return: no change is possible until it does or iqd restarts",
+                                 name_, stage));
   if (retired_.size() >= kMostRetired)
-    throw SetupError(name_ + ": readers still hold results of earlier changes; try again when they have caught up");
+    throw SetupError(name_ + ": readers still hold results from earlier plans; try again when they have caught up");
   Change change{std::move(next), std::move(what)};
   const bool same_backends = wanted_backends(change.spec) == wanted_backends(spec_);
   change.backends = same_backends ? backends_ : choose_backends(change.spec);
@@ -237,7 +235,7 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   if (!drafted) return change;
   change.sizing = drafted->sizing;
   const bool same_place = !change.what.plan && same_layout(drafted->plan, engine_->plan());
-  if (same_place && !change.what.live) return change;  // it concerns the radio alone
+  if (same_place && !change.what.live) return change;  // concerns only the radio
   if (same_place && !drafted->plan.uses(Side::device))
     change.plan = std::make_unique<Plan>(std::move(drafted->plan));
   else if (fits(*drafted, change.spec, change.backends.backends))
@@ -256,7 +254,7 @@ std::string Pipeline::go_over(Change change) {
     request.engine = change.engine.get();
     request.options = intake_options(change.spec, change.sizing);
     leave_routes_to(*change.engine);
-    // Before it happens: whoever sees the end of the one at work has to see what follows.
+    // Before the change: a thread that sees the old engine end must see its successor.
     replace_engine(change.engine);
   }
   const std::shared_ptr<CalibrationWatch> calibration = request.options.calibration;
@@ -267,7 +265,7 @@ std::string Pipeline::go_over(Change change) {
       replace_engine(now);
       change.engine->discard();
     }
-    return answer == Intake::Answer::refused ? why : "the source does not answer in time; nothing has changed";
+    return answer == Intake::Answer::refused ? why : "the source did not answer in time; nothing has changed";
   }
   const std::lock_guard lock(exchange_);
   if (change.engine) {

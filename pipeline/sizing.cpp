@@ -10,31 +10,30 @@
 
 #include "base/integer.hpp"
 #include "pipeline/engine/ring_layout.hpp"
-#include "pipeline/intake/intake.hpp"
+#include "pipeline/intake/ring_writer.hpp"
 #include "pipeline/outlets/sink_outlet.hpp"
 
 namespace iqd {
 namespace {
 
-/// A radio's samples may wait this long before the first is dropped, as long as that takes no more than this.
+/// The ring holds this much of a radio's stream, up to a limit in bytes.
 constexpr double kRingSeconds = 0.1;
 constexpr std::size_t kRingMost = 32u << 20;
 constexpr std::size_t kSlotsMost = 48u << 20;
-/// Of so many works of a queue the steps of one are timed: a prime, so that of a block's parts each has its turn.
+/// One in this many works of a queue has its steps timed. A prime, so that each part of a block gets its turn.
 constexpr int kTimeEvery = 61;
-/// What a thread touches of its stack, and its part of the heap.
+/// What a thread uses of its stack, and its share of the heap.
 constexpr std::size_t kThreadBytes = 27u << 10;
 
-/// What the memory of a thread's stack is, all of it.
+/// The size of a thread's whole stack.
 std::size_t stack_bytes() {
-  constexpr std::size_t kUnlimited = 2u << 20;  // what the C library gives then
+  constexpr std::size_t kUnlimited = 2u << 20;  // the C library's size without a limit
   rlimit limit{};
   const bool is_known = ::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   return is_known ? limit.rlim_cur : kUnlimited;
 }
 
-/// Enough for what the lanes work on, what is being received and what waits between; more where the source cannot
-/// wait.
+/// Enough for the blocks in the lanes, the one being received and one that waits; more if the source cannot wait.
 std::int64_t ring_samples_for(const Plan& plan, const StreamInfo& stream, int lanes) {
   const std::size_t row_sample = size_of(stream.element) * static_cast<std::size_t>(stream.channels);
   const Reach reach = plan.window();
@@ -46,7 +45,7 @@ std::int64_t ring_samples_for(const Plan& plan, const StreamInfo& stream, int la
 }
 
 Need state_of(const Plan& plan) {
-  Need need{"state of stages"};
+  Need need{"stage state"};
   for (const PlanStep& step : plan.steps) {
     if (step.carry_bytes == 0) continue;
     need.bytes = bounded_sum(need.bytes, step.carry_bytes);
@@ -60,7 +59,7 @@ Need state_of(const Plan& plan) {
   return need;
 }
 
-/// What is kept for each port of each slot beside the results, and for each step of the plan.
+/// What is kept besides the results: for each port of each slot, and for each step of the plan.
 Need bookkeeping_of(const Plan& plan, int slots) {
   const std::size_t slot = plan.ports.size() * (sizeof(PortIo) + sizeof(Span));
   return {"positions and times", static_cast<std::size_t>(slots) * slot + plan.timed_steps() * sizeof(Histogram)};
@@ -75,7 +74,7 @@ void add(Needs& to, Needs more) {
   for (Need& need : more) add(to, std::move(need));
 }
 
-/// What a way out takes, of what an output gives.
+/// What a route needs for an output's results.
 struct RouteNeeds {
   Needs& needs;
   const PortFormat& format;
@@ -99,7 +98,7 @@ void add_routes(Needs& needs, const PipelineSpec& spec, const Plan& plan, bool l
     std::visit(RouteNeeds{needs, plan.outputs[static_cast<std::size_t>(outputs[r])].format, lossless}, routes[r]);
 }
 
-/// The radio's, the publisher's, one that waits for their end; those of the list.
+/// Threads of the radio, of the publisher and of the waiter for their end, plus those in the list.
 void add_threads(Needs& needs, std::size_t each) {
   int threads = 3;
   for (const Need& need : needs) threads += need.threads;
@@ -155,9 +154,9 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   s.needs.push_back({fmt::format("{} result slots", s.engine.slots), s.slot_bytes});
   add(s.needs, state_of(plan));
   add(s.needs, bookkeeping_of(plan, s.engine.slots));
-  add(s.needs, {"samples set aside", Intake::aside_bytes(stream)});
-  add(s.needs, {"the file as read", spec.file_bytes});
-  add(s.needs, {"plan and tables of stages", circumstances.plan_bytes});
+  add(s.needs, {"spill buffer", RingWriter::aside_bytes(stream)});
+  add(s.needs, {"parsed file", spec.file_bytes});
+  add(s.needs, {"plan and stage tables", circumstances.plan_bytes});
   add(s.needs, spec.source->needs(stream));
   const bool lossless = spec.is_lossless(stream);
   add_routes(s.needs, spec, plan, lossless, outputs);

@@ -60,8 +60,8 @@ class Delivery {
   void finish(bool has_successor);
 
   std::span<const std::unique_ptr<Route>> routes() const noexcept { return routes_; }
-  /// Ends it: outlets that nobody else has are closed.
-  void let_go() { routes_.clear(); }
+  /// Outlets that no other engine has are closed.
+  void close_outlets() { routes_.clear(); }
 
  private:
   /// The numbers of a port, and where each goes.

@@ -147,7 +147,7 @@ TEST(DeviceEngine, RehearsedBlocksHit) {
     Rig::Options o = with(past_and_future(), {"source", "b"}, devices);
     o.lanes = 2;
     const auto rig = expect_as_on_host(o, {{{.samples = 64 * 400}}});
-    EXPECT_EQ(rig->engine->ring_samples() % o.block, 0);
+    EXPECT_EQ(rig->engine->ring().samples() % o.block, 0);
     std::int64_t submits = 0, misses = 0;
     std::set<std::uint64_t> keys;
     for (const auto& device : o.devices) {
@@ -156,7 +156,7 @@ TEST(DeviceEngine, RehearsedBlocksHit) {
       for (const std::uint64_t key : device->keys()) EXPECT_TRUE(keys.insert(key).second) << "two lanes with one key";
     }
     EXPECT_EQ(submits, 400);
-    EXPECT_EQ(keys.size(), std::lcm(std::lcm(8u, 2u), static_cast<unsigned>(rig->engine->ring_samples() / 64)));
+    EXPECT_EQ(keys.size(), std::lcm(std::lcm(8u, 2u), static_cast<unsigned>(rig->engine->ring().samples() / 64)));
     EXPECT_EQ(misses, 2) << "the first block has no past, the last no future";
   }
 }

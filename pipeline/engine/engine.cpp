@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/engine/engine.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <numeric>
+#include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
-#include "pipeline/engine/ring_layout.hpp"
-#include "pipeline/engine/slot_work.hpp"
 
 namespace iqd {
 namespace {
@@ -22,67 +20,57 @@ constexpr std::int64_t kMostRehearsed = 1024;
 
 }  // namespace
 
+/// The work of one result slot, and the lane that it runs in.
+class Engine::SlotWork final : public BlockWork {
+ public:
+  explicit SlotWork(Engine& engine)
+      : BlockWork(engine.plan_, engine.carries_, *engine.backends_.host, engine.backends_.shared()), engine_(engine) {}
+  void run_in(int lane) noexcept { lane_ = lane; }
+  void finished(bool good) noexcept override {
+    // Once marked done, the publisher may give this slot to another block at any moment.
+    const int lane = lane_;
+    Engine& engine = engine_;
+    BlockWork::finished(good);
+    engine.lane_finished(lane);
+  }
+
+ private:
+  void step_times(std::size_t first_step, std::span<const std::int64_t> ns) noexcept override {
+    for (std::size_t s = 0; s < ns.size(); ++s) engine_.step_times_[first_step + s].record(ns[s]);
+  }
+
+  Engine& engine_;
+  int lane_ = -1;
+};
+
 Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
                std::vector<std::unique_ptr<Route>> routes, Counters& counters, Succession succession)
     : plan_(std::move(plan)),
       backends_(std::move(backends)),
-      sample_bytes_(size_of(plan_.ports.front().shape.element)),
-      ring_(static_cast<std::size_t>(plan_.ports.front().shape.row_count()),
-            ring_layout(plan_, options.ring_samples).row_bytes),
-      shared_ring_(backends_.shared(), ring_.mapped()),
+      ring_(plan_, options.ring_samples, backends_.shared()),
       carries_(plan_, *backends_.host, backends_.shared()),
-      window_begin_(kMostOutstanding),
       open_(succession.before == nullptr),
-      free_lanes_(options.lanes),
       slots_(
           options.slots, [](void* engine) noexcept { static_cast<Engine*>(engine)->dispatch(); }, this),
-      delivery_(plan_, std::move(routes), slots_, counters),
       step_times_(plan_.timed_steps()),
-      wait_(options.wait) {
-  for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this, s));
-  for (int l = 0; l < options.lanes; ++l) lanes_.push_back(make_lane(l, options));
+      publisher_(Delivery(plan_, std::move(routes), slots_, counters), slots_, ledger_, options.wait,
+                 plan_.uses(Side::device)),
+      lanes_(plan_, backends_, options) {
+  for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this));
   rehearse();
-  publisher_ = std::thread([this, options, succession = std::move(succession)] {
-    prepare_thread({"iqd-publish", options.priority, {}});
-    if (succeed(succession)) publish_all();
-    ended_.store(true, std::memory_order_release);
-  });
+  publisher_.start(options.priority, [this, succession = std::move(succession)] { return succeed(succession); });
 }
 
 Engine::~Engine() {
-  let_go();
+  shut_down();
 }
 
-void Engine::let_go() {
+void Engine::shut_down() {
   if (!open_) discard();
   close();
   join();
-  lanes_.clear();
-  delivery_.let_go();
-}
-
-Engine::Lane Engine::make_lane(int index, const EngineOptions& options) {
-  QueueOptions queue{fmt::format("iqd-lane-{}", index), options.priority, options.cpus, options.wait};
-  queue.time_every = options.time_every;
-  queue.timed_steps = plan_.timed_steps();
-  Backend& host = *backends_.host;
-  Lane lane;
-  if (!plan_.uses(Side::device)) {
-    lane.arenas[0] = host.allocate(plan_.arena_bytes[0]);
-    lane.queue = host.make_queue(queue);
-  } else {
-    lane.memory.device_index = static_cast<std::size_t>(index) % backends_.devices.size();
-    Backend& device = *backends_.devices[lane.memory.device_index];
-    device.use();
-    lane.arenas[index_of(Side::host)] = device.allocate_shared(plan_.arena_bytes[index_of(Side::host)]);
-    lane.arenas[index_of(Side::device)] = device.allocate(plan_.arena_bytes[index_of(Side::device)]);
-    lane.queue = device.make_queue(queue);
-    if (plan_.mixed()) lane.device = std::exchange(lane.queue, host.make_queue(queue));
-    lane.memory.backend = &device;
-  }
-  for (std::size_t side = 0; side < kSides; ++side) lane.memory.arenas[side] = lane.arenas[side].data();
-  lane.memory.device = lane.device.get();
-  return lane;
+  lanes_.end();
+  publisher_.delivery().close_outlets();
 }
 
 /// Lets the lanes of devices prepare for the blocks that will come, as they come while nothing is held up: the same
@@ -90,68 +78,99 @@ Engine::Lane Engine::make_lane(int index, const EngineOptions& options) {
 void Engine::rehearse() {
   if (!plan_.uses(Side::device) || plan_.sequential()) return;
   const Reach reach = plan_.window();
-  const std::int64_t ring_blocks = ring_samples() / plan_.block;
-  const std::int64_t turns = std::lcm(std::lcm<std::int64_t>(slots_.slots(), free_lanes_.slots()), ring_blocks);
+  const std::int64_t ring_blocks = ring_.samples() / plan_.block;
+  const std::int64_t turns = std::lcm(std::lcm<std::int64_t>(slots(), lanes()), ring_blocks);
   for (std::int64_t b = 0; b < std::min(turns, kMostRehearsed); ++b) {
     SampleBlock block;
     block.first = (turns + b) * plan_.block;
     block.length = plan_.block;
     block.past = reach.past;
     block.future = reach.future;
-    SlotWork& work = *works_[static_cast<std::size_t>(b % slots_.slots())];
-    const auto lane = static_cast<int>(b % free_lanes_.slots());
+    SlotWork& work = *works_[static_cast<std::size_t>(b % slots())];
+    const auto lane = static_cast<int>(b % lanes());
     set(work, block, lane);
-    work.rehearse(*lanes_[static_cast<std::size_t>(lane)].queue);
+    work.rehearse(lanes_.queue(lane));
   }
 }
 
-void Engine::note_waiting() noexcept {
-  if (plan_.uses(Side::device) && wait_began_ns_.load(std::memory_order_relaxed) == 0)
-    wait_began_ns_.store(steady_ns(), std::memory_order_relaxed);
+void Engine::offer(SampleBlock block) noexcept {
+  ledger_.offer(block);
+  [[maybe_unused]] const bool pushed = ready_.try_push(block);
+  assert(pushed && "offer with none left");
+  dispatch();
 }
 
-std::int64_t Engine::waiting_ns() const noexcept {
-  const std::int64_t began = wait_began_ns_.load(std::memory_order_relaxed);
-  return began ? steady_ns() - began : 0;
+/// Any thread may ask; one at a time carries out, for the others too.
+void Engine::dispatch() noexcept {
+  if (dispatch_requests_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
+  std::uint32_t seen = 1;
+  do start_ready();
+  while (!dispatch_requests_.compare_exchange_strong(seen, 0, std::memory_order_acq_rel));
 }
 
-std::int64_t Engine::unfinished_ns() const noexcept {
-  const bool some = done_.load(std::memory_order_acquire) != offered_.load(std::memory_order_acquire);
-  return some ? steady_ns() - moved_ns_.load(std::memory_order_relaxed) : 0;
+void Engine::start_ready() noexcept {
+  if (!open_.load(std::memory_order_acquire)) return;
+  while (const SampleBlock* block = ready_.front()) {
+    // Devices know the block by its place, see `rehearse`; on the host a lane that is still warm is the better one.
+    const std::int64_t turn = plan_.uses(Side::device) ? block->place() / plan_.block : 0;
+    const int lane = lanes_.try_acquire(static_cast<int>(turn % lanes()));
+    if (lane < 0) return;
+    const int slot = slots_.try_acquire(static_cast<int>(turn % slots()));
+    if (slot < 0) {
+      lanes_.release(lane);
+      return;
+    }
+    start(*block, lane, slot);
+  }
 }
 
-Engine::Slowest Engine::slowest_step() const {
-  BlockWork::AtWork oldest;
-  for (const auto& work : works_)
-    if (const auto at = work->at_work(); at.began_ns && (!oldest.began_ns || at.began_ns < oldest.began_ns))
-      oldest = at;
-  if (!oldest.began_ns) return {};
-  return {plan_.steps[oldest.step].name, steady_ns() - oldest.began_ns};
+void Engine::start(const SampleBlock& block, int lane, int slot) noexcept {
+  SlotWork& work = *works_[static_cast<std::size_t>(slot)];
+  Queue& queue = lanes_.queue(lane);
+  set(work, block, lane);
+
+  SampleBlock taken;
+  ready_.try_pop(taken);
+  if (queue.announces()) {
+    publisher_.push({&work, &queue, slot});
+    queue.submit(work);
+  } else {
+    // The publisher waits for the device as soon as it sees the block.
+    queue.submit(work);
+    publisher_.push({&work, &queue, slot});
+    publisher_.notify();
+  }
 }
 
-std::string Engine::backend_failure() const {
-  for (const auto& device : backends_.devices)
-    if (std::string why = device->failure(); !why.empty()) return why;
-  return backends_.host->failure();
+void Engine::set(SlotWork& work, const SampleBlock& block, int lane) noexcept {
+  SourceWindow window;
+  window.span = {block.first - block.past, block.end() + block.future, block.first, block.end()};
+  window.data = ring_.at(0, block.place() - block.past);
+  window.pitch = ring_.pitch();
+  work.run_in(lane);
+  work.use(current_.get());
+  work.set(block, {&window, 1}, lanes_.memory(lane));
 }
 
-void Engine::retune(std::unique_ptr<Plan> plan) {
-  at_work_.store(plan.get(), std::memory_order_release);
-  const std::uint64_t offered = offered_.load(std::memory_order_relaxed);
-  replaced_.push_back({std::exchange(retuned_, std::move(plan)), offered});
-  std::erase_if(replaced_,
-                [this](const Replaced& r) { return sent_.load(std::memory_order_acquire) >= r.needed_until; });
+void Engine::lane_finished(int lane) noexcept {
+  lanes_.release(lane);
+  publisher_.notify();
+  dispatch();
 }
 
-/// Waits until the engine before has published everything, and goes on from there.
+void Engine::replace_plan(std::unique_ptr<Plan> plan) {
+  current_.replace(std::move(plan), ledger_.offers(), ledger_.sends());
+}
+
+/// Waits until the engine before has published everything, and continues from there.
 bool Engine::succeed(const Succession& succession) {
   Engine* before = succession.before;
   if (!before) return true;
-  while (!before->over_.load(std::memory_order_acquire)) {
-    if (discarded_) return false;
+  while (!before->publisher_.is_over()) {
+    if (publisher_.is_discarded()) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  delivery_.succeed(before->delivery_);
+  publisher_.delivery().succeed(before->publisher_.delivery());
   for (const auto& [step, step_before] : succession.carries) carries_.adopt(step, before->carries_, step_before);
   before->succeeded_.store(true, std::memory_order_release);
   open_.store(true, std::memory_order_release);
@@ -160,30 +179,26 @@ bool Engine::succeed(const Succession& succession) {
 }
 
 bool Engine::relieved() const noexcept {
-  return succeeded_.load(std::memory_order_acquire) && ended_.load(std::memory_order_acquire) && slots_.all_back();
-}
-
-void Engine::close() noexcept {
-  closed_.store(true, std::memory_order_release);
-  results_.ring();
-}
-
-void Engine::close_for_successor() noexcept {
-  has_successor_ = true;
-  close();
-}
-
-void Engine::discard() noexcept {
-  discarded_ = true;
-  close();
-}
-
-void Engine::join() {
-  if (publisher_.joinable()) publisher_.join();
+  return succeeded_.load(std::memory_order_acquire) && publisher_.has_ended() && slots_.all_back();
 }
 
 void Engine::interrupt() noexcept {
   for (const auto& route : routes()) route->outlet->interrupt();
+}
+
+Engine::Slowest Engine::slowest_step() const {
+  BlockWork::InStep oldest;
+  for (const auto& work : works_)
+    if (const auto in = work->in_step(); in.began_ns && (!oldest.began_ns || in.began_ns < oldest.began_ns))
+      oldest = in;
+  if (!oldest.began_ns) return {};
+  return {plan_.steps[oldest.step].name, steady_ns() - oldest.began_ns};
+}
+
+std::string Engine::backend_failure() const {
+  for (const auto& device : backends_.devices)
+    if (std::string why = device->failure(); !why.empty()) return why;
+  return backends_.host->failure();
 }
 
 }  // namespace iqd

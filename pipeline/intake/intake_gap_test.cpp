@@ -49,7 +49,7 @@ TEST(IntakeGap, OfLargeBlocksCostsNoRoom) {
     o.block = kLargeBlock;
     o.lanes = 1;
     Rig rig(o, {{{{.samples = 100}, {.samples = kLargeBlock, .lost = lost}}}});
-    ASSERT_EQ(rig.engine->ring_samples(), 3 * kLargeBlock);
+    ASSERT_EQ(rig.engine->ring().samples(), 3 * kLargeBlock);
     rig.start();
     ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }));
     GateStage::door().set(true);
@@ -67,7 +67,7 @@ TEST(IntakeGap, DroppedSamplesCostNoRoomEither) {
   std::atomic<bool> may_leave{false};
   const std::uint64_t ring = 1024, all = 20'000 + 6400;
   Rig rig(o, {{{{.samples = 20'000}, {.what = Step::Do::hang}, {.samples = 6400}}}});
-  ASSERT_EQ(rig.engine->ring_samples(), static_cast<std::int64_t>(ring));
+  ASSERT_EQ(rig.engine->ring().samples(), static_cast<std::int64_t>(ring));
   rig.records[0].before = [&](const Message&) {
     while (!may_leave) std::this_thread::yield();
   };

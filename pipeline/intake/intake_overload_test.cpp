@@ -141,7 +141,7 @@ TEST(IntakeOverload, ConservationHoldsWhileRunning) {
   rig.records[0].refuse = [](const Message& m) { return m.seq % 5 == 0; };
   rig.start();
   std::uint64_t last = 0;
-  const auto most = static_cast<std::uint64_t>(rig.engine->ring_samples() + 2 * 65536);
+  const auto most = static_cast<std::uint64_t>(rig.engine->ring().samples() + 2 * 65536);
   for (int i = 0; i < 10'000; ++i) {
     const std::uint64_t published = rig.counters.published.value();
     const std::uint64_t dropped = rig.counters.all_dropped();

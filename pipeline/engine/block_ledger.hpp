@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "base/bell.hpp"
+#include "base/block.hpp"
+#include "base/clock.hpp"
+
+namespace iqd {
+
+/// Counts an engine's blocks: offered, computed, sent. One thread offers, one thread computes and sends; any may read.
+class BlockLedger {
+ public:
+  static constexpr std::uint64_t kMostOutstanding = 256;
+
+  /// Gives the block its number.
+  void offer(SampleBlock& block) noexcept {
+    block.seq = offered_.load(std::memory_order_relaxed);
+    window_begin_[block.seq % kMostOutstanding] = block.place() - block.past;
+    if (block.seq == computed_.load(std::memory_order_relaxed))
+      moved_ns_.store(block.received_ns, std::memory_order_relaxed);
+    offered_.store(block.seq + 1, std::memory_order_release);
+  }
+  /// The oldest block's samples are not needed any more.
+  void computed() noexcept {
+    moved_ns_.store(steady_ns(), std::memory_order_relaxed);
+    computed_.fetch_add(1, std::memory_order_acq_rel);
+    room_.ring();
+  }
+  void sent() noexcept { sent_.fetch_add(1, std::memory_order_release); }
+
+  std::int64_t offers_left() const noexcept {
+    return static_cast<std::int64_t>(kMostOutstanding - (offered_.load() - computed_.load(std::memory_order_acquire)));
+  }
+  /// For the thread that offers: the place of the first sample that an outstanding block still needs, or `idle` where
+  /// that comes first or there is none.
+  SampleIndex tail(SampleIndex idle) const noexcept {
+    const std::uint64_t computed = computed_.load(std::memory_order_acquire);
+    if (computed == offered_.load(std::memory_order_relaxed)) return idle;
+    return std::min(idle, window_begin_[computed % kMostOutstanding]);
+  }
+  /// Rings whenever `tail` or `offers_left` may have changed.
+  Bell& room() noexcept { return room_; }
+  std::uint64_t offers() const noexcept { return offered_.load(std::memory_order_relaxed); }
+  std::uint64_t sends() const noexcept { return sent_.load(std::memory_order_acquire); }
+  bool all_computed() const noexcept { return computed_.load() == offered_.load(std::memory_order_acquire); }
+  /// Nanoseconds since a block was last computed, while some are outstanding.
+  std::int64_t unfinished_ns() const noexcept {
+    return all_computed() ? 0 : steady_ns() - moved_ns_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  std::array<SampleIndex, kMostOutstanding> window_begin_{};  // its place, by seq
+  std::atomic<std::uint64_t> offered_{0};
+  std::atomic<std::uint64_t> computed_{0};
+  std::atomic<std::uint64_t> sent_{0};
+  std::atomic<std::int64_t> moved_ns_{0};
+  Bell room_;
+};
+
+}  // namespace iqd

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/engine/block_ports.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace iqd {
+
+BlockPorts::BlockPorts(const Plan& plan, Backend& shared)
+    : plan_(&plan),
+      slot_(shared.allocate_shared(plan.slot_bytes)),
+      block_(new (slot_.data()) SampleBlock),
+      firsts_(reinterpret_cast<std::int64_t*>(slot_.data() + sizeof(SampleBlock))),
+      ports_(plan.ports.size()),
+      spans_(plan.ports.size()) {
+  auto* counts = reinterpret_cast<std::int32_t*>(firsts_ + 2 * ports_.size());
+  for (std::size_t p = 0; p < ports_.size(); ++p) {
+    const PlanPort& port = plan.ports[p];
+    ports_[p].rows = port.shape.row_count();
+    ports_[p].item = port.shape.item_size();
+    ports_[p].count = port.count_of < 0 ? counts + p : ports_[static_cast<std::size_t>(port.count_of)].count;
+    ports_[p].first_at = firsts_ + p;
+  }
+}
+
+void BlockPorts::set(const Plan& plan, const SampleBlock& block, std::span<const SourceWindow> windows,
+                     const Arenas& arenas) noexcept {
+  plan_ = &plan;
+  *block_ = block;
+  arenas_ = arenas;
+  for (std::size_t s = 0; s < windows.size(); ++s) {
+    spans_[s] = windows[s].span;
+    // Counted items begin with number 0 in each block.
+    if (plan.ports[s].shape.axis == Axis::counted) spans_[s] = {0, spans_[s].length(), 0, spans_[s].length()};
+    ports_[s].data = windows[s].data;
+    ports_[s].pitch = windows[s].pitch;
+    ports_[s].first = firsts_[s] = spans_[s].first;
+    ports_[s].length = spans_[s].length();
+    *ports_[s].count = static_cast<std::int32_t>(std::min<std::int64_t>(ports_[s].length, INT32_MAX));
+  }
+}
+
+std::uint64_t BlockPorts::layout_key(std::size_t sources) const noexcept {
+  std::uint64_t key = 0x9e3779b97f4a7c15;
+  const auto mix = [&key](std::uint64_t v) {
+    key = (key ^ v) * 0xff51afd7ed558ccd;
+    key ^= key >> 32;
+  };
+  mix(reinterpret_cast<std::uintptr_t>(slot_.data()));
+  for (const std::byte* arena : arenas_) mix(reinterpret_cast<std::uintptr_t>(arena));
+  for (std::size_t s = 0; s < sources; ++s) {
+    mix(reinterpret_cast<std::uintptr_t>(ports_[s].data));
+    mix(static_cast<std::uint64_t>(ports_[s].pitch));
+  }
+  for (std::size_t p = 0; p < ports_.size(); ++p) {
+    const Span& span = spans_[p];
+    const Rate& rate = plan_->ports[p].rate;
+    const bool moves = plan_->ports[p].shape.axis == Axis::stream;
+    // Modulo 2^64: of rates of large numbers the products do not fit, their difference does.
+    const auto bits = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
+    mix(bits(span.first) * bits(rate.den) - (moves ? bits(block_->first) * bits(rate.num) : 0));
+    mix(static_cast<std::uint64_t>(span.length()));
+    mix(static_cast<std::uint64_t>(span.first_new - span.first));
+    mix(static_cast<std::uint64_t>(span.end_new - span.first));
+  }
+  return key | 1;
+}
+
+Span BlockPorts::span_after(const PlanStep& step, const PlanPort& out) const noexcept {
+  if (out.shape.axis != Axis::stream) return {0, out.most_new, 0, out.most_new};
+  const auto port_of = [](int p) { return static_cast<std::size_t>(p); };
+  Span span = advance(step.footprint.front(), spans_[step.lead()], out.reach);
+  for (std::size_t i = 1; i < step.in.size(); ++i) {
+    if (step.in[i] < 0 || plan_->ports[port_of(step.in[i])].shape.axis != Axis::stream) continue;
+    const Span& in = spans_[port_of(step.in[i])];
+    span.first = std::max(span.first, first_from(step.footprint[i], in.first));
+    span.end = std::min(span.end, makeable_before(step.footprint[i], in.end));
+  }
+  return span;
+}
+
+void BlockPorts::open_step(const PlanStep& step) noexcept {
+  for (const int out : step.out) {
+    const auto port = static_cast<std::size_t>(out);
+    open_output(port, span_after(step, plan_->ports[port]));
+  }
+}
+
+/// In a slot rows follow each other, so that the payload is one piece.
+void BlockPorts::open_output(std::size_t port, const Span& span) noexcept {
+  const PlanPort& plan = plan_->ports[port];
+  PortIo& io = ports_[port];
+  spans_[port] = span;
+  io.first = firsts_[port] = span.first;
+  io.length = span.length();
+  const bool in_slot = plan.home == Home::slot;
+  io.data = (in_slot ? slot_.data() : arenas_[index_of(plan.side)]) + plan.offset;
+  io.pitch = in_slot && plan.shape.axis == Axis::stream ? io.length * plan.shape.item_bytes()
+             : in_slot                                  ? plan.most_new * plan.shape.item_bytes()
+                                                        : static_cast<std::int64_t>(plan.pitch);
+  if (plan.count_of >= 0) return;
+  // Unless the stage counts: all of a stream, one item of a block, nothing found.
+  *io.count = plan.shape.axis == Axis::counted ? 0
+              : plan.shape.axis == Axis::block ? 1
+                                               : static_cast<std::int32_t>(io.length);
+}
+
+void BlockPorts::recall(std::size_t port, Carries::History& history, PortIo& made, Backend& backend,
+                        StreamView stream) noexcept {
+  const PlanPort& plan = plan_->ports[port];
+  Span& span = spans_[port];
+  if (!is_recalled(plan) || span.first >= span.first_new) return;
+  if (block_->fresh || history.end != span.first_new) history.first = history.end = span.first_new;
+  span.first = std::clamp(span.first, history.first, span.first_new);
+  PortIo& io = ports_[port];
+  io.first = firsts_[port] = span.first;
+  io.length = span.length();
+  *io.count = static_cast<std::int32_t>(io.length);
+  if (!made.data) return;
+  const std::int64_t item = plan.shape.item_bytes();
+  const auto bytes = static_cast<std::size_t>((span.first_new - span.first) * item);
+  if (bytes > 0)
+    backend.copy(io.data, static_cast<std::size_t>(io.pitch),
+                 history.memory.data() + (span.first - history.first) * item,
+                 static_cast<std::size_t>(plan.reach.past * item), bytes, static_cast<std::size_t>(io.rows), stream);
+  made = io;
+  made.data += bytes;
+  made.first_at = firsts_ + ports_.size() + port;
+  made.first = firsts_[ports_.size() + port] = span.first_new;
+  made.length = std::max<std::int64_t>(0, span.end - span.first_new);
+}
+
+void BlockPorts::remember(std::size_t port, Carries::History& history, Backend& backend,
+                          StreamView stream) const noexcept {
+  const PlanPort& plan = plan_->ports[port];
+  if (!is_recalled(plan)) return;
+  const Span& span = spans_[port];
+  const PortIo& io = ports_[port];
+  history.end = std::min(span.end, span.end_new);
+  history.first = std::clamp(history.end - plan.reach.past, std::min(span.first, history.end), history.end);
+  const std::int64_t item = plan.shape.item_bytes();
+  if (history.end > history.first)
+    backend.copy(history.memory.data(), static_cast<std::size_t>(plan.reach.past * item),
+                 io.data + (history.first - io.first) * item, static_cast<std::size_t>(io.pitch),
+                 static_cast<std::size_t>((history.end - history.first) * item), static_cast<std::size_t>(io.rows),
+                 stream);
+}
+
+BlockPorts::Output BlockPorts::output(std::size_t index) const noexcept {
+  const PlanOutput& plan = plan_->outputs[index];
+  const auto p = static_cast<std::size_t>(plan.port);
+  const PlanPort& port = plan_->ports[p];
+  const Span& span = spans_[p];
+  Output out;
+  out.data = slot_.data() + plan.offset;
+  out.first = std::max(span.first, span.first_new);
+  out.extent = port.shape.axis == Axis::stream ? std::max<std::int64_t>(0, std::min(span.end, span.end_new) - out.first)
+                                               : *ports_[p].count;
+  out.pitch = (port.shape.axis == Axis::stream ? out.extent : port.most_new) * port.shape.item_bytes();
+  return out;
+}
+
+}  // namespace iqd

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/backend.hpp"
+
+namespace iqd {
+
+struct EngineOptions {
+  int lanes = 1;
+  int slots = 8;
+  std::int64_t ring_samples = 0;  // at least; rounded up to what the ring needs
+  int priority = 0;
+  std::vector<int> cpus{};
+  Wait wait = Wait::block;  // of the publisher, and of threads that wait for a device
+  int time_every = 0;       // of so many blocks the steps of one are timed; 0: never
+};
+
+/// Where a plan runs: on the host, and on each of these devices, which share the blocks.
+struct EngineBackends {
+  std::shared_ptr<Backend> host;
+  std::vector<std::shared_ptr<Backend>> devices{};
+
+  /// Whose memory for results everybody can use.
+  Backend& shared() const noexcept { return devices.empty() ? *host : *devices.front(); }
+};
+
+}  // namespace iqd

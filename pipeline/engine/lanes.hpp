@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "base/slot_mask.hpp"
+#include "pipeline/engine/block_work.hpp"
+#include "pipeline/engine/engine_options.hpp"
+
+namespace iqd {
+
+/// The threads or device queues that blocks run in, each with memory of its own. Any thread may acquire and release.
+class Lanes {
+ public:
+  Lanes(const Plan& plan, const EngineBackends& backends, const EngineOptions& options);
+
+  /// A free lane, the first from `preferred` on, or -1.
+  int try_acquire(int preferred) noexcept { return free_.try_acquire(preferred); }
+  void release(int lane) noexcept { free_.release(lane); }
+  Queue& queue(int lane) const noexcept { return *lanes_[static_cast<std::size_t>(lane)].queue; }
+  const LaneMemory& memory(int lane) const noexcept { return lanes_[static_cast<std::size_t>(lane)].memory; }
+  int count() const noexcept { return free_.slots(); }
+  int busy() const noexcept { return free_.slots() - free_.available(); }
+  /// Waits for their threads.
+  void end() { lanes_.clear(); }
+
+ private:
+  struct Lane {
+    std::array<Buffer, kSides> arenas;
+    std::unique_ptr<Queue> device;  // of a mixed plan: what its own queue, a thread, waits for
+    std::unique_ptr<Queue> queue;
+    LaneMemory memory;
+  };
+  static Lane make(int index, const Plan& plan, const EngineBackends& backends, const EngineOptions& options);
+
+  SlotMask free_;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace iqd

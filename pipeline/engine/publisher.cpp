@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/engine/publisher.hpp"
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "pipeline/backend/cpu_backend.hpp"
+
+namespace iqd {
+
+void Publisher::start(int priority, std::function<bool()> first) {
+  thread_ = std::thread([this, priority, first = std::move(first)] {
+    prepare_thread({"iqd-publish", priority, {}});
+    if (first()) run();
+    ended_.store(true, std::memory_order_release);
+  });
+}
+
+void Publisher::run() {
+  while (next()) {
+    InFlight taken;
+    in_flight_.try_pop(taken);
+    publish(taken);
+  }
+  over_.store(true, std::memory_order_release);
+  if (!discarded_) delivery_.finish(has_successor_);
+}
+
+/// Returns when the first block in flight is ready to be published; false at the end.
+bool Publisher::next() {
+  const InFlight* found = nullptr;
+  const auto ready = [&] {
+    found = in_flight_.front();
+    if (!found) return closed_.load(std::memory_order_acquire) && ledger_.all_computed();
+    if (on_device_ && wait_began_ns_.load(std::memory_order_relaxed) == 0)
+      wait_began_ns_.store(steady_ns(), std::memory_order_relaxed);
+    return !found->queue->announces() || found->work->done();
+  };
+  if (wait_ == Wait::spin)
+    spin_until(ready);
+  else
+    results_.wait_until(ready);
+  return found != nullptr;
+}
+
+void Publisher::publish(const InFlight& block) {
+  block.queue->wait(*block.work);
+  wait_began_ns_.store(0, std::memory_order_relaxed);
+  // The ring is free before anything is sent: a slow subscriber costs slots, not samples.
+  ledger_.computed();
+  failed_ = failed_ || !block.work->good();
+  if (failed_)
+    delivery_.count_failed(*block.work);
+  else
+    delivery_.publish(*block.work, block.slot);
+  ledger_.sent();
+  slots_.give_back(block.slot);
+}
+
+std::int64_t Publisher::waiting_ns() const noexcept {
+  const std::int64_t began = wait_began_ns_.load(std::memory_order_relaxed);
+  return began ? steady_ns() - began : 0;
+}
+
+void Publisher::close() noexcept {
+  closed_.store(true, std::memory_order_release);
+  results_.ring();
+}
+
+void Publisher::close_for_successor() noexcept {
+  has_successor_ = true;
+  close();
+}
+
+void Publisher::discard() noexcept {
+  discarded_ = true;
+  close();
+}
+
+void Publisher::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace iqd

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "base/bell.hpp"
+#include "base/slot_mask.hpp"
+#include "base/spsc_queue.hpp"
+#include "pipeline/engine/block_ledger.hpp"
+#include "pipeline/engine/delivery.hpp"
+#include "pipeline/engine/engine_options.hpp"
+
+namespace iqd {
+
+/// The thread that waits for blocks in the order in which they were started, and sends their results.
+class Publisher {
+ public:
+  struct InFlight {
+    BlockWork* work = nullptr;
+    Queue* queue = nullptr;
+    int slot = -1;
+  };
+  /// `on_device`: blocks may take long without a thread of the host that shows it.
+  Publisher(Delivery delivery, ResultSlots& slots, BlockLedger& ledger, Wait wait, bool on_device)
+      : delivery_(std::move(delivery)), slots_(slots), ledger_(ledger), wait_(wait), on_device_(on_device) {}
+  ~Publisher() { join(); }
+  Publisher(const Publisher&) = delete;
+  Publisher& operator=(const Publisher&) = delete;
+
+  /// `first` runs in the thread before anything is published; nothing is where it returns false.
+  void start(int priority, std::function<bool()> first);
+  /// A block has been started, or is started at once.
+  void push(const InFlight& block) noexcept { in_flight_.try_push(block); }
+  /// Results may be there.
+  void notify() noexcept { results_.ring(); }
+  /// No block is offered any more; the rest is published.
+  void close() noexcept;
+  /// The same, since the next ones go to a successor, and with them the routes that continue there.
+  void close_for_successor() noexcept;
+  /// The same; it does not take the place of the engine before after all.
+  void discard() noexcept;
+  void join();
+
+  bool is_discarded() const noexcept { return discarded_; }
+  /// Everything has been published.
+  bool is_over() const noexcept { return over_.load(std::memory_order_acquire); }
+  /// The thread does nothing more.
+  bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }
+  /// Nanoseconds that a device's block at the head of the line has been waited for so far.
+  std::int64_t waiting_ns() const noexcept;
+  Delivery& delivery() noexcept { return delivery_; }
+  const Delivery& delivery() const noexcept { return delivery_; }
+
+ private:
+  void run();
+  bool next();
+  void publish(const InFlight& block);
+
+  Delivery delivery_;
+  ResultSlots& slots_;
+  BlockLedger& ledger_;
+  Wait wait_;
+  bool on_device_;
+  bool failed_ = false;
+  SpscQueue<InFlight> in_flight_{SlotMask::kMost};
+  Bell results_;
+  std::atomic<std::int64_t> wait_began_ns_{0};
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> discarded_{false};
+  std::atomic<bool> has_successor_{false};
+  std::atomic<bool> over_{false};
+  std::atomic<bool> ended_{false};
+  std::thread thread_;
+};
+
+}  // namespace iqd

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/intake/block_cutter.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace iqd {
+namespace {
+
+/// Past beyond what is needed that goes along to another engine, for a third one that needs more.
+constexpr std::int64_t kSpare = 65536;
+
+}  // namespace
+
+std::int64_t BlockCutter::arrived(std::int64_t samples) {
+  std::int64_t dropped = 0;
+  while (samples > 0) {
+    const std::int64_t n = std::min(samples, left_in_block());
+    samples -= n;
+    if (dropping_) {
+      dropped += n;
+      leave_out(n);
+      if (position_ < block_end_) continue;
+      block_end_ += block_;
+      dropping_ = false;
+      find_place();
+      continue;
+    }
+    position_ += n;
+    ring_.end = place_of(position_);
+    if (position_ == block_end_) cut();
+  }
+  complete_held(false);
+  return dropped;
+}
+
+void BlockCutter::skip(std::int64_t samples) {
+  finish();
+  leave_out(samples);
+  block_end_ = (position_ / block_ + 1) * block_;
+  dropping_ = false;
+  find_place();
+}
+
+void BlockCutter::start_dropping() {
+  complete_held(true);
+  dropping_ = true;
+}
+
+void BlockCutter::end_piece() {
+  finish();
+  valid_from_ = position_;
+}
+
+void BlockCutter::finish() {
+  cut();
+  complete_held(true);
+}
+
+void BlockCutter::take_complete() {
+  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(std::exchange(complete_, 0)));
+}
+
+void BlockCutter::leave_out(std::int64_t samples) noexcept {
+  position_ += samples;
+  gap_ += samples;
+  missing_ += samples;
+  valid_from_ = position_;
+  block_first_ = position_;
+}
+
+/// Behind missing samples the ring continues as far into a block as the stream does, so that windows come back to the
+/// same addresses; see Engine::rehearse.
+void BlockCutter::find_place() noexcept {
+  ring_.skipped = (position_ - ring_.end) / block_ * block_;
+}
+
+void BlockCutter::cut() {
+  if (position_ > block_first_) {
+    SampleBlock block;
+    block.first = block_first_;
+    block.skipped = ring_.skipped;
+    block.length = position_ - block_first_;
+    block.past = std::min(reach_.past, block_first_ - valid_from_);
+    block.gap = std::exchange(gap_, 0);
+    block.fresh = block_first_ == valid_from_;
+    block.dropped = missing_;
+    block.time_ns = clock_.time_of(block_first_);
+    block.time = clock_.source();
+    tunings_.mark(block);
+    held_.push_back(block);
+  }
+  block_first_ = position_;
+  if (position_ >= block_end_) block_end_ += block_;
+}
+
+/// `all`: nothing follows them.
+void BlockCutter::complete_held(bool all) {
+  for (; complete_ < held_.size(); ++complete_) {
+    SampleBlock& block = held_[complete_];
+    const std::int64_t behind = position_ - block.end();
+    if (!all && behind < reach_.future) break;
+    block.future = std::min(reach_.future, behind);
+  }
+}
+
+BlockCutter::HandOver BlockCutter::hand_over(std::int64_t block, Reach reach, std::int64_t most) {
+  assert(complete_ == 0);
+  const SampleIndex from = held_.empty() ? block_first_ : held_.front().first;
+  const SampleIndex end = position_;
+  if (!held_.empty()) gap_ = held_.front().gap;
+  tunings_.unmark(held_);
+  held_.clear();
+  block_ = block;
+  reach_ = reach;
+  const SampleIndex kept = std::max({valid_from_, ring_.from, end - most, from - reach.past - kSpare});
+  const HandOver over{kept, place_of(kept), std::max<std::int64_t>(end - kept, 0), end - from};
+  if (kept > from - reach.past) valid_from_ = kept;
+  dropping_ = false;
+  position_ = block_first_ = from;
+  ring_ = {.from = kept, .skipped = 0, .end = from};
+  block_end_ = (from / block + 1) * block;
+  return over;
+}
+
+}  // namespace iqd

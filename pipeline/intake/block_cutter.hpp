@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/block.hpp"
+#include "pipeline/intake/stream_clock.hpp"
+#include "pipeline/intake/tuning_log.hpp"
+#include "pipeline/plan/positions.hpp"
+
+namespace iqd {
+
+/// Cuts the stream into blocks. Their boundaries are multiples of the block's length, whatever was lost. Knows where in
+/// the ring each sample lies, and touches no memory of it. One thread.
+///
+/// A block is complete when its future has arrived, or when nothing will follow it; the caller takes complete blocks
+/// after each call that may have completed one.
+class BlockCutter {
+ public:
+  BlockCutter(std::int64_t block, Reach reach, const StreamClock& clock, TuningLog& tunings)
+      : block_(block), reach_(reach), clock_(clock), tunings_(tunings), block_end_(block) {}
+
+  /// Of the next sample.
+  SampleIndex position() const noexcept { return position_; }
+  SampleIndex block_end() const noexcept { return block_end_; }
+  std::int64_t block() const noexcept { return block_; }
+  std::int64_t left_in_block() const noexcept { return block_end_ - position_; }
+  bool is_between_blocks() const noexcept { return position_ == block_first_; }
+  bool is_dropping() const noexcept { return dropping_; }
+  SampleIndex place_of(SampleIndex sample) const noexcept { return sample - ring_.skipped; }
+  /// The place of the oldest sample that blocks here still need.
+  SampleIndex oldest_place() const noexcept {
+    return (held_.empty() ? place_of(block_first_) : held_.front().place()) - reach_.past;
+  }
+  /// Blocks that were not taken yet.
+  std::int64_t held() const noexcept { return std::ssize(held_); }
+  void reserve(std::int64_t blocks) { held_.reserve(static_cast<std::size_t>(blocks)); }
+
+  /// Samples lie at their places, or are dropped while this is dropping. Returns how many were dropped.
+  std::int64_t arrived(std::int64_t samples);
+  /// Samples are missing: they have positions, and no place in the ring.
+  void skip(std::int64_t samples);
+  /// Drops what arrives up to the end of the next block.
+  void start_dropping();
+  /// The next samples have no past.
+  void end_piece();
+  /// What arrived since the last block becomes one, and nothing follows it.
+  void finish();
+
+  std::span<SampleBlock> complete() noexcept { return {held_.data(), complete_}; }
+  void take_complete();
+
+  /// What another engine's ring has to hold.
+  struct HandOver {
+    SampleIndex kept;        // the first sample of the past that goes along
+    SampleIndex kept_place;  // in the ring before; in the other one it is `kept`
+    std::int64_t samples;    // from there on
+    std::int64_t again;      // of them arrive again, the last
+  };
+  /// Blocks have this length and reach from the first sample on that was not taken. `most`: samples that both rings
+  /// hold.
+  HandOver hand_over(std::int64_t block, Reach reach, std::int64_t most);
+
+ private:
+  void cut();
+  void complete_held(bool all);
+  void leave_out(std::int64_t samples) noexcept;
+  void find_place() noexcept;
+
+  struct Ring {
+    SampleIndex from = 0;     // since here it holds what came
+    SampleIndex skipped = 0;  // samples that have no place in it: whole blocks
+    SampleIndex end = 0;      // the place behind the last sample that has one
+  };
+  std::int64_t block_;
+  Reach reach_;
+  const StreamClock& clock_;
+  TuningLog& tunings_;
+  SampleIndex position_ = 0;
+  SampleIndex block_first_ = 0;
+  SampleIndex block_end_;
+  SampleIndex valid_from_ = 0;  // since here nothing is missing
+  Ring ring_;
+  std::int64_t gap_ = 0;      // lost just before block_first_
+  std::int64_t missing_ = 0;  // lost since the start
+  bool dropping_ = false;
+  std::vector<SampleBlock> held_;
+  std::size_t complete_ = 0;  // of the held blocks, the first
+};
+
+}  // namespace iqd

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/driver.hpp"
+#include "pipeline/engine/engine.hpp"
+#include "pipeline/intake/intake_options.hpp"
+
+namespace iqd {
+
+/// A change to a running stream, made by the radio thread. The sender owns what it points to, and keeps it after the
+/// change was made.
+struct StreamChange {
+  const SourceOptions* source = nullptr;  // whose live keys the radio takes over
+  const SourceOptions* reopen = nullptr;  // opens it again from now on
+  Engine* engine = nullptr;               // takes the blocks from here on
+  IntakeOptions options;                  // with `engine`
+  std::unique_ptr<Plan> plan;             // or: what the engine computes from here on
+};
+
+/// A mailbox for one change at a time, between one sender and one receiver. Nothing here waits.
+class ChangeBox {
+ public:
+  // The sender.
+  void post(StreamChange change) {
+    change_ = std::move(change);
+    refusal_.clear();
+    state_.store(State::posted, std::memory_order_release);
+  }
+  bool is_done() const noexcept { return state_.load(std::memory_order_acquire) == State::done; }
+  /// False when the receiver was quicker: then the change will be done.
+  bool withdraw() noexcept { return move(State::posted, State::empty); }
+  /// When it is done: why it was refused, or nothing.
+  std::string collect() {
+    state_.store(State::empty, std::memory_order_release);
+    return std::move(refusal_);
+  }
+
+  // The receiver.
+  bool is_posted() const noexcept { return state_.load(std::memory_order_acquire) == State::posted; }
+  /// The change to be made now, or null. It stays here until `done`.
+  StreamChange* take() noexcept { return is_posted() && move(State::posted, State::taken) ? &change_ : nullptr; }
+  void done(std::string refusal) {
+    refusal_ = std::move(refusal);
+    state_.store(State::done, std::memory_order_release);
+  }
+
+ private:
+  enum class State : std::uint8_t { empty, posted, taken, done };
+  bool move(State from, State to) noexcept {
+    return state_.compare_exchange_strong(from, to, std::memory_order_acq_rel);
+  }
+
+  std::atomic<State> state_{State::empty};
+  StreamChange change_;  // for the side that moved the state last, like `refusal_`
+  std::string refusal_;
+};
+
+}  // namespace iqd

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/intake/source_link.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "pipeline/intake/thrown_text.hpp"
+
+namespace iqd {
+
+SourceLink::SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened)
+    : name_(std::move(name)), options_(&options), source_(std::move(opened)), info_(source_->info()) {}
+
+template <class F> auto SourceLink::call(F f, std::int64_t grace_ns) const {
+  struct Watch {
+    Watch(std::atomic<std::int64_t>& began, std::int64_t grace_ns) : began_ns(began) {
+      began_ns.store(steady_ns() + grace_ns);
+    }
+    ~Watch() { began_ns.store(0); }
+    std::atomic<std::int64_t>& began_ns;
+  };
+  const Watch watch(call_began_ns_, grace_ns);
+  return f();
+}
+
+std::int64_t SourceLink::in_call_ns() const noexcept {
+  const std::int64_t began = call_began_ns_.load(std::memory_order_acquire);
+  return began ? steady_ns() - began : 0;
+}
+
+Received SourceLink::receive(std::span<std::byte* const> into, std::int64_t most) {
+  try {
+    return call([&] { return source_->receive(into, most); });
+  } catch (...) {
+    return failed(thrown_text());
+  }
+}
+
+Received SourceLink::failed(std::string why) {
+  if (std::uint64_t more = 0; failure_lines_.allow(more)) log::error("{}: {}", name_, why);
+  set_trouble(std::move(why));
+  Received received;
+  received.event = Received::Event::failed;
+  return received;
+}
+
+std::optional<std::int64_t> SourceLink::retune(const SourceOptions& to) {
+  return call([&] { return source_->retune(to); });
+}
+
+bool SourceLink::open_again() {
+  try {
+    source_ = call([this] { return options_->open(); }, static_cast<std::int64_t>(options_->opening_wait_s() * 1e9));
+    const StreamInfo now = source_->info();
+    if (now.element == info_.element && now.channels == info_.channels && now.rate_hz == info_.rate_hz) {
+      info_.time = now.time;
+      return true;
+    }
+    set_trouble("it came back with another format or rate");
+    log::error("{}: {}", name_, trouble());
+    close();
+    return false;
+  } catch (const std::exception& e) {
+    set_trouble(fmt::format("it cannot be opened again yet: {}", e.what()));
+  } catch (...) {
+    set_trouble("it cannot be opened again yet");
+  }
+  close();
+  log::warn("{}: {}", name_, trouble());
+  return false;
+}
+
+void SourceLink::close() noexcept {
+  call([this] { source_.reset(); });
+}
+
+/// A driver that cannot look does not say no.
+bool SourceLink::came_back() noexcept {
+  const bool was_there = is_there_;
+  try {
+    is_there_ = call([this] { return options_->is_there(); });
+  } catch (...) {
+    return false;
+  }
+  return is_there_ && !was_there;
+}
+
+void SourceLink::set_trouble(std::string why) {
+  const std::lock_guard lock(trouble_mutex_);
+  trouble_ = std::move(why);
+}
+
+void SourceLink::clear_trouble() {
+  const std::lock_guard lock(trouble_mutex_);
+  trouble_.clear();
+}
+
+std::string SourceLink::trouble() const {
+  const std::lock_guard lock(trouble_mutex_);
+  return trouble_;
+}
+
+}  // namespace iqd
