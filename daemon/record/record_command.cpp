@@ -11,7 +11,7 @@
 #include "config/quantity.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/record/recording.hpp"
-#include "daemon/run/runner.hpp"
+#include "daemon/run/daemon.hpp"
 #include "pipeline/spec_plan.hpp"
 #include "radio/file/sigmf.hpp"
 
@@ -54,7 +54,7 @@ void add_text(ordered_json& to, const char* key, const std::string& text) {
   if (!text.empty()) to[key] = text;
 }
 
-/// A fiftieth of a second: a short recording then needs no long wait for its first block.
+/// A fiftieth of a second, so that a short recording does not wait long for its first block.
 std::int64_t block_for(const std::string& rate) {
   std::string ignored;
   const double hz = parse_quantity(rate, Unit::rate, ignored).value_or(0);
@@ -72,7 +72,7 @@ ordered_json radio_document(const RecordOptions& o) {
   return {{"name", "record"}, {"source", {{"soapy", soapy}}}, {"block", block_for(o.rate)}};
 }
 
-/// Adds the sink, and the stage that converts for it, to a pipeline's document.
+/// Adds the sink, and a convert stage before it, to a pipeline's document.
 void add_sink(ordered_json& document, const RecordOptions& o, bool convert) {
   constexpr const char* kConverted = "recording";
   if (convert) document["stages"] = {{{"convert", {{"name", kConverted}, {"from", o.port}, {"dtype", o.format}}}}};
@@ -86,13 +86,13 @@ void add_sink(ordered_json& document, const RecordOptions& o, bool convert) {
 
 constexpr const char* kComposed = "command line";
 
-/// Lines and columns of a text that nobody has seen would lead astray.
+/// Lines and columns of a generated text would mislead the user.
 void hide_places(Problems& problems) {
   for (Problem& p : problems)
     if (p.place.file == kComposed) p.place.line = p.place.column = 0;
 }
 
-/// JSON is YAML: reading the composed text makes every check that a file would get.
+/// JSON is YAML: reading the composed text makes all the checks of a file.
 Spec read_composed(const ordered_json& document, Problems& problems) {
   std::string text;
   try {
@@ -111,23 +111,23 @@ Spec read_composed(const ordered_json& document, Problems& problems) {
 
 std::unique_ptr<Loaded> load_radio(const RecordOptions& o) {
   if (o.rate.empty())
-    throw UsageError("record: needs --rate (and --args for a certain radio), or a pipeline file before the recording");
+    throw UsageError("record: give --rate (and --args for a specific radio), or a pipeline file first");
   auto loaded = std::make_unique<Loaded>();
   ordered_json document = radio_document(o);
-  if (o.port != "source") throw UsageError(fmt::format("record: --port {} needs a pipeline file that has it", o.port));
+  if (o.port != "source") throw UsageError(fmt::format("record: --port {} needs a pipeline file with it", o.port));
   add_sink(document, o, false);
   loaded->spec = read_composed(document, loaded->problems);
   return loaded;
 }
 
-/// Overwriting what is being played would leave neither.
+/// Overwriting the file being played would destroy both.
 void refuse_own_source(const Spec& spec, const RecordOptions& o) {
   for (const PipelineSpec& p : spec.pipelines) {
     const std::string played = p.source->path();
     std::error_code ignored;
     if (!played.empty() &&
         std::filesystem::equivalent(radio::sigmf_paths(played).data, radio::sigmf_paths(o.out()).data, ignored))
-      throw UsageError(fmt::format("record: {} is what is being played; choose another path", o.out()));
+      throw UsageError(fmt::format("record: {} is the file being played; choose another path", o.out()));
   }
 }
 
@@ -137,12 +137,12 @@ PipelineSpec& chosen_pipeline(Spec& spec, const std::string& name) {
     if (p.name == name || (name.empty() && spec.pipelines.size() == 1)) return p;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", p.name);
   }
-  throw UsageError(name.empty() ? fmt::format("record: which --pipeline? There are {}", names)
-                                : fmt::format("record: there is no pipeline '{}'; there are {}", name, names));
+  throw UsageError(name.empty() ? fmt::format("record: choose a --pipeline: {}", names)
+                                : fmt::format("record: there is no pipeline '{}'; available: {}", name, names));
 }
 
 std::unique_ptr<Loaded> load_file(const RecordOptions& o) {
-  if (o.has_radio()) throw UsageError("record: the pipeline file names the radio; leave its options out here");
+  if (o.has_radio()) throw UsageError("record: the pipeline file defines the radio; leave out the radio options");
   auto loaded = load(o.files.front());
   if (!loaded->problems.empty()) return loaded;
   PipelineSpec& pipeline = chosen_pipeline(loaded->spec, o.pipeline);
@@ -178,9 +178,9 @@ radio::trigger::Settings trigger_of(const RecordOptions& o) {
   return trigger;
 }
 
-/// A radio that falls silent must not keep a recording of a certain length waiting for ever.
+/// Keeps a silent radio from blocking a recording of a given length forever.
 double deadline(const PipelineSpec& pipeline, const RecordOptions& o) {
-  if (!o.trigger.empty()) return 0;  // which may never come
+  if (!o.trigger.empty()) return 0;  // a trigger may never come
   Problems unused;
   const StreamInfo stream = pipeline.source->describe(Section("", {}, unused));
   if (stream.can_wait) return 0;
@@ -203,9 +203,9 @@ std::shared_ptr<RecordingLimit> set_limit(Loaded& loaded, RecordOptions& o) {
 }
 
 Exit record(RecordOptions o) {
-  if (o.samples < 0) throw UsageError("record: --samples cannot be less than 0");
-  if (o.count < 0) throw UsageError("record: --count cannot be less than 0");
-  if (!(o.seconds >= 0 && o.seconds < 1e9)) throw UsageError("record: --seconds: 0 to 1e9");
+  if (o.samples < 0) throw UsageError("record: --samples must not be negative");
+  if (o.count < 0) throw UsageError("record: --count must not be negative");
+  if (!(o.seconds >= 0 && o.seconds < 1e9)) throw UsageError("record: --seconds must be 0 to 1e9");
   auto loaded = o.files.size() == 1 ? load_radio(o) : load_file(o);
   std::shared_ptr<RecordingLimit> limit;
   if (loaded->problems.empty()) {
@@ -221,7 +221,7 @@ Exit record(RecordOptions o) {
   fmt::print(stderr, "{}: {} samples recorded\n", o.out(), recorded);
   if (limit->refused || recorded == 0) return Exit::failed;
   if (o.samples > 0 && recorded < o.samples && !limit->reached) {
-    fmt::print(stderr, "iqd: {} samples were asked for\n", o.samples);
+    fmt::print(stderr, "iqd: {} samples were requested\n", o.samples);
     return Exit::failed;
   }
   return exit;
@@ -233,29 +233,30 @@ void add_record(CommandLine& line) {
   auto o = std::make_shared<RecordOptions>();
   line.command("record", "record a radio, or a port of a pipeline, as SigMF", [o] { return record(*o); })
       .option("FILES", &o->files, "[PIPELINE.yaml] RECORDING.sigmf-meta", {.required = true, .words = {{1, 2}}})
-      .option("--args", &o->args, "without a pipeline file: the radio, as SoapySDR takes it, e.g. driver=iqdsim")
-      .option("--rate", &o->rate, "samples a second, e.g. \"1 MS/s\"")
+      .option("--args", &o->args, "without a pipeline file: the radio's SoapySDR arguments, e.g. driver=iqdsim")
+      .option("--rate", &o->rate, "sample rate, e.g. \"1 MS/s\"")
       .option("--frequency", &o->frequency, "centre frequency, e.g. \"1.4515 GHz\"")
       .option("--channels", &o->channels, "e.g. 0,1", {.separator = ','})
       .option("--gain", &o->gain, "overall gain, e.g. \"30 dB\"")
       .option("--antenna", &o->antenna, "antenna port")
       .option("--bandwidth", &o->bandwidth, "analogue filter")
       .option("--format", &o->format, "element type of the recording", {.one_of = {"sc16", "cf32"}})
-      .option("--pipeline", &o->pipeline, "which one, where the file has several")
+      .option("--pipeline", &o->pipeline, "which one, if the file has several")
       .option("--port", &o->port, "stage.output of the pipeline file, or source (source)")
-      .option("--seconds", &o->seconds, "of signal to record")
-      .option("--samples", &o->samples, "of each channel to record, exactly")
+      .option("--seconds", &o->seconds, "seconds of signal to record")
+      .option("--samples", &o->samples, "exact number of samples of each channel to record")
       .option("--trigger", &o->trigger,
-              "record only around it: a condition, \"level > -20 dB\", \"peak > -1 dB\", \"value > 0.5\", \"gap > 0\", "
-              "\"time > 2026-03-31T12:00:00Z\"; or the name of an event (POST /api/triggers/NAME, SIGUSR1)")
-      .option("--pre", &o->pre, "how much before the trigger, e.g. 2s (0)")
-      .option("--post", &o->post, "how much behind the trigger, e.g. 5s (1 s)")
-      .option("--count", &o->count, "end after so many triggers; 0: never (1)")
-      .option("--overwrite", &o->overwrite, "replace a recording that is there")
+              "record only around a trigger: a condition, \"level > -20 dB\", \"peak > -1 dB\", \"value > 0.5\", "
+              "\"gap > 0\", \"time > 2026-03-31T12:00:00Z\"; or the name of an event (POST /api/triggers/NAME, "
+              "SIGUSR1)")
+      .option("--pre", &o->pre, "time to record before the trigger, e.g. 2s (0)")
+      .option("--post", &o->post, "time to record after the trigger, e.g. 5s (1 s)")
+      .option("--count", &o->count, "end after this many triggers; 0: never (1)")
+      .option("--overwrite", &o->overwrite, "replace an existing recording")
       .option("--description", &o->description, "written into the recording")
       .option("--author", &o->author, "written into the recording")
       .option("--hw", &o->hw, "written into the recording: radio and antenna")
-      .option("--status", &o->run.status, "a status each second on standard output: json, table or none",
+      .option("--status", &o->run.status, "print a status to standard output each second: json, table or none",
               {.one_of = {"json", "table", "none"}});
 }
 

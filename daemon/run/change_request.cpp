@@ -10,7 +10,7 @@
 namespace iqd {
 namespace {
 
-/// What is wrong with the keys goes to `problems`.
+/// Adds what is wrong with the keys to `problems`.
 Node read_keys(const std::string& keys, Problems& problems) {
   const Node root = with_groups(parse_document(keys, "request", problems).root);
   if (problems.empty() && root.kind() != Node::Kind::map)
@@ -31,7 +31,7 @@ std::optional<ChangeReport> read_request(const ChangeRequest& request, const Doc
   const Node keys = read_keys(request.keys, next.problems);
   for (const char* reserved : {"name", "from", "backend"})
     if (keys[reserved])
-      return ChangeReport{ChangeReport::Result::refused, {fmt::format("{} cannot change while it runs", reserved)}};
+      return ChangeReport{ChangeReport::Result::refused, {fmt::format("{} cannot be set live", reserved)}};
   if (!next.problems.empty()) return refused(next.problems);
   add_override(overrides, {running.name, request.stage, keys});
   next.read(document, overrides);
@@ -40,11 +40,11 @@ std::optional<ChangeReport> read_request(const ChangeRequest& request, const Doc
   for (PipelineSpec& spec : next.spec.pipelines) {
     keep_programs(running, spec);
     spec.file_bytes = running.file_bytes;
-    // What is not live of a source makes the pipeline begin anew.
+    // Keys of a source that are not live restart the pipeline instead.
     if (const SpecChange change = compare(running, spec); !change.not_live.empty() && request.stage != "source")
-      return ChangeReport{ChangeReport::Result::refused,
-                          {fmt::format("{} cannot change while it runs: write it into the file and reload",
-                                       fmt::join(change.not_live, ", "))}};
+      return ChangeReport{
+          ChangeReport::Result::refused,
+          {fmt::format("{} cannot be set live: change it in the file and reload", fmt::join(change.not_live, ", "))}};
   }
   return std::nullopt;
 }

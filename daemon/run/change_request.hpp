@@ -12,7 +12,7 @@
 
 namespace iqd {
 
-/// Keys that somebody wants set in a stage of a pipeline that runs, or in its `source`.
+/// A request to set keys of a running pipeline's stage or `source`.
 struct ChangeRequest {
   std::string stage;
   std::string keys;  // a map, as JSON or YAML
@@ -20,8 +20,8 @@ struct ChangeRequest {
 
 ChangeReport refused(const Problems& problems);
 
-/// Reads a request, and into `next` the document with what it sets, of that pipeline alone. `overrides` gets the
-/// request. Nothing where that went well, or why it is refused.
+/// Reads a request, adds it to `overrides`, and reads the document with it into `next`, which keeps only that pipeline.
+/// Returns nothing, or why the request is refused.
 std::optional<ChangeReport> read_request(const ChangeRequest& request, const Document& document, PipelineSpec& running,
                                          std::vector<Override>& overrides, Loaded& next);
 

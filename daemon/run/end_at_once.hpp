@@ -6,7 +6,7 @@
 
 namespace iqd {
 
-/// Ends the process without closing anything, for something in it hangs: but no file of a socket stays behind.
+/// Exits without closing anything, since something hangs. Removes only the files of bound sockets.
 [[noreturn]] void end_at_once(Exit exit) noexcept;
 
 }  // namespace iqd

@@ -26,7 +26,7 @@ void LastWatch::begin(std::int64_t asked_ns, Exit exit) {
   try {
     thread_ = std::thread([this, asked_ns, exit] { watch(asked_ns, exit); });
   } catch (const std::system_error& e) {
-    log::warn("nobody watches over the end: {}", e.what());
+    log::warn("cannot start the thread that limits the time to shut down: {}", e.what());
   }
 }
 
@@ -38,7 +38,7 @@ void LastWatch::watch(std::int64_t asked_ns, Exit exit) const {
       asked_ns = steady_ns();
     }
     if (over_ || !asked_ns || steady_ns() - asked_ns < kEndNs) continue;
-    log::warn("sockets or devices take too long to close: ending without them");
+    log::warn("sockets or devices take too long to close: exiting without them");
     end_at_once(exit);
   }
 }

@@ -11,9 +11,8 @@
 
 namespace iqd {
 
-/// Watches over the end, when nobody waits for signals any more: what still lets go of things is in the hands of
-/// libraries, and may take as long as peers wish. 4.5 s after the first signal the process ends without them, and at
-/// once with a second one.
+/// Watches over the end of shutdown, when the main loop no longer waits for signals: libraries are closing sockets and
+/// devices, which may take as long as peers wish. The process exits 4.5 s after the first signal, or at a second one.
 class LastWatch {
  public:
   /// `signals` outlives it.
@@ -22,7 +21,7 @@ class LastWatch {
   LastWatch(const LastWatch&) = delete;
   LastWatch& operator=(const LastWatch&) = delete;
 
-  /// Once. `asked_ns`: when the first signal came; 0: none has. `exit`: the code that it would end with.
+  /// Call it once. `asked_ns`: when the first signal came; 0 if none has. `exit`: the exit code.
   void begin(std::int64_t asked_ns, Exit exit);
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Something that takes longer to close than anybody waits, after these signals; in a process of its own.
+/// Something that takes longer to close than iqd waits, after these signals; in its own process.
 [[noreturn]] void close_slowly(std::int64_t asked_ns, int signals_more) {
   const Signals signals;
   {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLongestStatus = 1000;  // systemd reads 4096 bytes of a message
 
-/// The variable's value; nobody finds it afterwards.
+/// The variable's value; removes the variable.
 std::string take(const char* variable) {
   const char* value = std::getenv(variable);
   std::string text = value ? value : "";
@@ -51,16 +51,17 @@ Notify::Notify() {
   if (name.empty()) return;
   const bool is_abstract = name[0] == '@';
   if ((name[0] != '/' && !is_abstract) || name.size() < 2 || name.size() >= sizeof address_.sun_path) {
-    log::warn("NOTIFY_SOCKET={}: not an address of a local socket; the service manager is told nothing", name);
+    log::warn("NOTIFY_SOCKET={}: not the address of a local socket; systemd will not be notified", name);
     return;
   }
   address_.sun_family = AF_UNIX;
   std::memcpy(address_.sun_path, name.data(), name.size());
   if (is_abstract) address_.sun_path[0] = '\0';
-  // An abstract name is as long as the address says, a path ends with its zero.
+  // The address's size gives the length of an abstract name; a path ends with a zero byte.
   address_size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size() + (is_abstract ? 0 : 1));
   file_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (file_ < 0) log::warn("NOTIFY_SOCKET: no socket ({}); the service manager is told nothing", std::strerror(errno));
+  if (file_ < 0)
+    log::warn("NOTIFY_SOCKET: cannot open a socket ({}); systemd will not be notified", std::strerror(errno));
 }
 
 Notify::~Notify() {
@@ -69,7 +70,7 @@ Notify::~Notify() {
 
 void Notify::status(std::string_view text) {
   std::string line(text.substr(0, kLongestStatus));
-  // systemd drops a text that is not UTF-8 as a whole: no character is cut in two.
+  // systemd drops a whole text that is not UTF-8, so no character may be cut in two.
   if (text.size() > kLongestStatus)
     for (std::size_t at = line.size(); (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80 && at > 0;)
       line.resize(--at);

@@ -12,31 +12,31 @@
 
 namespace iqd {
 
-/// Tells the service manager how the daemon fares: datagrams to $NOTIFY_SOCKET, as sd_notify(3) describes them. Without
-/// that variable every call does nothing. No call waits: while the manager takes nothing, what must not be lost
-/// (everything but `status` and `alive`) is kept and leaves with the next call. One thread at a time.
+/// Notifies the service manager: datagrams to $NOTIFY_SOCKET, as in sd_notify(3). Without that variable, calls do
+/// nothing. No call waits: while the manager takes nothing, messages that must not be lost (all but `status` and
+/// `alive`) are kept and sent with the next call. One thread at a time.
 class Notify {
  public:
-  /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and takes them out of the environment, so that a child does
-  /// not speak for the daemon. Call it while there is one thread.
+  /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID and removes them from the environment, so that a child cannot
+  /// notify on behalf of the daemon. Call it while there is one thread.
   Notify();
   ~Notify();
   Notify(const Notify&) = delete;
   Notify& operator=(const Notify&) = delete;
 
-  /// Whether anybody listens.
+  /// Whether there is a service manager to notify.
   explicit operator bool() const noexcept { return file_ >= 0; }
   void ready() { send("READY=1", Loss::never); }
   /// One line for `systemctl status`.
   void status(std::string_view text);
-  /// A new configuration is being read; `ready` ends it, whatever became of it.
+  /// A reload has begun; `ready` ends it, whatever its outcome.
   void reloading();
   void stopping() { send("STOPPING=1", Loss::never); }
-  /// Call it more often than each `watchdog_ns() / 2`; where the manager does not watch, it does nothing.
+  /// Call it more often than every `watchdog_ns() / 2`; does nothing if the manager has no watchdog.
   void alive() {
     if (watchdog_ns_) send("WATCHDOG=1", Loss::allowed);
   }
-  /// How long the manager waits for `alive` before it kills the daemon; none where it does not watch.
+  /// How long the manager waits for `alive` before it kills the daemon; none without a watchdog.
   std::optional<std::int64_t> watchdog_ns() const noexcept { return watchdog_ns_; }
 
  private:

@@ -146,7 +146,7 @@ TEST(Notify, TheWatchdogIsForThisProcessOnly) {
 TEST(Notify, WaitsForNobodyAndLosesNothingThatMatters) {
   const Manager manager;
   Notify notify;
-  for (int i = 0; i < 100'000; ++i) notify.alive();  // more than any queue of the kernel takes
+  for (int i = 0; i < 100'000; ++i) notify.alive();  // more than any kernel queue takes
   notify.ready();
   notify.status("lost");
   notify.reloading();
@@ -157,7 +157,7 @@ TEST(Notify, WaitsForNobodyAndLosesNothingThatMatters) {
   EXPECT_THAT(text, StartsWith("READY=1\nRELOADING=1\nMONOTONIC_USEC="));
   EXPECT_THAT(text, HasSubstr("\nSTOPPING=1\n"));
   notify.alive();
-  EXPECT_EQ(manager.waiting(), "WATCHDOG=1\n");  // what was kept has left once
+  EXPECT_EQ(manager.waiting(), "WATCHDOG=1\n");  // kept messages are sent only once
 }
 
 TEST(Notify, ASocketThatIsGoneDoesNoHarm) {

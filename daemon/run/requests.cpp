@@ -5,7 +5,7 @@
 namespace iqd {
 namespace {
 
-/// Whoever comes when so many wait comes too often.
+/// Further requests are refused.
 constexpr std::size_t kMostWaiting = 8;
 
 ChangeReport busy(const char* why) {
@@ -19,15 +19,15 @@ ChangeReport Requests::ask(std::function<ChangeReport()> change) {
   std::future<ChangeReport> answer = request.get_future();
   {
     const std::lock_guard lock(mutex_);
-    if (!is_open_) return busy("it is starting, or stopping");
-    if (waiting_.size() >= kMostWaiting) return busy("other changes are waiting");
+    if (!is_open_) return busy("iqd is starting or stopping");
+    if (waiting_.size() >= kMostWaiting) return busy("too many changes are queued");
     waiting_.push_back(std::move(request));
   }
   main_.wake();
   try {
     return answer.get();
-  } catch (const std::future_error&) {  // it was dropped
-    return busy("it is stopping");
+  } catch (const std::future_error&) {  // dropped by close()
+    return busy("iqd is stopping");
   }
 }
 

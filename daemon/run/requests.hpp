@@ -12,14 +12,14 @@
 
 namespace iqd {
 
-/// Changes that other threads ask for and the main thread makes, one after the other.
+/// Changes that other threads request and the main thread makes, one after the other.
 class Requests {
  public:
   explicit Requests(const Signals& main) : main_(main) {}
-  /// Another thread: waits until it was made, or refused.
+  /// From another thread: waits until the change was made or refused.
   ChangeReport ask(std::function<ChangeReport()> change);
 
-  // The main thread. Before `open` and after `close` everything is refused.
+  // From the main thread. Before `open` and after `close`, all requests are refused.
   void open();
   void make_all();
   void close();

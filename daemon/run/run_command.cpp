@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "daemon/run/runner.hpp"
+#include "daemon/run/daemon.hpp"
 
 namespace iqd {
 
@@ -14,11 +14,11 @@ void add_run(CommandLine& line) {
   auto a = std::make_shared<Arguments>();
   line.command("run", "run the pipelines of a file", [a] { return run_pipelines(load(a->file), a->options); })
       .option("FILE", &a->file, "pipeline definition (YAML)", {.required = true})
-      .option("--status", &a->options.status, "a status each second on standard output: json, table or none",
+      .option("--status", &a->options.status, "print a status to standard output each second: json, table or none",
               {.one_of = {"json", "table", "none"}})
       .option("--wait-subscribers", &a->options.wait_subscribers,
-              "subscriptions to wait for before the first sample is read")
-      .option("--seconds", &a->options.seconds, "stop after so long");
+              "wait for this many subscriptions before reading the first sample")
+      .option("--seconds", &a->options.seconds, "stop after this many seconds");
 }
 
 }  // namespace iqd

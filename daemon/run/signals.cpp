@@ -24,7 +24,7 @@ namespace iqd {
 namespace {
 
 constexpr int kTickMs = 50;
-/// Half a second more is left for the stop itself: 5 s are the most that SIGTERM may take.
+/// Leaves half a second for the stop itself, since iqd may take at most 5 s after SIGTERM.
 constexpr int kPatienceMs = 4000;
 
 }  // namespace
@@ -35,7 +35,7 @@ Signals::Signals() {
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set, s);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a full disk
+  ::signal(SIGXFSZ, SIG_IGN);  // a file size limit is handled as a full disk
   file_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (file_ < 0) throw SetupError(fmt::format("cannot wait for signals: {}", std::strerror(errno)));
 }
@@ -57,7 +57,7 @@ EndOnSignal::EndOnSignal(const Signals& signals, std::function<void()> look)
   try {
     thread_ = std::thread([this] { serve(); });
   } catch (const std::system_error& e) {
-    throw SetupError(fmt::format("no thread can be started: {}", e.what()));
+    throw SetupError(fmt::format("cannot start a thread: {}", e.what()));
   }
 }
 
@@ -114,7 +114,7 @@ void EndOnSignal::watch(When when) const {
     hangs_up = hangs_up || signal == SIGHUP;
   }
   if (when == When::at_once) {
-    log::info("stopped before the start");
+    log::info("stopped while starting");
     end_at_once(Exit::ok);
   }
   signals_.stop_asked_ns_ = steady_ns();
@@ -122,7 +122,7 @@ void EndOnSignal::watch(When when) const {
     ::kill(::getpid(), signal);
     return;
   }
-  log::warn("stopped in the midst of a change that takes too long: ending at once");
+  log::warn("stopped during a change that takes too long: exiting immediately");
   end_at_once(Exit::failed);
 }
 

@@ -14,8 +14,7 @@
 
 namespace iqd {
 
-/// Signals, and calls from other threads, as something to wait for. Signals are blocked in every thread that is started
-/// later.
+/// Waits for signals and for calls from other threads. Signals are blocked in every thread that is started later.
 class Signals {
  public:
   /// Throws SetupError.
@@ -29,7 +28,7 @@ class Signals {
   int wait() const;
   /// Any thread.
   void wake() const noexcept { woken_.set(); }
-  /// When a signal to stop came that is still to be handed out by `wait`; 0: none (steady clock). Any thread.
+  /// When a stop signal came that `wait` has not returned yet; 0: none (steady clock). Any thread.
   std::int64_t stop_asked_ns() const noexcept { return stop_asked_ns_; }
 
  private:
@@ -39,14 +38,14 @@ class Signals {
   int file_;
 };
 
-/// Opening devices may take long, or for ever where a driver hangs: as long as a `Span` lives, SIGINT or SIGTERM end
-/// the process, and `look` is called each tick, in a thread of its own. That thread and what it needs are there from
-/// the start, so a span can always begin.
+/// Opening devices may take long, or forever if a driver hangs. During a `Span`, SIGINT or SIGTERM end the process, and
+/// a separate thread calls `look` at each tick. That thread and all it needs exist from the start, so a span can always
+/// begin.
 class EndOnSignal {
  public:
   enum class When : std::uint8_t {
     at_once,          // nothing runs yet: exit 0
-    patience_is_out,  // something runs: after 4 s, exit 1; where this is over before, the signal is passed on
+    patience_is_out,  // something runs: exit 1 after 4 s; if the span ends earlier, the signal is passed on
   };
   /// Throws SetupError.
   EndOnSignal(const Signals& signals, std::function<void()> look);
@@ -74,7 +73,7 @@ class EndOnSignal {
   const Signals& signals_;
   std::function<void()> look_;
   EventFile over_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::optional<When> span_;
   bool ends_ = false;

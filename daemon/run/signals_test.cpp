@@ -28,7 +28,7 @@ int next_of(const Signals& signals) {
   return 0;
 }
 
-/// Runs in a process of its own, where signals hit nobody else.
+/// Runs in its own process, where signals hit nobody else.
 template <class F> [[noreturn]] void alone(F body) {
   body();
   std::_Exit(77);
@@ -57,7 +57,7 @@ TEST(EndOnSignal, LooksWhileASpanLasts) {
   EXPECT_GT(looks, 0);
   const int before = looks;
   std::this_thread::sleep_for(150ms);
-  EXPECT_EQ(looks, before) << "nobody looks between spans";
+  EXPECT_EQ(looks, before) << "look is not called between spans";
 }
 
 TEST(EndOnSignal, NothingRunsYetSoItEndsAtOnce) {

@@ -11,12 +11,12 @@
 namespace iqd {
 
 struct RunOptions {
-  std::string status;                 // json, table or none; empty: a table where standard output is a terminal
+  std::string status;                 // json, table or none; empty: a table if standard output is a terminal
   std::int64_t wait_subscribers = 0;  // readers to wait for before the first sample is read
-  double seconds = 0;                 // stop after so long; 0: never
+  double seconds = 0;                 // stop after this time; 0: never
 };
 
-/// Runs the pipelines of a file until they end, or until SIGINT or SIGTERM; a second signal ends at once.
+/// Runs the pipelines of a file until they end, or until SIGINT or SIGTERM; at a second signal it exits immediately.
 Exit run_pipelines(std::unique_ptr<Loaded> loaded, const RunOptions& options);
 
 }  // namespace iqd
