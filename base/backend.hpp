@@ -19,12 +19,12 @@ struct DeviceFactsTable;
 
 enum class BackendKind : std::uint8_t { cpu, cuda };
 
-/// Names an ordered queue of device work without saying whose: a CUDA stream, or nothing on the CPU.
+/// A handle of an ordered queue of device work, for any backend: a CUDA stream, or nothing on the CPU.
 struct StreamView {
   void* handle = nullptr;
 };
 
-/// Memory of a backend; given back by its destructor.
+/// Memory of a backend; freed by the destructor.
 class Buffer {
  public:
   using Free = void (*)(void* context, std::span<std::byte> memory) noexcept;
@@ -52,29 +52,29 @@ class Buffer {
   void* context_ = nullptr;
 };
 
-/// Takes the time between the steps of a work, in the order of the stream.
+/// Measures the time between the steps of a work, in stream order.
 class StepClock {
  public:
   virtual ~StepClock() = default;
-  /// The step with this number begins here, or, one behind the last, all is done.
+  /// Marks the beginning of a step, or, with the number after the last one, the end.
   virtual void mark(std::size_t step, StreamView stream) noexcept = 0;
 };
 
-/// What a queue carries out for one block.
+/// What a queue executes for one block.
 class Work {
  public:
   virtual ~Work() = default;
   /// Puts the block's steps on the stream: on the CPU this is the computation itself, on a device it returns at once.
-  /// Neither allocates nor waits, so it can be captured. Marks the beginning of each step where a clock is given.
+  /// Neither allocates nor waits, so it can be captured. Marks the beginning of each step if a clock is given.
   virtual void enqueue(StreamView stream, StepClock* clock = nullptr) noexcept = 0;
   /// Works with equal keys enqueue the same operations at the same addresses, so a captured graph serves them all;
   /// 0 is never captured.
   virtual std::uint64_t capture_key() const noexcept { return 0; }
-  /// Steps that a clock marks; of works that want their times taken, now and then.
+  /// Number of steps that a clock marks; 0 if the work's steps are not timed.
   virtual std::size_t timed_steps() const noexcept { return 0; }
-  /// How long each took, in nanoseconds; called before `finished`.
+  /// Gets each step's nanoseconds; called before `finished`.
   virtual void timed(std::span<const std::int64_t> /*steps_ns*/) noexcept {}
-  /// Called once when the work is done, by the thread that learns it, or when it never will be since the device
+  /// Called once, by the thread that notices it, when the work is done, or when it never will be since the device
   /// failed. After `mark_done` the work may be reused.
   virtual void finished(bool good) noexcept = 0;
 
@@ -96,25 +96,26 @@ class Work {
   bool good_ = true;
 };
 
-/// A lane's way to its device: carries out one Work at a time.
+/// Executes a lane's works on its device, one at a time.
 class Queue {
  public:
   virtual ~Queue() = default;
-  /// Gets ready for works like this one, which is not carried out. Before samples flow: it may allocate and take long.
+  /// Prepares for works like this one, without executing it. Call it before samples flow: it may allocate and take
+  /// long.
   virtual void rehearse(Work& /*work*/) {}
-  /// Kinds of works that it is ready for.
+  /// Number of kinds of works that it is prepared for.
   virtual std::size_t rehearsed() const noexcept { return 0; }
   virtual void submit(Work& work) noexcept = 0;
-  /// Returns when this work is done, `finished` called. Called by one thread, in the order of submission.
+  /// Returns when this work is done and `finished` has been called. For one thread, in the order of submission.
   virtual void wait(Work& work) noexcept = 0;
-  /// Whether `finished` is called without anybody waiting.
+  /// Whether `finished` is called even if nobody waits.
   virtual bool announces() const noexcept = 0;
 };
 
 /// How a thread waits for a device.
 enum class Wait : std::uint8_t {
-  spin,   // looks all the time: quickest, and takes a processor
-  block,  // sleeps until the device calls
+  spin,   // polls: fastest, and uses a whole CPU
+  block,  // sleeps until the device signals
 };
 inline std::span<const std::string_view> enum_names(Wait) {
   static constexpr std::string_view names[] = {"spin", "block"};
@@ -122,24 +123,24 @@ inline std::span<const std::string_view> enum_names(Wait) {
 }
 
 struct QueueOptions {
-  std::string name;       // of the thread, where the queue is one
+  std::string name;       // of the thread, if the queue is one
   int priority = 0;       // real-time priority, 0 for none
-  std::vector<int> cpus;  // where it may run; empty: anywhere
+  std::vector<int> cpus;  // CPUs it may run on; empty: any
   Wait wait = Wait::block;
-  int time_every = 0;           // of so many works the steps of one are timed; 0: never
-  std::size_t timed_steps = 0;  // the most that a work has
+  int time_every = 0;           // the steps of one in so many works are timed; 0: never
+  std::size_t timed_steps = 0;  // the most steps that a work has
 };
 
-/// Puts what one stream does before what another does, without a thread that waits.
+/// Orders the work of two streams without a waiting thread.
 class Fence {
  public:
   virtual ~Fence() = default;
   virtual void signal(StreamView stream) noexcept = 0;
-  /// What follows in this stream runs after the last signal; the first wait passes.
+  /// Later work on this stream runs after the last signal; without a signal, wait passes.
   virtual void wait(StreamView stream) noexcept = 0;
 };
 
-/// Up to how many bytes a device reads and writes the host's memory in place; more are copied by its engines.
+/// Up to this many bytes, a device reads and writes host memory in place; more are copied by its copy engines.
 struct MappedLimits {
   std::size_t in = 0;
   std::size_t out = 0;
@@ -150,18 +151,18 @@ struct MemoryBudget {
   std::size_t total = 0;
 };
 
-/// A device that lanes run on. Memory from `allocate` belongs to the device; memory from `allocate_shared`, or made
-/// known by `share`, is read and written by both sides at one address.
+/// A device that lanes run on. Memory from `allocate` belongs to the device; memory from `allocate_shared`, or
+/// registered by `share`, is read and written by both sides at one address.
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual BackendKind kind() const noexcept = 0;
   /// As in YAML: `cpu`, `cuda:0`.
   virtual std::string name() const = 0;
-  /// The product's own name.
+  /// The product name.
   virtual std::string device() const = 0;
   virtual MemoryBudget memory() const = 0;
-  /// What the calling thread sets up from here on belongs to this device.
+  /// Makes this the current device of the calling thread.
   virtual void use() {}
   virtual MappedLimits mapped_limits() const { return {}; }
 
@@ -173,28 +174,28 @@ class Backend {
   virtual void copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row_bytes,
                     std::size_t rows, StreamView stream) noexcept = 0;
 
-  /// From the host's memory into any of this backend's, while nothing else goes on.
+  /// Copies from host memory into any memory of this backend, while nothing else runs.
   virtual void upload(std::byte* to, std::span<const std::byte> from) = 0;
 
   virtual std::unique_ptr<Queue> make_queue(const QueueOptions& options) = 0;
-  /// Null where the order in which threads enqueue is the order of the work.
+  /// Null if work is executed in the order in which threads enqueue it.
   virtual std::unique_ptr<Fence> make_fence() { return nullptr; }
-  /// The stage's half of this backend, by the stage's name; null where it has none. Its type is the stage's own.
+  /// This backend's half of a stage, by the stage's name; null if there is none. The stage defines its type.
   virtual const void* stage_half(std::string_view /*stage*/) const { return nullptr; }
-  /// What a device has besides; null on the processor.
+  /// Optional features of a backend; null if it lacks them.
   virtual const ConvolutionTable* convolution() const { return nullptr; }
   virtual const DeviceFactsTable* device_facts() const { return nullptr; }
-  /// What an operator should know of the device: driver, clocks, link; a line each, `driver 580.159`.
+  /// Information about the device for the operator: driver, clocks, link; one line each, such as `driver 580.159`.
   virtual std::vector<std::string> details() const { return {}; }
-  /// Why the device can do no more; empty while it can. Sticky.
+  /// Why the device has failed; empty while it works. Sticky.
   virtual std::string failure() const { return {}; }
 };
 
-/// What a backend's shared object exports under the name `iqd_backend_module`.
+/// The object that a backend's shared library exports as `iqd_backend_module`.
 struct BackendModule {
   static constexpr std::uint32_t kVersion = 1;
   std::uint32_t version;
-  /// How many there are; where there are none, `why` says what is missing.
+  /// Number of devices; if 0, `why` says what is missing.
   int (*devices)(std::string& why);
   /// Throws SetupError.
   std::unique_ptr<Backend> (*make)(int device);

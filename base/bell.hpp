@@ -7,7 +7,7 @@
 
 namespace iqd {
 
-/// Returns once `ready()` holds, and takes a processor until then.
+/// Spins until `ready()` holds, using a whole CPU.
 template <class Ready> void spin_until(Ready&& ready) {
   while (!ready()) {
 #if defined(__x86_64__)
@@ -16,8 +16,8 @@ template <class Ready> void spin_until(Ready&& ready) {
   }
 }
 
-/// Wakes threads that wait for "something changed". A thread listens first, then looks at what it waits for,
-/// then waits: a ring in between is not missed. Ringing costs no system call while nobody waits.
+/// Wakes threads that wait for "something changed". A thread calls `listen`, checks its condition, then calls `wait`: a
+/// ring in between is not missed. Ringing costs no system call while nobody waits.
 class Bell {
  public:
   using Ticket = std::uint32_t;

@@ -7,7 +7,7 @@
 
 namespace iqd {
 
-/// For durations: no step of the wall clock touches it.
+/// For durations: not affected by steps of the wall clock.
 inline std::int64_t steady_ns() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();

@@ -13,9 +13,9 @@
 namespace iqd {
 namespace {
 
-constexpr std::int64_t kMost = 1 << 24;  // of each: products of two fit everywhere
+constexpr std::int64_t kMost = 1 << 24;  // for each number: products of two fit into 64 bits
 
-/// Takes `before`, unless it is 0, and a number from the front of the text.
+/// Removes `before`, unless it is 0, and a number from the front of the text.
 bool take(std::string_view& text, char before, std::int64_t& number) {
   if (before != 0) {
     if (text.empty() || text.front() != before) return false;
@@ -51,8 +51,8 @@ ConvolutionShape convolution_shape(std::string_view text) {
   }
   if (good && rest.empty()) return s;
   throw UsageError(fmt::format(
-      "'{}' is no shape: write SIGNALxTAPSxPACKETS, as 12672x186x3104, with +TAPS of a second filter and /1 "
-      "for one filter of all packets; none of them above {}",
+      "'{}' is not a shape: use SIGNALxTAPSxPACKETS, such as 12672x186x3104, with +TAPS for a second filter and /1 "
+      "for one filter for all packets; no number may exceed {}",
       text, kMost));
 }
 
@@ -63,7 +63,7 @@ std::string text_of(const ConvolutionChoice& choice) {
 void check_choice(const std::vector<ConvolutionChoice>& choices, const ConvolutionShape& shape,
                   const ConvolutionChoice& choice) {
   if (std::find(choices.begin(), choices.end(), choice) == choices.end())
-    throw UsageError(fmt::format("no convolution `{}` of {} here", text_of(choice), text_of(shape)));
+    throw UsageError(fmt::format("convolution `{}` is not available for {} here", text_of(choice), text_of(shape)));
 }
 
 Segments segments_of(const ConvolutionShape& shape, std::int64_t size) noexcept {

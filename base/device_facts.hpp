@@ -9,16 +9,16 @@
 
 namespace iqd {
 
-/// What somebody who writes code for a device wants to know of it: `{"shared_memory_per_block_bytes", 232448}`. The
-/// key's end is the unit: _bytes, _hz, _bytes_per_s.
+/// A fact about a device for authors of kernels: `{"shared_memory_per_block_bytes", 232448}`. The key ends with the
+/// unit: _bytes, _hz, _bytes_per_s.
 struct DeviceFact {
   std::string key;
   std::variant<std::int64_t, double, bool, std::string> value;
 };
 
-/// What `Backend::device_facts` gives.
+/// The result of `Backend::device_facts`.
 struct DeviceFactsTable {
-  /// Of the device that is current.
+  /// Facts of the current device.
   std::vector<DeviceFact> (*facts)();
 };
 

@@ -7,7 +7,7 @@
 namespace iqd {
 
 std::optional<std::int64_t> Source::retune(const SourceOptions&) {
-  throw SetupError("this source takes no change while it runs");
+  throw SetupError("this source cannot change while it runs");
 }
 
 }  // namespace iqd

@@ -21,16 +21,16 @@ struct sc16 {
   friend constexpr bool operator==(sc16, sc16) = default;
 };
 
-/// IEEE binary16, kept as its bits; arithmetic is done in float.
+/// IEEE binary16, stored as bits; arithmetic is done in float.
 struct f16 {
   std::uint16_t bits = 0;
   friend constexpr bool operator==(f16, f16) = default;
 };
 float to_float(f16 x) noexcept;
-/// Rounds to nearest even; what is too large becomes infinite.
+/// Rounds to nearest even; too large values become infinite.
 f16 to_f16(float x) noexcept;
 
-/// What one element of a port is.
+/// The type of a port's elements.
 enum class Element : std::uint8_t { sc16, cf32, f32, f16, i64, i32, i16, i8, u8 };
 
 struct ElementTraits {

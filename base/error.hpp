@@ -7,16 +7,16 @@
 
 namespace iqd {
 
-/// How the program ends; systemd's unit relies on these.
+/// Exit codes; systemd's unit relies on them.
 enum class Exit : int { ok = 0, failed = 1, configuration = 2, threshold = 3 };
 
-/// Something that iqd needs could not be set up: a device, memory, a socket. Says what to do; ends with 1.
+/// Something that iqd needs could not be set up: a device, memory, a socket. The text says what to do; exit code 1.
 class SetupError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The operator asked for something that cannot be; ends with 2.
+/// The operator requested something impossible; exit code 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -14,7 +14,7 @@
 namespace iqd {
 
 EventFile::EventFile() : file_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (file_ < 0) throw SetupError(fmt::format("cannot make an event file: {}", std::strerror(errno)));
+  if (file_ < 0) throw SetupError(fmt::format("cannot create an eventfd: {}", std::strerror(errno)));
 }
 
 EventFile::~EventFile() {

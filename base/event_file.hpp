@@ -7,7 +7,7 @@ namespace iqd {
 /// Wakes a thread that polls: readable from `set` until `take`. Any thread.
 class EventFile {
  public:
-  /// Throws SetupError where no descriptor is left.
+  /// Throws SetupError if no descriptor is left.
   EventFile();
   ~EventFile();
   EventFile(const EventFile&) = delete;
@@ -15,7 +15,7 @@ class EventFile {
 
   int file() const noexcept { return file_; }
   void set() const noexcept;
-  /// Whether it was set since the last `take`. Waits for nothing.
+  /// Whether it was set since the last `take`. Does not wait.
   bool take() const noexcept;
 
  private:

@@ -30,7 +30,7 @@ class Digest {
   Word value_ = (Word{0x6c62272e07bb0142} << 64) + 0x62b821756295c58d;
 };
 
-/// What a file begins with.
+/// The first line of a file.
 std::string header_of(const std::string& key, std::string_view content) {
   Digest digest;
   digest.add(content);
@@ -45,7 +45,7 @@ std::filesystem::path cache_folder() {
     return value ? value : "";
   };
   if (const std::string folder = named("IQD_CACHE_DIR"); !folder.empty()) return folder;
-  // systemd separates several with colons.
+  // systemd separates several folders with colons.
   if (const std::string folders = named("CACHE_DIRECTORY"); !folders.empty())
     return folders.substr(0, folders.find(':'));
   if (const std::string folder = named("XDG_CACHE_HOME"); !folder.empty()) return std::filesystem::path(folder) / "iqd";
@@ -77,7 +77,7 @@ std::string FileCache::keep(const std::string& key, std::span<const char> conten
   if (folder_.empty()) return {};
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  if (error) return fmt::format("{} cannot be made: {}", folder_.string(), error.message());
+  if (error) return fmt::format("cannot create {}: {}", folder_.string(), error.message());
   const std::filesystem::path beside = folder_ / fmt::format(".{}.{}.{}", key, ::getpid(), number++);
   std::ofstream file(beside, std::ios::binary);
   file << header_of(key, {content.data(), content.size()});
@@ -88,7 +88,7 @@ std::string FileCache::keep(const std::string& key, std::span<const char> conten
   if (!error) return {};
   std::error_code ignored;
   std::filesystem::remove(beside, ignored);
-  return fmt::format("nothing can be written to {}: {}", folder_.string(), error.message());
+  return fmt::format("cannot write to {}: {}", folder_.string(), error.message());
 }
 
 }  // namespace iqd

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 const std::vector<char> kContent{'a', '\0', '\n', 'b', '\xff'};
 
-/// Variables as a test wants them, and as they were when it ends.
+/// Sets environment variables for a test, and restores them at its end.
 class Environment {
  public:
   void set(const std::string& name, const char* value) {
@@ -52,10 +52,10 @@ TEST(FileCache, FindsWhatItKept) {
   EXPECT_EQ(cache.keep(key, {}), "");
   EXPECT_EQ(cache.find(key), std::vector<char>()) << "the last that was kept";
   const auto files = std::filesystem::directory_iterator(scratch.path() / "made" / "when needed");
-  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "nothing lies beside it";
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "no other file is left";
 }
 
-/// A key tells where one text ends and the next begins.
+/// A key depends on where one text ends and the next begins.
 TEST(FileCache, KeysAreOfContent) {
   EXPECT_EQ(content_key({"ab", "c"}), content_key({"ab", "c"}));
   EXPECT_NE(content_key({"ab", "c"}), content_key({"a", "bc"}));
@@ -91,9 +91,9 @@ TEST(FileCache, SaysWhyNothingCanBeKept) {
   std::filesystem::create_directories(scratch.path() / "folder" / key / "within");
   EXPECT_THAT(FileCache(scratch / "folder").keep(key, kContent), HasSubstr("folder")) << "a folder where a file goes";
   EXPECT_EQ(FileCache(scratch / "folder").find(key), std::nullopt);
-  EXPECT_EQ(FileCache({}).keep(key, kContent), "") << "no folder is no mistake";
+  EXPECT_EQ(FileCache({}).keep(key, kContent), "") << "an empty folder is no error";
   EXPECT_EQ(FileCache({}).find(key), std::nullopt);
-  if (::geteuid() == 0) return;  // who may write everywhere
+  if (::geteuid() == 0) return;  // root may write everywhere
   std::filesystem::create_directory(scratch.path() / "read only");
   std::filesystem::permissions(scratch.path() / "read only", std::filesystem::perms(0500));
   EXPECT_THAT(FileCache(scratch / "read only").keep(key, kContent), HasSubstr("read only"));

@@ -22,7 +22,7 @@ std::size_t left_of(std::size_t limit, std::size_t used) {
   return limit == kNone ? kNone : limit - std::min(limit, used);
 }
 
-/// The number behind a key, as in `MemTotal: 16 kB` and `inactive_file 4096`.
+/// The number after a key, as in `MemTotal: 16 kB` and `inactive_file 4096`.
 std::optional<std::size_t> entry_of(const fs::path& file, std::string_view key, int base = 10) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
@@ -33,19 +33,19 @@ std::optional<std::size_t> entry_of(const fs::path& file, std::string_view key, 
   return std::nullopt;
 }
 
-/// The number that a file holds; none where it says `max`.
+/// The number in a file; none if it says `max`.
 std::optional<std::size_t> number_in(const fs::path& file) {
   std::ifstream text(file);
   std::size_t value = 0;
   return text >> value ? std::optional(value) : std::nullopt;
 }
 
-/// What the two versions of control groups call their files.
+/// File names of the two versions of control groups.
 struct MemoryFiles {
   const char* mount;
   const char* limit;
   const char* used;
-  const char* cache;  // of memory.stat: pages of files that would be given back
+  const char* cache;  // in memory.stat: reclaimable file pages
 };
 constexpr MemoryFiles kMemory2{"sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
 constexpr MemoryFiles kMemory1{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
@@ -68,8 +68,8 @@ void look_at_threads(HostLimits& limits, const fs::path& group) {
   if (limit) limits.threads = std::min(limits.threads, left_of(*limit, number_in(group / "pids.current").value_or(0)));
 }
 
-/// The group's own limit and those of all that it is in. A container may be told another path than it sees: then that
-/// of the mount is what holds for it.
+/// Looks at the group's own limit and those of its ancestors. A container may get a path that it cannot see; then the
+/// limit at the mount point applies.
 template <class F> void look_upwards(const fs::path& mount, const std::string& path, F look) {
   for (fs::path at = fs::path(path).relative_path();; at = at.parent_path()) {
     look(mount / at);
@@ -101,7 +101,7 @@ std::size_t limit_of(__rlimit_resource resource) {
   return limit.rlim_cur;
 }
 
-/// Locking all of it is granted where what is mapped fits; from then on what is mapped besides has to fit, too.
+/// mlockall succeeds if all mapped memory fits into the limit; after that, further mappings have to fit, too.
 std::optional<std::size_t> lockable_beside(std::size_t mapped, const fs::path& status) {
   constexpr std::size_t kMayLockAnything = std::size_t{1} << 14;  // CAP_IPC_LOCK
   const std::size_t limit = limit_of(RLIMIT_MEMLOCK);

@@ -52,7 +52,7 @@ TEST(HostLimits, AreThoseOfEveryGroupAround) {
   m.write("sys/fs/cgroup/system.slice/pids.max", "100\n");
   m.write("sys/fs/cgroup/system.slice/pids.current", "40\n");
   EXPECT_EQ(m.limits().all_memory, 1'000'000'000u);
-  EXPECT_EQ(m.limits().memory, 500'000'000u) << "what is cached of files is given back";
+  EXPECT_EQ(m.limits().memory, 500'000'000u) << "the file cache can be reclaimed";
   EXPECT_EQ(m.limits().group, m.path("sys/fs/cgroup/system.slice/memory.max"));
   EXPECT_EQ(m.limits().threads, 60u);
   m.write("sys/fs/cgroup/system.slice/iqd.service/memory.max", "300000000\n");
@@ -80,7 +80,7 @@ TEST(HostLimits, AreThoseOfTheFirstVersionOfGroups) {
   EXPECT_EQ(m.limits().threads, 50u);
 }
 
-/// A limit of this process, for as long as a test takes.
+/// Sets a limit of this process for the duration of a test.
 class Limit {
  public:
   Limit(__rlimit_resource resource, rlim_t to) : resource_(resource) {
@@ -104,11 +104,11 @@ TEST(HostLimits, KnowWhatTheProcessMayHave) {
   const Limit files(RLIMIT_NOFILE, 64);
   EXPECT_EQ(m.limits().files, 60u);
   const Limit locked(RLIMIT_MEMLOCK, 4'096);
-  EXPECT_EQ(m.limits().locked, std::nullopt) << "not even what is mapped now may be";
+  EXPECT_EQ(m.limits().locked, std::nullopt) << "even the current mappings do not fit";
   m.write("proc/self/status", "VmSize:\t  3 kB\nCapEff:\t0000000000000000\n");
   EXPECT_EQ(m.limits().locked, 1'024u);
   m.write("proc/self/status", "VmSize:\t  3 kB\nCapEff:\t0000000000004000\n");
-  EXPECT_EQ(m.limits().locked, HostLimits::kNone) << "who has CAP_IPC_LOCK may lock anything";
+  EXPECT_EQ(m.limits().locked, HostLimits::kNone) << "CAP_IPC_LOCK allows locking anything";
 }
 
 TEST(HostLimits, AreThereOnThisMachine) {

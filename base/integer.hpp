@@ -16,7 +16,7 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept {
   return -floor_div(-a, b);
 }
 
-/// Of numbers that come from outside: where the sum or the difference does not fit, the nearest that does.
+/// For numbers from outside: a sum or difference that does not fit becomes the nearest number that does.
 constexpr std::int64_t saturated_add(std::int64_t a, std::int64_t b) noexcept {
   using Limits = std::numeric_limits<std::int64_t>;
   std::int64_t sum = 0;
@@ -28,7 +28,7 @@ constexpr std::int64_t saturated_sub(std::int64_t a, std::int64_t b) noexcept {
   return !__builtin_sub_overflow(a, b, &difference) ? difference : b < 0 ? Limits::max() : Limits::min();
 }
 
-/// Sums and products of numbers that are not negative; what an integer does not hold is the largest that it holds.
+/// Sums and products of numbers that are not negative, limited to the largest integer.
 template <std::integral T> constexpr T bounded_sum(T a, T b) noexcept {
   T sum{};
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<T>::max() : sum;
@@ -37,12 +37,12 @@ template <std::integral T> constexpr T bounded_product(T a, T b) noexcept {
   T product{};
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<T>::max() : product;
 }
-/// The bytes of so many of that size.
+/// The bytes of `count` elements of size `each`.
 constexpr std::size_t bounded_bytes(std::int64_t count, std::size_t each) noexcept {
   return count <= 0 ? 0 : bounded_product(static_cast<std::size_t>(count), each);
 }
 
-/// a b / c rounded down, of numbers that are not negative, however large a b is; the result has to fit.
+/// a b / c rounded down, for numbers that are not negative; a b may be of any size, the result has to fit.
 constexpr std::int64_t mul_div(std::int64_t a, std::int64_t b, std::int64_t c) noexcept {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::int64_t>(static_cast<Wide>(a) * static_cast<Wide>(b) / static_cast<Wide>(c));

@@ -16,7 +16,7 @@ namespace {
 
 std::atomic<std::uint64_t> line_count{0};
 
-/// Standard error is the journal's own socket, as systemd.exec(5) describes it. It notes the time itself.
+/// Whether standard error is the journal's socket (systemd.exec(5)), which adds the time itself.
 bool is_journal() {
   static const bool is = [] {
     const char* journal = std::getenv("JOURNAL_STREAM");
@@ -26,7 +26,7 @@ bool is_journal() {
   return is;
 }
 
-/// As syslog(3) counts, for the journal.
+/// The level of syslog(3), for the journal.
 int urgency(Level level) {
   switch (level) {
     case Level::debug: return 7;

@@ -19,10 +19,10 @@ enum class Level {
   none,  // for `set_level`: nothing is written
 };
 
-/// Never called per block: what happens often is counted, and summed up by the status line.
+/// Never called per block: frequent events are counted and shown in the status.
 void write(Level level, std::string_view text);
 void set_level(Level level);
-/// Lines written so far; a test holds the steady state to none.
+/// Lines written so far; a test checks that the steady state writes none.
 std::uint64_t lines() noexcept;
 
 template <class... A> void debug(fmt::format_string<A...> f, A&&... a) {
@@ -38,10 +38,10 @@ template <class... A> void error(fmt::format_string<A...> f, A&&... a) {
   write(Level::error, fmt::format(f, std::forward<A>(a)...));
 }
 
-/// Lets one line through a second, for events that may come in floods.
+/// Allows one line per second, for events that may come in bursts.
 class RateLimit {
  public:
-  /// True when a line may be written; `suppressed` is how many were not since the last.
+  /// True if a line may be written; `suppressed` is the number of lines suppressed since the last one.
   bool allow(std::uint64_t& suppressed) noexcept;
 
  private:
@@ -49,8 +49,7 @@ class RateLimit {
   std::atomic<std::uint64_t> suppressed_{0};
 };
 
-/// ` (3 more times since the last line)`, for the end of a line that `RateLimit` lets through; nothing where none was
-/// suppressed.
+/// ` (3 more times since the last line)`, for the end of a line that `RateLimit` allows; empty if none was suppressed.
 std::string more_times(std::uint64_t suppressed);
 
 }  // namespace iqd::log

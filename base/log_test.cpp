@@ -42,8 +42,8 @@ TEST(RateLimit, OneOfManyThreadsGetsThrough) {
 
 TEST(Log, LinesAreCounted) {
   const auto before = log::lines();
-  log::debug("the counting of lines is tested: {}", 1);
-  log::info("the counting of lines is tested: {}", 2);
+  log::debug("tests the count of lines: {}", 1);
+  log::info("tests the count of lines: {}", 2);
   EXPECT_EQ(log::lines(), before + 2);
 }
 

@@ -10,7 +10,7 @@
 
 namespace iqd {
 
-/// A number that only grows; one thread or many add to it.
+/// A number that only grows; any thread may add to it.
 class Counter {
  public:
   void add(std::uint64_t n = 1) noexcept { value_.fetch_add(n, std::memory_order_release); }
@@ -20,7 +20,7 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// A number as it was last; NaN: there is none.
+/// The latest value of a number; NaN if there is none.
 class Gauge {
  public:
   void set(double value) noexcept { value_.store(value, std::memory_order_release); }
@@ -52,9 +52,9 @@ class Histogram {
     std::uint64_t sum_ns = 0;
     std::uint64_t worst_ns = 0;
 
-    /// The smallest duration that a fraction `q` of the records does not exceed, to the bucket's upper edge.
+    /// The smallest duration that a fraction `q` of the records does not exceed, rounded up to its bucket's edge.
     double quantile_ns(double q) const noexcept;
-    /// What was recorded since `earlier`; the worst stays that of the whole time.
+    /// What was recorded since `earlier`; `worst_ns` remains that of the whole time.
     Snapshot since(const Snapshot& earlier) const noexcept;
   };
   Snapshot snapshot() const noexcept;

@@ -16,7 +16,7 @@
 namespace iqd {
 namespace {
 
-/// More than any process has addresses for.
+/// More than the address space of any process.
 constexpr std::size_t kMost = std::size_t{1} << 56;
 
 [[noreturn]] void fail(const char* call, std::size_t bytes) {
@@ -44,7 +44,7 @@ MirrorRing::MirrorRing(std::size_t rows, std::size_t row_bytes) : rows_(rows), r
     ::close(file);
     fail("ftruncate", physical);
   }
-  // Reserve the whole range first, so that the pieces land side by side whatever else the process maps meanwhile.
+  // Reserve the whole range first, so that the pieces are contiguous whatever the process maps meanwhile.
   void* range = ::mmap(nullptr, 2 * physical, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   bool mapped = range != MAP_FAILED;
   for (std::size_t piece = 0; mapped && piece < 2 * rows; ++piece) {

@@ -7,8 +7,8 @@
 
 namespace iqd {
 
-/// Memory in which every window is contiguous: each row is `row_bytes` of memory mapped twice in a row, so a window
-/// that runs over the end goes on at the beginning. Rows are equally far apart, so a window over all is a pitched
+/// Memory in which every window is contiguous: each row is `row_bytes` of memory mapped twice in succession, so a
+/// window over the end continues at the beginning. Rows are equally spaced, so a window over all rows is a pitched
 /// array.
 class MirrorRing {
  public:
@@ -18,14 +18,14 @@ class MirrorRing {
   MirrorRing(const MirrorRing&) = delete;
   MirrorRing& operator=(const MirrorRing&) = delete;
 
-  /// Byte `offset` (counted without end) of a row; what follows, up to `row_bytes()`, is contiguous.
+  /// Byte `offset` of a row, counted without wrapping; the next `row_bytes()` bytes are contiguous.
   std::byte* at(std::size_t row, std::size_t offset) const noexcept {
     return base_ + row * row_pitch() + offset % row_bytes_;
   }
   std::size_t row_bytes() const noexcept { return row_bytes_; }
   std::size_t row_pitch() const noexcept { return 2 * row_bytes_; }
   std::size_t rows() const noexcept { return rows_; }
-  /// All of it, both mappings, as a device has to know it.
+  /// All memory with both mappings, to be registered with a device.
   std::span<std::byte> mapped() const noexcept { return {base_, rows_ * row_pitch()}; }
 
   static std::size_t page_bytes() noexcept;

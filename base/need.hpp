@@ -8,14 +8,14 @@
 
 namespace iqd {
 
-/// What something takes of the host, as it is configured.
+/// Resources of the host that a configured part needs.
 struct Need {
   std::string what;       // `ring, 409600 samples`; `socket tcp://*:5555`
-  std::size_t bytes = 0;  // of memory, once samples flow
-  std::size_t more = 0;   // beyond these at most, while a disk or a reader is behind
+  std::size_t bytes = 0;  // memory once samples flow
+  std::size_t more = 0;   // extra memory at most, while a disk or a reader falls behind
   int threads = 0;
   int files = 0;        // descriptors
-  bool shared = false;  // several that say the same are one
+  bool shared = false;  // equal entries count once
 };
 using Needs = std::vector<Need>;
 

@@ -30,7 +30,7 @@ using npy::supported;
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMostHeader = 1 << 16;  // real ones are 64 to 128 bytes
 
-/// As it stands in the file, whatever bytes these are.
+/// The file's text in quotes, with unprintable bytes escaped.
 std::string printable(std::string_view text) {
   std::string q = "'";
   for (const char c : text) {
@@ -40,7 +40,7 @@ std::string printable(std::string_view text) {
   return q + "'";
 }
 
-/// Elements of `shape`, or nothing where that many bytes cannot be.
+/// Number of elements of `shape`, or nothing if their bytes overflow.
 std::optional<std::int64_t> count(std::span<const std::int64_t> shape, std::size_t item) noexcept {
   auto bytes = static_cast<std::int64_t>(item);
   for (const std::int64_t n : shape)
@@ -84,7 +84,7 @@ class NpyFile {
     std::error_code error;
     const auto status = fs::status(path, error);
     if (!fs::exists(status)) fail("there is no such file");
-    if (!fs::is_regular_file(status)) fail("it is not an ordinary file");
+    if (!fs::is_regular_file(status)) fail("it is not a regular file");
     left_ = fs::file_size(path, error);
     errno = 0;
     stream_.open(path, std::ios::binary);
@@ -151,7 +151,7 @@ NpyArray read_npy(const std::string& path, std::int64_t most) {
                           printable(*header.descr), supported()));
   }
   const auto elements = count(*header.shape, kind->bytes);
-  if (!elements) file.fail("its shape asks for more elements than can be");
+  if (!elements) file.fail("its shape has too many elements");
   const auto bytes = static_cast<std::uintmax_t>(*elements) * kind->bytes;
   if (file.left() != bytes) {
     file.fail(fmt::format("{} by shape ({}) and dtype should be {} bytes, the file has {} ({})",
@@ -159,12 +159,12 @@ NpyArray read_npy(const std::string& path, std::int64_t most) {
                           fmt::join(*header.shape, ", "), bytes, file.left(),
                           file.left() < bytes ? "truncated" : "something follows the array"));
   }
-  if (*elements > most) file.fail(fmt::format("it has {} elements; {} are the most here", *elements, most));
+  if (*elements > most) file.fail(fmt::format("it has {} elements; at most {} are allowed here", *elements, most));
   NpyArray array{normal_name(*kind), std::move(*header.shape), {}};
   try {
     array.data.resize(bytes);
   } catch (const std::exception&) {
-    file.fail(fmt::format("there is no memory for its {} MB", bytes / 1'000'000));
+    file.fail(fmt::format("not enough memory for its {} MB", bytes / 1'000'000));
   }
   file.read(array.data);
   if (header.descr->front() == '>') swap_bytes(array.data, kind->swap);
@@ -179,13 +179,13 @@ void write_npy(const std::string& path, std::string_view dtype, std::span<const 
     throw UsageError(fmt::format("{}: dtype '{}' is not supported, iqd writes {}", path, dtype, supported()));
   const auto elements = count(shape, kind->bytes);
   if (!elements || static_cast<std::size_t>(*elements) * kind->bytes != data.size()) {
-    throw UsageError(fmt::format("{}: {} bytes are no array of shape ({}) and dtype {}", path, data.size(),
+    throw UsageError(fmt::format("{}: {} bytes do not match shape ({}) and dtype {}", path, data.size(),
                                  fmt::join(shape, ", "), dtype));
   }
   std::string header =
       fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}", kind->bytes == 1 ? '|' : '<',
                   kind->name, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-  // NumPy pads with spaces up to a newline, so that the data start at a multiple of 64.
+  // Like NumPy, pads with spaces and a newline, so that the data start at a multiple of 64.
   const std::size_t start = kMagic.size() + 4;
   header.append(63 - (start + header.size()) % 64, ' ').push_back('\n');
   errno = 0;
@@ -195,7 +195,7 @@ void write_npy(const std::string& path, std::string_view dtype, std::span<const 
   out.write(kMagic.data(), kMagic.size()).write(middle.data(), middle.size()) << header;
   out.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
   out.close();
-  if (!out) throw SetupError(fmt::format("{}: cannot be written to the end: {}", path, std::strerror(errno)));
+  if (!out) throw SetupError(fmt::format("{}: cannot be written completely: {}", path, std::strerror(errno)));
 }
 
 }  // namespace iqd

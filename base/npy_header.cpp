@@ -25,14 +25,14 @@ constexpr std::array<Kind, 11> kKinds{{{"c8", 8, 4},
                                        {"u1", 1, 1},
                                        {"b1", 1, 1}}};
 
-/// Every method says whether it found what it looked for.
+/// Every method returns whether it found what it looked for.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : rest_(text) {}
 
-  /// Empty when all went well, else what is wrong.
+  /// Empty on success, otherwise what is wrong.
   std::string parse(Header& header) {
-    if (!take('{')) return "its header is no dictionary";
+    if (!take('{')) return "its header is not a dictionary";
     while (!take('}')) {
       std::string key;
       if (!string(key) || !take(':')) return "its header cannot be read";
@@ -42,7 +42,7 @@ class HeaderParser {
       break;
     }
     skip_space();
-    if (!rest_.empty()) return "its header goes on behind its end";
+    if (!rest_.empty()) return "its header continues after its end";
     if (!header.descr || !header.fortran || !header.shape) return "its header lacks descr, fortran_order or shape";
     return {};
   }
@@ -100,7 +100,7 @@ class HeaderParser {
   std::string value(const std::string& key, Header& header) {
     if (key == "descr") {
       if (!string(header.descr.emplace()))
-        return fmt::format("it holds records, iqd reads plain arrays of {}", supported());
+        return fmt::format("it contains records; iqd reads plain arrays of {}", supported());
     } else if (key == "fortran_order") {
       header.fortran = take("True");
       if (!*header.fortran && !take("False")) return "fortran_order is neither True nor False";

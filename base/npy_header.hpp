@@ -9,19 +9,19 @@
 #include <string_view>
 #include <vector>
 
-/// What stands in the header of a .npy file: the elements' type, their order and the array's shape.
+/// The header of a .npy file: type and order of the elements, and the array's shape.
 namespace iqd::npy {
 
 struct Kind {
   std::string_view name;  // without its byte order
   std::size_t bytes;
-  std::size_t swap;  // bytes that are turned round together
+  std::size_t swap;  // bytes that are swapped together
 };
-/// Null where iqd does not read it. `<c8`, `>i2`, `|u1`.
+/// For `<c8`, `>i2`, `|u1`; null if iqd does not read it.
 const Kind* find_kind(std::string_view dtype) noexcept;
-/// As NpyArray calls it.
+/// The name used in NpyArray.
 std::string normal_name(const Kind& kind);
-/// All of them, for messages.
+/// All supported types, for messages.
 std::string supported();
 
 struct Header {
@@ -30,7 +30,7 @@ struct Header {
   std::optional<std::vector<std::int64_t>> shape;
 };
 
-/// Reads the Python dictionary that a header is. Empty when all went well, else what is wrong.
+/// Parses a header, which is a Python dictionary. Empty on success, otherwise what is wrong.
 std::string parse(std::string_view text, Header& header);
 
 }  // namespace iqd::npy

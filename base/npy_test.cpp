@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A file of this process that goes away with the test.
+/// A file that is removed at the end of the test.
 class ScratchFile {
  public:
   ScratchFile() : path_(std::filesystem::temp_directory_path() / ("iqd-npy-" + std::to_string(::getpid()) + ".npy")) {}
@@ -103,7 +103,7 @@ TEST(Npy, NormalisesNamesOrderAndBytes) {
   file.write(npy(header_of(">c8", "(1,)"), bytes_upto(8)));
   EXPECT_EQ(read_npy(file.path()).dtype, "<c8");
   EXPECT_EQ(data_of(read_npy(file.path())), std::string("\3\2\1\0\7\6\5\4", 8));
-  // a[i][j] stands at i + 2 j
+  // a[i][j] is at i + 2 j
   file.write(npy(header_of("|u1", "(2, 3)", "True"), bytes_upto(6)));
   EXPECT_EQ(data_of(read_npy(file.path())), std::string("\0\2\4\1\3\5", 6));
   EXPECT_EQ(read_npy(file.path()).shape, (std::vector<std::int64_t>{2, 3}));
@@ -127,7 +127,7 @@ TEST(Npy, KnowsAllVersionsAndSpellings) {
 TEST(Npy, SaysWhatIsWrong) {
   const ScratchFile file;
   EXPECT_THAT(complaint("/nowhere/x.npy"), HasSubstr("there is no such file"));
-  EXPECT_THAT(complaint("/"), HasSubstr("not an ordinary file"));
+  EXPECT_THAT(complaint("/"), HasSubstr("not a regular file"));
   const auto wrong = [&](const std::string& bytes) {
     file.write(bytes);
     return complaint(file.path());
@@ -143,7 +143,7 @@ TEST(Npy, SaysWhatIsWrong) {
   EXPECT_THAT(wrong(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "")), HasSubstr("records"));
   EXPECT_THAT(wrong(npy("{'descr': '<f4', 'shape': (2,)}", bytes_upto(8))), HasSubstr("lacks"));
   EXPECT_THAT(wrong(npy(header_of("<f4", "(9223372036854775807, 9223372036854775807)"), "")),
-              HasSubstr("more elements"));
+              HasSubstr("too many elements"));
   EXPECT_THAT(wrong(npy(header_of("<f4", "(1000000000000000,)"), "")), HasSubstr("truncated"));
   EXPECT_THAT(wrong(npy(header_of("<f4", "(-1,)"), "")), HasSubstr("shape"));
 }

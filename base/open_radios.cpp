@@ -17,17 +17,17 @@ namespace {
 constexpr std::chrono::seconds kEvery{2};
 
 struct List {
-  std::mutex mutex;  // of the radios, too
+  std::mutex mutex;  // guards the radios, too
   std::vector<std::shared_ptr<OpenRadio>> radios;
 };
 
-/// A driver may let go of a radio in a thread that outlives `main`, so the list is never taken down.
+/// A driver may release a radio in a thread that outlives `main`, so the list is never destroyed.
 List& list() {
   static List* const all = new List;
   return *all;
 }
 
-/// A lock that is new counts as one that held.
+/// A new lock counts as locked before.
 void tell_of_locks(const OpenRadio& radio, const RadioReadings& now) {
   for (const RadioReading& r : now) {
     if (!r.is_lock) continue;
@@ -70,9 +70,9 @@ struct RadioOnList::Watch {
       radio->readings = std::move(now);
       radio->read_ns = steady_ns();
     } catch (const std::exception& e) {
-      log::debug("{} '{}': cannot be asked how it is: {}", radio->driver, radio->args, e.what());
+      log::debug("{} '{}': cannot read its sensors: {}", radio->driver, radio->args, e.what());
     } catch (...) {
-      log::debug("{} '{}': cannot be asked how it is", radio->driver, radio->args);
+      log::debug("{} '{}': cannot read its sensors", radio->driver, radio->args);
     }
   }
 };

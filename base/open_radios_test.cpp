@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Waits until something is so, 10 s at most.
+/// Waits for a condition, 10 s at most.
 template <class F> bool comes_true(F f) {
   for (int i = 0; i < 10'000 && !f(); ++i) std::this_thread::sleep_for(1ms);
   return f();
@@ -59,7 +59,7 @@ TEST(OpenRadios, ALockThatGoesOrComesIsALine) {
   const auto read_again = [&] {
     const int now = reads;
     radio.read_soon();
-    // The one that was asked for is over when the next but one begins.
+    // The requested read has ended when the second one after it begins.
     if (!comes_true([&] { return reads > now; })) return false;
     radio.read_soon();
     return comes_true([&] { return reads > now + 1; });
@@ -78,7 +78,7 @@ TEST(OpenRadios, ALockThatGoesOrComesIsALine) {
 TEST(OpenRadios, OneThatDoesNotAnswerIsShownAsItWas) {
   std::atomic<int> reads{0};
   RadioOnList radio({"uhd", "", {}}, [&]() -> RadioReadings {
-    if (reads++ > 0) throw std::runtime_error("it is away");
+    if (reads++ > 0) throw std::runtime_error("it is disconnected");
     return {{"temperature", "", 40, false}};
   });
   radio.read_soon();

@@ -10,7 +10,7 @@
 
 namespace iqd {
 
-/// A hold on the memory of a message. It is given back once, by any thread; while it is held the memory stays as it is.
+/// A hold on the memory of a message. While held, the memory does not change. It is given back once, by any thread.
 class Lease {
  public:
   using GiveBack = void (*)(void* owner, int slot) noexcept;
@@ -27,7 +27,7 @@ class Lease {
   void release() noexcept {
     if (give_back_) std::exchange(give_back_, nullptr)(owner_, slot_);
   }
-  /// For a C interface that carries two words: `give_back(owner, slot)` has to be called later, once.
+  /// For a C interface that passes two words: `give_back(owner, slot)` has to be called later, once.
   struct Raw {
     GiveBack give_back;
     void* owner;
@@ -41,15 +41,15 @@ class Lease {
   int slot_ = -1;
 };
 
-/// Who is at the other end of a socket.
+/// Counts of a socket's peers.
 struct PeerCounts {
   std::string endpoint;  // empty: no socket
   std::int64_t connected = 0;
   std::uint64_t handshake_failures = 0;
-  std::uint64_t cut_off = 0;  // disconnected by this side, for what they sent
+  std::uint64_t cut_off = 0;  // disconnected by this side because of what they sent
 };
 
-/// Of a message that no reader gets: its block, and how many samples that has.
+/// A message that no reader gets: its block, and the samples of that block.
 struct LostMessage {
   std::uint64_t block = 0;
   std::int64_t samples = 0;
@@ -60,18 +60,18 @@ class Outlet {
  public:
   virtual ~Outlet() = default;
   /// Takes a message. `scarce`: few slots are left, so copy rather than keep the lease.
-  /// False: it could not be taken and is lost.
+  /// False: the message could not be taken and is lost.
   virtual bool send(const Message& message, Lease lease, bool scarce) = 0;
-  /// A message that was taken and lost after all; each of them once.
+  /// A message that was taken but lost later; each is returned once.
   virtual std::optional<LostMessage> lost_after_all() { return {}; }
-  /// Readers that have asked for something so far; called before the stream starts.
+  /// Subscriptions so far; called before the stream starts.
   virtual std::int64_t subscriptions() { return 0; }
-  /// Outlets of one endpoint tell the same.
+  /// Outlets of one endpoint return the same.
   virtual PeerCounts peers() const { return {}; }
   virtual SinkCounts counts() const noexcept { return {}; }
-  /// The stream has ended: returns when everything taken has left, or after `interrupt`.
+  /// The stream has ended: returns when everything taken has been sent, or after `interrupt`.
   virtual void finish() {}
-  /// From another thread: a waiting `send` or `finish` returns soon.
+  /// From another thread: makes a waiting `send` or `finish` return soon.
   virtual void interrupt() noexcept {}
 };
 
@@ -81,17 +81,17 @@ class OutletOptions {
   virtual ~OutletOptions() = default;
   virtual void fields(FieldVisitor& visitor) = 0;
   virtual void check(const PortFormat& format, const Section& section) const = 0;
-  /// The address that it binds and nobody else can; empty where it binds none.
+  /// The address that it binds exclusively; empty if it binds none.
   virtual std::string endpoint() const = 0;
-  /// Entries that give the same share a socket.
+  /// Entries with the same text share a socket.
   virtual std::string socket() const { return endpoint(); }
   virtual std::string topic() const = 0;
-  /// What it takes of the host.
+  /// What it needs from the host.
   virtual Needs needs(const PortFormat& /*format*/) const { return {}; }
-  /// The key in which it cannot share the socket of `other`, which has the same endpoint; empty where it can.
+  /// The key that prevents sharing the socket of `other`, which has the same endpoint; empty if they can share.
   virtual std::string_view clash(const OutletOptions& /*other*/) const { return {}; }
-  /// `lossless`: the source can wait, so a reader that is behind is waited for. `most_bytes`: of the largest message of
-  /// all who share the socket. Throws SetupError.
+  /// `lossless`: the source can wait, so a slow reader is waited for. `most_bytes`: of the largest message of all
+  /// entries that share the socket. Throws SetupError.
   virtual std::unique_ptr<Outlet> open(const PortFormat& format, bool lossless, std::int64_t most_bytes) const = 0;
 };
 

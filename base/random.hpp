@@ -6,7 +6,7 @@
 
 namespace iqd {
 
-/// Hashes whole numbers, so that what is random can depend on positions alone.
+/// Hashes integers, so that random values can depend on positions only.
 constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -13,14 +13,14 @@ namespace iqd {
 struct Dim {
   std::string name;
   std::int64_t extent = 0;
-  std::vector<std::string> labels = {};  // of its entries, where they have names
+  std::vector<std::string> labels = {};  // names of its entries, if any
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 
 /// `[channel 2][n 4096]`
 std::string to_string(const std::vector<Dim>& dims);
 
-/// What the messages of one port have in common.
+/// The common properties of a port's messages.
 struct PortFormat {
   std::string pipeline;
   std::string port;  // stage.output
@@ -29,10 +29,10 @@ struct PortFormat {
   int varying = -1;       // which dimension differs from message to message, or -1
   double rate_hz = 0;     // of the samples at the source
   double frequency_hz = 0;
-  double item_rate_hz = 0;  // positions of the stream dimension a second; 0 where there is none
-  double llr_scale = 0;     // LLRs in whole numbers: what one is worth; 0 for everything else
-  bool calibrated = false;  // made of samples that a calibration was applied to, while it held
-  int facts = 0;            // columns of facts that a message has at most
+  double item_rate_hz = 0;  // positions of the stream dimension per second; 0 if there is none
+  double llr_scale = 0;     // for integer LLRs: the value of one step; otherwise 0
+  bool calibrated = false;  // made from samples of a source with a calibration
+  int facts = 0;            // most fact columns of a message
   std::string hardware{};   // the radio that the samples came from
 
   std::int64_t bytes(std::int64_t extent) const noexcept {

@@ -9,7 +9,7 @@
 
 namespace iqd {
 
-/// Up to 64 slots of which any thread may take and give back one, without a lock.
+/// Up to 64 slots that any thread can acquire and release without a lock.
 class SlotMask {
  public:
   static constexpr int kMost = 64;

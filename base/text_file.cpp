@@ -20,7 +20,7 @@ constexpr int kPatienceMs = 5000;
 
 class File {
  public:
-  /// Not blocking: to open a pipe would wait for a writer.
+  /// Non-blocking, since opening a pipe would wait for a writer.
   explicit File(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~File() {
     if (number_ >= 0) ::close(number_);
@@ -39,16 +39,16 @@ std::string size_text(std::size_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
-/// Why it may not be read; empty where it may.
+/// Why it may not be read; empty if it may.
 std::string fault_of(const struct stat& about, std::size_t most, Readable kind) {
   if (S_ISDIR(about.st_mode)) return "is a folder";
-  if (!S_ISREG(about.st_mode) && (kind == Readable::file || S_ISBLK(about.st_mode))) return "is no ordinary file";
+  if (!S_ISREG(about.st_mode) && (kind == Readable::file || S_ISBLK(about.st_mode))) return "is not a regular file";
   if (S_ISREG(about.st_mode) && static_cast<std::size_t>(about.st_size) > most)
     return "is larger than " + size_text(most);
   return {};
 }
 
-/// Reads to the end, or says why not.
+/// Reads to the end; returns why not, or an empty text.
 std::string read_all(int file, std::size_t most, std::string& text) {
   std::array<char, 1 << 16> piece;
   for (;;) {
@@ -59,7 +59,7 @@ std::string read_all(int file, std::size_t most, std::string& text) {
       if (text.size() > most) return "is larger than " + size_text(most);
     } else if (errno == EAGAIN) {
       pollfd ready{.fd = file, .events = POLLIN, .revents = 0};
-      if (::poll(&ready, 1, kPatienceMs) == 0) return "cannot be read: nothing comes";
+      if (::poll(&ready, 1, kPatienceMs) == 0) return "cannot be read: no data arrives";
     } else if (errno != EINTR) {
       return fmt::format("cannot be read: {}", std::strerror(errno));
     }

@@ -9,14 +9,14 @@
 
 namespace iqd {
 
-/// What a name may stand for.
+/// What a name may refer to.
 enum class Readable : std::uint8_t {
-  file,    // an ordinary file
-  stream,  // also a pipe or a device, as /dev/stdin; what comes has to come within seconds
+  file,    // a regular file
+  stream,  // also a pipe or a device, such as /dev/stdin; data has to arrive within seconds
 };
 
-/// The bytes of a file, or nothing and `why`, as in "is a folder": the name goes before it. Takes no more than `most`
-/// bytes, and does not wait for a pipe that nobody writes to, so any name that a configuration holds may be given.
+/// The bytes of a file, or nothing and `why`, such as "is a folder", to be printed after the name. Takes at most `most`
+/// bytes, and does not wait for a pipe without a writer, so any name from a configuration is safe.
 std::optional<std::string> read_text(const std::string& path, std::size_t most, std::string& why,
                                      Readable kind = Readable::file);
 

@@ -15,14 +15,14 @@
 
 namespace iqd {
 
-/// A window on memory that someone else owns, for host and device code: `x(r, n)` is element n of row r.
+/// A view of memory owned elsewhere, for host and device code: `x(r, n)` is element n of row r.
 /// Strides are in elements; the last dimension is contiguous.
 template <class T, int Rank> class View {
  public:
   using Index = std::int64_t;
 
   View() = default;
-  /// Rows one behind the other.
+  /// Contiguous rows.
   IQD_HOST_DEVICE constexpr View(T* data, std::array<Index, Rank> extents) : data_(data) {
     Index stride = 1;
     for (int d = Rank - 1; d >= 0; --d) {
@@ -31,11 +31,11 @@ template <class T, int Rank> class View {
       stride *= extents_[d];
     }
   }
-  /// Rows `pitch` elements apart; the dimensions behind the first are contiguous.
+  /// Rows `pitch` elements apart; the dimensions after the first are contiguous.
   IQD_HOST_DEVICE constexpr View(T* data, std::array<Index, Rank> extents, Index pitch) : View(data, extents) {
     strides_[0] = pitch;
   }
-  /// A view that may write is one that may read.
+  /// A writable view converts to a read-only one.
   template <class U>
   requires(std::is_same_v<T, const U>) IQD_HOST_DEVICE constexpr View(const View<U, Rank>& o) : data_(o.data()) {
     for (int d = 0; d < Rank; ++d) extents_[d] = o.extent(d), strides_[d] = o.stride(d);

@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::size_t kNumberMost = 24;                     // -1.7976931348623157e+308
 constexpr std::size_t kEscapeMost = 6;                      // \u001f
-constexpr std::size_t kFixedMost = 16 * kNumberMost + 360;  // the keys that every header has, and their numbers
+constexpr std::size_t kFixedMost = 16 * kNumberMost + 360;  // the keys of every header, and their numbers
 
 /// Holds any product of two positions.
 __extension__ using Wide = __int128;
 
-/// Appends to a span; once something did not fit, nothing more is written.
+/// Appends to a span; after something did not fit, writes nothing more.
 class Writer {
  public:
   explicit Writer(std::span<char> into) : begin_(into.data()), at_(begin_), end_(begin_ + into.size()) {}
@@ -115,7 +115,7 @@ void write_fact(Writer& out, const FactColumn& column, std::int64_t item) noexce
   });
 }
 
-/// `"packets":[`, put together without a string.
+/// `"packets":[`, written without a temporary string.
 void open_plural(Writer& out, const Dim& dim) noexcept {
   out.comma();
   out.raw("\"");
@@ -124,7 +124,7 @@ void open_plural(Writer& out, const Dim& dim) noexcept {
   out.open("[");
 }
 
-/// A position in the stream, by samples of the source, and when that was.
+/// A position in the stream as a source sample, and its time.
 void write_start(Writer& out, const Message& m, const FactColumn& starts, std::int64_t item) noexcept {
   std::int64_t position = 0;
   std::memcpy(&position, starts.values + static_cast<std::size_t>(item) * sizeof position, sizeof position);
@@ -244,7 +244,7 @@ std::size_t header_bound(const PortFormat& format, std::size_t topic_bytes, std:
   if (fact_columns == 0 || format.varying < 0) return bytes;
   const std::size_t column = kFactKeyMost + 2 * kNumberMost + 7;
   bytes += format.dims[static_cast<std::size_t>(format.varying)].name.size() + 8;
-  // One column more, for the time of a start.
+  // One more column, for the time of a start.
   return bytes + static_cast<std::size_t>(items < 0 ? 0 : items) * ((fact_columns + 1) * column + 3);
 }
 

@@ -10,9 +10,9 @@
 namespace iqd {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "payloads are sent as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "payloads are sent as they are in memory");
 
-/// Appends to a span; once something did not fit, nothing more is written.
+/// Appends to a span; after something did not fit, writes nothing more.
 class Bytes {
  public:
   explicit Bytes(std::span<char> into) : into_(into) {}
@@ -41,7 +41,7 @@ class Bytes {
   bool failed_ = false;
 };
 
-/// The types of GNU Radio's serialised PMTs that a tag needs. Unlike the header around them they are big-endian.
+/// The types of GNU Radio's serialised PMTs used in a tag. Unlike the header around them, they are big-endian.
 enum class Pmt : std::uint8_t { symbol = 2, real = 4, u64 = 11, tuple = 12 };
 constexpr std::size_t kSymbolMost = std::numeric_limits<std::uint16_t>::max();
 
@@ -55,7 +55,7 @@ void pmt_real(Bytes& out, double value) noexcept {
   out.little(Pmt::real);
   out.big(value);
 }
-/// Whole seconds and the rest, as UHD's blocks write it.
+/// Whole seconds and the fraction, as UHD's blocks write it.
 void pmt_time(Bytes& out, std::int64_t time_ns) noexcept {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const std::int64_t ns = std::max<std::int64_t>(time_ns, 0);
@@ -89,7 +89,7 @@ template <class T> T at_most(std::int64_t value) noexcept {
   return static_cast<T>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<T>::max()));
 }
 
-/// Elements behind the varying dimension; of the whole message where there is none.
+/// Elements after the varying dimension; of the whole message if there is none.
 std::int64_t elements_of_item(const PortFormat& f) noexcept {
   std::int64_t n = 1;
   for (auto d = static_cast<std::size_t>(f.varying) + 1; d < f.dims.size(); ++d) n *= f.dims[d].extent;

@@ -124,7 +124,7 @@ struct Samples {
     format.frequency_hz = 433.92e6;
     message.format = &format;
     message.sample = 0x0408;
-    message.position = 0x0102;  // a quarter of it: the port is slower
+    message.position = 0x0102;  // a quarter of it, since the port is slower
     message.time_ns = 5'250'000'000;
     message.extent = 2;
     message.payload = std::as_bytes(std::span(values));
@@ -157,7 +157,7 @@ TEST(GnuRadioHeader, WithoutTagsItIsTheFixedPartAndTheFirstSample) {
   EXPECT_EQ(Samples().header(false), expected);
 }
 
-// The values are what GNU Radio's own pmt.serialize_str() makes of these keys and values.
+// The bytes that GNU Radio's pmt.serialize_str() makes from these keys and values.
 TEST(GnuRadioHeader, TagsAreSerialisedAsGnuRadioDoes) {
   const std::string port = from_hex("0200076669722e6f7574");
   const std::string offset = from_hex("0201000000000000");

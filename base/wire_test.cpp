@@ -146,7 +146,7 @@ TEST(Wire, FactsAreObjectsNamedAfterTheVaryingDimension) {
   EXPECT_EQ(parsed(header(m, "bits", 4, 2), "bits")["packets"], expected);
   m.extent = 0;
   EXPECT_EQ(parsed(header(m, "bits", 4, 2), "bits")["packets"], json::array());
-  // Behind a decimator by 8/3: a start is told by samples of the source.
+  // After a decimator by 8/3, a start is still given in source samples.
   const std::array<FactColumn, 1> decimated{{{"start", Element::i64, bytes(start), 3, 8}}};
   m.extent = 1;
   m.facts = decimated;

@@ -16,7 +16,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Elements: of coefficients, which take 16 bytes each here, and of bits and the like.
+// Elements: of coefficients, which take 16 bytes each here, and of integers such as bits.
 constexpr std::int64_t kMostNumbers = 1 << 22;
 constexpr std::int64_t kMostWhole = 1 << 24;
 
@@ -108,7 +108,7 @@ bool read_array(const std::string& path, std::vector<std::int64_t>& into, std::s
     return false;
   }
   into.clear();
-  if (array.dtype == "<i8") {  // exact, which doubles are not
+  if (array.dtype == "<i8") {  // exact, unlike doubles
     into.resize(array.data.size() / sizeof(std::int64_t));
     if (!into.empty()) std::memcpy(into.data(), array.data.data(), array.data.size());
     return true;

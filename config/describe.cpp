@@ -95,7 +95,7 @@ std::string as_code(const std::string& s) {
   return s.empty() || s == "(required)" ? s : "`" + in_markdown(s) + "`";
 }
 
-/// Characters on a terminal: UTF-8 bytes that begin one.
+/// Characters on a terminal: UTF-8 bytes that begin a character.
 std::size_t width(const std::string& s) {
   return static_cast<std::size_t>(
       std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
@@ -176,7 +176,7 @@ class SchemaOf final : public FieldVisitor {
   }
   json of(const EnumRef& e) const {
     const std::vector<std::string> names(e.names.begin(), e.names.end());
-    // An editor that reads YAML 1.1 takes these two for a boolean.
+    // An editor that reads YAML 1.1 treats these two as booleans.
     json choice = names;
     for (const std::string& name : names)
       if (name == "on" || name == "off") choice.push_back(name == "on");

@@ -10,13 +10,13 @@
 
 namespace iqd {
 
-/// What lists the fields of a freshly made struct; their values are the defaults.
+/// Lists the fields of a newly created struct; their values are the defaults.
 using FieldList = std::function<void(FieldVisitor&)>;
 
-/// A JSON schema (draft 7) of the map that read_fields would accept.
+/// A JSON schema of the maps that read_fields accepts.
 nlohmann::json schema_of(const FieldList& fields);
 
-/// `| key | default | range | meaning |` with one row a field; the keys of a group as `group.key`. Empty without
+/// `| key | default | range | meaning |` with one row for each field; keys of a group as `group.key`. Empty without
 /// fields.
 std::string markdown_table(const FieldList& fields);
 

@@ -87,7 +87,7 @@ TEST(Tables, AreEmptyWithoutFields) {
   EXPECT_EQ(text_table([](FieldVisitor&) {}), "");
 }
 
-/// What the tables show as a default is what the reader takes for the same value.
+/// The reader accepts the defaults shown in the tables, with the same value.
 TEST(Tables, DefaultsReadBack) {
   TestOptions options;
   Problems problems;

@@ -18,7 +18,7 @@ struct Held {
   bool live = false;
 };
 
-/// Copies every value, groups laid flat.
+/// Copies every value, with groups flattened.
 class ValuesOf final : public FieldVisitor {
  public:
   std::vector<Held> values;

@@ -9,13 +9,13 @@
 
 namespace iqd {
 
-/// A key whose value is not the same in two structs; those of a group as `group.key`.
+/// A key whose value differs between two structs; keys of a group as `group.key`.
 struct Difference {
   std::string key;
   bool live = false;  // may change while samples flow
 };
 
-/// Of two structs of one kind, in the order of their fields.
+/// Compares two structs of the same type, in the order of their fields.
 std::vector<Difference> differences(const FieldList& one, const FieldList& other);
 
 bool all_live(const std::vector<Difference>& found) noexcept;

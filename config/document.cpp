@@ -96,7 +96,7 @@ std::vector<Node> Node::items() const {
 
 namespace {
 
-/// The entries of both, in the tree's memory; of two with one key those of `more` hold, maps are merged in turn.
+/// The entries of both, in the tree's memory. For a key in both, `more` wins; maps are merged recursively.
 const Datum* merge(Tree& tree, const Datum* map, const Datum* more) {
   Datum merged;
   merged.kind = Node::Kind::map;
@@ -128,7 +128,7 @@ Node with_entries(const Node& map, const Node& more) {
 
 namespace {
 
-/// Puts an entry into a map that is being made, in place of one of its name; maps are merged.
+/// Puts an entry into a map under construction, replacing one with the same key; maps are merged.
 void put(Tree& tree, Datum& into, const std::string& key, const Datum* value) {
   const auto before = std::ranges::find(into.entries, key, &Entry::key);
   if (before != into.entries.end()) {
@@ -151,7 +151,7 @@ Node with_groups(const Node& map) {
     return &tree->data.back();
   };
   Datum* const all = new_map();
-  // Maps that are made here grow entry by entry: a copy for each would cost the square.
+  // Maps created here grow entry by entry: copying each time would take quadratic time.
   std::map<std::string, Datum*> groups;
   for (const Entry& entry : map.datum_->entries) {
     const std::size_t dot = entry.key.find('.');

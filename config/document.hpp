@@ -17,8 +17,8 @@ namespace iqd {
 struct Tree;   // document.cpp
 struct Datum;  // document.cpp
 
-/// A part of a YAML document: a cheap handle that keeps the whole document alive. Asking a node for what it is not
-/// gives nothing (an empty text, no entries, a missing node), never an exception.
+/// A part of a YAML document: a cheap handle that keeps the whole document alive. A query that does not fit the node's
+/// kind gives an empty text, no entries or a missing node, never an exception.
 class Node {
  public:
   enum class Kind : std::uint8_t { missing, null, scalar, sequence, map };
@@ -29,18 +29,18 @@ class Node {
   /// `a list`, `a map`, `'text'`, `nothing`: for "expected …, found …".
   std::string found() const;
 
-  /// A missing node stands where the map stands that it was looked for in.
+  /// A missing node has the place of the map that it was looked up in.
   Place place() const;
   /// `stages[2].fir`; empty for the root.
   const std::string& path() const noexcept { return path_; }
 
   const std::string& scalar() const noexcept;
   Node operator[](std::string_view key) const;
-  /// Of a map, in the order of the file.
+  /// The entries of a map, in the order of the file.
   std::vector<std::pair<std::string, Node>> entries() const;
-  /// Where a key of this map stands; line 0 where there is no such key.
+  /// The place of a key of this map; line 0 if there is no such key.
   Place key_place(std::string_view key) const;
-  /// Where the keys stand, in the order of `entries`.
+  /// The places of the keys, in the order of `entries`.
   std::vector<Place> key_places() const;
   std::vector<Node> items() const;
 
@@ -57,11 +57,11 @@ class Node {
   std::string path_;
 };
 
-/// A map with the entries of `more` in place of its own of the same names (maps within them likewise), and behind them.
-/// Those of `more` have no line in the file.
+/// A map with the entries of `more` added, replacing its own of the same names (nested maps likewise). Those of `more`
+/// have no line in the file.
 Node with_entries(const Node& map, const Node& more);
 
-/// A map whose keys `group.key` stand in maps of their own: `{a.b: 1}` as `{a: {b: 1}}`.
+/// A map with keys `group.key` turned into nested maps: `{a.b: 1}` becomes `{a: {b: 1}}`.
 Node with_groups(const Node& map);
 
 struct Document {
@@ -69,9 +69,9 @@ struct Document {
   std::string file;
 };
 
-/// Reads a file of 4 MiB at most. What cannot be read, is no YAML, or is YAML that iqd refuses (keys given twice, keys
-/// that are no words, several documents, tabs in the indentation; and what would cost more than a configuration is
-/// worth, as aliases that multiply) becomes problems; what was understood is there.
+/// Reads a file of at most 4 MiB. Adds problems if it cannot be read, is not YAML, or is YAML that iqd refuses
+/// (duplicate keys, keys that are not words, several documents, tabs in the indentation, and anything excessive such as
+/// multiplying aliases). The document has what was understood.
 Document load_document(const std::string& path, Problems& problems, Readable kind = Readable::stream);
 Document parse_document(const std::string& text, const std::string& name, Problems& problems);
 

@@ -115,12 +115,12 @@ TEST(Document, RefusesKeysThatAreNoWords) {
 }
 
 TEST(Document, PlacesSyntaxErrors) {
-  EXPECT_EQ(complaints("a: [1, 2\n"), "a.yaml:1:9: this is no YAML: a '[' is not closed");
-  EXPECT_EQ(complaints("a: b: c\n"), "a.yaml:1:5: this is no YAML: illegal map value");
-  EXPECT_EQ(complaints("a: 1\n\tb: 2\n"), "a.yaml:2:1: a tab in the indentation; YAML takes spaces only");
-  EXPECT_EQ(complaints("a: \"b\n"), "a.yaml:1:6: this is no YAML: a quote is not closed");
-  EXPECT_EQ(complaints("a: 'b\nc: 1\n# end\n"), "a.yaml:3:6: this is no YAML: a quote is not closed");
-  EXPECT_EQ(complaints("a: *nowhere\n"), "a.yaml:1:4: this is no YAML: the referenced anchor is not defined");
+  EXPECT_EQ(complaints("a: [1, 2\n"), "a.yaml:1:9: invalid YAML: a '[' is not closed");
+  EXPECT_EQ(complaints("a: b: c\n"), "a.yaml:1:5: invalid YAML: illegal map value");
+  EXPECT_EQ(complaints("a: 1\n\tb: 2\n"), "a.yaml:2:1: a tab in the indentation; YAML allows only spaces");
+  EXPECT_EQ(complaints("a: \"b\n"), "a.yaml:1:6: invalid YAML: a quote is not closed");
+  EXPECT_EQ(complaints("a: 'b\nc: 1\n# end\n"), "a.yaml:3:6: invalid YAML: a quote is not closed");
+  EXPECT_EQ(complaints("a: *nowhere\n"), "a.yaml:1:4: invalid YAML: the referenced anchor is not defined");
 }
 
 TEST(Document, RefusesASecondDocument) {
@@ -148,8 +148,8 @@ TEST(Document, DoesNotLetAliasesMultiply) {
     laughs += "]\n";
   }
   EXPECT_EQ(complaints(laughs), "a.yaml:6:55: more than 1000000 values, aliases counted");
-  EXPECT_EQ(complaints("a: &x [1, *x]\n"), "a.yaml:1:11: an alias inside of its own anchor");
-  EXPECT_EQ(complaints("a: &x {b: {c: *x}}\n"), "a.yaml:1:15: an alias inside of its own anchor");
+  EXPECT_EQ(complaints("a: &x [1, *x]\n"), "a.yaml:1:11: an alias within its own anchor");
+  EXPECT_EQ(complaints("a: &x {b: {c: *x}}\n"), "a.yaml:1:15: an alias within its own anchor");
 }
 
 TEST(Document, LimitsDepth) {
@@ -183,7 +183,7 @@ TEST(Document, TooDeepHasAPlaceOfItsOwn) {
   EXPECT_EQ(complaints(maps(60)), "");
   EXPECT_EQ(complaints(maps(63)), "a.yaml:2:253: nested more than 64 deep") << "the key in the last map";
   EXPECT_EQ(complaints(maps(100)), "a.yaml:2:253: nested more than 64 deep");
-  // Brackets that nothing closes the parser would keep, all of them, before it said the first.
+  // The parser would buffer all unclosed brackets before its first event.
   for (const char* bracket : {"[", "{", "[\n", "{\n", "[{"}) {
     std::string text = head;
     for (int i = 0; i < 200'000; ++i) text += bracket;
@@ -200,9 +200,9 @@ TEST(Document, MoreThanAConfigurationIsWorthIsRefusedWithItsPlace) {
     return text;
   };
   EXPECT_EQ(complaints("a: 1\n" + repeated("[x,", 1) + repeated("~,", 1 << 20) + "]"),
-            "a.yaml:1:4: what follows this is longer than 1 MiB; break the lines of a long list, or keep it in a file");
+            "a.yaml:1:4: more than 1 MiB follows; break the lines of a long list, or keep it in a file");
   EXPECT_EQ(complaints("a: 1\nb: '" + repeated("x", 1 << 21) + "'"),
-            "a.yaml:2:1: what follows this is longer than 1 MiB; break the lines of a long list, or keep it in a file");
+            "a.yaml:2:1: more than 1 MiB follows; break the lines of a long list, or keep it in a file");
   std::string keys;
   for (int i = 0; i < 10'001; ++i) keys += "k" + std::to_string(i) + ": 1\n";
   EXPECT_EQ(complaints(keys), "a.yaml:10001:1: more than 10000 keys in a map");
@@ -213,7 +213,7 @@ TEST(Document, MoreThanAConfigurationIsWorthIsRefusedWithItsPlace) {
   EXPECT_EQ(complaints("a: |\n" + repeated("  [[[[[[[[{{{{{{{{\n", 50)), "") << "brackets in a text";
 }
 
-/// Any name may stand in a file.
+/// A file may contain any name.
 TEST(Document, WhatIsNoFileIsNotWaitedFor) {
   const auto folder = std::filesystem::temp_directory_path() / ("document_test." + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
@@ -221,18 +221,18 @@ TEST(Document, WhatIsNoFileIsNotWaitedFor) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   std::string why;
   EXPECT_EQ(read_text(pipe, 10, why), std::nullopt);
-  EXPECT_EQ(why, "is no ordinary file");
+  EXPECT_EQ(why, "is not a regular file");
   EXPECT_EQ(read_text("/dev/zero", 10, why), std::nullopt);
-  EXPECT_EQ(why, "is no ordinary file");
+  EXPECT_EQ(why, "is not a regular file");
   EXPECT_EQ(read_text("/dev/zero", 10, why, Readable::stream), std::nullopt);
   EXPECT_EQ(why, "is larger than 10 bytes");
-  EXPECT_EQ(read_text(pipe, 10, why, Readable::stream), "") << "nobody writes";
+  EXPECT_EQ(read_text(pipe, 10, why, Readable::stream), "") << "there is no writer";
   const int writer = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(::write(writer, "abc", 3), 3);
   std::thread ends([writer] { ::close(writer); });
   const auto text = read_text(pipe, 10, why, Readable::stream);
   ends.join();
-  EXPECT_TRUE(text == "abc" || text == "") << "as much as came";
+  EXPECT_TRUE(text == "abc" || text == "") << "as much as was written";
   std::ofstream(folder / "large") << "x";
   std::filesystem::resize_file(folder / "large", std::uintmax_t{1} << 40);
   EXPECT_EQ(read_text((folder / "large").string(), 1 << 20, why), std::nullopt);
@@ -267,7 +267,7 @@ TEST(Document, KeysWithADotAreOfAGroup) {
   EXPECT_EQ(all.entries().size(), 3U);
 }
 
-/// A request's keys come from outside.
+/// The keys of a request come from outside.
 TEST(Document, ManyKeysOfGroupsTakeLinearMemory) {
   std::string text = "{";
   for (int i = 0; i < 9'000; ++i) text += (i % 2 == 0 ? "a.k" : "k") + std::to_string(i) + ": 1, ";

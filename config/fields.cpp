@@ -10,14 +10,14 @@
 namespace iqd {
 namespace {
 
-/// Case and the choice of dash do not make a word a different one.
+/// Ignores case, and treats dash, underscore and blank as equal.
 std::string folded(std::string_view word) {
   std::string s(word);
   for (char& c : s) c = c == '-' || c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return s;
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that make `a` into `b`.
+/// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
 std::size_t edits(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);
@@ -62,8 +62,7 @@ bool are_enough(Problems& problems) {
   constexpr std::size_t kMost = 1000;
   if (problems.size() < kMost) return false;
   if (problems.size() == kMost)
-    problems.push_back(
-        {problems.back().place, "", fmt::format("more than {} problems; this is where iqd stops", kMost)});
+    problems.push_back({problems.back().place, "", fmt::format("more than {} problems; iqd stops here", kMost)});
   return true;
 }
 
@@ -75,7 +74,7 @@ void Section::problem(std::string_view key, std::string what) const {
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  constexpr std::size_t kLongestWord = 64;  // a longer one is no slip of the fingers, and costs its square
+  constexpr std::size_t kLongestWord = 64;  // a longer one is not a typo, and would take quadratic time
   if (word.size() > kLongestWord) return {};
   const std::string asked = folded(word);
   const std::size_t limit = std::clamp<std::size_t>((asked.size() + 1) / 3, 1, 3);

@@ -20,14 +20,14 @@
 
 namespace iqd {
 
-/// Where something stands in a file; line and column count from 1, 0 is unknown.
+/// A place in a file; line and column count from 1, 0 is unknown.
 struct Place {
   std::string file;
   int line = 0;
   int column = 0;
 };
 
-/// One thing that the operator has to mend.
+/// A mistake for the operator to fix.
 struct Problem {
   Place place;
   std::string path;  // stages[2].fir.taps
@@ -36,7 +36,7 @@ struct Problem {
   std::string text() const;
 };
 
-/// What the operator has to mend. Copies share one list, so that a section can complain for as long as it lives.
+/// All mistakes found. Copies share one list, so that a section can add problems during its whole lifetime.
 class Problems {
  public:
   using value_type = Problem;
@@ -44,7 +44,7 @@ class Problems {
   using const_iterator = std::vector<Problem>::const_iterator;
 
   Problems() = default;
-  Problems(const Problems&) = default;  // and no move, which would leave one without a list
+  Problems(const Problems&) = default;  // no move, which would leave an object without a list
   Problems& operator=(const Problems&) = default;
   bool empty() const noexcept { return list_->empty(); }
   std::size_t size() const noexcept { return list_->size(); }
@@ -66,18 +66,17 @@ class Problems {
   std::shared_ptr<std::vector<Problem>> list_ = std::make_shared<std::vector<Problem>>();
 };
 
-/// Whether there are so many problems that more would help nobody; the last one says so. Who goes through a list that
-/// may be long and finds something wrong asks, and goes no further.
+/// Whether there are too many problems to be useful; the last one then says so. Loops over lists that may be long ask
+/// this when they find a problem, and stop.
 bool are_enough(Problems& problems);
 
-/// A group of keys as it stands in the file: takes complaints about its keys, into problems that it shares, and knows
-/// where each is.
+/// A group of keys in the file: knows the place of each, and adds problems with them to a shared list.
 class Section {
  public:
   Section(std::string path, Place place, Problems problems)
       : path_(std::move(path)), place_(std::move(place)), problems_(std::move(problems)) {}
   void note(std::string key, Place place) { places_[std::move(key)] = std::move(place); }
-  /// `key` may be empty: then the whole section is meant.
+  /// An empty `key` means the whole section.
   void problem(std::string_view key, std::string what) const;
   bool has(std::string_view key) const { return places_.find(key) != places_.end(); }
   const std::string& path() const { return path_; }
@@ -87,23 +86,23 @@ class Section {
  private:
   std::string path_;
   Place place_;
-  mutable Problems problems_;  // to complain about a section does not change it
+  mutable Problems problems_;  // adding a problem does not change the section
   std::map<std::string, Place, std::less<>> places_;
 };
 
-/// What a bare number means, and which suffixes it may have instead.
+/// The unit of a bare number, and the suffixes that it may have instead.
 enum class Unit { none, hertz, rate, seconds, decibel, bytes };
 
 struct FieldInfo {
   std::string_view help;
   Unit unit = Unit::none;
-  double low = -std::numeric_limits<double>::infinity();  // for a list: of each element
+  double low = -std::numeric_limits<double>::infinity();  // for a list: limits of each element
   double high = std::numeric_limits<double>::infinity();
   bool required = false;
   bool live = false;  // may change while samples flow
 };
 
-/// An enumeration by its names. Needs `std::span<const std::string_view> enum_names(E)` beside the enum, in order.
+/// An enumeration by its names. Needs `std::span<const std::string_view> enum_names(E)` next to the enum, in order.
 struct EnumRef {
   std::span<const std::string_view> names;
   int value;
@@ -111,13 +110,13 @@ struct EnumRef {
   void* target;
 };
 
-/// A nested map. `given` becomes true where it is present.
+/// A nested map. `given` becomes true if it is present.
 struct GroupRef {
   bool* given;
   std::function<void(class FieldVisitor&)> fields;
 };
 
-/// Any JSON-like value kept as written, for options that are handed on to others (device arguments).
+/// Values kept as written, for options that are passed on (device arguments).
 using StringMap = std::map<std::string, std::string>;
 
 using FieldRef =
@@ -146,7 +145,7 @@ class FieldVisitor {
   }
 };
 
-/// Up to three edits away, or sharing a prefix; empty where nothing is near.
+/// The candidate up to three edits away, or sharing a prefix; empty if none is near.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 /// ` (did you mean 'taps'?)`, or nothing.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);

@@ -58,7 +58,7 @@ TEST(DidYouMean, IsReadyToAppend) {
 TEST(Problem, TextLeavesOutWhatIsUnknown) {
   EXPECT_EQ((Problem{{"a.yaml", 9, 5}, "stages[2].fir.tabs", "unknown key"}).text(),
             "a.yaml:9:5 stages[2].fir.tabs: unknown key");
-  EXPECT_EQ((Problem{{"a.yaml", 9, 0}, "", "this is no YAML"}).text(), "a.yaml:9: this is no YAML");
+  EXPECT_EQ((Problem{{"a.yaml", 9, 0}, "", "invalid YAML"}).text(), "a.yaml:9: invalid YAML");
   EXPECT_EQ((Problem{{"a.yaml", 0, 0}, "", "is empty"}).text(), "a.yaml: is empty");
   EXPECT_EQ((Problem{{}, "fir.taps", "is required"}).text(), "fir.taps: is required");
   EXPECT_EQ((Problem{{}, "", "broken"}).text(), "broken");

@@ -10,7 +10,7 @@
 namespace iqd {
 namespace {
 
-/// Inputs that grow must not take more than their share of time.
+/// Time must grow no faster than the input.
 TEST(LargeTexts, TakeLinearTime) {
   const std::string n(100000, ' ');
   const auto repeated = [](std::string_view piece, int times) {

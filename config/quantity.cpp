@@ -13,12 +13,12 @@
 namespace iqd {
 namespace {
 
-/// A way to write a unit: one of it is `factor` · 10^`exponent` base units.
+/// A way to write a unit of `factor` · 10^`exponent` base units.
 struct Suffix {
   std::string_view name;
   int exponent = 0;
   double factor = 1;
-  bool shown = true;  // in messages; the rest is understood only
+  bool shown = true;  // in messages; others are only accepted
 };
 
 constexpr Suffix kHertz[] = {{"Hz"}, {"kHz", 3}, {"MHz", 6}, {"GHz", 9}};
@@ -120,7 +120,7 @@ bool is_special(std::string_view s) {
 }
 
 std::string number_text(double value) {
-  // Never 1e+06 for a number that people write out, never 0.10000000000000001 after a change of prefix.
+  // Avoids 1e+06 for an integer, and 0.10000000000000001 after a change of prefix.
   const bool plain = value == std::trunc(value) && std::abs(value) < 1e15;
   return plain ? fmt::format("{:.0f}", value == 0 ? 0.0 : value) : fmt::format("{:.15g}", value);
 }
@@ -171,7 +171,7 @@ std::optional<double> parse_quantity(std::string_view text, Unit unit, std::stri
   const Suffix meant = name.empty() ? Suffix{} : *suffix;
   const auto value = scaled(text.substr(0, n), meant.exponent);
   if (value && std::isfinite(*value * meant.factor)) return *value * meant.factor;
-  why = fmt::format("'{}' is not a number that a computer holds", text);
+  why = fmt::format("'{}' is out of range", text);
   return std::nullopt;
 }
 
@@ -235,7 +235,7 @@ std::string quantity_text(double value, Unit unit) {
     if (size_of_one(s) < size_of_one(*least)) least = &s;
   }
   if (best == nullptr) best = least;
-  // 10^-6 is no double, but 10^6 is: 250 us does not become 249.99999999999997.
+  // 10^6 is exact as a double, 10^-6 is not: 250 us must not become 249.99999999999997.
   const double factor = best->factor * std::pow(10.0, std::abs(best->exponent));
   return number_text(best->exponent < 0 ? value * factor : value / factor) + " " + std::string(best->name);
 }

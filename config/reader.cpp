@@ -32,7 +32,7 @@ std::string out_of_range(double value, const FieldInfo& info) {
   return fmt::format("must be between {} and {}, is {}", low, high, got);
 }
 
-/// Turns one value into its C++ type: `take` gives false and sets `why` where it cannot.
+/// Converts one value to its C++ type: `take` returns false and sets `why` if it cannot.
 class Taker {
  public:
   explicit Taker(const FieldInfo& info) : info_(info) {}
@@ -72,7 +72,7 @@ class Taker {
     return true;
   }
   bool take(const Node& node, std::string& into) {
-    if (node.kind() != Kind::scalar) return fail(expected("a text", node));
+    if (node.kind() != Kind::scalar) return fail(expected("a string", node));
     into = node.scalar();
     return true;
   }
@@ -113,7 +113,7 @@ class Taker {
   const FieldInfo& info_;
 };
 
-/// What is needed where a list is not one.
+/// The expected list, for messages.
 std::string_view list_of(const std::vector<std::int64_t>*) {
   return "a list of whole numbers";
 }
@@ -121,10 +121,10 @@ std::string_view list_of(const std::vector<double>*) {
   return "a list of numbers";
 }
 std::string_view list_of(const std::vector<Complex>*) {
-  return "a list of numbers, complex ones perhaps";
+  return "a list of real or complex numbers";
 }
 std::string_view list_of(const std::vector<std::string>*) {
-  return "a list of texts";
+  return "a list of strings";
 }
 
 /// Reads one map.
@@ -180,7 +180,7 @@ class Reader final : public FieldVisitor {
   }
   void read(const Node& value, StringMap* target, const FieldInfo& info) {
     if (value.kind() == Kind::scalar) return read_pairs(value, *target);
-    if (value.kind() != Kind::map) return complain(key_, value.path(), expected("a map of texts", value));
+    if (value.kind() != Kind::map) return complain(key_, value.path(), expected("a map of strings", value));
     StringMap map;
     const std::string inner = prefix_ + std::string(keys_.back()) + ".";
     const auto entries = value.entries();
@@ -192,12 +192,12 @@ class Reader final : public FieldVisitor {
       Complex number;
       const bool is_pair = item.items().size() == 2 && taker.take(item, number);  // [re, im]
       const bool simple = item.kind() == Kind::scalar || item.kind() == Kind::null || is_pair;
-      if (!simple) complain(places[i], item.path(), expected("a text", item));
+      if (!simple) complain(places[i], item.path(), expected("a string", item));
       map[key] = is_pair ? fmt::format("[{}, {}]", number.real(), number.imag()) : item.scalar();
     }
     *target = std::move(map);
   }
-  /// `driver=iqdsim,rate=1e6`, as Soapy and UHD write it.
+  /// `driver=iqdsim,rate=1e6`, as in SoapySDR and UHD.
   void read_pairs(const Node& value, StringMap& target) {
     StringMap map;
     std::string_view rest = value.scalar();

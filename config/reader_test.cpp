@@ -39,7 +39,7 @@ Outcome read(const std::string& text) {
   return read_file_named("a.yaml", text);
 }
 
-/// What is said about a file whose second line is `line`.
+/// The problem of a file whose second line is `line`.
 std::string complaint(const std::string& line) {
   const Outcome o = read("rate: 1 MS/s\n" + line + "\n");
   return o.complaints.size() == 1 ? o.complaints[0] : std::to_string(o.complaints.size()) + " complaints";
@@ -101,14 +101,14 @@ TEST(Reader, DeviceArgumentsMayBeOneText) {
   EXPECT_EQ(read("rate: 1\nargs: \"driver=iqdsim, scenario = tone,,\"").options.args,
             (StringMap{{"driver", "iqdsim"}, {"scenario", "tone"}}));
   EXPECT_EQ(complaint("args: iqdsim"), "a.yaml:2:1 args: expected a map, or key=value,key=value, found 'iqdsim'");
-  EXPECT_EQ(complaint("args: [1]"), "a.yaml:2:1 args: expected a map of texts, found a list");
-  EXPECT_EQ(complaint("args: {a: [1]}"), "a.yaml:2:8 args.a: expected a text, found a list");
+  EXPECT_EQ(complaint("args: [1]"), "a.yaml:2:1 args: expected a map of strings, found a list");
+  EXPECT_EQ(complaint("args: {a: [1]}"), "a.yaml:2:8 args.a: expected a string, found a list");
 }
 
 TEST(Reader, TextsMayBeComplexNumbers) {
   const Outcome o = read("rate: 1\nargs: {w: [0.5, -0.25], k: 2}");
   EXPECT_EQ(o.options.args, (StringMap{{"w", "[0.5, -0.25]"}, {"k", "2"}}));
-  EXPECT_EQ(complaint("args: {a: [1, x]}"), "a.yaml:2:8 args.a: expected a text, found a list");
+  EXPECT_EQ(complaint("args: {a: [1, x]}"), "a.yaml:2:8 args.a: expected a string, found a list");
 }
 
 TEST(Reader, NamesUnknownKeys) {
@@ -122,7 +122,7 @@ TEST(Reader, SaysWhatWasExpectedAndFound) {
   EXPECT_EQ(complaint("refine: maybe"), "a.yaml:2:1 refine: expected true or false, found 'maybe'");
   EXPECT_EQ(complaint("size: [1]"), "a.yaml:2:1 size: expected a whole number, found a list");
   EXPECT_EQ(complaint("scale: {a: 1}"), "a.yaml:2:1 scale: expected a number, found a map");
-  EXPECT_EQ(complaint("name: [a]"), "a.yaml:2:1 name: expected a text, found a list");
+  EXPECT_EQ(complaint("name: [a]"), "a.yaml:2:1 name: expected a string, found a list");
   EXPECT_EQ(complaint("weight: [1, 2, 3]"),
             "a.yaml:2:1 weight: expected a complex number ([re, im], 0.3-0.1j or 2), found a list");
   EXPECT_EQ(complaint("gains: {a: 1}"), "a.yaml:2:1 gains: expected a list of numbers, found a map");
@@ -150,7 +150,7 @@ TEST(Reader, PlacesComplaintsAboutItems) {
             "a.yaml:2:11 taps[1]: expected a complex number ([re, im], 0.3-0.1j or 2), found 'x'");
   EXPECT_EQ(complaint("taps: [1, [2, y]]"), "a.yaml:2:11 taps[1]: 'y' is not a number");
   EXPECT_EQ(complaint("channels:\n  - 0\n  - 1.5\n"), "a.yaml:4:5 channels[1]: 1.5 is not a whole number");
-  EXPECT_EQ(complaint("kinds: [a, [b]]"), "a.yaml:2:12 kinds[1]: expected a text, found a list");
+  EXPECT_EQ(complaint("kinds: [a, [b]]"), "a.yaml:2:12 kinds[1]: expected a string, found a list");
 }
 
 TEST(Reader, StopsWhereProblemsAreEnough) {
@@ -160,7 +160,7 @@ TEST(Reader, StopsWhereProblemsAreEnough) {
   for (const std::string& text : {taps + "1]\n", keys}) {
     const std::vector<std::string> complaints = read(text).complaints;
     ASSERT_EQ(complaints.size(), 1001u);
-    EXPECT_THAT(complaints.back(), testing::HasSubstr("more than 1000 problems; this is where iqd stops"));
+    EXPECT_THAT(complaints.back(), testing::HasSubstr("more than 1000 problems; iqd stops here"));
   }
 }
 
@@ -227,7 +227,7 @@ TEST(Reader, AMissingMapHasItsDefaults) {
   EXPECT_EQ(problems[0].text(), "a.yaml:1:4 a.c.rate: is required");
 }
 
-/// Arrays beside a YAML file.
+/// Arrays next to a YAML file.
 class ReaderArrays : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
@@ -269,7 +269,7 @@ TEST_F(ReaderArrays, AreFoundBesideTheFile) {
 TEST_F(ReaderArrays, OfMoreThanAListIsWorthAreRefused) {
   write<std::uint8_t>("many.npy", "<u1", std::vector<std::uint8_t>(std::size_t{1} << 23));
   EXPECT_THAT(complaint_here("taps: @many.npy"),
-              testing::HasSubstr("it has 8388608 elements; 4194304 are the most here"));
+              testing::HasSubstr("it has 8388608 elements; at most 4194304 are allowed here"));
   EXPECT_EQ(read_here("channels: @many.npy").options.channels.size(), std::size_t{1} << 23);
 }
 
@@ -286,7 +286,7 @@ TEST_F(ReaderArrays, AreRefusedWhereTheyDoNotFit) {
   EXPECT_EQ(complaint_here("taps: @nan.npy"), "taps: " + path("nan.npy") + ": element 1 is not a finite number");
   EXPECT_EQ(complaint_here("gains: @loud.npy"), "gains: element 1 must be between -10 dB and 60 dB, is 61 dB");
   EXPECT_THAT(complaint_here("taps: @none.npy"), testing::HasSubstr(path("none.npy")));
-  EXPECT_EQ(complaint_here("kinds: @none.npy"), "");  // a text like any other
+  EXPECT_EQ(complaint_here("kinds: @none.npy"), "");  // an ordinary string
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ struct TestOptions {
   }
 };
 
-/// Whether a POSIX extended regular expression takes the text (std::regex brings warnings of GCC 12's own headers).
+/// Whether a POSIX extended regular expression matches the text (std::regex causes warnings in GCC 12's headers).
 inline bool matches(const std::string& text, const std::string& pattern) {
   regex_t compiled;
   if (regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0) return false;

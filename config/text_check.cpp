@@ -11,7 +11,7 @@ bool follows(unsigned char c) {
   return (c & 0xC0) == 0x80;
 }
 
-/// Bytes of the character that `text` begins with; 0 where it is none (Unicode 15, table 3-7).
+/// Bytes of the character that `text` begins with; 0 if invalid (Unicode 15, table 3-7).
 std::size_t character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
   const unsigned char c = byte(0);
@@ -41,7 +41,7 @@ std::size_t first_bad(std::string_view text, bool control) {
   return text.size();
 }
 
-/// Offset of the first tab before the first word of a line that says something.
+/// Offset of the first tab in the indentation of a line that is not blank or a comment.
 std::size_t first_tab(std::string_view text) {
   for (std::size_t line = 0; line < text.size();) {
     const std::size_t end = std::min(text.find('\n', line), text.size());
@@ -66,7 +66,7 @@ void check_text(std::string_view text, const std::string& name, Problems& proble
   };
   complain(first_bad(text, false), "this is not UTF-8");
   complain(first_bad(text, true), "a control character");
-  complain(first_tab(text), "a tab in the indentation; YAML takes spaces only");
+  complain(first_tab(text), "a tab in the indentation; YAML allows only spaces");
 }
 
 std::string utf8_start(std::string_view text, std::size_t bytes) {

@@ -9,7 +9,7 @@
 
 namespace iqd {
 
-/// What must hold of a text before it is worth parsing: UTF-8, no control characters, no tab in the indentation.
+/// Checks a text before it is parsed: it must be UTF-8, without control characters and without tabs in the indentation.
 /// Reports the first of each kind.
 void check_text(std::string_view text, const std::string& name, Problems& problems);
 

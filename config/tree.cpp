@@ -20,13 +20,13 @@ constexpr std::size_t kMostDepth = 64;
 constexpr std::int64_t kMostNodes = 1'000'000;
 constexpr std::size_t kMostKeys = 10'000;
 constexpr std::size_t kMostProblems = 1000;
-/// What the parser takes in before it gives anything out it keeps, at up to 150 bytes for each.
+/// The parser buffers its input until its next event, at up to 150 bytes per character.
 constexpr std::size_t kMostBetween = 1u << 20;
-/// Brackets that are opened in that, beyond those that are closed; each costs more than other characters do.
+/// Unclosed brackets in that input; each costs more than other characters.
 constexpr std::size_t kMostOpened = 1000;
 
-/// yaml-cpp refuses `@file.npy` without quotes, since YAML keeps the sign for later. So the parser gets another
-/// character in its place, one that may not stand in a document, and every text is turned back.
+/// yaml-cpp refuses `@file.npy` without quotes, since YAML reserves the character. So the parser gets another one
+/// instead, which documents cannot contain, and every text is converted back.
 constexpr char kAt = '\x01';
 
 std::string with_at(std::string text) {
@@ -34,13 +34,13 @@ std::string with_at(std::string text) {
   return text;
 }
 
-/// The text as yaml-cpp gets it. It ends in a comment, since a last newline closes a quote that nothing else closes.
+/// The text for yaml-cpp. It ends in a comment, since a final newline would close an unclosed quote.
 std::string for_parser(std::string text) {
   std::replace(text.begin(), text.end(), '@', kAt);
   return text + "\n#";
 }
 
-/// What the operator reads instead of yaml-cpp's own words.
+/// A clearer message than yaml-cpp's.
 std::string plain_words(const std::string& message) {
   if (message == YAML::ErrorMsg::EOF_IN_SCALAR) return "a quote is not closed";
   if (message == YAML::ErrorMsg::END_OF_SEQ_FLOW) return "a '[' is not closed";
@@ -48,7 +48,7 @@ std::string plain_words(const std::string& message) {
   return with_at(message);
 }
 
-/// A mark as line and column that count from 1; what lies behind the last word is moved to it.
+/// A mark as line and column counted from 1; a mark after the last word is moved to the word's end.
 Place place_of(const YAML::Mark& mark, std::string_view text, const std::string& file) {
   if (mark.is_null() || mark.line < 0) return {file, 0, 0};
   const std::string_view said = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
@@ -67,18 +67,18 @@ std::string too_deep() {
   return "nested more than " + std::to_string(kMostDepth) + " deep";
 }
 
-/// The text as a stream that ends where the parser would take in too much at once: a parser looks ahead for the end of
-/// what may be a key, however far that is.
+/// The text as a stream that ends where the parser would buffer too much: it looks ahead without limit for the end of a
+/// possible key.
 class Feed final : public std::streambuf {
  public:
   explicit Feed(std::string_view text) : text_(text) {}
-  /// The parser has given something out that stands here.
+  /// The parser has emitted an event for this place.
   void given(const YAML::Mark& mark) {
     last_ = mark;
     opened_.clear();
     given_ = end_;
   }
-  /// Where it ended too early, and why.
+  /// Where and why the stream ended early.
   const std::optional<Refused>& refused() const { return refused_; }
 
  private:
@@ -94,8 +94,7 @@ class Feed final : public std::streambuf {
     if (opened_.size() > kMostOpened) {
       refused_ = Refused{mark_at(opened_[kMostDepth]), too_deep()};
     } else if (end_ + piece.size() - given_ > kMostBetween) {
-      refused_ = Refused{
-          last_, "what follows this is longer than 1 MiB; break the lines of a long list, or keep it in a file"};
+      refused_ = Refused{last_, "more than 1 MiB follows; break the lines of a long list, or keep it in a file"};
     }
     if (refused_) return traits_type::eof();
     end_ += piece.size();
@@ -113,14 +112,14 @@ class Feed final : public std::streambuf {
   }
 
   std::string_view text_;
-  std::size_t end_ = 0;              // of what the parser has
-  std::size_t given_ = 0;            // what it had when it last gave something out
-  std::vector<std::size_t> opened_;  // where brackets stand that are not closed, of what was taken in since
+  std::size_t end_ = 0;              // of the text given to the parser
+  std::size_t given_ = 0;            // `end_` at the last event
+  std::vector<std::size_t> opened_;  // places of unclosed brackets since then
   YAML::Mark last_;
   std::optional<Refused> refused_;
 };
 
-/// Makes the tree out of the parser's events.
+/// Builds the tree from the parser's events.
 class Builder final : public YAML::EventHandler {
  public:
   Builder(Tree& tree, Feed& feed, Problems& problems) : tree_(tree), feed_(feed), problems_(problems) {}
@@ -142,7 +141,7 @@ class Builder final : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end() || found->second->open) throw Refused{mark, "an alias inside of its own anchor"};
+    if (found == anchors_.end() || found->second->open) throw Refused{mark, "an alias within its own anchor"};
     add(mark, *found->second);
     count(*found->second, mark, ", aliases counted");
   }
@@ -158,12 +157,12 @@ class Builder final : public YAML::EventHandler {
   void OnMapEnd() override { end(); }
 
  private:
-  /// A list or a map whose end has not been read.
+  /// A list or a map whose end has not been read yet.
   struct Frame {
     Datum* datum;
     YAML::Mark mark;
     bool has_key = false;  // the next value belongs to `key`
-    bool dropped = false;  // … and is thrown away
+    bool dropped = false;  // … and is discarded
     Entry key = {};
     std::map<std::string, int> lines = {};  // of the keys so far
   };
@@ -191,7 +190,7 @@ class Builder final : public YAML::EventHandler {
     count(datum, mark);
   }
 
-  /// Adds a complete datum to the weight of what it stands in.
+  /// Adds a complete datum to the weight of its parent.
   void count(const Datum& datum, const YAML::Mark& mark, std::string_view how = "") {
     if (frames_.empty()) return;
     Datum& parent = *frames_.back().datum;
@@ -219,7 +218,7 @@ class Builder final : public YAML::EventHandler {
   static void add_value(Frame& frame, Link link) {
     frame.has_key = false;
     if (frame.dropped) return;
-    // The parser has no place for a value that is not there.
+    // The parser gives no place for an empty value.
     if (link.datum->kind == Node::Kind::null) link.line = frame.key.line, link.column = frame.key.column;
     frame.key.value = link;
     frame.datum->entries.push_back(std::move(frame.key));
@@ -260,7 +259,7 @@ class Builder final : public YAML::EventHandler {
 
 void parse_into(Tree& tree, const std::string& text, Problems& problems) {
   const std::size_t before = problems.size();
-  // After a mistake in the syntax the parser guesses, and what looked wrong in its guesses is no news.
+  // After a syntax error the parser guesses, so problems found after it are dropped.
   const auto complain = [&](const YAML::Mark& mark, std::string what) {
     problems.resize(before);
     tree.root = {};
@@ -277,7 +276,7 @@ void parse_into(Tree& tree, const std::string& text, Problems& problems) {
   } catch (const Refused& e) {
     complain(e.mark, e.what);
   } catch (const YAML::Exception& e) {
-    if (!feed.refused()) complain(e.mark, "this is no YAML: " + plain_words(e.msg));
+    if (!feed.refused()) complain(e.mark, "invalid YAML: " + plain_words(e.msg));
   }
   if (feed.refused()) complain(feed.refused()->mark, feed.refused()->what);
 }

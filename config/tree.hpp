@@ -13,7 +13,7 @@
 
 namespace iqd {
 
-/// A value and where it stands; an alias and its anchor share a datum, but each has its own place.
+/// A value and its place; an alias and its anchor share a datum, but each has its own place.
 struct Link {
   const Datum* datum = nullptr;
   int line = 0;
@@ -34,7 +34,7 @@ struct Datum {
   std::vector<Link> items;
   std::int64_t weight = 1;  // nodes of the subtree, aliases counted as often as they appear
   std::size_t height = 1;
-  bool open = true;  // its end has not been read
+  bool open = true;  // its end has not been read yet
 };
 
 struct Tree {
@@ -44,7 +44,7 @@ struct Tree {
   Link root;
 };
 
-/// Parses `text` into `tree`, whose file is set. After a problem that stops the parser the tree has no root.
+/// Parses `text` into `tree`, whose `file` is already set. After a problem that stops the parser, the tree has no root.
 void parse_into(Tree& tree, const std::string& text, Problems& problems);
 
 }  // namespace iqd

@@ -13,14 +13,14 @@
 namespace iqd {
 namespace {
 
-/// Whether the stage runs on the processor, whatever devices there are.
+/// Whether the stage runs on the CPU, whatever devices exist.
 bool is_on_host(const PlanStep& step, const PipelineSpec& spec) {
   const auto stage = std::ranges::find(spec.stages, step.name, &StageSpec::name);
   const bool own = stage != spec.stages.end() && !stage->backend.empty();
   return (own ? stage->backend : spec.backend.front()) == "cpu" || !find_cuda_half(step.entry->name);
 }
 
-/// What could not be tried, since this machine has no compiler. False where `run` would fail here.
+/// Prints what could not be checked, since this machine has no compiler. False if `run` would fail here.
 bool say_untried(const std::vector<Plan>& plans, const Spec& spec) {
   bool can_run = true;
   for (std::size_t p = 0; p < plans.size(); ++p)
@@ -48,7 +48,7 @@ Exit check(const std::string& file) {
 
 void add_check(CommandLine& line) {
   auto file = std::make_shared<std::string>();
-  line.command("check", "say everything that is wrong with a file; opens no device", [file] { return check(*file); })
+  line.command("check", "report everything that is wrong with a file; opens no device", [file] { return check(*file); })
       .option("FILE", file.get(), "pipeline definition (YAML)", {.required = true});
 }
 

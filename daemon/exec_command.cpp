@@ -22,7 +22,7 @@ struct Arguments {
   bool whole = false;
 };
 
-/// `port=file`, by the stage's own name of the port; the only port may also be called `alias`.
+/// `port=file` by the stage's name of the port; a stage's only port may also be called `alias`.
 template <class Specs>
 std::vector<std::string> files_of(const std::vector<std::string>& items, const Specs& specs, std::string_view alias) {
   std::vector<std::string> files(specs.size());
@@ -35,7 +35,7 @@ std::vector<std::string> files_of(const std::vector<std::string>& items, const S
       known += fmt::format("{}{}", s ? ", " : "", specs[s].name);
       if (specs[s].name == name || (specs.size() == 1 && name == alias)) at = s;
     }
-    if (at == specs.size()) throw UsageError(fmt::format("there is no port '{}'; there is: {}", name, known));
+    if (at == specs.size()) throw UsageError(fmt::format("there is no port '{}'; available: {}", name, known));
     if (!files[at].empty()) throw UsageError(fmt::format("port '{}' is given twice", specs[at].name));
     files[at] = item.substr(equals == item.npos ? 0 : equals + 1);
   }
@@ -52,7 +52,7 @@ Exit execute(const Arguments& a) {
   std::string why;
   const auto rate = parse_quantity(a.rate, Unit::rate, why);
   if (!rate) throw UsageError("--rate: " + why);
-  if (*rate < 0) throw UsageError(fmt::format("--rate: has to be above 0, is {}", a.rate));
+  if (*rate < 0) throw UsageError(fmt::format("--rate: must not be negative, is {}", a.rate));
   if (a.backend != "auto" && a.backend != "cpu" && !a.backend.starts_with("cuda"))
     throw UsageError(fmt::format("--backend: '{}' is not one of auto, cpu, cuda, cuda:N", a.backend));
 
@@ -64,14 +64,14 @@ Exit execute(const Arguments& a) {
     if (in[i].empty() && entry->inputs[i].optional) continue;
     if (in[i].empty())
       throw UsageError(
-          fmt::format("input '{}' is not given: --in {}=file.npy", entry->inputs[i].name, entry->inputs[i].name));
+          fmt::format("input '{}' is missing: --in {}=file.npy", entry->inputs[i].name, entry->inputs[i].name));
     arrays.push_back(read_npy(in[i]));
     given.push_back(entry->inputs[i]);
   }
   given = agreed(arrays, std::move(given));
   std::vector<StageInput> inputs;
   for (std::size_t i = 0; i < arrays.size(); ++i) inputs.push_back(as_input(arrays[i], given[i], *rate));
-  // What comes in first is one, so what comes out is.
+  // If the first input is one item, so are the outputs.
   const bool one_item = !in.front().empty() && is_one_item(arrays.front(), given.front());
   StageRunner::Options options;
   for (std::size_t o = 0; o < out.size(); ++o)
@@ -95,8 +95,8 @@ void add_exec(CommandLine& line) {
       .option("--out", &a->out, "port=y.npy", {.required = true})
       .option("--backend", &a->backend, "auto, cpu, cuda or cuda:N")
       .option("--rate", &a->rate, "sample rate of the input, for keys in Hz")
-      .option("--block", &a->block, "cut the stream into blocks of so many", {.positive = true})
-      .option("--whole", &a->whole, "one block (the default)", {.excludes = "--block"});
+      .option("--block", &a->block, "cut the stream into blocks of this many samples", {.positive = true})
+      .option("--whole", &a->whole, "process one block (the default)", {.excludes = "--block"});
 }
 
 }  // namespace iqd

@@ -16,7 +16,7 @@
 namespace iqd {
 namespace {
 
-/// What the pipeline would run on here; where that cannot be had, the plan is what the file alone says.
+/// The backends that the pipeline would use here; without them, the plan follows the file alone.
 struct Found {
   std::optional<EngineBackends> backends;
   PlanTarget target;
@@ -33,7 +33,7 @@ Found look_for_backends(const PipelineSpec& spec) {
             chosen.reason};
   } catch (const SetupError& e) {
     return {std::nullopt, target_of(spec), fmt::format("{}", fmt::join(spec.backend, ", ")),
-            fmt::format("cannot be had here: {}", e.what())};
+            fmt::format("not available here: {}", e.what())};
   }
 }
 
@@ -48,7 +48,7 @@ std::string rate_text(const PlanPort& port) {
                                    : fmt::format("{:.6g} k/s", port.shape.rate_hz / 1e3);
 }
 
-/// So that it is known what stages compute beforehand. What keeps them from it is for `check` and `run` to say.
+/// Shows what stages compute beforehand. Errors are left to `check` and `run`.
 void prepare(Plan& plan, const Found& found) {
   try {
     if (found.backends) plan.prepare(*found.backends->host, found.backends->devices);
@@ -58,14 +58,14 @@ void prepare(Plan& plan, const Found& found) {
 
 void explain_ports(const Plan& plan) {
   fmt::print("  {:<28} {:<34} {:>14} {:>10} {:>7} {:>7}  {}\n", "port", "shape", "rate", "new/block", "past", "future",
-             "lies in");
+             "memory");
   for (const PlanPort& port : plan.ports)
     fmt::print("  {:<28} {:<34} {:>14} {:>10} {:>7} {:>7}  {}\n", port.name, port.shape.text(), rate_text(port),
                port.most_new, port.reach.past, port.reach.future, home_name(port));
 }
 
 void explain_steps(const Plan& plan) {
-  std::size_t widest = 28;  // a fused step has the names of all that are in it
+  std::size_t widest = 28;  // a fused step has the names of all its stages
   for (const PlanStep& step : plan.steps) widest = std::max(widest, step.name.size());
   fmt::print("\n  {:<{}} {:<30} runs on\n", "step", widest, "reads");
   for (const PlanStep& step : plan.steps) {
@@ -79,19 +79,19 @@ void explain_steps(const Plan& plan) {
   }
 }
 
-/// What resident memory grows by, of what that consists, and what may come on top.
+/// By how much resident memory grows, its parts, and what may come on top.
 void explain_memory(const Sizing& sizing, const StreamInfo& stream) {
   fmt::print("  memory    {:.2f} MB{}\n", megabytes(sizing.resident()),
-             stream.can_wait ? "" : ", and what the driver of the radio takes for itself");
+             stream.can_wait ? "" : ", plus what the radio's driver allocates");
   const auto line = [](std::size_t bytes, std::string_view what) {
     if (bytes >= 5000) fmt::print("    {:>10.2f}  {}\n", megabytes(bytes), what);
   };
   for (const Need& need : sizing.needs) line(need.bytes, need.what);
-  line(sizing.seen_twice, "of the ring, which is mapped twice and counted twice where both are used");
+  line(sizing.seen_twice, "of the ring, counted again for its second mapping");
   if (sizing.more() > 0)
-    fmt::print("  up to     {:.2f} MB more while a disk or a reader is behind\n", megabytes(sizing.more()));
+    fmt::print("  up to     {:.2f} MB more while a disk or a reader falls behind\n", megabytes(sizing.more()));
   for (const Need& need : sizing.needs) line(need.more, need.what);
-  fmt::print("  takes     {} threads, {} descriptors\n", sizing.threads(), sizing.files());
+  fmt::print("  uses      {} threads, {} descriptors\n", sizing.threads(), sizing.files());
   if (sizing.device_bytes > 0) fmt::print("  device    {:.2f} MB for the lanes\n", megabytes(sizing.device_bytes));
 }
 
@@ -100,11 +100,11 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
   fmt::print("pipeline {}\n", spec.name);
   fmt::print("  source    {}: {} x {} at {:.6g} MS/s, {}\n", spec.driver->name, stream.channels,
              name_of(stream.element), stream.rate_hz / 1e6,
-             stream.can_wait ? "waits for the path" : "cannot wait: what has no room is dropped");
+             stream.can_wait ? "waits for the pipeline" : "cannot wait: samples are dropped if there is no room");
   fmt::print("  backend   {} ({})\n", found.names, found.reason);
   if (stream.rate_hz > 0)
-    fmt::print("  blocks    {} samples, {:.3f} ms each: a block has to be done in that time, per lane in {:.3f} ms\n",
-               spec.block, static_cast<double>(spec.block) / stream.rate_hz * 1e3,
+    fmt::print("  blocks    {} samples, {:.3f} ms each, which is the deadline; {:.3f} ms per lane\n", spec.block,
+               static_cast<double>(spec.block) / stream.rate_hz * 1e3,
                static_cast<double>(spec.block) / stream.rate_hz * 1e3 * sizing.engine.lanes);
   explain_memory(sizing, stream);
   fmt::print("\n");
@@ -172,7 +172,7 @@ void add_explain(CommandLine& line) {
   line.command("explain", "show the plan of a file: stages, shapes, rates, memory",
                [a] { return explain(a->file, a->dot); })
       .option("FILE", &a->file, "pipeline definition (YAML)", {.required = true})
-      .option("--dot", &a->dot, "as a graph for Graphviz");
+      .option("--dot", &a->dot, "print a graph for Graphviz");
 }
 
 }  // namespace iqd

@@ -20,7 +20,8 @@ struct KeygenOptions {
 Exit run(const KeygenOptions& o) {
   const bool plain = o.name.find_first_of("/ \t\n#") == std::string::npos;
   if (!plain || o.name.empty() || o.name.front() == '.')
-    throw UsageError(fmt::format("'{}' is no name for a key: letters, digits, - and _, such as basestation", o.name));
+    throw UsageError(
+        fmt::format("'{}' is not a name for keys: use letters, digits, - and _, such as basestation", o.name));
   const net::KeyFiles files = net::write_key_files(std::filesystem::absolute(o.directory), o.name, o.force);
   fmt::print(
       "{0}\n"
@@ -39,11 +40,10 @@ Exit run(const KeygenOptions& o) {
 
 void add_keygen(CommandLine& line) {
   auto o = std::make_shared<KeygenOptions>();
-  line.command("keygen", "make a pair of keys for encrypted endpoints: NAME.secret and NAME.pub",
-               [o] { return run(*o); })
-      .option("NAME", &o->name, "whose keys they are: of a host or a person", {.required = true})
-      .option("--directory", &o->directory, "where they are put (here)")
-      .option("--force", &o->force, "replace the keys of this name");
+  line.command("keygen", "create a key pair for encrypted endpoints: NAME.secret and NAME.pub", [o] { return run(*o); })
+      .option("NAME", &o->name, "owner of the keys: a host or a person", {.required = true})
+      .option("--directory", &o->directory, "where to write them (here)")
+      .option("--force", &o->force, "replace existing keys of this name");
 }
 
 }  // namespace iqd

@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "iqd: %s\n", e.what());
     return static_cast<int>(Exit::configuration);
   } catch (const std::bad_alloc&) {
-    std::fputs("iqd: memory has run out\n", stderr);
+    std::fputs("iqd: out of memory\n", stderr);
     return static_cast<int>(Exit::failed);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "iqd: %s\n", e.what());

@@ -22,7 +22,7 @@ json text(const char* description) {
   return {{"type", "string"}, {"description", description}};
 }
 
-/// A map with exactly one of these keys, as `source:` and the items of `stages:` are.
+/// A map with exactly one of these keys, such as `source:` and the items of `stages:`.
 json one_of(json properties) {
   return {{"type", "object"},
           {"properties", std::move(properties)},
@@ -37,7 +37,7 @@ json stage_schema() {
     const auto stage = entry.make();
     json s = schema_of([&](FieldVisitor& v) { stage->fields(v); });
     s["description"] = entry.summary;
-    s["properties"]["name"] = text("of this use of the stage");
+    s["properties"]["name"] = text("name of this stage in the pipeline");
     s["properties"]["backend"] = text("auto, cpu, cuda or cuda:N");
     s["properties"]["from"] = {{"description", "the ports that its inputs read"},
                                {"type", json::array({"string", "object"})}};
@@ -105,7 +105,7 @@ void print_keys(std::string_view heading, const FieldList& fields) {
   fmt::print("\n{}\n\n{}", heading, markdown_table(fields));
 }
 
-/// The keys of everything but the stages, for the documentation.
+/// The keys of all but the stages, for the documentation.
 void print_markdown() {
   Problems none;
   PipelineSpec pipeline(Section("", {}, none));
@@ -144,7 +144,7 @@ void add_schema(CommandLine& line) {
     return Exit::ok;
   };
   line.command("schema", "print the JSON schema of a pipeline file, for editors", print)
-      .option("--markdown", markdown.get(), "the keys as tables for the documentation");
+      .option("--markdown", markdown.get(), "print the keys as tables for the documentation");
 }
 
 }  // namespace iqd

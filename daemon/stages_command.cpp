@@ -64,8 +64,8 @@ void add_stages(CommandLine& line) {
   auto a = std::make_shared<Arguments>();
   line.command("stages", "list the stages, or show one: its ports, keys and a sample",
                [a] { return run(a->name, a->markdown); })
-      .option("NAME", &a->name, "of a stage")
-      .option("--markdown", &a->markdown, "as a table for the documentation");
+      .option("NAME", &a->name, "name of a stage")
+      .option("--markdown", &a->markdown, "print a table for the documentation");
 }
 
 }  // namespace iqd

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads what iqd publishes (docs/wire.md) and prints each second how much came, and what was lost.
+// Reads what iqd publishes (docs/wire.md) and prints the number of items and losses every second.
 //
 //   subscribe tcp://127.0.0.1:5555 iq [--items N] [--server FILE --key FILE]
 //
@@ -21,7 +21,7 @@
 
 using Clock = std::chrono::steady_clock;
 
-/// `gap` is what iqd or its radio lost; a jump of `seq` was lost on the way here.
+/// `gap` counts samples lost by iqd or its radio; a jump of `seq`, messages lost on the way.
 struct Tally {
   std::uint64_t items = 0;
   std::uint64_t lost = 0;
@@ -30,7 +30,7 @@ struct Tally {
 
   void add(const nlohmann::json& meta) {
     const auto seq = meta.at("seq").get<std::uint64_t>();
-    if (items > 0 && seq > next) missed += seq - next;  // where it goes back, iqd was started anew
+    if (items > 0 && seq > next) missed += seq - next;  // if it goes back, iqd was restarted
     next = seq + 1;
     lost += meta.at("gap").get<std::uint64_t>();
     const auto& dims = meta.at("dims");
@@ -43,12 +43,12 @@ struct Tally {
   }
 };
 
-/// The key in a file of `iqd keygen`: its first word of 40 characters.
+/// Returns the key in a file of `iqd keygen`: its first word of 40 characters.
 std::string key_from(const std::string& path) {
   std::ifstream file(path);
   for (std::string word; file >> word;)
     if (word.size() == 40) return word;
-  throw std::runtime_error(path + ": holds no key");
+  throw std::runtime_error(path + ": contains no key");
 }
 
 void encrypt(zmq::socket_t& socket, const std::string& server_file, const std::string& key_file) {
@@ -64,13 +64,13 @@ void run(const std::string& endpoint, const std::string& topic, std::map<std::st
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::sub);
   if (options.contains("--server")) encrypt(socket, options["--server"], options["--key"]);
-  socket.set(zmq::sockopt::subscribe, topic + " ");  // with the space, "iq" does not match "iq2"
+  socket.set(zmq::sockopt::subscribe, topic + " ");  // without the space, "iq" would match "iq2"
   socket.connect(endpoint);
   const std::uint64_t most = options.contains("--items") ? std::stoull(options["--items"]) : UINT64_MAX;
   Tally tally;
   auto told = Clock::now();
   zmq::message_t head;
-  zmq::message_t payload;  // the array: payload.data<std::complex<float>>() where `dtype` is <c8
+  zmq::message_t payload;  // the array: payload.data<std::complex<float>>() if `dtype` is <c8
   while (tally.items < most && socket.recv(head) && socket.recv(payload)) {
     const std::string_view text = head.to_string_view();
     tally.add(nlohmann::json::parse(text.substr(text.find(' ') + 1)));

@@ -1,16 +1,16 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A flowgraph of GNU Radio that reads a stream of iqd, and checks by its tags that nothing is missing.
+"""A GNU Radio flowgraph that reads a stream from iqd, and detects missing samples by its tags.
 
     publish:
       - {port: source, topic: iq, bind: "tcp://127.0.0.1:5555", dtype: cf32, framing: gnuradio-tags}
 
     examples/subscribe_gnuradio.py tcp://127.0.0.1:5555 iq
-    examples/subscribe_gnuradio.py tcp://127.0.0.1:5556 --pull        # of an entry with `kind: push`
-    examples/subscribe_gnuradio.py tcp://127.0.0.1:5555 iq --no-tags  # of an entry with the usual framing
+    examples/subscribe_gnuradio.py tcp://127.0.0.1:5556 --pull        # for an entry with `kind: push`
+    examples/subscribe_gnuradio.py tcp://127.0.0.1:5555 iq --no-tags  # for an entry with the default framing
 
-Needs gnuradio. Its ZeroMQ blocks know no keys: across the network, let an iqd on this machine read and publish again.
+Needs gnuradio. Its ZeroMQ blocks do not support keys: across a network, let an iqd on this machine read and republish.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from gnuradio import gr, zeromq
 
 
 class Check(gr.sync_block):
-    """Counts items; each rx_time tag says where the stream should be, and so what is missing since the one before."""
+    """Counts items. Each rx_time tag shows how many samples are missing since the previous one."""
 
     def __init__(self, most=None):
         gr.sync_block.__init__(self, name="check", in_sig=[np.complex64], out_sig=None)
@@ -68,9 +68,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("endpoint")
     parser.add_argument("topic", nargs="?", default="")
-    parser.add_argument("--pull", action="store_true", help="take messages off a queue, not a subscription")
+    parser.add_argument("--pull", action="store_true", help="pull from a queue instead of subscribing")
     parser.add_argument("--no-tags", action="store_true", help="the entry's framing is not gnuradio-tags")
-    parser.add_argument("--items", type=int, help="end after so many")
+    parser.add_argument("--items", type=int, help="stop after this many items")
     arguments = parser.parse_args()
     tags = not arguments.no_tags
     if arguments.pull:
@@ -82,12 +82,12 @@ def main():
     flowgraph.connect(source, check)
     signal.signal(signal.SIGINT, lambda *_: check.done.set())
     flowgraph.start()
-    before, told = 0, time.monotonic()
+    before, printed = 0, time.monotonic()
     while not check.done.wait(1):
         items, now = check.items, time.monotonic()
-        print(f"{(items - before) / (now - told) / 1e6:.3f} M items/s, {10 * np.log10(check.power + 1e-20):.1f} dB; "
+        print(f"{(items - before) / (now - printed) / 1e6:.3f} M items/s, {10 * np.log10(check.power + 1e-20):.1f} dB; "
               f"{check}", flush=True)
-        before, told = items, now
+        before, printed = items, now
     flowgraph.stop()
     flowgraph.wait()
     print(check)

@@ -20,12 +20,12 @@ struct Arguments {
   BenchOptions options;
   std::string simd;
   bool json = false;
-  double seconds = 0;  // 0: as the bench likes it
+  double seconds = 0;  // 0: the bench's default
   double min_throughput = 0;
   double max_p99_us = 0;
 };
 
-/// A row of a bench that has many of them takes less time.
+/// A bench with many rows spends less time on each.
 double seconds_of(const Arguments& a) {
   if (a.seconds > 0) return a.seconds;
   if (a.name != "blocks") return a.options.seconds;
@@ -77,30 +77,28 @@ Exit bench(Arguments a) {
 void add_bench(CommandLine& line) {
   auto a = std::make_shared<Arguments>();
   BenchOptions& o = a->options;
-  line.command("bench", "measure a stage, a pipeline, or the engine", [a] { return bench(*a); })
+  line.command("bench", "measure a stage, a pipeline or the engine", [a] { return bench(*a); })
       .option(
           "NAME", &a->name,
           "`blocks`, `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution`, a stage, or the file of a pipeline",
           {.required = true})
-      .option("--json", &a->json, "one object a row")
-      .option("--block", &o.blocks, "samples a block; several make several rows", {.positive = true})
-      .option("--config", &o.config, "key=value of the stage, or of `convolution`: shape, method, size")
+      .option("--json", &a->json, "print one JSON object per row")
+      .option("--block", &o.blocks, "samples per block; several give several rows", {.positive = true})
+      .option("--config", &o.config, "key=value for the stage, or for `convolution`: shape, method, size")
       .option("--item", &o.items,
-              "of a stage's input: port=4x4, or port=4x4/12 where one serves 12 items of the first input")
-      .option("--in", &o.arrays, "of a stage: port=x.npy, taken again and again; default: random samples")
-      .option("--out", &o.outputs, "an output of a stage that is wanted; default: all")
+              "shape of an input's items: port=4x4, or port=4x4/12 for one per 12 items of the first input")
+      .option("--in", &o.arrays, "for a stage: port=x.npy, repeated; default: random samples")
+      .option("--out", &o.outputs, "a stage's output to compute; default: all")
       .option("--backend", &o.backend, "auto, cpu, cuda or cuda:N")
-      .option("--lanes", &o.lanes, "of a pipeline, or of a stage on a device; several make several rows",
-              {.positive = true})
-      .option("--wait", &o.wait, "how a device is waited for", {.one_of = {"spin", "block"}})
-      .option("--transfer", &o.transfer, "how a device gets at a stage's samples",
-              {.one_of = {"auto", "mapped", "copy"}})
-      .option("--simd", &a->simd, "the processor's vector instructions at best: AVX2, …")
-      .option("--seconds", &a->seconds, "a row; default 0.5, of `blocks` 0.05", {.positive = true})
-      .option("--only", &o.only, "of `blocks`: a stage, `chains` or `filters`; several make several")
-      .option("--quick", &o.quick, "of `blocks`: few sizes, in seconds")
-      .option("--min-throughput", &a->min_throughput, "exit with 3 below it")
-      .option("--max-p99", &a->max_p99_us, "microseconds; exit with 3 above it");
+      .option("--lanes", &o.lanes, "for a pipeline, or a stage on a GPU; several give several rows", {.positive = true})
+      .option("--wait", &o.wait, "how to wait for a GPU", {.one_of = {"spin", "block"}})
+      .option("--transfer", &o.transfer, "how a GPU gets a stage's samples", {.one_of = {"auto", "mapped", "copy"}})
+      .option("--simd", &a->simd, "the most advanced CPU vector instructions to use: AVX2, …")
+      .option("--seconds", &a->seconds, "per row; default 0.5, for `blocks` 0.05", {.positive = true})
+      .option("--only", &o.only, "for `blocks`: only a stage, `chains` or `filters`; may be repeated")
+      .option("--quick", &o.quick, "for `blocks`: few sizes, done in seconds")
+      .option("--min-throughput", &a->min_throughput, "exit with 3 if a row is below this")
+      .option("--max-p99", &a->max_p99_us, "exit with 3 if a row is above this, in microseconds");
 }
 
 }  // namespace iqd

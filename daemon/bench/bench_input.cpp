@@ -18,7 +18,7 @@
 namespace iqd {
 namespace {
 
-/// `4x4:cf32/12`: an item's extents, its element, and how many items of the first input go with it.
+/// `4x4:cf32/12`: an item's extents, its element, and how many items of the first input it belongs to.
 struct Item {
   std::vector<Dim> dims;
   std::string element;
@@ -27,7 +27,7 @@ struct Item {
 Item item_of(const std::string& text) {
   Item item;
   const auto refuse = [&] {
-    return UsageError(fmt::format("--item: '{}' is not as in y=4, h=4x4/12 or llr=2304:i8", text));
+    return UsageError(fmt::format("--item: '{}' is not of the form y=4, h=4x4/12 or llr=2304:i8", text));
   };
   std::string rest = text;
   if (const auto slash = rest.find('/'); slash != rest.npos) {
@@ -47,7 +47,7 @@ Item item_of(const std::string& text) {
   return item;
 }
 
-/// What comes behind `port=`, or nothing.
+/// The text after `port=`, or nothing.
 std::optional<std::string> given_for(const InputSpec& spec, const std::vector<std::string>& given) {
   const std::string port = fmt::format("{}=", spec.name);
   for (const std::string& text : given)
@@ -55,7 +55,7 @@ std::optional<std::string> given_for(const InputSpec& spec, const std::vector<st
   return std::nullopt;
 }
 
-/// The array again and again, so that it is `length` long.
+/// The array repeated up to `length`.
 StageInput repeated_input(const std::string& file, const InputSpec& spec, std::int64_t length) {
   StageInput in = as_input(read_npy(file), spec, spec.example_shape(Element::cf32, 1).rate_hz);
   if (in.shape.axis == Axis::block) return in;
@@ -79,8 +79,8 @@ void fill_random(StageInput& in, bool positive) {
     for (std::byte& b : in.data) b = static_cast<std::byte>(generator() & 0x3f);
     return;
   }
-  // So many numbers, again and again, would take longer to draw than the bench; a prime many, so that none stands at
-  // the same place of an item twice in a row.
+  // Repeated, since drawing that many numbers would take longer than the bench. Their count is prime, so that a number
+  // moves to another place of an item each time.
   std::vector<float> numbers(std::min<std::size_t>(in.data.size() / sizeof(float), 1'000'003));
   for (float& x : numbers) x = positive ? std::fabs(normal(generator)) : normal(generator);
   const std::span<const std::byte> bytes = std::as_bytes(std::span(numbers));
@@ -91,7 +91,7 @@ void fill_random(StageInput& in, bool positive) {
 void check_ports(const StageEntry& entry, const std::vector<std::string>& given) {
   for (const std::string& text : given)
     if (std::ranges::none_of(entry.inputs, [&](const InputSpec& i) { return given_for(i, {text}).has_value(); }))
-      throw UsageError(fmt::format("bench {}: '{}' is not `port=` and more, of one of its inputs", entry.name, text));
+      throw UsageError(fmt::format("bench {}: '{}' does not begin with `port=` of an input", entry.name, text));
 }
 
 StageInput input_for(const InputSpec& spec, std::int64_t length, const BenchOptions& options) {

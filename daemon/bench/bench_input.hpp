@@ -10,11 +10,11 @@
 
 namespace iqd {
 
-/// Fills with normal numbers, new ones each time, or with their magnitudes; whole numbers are small and not negative.
+/// Fills with new normally distributed numbers or their magnitudes; integers are small and not negative.
 void fill_random(StageInput& in, bool positive);
-/// What the options say of this input, else random items of its example's shape.
+/// The input that the options describe, else random items of its example shape.
 StageInput input_for(const InputSpec& spec, std::int64_t length, const BenchOptions& options);
-/// Throws UsageError where a `port=…` is none of the stage's inputs.
+/// Throws UsageError if a `port=…` is not one of the stage's inputs.
 void check_ports(const StageEntry& entry, const std::vector<std::string>& given);
 
 }  // namespace iqd

@@ -14,7 +14,7 @@
 namespace iqd {
 namespace {
 
-/// Beyond what the stages themselves are allowed: sums of a longer chain.
+/// Added to the stages' own tolerances, for the sums of a longer chain.
 constexpr double kTolerance = 1e-6;
 
 double tolerance_of(const StageTrial& trial) {
@@ -28,7 +28,7 @@ std::vector<std::string> backends_for(const std::string& wanted) {
   if (wanted != "auto") return {"cpu", wanted};
   std::string why;
   if (count_cuda_devices(why) > 0) return {"cpu", "cuda"};
-  fmt::print(stderr, "bench blocks: the processor alone, since {}\n", why);
+  fmt::print(stderr, "bench blocks: CPU only: {}\n", why);
   return {"cpu"};
 }
 
@@ -48,7 +48,7 @@ std::vector<std::int64_t> BlocksBench::sizes(const std::vector<std::int64_t>& us
 void BlocksBench::leave_out(const std::string& what, const std::string& why) {
   if (std::ranges::find(left_out_, what) != left_out_.end()) return;
   left_out_.push_back(what);
-  fmt::print(stderr, "bench blocks: {} is left out: {}\n", what, why);
+  fmt::print(stderr, "bench blocks: skipping {}: {}\n", what, why);
 }
 
 double BlocksBench::bound(Backend& backend, Timed timed, std::size_t in, std::size_t out) {
@@ -90,7 +90,7 @@ std::optional<Measured> BlocksBench::measure(const StageTrial& trial, const std:
   row.unit = "samples/s";
   const Plan& plan = runner->plan();
   row.bound = bound(backend, timed, bytes_in(plan), bytes_out(plan)) * static_cast<double>(trial.block);
-  row.bound_by = "copy of what comes in and goes out";
+  row.bound_by = "copy of inputs and outputs";
   row.further = {{"checked", checked ? 1 : 0}};
   const PlanPort& out = plan.ports[static_cast<std::size_t>(plan.outputs.front().port)];
   return Measured{std::move(row), out.shape, out.most_new};
@@ -113,7 +113,7 @@ std::vector<std::string> bench_blocks(const BenchOptions& options, const RowSink
   BlocksBench bench(options, sink);
   for (const std::string& name : options.only)
     if (name != "chains" && name != "filters" && !is_block(name))
-      throw UsageError(fmt::format("--only: '{}' is neither `chains` nor `filters` nor a stage of the table", name));
+      throw UsageError(fmt::format("--only: '{}' is not `chains`, `filters` or a stage of the table", name));
   bench_each_block(bench);
   if (bench.wants("chains")) bench_chains(bench);
   if (bench.wants("filters")) bench_filters(bench);

@@ -10,7 +10,7 @@
 namespace iqd {
 namespace {
 
-/// In turn; of magnitude one, so that samples stay as large as they are.
+/// Used in turn. They have magnitude one, so that samples keep their size.
 std::vector<ChainedStage> links() {
   return {{find_stage("multiply_const"), "{value: [0.6, 0.8]}"}, {find_stage("conjugate"), "{}"}};
 }
@@ -24,9 +24,9 @@ StageTrial chain_of(std::int64_t stages, bool fuse, std::int64_t block, const st
 }
 
 constexpr std::int64_t kLanes = 4;
-constexpr std::int64_t kMostAcross = 1 << 22;  // samples; larger blocks are for what stays on a device
+constexpr std::int64_t kMostAcross = 1 << 22;  // samples; larger blocks only stay on a device
 
-/// As many blocks under way as hide the copies.
+/// Enough blocks in flight to hide the copies.
 BenchRow flat_out(const StageTrial& trial, const BenchRow& one, double seconds) {
   std::vector<std::unique_ptr<StageRunner>> runners;
   Problems problems;

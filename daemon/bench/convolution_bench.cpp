@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batched convolution by every method that a device has, in one run on the same samples. Keys: `shape` (several make
-// several), `method` (this one alone), `size` (this one alone, or `all`).
+// Batched convolution by every method of a device, in one run on the same samples. Keys: `shape` (may be repeated),
+// `method` (only this one), `size` (only this one, or `all`).
 #include <fmt/format.h>
 
 #include "base/error.hpp"
@@ -42,7 +42,7 @@ Wanted wanted(const std::vector<std::string>& config) {
     else if (key == "size")
       w.size = value;
     else
-      throw UsageError(fmt::format("bench convolution has no key '{}': it has shape, method and size", key));
+      throw UsageError(fmt::format("bench convolution has no key '{}'; use shape, method or size", key));
   }
   if (w.shapes.empty()) w.shapes = thesis_shapes();
   return w;
@@ -61,7 +61,7 @@ BenchRow row_of(const Backend& backend, const ConvolutionShape& shape, const Con
   row.further = {{"in_us", in},
                  {"out_us", out},
                  {"with_transfers_us", with},
-                 // As the thesis counts: a single packet with its transfers, a batch without.
+                 // As in the thesis: a single packet with its transfers, a batch without.
                  {"thesis_us", shape.batch == 1 ? with : row.p50_us},
                  {"flop", times.flops},
                  {"gflops", times.flops / row.p50_us / 1e3},

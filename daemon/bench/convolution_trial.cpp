@@ -21,10 +21,10 @@ using Complex = std::complex<double>;
 constexpr std::int64_t kSetsBytes = 128 << 20;  // more than any second-level cache
 constexpr std::int64_t kMostSets = 1000;
 constexpr std::size_t kSample = sizeof(cf32);
-constexpr int kLeast = 5;  // calls that count, however slow they are
-/// Of a packet's root mean square: products summed in single precision, in any order.
+constexpr int kLeast = 5;  // minimum number of timed calls
+/// Relative to a packet's rms: products are summed in single precision, in any order.
 constexpr double kTolerance = 2e-5;
-constexpr std::int64_t kCheckedSamples = 40'000'000;  // products in double precision, some tenth of a second
+constexpr std::int64_t kCheckedSamples = 40'000'000;  // products in double precision, about a tenth of a second
 
 std::span<cf32> samples(const Buffer& buffer) {
   return {reinterpret_cast<cf32*>(buffer.data()), buffer.size() / kSample};
@@ -69,7 +69,7 @@ std::vector<Complex> convolve(const std::vector<Complex>& x, const cf32* h, std:
 
 }  // namespace
 
-/// Rows on the device, of all sets, and their likeness on the host.
+/// Rows of all sets on the device, and their copies on the host.
 struct ConvolutionTrial::Rows {
   Rows(Backend& backend, std::byte* of, std::int64_t sets, std::int64_t count, std::int64_t length_of,
        std::int64_t pitch_of)
@@ -91,7 +91,7 @@ struct ConvolutionTrial::Rows {
   void fetch(Backend& backend, std::int64_t set, StreamView stream) const {
     copy(backend, host, row_bytes(), reinterpret_cast<const std::byte*>(of_set(set)), pitch_bytes(), stream);
   }
-  /// Rows without gaps are one, which is quicker.
+  /// Copies rows without padding as one, which is faster.
   void copy(Backend& backend, std::byte* to, std::size_t to_pitch, const std::byte* from, std::size_t from_pitch,
             StreamView stream) const {
     const auto count = static_cast<std::size_t>(rows);
@@ -108,8 +108,7 @@ struct ConvolutionTrial::Rows {
   Buffer memory;
 };
 
-/// One call: samples in where `transfers`, the convolution, results out where `transfers`. Without a convolver a copy
-/// from x to y.
+/// One call: the convolution, with transfers in and out if `transfers`. Without a convolver, a copy from x to y.
 class ConvolutionTrial::Step final : public Work {
  public:
   Step(ConvolutionTrial& trial, const Convolver* convolver)
@@ -127,7 +126,7 @@ class ConvolutionTrial::Step final : public Work {
     queue_ = trial.backend_.make_queue(options);
   }
 
-  /// Throws SetupError where the device fails.
+  /// Throws SetupError if the device fails.
   void call(bool transfers) {
     transfers_ = transfers;
     mark_pending();
@@ -196,7 +195,7 @@ ConvolutionTimes ConvolutionTrial::measure(const ConvolutionTable& table, const 
   check(text_of(choice));
   ConvolutionTimes times;
   times.flops = convolver->flops();
-  // All sets but the first are still to be brought.
+  // The call above has transferred only the first set.
   for (std::int64_t call = 1; call < std::max<std::int64_t>(sets_, kLeast + 1); ++call) {
     step.call(true);
     times.in_us.push_back(step.us()[0]);

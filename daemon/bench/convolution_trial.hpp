@@ -9,26 +9,25 @@
 
 namespace iqd {
 
-/// Microseconds of each call: by the device's own events, or the processor's clock.
+/// Microseconds of each call: by the device's events, or the CPU's clock.
 struct ConvolutionTimes {
   std::vector<double> in_us;   // samples and filters to the device
-  std::vector<double> run_us;  // what is there, convolved, and left there; with inputs that the caches have lost
+  std::vector<double> run_us;  // convolution in device memory, with inputs that are no longer cached
   std::vector<double> out_us;
-  double flops = 0;  // of a call
+  double flops = 0;  // per call
 };
 
-/// Random packets and filters of a shape, which methods are tried on. There are as many sets of them as make 128 MB, a
-/// thousand at most, taken in turn.
+/// Random packets and filters of a shape to try methods on. There are 128 MB of sets, a thousand at most, used in turn.
 class ConvolutionTrial {
  public:
-  /// The backend outlives it. Throws SetupError where there is no memory.
+  /// The backend outlives it. Throws SetupError when out of memory.
   ConvolutionTrial(Backend& backend, const ConvolutionShape& shape);
 
-  /// Checks what comes out: of every packet one bin of its Fourier transform, at a frequency drawn by lot, which any
-  /// wrong sample alters; and of some packets each sample, by the definition in double precision. Then takes times for
-  /// so many seconds. Throws SetupError, also where a result is wrong.
+  /// Checks the results: of every packet one bin of its Fourier transform at a random frequency, which any wrong sample
+  /// changes; of some packets every sample, by the definition in double precision. Then measures for `seconds`. Throws
+  /// SetupError, also if a result is wrong.
   ConvolutionTimes measure(const ConvolutionTable& table, const ConvolutionChoice& choice, double seconds);
-  /// How long it takes to read and write within the device's memory what each method must read and write.
+  /// The time to read and write, within the device's memory, the bytes that every method must read and write.
   double copy_us();
   const ConvolutionShape& shape() const noexcept { return shape_; }
 
@@ -48,8 +47,8 @@ class ConvolutionTrial {
   Buffer y_;  // [b][outputs]
 };
 
-/// Of all that a table can do with the trial's shape: each method at its first size, or, with `method`, this one; with
-/// `all_sizes`, at every one.
+/// The choices of a table for the trial's shape: each method, or only `method`, at its first size, or with `all_sizes`
+/// at every size.
 std::vector<ConvolutionChoice> choices_to_try(const ConvolutionTable& table, const ConvolutionShape& shape,
                                               const std::string& method, bool all_sizes);
 

@@ -14,7 +14,7 @@
 namespace iqd {
 namespace {
 
-/// The processor's convolution with one sample of one packet that is not as it should be.
+/// The CPU's convolution with one wrong sample in one packet.
 class Spoilt final : public Convolver {
  public:
   Spoilt(const ConvolutionShape& shape, std::int64_t packet, float by)

@@ -11,7 +11,7 @@
 namespace iqd {
 namespace {
 
-/// Copies within a device's memory, for the bound of what stays there.
+/// Copies within a device's memory, for the bound of data that stays there.
 class CopyWork final : public Work {
  public:
   CopyWork(Backend& backend, std::size_t bytes)
@@ -32,7 +32,7 @@ class CopyWork final : public Work {
   Buffer from_, to_;
 };
 
-/// Bytes of a block's inputs and outputs, copied in and out at once: what a host and a device can exchange at most.
+/// Copies a block's inputs in and its outputs out: the most that a host and a device can exchange.
 class ExchangeWork final : public Work {
  public:
   ExchangeWork(Backend& backend, std::size_t in, std::size_t out)

@@ -8,20 +8,20 @@
 #include "base/backend.hpp"
 #include "base/clock.hpp"
 
-/// What copies reach, measured: the bounds that stages are held against.
+/// Measured copy speeds: the bounds that stages are compared with.
 namespace iqd {
 
-/// Bytes a second that this core copies, for blocks of this size: reading and writing once is the least a stage can do.
+/// Bytes per second that this core copies in blocks of this size; a stage has to read and write at least once.
 double copy_bytes_per_second(std::size_t bytes);
 /// The same within a device's memory.
 double device_copy_bytes_per_second(Backend& backend, std::size_t bytes);
-/// How often a second a host and a device exchange so many bytes in and out, with so many blocks under way.
+/// Exchanges per second of `in` and `out` bytes between a host and a device, with `lanes` blocks in flight.
 double exchanges_per_second(Backend& backend, std::int64_t lanes, std::size_t in, std::size_t out);
 
 inline constexpr int kWarmUp = 3;
-inline constexpr int kLeast = 10;  // calls that count, however slow they are
+inline constexpr int kLeast = 10;  // minimum number of timed calls
 
-/// Calls `start(lane)` and `finish(lane)` in turn, so that all lanes are at work, for so many seconds; calls a second.
+/// Calls `start(lane)` and `finish(lane)` in turn for `seconds`, keeping all lanes busy. Returns calls per second.
 template <class Start, class Finish>
 double in_flight(std::int64_t lanes, double seconds, const Start& start, const Finish& finish) {
   std::int64_t started = 0, finished = 0;

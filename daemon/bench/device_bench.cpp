@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How samples get to a device and back: what `iqd tune` decides by, and whether lanes overlap.
+// How samples get to a device and back: the basis of `iqd tune`, and whether lanes overlap.
 #include "daemon/bench/device_bench.hpp"
 
 #include <fmt/format.h>
@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::int64_t kSampleBytes = sizeof(cf32);
 constexpr std::int64_t kCopyBlock = 524'288;  // 4 MiB
-/// GB/s each way of an H200's link: 256 MB from and to pinned memory at once, measured by themselves.
+/// GB/s each way of an H200's link: measured with 256 MB from and to pinned memory at once, and nothing else.
 constexpr double kH200BothWays = 50.8;
 
-/// A device is meant, whatever `auto` would be.
+/// Always a device: `auto` means cuda.
 std::string device_name(const BenchOptions& options) {
   const std::string name = options.backend == "auto" ? "cuda" : options.backend;
-  if (name == "cpu") throw UsageError("this bench is about devices: `--backend cuda`");
+  if (name == "cpu") throw UsageError("this bench needs a GPU: `--backend cuda`");
   return name;
 }
 
@@ -44,14 +44,14 @@ BenchRow lanes_row(const FreePipeline& p, const FreeRun& run, std::string varian
   return row;
 }
 
-/// A filter of so many taps between the copies.
+/// With a filter of `taps` taps between the copies.
 FreeRun run_filtered(FreePipeline p, std::int64_t taps) {
   p.stages = fmt::format("[fir: {{design: {{type: low_pass, cutoff: 1e5, ntaps: {}}}}}]", taps);
   p.port = "fir.out";
   return run_free(p);
 }
 
-/// A kernel as long as the copies: the taps are found from two tries.
+/// A kernel that takes as long as the copies: its taps follow from two measurements.
 BenchRow beside_a_kernel(FreePipeline p, double copy_us) {
   const auto kernel_us = [&](std::int64_t taps) {
     FreePipeline one = p;
@@ -64,7 +64,7 @@ BenchRow beside_a_kernel(FreePipeline p, double copy_us) {
       static_cast<std::int64_t>(65 + (copy_us - few) / std::max(1e-3, (many - few) / 448)), 1, 20'000);
   const double alone_us = std::max(copy_us, kernel_us(taps));
   BenchRow row = lanes_row(p, run_filtered(p, taps),
-                           fmt::format("fir of {} taps beside, {:.0f} us, {} lanes", taps, kernel_us(taps), p.lanes));
+                           fmt::format("with a fir of {} taps, {:.0f} us, {} lanes", taps, kernel_us(taps), p.lanes));
   row.bound = static_cast<double>(p.block * kSampleBytes) / alone_us / 1e3;
   row.bound_by = fmt::format("the slower alone, {:.0f} us", alone_us);
   return row;
@@ -83,7 +83,7 @@ std::vector<BenchRow> bench_lanes(const BenchOptions& options) {
   double best = 0;
   for (const std::int64_t lanes : {1, 2, 4, 8}) {
     p.lanes = lanes;
-    rows.push_back(lanes_row(p, run_free(p), fmt::format("there and back, {} lane(s)", lanes)));
+    rows.push_back(lanes_row(p, run_free(p), fmt::format("to the GPU and back, {} lane(s)", lanes)));
     if (rows.back().device == "NVIDIA H200") {
       rows.back().bound = kH200BothWays;
       rows.back().bound_by = "both ways at once";

@@ -9,7 +9,7 @@
 
 namespace iqd {
 
-/// Samples through a device and back, in place or copied: one block at a time, then with four lanes.
+/// Samples to a device and back, in place or copied: latency of one block at a time, throughput of four lanes.
 struct MappedTrial {
   Histogram::Snapshot latency;
   double gigabytes_per_second = 0;

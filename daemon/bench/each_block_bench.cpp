@@ -14,7 +14,7 @@
 namespace iqd {
 namespace {
 
-/// Where the sample's keys are not what the block is used for: at 1 MS/s.
+/// Keys for 1 MS/s, for stages whose sample keys are not typical.
 struct Keys {
   std::string_view stage;
   std::string_view keys;
@@ -39,7 +39,7 @@ std::vector<std::int64_t> usual_sizes(bool quick) {
   return sizes;
 }
 
-/// A light stage that works element by element on such samples; none for some.
+/// A cheap element-wise stage for such samples, if there is one.
 std::optional<ChainedStage> neighbour_for(Element element) {
   for (const char* name : {"conjugate", "multiply_const", "log10"}) {
     const StageEntry* e = find_stage(name);
@@ -68,8 +68,8 @@ class Table {
   }
 
  private:
-  /// The stage with a neighbour behind it, and how much longer that takes than the neighbour alone. Where none goes
-  /// with it, the stage by itself; on a device what it computes with stays there.
+  /// The stage followed by a neighbour, and how much longer that takes than the neighbour alone. If no neighbour fits,
+  /// the stage alone. On a device, its data stays there.
   std::optional<BenchRow> in_chain(StageTrial trial, const std::vector<StageInput>& inputs, const Measured& alone) {
     const Timed timed = trial.backend == "cpu" ? Timed::whole : Timed::resident;
     const std::optional<ChainedStage> neighbour = neighbour_for(alone.shape.element);

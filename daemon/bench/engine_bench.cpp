@@ -12,7 +12,7 @@ namespace iqd {
 namespace {
 
 constexpr std::int64_t kPaceNs = 200'000;
-constexpr double kLeastUs = 3;  // what the engine may take for a block
+constexpr double kLeastUs = 3;  // the engine's target per block
 
 BenchRow row_of(const FreePipeline& p, const FreeRun& run, std::string variant) {
   BenchRow row{"engine", std::move(variant), run.backend, device_of(p.backend), fmt::format("{}", p.block)};
@@ -25,7 +25,7 @@ BenchRow row_of(const FreePipeline& p, const FreeRun& run, std::string variant) 
 BenchRow bench_blocks(const FreePipeline& p, const std::string& variant) {
   const FreeRun run = run_free(p);
   const double own_us = std::max(0.0, run.latency.quantile_ns(0.5) / 1e3 - run.all_steps_us());
-  const std::string share = p.pace_ns > 0 ? fmt::format(", {:.1f} us beside its steps", own_us) : "";
+  const std::string share = p.pace_ns > 0 ? fmt::format(", {:.1f} us besides its steps", own_us) : "";
   BenchRow row = row_of(p, run, fmt::format("{}, {} lane(s){}", variant, p.lanes, share));
   row.bound = p.pace_ns > 0 ? 1e9 / static_cast<double>(p.pace_ns) : 1e6 / kLeastUs;
   row.bound_by = p.pace_ns > 0 ? "its pace" : fmt::format("{} us a block", kLeastUs);

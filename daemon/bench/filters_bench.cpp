@@ -11,7 +11,7 @@ namespace {
 constexpr double kRate = 10e6;
 constexpr double kCutoff = 100e3;
 
-constexpr double kWidths[] = {0.20, 0.15, 0.10, 0.05};  // of the transition, times the cut-off
+constexpr double kWidths[] = {0.20, 0.15, 0.10, 0.05};  // of the transition, relative to the cut-off
 
 std::int64_t taps_for(double width) {
   return tap_count(attenuation_of({.type = Window::hamming}), width * kCutoff, kRate);
@@ -22,7 +22,7 @@ std::string keys_of(double width, std::string_view method) {
                      kCutoff * width, method);
 }
 
-/// The highest of the rates that a row keeps up with, in MS/s; 0: none.
+/// The highest of these rates that a row sustains, in MS/s; 0: none.
 double carried(const BenchRow& row) {
   double most = 0;
   for (const double rate : {10, 20, 50, 100, 200, 500, 1000})

@@ -18,9 +18,9 @@ namespace iqd {
 namespace {
 
 constexpr std::uint64_t kLeastBlocks = 3;
-constexpr double kMostSeconds = 60;  // that they are waited for
+constexpr double kMostSeconds = 60;  // to wait for them
 
-/// Gives a block each time, at once or when it is time; the ring keeps what it holds.
+/// Delivers a block per call, at once or at its pace, and leaves the ring's contents as they are.
 class FreeSource final : public Source {
  public:
   FreeSource(std::int64_t block, std::int64_t pace_ns) : block_(block), pace_ns_(pace_ns) {}
@@ -45,7 +45,7 @@ class FreeSource final : public Source {
 class FreeSourceOptions final : public SourceOptions {
  public:
   void fields(FieldVisitor& v) override {
-    v.field("block", block_, {.help = "samples at once"});
+    v.field("block", block_, {.help = "samples per block"});
     v.field("pace", pace_ns_, {.help = "nanoseconds between blocks"});
   }
   StreamInfo describe(const Section&) const override { return FreeSource(block_, 0).info(); }
@@ -85,7 +85,7 @@ class FreeOutletOptions final : public OutletOptions {
 std::unique_ptr<SourceOptions> make_source() {
   return std::make_unique<FreeSourceOptions>();
 }
-/// All stages, and one that costs nothing.
+/// All stages, plus one that costs nothing.
 std::vector<StageEntry> stages_and_empty() {
   std::vector<StageEntry> stages(all_stages().begin(), all_stages().end());
   stages.push_back({.family = "bench",
@@ -114,9 +114,9 @@ FreeRun run_free(const FreePipeline& p) {
       "stages: {6}\npublish: [{{port: {7}}}]\n",
       p.block, p.pace_ns, p.lanes, p.backend, p.wait, p.transfer, p.stages, p.port);
   Spec spec = read_spec(parse_document(text, "bench", problems), parts, problems);
-  if (report(problems)) throw UsageError("bench: that is no pipeline");
+  if (report(problems)) throw UsageError("bench: invalid pipeline");
   Pipeline pipeline(std::move(spec.pipelines.front()), parts, problems);
-  if (report(problems)) throw UsageError("bench: that is no pipeline");
+  if (report(problems)) throw UsageError("bench: invalid pipeline");
   pipeline.start();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   const FreeRun run = observe(pipeline, p.seconds);
@@ -146,7 +146,7 @@ FreeRun observe(const Pipeline& pipeline, double seconds) {
   FreeRun run;
   run.blocks_per_second = static_cast<double>(after.blocks - before.blocks) / passed();
   run.latency = after.latency.since(before.latency);
-  run.latency.worst_ns = static_cast<std::uint64_t>(run.latency.quantile_ns(1));  // not that of the time before
+  run.latency.worst_ns = static_cast<std::uint64_t>(run.latency.quantile_ns(1));  // excludes the time before
   run.backend = after.backend;
   run.device_bytes = after.device_bytes;
   for (std::size_t s = 0; s < after.steps.size(); ++s) {

@@ -8,7 +8,7 @@
 
 namespace iqd {
 
-/// A pipeline whose source and outlet cost nothing, so that what is measured is what lies between.
+/// A pipeline whose source and outlet cost nothing, so that only what is between them is measured.
 struct FreePipeline {
   std::int64_t block = 64;
   std::int64_t lanes = 1;
@@ -17,28 +17,28 @@ struct FreePipeline {
   std::string transfer = "auto";
   std::string stages = "[]";  // YAML
   std::string port = "source";
-  std::int64_t pace_ns = 0;  // between blocks; 0: as fast as they are taken
+  std::int64_t pace_ns = 0;  // between blocks; 0: as fast as possible
   double seconds = 0.5;
 };
 
-/// What it did in that time, warm.
+/// Results after warm-up.
 struct FreeRun {
   double blocks_per_second = 0;
-  Histogram::Snapshot latency;  // received → in the reader's hands
+  Histogram::Snapshot latency;  // from received to delivered
   std::string backend;
   std::size_t device_bytes = 0;
-  /// Of a block on its device, or in its lane: the mean time of each step, and of bringing results out.
+  /// Mean time per block of each step, and of copying results out.
   std::vector<double> steps_us{};
   double all_steps_us() const noexcept;
 };
 FreeRun run_free(const FreePipeline& pipeline);
 
-/// What a backend runs on, `cuda:0`; of several, `cuda:0, cuda:1`, the first.
+/// The device of a backend such as `cuda:0`; the first of several, as in `cuda:0, cuda:1`.
 std::string device_of(const std::string& backends);
-/// A publish entry that costs nothing, whatever the port.
+/// A publish entry that costs nothing, for any port.
 std::unique_ptr<OutletOptions> free_outlet();
-/// What a pipeline that has been started does in so many seconds, or, where it is slow, in as many as three blocks
-/// take. Of one that has ended, or takes longer than 60 s, fewer.
+/// Observes a started pipeline for `seconds`, or longer until three blocks are done; at most 60 s, and not after it has
+/// ended.
 FreeRun observe(const Pipeline& pipeline, double seconds);
 
 }  // namespace iqd

@@ -15,16 +15,16 @@
 namespace iqd {
 namespace {
 
-constexpr double kMostSeconds = 120;  // that the source may take to fill the ring, and the lanes to empty it
+constexpr double kMostSeconds = 120;  // for the source to fill the ring, and for the lanes to empty it
 
-/// How the bench and the source that it is fed from talk to each other.
+/// Shared by the bench and its source.
 struct Feed {
-  std::atomic<bool> kept{false};         // the ring is full, and keeps what it holds
-  std::atomic<std::int64_t> pace_ns{0};  // between blocks; 0: as fast as they are taken
+  std::atomic<bool> kept{false};         // the ring is full, and its contents stay
+  std::atomic<std::int64_t> pace_ns{0};  // between blocks; 0: as fast as possible
   std::int64_t block = 0;
 };
 
-/// Another source's samples until they have filled the ring once; from then on the same again, at no cost.
+/// Another source's samples until they have filled the ring once, then the same again at no cost.
 class KeptSource final : public Source {
  public:
   KeptSource(const SourceOptions& inner, Feed& feed) : inner_(inner), feed_(feed), source_(inner.open()) {
@@ -57,12 +57,12 @@ class KeptSource final : public Source {
     r.event = Received::Event::samples;
     r.samples = most;
     if (pace == 0) return r;
-    // A call may ask for less than a block.
+    // A call may want less than a block.
     if (left_ > 0) {
       left_ -= r.samples = std::min(most, left_);
       return r;
     }
-    // A wait is cut short, so that stopping is.
+    // Waits are short, so that a stop does not take long.
     constexpr std::int64_t kLongest = 50'000'000;
     next_ns_ = std::max(next_ns_, steady_ns() - pace);
     const std::int64_t due = next_ns_ + pace;
@@ -82,7 +82,7 @@ class KeptSource final : public Source {
   StreamInfo info_;
   std::byte* furthest_ = nullptr;
   std::int64_t next_ns_ = 0;
-  std::int64_t left_ = 0;  // of the block that is being given
+  std::int64_t left_ = 0;  // of the current block
 };
 
 class KeptOptions final : public SourceOptions {
@@ -104,7 +104,7 @@ class KeptOptions final : public SourceOptions {
   Feed& feed_;
 };
 
-/// The first pipeline of the file, as the options want it, between a source and readers that cost nothing.
+/// The file's first pipeline with the options applied, between a source and outlets that cost nothing.
 PipelineSpec free_spec(Loaded& loaded, const BenchOptions& options, std::int64_t lanes, Feed& feed) {
   PipelineSpec spec = std::move(loaded.spec.pipelines.front());
   if (!options.blocks.empty()) spec.block = options.blocks.front();
@@ -119,22 +119,23 @@ PipelineSpec free_spec(Loaded& loaded, const BenchOptions& options, std::int64_t
   return spec;
 }
 
-/// Throws SetupError where that takes too long.
+/// Throws SetupError after a timeout.
 template <class Done> void wait_until(const Pipeline& pipeline, std::string_view what, const Done& done) {
   const std::int64_t end = steady_ns() + static_cast<std::int64_t>(kMostSeconds * 1e9);
   while (!done()) {
     if (pipeline.finished()) throw SetupError(fmt::format("bench: {}", pipeline.failure()));
-    if (steady_ns() > end) throw SetupError(fmt::format("bench: {} in {} s; use shorter blocks", what, kMostSeconds));
+    if (steady_ns() > end)
+      throw SetupError(fmt::format("bench: {} within {} s; use shorter blocks", what, kMostSeconds));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 
-/// Throws SetupError where no block came.
+/// Throws SetupError if no block was done.
 FreeRun observe_some(const Pipeline& pipeline, double seconds) {
   FreeRun run = observe(pipeline, seconds);
   if (run.latency.count > 0) return run;
   throw SetupError(
-      fmt::format("bench: {}", pipeline.finished() ? pipeline.failure() : "no block came; use shorter ones"));
+      fmt::format("bench: {}", pipeline.finished() ? pipeline.failure() : "no block was done; use shorter blocks"));
 }
 
 BenchRow row_of(const PipelineStatus& s, const FreeRun& run, std::int64_t block, std::string variant) {
@@ -150,23 +151,23 @@ BenchRow row_of(const PipelineStatus& s, const FreeRun& run, std::int64_t block,
 void bench_lanes_of(const std::string& file, const BenchOptions& options, std::int64_t lanes,
                     std::vector<BenchRow>& rows) {
   const std::unique_ptr<Loaded> loaded = load(file);
-  if (report(loaded->problems)) throw UsageError(fmt::format("bench: {} is no pipeline", file));
+  if (report(loaded->problems)) throw UsageError(fmt::format("bench: {} is not a valid pipeline", file));
   Feed feed;
   Problems problems;
   Pipeline pipeline(free_spec(*loaded, options, lanes, feed), catalogue(), problems);
-  if (report(problems)) throw UsageError(fmt::format("bench: {} is no pipeline", file));
+  if (report(problems)) throw UsageError(fmt::format("bench: {} is not a valid pipeline", file));
   pipeline.start();
   wait_until(pipeline, "the source did not fill the ring", [&] { return feed.kept.load(); });
   observe_some(pipeline, options.seconds);  // warm
   const FreeRun flat_out = observe_some(pipeline, options.seconds);
   std::string with = fmt::format("{} lanes", pipeline.status().lanes);
   if (flat_out.device_bytes > 0)
-    with += fmt::format(", {:.0f} MB there", static_cast<double>(flat_out.device_bytes) / 1e6);
+    with += fmt::format(", {:.0f} MB on the GPU", static_cast<double>(flat_out.device_bytes) / 1e6);
   rows.push_back(row_of(pipeline.status(), flat_out, feed.block, "flat out, " + with));
-  // Far enough apart that none waits for another.
+  // Slow enough that no block waits for another.
   feed.pace_ns = static_cast<std::int64_t>(2e9 * pipeline.status().lanes / flat_out.blocks_per_second);
-  // A block waits for what its stages need of the next one, so one is always under way.
-  wait_until(pipeline, "what was in the ring did not leave",
+  // A block may wait for samples of the next one, so one is always in flight.
+  wait_until(pipeline, "the ring did not drain",
              [&] { return pipeline.status().in_flight <= 2 * static_cast<std::uint64_t>(feed.block); });
   rows.push_back(row_of(pipeline.status(), observe_some(pipeline, options.seconds), feed.block, "one by one, " + with));
   pipeline.stop();

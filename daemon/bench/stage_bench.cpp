@@ -33,7 +33,7 @@ std::unique_ptr<StageRunner> runner_for(const StageTrial& trial, const BenchOpti
     inputs.push_back(input_for(spec, trial.block * kBlocksOfInput, options));
   Problems problems;
   auto runner = make_runner(trial, std::move(inputs), timed, problems);
-  if (report(problems)) throw UsageError(fmt::format("bench {}: the keys are wrong", trial.entry->name));
+  if (report(problems)) throw UsageError(fmt::format("bench {}: invalid keys", trial.entry->name));
   return runner;
 }
 
@@ -85,7 +85,7 @@ std::vector<BenchRow> bench_stage(const std::string& name, const BenchOptions& o
   const StageEntry* found = find_stage(name);
   if (!found)
     throw UsageError(fmt::format(
-        "there is no bench '{}': it is `blocks`, `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution` or the "
+        "there is no bench '{}'; use `blocks`, `engine`, `lanes`, `devices`, `copy_or_mapped`, `convolution` or the "
         "name of a stage",
         name));
   Problems problems;

@@ -22,7 +22,7 @@ std::size_t bytes_of(const PlanPort& port) {
   return static_cast<std::size_t>(port.most_new * port.shape.item_bytes());
 }
 
-/// Its first items, as many as go with `most` of an input that has `length`.
+/// Its first items, as many as belong to `most` items of an input with `length`.
 StageInput beginning(const StageInput& in, std::int64_t most, std::int64_t length) {
   StageInput first;
   first.shape = in.shape;
@@ -31,7 +31,7 @@ StageInput beginning(const StageInput& in, std::int64_t most, std::int64_t lengt
   return first;
 }
 
-/// An average over the block, say: other blocks give something else.
+/// Whether other blocks give other results, as for an average over the block.
 bool depends_on_blocks(const Plan& plan) {
   const auto one_a_block = [&](const PlanOutput& o) {
     return plan.ports[static_cast<std::size_t>(o.port)].shape.axis == Axis::block;
@@ -42,7 +42,7 @@ bool depends_on_blocks(const Plan& plan) {
 std::unique_ptr<StageRunner> runner_to_check(const StageTrial& trial, const std::vector<StageInput>& inputs) {
   Problems problems;
   std::unique_ptr<StageRunner> runner = make_runner(trial, inputs, Timed::whole, problems);
-  if (!runner) throw SetupError(fmt::format("bench: {} cannot be tried", trial.entry->name));
+  if (!runner) throw SetupError(fmt::format("bench: cannot run {}", trial.entry->name));
   return runner;
 }
 
@@ -57,7 +57,7 @@ std::vector<float> floats_of(const StageOutput& output) {
   return values;
 }
 
-/// Largest difference relative to the rms of `a`; infinite where only one is finite.
+/// Largest difference relative to the rms of `a`; infinite if only one is finite.
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
   double power = 0, worst = 0;
   for (const float v : a) power += std::isfinite(v) ? static_cast<double>(v) * static_cast<double>(v) : 0;
@@ -95,7 +95,7 @@ std::unique_ptr<StageRunner> make_runner(const StageTrial& trial, std::vector<St
   auto runner = std::make_unique<StageRunner>(*trial.entry, trial.keys, std::move(inputs), trial.block, trial.backend,
                                               problems, how);
   if (problems.size() > before) return nullptr;
-  // What is timed step by step is launched step by step.
+  // Resident blocks are timed step by step, so they are launched step by step.
   for (std::int64_t i = 0; timed == Timed::whole && i < kBlocksOfInput; ++i)
     if ((i + 1) * trial.block <= runner->length()) runner->rehearse(i * trial.block, trial.block);
   return runner;
@@ -151,7 +151,7 @@ bool check_results(const StageTrial& trial, const std::vector<StageInput>& input
   for (std::size_t o = 0; o < expected.size(); ++o)
     if (const double apart = distance(expected[o], got[o]); !(apart <= tolerance))
       throw WrongResult(fmt::format(
-          "{} on {}, blocks of {}: '{}' is {:.2g} of its rms away from what the processor gives, {:.2g} are allowed",
+          "{} on {}, blocks of {}: '{}' differs from the CPU's result by {:.2g} of its rms; {:.2g} is allowed",
           trial.entry->name, trial.backend, trial.block, expected[o].name, apart, tolerance));
   return true;
 }

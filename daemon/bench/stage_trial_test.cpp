@@ -74,7 +74,7 @@ TEST(StageTrial, StagesThatDoNotGoTogetherAreAProblem) {
   EXPECT_FALSE(problems.empty());
 }
 
-/// Gives the length of the block in the place of each sample.
+/// Replaces each sample by the length of the block.
 class BlockLength final : public Stage {
  public:
   explicit BlockLength(bool says_so) : says_so_(says_so) {}

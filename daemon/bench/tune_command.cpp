@@ -15,14 +15,14 @@
 namespace iqd {
 namespace {
 
-/// In place, a block keeps multiprocessors busy while it travels: with all lanes at work it may cost no more than this.
+/// In place, a block occupies multiprocessors during its transfer: with all lanes busy, it may cost at most this.
 constexpr double kLeastThroughput = 0.95;
 constexpr std::int64_t kSmallest = 16 << 10;
 constexpr std::int64_t kLargest = 16 << 20;
 
 constexpr double kTrySeconds = 0.2;  // each method at each size
 
-/// Tries every method at every size that is for use: rows that are padded before are the thesis's own.
+/// Tries every method at every usable size; rows padded in advance are only for the thesis's comparison.
 ConvolutionChoice quickest(Backend& backend, const ConvolutionShape& shape) {
   const ConvolutionTable& table = convolutions_of(backend);
   ConvolutionTrial trial(backend, shape);
@@ -47,7 +47,7 @@ Exit tune_convolutions(const std::string& name, const std::vector<std::string>& 
     fmt::print("{}: {} by {}\n", backend->device(), text_of(shape), text_of(best));
     if (store) store_convolution(backend->device(), shape, best);
   }
-  if (store) fmt::print("kept in {}\n", tuning_file(backend->device()).string());
+  if (store) fmt::print("stored in {}\n", tuning_file(backend->device()).string());
   return Exit::ok;
 }
 
@@ -69,7 +69,7 @@ Exit tune(const BenchOptions& options, bool store) {
   fmt::print("{}: blocks up to {} KiB are used in place, larger ones copied\n", device, limit >> 10);
   if (!store) return Exit::ok;
   store_tuning(device, limit);
-  fmt::print("kept in {}\n", tuning_file(device).string());
+  fmt::print("stored in {}\n", tuning_file(device).string());
   return Exit::ok;
 }
 
@@ -84,7 +84,7 @@ Exit run(const TuneOptions& o) {
   BenchOptions options;
   options.backend = fmt::format("cuda:{}", o.device);
   if (!o.shapes.empty()) return tune_convolutions(o.cpu ? "cpu" : options.backend, o.shapes, !o.dry);
-  if (o.cpu) throw UsageError("`--cpu` goes with `--convolution`: blocks have no way to the processor");
+  if (o.cpu) throw UsageError("`--cpu` needs `--convolution`: on the CPU there are no transfers to tune");
   options.seconds = 0.2;
   return tune(options, !o.dry);
 }
@@ -93,11 +93,11 @@ Exit run(const TuneOptions& o) {
 
 void add_tune(CommandLine& line) {
   auto o = std::make_shared<TuneOptions>();
-  line.command("tune", "measure a device and keep what was found", [o] { return run(*o); })
-      .option("--device", &o->device, "which, counted from 0", {.not_negative = true})
-      .option("--dry-run", &o->dry, "keep nothing")
-      .option("--convolution", &o->shapes, "how this shape is convolved best: SIGNALxTAPSxPACKETS, as 12672x186x3104")
-      .option("--cpu", &o->cpu, "the processor instead, with --convolution");
+  line.command("tune", "measure a GPU and store the best settings", [o] { return run(*o); })
+      .option("--device", &o->device, "number of the GPU, from 0", {.not_negative = true})
+      .option("--dry-run", &o->dry, "store nothing")
+      .option("--convolution", &o->shapes, "find the best convolution for SIGNALxTAPSxPACKETS, e.g. 12672x186x3104")
+      .option("--cpu", &o->cpu, "measure the CPU instead, with --convolution");
 }
 
 }  // namespace iqd

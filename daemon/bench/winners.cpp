@@ -53,8 +53,8 @@ std::vector<Winners::Winner> Winners::all() const {
 
 std::string winner_text(const Winners::Winner& w) {
   return fmt::format("{:<24} {:<22} {}", w.name, w.variant,
-                     w.from ? fmt::format("{} is quicker from {} on", w.backend, *w.from)
-                            : fmt::format("the processor is quicker than {}", w.backend));
+                     w.from ? fmt::format("{} is faster from {} on", w.backend, *w.from)
+                            : fmt::format("the CPU is faster than {}", w.backend));
 }
 
 std::string winner_json(const Winners::Winner& w) {

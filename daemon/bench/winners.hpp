@@ -13,20 +13,20 @@
 
 namespace iqd {
 
-/// Finds from which size on a device is quicker than the processor, of rows whose shapes are sizes.
+/// Finds from which size on a device is faster than the CPU, for rows whose shapes are sizes.
 class Winners {
  public:
   struct Winner {
     std::string name;
     std::string variant;
     std::string backend;               // the device
-    std::optional<std::int64_t> from;  // it is quicker there and at every larger size; nothing: it never is
-    std::int64_t of = 0;               // sizes that both were measured at
+    std::optional<std::int64_t> from;  // it is faster at this and every larger size; nothing: never
+    std::int64_t of = 0;               // number of sizes measured on both
   };
 
-  /// What counts is the median; in a chain, what the block adds to it. In any order.
+  /// Compares medians; in a chain, what the block adds. In any order.
   void add(const BenchRow& row);
-  /// One for each name and variant that the processor and a device were measured with.
+  /// One for each name and variant measured on both the CPU and a device.
   std::vector<Winner> all() const;
 
  private:

@@ -18,7 +18,7 @@ BenchRow row(const char* name, const char* variant, const char* backend, std::in
 
 TEST(Winners, TheDeviceIsQuickerFromTheSizeOnAfterItsLastDefeat) {
   Winners w;
-  // Quicker at 1024 by chance, then not, then for good; the largest comes first.
+  // Faster at 1024 by chance, then not, then always; the largest comes first.
   const double device[] = {4, 6, 7, 8}, processor[] = {5, 5, 10, 20};
   for (int i = 3; i >= 0; --i) {
     w.add(row("add", "alone", "cuda:0", 1024 << i, device[i]));
@@ -28,7 +28,7 @@ TEST(Winners, TheDeviceIsQuickerFromTheSizeOnAfterItsLastDefeat) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].from, 4096);
   EXPECT_EQ(all[0].of, 4);
-  EXPECT_NE(winner_text(all[0]).find("cuda:0 is quicker from 4096 on"), std::string::npos);
+  EXPECT_NE(winner_text(all[0]).find("cuda:0 is faster from 4096 on"), std::string::npos);
 }
 
 TEST(Winners, WhoIsAsSlowIsNotQuicker) {

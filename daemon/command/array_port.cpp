@@ -46,7 +46,7 @@ template <class To, class Real> To as(Real x) {
   }
 }
 
-/// Of real numbers, or of the parts of complex ones. Says where one became another.
+/// Converts real numbers, or the parts of complex ones. Warns if a value is rounded.
 template <class To> std::vector<std::byte> convert(const NpyArray& array, std::string_view input) {
   const auto count = static_cast<std::size_t>(array.size()) * (is_complex(array.dtype) ? 2 : 1);
   std::vector<std::byte> out(count * sizeof(To));
@@ -63,8 +63,7 @@ template <class To> std::vector<std::byte> convert(const NpyArray& array, std::s
       std::memcpy(out.data() + i * sizeof(To), &y, sizeof(To));
     }
   });
-  if (!exact)
-    log::warn("input '{}': {} is rounded to single precision, which is what iqd computes with", input, array.dtype);
+  if (!exact) log::warn("input '{}': {} is rounded to single precision, in which iqd computes", input, array.dtype);
   return out;
 }
 
@@ -78,7 +77,7 @@ std::string wanted(const InputSpec& input) {
   return fmt::format("{}", fmt::join(dtypes, ", "));
 }
 
-/// The element type that the array becomes, its own if the input takes it.
+/// The element type that the array is converted to; its own if the input takes it.
 Element element_for(const NpyArray& array, const InputSpec& input, bool pairs) {
   if (pairs && (input.takes(Element::sc16) || input.takes(Element::cf32)))
     return Element::sc16;  // the planner converts
@@ -89,7 +88,7 @@ Element element_for(const NpyArray& array, const InputSpec& input, bool pairs) {
   throw UsageError(fmt::format("input '{}' takes {}, the array is {}", input.name, wanted(input), array.dtype));
 }
 
-/// Which dimension is which: rows, axis, item.
+/// Assigns the dimensions to rows, axis and item.
 void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputSpec& input, std::int64_t& length) {
   std::vector<std::string> names = names_in(input.dims);
   const bool any = names.empty();
@@ -105,7 +104,7 @@ void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputS
     return;
   }
   if (input.nested && extents.size() > names.size())
-    // From the back, since what is written there is what a value is of.
+    // Inserted after the first, since the last dimensions describe a value.
     for (std::size_t extra = extents.size() - names.size(); extra > 0; --extra)
       names.insert(names.begin() + 1, fmt::format("d{}", extra));
   const std::size_t rows = extents.size() > names.size() ? extents.size() - names.size() : 0;

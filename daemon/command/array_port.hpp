@@ -11,20 +11,19 @@
 
 namespace iqd {
 
-/// An array as a stage's input takes it: the dimensions named, real numbers made complex and whole ones real where that
-/// is what the input wants. Throws UsageError where it does not fit, or a number would become another.
+/// An array as a stage's input takes it: with named dimensions; real numbers become complex, and integers real, if the
+/// input needs that. Throws UsageError if it does not fit; warns if values are rounded.
 StageInput as_input(const NpyArray& array, const InputSpec& input, double rate_hz);
 
-/// The inputs as they take these arrays: of several that take the same types, all take complex numbers where one gets
-/// them.
+/// The inputs for these arrays: of several inputs with the same types, all take complex numbers if one gets them.
 std::vector<InputSpec> agreed(std::span<const NpyArray> arrays, std::vector<InputSpec> inputs);
 
-/// The array lacks the first dimension of the input's items: it is one of them, `[t][antenna]` for
+/// Whether the array is one of the input's items, without their first dimension: `[t][antenna]` for
 /// `[frame][t][antenna]`.
 bool is_one_item(const NpyArray& array, const InputSpec& input);
 
-/// What a stage gave, as an array file. One message: its dimensions; several messages of a port that has one a block:
-/// a first dimension for the blocks. With `one_item` an item that is alone is written without that dimension as well.
+/// Writes a stage's output to an array file. One message keeps its dimensions; several messages of a port with one a
+/// block get a first dimension for the blocks. With `one_item`, a single item is written without that dimension.
 void write_output(const std::string& path, const StageOutput& output, bool one_item);
 
 }  // namespace iqd

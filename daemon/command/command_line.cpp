@@ -15,7 +15,7 @@ template <class T> CLI::Option* add(CLI::App& app, const char* name, T& target, 
     return app.add_option(name, target, help);
 }
 
-/// Help shows the bounds as they are written here: whole numbers of what is counted.
+/// Help shows the bounds as given here, so they are integers for integer options.
 template <class T> void check_range(CLI::Option& option, const std::pair<double, double>& range) {
   if constexpr (std::is_integral_v<T>)
     option.check(CLI::Range(static_cast<int>(range.first), static_cast<int>(range.second)));

@@ -19,29 +19,28 @@ class App;
 
 namespace iqd {
 
-// CLI11 reads the command line. Including it costs a source four seconds of compile time, so command_line.cpp alone
-// does.
+// CLI11 parses the command line. Including it costs four seconds of compile time, so only command_line.cpp does.
 
-/// What a command does once the command line has been read.
+/// Runs a command after its options have been read.
 using Action = std::function<Exit()>;
 
-/// Where the value of an option goes; it keeps what it holds where the option is not given. A bool makes a flag.
-/// The values of a list stand side by side, or the option is repeated.
+/// Where the value of an option goes; unchanged if the option is not given. A bool makes a flag.
+/// The values of a list follow one another, or the option is repeated.
 using Target = std::variant<bool*, int*, std::int64_t*, double*, std::string*, std::vector<std::string>*,
                             std::vector<std::int64_t>*>;
 
-/// What an option asks of its value.
+/// Constraints on an option's value.
 struct Rule {
   bool required = false;
   bool positive = false;
   bool not_negative = false;
-  bool folder = false;  // one that exists
+  bool folder = false;  // must exist
   std::optional<std::pair<double, double>> range = {};
   std::vector<std::string> one_of = {};
-  std::optional<std::pair<int, int>> words = {};  // least and most of a list
-  char separator = 0;                             // between the values of a list that are one word
+  std::optional<std::pair<int, int>> words = {};  // minimum and maximum length of a list
+  char separator = 0;                             // between the values of a list in one word
   std::string excludes = {};                      // another option, already added
-  bool* given = nullptr;                          // set where the option is there, whatever its value
+  bool* given = nullptr;                          // set if the option is given, whatever its value
 };
 
 /// The options and arguments of one command.
@@ -49,7 +48,7 @@ class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
 
-  /// Names as `--rate` or `-v,--verbose`; without dashes it is an argument, found by its place.
+  /// Names as `--rate` or `-v,--verbose`; without dashes it is a positional argument.
   Command& option(const char* name, Target target, const char* help, const Rule& rule = {});
 
  private:
@@ -65,13 +64,13 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   Command options() { return Command(*app_); }
-  /// A command. `action` runs where this command is chosen. A program that has commands wants one of them.
+  /// Adds a command. `action` runs if it is chosen. A program with commands requires one of them.
   Command command(const char* name, const char* help, Action action);
 
-  /// Reads the arguments. Empty: go on with `action`. Otherwise help, version or what is wrong has been printed, and
-  /// this is the exit code.
+  /// Reads the arguments. Empty: run `action` next. Otherwise this is the exit code, and help, version or an error has
+  /// been printed.
   std::optional<int> parse(int argc, char** argv);
-  /// The chosen command's.
+  /// The chosen command's action.
   const Action& action() const noexcept { return action_; }
 
  private:

@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// What became of a command line: the exit code, or empty where the action may run, and what was printed.
+/// The outcome of a command line: the exit code, or empty if the action may run, and what was printed.
 struct Outcome {
   std::optional<int> exit;
   std::string out;
@@ -52,7 +52,7 @@ struct Program {
   std::vector<std::string> files;
   std::vector<std::int64_t> blocks;
   std::vector<std::int64_t> channels;
-  CommandLine line{"iqd", "a program of tests", "1.2.3"};
+  CommandLine line{"iqd", "a test program", "1.2.3"};
 
   Program() {
     line.options().option("-v,--verbose", &verbose, "log more");

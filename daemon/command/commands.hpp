@@ -7,7 +7,7 @@
 
 namespace iqd {
 
-// Each adds one command.
+// Each function adds one command.
 void add_run(CommandLine& line);
 void add_check(CommandLine& line);
 void add_explain(CommandLine& line);
@@ -26,9 +26,9 @@ void add_keygen(CommandLine& line);
 /// What this program was built with.
 const Catalogue& catalogue();
 
-/// Writes every problem to standard error; true where there was one.
+/// Writes every problem to standard error; true if there was any.
 bool report(const Problems& problems);
-/// A file as read. Where there are problems, the spec is not to be used.
+/// A file as read. If there are problems, do not use the spec.
 struct Loaded {
   Problems problems;
   Document document;

@@ -31,7 +31,7 @@ std::unique_ptr<Loaded> load(const std::string& file) {
   Document document = load_document(file, loaded->problems);
   if (loaded->problems.empty()) loaded->read(std::move(document));
   check_monitor(loaded->spec);
-  // It stays, for changes to come. Which pipeline takes how much of it nobody can say.
+  // It is kept for later changes. It cannot be attributed to pipelines, so each gets an equal share.
   const std::size_t taken = heap_growth(before);
   std::vector<PipelineSpec>& pipelines = loaded->spec.pipelines;
   for (PipelineSpec& p : pipelines) p.file_bytes = taken / pipelines.size();

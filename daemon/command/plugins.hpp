@@ -8,16 +8,16 @@
 
 namespace iqd {
 
-/// Lets SoapySDR find the modules that came with this program: their folder is added to SOAPY_SDR_PLUGIN_PATH. Call it
-/// before anything else of SoapySDR, while there is one thread.
+/// Adds the folder of this program's own SoapySDR modules to SOAPY_SDR_PLUGIN_PATH. Call it before anything else of
+/// SoapySDR, while there is one thread.
 void find_own_plugins();
 
-/// That folder: `soapy` beside the program, as it is built, or where it is installed. Empty where there is none, and
-/// where it is among those that are searched already.
+/// That folder: `soapy` next to the program in a build, or where it is installed. Empty if there is none, or if it is
+/// already searched.
 std::string own_plugins(const std::filesystem::path& program, const std::vector<std::string>& searched);
 
-/// While it lives, what is written to standard output comes out of standard error: modules of others print banners
-/// there when they are loaded, and the output of a command has to stay what it is.
+/// Redirects standard output to standard error during its lifetime, since third-party modules print banners when they
+/// are loaded, which would spoil a command's output.
 class StdoutGuard {
  public:
   StdoutGuard();

@@ -24,7 +24,7 @@ std::string keys_of(const std::vector<std::string>& config) {
     if (equals == item.npos) {
       std::string why;
       const auto keys = read_text(item, kMostText, why, Readable::stream);
-      if (!keys) throw UsageError(fmt::format("--config {}: is neither key=value nor a file with keys: {}", item, why));
+      if (!keys) throw UsageError(fmt::format("--config {}: neither key=value nor a file with keys: {}", item, why));
       text += *keys + "\n";
       continue;
     }

@@ -9,7 +9,7 @@
 
 namespace iqd {
 
-/// `key=value` items and files become one YAML text; `design.type=low_pass` is a key of a nested map. Throws
+/// Joins `key=value` items and files into one YAML text; `design.type=low_pass` is a key of a nested map. Throws
 /// UsageError.
 std::string keys_of(const std::vector<std::string>& config);
 /// The keys of the entry's sample: `fir: {taps: [1]}` → `{taps: [1]}`.

@@ -34,7 +34,7 @@ std::string text_of(rlim_t value) {
 
 std::string limit_command(std::string_view what, std::string_view value, std::string_view unit_key) {
   return fmt::format(
-      "echo \"$USER - {} {}\" | sudo tee -a /etc/security/limits.d/iqd.conf  # and log in again; a service: {}={}",
+      "echo \"$USER - {} {}\" | sudo tee -a /etc/security/limits.d/iqd.conf  # then log in again; in a service: {}={}",
       what, value, unit_key, value);
 }
 
@@ -44,7 +44,7 @@ rlimit limit_of(int resource) {
   return limit;
 }
 
-/// The system decides by the capability, the limit and the control group: so it is tried.
+/// Tries it, since capabilities, limits and the control group all decide.
 int highest_priority(rlimit limit) {
   for (const rlim_t priority : {rlim_t{99}, std::min(limit.rlim_cur, rlim_t{99}), rlim_t{1}})
     if (const int granted = try_thread(static_cast<int>(priority), {}).priority) return granted;
@@ -60,7 +60,7 @@ Finding check_time_sync() {
     return {"time synchronisation", fmt::format("yes, to {:.3g} ms at most", static_cast<double>(t.maxerror) / 1e3),
             Verdict::ok, ""};
   }
-  return {"time synchronisation", "no: the time stamps of this host drift away from others'", Verdict::warn,
+  return {"time synchronisation", "no: this host's time stamps drift from those of other hosts", Verdict::warn,
           "sudo apt install chrony"};
 }
 
@@ -69,7 +69,7 @@ void add_modules(Findings& findings) {
   std::vector<std::string> loaded;
   Findings broken;
   for (const std::string& path : modules) {
-    SoapySDR::loadModule(path);  // empty text for one that is loaded already, too
+    SoapySDR::loadModule(path);  // empty text if already loaded, too
     const std::string name = std::filesystem::path(path).filename().string();
     std::string errors;
     for (const auto& [driver, error] : SoapySDR::getLoaderResult(path))
@@ -80,11 +80,11 @@ void add_modules(Findings& findings) {
     else
       broken.push_back({"SoapySDR module", fmt::format("{}: {}", path, errors.empty() ? "does not load" : errors),
                         Verdict::warn,
-                        fmt::format("ldd {}  # install what is missing, or take the module away", path)});
+                        fmt::format("ldd {}  # install the missing library, or remove the module", path)});
   }
   Finding f{"SoapySDR modules", fmt::format("{}", fmt::join(loaded, ", ")), Verdict::ok, ""};
   if (loaded.empty()) {
-    f.found = "none: no radio can be used";
+    f.found = "none: no radio can be opened through SoapySDR";
     f.verdict = Verdict::bad;
     f.mend = "sudo apt install soapysdr-module-all  # or set SOAPY_SDR_PLUGIN_PATH";
   }
@@ -98,7 +98,7 @@ Finding check_soapy_version() {
   if (SoapySDR::getABIVersion() == SOAPY_SDR_ABI_VERSION) return f;
   f.found += ", but iqd was built for " SOAPY_SDR_ABI_VERSION;
   f.verdict = Verdict::bad;
-  f.mend = "dpkg -l 'libsoapysdr*'  # build iqd anew with this SoapySDR: tools/build";
+  f.mend = "dpkg -l 'libsoapysdr*'  # rebuild iqd with this SoapySDR: tools/build";
   return f;
 }
 
@@ -113,8 +113,8 @@ Finding check_zeromq() {
 
 Finding judge_priority(int highest, rlimit limit) {
   Finding f{"real-time priority",
-            highest > 0 ? fmt::format("SCHED_FIFO up to {} is granted", highest)
-                        : fmt::format("SCHED_FIFO is refused, limit {}", text_of(limit.rlim_cur)),
+            highest > 0 ? fmt::format("SCHED_FIFO granted up to {}", highest)
+                        : fmt::format("SCHED_FIFO refused, limit {}", text_of(limit.rlim_cur)),
             Verdict::ok, ""};
   if (highest >= kPriority) return f;
   f.verdict = Verdict::warn;
@@ -135,10 +135,10 @@ Finding judge_lock(rlimit limit, bool is_granted, bool has_device) {
 }
 
 Finding judge_allowed(const std::vector<int>& cpus, int processors) {
-  if (std::cmp_greater_equal(cpus.size(), processors)) return {"processors for iqd", "all", Verdict::ok, ""};
-  return {"processors for iqd",
-          fmt::format("{} of {}: a control group, or AllowedCPUs= of the service, keeps the others away",
-                      cpu_list(cpus), processors),
+  if (std::cmp_greater_equal(cpus.size(), processors)) return {"CPUs for iqd", "all", Verdict::ok, ""};
+  return {"CPUs for iqd",
+          fmt::format("{} of {}: a control group or the service's AllowedCPUs= excludes the others", cpu_list(cpus),
+                      processors),
           Verdict::ok, ""};
 }
 
@@ -161,7 +161,7 @@ Finding judge_plugin_path(std::string_view search_path) {
       there.push_back(folder);
       continue;
     }
-    f.found += fmt::format(" ({} is no folder)", folder);
+    f.found += fmt::format(" ({} is not a directory)", folder);
     f.verdict = Verdict::warn;
   }
   if (f.verdict != Verdict::ok) f.mend = fmt::format("export {}={}", kPluginPath, fmt::join(there, ":"));
@@ -177,11 +177,11 @@ Findings check_process(bool has_device) {
 }
 
 Finding check_module(const std::string& driver) {
-  Finding f{"module for driver=" + driver, "there", Verdict::ok, ""};
+  Finding f{"module for driver=" + driver, "found", Verdict::ok, ""};
   if (SoapySDR::Registry::listFindFunctions().contains(driver)) return f;
-  f.found = "none: this radio cannot be opened";
+  f.found = "not found: this radio cannot be opened";
   f.verdict = Verdict::bad;
-  f.mend = fmt::format("sudo apt install soapysdr-module-{}  # or set {}; SoapySDRUtil --info shows what is found",
+  f.mend = fmt::format("sudo apt install soapysdr-module-{}  # or set {}; `SoapySDRUtil --info` lists what is found",
                        driver, kPluginPath);
   return f;
 }

@@ -62,13 +62,13 @@ TEST(Checks, ReadAMachineThatIsSetUp) {
   t.write("proc/sys/net/core/wmem_max", "1048576\n");
   t.write("proc/cpuinfo", "flags\t\t: fpu vme tsc\n");
   for (const Finding& f : check_kernel(t.path())) EXPECT_EQ(f.verdict, Verdict::ok) << f.name << ": " << f.found;
-  EXPECT_EQ(t.finding("processors").found, "12");
-  EXPECT_EQ(t.finding("processor governor").found, "performance on 12");
-  EXPECT_EQ(t.finding("isolated processors").found,
-            "isolcpus 4-11, nohz_full 4-11; only `realtime: cpus` brings threads there");
+  EXPECT_EQ(t.finding("CPUs").found, "12");
+  EXPECT_EQ(t.finding("CPU governor").found, "performance on 12");
+  EXPECT_EQ(t.finding("isolated CPUs").found,
+            "isolcpus 4-11, nohz_full 4-11; only `realtime: cpus` places threads there");
   EXPECT_EQ(t.finding("virtual machine").found, "no");
   EXPECT_EQ(t.finding("memory").found, "61.44 of 67.11 GB free");
-  EXPECT_EQ(t.finding("real-time share").found, "95 % of each processor");
+  EXPECT_EQ(t.finding("real-time share").found, "95 % of each CPU");
 }
 
 TEST(Checks, ReadAMachineThatIsNot) {
@@ -84,7 +84,7 @@ TEST(Checks, ReadAMachineThatIsNot) {
   t.write("proc/sys/kernel/sched_rt_period_us", "1000000\n");
   t.write("proc/sys/net/core/rmem_max", "212992\n");
   t.write("proc/sys/net/core/wmem_max", "212992\n");
-  for (const std::string name : {"processors", "processor governor", "swap", "transparent huge pages", "clock source",
+  for (const std::string name : {"CPUs", "CPU governor", "swap", "transparent huge pages", "clock source",
                                  "net.core.rmem_max", "net.core.wmem_max"}) {
     EXPECT_EQ(t.finding(name).verdict, Verdict::warn) << name;
     EXPECT_NE(t.finding(name).mend, "") << name;
@@ -133,7 +133,7 @@ TEST(Checks, MixedGovernorsAreCounted) {
 
 TEST(Checks, JudgeTheLimitsOfAProcess) {
   EXPECT_EQ(judge_priority(95, limit(95)).verdict, Verdict::ok);
-  EXPECT_EQ(judge_priority(99, limit(0)).found, "SCHED_FIFO up to 99 is granted");  // root needs no limit
+  EXPECT_EQ(judge_priority(99, limit(0)).found, "SCHED_FIFO granted up to 99");  // root needs no limit
   EXPECT_EQ(judge_priority(10, limit(10)).verdict, Verdict::warn);
   EXPECT_EQ(judge_priority(0, limit(80)).verdict, Verdict::warn);  // a control group refuses it
   EXPECT_THAT(judge_priority(0, limit(0)).mend, HasSubstr("$USER - rtprio 80"));
@@ -162,15 +162,15 @@ TEST(Checks, PluginPathWithFoldersThatAreNotThere) {
   EXPECT_EQ(judge_plugin_path(t.path().string() + "::").verdict, Verdict::ok);
   const Finding f = judge_plugin_path(t.path().string() + ":/no/such/folder");
   EXPECT_EQ(f.verdict, Verdict::warn);
-  EXPECT_THAT(f.found, HasSubstr("/no/such/folder is no folder"));
+  EXPECT_THAT(f.found, HasSubstr("/no/such/folder is not a directory"));
 }
 
 TEST(Checks, AMissingBackendIsAFaultWhereItsDriverIs) {
   const Tree t;
-  const std::vector<FoundBackend> backends{{"cpu", "a processor", {}, {}}, {"cuda", {}, {}, "no library"}};
+  const std::vector<FoundBackend> backends{{"cpu", "a CPU", {}, {}}, {"cuda", {}, {}, "no library"}};
   auto found = check_backends(backends, t.path());
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].found, "a processor");
+  EXPECT_EQ(found[0].found, "a CPU");
   EXPECT_EQ(found[1].verdict, Verdict::ok);
   EXPECT_EQ(found[1].found, "no library (NVIDIA driver: none)");
   t.write("proc/driver/nvidia/version", "NVRM version: x\n");
@@ -197,11 +197,11 @@ TEST(Checks, WhatIsMissingSaysWhatMendsIt) {
   const std::pair<const char*, const char*> pairs[] = {
       {"libiqd_cuda.so is not installed", "nvcc"},
       {"libiqd_cuda.so cannot be loaded (libcufft.so.12: cannot open shared object file)", "ldconfig"},
-      {"libiqd_cuda.so belongs to another version of iqd", "one build"},
-      {"the NVIDIA driver is too old: it is for CUDA 12.4, 13.0 is needed", "R580"},
+      {"libiqd_cuda.so belongs to another version of iqd", "the same build"},
+      {"the NVIDIA driver is too old: it supports CUDA 12.4, but 13.0 is needed", "R580"},
       {"the NVIDIA driver sees no device", "CUDA_VISIBLE_DEVICES"},
-      {"cuda:0 (NVIDIA H200) cannot be used, another process has it for itself: busy", "-c DEFAULT"},
-      {"cuda:0 is in compute mode `prohibited`: nobody may use it", "-c DEFAULT"}};
+      {"cuda:0 (NVIDIA H200) cannot be used, another process has exclusive use: busy", "-c DEFAULT"},
+      {"cuda:0 is in compute mode `prohibited`: no process may use it", "-c DEFAULT"}};
   for (const auto& [why, mend] : pairs) {
     const Finding f = judge_missing_backend({"cuda", {}, {}, why}, true, true);
     EXPECT_EQ(f.verdict, Verdict::warn) << why;
@@ -213,7 +213,7 @@ TEST(Checks, WhatIsMissingSaysWhatMendsIt) {
 TEST(Checks, ALinkBelowWhatItCouldBe) {
   EXPECT_EQ(judge_link("0000:17:00.0", {"16", "16", "32.0 GT/s PCIe", "32.0 GT/s PCIe"}).verdict, Verdict::ok);
   const Finding narrow = judge_link("0000:17:00.0", {"8", "16", "32.0 GT/s PCIe", "32.0 GT/s PCIe"});
-  EXPECT_EQ(narrow.found, "x8 at 32.0 GT/s PCIe, x16 would be possible");
+  EXPECT_EQ(narrow.found, "x8 at 32.0 GT/s PCIe, x16 is possible");
   EXPECT_EQ(narrow.verdict, Verdict::warn);
   const Finding slow = judge_link("0000:17:00.0", {"16", "16", "2.5 GT/s PCIe", "16.0 GT/s PCIe"});
   EXPECT_EQ(slow.verdict, Verdict::warn);
@@ -257,7 +257,7 @@ TEST(Checks, ReadWhatTheNvidiaDriverShows) {
   };
   EXPECT_EQ(finding("backend cuda:0").found, "NVIDIA H200");
   EXPECT_EQ(finding("NVIDIA driver").found, "580.159.03");
-  EXPECT_EQ(finding("PCIe 0000:17:00.0").found, "x8 at 32.0 GT/s PCIe, x16 would be possible");
+  EXPECT_EQ(finding("PCIe 0000:17:00.0").found, "x8 at 32.0 GT/s PCIe, x16 is possible");
   EXPECT_EQ(finding("GPU persistence").found, "not visible");  // a container, by its first process
   t.write("proc/1/comm", "systemd\n");
   EXPECT_EQ(finding("GPU persistence").verdict, Verdict::warn);
@@ -266,8 +266,8 @@ TEST(Checks, ReadWhatTheNvidiaDriverShows) {
 }
 
 TEST(Checks, ADeviceIsThereWhereItsBackendIs) {
-  EXPECT_FALSE(has_device({{"cpu", "a processor", {}, {}}, {"cuda", {}, {}, "no library"}}));
-  EXPECT_TRUE(has_device({{"cpu", "a processor", {}, {}}, {"cuda:0", "NVIDIA H200", {}, {}}}));
+  EXPECT_FALSE(has_device({{"cpu", "a CPU", {}, {}}, {"cuda", {}, {}, "no library"}}));
+  EXPECT_TRUE(has_device({{"cpu", "a CPU", {}, {}}, {"cuda:0", "NVIDIA H200", {}, {}}}));
 }
 
 TEST(Plugins, AreFoundBesideTheProgramOrWhereTheyAreInstalled) {

@@ -13,7 +13,7 @@ namespace {
 constexpr double kShortSeconds = 600;
 constexpr double kLittleBytes = 1e9;
 
-/// What a second of the source's own port takes.
+/// Bytes per second of the source port.
 double bytes_per_s(const PipelineSpec& pipeline) {
   Problems unused;
   const StreamInfo stream = pipeline.source->describe(Section("", {}, unused));
@@ -32,12 +32,12 @@ Finding judge_disk(const std::string& folder, double free_bytes, double bytes_pe
   if (bytes_per_s > 0) f.found += fmt::format(", full after {}", duration(free_bytes / bytes_per_s));
   if (bytes_per_s > 0 ? free_bytes / bytes_per_s >= kShortSeconds : free_bytes >= kLittleBytes) return f;
   f.verdict = Verdict::warn;
-  f.mend = fmt::format("du -xsh {}/*  # make room, record to another disk, or only what is around a `trigger`", folder);
+  f.mend = fmt::format("du -xsh {}/*  # free space, record to another disk, or record only around a `trigger`", folder);
   return f;
 }
 
 Findings check_disks(const Spec& spec) {
-  std::set<std::pair<std::string, double>> wanted;  // a folder, and what goes there
+  std::set<std::pair<std::string, double>> wanted;  // folder, bytes per second
   for (const PipelineSpec& p : spec.pipelines)
     for (const SinkSpec& s : p.sinks) {
       if (!s.options) continue;
@@ -49,7 +49,7 @@ Findings check_disks(const Spec& spec) {
   Findings all;
   for (const auto& [folder, rate] : wanted) {
     struct statvfs status {};
-    if (::statvfs(folder.c_str(), &status) != 0) continue;  // `iqd check` says that it is not there
+    if (::statvfs(folder.c_str(), &status) != 0) continue;  // `iqd check` reports a missing folder
     all.push_back(
         judge_disk(folder, static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize), rate));
   }

@@ -26,7 +26,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// A radio that answers does so sooner, unless its firmware has to be loaded first.
+/// A radio answers sooner, unless it has to load its firmware first.
 constexpr std::chrono::seconds kPatience{60};
 
 struct DoctorOptions {
@@ -48,7 +48,7 @@ void add_real_time(Findings& all, const PipelineSpec& pipeline) {
   all.push_back({"realtime of " + pipeline.name, report.granted, Verdict::ok, ""});
   for (const std::string& line : report.refused)
     all.push_back({"realtime of " + pipeline.name, line, Verdict::warn,
-                   "# as `real-time priority` and `locked memory` say above, or another `cpus`"});
+                   "# see `real-time priority` and `locked memory` above, or choose other `cpus`"});
 }
 
 bool any_device_wanted(const Spec& spec) {
@@ -64,7 +64,7 @@ std::set<std::string> soapy_drivers(const std::vector<RadioUse>& radios) {
   return names;
 }
 
-/// What findings are about: these pipelines, these radios; neither: all of the machine.
+/// What to check: these pipelines and radios, or the whole machine if there are none.
 struct Concern {
   const Spec* spec = nullptr;
   std::vector<RadioUse> radios;
@@ -94,7 +94,7 @@ Findings all_findings(const Concern& concern, const std::filesystem::path& root)
   return all;
 }
 
-/// Whether the radio itself answers, and what it is.
+/// Whether the radio answers, and its hardware.
 Finding judge_radio(const Sight& sight, const RadioUse& radio) {
   Finding f{"radio", trouble_of(sight), Verdict::ok, ""};
   if (f.found.empty()) {
@@ -106,11 +106,11 @@ Finding judge_radio(const Sight& sight, const RadioUse& radio) {
   }
   f.verdict = Verdict::bad;
   if (radio.hosts.empty())
-    f.mend = "lsusb; iqd probe  # is it plugged in, and what can be found?";
+    f.mend = "lsusb; iqd probe  # is it plugged in, and which radios are found?";
   else if (radio.arg("driver") == "remote")
-    f.mend = fmt::format("ping -c 3 {}  # it answers: on that machine, SoapySDRServer --bind", radio.hosts.front());
+    f.mend = fmt::format("ping -c 3 {}  # if it answers: start SoapySDRServer --bind there", radio.hosts.front());
   else
-    f.mend = fmt::format("ping -c 3 {}  # no answer: its power, its cable, its address", radio.hosts.front());
+    f.mend = fmt::format("ping -c 3 {}  # no answer: check power, cable and address", radio.hosts.front());
   return f;
 }
 
@@ -138,7 +138,7 @@ void print_table(const Findings& findings) {
 
 Exit doctor(const DoctorOptions& o) {
   if (!o.file.empty() && o.radio.given())
-    throw UsageError("doctor: either a FILE, which names its radios, or one radio by --args");
+    throw UsageError("doctor: give either a FILE, which names its radios, or one radio with --args");
   std::unique_ptr<Loaded> loaded;
   if (!o.file.empty()) {
     loaded = load(o.file);
@@ -162,21 +162,21 @@ Exit doctor(const DoctorOptions& o) {
   const Exit exit = o.strict && count(findings, Verdict::bad) > 0 ? Exit::failed : Exit::ok;
   if (!hangs) return exit;
   std::fflush(nullptr);
-  std::_Exit(static_cast<int>(exit));  // a thread is in the driver still
+  std::_Exit(static_cast<int>(exit));  // a thread is still inside the driver
 }
 
 }  // namespace
 
 void add_doctor(CommandLine& line) {
   auto o = std::make_shared<DoctorOptions>();
-  Command c = line.command("doctor", "look for what on this machine stands in the way of real time",
-                           [o] { return doctor(*o); });
-  c.option("FILE", &o->file, "a pipeline definition (YAML): then only what concerns it");
+  Command c =
+      line.command("doctor", "check this machine for what prevents real-time operation", [o] { return doctor(*o); });
+  c.option("FILE", &o->file, "a pipeline definition (YAML): checks only what it needs");
   o->radio.add_to(c);
-  c.option("--root", &o->root, "look at /proc, /sys, /dev and /usr below this folder, e.g. a host's in a container (/)",
+  c.option("--root", &o->root, "read /proc, /sys, /dev and /usr below this folder, e.g. the host's in a container (/)",
            {.folder = true})
-      .option("--json", &o->as_json, "as one JSON object")
-      .option("--strict", &o->strict, "exit 1 where something is bad");
+      .option("--json", &o->as_json, "print one JSON object")
+      .option("--strict", &o->strict, "exit 1 if anything is bad");
 }
 
 }  // namespace iqd

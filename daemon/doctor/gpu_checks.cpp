@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
 
-/// The first line; empty where it cannot be read.
+/// The first line; empty if the file cannot be read.
 std::string line_of(const fs::path& path) {
   std::string line;
   std::ifstream file(path);
@@ -26,23 +26,23 @@ std::string line_of(const fs::path& path) {
   return line;
 }
 
-/// What a message of the module asks for.
+/// The remedy for a message of the CUDA module.
 std::string remedy_for(std::string_view why) {
   static constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
       {"cannot be loaded",
-       "echo /usr/local/cuda/lib64 | sudo tee /etc/ld.so.conf.d/cuda.conf && sudo ldconfig  # where the libraries are "
-       "that it names; install them where there are none"},
-      {"another version", "tools/build  # take iqd and libiqd_cuda.so from one build"},
-      {"too old", "nvidia-smi  # install a newer driver (R580 at least for CUDA 13) and start the machine anew"},
+       "echo /usr/local/cuda/lib64 | sudo tee /etc/ld.so.conf.d/cuda.conf && sudo ldconfig  # the folder of the "
+       "libraries that it names; install them if missing"},
+      {"another version", "tools/build  # use iqd and libiqd_cuda.so of the same build"},
+      {"too old", "nvidia-smi  # install a newer driver (R580 or later for CUDA 13) and reboot"},
       {"no NVIDIA driver is loaded",
-       "sudo modprobe nvidia  # after an update of the kernel: sudo dkms autoinstall; in a container: give it the GPU"},
-      {"sees no device", "nvidia-smi -L  # what there is; look at CUDA_VISIBLE_DEVICES and the rights of /dev/nvidia*"},
-      {"has it for itself",
-       "sudo nvidia-smi -c DEFAULT  # lets it be shared; or end what `fuser -v /dev/nvidia*` shows"},
+       "sudo modprobe nvidia  # after a kernel update: sudo dkms autoinstall; in a container: pass it the GPU"},
+      {"sees no device", "nvidia-smi -L  # lists GPUs; check CUDA_VISIBLE_DEVICES and the permissions of /dev/nvidia*"},
+      {"has exclusive use",
+       "sudo nvidia-smi -c DEFAULT  # allows sharing; or end the process that `fuser -v /dev/nvidia*` shows"},
       {"prohibited", "sudo nvidia-smi -c DEFAULT"}};
   for (const auto& [sign, mend] : kKnown)
     if (why.find(sign) != why.npos) return std::string(mend);
-  return "nvcc --version && tools/build  # or install iqd's CUDA package: libiqd_cuda.so belongs beside iqd";
+  return "nvcc --version && tools/build  # or install iqd's CUDA package: libiqd_cuda.so belongs in iqd's folder";
 }
 
 /// PCI addresses of NVIDIA GPUs, from the bus and from the driver.
@@ -57,7 +57,7 @@ std::set<std::string> gpus(const fs::path& root) {
   return found;
 }
 
-/// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  …`: the word that looks like one.
+/// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  …`: the word that looks like a version.
 std::string driver_version(const fs::path& root) {
   std::ifstream file(root / "proc/driver/nvidia/version");
   for (std::string word; file >> word;)
@@ -65,8 +65,8 @@ std::string driver_version(const fs::path& root) {
   return "unknown version";
 }
 
-/// Persistence mode itself only NVML tells; the daemon that keeps it is a process like others. A container does not
-/// show the host's.
+/// Only NVML reports persistence mode, so this looks for the process of the daemon that keeps it. A container does not
+/// show the host's processes.
 Finding check_persistence(const fs::path& root) {
   Finding f{"GPU persistence", "nvidia-persistenced runs", Verdict::ok, ""};
   std::error_code ignored;
@@ -78,7 +78,7 @@ Finding check_persistence(const fs::path& root) {
     f.found = "not visible";
     return f;
   }
-  f.found = "nvidia-persistenced does not run: a start may wait seconds for the GPU, and locked clocks are lost";
+  f.found = "nvidia-persistenced is not running: start-up may wait seconds for the GPU, and locked clocks are lost";
   f.verdict = Verdict::warn;
   f.mend = "sudo systemctl enable --now nvidia-persistenced  # or until the next boot: sudo nvidia-smi -pm 1";
   return f;
@@ -89,12 +89,12 @@ PcieLink link_of(const fs::path& device) {
           line_of(device / "current_link_speed"), line_of(device / "max_link_speed")};
 }
 
-/// 0 where the text is no number: `Unknown`.
+/// 0 if the text is not a number: `Unknown`.
 double number(const std::string& text) {
   return std::strtod(text.c_str(), nullptr);
 }
 
-/// Lanes; 0 where it is none of the widths that there are.
+/// Lanes; 0 if it is not a possible width.
 double lanes(const std::string& width) {
   const double n = number(width);
   return n <= 32 ? n : 0;
@@ -109,7 +109,7 @@ bool has_device(const std::vector<FoundBackend>& backends) noexcept {
 
 Finding judge_missing_backend(const FoundBackend& backend, bool has_driver, bool is_expected) {
   Finding f{"backend " + backend.name,
-            fmt::format("{} (NVIDIA driver: {})", backend.missing, has_driver ? "there" : "none"), Verdict::ok, ""};
+            fmt::format("{} (NVIDIA driver: {})", backend.missing, has_driver ? "loaded" : "none"), Verdict::ok, ""};
   if (!is_expected) return f;
   f.verdict = Verdict::warn;
   f.mend = remedy_for(backend.missing);
@@ -124,15 +124,15 @@ Finding judge_link(std::string_view gpu, const PcieLink& link) {
   f.found = fmt::format("x{} at {}", width, link.speed);
   if (width < most_width) {
     f.verdict = Verdict::warn;
-    f.found += fmt::format(", x{} would be possible", most_width);
-    f.mend = fmt::format("sudo lspci -vvs {}  # seat the card again, and look which slots share lanes", gpu);
+    f.found += fmt::format(", x{} is possible", most_width);
+    f.mend = fmt::format("sudo lspci -vvs {}  # reseat the card, and check which slots share lanes", gpu);
   }
   if (speed < most_speed) {
     f.verdict = Verdict::warn;
-    f.found += fmt::format(", {} would be possible (idle GPUs go slower)", link.most_speed);
+    f.found += fmt::format(", {} is possible (an idle GPU slows its link)", link.most_speed);
     if (f.mend.empty())
       f.mend = fmt::format(
-          "sudo lspci -vvs {}  # look again while iqd runs; if it stays so: the slot, the firmware's setting, a riser",
+          "sudo lspci -vvs {}  # look again while iqd runs; if still slow: check slot, firmware setting and riser",
           gpu);
   }
   return f;
@@ -144,12 +144,11 @@ Finding judge_visible_devices(const char* variable) {
   if (devices.empty() || devices.starts_with("-1"))
     return {kVisible, fmt::format("'{}': every GPU is hidden", devices), Verdict::warn,
             fmt::format("unset {}", kVisible)};
-  return {kVisible, fmt::format("{}: cuda:0 is the first of these, and all others are hidden", devices), Verdict::ok,
-          ""};
+  return {kVisible, fmt::format("{}: cuda:0 is the first of these; all others are hidden", devices), Verdict::ok, ""};
 }
 
 Finding judge_tuning(const FoundBackend& backend, std::optional<std::size_t> mapped_bytes) {
-  Finding f{"tuning of " + backend.name, "none: limits that are built in hold", Verdict::ok,
+  Finding f{"tuning of " + backend.name, "none: built-in limits apply", Verdict::ok,
             fmt::format("iqd tune --device {}", backend.name.substr(backend.name.find(':') + 1))};
   if (!mapped_bytes) return f;
   f.found = fmt::format("blocks up to {} KiB in place ({})", *mapped_bytes >> 10, tuning_file(backend.device).string());

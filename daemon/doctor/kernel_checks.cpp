@@ -40,12 +40,12 @@ std::vector<fs::path> processors(const fs::path& root) {
 
 Finding check_processors(const fs::path& root) {
   const std::size_t count = processors(root).size();
-  if (count == 0) return {"processors", "not visible", Verdict::ok, ""};
-  Finding f{"processors", fmt::format("{}", count), Verdict::ok, ""};
+  if (count == 0) return {"CPUs", "not visible", Verdict::ok, ""};
+  Finding f{"CPUs", fmt::format("{}", count), Verdict::ok, ""};
   if (count == 1) {
     f.verdict = Verdict::warn;
-    f.found += ": radio, lanes and publisher share it";
-    f.mend = "nproc  # run iqd where there are two processors at least";
+    f.found += ": radio, lanes and publisher share one";
+    f.mend = "nproc  # iqd needs at least two CPUs";
   }
   return f;
 }
@@ -64,9 +64,9 @@ Finding check_isolation(const fs::path& root) {
   const std::string isolated = text_of(cpu / "isolated");
   std::string nohz = text_of(cpu / "nohz_full");
   if (nohz == "(null)") nohz.clear();
-  return {"isolated processors",
+  return {"isolated CPUs",
           fmt::format("isolcpus {}, nohz_full {}{}", isolated.empty() ? "none" : isolated, nohz.empty() ? "none" : nohz,
-                      isolated.empty() ? "" : "; only `realtime: cpus` brings threads there"),
+                      isolated.empty() ? "" : "; only `realtime: cpus` places threads there"),
           Verdict::ok, ""};
 }
 
@@ -87,7 +87,7 @@ std::string kind_of_machine(const fs::path& root) {
   return text_of(root / "sys/hypervisor/type");
 }
 
-/// The share of time that the host gave to others, since the machine started.
+/// The share of time that the host gave to others since boot.
 double stolen_share(const std::string& stat) {
   std::istringstream line(stat.substr(0, stat.find('\n')));
   std::string cpu;
@@ -113,7 +113,7 @@ Finding check_virtual(const fs::path& root) {
             Verdict::ok, ""};
   if (stolen > kMuchStolen) {
     f.verdict = Verdict::warn;
-    f.mend = "vmstat 1 5  # `st` is what is stolen: give the machine processors of its own on the host";
+    f.mend = "vmstat 1 5  # `st` is stolen time: dedicate host CPUs to this machine";
   }
   return f;
 }
@@ -127,10 +127,9 @@ Finding check_throttling(const fs::path& root) {
   const auto period = number_in(text_of(root / "proc/sys/kernel/sched_rt_period_us"));
   if (!runtime || !period || *period <= 0) return {"real-time share", "not visible", Verdict::ok, ""};
   if (*runtime < 0) return {"real-time share", "unlimited", Verdict::ok, ""};
-  Finding f{
-      "real-time share",
-      fmt::format("{:.3g} % of each processor", 100.0 * static_cast<double>(*runtime) / static_cast<double>(*period)),
-      Verdict::ok, ""};
+  Finding f{"real-time share",
+            fmt::format("{:.3g} % of each CPU", 100.0 * static_cast<double>(*runtime) / static_cast<double>(*period)),
+            Verdict::ok, ""};
   if (*runtime == 0) {
     f.verdict = Verdict::bad;
     f.mend = "sudo sysctl -w kernel.sched_rt_runtime_us=950000";
@@ -154,7 +153,7 @@ Finding judge_buffer(std::string_view name, std::optional<std::int64_t> bytes, s
   if (!bytes) return f;
   f.found = fmt::format("{} bytes", *bytes);
   if (*bytes >= wanted) return f;
-  f.found += fmt::format(", network radios want {}", wanted);
+  f.found += fmt::format(", network radios need {}", wanted);
   f.verdict = Verdict::warn;
   f.mend = fmt::format("echo {0}={1} | sudo tee -a /etc/sysctl.d/90-iqd.conf && sudo sysctl -w {0}={1}", name, wanted);
   return f;
@@ -162,12 +161,12 @@ Finding judge_buffer(std::string_view name, std::optional<std::int64_t> bytes, s
 
 Finding judge_governors(const std::vector<std::string>& governors) {
   if (governors.empty())
-    return {"processor governor", "not visible: a virtual machine, or the firmware decides", Verdict::ok, ""};
+    return {"CPU governor", "not visible: a virtual machine, or the firmware decides", Verdict::ok, ""};
   std::map<std::string, int> counted;
   for (const std::string& g : governors) ++counted[g];
   std::vector<std::string> texts;
   for (const auto& [governor, count] : counted) texts.push_back(fmt::format("{} on {}", governor, count));
-  Finding f{"processor governor", fmt::format("{}", fmt::join(texts, ", ")), Verdict::ok, ""};
+  Finding f{"CPU governor", fmt::format("{}", fmt::join(texts, ", ")), Verdict::ok, ""};
   if (counted.size() == 1 && counted.begin()->first == "performance") return f;
   f.verdict = Verdict::warn;
   f.mend = "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
@@ -188,12 +187,12 @@ Finding judge_memory(std::string_view meminfo, std::optional<std::int64_t> group
   if (total == 0) return {"memory", "not visible", Verdict::ok, ""};
   Finding f{"memory", fmt::format("{:.2f} of {:.2f} GB free", gigabytes(available), gigabytes(total)), Verdict::ok, ""};
   if (group_limit && *group_limit < total) {
-    f.found += fmt::format(", {:.2f} GB allowed to this group", gigabytes(*group_limit));
+    f.found += fmt::format(", {:.2f} GB allowed in this control group", gigabytes(*group_limit));
     available = std::min(available, *group_limit);
   }
   if (available >= kLittleMemory) return f;
   f.verdict = available < kNoMemory ? Verdict::bad : Verdict::warn;
-  f.mend = "ps aux --sort=-rss | head  # end what is not needed, or choose smaller blocks and fewer lanes";
+  f.mend = "ps aux --sort=-rss | head  # end what is not needed, or use smaller blocks and fewer lanes";
   return f;
 }
 
@@ -208,7 +207,7 @@ Finding judge_swaps(std::string_view swaps) {
             Verdict::ok, ""};
   if (all_used == 0) return f;
   f.verdict = Verdict::warn;
-  f.mend = "sudo swapoff -a  # or say `realtime: {lock_memory: true}` in the pipeline";
+  f.mend = "sudo swapoff -a  # or set `realtime: {lock_memory: true}` in the pipeline";
   return f;
 }
 
@@ -219,7 +218,7 @@ Finding judge_huge_pages(std::string_view enabled) {
   const std::string chosen(enabled.substr(open + 1, close - open - 1));
   Finding f{"transparent huge pages", chosen, Verdict::ok, ""};
   if (chosen != "always") return f;
-  f.found += ": the kernel may stop a thread to put pages together";
+  f.found += ": the kernel may stall a thread to merge pages";
   f.verdict = Verdict::warn;
   f.mend = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
   return f;
@@ -230,13 +229,12 @@ Finding judge_clock_source(std::string_view current, std::string_view available)
   Finding f{"clock source", std::string(current), Verdict::ok, ""};
   static constexpr std::string_view kFast[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
   if (std::find(std::begin(kFast), std::end(kFast), current) != std::end(kFast)) return f;
-  f.found += ": reading the time is a call into the kernel, or slower";
+  f.found += ": reading the time needs a system call or more";
   f.verdict = Verdict::warn;
   const bool has_tsc = (" " + std::string(available) + " ").find(" tsc ") != std::string::npos;
-  f.mend =
-      has_tsc
-          ? "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
-          : "sudo dmesg | grep -i tsc  # why the kernel has no tsc here; `tsc=reliable` on its command line may help";
+  f.mend = has_tsc
+               ? "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
+               : "sudo dmesg | grep -i tsc  # why the kernel rejects the TSC; kernel option `tsc=reliable` may help";
   return f;
 }
 

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kDpdkBytes = std::int64_t{1} << 30;
 
-/// `HugePages_Total:  512` of /proc/meminfo; 0 where there is none.
+/// `HugePages_Total:  512` of /proc/meminfo; 0 if missing.
 std::int64_t entry_of(const std::string& meminfo, std::string_view key) {
   std::istringstream lines(meminfo);
   for (std::string line; std::getline(lines, line);) {
@@ -27,33 +27,32 @@ std::int64_t entry_of(const std::string& meminfo, std::string_view key) {
   return 0;
 }
 
-/// iqd's own memory is in pages of the usual size; UHD's DPDK transport wants large ones.
+/// iqd uses pages of the usual size; UHD's DPDK transport needs huge pages.
 Finding check_reserved_pages(const std::vector<RadioUse>& radios, const std::string& meminfo) {
   const std::int64_t pages = entry_of(meminfo, "HugePages_Total");
   const std::int64_t size = entry_of(meminfo, "Hugepagesize") * 1024;
   const std::int64_t bytes = pages * size;
-  Finding f{"huge pages set aside", pages == 0 ? "none" : fmt::format("{} of {} kB", pages, size / 1024), Verdict::ok,
+  Finding f{"reserved huge pages", pages == 0 ? "none" : fmt::format("{} of {} kB", pages, size / 1024), Verdict::ok,
             ""};
   const bool dpdk = std::ranges::any_of(radios, [](const RadioUse& r) { return r.arg("use_dpdk") == "1"; });
   if (dpdk && bytes < kDpdkBytes) {
-    f.found += ", and use_dpdk=1 wants 1 GiB";
+    f.found += ", use_dpdk=1 needs 1 GiB";
     f.verdict = Verdict::bad;
     f.mend = fmt::format(
         "echo vm.nr_hugepages={0} | sudo tee -a /etc/sysctl.d/90-iqd.conf && sudo sysctl -w "
         "vm.nr_hugepages={0}",
         kDpdkBytes / std::max<std::int64_t>(size, 1 << 21));
   } else if (!dpdk && pages > 0) {
-    f.found += fmt::format(": {:.2f} GB that only programs get that ask for them, which iqd does not",
-                           static_cast<double>(bytes) / 1e9);
-    f.mend = "sudo sysctl -w vm.nr_hugepages=0  # where no other program wants them";
+    f.found += fmt::format(": {:.2f} GB that iqd does not use", static_cast<double>(bytes) / 1e9);
+    f.mend = "sudo sysctl -w vm.nr_hugepages=0  # if no other program needs them";
   }
   return f;
 }
 
 Finding check_balancing(const fs::path& root) {
-  Finding f{"pages between nodes", "stay where they are", Verdict::ok, ""};
+  Finding f{"NUMA balancing", "off", Verdict::ok, ""};
   if (number_of(root / "proc/sys/kernel/numa_balancing").value_or(0) == 0) return f;
-  f.found = "the kernel moves them to who uses them, and stops threads for it";
+  f.found = "on: the kernel stalls threads to move pages between nodes";
   f.verdict = Verdict::warn;
   f.mend =
       "echo kernel.numa_balancing=0 | sudo tee -a /etc/sysctl.d/90-iqd.conf && sudo sysctl -w "
@@ -68,9 +67,9 @@ Findings check_memory_layout(const std::vector<RadioUse>& radios, const fs::path
   Findings all{check_reserved_pages(radios, text_of(root / "proc/meminfo"))};
   if (nodes.size() < 2) return all;
   Finding f{
-      "nodes of memory", fmt::format("{}", nodes.size()), Verdict::ok,
-      "numactl --hardware  # keep radio, network card and GPU on one: numactl --cpunodebind=N --membind=N iqd run "
-      "FILE; a service: NUMAPolicy=bind, NUMAMask=N, AllowedCPUs="};
+      "NUMA nodes", fmt::format("{}", nodes.size()), Verdict::ok,
+      "numactl --hardware  # keep radio, network card and GPU on one node: numactl --cpunodebind=N --membind=N iqd run "
+      "FILE; in a service: NUMAPolicy=bind, NUMAMask=N, AllowedCPUs="};
   all.push_back(std::move(f));
   all.push_back(check_balancing(root));
   return all;

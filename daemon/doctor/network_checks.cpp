@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kPlainPacket = 1500;
 constexpr std::int64_t kJumboPacket = 9000;
-constexpr std::int64_t kQuickLink = 10'000;  // Mbit/s from which UHD's radios want large packets
+constexpr std::int64_t kQuickLink = 10'000;  // Mbit/s from which UHD's radios need large packets
 constexpr std::int64_t kLargeSend = 33'554'432;
 constexpr double kOverhead = 1.05;  // headers, at 1500 bytes a packet
 
@@ -32,13 +32,13 @@ std::int64_t wanted_packet(const RadioUse& radio, const Interface& link) {
   return radio.is_uhd() && link.megabits >= kQuickLink ? kJumboPacket : kPlainPacket;
 }
 
-/// Not what containers and tunnels add.
+/// Not an interface of a container or a tunnel.
 bool is_card(const fs::path& root, const std::string& name) {
   std::error_code ignored;
   return fs::exists(root / "sys/class/net" / name / "device", ignored);
 }
 
-/// The card's receive ring; the driver has to be asked, /sys does not show it.
+/// The card's receive ring, from the driver: /sys does not show it.
 std::optional<ethtool_ringparam> ring_of(const std::string& name) {
   const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket < 0 || name.size() >= IFNAMSIZ) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<ethtool_ringparam> ring_of(const std::string& name) {
   return told && ring.rx_max_pending > 0 ? std::optional(ring) : std::nullopt;
 }
 
-/// Processors that interrupts of a card may run on.
+/// CPUs that a card's interrupts may run on.
 std::vector<int> interrupts_of(const fs::path& root, const std::string& name) {
   std::vector<int> cpus;
   std::error_code ignored;
@@ -64,14 +64,14 @@ std::vector<int> interrupts_of(const fs::path& root, const std::string& name) {
 }
 
 Finding judge_interrupts(const std::string& name, const std::vector<int>& interrupts, const RealTime& realtime) {
-  Finding f{"interrupts of " + name, fmt::format("on processors {}", cpu_list(interrupts)), Verdict::ok, ""};
+  Finding f{"interrupts of " + name, fmt::format("on CPUs {}", cpu_list(interrupts)), Verdict::ok, ""};
   std::vector<int> shared, others;
   for (const int cpu : interrupts)
     (std::ranges::find(realtime.cpus, cpu) != realtime.cpus.end() ? shared : others).push_back(cpu);
-  // All of them is what the kernel says where nobody chose.
+  // Unless somebody chose, the kernel lists all CPUs.
   if (shared.empty() || others.empty()) return f;
   f.verdict = Verdict::warn;
-  f.found += fmt::format(", of which `realtime: cpus` gives {} to the radio", cpu_list(shared));
+  f.found += fmt::format("; `realtime: cpus` also gives {} to the radio", cpu_list(shared));
   f.mend = fmt::format(
       "sudo systemctl stop irqbalance; for i in $(ls /sys/class/net/{}/device/msi_irqs); do echo {} | sudo tee "
       "/proc/irq/$i/smp_affinity_list; done",
@@ -79,12 +79,12 @@ Finding judge_interrupts(const std::string& name, const std::vector<int>& interr
   return f;
 }
 
-/// Threads far from the card fetch every packet from the other node's memory.
+/// Threads on another node fetch every packet from the card's node.
 Finding judge_node(const Interface& link, const RealTime& realtime, const std::vector<int>& near) {
-  Finding f{"node of " + link.name, fmt::format("{}, processors {}", link.node, cpu_list(near)), Verdict::ok, ""};
+  Finding f{"NUMA node of " + link.name, fmt::format("{}, CPUs {}", link.node, cpu_list(near)), Verdict::ok, ""};
   if (realtime.cpus.empty()) {
     f.mend = fmt::format(
-        "numactl --cpunodebind={0} --membind={0} iqd run FILE  # keeps the radio there; or realtime: {{cpus: [{1}]}}",
+        "numactl --cpunodebind={0} --membind={0} iqd run FILE  # keeps iqd there; or realtime: {{cpus: [{1}]}}",
         link.node, near.empty() ? 0 : near.back());
     return f;
   }
@@ -93,22 +93,22 @@ Finding judge_node(const Interface& link, const RealTime& realtime, const std::v
     if (std::ranges::find(near, static_cast<int>(cpu)) == near.end()) far.push_back(cpu);
   if (far.empty()) return f;
   f.verdict = Verdict::warn;
-  f.found += fmt::format("; `realtime: cpus` has {}, at another", fmt::join(far, ", "));
-  f.mend = fmt::format("# in the pipeline: realtime: {{cpus: […]}} with processors of {}", cpu_list(near));
+  f.found += fmt::format("; `realtime: cpus` has {}, on another node", fmt::join(far, ", "));
+  f.mend = fmt::format("# in the pipeline: realtime: {{cpus: […]}} with CPUs out of {}", cpu_list(near));
   return f;
 }
 
-/// What all radios behind one interface ask of it.
+/// What all radios behind one interface need from it.
 struct Load {
   double bits_per_s = 0;
-  std::int64_t packet = 0;  // bytes of the largest that is wanted
+  std::int64_t packet = 0;  // bytes of the largest packet needed
   RealTime realtime;
 };
 
 Findings check_interface(const Interface& link, const Load& load, const fs::path& root) {
   if (!link.is_up)
     return {{"link of " + link.name, "down", Verdict::bad,
-             fmt::format("sudo ip link set dev {} up  # and look at the cable", link.name)}};
+             fmt::format("sudo ip link set dev {} up  # and check the cable", link.name)}};
   Findings all{judge_mtu(link, load.packet), judge_speed(link, load.bits_per_s), judge_losses(link)};
   if (root == "/")
     if (const auto ring = ring_of(link.name))
@@ -143,10 +143,9 @@ Interface interface_at(const fs::path& root, const std::string& name) {
 Finding judge_mtu(const Interface& link, std::int64_t packet) {
   Finding f{"MTU of " + link.name, link.mtu < 0 ? "not visible" : fmt::format("{}", link.mtu), Verdict::ok, ""};
   if (link.mtu < 0 || link.mtu >= packet) return f;
-  f.found += fmt::format(", the radio wants {}", packet);
+  f.found += fmt::format(", the radio needs {}", packet);
   f.verdict = Verdict::warn;
-  f.mend =
-      fmt::format("sudo ip link set dev {} mtu {}  # the same at the other end and on the switch", link.name, packet);
+  f.mend = fmt::format("sudo ip link set dev {} mtu {}  # also at the other end and on the switch", link.name, packet);
   return f;
 }
 
@@ -154,33 +153,33 @@ Finding judge_speed(const Interface& link, double bits_per_s) {
   Finding f{"speed of " + link.name, link.megabits <= 0 ? "not visible" : fmt::format("{} Mbit/s", link.megabits),
             Verdict::ok, ""};
   if (link.duplex == "half") {
-    f.found += ", one direction at a time";
+    f.found += ", half duplex";
     f.verdict = Verdict::bad;
-    f.mend = fmt::format("sudo ethtool -s {} autoneg on  # and look at the cable", link.name);
+    f.mend = fmt::format("sudo ethtool -s {} autoneg on  # and check the cable", link.name);
   }
   const double wanted = bits_per_s * kOverhead / 1e6;
   if (link.megabits <= 0 || wanted <= static_cast<double>(link.megabits)) return f;
-  f.found += fmt::format(", and the samples are {:.0f} Mbit/s", wanted);
+  f.found += fmt::format(", the samples need {:.0f} Mbit/s", wanted);
   f.verdict = Verdict::bad;
-  f.mend = fmt::format(
-      "sudo ethtool {}  # what it could do; else a lower `rate`, fewer `channels`, or `wire_format: sc8`", link.name);
+  f.mend = fmt::format("sudo ethtool {}  # possible speeds; or a lower `rate`, fewer `channels`, `wire_format: sc8`",
+                       link.name);
   return f;
 }
 
 Finding judge_losses(const Interface& link) {
   Finding f{"losses of " + link.name, "none", Verdict::ok, ""};
   if (link.missed > 0) {
-    f.found = fmt::format("{} packets found no room in the card since the start", link.missed);
+    f.found = fmt::format("{} packets dropped by the full card since boot", link.missed);
     f.verdict = Verdict::warn;
     f.mend = fmt::format(
-        "sudo ethtool -G {0} rx $(ethtool -g {0} | awk '/^RX:/{{print $2; exit}}')  # if they go on: "
+        "sudo ethtool -G {0} rx $(ethtool -g {0} | awk '/^RX:/{{print $2; exit}}')  # if it continues: "
         "sudo ethtool -C {0} adaptive-rx on",
         link.name);
   }
   if (link.damaged > 0) {
-    f.found = fmt::format("{} packets came damaged since the start", link.damaged);
+    f.found = fmt::format("{} packets damaged since boot", link.damaged);
     f.verdict = Verdict::warn;
-    f.mend = fmt::format("sudo ethtool -S {} | grep -i err  # another cable, or another port of the switch", link.name);
+    f.mend = fmt::format("sudo ethtool -S {} | grep -i err  # try another cable or switch port", link.name);
   }
   return f;
 }
@@ -237,7 +236,7 @@ Findings check_interfaces(const fs::path& root) {
     const Interface link = interface_at(root, name);
     if (!link.is_up) continue;
     Findings found = check_interface(link, {}, root);
-    // Who is behind it is not known, so large packets are a hint.
+    // Whether a radio is behind it is not known, so large packets are only a hint.
     if (link.megabits >= kQuickLink && link.mtu < kJumboPacket)
       found.front().mend = fmt::format("sudo ip link set dev {} mtu {}  # for a radio behind it", name, kJumboPacket);
     std::ranges::move(found, std::back_inserter(all));

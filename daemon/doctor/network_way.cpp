@@ -20,7 +20,7 @@ std::optional<std::uint32_t> address_word(const std::string& address) {
   return word.s_addr;
 }
 
-/// As numbers, in IPv4; empty where the name is not known.
+/// As a dotted IPv4 address; empty if the name is unknown.
 std::string resolved(const std::string& host) {
   if (address_word(host)) return host;
   addrinfo hints{}, *found = nullptr;
@@ -45,7 +45,7 @@ std::string dotted(std::uint32_t word) {
   return text;
 }
 
-/// The card that a radio's cable may be in: one that no way leads over yet, where there is such a card.
+/// The card that a radio is likely to be plugged into: one without a route, if there is one.
 std::string likely_card(const std::filesystem::path& root, std::string_view table) {
   std::string likely = "IFACE";
   std::error_code ignored;
@@ -58,10 +58,10 @@ std::string likely_card(const std::filesystem::path& root, std::string_view tabl
   return likely;
 }
 
-/// Another address of the same network, for a card of this machine.
+/// A command that gives a card of this machine another address of the same network.
 std::string address_command(const std::string& address, const std::filesystem::path& root, std::string_view table) {
   const std::string network = address.substr(0, address.rfind('.') + 1);
-  return fmt::format("sudo ip addr add {}{}/24 dev {}  # for a radio on a cable of its own; cards: `ip -br link`",
+  return fmt::format("sudo ip addr add {}{}/24 dev {}  # for a directly connected radio; `ip -br link` lists the cards",
                      network, address == network + "1" ? "2" : "1", likely_card(root, table));
 }
 
@@ -91,28 +91,27 @@ Finding check_way(const std::string& host, const std::filesystem::path& root, st
   const std::string address = resolved(host);
   Finding f{"radio at " + host, "", Verdict::ok, ""};
   if (address.empty()) {
-    f.found = "this name is not known here";
+    f.found = "unknown host name";
     f.verdict = Verdict::bad;
-    f.mend = fmt::format("getent hosts {0}  # nothing: write the address itself, or a line `ADDRESS {0}` in /etc/hosts",
-                         host);
+    f.mend = fmt::format("getent hosts {0}  # if empty: use the IP address, or add `ADDRESS {0}` to /etc/hosts", host);
     return f;
   }
   const std::string table = text_of(root / "proc/net/route");
   const auto way = way_to(table, address);
   if (address.starts_with("127.") || (!way && table.empty())) {
-    f.found = address.starts_with("127.") ? "on this machine" : "way not visible";
+    f.found = address.starts_with("127.") ? "on this machine" : "route not visible";
     return f;
   }
   if (!way) {
-    f.found = "there is no way to this address";
+    f.found = "no route to this address";
     f.verdict = Verdict::bad;
     f.mend = address_command(address, root, table);
     return f;
   }
   interface = way->interface;
-  f.found = fmt::format("over {}", interface);
+  f.found = fmt::format("via {}", interface);
   if (way->gateway.empty()) return f;
-  f.found += fmt::format(", through the router {}: it is in no network of this machine", way->gateway);
+  f.found += fmt::format(", through the router {}: not in a network of this machine", way->gateway);
   f.verdict = Verdict::warn;
   f.mend = address_command(address, root, table);
   return f;

@@ -73,7 +73,7 @@ TEST(Network, ARadioBehindACardThatIsSetUp) {
   const Machine m;
   const Findings all = check_network({usrp("addr=192.168.10.2", 320e6)}, m.path());
   for (const Finding& f : all) EXPECT_EQ(f.verdict, Verdict::ok) << f.name << ": " << f.found;
-  EXPECT_EQ(named(all, "radio at 192.168.10.2").found, "over eth1");
+  EXPECT_EQ(named(all, "radio at 192.168.10.2").found, "via eth1");
   EXPECT_EQ(named(all, "MTU of eth1").found, "9000");
   EXPECT_EQ(named(all, "speed of eth1").found, "10000 Mbit/s");
   EXPECT_EQ(named(all, "losses of eth1").found, "none");
@@ -89,8 +89,8 @@ TEST(Network, ACardThatIsNot) {
   EXPECT_EQ(named(all, "MTU of eth1").verdict, Verdict::warn);
   EXPECT_THAT(named(all, "MTU of eth1").mend, StartsWith("sudo ip link set dev eth1 mtu 9000"));
   EXPECT_EQ(named(all, "speed of eth1").verdict, Verdict::bad);
-  EXPECT_EQ(named(all, "speed of eth1").found, "10000 Mbit/s, and the samples are 12600 Mbit/s");
-  EXPECT_EQ(named(all, "losses of eth1").found, "20 packets found no room in the card since the start");
+  EXPECT_EQ(named(all, "speed of eth1").found, "10000 Mbit/s, the samples need 12600 Mbit/s");
+  EXPECT_EQ(named(all, "losses of eth1").found, "20 packets dropped by the full card since boot");
   EXPECT_THAT(named(all, "losses of eth1").mend, StartsWith("sudo ethtool -G eth1 rx "));
   m.shows("eth1", "statistics/rx_crc_errors", "1");
   EXPECT_THAT(named(check_network({usrp("addr=192.168.10.2")}, m.path()), "losses of eth1").mend, HasSubstr("cable"));
@@ -132,14 +132,14 @@ TEST(Network, FarFromTheProcessorsOfThePipeline) {
   m.write("sys/devices/system/node/node1/cpulist", "8-15\n");
   m.shows("eth1", "device/numa_node", "1");
   RadioUse radio = usrp("addr=192.168.10.2");
-  EXPECT_EQ(named(check_network({radio}, m.path()), "node of eth1").verdict, Verdict::ok);
-  EXPECT_THAT(named(check_network({radio}, m.path()), "node of eth1").mend, HasSubstr("numactl --cpunodebind=1"));
+  EXPECT_EQ(named(check_network({radio}, m.path()), "NUMA node of eth1").verdict, Verdict::ok);
+  EXPECT_THAT(named(check_network({radio}, m.path()), "NUMA node of eth1").mend, HasSubstr("numactl --cpunodebind=1"));
   radio.realtime.cpus = {8, 9};
-  EXPECT_EQ(named(check_network({radio}, m.path()), "node of eth1").mend, "");
+  EXPECT_EQ(named(check_network({radio}, m.path()), "NUMA node of eth1").mend, "");
   radio.realtime.cpus = {3, 9};
-  const Finding far = named(check_network({radio}, m.path()), "node of eth1");
+  const Finding far = named(check_network({radio}, m.path()), "NUMA node of eth1");
   EXPECT_EQ(far.verdict, Verdict::warn);
-  EXPECT_THAT(far.found, HasSubstr("has 3, at another"));
+  EXPECT_THAT(far.found, HasSubstr("has 3, on another node"));
   EXPECT_THAT(far.mend, HasSubstr("8-15"));
 }
 
@@ -192,7 +192,7 @@ TEST(Usb, ARadioInAnOldPort) {
   m.write("sys/module/usbcore/parameters/usbfs_memory_mb", "16\n");
   const Findings all = check_usb({}, m.path());
   EXPECT_EQ(named(all, "USB of USRP B200/B210").verdict, Verdict::warn);
-  EXPECT_EQ(named(all, "USB of USRP B200/B210").found, "480 Mbit/s, it can do 5000");
+  EXPECT_EQ(named(all, "USB of USRP B200/B210").found, "480 Mbit/s, it supports 5000");
   EXPECT_THAT(named(all, "USB of USRP B200/B210").mend, HasSubstr("USB 3"));
   EXPECT_EQ(named(all, "access to USRP B200/B210").found, "granted");
   EXPECT_EQ(named(all, "USB transfers").verdict, Verdict::warn);
@@ -208,8 +208,8 @@ TEST(Usb, WhoMayOpenIt) {
   EXPECT_EQ(judge_usb_access(radio, true, 0600, "root").verdict, Verdict::ok);
   const Finding by_group = judge_usb_access(radio, false, 0660, "plugdev");
   EXPECT_EQ(by_group.verdict, Verdict::bad);
-  EXPECT_EQ(by_group.found, "/dev/bus/usb/001/004 may not be opened");
-  EXPECT_EQ(by_group.mend, "sudo usermod -aG plugdev $USER  # and log in again");
+  EXPECT_EQ(by_group.found, "no permission to open /dev/bus/usb/001/004");
+  EXPECT_EQ(by_group.mend, "sudo usermod -aG plugdev $USER  # then log in again");
   for (const auto& [mode, group] : {std::pair<mode_t, const char*>{0664, "root"}, {0600, "plugdev"}})
     EXPECT_THAT(judge_usb_access(radio, false, mode, group).mend, HasSubstr("udev"));
 }
@@ -252,11 +252,11 @@ TEST(MemoryLayout, OneNodeNeedsNoAdvice) {
   EXPECT_EQ(all[0].found, "none");
   m.write("sys/devices/system/node/online", "0-1\n");
   const Findings two = check_memory_layout({}, m.path());
-  EXPECT_THAT(named(two, "nodes of memory").mend, HasSubstr("numactl"));
-  EXPECT_EQ(named(two, "pages between nodes").verdict, Verdict::warn);
-  EXPECT_THAT(named(two, "pages between nodes").mend, HasSubstr("sysctl -w kernel.numa_balancing=0"));
+  EXPECT_THAT(named(two, "NUMA nodes").mend, HasSubstr("numactl"));
+  EXPECT_EQ(named(two, "NUMA balancing").verdict, Verdict::warn);
+  EXPECT_THAT(named(two, "NUMA balancing").mend, HasSubstr("sysctl -w kernel.numa_balancing=0"));
   m.write("proc/sys/kernel/numa_balancing", "0\n");
-  EXPECT_EQ(named(check_memory_layout({}, m.path()), "pages between nodes").verdict, Verdict::ok);
+  EXPECT_EQ(named(check_memory_layout({}, m.path()), "NUMA balancing").verdict, Verdict::ok);
 }
 
 TEST(MemoryLayout, HugePagesAreForDpdk) {

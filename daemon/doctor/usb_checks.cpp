@@ -22,9 +22,9 @@ constexpr std::int64_t kSuperSpeed = 5000;
 constexpr std::int64_t kTransferMegabytes = 256;  // as lib/tmpfiles.d/iqd.conf sets it
 constexpr const char* kTransfers = "sys/module/usbcore/parameters/usbfs_memory_mb";
 
-/// As systemd/iqd.udev has them, with the speed that each is made for.
+/// The radios of systemd/iqd.udev, with the speed that each supports.
 struct KnownRadio {
-  std::string_view vendor, product, name;  // no product: all of them
+  std::string_view vendor, product, name;  // empty product: any
   std::int64_t megabits;
 };
 constexpr KnownRadio kKnown[] = {
@@ -52,7 +52,7 @@ constexpr KnownRadio kKnown[] = {
 };
 
 std::vector<UsbRadio> plugged_in(const fs::path& root) {
-  std::map<std::string, UsbRadio> found;  // in a steady order
+  std::map<std::string, UsbRadio> found;  // in a fixed order
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(root / "sys/bus/usb/devices", ignored)) {
     const fs::path& device = entry.path();
@@ -95,7 +95,7 @@ Finding check_television(const fs::path& root) {
   constexpr const char* kModule = "dvb_usb_rtl28xxu";
   if (!fs::exists(root / "sys/module" / kModule, ignored))
     return {"RTL-SDR's kernel driver", "not loaded", Verdict::ok, ""};
-  return {"RTL-SDR's kernel driver", "loaded: it takes the stick as a television receiver", Verdict::warn,
+  return {"RTL-SDR's kernel driver", "loaded: it claims the stick as a TV receiver", Verdict::warn,
           fmt::format("echo blacklist {0} | sudo tee /etc/modprobe.d/iqd.conf; sudo rmmod {0}", kModule)};
 }
 
@@ -106,7 +106,7 @@ bool has_files(const fs::path& folder) {
   return false;
 }
 
-/// The first of the folders that libuhd looks into that has images; empty where none has.
+/// The first of libuhd's folders that has images; empty if none has.
 fs::path images_folder(const fs::path& root, const char* named) {
   if (named && *named) return has_files(named) ? fs::path(named) : fs::path();
   std::error_code ignored;
@@ -119,7 +119,7 @@ fs::path images_folder(const fs::path& root, const char* named) {
   return {};
 }
 
-/// B2x0 and USRP1 get firmware and FPGA from the host each time that they are plugged in.
+/// The host loads firmware and FPGA of B2x0 and USRP1 each time they are plugged in.
 bool is_loaded_by_host(const RadioUse& radio) {
   const std::string_view type = radio.arg("type");
   return radio.is_uhd() && (type == "b200" || type == "usrp1" || type == "b100");
@@ -131,25 +131,25 @@ Finding judge_usb_speed(const UsbRadio& radio) {
   Finding f{fmt::format("USB of {}", radio.name),
             radio.megabits > 0 ? fmt::format("{} Mbit/s", radio.megabits) : "not visible", Verdict::ok, ""};
   if (radio.megabits <= 0 || radio.megabits >= radio.wanted) return f;
-  f.found += fmt::format(", it can do {}", radio.wanted);
+  f.found += fmt::format(", it supports {}", radio.wanted);
   f.verdict = Verdict::warn;
-  f.mend = radio.wanted > kHighSpeed ? "lsusb -t  # plug it into a USB 3 port of the machine itself, with such a cable"
-                                     : "lsusb -t  # plug it into a port of the machine itself, not into an old hub";
+  f.mend = radio.wanted > kHighSpeed ? "lsusb -t  # plug it directly into a USB 3 port, with a USB 3 cable"
+                                     : "lsusb -t  # plug it directly into the machine, not into a hub";
   return f;
 }
 
 Finding judge_usb_access(const UsbRadio& radio, bool is_open, mode_t mode, std::string_view group) {
   const std::string file = "/" + radio.file.string();
-  Finding f{fmt::format("access to {}", radio.name), is_open ? "granted" : fmt::format("{} may not be opened", file),
-            Verdict::ok, ""};
+  Finding f{fmt::format("access to {}", radio.name),
+            is_open ? "granted" : fmt::format("no permission to open {}", file), Verdict::ok, ""};
   if (is_open) return f;
   f.verdict = Verdict::bad;
   const bool group_may = (mode & (S_IRGRP | S_IWGRP)) == (S_IRGRP | S_IWGRP) && !group.empty() && group != "root";
-  f.mend = group_may ? fmt::format("sudo usermod -aG {} $USER  # and log in again", group)
+  f.mend = group_may ? fmt::format("sudo usermod -aG {} $USER  # then log in again", group)
                      : fmt::format(
                            "echo 'SUBSYSTEM==\"usb\", ATTR{{idVendor}}==\"{0}\", GROUP=\"plugdev\", MODE=\"0660\"' | "
                            "sudo tee /etc/udev/rules.d/59-radio-{0}.rules && sudo udevadm control --reload && "
-                           "sudo udevadm trigger --subsystem-match=usb && sudo usermod -aG plugdev $USER  # and "
+                           "sudo udevadm trigger --subsystem-match=usb && sudo usermod -aG plugdev $USER  # then "
                            "log in again",
                            radio.vendor);
   return f;
@@ -173,13 +173,13 @@ Findings check_usb(const std::vector<RadioUse>& radios, const fs::path& root) {
 Finding check_images(const std::vector<RadioUse>& radios, const fs::path& root, const char* folder) {
   const fs::path found = images_folder(root, folder);
   if (!found.empty()) return {"UHD images", found.string(), Verdict::ok, ""};
-  Finding f{"UHD images", "none: USRP B2x0 and USRP1 get theirs from this machine", Verdict::ok,
+  Finding f{"UHD images", "none: USRP B2x0 and USRP1 load theirs from this machine", Verdict::ok,
             "sudo uhd_images_downloader"};
   const auto plugged = plugged_in(root);
   const bool needed = std::ranges::any_of(radios, is_loaded_by_host) ||
                       std::ranges::any_of(plugged, [](const UsbRadio& p) { return p.name.starts_with("USRP"); });
   if (needed) f.verdict = Verdict::bad;
-  if (folder && *folder) f.found = fmt::format("none in {}, which UHD_IMAGES_DIR names", folder);
+  if (folder && *folder) f.found = fmt::format("none in UHD_IMAGES_DIR={}", folder);
   return f;
 }
 

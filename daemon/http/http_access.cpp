@@ -30,7 +30,7 @@ std::string_view host_of(std::string_view authority) {
   return has_port ? authority.substr(0, colon) : authority;
 }
 
-/// Whether it is a literal address, and then, whether of this machine only.
+/// Whether a literal address is on loopback; empty if the host is a name.
 std::optional<bool> loopback_of(std::string_view host) {
   const bool bracketed = host.starts_with('[') && host.ends_with(']');
   const std::string plain(bracketed ? host.substr(1, host.size() - 2) : host);
@@ -72,10 +72,10 @@ std::string read_token(const std::string& path) {
   if (file.number < 0) throw UsageError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   struct stat facts {};
   if (::fstat(file.number, &facts) != 0 || !S_ISREG(facts.st_mode))
-    throw UsageError(fmt::format("{}: is no file", path));
+    throw UsageError(fmt::format("{}: not a regular file", path));
   if (facts.st_mode & (S_IRWXG | S_IRWXO))
-    throw UsageError(fmt::format("{}: others may read the token (mode {:04o}): chmod 600 {}, and make a new one", path,
-                                 facts.st_mode & 07777, path));
+    throw UsageError(fmt::format("{}: other users can read the token (mode {:04o}): chmod 600 {}, and create a new one",
+                                 path, facts.st_mode & 07777, path));
   std::array<char, kLongest + 2> bytes{};
   const ssize_t got = ::read(file.number, bytes.data(), bytes.size());
   if (got < 0) throw UsageError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
@@ -86,8 +86,8 @@ std::string read_token(const std::string& path) {
     throw UsageError(fmt::format("{}: a token is one line of at most {} visible ASCII characters", path, kLongest));
   if (token.size() < kShortest)
     throw UsageError(
-        fmt::format("{}: a token of {} characters can be guessed, {} are the least: openssl rand -hex 32 "
-                    "makes a good one",
+        fmt::format("{}: a token of {} characters can be guessed, use at least {}: openssl rand -hex 32 "
+                    "creates a good one",
                     path, token.size(), kShortest));
   return std::string(token);
 }
@@ -97,12 +97,11 @@ void check_monitor(const Spec& spec) {
   const std::optional<ListenAddress> address = parse_listen(spec.listen);
   if (!address)
     spec.monitor->problem("listen",
-                          fmt::format("'{}' is no IPv4 address with a port, as 127.0.0.1:9464 is", spec.listen));
+                          fmt::format("'{}' is not an IPv4 address with a port, such as 127.0.0.1:9464", spec.listen));
   if (address && !address->is_loopback && spec.token_file.empty() && !spec.insecure)
-    spec.monitor->problem("listen",
-                          fmt::format("'{}' can be reached from other machines: name a file with a `token`, or "
-                                      "say `insecure: true`",
-                                      spec.listen));
+    spec.monitor->problem("listen", fmt::format("'{}' can be reached from other machines: set `token` to a file with a "
+                                                "token, or set `insecure: true`",
+                                                spec.listen));
   try {
     if (!spec.token_file.empty()) read_token(spec.token_file);
   } catch (const UsageError& e) {
@@ -121,25 +120,24 @@ std::optional<HttpAccess::Refusal> HttpAccess::refuse(const Caller& caller) cons
   if (!is_loopback_ || !caller.host) return std::nullopt;
   const std::string_view host = host_of(caller.host);
   if (host == "localhost" || loopback_of(host)) return std::nullopt;
-  return Refusal{421, "this door is on loopback: call it by its address, or as localhost"};
+  return Refusal{421, "this port is on loopback: use its address or localhost"};
 }
 
 std::optional<HttpAccess::Refusal> HttpAccess::refuse_change(const Caller& caller) const {
   if (token_.empty() && !is_loopback_)
-    return Refusal{403, "without a token nothing can be changed from outside: set `monitor: token`"};
+    return Refusal{403, "without a token, nothing can be changed over this port: set `monitor: token`"};
   if (caller.origin) {
     const std::string_view origin = caller.origin;
     const std::size_t scheme = origin.find("://");
     if (!caller.host || scheme == origin.npos || origin.substr(scheme + 3) != caller.host)
-      return Refusal{403, "a page of another site may not change anything here"};
+      return Refusal{403, "pages of other sites may not change anything"};
   }
   if (token_.empty()) return std::nullopt;
   constexpr std::string_view kScheme = "Bearer ";
   const std::string_view authorization = caller.authorization ? caller.authorization : "";
   if (authorization.starts_with(kScheme) && is_secret(authorization.substr(kScheme.size()), token_))
     return std::nullopt;
-  return Refusal{401,
-                 authorization.empty() ? "a token is needed: Authorization: Bearer TOKEN" : "this is not the token"};
+  return Refusal{401, authorization.empty() ? "a token is required: Authorization: Bearer TOKEN" : "wrong token"};
 }
 
 }  // namespace iqd

@@ -10,37 +10,36 @@
 
 namespace iqd {
 
-/// `monitor: listen`, taken apart.
+/// `monitor: listen`, parsed.
 struct ListenAddress {
   std::string host;  // 127.0.0.1
-  int port = 0;      // 0: any that is free
+  int port = 0;      // 0: any free port
   bool is_loopback = false;
 
   std::string text() const { return host + ":" + std::to_string(port); }
 };
-/// Nothing where it is not an IPv4 address and a port. Names are none, since what they stand for may change;
+/// Returns nothing unless it is an IPv4 address and a port. Host names are refused, since their address may change;
 /// `localhost` is 127.0.0.1.
 std::optional<ListenAddress> parse_listen(std::string_view text);
 
-/// The secret in a file. Throws UsageError where it is missing, others may read it, or it is too short.
+/// The secret in a file. Throws UsageError if it is missing, too short, or readable by others.
 std::string read_token(const std::string& path);
 
-/// What is wrong with the `monitor` of a file becomes problems of it. Reads the token, opens no port.
+/// Adds what is wrong with `monitor` to the file's problems. Reads the token, opens no port.
 void check_monitor(const Spec& spec);
 
-/// Takes as long whatever `given` is, so that its time tells nothing about `secret`.
+/// Takes the same time for any `given`, so that its duration does not reveal `secret`.
 bool is_secret(std::string_view given, std::string_view secret) noexcept;
 
-/// What an HTTP request says of where it comes from; null where it does not.
+/// Headers of an HTTP request that show its origin; null if missing.
 struct Caller {
   const char* host = nullptr;
   const char* origin = nullptr;
   const char* authorization = nullptr;
 };
 
-/// Who may come in. Of a page in a browser on this machine it is held that it is hostile: one that had its own name
-/// resolve to 127.0.0.1 is told by the Host that its request brings, one that sends a request to another site by the
-/// Origin.
+/// Decides which requests are allowed. A page in a browser on this machine is assumed hostile: the Host header reveals
+/// DNS rebinding, the Origin header a cross-site request.
 class HttpAccess {
  public:
   HttpAccess(bool is_loopback, std::string token) : is_loopback_(is_loopback), token_(std::move(token)) {}
@@ -54,7 +53,7 @@ class HttpAccess {
 
  private:
   bool is_loopback_;
-  std::string token_;  // empty: none is asked for
+  std::string token_;  // empty: none is required
 };
 
 }  // namespace iqd

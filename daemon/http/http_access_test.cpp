@@ -29,7 +29,7 @@ class HttpAccessFiles : public ::testing::Test {
     }
     return "";
   }
-  /// What is said of a file with this `monitor`.
+  /// The problems of a file with this `monitor`.
   std::string problems(const std::string& monitor) {
     const auto loaded = load(folder_.write("p.yaml", "source: {generate: {rate: 1e6}}\nmonitor: " + monitor + "\n"));
     std::string lines;
@@ -67,7 +67,7 @@ TEST_F(HttpAccessFiles, ATokenIsAFileOfOneLine) {
 
 TEST_F(HttpAccessFiles, WhatIsWrongWithATokenIsSaid) {
   EXPECT_THAT(complaint(folder_ / "none"), ::testing::HasSubstr("No such file"));
-  EXPECT_THAT(complaint(folder_.path()), ::testing::HasSubstr("is no file"));
+  EXPECT_THAT(complaint(folder_.path()), ::testing::HasSubstr("not a regular file"));
   for (const mode_t mode : {0640, 0604, 0660, 0666, 0620})
     EXPECT_THAT(complaint(file(kGood, mode)), ::testing::HasSubstr("chmod 600")) << std::oct << mode;
   ::chmod((folder_ / "token").c_str(), 0600);
@@ -84,7 +84,8 @@ TEST_F(HttpAccessFiles, TheMonitorOfAFileIsChecked) {
   EXPECT_EQ(problems("{listen: \"127.0.0.1:9464\", token: " + file(kGood) + "}"), "");
   EXPECT_EQ(problems("{listen: \"0.0.0.0:9464\", token: " + file(kGood) + "}"), "");
   EXPECT_EQ(problems("{listen: \"0.0.0.0:9464\", insecure: true}"), "");
-  EXPECT_THAT(problems("{listen: \"9464\"}"), ::testing::HasSubstr("p.yaml:2:11 monitor.listen: '9464' is no IPv4"));
+  EXPECT_THAT(problems("{listen: \"9464\"}"),
+              ::testing::HasSubstr("p.yaml:2:11 monitor.listen: '9464' is not an IPv4"));
   EXPECT_THAT(problems("{listen: \"0.0.0.0:9464\"}"), ::testing::HasSubstr("other machines"));
   EXPECT_THAT(problems("{listen: \"127.0.0.1:1\", token: /none}"), ::testing::HasSubstr("p.yaml:2:34 monitor.token"));
   EXPECT_THAT(problems("{token: x}"), ::testing::HasSubstr("listen"));

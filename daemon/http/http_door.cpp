@@ -23,15 +23,15 @@ namespace iqd {
 namespace {
 
 constexpr std::int64_t kLargestBody = 64 << 10;
-/// For a whole request to arrive, and again for its answer to be taken.
+/// For a whole request to arrive, and again for the client to take the answer.
 constexpr std::int64_t kPatienceMs = 2000;
-/// One connection each. With memory locked all of their stacks is taken.
+/// One connection each. With locked memory, their stacks are fully resident.
 constexpr std::size_t kThreads = 16;
 constexpr std::size_t kStackBytes = 1 << 20;
 
 ListenAddress listen_address(const Spec& spec) {
   const std::optional<ListenAddress> address = parse_listen(spec.listen);
-  if (!address) throw UsageError(fmt::format("monitor.listen: '{}' is no IPv4 address with a port", spec.listen));
+  if (!address) throw UsageError(fmt::format("monitor.listen: '{}' is not an IPv4 address with a port", spec.listen));
   return *address;
 }
 
@@ -39,7 +39,7 @@ HttpAccess access_to(const ListenAddress& address, const Spec& spec) {
   return {address.is_loopback, spec.token_file.empty() ? "" : read_token(spec.token_file)};
 }
 
-/// Where the server's complaints go while it is started, by the thread that starts it.
+/// Collects the server's error messages while a thread starts it.
 thread_local std::string* complaints = nullptr;
 
 int on_log(const mg_connection*, const char* message) {
@@ -48,19 +48,19 @@ int on_log(const mg_connection*, const char* message) {
   return 1;
 }
 
-/// -1 where only its end tells; a request that says nothing has none.
+/// -1 if chunked; 0 if the request announces no body.
 std::int64_t body_length(mg_connection* connection) {
   if (mg_get_header(connection, "Transfer-Encoding")) return -1;
   return std::max<std::int64_t>(mg_get_request_info(connection)->content_length, 0);
 }
 
-/// 0, or the status that refuses it.
+/// 0, or the status of the refusal.
 int read_body(mg_connection* connection, std::string& body) {
   const std::int64_t length = body_length(connection);
   if (length > kLargestBody) return 413;
   const char* expect = mg_get_header(connection, "Expect");
   if (expect && std::string_view(expect) == "100-continue") mg_printf(connection, "HTTP/1.1 100 Continue\r\n\r\n");
-  // Byte by byte: a longer read would wait for all of it, however slowly it comes.
+  // Byte by byte: a longer read would wait for all of its bytes, however slowly they arrive.
   const std::int64_t ends_ns = steady_ns() + kPatienceMs * 1'000'000;
   for (char byte = 0; length < 0 || std::cmp_less(body.size(), length); body += byte) {
     const int got = mg_read(connection, &byte, 1);
@@ -74,9 +74,9 @@ int read_body(mg_connection* connection, std::string& body) {
 
 std::string_view meaning_of(int status) {
   switch (status) {
-    case 408: return "the body came too slowly";
+    case 408: return "the body arrived too slowly";
     case 413: return "the body is larger than 64 KiB";
-    default: return "the body is not as long as was said";
+    default: return "the body is incomplete";
   }
 }
 
@@ -96,13 +96,13 @@ void tell_refused(const char* address, std::string_view why) {
     log::warn("http: refused a change from {}: {}{}", address, why, log::more_times(suppressed));
 }
 
-/// As the other end of a file is named.
+/// The peer's name, in the format of net::ControlPort.
 std::string peer_of(const mg_connection* connection) {
   const mg_request_info& request = *mg_get_request_info(connection);
   return fmt::format("{} port {}", request.remote_addr, request.remote_port);
 }
 
-/// Threads that are started meanwhile have so much.
+/// Sets the stack size of threads started during its lifetime.
 class SmallStacks {
  public:
   explicit SmallStacks(std::size_t bytes) {
@@ -124,7 +124,7 @@ class SmallStacks {
   pthread_attr_t before_;
 };
 
-/// Knocks, and waits for nothing.
+/// Connects without waiting.
 void call(const ListenAddress& address) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   sockaddr_in to{};
@@ -143,7 +143,7 @@ void send(mg_connection* connection, const HttpAnswer& answer, bool with_body, b
       answer.status, mg_get_response_code_text(connection, answer.status), answer.type, answer.body.size(),
       answer.header, closes ? "Connection: close\r\n" : "");
   if (with_body) text += answer.body;
-  // Who does not take an answer gets no second one.
+  // A client that does not take an answer gets no second one.
   if (std::cmp_not_equal(mg_write(connection, text.data(), text.size()), text.size()))
     mg_disable_connection_keep_alive(connection);
 }
@@ -154,7 +154,7 @@ HttpDoor::HttpDoor(Service& service, const Spec& spec)
     : service_(service), address_(listen_address(spec)), access_(access_to(address_, spec)), waiting_(kThreads) {
   const std::string where = address_.text();
   const std::string patience = std::to_string(kPatienceMs), threads = std::to_string(kThreads);
-  // Leave to other sites, which the server would give, is not given.
+  // Empty access_control_* options: by default, the server allows other sites.
   std::array<const char*, 21> options{"listening_ports",
                                       where.c_str(),
                                       "num_threads",
@@ -198,7 +198,7 @@ HttpDoor::HttpDoor(Service& service, const Spec& spec)
   complaints = nullptr;
   if (!server_) {
     mg_exit_library();
-    throw SetupError(fmt::format("monitor.listen: {} cannot be had: {}", where, why));
+    throw SetupError(fmt::format("monitor.listen: cannot listen on {}: {}", where, why));
   }
   mg_server_port port{};
   if (mg_get_server_ports(server_, 1, &port) == 1) address_.port = port.port;
@@ -207,7 +207,7 @@ HttpDoor::HttpDoor(Service& service, const Spec& spec)
 }
 
 HttpDoor::~HttpDoor() {
-  // The server notices that it is to stop when somebody calls, or within two seconds.
+  // The server notices the stop when a client connects, or within two seconds.
   std::jthread caller([this](const std::stop_token& stopped) {
     for (; !stopped.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(5))) call(address_);
   });
@@ -224,9 +224,9 @@ int HttpDoor::serve(mg_connection* connection) {
     made = answer(connection, has_unread_body);
   } catch (const std::exception& e) {
     log::error("http: {} {}: {}", request.request_method, path_of(request), e.what());
-    made = refusal(500, {"this went wrong inside of iqd; its log says more"});
+    made = refusal(500, {"internal error; see iqd's log"});
   }
-  // Behind a body that was not read there is no telling where the next request begins.
+  // After an unread body, the start of the next request is unknown.
   const bool closes = has_unread_body || made.status == 401 || wants_close(connection, request) || waiting_.is_full();
   if (closes) mg_disable_connection_keep_alive(connection);
   send(connection, made, std::string_view(request.request_method) != "HEAD", closes);

@@ -14,18 +14,18 @@ struct mg_context;
 
 namespace iqd {
 
-/// Serves HTTP on `monitor: listen` by threads of its own, of which there are few: who is slow loses its place to
-/// others who call, and keeps nobody waiting. A change is waited for, so while a door is closed its service has to go
-/// on answering.
+/// Serves HTTP on `monitor: listen` with a few threads of its own. When they are all taken, the client that waits
+/// longest is disconnected. Requests for changes wait for the service, so it must keep answering while this is
+/// destroyed.
 class HttpDoor {
  public:
-  /// Throws SetupError where the port cannot be had, UsageError where address or token are wrong.
+  /// Throws SetupError if it cannot listen on the port, UsageError if address or token are invalid.
   HttpDoor(Service& service, const Spec& spec);
   ~HttpDoor();
   HttpDoor(const HttpDoor&) = delete;
   HttpDoor& operator=(const HttpDoor&) = delete;
 
-  /// Where it listens, with the port that it got.
+  /// Where it listens, with the actual port.
   const ListenAddress& address() const noexcept { return address_; }
 
  private:

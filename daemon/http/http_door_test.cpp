@@ -186,7 +186,7 @@ TEST_F(Door, ABodyMayHave64KiB) {
   const std::string most = "{\"a\": \"" + std::string(65536 - 9, 'x') + "\"}";
   EXPECT_THAT(patch("/api/stages/window", most), StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(patch("/api/stages/window", most + " "), StartsWith("HTTP/1.1 413 "));
-  // Refused by what it says of itself, before any of it has come.
+  // Refused by its Content-Length, before any of the body has arrived.
   EXPECT_THAT(ask("PATCH /api/stages/window HTTP/1.1\r\nContent-Length: 1000000000000\r\n\r\n"),
               StartsWith("HTTP/1.1 413 "));
   std::string chunks = "PATCH /api/stages/window HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -215,7 +215,7 @@ TEST_F(Door, OtherSitesAreTurnedAway) {
   EXPECT_EQ(service_.reloads, 0);
 }
 
-/// Slow and silent clients, and those who never read or never stop to send, more than there are threads.
+/// Slow and silent clients, and clients that never read or never stop sending, more than there are threads.
 TEST_F(Door, WhoIsSlowKeepsNobodyElseWaiting) {
   const std::string many_requests = [] {
     std::string text;
@@ -250,7 +250,7 @@ TEST_F(Door, AThousandHalfRequestsKeepNobodyOut) {
   }
 }
 
-/// A request that waits for its answer is not taken for one that hangs, and those who look are answered meanwhile.
+/// A request that waits for its answer does not count as hanging, and others are answered meanwhile.
 TEST(HttpDoor, WhoWaitsForAnAnswerIsNotPutOut) {
   struct Slow : testing::FakeService {
     ChangeReport reload() override {
@@ -267,7 +267,7 @@ TEST(HttpDoor, WhoWaitsForAnAnswerIsNotPutOut) {
   EXPECT_THAT(waits.receive(), StartsWith("HTTP/1.1 200 "));
 }
 
-/// The daemon's own descriptors are used up: nobody new can come in, and who is there is served.
+/// All descriptors are used up: no new connection is possible, and the open ones are served.
 TEST_F(Door, WithoutDescriptorsItGoesOn) {
   HttpClient before(port());
   before.send(request("GET", "/healthz"));
@@ -275,7 +275,7 @@ TEST_F(Door, WithoutDescriptorsItGoesOn) {
   {
     const FewDescriptors few(1);
     HttpClient comes(port());
-    EXPECT_TRUE(comes.drain(5000)) << "it is sent away";
+    EXPECT_TRUE(comes.drain(5000)) << "it is disconnected";
   }
   EXPECT_THAT(get("/healthz"), StartsWith("HTTP/1.1 200 "));
 }
@@ -297,7 +297,7 @@ TEST_F(Door, ABodyThatTricklesIsCutOff) {
 TEST_F(Door, ABodyThatDoesNotComeWhole) {
   HttpClient client(port());
   client.send(request("PATCH", "/api/stages/x", "Content-Length: 1000\r\n"));
-  EXPECT_THAT(client.receive(), StartsWith("HTTP/1.1 408 ")) << "it keeps silent";
+  EXPECT_THAT(client.receive(), StartsWith("HTTP/1.1 408 ")) << "it stays silent";
   HttpClient ended(port());
   ended.send(request("PATCH", "/api/stages/x", "Content-Length: 1000\r\n") + "{}");
   ended.end();
@@ -324,7 +324,7 @@ TEST(HttpDoor, APortThatIsTakenIsNamed) {
   const HttpDoor first(service, spec_of());
   try {
     const HttpDoor second(service, spec_of(first.address().text()));
-    FAIL() << "two doors on one port";
+    FAIL() << "two servers on one port";
   } catch (const SetupError& e) {
     EXPECT_THAT(e.what(), HasSubstr(first.address().text()));
     EXPECT_THAT(e.what(), HasSubstr("in use"));

@@ -89,7 +89,7 @@ std::string noise(std::mt19937& random) {
   return bytes;
 }
 
-/// One to six changes: a byte, a piece of syntax, a part doubled, moved or lost.
+/// One to six changes: a byte, a piece of syntax, a part doubled, moved or removed.
 std::string mutated(std::string text, std::mt19937& random) {
   for (std::size_t changes = 1 + below(random, 6); changes > 0; --changes) {
     const std::size_t at = below(random, text.size() + 1);
@@ -106,7 +106,7 @@ std::string mutated(std::string text, std::mt19937& random) {
   return text;
 }
 
-/// One input, on a connection that may have served whole requests before, and may bring more behind it.
+/// One input, on a connection that may have served whole requests before and may carry more after it.
 std::string conversation(std::mt19937& random) {
   const auto seed = [&] { return std::string(kSeeds[below(random, std::size(kSeeds))]); };
   std::string bytes;
@@ -146,7 +146,7 @@ TEST(HttpFuzz, NoBytesKeepTheDoorFromAnswering) {
       HttpClient client(port);
       send_in_parts(client, conversation(random), random);
       client.end();
-      // What was sent ends there, so the other end has to close; now and then it is left without a word.
+      // The input ends there, so the server has to close; sometimes the client just closes.
       if (below(random, 8) != 0 && !client.drain()) good = false;
       if (++done % 500 == 0 && !still_answers(port)) good = false;
     }
@@ -155,10 +155,10 @@ TEST(HttpFuzz, NoBytesKeepTheDoorFromAnswering) {
     std::vector<std::jthread> attackers;
     for (unsigned seed = 1; seed <= 4; ++seed) attackers.emplace_back(attack, seed);
   }
-  EXPECT_TRUE(good) << "after " << done << " inputs it answered no more";
+  EXPECT_TRUE(good) << "after " << done << " inputs it no longer answered";
   EXPECT_GE(done, runs);
   EXPECT_TRUE(still_answers(port));
-  EXPECT_GT(service.reloads, runs / 1000) << "the changes are too wild to get anywhere";
+  EXPECT_GT(service.reloads, runs / 1000) << "the changes are too wild: hardly any input is valid";
 }
 
 }  // namespace

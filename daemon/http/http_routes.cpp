@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr std::string_view kText = "text/plain; charset=utf-8";
 
-/// Names come from outside: what is no UTF-8 is replaced.
+/// Names come from outside: invalid UTF-8 is replaced.
 HttpAnswer json_answer(int status, const char* key, const std::vector<std::string>& lines) {
   return {status, json({{key, lines}}).dump(-1, ' ', false, json::error_handler_t::replace) + "\n"};
 }
@@ -45,7 +45,7 @@ HttpAnswer changed(const ChangeReport& report) {
 
 HttpAnswer set_keys(const HttpCall& call, std::string_view pipeline, std::string_view stage) {
   const json keys = json::parse(call.body, nullptr, false);
-  if (!keys.is_object()) return refusal(400, {"the body is no JSON object; expected {\"key\": value}"});
+  if (!keys.is_object()) return refusal(400, {"the body is not a JSON object; expected {\"key\": value}"});
   const ChangeReport report = call.service.set(pipeline, stage, call.body);
   if (report.result == ChangeReport::Result::applied)
     for (const std::string& line : report.lines) log::info("http: set {}", line);
@@ -54,7 +54,7 @@ HttpAnswer set_keys(const HttpCall& call, std::string_view pipeline, std::string
 
 HttpAnswer happen(std::string_view name) {
   const std::size_t waiting = radio::trigger::tell(name);
-  if (waiting == 0) return refusal(404, {fmt::format("nothing waits for {}", name)});
+  if (waiting == 0) return refusal(404, {fmt::format("no sink waits for event {}", name)});
   log::info("http: trigger {}", name);
   return json_answer(200, "applied", {fmt::format("{}: {} sink(s)", name, waiting)});
 }
@@ -67,15 +67,15 @@ HttpAnswer index(const HttpCall&) {
 
 constexpr HttpRoute kRoutes[] = {
     {"GET", "/", "this page", index},
-    {"GET", "/metrics", "for Prometheus",
+    {"GET", "/metrics", "metrics for Prometheus",
      [](const HttpCall& c) {
        return HttpAnswer{200, metrics_text(c.service), "text/plain; version=0.0.4; charset=utf-8"};
      }},
-    {"GET", "/healthz", "503 and the reasons where only a restart helps",
+    {"GET", "/healthz", "503 with the reasons if only a restart helps",
      [](const HttpCall& c) { return health(c.service.not_healthy()); }},
-    {"GET", "/readyz", "503 and the reasons while no samples flow",
+    {"GET", "/readyz", "503 with the reasons while no samples flow",
      [](const HttpCall& c) { return health(c.service.not_ready()); }},
-    {"GET", "/api/status", "counters, latency and states of each pipeline",
+    {"GET", "/api/status", "counters, latency and state of each pipeline",
      [](const HttpCall& c) {
        return HttpAnswer{200, status_json(c.service.statuses(), c.service.uptime_s(), false) + "\n"};
      }},
@@ -83,13 +83,13 @@ constexpr HttpRoute kRoutes[] = {
      [](const HttpCall& c) {
        return HttpAnswer{200, c.plans.json(c.service) + "\n"};
      }},
-    {"POST", "/api/reload", "reads the file again, as SIGHUP does",
+    {"POST", "/api/reload", "reloads the file, as SIGHUP does",
      [](const HttpCall& c) { return changed(c.service.reload()); }},
-    {"POST", "/api/triggers/*", "lets an event happen that recordings wait for by this name",
+    {"POST", "/api/triggers/*", "triggers the recordings that wait for this event",
      [](const HttpCall& c) { return happen(c.names[0]); }},
     {"PATCH", "/api/stages/*", "sets live keys of a stage, or keys of the source; the body is {\"key\": value}",
      [](const HttpCall& c) { return set_keys(c, "", c.names[0]); }},
-    {"PATCH", "/api/pipelines/*/stages/*", "the same where there are several pipelines",
+    {"PATCH", "/api/pipelines/*/stages/*", "the same for a file with several pipelines",
      [](const HttpCall& c) { return set_keys(c, c.names[0], c.names[1]); }},
 };
 
@@ -128,9 +128,9 @@ const HttpRoute* find_route(std::string_view method, std::string_view path, std:
     allow += fmt::format("{}{}", allow.empty() ? "" : ", ", route.changes() ? route.method : "GET, HEAD");
   }
   if (allow.empty()) {
-    answer = refusal(404, {"there is nothing here; / lists what there is"});
+    answer = refusal(404, {"not found; / lists all paths"});
   } else {
-    answer = refusal(405, {fmt::format("this takes {}", allow)});
+    answer = refusal(405, {fmt::format("use {}", allow)});
     answer.header = fmt::format("Allow: {}\r\n", allow);
   }
   return nullptr;

@@ -16,23 +16,23 @@ struct HttpAnswer {
   int status = 200;
   std::string body;
   std::string_view type = "application/json";
-  std::string header{};  // one more line, with its end
+  std::string header{};  // one more header line, with its \r\n
 };
 /// `{"problems": […]}`
 HttpAnswer refusal(int status, const std::vector<std::string>& problems);
 
-/// What an answer is made of.
+/// What a route needs to answer.
 struct HttpCall {
   Service& service;
   PlanView& plans;
-  std::vector<std::string_view> names;  // what stood in place of each `*`
+  std::vector<std::string_view> names;  // the part of the path for each `*`
   std::string_view body;
 };
 
-/// One thing that can be asked. GET serves HEAD as well; everything else changes what runs.
+/// One kind of request. GET serves HEAD as well; all other methods change what runs.
 struct HttpRoute {
   std::string_view method;
-  std::string_view path;  // `*` is any one part
+  std::string_view path;  // `*` matches any one part
   std::string_view meaning;
   HttpAnswer (*answer)(const HttpCall& call);
 
@@ -40,8 +40,8 @@ struct HttpRoute {
 };
 std::span<const HttpRoute> http_routes();
 
-/// The route for a request, with the parts of the path that `*` stood for. Null where there is none; then `answer` says
-/// so.
+/// The route for a request; `names` gets the parts of the path that match `*`. Null if there is none; `answer` then has
+/// the refusal.
 const HttpRoute* find_route(std::string_view method, std::string_view path, std::vector<std::string_view>& names,
                             HttpAnswer& answer);
 

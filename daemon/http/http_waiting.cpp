@@ -14,7 +14,7 @@
 namespace iqd {
 namespace {
 
-/// A request that comes with its connection is here by then.
+/// By then, a request sent right after connecting has arrived.
 constexpr std::int64_t kGraceNs = 10'000'000;
 
 }  // namespace
@@ -25,7 +25,7 @@ void HttpWaiting::came(int file, std::string peer) {
   connections_.push_back({file, std::move(peer), steady_ns()});
 }
 
-/// False where somebody has to go who has only just come: what it asks for may be on its way.
+/// False if the oldest waiting connection is only just open: its request may be on its way.
 bool HttpWaiting::make_room() noexcept {
   const std::lock_guard lock(mutex_);
   const auto waits = [](const Connection& c) { return !c.is_cut_off && !c.is_busy; };
@@ -53,7 +53,7 @@ void HttpWaiting::left(std::string_view peer) noexcept {
   if (Connection* c = find(peer)) connections_.erase(connections_.begin() + (c - connections_.data()));
 }
 
-/// Who was worked for waits from now on.
+/// Moves the connection to the end, since its wait starts now.
 void HttpWaiting::set_busy(std::string_view peer, bool is_busy) noexcept {
   const std::lock_guard lock(mutex_);
   Connection* c = find(peer);

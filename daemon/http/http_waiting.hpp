@@ -11,22 +11,22 @@
 
 namespace iqd {
 
-/// The connections of a web server with a thread for each. Most wait: for the rest of a request, for the next one, for
-/// an answer to be taken. Where threads get scarce the one that waits longest is disconnected, so that half a request
-/// keeps no thread from a whole one. Any thread.
+/// The connections of a web server with one thread each. Most wait: for the rest of a request, for the next one, or for
+/// the client to take an answer. When all threads are taken, the connection that waits longest is closed, so that half
+/// a request does not keep a thread from a whole one. Any thread.
 class HttpWaiting {
  public:
-  /// So many threads the server has.
+  /// `threads`: how many the server has.
   explicit HttpWaiting(std::size_t threads) : threads_(threads) {}
 
-  /// A connection was accepted; before the server has it. May wait for some milliseconds.
+  /// Call it when a connection was accepted, before the server gets it. May wait for some milliseconds.
   void came(int file, std::string peer);
-  /// Every thread has a connection: who has had an answer makes room for others.
+  /// Whether every thread has a connection; then connections are closed after their answer.
   bool is_full();
-  /// The server closes it now.
+  /// Call it when the server closes the connection.
   void left(std::string_view peer) noexcept;
 
-  /// While this lives, the peer is waited for no longer: its request is here and worked at.
+  /// During its lifetime the connection counts as busy, not as waiting: its request is being processed.
   class Work {
    public:
     Work(HttpWaiting& all, std::string peer) : all_(all), peer_(std::move(peer)) { all_.set_busy(peer_, true); }
@@ -43,7 +43,7 @@ class HttpWaiting {
   struct Connection {
     int file;
     std::string peer;
-    std::int64_t since_ns;  // it waits, or is worked for
+    std::int64_t since_ns;  // waiting or busy since
     bool is_busy = false;
     bool is_cut_off = false;
   };
@@ -54,7 +54,7 @@ class HttpWaiting {
 
   const std::size_t threads_;
   std::mutex mutex_;
-  std::vector<Connection> connections_;  // who waits longest comes first
+  std::vector<Connection> connections_;  // longest wait first
 };
 
 }  // namespace iqd

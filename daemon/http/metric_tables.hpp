@@ -7,7 +7,7 @@
 #include "daemon/http/metrics_process.hpp"
 #include "daemon/http/service.hpp"
 
-/// The metrics that are one number of each pipeline, channel, port, endpoint or process: name, type, help, number.
+/// Metrics with one number for each pipeline, channel, port, endpoint or process: name, type, help, value.
 namespace iqd::metric_tables {
 
 using prometheus::MetricType;
@@ -18,7 +18,7 @@ using Channel = PipelineStatus::Channel;
 inline constexpr MetricType kCounter = MetricType::Counter;
 inline constexpr MetricType kGauge = MetricType::Gauge;
 
-/// A metric that is one number of each T.
+/// A metric with one number for each T.
 template <class T> struct Row {
   const char* name;
   MetricType type;
@@ -29,70 +29,70 @@ template <auto kMember, class T> double of(const T& t) {
   return static_cast<double>(t.*kMember);
 }
 
-// Each help says what is counted and, where it should not grow, what to do about it. docs/metrics.md shows the same.
+// Each help says what is measured and, if it should not grow, what to do. docs/metrics.md has the same texts.
 inline constexpr Row<Status> kPipeline[] = {
     {"iqd_samples_in_flight", kGauge,
-     "Samples received and neither published nor dropped yet; if it only grows, the stages are too slow.",
+     "Samples received, but not yet published or dropped; if it keeps growing, the stages are too slow.",
      of<&Status::in_flight>},
-    {"iqd_sample_rate_hertz", kGauge, "Samples a second that the source says it gives.", of<&Status::rate_hz>},
+    {"iqd_sample_rate_hertz", kGauge, "Sample rate that the source reports.", of<&Status::rate_hz>},
     {"iqd_block_deadline_seconds", kGauge,
-     "How long a block lasts: the time in which it has to be done, and what iqd_block_latency_seconds is held against.",
+     "Duration of a block, which is the deadline for processing it; compare it with iqd_block_latency_seconds.",
      of<&Status::block_s>},
-    {"iqd_lanes", kGauge, "Blocks that may be at work at once (`lanes:`).", of<&Status::lanes>},
+    {"iqd_lanes", kGauge, "Blocks that can be processed in parallel (`lanes:`).", of<&Status::lanes>},
     {"iqd_lanes_busy", kGauge,
-     "Lanes that have a block now; if all always have, the stages are at their limit: more lanes, or less to do.",
+     "Lanes that are processing a block; if all always are, the stages are too slow: use more lanes or fewer stages.",
      of<&Status::lanes_busy>},
-    {"iqd_slots", kGauge, "Result slots there are.", of<&Status::slots>},
+    {"iqd_slots", kGauge, "Number of result slots.", of<&Status::slots>},
     {"iqd_slots_free", kGauge,
-     "Result slots that nobody holds; if it comes near 0, a subscriber or a sink is slow: look at the ports.",
+     "Result slots that are free; if it gets near 0, a subscriber or a sink is slow: check the ports.",
      of<&Status::slots_free>},
-    {"iqd_device_memory_bytes", kGauge, "What the plan takes of all devices' memory.", of<&Status::device_bytes>},
-    {"iqd_reloads_total", kCounter, "Changes of the running plan, by reload or live key.", of<&Status::reloads>},
+    {"iqd_device_memory_bytes", kGauge, "GPU memory that the plan uses.", of<&Status::device_bytes>},
+    {"iqd_reloads_total", kCounter, "Changes of the running plan by reload or live key.", of<&Status::reloads>},
 };
 
 inline constexpr Row<Status> kRadio[] = {
-    {"iqd_radio_frequency_hertz", kGauge, "Where the radio is tuned to; 0: it does not say.",
+    {"iqd_radio_frequency_hertz", kGauge, "Frequency that the radio is tuned to; 0 if unknown.",
      of<&Status::frequency_hz>},
 };
 
 inline constexpr Row<Status> kCalibration[] = {
     {"iqd_source_calibrated", kGauge,
-     "1 while the source's `calibration` holds, 0 while it does not, since the source was tuned: its channels are "
-     "passed on as they come then; set it back, or measure again with `iqd calibrate`.",
+     "1 while the source's `calibration` is valid; 0 after a retune: channels are then passed on uncorrected. Tune "
+     "back, or run `iqd calibrate` again.",
      of<&Status::calibrated>},
 };
 
 inline constexpr Row<Channel> kChannels[] = {
     {"iqd_radio_rms_dbfs", kGauge,
-     "How strong a channel was in the last second, in dB of full scale, which a tone of amplitude 1 has; much below "
-     "-60 wastes the converter's bits: raise the gain.",
+     "RMS level of a channel in the last second in dBFS; 0 dBFS is a tone of amplitude 1. Much below -60, the ADC's "
+     "bits are wasted: raise the gain.",
      of<&Channel::rms_dbfs>},
     {"iqd_radio_peak_dbfs", kGauge,
-     "The largest real or imaginary part of the last second, in dB of full scale; at 0 it clips: lower the gain.",
+     "Peak of the real and imaginary parts in the last second in dBFS; at 0 the channel clips: lower the gain.",
      of<&Channel::peak_dbfs>},
     {"iqd_radio_clipped_samples_total", kCounter,
-     "Samples of a channel of which a part was at the end of the scale; hold it against iqd_samples_received_total, "
+     "Samples of a channel whose real or imaginary part was at full scale; compare it with iqd_samples_received_total, "
      "and lower the gain.",
      of<&Channel::clipped>},
     {"iqd_radio_overloads_total", kCounter,
-     "Times a channel began to clip more than one sample in 10,000; lower the gain, or attenuate what comes in.",
+     "Times a channel began to clip more than one sample in 10,000; lower the gain, or attenuate the input.",
      of<&Channel::overloads>},
 };
 
 inline constexpr Row<Port> kPorts[] = {
-    {"iqd_port_messages_total", kCounter, "Messages handed over; it stands still where nothing is found or published.",
-     of<&Port::messages>},
-    {"iqd_port_bytes_total", kCounter, "Payload handed over; compare it with what the network carries.",
+    {"iqd_port_messages_total", kCounter,
+     "Messages handed to the outlet; constant while nothing is found or published.", of<&Port::messages>},
+    {"iqd_port_bytes_total", kCounter, "Payload handed to the outlet; compare it with the network's capacity.",
      of<&Port::bytes>},
     {"iqd_port_refused_total", kCounter,
-     "Messages that could not be taken and are lost; the reader is too slow or away, or the disk is full. Of `apply`: "
-     "values that the stage refused; the log says why.",
+     "Messages that the outlet did not take and that are lost: the reader is too slow or disconnected, or the disk is "
+     "full. For `apply`: values that the stage refused; the log says why.",
      of<&Port::refused>},
     {"iqd_transmit_underflows_total", kCounter,
-     "Times a transmitter ran out of samples; use longer blocks, or make the stages before it quicker.",
+     "Times a transmitter ran out of samples; use longer blocks, or speed up the stages before it.",
      [](const Port& p) { return static_cast<double>(p.sink.underflows); }},
     {"iqd_transmit_late_total", kCounter,
-     "Bursts that came after the time they were to be sent at; start them later, or use shorter blocks.",
+     "Bursts that arrived after their transmit time; schedule them later, or use shorter blocks.",
      [](const Port& p) { return static_cast<double>(p.sink.late); }},
     {"iqd_transmit_sequence_errors_total", kCounter,
      "Times packets were lost on the way to a transmitter; check cable, switch and socket buffers (`iqd doctor`).",
@@ -100,11 +100,10 @@ inline constexpr Row<Port> kPorts[] = {
 };
 
 inline constexpr Row<PeerCounts> kEndpoints[] = {
-    {"iqd_endpoint_connections", kGauge, "Readers that are connected now; 0: nobody listens.",
-     of<&PeerCounts::connected>},
+    {"iqd_endpoint_connections", kGauge, "Connected readers; 0: nobody listens.", of<&PeerCounts::connected>},
     {"iqd_endpoint_handshake_failures_total", kCounter,
-     "Connections refused for their keys or their protocol; put the reader's key on the allow-list, or find out who "
-     "knocks.",
+     "Connections refused because of their key or protocol; add the reader's key to the allow-list, or find out who "
+     "connects.",
      of<&PeerCounts::handshake_failures>},
     {"iqd_endpoint_cut_off_total", kCounter,
      "Readers that iqd disconnected because they sent too much; the log names them, docs/limits.md has the limits.",
@@ -112,23 +111,23 @@ inline constexpr Row<PeerCounts> kEndpoints[] = {
 };
 
 inline constexpr Row<ProcessFigures> kProcess[] = {
-    {"process_cpu_seconds_total", kCounter, "Processor time that iqd has taken; near one core a busy thread is normal.",
+    {"process_cpu_seconds_total", kCounter, "CPU time that iqd has used; a busy thread uses up to one core.",
      of<&ProcessFigures::cpu_s>},
-    {"process_resident_memory_bytes", kGauge, "Memory in use; once warm it should stay as it is.",
+    {"process_resident_memory_bytes", kGauge, "Memory in use; constant once iqd has warmed up.",
      of<&ProcessFigures::resident_bytes>},
     {"process_virtual_memory_bytes", kGauge,
-     "Addresses in use; rings are mapped twice, so it is larger than the memory.", of<&ProcessFigures::virtual_bytes>},
-    {"process_open_fds", kGauge, "File descriptors in use; near process_max_fds readers will be refused.",
+     "Address space in use; larger than the memory, since rings are mapped twice.", of<&ProcessFigures::virtual_bytes>},
+    {"process_open_fds", kGauge, "File descriptors in use; near process_max_fds, readers are refused.",
      of<&ProcessFigures::open_files>},
-    {"process_max_fds", kGauge, "File descriptors that may be in use; raise LimitNOFILE for many readers.",
+    {"process_max_fds", kGauge, "Limit of file descriptors; raise LimitNOFILE for many readers.",
      of<&ProcessFigures::most_files>},
     {"iqd_connections_refused_total", kCounter,
-     "Connections that were closed at once, since peers have all descriptors that they may have; find out who "
-     "connects, or raise LimitNOFILE.",
+     "Connections closed at once because peers already use all descriptors allowed to them; find out who connects, or "
+     "raise LimitNOFILE.",
      of<&ProcessFigures::refused>},
-    {"process_threads", kGauge, "Threads; once warm it should stay as it is.", of<&ProcessFigures::threads>},
-    {"process_start_time_seconds", kGauge, "When iqd was started, since 1970; if it changes, iqd has been restarted.",
-     of<&ProcessFigures::started_s>},
+    {"process_threads", kGauge, "Number of threads; constant once iqd has warmed up.", of<&ProcessFigures::threads>},
+    {"process_start_time_seconds", kGauge,
+     "Start time of iqd in seconds since 1970; if it changes, iqd has been restarted.", of<&ProcessFigures::started_s>},
 };
 
 }  // namespace iqd::metric_tables

@@ -39,7 +39,7 @@ void add(Families& all, const char* name, MetricType type, const char* help, std
   if (!metrics.empty()) all.push_back({name, help, type, std::move(metrics)});
 }
 
-/// Something measured, and the labels of all that is told of it.
+/// A measured object and the labels of its metrics.
 template <class T> struct Labelled {
   Labels labels;
   const T* value;
@@ -56,13 +56,13 @@ void add(Families& all, const Row<T> (&rows)[kRows], const std::vector<Labelled<
   }
 }
 
-/// A label twice would spoil the whole scrape, so of two that are alike the first counts.
+/// Duplicate labels would invalidate the whole scrape, so only the first of equal ones counts.
 template <class T> void append(std::vector<Labelled<T>>& items, Labels labels, const T& value) {
   const auto is_known = [&](const Labelled<T>& i) { return i.labels == labels; };
   if (std::none_of(items.begin(), items.end(), is_known)) items.push_back({std::move(labels), &value});
 }
 
-/// All there is to tell of, by its labels.
+/// All measured objects with their labels.
 struct Subjects {
   explicit Subjects(const std::vector<Status>& statuses) {
     for (const Status& s : statuses) {
@@ -106,12 +106,12 @@ void add_histograms(Families& all, const Subjects& subjects) {
   for (const auto& [labels, s] : subjects.pipelines) latency.push_back(histogram(labels, s->latency));
   for (const auto& [labels, step] : subjects.steps) steps.push_back(histogram(labels, step->time));
   add(all, "iqd_block_latency_seconds", MetricType::Histogram,
-      "From a block's last sample received to its results handed over; hold its percentiles against "
+      "Time from receiving a block's last sample to handing over its results; compare its percentiles with "
       "iqd_block_deadline_seconds.",
       std::move(latency));
   add(all, "iqd_stage_seconds", MetricType::Histogram,
-      "What a stage takes for a block, of the blocks that are timed (`results` brings results out); the longest is the "
-      "one to make quicker.",
+      "Time that a stage takes for a block, of the blocks that are timed (`results` copies results out); speed up the "
+      "slowest.",
       std::move(steps));
 }
 
@@ -134,11 +134,10 @@ void add_stage_numbers(Families& all, const Subjects& subjects) {
       if (!std::isnan(level)) levels.push_back(number(with(labels, "level", name), kGauge, level));
   }
   add(all, "iqd_stage_events_total", kCounter,
-      "What stages count themselves: packets found and refused, bits and errors; the stage's page says what each "
-      "means.",
+      "Counters of the stages: packets found and refused, bits and errors; the stage's page explains each.",
       std::move(events));
   add(all, "iqd_stage_level", kGauge,
-      "What stages measured last: powers of channels, how good a training was; the stage's page says what each means.",
+      "Latest measurements of the stages: powers of channels, quality of a training; the stage's page explains each.",
       std::move(levels));
 }
 
@@ -154,16 +153,16 @@ void add_sets(Families& all, const Subjects& subjects) {
     info.push_back(number(with(labels, "backend", s->backend), kGauge, 1));
   }
   add(all, "iqd_samples_dropped_total", kCounter,
-      "Samples received that led to no results; lanes: the stages are too slow, slots: readers are, refused: a reader "
-      "or the disk took no more, stopped: while stopping, device: a GPU failed.",
+      "Samples received but not processed to results. lanes: the stages are too slow, slots: readers are too slow, "
+      "refused: a reader or the disk took no more, stopped: while stopping, device: a GPU failed.",
       std::move(dropped));
   add(all, "iqd_source_state", kGauge,
-      "1 for the state that the source is in; any but streaming or ended for long: look at the log and the radio.",
+      "1 for the source's current state; if it is not streaming or ended for long, check the log and the radio.",
       std::move(states));
-  add(all, "iqd_pipeline_info", kGauge, "1; the labels say what a pipeline reads from and runs on.", std::move(info));
+  add(all, "iqd_pipeline_info", kGauge, "1; the labels name the pipeline's source and backend.", std::move(info));
 }
 
-/// What is known of clocks, where it is.
+/// Adds what is known about clocks.
 void add_clocks(Families& all, const Subjects& subjects) {
   std::vector<ClientMetric> ahead, drift, error;
   for (const auto& [labels, s] : subjects.radios) {
@@ -173,23 +172,23 @@ void add_clocks(Families& all, const Subjects& subjects) {
     error.push_back(number(labels, kGauge, s->drift->error_ppm * 1e-6));
   }
   add(all, "iqd_radio_time_ahead_seconds", kGauge,
-      "The radio's time less the host's when samples arrive, so a little below 0; if it grows, one of both is not "
+      "Radio time minus host time when samples arrive, so slightly below 0; if it grows, one of the two clocks is not "
       "disciplined.",
       std::move(ahead));
   add(all, "iqd_radio_clock_drift_ratio", kGauge,
-      "By which part the radio's clock is faster than the host's (1e-6 is 1 ppm), over five minutes; beyond what its "
-      "oscillator may have, look at its reference.",
+      "How much faster the radio's clock runs than the host's (1e-6 is 1 ppm), over five minutes; beyond the "
+      "oscillator's tolerance, check its reference.",
       std::move(drift));
   add(all, "iqd_radio_clock_drift_error_ratio", kGauge, "Two standard deviations of iqd_radio_clock_drift_ratio.",
       std::move(error));
 }
 
 void add_daemon(Families& all, const Service& service) {
-  add(all, "iqd_build_info", kGauge, "1; the label says which version runs.",
+  add(all, "iqd_build_info", kGauge, "1; the label is the running version.",
       {number({{"version", IQD_VERSION}}, kGauge, 1)});
-  add(all, "iqd_ready", kGauge, "1 while samples flow in every pipeline; else /readyz says what keeps them.",
+  add(all, "iqd_ready", kGauge, "1 while samples flow in every pipeline; otherwise /readyz says why not.",
       {number({}, kGauge, service.not_ready().empty() ? 1 : 0)});
-  add(all, "iqd_up", kGauge, "1 while nothing is wrong that only a restart mends; else /healthz says what is.",
+  add(all, "iqd_up", kGauge, "1 unless something is wrong that only a restart fixes; /healthz says what.",
       {number({}, kGauge, service.not_healthy().empty() ? 1 : 0)});
 }
 

@@ -11,14 +11,14 @@
 
 namespace iqd {
 
-/// All metrics as they are now. Nothing is counted here: each look makes them from what the pipelines count themselves.
-/// A family that has nothing to tell is left out.
+/// All current metrics. Nothing is counted here: each call collects the pipelines' own counts. Families without metrics
+/// are left out.
 std::vector<prometheus::MetricFamily> collect_metrics(const Service& service);
 
 /// The same in Prometheus' text format.
 std::string metrics_text(const Service& service);
 
-/// A histogram with buckets up to 2^11 - 1 ns, 2^12 - 1 ns … 2^29 - 1 ns (2 us … 0.54 s). Ours have edges there, so
+/// A histogram with buckets up to 2^11 - 1 ns, 2^12 - 1 ns … 2^29 - 1 ns (2 us … 0.54 s). Histogram has edges there, so
 /// the counts are exact.
 prometheus::ClientMetric::Histogram buckets_of(const Histogram::Snapshot& histogram);
 

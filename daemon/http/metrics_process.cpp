@@ -21,7 +21,7 @@ std::string text_of(const char* path) {
   return std::move(text).str();
 }
 
-/// `btime` of /proc/stat: when the machine was started.
+/// `btime` of /proc/stat: when the machine booted.
 double boot_s() {
   const std::string stat = text_of("/proc/stat");
   const std::size_t at = stat.find("\nbtime ");
@@ -32,7 +32,7 @@ double open_files() {
   std::error_code error;
   double n = 0;
   for (std::filesystem::directory_iterator i("/proc/self/fd", error), end; !error && i != end; i.increment(error)) ++n;
-  return n > 0 ? n - 1 : 0;  // without the one that lists them
+  return n > 0 ? n - 1 : 0;  // without the descriptor that lists them
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ ProcessFigures process_figures() {
   const double boot = boot_s();
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   const std::string stat = text_of("/proc/self/stat");
-  // The program's name is in brackets and may hold anything; behind it are numbers, counted from 3 in proc(5).
+  // The program's name is in parentheses and may contain anything; after it come numbers, counted from 3 in proc(5).
   std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
   std::string field;
   for (int n = 3; fields >> field; ++n) {

@@ -4,7 +4,7 @@
 
 namespace iqd {
 
-/// What this process takes, as the kernel counts it; 0 where it does not say.
+/// Resource usage of this process as the kernel counts it; 0 if unknown.
 struct ProcessFigures {
   double cpu_s = 0;
   double started_s = 0;  // since the epoch
@@ -13,7 +13,7 @@ struct ProcessFigures {
   double threads = 0;
   double open_files = 0;
   double most_files = 0;
-  double refused = 0;  // connections, since peers had all descriptors that they may have
+  double refused = 0;  // connections, because peers used all descriptors allowed to them
 };
 ProcessFigures process_figures();
 

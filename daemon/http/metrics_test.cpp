@@ -138,7 +138,7 @@ TEST(Metrics, SayWhatTheStatusSays) {
         "iqd_block_latency_seconds_count{pipeline=\"test\"} 2\n",
         "iqd_block_latency_seconds_sum{pipeline=\"test\"} 4.5e-06\n"})
     EXPECT_THAT(text, HasSubstr(line));
-  EXPECT_THAT(text, Not(HasSubstr("im3_low"))) << "what could not be measured is not shown";
+  EXPECT_THAT(text, Not(HasSubstr("im3_low"))) << "unmeasured values are not shown";
   EXPECT_THAT(text, Not(HasSubstr("dbfs{pipeline=\"test\",radio=\"radio\",channel=\"1\"}"))) << "nor silence";
 }
 
@@ -159,7 +159,7 @@ std::string type_name(prometheus::MetricType type) {
                                                  : "histogram";
 }
 
-/// docs/metrics.md has this row for each metric there is, and no other.
+/// docs/metrics.md has exactly one row for each metric.
 TEST(Metrics, AreThoseOfThePage) {
   testing::FakeService service;
   service.status[0].tallies = {{{"meter", "errors", "kind", "zf"}, 8}};

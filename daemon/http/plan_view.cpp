@@ -70,7 +70,7 @@ json stages_json(const Plan& plan, const PipelineStatus& status) {
   return all;
 }
 
-/// How fast a count grows; null where it was not looked at before, or began anew since.
+/// How fast a count grows; null if there is no earlier value, or if it has restarted since.
 json growth(std::uint64_t now, std::uint64_t then, double seconds) {
   return seconds > 0 && now >= then ? json(static_cast<double>(now - then) / seconds) : json();
 }
@@ -92,7 +92,7 @@ json messages_json(const PipelineStatus& now, const PipelineStatus* then, double
   return all;
 }
 
-/// What it takes, thing by thing.
+/// What the pipeline needs, item by item.
 json needs_json(const PipelineStatus& now) {
   json all = json::array();
   for (const Need& need : now.needs)

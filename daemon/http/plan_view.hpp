@@ -10,15 +10,14 @@
 
 namespace iqd {
 
-/// The plans as JSON, with what flows through them now.
+/// The plans as JSON, with their current rates.
 class PlanView {
  public:
-  /// Any thread may call. Rates are those since the look before last that was at least a second ago; at first there are
-  /// none.
+  /// Any thread. Rates are averages since an earlier call at least a second ago; the first call has none.
   std::string json(const Service& service);
 
  private:
-  /// What has passed until some time.
+  /// Counts at some time.
   struct Look {
     double uptime_s = 0;
     std::vector<PipelineStatus> statuses;

@@ -17,7 +17,7 @@ using nlohmann::json;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 
-/// Labels of `iqd_radio_info`: the same of each radio, whatever else it tells of itself.
+/// Labels of `iqd_radio_info`: the same for every radio, whatever else it reports.
 constexpr std::array<const char*, 4> kInfo{"product", "serial", "firmware", "fpga"};
 
 std::string fact(const OpenRadio& radio, const char* key) {
@@ -34,7 +34,7 @@ ClientMetric gauge(const OpenRadio& radio, std::vector<ClientMetric::Label> labe
   return metric;
 }
 
-/// A label twice would spoil the whole scrape, so of two that are alike the first counts.
+/// Duplicate labels would invalidate the whole scrape, so only the first of equal ones counts.
 void append(std::vector<ClientMetric>& metrics, ClientMetric metric) {
   const auto same = [&](const ClientMetric& m) { return m.label == metric.label; };
   if (std::none_of(metrics.begin(), metrics.end(), same)) metrics.push_back(std::move(metric));
@@ -63,18 +63,15 @@ json radios_json(const std::vector<OpenRadio>& radios) {
 std::vector<MetricFamily> radio_metrics(const std::vector<OpenRadio>& radios) {
   constexpr auto kGauge = prometheus::MetricType::Gauge;
   std::vector<MetricFamily> all = {
-      {"iqd_radio_info",
-       "1 while a radio is open; the labels say what it is, with the versions of what runs on it.",
-       kGauge,
-       {}},
+      {"iqd_radio_info", "1 while a radio is open; the labels name its hardware and firmware versions.", kGauge, {}},
       {"iqd_radio_lock",
-       "1 while something of a radio is locked that has to be, `of` says which of several; else look at the cables of "
-       "reference, pulse and antenna of the GPS.",
+       "1 while a part of the radio that must lock is locked; `of` says which of several. If 0, check the cables of "
+       "reference, pulse and GPS antenna.",
        kGauge,
        {}},
       {"iqd_radio_reading",
-       "What else an open radio measures of itself: temperatures in degrees Celsius, whether it is on the air; the "
-       "rest in the unit of its driver.",
+       "Other readings of an open radio: temperatures in degrees Celsius, whether it is on the air; the rest in the "
+       "unit of its driver.",
        kGauge,
        {}}};
   for (const OpenRadio& radio : radios) {

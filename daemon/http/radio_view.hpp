@@ -11,9 +11,9 @@
 
 namespace iqd {
 
-/// The radios that are open, as the status shows them: what each is, its locks and what else it measures.
+/// The open radios as the status shows them: facts, locks and readings.
 nlohmann::json radios_json(const std::vector<OpenRadio>& radios);
-/// The same as metrics; a family without a radio that has it is left out.
+/// The same as metrics; families without metrics are left out.
 std::vector<prometheus::MetricFamily> radio_metrics(const std::vector<OpenRadio>& radios);
 
 }  // namespace iqd

@@ -24,7 +24,7 @@ std::vector<OpenRadio> two_radios() {
   return {array, {"soapy", "driver=x", {}}};
 }
 
-/// `name{label=value,…}` of each metric there is, without driver and args.
+/// `name{label=value,…}` of every metric, without driver and args.
 std::map<std::string, double> told(const std::vector<OpenRadio>& radios) {
   std::map<std::string, double> all;
   for (const auto& family : radio_metrics(radios))

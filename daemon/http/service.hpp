@@ -11,20 +11,20 @@
 
 namespace iqd {
 
-/// What became of a change that was asked for.
+/// The outcome of a requested change.
 struct ChangeReport {
   enum class Result : std::uint8_t {
     applied,  // or there was nothing to change
-    refused,  // what was asked for is wrong: nothing has changed
+    refused,  // the request is wrong: nothing has changed
     unknown,  // there is no such pipeline or stage
-    busy,     // not now: it stops, or another change is under way
+    busy,     // not now: iqd is stopping, or too many changes are queued
   };
   Result result = Result::applied;
-  std::vector<std::string> lines;  // what was done, or what is wrong, one each
+  std::vector<std::string> lines;  // one for each thing that was done, or that is wrong
 };
 
-/// What a running daemon tells about itself and takes from outside. Any thread may call; changes are carried out by the
-/// main thread, one after the other, and waited for.
+/// The running daemon as the HTTP server sees it. Any thread may call; the main thread makes changes one after the
+/// other, and callers wait for them.
 class Service {
  public:
   virtual ~Service() = default;
@@ -32,14 +32,14 @@ class Service {
   virtual std::vector<PipelineStatus> statuses() const = 0;
   /// What keeps samples from flowing, one line each; empty: ready.
   virtual std::vector<std::string> not_ready() const = 0;
-  /// The same for what only a restart mends.
+  /// The same for what only a restart fixes.
   virtual std::vector<std::string> not_healthy() const = 0;
   /// Each pipeline's plan, which does not change during the call.
   virtual void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const = 0;
   /// Reads the file again, as SIGHUP does.
   virtual ChangeReport reload() = 0;
-  /// Sets live keys of one stage, or keys of the `source`: `keys` is a JSON object. `pipeline` may be empty where there
-  /// is one only.
+  /// Sets live keys of one stage, or keys of the `source`: `keys` is a JSON object. `pipeline` may be empty if there
+  /// is only one.
   virtual ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) = 0;
 };
 

@@ -20,7 +20,7 @@ nlohmann::json latency_json(const Histogram::Snapshot& h) {
           {"max", us(static_cast<double>(h.worst_ns))}};
 }
 
-/// Null where there is none, or nothing but zeros came.
+/// Null if there is no value, or all samples were zero.
 nlohmann::json decibels(double db) {
   return std::isfinite(db) ? nlohmann::json(std::round(db * 100) / 100) : nlohmann::json();
 }
@@ -30,7 +30,7 @@ template <class Wanted> void add_counters(nlohmann::json& to, const PipelineStat
     if (wanted(c.of)) to[c.name] = s.*c.value;
 }
 
-/// The radio of a pipeline as the stream shows it.
+/// What the stream shows of a pipeline's radio.
 nlohmann::json radio_json(const PipelineStatus& s) {
   nlohmann::json time = {{"source", s.time == TimeSource::radio ? "radio" : "host"}};
   if (!std::isnan(s.ahead_s)) time["ahead_s"] = s.ahead_s;
@@ -76,7 +76,7 @@ nlohmann::json steps_json(const PipelineStatus& s) {
   return steps;
 }
 
-/// What stages tell: `kind` is how they name it, `value` what it comes to.
+/// Numbers of stages: `kind` is the key of their name, `value` the key of the number.
 template <class Numbers>
 nlohmann::json numbers_json(const Numbers& numbers, const std::string& kind, const std::string& value) {
   nlohmann::json all = nlohmann::json::array();
@@ -129,7 +129,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
   return json;
 }
 
-/// The same pipeline before; one that was started since then had nothing.
+/// The same pipeline's earlier status; empty if it was started since then.
 PipelineStatus earlier(const PipelineStatus& now, const std::vector<PipelineStatus>& before) {
   for (const PipelineStatus& b : before)
     if (b.name == now.name && b.received <= now.received) return b;

@@ -11,11 +11,11 @@ namespace iqd {
 
 /// One JSON object on one line.
 std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final);
-/// A line a pipeline for a person: rate, blocks, drops by reason, latency of the time since `before`.
+/// One human-readable line for each pipeline: rate and latency since `before`, blocks, drops by reason.
 std::string status_lines(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
                          double seconds);
 
-/// One line of all: rates since `before`, and what was dropped.
+/// One line for all pipelines: rates since `before`, and what was lost or dropped.
 std::string status_sentence(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
                             double seconds);
 

@@ -24,7 +24,7 @@ void add_cuda(std::vector<FoundBackend>& found) {
     try {
       found.push_back(look_at(*choose_backend(name).backend));
     } catch (const SetupError& e) {
-      found.push_back({name, {}, {}, e.what(), {}, {}});  // busy, say: the others may still be had
+      found.push_back({name, {}, {}, e.what(), {}, {}});  // e.g. busy; others may still be available
     }
   }
 }

@@ -10,17 +10,17 @@
 
 namespace iqd {
 
-/// A backend that this program knows, and whether this machine has it.
+/// A backend that this program supports, and whether this machine has it.
 struct FoundBackend {
   std::string name;  // as in YAML
   std::string device;
   MemoryBudget memory;
-  std::string missing;                 // why it is not there; empty where it is
-  std::vector<std::string> details{};  // driver, clocks, link; a line each
-  std::vector<DeviceFact> facts{};     // what matters to whoever writes a kernel
+  std::string missing;                 // why it is not available; empty if it is
+  std::vector<std::string> details{};  // driver, clocks, link; one line each
+  std::vector<DeviceFact> facts{};     // for authors of kernels
 };
 
-/// The processor first, then every CUDA device, or one entry `cuda` that says why there is none.
+/// The CPU first, then every CUDA device, or one entry `cuda` that says why there is none.
 std::vector<FoundBackend> find_backends();
 
 }  // namespace iqd

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first line; empty where it cannot be read.
+/// The first line; empty if the file cannot be read.
 std::string line_of(const fs::path& path) {
   std::string line;
   std::ifstream file(path);
@@ -38,7 +38,7 @@ std::optional<std::int64_t> number_in(const fs::path& path) {
   return value;
 }
 
-/// The folder's entries that are called `prefix` and a number, in order of the number.
+/// The folder's entries named `prefix` plus a number, in order of the number.
 std::vector<fs::path> numbered(const fs::path& folder, std::string_view prefix) {
   std::map<std::int64_t, fs::path> found;
   std::error_code ignored;
@@ -83,7 +83,7 @@ constexpr std::array<Scale, 3> kHertz{{{1e9, 1e9, "GHz"}, {1e6, 1e6, "MHz"}, {0,
 constexpr std::array<Scale, 3> kBytesPerSecond{{{1e12, 1e12, "TB/s"}, {1e9, 1e9, "GB/s"}, {0, 1, "bytes/s"}}};
 constexpr std::array<std::string_view, 3> kUnits{"_bytes_per_s", "_bytes", "_hz"};
 
-/// The generation of PCI Express by its rate in each lane and direction, GT/s; 0 for none that there is.
+/// The PCI Express generation by its rate per lane and direction in GT/s; 0 if there is none.
 std::int64_t generation_of(double rate) {
   constexpr std::array<double, 6> kRates{2.5, 5, 8, 16, 32, 64};
   const auto at = std::ranges::find(kRates, rate);

@@ -20,7 +20,7 @@ Probed probed(const DriverEntry& driver, const std::string& args) {
   } catch (const std::exception& e) {
     return {{}, e.what()};
   } catch (...) {
-    return {{}, "threw something that is no exception"};
+    return {{}, "threw an object that is not a std::exception"};
   }
 }
 
@@ -37,7 +37,7 @@ Sight look(const DriverEntry& driver, std::chrono::milliseconds patience, const 
     return sight;
   }
   sight.hangs = true;
-  sight.error = fmt::format("it does not answer within {} s; a device may hang: plug it in anew",
+  sight.error = fmt::format("no answer within {} s; a device may hang: unplug it and plug it in again",
                             std::chrono::duration_cast<std::chrono::seconds>(patience).count());
   return sight;
 }
@@ -47,7 +47,7 @@ std::string trouble_of(const Sight& sight) {
   for (const FoundDevice& device : sight.devices)
     for (const auto& [key, value] : device.facts)
       if (key == "error") return fmt::format("{}: {}", device.label, value);
-  return sight.devices.empty() ? "nothing is there" : "";
+  return sight.devices.empty() ? "no device found" : "";
 }
 
 }  // namespace iqd

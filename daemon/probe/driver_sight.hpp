@@ -10,20 +10,20 @@
 
 namespace iqd {
 
-/// What one driver sees.
+/// What one driver found.
 struct Sight {
   const DriverEntry* driver = nullptr;
   std::vector<FoundDevice> devices;
   std::string error;
-  /// It did not answer: a thread of this process is in it still, so that the process can only end at once.
+  /// It did not answer: a thread is still inside the driver, so the process must exit with std::_Exit.
   bool hangs = false;
 };
 
-/// Asks a driver for its devices; with `args` for those that they mean. One that fails, or takes longer than
-/// `patience`, says so and harms no other.
+/// Asks a driver for its devices, or for those that match `args`. A failure or a timeout after `patience` is stored in
+/// the result and affects no other driver.
 Sight look(const DriverEntry& driver, std::chrono::milliseconds patience, const std::string& args = {});
 
-/// Why what was looked for by its arguments cannot be used; empty: it can.
+/// Why the device that was looked for cannot be used; empty if it can.
 std::string trouble_of(const Sight& sight);
 
 }  // namespace iqd

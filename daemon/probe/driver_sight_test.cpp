@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 TEST(DriverSight, ADriverThatAnswers) {
   DriverEntry driver;
-  EXPECT_TRUE(look(driver, 10s).devices.empty());  // it cannot look
+  EXPECT_TRUE(look(driver, 10s).devices.empty());  // it has no probe
   driver.probe = [](const std::string& args) {
     return std::vector<FoundDevice>{{"a radio", {{"serial", "7" + args}}}};
   };
@@ -34,13 +34,13 @@ TEST(DriverSight, ADriverThatFails) {
   driver.probe = [](const std::string&) -> std::vector<FoundDevice> { throw std::runtime_error("no such bus"); };
   EXPECT_EQ(look(driver, 10s).error, "no such bus");
   driver.probe = [](const std::string&) -> std::vector<FoundDevice> { throw 7; };
-  EXPECT_THAT(look(driver, 10s).error, testing::HasSubstr("no exception"));
+  EXPECT_THAT(look(driver, 10s).error, testing::HasSubstr("not a std::exception"));
 }
 
 TEST(DriverSight, WhatWasAskedForHasToBeThere) {
   DriverEntry driver;
   driver.probe = [](const std::string&) { return std::vector<FoundDevice>{}; };
-  EXPECT_EQ(trouble_of(look(driver, 10s, "serial=7")), "nothing is there");
+  EXPECT_EQ(trouble_of(look(driver, 10s, "serial=7")), "no device found");
   driver.probe = [](const std::string&) { return std::vector<FoundDevice>{{"a radio", {{"error", "it is busy"}}}}; };
   EXPECT_EQ(trouble_of(look(driver, 10s, "serial=7")), "a radio: it is busy");
   driver.probe = [](const std::string&) -> std::vector<FoundDevice> { throw std::runtime_error("no such bus"); };
@@ -58,9 +58,9 @@ TEST(DriverSight, ADriverThatDoesNotAnswer) {
   };
   const Sight sight = look(driver, 20ms);
   EXPECT_TRUE(sight.hangs);
-  EXPECT_THAT(sight.error, testing::HasSubstr("does not answer"));
+  EXPECT_THAT(sight.error, testing::HasSubstr("no answer within"));
   goes_on = true;
-  while (goes_on) std::this_thread::sleep_for(1ms);  // its thread is at its end
+  while (goes_on) std::this_thread::sleep_for(1ms);  // its thread is about to end
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ using nlohmann::ordered_json;
 struct ProbeOptions {
   RadioArgs radio;
   bool as_json = false;
-  double patience_s = 90;  // a USRP that has its firmware to load first takes half a minute
+  double patience_s = 90;  // a USRP that loads its firmware first takes half a minute
 
   std::chrono::milliseconds patience() const { return std::chrono::milliseconds(std::llround(patience_s * 1e3)); }
 };
@@ -89,7 +89,7 @@ void print(const FoundBackend& backend) {
   for (const DeviceFact& fact : backend.facts) fmt::print("  {:<36} {}\n", title_of(fact), value_text(fact));
 }
 
-/// What devices call themselves need not be UTF-8.
+/// Device names need not be UTF-8.
 void print(const ordered_json& all) {
   fmt::print("{}\n", all.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
@@ -108,7 +108,7 @@ void print_table(const std::vector<Sight>& sights, const std::vector<FoundBacken
   for (const FoundBackend& b : backends) print(b);
 }
 
-/// Where a driver hangs, there is no other way to end.
+/// With a hanging driver, only std::_Exit ends the process.
 Exit ended(Exit exit, bool hangs) {
   if (!hangs) return exit;
   std::fflush(nullptr);
@@ -127,7 +127,7 @@ Exit probe_all(const ProbeOptions& o) {
   return ended(Exit::ok, std::ranges::any_of(sights, &Sight::hangs));
 }
 
-/// The radio that was asked for has to be there, so that a script can wait for it.
+/// Fails unless the radio is found, so that a script can wait for it.
 Exit probe_one(const ProbeOptions& o) {
   const DriverEntry& driver = o.radio.taker();
   Sight sight;
@@ -141,7 +141,7 @@ Exit probe_one(const ProbeOptions& o) {
     print(sight);
   const std::string why = trouble_of(sight);
   if (why.empty()) return Exit::ok;
-  fmt::print(stderr, "iqd: {} '{}': {}\niqd: `iqd doctor --driver {} --args '{}'` looks at what is in the way\n",
+  fmt::print(stderr, "iqd: {} '{}': {}\niqd: `iqd doctor --driver {} --args '{}'` checks the likely causes\n",
              driver.name, o.radio.args, why, driver.name, o.radio.args);
   return ended(Exit::failed, sight.hangs);
 }
@@ -150,11 +150,11 @@ Exit probe_one(const ProbeOptions& o) {
 
 void add_probe(CommandLine& line) {
   auto o = std::make_shared<ProbeOptions>();
-  Command c = line.command("probe", "show the radios and backends that this machine has, or one radio",
+  Command c = line.command("probe", "show this machine's radios and backends, or one radio",
                            [o] { return o->radio.given() ? probe_one(*o) : probe_all(*o); });
   o->radio.add_to(c);
-  c.option("--patience", &o->patience_s, "seconds that a driver may take to answer (90)", {.range = {{0.001, 3600}}})
-      .option("--json", &o->as_json, "as one JSON object");
+  c.option("--patience", &o->patience_s, "seconds to wait for a driver's answer (90)", {.range = {{0.001, 3600}}})
+      .option("--json", &o->as_json, "print one JSON object");
 }
 
 }  // namespace iqd

@@ -14,10 +14,10 @@ namespace iqd {
 
 void RadioArgs::add_to(Command& command) {
   command.option("--args", &args,
-                 "this radio only, found by itself or not: device arguments as in `source`, e.g. "
+                 "this radio only, even one that discovery does not find: device arguments as in `source`, e.g. "
                  "addr=192.168.10.2, or driver=remote,remote=tcp://radio-host:55132");
   command.option("--driver", &driver,
-                 "soapy or uhd: who takes them (soapy where they have driver=, else uhd); alone: its radios only");
+                 "soapy or uhd: the driver for --args (soapy if they have driver=, else uhd); alone: its radios only");
 }
 
 const DriverEntry& RadioArgs::taker() const {
@@ -26,9 +26,8 @@ const DriverEntry& RadioArgs::taker() const {
   const DriverEntry* const found = find_driver(name);
   if (found && found->probe) return *found;
   if (!driver.empty() && !(found && name == "uhd"))
-    throw UsageError(fmt::format("--driver {}: no driver of radios has this name; soapy and uhd are some", driver));
-  throw UsageError(
-      "this iqd was built without UHD: with --driver soapy and its module, driver=uhd,… finds the same radios");
+    throw UsageError(fmt::format("--driver {}: no such radio driver; use soapy or uhd", driver));
+  throw UsageError("this iqd was built without UHD: use --driver soapy with its UHD module and driver=uhd,…");
 }
 
 RadioUse RadioArgs::use() const {
@@ -44,12 +43,12 @@ std::string malformed(std::string_view args) {
     const std::string_view part = args.substr(at, end - at);
     at = end + 1;
     const std::size_t equals = part.find('=');
-    if (part.find_first_not_of(' ') == part.npos) return "there is nothing between two commas, or behind the last";
-    if (equals == part.npos) return fmt::format("'{}' is no key=value, such as addr={}", part, part);
+    if (part.find_first_not_of(' ') == part.npos) return "nothing between two commas, or after the last";
+    if (equals == part.npos) return fmt::format("'{}' is not key=value, such as addr={}", part, part);
     const std::string key(part.substr(0, equals));
     if (key.find_first_not_of(' ') == key.npos) return fmt::format("'{}' has no key before its =", part);
-    if (equals + 1 == part.size()) return fmt::format("'{}' has no value behind its =", part);
-    if (!keys.insert(key).second) return fmt::format("'{}' is there twice", key);
+    if (equals + 1 == part.size()) return fmt::format("'{}' has no value after its =", part);
+    if (!keys.insert(key).second) return fmt::format("'{}' appears twice", key);
   }
   return {};
 }

@@ -11,20 +11,20 @@
 
 namespace iqd {
 
-/// A radio by what its operator knows of it, on the command line: `--args addr=192.168.10.2`, and `--driver` where
-/// these do not tell whose they are.
+/// A radio named on the command line: `--args addr=192.168.10.2`, and `--driver` if the arguments do not show which
+/// driver they are for.
 struct RadioArgs {
   std::string args;
   std::string driver;
 
   void add_to(Command& command);
   bool given() const noexcept { return !args.empty() || !driver.empty(); }
-  /// Who takes the arguments. Throws UsageError where they are malformed, or nobody does.
+  /// The driver that takes the arguments. Throws UsageError if they are malformed or no driver takes them.
   const DriverEntry& taker() const;
   RadioUse use() const;
 };
 
-/// What is wrong with device arguments; empty: they are `key=value`, with commas between.
+/// What is wrong with device arguments; empty if they are `key=value`, separated by commas.
 std::string malformed(std::string_view args);
 
 }  // namespace iqd

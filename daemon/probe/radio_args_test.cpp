@@ -18,7 +18,7 @@ TEST(RadioArgs, AreKeysWithValues) {
   EXPECT_EQ(malformed("addr=192.168.10.2"), "");
   EXPECT_EQ(malformed("driver=remote, remote=tcp://radio-host:55132,remote:driver=rtlsdr"), "");
   EXPECT_THAT(malformed("192.168.10.2"), HasSubstr("addr=192.168.10.2"));
-  EXPECT_THAT(malformed("addr=1.2.3.4,"), HasSubstr("behind the last"));
+  EXPECT_THAT(malformed("addr=1.2.3.4,"), HasSubstr("after the last"));
   EXPECT_THAT(malformed(",addr=1.2.3.4"), HasSubstr("between two commas"));
   EXPECT_THAT(malformed("=1.2.3.4"), HasSubstr("no key"));
   EXPECT_THAT(malformed("addr="), HasSubstr("no value"));

@@ -27,20 +27,20 @@ void add_radio(const PipelineSpec& pipeline, const DriverEntry* driver, const st
   all.push_back(std::move(use));
 }
 
-/// `tcp://radio-host:55132` without what is around the name.
+/// The host of `tcp://radio-host:55132`.
 std::string host_of(std::string_view url) {
   if (const auto at = url.find("://"); at != url.npos) url.remove_prefix(at + 3);
   if (url.starts_with('[')) return std::string(url.substr(1, url.find(']') - 1));
   return std::string(url.substr(0, url.find(':')));
 }
 
-/// `addr`, `addr0`, `second_addr`; not `mgmt_addr`, which no samples come from.
+/// `addr`, `addr0`, `second_addr`; not `mgmt_addr`, which sends no samples.
 bool is_address(std::string_view key) {
   while (!key.empty() && std::isdigit(static_cast<unsigned char>(key.back()))) key.remove_suffix(1);
   return key == "addr" || key == "second_addr" || key == "hostname";
 }
 
-/// Nodes are at 10.0.0.1 and on, unless they are said to be elsewhere; of several, with / between them.
+/// Nodes are at 10.0.0.1 onwards unless `address` says otherwise; `/` separates several.
 std::vector<std::string> hosts_of_warp(const std::map<std::string, std::string>& args) {
   const auto text = [&](const char* key, const char* otherwise) {
     const auto found = args.find(key);

@@ -11,18 +11,18 @@
 
 namespace iqd {
 
-/// A radio as a pipeline names it: what its keys tell of what it needs from this machine.
+/// A radio of a pipeline, and what it needs from this machine.
 struct RadioUse {
   std::string pipeline{};
   std::string driver;                       // as `source:` and `sinks:` name it
-  std::map<std::string, std::string> args;  // the device's
-  std::vector<std::string> hosts{};         // addresses or names that it is reached at; none: it is not on the network
-  double bits_per_s = 0;                    // of samples between it and this machine; 0: not known
+  std::map<std::string, std::string> args;  // device arguments
+  std::vector<std::string> hosts{};         // its addresses or names; empty: not on the network
+  double bits_per_s = 0;                    // sample traffic to and from it; 0 if unknown
   RealTime realtime{};
 
-  /// The value of a device argument; empty where it is not given.
+  /// The value of a device argument; empty if not given.
   std::string_view arg(const std::string& key) const;
-  /// Whether UHD is behind it, natively or as a SoapySDR module.
+  /// Whether it uses UHD, natively or through SoapySDR's module.
   bool is_uhd() const { return driver == "uhd" || arg("driver") == "uhd"; }
 };
 
@@ -31,7 +31,7 @@ std::vector<RadioUse> radios_in(const Spec& spec);
 
 /// `addr=192.168.10.2, type=x300` as pairs.
 std::map<std::string, std::string> device_args(std::string_view text);
-/// Where device arguments say that the radio is on the network.
+/// The radio's network addresses in its device arguments.
 std::vector<std::string> hosts_in(const std::map<std::string, std::string>& args);
 
 }  // namespace iqd

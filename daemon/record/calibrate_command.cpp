@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kMostDriftDeg = 5;
 constexpr std::int64_t kUsualSamples = 1 << 20;
-constexpr double kUsualSeconds = 10;                          // at most, where nothing is asked for
+constexpr double kUsualSeconds = 10;                          // at most, without --seconds
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 27;  // of all channels: 1 GiB
 
 struct CalibrateOptions {
@@ -39,23 +39,23 @@ struct CalibrateOptions {
   bool json = false;
 };
 
-/// The source of the file's pipeline, or that of the command line. Its own calibration does not matter here.
+/// The pipeline whose source is calibrated. Its own calibration does not matter here.
 PipelineSpec& choose_pipeline(Spec& spec, const std::string& name) {
   std::string names;
   for (PipelineSpec& p : spec.pipelines) {
     if (p.name == name || (name.empty() && spec.pipelines.size() == 1)) return p;
     names += (names.empty() ? "" : ", ") + p.name;
   }
-  throw UsageError(name.empty() ? "calibrate: which --pipeline? There are " + names
-                                : fmt::format("calibrate: there is no pipeline '{}'; there are {}", name, names));
+  throw UsageError(name.empty() ? "calibrate: choose a --pipeline: " + names
+                                : fmt::format("calibrate: there is no pipeline '{}'; available: {}", name, names));
 }
 
 std::unique_ptr<Loaded> load_source(const CalibrateOptions& o) {
   if (o.file.empty() == o.source.empty())
-    throw UsageError("calibrate: needs a pipeline file, or --source 'soapy: {args: …, channels: [0, 1], rate: …}'");
+    throw UsageError("calibrate: give a pipeline file, or --source 'soapy: {args: …, channels: [0, 1], rate: …}'");
   if (!o.file.empty()) {
     auto loaded = load(o.file);
-    // The table that the file names is about to be measured.
+    // Problems of the calibration table do not matter, since it is about to be replaced.
     Problems& problems = loaded->problems;
     const auto is_other = [&](const Problem& p) { return p.place.file != o.file; };
     const auto kept = std::remove_if(problems.begin(), problems.end(), is_other) - problems.begin();
@@ -73,27 +73,26 @@ std::int64_t samples_of(const CalibrateOptions& o, const StreamInfo& stream) {
   const double usual = std::min<double>(kUsualSamples, rate > 0 ? kUsualSeconds * rate : kUsualSamples);
   const double wanted = o.seconds > 0 ? o.seconds * rate : std::max<double>(usual, kMatchLeast);
   if (wanted < kMatchLeast)
-    throw UsageError(fmt::format("calibrate: --seconds {} are too few at this rate: {:.3g} are needed, for {} samples",
+    throw UsageError(fmt::format("calibrate: --seconds {} is too short at this rate: {:.3g} needed for {} samples",
                                  o.seconds, kMatchLeast / rate, kMatchLeast));
   if (wanted * std::max(stream.channels, 1) > kMostSamples)
-    throw UsageError(fmt::format("calibrate: --seconds {} are too many: all channels together may have {} samples",
+    throw UsageError(fmt::format("calibrate: --seconds {} is too long: all channels together may have {} samples",
                                  o.seconds, kMostSamples));
   return static_cast<std::int64_t>(wanted);
 }
 
-/// What keeps a channel from being believed; empty where nothing does.
+/// Why a channel's result is not trusted; empty if it is.
 std::string doubt(const ChannelMatch& m, double clipped, double least_coherence) {
   if (clipped > LevelMeter::kOverloadShare)
     return fmt::format("{:.2g} % of its samples are clipped: lower the gain", 100 * clipped);
-  if (!(m.coherence >= least_coherence))  // nor is it where samples are no numbers
+  if (!(m.coherence >= least_coherence))  // also true for NaN
     return fmt::format(
-        "its coherence with the reference is {:.3f}, and {:.3f} is asked for: the same signal has to come "
-        "to all channels, well above their noise, and to be within the band, beside its middle; "
-        "oscillators need a common reference",
+        "its coherence with the reference is {:.3f}, below {:.3f}: feed the same signal to all channels, "
+        "well above their noise, within the band but off its centre; oscillators need a common reference",
         m.coherence, least_coherence);
   if (m.drift_deg > kMostDriftDeg)
     return fmt::format(
-        "its phase drifts by {:.1f} degrees while it is measured: the channels' oscillators need a common "
+        "its phase drifts by {:.1f} degrees during the measurement: the channels' oscillators need a common "
         "reference",
         m.drift_deg);
   return {};
@@ -158,7 +157,7 @@ void print(const CalibrationTable& t) {
                reference ? "reference" : with_error(t.gains_db[c], t.gain_errors_db[c], 4),
                reference ? "" : with_error(t.phases_deg[c], t.phase_errors_deg[c], 3),
                reference            ? ""
-               : t.delays_s.empty() ? "not known"
+               : t.delays_s.empty() ? "unknown"
                                     : with_error(t.delays_s[c] * 1e9, t.delay_errors_s[c] * 1e9, 3),
                t.coherence[c]);
   }
@@ -183,7 +182,7 @@ nlohmann::ordered_json to_json(const CalibrationTable& t) {
           {"reference", t.reference}, {"channels", channels}};
 }
 
-/// Whole or not at all: a pipeline may read it at any time.
+/// Replaces the file atomically, since a pipeline may read it at any time.
 void write(const std::string& path, const std::string& text) {
   const std::string beside = path + ".new";
   std::ofstream file(beside, std::ios::trunc);
@@ -193,13 +192,12 @@ void write(const std::string& path, const std::string& text) {
   if (file) std::filesystem::rename(beside, path, error);
   if (!file || error)
     throw SetupError(fmt::format("{}: cannot be written: {}", path,
-                                 error ? error.message() : "is the disk full, or the folder not there?"));
+                                 error ? error.message() : "is the disk full, or the folder missing?"));
 }
 
 std::size_t reference_of(const CalibrateOptions& o, const RadioRequest& setting) {
   if (setting.channels.size() < 2)
-    throw UsageError(
-        "calibrate: the source has one channel, and there is nothing to compare it with; say `channels: [0, 1]`");
+    throw UsageError("calibrate: the source has only one channel; at least two are needed, such as `channels: [0, 1]`");
   if (o.reference < 0) return 0;
   const auto at = std::ranges::find(setting.channels, o.reference);
   if (at == setting.channels.end())
@@ -213,13 +211,13 @@ Exit calibrate(const CalibrateOptions& o) {
   if (!tolerance || !(*tolerance >= 0))
     throw UsageError("calibrate: --tolerance: " + (why.empty() ? "0 Hz or more" : why));
   if (!o.out.empty() && !o.overwrite && std::filesystem::exists(o.out))
-    throw UsageError(fmt::format("calibrate: {} is there already; say --overwrite, or choose another path", o.out));
+    throw UsageError(fmt::format("calibrate: {} already exists; use --overwrite, or choose another path", o.out));
   const auto loaded = load_source(o);
   if (report(loaded->problems)) return Exit::configuration;
   const PipelineSpec& pipeline = choose_pipeline(loaded->spec, o.pipeline);
   const StreamInfo asked = pipeline.source->describe(*pipeline.source_section);
   if (setting_of(*pipeline.source, asked).agc)
-    pipeline.source_section->problem("agc", "a table is of one gain: set `gain` or `gains` while it is measured");
+    pipeline.source_section->problem("agc", "a table is valid for one gain: set `gain` or `gains` for the measurement");
   if (report(loaded->problems)) return Exit::configuration;
   const std::size_t reference = reference_of(o, setting_of(*pipeline.source, asked));
   const Capture taken = capture(*pipeline.source, samples_of(o, asked));
@@ -236,8 +234,8 @@ Exit calibrate(const CalibrateOptions& o) {
     print(measured.table);
   if (!measured.has_delays)
     fmt::print(stderr,
-               "iqd: the signal is too narrow to tell delays, so they are left out: phases hold at its "
-               "frequency; noise, or another signal as wide as the band, tells both\n");
+               "iqd: the signal is too narrow to measure delays, so they are left out, and phases are valid at its "
+               "frequency only; noise, or another signal as wide as the band, gives both\n");
   return Exit::ok;
 }
 
@@ -246,20 +244,21 @@ Exit calibrate(const CalibrateOptions& o) {
 void add_calibrate(CommandLine& line) {
   auto o = std::make_shared<CalibrateOptions>();
   line.command("calibrate",
-               "measure how a radio's channels differ, from a signal that comes to all, for `calibration:` of a source",
+               "measure how a radio's channels differ, with the same signal on all, for a source's `calibration:`",
                [o] { return calibrate(*o); })
-      .option("FILE", &o->file, "pipeline whose source it is")
+      .option("FILE", &o->file, "pipeline file with the source")
       .option("--source", &o->source,
               "or the source itself, e.g. \"soapy: {args: driver=iqdsim, channels: [0, 1], rate: 2 MS/s}\"")
-      .option("--pipeline", &o->pipeline, "which one, where the file has several")
+      .option("--pipeline", &o->pipeline, "which one, if the file has several")
       .option("--out", &o->out, "the table to write")
-      .option("--overwrite", &o->overwrite, "replace a table that is there")
-      .option("--seconds", &o->seconds, "of signal to take (a million samples, 10 s at most)", {.range = {{0, 1e6}}})
-      .option("--reference", &o->reference, "channel of the radio that all others are held against (its first)",
+      .option("--overwrite", &o->overwrite, "replace an existing table")
+      .option("--seconds", &o->seconds, "seconds of signal to use (a million samples, 10 s at most)",
+              {.range = {{0, 1e6}}})
+      .option("--reference", &o->reference, "channel of the radio to compare all others with (its first)",
               {.range = {{0, 1023}}})
-      .option("--coherence", &o->coherence, "least coherence with the reference, 0 to 1 (0.9)", {.range = {{0, 1}}})
-      .option("--tolerance", &o->tolerance, "how far from the frequency the table holds (\"1 kHz\")")
-      .option("--json", &o->json, "as JSON");
+      .option("--coherence", &o->coherence, "minimum coherence with the reference, 0 to 1 (0.9)", {.range = {{0, 1}}})
+      .option("--tolerance", &o->tolerance, "how far from its frequency the table is valid (\"1 kHz\")")
+      .option("--json", &o->json, "print JSON");
 }
 
 }  // namespace iqd

@@ -17,12 +17,12 @@ constexpr std::int64_t kSilentNs = 5'000'000'000;
 constexpr double kSettle = 0.1;  // seconds
 constexpr double kWholeScale = 32768;
 
-/// The source's samples, a piece at a time, as floats.
+/// Reads the source's samples as floats, a piece at a time.
 class Reader {
  public:
   explicit Reader(const SourceOptions& options) : source_(options.open()), info_(source_->info()) {
     if (info_.element != Element::sc16 && info_.element != Element::cf32)
-      throw SetupError("the source gives no complex samples, which are needed here");
+      throw SetupError("the source has no complex samples, which are needed here");
     const auto channels = static_cast<std::size_t>(info_.channels);
     memory_.assign(channels, std::vector<std::byte>(static_cast<std::size_t>(kPiece) * size_of(info_.element)));
     for (auto& m : memory_) into_.push_back(m.data());
@@ -32,17 +32,17 @@ class Reader {
   const StreamInfo& info() const { return info_; }
   const std::vector<SampleLevel>& levels() const { return levels_; }
 
-  /// Adds up to `most` samples to each; none at the end. With no `to` they are lost.
+  /// Appends up to `most` samples to each channel; 0 at the end. Without `to` they are discarded.
   std::int64_t read(std::int64_t most, std::vector<std::vector<cf32>>* to) {
     for (const std::int64_t begin = steady_ns(); steady_ns() - begin < kSilentNs;) {
       const Received got = source_->receive(into_, std::min(most, kPiece));
       if (got.event == Received::Event::end) return 0;
-      if (got.event == Received::Event::failed) throw SetupError("the source failed; its log lines say why");
+      if (got.event == Received::Event::failed) throw SetupError("the source failed; see its log lines");
       if (got.event != Received::Event::samples || got.samples <= 0) continue;
       if (to) take(got.samples, *to);
       return got.samples;
     }
-    throw SetupError("the source gave no samples for 5 s: look at the radio and its link");
+    throw SetupError("no samples from the source for 5 s: check the radio and its link");
   }
 
  private:

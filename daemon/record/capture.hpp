@@ -13,11 +13,11 @@ namespace iqd {
 struct Capture {
   StreamInfo info;
   std::vector<std::vector<cf32>> channels;
-  std::vector<double> clipped;  // of each channel, the share of samples that were
+  std::vector<double> clipped;  // share of clipped samples of each channel
 };
 
-/// Opens a source and takes so many samples of it, in step; of a finite one as many as it has. A radio is first given a
-/// tenth of a second to settle. Throws SetupError where the source fails, or gives nothing for five seconds.
+/// Opens a source and takes `samples` of each channel; fewer if a finite source ends. A radio first gets a tenth of a
+/// second to settle. Throws SetupError if the source fails, or gives nothing for five seconds.
 Capture capture(const SourceOptions& source, std::int64_t samples);
 
 }  // namespace iqd

@@ -11,21 +11,20 @@
 
 namespace iqd {
 
-/// How long a recording is to become, and how long it is.
+/// The wanted and the current length of a recording.
 struct RecordingLimit {
   std::int64_t samples = 0;  // of each channel; 0: no such limit
-  double seconds = 0;        // of the recorded stream's own time; 0: no such limit
+  double seconds = 0;        // in the recorded stream's time; 0: no such limit
   std::atomic<std::int64_t> recorded{0};
   std::atomic<bool> reached{false};
   std::atomic<bool> refused{false};  // the sink took no more: the disk is full
 
-  /// The smaller of both limits at this rate; the largest number where there is none.
+  /// The smaller of both limits at this rate; the largest number if there is none.
   std::int64_t at_rate(double rate_hz) const noexcept;
 };
 
-/// A sink whose messages, [n] or [channel][n] with n varying, are cut at the limit to the sample. What comes later is
-/// taken and thrown away. Behind a trigger, where one is given: the limit is reached with the last of its recordings,
-/// too.
+/// A sink that cuts its messages, [n] or [channel][n] with varying n, at exactly the limit, and discards later samples.
+/// With a trigger, the limit is also reached after its last recording.
 std::unique_ptr<SinkOptions> limit_sink(std::shared_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,
                                         const radio::trigger::Settings& trigger = {});
 

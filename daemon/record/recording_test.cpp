@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<std::int16_t>;
 
-/// Keeps what was sent, message by message.
+/// Keeps the sent messages.
 struct Kept {
   std::vector<Values> messages;
   bool full = false;
@@ -105,7 +105,7 @@ TEST(Recording, IsCutToTheSampleAcrossChannels) {
   EXPECT_FALSE(limit->reached);
   EXPECT_TRUE(send(*sink, format, 5));
   EXPECT_TRUE(limit->reached);
-  EXPECT_TRUE(send(*sink, format, 5));  // taken, and thrown away
+  EXPECT_TRUE(send(*sink, format, 5));  // taken and discarded
   EXPECT_EQ(kept.messages, (std::vector<Values>{{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 5, 6}}));
   EXPECT_EQ(limit->recorded, 6);
 }

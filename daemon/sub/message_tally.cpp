@@ -7,7 +7,7 @@
 namespace iqd {
 namespace {
 
-// Bounds for a sender that makes up topics and numbers: what is beyond is counted, not followed.
+// Bounds against a sender with invented topics and numbers: beyond them, messages are only counted.
 constexpr std::size_t kMostTopics = 4096;
 constexpr std::size_t kMostMissing = 4096;
 

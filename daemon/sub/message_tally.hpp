@@ -11,20 +11,20 @@
 
 namespace iqd {
 
-/// What has come and what has not, over all topics. Each topic counts its own messages, so each is followed by itself.
+/// Counts received and missing messages of all topics. Each topic has its own numbers, so each is followed separately.
 class MessageTally {
  public:
   struct Totals {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;  // payloads and headers
     std::uint64_t malformed = 0;
-    std::uint64_t gap = 0;           // samples that the headers say were lost
-    std::uint64_t lost = 0;          // messages that seq jumped over and that did not come later either
+    std::uint64_t gap = 0;           // lost samples by the headers
+    std::uint64_t lost = 0;          // messages that seq skipped and that did not arrive later
     std::uint64_t out_of_order = 0;  // seq went back
-    std::uint64_t restarts = 0;      // seq began anew at 0 while time went on
+    std::uint64_t restarts = 0;      // seq restarted at 0 while time continued
     std::uint64_t topics = 0;
     double seconds = 0;  // from the first message to the last
-    /// Of what came behind the first message; 0 while there is one only.
+    /// Of the messages after the first; 0 while there is only one.
     double bytes_per_second = 0;
     double messages_per_second = 0;
   };

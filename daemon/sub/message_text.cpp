@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The facts of the items, an object each; null where the header has none.
+/// The facts of the items, one object each; null if the header has none.
 const json* facts_of(const MessageView& m) {
   const auto dims = m.header.find("dims");
   if (dims == m.header.end() || !dims->is_array() || dims->empty() || !dims->front().is_string()) return nullptr;
@@ -17,7 +17,7 @@ const json* facts_of(const MessageView& m) {
   return facts != m.header.end() && facts->is_array() ? &*facts : nullptr;
 }
 
-/// As far as a row goes that belongs to this item.
+/// The row cut to its item's length.
 std::string_view shortened(std::string_view row, const json* facts, std::size_t item) {
   if (facts != nullptr && item < facts->size() && (*facts)[item].is_object()) {
     const auto length = (*facts)[item].find("length");

@@ -9,9 +9,9 @@
 
 namespace iqd {
 
-/// The bytes of a message as text, for a terminal: a line for each row of its last dimension. A row is as long as the
-/// fact `length` of its item says, without one up to its last byte that is not 0. What would move the cursor becomes
-/// `?`. Nothing where the message is not of bytes.
+/// The bytes of a message as text for a terminal: one line for each row of its last dimension. The fact `length` of its
+/// item gives the length of a row; without it, the row ends at its last nonzero byte. Control characters become `?`.
+/// Empty if the message does not consist of bytes.
 std::vector<std::string> text_lines(const MessageView& message);
 
 }  // namespace iqd

@@ -17,10 +17,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostDimensions = 16;
-// What is deeper comes from no iqd, and writing it out again would cost as much stack as the sender likes.
+// iqd sends nothing deeper, and printing it would let the sender exhaust the stack.
 constexpr int kDeepest = 16;
 
-/// Not an object where it is no JSON, or too deep.
+/// Not an object if the text is not JSON or nested too deeply.
 json parse(std::string_view text) {
   bool too_deep = false;
   const auto watch = [&](int depth, json::parse_event_t, json&) {
@@ -31,7 +31,7 @@ json parse(std::string_view text) {
   return too_deep ? json() : parsed;
 }
 
-/// A header's own number, where it is one that fits.
+/// An integer of the header, if it fits.
 std::optional<std::int64_t> whole(const json& object, const char* key) {
   const auto at = object.find(key);
   if (at == object.end() || !at->is_number_integer()) return std::nullopt;
@@ -74,17 +74,17 @@ bool is_as_long(const std::vector<std::int64_t>& shape, std::size_t item_bytes, 
   return bytes == payload_bytes;
 }
 
-/// The array that the header speaks of, against what has come.
+/// Checks the array that the header describes against the payload.
 std::string check_array(MessageView& m) {
   const json& h = m.header;
   m.dtype = plain_dtype(text(h, "dtype"));
   const bool is_little = m.dtype.starts_with('<') || m.dtype == "|b1";
   const std::size_t item = is_little ? npy_item_bytes(m.dtype) : 0;
-  if (item == 0) return fmt::format("dtype '{}' is not one of the wire format", m.dtype);
-  if (!read_shape(h, m.shape)) return "there is no shape that could be one";
+  if (item == 0) return fmt::format("dtype '{}' is not part of the wire format", m.dtype);
+  if (!read_shape(h, m.shape)) return "there is no valid shape";
   m.pairs = text(h, "datatype") == "ci16_le" && m.dtype == "<i2" && !m.shape.empty() && m.shape.back() == 2;
   if (is_as_long(m.shape, item, m.payload.size())) return {};
-  return fmt::format("shape {} of {} is not what {} bytes of payload hold", shape_text(m), m.dtype, m.payload.size());
+  return fmt::format("shape {} of {} does not match {} bytes of payload", shape_text(m), m.dtype, m.payload.size());
 }
 
 template <class T> T load(const MessageView& m, std::int64_t index) {
@@ -115,7 +115,7 @@ std::optional<MessageView> read_message(std::string_view head, std::span<const s
   m.payload = payload;
   m.header = parse(head.substr(space + 1));
   if (!m.header.is_object()) {
-    why = "the header is not a JSON object (or a very deep one)";
+    why = "the header is not a JSON object, or nested too deeply";
     return std::nullopt;
   }
   if (why = check_array(m); !why.empty()) return std::nullopt;
@@ -152,7 +152,7 @@ std::string text_of(const Value& value) {
 }
 
 json json_of(const Value& value) {
-  // The library writes null for what is not finite.
+  // The library writes null for values that are not finite.
   if (const auto* n = std::get_if<std::int64_t>(&value)) return *n;
   if (const auto* x = std::get_if<double>(&value)) return *x;
   const auto z = std::get<std::complex<double>>(value);

@@ -15,8 +15,8 @@
 
 namespace iqd {
 
-/// One message of the wire format, checked: the payload is as long as dtype and shape say. Topic and payload lie where
-/// the frames lie.
+/// One checked message of the wire format: the payload is as long as dtype and shape say. Topic and payload are views
+/// of the frames.
 struct MessageView {
   std::string_view topic;
   nlohmann::json header;
@@ -29,12 +29,12 @@ struct MessageView {
   bool pairs = false;  // the last dimension is I and Q of one value
   std::span<const std::byte> payload;
 
-  /// Complex values where they come in pairs.
+  /// Number of values; pairs count as one complex value.
   std::int64_t values() const noexcept;
 };
 
-/// Takes the two frames apart; nothing where they are not what they should be, and `why` then says what is wrong.
-/// Whatever the bytes are: it neither throws (but for want of memory) nor reads beyond them.
+/// Parses the two frames; returns nothing if they are invalid, and `why` then says what is wrong. Safe for any bytes:
+/// it never reads beyond them, and throws only when out of memory.
 std::optional<MessageView> read_message(std::string_view head, std::span<const std::byte> payload, std::string& why);
 
 using Value = std::variant<std::int64_t, double, std::complex<double>>;
@@ -43,7 +43,7 @@ Value value_at(const MessageView& message, std::int64_t index);
 
 /// `0.25-1j`, `-17`.
 std::string text_of(const Value& value);
-/// A number, or `[re, im]`; what is not finite is null.
+/// A number, or `[re, im]`; null if not finite.
 nlohmann::json json_of(const Value& value);
 
 /// `[2][4096]`

@@ -25,7 +25,7 @@ std::string head_of(std::string_view dtype, std::string_view shape, std::string_
   return "t {\"dtype\":\"" + std::string(dtype) + "\",\"shape\":" + std::string(shape) + std::string(more) + "}";
 }
 
-/// The values of a message as `iqd sub` shows them; empty where it is refused.
+/// The values of a message as `iqd sub` shows them; empty if it is refused.
 template <class T> std::vector<std::string> shown(std::string_view dtype, const std::vector<T>& items,
                                                   std::string_view more = "", std::string shape = "") {
   if (shape.empty()) shape = "[" + std::to_string(items.size()) + "]";
@@ -102,7 +102,7 @@ TEST(MessageView, WritesJsonThatHoldsWhatIsNotFinite) {
 
 TEST(MessageView, RefusesWhatDoesNotFitThePayload) {
   EXPECT_EQ(refusal(head_of("<f4", "[2,3]"), 24), "");
-  EXPECT_THAT(refusal(head_of("<f4", "[2,3]"), 20), HasSubstr("shape [2][3] of <f4 is not what 20 bytes"));
+  EXPECT_THAT(refusal(head_of("<f4", "[2,3]"), 20), HasSubstr("shape [2][3] of <f4 does not match 20 bytes"));
   EXPECT_EQ(refusal(head_of("<f4", "[0,3]"), 0), "");
   EXPECT_NE(refusal(head_of("<f4", "[0,3]"), 4), "");
   EXPECT_EQ(refusal(head_of("<f4", "[]"), 4), "");
@@ -121,7 +121,7 @@ TEST(MessageView, RefusesWhatIsNoHeader) {
   EXPECT_THAT(refusal("topic {\"dtype\":\"<f4\",\"shape\":[1]", 4), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal("topic {\"dtype\":\"<f4\",\"shape\":[1],\"seq\":1e999}", 4), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal("topic {}", 0), HasSubstr("dtype"));
-  EXPECT_THAT(refusal("topic {\"dtype\":\"<f4\"}", 0), HasSubstr("no shape"));
+  EXPECT_THAT(refusal("topic {\"dtype\":\"<f4\"}", 0), HasSubstr("no valid shape"));
   EXPECT_THAT(refusal("topic {\"dtype\":4,\"shape\":[1]}", 4), HasSubstr("dtype"));
 }
 
@@ -129,7 +129,7 @@ TEST(MessageView, RefusesDeepHeadersWithoutDeepStacks) {
   const std::string open(1'000'000, '[');
   EXPECT_THAT(refusal("topic " + head_of("<f4", "[1]", ",\"x\":" + open), 4), HasSubstr("not a JSON object"));
   const std::string deep = open.substr(0, 100'000) + std::string(100'000, ']');
-  EXPECT_THAT(refusal(head_of("<f4", "[1]", ",\"x\":" + deep), 4), HasSubstr("very deep"));
+  EXPECT_THAT(refusal(head_of("<f4", "[1]", ",\"x\":" + deep), 4), HasSubstr("nested too deeply"));
 }
 
 TEST(MessageView, LeavesOutNumbersThatAreNone) {
@@ -198,7 +198,7 @@ TEST(MessageTally, CountsJumpsOnceAndTakesBackWhatComesLate) {
   feed(15, 6);  // 12, 13, 14 are missing
   EXPECT_EQ(feed.tally.totals().lost, 3u);
   feed(13, 4);
-  feed(13, 4);  // the same again takes nothing back
+  feed(13, 4);  // a duplicate changes nothing
   const auto t = feed.tally.totals();
   EXPECT_EQ(t.lost, 2u);
   EXPECT_EQ(t.out_of_order, 2u);
@@ -221,7 +221,7 @@ TEST(MessageTally, KnowsANewStreamFromALateMessage) {
   feed(0, 100);
   feed(1, 200);
   feed(2, 300);
-  feed(0, 400);  // the publisher was started again
+  feed(0, 400);  // the publisher was restarted
   feed(1, 500);
   auto t = feed.tally.totals();
   EXPECT_EQ(t.restarts, 1u);
@@ -237,7 +237,7 @@ TEST(MessageTally, StaysSmallWhateverTheNumbersAre) {
   Feed feed;
   feed(0, 1);
   feed(std::numeric_limits<std::uint64_t>::max() - 1, 2);
-  feed(7, 3);  // lost too, but too long ago to be remembered
+  feed(7, 3);  // lost too, but too long ago to be tracked
   const auto t = feed.tally.totals();
   EXPECT_EQ(t.lost, std::numeric_limits<std::uint64_t>::max() - 2);
   EXPECT_EQ(t.out_of_order, 1u);

@@ -46,14 +46,14 @@ void stop_on_signals() {
   for (const int s : {SIGINT, SIGTERM}) ::sigaction(s, &act, nullptr);
 }
 
-/// A ZeroMQ message; its parts' memory is libzmq's.
+/// A ZeroMQ message; libzmq owns the memory of its parts.
 class Frame {
  public:
   Frame() { ::zmq_msg_init(&message_); }
   ~Frame() { ::zmq_msg_close(&message_); }
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
-  /// False where nothing is there now.
+  /// False if no message is waiting.
   bool receive(void* socket) { return ::zmq_msg_recv(&message_, socket, ZMQ_DONTWAIT) >= 0; }
   bool more() { return ::zmq_msg_more(&message_) != 0; }
   std::span<const std::byte> bytes() {
@@ -83,7 +83,7 @@ template <class T> std::string or_dash(const std::optional<T>& value) {
   return value ? fmt::format("{}", *value) : "-";
 }
 
-/// What the radio's setting has to do with it: only there where something has changed, or is amiss.
+/// Retunes and calibration; empty unless the header mentions them.
 std::string setting_text(const json& header) {
   std::string text;
   if (const auto tuned = header.find("tuned"); tuned != header.end() && tuned->is_number_integer()) {
@@ -147,7 +147,7 @@ radio::zmq::Endpoint endpoint_of(const SubOptions& o) {
   return {o.bind ? o.endpoint : "", o.bind ? "" : o.endpoint, o.access};
 }
 
-/// No block is larger.
+/// Larger than any block.
 constexpr std::int64_t kMostReceived = std::int64_t{4} << 30;
 
 class Subscriber {
@@ -169,7 +169,7 @@ class Subscriber {
     const MessageTally::Totals totals = tally_.totals();
     print_summary(totals, why_, options_.as_json);
     if (totals.messages > 0 || options_.seconds <= 0 || stop_asked) return Exit::ok;
-    fmt::print(stderr, "iqd: nothing came from {} within {} s\n", options_.endpoint, options_.seconds);
+    fmt::print(stderr, "iqd: nothing arrived from {} within {} s\n", options_.endpoint, options_.seconds);
     return Exit::failed;
   }
 
@@ -177,18 +177,18 @@ class Subscriber {
   static constexpr std::int64_t kPollNs = 100'000'000;
   static constexpr std::int64_t kWonderNs = 3'000'000'000;
 
-  /// A publisher that lets nobody in does not say so: this is the only word that its reader gets.
+  /// A publisher that refuses a reader does not tell it: this is the only hint that the reader gets.
   void wonder() {
     wondered_ = true;
     const net::Door* const door = socket_.door();
     if (door == nullptr || options_.bind || tally_.totals().messages > 0 || door->connected() > 0) return;
-    const char* why = "nobody answers there: is the publisher running, and does a firewall let this through?";
+    const char* why = "no answer: is the publisher running, and does a firewall block it?";
     if (door->reached())
       why =
           options_.access.curve
-              ? "somebody answers, and the handshake fails: --server has to be the publisher's public key, the public "
-                "key that belongs to --key has to be on its list, and the publisher needs `curve:`"
-              : "somebody answers, and the handshake fails: if the publisher has `curve:`, give --server and --key";
+              ? "the handshake fails: --server must be the publisher's public key, the public key of --key must be on "
+                "its list, and the publisher needs `curve:`"
+              : "the handshake fails: if the publisher has `curve:`, give --server and --key";
     fmt::print(stderr, "iqd: {}: {}\n", options_.endpoint, why);
   }
 
@@ -202,7 +202,7 @@ class Subscriber {
     ::zmq_poll(&item, 1, static_cast<long>(std::clamp<std::int64_t>(most_ns, 0, kPollNs) / 1'000'000 + 1));
   }
 
-  /// False where no message waits.
+  /// False if no message is waiting.
   bool take_one() {
     Frame head, payload, rest;
     if (!head.receive(socket_.handle())) return false;
@@ -251,7 +251,7 @@ void check_keys(const SubOptions& o) {
   const net::Access& a = o.access;
   if (!a.curve) return;
   if (o.bind && (a.secret.empty() || a.allow.empty() || !a.server.empty()))
-    throw UsageError("with --bind this is the side that others connect to: it wants --key and --allow, no --server");
+    throw UsageError("with --bind, others connect to this side: give --key and --allow, not --server");
   if (!o.bind && (a.server.empty() || !a.allow.empty()))
     throw UsageError("--server is missing: the file with the publisher's public key (--allow is for --bind)");
 }
@@ -259,15 +259,15 @@ void check_keys(const SubOptions& o) {
 Exit run(SubOptions options) {
   const net::Access& access = options.access;
   options.access.curve = !access.secret.empty() || !access.server.empty() || !access.allow.empty();
-  if (!options.has_topic && !options.all && !options.push) throw UsageError("which topic? name one, or give --all");
-  if (options.has_topic && !options.topic.empty() && options.all) throw UsageError("either a topic or --all");
+  if (!options.has_topic && !options.all && !options.push) throw UsageError("give a topic, or --all");
+  if (options.has_topic && !options.topic.empty() && options.all) throw UsageError("give either a topic or --all");
   if (options.topic.find_first_of(" \t\n") != std::string::npos)
-    throw UsageError(fmt::format("'{}' has a space in it: no topic has", options.topic));
-  if (options.as_text && options.as_json) throw UsageError("either --text or --json");
-  if (options.count < 0 || options.values < 0) throw UsageError("--count and --values cannot be less than 0");
-  if (!(options.seconds >= 0 && options.seconds < 1e9)) throw UsageError("--seconds: 0 to 1e9");
+    throw UsageError(fmt::format("'{}' contains a space, which topics cannot", options.topic));
+  if (options.as_text && options.as_json) throw UsageError("give either --text or --json");
+  if (options.count < 0 || options.values < 0) throw UsageError("--count and --values must not be negative");
+  if (!(options.seconds >= 0 && options.seconds < 1e9)) throw UsageError("--seconds must be 0 to 1e9");
   if (options.endpoint.find("://") == std::string::npos)
-    throw UsageError(fmt::format("'{}' is no address: tcp://host:port or ipc://path", options.endpoint));
+    throw UsageError(fmt::format("'{}' is not an address: use tcp://host:port or ipc://path", options.endpoint));
   if (options.bind && !options.push) throw UsageError("--bind is for --push: a publisher that connects");
   check_keys(options);
   stop_on_signals();
@@ -278,21 +278,21 @@ Exit run(SubOptions options) {
 
 void add_sub(CommandLine& line) {
   auto o = std::make_shared<SubOptions>();
-  line.command("sub", "read what an iqd publishes, and say what was lost", [o] { return run(*o); })
+  line.command("sub", "read what iqd publishes, and report what was lost", [o] { return run(*o); })
       .option("ENDPOINT", &o->endpoint, "address of the publisher, e.g. tcp://127.0.0.1:5555", {.required = true})
-      .option("TOPIC", &o->topic, "exactly this topic; \"\" for every one", {.given = &o->has_topic})
-      .option("--all", &o->all, "every topic")
-      .option("--count", &o->count, "end after so many messages")
-      .option("--seconds", &o->seconds, "end after so long; exit 1 where nothing came")
+      .option("TOPIC", &o->topic, "exactly this topic; \"\" for all", {.given = &o->has_topic})
+      .option("--all", &o->all, "all topics")
+      .option("--count", &o->count, "end after this many messages")
+      .option("--seconds", &o->seconds, "end after this many seconds; exit 1 if nothing arrived")
       .option("--values", &o->values, "values to show of each message (4)")
-      .option("--quiet", &o->quiet, "the summary only")
-      .option("--json", &o->as_json, "a JSON object a line: the header with topic and values, at the end the summary")
-      .option("--text", &o->as_text, "bytes as text: a line for each item, without its header")
-      .option("--push", &o->push, "the publisher is of kind push")
-      .option("--bind", &o->bind, "with --push: wait at ENDPOINT for publishers that connect")
+      .option("--quiet", &o->quiet, "print only the summary")
+      .option("--json", &o->as_json, "print a JSON object a line: the header with topic and values; last, the summary")
+      .option("--text", &o->as_text, "print bytes as text: a line for each item, without header")
+      .option("--push", &o->push, "the publisher has `kind: push`")
+      .option("--bind", &o->bind, "with --push: bind ENDPOINT, and wait for publishers to connect")
       .option("--key", &o->access.secret, "file of your secret key, from iqd keygen")
-      .option("--server", &o->access.server, "file with the publisher's public key, where it has `curve:`")
-      .option("--allow", &o->access.allow, "with --bind: file with the public keys of those who may connect, or any");
+      .option("--server", &o->access.server, "file with the publisher's public key, if it has `curve:`")
+      .option("--allow", &o->access.allow, "with --bind: file with the public keys that may connect, or any");
 }
 
 }  // namespace iqd
