@@ -49,7 +49,7 @@ constexpr cublasOperation_t operation(As as) {
   return as == As::is ? CUBLAS_OP_N : as == As::transposed ? CUBLAS_OP_T : CUBLAS_OP_C;
 }
 
-/// Rows and columns of the matrix as it is read.
+/// Rows and columns of the matrix as the product reads it.
 template <class T> std::pair<std::int64_t, std::int64_t> extents(const Matrix<T>& x) {
   return x.as == As::is ? std::pair{x.rows, x.columns} : std::pair{x.columns, x.rows};
 }
@@ -59,7 +59,7 @@ template <class T> bool fits(const Matrix<T>& x) {
          std::max(x.rows, x.pitch) <= std::numeric_limits<int>::max();
 }
 
-/// The least that cuBLAS takes, for empty matrices.
+/// cuBLAS requires at least 1, even for empty matrices.
 int pitch_of(std::int64_t pitch) {
   return static_cast<int>(std::max<std::int64_t>(pitch, 1));
 }
@@ -82,7 +82,7 @@ Blas::~Blas() = default;
 Blas::Blas(Blas&&) noexcept = default;
 Blas& Blas::operator=(Blas&&) noexcept = default;
 
-/// Rows that lie one behind the other are columns to cuBLAS, so it is asked for the transposed product, c' = b' a'.
+/// Consecutive rows are columns to cuBLAS, so it computes the transposed product, c' = b' a'.
 template <class T> bool Blas::multiply(StreamView stream, std::span<std::byte> workspace, std::type_identity_t<T> alpha,
                                        const Matrix<const T>& a, const Matrix<const T>& b, std::type_identity_t<T> beta,
                                        const Matrix<T>& c) noexcept {
@@ -90,7 +90,7 @@ template <class T> bool Blas::multiply(StreamView stream, std::span<std::byte> w
   const auto [b_rows, n] = extents(b);
   if (!fits(a) || !fits(b) || !fits(c) || b_rows != k || c.rows != m || c.columns != n || c.as != As::is) return false;
   if (m == 0 || n == 0) return true;
-  // A change of stream takes the workspace away, so it comes second.
+  // Setting the stream resets the workspace, so the workspace comes second.
   cublasHandle_t handle = handle_->handle;
   if (cublas().cublasSetStream_v2(handle, stream_of(stream)) != CUBLAS_STATUS_SUCCESS) return false;
   if (cublas().cublasSetWorkspace_v2(handle, workspace.data(), workspace.size()) != CUBLAS_STATUS_SUCCESS) return false;

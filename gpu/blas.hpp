@@ -16,7 +16,7 @@ namespace iqd::gpu {
 /// How a product reads a matrix.
 enum class As : std::uint8_t { is, transposed, adjoint };
 
-/// Device memory `[rows][columns]`, rows `pitch` elements apart. The extents are those of the memory, whatever `as` is.
+/// Device memory `[rows][columns]`, rows `pitch` elements apart. The extents are those in memory, whatever `as` is.
 template <class T> struct Matrix {
   T* data = nullptr;
   std::int64_t rows = 0;
@@ -25,15 +25,14 @@ template <class T> struct Matrix {
   As as = As::is;
 };
 
-/// Products of matrices by cuBLAS. What it does goes to the stream, and its scratch into the workspace, given with each
-/// call: nothing is allocated, and a graph may capture it. For one thread at a time, on the device that was current
-/// when it was made.
+/// Matrix products by cuBLAS, on the stream and with the workspace given in each call: it allocates nothing, and a
+/// graph may capture it. One thread at a time, on the device that was current when it was made.
 class Blas {
  public:
-  /// Bytes of device memory, aligned to 256, that a workspace had better have: NVIDIA's figure for Hopper and later.
+  /// Recommended size of a workspace in bytes of device memory, aligned to 256: NVIDIA's figure for Hopper and later.
   static constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
-  /// Opens cuBLAS where it was not yet. Throws SetupError.
+  /// Opens cuBLAS if it is not open yet. Throws SetupError.
   Blas();
   ~Blas();
   Blas(Blas&&) noexcept;

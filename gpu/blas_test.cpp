@@ -29,7 +29,7 @@ void set(cf32& x, std::mt19937& random) {
   x = {normal(random), normal(random)};
 }
 
-/// A matrix on both sides; between its rows there are NaNs, which nothing may read or write.
+/// A matrix on host and device; between its rows there are NaNs, which nothing may read or write.
 template <class T> struct Pair {
   Pair(std::int64_t rows, std::int64_t columns, std::int64_t pitch, unsigned seed, As how = As::is)
       : host(static_cast<std::size_t>(rows * pitch), T(std::numeric_limits<float>::quiet_NaN())),
@@ -47,7 +47,7 @@ template <class T> struct Pair {
   std::size_t bytes() const { return host.size() * sizeof(T); }
   Matrix<const T> in() const { return {view.data, view.rows, view.columns, view.pitch, view.as}; }
   void fetch() { check(cudaMemcpy(host.data(), view.data, bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy"); }
-  /// An element as a product reads it.
+  /// An element as the product reads it.
   T at(std::int64_t r, std::int64_t c) const {
     if (view.as != As::is) std::swap(r, c);
     const T x = host[static_cast<std::size_t>(r * view.pitch + c)];

@@ -52,7 +52,7 @@ class Program {
   nvrtcResult compile(const std::vector<const char*>& options) {
     return nvrtc().nvrtcCompileProgram(program_, static_cast<int>(options.size()), options.data());
   }
-  /// What the compiler had to say, without the end of the last line.
+  /// The compiler's messages, without the last newline.
   std::string log() const {
     std::size_t size = 0;
     if (nvrtc().nvrtcGetProgramLogSize(program_, &size) != NVRTC_SUCCESS || size <= 1) return {};
@@ -124,7 +124,7 @@ Kernel CompiledModule::kernel(const std::string& name) const {
   cudaKernel_t found = nullptr;
   if (const cudaError_t error = cudaLibraryGetKernel(&found, library_, name.c_str()); error != cudaSuccess)
     raise(error, fmt::format("the compiled code has no kernel extern \"C\" {}", name));
-  // The driver puts code on the device when it is first asked about it; a launch that is captured comes too late.
+  // The driver loads code when it is first queried; a captured launch would be too late.
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(found)), "cudaFuncGetAttributes");
   return Kernel(found);

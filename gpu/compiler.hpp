@@ -15,7 +15,7 @@ namespace iqd::gpu {
 /// The architecture of the current device as NVRTC names it: `sm_90`. Throws SetupError.
 std::string current_architecture();
 
-/// Of the compiler that is there. Throws SetupError where none is.
+/// Version of the compiler. Throws SetupError if there is none.
 std::string compiler_version();
 
 /// A header that a source may include, from memory: `path` is as in #include.
@@ -24,8 +24,8 @@ struct Header {
   const char* text;
 };
 
-/// Machine code of CUDA C++ source text, by NVRTC, as C++20. `name` stands for the file in messages. Throws SetupError,
-/// with what the compiler says, each problem with its line. Needs no device where the architecture is given.
+/// Compiles CUDA C++ source text to machine code, by NVRTC, as C++20. `name` is the file name in messages. Throws
+/// SetupError with the compiler's messages, each with its line. Needs no device if the architecture is given.
 std::vector<char> compile(const std::string& source, const std::string& name, std::span<const std::string> options = {},
                           const std::string& architecture = current_architecture(),
                           std::span<const Header> headers = {});
@@ -35,14 +35,14 @@ class Kernel {
  public:
   explicit Kernel(cudaKernel_t kernel) : kernel_(kernel) {}
 
-  /// The arguments must have the very types of the kernel's parameters; nobody checks that. Without a group, nothing is
-  /// launched. May be captured.
+  /// The arguments must have exactly the types of the kernel's parameters; this is not checked. With an empty grid
+  /// nothing is launched. May be captured.
   template <class... Arguments> cudaError_t launch(dim3 groups, dim3 threads, std::size_t shared_bytes,
                                                    StreamView stream, Arguments... arguments) const noexcept {
     void* addresses[sizeof...(Arguments) + 1] = {&arguments...};
     return launch_with(groups, threads, shared_bytes, stream, addresses);
   }
-  /// The same with the arguments' addresses, for types that only the source knows.
+  /// The same with the arguments' addresses, for types known only to the source.
   cudaError_t launch_with(dim3 groups, dim3 threads, std::size_t shared_bytes, StreamView stream,
                           void** arguments) const noexcept;
 
@@ -59,7 +59,7 @@ class CompiledModule {
   CompiledModule& operator=(CompiledModule&& o) noexcept;
   ~CompiledModule();
 
-  /// A kernel that the source declares `extern "C"`; ready, so that its first launch loads nothing. Throws SetupError.
+  /// A kernel that the source declares `extern "C"`, loaded before its first launch. Throws SetupError.
   Kernel kernel(const std::string& name) const;
 
  private:

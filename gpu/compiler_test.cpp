@@ -31,7 +31,7 @@ template <class Action> std::string error_of(Action action) {
   return "nothing was thrown";
 }
 
-/// Why there is no compiler here; empty where there is one.
+/// Why there is no compiler here; empty if there is one.
 std::string no_compiler() {
   try {
     LateLibrary("libnvrtc.so.13", "NVRTC");
@@ -142,7 +142,7 @@ TEST_F(CompiledKernel, IsNamedWhereThereIsNone) {
   EXPECT_THAT(error_of([&] { static_cast<void>(module.kernel("shrink")); }), HasSubstr("shrink"));
 }
 
-/// The runtime loads when it is first asked for a kernel.
+/// The runtime loads code when a kernel is first requested.
 TEST_F(CompiledKernel, CodeThatIsNoneIsRefused) {
   const std::string text = "this is no machine code, and long enough to be looked at as if it were some of it";
   EXPECT_THAT(error_of([&] { static_cast<void>(CompiledModule{text}.kernel("scale")); }),

@@ -27,7 +27,7 @@ std::vector<ConvolutionChoice> choices(const ConvolutionShape& shape) {
   return all;
 }
 
-/// Up to so many taps the direct method is expected to stay within the time that memory takes, or near it.
+/// Up to this many taps the direct method is expected to be bound by memory, or nearly so.
 constexpr std::int64_t kDirectUpTo = 40;
 
 ConvolutionChoice rule(const ConvolutionShape& shape) {

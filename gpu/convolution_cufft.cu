@@ -14,10 +14,10 @@ namespace iqd::gpu {
 namespace {
 
 constexpr unsigned kThreads = 256;
-/// What the buffers of a run may take together.
+/// Largest total size of a run's buffers.
 constexpr std::int64_t kMostBytes = std::int64_t{32} << 30;
 
-/// Rows of `taps` samples to rows of `size`, zero behind; a thread a sample.
+/// Copies rows of `taps` samples to rows of `size`, padded with zeros; one thread per sample.
 __global__ void __launch_bounds__(kThreads)
     pad_rows(const float2* from, std::int64_t pitch, int samples, int size, std::int64_t all, float2* to) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads)
   to[at] = n < samples ? from[at / size * pitch + n] : float2{0, 0};
 }
 
-/// The outputs, of rows of `size`.
+/// Copies the outputs from rows of `size`.
 __global__ void __launch_bounds__(kThreads)
     crop_rows(const float2* from, int size, int outputs, std::int64_t all, float2* to, std::int64_t pitch) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -37,7 +37,7 @@ __device__ float2 fused_product(float2 a, float2 b) {
   return {fmaf(-a.y, b.y, a.x * b.x), fmaf(a.y, b.x, a.x * b.y)};
 }
 
-/// x = x h (g) scale, row by row; rows of filters lie `pitch` apart, 0 where one serves all; g may be null.
+/// x = x h (g) scale, row by row; rows of filters are `pitch` apart, 0 if one serves all; g may be null.
 __global__ void __launch_bounds__(kThreads)
     multiply_rows(float2* x, const float2* h, std::int64_t h_pitch, const float2* g, std::int64_t g_pitch, int size,
                   std::int64_t all, float scale) {
@@ -70,7 +70,7 @@ class Plan {
 
   std::size_t work_bytes() const noexcept { return work_bytes_; }
   bool run(const float2* in, float2* out, int direction, std::byte* work, cudaStream_t stream) const noexcept {
-    // A complex transform that is not in place leaves its input as it is.
+    // An out-of-place complex transform does not change its input.
     return cufftSetStream(handle_, stream) == CUFFT_SUCCESS &&
            (work_bytes_ == 0 || cufftSetWorkArea(handle_, work) == CUFFT_SUCCESS) &&
            cufftExecC2C(handle_, const_cast<float2*>(in), out, direction) == CUFFT_SUCCESS;
@@ -101,7 +101,7 @@ class Cufft final : public Convolver {
     const double more = two ? 6.0 * static_cast<double>(size_ * shape_.batch) : 0.0;
     ConvolutionShape filters = shape_;
     filters.batch = shape_.filters();
-    // A second filter: one transform each and one product more.
+    // A second filter costs one more transform and one more product.
     const double transforms = segment_flops(filters, {size_, 0, size_, 0});
     return segment_flops(shape_, {size_, 0, size_, 1}) + more + (two ? transforms : 0.0);
   }
@@ -151,7 +151,7 @@ class Cufft final : public Convolver {
                                                             static_cast<int>(shape_.outputs()), all, y, pitch);
   }
 
-  /// An error that the queue finds.
+  /// Raises an error that the queue notices.
   static void refuse() noexcept {
     cudaFuncAttributes none;
     static_cast<void>(cudaFuncGetAttributes(&none, nullptr));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto kSample = sizeof(float2);
 
-/// Groups of threads are counted through all packets, `groups` for each.
+/// Thread blocks are counted through all packets, `groups` per packet.
 struct Job {
   const float2* x;
   std::int64_t x_pitch;
@@ -33,7 +33,7 @@ __device__ float2 sum_of_products(const Job& job, const float2* x, const float2*
   return sum;
 }
 
-/// The thesis's direct method: all from global memory, or, where InShared, the filter from shared memory.
+/// The thesis's direct method: all from global memory, or, with InShared, the filter from shared memory.
 template <bool InShared> __global__ void __launch_bounds__(1024) convolve_output(const Job job) {
   extern __shared__ float2 taps[];
   const std::int64_t packet = blockIdx.x / static_cast<unsigned>(job.groups);
@@ -50,15 +50,15 @@ template <bool InShared> __global__ void __launch_bounds__(1024) convolve_output
 
 constexpr int kPiece = 256;  // taps in shared memory at once
 
-/// Where sample i of a tile lies: threads that take `each` samples beside each other meet different banks.
+/// Position of sample i of a tile: threads that take `each` neighbouring samples use different banks.
 template <int each> IQD_HOST_DEVICE constexpr int padded(int i) {
   return i + i / each;
 }
 
 template <int each> struct alignas(16) Taps { float2 at[each]; };
 
-/// sum(r) += sum over q of h(q) x(r - q), a whole number of `each` taps. From tap to tap the window of inputs that all
-/// outputs take moves by one sample: `each` products need one load; where a sample was dropped, the next one goes.
+/// sum(r) += sum over q of h(q) x(r - q), for a multiple of `each` taps. From tap to tap the window of inputs of all
+/// outputs moves by one sample, so `each` products need one load, which replaces the sample that left the window.
 template <int each> __device__ void add_products(const float2* x, const float2* h, int taps, float2 (&sum)[each]) {
   float2 window[each];
 #pragma unroll
@@ -75,8 +75,8 @@ template <int each> __device__ void add_products(const float2* x, const float2* 
   }
 }
 
-/// A group makes `each` outputs a thread. A piece of taps and the samples that they meet are laid out in shared memory,
-/// taps(0) beside x(last - 0); what there is no tap or sample for is zero.
+/// Each thread of a thread block makes `each` outputs. A piece of taps and the samples that they need are in shared
+/// memory, taps(0) next to x(last - 0); missing taps or samples are zero.
 template <int each> __global__ void __launch_bounds__(256, 4) convolve_tile(const Job job) {
   extern __shared__ float4 memory[];
   float2* const taps = reinterpret_cast<float2*>(memory);
@@ -110,7 +110,7 @@ template <int each> __global__ void __launch_bounds__(256, 4) convolve_tile(cons
   for (int i = t; i < outputs; i += threads) y[i] = tile[padded<each>(i)];
 }
 
-/// Taps of h and g joined: a thread each.
+/// Joins the taps of h and g; one thread each.
 __global__ void __launch_bounds__(256) join_taps(TapRows h, TapRows g, std::int64_t rows, int taps, float2* joined) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * 256 + threadIdx.x;
   const std::int64_t row = at / taps;
@@ -141,7 +141,7 @@ void launch(Kernel kernel, const Job& job, std::int64_t packets, std::int64_t th
   if (groups > 0) kernel<<<groups, static_cast<unsigned>(threads), shared, stream>>>(job);
 }
 
-/// An output a thread; a second filter has a turn of its own.
+/// One thread per output; a second filter runs separately.
 class OutputEach final : public Convolver {
  public:
   OutputEach(const ConvolutionShape& shape, std::int64_t threads, bool in_shared)
@@ -178,7 +178,7 @@ class OutputEach final : public Convolver {
   bool in_shared_;
 };
 
-/// Fewer groups than this leave multiprocessors without work: then a thread makes two outputs.
+/// Fewer thread blocks than this leave multiprocessors idle: then a thread makes two outputs.
 constexpr std::int64_t kBusyGroups = 96;
 
 class Tiled final : public Convolver {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What gpu/convolution.hpp's table is put together of.
+// The parts of the table in gpu/convolution.hpp.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,10 +14,10 @@
 
 namespace iqd::gpu {
 
-/// Rows on the device; `rows` is 1 where one serves all.
+/// Rows on the device; `rows` is 1 if one row serves all.
 struct TapRows {
   const float2* data = nullptr;
-  std::int64_t pitch = 0;  // elements; 0 where one row serves all
+  std::int64_t pitch = 0;  // elements; 0 if one row serves all
   int taps = 0;
   std::int64_t rows = 0;
 };
@@ -27,12 +27,12 @@ constexpr std::size_t round_256(std::size_t bytes) noexcept {
   return (bytes + 255) / 256 * 256;
 }
 
-/// Room for the filters that do what both of a shape's do; none is needed where there is but one.
+/// Memory for the filters joined from both of a shape; 0 if there is only one.
 std::size_t joined_bytes(const ConvolutionShape& shape) noexcept;
-/// The first filters, or, where there are second ones, both joined in `memory`.
+/// The first filters, or, if there are second ones, both joined in `memory`.
 TapRows join_filters(const ConvolutionIo& io, std::byte* memory, cudaStream_t stream) noexcept;
 
-/// The sizes that a method can do, the best first.
+/// The sizes that a method supports, the best first.
 std::vector<std::int64_t> global_sizes(const ConvolutionShape& shape);
 std::vector<std::int64_t> shared_sizes(const ConvolutionShape& shape);
 std::vector<std::int64_t> tiled_sizes(const ConvolutionShape& shape);

@@ -23,11 +23,11 @@ struct Job {
   int outputs;
   int skip;
   int step;
-  int each;  // segments of a packet; they are counted through all packets
+  int each;  // segments per packet; they are counted through all packets
   std::int64_t segments;
 };
 
-/// The filters' transforms, with the 1/N that the way back leaves out.
+/// The filters' transforms, with the 1/N that the inverse transform omits.
 template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce)
     transform_filters(const Job job) {
   using Group = FftGroup<N>;
@@ -49,7 +49,7 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGro
   for (int e = 0; e < Group::kPoints; ++e) response[e * kFftThreads<N>] = {v[e].re * (1.0f / N), v[e].im * (1.0f / N)};
 }
 
-/// A sample's number in its packet is that of the output in its place.
+/// A sample has the same index in its packet as the output in its place.
 template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce)
     convolve_segments(const Job job) {
   using Group = FftGroup<N>;
@@ -75,7 +75,7 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGro
 struct Kernels {
   void (*filters)(Job) = nullptr;
   void (*segments)(Job) = nullptr;
-  int frames = 1;  // of a group of threads
+  int frames = 1;  // per thread block
   int threads = 1;
   int bytes = 0;
 };
@@ -139,7 +139,7 @@ class OverlapSave final : public Convolver {
   DeviceArray<Complex32> factors_;
 };
 
-/// Whether the current device's groups may have so much shared memory; where there is no device, that of any size.
+/// Whether thread blocks of the current device may have so much shared memory; without a device, always true.
 bool has_shared(int bytes) {
   int device = 0, most = 0;
   if (cudaGetDevice(&device) == cudaSuccess &&

@@ -17,7 +17,7 @@ namespace {
 
 constexpr cf32 kUntouched(9, 9);
 
-/// Device memory with rows `pitch` apart and `fill` behind each row's samples.
+/// Device memory with rows `pitch` apart and `fill` after each row's samples.
 class DeviceRows {
  public:
   DeviceRows(const std::vector<cf32>& values, std::int64_t rows, std::int64_t length, std::int64_t pitch, cf32 fill)
@@ -53,14 +53,14 @@ class CudaConvolution : public testing::Test {
     stream_ = make_stream(0);
   }
 
-  /// Rows of y `padding` more than their outputs apart, or as the method wants them.
+  /// Rows of y are `padding` more than their outputs apart, or as the method requires.
   std::vector<cf32> run(const ConvolutionCase& c, const ConvolutionChoice& choice, std::int64_t padding,
                         std::int64_t& pitch) {
     const ConvolutionShape& s = c.shape;
     const auto convolver = convolution_table().make(s, choice);
     const std::int64_t whole = convolver->padded_row();
     const auto apart = [&](std::int64_t length) { return whole > 0 ? whole : length + padding; };
-    // Samples that are none must not be read, unless the method wants zeros there.
+    // Memory after the samples must not be read, unless the method needs zeros there.
     const float behind = whole > 0 ? 0.0f : std::numeric_limits<float>::quiet_NaN();
     const DeviceRows x(c.x, s.batch, s.signal, apart(s.signal), behind);
     const DeviceRows h(c.h, s.filters(), s.taps, apart(s.taps), behind);
@@ -84,7 +84,7 @@ class CudaConvolution : public testing::Test {
     const std::string what = text_of(c.shape) + ", " + text_of(choice);
     const std::vector<cf32> y = run(c, choice, padding, pitch);
     c.expect(y, pitch, what);
-    if (choice.method == "cufft_padded") return;  // writes rows whole
+    if (choice.method == "cufft_padded") return;  // writes whole rows
     for (std::int64_t b = 0; b < c.shape.batch; ++b)
       for (std::int64_t i = c.shape.outputs(); i < pitch; ++i)
         ASSERT_EQ(y[static_cast<std::size_t>(b * pitch + i)], kUntouched) << what << ", packet " << b;
@@ -164,7 +164,7 @@ TEST(CudaConvolutionTable, TheRuleIsOneOfTheChoices) {
     EXPECT_NE(std::find(choices.begin(), choices.end(), rule), choices.end()) << text_of(rule);
   }
   EXPECT_THROW(convolution_table().make(convolution_shape("100x21x3"), {"direct", 0}), UsageError);
-  // The filter of `shared` is put there by one load of each thread.
+  // The filter of `shared` is loaded with one load per thread.
   for (const ConvolutionChoice& choice : convolution_table().choices(convolution_shape("12672x186x1"))) {
     EXPECT_TRUE(choice.method != "shared" || choice.size >= 186) << choice.size;
   }

@@ -15,23 +15,23 @@
 
 namespace iqd {
 
-/// The table of the stages' halves, made from stages.def beside the stages.
+/// The table of the stages' halves, generated from stages.def.
 const void* cuda_half_of(std::string_view stage);
 
 namespace gpu {
 namespace {
 
-/// Below, a kernel has copied before an engine has begun: 8 against 24 us for 64 kB both ways, 42 against 63 for 1 MB
-/// (H200, PCIe 5).
+/// Below this size a kernel has finished copying before a copy engine starts: 8 against 24 us for 64 kB both ways, 42
+/// against 63 for 1 MB (H200, PCIe 5).
 constexpr std::size_t kKernelCopies = std::size_t{1} << 20;
-/// As `iqd tune` finds them on an H200; where there is a file for this machine, that is taken.
+/// As `iqd tune` finds them on an H200; a file for this machine takes precedence.
 constexpr MappedLimits kMapped{.in = std::size_t{1} << 20, .out = std::size_t{1} << 20};
 
 double megabytes(std::size_t bytes) {
   return static_cast<double>(bytes) / 1e6;
 }
 
-/// A device that failed may hang, and then giving memory back never returns.
+/// A failed device may hang, and then freeing memory never returns.
 bool may_free(void* device) noexcept {
   return !static_cast<const Device*>(device)->failed();
 }
@@ -108,7 +108,7 @@ std::vector<std::string> CudaBackend::details() const {
   return {fmt::format("driver for CUDA {}, runtime {}", version(driver), version(runtime)),
           fmt::format("compute capability {}.{}, {} multiprocessors up to {:.2f} GHz", p.major, p.minor,
                       p.multiProcessorCount, clock_khz / 1e6),
-          fmt::format("{:.0f} MB of second-level cache, {} copy engines, PCI {:04x}:{:02x}:{:02x}", p.l2CacheSize / 1e6,
+          fmt::format("{:.0f} MB of L2 cache, {} copy engines, PCI {:04x}:{:02x}:{:02x}", p.l2CacheSize / 1e6,
                       p.asyncEngineCount, p.pciDomainID, p.pciBusID, p.pciDeviceID)};
 }
 

@@ -42,14 +42,14 @@ Device::Device(int index) : index_(index) {
   int mode = cudaComputeModeDefault;
   check(cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, index), "cudaDeviceGetAttribute");
   if (mode == cudaComputeModeProhibited)
-    throw SetupError(fmt::format("cuda:{} is in compute mode `prohibited`: nobody may use it", index));
+    throw SetupError(fmt::format("cuda:{} is in compute mode `prohibited`: no process may use it", index));
   if (const cudaError_t error = cudaFree(nullptr); error != cudaSuccess) {
     const bool busy = error == cudaErrorDevicesUnavailable;
     raise(error, fmt::format("cuda:{} ({}) cannot be used{}", index, properties_.name,
-                             busy ? ", another process has it for itself" : ""));
+                             busy ? ", another process has exclusive use" : ""));
   }
   if (!properties_.unifiedAddressing || !properties_.canMapHostMemory)
-    throw SetupError(fmt::format("cuda:{} ({}) cannot work on the host's memory", index, properties_.name));
+    throw SetupError(fmt::format("cuda:{} ({}) cannot access host memory", index, properties_.name));
 }
 
 void Device::fail(cudaError_t error, const char* what) noexcept {
@@ -78,11 +78,11 @@ int count_devices(std::string& why) {
   if (error == cudaErrorNoDevice || error == cudaSuccess)
     why = "the NVIDIA driver sees no device";
   else if (error != cudaErrorInsufficientDriver)
-    why = message(error, "no device can be used");
+    why = message(error, "no usable device");
   else if (driver == 0)
     why = "there is no device: no NVIDIA driver is loaded";
   else
-    why = fmt::format("the NVIDIA driver is too old for any device: it is for CUDA {}, {} is needed", version(driver),
+    why = fmt::format("the NVIDIA driver is too old: it supports CUDA {}, but {} is needed", version(driver),
                       version(CUDART_VERSION));
   return 0;
 }

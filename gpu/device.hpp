@@ -10,7 +10,7 @@
 
 namespace iqd::gpu {
 
-/// A GPU that is in use, and what went wrong with it: the first error stays, since none after it means anything.
+/// A GPU in use, and its first error; later errors are ignored, since they mean nothing.
 class Device {
  public:
   /// Throws SetupError.
@@ -18,10 +18,10 @@ class Device {
 
   int index() const noexcept { return index_; }
   const cudaDeviceProp& properties() const noexcept { return properties_; }
-  /// The calling thread's calls go to this device. Cheap.
+  /// Directs the calling thread's CUDA calls to this device. Cheap.
   void use() const noexcept { cudaSetDevice(index_); }
 
-  /// Notes an error; returns whether there is none, now or before.
+  /// Records an error; returns whether there is none, now or before.
   bool good(cudaError_t error, const char* what) noexcept {
     if (error != cudaSuccess) [[unlikely]]
       fail(error, what);
@@ -40,7 +40,7 @@ class Device {
   std::string failure_;
 };
 
-/// How many there are that can be used; where there are none, `why` says what is missing.
+/// Number of usable devices; if there are none, `why` says what is missing.
 int count_devices(std::string& why);
 
 }  // namespace iqd::gpu

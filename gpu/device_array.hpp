@@ -9,7 +9,7 @@
 
 namespace iqd::gpu {
 
-/// Constants of a stage on the device: taps, windows, tables. Made while setting up; throws SetupError.
+/// Constants of a stage on the device: taps, windows, tables. Made during set-up; throws SetupError.
 template <class T> class DeviceArray {
  public:
   DeviceArray() = default;

@@ -31,7 +31,7 @@ DeviceFact nvrtc_fact() {
 class Attributes {
  public:
   explicit Attributes(int device) : device_(device) {}
-  /// 0 where the driver does not know it.
+  /// 0 if the driver does not know it.
   std::int64_t operator()(cudaDeviceAttr which) const {
     int value = 0;
     if (cudaDeviceGetAttribute(&value, which, device_) != cudaSuccess) cudaGetLastError();
@@ -48,7 +48,7 @@ void add_memory(std::vector<DeviceFact>& facts, const cudaDeviceProp& p, const A
   facts.insert(facts.end(),
                {{"memory_clock_hz", memory_hz},
                 {"memory_bus_bits", bus_bits},
-                // Two transfers a cycle.
+                // Two transfers per cycle.
                 {"memory_bandwidth_bytes_per_s", 2 * memory_hz * static_cast<double>(bus_bits) / 8},
                 {"l2_cache_bytes", of(cudaDevAttrL2CacheSize)},
                 {"l2_persisting_bytes", of(cudaDevAttrMaxPersistingL2CacheSize)},

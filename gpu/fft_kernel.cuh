@@ -8,30 +8,30 @@
 
 #include "gpu/fft_radix.hpp"
 
-/// Transforms of 2 … 8192 points, a power of two, that read and write the device's memory once. A thread holds up to
-/// 16 points, a group of threads one transform of 4096 or 8192 points, or several smaller ones.
+/// Transforms of 2 … 8192 points, a power of two, that read and write device memory once. A thread holds up to 16
+/// points; a thread block holds one transform of 4096 or 8192 points, or several smaller ones.
 namespace iqd::gpu {
 
-/// How transforms of N points are dealt out to a group of threads.
+/// How a thread block shares transforms of N points.
 template <int N> struct FftGroup {
   static constexpr int kThreads = kFftThreads<N> > 256 ? kFftThreads<N> : 256;
   static constexpr int kFrames = kThreads / kFftThreads<N>;
-  static constexpr int kPoints = kFftPoints<N>;                           // of a thread
+  static constexpr int kPoints = kFftPoints<N>;                           // per thread
   static constexpr int kBytes = padded(kFrames * N) * sizeof(Complex32);  // of shared memory
-  /// A frame's threads lie in one warp, which alone has to agree on who reads and writes.
+  /// A frame's threads are in one warp, which alone has to synchronise.
   static constexpr bool kInWarp = kFftThreads<N> <= 32;
-  /// Threads of a frame would take less than 64 bytes in a row from memory: the points pass through shared memory.
+  /// A frame's threads would read less than 64 contiguous bytes: the points go through shared memory.
   static constexpr bool kStaged = kFftThreads<N> < 8;
 
-  /// Groups that a multiprocessor is to hold at least: as many as leave the registers that a thread needs.
+  /// Least thread blocks per multiprocessor: as many as leave the registers that a thread needs.
   static constexpr int kAtOnce = (kStaged ? 768 : 1024) / kThreads;
 
   static __device__ int thread() { return static_cast<int>(threadIdx.x) % kFftThreads<N>; }
-  /// Which of the group's frames this thread has a part in.
+  /// Which of the thread block's frames this thread works on.
   static __device__ int frame() { return static_cast<int>(threadIdx.x) / kFftThreads<N>; }
-  /// Where that frame lies in shared memory.
+  /// Where that frame begins in shared memory.
   static __device__ int base() { return padded(frame() * N); }
-  /// Point j of this thread, of those that its warp holds, in the order of memory: they are counted in the group.
+  /// Point j of this thread among those of its warp in memory order, counted in the thread block.
   static __device__ int staged(int j) {
     const int t = static_cast<int>(threadIdx.x);
     return t / 32 * 32 * kPoints + t % 32 + 32 * j;
@@ -45,8 +45,8 @@ template <int N> struct FftGroup {
   }
 };
 
-/// What lies between two steps: threads of a transform exchange points through `memory`, padded(N) places, and sync()
-/// brings them together. Other threads' use of that memory has to be over.
+/// Exchange between two steps: the threads of a transform exchange points through `memory`, padded(N) places, and
+/// sync() synchronises them. Other threads must have finished with that memory.
 template <int N, int P, class Sync> __device__ __forceinline__ void fft_exchange(Complex32 (&v)[kFftPoints<N>],
                                                                                  Complex32* memory, int t,
                                                                                  const Sync& sync) {
@@ -57,8 +57,8 @@ template <int N, int P, class Sync> __device__ __forceinline__ void fft_exchange
   for (int e = 0; e < kFftPoints<N>; ++e) v[e] = memory[read_at<N>(0, t, e)];
 }
 
-/// From point t + e N/points in v(e) to bin t + e N/points in v(e), of the steps that follow P covered points. All
-/// threads of the transform take part. Other threads' use of `memory` has to be over where P is 1.
+/// From point t + e N/points in v(e) to bin t + e N/points in v(e), for the steps after P points are covered. All
+/// threads of the transform take part. If P is 1, other threads must have finished with `memory`.
 template <int N, int P, class Sync>
 __device__ __forceinline__ void fft_steps(Complex32 (&v)[kFftPoints<N>], Complex32* memory, const Complex32* factors,
                                           int t, const Sync& sync) {
@@ -70,7 +70,7 @@ __device__ __forceinline__ void fft_steps(Complex32 (&v)[kFftPoints<N>], Complex
   }
 }
 
-/// The same by all threads of a group.
+/// The same by all threads of a thread block.
 template <int N>
 __device__ __forceinline__ void fft_steps(Complex32 (&v)[kFftPoints<N>], Complex32* shared, const Complex32* factors) {
   using Group = FftGroup<N>;
@@ -79,16 +79,16 @@ __device__ __forceinline__ void fft_steps(Complex32 (&v)[kFftPoints<N>], Complex
 
 /// A point of a frame, or a bin.
 struct FftPlace {
-  int at;      // counted from the group's first frame on; its frames lie one behind the other
+  int at;      // counted from the thread block's first frame; its frames are consecutive
   int n;       // in the frame
-  bool upper;  // in the frame's upper half; mostly known when compiled
+  bool upper;  // in the frame's upper half; mostly known at compile time
 
-  /// The same in the other half, where `half` is half of N; this one, where it is 0.
+  /// The same in the other half, if `half` is half of N; this one, if it is 0.
   __device__ int at_across(int half) const { return upper ? at - half : at + half; }
   __device__ int n_across(int half) const { return upper ? n - half : n + half; }
 };
 
-/// The group's transforms, the first `frames` of them: load(place) gives each point, store(place, y) takes each bin.
+/// The thread block's first `frames` transforms: load(place) returns each point, store(place, y) takes each bin.
 template <int N, class Load, class Store>
 __device__ __forceinline__ void fft_frames(int frames, const Complex32* factors, Complex32* shared, const Load& load,
                                            const Store& store) {
@@ -113,7 +113,7 @@ __device__ __forceinline__ void fft_frames(int frames, const Complex32* factors,
     for (int e = 0; e < Group::kPoints; ++e) v[e] = shared[read_at<N>(base, t, e)];
     __syncwarp();
     fft_steps<N>(v, shared, factors);
-    // Each thread puts its bins where it alone read last.
+    // Each thread stores its bins where only it has read last.
 #pragma unroll
     for (int e = 0; e < Group::kPoints; ++e) shared[read_at<N>(base, t, e)] = v[e];
     __syncwarp();
@@ -137,7 +137,7 @@ __device__ __forceinline__ void fft_frames(int frames, const Complex32* factors,
   }
 }
 
-/// f(std::integral_constant<int, N>) for the N that is `size`, which is one of `fft_in_one_pass`.
+/// f(std::integral_constant<int, N>) for the N equal to `size`, which has to be one of `fft_in_one_pass`.
 template <class F, int... Log2> auto with_fft_size(std::int64_t size, const F& f, std::integer_sequence<int, Log2...>) {
   decltype(f(std::integral_constant<int, 2>())) result{};
   ((size == (2 << Log2) ? void(result = f(std::integral_constant<int, (2 << Log2)>())) : void()), ...);
@@ -147,7 +147,7 @@ template <class F> auto with_fft_size(std::int64_t size, const F& f) {
   return with_fft_size(size, f, std::make_integer_sequence<int, 13>());
 }
 
-/// Shared memory of a group, for such a size.
+/// Shared memory of a thread block for this size.
 inline std::int64_t fft_shared_bytes(std::int64_t size) {
   return with_fft_size(size, [](auto n) { return std::int64_t{FftGroup<n()>::kBytes}; });
 }

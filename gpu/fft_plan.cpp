@@ -54,7 +54,7 @@ FftPlans::Plan::~Plan() {
 }
 
 bool FftPlans::Plan::run(const cf32* in, cf32* out, bool inverse, std::byte* work, cudaStream_t stream) const noexcept {
-  // A complex transform that is not in place leaves its input as it is.
+  // An out-of-place complex transform does not change its input.
   return cufftSetStream(handle_, stream) == CUFFT_SUCCESS &&
          (work_bytes_ == 0 || cufftSetWorkArea(handle_, work) == CUFFT_SUCCESS) &&
          cufftExecC2C(handle_, cufft(const_cast<cf32*>(in)), cufft(out), inverse ? CUFFT_INVERSE : CUFFT_FORWARD) ==
@@ -75,9 +75,9 @@ FftPlans::FftPlans(std::int64_t size) : size_(size), mutex_(std::make_unique<std
 void FftPlans::rehearse() const {
   std::byte* memory = nullptr;
   const std::size_t samples = static_cast<std::size_t>(most() * size_) * sizeof(cf32);
-  check(cudaMalloc(reinterpret_cast<void**>(&memory), samples + work_bytes_ + kAlignment), "memory to try cuFFT");
+  check(cudaMalloc(reinterpret_cast<void**>(&memory), samples + work_bytes_ + kAlignment), "memory for trying cuFFT");
   const std::unique_ptr<std::byte, Free> owner(memory);
-  check(cudaMemset(memory, 0, samples), "memory to try cuFFT");
+  check(cudaMemset(memory, 0, samples), "memory for trying cuFFT");
   std::byte* const work = memory + (samples + kAlignment - 1) / kAlignment * kAlignment;
   cf32* const x = reinterpret_cast<cf32*>(memory);
   for (const Plan& plan : plans_)
@@ -96,13 +96,13 @@ void FftPlans::run(const cf32* in, cf32* out, std::int64_t frames, bool inverse,
   }
   bool good = true;
   const std::lock_guard lock(*mutex_);
-  // The largest first: what is left begins at a multiple of two frames, so it is aligned as well.
+  // The largest first: the rest begins at a multiple of two frames, so it is aligned as well.
   for (auto plan = plans_.rbegin(); plan != plans_.rend(); ++plan) {
     const std::int64_t step = std::int64_t{1} << (plans_.rend() - plan - 1);
     for (; frames >= step; frames -= step, in += step * size_, out += step * size_)
       good = plan->run(in, out, inverse, work, stream) && good;
   }
-  // An error that the queue finds.
+  // Raises an error that the queue notices.
   cudaFuncAttributes none;
   if (!good) static_cast<void>(cudaFuncGetAttributes(&none, nullptr));
 }

@@ -15,26 +15,26 @@
 
 namespace iqd::gpu {
 
-/// cuFFT's transforms of one size, unscaled, of any number of frames that lie one behind the other. A cuFFT plan is
-/// made for one number of frames and takes long to make, so there is one for each power of two up to `most`, and a
-/// count is put together of them. How a frame is rounded may depend on the plan that it comes to.
+/// cuFFT's transforms of one size, unscaled, for any number of consecutive frames. A cuFFT plan is for one number of
+/// frames and slow to make, so there is one for each power of two up to `most`, and a count is composed of them. The
+/// rounding of a frame may depend on its plan.
 ///
-/// May be used by many threads at once, each with its own working memory: a plan knows one stream and one working
-/// memory, so putting it on a stream is guarded by a mutex.
+/// May be used by many threads at once, each with its own working memory. A plan has one stream and one working memory,
+/// so a mutex guards putting it on a stream.
 class FftPlans {
  public:
   /// Throws SetupError. Runs each plan once, so that nothing is loaded later. A transform of size 1 is a copy.
   explicit FftPlans(std::int64_t size);
 
   std::int64_t size() const noexcept { return size_; }
-  /// Frames that one plan does: 2^20 samples or one frame, whichever is more. Callers that go through memory of their
-  /// own need room for so many.
+  /// Most frames per plan: 2^20 samples or one frame, whichever is more. Callers with intermediate buffers need room
+  /// for that many.
   std::int64_t most() const noexcept { return most_; }
   /// Working memory of a run, a multiple of 256.
   std::size_t work_bytes() const noexcept { return work_bytes_; }
 
-  /// Both on the device and aligned to 16 bytes; `in` may be `out`, and is kept if it is not. What cuFFT refuses shows
-  /// in cudaGetLastError.
+  /// Both on the device and aligned to 16 bytes; `in` may be `out`, otherwise it does not change. If cuFFT refuses,
+  /// cudaGetLastError shows it.
   void run(const cf32* in, cf32* out, std::int64_t frames, bool inverse, std::byte* work,
            cudaStream_t stream) const noexcept;
 
@@ -59,7 +59,7 @@ class FftPlans {
   std::int64_t size_;
   std::int64_t most_ = 1;
   std::size_t work_bytes_ = 0;
-  std::vector<Plan> plans_;  // of 1, 2, 4, … frames
+  std::vector<Plan> plans_;  // for 1, 2, 4, … frames
   std::unique_ptr<std::mutex> mutex_;
 };
 

@@ -16,7 +16,7 @@
 ///
 /// After steps that covered P points: i = t, k = i mod P; the step of radix R multiplies its inputs, r = 0 … R-1, by
 /// exp(-j 2 pi r k / (R P)), transforms them, and result r goes to (i - k) R + k + r P.
-/// (N. K. Govindaraju et al., High Performance Discrete Fourier Transforms on Graphics Processors, SC 2008.)
+/// (N. K. Govindaraju et al., SC 2008.)
 namespace iqd::gpu {
 
 struct alignas(8) Complex32 {
@@ -90,20 +90,21 @@ template <int R> IQD_HOST_DEVICE void transform(Complex32 (&v)[R]) {
 /// Points of a thread, and threads of a transform.
 template <int N> inline constexpr int kFftPoints = N < 16 ? N : 16;
 template <int N> inline constexpr int kFftThreads = N / kFftPoints<N>;
-/// The radix of the step after which P points were covered.
+/// The radix of the step after P points are covered.
 template <int N, int P> inline constexpr int kFftRadix = N / P < 16 ? N / P : 16;
 
-/// Where point `at` lies in memory that threads exchange points through: with one place in 17 left free, 16 threads
-/// with points one or 16 apart meet 16 banks of 8 bytes. (Several transforms: point `at` of transform f is f N + at.)
+/// Position of point `at` in the memory that threads exchange points through. One place in 17 stays free, so that 16
+/// threads with points one or 16 apart use 16 banks of 8 bytes. (With several transforms, point `at` of transform f is
+/// f N + at.)
 IQD_HOST_DEVICE constexpr int padded(int at) {
   return at + at / 16;
 }
-/// Where thread t puts result r of the step that follows P covered points; not behind the last step. `base` is padded.
+/// Where thread t puts result r of the step after P covered points; not after the last step. `base` is padded.
 template <int P> IQD_HOST_DEVICE constexpr int write_at(int base, int t, int r) {
   const int k = t % P;
   return base + padded((t - k) * 16 + k) + r * (P == 1 ? 1 : P + P / 16);
 }
-/// Where it finds its point e.
+/// Where it reads its point e.
 template <int N> IQD_HOST_DEVICE constexpr int read_at(int base, int t, int e) {
   return base + padded(t) + kFftThreads<N> * e + kFftThreads<N> * e / 16;
 }
@@ -117,10 +118,10 @@ IQD_HOST_DEVICE inline Complex32 fft_factor(const Complex32* factors, int at) {
 #endif
 }
 
-/// The step that follows P covered points, of thread t.
+/// Thread t's part of the step after P covered points.
 template <int N, int P> IQD_HOST_DEVICE void fft_step(Complex32 (&v)[kFftPoints<N>], const Complex32* factors, int t) {
   constexpr int kRadix = kFftRadix<N, P>;
-  constexpr int kApart = kFftPoints<N> / kRadix;  // so many transforms of kRadix points
+  constexpr int kApart = kFftPoints<N> / kRadix;  // number of transforms of kRadix points
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
@@ -136,7 +137,7 @@ template <int N, int P> IQD_HOST_DEVICE void fft_step(Complex32 (&v)[kFftPoints<
   }
 }
 
-/// What `fft_step` multiplies with: exp(-j 2 pi r k / (R P)) lies at r P + k; the first 16 are not used.
+/// The factors of `fft_step`: exp(-j 2 pi r k / (R P)) is at r P + k; the first 16 are not used.
 inline std::vector<Complex32> fft_factors(int size) {
   std::vector<Complex32> factors(static_cast<std::size_t>(size), Complex32{1, 0});
   for (std::int64_t p = 16; p < size; p *= 16) {
@@ -150,7 +151,7 @@ inline std::vector<Complex32> fft_factors(int size) {
   return factors;
 }
 
-/// The sizes that this is for.
+/// The supported sizes.
 constexpr bool fft_in_one_pass(std::int64_t size) {
   return size >= 2 && size <= 8192 && (size & (size - 1)) == 0;
 }

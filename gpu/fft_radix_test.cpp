@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of a transform, one after the other on the host.
+// Runs the threads of a transform one after the other on the host.
 #include "gpu/fft_radix.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace iqd::gpu {
 namespace {
 
-/// Memory that is exchanged through; NaN where nobody wrote.
+/// Memory that points are exchanged through; NaN where nothing was written.
 template <int N> using Exchange = std::vector<Complex32>;
 
 template <int N, int P = 1> void run_steps(Exchange<N>& memory, const std::vector<Complex32>& factors) {
@@ -53,7 +53,7 @@ std::vector<Complex32> noise(int n) {
   return x;
 }
 
-/// The largest difference to FFTW, relative to the rms of the parts.
+/// The largest difference from FFTW, relative to the rms of the parts.
 template <int N> double off_fftw(const std::vector<Complex32>& x) {
   alignas(64) static cf32 in[N], out[N];
   for (std::size_t n = 0; n < N; ++n) in[n] = {x[n].re, x[n].im};
@@ -102,7 +102,7 @@ TEST(FftRadix, NanSpoilsEveryBin) {
   });
 }
 
-/// Where all but the first points are 0, the first step says each of them 16 times.
+/// If all but the first points are 0, the first step repeats each of them 16 times.
 TEST(FftRadix, FewPointsCanBeginAtTheSecondStep) {
   constexpr int N = 8192;
   auto x = noise(N);
@@ -117,7 +117,7 @@ TEST(FftRadix, FewPointsCanBeginAtTheSecondStep) {
   }
 }
 
-/// 16 threads in a row access 16 different banks of 8 bytes, with transforms one behind the other.
+/// 16 consecutive threads access 16 different banks of 8 bytes, for consecutive transforms.
 template <int N> bool free_of_conflicts(int first, auto at) {
   std::set<int> banks;
   for (int lane = first; lane < first + 16; ++lane) {

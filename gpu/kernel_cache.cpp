@@ -28,7 +28,7 @@ std::filesystem::path kernel_folder() {
 std::vector<char> KernelCache::compile(const std::string& source, const std::string& name,
                                        std::span<const std::string> options, const std::string& architecture,
                                        std::span<const Header> headers) {
-  // The name stands in the machine code where it tells of lines.
+  // The name is in the machine code's line information.
   const std::string key =
       content_key({source, name, joined(options), joined(headers), architecture, compiler_version()});
   const std::lock_guard lock(mutex_);
@@ -43,7 +43,7 @@ std::vector<char> KernelCache::compile(const std::string& source, const std::str
 
 void KernelCache::keep(const std::string& key, const std::vector<char>& code) {
   const std::string why = files_.keep(key, code);
-  if (!why.empty() && !has_warned_) log::warn("compiled kernels are not kept for the next start: {}", why);
+  if (!why.empty() && !has_warned_) log::warn("cannot store compiled kernels for the next start: {}", why);
   has_warned_ = has_warned_ || !why.empty();
 }
 

@@ -13,12 +13,12 @@
 
 namespace iqd::gpu {
 
-/// Machine code by what it was made of: text, headers, options, architecture, version of the compiler. In memory, and
-/// in a folder that other processes share. A folder that cannot be written to is warned of, once. From any thread.
+/// Caches machine code by all its inputs: text, headers, options, architecture, compiler version. In memory, and in a
+/// folder that processes share. If the folder is not writable, it warns once. Thread-safe.
 class KernelCache {
  public:
   explicit KernelCache(std::filesystem::path folder) : files_(std::move(folder)) {}
-  /// As gpu::compile.
+  /// Like gpu::compile.
   std::vector<char> compile(const std::string& source, const std::string& name, std::span<const std::string> options,
                             const std::string& architecture, std::span<const Header> headers = {});
 
@@ -31,7 +31,7 @@ class KernelCache {
   bool has_warned_ = false;
 };
 
-/// By the process's own cache, in `cache_folder()/kernels`.
+/// Uses the process's own cache, in `cache_folder()/kernels`.
 std::vector<char> compile_cached(const std::string& source, const std::string& name,
                                  std::span<const std::string> options = {},
                                  const std::string& architecture = current_architecture(),

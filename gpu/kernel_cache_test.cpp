@@ -45,7 +45,7 @@ TEST_F(Kernels, AreKeptForThisProcessAndOthers) {
   const std::vector<char> code = cache_.compile(kTwice, "twice.cu", {}, "sm_90");
   EXPECT_TRUE(is_code(code));
   ASSERT_EQ(files().size(), 1u);
-  // What lies there is taken for it, so one can tell that nothing was compiled.
+  // The cache returns a planted file, which shows that nothing was compiled.
   const std::vector<char> planted{'m', 'i', 'n', 'e'};
   ASSERT_EQ(FileCache(scratch_.path()).keep(files().front(), planted), "");
   EXPECT_EQ(cache_.compile(kTwice, "twice.cu", {}, "sm_90"), code) << "from memory";

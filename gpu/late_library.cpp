@@ -27,12 +27,12 @@ LateLibrary::LateLibrary(const char* file, const char* part) : file_(file), hand
   handle_ = ::dlopen((kInstalled + std::string(file)).c_str(), RTLD_NOW);
   if (!handle_)
     throw SetupError(
-        fmt::format("this needs {} of CUDA 13 ({}); install it, or add its folder to LD_LIBRARY_PATH", part, why));
+        fmt::format("this needs {} from CUDA 13 ({}): install it, or add its folder to LD_LIBRARY_PATH", part, why));
 }
 
 void* LateLibrary::symbol(const char* name) const {
   void* found = ::dlsym(handle_, name);
-  if (!found) throw SetupError(fmt::format("{} is of another version: {}", file_, reason()));
+  if (!found) throw SetupError(fmt::format("{} has the wrong version: {}", file_, reason()));
   return found;
 }
 

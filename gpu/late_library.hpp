@@ -4,12 +4,12 @@
 
 namespace iqd::gpu {
 
-/// A library of the target's CUDA that is opened when it is first needed, so that what does not need it starts without
-/// it, and quickly. Stays open.
+/// A CUDA library that is opened when it is first needed, so that programs that do not need it start without it, and
+/// quickly. Stays open.
 class LateLibrary {
  public:
-  /// `file` is looked for where the loader looks, then where CUDA is installed by default. Throws SetupError; `part`
-  /// says there what is wanted: `cuBLAS`.
+  /// Searches `file` where the loader looks, then in CUDA's default folder. Throws SetupError, whose message names
+  /// `part`, for example `cuBLAS`.
   LateLibrary(const char* file, const char* part);
 
   /// `find<decltype(&::name)>("name")`. Throws SetupError.
@@ -22,7 +22,7 @@ class LateLibrary {
   void* handle_;
 };
 
-/// A member of a table of functions that are found when the table is made; `library` is the table's LateLibrary.
+/// A member of a table of functions, looked up when the table is made; `library` is the table's LateLibrary.
 #define IQD_LATE_FUNCTION(name) decltype(&::name) name = library.find<decltype(&::name)>(#name)
 
 }  // namespace iqd::gpu

@@ -11,29 +11,29 @@
 
 #include "gpu/runtime.hpp"
 
-/// Every element of rows that may begin anywhere through a function: y(r, n) = f(x(r, n)). `F` says `kInputs` and
-/// `kOutputs`, one or two of each, all inputs of type `Input`, all outputs of type `Output`, and is called with the
-/// inputs' elements, references to the outputs', and the index of the element: in the stream, position · item, where
+/// Applies a function to every element of rows, which may begin anywhere: y(r, n) = f(x(r, n)). `F` declares `kInputs`
+/// and `kOutputs`, one or two each, all inputs of type `Input`, all outputs of type `Output`. It is called with the
+/// inputs' elements, references to the outputs' elements, and the element's index: in the stream, position · item, if
 /// the job has `first_at`, else in the row.
 namespace iqd::gpu {
 
 constexpr int kMapThreads = 128;
-constexpr int kMapVectors = 4;  // of a thread and an input: their loads are all under way before the first is used
+constexpr int kMapVectors = 4;  // per thread and input: all their loads are in flight before the first is used
 
-/// One block of rows. What `F` has no input or output for is not looked at.
+/// One block of rows. Inputs and outputs that `F` does not have are ignored.
 struct MapJob {
   std::int64_t positions = 0;
-  std::int64_t item = 1;       // elements of a position
+  std::int64_t item = 1;       // elements per position
   const std::byte* x[2] = {};  // row 0
   std::byte* y[2] = {};
   std::int64_t x_pitch[2] = {};  // bytes
   std::int64_t y_pitch[2] = {};
-  const std::int32_t* count[2] = {};  // where they are not null, so many positions: the fewest of all
+  const std::int32_t* count[2] = {};  // if not null, the number of positions: the least of all
   std::int32_t* count_out[2] = {};
   const std::int64_t* first_at = nullptr;  // position of the first element of a row
 };
 
-/// Elements of an access: the larger ones take 16 bytes.
+/// Elements per access: the larger type takes 16 bytes.
 template <class F>
 constexpr int kMapWidth = 16 / static_cast<int>(std::max(sizeof(typename F::Input), sizeof(typename F::Output)));
 template <class F> constexpr int kMapTile = kMapThreads* kMapVectors* kMapWidth<F>;
@@ -55,17 +55,17 @@ template <class T, int n> __device__ bool aligned(const T* p) {
   return reinterpret_cast<std::uintptr_t>(p) % (n * sizeof(T)) == 0;
 }
 
-/// A tile of all rows that belong together.
+/// One tile at the same place in all rows that belong together.
 template <class F> struct MapTile {
   using X = typename F::Input;
   using Y = typename F::Output;
   const X* x[F::kInputs];
   Y* y[F::kOutputs];
   int n;
-  std::int64_t first;  // the index of its first element, from that of the row on
+  std::int64_t first;  // index of its first element, from that of the row on
 };
 
-/// How many positions there are; one thread of all hands that on.
+/// The number of positions; a single thread passes it on to the outputs.
 __device__ inline std::int64_t positions_of(const MapJob& job) {
   if (job.count[0] == nullptr) return job.positions;
   std::int32_t positions = *job.count[0];
@@ -75,7 +75,7 @@ __device__ inline std::int64_t positions_of(const MapJob& job) {
       if (count != nullptr) *count = positions;
   return positions;
 }
-/// What lies in the host's memory is read by one thread of a group, while the group's loads are under way.
+/// One thread of a thread block reads what is in host memory, while the block's loads are in flight.
 __device__ inline std::int64_t first_index(const MapJob& job) {
   if (job.first_at == nullptr) return 0;
   __shared__ std::int64_t first;
@@ -103,7 +103,7 @@ template <class F> __device__ void map_one(const F& f, const MapTile<F>& tile, i
   for (int out = 0; out < F::kOutputs; ++out) store(tile.y[out] + at, y[out]);
 }
 
-/// A tile by vectors; the elements that fill none are its last.
+/// A tile by vectors; leftover elements are its last.
 template <class F> __device__ void map_vectors(const F& f, const MapJob& job, MapTile<F> tile) {
   constexpr int kN = kMapWidth<F>;
   using From = MapVector<typename F::Input, kN>;
@@ -137,7 +137,7 @@ template <class F> __device__ void map_vectors(const F& f, const MapJob& job, Ma
   if (last < tile.n) map_one(f, tile, last);
 }
 
-/// A tile of rows that begin anywhere; a thread has `batch` loads of each input under way.
+/// A tile of rows that begin anywhere; a thread has `batch` loads of each input in flight.
 template <int batch, class F> __device__ void map_singly(const F& f, const MapTile<F>& tile) {
   typename F::Input loaded[batch][F::kInputs];
 #pragma unroll 1
@@ -185,7 +185,7 @@ template <int batch, class F> __global__ void __launch_bounds__(kMapThreads)
   map_singly<batch>(f, tile);
 }
 
-/// Puts it on the stream. A count is handed on even where there is no room for a position.
+/// Puts it on the stream. A count is passed on even if there is no room for a position.
 template <int batch, class F> void put_map_rows(const F& f, const MapJob& job, std::int64_t rows, cudaStream_t stream) {
   const unsigned tiles = groups_of(job.positions * job.item, kMapTile<F>);
   const dim3 grid(job.count[0] == nullptr ? tiles : std::max(tiles, 1u), static_cast<unsigned>(rows));

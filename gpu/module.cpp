@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What libiqd_cuda.so shows to whoever opens it.
+// The interface of libiqd_cuda.so for programs that load it.
 #include "gpu/cuda_backend.hpp"
 #include "gpu/device.hpp"
 
@@ -12,7 +12,7 @@ namespace iqd {
 const void* cuda_half_of(std::string_view stage);
 }
 
-/// A stage's half without a device: what compiles needs none.
+/// A stage's half without a device: compiling needs none.
 extern "C" __attribute__((visibility("default"))) const void* iqd_stage_half(const char* stage);
 extern "C" const void* iqd_stage_half(const char* stage) {
   return iqd::cuda_half_of(stage);

@@ -6,12 +6,13 @@
 
 namespace iqd::gpu {
 
-/// A circular convolution of N points by the threads of a frame, all of the group together: load(n) gives point n,
-/// store(n, y) takes what comes of it. `response` is the filter's transform with the 1/N that the way back leaves out.
-/// A forward transform whose inputs and outputs have their parts exchanged is an inverse one.
+/// A circular convolution of N points by the threads of a frame; all threads of the thread block call it together.
+/// load(n) returns point n, store(n, y) takes the result. `response` is the filter's transform with the 1/N that the
+/// inverse transform omits. A forward transform with real and imaginary parts swapped at input and output is an inverse
+/// one.
 ///
-/// The factors are given twice: a compiler that knew that they are the same would keep them in registers from one
-/// transform to the next, and drive others out (212 bytes a thread for N = 2048, 4 as it is).
+/// The factors are passed twice: a compiler that knew that they are the same would keep them in registers between the
+/// transforms, and spill others (212 bytes per thread for N = 2048, 4 as it is).
 template <int N, class Load, class Store>
 __device__ __forceinline__ void convolve_frame(const Complex32* response, const Complex32* factors,
                                                const Complex32* factors_back, Complex32* shared, const Load& load,
@@ -34,7 +35,7 @@ __device__ __forceinline__ void convolve_frame(const Complex32* response, const 
   for (int e = 0; e < Group::kPoints; ++e) store(t + e * kFftThreads<N>, Complex32{v[e].im, v[e].re});
 }
 
-/// f(std::integral_constant<int, N>) for the N that is `size`, one of those that convolutions are done with.
+/// f(std::integral_constant<int, N>) for the N equal to `size`, one of the sizes for convolutions.
 template <class F> auto with_overlap_size(std::int64_t size, const F& f) {
   return size == 1024   ? f(std::integral_constant<int, 1024>())
          : size == 2048 ? f(std::integral_constant<int, 2048>())

@@ -11,9 +11,9 @@
 namespace iqd::gpu {
 namespace {
 
-/// How often a thread that spins asks whether the device is still well.
+/// How often a spinning thread checks the device for errors.
 constexpr std::int64_t kAskNs = 1'000'000;
-/// A device that takes longer for one block does not come back.
+/// A device that takes longer for one block is considered hung.
 constexpr std::int64_t kHangNs = 10'000'000'000;
 
 }  // namespace
@@ -27,7 +27,7 @@ void EventClock::mark(std::size_t step, StreamView stream) noexcept {
 }
 
 std::span<const std::int64_t> EventClock::steps_ns(std::size_t steps) noexcept {
-  // The word in memory may be seen before the runtime sees the last event.
+  // The word in memory may become visible before the runtime sees the last event.
   device_.good(cudaEventSynchronize(events_[steps].get()), "cudaEventSynchronize");
   for (std::size_t s = 0; s < steps; ++s) {
     float ms = 0;
@@ -47,12 +47,12 @@ CudaQueue::CudaQueue(Device& device, QueueOptions options) : device_(device), op
 }
 
 CudaQueue::~CudaQueue() {
-  if (device_.failed()) return;  // it may hang, and then nothing can be given back
+  if (device_.failed()) return;  // it may hang, and then nothing can be freed
   cudaStreamSynchronize(stream_.get());
   cudaFreeHost(flag_);
 }
 
-/// Makes the graph of works that are laid out like this one.
+/// Captures a graph for works that are laid out like this one.
 void CudaQueue::rehearse(Work& work) {
   const std::uint64_t key = work.capture_key();
   if (key == 0 || graphs_.contains(key)) return;
@@ -64,7 +64,7 @@ void CudaQueue::rehearse(Work& work) {
   const cudaError_t launched = cudaGetLastError();
   const cudaError_t ended = cudaStreamEndCapture(stream_.get(), &captured);
   const Graph graph(captured);
-  check(launched, "a stage's code while it was captured");
+  check(launched, "capturing a stage");
   check(ended, "cudaStreamEndCapture");
   cudaGraphExec_t exec = nullptr;
   check(cudaGraphInstantiate(&exec, graph.get(), 0), "cudaGraphInstantiate");
@@ -90,7 +90,7 @@ void CudaQueue::launch(Work& work) noexcept {
   }
   work.enqueue(view_of(stream_.get()), timed_ ? clock_.get() : nullptr);
   raise_flag(flag_, stream_.get());
-  device_.good(cudaGetLastError(), "a stage's code");
+  device_.good(cudaGetLastError(), "launching a stage");
 }
 
 void CudaQueue::wait(Work& work) noexcept {
@@ -113,17 +113,17 @@ bool CudaQueue::wait_spinning() noexcept {
     asked = now;
     const cudaError_t state = cudaStreamQuery(stream_.get());
     if (state == cudaSuccess) return done = true;
-    cudaGetLastError();  // `not ready` counts as one
-    if (state != cudaErrorNotReady) device_.fail(state, "the device while a block was on it");
-    if (now - began > kHangNs) device_.fail("it has not finished a block for 10 s");
+    cudaGetLastError();  // clears `not ready`, which counts as an error
+    if (state != cudaErrorNotReady) device_.fail(state, "while processing a block");
+    if (now - began > kHangNs) device_.fail("it has not finished a block within 10 s");
     return device_.failed();
   });
   return done;
 }
 
-/// A device that hangs holds the thread here for ever; whoever looks after the engine sees that.
+/// If the device hangs, this never returns; `realtime: hang` covers that.
 bool CudaQueue::wait_blocked() noexcept {
-  return device_.good(cudaEventSynchronize(done_.get()), "the device while a block was on it");
+  return device_.good(cudaEventSynchronize(done_.get()), "while processing a block");
 }
 
 }  // namespace iqd::gpu

@@ -11,12 +11,12 @@
 
 namespace iqd::gpu {
 
-/// The times at which steps begin, by the device's own clock.
+/// The start times of steps, by the device's clock.
 class EventClock final : public StepClock {
  public:
   EventClock(Device& device, std::size_t most_steps);
   void mark(std::size_t step, StreamView stream) noexcept override;
-  /// Of the first so many steps, once all is done.
+  /// Of the first `steps` steps, once all are done.
   std::span<const std::int64_t> steps_ns(std::size_t steps) noexcept;
 
  private:
@@ -25,8 +25,8 @@ class EventClock final : public StepClock {
   std::vector<std::int64_t> steps_ns_;
 };
 
-/// A stream. What it was shown at the start is a graph for each way that a work may be laid out; anything else is put
-/// on the stream step by step. The device says that a work is done by a word in the host's memory.
+/// A stream. For each layout of a work that was rehearsed there is a graph; other works are put on the stream step by
+/// step. The device signals that a work is done through a word in host memory.
 class CudaQueue final : public Queue {
  public:
   CudaQueue(Device& device, QueueOptions options);
@@ -45,13 +45,13 @@ class CudaQueue final : public Queue {
 
   Device& device_;
   QueueOptions options_;
-  std::uint32_t* flag_ = nullptr;  // pinned; a cache line to itself
+  std::uint32_t* flag_ = nullptr;  // pinned; has a cache line of its own
   Stream stream_;
-  Event done_;  // of a thread that sleeps
+  Event done_;  // for a sleeping thread
   std::unordered_map<std::uint64_t, GraphExec> graphs_;
   std::unique_ptr<EventClock> clock_;
   std::int64_t works_ = 0;
-  bool timed_ = false;  // the work at hand
+  bool timed_ = false;  // the current work
 };
 
 }  // namespace iqd::gpu

@@ -21,12 +21,12 @@ inline StreamView view_of(cudaStream_t stream) noexcept {
 /// `cudaMalloc of 12.0 MB: out of memory`
 std::string message(cudaError_t error, const std::string& what);
 [[noreturn]] void raise(cudaError_t error, const std::string& what);
-/// While setting up: throws SetupError with the message.
+/// During set-up: throws SetupError with the message.
 inline void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) raise(error, what);
 }
 
-/// Waits for what was put on the default stream, as cudaMemset and cudaMemcpy do: queues' streams do not wait for it.
+/// Waits for work on the default stream, such as cudaMemset and cudaMemcpy; the queues' streams do not wait for it.
 /// Throws SetupError.
 inline void settle() {
   check(cudaStreamSynchronize(cudaStreamLegacy), "cudaStreamSynchronize");
@@ -34,10 +34,10 @@ inline void settle() {
 
 /// Of the current device. Both throw SetupError.
 std::int64_t count_multiprocessors();
-/// Shared memory that a kernel which asks for it may have: 64 KiB on the smallest devices.
+/// Shared memory that a kernel may request: 64 KiB on the smallest devices.
 std::int64_t most_shared_bytes();
 
-/// Groups of `threads` that n threads make.
+/// Thread blocks of `threads` for n threads.
 constexpr unsigned groups_of(std::int64_t n, std::int64_t threads) noexcept {
   return static_cast<unsigned>((n + threads - 1) / threads);
 }

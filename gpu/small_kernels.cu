@@ -8,7 +8,7 @@ namespace iqd::gpu {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr unsigned kMostGroups = 264;  // two a multiprocessor fill the link to the host, seen on an H200
+constexpr unsigned kMostGroups = 264;  // two per multiprocessor saturate the link to the host, seen on an H200
 
 __global__ void raise(volatile std::uint32_t* flag) {
   __threadfence_system();

@@ -8,7 +8,7 @@
 
 namespace iqd::gpu {
 
-/// Sets a word in the host's memory when all before it in the stream is done and seen there.
+/// Sets a word in host memory when all previous work on the stream is done and visible there.
 void raise_flag(std::uint32_t* flag, cudaStream_t stream) noexcept;
 
 struct Rows {
@@ -19,7 +19,7 @@ struct Rows {
   std::size_t row_bytes;
   std::size_t rows;
 };
-/// Copies with the multiprocessors, which begin sooner than a copy engine does.
+/// Copies with the multiprocessors, which start sooner than a copy engine.
 void copy_rows(const Rows& rows, cudaStream_t stream) noexcept;
 
 }  // namespace iqd::gpu

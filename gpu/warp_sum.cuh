@@ -8,8 +8,8 @@ namespace iqd::gpu {
 
 inline constexpr int kWarp = 32;
 
-/// The sum over a warp's threads, the same bits for each of them: halves are added to halves, so the order depends on
-/// the threads' numbers alone.
+/// The sum over a warp's threads, with the same bits for each: halves are added to halves, so the order depends only on
+/// the threads' numbers.
 template <class T> __device__ inline T sum_of_warp(T v) {
 #pragma unroll
   for (int distance = kWarp / 2; distance > 0; distance /= 2) v += __shfl_xor_sync(~0u, v, distance);

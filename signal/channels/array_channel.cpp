@@ -16,7 +16,7 @@ using complex = std::complex<double>;
 constexpr double kMostElevation = 5;
 constexpr double kRadians = std::numbers::pi / 180;
 
-/// What is drawn of each user; behind them the scattered parts.
+/// Random draws per user; the scattered parts follow them.
 enum Draw : std::uint8_t { kJitter, kElevation, kPhase, kDraws };
 
 double drawn(std::uint64_t seed, std::int64_t user, Draw draw) {

@@ -10,23 +10,24 @@
 
 namespace iqd {
 
-/// Both stand upright and look along azimuth 0. circular: evenly on a circle. planar: rows of equal length half a
-/// wavelength apart, as square as their number allows.
+/// Both stand upright and face azimuth 0. circular: evenly on a circle. planar: rows of equal length half a wavelength
+/// apart, as square as the number of antennas allows.
 enum class ArrayKind : std::uint8_t { circular, planar };
 inline std::span<const std::string_view> enum_names(ArrayKind) {
   static constexpr std::string_view names[] = {"circular", "planar"};
   return names;
 }
 
-/// The gains from users to the antennas of an array, for simulations; the same for all carriers. In front of antennas
-/// at p_m wavelengths, user u in direction d_u (of length 1) with power P_u and Rice factor K has
+/// Gains from users to the antennas of an array, for simulations; the same for all carriers. For antennas at p_m
+/// wavelengths, user u in direction d_u (of length 1) with power P_u and Rice factor K has
 ///
 ///   h_mu = sqrt(P_u) (sqrt(K / (K + 1)) exp(2 pi j (p_m . d_u + phase_u)) + sqrt(1 / (K + 1)) s_mu)
 ///
-/// with independent complex Gaussian s of variance 1. Users are spread evenly in azimuth, each up to `jitter` off, at
-/// elevations within 5 degrees. All move by as many degrees a second; their scattered part stays.
+/// with independent complex Gaussian s of variance 1. Users are spread evenly in azimuth, each off by up to `jitter`,
+/// at elevations within 5 degrees. All move at the same rate in degrees per second; their scattered part does not
+/// change.
 ///
-/// A function of seed and time; may be used by many threads.
+/// Depends only on seed and time; may be used by many threads.
 class ArrayChannel {
  public:
   struct Options {
@@ -37,8 +38,8 @@ class ArrayChannel {
     double spread_deg = 60;  // from the first user to the last
     double jitter_deg = 1;   // to both sides
     double rice_db = 12;
-    std::vector<double> powers_db = {};  // of users; those that are not given have 0
-    double motion_deg = 0;               // a second, in azimuth
+    std::vector<double> powers_db = {};  // of users; 0 for those not given
+    double motion_deg = 0;               // per second, in azimuth
     std::uint64_t seed = 1;
   };
   struct Vector {

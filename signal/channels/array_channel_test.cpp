@@ -14,7 +14,7 @@ namespace {
 using complex = std::complex<double>;
 
 constexpr double kPi = std::numbers::pi;
-constexpr double kDirect = 300;  // dB: nothing is scattered
+constexpr double kDirect = 300;  // dB: no scattered part
 
 TEST(ArrayChannel, AntennasLieWhereTheyShould) {
   const ArrayChannel circle({.antennas = 8, .radius = 2});
@@ -51,7 +51,7 @@ TEST(ArrayChannel, UsersAreSpreadEvenly) {
   EXPECT_EQ(ArrayChannel({.users = 1, .jitter_deg = 0}).azimuth_deg(0), 0);
 }
 
-/// An antenna further towards a user hears it earlier.
+/// An antenna closer to a user receives it earlier.
 TEST(ArrayChannel, DirectWavesArePlane) {
   for (const ArrayKind array : {ArrayKind::circular, ArrayKind::planar}) {
     const ArrayChannel channel(

@@ -21,13 +21,13 @@ constexpr std::int64_t kSize = 2048;
 constexpr std::size_t kPieces = 8;
 constexpr double kTurn = 2 * std::numbers::pi;
 constexpr std::int64_t kMiddle = 3;    // bins on either side of 0 Hz that are left out
-constexpr double kEdge = 0.44;         // of the rate; beyond are the filters of receivers
-constexpr double kCoherent = 0.5;      // a bin that is less is noise
-constexpr std::size_t kWideBins = 24;  // as many coherent ones, so far apart, are no tone
+constexpr double kEdge = 0.44;         // of the rate; receivers' filters are beyond
+constexpr double kCoherent = 0.5;      // a bin with less is noise
+constexpr std::size_t kWideBins = 24;  // as many coherent bins, so far apart, are not a tone
 constexpr double kWideSpread = 0.003;  // of the rate, rms
-constexpr double kMostWeight = 1e6;    // of a bin: rounding, not noise
+constexpr double kMostWeight = 1e6;    // of a bin: limited by rounding, not noise
 
-/// Spectra of two channels and what they have in common, bin by bin.
+/// Spectra of two channels and their cross-spectrum, bin by bin.
 struct Spectra {
   std::vector<double> a = std::vector<double>(kSize), b = a;
   std::vector<Complex> both = std::vector<Complex>(kSize);  // conj(a) b
@@ -53,7 +53,7 @@ Bins make_bins() {
   return Bins(static_cast<cf32*>(::operator new[](kSize * sizeof(cf32), std::align_val_t(64))));
 }
 
-/// Frequency of a bin, in parts of the rate.
+/// Frequency of a bin, as a fraction of the rate.
 double frequency_of(std::size_t k) {
   const auto bin = static_cast<double>(k);
   return (bin < kSize / 2 ? bin : bin - kSize) / kSize;
@@ -65,7 +65,7 @@ class Comparison {
     for (const double v : make_window(Window::hann, kSize)) window_.push_back(static_cast<float>(v));
   }
 
-  /// Of eight parts of the time, with the second channel read `shift` samples later.
+  /// Spectra of eight parts of the time, with the second channel read `shift` samples later.
   std::array<Spectra, kPieces> spectra(std::int64_t shift) const {
     std::array<Spectra, kPieces> pieces;
     const std::int64_t begin = std::max<std::int64_t>(0, -shift);
@@ -85,7 +85,7 @@ class Comparison {
     return pieces;
   }
 
-  /// Whole samples that the second comes later, by where the correlation of what is coherent is largest.
+  /// Delay of the second channel in whole samples, from the maximum of the correlation of what is coherent.
   std::int64_t coarse_delay(const Spectra& s) const {
     for (std::size_t k = 0; k < kSize; ++k) {
       const double power = std::sqrt(s.a[k] * s.b[k]);
@@ -117,11 +117,11 @@ Spectra sum_of(const std::array<Spectra, kPieces>& pieces) {
   return sum;
 }
 
-/// A bin that tells something: how much, and where it is.
+/// A usable bin, with its frequency and weight.
 struct Witness {
   std::size_t bin;
   double frequency;
-  double weight;  // one over the variance of its phase, but for a factor
+  double weight;  // inverse variance of its phase, up to a common factor
 };
 
 std::vector<Witness> witnesses_of(const Spectra& s) {
@@ -148,7 +148,7 @@ bool is_wide(const std::vector<Witness>& all) {
   return all.size() >= kWideBins && std::sqrt(square) > kWideSpread;
 }
 
-/// The line phase - 2 pi f delay, in radians, that bins lie on.
+/// The line phase - 2 pi f delay, in radians, fitted to the bins.
 struct Line {
   double phase = 0;
   double delay = 0;
@@ -161,7 +161,7 @@ Complex along(const Spectra& s, const std::vector<Witness>& all, double delay) {
   return sum;
 }
 
-/// The best line by steps, then by least squares.
+/// The best line by search in steps, then by least squares.
 Line line_of(const Spectra& s, const std::vector<Witness>& all, bool wide) {
   Line line;
   if (wide)
@@ -185,7 +185,7 @@ Line line_of(const Spectra& s, const std::vector<Witness>& all, bool wide) {
   return line;
 }
 
-/// The weight of the bins, as far as they lie on a line.
+/// The total weight of the bins, as far as they lie on a line.
 double agreement(const Spectra& s, const std::vector<Witness>& all) {
   return std::abs(along(s, all, line_of(s, all, is_wide(all)).delay));
 }
@@ -219,7 +219,7 @@ double coherence_of(const Spectra& s, const std::vector<Witness>& all) {
   return most;
 }
 
-/// What the parts of the time say, one by one, tells how sure the whole is.
+/// Derives the errors of the whole from the spread of its parts in time.
 void judge(const std::array<Spectra, kPieces>& pieces, const std::vector<Witness>& all, const Line& whole,
            ChannelMatch& match) {
   std::array<double, kPieces> gains, phases, delays;
@@ -247,7 +247,7 @@ ChannelMatch match_channel(std::span<const cf32> reference, std::span<const cf32
   if (const std::int64_t coarse = comparison.coarse_delay(sum); coarse != 0 && std::abs(coarse) <= kMatchFarthest + 1) {
     std::array<Spectra, kPieces> shifted = comparison.spectra(coarse);
     const Spectra other = sum_of(shifted);
-    // Of a tone every delay is as good as another: none is the simplest.
+    // For a tone every delay fits equally well; 0 is the simplest.
     if (std::vector<Witness> found = witnesses_of(other);
         is_wide(found) && agreement(other, found) > agreement(sum, all)) {
       shift = coarse;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kTurn = 2 * std::numbers::pi;
 
-/// A signal of power 1 at any time: white noise, read between its samples; or a tone.
+/// A signal of power 1 that can be read at any time: white noise, interpolated between its samples; or a tone.
 class Signal {
  public:
   static constexpr std::int64_t kMargin = 512;
@@ -58,7 +58,7 @@ struct Errors {
   double gain_db = 0, phase_deg = 0, delay = 0;
 };
 
-/// A channel that hears the signal of power 1 with these errors, and noise of its own of `noise_db`.
+/// A channel that receives the signal of power 1 with these errors, plus its own noise of `noise_db`.
 std::vector<cf32> hear(const Signal& signal, const Errors& e, double noise_db, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> noise(0, std::pow(10, noise_db / 20) / std::numbers::sqrt2);
@@ -83,11 +83,11 @@ TEST(ChannelMatch, FindsWhatChannelsDifferBy) {
   }
 }
 
-/// The errors are honest: over many draws of noise they are what the results scatter by.
+/// The reported errors are correct: over many draws of noise, results scatter by as much.
 TEST(ChannelMatch, SaysHowSureItIs) {
   const Signal wide = Signal::white();
   const Errors e{0, 20, 0.4};
-  double gain = 0, phase = 0, delay = 0;  // mean squares, in the errors that were told
+  double gain = 0, phase = 0, delay = 0;  // mean squares, in units of the reported errors
   constexpr int kDraws = 12;
   for (unsigned i = 0; i < kDraws; ++i) {
     const ChannelMatch m = match_channel(hear(wide, {}, -10, 100 + i), hear(wide, e, -10, 200 + i));
@@ -118,7 +118,7 @@ TEST(ChannelMatch, WithoutACommonSignalThereIsNoCoherence) {
   EXPECT_EQ(match_channel(nothing, nothing).coherence, 0);
 }
 
-/// Carriers that leak, one for each channel, are coherent, and say nothing of the signal.
+/// Leaking carriers, one per channel, are coherent but carry no information on the signal.
 TEST(ChannelMatch, TheMiddleOfTheBandIsLeftOut) {
   const Signal wide = Signal::white();
   auto reference = hear(wide, {}, -40, 1), x = hear(wide, {0, 60, 0}, -40, 2);

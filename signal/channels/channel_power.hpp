@@ -15,10 +15,10 @@
 
 namespace iqd {
 
-/// A Blackman-Harris window, scaled so that the squares of a transform's bins add up to the mean power of its samples.
+/// A Blackman-Harris window, scaled so that a transform's squared bins add up to the mean power of its samples.
 struct WelchWindow {
   std::vector<float> values;
-  double peak;  // a tone's power is spread over bins; the highest has this part of it
+  double peak;  // share of a tone's power in its highest bin
 };
 inline WelchWindow welch_window(std::int64_t size) {
   WelchWindow window;
@@ -33,29 +33,29 @@ inline WelchWindow welch_window(std::int64_t size) {
   window.peak = sum * sum * scale * scale;
   return window;
 }
-/// Frames of a block, which overlap by half, or the first `most` of them where that is not 0.
+/// Number of frames of a block, overlapping by half; at most `most` of them unless that is 0.
 constexpr std::int64_t welch_frames(std::int64_t samples, std::int64_t size, std::int64_t most) noexcept {
   const std::int64_t there = samples < size ? 0 : (samples - size) / (size / 2) + 1;
   return most > 0 && most < there ? most : there;
 }
 
-/// A spectrum to read powers of bands from, by P. D. Welch's method: mean squares of transforms of frames that overlap
-/// by half, under a Blackman-Harris window, whose side lobes are 92 dB down. All bins add up to the mean power.
+/// A spectrum for measuring the power of bands, by P. D. Welch's method: mean squares of transforms of frames that
+/// overlap by half, with a Blackman-Harris window, whose side lobes are 92 dB down. All bins add up to the mean power.
 ///
-/// Made once; may be used by many threads, each with its own scratch.
+/// Built once; may be used by many threads, each with its own scratch.
 class WelchSpectrum {
  public:
-  /// Bins that the window spreads a tone over, to both sides.
+  /// Bins on each side over which the window spreads a tone.
   static constexpr double kMainLobe = 4;
 
-  /// 2 or more. Throws SetupError where there is no memory.
+  /// `size` is 2 or more. Throws SetupError if there is not enough memory.
   explicit WelchSpectrum(std::int64_t size);
   std::int64_t size() const noexcept { return plan_.size(); }
   double peak() const noexcept { return window_.peak; }
   static std::size_t scratch_bytes(std::int64_t size) noexcept;
 
-  /// power(k), bin size/2 (rounded down) is 0 Hz, of the first `frames` frames of x, or of all that lie wholly in it
-  /// where that is 0. Says how many they were; of none nothing is written.
+  /// Writes power(k), with 0 Hz in bin size/2 (rounded down), of the first `frames` frames of x, or of all complete
+  /// frames if `frames` is 0. Returns the number of frames; with none it writes nothing.
   std::int64_t run(std::span<const cf32> x, std::int64_t frames, std::span<double> power,
                    std::byte* scratch) const noexcept;
 
@@ -64,13 +64,13 @@ class WelchSpectrum {
   FftPlan plan_;
 };
 
-/// A part of a spectrum, in parts of the sample rate: -0.5 … 0.5.
+/// A part of a spectrum, as fractions of the sample rate: -0.5 … 0.5.
 struct Band {
   double low = 0;
   double high = 0;
 };
 
-/// The bins begin … end-1 that reach into it, and how much of bin k does.
+/// The bins begin … end-1 that overlap the band, and the share of bin k in it.
 struct BandOfBins {
   IQD_HOST_DEVICE BandOfBins(Band band, std::int64_t size) noexcept
       : low(place_of(band.low, size)),
@@ -89,7 +89,7 @@ struct BandOfBins {
     return fmin(fmax(static_cast<double>(size / 2) + 0.5 + frequency * n, 0), n);
   }
 };
-/// The power within a band, of bins that reach half a bin to both sides; those at its ends count in part.
+/// The power within a band. Bins reach half a bin to both sides; those at the band's edges count in part.
 double power_within(Band band, std::span<const double> power) noexcept;
 
 }  // namespace iqd

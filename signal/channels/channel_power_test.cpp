@@ -62,7 +62,7 @@ TEST(WelchSpectrum, NoiseHasItsPowerAndIsFlat) {
 }
 
 TEST(WelchSpectrum, FramesOverlapByHalf) {
-  // Loud in 0 … 63 only: frames of 64 from 0, 32 and 64 on.
+  // Loud only in 0 … 63: frames of 64 from 0, 32 and 64 on.
   Samples x = tone(0, 1, 64);
   x.resize(128);
   const WelchSpectrum welch(64);

@@ -25,12 +25,12 @@ complex turned(double turns) {
   return std::polar(1.0, 2 * std::numbers::pi * (turns - std::floor(turns)));
 }
 
-/// Of variance 1.
+/// With variance 1.
 complex gaussian(std::uint64_t key) {
   return std::sqrt(-std::log(uniform(mix(key)))) * turned(uniform(mix(key + 1)));
 }
 
-/// Of mean power 1 over time, at `moved` turns of the fastest wave.
+/// With mean power 1 over time, after `moved` turns of the fastest wave.
 complex waves(std::uint64_t key, double moved) {
   complex sum = 0;
   const double first = uniform(mix(key));

@@ -10,7 +10,7 @@
 
 namespace iqd {
 
-/// What becomes of a channel's gains in time: nothing; a new independent draw at times; a slow change.
+/// How a channel's gains change in time: not at all; a new independent draw at intervals; slowly.
 enum class Fading : std::uint8_t { none, block, doppler };
 inline std::span<const std::string_view> enum_names(Fading) {
   static constexpr std::string_view names[] = {"none", "block", "doppler"};
@@ -21,41 +21,41 @@ inline std::span<const std::string_view> enum_names(Fading) {
 ///
 ///   y_r(n) = sum over t, d of h_rtd(n) x_t(n - d),   the sum over d of E|h_rtd|^2 is 1
 ///
-/// block: all h are independent and complex Gaussian, drawn anew every `block` samples. doppler: each is a sum of 16
-/// waves from all around, so nearly Gaussian, and changes as J0(2 pi doppler n); it moves in steps of 1/1024 of the
-/// fastest wave's turn, which is an error of -50 dB at most. none: the same for ever; |h_rtd|^2 is `powers[d]` exactly,
-/// and the antennas of the side that has fewer are orthogonal.
+/// block: all h are independent and complex Gaussian, drawn again every `block` samples. doppler: each h is a sum of 16
+/// waves from all directions, so nearly Gaussian, and changes as J0(2 pi doppler n); it moves in steps of 1/1024 turn
+/// of the fastest wave, an error of at most -50 dB. none: never changes; |h_rtd|^2 is exactly `powers[d]`, and the
+/// antennas of the side with fewer are orthogonal.
 ///
-/// A function of seed and position, whatever was asked before; may be used by many threads.
+/// Depends only on seed and position, not on earlier calls; may be used by many threads.
 class FadingChannel {
  public:
   struct Options {
     std::int64_t rx = 1;
     std::int64_t tx = 1;
-    std::vector<double> powers = {1};  // mean power of each tap, [d]: d samples late; only their ratio counts
+    std::vector<double> powers = {1};  // mean power of each tap, [d]: d samples late; only ratios matter
     Fading fading = Fading::block;
     std::int64_t block = 1;  // samples
-    double doppler = 0;      // the largest there is, turns a sample
+    double doppler = 0;      // the largest Doppler shift, turns per sample
     std::uint64_t seed = 1;
   };
   explicit FadingChannel(Options options);
 
-  /// Samples by which the last tap is late.
+  /// Delay of the last tap in samples.
   std::int64_t reach() const noexcept { return std::ssize(options_.powers) - 1; }
   /// h_rtd(n).
   std::complex<double> gain(std::int64_t r, std::int64_t t, std::int64_t d, std::int64_t n) const;
-  /// y_r at samples first, first + 1, …. `sent[t]` is x_t(first); it can be read from `reach() + kFilterMargin` samples
-  /// before (filter_kernel.hpp) to kFilterMargin behind the last.
+  /// y_r at samples first, first + 1, …. `sent[t]` is x_t(first), readable from `reach() + kFilterMargin` samples
+  /// before (filter_kernel.hpp) to kFilterMargin after the last.
   void receive(std::int64_t r, std::int64_t first, std::span<const std::complex<float>* const> sent,
                std::span<std::complex<float>> y) const;
 
  private:
   Options options_;
-  std::int64_t held_;  // samples that gains stay the same
+  std::int64_t held_;  // samples for which gains stay the same
 };
 
-/// Powers exp(-d / spread) of so many taps, so an rms spread of `spread` samples where they are enough. Of a spread of
-/// 0 the first tap alone has power.
+/// `taps` powers exp(-d / spread): an rms spread of `spread` samples if there are enough taps. With a spread of 0 only
+/// the first tap has power.
 std::vector<double> exponential_profile(double spread, std::int64_t taps);
 
 }  // namespace iqd

@@ -18,7 +18,7 @@ using complex = std::complex<double>;
 using cf32 = std::complex<float>;
 constexpr double kPi = std::numbers::pi;
 
-/// Signals of both antennas with room around them.
+/// Signals of both antennas with margins around them.
 struct Sent {
   explicit Sent(std::int64_t samples, std::int64_t reach) : before(reach + kFilterMargin) {
     std::mt19937 engine(5);
@@ -76,7 +76,7 @@ TEST(FadingChannel, DrawsAreGaussianAndIndependent) {
     draws += h[0] * std::conj(channel.gain(1, 0, 0, 10 * i + 10));
     squares += h[0] * h[0];
   }
-  // Of these means of 20,000 the deviations are below 1 %, of the fourth power 2 %.
+  // The means of 20,000 deviate by less than 1 %, those of the fourth power by 2 %.
   EXPECT_NEAR(power / kDraws, 1, 0.05);
   const double first = 1 / (1 + std::exp(-0.5) + std::exp(-1.0));
   EXPECT_NEAR(fourth / kDraws / (first * first), 2, 0.2);
@@ -133,7 +133,7 @@ TEST(ExponentialProfile, HasItsSpread) {
     const auto delay = static_cast<double>(d);
     sum += powers[d], mean += powers[d] * delay, square += powers[d] * delay * delay;
   }
-  // Of whole samples; for a spread of 5 the sum differs from the integral by less than 1 %.
+  // Sums over samples; for a spread of 5 the sum differs from the integral by less than 1 %.
   EXPECT_NEAR(std::sqrt(square / sum - mean * mean / (sum * sum)), 5, 0.05);
   EXPECT_EQ(exponential_profile(0, 3), (std::vector<double>{1, 0, 0}));
   EXPECT_EQ(exponential_profile(0, 0).size(), 1u);

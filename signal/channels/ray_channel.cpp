@@ -23,7 +23,7 @@ constexpr Ray kChannel2[] = {{}, {-1.5, 50e-9, 150}, {-20, 155e-9, 90}};
 constexpr Ray kChannel3[] = {{}, {-1.5, 50e-9, 120}, {-20, 155e-9, 90}};
 constexpr Ray kChannel4[] = {{}, {-3, 300e-9, 60}, {-14, 900e-9, -120}};
 
-/// A delay by some fraction, seen t samples from its middle.
+/// A fractional delay, t samples from its centre.
 double delayed(double t) {
   const double place = t / kHalfWidth;
   if (std::fabs(place) >= 1) return 0;
@@ -31,7 +31,7 @@ double delayed(double t) {
   return window * (t == 0 ? 1 : std::sin(kPi * t) / (kPi * t));
 }
 
-/// The power that comes out of the filter where SOQPSK-TG of power 1 goes in.
+/// The output power of the filter for SOQPSK-TG of power 1.
 double power_through(std::span<const complex> taps, std::int64_t samples_per_bit) {
   const auto size = std::max<std::int64_t>(1024, std::ssize(taps));
   const auto spectrum = soqpsk::power_spectrum(size, samples_per_bit);

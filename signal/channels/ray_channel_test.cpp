@@ -18,7 +18,7 @@ constexpr double kPi = std::numbers::pi;
 constexpr double kRate = 20.625e6;
 constexpr RayChannel kAll[] = {RayChannel::awgn, RayChannel::ch1, RayChannel::ch2, RayChannel::ch3, RayChannel::ch4};
 
-/// At f turns a sample.
+/// At f turns per sample.
 complex response(const ChannelTaps& channel, double f) {
   complex sum = 0;
   for (std::size_t i = 0; i < channel.taps.size(); ++i)

@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<float, 16>;
 
-/// x += gain (u + v); u and v can be read a vector beyond the end.
+/// x += gain (u + v); u and v are readable for one vector beyond the end.
 void add_windows(float* x, const float* u, const float* v, float gain, std::int64_t floats) {
   const D d;
   const auto step = static_cast<std::int64_t>(hn::Lanes(d));
@@ -31,7 +31,7 @@ void add_windows(float* x, const float* u, const float* v, float gain, std::int6
   };
   std::int64_t i = 0;
   for (; i + step <= floats; i += step) add(x + i, i);
-  // As a vector too: in a loop of its own the compiler might round otherwise.
+  // As a vector too: in a loop of its own the compiler might round differently.
   float last[16] = {};
   std::copy(x + i, x + floats, last);
   add(last, i);
@@ -50,7 +50,7 @@ namespace {
 
 constexpr std::int64_t kPiece = 4096;
 constexpr std::int64_t kTable = 1 << 20;
-constexpr std::int64_t kBeyond = 8;  // samples of a vector
+constexpr std::int64_t kBeyond = 8;  // samples per vector
 
 }  // namespace
 

@@ -26,19 +26,19 @@ void add_bits(std::uint8_t* sum, const std::uint8_t* bits, std::size_t count) no
   for (; count > 0; --count) *sum++ ^= *bits++;
 }
 
-/// The bits of one block of rows, added up.
+/// The sum of the bits of one block of rows.
 class RowSum {
  public:
   explicit RowSum(int lift) noexcept : lift_(static_cast<std::size_t>(lift)) {}
 
-  /// Adds what the entry's circulant makes of its block of columns: element (i + shift) mod lift to i.
+  /// Adds the entry's circulant times its block of columns: element (i + shift) mod lift to element i.
   void add(const LdpcEntry& entry, std::span<const std::uint8_t> word) noexcept {
     const auto shift = static_cast<std::size_t>(entry.shift);
     const auto block = word.subspan(static_cast<std::size_t>(entry.column) * lift_, lift_);
     add_bits(sum_.data(), block.data() + shift, lift_ - shift);
     add_bits(sum_.data() + lift_ - shift, block.data(), shift);
   }
-  /// Writes the block of columns that makes the row zero together with the sum.
+  /// Writes the block of columns that makes the row's sum zero.
   void solve(int column, int shift, std::span<std::uint8_t> word) const noexcept {
     const auto block = word.subspan(static_cast<std::size_t>(column) * lift_, lift_);
     std::rotate_copy(sum_.begin(), sum_.begin() + static_cast<std::ptrdiff_t>(lift_) - shift,
@@ -86,7 +86,7 @@ void ldpc_encode(const LdpcCode& code, std::span<const std::uint8_t> bits, std::
     if (e.column < known) all.add(e, word);
   all.solve(known, code.first_parity_shift(), word);
 
-  // Each row but the last ends in a parity block that no row above it has.
+  // Each row but the last ends in a parity block that no row above it uses.
   auto entry = code.entries.begin();
   for (int row = 0; row + 1 < code.rows; ++row) {
     RowSum sum(code.lift);

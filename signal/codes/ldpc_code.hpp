@@ -17,17 +17,17 @@ struct LdpcEntry {
   std::int16_t shift;
 };
 
-/// A code; those that there are lie in ldpc_codes.hpp as data.
+/// A code; the available ones are data in ldpc_codes.hpp.
 struct LdpcCode {
   std::string_view name;  // 80216e_2304_1_2
   int lift = 0;           // z
-  int rows = 0;           // of blocks
+  int rows = 0;           // in blocks
   int columns = 0;
-  std::span<const LdpcEntry> entries;  // by rows, in a row by columns
+  std::span<const LdpcEntry> entries;  // sorted by row, then by column
 
   constexpr int n() const noexcept { return columns * lift; }
   constexpr int k() const noexcept { return (columns - rows) * lift; }
-  /// Of the first parity block in the sum of all rows: two of its three circulants cancel.
+  /// Shift of the first parity block in the sum of all rows: two of its three circulants cancel.
   constexpr int first_parity_shift() const noexcept {
     int shift = 0;
     for (const LdpcEntry& e : entries)
@@ -36,20 +36,20 @@ struct LdpcCode {
   }
 };
 std::span<const LdpcCode> ldpc_codes();
-/// Null where there is none of this name.
+/// Null if there is no code of this name.
 const LdpcCode* find_ldpc_code(std::string_view name);
 
-/// For keys: no code, or one of those there are.
+/// For keys: no code, or one of the available ones.
 enum class LdpcChoice : std::uint8_t { none };
 std::span<const std::string_view> enum_names(LdpcChoice);
-/// Null where it is none.
+/// Null for none.
 const LdpcCode* code_of(LdpcChoice choice) noexcept;
 
-/// A word is its k information bits, then n - k parity bits. `bits` and `word` hold 0 or 1; `bits` counts by its
-/// lowest bit. The parity part of all codes here is dual diagonal: the first parity block follows from the sum of all
-/// rows, the others one by one.
+/// A word is its k information bits, then n - k parity bits. `bits` and `word` hold 0 or 1; only the lowest bit of each
+/// of `bits` counts. The parity part of all codes here is dual diagonal: the first parity block follows from the sum of
+/// all rows, the others one by one.
 void ldpc_encode(const LdpcCode& code, std::span<const std::uint8_t> bits, std::span<std::uint8_t> word) noexcept;
-/// Whether the bits fulfil every check.
+/// Returns whether the bits satisfy every check.
 bool ldpc_valid(const LdpcCode& code, std::span<const std::uint8_t> word) noexcept;
 
 }  // namespace iqd

@@ -26,7 +26,7 @@ std::vector<std::uint8_t> encoded(const LdpcCode& code, const std::vector<std::u
   return word;
 }
 
-/// Every check by itself, as the header words it.
+/// Evaluates every check separately, as the header defines it.
 int checks_that_fail(const LdpcCode& code, const std::vector<std::uint8_t>& word) {
   int failed = 0;
   for (int row = 0; row < code.rows; ++row)
@@ -75,8 +75,8 @@ TEST(LdpcCode, TablesAreInOrderAndWithinTheirRanges) {
   }
 }
 
-/// Two rows that share two columns make a cycle of four edges where the differences of their shifts are equal; a good
-/// code has none.
+/// Two rows that share two columns make a cycle of four edges if the differences of their shifts are equal; a good code
+/// has none.
 TEST(LdpcCode, NoCycleOfFour) {
   for (const LdpcCode& code : ldpc_codes())
     for (int a = 0; a < code.rows; ++a)

@@ -4,11 +4,11 @@
 
 #include "signal/codes/ldpc_code.hpp"
 
-/// The codes that there are, as data. Another one is another table here and another line below; the decoder's kernel
-/// is made for each, so the compiler sees them.
+/// The available codes, as data. Another code is another table here and another line below. The decoder's kernel is
+/// compiled for each, so the compiler sees the tables.
 namespace iqd {
 
-/// IEEE 802.16e, rate 1/2, n = 2304: {row, column, shift}, one row a line.
+/// IEEE 802.16e, rate 1/2, n = 2304: {row, column, shift}, one row per line.
 // clang-format off
 inline constexpr LdpcEntry k80216e_2304_1_2[] = {
     {0, 1, 94}, {0, 2, 73}, {0, 8, 55}, {0, 9, 83}, {0, 12, 7}, {0, 13, 0},

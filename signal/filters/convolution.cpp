@@ -16,12 +16,12 @@ namespace {
 constexpr std::int64_t kLeastSize = 256;
 constexpr std::int64_t kMostSize = 16'384;
 
-/// A packet's row of filters, which may be one for all.
+/// A packet's row of filters; one row may serve all packets.
 View<const cf32, 1> row_of(View<const cf32, 2> filters, std::int64_t packet) {
   return filters.row(filters.extent(0) == 1 ? 0 : packet);
 }
 
-/// One filter that does what both do: from `h` and `g` to `all`.
+/// Joins two filters into one: from `h` and `g` to `all`.
 void join_filters(View<const cf32, 1> h, View<const cf32, 1> g, cf32* all) {
   std::fill_n(all, h.extent(0) + std::max<std::int64_t>(g.extent(0), 1) - 1, cf32());
   if (g.extent(0) == 0) return static_cast<void>(std::copy_n(h.data(), h.extent(0), all));
@@ -29,7 +29,7 @@ void join_filters(View<const cf32, 1> h, View<const cf32, 1> g, cf32* all) {
     for (std::int64_t i = 0; i < h.extent(0); ++i) all[i + k] += g(k) * h(i);
 }
 
-/// x(first …) of a packet, zero outside.
+/// x(first …) of a packet, zero outside of it.
 void load(View<const cf32, 1> x, std::int64_t first, std::int64_t count, cf32* to) {
   const std::int64_t begin = std::clamp<std::int64_t>(-first, 0, count);
   const std::int64_t end = std::clamp<std::int64_t>(x.extent(0) - first, begin, count);
@@ -65,7 +65,7 @@ class Direct final : public Convolver {
     cf32* taps;
     float* re;
     float* im;
-    cf32* x;  // the packet, with zeros before and behind it
+    cf32* x;  // the packet, padded with zeros on both sides
   };
   Work take(Scratch& scratch) const noexcept {
     const std::int64_t taps = shape_.all_taps();
@@ -85,7 +85,7 @@ class Direct final : public Convolver {
   ConvolutionShape shape_;
 };
 
-/// Circular convolutions by transforms, one or several for a packet.
+/// Circular convolutions by transforms, one or several per packet.
 class Transforms final : public Convolver {
  public:
   Transforms(const ConvolutionShape& shape, std::int64_t size)
@@ -120,7 +120,7 @@ class Transforms final : public Convolver {
     return {scratch.take<cf32>(segments_.size), scratch.take<cf32>(segments_.size), scratch.take<cf32>(segments_.size)};
   }
 
-  /// The filters' transform, with the 1/size that the way back leaves out.
+  /// The filters' transform, with the 1/size that the inverse transform omits.
   void respond(View<const cf32, 1> h, View<const cf32, 1> g, const Work& work) const noexcept {
     join_filters(h, g, work.time);
     std::fill(work.time + shape_.all_taps(), work.time + segments_.size, cf32());
@@ -133,7 +133,7 @@ class Transforms final : public Convolver {
     const std::int64_t first = s * segments_.step - segments_.skip;
     load(x, first, segments_.size, work.time);
     forward_.run(work.time, work.frequency);
-    // Spelt out: std::complex's product looks for infinities, and makes no vectors.
+    // Written out: std::complex's product checks for infinities, which prevents vectorisation.
     for (std::int64_t n = 0; n < segments_.size; ++n) {
       const cf32 a = work.frequency[n], h = work.response[n];
       work.frequency[n] = {a.real() * h.real() - a.imag() * h.imag(), a.real() * h.imag() + a.imag() * h.real()};
@@ -149,7 +149,7 @@ class Transforms final : public Convolver {
   FftPlan inverse_;
 };
 
-/// The next size that FFTW has quick code for: 2^a 3^b 5^c.
+/// The next size for which FFTW has fast code: 2^a 3^b 5^c.
 std::int64_t quick_size(std::int64_t least) {
   for (std::int64_t size = least;; ++size) {
     std::int64_t rest = size;
@@ -159,7 +159,7 @@ std::int64_t quick_size(std::int64_t least) {
   }
 }
 
-/// Of these, the size whose transforms have the least to do.
+/// Of these, the size whose transforms need the fewest operations.
 std::int64_t best_overlap(const ConvolutionShape& shape, const std::vector<std::int64_t>& sizes) {
   return *std::min_element(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) {
     return segment_flops(shape, segments_of(shape, a)) < segment_flops(shape, segments_of(shape, b));
@@ -188,8 +188,8 @@ std::vector<ConvolutionChoice> choices(const ConvolutionShape& shape) {
   return all;
 }
 
-/// Up to so many taps for each lane of a vector `direct` is quicker: packets of 12,672 samples draw level at some 65
-/// taps with 16 lanes (AVX-512).
+/// Up to this many taps per lane of a vector `direct` is faster: packets of 12,672 samples break even at some 65 taps
+/// with 16 lanes (AVX-512).
 constexpr std::int64_t kDirectUpTo = 4;
 
 ConvolutionChoice rule(const ConvolutionShape& shape) {

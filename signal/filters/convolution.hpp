@@ -6,8 +6,8 @@
 
 namespace iqd {
 
-/// On the calling thread, in single precision. Methods: `direct`, by the definition; `fft`, one transform for each
-/// packet; `overlap`, transforms of a chosen size one behind the other (overlap-save). Two filters are first made one.
+/// On the calling thread, in single precision. Methods: `direct`, by the definition; `fft`, one transform per packet;
+/// `overlap`, consecutive transforms of a chosen size (overlap-save). Two filters are first joined into one.
 const ConvolutionTable& cpu_convolution();
 
 }  // namespace iqd

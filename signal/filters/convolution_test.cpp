@@ -13,7 +13,7 @@
 namespace iqd {
 namespace {
 
-/// y with rows `pitch` apart, of the first so many packets.
+/// Runs the first `packets` packets; rows of y are `pitch` apart.
 std::vector<cf32> run(const ConvolutionCase& c, const ConvolutionChoice& choice, std::int64_t pitch,
                       std::int64_t packets) {
   const auto convolver = cpu_convolution().make(c.shape, choice);
@@ -35,7 +35,7 @@ TEST_P(CpuConvolutionOf, EachMethodIsTheDefinition) {
   for (const ConvolutionChoice& choice : cpu_convolution().choices(shape)) {
     const std::vector<cf32> y = run(c, choice, shape.outputs() + 3, shape.batch);
     c.expect(y, shape.outputs() + 3, text_of(choice));
-    for (std::int64_t b = 0; b < shape.batch; ++b)  // what lies between rows is not touched
+    for (std::int64_t b = 0; b < shape.batch; ++b)  // the space between rows is not touched
       for (int i = 0; i < 3; ++i) EXPECT_EQ(y[b * (shape.outputs() + 3) + shape.outputs() + i], cf32(9, 9));
   }
 }

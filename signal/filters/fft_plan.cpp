@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kPlanSeconds = 0.2;
 
-/// FFTW's planner is one for the process and not safe for threads; executing is.
+/// The process has one FFTW planner, which is not thread-safe; executing is.
 std::mutex& planner() {
   static std::mutex mutex;
   return mutex;
@@ -31,8 +31,8 @@ struct FftwFree {
 };
 using FftwMemory = std::unique_ptr<cf32, FftwFree>;
 
-/// FFTW prefers an algorithm that it has once measured, by anyone in this process, to what theory says. While this
-/// lives it remembers none.
+/// FFTW prefers an algorithm that anything in this process has measured to its estimate. While this object lives, it
+/// remembers none.
 class WithoutWisdom {
  public:
   WithoutWisdom() : wisdom_(fftwf_export_wisdom_to_string()) { fftwf_forget_wisdom(); }
@@ -69,7 +69,7 @@ FftPlan::FftPlan(std::int64_t size, Direction direction, std::int64_t batch, Alg
 }
 
 void FftPlan::run(const cf32* in, cf32* out) const noexcept {
-  // An out-of-place complex transform leaves its input as it is.
+  // An out-of-place complex transform does not change its input.
   fftwf_execute_dft(static_cast<fftwf_plan>(plan_.get()), fftw(const_cast<cf32*>(in)), fftw(out));
 }
 

@@ -9,25 +9,24 @@
 
 namespace iqd {
 
-/// A discrete Fourier transform of one size, unscaled: y(k) = sum x(n) exp(-+j 2 pi n k / size). Made once, at set-up;
-/// then `run` may be called by many threads at once.
+/// A discrete Fourier transform of one size, unscaled: y(k) = sum x(n) exp(-+j 2 pi n k / size). Built once, during
+/// set-up; then many threads may call `run` at once.
 class FftPlan {
  public:
   enum class Direction : std::uint8_t { forward, inverse };
 
-  /// `fastest` tries algorithms for up to 0.2 s, and which one wins depends on what else the machine does: results
-  /// differ from those of another plan by rounding, so one stream needs one plan. `repeatable` takes what theory says,
-  /// so all plans of a size give the same bits on one kind of processor, today and tomorrow. That costs nothing up to
-  /// 129 samples, 15 % at 1024, 40 % at 4096 and 50 % at 8192 (FFTW 3.3.10, AVX-512).
+  /// `fastest` tries algorithms for up to 0.2 s. The winner depends on the machine's load, and results of two plans
+  /// differ by rounding, so one stream needs one plan. `repeatable` uses FFTW's estimate, so all plans of a size give
+  /// the same bits on the same kind of CPU, every time. That costs nothing up to 129 samples, 15 % at 1024, 40 % at
+  /// 4096 and 50 % at 8192 (FFTW 3.3.10, AVX-512).
   enum class Algorithm : std::uint8_t { fastest, repeatable };
 
-  /// `batch` transforms that lie one behind the other are done by one `run`. Throws SetupError where there is no
-  /// memory.
+  /// One `run` does `batch` consecutive transforms. Throws SetupError if there is not enough memory.
   explicit FftPlan(std::int64_t size, Direction direction = Direction::forward, std::int64_t batch = 1,
                    Algorithm algorithm = Algorithm::fastest);
 
-  /// From `in` to `out`, which are two places, both `aligned`. A plan for any address would be three to five times
-  /// slower (FFTW 3.3.10, AVX-512 processor, 64 to 4096 samples), so a caller copies what is not aligned.
+  /// From `in` to `out`, which must differ and be `aligned`. A plan for any address would be three to five times slower
+  /// (FFTW 3.3.10, AVX-512 CPU, 64 to 4096 samples), so callers copy unaligned data.
   void run(const cf32* in, cf32* out) const noexcept;
   static bool aligned(const cf32* memory) noexcept { return reinterpret_cast<std::uintptr_t>(memory) % 16 == 0; }
   std::int64_t size() const noexcept { return size_; }

@@ -52,7 +52,7 @@ TEST(FftPlan, ABatchIsItsTransformsOneByOne) {
   }
 }
 
-/// Lets FFTW remember what it has found by trying.
+/// Makes FFTW measure, and remember the results.
 void measure(std::int64_t size, int rigor, std::int64_t batch) {
   const Aligned x(size * batch), y(size * batch);
   const int n = static_cast<int>(size);
@@ -63,7 +63,7 @@ void measure(std::int64_t size, int rigor, std::int64_t batch) {
   fftwf_destroy_plan(plan);
 }
 
-/// What FFTW has measured before, in this process or on a busy machine, is not asked.
+/// Plans ignore what FFTW has measured before, in this process or on a busy machine.
 TEST(FftPlan, RepeatablePlansGiveTheSameBitsWhateverWasMeasured) {
   for (const std::int64_t n : {17, 64, 100, 256, 1000, 2048}) {
     const std::int64_t batch = n < 64 ? 16 : 1;

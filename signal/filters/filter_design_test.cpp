@@ -88,7 +88,7 @@ TEST(FilterDesign, AHandMadeFilter) {
 }
 
 TEST(RootRaisedCosine, LimitsAreThoseOfTheFormulaNearby) {
-  // At alpha 0.25 and 4 samples a symbol, |4 alpha t| = 1 falls on the samples 4 from the middle.
+  // At alpha 0.25 and 4 samples per symbol, |4 alpha t| = 1 falls on the samples 4 from the centre.
   const auto h = root_raised_cosine(1, 4, 0.25, 45);
   const auto beside = root_raised_cosine(1, 4, 0.2500001, 45);
   ASSERT_EQ(h.size(), 45u);

@@ -16,7 +16,7 @@ namespace iqd::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
 
-/// The dull version: what the vectors below compute, but for the order of the taps.
+/// The scalar version: what the vectors below compute, except for the order of the taps.
 void filter(std::span<const FilterPhase> phases, std::int64_t step, float* y, std::int64_t floats) {
   for (std::int64_t i = 0; i < floats; ++i) {
     float sum = 0;
@@ -36,17 +36,17 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr std::int64_t kLanes = static_cast<std::int64_t>(hn::MaxLanes(D()));
-/// Vectors of outputs held in registers at once. Each needs an accumulator (two for complex taps) and a window slot,
-/// and there are 32 registers with AVX-512, else 16.
+/// Vectors of outputs held in registers at once. Each needs an accumulator (two for complex taps) and a window slot;
+/// there are 32 registers with AVX-512, else 16.
 constexpr int kReal = HWY_TARGET <= HWY_AVX3 ? 8 : 6;
 constexpr int kComplex = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
-/// Products that are added to one sum, one behind the other: then that is put aside, since errors of rounding grow with
-/// the length of such a chain. Filters of up to twice as many do without, which is a seventh quicker.
+/// Products that are added to one sum in sequence. Then the sum is set aside, since rounding errors grow with the
+/// length of the chain. Filters of up to twice this length do without, which is a seventh faster.
 constexpr std::int64_t kRun = 64;
 
-/// n vectors of outputs beside each other. Tap q of output vector j reads x a vector earlier than tap q - residues
-/// does, which is what that tap reads for output vector j - 1: so from one tap to the next of the same residue the
-/// window of inputs moves by one vector, and n multiplications need one load.
+/// n vectors of outputs, side by side. Tap q of output vector j reads x one vector earlier than tap q - residues does,
+/// which is where that tap reads for output vector j - 1. So from one tap to the next of the same residue the window of
+/// inputs moves by one vector, and n multiplications need one load.
 template <int n, bool complex_taps, bool in_runs> struct Accumulators {
   V re[n];
   V im[complex_taps ? n : 1];

@@ -17,7 +17,7 @@ double sinc(double x) {
   return std::fabs(angle) < 1e-9 ? 1 : std::sin(angle) / angle;
 }
 
-/// Kaiser's window around 0, of which ±half is the end.
+/// Kaiser window around 0 that ends at ±half.
 double window(double x, double half) {
   const double off = x / half;
   return off * off >= 1 ? 0 : bessel_i0(kBeta * std::sqrt(1 - off * off)) / bessel_i0(kBeta);

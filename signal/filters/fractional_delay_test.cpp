@@ -11,7 +11,7 @@
 namespace iqd {
 namespace {
 
-/// How far a tone of this frequency, in parts of the rate, is from the one that is `fraction` of a sample later.
+/// Error of a tone at this frequency, a fraction of the rate, against the tone `fraction` of a sample later.
 double error_at(double frequency, double fraction, std::int64_t taps) {
   const std::vector<float> h = fractional_delay(fraction, taps);
   const auto tone = [&](double n) { return std::polar(1.0, 2 * std::numbers::pi * frequency * n); };

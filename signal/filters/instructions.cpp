@@ -6,7 +6,7 @@
 
 namespace iqd {
 
-// Of Highway's bits a lower one is a better target.
+// Among Highway's bits, a lower one is a better target.
 
 std::vector<std::string> vector_instructions() {
   std::vector<std::string> names;

@@ -8,11 +8,11 @@
 
 namespace iqd {
 
-/// Vector instructions that loops are compiled for and this processor has, the best first: AVX3, AVX2, SSE4 … NEON.
+/// Vector instruction sets that loops are compiled for and this CPU has, the best first: AVX3, AVX2, SSE4 … NEON.
 std::vector<std::string> vector_instructions();
 
-/// From now on loops use these at best, to compare them. Gives false where the processor does not have them. Not while
-/// other threads are at work.
+/// Limits loops to these instructions from now on, for comparisons. Returns false if the CPU does not have them. Not
+/// while other threads run loops.
 bool limit_instructions(std::string_view name);
 
 }  // namespace iqd

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace iqd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Where samples as large as T come from and where they go, in bytes from one to the next.
+/// Source and destination of samples as large as T, with distances in bytes.
 template <class T> struct Way {
   const std::byte* from;
   std::int64_t pitch;  // from channel to channel
@@ -54,10 +54,10 @@ template <class T> void move_four(Way<T> way, std::int64_t samples) {
   move_each(way, 4, n, samples);
 }
 
-/// So many frames at a time, which stay in the first-level cache until all of their channels are there.
+/// Frames at a time: they stay in the L1 cache until all their channels are stored.
 constexpr std::int64_t kTile = 64;
 
-/// Four channels of more: beside each other first, then each four to their frame.
+/// Four of more channels: first side by side, then each four to their frame.
 template <class T> void move_four_of_more(Way<T> way, std::int64_t samples) {
   constexpr std::int64_t kFour = 4 * sizeof(T);
   alignas(64) std::byte tile[kTile * kFour];

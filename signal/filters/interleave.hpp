@@ -7,8 +7,8 @@
 
 namespace iqd {
 
-/// Sample n of channel c, of `bytes` (1, 2, 4 or 8), goes to n * channels + c. `pitch`: samples from channel to channel
-/// of `from`.
+/// Moves sample n of channel c, of `bytes` (1, 2, 4 or 8), to n * channels + c. `pitch`: samples from one channel of
+/// `from` to the next.
 void interleave(const std::byte* from, std::size_t bytes, std::int64_t channels, std::int64_t pitch,
                 std::int64_t samples, std::byte* to) noexcept;
 

@@ -11,7 +11,7 @@
 namespace iqd {
 namespace {
 
-/// The first output that lies at `input` or behind it.
+/// The first output at or after `input`.
 std::int64_t first_output_at(const Ratio& ratio, std::int64_t input) {
   if (input <= 0) return 0;
   return input / ratio.down * ratio.up + ceil_div(input % ratio.down * ratio.up, ratio.down);
@@ -54,7 +54,7 @@ class Polyphase final : public PolyphaseFilter {
 
   template <class T> void run_row(View<const T, 1> x, std::int64_t x_first, View<T, 1> y, std::int64_t y_first,
                                   std::byte* memory) const noexcept {
-    // An output at input position p takes shape_.taps inputs from p + oldest on, counted in x.
+    // An output at input position p uses shape_.taps inputs from p + oldest on, counted in x.
     const std::int64_t oldest = -shape_.past() - x_first;
     const std::int64_t end = y_first + y.extent(0);
     const std::int64_t inner = std::clamp(first_output_at(shape_.ratio, -oldest), y_first, end);
@@ -84,7 +84,7 @@ class Polyphase final : public PolyphaseFilter {
     polyphase_outputs(rows, step_ == 2, reinterpret_cast<const float*>(x), place, reinterpret_cast<float*>(y), count);
   }
 
-  /// x(start …), zero where there is nothing.
+  /// x(start …), zero outside of x.
   template <class T> void copy_window(View<const T, 1> x, std::int64_t start, T* window) const noexcept {
     for (std::int64_t j = 0; j < shape_.taps; ++j)
       window[j] = start + j >= 0 && start + j < x.extent(0) ? x(start + j) : T();

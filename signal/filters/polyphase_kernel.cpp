@@ -10,22 +10,22 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::HWY_NAMESPACE {
 
-/// Which taps a sum takes: those of a row; besides, of a second row, for a sum of its own; or those on the way, `part`
-/// of it, from a row to the next.
+/// Taps of a sum. one: those of a row; both: also those of a second row, for a separate sum; between: those at `part`
+/// of the way from a row to the next.
 enum class Take { one, both, between };
 struct Row {
   const float* h;
-  const float* g;  // the second row; the way
+  const float* g;  // the second row; or the difference to the next row
   float part;
 };
 
-/// Sums of products, of the first and of the second float of samples.
+/// Sums of products, separately for the first and the second float of samples.
 struct Sums {
   float even = 0, odd = 0;
   float second_even = 0, second_odd = 0;
 };
 
-/// By the definition; a row that is shorter than a vector goes this way.
+/// By definition; used for rows shorter than a vector.
 template <Take take> HWY_INLINE void add_products(const float* x, const Row& row, std::int64_t floats, Sums& sums) {
   for (std::int64_t i = 0; i < floats; ++i) {
     const float h = take == Take::between ? row.h[i] + row.part * row.g[i] : row.h[i];
@@ -49,7 +49,7 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr std::int64_t kLanes = static_cast<std::int64_t>(hn::MaxLanes(D()));
 
-/// Even lanes summed, and odd ones.
+/// Sums even lanes and odd lanes.
 template <class Tag, class Vector> HWY_INLINE void fold(Tag d, Vector v, float& even, float& odd) {
   if constexpr (hn::MaxLanes(Tag()) > 4) {
     const hn::Half<Tag> half;
@@ -88,7 +88,7 @@ template <Take take> HWY_INLINE Sums sums_of(const float* x, const Row& row, std
   }
   if (i + kLanes <= floats) one.add<take>(hn::LoadU(d, x + i), row, i), i += kLanes;
   if (i < floats) {
-    // The last ones with some that were taken before, which are left out: nothing beyond the row may be multiplied.
+    // The last vector overlaps the one before; the overlap is zeroed, since nothing beyond the row may be multiplied.
     const auto taken = hn::FirstN(d, static_cast<std::size_t>(i + kLanes - floats));
     i = floats - kLanes;
     two.add<take>(hn::IfThenZeroElse(taken, hn::LoadU(d, x + i)), row, i);

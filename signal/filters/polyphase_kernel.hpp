@@ -8,19 +8,19 @@
 
 namespace iqd {
 
-/// The taps as polyphase_outputs() takes them: each is there once for each float of a sample.
+/// The taps as polyphase_outputs() needs them: each is repeated for each float of a sample.
 struct PolyphaseRows {
   const float* first;   // [row][floats]: real parts
-  const float* second;  // the same: imaginary parts, or null; where `between` the way to the next row
-  std::int64_t floats;  // of a row
+  const float* second;  // the same: imaginary parts, or null; if `between`, the difference to the next row
+  std::int64_t floats;  // per row
   std::int64_t rows;
   std::int64_t short_from;
   Ratio ratio;
   bool between;
 };
 
-/// y(0 … outputs-1), of which the first lies at `place`: `at` counts from x, where the oldest input of a place at 0 is.
-/// Samples are one float, or two where `complex`. The same order of operations for each.
+/// y(0 … outputs-1); the first is at `place`. `at` counts from x, which has the oldest input for a place at 0. A sample
+/// is one float, or two if `complex`. The order of operations is the same for each output.
 void polyphase_outputs(const PolyphaseRows& h, bool complex, const float* x, PolyphasePlace place, float* y,
                        std::int64_t outputs) noexcept;
 

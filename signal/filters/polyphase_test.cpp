@@ -10,7 +10,7 @@
 namespace iqd {
 namespace {
 
-/// m M = at L + phase, in whole numbers, of which 64 bits are seen.
+/// m M = at L + phase, in integers modulo 2^64.
 TEST(Polyphase, PlacesAreExactForAllTime) {
   const std::int64_t far = std::int64_t{1} << 55;
   for (const Ratio ratio : {Ratio{1, 1}, {3, 2}, {25, 768}, {1048573, 1048576}, {1048576, 3}})
@@ -31,7 +31,7 @@ TEST(Polyphase, RowsAreTheTapsDealtOut) {
   EXPECT_EQ(taps.taps, 3);
   EXPECT_EQ(taps.past(), 2);
   EXPECT_EQ(taps.short_from, 1);
-  const std::vector<float> rows{7, 4, 1, 0, 5, 2, 0, 6, 3};  // the oldest input's first
+  const std::vector<float> rows{7, 4, 1, 0, 5, 2, 0, 6, 3};  // that of the oldest input first
   EXPECT_EQ(taps.re, rows);
   EXPECT_TRUE(taps.im.empty());
 }
@@ -44,8 +44,8 @@ std::vector<float> noise(std::size_t n) {
   return x;
 }
 
-/// Taps between rows, inputs ahead of an output: the formula of the header in double precision, for windows of a stream
-/// that begin and end anywhere.
+/// Taps between rows, inputs ahead of an output: the header's formula in double precision, for windows of a stream that
+/// begin and end anywhere.
 TEST(Polyphase, TakesTapsBetweenRows) {
   PolyphaseTaps taps{.ratio = {1009, 997}, .rows = 8, .ahead = 11, .short_from = 9, .between = true};
   for (const std::int64_t row_taps : {1, 3, 16, 37}) {

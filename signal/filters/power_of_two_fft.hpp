@@ -10,8 +10,8 @@
 
 namespace iqd {
 
-/// X(k) = sum x(n) exp(-j 2 pi n k / size) in double precision, in place, of a power of two of samples: for what is
-/// worked out once, such as the transforms of filters. Where samples flow, FftPlan is many times as quick.
+/// X(k) = sum x(n) exp(-j 2 pi n k / size) in double precision, in place, for a power of two of samples: for set-up
+/// work such as the transforms of filters. For streams, FftPlan is many times faster.
 inline void power_of_two_fft(std::vector<std::complex<double>>& x) {
   const std::size_t size = x.size();
   for (std::size_t n = 1, mirrored = 0; n < size; ++n) {

@@ -14,13 +14,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::HWY_NAMESPACE {
 
-/// What is beyond is left out of the sums: its square would be infinite.
+/// Larger values are left out of the sums: their squares would be infinite.
 constexpr float kLargest = 1e18F;
 constexpr float kMostFinite = 3.402823466e38F;
 
 #if HWY_TARGET == HWY_SCALAR
 
-/// By the definition.
+/// By definition.
 void add_sc16(const std::int16_t* x, std::int64_t parts, int clip, SampleLevel& level) {
   for (std::int64_t i = 0; i < parts; i += 2) {
     const int re = std::abs(int{x[i]}), im = std::abs(int{x[i + 1]});
@@ -47,13 +47,13 @@ void add_cf32(const float* x, std::int64_t parts, float clip, SampleLevel& level
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Few samples are clipped. So a run is summed up without looking for them, and looked at again where its peak says that
+// Few samples are clipped, so a run is summed without looking for them, and scanned again only if its peak shows that
 // there are some.
 
-constexpr std::int64_t kStep = 4;  // vectors, in one turn of a loop
-constexpr std::int64_t kRun = 32;  // turns
+constexpr std::int64_t kStep = 4;  // vectors per loop iteration
+constexpr std::int64_t kRun = 32;  // iterations
 
-/// Samples of a run of which a part is `clip` or more.
+/// Number of samples in a run that have a part of `clip` or more.
 std::int64_t count_clipped(const std::int16_t* x, std::int64_t parts, int clip) {
   const hn::ScalableTag<std::int16_t> d;
   const hn::RebindToUnsigned<decltype(d)> absolute;
@@ -79,7 +79,7 @@ void add_run(const std::int16_t* x, std::int64_t parts, int clip, SampleLevel& l
   const auto add_vector = [&](const std::int16_t* from) HWY_ATTR {
     const auto a = hn::Abs(hn::LoadU(d, from));
     most = hn::Max(most, hn::BitCast(absolute, a));
-    // Two squares are 2^31 at most, so they are whole where the sign would be.
+    // Two squares are at most 2^31, which fits if the sign bit counts as a value bit.
     auto rest = hn::Zero(d32);
     const auto products = hn::ReorderWidenMulAccumulate(d32, a, a, hn::Zero(d32), rest);
     const auto squares = hn::BitCast(sums, hn::Add(products, rest));
@@ -92,7 +92,7 @@ void add_run(const std::int16_t* x, std::int64_t parts, int clip, SampleLevel& l
     add_vector(x + i + 2 * lanes);
     add_vector(x + i + 3 * lanes);
   }
-  // The sum has lost what is beyond 32 bits; that of the upper halves has not, nor has what is left for the lower ones.
+  // `sum` has wrapped at 32 bits; the sum of upper halves has not, nor has the remainder for the lower ones.
   const auto lower_sum = hn::Sub(sum, hn::ShiftLeft<16>(upper_sum));
   level.square_sum += 65536.0 * hn::GetLane(hn::SumOfLanes(sums, upper_sum)) +
                       static_cast<double>(hn::GetLane(hn::SumOfLanes(sums, lower_sum)));
@@ -101,7 +101,7 @@ void add_run(const std::int16_t* x, std::int64_t parts, int clip, SampleLevel& l
   if (peak >= clip) level.clipped += count_clipped(x, parts, clip);
 }
 
-/// Adds a run in which some may be no numbers.
+/// Adds a run that may contain NaN.
 void add_with_care(const float* x, std::int64_t parts, float clip, SampleLevel& level) {
   const hn::ScalableTag<float> d;
   const hn::Repartition<std::int64_t, decltype(d)> d64;
@@ -135,7 +135,7 @@ void add_run(const float* x, std::int64_t parts, float clip, SampleLevel& level)
     add_two(x + i);
     add_two(x + i + 2 * lanes);
   }
-  // What is no number, infinite or counts as such makes the sum so; of numbers the peak is right.
+  // NaN, infinite or very large values make the sum so; the peak of the other values is still right.
   const float squares = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, other_sum)));
   const float peak = hn::GetLane(hn::MaxOfLanes(d, most));
   if (!(squares < kLargest * kLargest / 2) || peak >= clip) return add_with_care(x, parts, clip, level);
@@ -143,7 +143,7 @@ void add_run(const float* x, std::int64_t parts, float clip, SampleLevel& level)
   level.peak = std::max(level.peak, static_cast<double>(peak));
 }
 
-/// What is left over at the end is filled up with zeros, which add nothing.
+/// The remainder at the end is padded with zeros, which add nothing.
 template <class Part, class Clip> void add_all(const Part* x, std::int64_t parts, Clip clip, SampleLevel& level) {
   const hn::ScalableTag<Part> d;
   const auto step = kStep * static_cast<std::int64_t>(hn::Lanes(d));

@@ -9,19 +9,19 @@
 
 namespace iqd {
 
-/// How strong samples are, in the unit of their parts.
+/// Level of samples, in the unit of their parts.
 struct SampleLevel {
   double square_sum = 0;     // of |x|²
   double peak = 0;           // the largest |real part| or |imaginary part|
-  std::int64_t clipped = 0;  // samples of which a part is at the end of what the converter can give
+  std::int64_t clipped = 0;  // samples with a part at the end of the converter's range
   std::int64_t samples = 0;
 };
 
-/// Adds these samples. A part is clipped at `full_scale - 1` and above, or at -(full_scale - 1) and below: of 32768
-/// that is 32767, -32767 and -32768. Up to 2^31 samples at once.
+/// Adds samples. A part is clipped at `full_scale - 1` and above, or at -(full_scale - 1) and below: for 32768 that is
+/// 32767, -32767 and -32768. At most 2^31 samples at once.
 void add_level(std::span<const sc16> x, int full_scale, SampleLevel& level) noexcept;
-/// The same, clipped at `full_scale` and beyond; at infinity nothing is. A part that is infinite or no number is not
-/// clipped, and 0 in the sums, as is one beyond 1e18.
+/// The same, but clipped at `full_scale` and beyond; at infinity nothing is. A part that is infinite or NaN is not
+/// clipped and counts as 0 in the sums, as does one beyond 1e18.
 void add_level(std::span<const cf32> x, float full_scale, SampleLevel& level) noexcept;
 
 }  // namespace iqd

@@ -50,7 +50,7 @@ void expect_same(const SampleLevel& is, const SampleLevel& should, double tolera
 TEST(SampleLevel, OfWholeNumbersIsExact) {
   std::mt19937 random(1);
   for (const std::size_t n : {0u, 1u, 3u, 7u, 8u, 15u, 16u, 17u, 33u, 1000u, 65536u}) {
-    // Every ninth sample or so is at an end, some at both.
+    // About every ninth sample is at one end, some at both.
     std::uniform_int_distribution<int> any(-36000, 36000);
     std::vector<sc16> x(n);
     for (sc16& v : x)
@@ -102,7 +102,7 @@ TEST(SampleLevel, WhatIsNoNumberIsNothingAndNotClipped) {
   for (const auto& [full_scale, clipped] : {std::pair{1.0F, 3}, {kInf, 0}}) {
     SampleLevel level;
     add_level(x, full_scale, level);
-    EXPECT_EQ(level.clipped, clipped) << "the large ones, where there is a scale";
+    EXPECT_EQ(level.clipped, clipped) << "the large ones, if there is a scale";
     EXPECT_EQ(level.peak, 2);
     EXPECT_NEAR(level.square_sum, 92 * 0.25 + 4 * 0.25 + 1 + 4, 1e-5);
   }

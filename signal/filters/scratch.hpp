@@ -7,8 +7,8 @@
 
 namespace iqd {
 
-/// Deals out a lane's scratch memory in pieces that begin at 64-byte boundaries. Made of a null pointer it only counts,
-/// so the code that takes the pieces also says how much there must be.
+/// Allocates a lane's scratch memory in pieces at 64-byte boundaries. On a null pointer it only counts, so the code
+/// that takes the pieces also computes the size needed.
 class Scratch {
  public:
   static constexpr std::size_t kAlignment = 64;
@@ -21,7 +21,7 @@ class Scratch {
     at_ += static_cast<std::size_t>(count) * sizeof(T);
     return piece;
   }
-  /// What was taken, and room for a start that is not aligned.
+  /// Bytes taken, plus room for an unaligned start.
   std::size_t bytes() const noexcept { return at_ - start_ + kAlignment; }
 
  private:

@@ -22,7 +22,7 @@ inline std::span<const std::string_view> enum_names(Window) {
   return kWindowNames;
 }
 
-/// What a Kaiser window of unknown purpose gets: 70 dB of stop-band attenuation.
+/// The default beta of Kaiser windows: 70 dB of stop-band attenuation.
 inline constexpr double kKaiserBeta = 6.76;
 
 /// The modified Bessel function I0; |x| below 700.
@@ -36,8 +36,8 @@ IQD_HOST_DEVICE inline double bessel_i0(double x) {
   return sum;
 }
 
-/// w(i), i = 0 … n-1, of a symmetric window: w(i) = w(n-1-i), the denominator is n-1, the middle of an odd one is 1
-/// (of Blackman-Harris: within 1e-15). A window of one sample is 1.
+/// w(i), i = 0 … n-1, of a symmetric window: w(i) = w(n-1-i), the denominator is n-1, the centre of an odd one is 1
+/// (for Blackman-Harris: within 1e-15). A window of one sample is 1.
 inline double window_at(Window window, std::int64_t i, std::int64_t n, double beta = kKaiserBeta) {
   if (n <= 1) return 1;
   const double at = static_cast<double>(i) / static_cast<double>(n - 1);

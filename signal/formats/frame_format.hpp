@@ -9,9 +9,9 @@
 
 #include "base/views.hpp"
 
-/// The frames of simple radios, remote controls and sensors: a known pattern of chips, then bytes whose bits are some
-/// chips each, the last of them a checksum. A chip is the shortest thing that is sent: carrier or none, one frequency
-/// or the other.
+/// The frames of simple radios, remote controls and sensors: a known pattern of chips, then bytes whose bits are a few
+/// chips each, the last bytes a checksum. A chip is the shortest element sent: carrier on or off, or one of two
+/// frequencies.
 namespace iqd {
 
 enum class CrcName : std::uint8_t { none, crc8, crc8_31, crc16_ccitt, crc16_cc1101, crc32 };
@@ -20,8 +20,8 @@ inline std::span<const std::string_view> enum_names(CrcName) {
   return names;
 }
 
-/// A checksum, worked out a byte at a time. Reflected ones take the lowest bit first, and are sent with their lowest
-/// byte first; the others begin with the highest.
+/// A checksum, computed byte by byte. Reflected ones take the lowest bit first and are sent lowest byte first; the
+/// others the other way round.
 struct Crc {
   int bytes = 0;  // 0: there is none
   std::uint32_t polynomial = 0;
@@ -39,7 +39,7 @@ struct Crc {
         state = state << 1 ^ ((state & top) != 0 ? polynomial : 0);
     return state & (top | (top - 1));
   }
-  /// Byte i of the sum as it is sent.
+  /// Byte i of the checksum in transmission order.
   IQD_HOST_DEVICE constexpr std::uint8_t byte_of(std::uint32_t state, int i) const noexcept {
     return static_cast<std::uint8_t>((state ^ final_xor) >> 8 * (reflected ? i : bytes - 1 - i));
   }
@@ -56,27 +56,27 @@ constexpr Crc crc_of(CrcName name) noexcept {
   return {};
 }
 
-/// What a frame is made of. Chips are 0 or 1, a byte each.
+/// The structure of a frame. Chips are 0 or 1, one byte each.
 struct FrameFormat {
   std::vector<std::uint8_t> pattern;     // preamble and sync word
-  std::vector<std::uint8_t> zero = {0};  // the chips of a bit; both are as long
+  std::vector<std::uint8_t> zero = {0};  // the chips of a bit; zero and one have the same length
   std::vector<std::uint8_t> one = {1};
-  bool has_length = true;   // the first byte behind the pattern says how many bytes of payload follow
-  bool lsb_first = false;   // of each byte
-  std::int64_t bytes = 64;  // of payload; with has_length the most
+  bool has_length = true;   // the first byte after the pattern is the number of payload bytes
+  bool lsb_first = false;   // in each byte
+  std::int64_t bytes = 64;  // of payload; with has_length the maximum
   Crc crc;                  // of length and payload
 
-  /// With length and checksum.
+  /// Including length and checksum.
   std::int64_t most_bytes() const noexcept { return (has_length ? 1 : 0) + bytes + crc.bytes; }
   std::int64_t chips(std::int64_t of_bytes) const noexcept {
     return std::ssize(pattern) + 8 * of_bytes * std::ssize(one);
   }
 };
 
-/// A frame as it is sent. `payload` is `format.bytes` long, with has_length 1 … `format.bytes`.
+/// A frame as sent. `payload` has `format.bytes` bytes, with has_length 1 … `format.bytes`.
 std::vector<std::uint8_t> chips_of(const FrameFormat& format, std::span<const std::uint8_t> payload);
 
-/// Chips of `2dd4`, four for each digit, or of `0b0110`, one each; none where it is neither.
+/// Chips from `2dd4`, four per digit, or from `0b0110`, one per digit; empty for any other text.
 std::vector<std::uint8_t> read_chips(std::string_view text);
 
 }  // namespace iqd

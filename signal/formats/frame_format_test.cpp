@@ -23,7 +23,7 @@ std::uint32_t crc_of_text(CrcName name, std::string_view text) {
   return sum;
 }
 
-/// The check values by which the catalogue of CRCs tells them apart.
+/// The check values that identify CRCs in the catalogue.
 TEST(FrameFormat, ChecksumsAreThoseOfTheCatalogue) {
   EXPECT_EQ(crc_of_text(CrcName::crc8, "123456789"), 0xf4u);
   EXPECT_EQ(crc_of_text(CrcName::crc8_31, "123456789"), 0xa2u);
@@ -33,7 +33,7 @@ TEST(FrameFormat, ChecksumsAreThoseOfTheCatalogue) {
   EXPECT_EQ(crc_of_text(CrcName::none, "123456789"), 0u);
 }
 
-/// What is sent last is such that the remainder of all is nothing: division of polynomials.
+/// The checksum makes the remainder of the whole frame zero: polynomial division.
 TEST(FrameFormat, OneWrongBitIsSeen) {
   for (const CrcName name :
        {CrcName::crc8, CrcName::crc8_31, CrcName::crc16_ccitt, CrcName::crc16_cc1101, CrcName::crc32}) {

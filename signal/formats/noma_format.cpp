@@ -14,7 +14,7 @@
 namespace iqd {
 namespace {
 
-/// The first of the numbers from which data slots that are not used are filled.
+/// The first of the point numbers that fill unused data slots.
 constexpr std::int64_t kFillerNumber = 1 << 20;
 
 /// QPSK points number first, first + 1, … of PN23: number i is (v(2i) + j v(2i + 1)) / sqrt(2).
@@ -48,21 +48,20 @@ std::optional<NomaFormat::Fault> NomaFormat::fault() const {
   if (auto found = air.fault()) return found;
   if (air.data_symbols() < 2)
     return Fault{"frame",
-                 fmt::format("has to be at least {} samples: a symbol to synchronise on, one of OFDM training, "
-                             "one of pilots and one of data, each of {}; it is {}",
+                 fmt::format("has to be at least {} samples: one symbol each for synchronisation, OFDM training, "
+                             "pilots and data, {} samples each; it is {}",
                              4 * air.symbol(), air.symbol(), air.frame)};
-  if (auto found = outside("users", users, kMostUsers, "so many users")) return found;
-  if (auto found =
-          outside("training", training, air.data_symbols() - 1,
-                  fmt::format("symbols of pilots, of the {} behind the first two, so that one is left for data",
-                              air.data_symbols())))
+  if (auto found = outside("users", users, kMostUsers, "the largest number of users")) return found;
+  if (auto found = outside(
+          "training", training, air.data_symbols() - 1,
+          fmt::format("so that one of the {} symbols after the first two is left for data", air.data_symbols())))
     return found;
   if (auto found = outside("pilots", pilots, pilot_slots(),
-                           fmt::format("what {} symbols of {} carriers hold", training, air.carriers)))
+                           fmt::format("the capacity of {} symbols of {} carriers", training, air.carriers)))
     return found;
   return outside("data", data, data_slots(),
-                 fmt::format("what the {} symbols left for data hold, of {} carriers", air.data_symbols() - training,
-                             air.carriers));
+                 fmt::format("the capacity of the {} symbols left for data, of {} carriers",
+                             air.data_symbols() - training, air.carriers));
 }
 
 std::vector<cf32> NomaFormat::pilot_points(std::int64_t u) const {
@@ -73,7 +72,7 @@ std::vector<cf32> NomaFormat::filler_points(std::int64_t u) const {
   return known_points(kFillerNumber + u * data_slots() + data, data_slots() - data);
 }
 
-/// Of the scratch memory.
+/// Parts of the scratch memory.
 struct NomaFrameMaker::Pieces {
   Pieces(const OfdmFormat& air, std::byte* memory)
       : scratch(memory),

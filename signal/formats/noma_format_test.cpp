@@ -16,7 +16,7 @@ namespace {
 
 using complex = std::complex<double>;
 
-/// Five symbols of pilots and data that leave slots over, and a longer first prefix.
+/// Five symbols for pilots and data with unused slots, and a longer first prefix.
 constexpr NomaFormat kSmall{
     .air = {.fft = 64, .carriers = 20, .prefix = 7, .frame = 7 * 71 + 3, .tx = 1, .pilot_every = 2},
     .users = 3,
@@ -32,7 +32,7 @@ complex known_point(std::int64_t i) {
   return complex(sign_of(23, 2 * i), sign_of(23, 2 * i + 1)) / std::numbers::sqrt2;
 }
 
-/// What user u sends on a slot, from the definitions.
+/// What user u sends on a slot, by the definitions.
 complex sent(const NomaFormat& f, std::int64_t symbol, std::int64_t c, std::int64_t u,
              std::span<const std::uint8_t> bits, SymbolMap map) {
   const std::int64_t count = f.air.carriers;

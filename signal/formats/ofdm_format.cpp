@@ -19,8 +19,8 @@ constexpr std::int64_t kLeastFft = 64, kMostFft = 8192;
 constexpr std::int64_t kFewestCarriers = 16;
 constexpr std::int64_t kMostFrame = 1 << 20;
 
-// Where in PN15 each kind of known values begins. It begins with 15 ones and few others: of its first bits a
-// synchronisation symbol would have peaks of 16 dB, of these 7.6 dB.
+// Where each kind of known values begins in PN15. PN15 begins with 15 ones and few others: from its first bits a
+// synchronisation symbol would have peaks of 16 dB, from these 7.6 dB.
 constexpr std::int64_t kTrainingBit = 4096;
 constexpr std::int64_t kPilotBit = 16384;
 constexpr std::int64_t kSyncBit = 20000;
@@ -53,11 +53,11 @@ std::optional<OfdmFormat::Fault> OfdmFormat::fault() const {
   if (fft < kLeastFft || fft > kMostFft || !std::has_single_bit(static_cast<std::uint64_t>(fft)))
     return Fault{"fft", fmt::format("has to be a power of two from {} to {}; it is {}", kLeastFft, kMostFft, fft)};
   if (carriers % 2 != 0 || carriers < kFewestCarriers || carriers > fft - 2)
-    return Fault{"carriers", fmt::format("has to be an even number from {} to {}, two less than fft; it is {}",
-                                         kFewestCarriers, fft - 2, carriers)};
-  // The synchronisation symbol repeats itself after half of it: with a longer prefix echoes are taken for the symbol.
+    return Fault{"carriers", fmt::format("has to be an even number from {} to {}, fft - 2; it is {}", kFewestCarriers,
+                                         fft - 2, carriers)};
+  // The synchronisation symbol repeats after half its length: with a longer prefix, echoes are mistaken for the symbol.
   if (prefix < 1 || prefix > fft / 2)
-    return Fault{"prefix", fmt::format("has to be 1 to {} samples, half of fft at most; it is {}", fft / 2, prefix)};
+    return Fault{"prefix", fmt::format("has to be 1 to {} samples, at most half of fft; it is {}", fft / 2, prefix)};
   if (tx < 1 || tx > kMostTx)
     return Fault{"tx", fmt::format("has to be 1 to {} transmit antennas; it is {}", kMostTx, tx)};
   if (pilot_every < 2 || pilot_every > carriers)
@@ -65,9 +65,10 @@ std::optional<OfdmFormat::Fault> OfdmFormat::fault() const {
                                             "and data; it is {}",
                                             carriers, pilot_every)};
   if (frame > kMostFrame || data_symbols() < 1)
-    return Fault{"frame", fmt::format("has to be {} to {} samples: one symbol to synchronise on, {} of training and at "
-                                      "least one of data, each of {} samples; it is {}",
-                                      (2 + tx) * symbol(), kMostFrame, tx, symbol(), frame)};
+    return Fault{"frame",
+                 fmt::format("has to be {} to {} samples: one synchronisation symbol, {} training symbols and at "
+                             "least one data symbol, {} samples each; it is {}",
+                             (2 + tx) * symbol(), kMostFrame, tx, symbol(), frame)};
   return {};
 }
 
@@ -86,7 +87,7 @@ OfdmReference::OfdmReference(const OfdmFormat& format)
 int OfdmReference::sync_antenna(std::int64_t c) const noexcept {
   const std::int64_t frequency = format_.frequency_of(c);
   if (frequency % 2 != 0) return -1;
-  const std::int64_t of_those_below = format_.carriers / 4;  // even frequencies under 0
+  const std::int64_t of_those_below = format_.carriers / 4;  // even frequencies below 0
   const std::int64_t i = of_those_below + frequency / 2 - (frequency > 0 ? 1 : 0);
   return static_cast<int>(i % format_.tx);
 }

@@ -13,16 +13,16 @@
 #include "signal/filters/fft_plan.hpp"
 #include "signal/formats/qam.hpp"
 
-/// The frame that MIMO transmitters send: one symbol to synchronise on, one training symbol for each transmit antenna,
-/// then data with pilots. docs/ofdm-frame.md says the same for those who want to transmit it.
+/// The frame that MIMO transmitters send: one synchronisation symbol, one training symbol per transmit antenna, then
+/// data with pilots. docs/ofdm-frame.md describes it for developers of transmitters.
 namespace iqd {
 
 struct OfdmFormat {
   static constexpr std::int64_t kMostTx = 8;
 
   std::int64_t fft = 512;
-  std::int64_t carriers = 300;  // without the middle one, which is not sent
-  std::int64_t prefix = 36;     // samples; the first symbol's also takes what the frame's symbols leave over
+  std::int64_t carriers = 300;  // without the centre one, which is not sent
+  std::int64_t prefix = 36;     // samples; the first one is longer by the samples that the symbols leave over
   std::int64_t frame = 7680;    // samples
   std::int64_t tx = 2;          // transmit antennas
   std::int64_t pilot_every = 25;
@@ -32,13 +32,13 @@ struct OfdmFormat {
   std::int64_t data_symbols() const noexcept { return symbols() - 1 - tx; }
   std::int64_t pilots() const noexcept { return carriers / pilot_every; }
   std::int64_t data_carriers() const noexcept { return carriers - pilots(); }
-  /// How many samples before it a receiver's window on a symbol begins: inside the prefix, so that paths may come that
-  /// much before the frame's timing, and prefix - early() behind it.
+  /// Samples by which a receiver's window begins before a symbol, inside the prefix: paths may arrive early() before
+  /// the frame's timing, and prefix - early() after it.
   std::int64_t early() const noexcept { return prefix / 8; }
-  /// Samples of the frame in front of the first symbol's transform, and of the others'.
+  /// Samples of the frame before the first symbol's transform, and before the others'.
   std::int64_t first_prefix() const noexcept { return frame - symbols() * symbol() + prefix; }
   std::int64_t begin_of(std::int64_t symbol_number) const noexcept { return first_prefix() + symbol_number * symbol(); }
-  /// Which multiple of the spacing carrier c = 0 … carriers - 1 lies at: -carriers/2 … -1, 1 … carriers/2.
+  /// Frequency of carrier c = 0 … carriers - 1 in multiples of the spacing: -carriers/2 … -1, 1 … carriers/2.
   std::int64_t frequency_of(std::int64_t c) const noexcept {
     return c < carriers / 2 ? c - carriers / 2 : c - carriers / 2 + 1;
   }
@@ -47,11 +47,11 @@ struct OfdmFormat {
   bool is_pilot(std::int64_t c) const noexcept {
     return c % pilot_every == pilot_every / 2 && c / pilot_every < pilots();
   }
-  /// Data bits of a frame: of data carrier i, data symbol d, antenna a, bit b
-  /// at ((i data_symbols + d) tx + a) bits_of(modulation) + b.
+  /// Data bits of a frame. Bit b of antenna a on data carrier i, data symbol d is at ((i data_symbols + d) tx + a)
+  /// bits_of(modulation) + b.
   std::int64_t bits(Modulation m) const noexcept { return data_carriers() * data_symbols() * tx * bits_of(m); }
 
-  /// What is wrong with the format, and with which key; nothing where it can be used.
+  /// What is wrong with the format, and with which key; empty if nothing is.
   struct Fault {
     std::string key;
     std::string what;
@@ -60,19 +60,19 @@ struct OfdmFormat {
   friend bool operator==(const OfdmFormat&, const OfdmFormat&) = default;
 };
 
-/// What is known of a frame beforehand, by carrier, data of power 1 an antenna beside it.
+/// The known values of a frame, by carrier, relative to data of power 1 per antenna.
 class OfdmReference {
  public:
   explicit OfdmReference(const OfdmFormat& format);
-  /// [carrier]: the synchronisation symbol: real, 0 where the frequency is odd; of the even ones the i-th is sent by
-  /// antenna i mod tx alone, with amplitude sqrt(2 tx), so that every antenna has the power of data. Its two halves
-  /// are equal.
+  /// [carrier]: the synchronisation symbol: real, 0 at odd frequencies. The i-th of the even frequencies is sent only
+  /// by antenna i mod tx, with amplitude sqrt(2 tx), so that every antenna has the power of data. Its two halves are
+  /// equal.
   std::span<const float> sync() const noexcept { return sync_; }
-  int sync_antenna(std::int64_t c) const noexcept;  // who sends it; -1: nobody
+  int sync_antenna(std::int64_t c) const noexcept;  // the antenna that sends it; -1: none
   /// [carrier]: -1 or 1; antenna a sends it on training symbol t times cover(a, t) = exp(-2 pi j a t / tx).
   std::span<const float> training() const noexcept { return training_; }
   cf32 cover(std::int64_t a, std::int64_t t) const noexcept;
-  /// -1 or 1, of data symbol d, pilot i, antenna a.
+  /// -1 or 1, for data symbol d, pilot i, antenna a.
   float pilot(std::int64_t d, std::int64_t i, std::int64_t a) const noexcept;
 
  private:
@@ -82,26 +82,26 @@ class OfdmReference {
   std::vector<float> pilots_;
 };
 
-/// Writes a symbol behind its prefix into `frame`, from its bins; `plan` is the inverse one, `work`: [fft].
+/// Writes a symbol with its prefix into `frame`, from its bins; `plan` is an inverse one, `work`: [fft].
 void put_symbol(const OfdmFormat& format, const FftPlan& plan, std::int64_t symbol, const cf32* bins, cf32* work,
                 cf32* frame) noexcept;
 
-/// Samples of one frame of each antenna, from its data bits: rows of `format.frame` samples, x(n) = amplitude /
-/// sqrt(carriers) sum over c of X_c exp(2 pi j frequency(c) n / fft), so that an antenna's mean power is amplitude^2.
+/// Makes the samples of one frame for each antenna from its data bits: rows of `format.frame` samples, x(n) = amplitude
+/// / sqrt(carriers) sum over c of X_c exp(2 pi j frequency(c) n / fft), so that an antenna's mean power is amplitude^2.
 class OfdmFrameMaker {
  public:
   OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, double amplitude = 1);
   std::size_t scratch_bytes() const noexcept;
-  /// `bits`: [format.bits(modulation)], each by its lowest bit. Any thread, each with scratch of its own.
+  /// `bits`: [format.bits(modulation)], only the lowest bit of each counts. Any thread, each with its own scratch.
   void make(std::span<const std::uint8_t> bits, std::span<cf32* const> antennas, std::byte* scratch) const noexcept;
 
   const OfdmFormat& format() const noexcept { return format_; }
   Modulation modulation() const noexcept { return modulation_; }
-  /// [symbol][tx][bin]: what is transformed, with 0 in the place of data.
+  /// [symbol][tx][bin]: the input of the transforms, with 0 in place of data.
   std::span<const cf32> known() const noexcept { return known_; }
   /// [data carrier]: its bin.
   std::span<const std::int32_t> data_bins() const noexcept { return data_bins_; }
-  /// [symbol's number]: what is transformed for it.
+  /// [symbol number]: its value in the transform.
   std::span<const cf32> points() const noexcept { return points_; }
 
  private:

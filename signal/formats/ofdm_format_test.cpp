@@ -27,7 +27,7 @@ complex turn(double part) {
   return std::polar(1.0, 2 * std::numbers::pi * part);
 }
 
-/// What antenna a sends of data, read from its bits as TS 38.211 writes it.
+/// A data point, from its bits by the formulas of TS 38.211.
 complex mapped(std::span<const std::uint8_t> bits) {
   const auto axis = [&](std::size_t first) {
     double value = 1;
@@ -39,7 +39,7 @@ complex mapped(std::span<const std::uint8_t> bits) {
   return complex(axis(0), axis(1)) / std::sqrt(2 * (levels * levels - 1) / 3);
 }
 
-/// Everything that antenna a sends on a symbol, by carrier; made anew from the definitions in the header.
+/// All values that antenna a sends on a symbol, by carrier, computed from the definitions in the header.
 std::vector<complex> sent(const OfdmFormat& f, std::int64_t symbol, std::int64_t a, std::span<const std::uint8_t> bits,
                           int count) {
   std::vector<complex> values;
@@ -150,7 +150,7 @@ TEST(OfdmReference, AntennasShareTheSyncSymbolAndHaveDataPower) {
       EXPECT_EQ(a < 0, value == 0);
       if (a >= 0) power[static_cast<std::size_t>(a)] += value * value;
     }
-    const double pairs = static_cast<double>(2 * f.tx);  // no even number of carriers need come to each antenna
+    const double pairs = static_cast<double>(2 * f.tx);  // the even carriers need not divide evenly over the antennas
     for (const double p : power) EXPECT_NEAR(p, static_cast<double>(f.carriers), pairs);
   }
 }

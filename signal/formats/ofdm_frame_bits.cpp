@@ -10,8 +10,8 @@
 namespace iqd {
 namespace {
 
-/// Bits first, first + 1, … . With b(n) = b(n - tap) ^ b(n - order) goes b(n) = b(n - 16 tap) ^ b(n - 16 order), the
-/// 16th power of the polynomial: so many bits are added at once, seven times as fast as one by one.
+/// Bits first, first + 1, …. From b(n) = b(n - tap) ^ b(n - order) follows b(n) = b(n - 16 tap) ^ b(n - 16 order), the
+/// 16th power of the polynomial: it computes many bits at once, seven times as fast as one by one.
 void take_bits(const PnSequence& pn, std::int64_t first, std::span<std::uint8_t> bits) noexcept {
   const std::size_t step = 16 * static_cast<std::size_t>(pn.tap()), reach = 16 * static_cast<std::size_t>(pn.order());
   std::uint32_t state = pn.state_at(first);

@@ -12,32 +12,32 @@
 
 namespace iqd {
 
-/// What a frame's data bits are: those of a pseudo-random sequence that goes on from frame to frame or of whoever
-/// sends; as they are, or as words of a code.
+/// The data bits of a frame: from a pseudo-random sequence that continues from frame to frame, or given by the sender;
+/// uncoded, or as words of a code.
 ///
 /// A frame of B bits holds W = floor(B / n) words. Bit i of word w is element i W + w, so that a word is spread over
-/// all carriers and symbols; behind them, at the elements e = W n … B - 1, stand the bits e of PN15. Frame i's payload
-/// are the bits i I … of the sequence, I = W k, or without a code B.
+/// all carriers and symbols. After the words, the elements e = W n … B - 1 are the bits e of PN15. The payload of frame
+/// i is the bits i I … of the sequence, with I = W k, or B without a code.
 class OfdmFrameBits {
  public:
-  /// `bits` of a frame; `code` is null where there is none; `payload` is the sequence's order.
+  /// `bits`: per frame; `code`: null for none; `payload`: order of the sequence.
   OfdmFrameBits(std::int64_t bits, const LdpcCode* code, int payload = 23);
 
   std::int64_t bits() const noexcept { return bits_; }
   std::int64_t words() const noexcept { return words_; }
-  /// Of a frame. It is 0 where no word fits.
+  /// Information bits per frame; 0 if no word fits.
   std::int64_t information() const noexcept { return code_ == nullptr ? bits_ : words_ * code_->k(); }
   const LdpcCode* code() const noexcept { return code_; }
   const PnSequence& sequence() const noexcept { return sequence_; }
-  /// What stands behind the words.
+  /// The bits after the words.
   std::span<const std::uint8_t> filler() const noexcept { return filler_; }
 
-  /// The information bits of frame number `frame`, which is not negative.
+  /// The information bits of frame `frame`, which is not negative.
   void payload(std::int64_t frame, std::span<std::uint8_t> information) const noexcept;
-  /// Data bits, 0 or 1, of information bits, which count by their lowest bit. `scratch`: [scratch_bytes()].
+  /// Data bits, 0 or 1, from information bits; only the lowest bit of each counts. `scratch`: [scratch_bytes()].
   void encode(std::span<const std::uint8_t> information, std::span<std::uint8_t> bits,
               std::byte* scratch) const noexcept;
-  /// Both.
+  /// Payload and encoding in one.
   void make(std::int64_t frame, std::span<std::uint8_t> bits, std::byte* scratch) const noexcept;
   std::size_t scratch_bytes() const noexcept;
 

@@ -6,7 +6,7 @@ namespace iqd {
 namespace {
 
 constexpr std::size_t kMostDigits = 256;
-constexpr std::int64_t kFewestRepeats = 4;   // two periods before the offset's terms, one of terms, one behind
+constexpr std::int64_t kFewestRepeats = 4;   // two periods before the offset's terms, one of terms, one after
 constexpr std::int64_t kFewestSamples = 75;  // of the pilot: as many equations as the channel has taps
 constexpr std::int64_t kMostBits = 1 << 21;
 
@@ -55,15 +55,15 @@ std::optional<PacketFormat::Fault> PacketFormat::fault() const {
   if (samples_per_bit != 2 && samples_per_bit != 4 && samples_per_bit != 8)
     return Fault{"samples_per_bit", "has to be 2, 4 or 8; it is " + std::to_string(samples_per_bit)};
   if (samples_per_bit * pilot_bits() < kFewestSamples)
-    return Fault{"sync_word", "preamble and sync word have to be at least " + std::to_string(kFewestSamples) +
-                                  " samples long together, so that a channel can be estimated; they are " +
+    return Fault{"sync_word", "preamble and sync word together have to be at least " + std::to_string(kFewestSamples) +
+                                  " samples long, so that a channel can be estimated; they are " +
                                   std::to_string(samples_per_bit * pilot_bits())};
   if (payload_bits < 2 || payload_bits % 2 != 0)
-    return Fault{"payload_bits", "has to be an even number, since bits take turns on the two axes; it is " +
+    return Fault{"payload_bits", "has to be an even number, since bits alternate between the two axes; it is " +
                                      std::to_string(payload_bits)};
   if (payload_bits > kMostBits || bits() > kMostBits)
-    return Fault{"payload_bits",
-                 "a packet has at most " + std::to_string(kMostBits) + " bits; these make " + std::to_string(bits())};
+    return Fault{"payload_bits", "a packet has at most " + std::to_string(kMostBits) + " bits; this one would have " +
+                                     std::to_string(bits())};
   return {};
 }
 

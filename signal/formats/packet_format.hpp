@@ -10,13 +10,13 @@
 
 namespace iqd {
 
-/// Hexadecimal digits as bits, most significant first; nothing where another character is among them.
+/// Hexadecimal digits as bits, most significant first; empty if any other character occurs.
 std::optional<std::vector<std::uint8_t>> bits_of_hex(std::string_view digits);
 
-/// How a telemetry packet is made up: a short preamble said several times, a word to synchronise on, then data. The
-/// defaults are iNET's.
+/// Structure of a telemetry packet: a short preamble repeated several times, a sync word, then data. The defaults are
+/// iNET's.
 struct PacketFormat {
-  /// Samples of its neighbourhood that a packet's window holds on each side.
+  /// Samples that a packet's window includes on each side of the packet.
   static constexpr std::int64_t kGuard = 256;
 
   std::string preamble = "CD98";  // hexadecimal, one period
@@ -28,7 +28,7 @@ struct PacketFormat {
   std::int64_t period_bits() const noexcept { return 4 * static_cast<std::int64_t>(preamble.size()); }
   std::int64_t preamble_bits() const noexcept { return repeats * period_bits(); }
   std::int64_t sync_bits() const noexcept { return 4 * static_cast<std::int64_t>(sync_word.size()); }
-  /// The bits that are known beforehand: preamble and sync word.
+  /// The known bits: preamble and sync word.
   std::int64_t pilot_bits() const noexcept { return preamble_bits() + sync_bits(); }
   std::int64_t bits() const noexcept { return pilot_bits() + payload_bits; }
   /// In samples:
@@ -38,7 +38,7 @@ struct PacketFormat {
 
   /// The pilot bits, 0 or 1.
   std::vector<std::uint8_t> pilot() const;
-  /// What is wrong with the format, and with which key; nothing where it can be used.
+  /// What is wrong with the format, and with which key; empty if nothing is.
   struct Fault {
     std::string key;
     std::string what;

@@ -11,13 +11,13 @@
 
 namespace iqd {
 
-/// The pseudo-random bits that bit error rates are measured with (ITU-T O.150, not inverted), of order 9, 15 or 23:
+/// The pseudo-random bits for bit error rate measurements (ITU-T O.150, not inverted), of order 9, 15 or 23:
 ///
 ///   PN9  x^9 + x^5 + 1     PN15  x^15 + x^14 + 1     PN23  x^23 + x^18 + 1:   b(n) = b(n - 18) ^ b(n - 23)
 ///
-/// They begin with `order` ones, and repeat after 2^order - 1 bits. The state in front of bit n is the bits n …
-/// n + order - 1 themselves, the first of them the highest: whoever has received `order` right bits has a state.
-/// The state 0 is none: it goes on with zeros.
+/// They begin with `order` ones, and repeat after 2^order - 1 bits. The state before bit n is the bits n … n + order -
+/// 1, the first of them the highest: a receiver of `order` correct bits has a state. State 0 is invalid: it yields only
+/// zeros.
 class PnSequence {
  public:
   static constexpr int kLargestOrder = 23;
@@ -32,16 +32,16 @@ class PnSequence {
   /// b(n) = b(n - tap) ^ b(n - order)
   constexpr int tap() const noexcept { return tap_; }
   constexpr std::int64_t period() const noexcept { return (std::int64_t{1} << order_) - 1; }
-  /// All bits that a state has; the state in front of bit 0.
+  /// All bits of a state; also the state before bit 0.
   constexpr std::uint32_t mask() const noexcept { return (1u << order_) - 1; }
 
-  /// Bit n of the state in front of it.
+  /// Bit n, from the state before it.
   constexpr std::uint32_t bit(std::uint32_t state) const noexcept { return state >> (order_ - 1) & 1; }
   /// The state one bit later.
   constexpr std::uint32_t next(std::uint32_t state) const noexcept {
     return (state << 1 | ((state >> (order_ - 1) ^ state >> (tap_ - 1)) & 1)) & mask();
   }
-  /// The state n bits later, or earlier where n is negative; some 300 operations at most.
+  /// The state n bits later, or earlier if n is negative; at most some 300 operations.
   constexpr std::uint32_t advance(std::uint32_t state, std::int64_t n) const noexcept {
     n %= period();
     if (n < 0) n += period();
@@ -52,7 +52,7 @@ class PnSequence {
   constexpr std::uint32_t state_at(std::int64_t n) const noexcept { return advance(mask(), n); }
 
  private:
-  /// A step is linear: powers_[i][b] is what 2^i of them make of the state 1 << b.
+  /// A step is linear: powers_[i][b] is the result of 2^i steps from the state 1 << b.
   constexpr std::uint32_t& power(int i, int b) noexcept {
     return powers_[static_cast<std::size_t>(i)][static_cast<std::size_t>(b)];
   }
@@ -68,7 +68,7 @@ class PnSequence {
   std::array<std::array<std::uint32_t, kLargestOrder>, kLargestOrder> powers_{};
 };
 
-/// Those that there are, as keys name them.
+/// The available sequences, as keys name them.
 enum class PnName : std::uint8_t { pn9, pn15, pn23 };
 inline std::span<const std::string_view> enum_names(PnName) {
   static constexpr std::string_view names[] = {"pn9", "pn15", "pn23"};

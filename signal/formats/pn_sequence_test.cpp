@@ -20,7 +20,7 @@ void PrintTo(const Polynomial& p, std::ostream* out) {
 
 class PnSequences : public ::testing::TestWithParam<Polynomial> {
  protected:
-  /// By the recurrence, from `order` ones on.
+  /// By the recurrence, starting with `order` ones.
   std::vector<std::uint8_t> bits(std::int64_t n) const {
     const auto [order, tap] = GetParam();
     std::vector<std::uint8_t> b(static_cast<std::size_t>(n), 1);

@@ -22,11 +22,11 @@ double sinc(double x) {
   return x == 0 ? 1 : std::sin(kPi * x) / (kPi * x);
 }
 
-/// The frequency pulse of SOQPSK-TG, not scaled; u in pairs of bits, -2 … 2.
+/// The frequency pulse of SOQPSK-TG, not scaled; u in units of two bits, -2 … 2.
 double pulse(double u) {
   constexpr double kRho = 0.7, kB = 1.25, kFlat = 1.5, kSlope = 0.5;
   u = std::fabs(u);
-  // cos(pi x / 2) / (1 - x^2), written so that x = 1 is nothing special.
+  // cos(pi x / 2) / (1 - x^2), written without a singularity at x = 1.
   const double x = 2 * kRho * kB * u;
   const double cosine = kPi / 2 * sinc((1 - x) / 2) / (1 + x);
   const double window = u <= kFlat ? 1 : (1 + std::cos(kPi * (u - kFlat) / kSlope)) / 2;
@@ -42,7 +42,7 @@ double integral_of_pulse(double from, double to) {
   return sum * h / 3;
 }
 
-/// The samples of one bit, from what the bit and its neighbours are.
+/// The samples of one bit, from the bit and its neighbours.
 class Samples {
  public:
   explicit Samples(std::int64_t samples_per_bit) : samples_per_bit_(samples_per_bit), turned_{0} {
@@ -53,7 +53,7 @@ class Samples {
   complex at(std::int64_t k, std::uint32_t bits, std::int64_t j) const {
     const auto a = [bits](int offset) { return (bits >> (Modulator::kFuture - offset) & 1) != 0 ? 1.0 : -1.0; };
     const bool even = k % 2 == 0;
-    // All pulses up to that of bit k - 3 are over: the state behind it is where the phase starts from.
+    // All pulses up to that of bit k - 3 are over: the phase starts from the state after it.
     double phase = even ? std::atan2(a(-3), a(-4)) : std::atan2(a(-4), a(-3));
     for (int i = -2; i <= Modulator::kFuture; ++i) {
       const double sign = even == (i % 2 == 0) ? -1 : 1;
@@ -65,10 +65,10 @@ class Samples {
 
  private:
   std::int64_t samples_per_bit_;
-  std::vector<double> turned_;  // by a symbol of +1, in half turns, at each sample of its pulse
+  std::vector<double> turned_;  // phase of a symbol of +1, in half turns, at each sample of its pulse
 };
 
-/// The samples of the bits 0 … count - 1, where bit(k) tells those before and behind them as well.
+/// The samples of the bits 0 … count - 1; bit(k) also returns those before and after them.
 template <class Bit> std::vector<complex> modulated(std::int64_t count, std::int64_t samples_per_bit, Bit bit) {
   const Samples samples(samples_per_bit);
   std::vector<complex> x;
@@ -86,8 +86,8 @@ std::size_t modulo(std::int64_t k, std::size_t n) {
   return static_cast<std::size_t>((k % size + size) % size);
 }
 
-/// c(0) + 2 sum of c(i) cos(2 pi f i) at the bins of a transform, f in turns a sample at two samples a bit; 0 beyond
-/// the band of that.
+/// c(0) + 2 sum of c(i) cos(2 pi f i) at the bins of a transform, f in turns per sample at two samples per bit; 0
+/// beyond that band.
 std::vector<double> even_response(std::span<const double> c, std::int64_t size, std::int64_t samples_per_bit) {
   std::vector<double> response;
   for (std::int64_t bin = 0; bin < size; ++bin) {
@@ -167,7 +167,7 @@ std::vector<double> detection_response(std::int64_t size, std::int64_t samples_p
 
 namespace {
 
-/// Autocorrelation of a long random signal at two samples a bit, lags 0 … 64.
+/// Autocorrelation of a long random signal at two samples per bit, lags 0 … 64.
 constexpr std::array kAutocorrelation{
     1.000000e+00,  8.848085e-01,  6.096299e-01,  3.199632e-01,  1.203672e-01,  2.698500e-02,  4.283933e-04,
     -1.845737e-03, -6.462847e-04, -1.218605e-04, 1.825733e-04,  4.916937e-04,  7.766146e-04,  1.044049e-03,

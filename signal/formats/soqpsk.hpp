@@ -11,19 +11,19 @@
 #include "base/element.hpp"
 #include "signal/formats/packet_format.hpp"
 
-/// SOQPSK-TG (IRIG 106): constant envelope, continuous phase, each bit's pulse eight bits long. Sample s k (s samples a
-/// bit) is the eye's centre of bit k; even bits lie on the real axis, odd ones on the imaginary one, 1 on the positive
-/// side. So phase is absolute, and the state behind bit k is the point of the bits k and k - 1.
+/// SOQPSK-TG (IRIG 106): constant envelope, continuous phase, each bit's pulse eight bits long. Sample s k (with s
+/// samples per bit) is the centre of the eye of bit k. Even bits are on the real axis, odd ones on the imaginary axis,
+/// 1 on the positive side. So phase is absolute, and the state after bit k is the point of the bits k and k - 1.
 ///
 ///   alpha_k = (-1)^(k+1) a_(k-1) (a_k - a_(k-2)) / 2,  a = 2 b - 1;  the phase turns by pi/2 alpha_k around bit k - 1
 namespace iqd::soqpsk {
 
-/// By how much one ternary symbol of +1 turns the phase, from sample to sample, in half turns: 8 s numbers that add up
-/// to 1/2. They begin 4 s samples before the pulse's centre.
+/// Phase increments of one ternary symbol of +1 from sample to sample, in half turns: 8 s numbers that add up to 1/2.
+/// They begin 4 s samples before the pulse's centre.
 std::vector<double> phase_increments(std::int64_t samples_per_bit);
 
-/// Makes samples of bits by looking them up: a sample depends on `kPast` bits before its own, its own and `kFuture`
-/// behind it, and on whether its own is even or odd.
+/// Looks up the samples of bits. A sample depends on its own bit, on `kPast` bits before and `kFuture` bits after it,
+/// and on whether its bit is even or odd.
 class Modulator {
  public:
   static constexpr int kPast = 4;
@@ -47,16 +47,16 @@ class Modulator {
   std::vector<cf32> table_;
 };
 
-/// The signal of these bits, the first of which is bit 0. Before and behind them the first two and the last two go on,
-/// so that nothing turns there. In double: what references are made of.
+/// The signal of these bits, beginning with bit 0. The first two and the last two are repeated before and after, so
+/// that the phase does not turn there. In double, for references.
 std::vector<std::complex<double>> modulate(std::span<const std::uint8_t> bits, std::int64_t samples_per_bit);
 
-/// The pilot's samples p(m), m = 0 … s pilot_bits - 1, with the preamble going on at both sides of it.
+/// The pilot's samples p(m), m = 0 … s pilot_bits - 1, with the preamble continued on both sides.
 std::vector<std::complex<double>> pilot_waveform(const PacketFormat& format);
 
 enum class Template : std::uint8_t {
   exact,   // the signal itself
-  grid45,  // its samples put on the nearest of eight points, multiples of 45 degrees
+  grid45,  // its samples rounded to the nearest of eight points, multiples of 45 degrees
 };
 inline std::span<const std::string_view> enum_names(Template) {
   static constexpr std::string_view names[] = {"exact", "grid45"};
@@ -65,12 +65,12 @@ inline std::span<const std::string_view> enum_names(Template) {
 /// One period of the preamble in the middle of many.
 std::vector<std::complex<double>> preamble_waveform(const PacketFormat& format, Template form);
 
-/// The filter in front of the decisions, d(-11) … d(11) at two samples a bit: real and symmetric.
+/// The filter before the decisions, d(-11) … d(11) at two samples per bit: real and symmetric.
 std::span<const double> detection_filter();
-/// Its response at the bins of a transform over `size` samples; 0 beyond the band of two samples a bit.
+/// Its response at the bins of a transform of `size` samples; 0 beyond the band of two samples per bit.
 std::vector<double> detection_response(std::int64_t size, std::int64_t samples_per_bit);
 
-/// The power spectral density at the bins of a transform over `size` samples: mean 1, at least 1e-4 of its largest.
+/// The power spectral density at the bins of a transform of `size` samples: mean 1, at least 1e-4 of its maximum.
 std::vector<double> power_spectrum(std::int64_t size, std::int64_t samples_per_bit);
 
 /// c(k) = b(k) ^ ~c(k-1) for even k, b(k) ^ c(k-1) for odd k; c(-1) = 0. In place, bits 0 or 1.

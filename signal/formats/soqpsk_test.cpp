@@ -28,7 +28,7 @@ double on_axis(complex v, std::size_t k) {
   return k % 2 == 0 ? v.real() : v.imag();
 }
 
-/// The phase as the precoder and the pulses say, without tables: a running sum over all bits before.
+/// The phase by precoder and pulses, without tables: a running sum over all bits before.
 std::vector<complex> summed_up(std::span<const std::uint8_t> bits, std::int64_t s) {
   const auto n = std::ssize(bits);
   const auto a = [&](std::int64_t k) {
@@ -196,7 +196,7 @@ TEST(Soqpsk, ThePowerLiesWhereThatOfASignalDoes) {
   EXPECT_NEAR(std::accumulate(psi.begin(), psi.end(), 0.0), size, 1e-9);
   EXPECT_NEAR(*std::min_element(psi.begin(), psi.end()) / *std::max_element(psi.begin(), psi.end()), 1e-4, 1e-12);
 
-  // The same of a signal of our own: its autocorrelation under the same window.
+  // The same for a generated signal: its autocorrelation with the same window.
   const auto x = modulate(random_bits(60000), 2);
   std::vector<double> r(lags);
   for (std::size_t lag = 0; lag < lags; ++lag) {
@@ -228,7 +228,7 @@ TEST(Soqpsk, DifferentialCodeIsUndone) {
   EXPECT_EQ(code, bits);
 }
 
-/// Turned by quarters; by an odd number of them the receiver takes the one axis for the other as well.
+/// Rotations by quarter turns; with an odd number of them the receiver also swaps the axes.
 TEST(Soqpsk, DifferentialCodeBearsAnyRotation) {
   const auto bits = random_bits(200);
   auto code = bits;

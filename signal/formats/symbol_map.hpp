@@ -23,11 +23,11 @@ inline std::span<const std::string_view> enum_names(SymbolMap) {
 IQD_HOST_DEVICE constexpr int bits_of(SymbolMap m) noexcept {
   return m == SymbolMap::bpsk ? 1 : 2 * static_cast<int>(m);
 }
-/// Of one axis.
+/// Bits per axis.
 IQD_HOST_DEVICE constexpr int axis_bits(SymbolMap m) noexcept {
   return m == SymbolMap::bpsk ? 1 : static_cast<int>(m);
 }
-/// What the odd numbers of qam::amplitude are multiplied with.
+/// Factor of the odd numbers of qam::amplitude.
 IQD_HOST_DEVICE inline float axis_scale(SymbolMap m) noexcept {
   return m == SymbolMap::bpsk ? 1.0f : 1 / sqrtf(static_cast<float>(qam::power(axis_bits(m))));
 }

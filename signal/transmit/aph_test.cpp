@@ -16,7 +16,7 @@ double factorial(int n) {
   return n <= 1 ? 1 : n * factorial(n - 1);
 }
 
-/// psi_{2k+1}(x) as the definition has it.
+/// psi_{2k+1}(x) by definition.
 Complex psi(int k, Complex x, double power) {
   Complex sum = 0;
   for (int l = 0; l <= k; ++l) {
@@ -30,7 +30,7 @@ Complex monomial(int k, Complex x) {
   return std::pow(std::abs(x), 2 * k) * x;
 }
 
-/// z of taps + 1 samples' newest, term by term; `basis(k, x)` is psi_{2k+1}(x).
+/// z for the newest of taps + 1 samples, term by term; `basis(k, x)` is psi_{2k+1}(x).
 template <class Basis>
 Complex definition(const AphOrders& o, const std::vector<Complex>& h, const std::vector<Complex>& x, Basis basis) {
   Complex z = h.back();
@@ -70,8 +70,7 @@ TEST(Aph, TellsOrdersThatCannotBe) {
 }
 
 TEST(Aph, OrthogonalIsOrthonormal) {
-  // E|x|^2m = m! P^m, so E psi_{2i+1} psi*_{2j+1} is a sum over the products of
-  // their terms.
+  // E|x|^2m = m! P^m, so E psi_{2i+1} psi*_{2j+1} is a sum over the products of their terms.
   for (const double power : {1.0, 0.0729, 40.0})
     for (int i = 0; i < 5; ++i)
       for (int j = 0; j < 5; ++j) {

@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace iqd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Samples of a vector, which `mix` and `amplify` may touch beyond the last.
+// Samples per vector; `mix` and `amplify` may access that many beyond the last.
 using D = hn::CappedTag<float, kFilterMargin>;
 
 /// w = K1 x + K2 x* + lo, in place.
@@ -69,7 +69,7 @@ namespace {
 
 using complex = std::complex<double>;
 constexpr std::int64_t kPiece = 2048;
-constexpr std::int64_t kMostTaps = 64;  // of a filter; a delay takes as many again
+constexpr std::int64_t kMostTaps = 64;  // per filter; a delay takes as many again
 constexpr std::int64_t kHalfWidth = 32;
 constexpr double kBeta = 9;
 
@@ -83,13 +83,13 @@ Transmitter::Mixer mixer_of(const Transmitter::Options& options) {
           f(k1.real() - k2.real()), f(options.lo.real()),     f(options.lo.imag())};
 }
 
-/// Samples by which the first tap of the delay is late.
+/// Delay of the first tap of the delay filter in samples.
 std::int64_t first_of_delay(double delay) {
   const auto whole = static_cast<std::int64_t>(std::floor(delay));
   return static_cast<double>(whole) == delay ? whole : whole - kHalfWidth + 1;
 }
 
-/// Its taps together with those of a filter.
+/// The taps of the delay convolved with a filter.
 std::vector<complex> delayed(std::span<const complex> filter, double delay) {
   const std::int64_t first = first_of_delay(delay);
   const bool whole = static_cast<double>(first) == delay;

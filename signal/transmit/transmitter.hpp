@@ -13,42 +13,42 @@
 
 namespace iqd {
 
-/// An impaired transmitter and the receiver that listens to it, for simulations:
+/// An impaired transmitter and the receiver that observes it, for simulations:
 ///
 ///   w = K1 x + K2 x* + lo         K1 = (1 + g exp(j p)) / 2, K2 = (1 - g exp(-j p)) / 2
 ///   v = a1 u + a3 |u|^2 u + a5 |u|^4 u,   u = before * w
 ///   y(n) = (behind * v)(n - delay) + noise
 ///
-/// The spec amplifier has the gain |a1| = 0.949 for small signals, at most 1.008 (at |u| = 0.49). Its output is
-/// largest, 0.679, at |u| = 0.775; beyond that it *folds*: what is stronger comes out weaker. So peaks have to stay
+/// The gain of the spec amplifier is |a1| = 0.949 for small signals and at most 1.008 (at |u| = 0.49). Its output is
+/// largest, 0.679, at |u| = 0.775; beyond that it *folds*: stronger input gives weaker output. So peaks have to stay
 /// below.
 ///
-/// A delay that is not whole is a sinc under a Kaiser window of 64 samples, within 1e-4 up to 0.45 of the rate; it
-/// looks up to 32 samples ahead, less the delay. What is not finite spoils the samples that it reaches.
+/// A fractional delay is a sinc with a Kaiser window of 64 samples, accurate to 1e-4 up to 0.45 of the rate; it looks
+/// up to 32 samples ahead, minus the delay. Values that are not finite spoil the samples that they reach.
 ///
-/// A function of position: the same bits however the stream is cut. May be used by many threads.
+/// Depends only on position: the same bits however the stream is cut. May be used by many threads.
 class Transmitter {
  public:
   struct Options {
     double iq_gain_db = 0;
     double iq_phase_deg = 0;
     std::complex<double> lo = 0;
-    std::vector<std::complex<double>> before = {1};  // the amplifier; tap of the newest sample first, up to 64
+    std::vector<std::complex<double>> before = {1};  // the amplifier; the newest sample's tap first, up to 64
     std::complex<double> a1 = 1, a3 = 0, a5 = 0;
     std::vector<std::complex<double>> behind = {1};
-    double delay = 0;  // samples, from 0 on
+    double delay = 0;  // samples, at least 0
     double noise = 0;  // rms
     std::uint64_t seed = 1;
   };
-  /// The spec amplifier, and nothing else.
+  /// Only the spec amplifier.
   static Options memoryless();
   /// The same with I/Q imbalance of 1 dB and 5 degrees, a carrier of 0.008, and short filters before and behind.
   static Options impaired();
 
   explicit Transmitter(const Options& options);
 
-  /// y(first), y(first + 1) …; x points to x(first) and can be read from `past` samples before it to `future` behind
-  /// the last. `first` is from 0 on, and with `stream` chooses the noise.
+  /// y(first), y(first + 1) …; x points to x(first) and is readable from `past` samples before it to `future` after the
+  /// last. `first` is at least 0; `first` and `stream` choose the noise.
   void run(const cf32* x, std::int64_t first, std::span<cf32> y, std::uint64_t stream = 0) const noexcept;
   std::int64_t past() const noexcept;
   std::int64_t future() const noexcept;
@@ -74,7 +74,7 @@ class Transmitter {
   Amplifier amplifier_;
   Filter before_;
   Filter behind_;
-  std::int64_t late_;  // samples by which the first tap of `behind_` is late; negative: early
+  std::int64_t late_;  // delay of the first tap of `behind_` in samples; negative: early
   float noise_;
   std::shared_ptr<const WhiteNoise> white_;
 };

@@ -25,8 +25,8 @@ Samples noise(std::size_t n, float amplitude) {
   return x;
 }
 
-/// What becomes of x, zeros before and behind it, in pieces of such lengths; the last one repeats. Each is a copy, as
-/// long as it has to be.
+/// The output for x, with zeros before and after it, in pieces of these lengths; the last one repeats. Each piece is a
+/// copy of exactly the length needed.
 Samples sent(const Options& options, const Samples& x, const std::vector<std::int64_t>& lengths = {1 << 30}) {
   const Transmitter transmitter(options);
   Samples padded(static_cast<std::size_t>(transmitter.past()));
@@ -42,7 +42,7 @@ Samples sent(const Options& options, const Samples& x, const std::vector<std::in
   return y;
 }
 
-/// The definition, with a delay of whole samples.
+/// The definition, for delays of whole samples.
 std::vector<complex> definition(const Options& o, const Samples& x) {
   const complex turned = std::polar(std::pow(10, o.iq_gain_db / 20), o.iq_phase_deg * std::numbers::pi / 180);
   const auto at = [](const auto& values, std::int64_t n) {

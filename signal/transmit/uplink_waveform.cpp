@@ -17,11 +17,11 @@ namespace iqd {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-// A carrier is made with 1024 samples a symbol: a period of 8 slots with 7 symbols each.
+// A carrier is generated with 1024 samples per symbol: a period of 8 slots with 7 symbols each.
 constexpr std::int64_t kSymbol = 1024;
 constexpr std::array<std::int64_t, 7> kPrefixes{80, 72, 72, 72, 72, 72, 72};
 constexpr std::int64_t kSlots = 8;
-constexpr std::int64_t kPeriod = 60 * kSymbol;  // samples, and turns of a subcarrier's distance in it times kSymbol
+constexpr std::int64_t kPeriod = 60 * kSymbol;  // samples; turns of the subcarrier spacing in it, times kSymbol
 constexpr std::int64_t kMostPeriod = 1 << 24;
 
 /// A random 16-QAM point of power 1.
@@ -44,7 +44,7 @@ std::vector<cf32> carrier(std::int64_t subcarriers, std::uint64_t key) {
       for (std::int64_t k = 0; k < subcarriers; ++k)
         bins[static_cast<std::size_t>((k - subcarriers / 2 + kSymbol) % kSymbol)] = values[static_cast<std::size_t>(k)];
       transform.run(bins.data(), samples.data());
-      // Subcarriers lie half a distance beside the bins, the middle of all of them at 0 Hz.
+      // Subcarriers are half a spacing off the bins, centred on 0 Hz.
       for (std::int64_t n = -prefix; n < kSymbol; ++n) {
         const cf32 turn = n < 0 ? -half[static_cast<std::size_t>(n + kSymbol)] : half[static_cast<std::size_t>(n)];
         all.push_back(turn * samples[static_cast<std::size_t>((n + kSymbol) % kSymbol)]);
@@ -79,8 +79,8 @@ std::string UplinkWaveform::fault() const {
                          rate_hz);
   if (60 * rate_hz / spacing_hz() > kMostPeriod)
     return fmt::format(
-        "a carrier of {} Hz at a rate of {} samples a second comes again only after {:.0f} samples; "
-        "it has to be {} at most",
+        "a carrier of {} Hz at a rate of {} samples a second repeats only after {:.0f} samples; "
+        "the limit is {}",
         bandwidth_hz, rate_hz, 60 * rate_hz / spacing_hz(), kMostPeriod);
   return {};
 }

@@ -88,7 +88,7 @@ TEST(UplinkWaveform, CarriersAreEquallyStrongAndTheirOwn) {
   EXPECT_LT(common / low, 0.9);
 }
 
-/// The points of one symbol, counted from 0, as a receiver in step finds them.
+/// The points of one symbol, counted from 0, as a synchronised receiver finds them.
 Samples points_of(const Samples& period, std::int64_t symbol) {
   std::int64_t at = 0;
   for (std::int64_t s = 0;; ++s) {
@@ -142,7 +142,7 @@ TEST(UplinkWaveform, SaysWhatIsWrong) {
   w.frequencies_hz = {0, 1};
   EXPECT_THAT(w.fault(), HasSubstr("at 1 Hz does not fit into a rate of 10000000"));
   w = {.bandwidth_hz = 1e4, .rate_hz = 1e9};
-  EXPECT_THAT(w.fault(), HasSubstr("it has to be 16777216 at most"));
+  EXPECT_THAT(w.fault(), HasSubstr("the limit is 16777216"));
 }
 
 }  // namespace
