@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Curves as an SVG: panels side by side in rows, figures by their logarithm or as they are, one colour for each name in
-all of them."""
+"""Curves as an SVG: panels side by side in rows, with logarithmic or linear axes; a name has the same colour in all
+panels."""
 
 import math
 
@@ -10,7 +10,7 @@ WIDTH, HEIGHT, GAP, LEFT, TOP, LEGEND = 230, 270, 25, 70, 40, 130
 
 
 class Decades:
-    """From values to places, by their logarithms, in whole decades; what is less than a least value is drawn there."""
+    """A logarithmic axis of whole decades; values below `least` are drawn there."""
 
     def __init__(self, values, length, least=1e-300):
         logs = [math.log10(max(v, least)) for v in values]
@@ -38,7 +38,7 @@ class Linear:
 
 
 class Even:
-    """From values to places, with ticks at round numbers; what is less than a least value is drawn there."""
+    """A linear axis with ticks at round numbers; values below `least` are drawn there."""
 
     def __init__(self, values, length, least=-math.inf):
         self.low, self.high, self.length = max(min(values), least), max(values), length
@@ -58,7 +58,7 @@ def text(x, y, words, more=""):
 
 
 def curve(points, across, down, colour):
-    """Line, and the interval of those points (x, y, half of it) that have one."""
+    """A line, and the intervals of points that have one (x, y, half of the interval)."""
     places = " ".join(f"{across(p[0]):.1f},{HEIGHT - down(p[1]):.1f}" for p in sorted(points))
     parts = [f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="1.5"/>']
     for x, y, *half in points:
@@ -87,8 +87,8 @@ def panel(title, curves, marks, across, down, left, top, colours):
 
 
 def svg(rows, note="", across=Linear, least=1e-300, down=Decades):
-    """`rows`: lists of panels (title, {name: [(x, y) or (x, y, half of the interval)]}, {name: [(x, y)]}: hollow marks);
-    the panels of a row share the scale of y."""
+    """`rows`: lists of panels (title, {name: [(x, y) or (x, y, half of the interval)]}, {name: [(x, y)]} for hollow
+    marks); the panels of a row share the scale of y."""
     names = list(dict.fromkeys(n for row in rows for _, curves, _ in row for n in curves))
     colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
     width = LEFT + max(len(row) for row in rows) * (WIDTH + GAP) + LEGEND

@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""live_latency.py PIPELINE.yaml TOPIC --iqd IQD [--seconds N] [--backend B]: how soon results are handed to ZeroMQ when
-the radio's pace decides.
+"""live_latency.py PIPELINE.yaml TOPIC --iqd IQD [--seconds N] [--backend B]: latency of results at the radio's pace.
 
-Runs the pipeline, which binds tcp://127.0.0.1:5555 and has no monitor, with a reader of the topic, and prints the latency
-that the daemon has measured: from the last sample of a block until its results were handed over.
+Runs the pipeline, which must bind tcp://127.0.0.1:5555 and have no monitor, with a reader of the topic, and prints the
+latency that the daemon measures: from the last sample of a block until its results are handed to ZeroMQ.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-# CUDA is built where nvcc is found, and never needed. IQD_HAS_CUDA says which it is.
+# Builds CUDA if nvcc is found; it is optional. IQD_HAS_CUDA says whether it is built.
 set(IQD_CUDA_ARCHITECTURES "" CACHE STRING
-  "What to build for, as 75;80;86;89;90; this machine's own GPU, or else 90, where empty")
+  "Architectures to build for, e.g. 75;80;86;89;90; empty: that of this machine's GPU, else 90")
 set(IQD_HAS_CUDA OFF)
 if(NOT IQD_CUDA OR IQD_SANITIZE)
   return()
@@ -27,11 +27,11 @@ endif()
 set(CMAKE_CUDA_COMPILER ${IQD_NVCC})
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 enable_language(CUDA)
-# CMake 3.25 does not know how to ask nvcc 13 for this.
+# CMake 3.25 does not know these options of nvcc 13.
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
 set(CMAKE_CUDA_STANDARD 20)
-# CMake 3.25 wants to say something of a library that CUDA 13 brings no more, and stops where there is none.
+# CMake 3.25 sets properties of a library that CUDA 13 no longer has, and fails without it.
 add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
 find_package(CUDAToolkit REQUIRED)
 set(IQD_HAS_CUDA ON)

@@ -1,4 +1,4 @@
-# Run as a script: writes the texts of files into a source, as a table of what they are called and what is in them.
+# Run as a script: writes files into a source, as a table of their names and texts.
 #   cmake -DROOT=… -DLIST=… -DOUTPUT=… -P IqdEmbed.cmake
 file(STRINGS ${LIST} paths REGEX "^[^#]")
 set(rows)

@@ -1,4 +1,4 @@
-# A folder is a library, and its *_test.cpp are one test program: the layout of the sources is the build.
+# Each folder is a library, and its *_test.cpp are one test program: the build follows the layout of the sources.
 
 add_library(iqd_options INTERFACE)
 target_include_directories(iqd_options INTERFACE ${CMAKE_SOURCE_DIR})
@@ -6,7 +6,7 @@ target_compile_options(iqd_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
   $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local;-Wunused-const-variable=1,-Wshadow>
   $<$<BOOL:${IQD_WARNINGS_ARE_ERRORS}>:-Werror>
-  # In batches GCC 12 inlines much, and then errs about what is uninitialized.
+  # In batches GCC 12 inlines a lot, and then gives false warnings about uninitialized variables.
   $<$<AND:$<BOOL:${IQD_BATCHES}>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>>)
 if(IQD_SANITIZE)
   target_compile_options(iqd_options INTERFACE -fsanitize=${IQD_SANITIZE} -fno-omit-frame-pointer
@@ -14,16 +14,16 @@ if(IQD_SANITIZE)
   target_link_options(iqd_options INTERFACE -fsanitize=${IQD_SANITIZE})
 endif()
 if(IQD_FUZZ)
-  # Without libFuzzer the fuzzers only run inputs that are there.
+  # Without libFuzzer the fuzzers only run existing inputs.
   include(CheckCXXSourceCompiles)
   set(CMAKE_REQUIRED_FLAGS -fsanitize=fuzzer)
   check_cxx_source_compiles("extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }"
     IQD_HAS_FUZZER)
   unset(CMAKE_REQUIRED_FLAGS)
   target_compile_options(iqd_options INTERFACE $<$<BOOL:${IQD_HAS_FUZZER}>:-fsanitize=fuzzer-no-link>
-    # Checks at each access: a quarter of what compiling takes, for what the address sanitizer sees, too.
+    # These checks at each access cost a quarter of the compile time, and the address sanitizer finds the same faults.
     $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=null,alignment,vptr,object-size>)
-  # Highway's code is compiled for one kind of processor, which takes a fifth of the time that all kinds take.
+  # Highway's code is compiled for one kind of CPU, which takes a fifth of the time for all kinds.
   file(STRINGS /proc/cpuinfo has_avx2 REGEX " avx2 " LIMIT_COUNT 1)
   target_compile_options(iqd_options INTERFACE -march=x86-64-v2 -maes -mpclmul)
   if(has_avx2)
@@ -32,9 +32,9 @@ if(IQD_FUZZ)
   target_compile_definitions(iqd_options INTERFACE HWY_COMPILE_ONLY_STATIC)
 endif()
 
-# iqd_batches(<target>): where IQD_BATCHES says how many, so many sources at most are compiled as one; which, batches.py
-# finds out. Most of the time goes into headers, so all is compiled in half of it (pipeline, daemon and their tests in
-# 260 s of a processor, not 615), but after a change of one source its whole batch is.
+# iqd_batches(<target>): compiles up to IQD_BATCHES sources as one; batches.py decides which. Most compile time goes
+# into headers, so this halves the time (pipeline, daemon and their tests take 260 s of CPU time, not 615), but a change
+# of one source recompiles its whole batch.
 function(iqd_batches target)
   if(NOT IQD_BATCHES)
     return()
@@ -82,7 +82,7 @@ function(iqd_folder name)
   endif()
 endfunction()
 
-# iqd_test(<name> SOURCES … LIBRARIES … [LABELS …]): the program <name>_test, each of its cases a test of its own.
+# iqd_test(<name> SOURCES … LIBRARIES … [LABELS …]): the program <name>_test; each of its cases is a separate test.
 function(iqd_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   set(properties TIMEOUT 300)

@@ -1,8 +1,8 @@
-# What `cmake --install` puts where. Nothing leaves the prefix: what belongs to /etc and /var is made from
-# lib/tmpfiles.d. The tree can be moved: the program finds its libraries and Soapy modules from where it lies.
+# What `cmake --install` installs where. Everything is within the prefix: lib/tmpfiles.d creates files in /etc and /var.
+# The tree can be moved: the program finds its libraries and Soapy modules relative to itself.
 include(GNUInstallDirs)
 
-# Nobody else links to them, so they have a folder of their own.
+# No other program links to them, so they have their own folder.
 set(own_libraries ${CMAKE_INSTALL_LIBDIR}/iqd)
 file(RELATIVE_PATH to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/iqd)
 set_target_properties(iqd PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}" INSTALL_RPATH_USE_LINK_PATH ON)
@@ -13,7 +13,7 @@ if(TARGET iqd_cuda)
   install(TARGETS iqd_cuda LIBRARY DESTINATION ${own_libraries})
 endif()
 
-# Where every program with SoapySDR looks, if the prefix is SoapySDR's own or /usr/local.
+# Every program with SoapySDR looks here if the prefix is SoapySDR's own or /usr/local.
 find_path(soapy_headers SoapySDR/Version.h HINTS ${SoapySDR_INCLUDE_DIRS} REQUIRED)
 file(STRINGS ${soapy_headers}/SoapySDR/Version.h soapy_abi REGEX "define SOAPY_SDR_ABI_VERSION ")
 string(REGEX REPLACE ".*\"(.*)\".*" "\\1" soapy_abi "${soapy_abi}")
@@ -34,13 +34,13 @@ install(DIRECTORY pipelines examples DESTINATION ${CMAKE_INSTALL_DATADIR}/iqd
   FILES_MATCHING PATTERN "*.yaml" PATTERN "*.cu" PATTERN "*.py" PATTERN "*.cpp")
 install(DIRECTORY tools/grafana tools/prometheus DESTINATION ${CMAKE_INSTALL_DATADIR}/iqd
   FILES_MATCHING PATTERN "*.json" PATTERN "*.yaml" PATTERN "*.yml" PATTERN "*-test.yml" EXCLUDE)
-install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 install(FILES docs/man/iqd.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES tools/completion/iqd DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
-# systemd and udev look below lib, whatever the folder of libraries is called. Files that name the prefix are written
-# when it is known: `cmake --install --prefix` may choose another.
+# systemd and udev look below lib, even if the folder of libraries has another name. Files that name the prefix are
+# written at install time, since `cmake --install --prefix` may choose another.
 install(FILES systemd/iqd.sysusers DESTINATION lib/sysusers.d RENAME iqd.conf)
 install(FILES systemd/iqd.sysctl DESTINATION lib/sysctl.d RENAME 60-iqd.conf)
 install(FILES systemd/iqd.udev DESTINATION lib/udev/rules.d RENAME 59-iqd.rules)

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""batches.py ROOT SIZE SOURCE…: which sources may be compiled as one; a line `number source` for each in a batch.
+"""batches.py ROOT SIZE SOURCE…: decides which sources can be compiled as one; prints `number source` for those.
 
-Sources that are compiled as one share what is usually each one's own: the names in its unnamed namespaces, its macros,
-the using-declarations on top. So two of them go into one batch only where no such name of one stands for something else
-in the other, or in a header of ours that the other includes. Names are read by the layout that clang-format gives: what
-stands in the first column of a namespace is declared there.
+Sources that are compiled as one share names that are usually private: those in unnamed namespaces, macros, and
+using-declarations at the top. So two sources go into one batch only if no such name of one means something else in the
+other, or in a header of ours that the other includes. Declarations are found by clang-format's layout: they begin in
+the first column of a namespace.
 """
 
 import functools
@@ -22,14 +22,14 @@ TEST = re.compile(r"(?:TEST|TEST_F|TEST_P|TYPED_TEST)\((\w+), (\w+)")
 OTHER = re.compile(r"using (\w+) =|[\w:<].*?[ &*>](\w+)(?:\(|\[| =|\{|;)|\w+\((\w+)")
 TEMPLATE = re.compile(r"template <(?:[^<>]|<[^<>]*>)*> ?(?:requires .*)?")
 INCLUDE = re.compile(r'#include "([\w/.-]+)"')
-# Highway compiles these once for each instruction set; what is included and what is named anew would reach the others.
+# Highway compiles these once for each instruction set; their includes and redefined names would affect other sources.
 APART = re.compile(r"^ *(?:#include (?:\"hwy/|.*hwy/foreach_target|.*\.cpp)|namespace \w+ = |using namespace )", re.M)
 PLAIN_TESTING = re.compile(r"(?<![\w:])testing::")
 TESTING = ("iqd", "testing")
 
 
 class File:
-    """What a file declares: {(namespace, name): what it means}; `own` is what no other file should see."""
+    """The declarations of a file: {(namespace, name): meaning}; `own` are those that no other file should see."""
 
     def __init__(self, path):
         self.text = path.read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ class File:
         for number, line in enumerate(self.text.splitlines()):
             if NAMESPACE.match(line):
                 opened = number
-            # Where it holds a single line, its end does not say so.
+            # The end of a namespace with a single line has no comment.
             if NAMESPACE_END.match(line) or (line == "}" and number == opened + 2):
                 del scopes[-1:]
             elif line[:1] not in ("", " ", "}", "/"):
@@ -48,7 +48,7 @@ class File:
 
     def read(self, line, scopes):
         if found := NAMESPACE.match(line):
-            if line.endswith("}"):  # of one line, in which something is announced
+            if line.endswith("}"):  # one line with a forward declaration
                 return
             scopes.append(found[1])
             self.open("::".join(filter(None, scopes)))
@@ -85,7 +85,7 @@ def read(path):
 
 
 class Source:
-    """A source with the headers of ours that it includes, whatever leads to them."""
+    """A source with all headers of ours that it includes, directly or indirectly."""
 
     def __init__(self, root, path):
         main = read(path)
@@ -100,7 +100,7 @@ class Source:
             found = read(root / header)
             self.shared.update(found.shared | found.own)
             rest += found.includes
-        # Within iqd, testing:: is GoogleTest's only where iqd::testing has not been heard of.
+        # Within iqd, testing:: is GoogleTest's only if iqd::testing is not declared.
         if TESTING not in self.shared and PLAIN_TESTING.search(main.text):
             self.own[TESTING] = "GoogleTest's"
 
@@ -129,7 +129,7 @@ def batches(sources, size):
 
 def main():
     root, size = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-    there = filter(os.path.exists, sys.argv[3:])  # others are written by the build
+    there = filter(os.path.exists, sys.argv[3:])  # the build writes the others
     sources = [(path, Source(root, pathlib.Path(path))) for path in there]
     for number, batch in enumerate(batches(sources, size)):
         for path in batch:

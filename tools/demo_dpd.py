@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a transmitter that learns to predistort, and shows what it does: how the channels beside its carrier fall with
-the first training."""
+"""Runs a transmitter that learns to predistort, and shows how the power in the adjacent channels falls after the first
+training."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ import zmq
 
 ENDPOINT = "tcp://127.0.0.1:5555"
 TOPICS = "levels", "spectrum", "report"
-SLOWER = 10  # than the pipeline: two processors keep up
+SLOWER = 10  # than the pipeline, so that two CPU cores keep up
 ROWS, COLUMNS, STEP_DB = 15, 72, 5  # of the spectrum
 SIDES = "adjacent_low", "adjacent_high"
 FALL_DB = 10
@@ -30,7 +30,7 @@ def slower(text):
 
 
 class Reader(threading.Thread):
-    """Receives what is measured in each capture. `first` is the one that was first trained with, `now` the last."""
+    """Receives the measurements of each capture. `first` is the first capture used for training, `now` the latest."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -61,27 +61,27 @@ class Reader(threading.Thread):
 
 
 def heights(spectrum):
-    """Of each column, how many rows below the highest bin of all."""
+    """For each column, how many rows it lies below the highest one."""
     columns = np.array([part.mean() for part in np.array_split(spectrum, COLUMNS)])
     return (columns.max() - columns) / STEP_DB
 
 
 def picture(first, now):
-    """Lines of text: `#` where something is sent now, `.` where there was before."""
+    """Lines of text: `#` is the spectrum now, `.` what it has lost since the first training."""
     before, after = (heights(capture["spectrum"]) for capture in (first, now))
     return ["".join("#" if a < row + 1 else "." if b < row + 1 else " " for b, a in zip(before, after))
             for row in range(ROWS)]
 
 
 def counts(status):
-    """Of what is learned: {event: count}, and how often coefficients were set."""
+    """The estimator's {event: count}, and how often coefficients were set."""
     learn = status["pipelines"][2]
     events = {e["event"]: e["count"] for e in learn["events"] if e["stage"] == "aph_estimator"}
     return events, sum(port["messages"] for port in learn["ports"] if port["to"].startswith("apply "))
 
 
 def worst(capture):
-    """The higher of the channels beside the carrier, dBc."""
+    """The higher power of the two adjacent channels, in dBc."""
     return max(capture["levels"][side] for side in SIDES)
 
 
@@ -105,7 +105,7 @@ def lines_of(status, reader):
 
 
 def show(lines, live, above):
-    """`above`: how many lines are on the screen to write over."""
+    """`above`: how many lines on the screen to overwrite."""
     if live and above:
         sys.stdout.write(f"\x1b[{above}F\x1b[J")
     sys.stdout.write("\n".join(lines) + "\n\n")
@@ -113,17 +113,17 @@ def show(lines, live, above):
 
 
 def verdict(status, reader, code):
-    """What is not as it should be."""
+    """What went wrong, or None."""
     if code != 0:
-        return f"iqd ended with {code}"
+        return f"iqd exited with {code}"
     if status is None or reader.now is None:
-        return "nothing was heard"
+        return "no messages arrived"
     events, applied = counts(status)
     if reader.first is None or applied == 0:
-        return f"nothing was learned: {events}"
+        return f"the predistorter was not trained: {events}"
     fall = worst(reader.first) - worst(reader.now)
     if not fall >= FALL_DB:
-        return f"the channels beside the carrier fell by {fall:.1f} dB"
+        return f"the adjacent channels fell by {fall:.1f} dB, less than {FALL_DB}"
     return None
 
 
@@ -131,7 +131,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--iqd", required=True)
     parser.add_argument("--pipeline", required=True)
-    parser.add_argument("--seconds", type=float, default=0, help="end after so long; 0: at Ctrl-C")
+    parser.add_argument("--seconds", type=float, default=0, help="stop after this time; 0: at Ctrl-C")
     options = parser.parse_args()
     reader = Reader()
     reader.start()
@@ -151,7 +151,7 @@ def main():
             show(lines, live, shown)
             shown = len(lines) + 1
         wrong = verdict(status, reader, process.wait())
-    right = "Right: what the transmitter bends was learned, and the channels beside the carrier fell with it."
+    right = "Right: the predistorter learned the transmitter's distortion, and the adjacent channels fell."
     print(f"NOT RIGHT: {wrong}" if wrong else right)
     return 1 if wrong else 0
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the telemetry receiver and shows what it does: its rates, its bit errors and what the symbols look like."""
+"""Runs the telemetry receiver and shows its rates, its bit errors and its constellation."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ FOUND = ("preamble_search", "found", None)
 
 
 class Reader(threading.Thread):
-    """Receives every packet's bits, and the soft values of a block now and then."""
+    """Receives the bits of every packet, and now and then the soft values of a block."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -45,7 +45,7 @@ class Reader(threading.Thread):
             self.packets, last = self.packets + meta["shape"][0], meta["seq"]
 
     def look_at_symbols(self):
-        """One block's soft values, [packet][kind][bit]; subscribed to only while one is waited for."""
+        """Reads the soft values of one block, [packet][kind][bit]. Subscribes only while it waits."""
         self.look.setsockopt_string(zmq.SUBSCRIBE, "soft ")
         if self.look.poll(300):
             head, payload = self.look.recv_multipart()
@@ -57,7 +57,7 @@ class Reader(threading.Thread):
 
 
 def constellation(soft):
-    """Lines of text: where the pairs of an even and an odd bit of the first kind are; darker is more of them."""
+    """Lines of text: a density plot of the pairs of an even and an odd bit of the first kind."""
     pairs = np.zeros((0, 2)) if soft is None else soft[:, 0].reshape(-1, 2)
     density, _, _ = np.histogram2d(-pairs[:, 1], pairs[:, 0], (ROWS, COLUMNS), ((-2, 2), (-2, 2)))
     shade = np.ceil(np.sqrt(density / max(density.max(), 1)) * (len(SHADES) - 1)).astype(int)
@@ -65,18 +65,18 @@ def constellation(soft):
 
 
 def spread_db(soft):
-    """How far the soft values are from where they should be: rms, in dB of their mean magnitude."""
+    """The rms deviation of the soft values from their mean magnitude, in dB of that."""
     magnitude = np.abs(soft)
     return 20 * np.log10(magnitude.std() / magnitude.mean())
 
 
 def counts(status):
-    """Of the first pipeline: {(stage, event, kind or None): count}."""
+    """The first pipeline's {(stage, event, kind or None): count}."""
     return {(e["stage"], e["event"], e.get("kind")): e["count"] for e in status["pipelines"][0]["events"]}
 
 
 def error_rates(status, expected):
-    """(kind, bits, errors, what is expected or None) of each kind."""
+    """(kind, bits, errors, expected rate or None) of each kind."""
     events = counts(status)
     kinds = [kind for stage, event, kind in events if (stage, event) == ("ber_meter", "bits")]
     return [(k, events["ber_meter", "bits", k], events["ber_meter", "bit_errors", k], expected.get(k)) for k in kinds]
@@ -117,21 +117,21 @@ def show(status, before, reader, expected, scene, live, shown):
 
 
 def verdict(status, reader, expected, code):
-    """What is not as it should be."""
+    """What went wrong, or None."""
     if code != 0:
-        return f"iqd ended with {code}"
+        return f"iqd exited with {code}"
     if status is None or reader.packets == 0:
-        return "no packets came through"
+        return "no packets arrived"
     p = status["pipelines"][0]
     if any(p["dropped"].values()) or p["lost"] or reader.missing:
         return f"samples were dropped: {p['dropped']}, lost by the radio {p['lost']}, messages missing {reader.missing}"
     found, sent = counts(status).get(FOUND, 0), p["received"] // SAMPLES
     if found < 0.99 * sent - 2:
-        return f"{found} of {sent} packets were found"
+        return f"only {found} of {sent} packets were found"
     for kind, bits, errors, wanted in error_rates(status, expected):
         # A short run counts few errors, which come in bursts.
         if bits == 0 or errors > 2 * (wanted or 0.01) * bits + 100:
-            return f"{kind} made {errors} errors in {bits} bits"
+            return f"{kind} had {errors} errors in {bits} bits"
     return None
 
 
@@ -139,7 +139,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--iqd", required=True)
     parser.add_argument("--pipeline", required=True)
-    parser.add_argument("--seconds", type=float, default=0, help="end after so long; 0: at Ctrl-C")
+    parser.add_argument("--seconds", type=float, default=0, help="stop after this time; 0: at Ctrl-C")
     options = parser.parse_args()
 
     source = open(options.pipeline, encoding="utf-8").read()
@@ -158,14 +158,14 @@ def main():
     for line in process.stdout:
         last, status = status, json.loads(line)
         if status["final"]:
-            time.sleep(0.3)  # the last messages are on their way
+            time.sleep(0.3)  # wait for the last messages
         else:
-            before = last  # the final status comes right behind another
+            before = last  # the final status comes right after another
             reader.look_at_symbols()
         show(status, before, reader, expected, f"{channel}, Eb/N0 {eb_n0:g} dB", live, shown)
         shown = True
     wrong = verdict(status, reader, expected, process.wait())
-    right = "Right: packets flowed, their bit errors are as few as they should be, nothing was dropped."
+    right = "Right: packets arrived, the bit error rates are as expected, and nothing was dropped."
     print(f"NOT RIGHT: {wrong}" if wrong else right)
     return 1 if wrong else 0
 

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tools/test and tools/check: runs parts of a whole, each timed, all of them even where one fails.
+# Sourced by tools/test and tools/check: runs and times parts, all of them even if one fails.
 
 summary=()
 failed=0
 said=$(mktemp -d)
 trap 'rm -rf "$said"' EXIT
 
-# part TITLE COMMAND…: the command's steps must end in `|| return` where the next one makes no sense.
+# part TITLE COMMAND…: runs one part. A step of the command must end in `|| return` if the next one depends on it.
 part() {
   local start=$SECONDS outcome=ok
   echo "== $1"
@@ -15,7 +15,7 @@ part() {
   summary+=("$(printf '%-40s %-7s %5d s' "$1" "$outcome" $((SECONDS - start)))")
 }
 
-# what_failed LOG TITLE: the end of what each failed test said, or of the log where no test is named.
+# what_failed LOG TITLE: the last lines of each failed test's output, or of the log if it names no failed test.
 what_failed() {
   echo "== what failed in: $2"
   awk '
@@ -26,7 +26,7 @@ what_failed() {
     END { tell(); exit !named }' "$1" || tail -n 40 "$1"
 }
 
-# Prints what failed, what became of each part, and ends the program.
+# Prints what failed and the outcome of each part, and exits.
 finish() {
   local outcome=ok
   if ((failed)); then outcome=FAILED; echo; cat "$said/failures"; fi

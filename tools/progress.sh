@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tools/setup and tools/build: one line that says what is being done, and how long it will take.
+# Sourced by tools/setup and tools/build: shows the progress and the time left in one line.
 
-# duration SECONDS: as people say it, `50 s` or `2 min 10 s`.
+# duration SECONDS: prints `50 s` or `2 min 10 s`.
 duration() {
   if (($1 < 90)); then echo "$1 s"; else echo "$(($1 / 60)) min $(($1 % 60)) s"; fi
 }
 
-# progress: reads lines until there are no more. `expect SECONDS TITLE` says what is done, and how long it should take; it
-# comes first. `PERMILLE WHAT` says how much of it is done; the more, the more counts how long that took. On a terminal
-# one line is written over, elsewhere there is one every ten seconds.
+# progress: reads lines from its input until its end. The first is `expect SECONDS TITLE`: what is done, and how long it
+# should take. Further lines are `PERMILLE WHAT`: how much is done. The estimate starts with SECONDS and relies on the
+# measured speed from 33 % on. On a terminal one line is overwritten, elsewhere a line is printed every ten seconds.
 progress() {
   local start=$SECONDS next=0 expected=0 title='' live=false first rest
   if [[ -t 1 ]]; then live=true; fi

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The same work by iqd and by GNU Radio, in turns on one core; ends with 3 where iqd is the slower one.
+"""The same work by iqd and by GNU Radio, in turns on one core; exits with 3 if iqd is slower.
 
-What counts is GNU Radio's block alone: the processor time spent in its work function, by its own performance counters,
-without its scheduler. The throughput of the whole flow graph (null source, head, block, null sink) stands beside it.
-iqd's blocks have as many samples as GNU Radio's buffers.
+Only GNU Radio's block itself counts: the CPU time in its work function, by its own performance counters, without its
+scheduler. The throughput of the whole flow graph (null source, head, block, null sink) is printed too. iqd's blocks are
+as large as GNU Radio's buffers.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-# Read when GNU Radio is imported. The clock is that of the thread, so another thread's turn is not counted.
+# Read when GNU Radio is imported. The thread's clock does not count other threads' time.
 os.environ["GR_CONF_PERFCOUNTERS_ON"] = "True"
 os.environ["GR_CONF_PERFCOUNTERS_CLOCK"] = "thread"
 
@@ -32,10 +32,10 @@ CHANNELS = 64
 
 
 def cases():
-    """name, keys for iqd, a maker of GNU Radio's block, bytes and samples of an item in and out, samples to send."""
+    """Stage, iqd's keys, maker of GNU Radio's block, an item's bytes in and out and its samples, samples to send."""
     from gnuradio import blocks, fft, filter as gr_filter
 
-    # As many taps as the resampler has by itself: 60 a phase.
+    # As many taps as the resampler's default: 60 per phase.
     phases = [0.01] * 180
     bank = [0.01] * (CHANNELS * 12)
     interpolating = [f"taps={TAPS}", "interpolation=3", "decimation=2"]
@@ -56,7 +56,7 @@ def cases():
 
 
 def gnuradio_samples_per_second(make, sizes, samples):
-    """(of the block alone, of the flow graph)"""
+    """For the block alone, and for the flow graph."""
     from gnuradio import blocks, filter as gr_filter, gr
 
     in_bytes, out_bytes, vector = sizes
@@ -118,10 +118,10 @@ def print_table(rows, version):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iqd", default=str(ROOT / "build/release/iqd"), help="the program (build/release/iqd)")
-    parser.add_argument("--json", action="store_true", help="one object a row")
-    parser.add_argument("--strict", action="store_true", help="end with 77 instead of 0 where there is no GNU Radio")
-    parser.add_argument("--repetitions", type=int, default=5, help="of which the median counts (5)")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each of iqd's measurements (0.5)")
+    parser.add_argument("--json", action="store_true", help="print one object per row")
+    parser.add_argument("--strict", action="store_true", help="exit with 77 instead of 0 without GNU Radio")
+    parser.add_argument("--repetitions", type=int, default=5, help="runs to take the median of (5)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="length of each of iqd's measurements (0.5)")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="where both run (the last)")
     options = parser.parse_args()
     try:
@@ -130,7 +130,7 @@ def main():
         print(f"SKIPPED: GNU Radio is not installed ({missing}); on Debian: apt-get install gnuradio")
         return SKIPPED if options.strict else 0
     if not os.access(options.iqd, os.X_OK):
-        sys.exit(f"{options.iqd} is not there: build the preset `release`, or say --iqd PATH")
+        sys.exit(f"{options.iqd} does not exist: build the preset `release`, or use --iqd PATH")
     os.sched_setaffinity(0, {options.core})
     rows = measure(options)
     if options.json:

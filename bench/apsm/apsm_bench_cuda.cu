@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Training and detection by themselves, on a GPU: apsm_bench [--antennas M] [--users U] [--variant V] …
+// Training and detection alone, on a GPU: apsm_bench [--antennas M] [--users U] [--variant V] …
 //
-// A frame's model is trained once; then each half is captured and replayed: by itself, and for detection with the
-// copies of a call, data in and symbols out, in pinned memory. One JSON object a line, times in microseconds.
+// A frame's model is trained once. Then each half is captured and replayed alone, and detection also with the copies of
+// a call, data in and symbols out, in pinned memory. One JSON object per line, times in microseconds.
 #include <algorithm>
 #include <chrono>
 #include <complex>
@@ -24,7 +24,7 @@ namespace iqd::noma {
 namespace {
 
 constexpr int kRuns = 500;
-constexpr int kInRow = 20;  // of a kernel, where launching is not to count
+constexpr int kInRow = 20;  // repetitions of a kernel, so that the launch does not count
 
 struct Options {
   int antennas = 16;
@@ -100,7 +100,7 @@ double percentile(std::vector<double>& times, double share) {
   return times[std::min(times.size() - 1, static_cast<std::size_t>(share * static_cast<double>(times.size())))];
 }
 
-/// Captures what `work` puts on a stream, and replays it.
+/// Captures what `work` enqueues on a stream, and replays it.
 class Replay {
  public:
   explicit Replay(const std::function<void(cudaStream_t)>& work) {
@@ -118,7 +118,7 @@ class Replay {
   }
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
-  /// By the device's clock, and by the host's until the results are there.
+  /// Times by the device's clock, and by the host's clock until the results have arrived.
   std::pair<std::vector<double>, std::vector<double>> run() {
     cudaEvent_t from = nullptr, to = nullptr;
     gpu::check(cudaEventCreate(&from), "an event");
@@ -237,14 +237,14 @@ void measure(const Options& o) {
 
 int main(int argc, char** argv) {
   iqd::noma::Options o;
-  iqd::CommandLine line("apsm_bench", "training and detection of several users, by themselves, on a GPU");
+  iqd::CommandLine line("apsm_bench", "times training and detection of several users alone, on a GPU");
   line.options()
-      .option("--antennas", &o.antennas, "that receive", {.range = {{1, iqd::noma::kMostAntennas}}})
-      .option("--users", &o.users, "that send", {.range = {{1, iqd::noma::kMostUsers}}})
-      .option("--pilots", &o.pilots, "vectors of the training", {.range = {{1, 1 << 14}}})
-      .option("--data", &o.data, "vectors to detect", {.range = {{1, 1 << 24}}})
+      .option("--antennas", &o.antennas, "number of receive antennas", {.range = {{1, iqd::noma::kMostAntennas}}})
+      .option("--users", &o.users, "number of transmitting users", {.range = {{1, iqd::noma::kMostUsers}}})
+      .option("--pilots", &o.pilots, "number of training vectors", {.range = {{1, 1 << 14}}})
+      .option("--data", &o.data, "number of vectors to detect", {.range = {{1, 1 << 24}}})
       .option("--window", &o.window, "pilots projected on at once", {.range = {{1, iqd::noma::kMostWindow}}})
-      .option("--passes", &o.passes, "over the pilots", {.range = {{1, 100}}})
+      .option("--passes", &o.passes, "number of passes over the pilots", {.range = {{1, 100}}})
       .option("--variant", &o.variant, "how the detector's kernels share the work",
               {.one_of = iqd::noma::scheme_names()});
   if (const auto exit = line.parse(argc, argv)) return *exit;

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long training and detection of several users take on a GPU, by apsm_bench: for one user and for all, beside the
-four published schemes; and how it grows with users, antennas, data, windows and pilots.
+"""Times of training and detection of several users on a GPU, by apsm_bench: for one user and for all, also with the
+four published schemes; and how they grow with users, antennas, data, windows and pilots.
 
-Prints Markdown. Ends with 3 where a goal is missed that --goals asks for."""
+Prints Markdown. With --goals, exits with 3 if a goal is missed."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ GOALS = {"train": 2000, "detect": 20, "detect, host to host": 60}  # microsecond
 
 
 def measure(options, **numbers):
-    """Rows of apsm_bench by what they are about."""
+    """Rows of apsm_bench, by what they measure."""
     command = [options.apsm_bench]
     for key, value in numbers.items():
         command += [f"--{key}", str(value)]

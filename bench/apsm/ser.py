@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Symbol error rates of detection of several users, 685 pilots and 3,840 data vectors, each transmission over a channel
-of its own: rows that are known from simulations in double precision, and curves over the SNR, the number of antennas
+"""Symbol error rates of the detection of several users, 685 pilots and 3,840 data vectors, each transmission over a new
+channel: points with rates known from simulations in double precision, and curves over the SNR, the number of antennas
 and the users' spread, for a circular and a planar array.
 
-All is detected by `iqd exec`. Prints Markdown, mean ± one standard deviation over the transmissions. Ends with 3 where
-a detector is worse than 1.2 times the known rate by more than both means' statistics explain."""
+Detection runs in `iqd exec`. Prints Markdown, mean ± one standard deviation over the transmissions. Exits with 3 if a
+detector is worse than 1.2 times the known rate by more than the statistics of both means explain."""
 
 import argparse
 import dataclasses
@@ -39,7 +39,7 @@ class Case:
     snr_db: float
     spread: float = 60
     array: str = "circle"
-    antennas: int = 16  # of 16: evenly around the circle, row by row of the panel
+    antennas: int = 16  # used of the 16: evenly around the circle, or row by row of the panel
     users: int = 6
 
     def places(self):
@@ -56,7 +56,7 @@ def known(genie, lls, zero, zero3=None):
     return dict(zip(DETECTORS, (genie, lls, zero, zero3)))
 
 
-# By simulation in double precision, means of 8 transmissions.
+# From a simulation in double precision, means of 8 transmissions.
 KNOWN = {
     Case("qpsk", 5): known(.0287, .0305, .0386),
     Case("qpsk", 15): known(0, 0, 0),
@@ -72,7 +72,7 @@ ARRAYS = "circle", "panel"
 
 
 def figures():
-    """name → (what is on the x axis, rows of cases for panels)"""
+    """name → (the field on the x axis, rows of cases for panels)"""
     return {
         "snr": ("snr_db", [[[Case(m, snr, array=a) for snr in snrs] for a in ARRAYS]
                            for m, snrs in (("qpsk", (-5, 0, 5, 10, 15)), ("16qam", (5, 10, 15, 20, 25)))]),
@@ -84,7 +84,7 @@ def figures():
 
 
 def transmissions(case, count, seed):
-    """(inputs of all detectors, bits [transmission][user][t][bit])"""
+    """Inputs of all detectors, and bits [transmission][user][t][bit]."""
     rng = np.random.default_rng([seed, *map(ord, str(case))])
     noise = 10 ** (-case.snr_db / 10)
     h = np.concatenate([channel.channels(case.places(), case.spread, case.users, rng) for _ in range(count)])
@@ -96,7 +96,7 @@ def transmissions(case, count, seed):
 
 
 def detect(options, stage, keys, case, inputs, folder):
-    """Bits by `iqd exec`."""
+    """Bits from `iqd exec`."""
     arguments = ["exec", stage, "--backend", options.backend, "--config", f"modulation={case.modulation}",
                  "--out", f"bits={folder}/bits.npy"]
     for name, x in inputs.items():
@@ -125,7 +125,7 @@ def measure(options, case, folder):
 
 
 def fits(rate, count):
-    """Within 1.2 times what is known, two standard deviations of both means, and a few symbols."""
+    """Within 1.2 times the known rate, plus two standard deviations of both means and a few symbols."""
     spread = 2 * rate["sd"] * math.sqrt(1 / count + 1 / THERE)
     return rate["known"] is None or rate["ser"] <= 1.2 * rate["known"] + spread + 1e-4
 
@@ -158,11 +158,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iqd", default=iqd.IQD, help="the program (build/release/iqd)")
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--transmissions", type=int, default=50, help="of each point")
-    parser.add_argument("--only", nargs="*", choices=["known", *figures()], help="else all")
+    parser.add_argument("--transmissions", type=int, default=50, help="for each point")
+    parser.add_argument("--only", nargs="*", choices=["known", *figures()], help="only these; default: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path, help="where to write the figures")
-    parser.add_argument("--plots", type=pathlib.Path, help="a folder for plots: snr.svg, antennas.svg, spread.svg")
+    parser.add_argument("--plots", type=pathlib.Path, help="folder for plots: snr.svg, antennas.svg, spread.svg")
     options = parser.parse_args()
     iqd.IQD = options.iqd
     wanted = {name: figure for name, figure in figures().items() if not options.only or name in options.only}

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""GNU Radio's block for each stage of `iqd bench blocks`, what it computes, and the time that it takes.
+"""GNU Radio's block for each stage of `iqd bench blocks`, its results, and its time.
 
-What counts is the processor time in the block's work function, by GNU Radio's own performance counters: neither its
-scheduler nor the blocks around it.
+Only the CPU time in the block's work function counts, by GNU Radio's own performance counters: neither the scheduler
+nor the blocks around it.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ import os
 import re
 import typing
 
-# Read when GNU Radio is imported. The clock is that of the thread, so another thread's turn is not counted.
+# Read when GNU Radio is imported. The thread's clock does not count other threads' time.
 os.environ["GR_CONF_PERFCOUNTERS_ON"] = "True"
 os.environ["GR_CONF_PERFCOUNTERS_CLOCK"] = "thread"
 os.environ["GR_CONF_LOG_LOG_LEVEL"] = "warn"
@@ -20,13 +20,13 @@ os.environ["GR_CONF_LOG_LOG_LEVEL"] = "warn"
 import numpy as np
 from gnuradio import analog, blocks, fft, filter as gr_filter, gr
 
-RATE = 1e6  # that iqd's bench has its samples at
-SAMPLES = 1 << 23  # that a block is timed on, at least
-AGREED_ON = 1 << 14  # samples
+RATE = 1e6  # sample rate of iqd's bench
+SAMPLES = 1 << 23  # the least number of samples for timing a block
+AGREED_ON = 1 << 14  # samples that are compared
 
 
 def number(keys, name, default=0.0):
-    """The value of a key in YAML's flow style: a number, with a unit or without, or [re, im]."""
+    """The value of a key in YAML's flow style: a number with or without unit, or [re, im]."""
     found = re.search(rf"\b{name}: *(\[[^\]]*\]|[^,}}\s]+)(?: *([kMG])Hz)?", keys)
     if not found:
         return default
@@ -39,13 +39,13 @@ def number(keys, name, default=0.0):
 
 
 def low_pass_taps(keys):
-    """Windowed sinc, Hamming, as many taps as the keys say."""
+    """Windowed sinc, Hamming, with the number of taps in the keys."""
     count = int(number(keys, "ntaps"))
     return gr_filter.firdes.low_pass(1, RATE, number(keys, "cutoff"), 53 / 22 * RATE / (count + 0.5))
 
 
 def resampler_taps(ratio, attenuation=91, bandwidth=0.8):
-    """A sinc under a Kaiser window, as long as the stage's with its defaults."""
+    """A sinc under a Kaiser window, as long as the stage's default."""
     lower = min(1.0, float(ratio))
     transition = 0.5 * lower * (1 - bandwidth)
     ahead = int(np.ceil((attenuation - 7.95) / (14.36 * transition) / 2)) + 1
@@ -62,15 +62,15 @@ def channelizer_taps(channels, taps_per_channel=12, attenuation=80):
 
 @dataclasses.dataclass
 class Block:
-    """What stands for a stage."""
+    """GNU Radio's counterpart of a stage."""
     make: typing.Callable  # the block, from the stage's keys
     inputs: int = 1
     outputs: tuple = ("out",)  # in iqd
-    same: bool = True  # computes the same; else it does the same task in a way of its own, and is only timed
-    leading: int = 0  # zeros that it gets before the samples
-    late: int = 0  # so many outputs it lags behind; what comes before and some 300 behind are not compared
-    split: typing.Callable = lambda k: 1  # into so many inputs the samples are dealt out
-    ratio: typing.Callable = lambda k: 1  # outputs a sample
+    same: bool = True  # computes the same; else it does the same task in another way, and is only timed
+    leading: int = 0  # zeros before the samples
+    late: int = 0  # outputs that it lags; these and some 300 after them are not compared
+    split: typing.Callable = lambda k: 1  # number of inputs that the samples are distributed to
+    ratio: typing.Callable = lambda k: 1  # outputs per sample
 
 
 def ratio(keys):
@@ -86,7 +86,7 @@ def channels(keys):
     return int(number(keys, "channels"))
 
 
-# By the stage.
+# By stage.
 BLOCKS = {
     "add": Block(lambda k: blocks.add_cc(), 2),
     "subtract": Block(lambda k: blocks.sub_cc(), 2),
@@ -110,14 +110,14 @@ BLOCKS = {
     "agc": Block(lambda k: analog.agc_cc(1 / number(k, "window"), 1, 1), same=False),
     "squelch": Block(lambda k: analog.pwr_squelch_cc(number(k, "threshold"), 1 / number(k, "window"),
                                                      int(number(k, "ramp")), False), same=False),
-    "resampler": Block(resampler, leading=1, late=-42, ratio=ratio),  # of 3/2, as the bench has it
+    "resampler": Block(resampler, leading=1, late=-42, ratio=ratio),  # for 3/2, as in the bench
     "channelizer": Block(lambda k: gr_filter.pfb_channelizer_ccf(channels(k), channelizer_taps(channels(k)), 1),
                          leading=7, split=channels, ratio=lambda k: 1 / channels(k)),
 }
 
 
 def source(block, port, data, repeat):
-    """A source of random samples that fits the block's input: `data` is {bytes of an element: samples}."""
+    """A source of random samples for the block's input: `data` is {bytes of an element: samples}."""
     size = block.input_signature().sizeof_stream_item(port)
     if size == 4:
         return blocks.vector_source_f(data[4], repeat)
@@ -125,12 +125,12 @@ def source(block, port, data, repeat):
 
 
 def connect(graph, sources, block, make_end, samples=None):
-    """Chains that begin with a source into the block's inputs, and an end for each output; returns the ends. `samples`:
-    of a block that is a source itself."""
+    """Connects chains that begin with a source to the block's inputs, and an end to each output; returns the ends.
+    `samples`: the length if the block is a source itself."""
     for port, chain in enumerate(sources):
         graph.connect(*chain, (block, port))
     signature, ends = block.output_signature(), []
-    # Some need only one of their outputs, but as many as inputs are all of them.
+    # Some blocks need only one output connected, but all of them if there are as many as inputs.
     all_of = len(sources) if signature.max_streams() == len(sources) else 0
     for port in range(max(signature.min_streams(), all_of)):
         size = signature.sizeof_stream_item(port)
@@ -147,7 +147,7 @@ def random_data(seed=0, length=AGREED_ON):
 
 
 def outputs(stage, keys):
-    """Inputs and what GNU Radio makes of them, as arrays; a source gets the time alone, as zeros."""
+    """Inputs and GNU Radio's outputs, as arrays; a source gets zeros as input."""
     partner = BLOCKS[stage]
     block, graph, inputs = partner.make(keys), gr.top_block(), partner.inputs
     data = [random_data(seed) for seed in range(inputs)]
@@ -166,14 +166,14 @@ def outputs(stage, keys):
 
 
 def call_with(block, items):
-    """Lets the scheduler call the block for so many items each time, no more and no fewer."""
+    """Makes the scheduler call the block for exactly this many items each time."""
     block.set_output_multiple(items)
     block.set_max_noutput_items(items)
     block.set_min_output_buffer(4 * items)
 
 
 def microseconds(stage, keys, size):
-    """Of a call that gets `size` samples."""
+    """The time of a call with `size` samples."""
     partner = BLOCKS[stage]
     block, graph, inputs = partner.make(keys), gr.top_block(), partner.inputs
     item = max(1, block.input_signature().sizeof_stream_item(0) // 8) * partner.split(keys) if inputs else 1
@@ -192,7 +192,7 @@ def microseconds(stage, keys, size):
 
 
 def chain_microseconds(stages, size):
-    """Of all blocks of a chain together: multiply_const and conjugate in turn."""
+    """The time of all blocks of a chain of multiply_const and conjugate in turn."""
     graph = gr.top_block()
     makers = [lambda: blocks.multiply_const_cc(0.6 + 0.8j), blocks.conjugate_cc]
     chain = [makers[s % 2]() for s in range(stages)]

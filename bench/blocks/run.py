@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The block library by size: iqd on the processor and on a GPU, and GNU Radio's blocks beside it, as tables.
+"""The block library by size: iqd on the CPU and on a GPU, compared with GNU Radio's blocks, as tables.
 
-Runs `iqd bench blocks` and, where GNU Radio is installed, its block for each stage on blocks of the same size, after
-both were given the same samples and agreed about what comes of them. See README.md for what is measured.
+Runs `iqd bench blocks` and, if GNU Radio is installed, its block for each stage with the same sizes, after checking
+that both give the same results for the same samples. See README.md for what is measured.
 """
 
 import argparse
@@ -23,14 +23,14 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
 MISSED = 3
-MOST = 1 << 16  # samples of a call: GNU Radio's buffers are not for more
-COMPARED = 8192  # samples of a block that `--min-ratio` looks at
-AGREE = 1e-3  # of the rms: GNU Radio's arguments come from a table
+MOST = 1 << 16  # samples per call: the limit of GNU Radio's buffers
+COMPARED = 8192  # block size that `--min-ratio` checks
+AGREE = 1e-3  # of the rms: GNU Radio takes complex arguments from a table
 
 
 @contextlib.contextmanager
 def load_on(iqd, device):
-    """Another process that keeps a device at work."""
+    """Another process that keeps a device busy."""
     if not device:
         yield
         return
@@ -38,9 +38,9 @@ def load_on(iqd, device):
     command += ["--config", "design.type=low_pass", "--config", "design.cutoff=1e5", "--config", "design.ntaps=65"]
     other = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        time.sleep(5)  # until it is at work
+        time.sleep(5)  # until it is busy
         if other.poll() is not None:
-            sys.exit(f"the load on {device} ended by itself")
+            sys.exit(f"the load on {device} exited unexpectedly")
         yield
     finally:
         other.terminate()
@@ -48,7 +48,7 @@ def load_on(iqd, device):
 
 
 def iqd_rows(options):
-    """(rows, who is quicker from which size on), as `iqd bench blocks` gives them."""
+    """Rows of `iqd bench blocks`, and from which size the GPU is faster."""
     command = [options.iqd, "bench", "blocks", "--json", "--backend", options.backend]
     command += ["--quick"] * options.quick
     command += ["--seconds", str(options.seconds)] if options.seconds else []
@@ -64,7 +64,7 @@ def iqd_rows(options):
 
 
 def agree(iqd, stage, keys, gnuradio):
-    """Whether GNU Radio's block gives what the stage gives, but for one value of a thousand (angles at ±pi)."""
+    """Whether GNU Radio's block gives the stage's results, except for one value in a thousand (angles at ±pi)."""
     partner = gnuradio.BLOCKS[stage]
     inputs, expected = gnuradio.outputs(stage, keys)
     names = partner.outputs
@@ -100,10 +100,10 @@ def gnuradio_rows(options, rows):
     except ImportError as missing:
         if options.strict:
             sys.exit(SKIPPED)
-        print(f"without GNU Radio, which is not installed ({missing}); on Debian: apt-get install gnuradio",
+        print(f"GNU Radio is not installed, so it is not compared ({missing}); on Debian: apt-get install gnuradio",
               file=sys.stderr)
         return []
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core, so that no cache is left between blocks
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core, so that data stays in its caches between blocks
     theirs, agreed = [], {}
     for row in rows:
         name, size = row["name"], int(row["shape"])
@@ -116,7 +116,7 @@ def gnuradio_rows(options, rows):
             if name not in agreed:
                 agreed[name] = not gnuradio.BLOCKS[name].same or agree(options.iqd, name, row["keys"], gnuradio)
                 if not agreed[name]:
-                    print(f"GNU Radio's {name} computes something else; it is not compared", file=sys.stderr)
+                    print(f"GNU Radio's {name} gives other results; it is not compared", file=sys.stderr)
             if not agreed[name]:
                 continue
             found["p50_us"] = gnuradio.microseconds(name, row["keys"], size)
@@ -146,7 +146,7 @@ def print_table(head, lines):
 
 
 def print_blocks(tables):
-    head = ["samples", "CPU", "in a chain", "CUDA", "in a chain", "GNU Radio", "quickest"]
+    head = ["samples", "CPU", "in a chain", "CUDA", "in a chain", "GNU Radio", "fastest"]
     for (name, variant), sizes in tables.items():
         if variant != "alone":
             continue
@@ -180,12 +180,12 @@ def print_others(tables, name, title):
 
 
 def print_winners(tables, winners):
-    print("# Who is quicker\n")
+    print("# Which is faster\n")
     lines = []
     for w in winners:
-        lines.append([w["name"], w["variant"], f"{w['quicker']} from {w['from']:,} samples on" if w["from"] else "CPU"])
+        lines.append([w["name"], w["variant"], f"{w['quicker']} from {w['from']:,} samples" if w["from"] else "CPU"])
     if lines:
-        print_table(["block", "variant", "quicker"], lines)
+        print_table(["block", "variant", "faster"], lines)
     lines = []
     for (name, variant), sizes in tables.items():
         ratios = {size: rows["gnuradio"]["p50_us"] / rows["cpu"]["p50_us"] for size, rows in sorted(sizes.items())
@@ -195,12 +195,12 @@ def print_winners(tables, winners):
             compared = f"{ratios[COMPARED]:.2f}" if COMPARED in ratios else ""
             lines.append([name, variant, compared, f"{ratios[worst]:.2f} at {worst:,}"])
     if lines:
-        print("\nOn one core, iqd's throughput by GNU Radio's:\n")
-        print_table(["block", "variant", f"at {COMPARED:,}", "at worst"], lines)
+        print("\nOn one core, iqd's throughput relative to GNU Radio's:\n")
+        print_table(["block", "variant", f"at {COMPARED:,}", "worst"], lines)
 
 
 def missed(tables, ratio):
-    """Whether iqd on the processor is slower than so many times GNU Radio."""
+    """Whether iqd on the CPU is slower than `ratio` times GNU Radio."""
     return any(rows["gnuradio"]["p50_us"] / rows["cpu"]["p50_us"] < ratio
                for sizes in tables.values() for size, rows in sizes.items()
                if size == COMPARED and {"gnuradio", "cpu"} <= set(rows))
@@ -210,20 +210,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iqd", default=str(ROOT / "build/release/iqd"), help="the program (build/release/iqd)")
     parser.add_argument("--backend", default="auto", help="cpu, cuda:N, or auto: both (auto)")
-    parser.add_argument("--only", action="append", default=[], help="a stage, `chains` or `filters`; once for each")
-    parser.add_argument("--block", type=int, action="append", default=[], help="samples; several make several sizes")
-    parser.add_argument("--quick", action="store_true", help="few sizes, in seconds")
-    parser.add_argument("--seconds", type=float, help="of each of iqd's rows")
-    parser.add_argument("--load", choices=["same", "other"], help="a second process that keeps this GPU at work (the "
+    parser.add_argument("--only", action="append", default=[], help="a stage, `chains` or `filters`; repeatable")
+    parser.add_argument("--block", type=int, action="append", default=[], help="samples per block; repeatable")
+    parser.add_argument("--quick", action="store_true", help="few sizes; takes seconds")
+    parser.add_argument("--seconds", type=float, help="time of each of iqd's rows")
+    parser.add_argument("--load", choices=["same", "other"], help="a second process that keeps this GPU busy (the "
                         "first, or --backend's), or the other one (the second, or the first)")
-    parser.add_argument("--no-gnuradio", action="store_true", help="iqd alone")
-    parser.add_argument("--strict", action="store_true", help="end with 77 where there is no GNU Radio")
-    parser.add_argument("--min-ratio", type=float, default=0, help=f"end with 3 where a block of {COMPARED} on the "
-                        "processor is slower than so many times GNU Radio's")
-    parser.add_argument("--json", action="store_true", help="one object a row instead of tables")
+    parser.add_argument("--no-gnuradio", action="store_true", help="only iqd")
+    parser.add_argument("--strict", action="store_true", help="exit with 77 without GNU Radio")
+    parser.add_argument("--min-ratio", type=float, default=0, help=f"exit with 3 if a block of {COMPARED} on the "
+                        "CPU is slower than this many times GNU Radio's")
+    parser.add_argument("--json", action="store_true", help="one object per row instead of tables")
     options = parser.parse_args()
     if not os.access(options.iqd, os.X_OK):
-        sys.exit(f"{options.iqd} is not there: build the preset `release`, or say --iqd PATH")
+        sys.exit(f"{options.iqd} does not exist: build the preset `release`, or use --iqd PATH")
     here = options.backend if options.backend.startswith("cuda:") else "cuda:0"
     there = "cuda:0" if here != "cuda:0" else "cuda:1"
     device = {None: "", "same": here, "other": there}[options.load]

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The thesis's comparison of convolutions, by `iqd bench convolution`: its tables, sweeps of signal and filter length,
-and of threads a group; as Markdown, rows as JSON, and curves of flops beside curves of times."""
+"""The thesis's comparison of convolutions, by `iqd bench convolution`: its tables, and sweeps of signal length, filter
+length and threads per block; as Markdown, as JSON rows, and as curves of operations and times."""
 
 import argparse
 import json
@@ -18,12 +18,12 @@ BATCHES = (1, 100, 1000, 3104)
 FILTERS = ("21", "186", "206", "186+21")
 SIGNALS = (500, 1000, 2000, 4000, 8000, 12672, 16000, 20000, 32000)
 TAPS = (1, 5, 11, 21, 31, 41, 61, 81, 101, 151, 186, 251, 301, 401, 601, 1001)
-# Name: what is said of it, shapes, and whether every size of a method is tried.
+# Name: title, shapes, and whether every size of a method is tried.
 PARTS = {
     "tables": ("The thesis's tables", [f"12672x{h}x{b}" for h in FILTERS for b in BATCHES], False),
     "signal": ("Signal length, 186 taps", [f"{n}x186x{b}" for b in (1, 1000) for n in SIGNALS], False),
     "taps": ("Filter length, 12,672 samples", [f"12672x{m}x{b}" for b in (1, 1000) for m in TAPS], False),
-    "threads": ("Threads a group, points of a transform", [f"12672x{h}x{b}" for h in (21, 186) for b in (1, 3104)],
+    "threads": ("Threads per block, points of a transform", [f"12672x{h}x{b}" for h in (21, 186) for b in (1, 3104)],
                 True),
 }
 
@@ -44,12 +44,12 @@ def measure(iqd, backend, part, seconds, batches):
 
 
 def name_of(row, every_size):
-    """Of the column: the size belongs to it where sizes are compared."""
+    """The column's name: includes the size if sizes are compared."""
     return row["variant"] if every_size else row["variant"].split()[0]
 
 
 def table(rows, every_size, cell):
-    """A Markdown table: a shape a row, a method a column."""
+    """A Markdown table: a row per shape, a column per method."""
     shapes = list(dict.fromkeys(row["shape"] for row in rows))
     methods = list(dict.fromkeys(name_of(row, every_size) for row in rows))
     cells = {(row["shape"], name_of(row, every_size)): cell(row) for row in rows}
@@ -63,8 +63,8 @@ def table(rows, every_size, cell):
 
 
 def times(row):
-    """As the thesis counts first: a single packet with its transfers, a batch without; the other in brackets. What iqd
-    chooses is bold."""
+    """First as the thesis counts: a single packet with its transfers, a batch without; the other time in brackets.
+    iqd's choice is bold."""
     single = row["thesis_us"] == row["with_transfers_us"]
     text = f"{row['thesis_us']:.1f} ({row['p50_us'] if single else row['with_transfers_us']:.1f})"
     return f"**{text}**" if row["chosen"] else text
@@ -76,14 +76,14 @@ def report(rows):
         if not mine:
             continue
         print(f"\n## {title}\n\n{mine[0]['device']}. µs: single packets with transfers (without), "
-              f"batches without (with); bold: what iqd chooses.\n\n{table(mine, every_size, times)}")
+              f"batches without (with); bold: iqd's choice.\n\n{table(mine, every_size, times)}")
         if not every_size:
             print(f"\nMillions of real additions and multiplications:\n\n"
                   f"{table(mine, every_size, lambda row: format(row['flop'] / 1e6, '.4g'))}")
 
 
 def panels(rows):
-    """Of both sweeps of lengths: a row of times as the thesis counts them, one of operations."""
+    """For both sweeps of lengths: a row of times as the thesis counts them, and a row of operations."""
     found = [], []
     for part, at, what in (("signal", 0, "samples, 186 taps"), ("taps", 1, "taps, 12,672 samples")):
         for batch in (1, 1000):
@@ -103,11 +103,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--iqd", default=str(ROOT / "build/release/iqd"))
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--only", choices=PARTS, action="append", help="this part; may be given again")
-    parser.add_argument("--seconds", type=float, default=0.1, help="a row")
-    parser.add_argument("--batches", type=int, default=max(BATCHES), help="no more packets than this")
-    parser.add_argument("--save", help="rows go to this file, one JSON object a line")
-    parser.add_argument("--load", help="rows come from such a file, nothing is measured")
+    parser.add_argument("--only", choices=PARTS, action="append", help="only this part; repeatable")
+    parser.add_argument("--seconds", type=float, default=0.1, help="per row")
+    parser.add_argument("--batches", type=int, default=max(BATCHES), help="the most packets")
+    parser.add_argument("--save", help="file for the rows, one JSON object per line")
+    parser.add_argument("--load", help="read the rows from such a file instead of measuring")
     parser.add_argument("--plot", type=pathlib.Path, help="curves of both sweeps of lengths (.svg)")
     a = parser.parse_args()
     if a.plot and a.only and not {"signal", "taps"} & set(a.only):

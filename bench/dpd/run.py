@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""How fast predistortion is, by `iqd bench`: on a core by instructions and orders; on a GPU its kernels alone, host to
-host with four blocks under way, one block of 8,192 samples, and over the size of a block, copied and in place, beside a
-model of both; and how long a training on 65,536 samples takes.
+"""Speed of predistortion, by `iqd bench`: on one core by instructions and orders; on a GPU the kernels alone, host to
+host with four blocks under way, one block of 8,192 samples, and by block size, copied and in place, compared with a
+model of both; and the time of a training on 65,536 samples.
 
-Prints Markdown. Ends with 3 where a goal is missed that --goals asks for."""
+Prints Markdown. With --goals, exits with 3 if a goal is missed."""
 
 import argparse
 import json
@@ -26,13 +26,13 @@ ORDERS = [model.Orders(3, 0, 1), model.Orders(5, 0, 5), TUNED, model.Orders(7, 5
 SIMD = "AVX3", "AVX2", "SSE4", "NEON"
 VARIANTS = "own", "paper", "three_kernels"
 TYPES = {"cf32": [], "sc16": ["--item", "in=:sc16"], "sc16 to cf32": ["--item", "in=:sc16", "--config", "output=cf32"]}
-BYTES = {"cf32": (8, 8), "sc16": (4, 4), "sc16 to cf32": (4, 8)}  # of a sample in and out
+BYTES = {"cf32": (8, 8), "sc16": (4, 4), "sc16 to cf32": (4, 8)}  # per sample in and out
 TRAINED = 65536
-DELAYS = 3.37, 3.02  # of the feedback; where it is nearly whole, training tries it both ways
+DELAYS = 3.37, 3.02  # of the feedback; if it is nearly whole, training tries both ways
 LARGE = 1 << 24
 SMALL = 8192
 LANES = 1, 4
-# What is to be reached, and whether as the least or the most.
+# The goals, and whether each is a minimum or a maximum.
 GOALS = {"a core with AVX2, Msample/s": (150, "least"), "training on a core, ms": (150, "most"),
          "training on a GPU, ms": (5, "most"), "kernels, Gsample/s": (100, "least"),
          "four blocks under way, cf32, Gsample/s": (5.7, "least"),
@@ -41,7 +41,7 @@ GOALS = {"a core with AVX2, Msample/s": (150, "least"), "training on a core, ms"
 
 
 class Bench:
-    """`iqd bench`, and what it found."""
+    """Runs `iqd bench` and keeps its results."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -49,7 +49,7 @@ class Bench:
         self.rows, self.reached, self.fits = [], {}, {}
 
     def measure(self, stage, *arguments, backend, blocks, seconds=None, simd=None):
-        """Rows, or none where the processor does not have these instructions."""
+        """Returns rows, or none if the CPU does not have these instructions."""
         command = [self.options.iqd, "bench", stage, "--json", "--backend", backend, "--seconds",
                    str(seconds or self.seconds), *arguments]
         for block in blocks:
@@ -103,7 +103,7 @@ def table(title, head, lines):
 
 
 def processor(bench):
-    """Msample/s of one core; the median of the blocks, as other programs may have their part of it."""
+    """Msample/s of one core, from the median of the blocks, as other programs may use the core too."""
     columns, lines = {}, []
     for orders in [TUNED] if bench.options.quick else ORDERS:
         for simd in SIMD:
@@ -118,7 +118,7 @@ def processor(bench):
 
 
 def write_feedback(bench, delay):
-    """What is sent, and what comes back of it: arguments for `--in`."""
+    """Writes the sent signal and its feedback; returns the `--in` arguments."""
     sent = model.lte10(4 * TRAINED)
     heard = model.noisy(model.delayed(model.transmitter(sent), delay), 60, np.random.default_rng(1))
     files = {"sent": sent, "received": heard}
@@ -130,11 +130,11 @@ def write_feedback(bench, delay):
 
 
 def check_trained(bench, arguments):
-    """A training that is refused costs less."""
+    """Checks that the training is accepted, since a refused one is cheaper."""
     report = bench.folder / "report.npy"
     subprocess.run([bench.options.iqd, "exec", "aph_estimator", *arguments, "--out", f"report={report}"], check=True)
     if np.load(report).ravel()[0] != 0:
-        sys.exit("the training that is to be measured is refused")
+        sys.exit("the training to be measured is refused")
 
 
 def training(bench):
@@ -174,7 +174,7 @@ def kernels(bench):
 
 
 def host(bench):
-    """From the host's memory and back, by how many blocks are under way."""
+    """From the host's memory and back, by the number of blocks under way."""
     lines = []
     for kind in ("cf32", "sc16"):
         for transfer in ("copy", "mapped"):
@@ -190,8 +190,8 @@ def host(bench):
                 bench.reach(f"four blocks under way, {kind}, Gsample/s", most["throughput"] / 1e9)
                 lines.append([kind, transfer, f"{block:,}", *(f"{r['throughput'] / 1e9:.2f}" for r in flight.values()),
                               f"{most['bound'] / 1e9:.2f}", f"{100 * most['fraction']:.0f} %"])
-    table("Host to host, Gsample/s", ["samples", "transfer", "a block", "one block under way", "four",
-                                      "four copies of the same bytes", "of it"], lines)
+    table("Host to host, Gsample/s", ["samples", "transfer", "block", "one block under way", "four",
+                                      "four copies of the same bytes", "share"], lines)
 
 
 def small_block(bench):
@@ -209,7 +209,7 @@ def small_block(bench):
 
 
 def times(bench, variant, kind, transfer):
-    """By samples of a block: how long it takes there and back, and its kernels alone; in seconds."""
+    """By block size: the time there and back, and that of the kernels alone; in seconds."""
     blocks = [1 << n for n in ((10, 14, 18, 22) if bench.options.quick else range(10, 23))]
     rows = bench.predistort(TUNED, "--config", f"variant={variant}", *TYPES[kind], "--transfer", transfer,
                             backend=bench.options.gpu[0], blocks=blocks)
@@ -217,14 +217,14 @@ def times(bench, variant, kind, transfer):
 
 
 def rate_of(kernel):
-    """Samples a second beyond the launch, of the two largest blocks."""
+    """Samples a second without the launch, from the two largest blocks."""
     few, many = sorted(kernel)[-2:]
     return (many - few) / (kernel[many] - kernel[few])
 
 
 def fit_copies(sweeps):
-    """Launch t0, and bytes a second in and out, of t(N) = t0 + N in / B_in + N out / B_out + N / R; by least squares of
-    relative errors, over blocks of different bytes in and out."""
+    """Fits launch t0 and bytes a second in and out of t(N) = t0 + N in / B_in + N out / B_out + N / R, by least squares
+    of relative errors, over blocks with different bytes in and out."""
     left, right = [], []
     for kind, (there, kernel) in sweeps.items():
         for n, t in there.items():
@@ -237,13 +237,13 @@ def fit_copies(sweeps):
 
 
 def by_model(fit, n, rate, transfer):
-    """Copies and kernels one behind the other; or, in place, all at once, as long as the longest of them."""
+    """Copies and kernels one after the other; or, in place, all at once, so that the longest of them counts."""
     parts = [n * 8 / fit["bytes_per_s_in"], n * 8 / fit["bytes_per_s_out"], n / rate]
     return fit["t0_s"] + sum(parts) if transfer == "copy" else fit["t0_mapped_s"] + max(parts)
 
 
 def sweep(bench):
-    """Over the samples of a block, copied and in place."""
+    """By block size, copied and in place."""
     copied = {kind: times(bench, "own", kind, "copy") for kind in BYTES}
     fit = fit_copies(copied)
     for variant in VARIANTS:
@@ -261,10 +261,10 @@ def sweep(bench):
                 t, modelled = there[n], by_model(fit, n, rate, transfer)
                 cells += [f"{1e6 * t:.1f}", f"{1e6 * modelled:.1f}", f"{n / t / 1e9:.2f}"]
             lines.append([f"{n:,}", f"{1e6 * kernel:.1f}", *cells])
-        table(f"Over the samples of a block, cf32, one block under way, {variant}",
+        table(f"By block size, cf32, one block under way, {variant}",
               ["N", "kernels, us", "copied, us", "by the model", "Gsample/s", "in place, us", "by the model",
                "Gsample/s"], lines)
-        print(f"\nOf the model: launch {1e6 * fit['t0_s']:.1f} us, in place {1e6 * fit['t0_mapped_s']:.1f} us; "
+        print(f"\nModel constants: launch {1e6 * fit['t0_s']:.1f} us, in place {1e6 * fit['t0_mapped_s']:.1f} us; "
               f"{fit['bytes_per_s_in'] / 1e9:.1f} GB/s in, {fit['bytes_per_s_out'] / 1e9:.1f} GB/s out; kernels "
               f"{rate / 1e9:.1f} Gsample/s.", flush=True)
 
@@ -274,7 +274,7 @@ ON_GPU = {"kernels": kernels, "host": host, "block": small_block, "sweep": sweep
 
 
 def judge(bench):
-    """What each goal came to; gives those that are missed."""
+    """Prints the result of each goal; returns those that are missed."""
     met = {goal: value >= GOALS[goal][0] if GOALS[goal][1] == "least" else value <= GOALS[goal][0]
            for goal, value in bench.reached.items()}
     table("Goals", ["", "goal", "reached", ""],
@@ -292,12 +292,12 @@ def has_gpu(iqd):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iqd", default=str(ROOT / "build/release/iqd"))
-    parser.add_argument("--backend", default="auto", help="auto: also a GPU where there is one; cpu, cuda or cuda:N")
-    parser.add_argument("--seconds", type=float, default=0.2, help="a row")
-    parser.add_argument("--quick", action="store_true", help="fewer rows, and shorter ones")
+    parser.add_argument("--backend", default="auto", help="auto: also a GPU if there is one; cpu, cuda or cuda:N")
+    parser.add_argument("--seconds", type=float, default=0.2, help="per row")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rows")
     parser.add_argument("--only", choices=[*ON_PROCESSOR, *ON_GPU], action="append",
-                        help="this part; may be given again")
-    parser.add_argument("--goals", action="store_true", help="print the goals; end with 3 where one is missed")
+                        help="only this part; repeatable")
+    parser.add_argument("--goals", action="store_true", help="print the goals; exit with 3 if one is missed")
     parser.add_argument("--json", type=pathlib.Path, help="where to write the figures")
     options = parser.parse_args()
     chosen = options.only or [*ON_PROCESSOR, *ON_GPU]

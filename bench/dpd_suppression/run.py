@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What one training of a predistorter takes away of a transmitter's adjacent channels, intermodulation, images and LO
-leakage: a carrier of 10 MHz, two of 3 MHz, through an amplifier alone and through a transmitter with all its faults.
+"""How much one training of a predistorter reduces a transmitter's adjacent channels, intermodulation, images and LO
+leakage: a carrier of 10 MHz and two of 3 MHz, through an amplifier alone and through a transmitter with all its faults.
 
 Waveforms, training, predistortion and measurement are `iqd exec`; the transmitter between them is a model in double
-precision. Prints Markdown. Ends with 1 where a component falls by less than 10 dB, or 20 behind the amplifier alone."""
+precision. Prints Markdown. Exits with 1 if a component falls by less than 10 dB, or 20 for the amplifier alone."""
 
 import argparse
 import collections
@@ -24,16 +24,16 @@ import transmitters
 from curves import Even, svg
 
 MISSED = 1
-PERIOD = 245760  # samples until the waveforms come again, all of which are measured
-TRAINED = 65536  # of them, the first
+PERIOD = 245760  # samples of a waveform's period; all are measured
+TRAINED = 65536  # the first of them, for training
 NOISE_DB, DELAY = 60, 3.37  # of the feedback
-PEAKS_DB = 8.2  # of the carrier of 10 MHz above its mean power
+PEAKS_DB = 8.2  # of the 10 MHz carrier above its mean power
 LEVELS = ("carrier", "adjacent_low", "adjacent_high", "alternate_low", "alternate_high", "im3_low", "im3_high",
           "im5_low", "im5_high", "image_low", "image_high", "lo")
 COMPONENTS = {"ACLR": ("adjacent_low", "adjacent_high"), "IM3": ("im3_low", "im3_high"), "IM5": ("im5_low", "im5_high"),
               "images": ("image_low", "image_high"), "LO": ("lo",)}
-# dB that each has to fall by; what is not here is shown where the transmitter has it. Of the fifth order a model of the
-# fifth order takes less away: 17.6 dB behind the amplifier in double precision, too.
+# dB that each must fall by; others are only shown, if the transmitter has them. A model of the fifth order suppresses
+# the fifth order less: 17.6 dB for the amplifier in double precision too.
 NEEDED = {"amplifier": {"ACLR": 20, "IM3": 20, "IM5": 10}, "impaired": {"ACLR": 10, "IM3": 10, "images": 10, "LO": 10}}
 LINEAR_FAULTS = "images", "LO"  # an amplifier alone has none
 
@@ -44,19 +44,19 @@ SIGNALS = {
     "2 x 3 MHz, -5/+5": Signal(["kind=carriers", "frequencies=[-5e6, 5e6]"], "[-5e6, 5e6]", 2.7e6, 3e6, TWO),
     "2 x 3 MHz, -3/+7": Signal(["kind=carriers", "frequencies=[-3e6, 7e6]"], "[-3e6, 7e6]", 2.7e6, 3e6, TWO)}
 TRANSMITTERS = {"amplifier": lambda x: model.transmitter(x, False), "impaired": model.transmitter}
-# By simulation in double precision, another waveform: before and after one training, the worse of both sides.
+# From a simulation in double precision with another waveform: before and after one training, the worse of both sides.
 SIMULATED = {
     ("amplifier", "10 MHz", "ACLR"): (-44.2, -71.4), ("amplifier", "2 x 3 MHz, -5/+5", "IM3"): (-40.1, -70.8),
     ("amplifier", "2 x 3 MHz, -5/+5", "IM5"): (-55.4, -73.0), ("impaired", "10 MHz", "ACLR"): (-43.3, -57.4),
     ("impaired", "2 x 3 MHz, -5/+5", "IM3"): (-39.7, -60.8), ("impaired", "2 x 3 MHz, -3/+7", "IM3"): (-39.6, -55.4),
     ("impaired", "2 x 3 MHz, -3/+7", "images"): (-22.9, -61.4), ("impaired", "2 x 3 MHz, -3/+7", "LO"): (-27.2, -77.1)}
-# ACLR of the carrier of 10 MHz after training, by its rms.
+# ACLR of the 10 MHz carrier after training, by its rms.
 SIMULATED_LEVELS = {"amplifier": {.24: -75.0, .27: -71.3, .30: -58.1, .33: -44.5},
                     "impaired": {.24: -68.8, .27: -57.4, .30: -42.6, .33: -28.5}}
 
 
 class Bench:
-    """Stages on arrays, through files of a folder."""
+    """Runs stages on arrays, through files in a folder."""
 
     def __init__(self, backend, folder):
         self.backend, self.folder = backend, folder
@@ -80,7 +80,7 @@ class Bench:
         return self.execute("test_waveform", keys, {"in": np.zeros(PERIOD, np.complex64)}, ["out"])[0]
 
     def train(self, sent, came, rng):
-        """Coefficients, by what the feedback receiver hears."""
+        """Coefficients, from the feedback receiver's signal."""
         heard = model.noisy(model.delayed(came, DELAY, 1.0), NOISE_DB, rng).astype(np.complex64)
         coefficients, report = self.execute("aph_estimator", [f"samples={TRAINED}"], {"sent": sent, "received": heard},
                                             ["coefficients", "report"])
@@ -101,7 +101,7 @@ class Bench:
         return dict(zip(LEVELS, levels.ravel().tolist())), spectrum.ravel()
 
     def close(self, signal, transmit, rms=None, seed=None):
-        """The loop once around: without coefficients, training, with them."""
+        """Runs the loop once: without coefficients, training, with coefficients."""
         x = self.waveform(signal, rms, seed)
         came = transmit(x.astype(complex))
         coefficients = self.train(x, came, np.random.default_rng(seed or 0))
@@ -110,12 +110,12 @@ class Bench:
         (before, without), (after, with_), (_, own) = (self.measure(signal, y) for y in (came, went, x))
         return {"before": before, "after": after, "peak": float(peak.ravel()[0]),
                 "evm": (evm(x, came), evm(x, went)),
-                "spectra": {"not predistorted": without, "after one training": with_, "what is meant": own}}
+                "spectra": {"not predistorted": without, "after one training": with_, "ideal": own}}
 
 
 def evm(x, y):
-    """After the best gain and the best delay, part of a sample: of a transmitter's memory the predistorter leaves a
-    delay."""
+    """EVM after the best gain and the best fractional delay, since the predistorter does not remove a part of the
+    transmitter's delay."""
     cross = np.conj(np.fft.fft(x)) * np.fft.fft(y)
     cross *= np.exp(-1j * np.angle(cross.sum()))
     f = np.fft.fftfreq(len(x))
@@ -125,7 +125,7 @@ def evm(x, y):
 
 
 def rows_of(loop, names):
-    """Component, before, after, all by sides; and by how much the side is better that has fallen less."""
+    """Component, before and after by sides, and the improvement of the worse side."""
     for name in names:
         sides = [s for s in COMPONENTS[name] if loop["before"][s] is not None and np.isfinite(loop["before"][s])]
         if sides:
@@ -142,7 +142,7 @@ def print_head(title, *columns):
 
 
 def suppression(bench, signals, chosen):
-    """One row a component of each signal and transmitter; gives the loops, and what was missed."""
+    """Prints a row for each component of each signal and transmitter; returns the loops, and what was missed."""
     print_head("Before and after one training, dBc", "transmitter", "signal", "", "before", "after", "falls by",
                "needed", "", "by simulation")
     loops, missed = {}, []
@@ -158,7 +158,7 @@ def suppression(bench, signals, chosen):
                 known = SIMULATED.get((kind, title, name))
                 print(f"| {kind} | {title} | {name} | {decibels(before)} | {decibels(after)} | {fall:.1f} | "
                       f"{needed or ''} | {verdict} | {f'{known[0]} -> {known[1]}' if known else ''} |", flush=True)
-    print_head("Beside it", "transmitter", "signal", "EVM", "largest \\|z\\|")
+    print_head("EVM and peaks", "transmitter", "signal", "EVM", "largest \\|z\\|")
     for (kind, title), loop in loops.items():
         print(f"| {kind} | {title} | {100 * loop['evm'][0]:.2f} % -> {100 * loop['evm'][1]:.2f} % | "
               f"{loop['peak']:.3f} |")
@@ -166,7 +166,7 @@ def suppression(bench, signals, chosen):
 
 
 def levels(bench):
-    """How hard the amplifier may be driven: beyond 0.775 it gives less."""
+    """How hard the amplifier may be driven: it folds back beyond 0.775."""
     print_head("ACLR of 10 MHz by the signal's rms, dBc", "transmitter", "rms", "before", "after", "by simulation",
                "largest \\|z\\|")
     loops = []
@@ -195,12 +195,12 @@ def seeds(bench, count):
               f"{loop['peak']:.3f} |", flush=True)
         if not fall >= NEEDED["impaired"]["ACLR"]:
             missed.append(f"seed {seed}, {name}: {fall:.1f} dB")
-    print(f"\nThe least of them falls by {min(l['falls'] for l in loops):.1f} dB.")
+    print(f"\nThe smallest reduction is {min(l['falls'] for l in loops):.1f} dB.")
     return loops, missed
 
 
 def curve(spectrum, top, bins=8):
-    """dB below `top` over MHz, some bins together."""
+    """dB below `top` over MHz, averaged over some bins."""
     power = np.mean((10 ** (spectrum.astype(float) / 10)).reshape(-1, bins), axis=1)
     mhz = (np.arange(len(power)) + 0.5 - len(power) / 2) * model.RATE / len(power) / 1e6
     return [(round(f, 3), round(10 * np.log10(p) - top, 1)) for f, p in zip(mhz, power)]
@@ -216,7 +216,7 @@ def panels(loops):
 
 
 def plain(loops):
-    """Without spectra, as JSON has it."""
+    """The loops without spectra, for JSON."""
     return [{key: value for key, value in loop.items() if key != "spectra"} for loop in loops]
 
 
@@ -224,9 +224,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iqd", default=iqd.IQD, help="the program (build/release/iqd)")
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--quick", action="store_true", help="two signals through the impaired transmitter alone")
-    parser.add_argument("--levels", action="store_true", help="also the carrier of 10 MHz at several levels")
-    parser.add_argument("--seeds", type=int, default=0, help="also so many other transmitters, with other data")
+    parser.add_argument("--quick", action="store_true", help="only two signals through the impaired transmitter")
+    parser.add_argument("--levels", action="store_true", help="also the 10 MHz carrier at several levels")
+    parser.add_argument("--seeds", type=int, default=0, help="also this many other transmitters, with other data")
     parser.add_argument("--json", type=pathlib.Path, help="where to write the figures")
     parser.add_argument("--plot", type=pathlib.Path, help="where to draw the spectra (.svg)")
     options = parser.parse_args()

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Transmitters drawn by lot: amplifiers of several kinds behind I/Q imbalance and LO leakage, with memory before and
-behind them."""
+"""Random transmitters: amplifiers of several kinds after I/Q imbalance and LO leakage, with memory before and after
+them."""
 
 import aph_model as model
 import numpy as np
 
-SHARE = 0.85  # of the largest amplitude that an amplifier could give, were it linear
+SHARE = 0.85  # of an amplifier's largest output, were it linear
 
 
 def turned(rng, size):
@@ -14,14 +14,14 @@ def turned(rng, size):
 
 
 def polynomial(rng):
-    """Like the model's, with more or less of each order."""
+    """Like the model's, with random variations of each order."""
     a1, a3, a5 = model.PA
     a3, a5 = a3 * rng.uniform(0.6, 1.2) + turned(rng, 0.1), a5 * rng.uniform(0.7, 1.1) + turned(rng, 0.1)
     return lambda x: x * (a1 + abs(x) ** 2 * (a3 + a5 * abs(x) ** 2))
 
 
 def rapp(rng):
-    """A soft limiter, as a solid-state amplifier is (C. Rapp, 1991), with some phase by amplitude."""
+    """A soft limiter, like a solid-state amplifier (C. Rapp, 1991), with some phase distortion."""
     most, sharp, phase = rng.uniform(0.85, 1.1), rng.uniform(1.5, 3), rng.uniform(-0.3, 0.3)
     return lambda x: x * np.exp(1j * phase * abs(x) ** 2) / (1 + (abs(x) / most) ** (2 * sharp)) ** (1 / (2 * sharp))
 
@@ -36,7 +36,7 @@ KINDS = polynomial, rapp, saleh
 
 
 def drawn(rng):
-    """Name and function of a transmitter, and the peak amplitude of a signal for it."""
+    """Name and function of a transmitter, and the peak amplitude of its signal."""
     kind = KINDS[rng.integers(len(KINDS))]
     amplifier = kind(rng)
     turn = 10 ** (rng.uniform(-1, 1) / 20) * np.exp(1j * np.radians(rng.uniform(-5, 5)))

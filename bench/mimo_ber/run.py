@@ -2,11 +2,11 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
 """Error rates of the MIMO detectors, without code and with the rate 1/2 LDPC code of 802.16e (2,304 bits, 15 iterations
-of min-sum), an independent Rayleigh channel for every vector; beside what was found by simulation in double precision.
+of min-sum), with an independent Rayleigh channel for every vector; compared with a simulation in double precision.
 
-Words are encoded, detected and decoded by `iqd exec`. Prints Markdown. Ends with 3 where a detector is worse than that,
-or where the order of detectors is not the one that was published: MTT near K-best, both better than one pass; for two
-antennas as good as exhaustive search."""
+Words are encoded, detected and decoded by `iqd exec`. Prints Markdown. Exits with 3 if a detector is worse than the
+simulation, or if the ranking of the detectors is not the published one: MTT near K-best, both better than one pass; for
+two antennas as good as exhaustive search."""
 
 import argparse
 import json
@@ -28,10 +28,10 @@ N, K = 2304, 1152
 DETECTORS = {"exhaustive": ("exhaustive_detector", []), "MTT pooled": ("mtt_detector", ["lists=pooled"]),
              "MTT": ("mtt_detector", []), "K-best": ("kbest_detector", []), "one pass": ("one_pass_detector", []),
              "LMMSE": ("lmmse_detector", [])}
-MOST_HYPOTHESES = 1 << 12  # exhaustive search of more takes too long
+MOST_HYPOTHESES = 1 << 12  # exhaustive search over more takes too long
 SNRS = {(2, "qpsk"): (3, 4, 5, 6, 7, 8), (2, "16qam"): (9, 10, 10.5, 11, 12, 13), (2, "64qam"): (14, 15, 16, 17, 18, 19),
         (4, "qpsk"): (4, 5, 6, 7, 8, 9), (4, "16qam"): (11, 12, 12.5, 13, 14, 15), (4, "64qam"): (16, 17, 18, 18.5, 19, 20)}
-# Frame error rates by simulation, 20 to 100 words each: (antennas, modulation, SNR) → detector → rate.
+# Frame error rates from the simulation, 20 to 100 words each: (antennas, modulation, SNR) → detector → rate.
 SIMULATED = {
     (4, "16qam", 12): {"MTT": .63, "K-best": .30, "one pass": .97, "LMMSE": .58, "MTT pooled": .23},
     (4, "16qam", 12.5): {"MTT": .33, "K-best": .02, "one pass": .55, "LMMSE": .23, "MTT pooled": .05},
@@ -41,11 +41,11 @@ SIMULATED = {
     (4, "64qam", 18.5): {"MTT": .25, "K-best": .10, "one pass": .60, "LMMSE": .45},
     (2, "16qam", 10.5): {"exhaustive": .28, "MTT": .28, "K-best": .37, "one pass": .78, "LMMSE": .63},
 }
-WORDS_THERE = 40  # of a point, about
+WORDS_THERE = 40  # words per point of the simulation, about
 
 
 def execute(options, stage, keys, inputs, outputs, folder):
-    """Arrays through `iqd exec`."""
+    """Runs arrays through `iqd exec`."""
     arguments = ["exec", stage, "--backend", options.backend]
     for name, x in inputs.items():
         np.save(folder / f"{name}.npy", x)
@@ -61,7 +61,7 @@ def execute(options, stage, keys, inputs, outputs, folder):
 
 
 def transmit(antennas, modulation, snr_db, words, rng):
-    """y, h, noise of coded bits [word][N], which are sent one vector behind the other."""
+    """y, h and noise for coded bits [word][N], which are sent vector by vector."""
     bits = model.BITS[modulation]
     numbers = words.reshape(-1, antennas, bits) @ (1 << np.arange(bits - 1, -1, -1))
     s = model.constellation(bits)[numbers]
@@ -76,7 +76,7 @@ def transmit(antennas, modulation, snr_db, words, rng):
 
 
 def information_rate(llr, sent):
-    """Bits that an LLR is worth, by generalised mutual information with the best scaling."""
+    """The information of an LLR in bits: the generalised mutual information with the best scaling."""
     signed = np.where(sent == 1, -1, 1) * llr
     return max(1 - np.mean(np.logaddexp(0, -scale * signed)) / math.log(2) for scale in np.geomspace(0.2, 2, 25))
 
@@ -103,7 +103,7 @@ def measure(options, antennas, modulation, snr_db, folder):
 
 
 def spread(rate, n, other=0.0, m=0):
-    """Two standard deviations of a rate of n words, and of the other's of m."""
+    """Two standard deviations of the difference between a rate of n words and another one of m words."""
     def variance(p, count):
         p = min(max(p, 1 / count), 1 - 1 / count)
         return p * (1 - p) / count
@@ -120,12 +120,12 @@ def complaints(point):
     if fer["MTT"] > fer["one pass"] + spread(fer["MTT"], point["words"]):
         yield f"MTT ({fer['MTT']:.3f}) is worse than one pass ({fer['one pass']:.3f})"
     if point["antennas"] == 2 and "exhaustive" in fer and abs(found["MTT"]["gmi"] - found["exhaustive"]["gmi"]) > 1e-4:
-        yield "for two antennas MTT is not exhaustive search"
+        yield "for two antennas MTT differs from exhaustive search"
 
 
 def print_point(point):
     print(f"\n### {point['antennas']}x{point['antennas']} {point['modulation']}, {point['snr_db']} dB\n\n"
-          "| detector | BER without code | GMI a bit | BER | FER | FER by simulation |\n|" + " --- |" * 6)
+          "| detector | BER without code | GMI per bit | BER | FER | FER by simulation |\n|" + " --- |" * 6)
     known = SIMULATED.get((point["antennas"], point["modulation"], point["snr_db"]), {})
     for name, d in point["detectors"].items():
         print(f"| {name} | {d['uncoded']:.2e} | {d['gmi']:.4f} | {d['coded']:.2e} | {d['fer']:.3f} | "
@@ -153,8 +153,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iqd", default=iqd.IQD, help="the program (build/release/iqd)")
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--words", type=int, default=200, help="of each point")
-    parser.add_argument("--only", nargs="*", metavar="ANTENNAS:MODULATION[:DB]", help="such as 4:16qam:12.5; else all")
+    parser.add_argument("--words", type=int, default=200, help="for each point")
+    parser.add_argument("--only", nargs="*", metavar="ANTENNAS:MODULATION[:DB]", help="e.g. 4:16qam:12.5; default: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path, help="where to write the figures")
     parser.add_argument("--plot", type=pathlib.Path, help="where to write a plot (.svg)")

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput of the MIMO detectors, by `iqd bench`: kernels alone, and host to host with one block under way
-(synchronous transfer) or several (asynchronous), beside the bound that PCIe sets; the same for `variant: paper`, the
-algorithm as it was first written; against what LTE needs; and instructions per vector against the count of operations.
+"""Throughput of the MIMO detectors, by `iqd bench`: kernels alone, and host to host with one block in flight
+(synchronous transfer) or several (asynchronous), with PCIe's bound; the same for `variant: paper`, the algorithm as
+first written; compared with what LTE needs; and instructions per vector compared with the count of operations.
 
-Prints Markdown. Ends with 3 where a goal is missed that --goals asks for."""
+Prints Markdown. With --goals, exits with 3 if a goal is missed."""
 
 import argparse
 import csv
@@ -16,10 +16,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BITS = {"qpsk": 2, "16qam": 4, "64qam": 6}
-PAPER = 8 * 16384, 8 * 8192  # vectors of a batch there
+PAPER = 8 * 16384, 8 * 8192  # vectors per batch in the publication
 LARGE = 1 << 20
 LANES = 1, 4
-# LTE, normal prefix: carriers in use; 14 symbols a millisecond; whatever is sent has to be detected within 5 ms.
+# LTE, normal prefix: carriers in use; 14 symbols per millisecond; everything must be detected within 5 ms.
 LTE = {5: 300, 10: 600, 15: 900, 20: 1200}
 SYMBOLS_A_SECOND = 14_000
 DEADLINE_S = 5e-3
@@ -30,7 +30,7 @@ HOST_SHARE = {(4, "16qam"): 0.8, (4, "qpsk"): 0.8}
 
 
 def measure(options, stage, antennas, modulation, block, keys=(), of_channel=1, lanes=()):
-    """Rows of `iqd bench`, with the bits a second in each."""
+    """Rows of `iqd bench`, each with its bits a second."""
     command = [options.iqd, "bench", stage, "--json", "--backend", options.backend, "--seconds", str(options.seconds),
                "--block", str(block), "--out", "llr", "--item", f"y={antennas}",
                "--item", f"h={antennas}x{antennas}/{of_channel}", "--item", f"noise=1/{of_channel}",
@@ -49,7 +49,7 @@ def measure(options, stage, antennas, modulation, block, keys=(), of_channel=1, 
 
 
 def kernel_of(rows):
-    """The row of what stays on the device; on a processor there is one row."""
+    """The row `resident`; on the CPU there is only one row."""
     return next((row for row in rows if row["variant"].endswith("resident")), rows[0])
 
 
@@ -107,7 +107,8 @@ def host_to_host(options, rows, missed):
                                       f"{100 * best['fraction']:.0f} % of PCIe; goal {goal or f'{100 * share:.0f} %'}")
     if lines:
         table("Host to host, 4x4, LLRs of 8 bits, Gbit/s",
-              ["", "vectors a channel", "vectors a block", "synchronous", "asynchronous", "PCIe's bound", "of it"], lines)
+              ["", "vectors per channel", "vectors per block", "synchronous", "asynchronous", "PCIe's bound", "share"],
+              lines)
 
 
 def lte(options, rows, missed):
@@ -131,14 +132,14 @@ def lte(options, rows, missed):
 
 
 def operations(antennas, points, variant):
-    """By the count of the specification: a Q^2 step is 7 operations a pair. As written there are M - 1 reductions and
+    """By the specification's count: a Q^2 step has 7 operations per pair. As written there are M - 1 reductions and
     M (M - 1) / 2 extensions of that kind."""
     steps = antennas - 1 + antennas * (antennas - 1) // 2
     return steps * points**2 * 7 if variant == "paper" else None
 
 
 def instructions(options):
-    """Instructions of threads per vector, counted by the profiler over one launch."""
+    """Thread instructions per vector, counted by the profiler over one launch."""
     lines = []
     block = 1 << 16
     for antennas in (2, 4):
@@ -156,21 +157,21 @@ def instructions(options):
                 counted = operations(antennas, 2**bits, variant)
                 lines.append([f"{antennas}x{antennas} {modulation}", variant, f"{max(counts) / block:.0f}",
                               counted if counted else ""])
-    table("Instructions of threads a vector, by the profiler", ["", "variant", "executed", "operations by count"], lines)
+    table("Thread instructions per vector, by the profiler", ["", "variant", "executed", "operations by count"], lines)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--iqd", default=str(ROOT / "build/release/iqd"))
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--seconds", type=float, default=0.1, help="a row")
+    parser.add_argument("--seconds", type=float, default=0.1, help="per row")
     parser.add_argument("--blocks", type=lambda t: [int(n) for n in t.split(",")], default=[*sorted(PAPER), LARGE],
-                        help="vectors a block")
+                        help="vectors per block")
     parser.add_argument("--lte", type=lambda t: [int(n) for n in t.split(",")], default=[], help="bandwidths: 5,20")
     parser.add_argument("--only", choices=("kernels", "host", "lte"), action="append")
     parser.add_argument("--profile", action="store_true", help="count instructions with Nsight Compute")
-    parser.add_argument("--goals", action="store_true", help="end with 3 where one is missed")
-    parser.add_argument("--save", help="rows go to this file, one JSON object a line")
+    parser.add_argument("--goals", action="store_true", help="exit with 3 if one is missed")
+    parser.add_argument("--save", help="file for the rows, one JSON object per line")
     a = parser.parse_args()
     rows, missed = [], []
     chosen = lambda part: not a.only or part in a.only

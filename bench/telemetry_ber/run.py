@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bit error rates of the telemetry receiver, by equalizer, channel and Eb/N0, beside what was found by simulation.
+"""Bit error rates of the telemetry receiver, by equalizer, channel and Eb/N0, compared with a simulation.
 
-Recordings are made by the model of the tests and decoded by the real `iqd run`. Ends with 3 where a rate is worse than that, or
-packets were not found.
+The tests' model makes recordings, and the real `iqd run` decodes them. Exits with 3 if a rate is worse than in the
+simulation, or if packets were not found.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import telemetry_model as model
 from curves import svg
 
 MISSED = 3
-TOGETHER = 16  # packets whose frequency offset is averaged
+TOGETHER = 16  # packets over which the frequency offset is averaged
 CURVES = {"awgn": (6, 8, 10), "ch1": (10, 12, 14), "ch2": (12, 14, 16), "ch3": (10, 12, 14), "ch4": (10, 12, 14)}
 PIPELINE = """
 name: telemetry_ber
@@ -42,14 +42,14 @@ publish:
 
 
 def make_recording(channel, ebn0_db, sent, rng):
-    """As a radio might give it: of any gain, offset and phase."""
+    """As from a radio: with random gain, offset and phase."""
     x = model.recording(sent, channel, ebn0_db, w=rng.uniform(-0.05, 0.05), phase=rng.uniform(-np.pi, np.pi),
                         lead=model.GUARD, rng=rng)
     return (10 ** rng.uniform(-1, 1) * x).astype(np.complex64)
 
 
 def decode(x, options, folder):
-    """(starts, bits [packet][kind][6144]) by iqd."""
+    """Starts and bits [packet][kind][6144], from iqd."""
     where = iqd.endpoint()
     recording = iqd.write_recording(folder / "recording", x, rate=model.RATE).with_suffix("")
     text = PIPELINE.format(recording=recording, where=where, block=TOGETHER * model.SAMPLES, backend=options.backend,
@@ -57,7 +57,7 @@ def decode(x, options, folder):
     reader = iqd.Reader(where, "bits")
     with iqd.Daemon(text, "--wait-subscribers", 1, folder=folder) as daemon:
         if daemon.wait(600) != 0:
-            sys.exit(f"iqd ended before its time:\n{daemon.text}")
+            sys.exit(f"iqd exited too early:\n{daemon.text}")
     messages = reader.rest(2)
     reader.close()
     starts = [p["start"] for m in messages for p in m.packets]
@@ -65,7 +65,7 @@ def decode(x, options, folder):
 
 
 def errors_of(starts, bits, sent):
-    """[found packet][kind]: bit errors. Close rays and a large offset move the peak by a sample or two."""
+    """Bit errors [found packet][kind]. Close rays and a large offset move the peak by a sample or two."""
     due = model.GUARD + np.arange(len(sent)) * model.SAMPLES
     nearest = np.clip(np.rint((starts - model.GUARD) / model.SAMPLES).astype(int), 0, len(sent) - 1)
     right = abs(starts - due[nearest]) <= 4
@@ -73,11 +73,11 @@ def errors_of(starts, bits, sent):
 
 
 def rates(errors):
-    """[(rate, half of the 95 % interval)] of each kind; errors come in bursts, so packets are what is counted."""
+    """[(rate, half of the 95 % interval)] of each kind; errors come in bursts, so the statistics are over packets."""
     per_bit = errors / model.PAYLOAD
     bits = len(errors) * model.PAYLOAD
     half = 1.96 * per_bit.std(axis=0, ddof=1) / math.sqrt(len(errors))
-    # Few errors say little about their spread: not less than if each came by itself, and one at least.
+    # Few errors say little about their spread: at least that of independent errors, and of one error.
     return [(float(r), float(max(h, 1.96 * math.sqrt(max(r, 1 / bits) / bits))))
             for r, h in zip(per_bit.mean(axis=0), half)]
 
@@ -92,7 +92,7 @@ def measure(channel, ebn0_db, options, folder):
     point = {"channel": channel, "ebn0_db": ebn0_db, "sent": len(sent), "found": len(errors), "kinds": []}
     known = model.SIMULATED.get((channel, ebn0_db), (None,) * 5)
     for kind, (rate, half), other in zip(model.KINDS, rates(errors), known):
-        # The simulation had an interval like ours, so a difference has one that is wider by the root of 2.
+        # The simulation has a similar interval, so that of the difference is wider by the root of 2.
         fits = other is None or rate <= other + math.sqrt(2) * half
         point["kinds"].append({"kind": kind, "ber": rate, "interval": half, "simulated": other, "fits": fits,
                                "bits": len(errors) * model.PAYLOAD})
@@ -108,13 +108,13 @@ def print_point(point):
 
 
 def good(point):
-    # At the lowest Eb/N0 of a curve a few may be missed.
+    # At the lowest Eb/N0 of a curve a few packets may be missed.
     enough = point["found"] >= (point["sent"] if point["ebn0_db"] >= 8 else 0.98 * point["sent"])
     return enough and all(k["fits"] for k in point["kinds"])
 
 
 def panels(points):
-    """A panel for each channel: rates with their intervals; where there is a simulation, its rate as a mark."""
+    """A panel for each channel: rates with their intervals, and marks for the simulation's rates."""
     row = []
     for channel in dict.fromkeys(p["channel"] for p in points):
         curves, marks = {}, {}
@@ -131,10 +131,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--iqd", default=iqd.IQD, help="the program (build/release/iqd)")
     parser.add_argument("--backend", default="cpu", help="cpu, cuda or cuda:N (cpu)")
-    parser.add_argument("--average", default="block", help="what the frequency offset is averaged over (block)")
-    parser.add_argument("--packets", type=int, default=112, help="of each point (112: 688,128 bits)")
-    parser.add_argument("--only", nargs="*", metavar="CHANNEL:DB", help="points, such as ch1:14; else all")
-    parser.add_argument("--table", action="store_true", help="only the points that are known by simulation")
+    parser.add_argument("--average", default="block", help="over what the frequency offset is averaged (block)")
+    parser.add_argument("--packets", type=int, default=112, help="for each point (112: 688,128 bits)")
+    parser.add_argument("--only", nargs="*", metavar="CHANNEL:DB", help="points, e.g. ch1:14; default: all")
+    parser.add_argument("--table", action="store_true", help="only the points known from simulation")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path, help="where to write the figures")
     parser.add_argument("--plot", type=pathlib.Path, help="where to write a plot (.svg)")
@@ -144,7 +144,7 @@ def main():
     if options.only:
         points = [(c, int(e)) for c, e in (p.split(":") for p in options.only)]
 
-    print(f"Bit error rate on {options.backend}, 95 % interval, by simulation in double precision")
+    print(f"Bit error rate on {options.backend}, 95 % interval, rate by simulation in double precision")
     measured = []
     with tempfile.TemporaryDirectory(prefix="iqd-bench-") as folder:
         for channel, ebn0_db in points:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What must be true when the daemon has ended: its last status, what readers have, what is on the disk."""
+"""Checks after the daemon has exited: its last status, what readers received, what is on the disk."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ DEADLY = ("Assertion", "terminate called", "Sanitizer", "runtime error", "Segmen
 
 
 def look_back(trial, code):
-    """`code`: with which it ended, None where it did not."""
+    """`code`: the exit code; None if it did not exit."""
     for words in DEADLY:
         if words in trial.daemon.text:
             trial.report("its log is clean", trial.daemon.text[max(0, trial.daemon.text.index(words) - 500):])
@@ -42,37 +42,37 @@ def look_at_final(trial):
 
 
 def look_at_total(trial, stream, main):
-    """A reader that was there all the time has every sample that counts as published."""
+    """A reader that was connected all the time has every sample that counts as published."""
     if trial.arena.restarts or stream.missed or stream.first is None or stream.first["seq"] != 0:
         return
     if not main["published"] <= stream.samples <= main["published"] + main["dropped"]["refused"]:
-        trial.report("what is published arrives", f"{stream.name}: {stream.samples} samples came: "
+        trial.report("what is published arrives", f"{stream.name}: {stream.samples} samples arrived: "
                      f"{trial.observer.sums.said('main')}")
     missing = main["lost"] + sum(main["dropped"].values())
     if stream.last["dropped"] > missing:
-        trial.report("headers and status agree", f"{stream.name}: {stream.last} tells of more than {missing}")
+        trial.report("headers and status agree", f"{stream.name}: {stream.last} reports more than {missing}")
 
 
 def is_phase_known(trial):
-    """Where a clock jumped, and samples were lost as well, nobody can tell one from the other."""
+    """If a clock jumped and samples were lost as well, the two cannot be distinguished."""
     sums = trial.observer.sums
     return not sums.total("time_jumps") or not (sums.total("lost") or "lose" in trial.world.plan.radio)
 
 
 def look_at_turns(trial):
-    """A tone may have another phase behind a radio that was opened again, and behind a clock that is set forward by less
-    than can be told from a loss."""
+    """A tone may have another phase after a radio was opened again, and after a clock was set forward by so little that
+    it looks like a loss."""
     for stream in trial.streams():
         for invariant, detail in stream.out_of_place[:3]:
             trial.report(invariant, detail)
     reconnects = max(trial.observer.sums.total("reconnects"), trial.daemon.text.count(": open again"))
     if trial.ending == "SIGKILL":
-        return  # nobody knows how often it was
+        return  # the number is unknown
     most = trial.arena.turns + trial.arena.restarts + reconnects
     most += 0 < trial.world.plan.radio.get("jump_by", 0) < LEAST_JUMP
     for stream in trial.streams():
         if stream.turns > most:
-            trial.report("the tone is in its place behind gaps", f"{stream.name}: {stream.turns} turns, {most} may be: {stream.turned[:10]}")
+            trial.report("the tone is in its place after gaps", f"{stream.name}: {stream.turns} turns, at most {most} expected: {stream.turned[:10]}")
 
 
 def look_at_recording(trial, meta):
@@ -94,4 +94,4 @@ def look_at_capture(trial, name, x):
     cycles = (np.arange(len(x)) * trial.world.tone % trial.world.rate) / trial.world.rate
     along = np.vdot(np.exp(2j * np.pi * cycles), x)
     if abs(along) ** 2 < COHERENT * len(x) * np.vdot(x, x).real:
-        trial.report("recordings hold what came", f"{name}: {len(x)} samples")
+        trial.report("recordings contain what was received", f"{name}: {len(x)} samples")

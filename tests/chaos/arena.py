@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What faults act on: the daemon, its file and its addresses; and what they say of themselves, so that invariants know
-what to excuse."""
+"""What faults act on: the daemon, its file and its addresses. Faults also note here what they did, so that invariants
+know what to excuse."""
 
 import contextlib
 import http.client
@@ -17,7 +17,7 @@ FIELDS = ("disk_delay_ms", "disk_error", "thread_error", "clock_ns")
 
 
 class Host:
-    """The numbers that the preloaded library reads; without it they say nothing to anybody."""
+    """The numbers that the preloaded library reads; no effect without it."""
 
     def __init__(self, path):
         path.write_bytes(bytes(8 * len(FIELDS)))
@@ -33,7 +33,7 @@ class Host:
 
 
 class Lag:
-    """How much later than asked for this program is woken: what a busy machine takes from everybody."""
+    """How much later than requested this program wakes up: the delay of a busy machine."""
 
     def __init__(self):
         self._late = []  # (when, how much)
@@ -64,8 +64,8 @@ class Arena:
         self.lag = Lag()
         self.writing = threading.RLock()
         self.restarts = 0  # how often a stream may have begun again
-        self.turns = 0  # how often a tone may have another phase behind a gap
-        self.stopping = False  # by a signal: nobody needs to be answered any more
+        self.turns = 0  # how often a tone may have another phase after a gap
+        self.stopping = False  # by a signal: requests need no answers any more
         self._written = world.plan.radio
         self._over = threading.Event()
         self._still, self._still_since, self._stills = 0, 0.0, []
@@ -93,7 +93,7 @@ class Arena:
 
     @contextlib.contextmanager
     def frozen(self):
-        """The process stands still."""
+        """The process is stopped."""
         with self._lock:
             self._still += 1
             if self._still == 1:
@@ -109,7 +109,7 @@ class Arena:
                     self._stills.append((self._still_since, time.monotonic()))
 
     def excused(self, start, end):
-        """Seconds between these that nobody can blame the daemon for: it stood still, or the machine was busy."""
+        """Seconds between these that are not the daemon's fault: it was stopped, or the machine was busy."""
         with self._lock:
             stills = self._stills + ([(self._still_since, end)] if self._still else [])
         still = sum(max(0.0, min(end, until) - max(start, since)) for since, until in stills)
@@ -117,7 +117,7 @@ class Arena:
 
     @contextlib.contextmanager
     def starved(self):
-        """It has no descriptors, so nobody can be let in."""
+        """It has no descriptors left, so it cannot accept connections."""
         with self._lock:
             self._starved += 1
         try:
@@ -140,13 +140,13 @@ class Arena:
             pass
 
     def write_text(self, text):
-        """In one step, as editors do it."""
+        """Replaces the file in one step, as editors do."""
         beside = self.path.with_suffix(f".{threading.get_ident()}")
         beside.write_text(text, encoding="utf-8")
         os.replace(beside, self.path)
 
     def write(self, plan):
-        """Of another source the stream begins again, and once more if it cannot be opened."""
+        """With another source the stream restarts, and once more if the source cannot be opened."""
         with self.writing:
             if plan.radio != self._written:
                 self.restarts += 2
@@ -154,7 +154,7 @@ class Arena:
             self.write_text(self.world.text(plan))
 
     def ask(self, method, path, keys=None, patience=5.0):
-        """(status, body), or None where the door was shut."""
+        """(status, body), or None if the connection was refused."""
         began = time.monotonic()
         connection = http.client.HTTPConnection(self.http.removeprefix("tcp://"), timeout=30)
         try:

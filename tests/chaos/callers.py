@@ -63,7 +63,7 @@ def odd_changes(arena, what, times):
             zmtp.send(s, request(BODIES[what]))
             answer = zmtp.receive(s, 100)
             if answer and answer[9:12] not in (b"400", b"404", b"413", b"422", b"503", b"408"):
-                arena.report("what is no change is refused", f"{what}: {answer!r}")
+                arena.report("invalid changes are refused", f"{what}: {answer!r}")
             zmtp.drop(s)
         if arena.sleep(0.02):
             return
@@ -72,7 +72,7 @@ def odd_changes(arena, what, times):
 @fault(lambda chance, world: {"callers": log_uniform(1, 100)(chance), "what": one_of("nothing", "half", "slow body")(chance)},
        weight=2)
 def half_requests(arena, callers, what):
-    """Connections that ask for something, but not now."""
+    """Connections that do not send their whole request."""
     text = {"nothing": b"", "half": b"GET /metrics HTTP/1.1\r\nHost: loc",
             "slow body": request(b"{}").replace(b"Length: 2", b"Length: 200")}[what]
     sockets = []

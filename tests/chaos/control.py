@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Changes while it runs: reloads, live keys, signals that ask for them; what is wrong, and too many at once."""
+"""Changes while it runs: reloads, live keys, signals; invalid changes, and too many at once."""
 
 import copy
 import signal
@@ -16,7 +16,7 @@ BLOCKS = (300, 1000, 4096, 16384, 65536, 262_144)
 BROKEN = {
     "empty": "",
     "bytes": "\x00\x01\x02",
-    "half": None,  # the first half of what stands there, up to an open quotation mark
+    "half": None,  # the first half of the file, up to an open quotation mark
     "deep": "[" * 5000,
     "another": "source: {soapy: {args: driver=iqdsim, rate: 1 S/s}}\nblok: 5\n",
     "not YAML": "a: [b: {c",
@@ -26,7 +26,7 @@ BROKEN = {
 
 
 def a_change(chance, world):
-    """Keys of Plan that a reload gives other values."""
+    """Keys of Plan that a reload changes."""
     change = {}
     most = int(world.rate * 0.3)
     for key, of in (("block", lambda: chance.choice([b for b in BLOCKS if b <= most])),
@@ -49,7 +49,7 @@ def changed(plan, change):
 @fault(lambda chance, world: {"changes": [a_change(chance, world) for _ in range(log_uniform(1, 20)(chance))],
                               "pause": round(chance.uniform(0, 0.3), 3), "by": one_of("POST", "SIGHUP")(chance)}, weight=5)
 def reloads(arena, changes, pause, by):
-    """Each may be refused for what others do at the same time, but not for good."""
+    """Each may be refused because of concurrent changes, but not forever."""
     for change in changes:
         arena.write(changed(arena.plan, change))
         if by == "POST":
@@ -63,7 +63,7 @@ def reloads(arena, changes, pause, by):
 @fault(lambda chance, world: {"block": int(world.rate * chance.choice((0.1, 0.2, 0.3))), "pause": round(chance.uniform(0, 0.5), 3)},
        weight=2)
 def larger_messages(arena, block, pause):
-    """Block by block larger, and back."""
+    """Makes blocks larger step by step, and back."""
     for size in (block // 4, block, 1000):
         arena.write(changed(arena.plan, {"block": size}))
         arena.ask("POST", "/api/reload")
@@ -73,7 +73,7 @@ def larger_messages(arena, block, pause):
 
 @fault(lambda chance, world: {"seed": chance.randrange(1000, 2000)} if world.source == "radio" else None, weight=0.7)
 def another_source(arena, seed):
-    """The stream ends, and begins with sample 0."""
+    """The stream ends and restarts with sample 0."""
     with arena.writing:
         arena.plan = changed(arena.plan, {"radio": {**arena.plan.radio, "seed": seed}})
         arena.write(arena.plan)
@@ -116,7 +116,7 @@ def signals(arena, which, times, pause):
 
 @fault(lambda chance, world: {"callers": log_uniform(2, 6)(chance), "times": log_uniform(1, 10)(chance)}, weight=2)
 def reloads_at_once(arena, callers, times):
-    """Some are told to come again; those that are not have to be answered."""
+    """Some get Retry-After; all others must be answered."""
 
     def call(number):
         for i in range(times):
@@ -134,7 +134,7 @@ def reloads_at_once(arena, callers, times):
 
 @fault(lambda chance, world: {"times": log_uniform(1, 100)(chance)})
 def changes_not_waited_for(arena, times):
-    """Who asks hangs up before the answer is there."""
+    """The client hangs up before it gets an answer."""
     for i in range(times):
         s = zmtp.connect(arena.http)
         if s:
@@ -154,7 +154,7 @@ def triggers(arena, name, times):
 
 @fault(lambda chance, world: {} if "ipc" in world.sockets else None)
 def another_iqd(arena):
-    """It cannot have the address of one that runs."""
+    """Starts a second iqd on addresses in use, which must fail."""
     text = ("source: {generate: {rate: 1000, pace: true}}\n"
             f"publish: [{{port: source, topic: another, bind: \"{arena.where('ipc')}\"}}]\n")
     path = arena.path.with_name("another.yaml")

@@ -15,15 +15,15 @@ class Feed:
     def __init__(self, where, rate, frequency):
         self._where, self._rate, self._frequency = where, rate, frequency
         self.paused = False
-        self.skip = 0  # samples to be left out
-        self.also = collections.deque(maxlen=1000)  # messages to be sent beside
+        self.skip = 0  # samples to skip
+        self.also = collections.deque(maxlen=1000)  # extra messages to send
         self._lock = threading.Lock()
         self._ends = threading.Event()
         self._thread = None
         self._began_ns = 0
 
     def killed_for(self, seconds, sleep):
-        """As a process that is killed and started again. One at a time."""
+        """Acts like a process that is killed and restarted. One at a time."""
         with self._lock:
             self.stop()
             sleep(seconds)
@@ -35,7 +35,7 @@ class Feed:
         self._thread.start()
 
     def stop(self):
-        """What was not sent is gone."""
+        """Unsent messages are discarded."""
         self._ends.set()
         if self._thread:
             self._thread.join()

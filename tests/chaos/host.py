@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A host that fails: the process stands still, descriptors, memory, threads or the disk are short, clocks step.
+"""A failing host: the process is stopped, descriptors, memory, threads or disk space run out, clocks step.
 
-Limits are those of the process, set from outside (prlimit). What the disk, the clock and the making of threads do is
-said by a library that is preloaded (host_faults.c), where there is one.
+Limits are those of the process, set from outside (prlimit). A preloaded library (host_faults.c), if there is one,
+controls the disk, the clock and thread creation.
 """
 
 import os
@@ -49,7 +49,7 @@ def eat(arena, count, where):
                               "by": chance.choice(("http", "pub")), "changes": [a_change(chance, world) for _ in range(3)]},
        weight=3)
 def descriptors_short(arena, spare, seconds, by, changes):
-    """Connections take what there is, and changes are asked for meanwhile, which may be refused."""
+    """Connections use up all descriptors; changes requested meanwhile may be refused."""
     eaten = []
 
     def meanwhile():
@@ -68,7 +68,7 @@ def descriptors_short(arena, spare, seconds, by, changes):
 
 @fault(lambda chance, world: {"megabytes": log_uniform(10, 200)(chance), "block": 2 ** chance.randint(20, 28)}, weight=2)
 def memory_short(arena, megabytes, block):
-    """A change that takes more than there is: refused, and nothing changes."""
+    """A change that needs more memory than available: refused, and nothing changes."""
     with open(f"/proc/{arena.pid}/statm", encoding="ascii") as f:
         now = int(f.read().split()[0]) * resource.getpagesize()
 
@@ -112,7 +112,7 @@ def broken_disk(arena, error, seconds):
 @fault(lambda chance, world: {"by": chance.choice((-1, 1)) * round(10 ** chance.uniform(-3, 8), 6),
                               "seconds": round(chance.uniform(0.1, 1), 3)}, weight=2)
 def clock_steps(arena, by, seconds):
-    """The host's clock is set, and set back."""
+    """The host's clock is stepped, and stepped back."""
     arena.host.set("clock_ns", int(by * 1e9))
     arena.sleep(seconds)
     arena.host.set("clock_ns", 0)
@@ -120,7 +120,7 @@ def clock_steps(arena, by, seconds):
 
 @fault(lambda chance, world: {"changes": [a_change(chance, world) for _ in range(3)], "pause": round(chance.uniform(0, 0.2), 3)})
 def threads_short(arena, changes, pause):
-    """No thread can be started: changes are refused that need one."""
+    """No thread can be started: changes that need one are refused."""
     arena.host.set("thread_error", 11)
     for change in changes:
         arena.write(changed(arena.plan, change))

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into iqd by the chaos test: a disk that is slow or fails, a host's clock that is set, threads that cannot be
-// made. What happens is said by four numbers in the file $IQD_HOST_FAULTS, which the test writes at any time.
+// Preloaded into iqd by the chaos test: a disk that is slow or fails, a stepped host clock, threads that cannot be
+// created. Four numbers in the file $IQD_HOST_FAULTS, which the test may write at any time, control it.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ __attribute__((constructor)) static void begin(void) {
   if (file >= 0) close(file);
 }
 
-/// 0, or what a write to this file fails with.
+/// 0, or the errno of a write to this file.
 static int disk(int file) {
   struct stat about;
   if ((!faults->disk_delay_ms && !faults->disk_error) || fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) return 0;
@@ -79,7 +79,7 @@ static int64_t step(clockid_t clock) {
   return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ? faults->clock_ns : 0;
 }
 
-/// Time that was set back before 1970 stays there.
+/// A time stepped back before 1970 stays there.
 int clock_gettime(clockid_t clock, struct timespec* now) {
   static int (*next)(clockid_t, struct timespec*);
   if (!next) *(void**)&next = next_of("clock_gettime");
@@ -108,7 +108,7 @@ time_t time(time_t* seconds) {
   return precise.tv_sec;
 }
 
-/// A moment that was made of the stepped clock, as the kernel counts it. One of the clock since boot is long before 2001.
+/// Converts a time of the stepped clock to the kernel's. Times since boot are long before 2001, and stay as they are.
 int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const struct timespec* until) {
   static int (*next)(pthread_cond_t*, pthread_mutex_t*, const struct timespec*);
   if (!next) *(void**)&next = next_of("pthread_cond_timedwait");

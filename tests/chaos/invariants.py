@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold whatever happens: of a stream at its reader, and of counters. Nothing here knows of faults, only of
-what they may change: how often a stream may begin again, and whether a reader may miss messages.
+"""Invariants of a stream at its reader, and of counters. Nothing here knows about faults, only about their permitted
+effects: how often a stream may restart, and whether a reader may miss messages.
 
-`report(invariant, detail)` is called for everything that is broken.
+`report(invariant, detail)` is called for every violation.
 """
 
 import collections
@@ -11,15 +11,15 @@ import json
 
 import numpy as np
 
-COHERENT = 0.999  # of a message's power in the tone that its place asks for; 16 bits at -20 dB leave out 1e-8
+COHERENT = 0.999  # of a message's power in the expected tone; 16 bits at -20 dB lose 1e-8
 TURN = 0.02  # radians; a sample too many or too few turns the tone by more
 
 
 class Stream:
     """Messages of one port at one reader: places, gaps, and the phase of a tone.
 
-    `frequency`: of the tone, whole Hz. `restarts()`: how often the stream may have begun with sample 0 again so far.
-    `is_shared`: others take messages away (PUSH). `is_absolute`: the tone has phase 0 at sample 0.
+    `frequency`: of the tone, whole Hz. `restarts()`: how often the stream may have restarted with sample 0 so far.
+    `is_shared`: other readers get some of the messages (PUSH). `is_absolute`: the tone has phase 0 at sample 0.
     """
 
     def __init__(self, name, frequency, report, restarts=lambda: 0, is_shared=False, is_absolute=True):
@@ -27,8 +27,8 @@ class Stream:
         self.is_shared, self.is_absolute = is_shared, is_absolute
         self.messages = self.samples = self.missing = self.missed = 0
         self.began_again = self.turns = 0
-        self.turned = []  # where the phase was another: (sample, gap, by how much)
-        self.out_of_place = []  # what is wrong with its phase: (invariant, detail)
+        self.turned = []  # phase changes: (sample, gap, by how much)
+        self.out_of_place = []  # wrong phases: (invariant, detail)
         self.first = self.last = None  # headers
         self._end = 0
         self._phase = None
@@ -60,7 +60,7 @@ class Stream:
         return meta, x[..., 0] + 1j * x[..., 1] if x.dtype == np.int16 else x
 
     def _follow(self, meta):
-        """How it goes on from the message before."""
+        """Checks that it continues the previous message."""
         before = self.last
         told = self._end + meta["gap"]
         goes_on = meta["sample"] == told if meta["seq"] == before["seq"] + 1 else meta["sample"] > self._end
@@ -76,9 +76,9 @@ class Stream:
         elif meta["seq"] > before["seq"] + 1:
             self.missed += meta["seq"] - before["seq"] - 1
             if not self.is_shared:
-                self._report("a quick reader misses messages", f"{self.name}: {where}")
+                self._report("a fast reader misses messages", f"{self.name}: {where}")
         elif meta["sample"] != told:
-            self._report("a hole that no gap tells of", f"{self.name}: {self._end} + gap is not {meta['sample']}: {where}")
+            self._report("a hole that no gap reports", f"{self.name}: {self._end} + gap is not {meta['sample']}: {where}")
         elif meta["dropped"] - before["dropped"] != meta["gap"]:
             self._report("`dropped` is not the sum of gaps", f"{self.name}: {where}")
         self.missing += meta["gap"]
@@ -93,21 +93,21 @@ class Stream:
         power = np.vdot(x, x).real / len(x)
         if power <= 0 or abs(along) ** 2 < COHERENT * power:
             self._is_out_of_place("the tone is broken within a message",
-                                  f"{abs(along)**2 / max(power, 1e-30):.6f} of {len(x)} samples is at its place: {meta}")
+                                  f"{abs(along)**2 / max(power, 1e-30):.6f} of {len(x)} samples is in the tone: {meta}")
             return
         phase = np.angle(along * np.exp(-2j * np.pi * cycles))
         before, self._phase = self._phase, phase
         if before is None:
             if self.is_absolute and not self.began_again and abs(phase) > TURN:
-                self._is_out_of_place("the tone is out of its place", f"turned by {phase:.4f} at the start: {meta}")
+                self._is_out_of_place("the tone has the wrong phase", f"turned by {phase:.4f} at the start: {meta}")
         elif abs(np.angle(np.exp(1j * (phase - before)))) > TURN:
             self.turns += 1
             self.turned.append((meta["sample"], meta["gap"], round(phase - before, 3)))
             if not meta["gap"] and not self.is_shared:
-                self._is_out_of_place("the tone is out of its place", f"turned by {phase - before:.4f}: {meta}")
+                self._is_out_of_place("the tone has the wrong phase", f"turned by {phase - before:.4f}: {meta}")
 
     def _is_out_of_place(self, invariant, detail):
-        """Told when it is known whether it counts: of a clock that jumped while samples were lost nobody knows more."""
+        """Reported only once it is known whether it counts: not if a clock jumped while samples were lost."""
         self.out_of_place.append((invariant, f"{self.name}: {detail}"))
 
     def _tone(self, count, rate):
@@ -125,17 +125,17 @@ METRICS = {"iqd_samples_received_total": "received", "iqd_samples_published_tota
 
 
 class Sums:
-    """Counters of all pipelines, look by look. `restarts()` as of Stream: a pipeline that begins again counts from 0."""
+    """Counters of all pipelines, at each look. `restarts()` as in Stream: a pipeline that restarts counts from 0."""
 
     def __init__(self, report, restarts=lambda: 0):
         self._report, self._restarts = report, restarts
         self._before = {}
         self._metrics = {}
-        self._over = collections.Counter()  # of pipelines that began again: what was counted before
+        self._over = collections.Counter()  # counts before the restarts of pipelines
         self.began_again = 0
 
     def look(self, status):
-        """What counted as published and is lost after all, in a sink that ends, may be taken back at the end."""
+        """`published` may be reduced at the end by what a closing sink lost after all."""
         for pipeline in status["pipelines"]:
             self._look(pipeline, status.get("final"))
 
@@ -183,12 +183,12 @@ class Sums:
         self._metrics = of
 
     def total(self, key):
-        """Of all pipelines, since the start."""
+        """Sums over all pipelines, since the start."""
         return self._over[key] + sum(now[key] for now in self._before.values())
 
     def last(self, name):
         return self._before.get(name)
 
     def said(self, name):
-        """The last look at a pipeline, in a line."""
+        """The last look at a pipeline, as one line."""
         return self._said(self._before[name]) if name in self._before else "nothing"

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the chaos test would not notice, it cannot find: streams and counters that are wrong on purpose. And a seed has to
-mean the same whenever it is drawn."""
+"""Checks that the chaos test notices violations: streams and counters that are wrong on purpose. And a seed must always
+give the same schedule."""
 
 import json
 import pathlib
@@ -18,7 +18,7 @@ RATE, TONE = 1_000_000, 123_457
 
 
 def message(seq, sample, count=1000, gap=0, dropped=0, at=None, phase=0.0, kind="<i2"):
-    """At `sample`, and as the tone is at `at`."""
+    """A message at `sample` with the tone as it is at `at`."""
     n = (sample if at is None else at) + np.arange(count)
     x = 3276.8 * np.exp(2j * np.pi * (n * TONE % RATE) / RATE + 1j * phase)
     if kind == "<i2":
@@ -62,18 +62,18 @@ class Invariants(unittest.TestCase):
         self.assertEqual((self.stream.samples, self.stream.missing, self.stream.turns), (3017, 100, 0))
 
     def test_a_hole(self):
-        self.assertEqual(self.take(message(0, 0), message(1, 1001)), ["a hole that no gap tells of"])
+        self.assertEqual(self.take(message(0, 0), message(1, 1001)), ["a hole that no gap reports"])
 
     def test_a_gap_that_is_too_long_for_what_is_missing(self):
         self.assertEqual(self.take(message(0, 0), message(1, 1100, gap=100, dropped=100, at=1099)),
-                         [])  # of one gap that cannot be known: the radio may have been opened again
+                         [])  # unknown for a single gap: the radio may have been opened again
         self.assertEqual(self.stream.turns, 1)
 
     def test_a_sample_too_few_without_a_gap(self):
-        self.assertEqual(self.take(message(0, 0), message(1, 1000, at=1001)), ["the tone is out of its place"])
+        self.assertEqual(self.take(message(0, 0), message(1, 1000, at=1001)), ["the tone has the wrong phase"])
 
     def test_a_stream_that_does_not_begin_with_its_beginning(self):
-        self.assertEqual(self.take(message(0, 0, at=5)), ["the tone is out of its place"])
+        self.assertEqual(self.take(message(0, 0, at=5)), ["the tone has the wrong phase"])
         self.assertEqual(self.take(message(0, 0, at=5), stream=self.of(is_absolute=False)), [])
 
     def test_samples_exchanged_within_a_message(self):
@@ -87,10 +87,10 @@ class Invariants(unittest.TestCase):
         self.assertEqual(self.take(message(5, 5000), message(5, 6000), stream=self.of()), ["seq goes back"])
 
     def test_messages_that_are_missing(self):
-        self.assertEqual(self.take(message(0, 0), message(2, 2000)), ["a quick reader misses messages"])
+        self.assertEqual(self.take(message(0, 0), message(2, 2000)), ["a fast reader misses messages"])
         shared = self.of(is_shared=True)
         self.take(message(0, 0), message(2, 2000), stream=shared)
-        self.assertEqual(self.broken, ["a quick reader misses messages"])
+        self.assertEqual(self.broken, ["a fast reader misses messages"])
 
     def test_dropped_that_counts_what_others_lost(self):
         self.assertEqual(self.take(message(0, 0), message(1, 1000, dropped=7)), ["`dropped` is not the sum of gaps"])

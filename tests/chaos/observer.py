@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at the daemon from outside, ten times a second: status, metrics, /readyz, and what /proc says of the process."""
+"""Looks at the daemon from outside, ten times a second: status, metrics, /readyz, and the process in /proc."""
 
 import collections
 import contextlib
@@ -25,7 +25,7 @@ def megabytes(pid):
 
 
 def each(folder, look):
-    """What `look` finds at each entry, but for those that go away meanwhile."""
+    """What `look` finds for each entry, except for those that disappear meanwhile."""
     for entry in folder.iterdir():
         with contextlib.suppress(OSError):
             yield look(entry)
@@ -57,7 +57,7 @@ class Observer:
         self.sums = Sums(report, lambda: arena.restarts)
         self.slowest = self.most_memory = 0.0
         self.looks = 0
-        self.base = None  # Held, before any fault
+        self.base = None  # Measured before any fault
         self._paused = threading.Event()
         self._idle = threading.Event()
         self._ends = threading.Event()
@@ -67,18 +67,18 @@ class Observer:
         self._thread.start()
 
     def stop(self):
-        """No more looks; one may be on its way."""
+        """Ends the looks; one may still be running."""
         self._ends.set()
 
     def join(self):
         self._thread.join()
 
     def allow(self, megabytes):
-        """So much memory more."""
+        """Allows this much more memory."""
         self._most += megabytes
 
     def held(self):
-        """With nobody calling, so that no request counts."""
+        """Measured without requests, so that none of them counts."""
         self._paused.set()
         self._idle.wait(10)
         try:
@@ -95,7 +95,7 @@ class Observer:
             try:
                 self._look()
             except (FileNotFoundError, ProcessLookupError):
-                pass  # of /proc: it has ended, which is looked at elsewhere
+                pass  # from /proc: it has exited, which is checked elsewhere
             except Exception:
                 self._report("the test itself works", traceback.format_exc())
         self._idle.set()
@@ -113,7 +113,7 @@ class Observer:
         self.get("/readyz")
 
     def get(self, path):
-        """(status, body), or None where there was no answer; then it has been reported."""
+        """(status, body), or None if there was no answer, which has then been reported."""
         began = time.monotonic()
         connection = http.client.HTTPConnection(self._arena.http.removeprefix("tcp://"), timeout=20)
         answer = error = None

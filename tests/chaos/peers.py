@@ -9,7 +9,7 @@ from schedule import fault, log_uniform, one_of
 
 SUBSCRIBED = ("pub", "ipc", "curve")
 ANY = ("pub", "ipc", "curve", "push", "feed", "relay")
-MOST_BYTES = 100_000_000  # that one fault sends
+MOST_BYTES = 100_000_000  # sent by one fault
 
 
 def at(*kinds):
@@ -23,7 +23,7 @@ def at(*kinds):
 
 
 def drawn(where, **parameters):
-    """A draw: an endpoint, and what each of the functions gives for chance."""
+    """A draw: an endpoint, and the result of each function for `chance`."""
 
     def draw(chance, world):
         endpoint = where(chance, world)
@@ -33,12 +33,12 @@ def drawn(where, **parameters):
 
 
 def of_who_loses(draw):
-    """Where the source waits for the slowest reader there is no place for one that takes nothing."""
+    """If the source waits for the slowest reader, a reader that takes nothing is not allowed."""
     return lambda chance, world: draw(chance, world) if world.can_lose else None
 
 
 def subscriber(arena, where, kind=b"SUB", receive_buffer=4096):
-    """A peer that has shaken hands, or None."""
+    """A peer after its handshake, or None."""
     s = zmtp.connect(arena.where(where), receive_buffer)
     if s and not zmtp.shake_hands(s, kind):
         zmtp.drop(s)
@@ -47,7 +47,7 @@ def subscriber(arena, where, kind=b"SUB", receive_buffer=4096):
 
 
 def hold(arena, sockets):
-    """Until it is over."""
+    """Runs until the fault is over."""
     while not arena.sleep(0.1):
         pass
     for s in sockets:
@@ -94,7 +94,7 @@ def slow_subscriber(arena, where, pause):
 
 @fault(drawn(at(*ANY), times=log_uniform(3, 300), stage=one_of(0, 1, 2, 3), reset=one_of(True, False)))
 def comes_and_goes(arena, where, times, stage, reset):
-    """stage: how far it comes; 0: connected, 1: half a greeting, 2: hands shaken, 3: subscribed."""
+    """stage: how far it gets; 0: connected, 1: half a greeting, 2: handshake done, 3: subscribed."""
     for _ in range(times):
         s = zmtp.connect(arena.where(where))
         if s:
@@ -134,7 +134,7 @@ def half_handshakes(arena, where, peers, count):
 @fault(drawn(at(*ANY), peers=log_uniform(1, 8), when=one_of("first", "greeted", "shaken"),
              length=one_of(2**31 - 1, 2**31, 2**33, 2**62, 2**63 + 5), flags=one_of(0, zmtp.MORE, zmtp.COMMAND)), weight=2)
 def announces(arena, where, peers, when, length, flags):
-    """Messages so large that memory for them would be the end; of ZMTP 1.0, before and after the handshake."""
+    """Messages too large for memory; in ZMTP 1.0, before and after the handshake."""
     sockets = [s for _ in range(peers) if (s := zmtp.connect(arena.where(where)))]
     for s in sockets:
         if when == "first":
@@ -173,7 +173,7 @@ def long_subscriptions(arena, where, peers, count, length, alike):
 
 @fault(drawn(at("pub", "ipc", "relay"), length=log_uniform(100, 60_000), every=one_of(1, 2, 5)), weight=2)
 def empty_between_long(arena, where, length, every):
-    """Messages that are no subscription, with empty ones between, as quickly as they are taken."""
+    """Messages that are not subscriptions, with empty ones between, as fast as they are taken."""
     s = subscriber(arena, where)
     text = (zmtp.frame(b"\x07" + bytes(length)) * every + zmtp.frame(b"")) * max(1, 200_000 // length)
     sent = 0
@@ -208,7 +208,7 @@ def odd_commands(arena, where, times, what, length):
 @fault(drawn(at(*ANY), kind=one_of("PUB", "SUB", "REQ", "REP", "DEALER", "ROUTER", "PAIR", "XPUB", "STREAM"),
              messages=log_uniform(1, 1000)))
 def wrong_kind(arena, where, kind, messages):
-    """A socket of another kind, which reconnects for ever."""
+    """A socket of another kind, which reconnects forever."""
     context = zmq.Context()
     s = context.socket(getattr(zmq, kind))
     s.setsockopt(zmq.RECONNECT_IVL, 5)
@@ -226,7 +226,7 @@ def wrong_kind(arena, where, kind, messages):
 
 @fault(drawn(at("curve"), times=log_uniform(1, 100), seed=lambda c: c.randrange(2**32), count=one_of(0, 100, 194, 195)))
 def broken_curve(arena, where, times, seed, count):
-    """The first command of a handshake with keys, of a right or a wrong length, and nothing in it."""
+    """The first command of a CURVE handshake, with the right or a wrong length, and empty contents."""
     for i in range(times):
         s = zmtp.connect(arena.where(where))
         if s:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sources that fail: the simulated radio by its own arguments, which stand in the file from the start; a sender of
-samples that goes away, or sends what it should not."""
+"""Sources that fail: the simulated radio by its arguments, which are in the file from the start; a sender of samples
+that disconnects, or sends invalid data."""
 
 import json
 
@@ -9,7 +9,7 @@ from schedule import fault, log_uniform, one_of
 
 
 def of_radio(**arguments):
-    """Arguments of the simulated radio, each by a function of chance. Once a kind, as the file has each key once."""
+    """Arguments of the simulated radio, each drawn by a function of chance; each kind once, as keys are unique."""
 
     def draw(chance, world):
         if world.source != "radio" or any(key in world.plan.radio for key in arguments):
@@ -27,7 +27,7 @@ def while_it_lasts(low=0.7, high=3.2):
 
 def radio_fault(name, weight=1.0, **arguments):
     def act(arena, **drawn):
-        """It is the radio that acts, at its own time."""
+        """Does nothing: the radio itself acts, at its own time."""
 
     act.__name__ = name
     fault(of_radio(**arguments), weight)(act)
@@ -38,7 +38,7 @@ def either(*functions):
 
 
 def part_of_a_jump(chance):
-    """What a clock may be set by: from what nobody can tell from a loss to hours, both ways."""
+    """Steps of a clock: from so small that it looks like a loss, up to hours, both ways."""
     return chance.choice((1, 1, -1)) * round(10 ** chance.uniform(-4, 4.5), 6)
 
 
@@ -60,7 +60,7 @@ def of_feed(**parameters):
 
 @fault(of_feed(seconds=lambda c: round(c.uniform(0.05, 1), 3)), weight=4)
 def sender_killed(arena, seconds):
-    """Its connection is reset; another one begins after a while, with sample 0."""
+    """Its connection is reset; another one starts after a while, with sample 0."""
     arena.turns += 1
     arena.feed.killed_for(seconds, arena.sleep)
 
@@ -74,7 +74,7 @@ def sender_silent(arena, seconds):
 
 @fault(of_feed(by=log_uniform(1, 10**15)), weight=3)
 def sender_skips(arena, by):
-    """A gap of any length: what it counts goes on, and so does its tone. After a very long one it counts as another."""
+    """A gap of any length: its count and its tone continue. After a very long one it counts as another sender."""
     if by > arena.world.rate:
         arena.turns += 1
     arena.feed.skip += by

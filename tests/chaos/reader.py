@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A reader that takes all that comes, at once."""
+"""A reader that takes everything at once."""
 
 import threading
 
@@ -8,7 +8,7 @@ import zmq
 
 
 class Reader:
-    """Of a tracked topic, in a thread of its own."""
+    """Reads a tracked topic in its own thread."""
 
     def __init__(self, context, where, stream, kind=zmq.SUB, keys=None):
         self.stream, self._where = stream, where
@@ -36,7 +36,7 @@ class Reader:
         self._socket.close()
 
     def finish(self):
-        """What has arrived is read; nothing more will come."""
+        """Reads what has arrived; nothing more will come."""
         self._quiet.clear()
         if not self._ends.is_set():
             self._quiet.wait(20)

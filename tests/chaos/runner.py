@@ -16,7 +16,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
-PER_WORKER = 50  # seeds, then another one is started
+PER_WORKER = 50  # seeds until a new worker is started
 SECONDS_A_SEED = 180  # a worker that takes longer hangs
 
 
@@ -24,20 +24,20 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the first one (1)")
     parser.add_argument("--seeds", type=int, default=100, help="how many (100)")
-    parser.add_argument("--hours", type=float, help="go on for so long, whatever --seeds says")
-    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1), help="daemons side by side (two a processor)")
+    parser.add_argument("--hours", type=float, help="run for this long, ignoring --seeds")
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1), help="parallel daemons (two per CPU)")
     parser.add_argument("--seconds", type=float, default=2.5, help="of faults in a seed (2.5)")
-    parser.add_argument("--only", action="append", default=[], help="faults whose name begins so, e.g. peers or host.clock")
-    parser.add_argument("--keep", action="append", type=int, default=[], help="of one seed: these lines of its schedule")
-    parser.add_argument("--failures", type=pathlib.Path, help="folder that seeds with a broken invariant are written to")
-    parser.add_argument("--print", action="store_true", help="print schedules, and run nothing")
+    parser.add_argument("--only", action="append", default=[], help="only faults with this prefix, e.g. peers or host.clock")
+    parser.add_argument("--keep", action="append", type=int, default=[], help="for one seed: these lines of its schedule")
+    parser.add_argument("--failures", type=pathlib.Path, help="folder for the results of broken seeds")
+    parser.add_argument("--print", action="store_true", help="print schedules, run nothing")
     parser.add_argument("--verbose", action="store_true", help="a line for each seed")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def command(options, seed):
-    """What repeats it."""
+    """The command that repeats it."""
     words = ["tools/soak", "--seed", str(seed), "--seeds", "1", "--verbose"]
     if options.seconds != 2.5:
         words += ["--seconds", str(options.seconds)]
@@ -53,7 +53,7 @@ def trial_options(options):
 
 
 def work(options):
-    """A worker: a seed a line comes in, what became of it goes out."""
+    """A worker: reads one seed per line, and writes its result."""
     from trial import Trial
     for line in sys.stdin:
         trial = Trial(int(line), trial_options(options)).run()
@@ -64,7 +64,7 @@ def work(options):
 
 
 class Worker:
-    """A process that runs seeds; one that dies or hangs is told apart from a daemon that does."""
+    """A process that runs seeds, so that its own death or hang is distinguished from the daemon's."""
 
     def __init__(self):
         self._process, self._left = None, 0
@@ -97,7 +97,7 @@ class Worker:
 
 
 class Tally:
-    """What became of all seeds."""
+    """The results of all seeds."""
 
     def __init__(self, options):
         self._options, self._began = options, time.monotonic()
@@ -124,7 +124,7 @@ class Tally:
             self.invariants[invariant] += 1
             for name in set(outcome["faults"]):
                 self.by_fault[invariant][name] += 1
-        text = [f"seed {seed} is broken; to see it again: {command(self._options, seed)}", outcome["schedule"]]
+        text = [f"seed {seed} is broken; to repeat it: {command(self._options, seed)}", outcome["schedule"]]
         text += [f"{at:7.3f} s  {invariant}: {detail}" for at, invariant, detail in outcome["broken"]]
         print("\n".join(text), flush=True)
         if self._options.failures:

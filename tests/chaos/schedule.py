@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which faults there are, and when which of them happens in a seed.
+"""The available faults, and the schedule of a seed.
 
-A fault is a function `act(arena, **parameters)` that takes as long as it takes, in a thread of its own, and leaves when
-`arena.sleep()` says that it is over. What it does is drawn before: `draw(chance, world)` gives its parameters, or None
-where this world has no place for it.
+A fault is a function `act(arena, **parameters)` that runs in its own thread for any time, and returns when
+`arena.sleep()` says that it is over. Its parameters are drawn in advance: `draw(chance, world)` returns them, or None
+if this world has no place for it.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ class Fault:
 
 @dataclasses.dataclass
 class Entry:
-    """A fault of a schedule, seconds after all is well for the first time."""
+    """A fault of a schedule, with its seconds after all was well for the first time."""
 
     at: float
     name: str
@@ -34,7 +34,7 @@ class Entry:
 
 
 def fault(draw=lambda chance, world: {}, weight=1.0):
-    """Makes a function a fault: its name is MODULE.FUNCTION."""
+    """Registers a function as a fault, named MODULE.FUNCTION."""
 
     def enter(act):
         name = f"{act.__module__}.{act.__name__}"
@@ -45,7 +45,7 @@ def fault(draw=lambda chance, world: {}, weight=1.0):
 
 
 def log_uniform(low, high):
-    """Gives a whole number between these, of each magnitude as often as of another."""
+    """A draw of an integer between these, with all magnitudes equally likely."""
     return lambda chance: round(low * (high / low) ** chance.random())
 
 
@@ -54,7 +54,7 @@ def one_of(*choices):
 
 
 def draw(chance, world, seconds, only=None):
-    """A schedule: two to six faults, more where there is more time."""
+    """A schedule of two to six faults, more if there is more time."""
     names = sorted(name for name in FAULTS if not only or any(name.startswith(o) for o in only))
     weights = [FAULTS[name].weight for name in names]
     count = chance.randint(2, 6) * max(1, round(seconds / 2))

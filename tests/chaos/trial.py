@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""One seed: a daemon, its readers, a schedule of faults; then whether all is well again, and how it ends."""
+"""One seed: a daemon, its readers, a schedule of faults; then checks of its recovery and its exit."""
 
 import dataclasses
 import pathlib
@@ -31,8 +31,8 @@ from world import World
 
 SECONDS_TO_END = 5.0  # after SIGTERM
 SECONDS_TO_RECOVER = 5.0
-MEGABYTES = 64.0  # above what it takes without peers
-OF_A_CHANGE = 150.0  # megabytes that plans may take besides, where the schedule changes any
+MEGABYTES = 64.0  # above its use without peers
+OF_A_CHANGE = 150.0  # extra megabytes for plans, if the schedule changes any
 
 
 @dataclasses.dataclass
@@ -41,8 +41,8 @@ class Options:
     only: tuple = ()  # prefixes of faults
     keep: tuple = ()  # numbers of a schedule's entries
     preload: str = ""  # host_faults.c, compiled
-    slowness: float = 1.0  # factor of all times that are asserted
-    memory: bool = True  # whether memory is looked at
+    slowness: float = 1.0  # factor for all asserted times
+    memory: bool = True  # whether memory is checked
 
 
 class Trial:
@@ -67,7 +67,7 @@ class Trial:
             self._draw()
             try:
                 self._live()
-            except Exception:  # a mistake here must not look like a seed that is well
+            except Exception:  # a mistake in the test must not look like a good seed
                 self.report("the test itself works", traceback.format_exc())
             finally:
                 self._close()
@@ -91,7 +91,7 @@ class Trial:
         return [reader.stream for reader in self._readers]
 
     def schedule(self):
-        """As a person reads it."""
+        """The seed as readable text."""
         lines = [self.world.summary()] + [f"{i:3} {entry}" for i, entry in enumerate(self.entries)]
         end = self.ending if self.ending == "recover" else f"{self.ending} after {self.ends_after} s"
         return "\n".join(lines + [f"    then: {end}"])
@@ -159,7 +159,7 @@ class Trial:
         return self.daemon.process.poll() is None
 
     def _is_well(self, seconds):
-        """Whether samples come to every reader, each a new one."""
+        """Whether every reader gets samples, with new readers."""
         before = [reader.stream.messages for reader in self._readers]
         began = time.monotonic()
         while time.monotonic() - began < seconds + self.arena.excused(began, time.monotonic()):
@@ -205,16 +205,16 @@ class Trial:
         try:
             schedule.FAULTS[entry.name].act(self.arena, **entry.parameters)
         except (ProcessLookupError, FileNotFoundError):
-            pass  # it has ended
+            pass  # it has exited
         except Exception:
             if self._is_running():
                 self.report("the test itself works", traceback.format_exc())
 
     def _recover(self):
-        """All faults are over: is it as before, and soon?"""
+        """All faults are over: checks that it soon recovers."""
         self.arena.host.mend()
         (self.folder / "disk").mkdir(exist_ok=True)
-        # A recording that has ended goes on under another name.
+        # A recording that has ended continues under another name.
         self.arena.write(control.changed(self.arena.plan, {"recording": 1001 if self.world.plan.recording else 0}))
         self.observer.allow(OF_A_CHANGE)
         began = time.monotonic()
@@ -227,7 +227,7 @@ class Trial:
         newcomers = [self._read(f"{kind}, new", kind, is_absolute=False) for kind in self.world.readable if kind != "push"]
         patience = SECONDS_TO_RECOVER * self.options.slowness + self._longest_absence()
         if not self._is_well(patience):
-            self.report("it recovers", self._silent() if self._is_running() else "it has ended")
+            self.report("it recovers", self._silent() if self._is_running() else "it has exited")
         elif (ready := self._until_ready(patience)) is not True:
             self.report("it recovers", f"/readyz: {ready}")
         self.figures["recovery"] = time.monotonic() - began
@@ -256,7 +256,7 @@ class Trial:
         return answer
 
     def _compare_held(self):
-        """Threads and descriptors, when what is on its way has had time to go."""
+        """Threads and descriptors, after a time for the rest to close."""
         base, began = self.observer.base, time.monotonic()
         while True:
             now = self.observer.held()
@@ -277,7 +277,7 @@ class Trial:
         self.observer.stop()
         died = self.daemon.process.poll()
         if died is not None:
-            self.report("it never ends by itself", f"code {died}: {self.daemon.text[-1500:]}")
+            self.report("it never exits on its own", f"code {died}: {self.daemon.text[-1500:]}")
         self.arena.stopping = True
         began = time.monotonic()
         self.arena.signal(signal.SIGKILL if self.ending == "SIGKILL" else signal.SIGTERM)

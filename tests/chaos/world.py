@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the daemon of a seed is made of: a source, endpoints of several kinds, a recording; and what reloads make of it.
+"""The daemon of a seed: a source, endpoints of several kinds, a recording; and what reloads change.
 
-Everything is drawn from `chance`. A tracked topic holds the source's samples as they are, so that a reader knows from
-each message's place what has to be in it.
+Everything is drawn from `chance`. A tracked topic has the source's unchanged samples, so that a reader knows from each
+message's position what has to be in it.
 """
 
 import dataclasses
@@ -42,7 +42,7 @@ class World:
         self.element = "cf32" if self.source == "feed" else "sc16"
         self.waits = self.source != "radio" and chance.random() < 0.3
         self.through_a_stage = chance.random() < 0.4
-        # What comes at once behind a reload has to fit, also in messages smaller than those at the start.
+        # What arrives right after a reload has to fit, also in messages smaller than those at the start.
         self.hwm = f"{chance.choice((16, 20))} MB"
         self.kinds = ["pub"] + [kind for kind in ("push", "curve", "ipc") if chance.random() < 0.4]
         self.has_relay = self.source == "radio" and chance.random() < 0.2
@@ -64,7 +64,7 @@ class World:
             self.plan.stages = [chance.choice(list(STAGES))]
 
     def open(self):
-        """Takes addresses: not from the seed, since others run beside it."""
+        """Takes free addresses, not from the seed, since others run at the same time."""
         self.where = {kind: f"ipc://{self.folder}/socket" if kind == "ipc" else iqd.endpoint() for kind in self.sockets}
 
     def summary(self):
@@ -73,7 +73,7 @@ class World:
 
     @property
     def can_lose(self):
-        """Whether what nobody takes is lost, and not waited with."""
+        """Whether messages that nobody takes are lost instead of making the source wait."""
         return not self.waits
 
     def recording(self, plan):

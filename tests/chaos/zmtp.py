@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A ZeroMQ peer byte by byte (ZMTP 3.0, RFC 23), so that it can say what no library would."""
+"""A ZeroMQ peer byte by byte (ZMTP 3.0, RFC 23), so that it can send what no library would."""
 
 import random
 import socket
@@ -32,12 +32,12 @@ def subscription(topic, wanted=True):
 
 
 def announcement(length, flags=0):
-    """Of a message of which nothing follows."""
+    """The header of a message, with nothing after it."""
     return struct.pack(">BQ", flags | LONG, length)
 
 
 def connect(where, receive_buffer=None, seconds=1):
-    """A stream socket to a ZeroMQ or another address; None where nobody takes it."""
+    """A stream socket to a ZeroMQ or another address; None if the connection fails."""
     if where.startswith("ipc://"):
         s, address = socket.socket(socket.AF_UNIX), where[6:]
     else:
@@ -54,7 +54,7 @@ def connect(where, receive_buffer=None, seconds=1):
 
 
 def send(s, data):
-    """Whether all of it was taken; a peer that hangs up or takes nothing is no surprise here."""
+    """Whether all of it was taken; a peer that hangs up or takes nothing is expected here."""
     try:
         s.sendall(data)
         return True
@@ -63,7 +63,7 @@ def send(s, data):
 
 
 def shake_hands(s, kind=b"SUB", mechanism=b"NULL"):
-    """True when the other side has greeted, too."""
+    """True once the other side has sent its greeting, too."""
     return send(s, greeting(mechanism) + ready(kind)) and len(receive(s, 64)) == 64
 
 
@@ -78,7 +78,7 @@ def receive(s, count):
 
 
 def drop(s, at_once=True):
-    """Hangs up; at once: by RST."""
+    """Closes the connection; `at_once`: with RST."""
     try:
         if at_once and s.family == socket.AF_INET:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -11,7 +11,7 @@ thread_local std::uint64_t calls = 0;
 }
 
 #if IQD_COUNTS
-// glibc's own entrances, under which the program's malloc is interposed.
+// glibc's own malloc functions; the program's malloc is interposed above them.
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);

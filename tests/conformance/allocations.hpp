@@ -6,9 +6,9 @@
 
 namespace iqd::conformance {
 
-/// Whether this build can count: not under a sanitizer, which brings an allocator of its own.
+/// Whether this build can count allocations: not with a sanitizer, which has its own allocator.
 bool can_count_allocations() noexcept;
-/// Calls of malloc and its kin by this thread since it began.
+/// How often this thread has called malloc or a related function since it started.
 std::uint64_t allocations() noexcept;
 
 }  // namespace iqd::conformance

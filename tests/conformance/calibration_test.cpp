@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a block says of its source's calibration, heeded where the stage runs: also by code that was captured when
-// another block said something else.
+// A stage must follow its block's calibration, also in code that was captured when another block had a different one.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 2000;
 
-/// What align_channels makes of the second block, for a source that is set otherwise from sample `tuned` on.
+/// Output of align_channels for the second block, if the source's calibration changes at sample `tuned`.
 std::vector<cf32> aligned(StageRunner& runner, SampleIndex tuned, bool before, bool after) {
   SampleBlock block;
   block.first = block.length = kBlock;

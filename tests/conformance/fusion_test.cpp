@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random chains of the element-wise stages: fused they give what they give one by one, to the bit, however the stream
-// is cut; on a device, too, but for `rotate`, whose angles a fused kernel computes otherwise.
+// Random chains of the element-wise stages: fused or one by one they give the same bits, however the stream is split.
+// The same holds on a device, except for `rotate`, whose angles a fused kernel computes differently.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ struct Link {
   Element gives;
 };
 
-/// What may follow an element of this type.
+/// The stages that can follow an element of this type.
 std::vector<Link> links_behind(Element element) {
   using enum Element;
   switch (element) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA against the CPU with keys that lead to other code than the sample's.
+// CUDA against the CPU with keys that select other code than the sample's keys do.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::string taps_like(int n, bool complex) {
   return "taps: [" + all + "]";
 }
 
-/// Sums and transforms of each size, one piece and several; what filters at another rate.
+/// Sums and transforms of each size, in one piece and in several; filters that change the rate.
 void add_filters(std::vector<Keys>& all) {
   for (const auto& [taps, more] : {std::pair{1, "method: fft"},
                                    {45, "method: fft, decimation: 3"},
@@ -88,7 +88,7 @@ std::vector<Keys> all_keys() {
        {"{modulation: bpsk, window: 16}", "{modulation: 8psk, samples_per_symbol: 7.5, max_offset: 0.0625, window: 64}",
         "{modulation: 16qam, max_offset: 0}", "{max_offset: 0.125, window: 256}"})
     all.push_back({"carrier_sync", keys});
-  // A pattern that noise has often.
+  // A pattern that is frequent in noise.
   for (const char* keys :
        {"{chip_rate: 100 kS/s, preamble: '', sync_word: b4, threshold: 0.6, bytes: 20}",
         "{chip_rate: 333 kS/s, preamble: '', sync_word: 0b11100010110, threshold: 0, length: fixed, bytes: 3, crc: "
@@ -97,7 +97,7 @@ std::vector<Keys> all_keys() {
         "bytes: 2, crc: crc8, order: lsb, tracking: 0.5}"})
     all.push_back({"framer", keys});
   for (const char* keys : {"{tau: 1 us}", "{tau: 3 ms}"}) all.push_back({"deemphasis", keys});
-  // What noise makes many peaks of: short packets, whose windows overlap.
+  // Keys that find many peaks in noise: short packets with overlapping windows.
   for (const char* keys :
        {"{payload_bits: 2, threshold: 0.04}", "{payload_bits: 512, threshold: 0.05, refine: false}",
         "{preamble: CD9, repeats: 4, sync_word: '0347B2', payload_bits: 10, threshold: 0.08, template: grid45}",
@@ -113,7 +113,7 @@ std::vector<Keys> all_keys() {
         "{fft: 1024, carriers: 600, prefix: 72, frame: 15360, tx: 1, modulation: 16qam, code: 80216e_2304_1_2}",
         "{fft: 2048, carriers: 1200, prefix: 144, frame: 30720, tx: 4}"})
     all.push_back({"ofdm_modulator", keys});
-  // What noise makes many candidates of.
+  // Keys that find many candidates in noise.
   for (const char* keys :
        {"{fft: 64, carriers: 42, prefix: 7, frame: 700, tx: 1, threshold: 0}",
         "{fft: 64, carriers: 62, prefix: 30, frame: 1100, tx: 8, threshold: 0.1}",
@@ -169,7 +169,7 @@ TEST(Cuda, AgreesWithTheCpuWithOtherKeys) {
           const auto cpu = outputs(entry, k.keys, channels, length, signal, block, "cpu");
           const auto cuda = outputs(entry, k.keys, channels, length, signal, block, "cuda");
           ASSERT_EQ(cpu.size(), cuda.size());
-          // Of so many transforms the worst is worse than of the few of the sample.
+          // The worst of so many transforms is worse than that of the sample's few.
           for (std::size_t o = 0; o < cpu.size(); ++o)
             EXPECT_LE(distance(cpu[o], cuda[o]), 2 * entry.tolerance)
                 << k.stage << " " << k.keys << " in blocks of " << block << ", " << channels << " channel(s), signal "

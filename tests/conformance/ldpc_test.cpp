@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// LDPC words that came through noise, of which some are decoded and some are not: CUDA against the CPU, bit by bit.
+// Noisy LDPC words, decodable and not: CUDA against the CPU, bit by bit.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ Ports encode(std::int64_t words, const std::string& backend) {
   return run("ldpc_encoder", "{}", {items(bits, {{"k", kK}})}, backend, 5);
 }
 
-/// As BPSK, at an Eb/N0 where half of the words are decoded.
+/// BPSK at an Eb/N0 at which half of the words are decoded.
 std::vector<float> noisy(const std::vector<std::uint8_t>& words) {
   std::mt19937 generator(2);
   std::normal_distribution<float> normal;
@@ -76,7 +76,7 @@ TEST(LdpcOnCuda, WordsAreDecodedAlike) {
       expect_same(items(half, {{"n", kN}}), keys, block);
       expect_same(items(whole, {{"n", kN}}), keys, block);
     }
-  // Frames of six words, and some LLRs that are left over.
+  // Frames of six words, and a few surplus LLRs.
   for (const char* keys : {"{interleave: frame}", "{interleave: off}"})
     for (const std::int64_t block : {0, 3}) {
       expect_same(items(llr, {{"carrier", kN / 2}, {"bit", 12}}), keys, block);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// MIMO detectors on symbols that were really sent: CUDA against the CPU, and what a detector owes whoever feeds it.
+// MIMO detectors on transmitted symbols: CUDA against the CPU, and erasure of what cannot be detected.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ struct Case {
   Modulation modulation;
   int rx, tx;
   double snr_db;
-  std::int64_t of_channel = 1;  // vectors that share one
+  std::int64_t of_channel = 1;  // vectors with the same channel
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -74,7 +74,7 @@ Ports detect(const Case& c, const Heard& heard, const std::string& backend) {
              backend);
 }
 
-/// The same as frames of carriers with several symbols each.
+/// The same symbols as frames of carriers with several symbols each.
 Ports detect_frames(const Case& c, const Heard& heard, std::int64_t frames, const std::string& backend) {
   const std::int64_t groups = std::ssize(heard.h) / (c.rx * c.tx) / frames;
   return run(c.stage, c.keys,
@@ -85,12 +85,12 @@ Ports detect_frames(const Case& c, const Heard& heard, std::int64_t frames, cons
 }
 
 /// Survivors that are nearly equally good may be chosen differently; then LLRs differ, now and then.
-void expect_alike(const Ports& cpu, const Ports& cuda) {
+Either backend may choose among survivors that are nearly equally good, so LLRs differ now and then.
   const std::vector<double> a = numbers_in(cpu.at("llr").shape.element, cpu.at("llr").joined());
   const std::vector<double> b = numbers_in(cuda.at("llr").shape.element, cuda.at("llr").joined());
   ASSERT_EQ(a.size(), b.size());
   ASSERT_FALSE(a.empty());
-  const double unit = cpu.at("llr").shape.element == Element::i8 ? 1 : 1e-3;  // a whole step of rounding
+  const double unit = cpu.at("llr").shape.element == Element::i8 ? 1 : 1e-3;  // one quantization step
   std::size_t apart = 0, turned = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     apart += std::fabs(a[i] - b[i]) > unit * std::max(1.0, std::fabs(a[i]));
@@ -152,7 +152,7 @@ TEST_P(DetectorOnCuda, FramesAgreeToo) {
   expect_alike(detect_frames(GetParam(), heard, 5, "cpu"), detect_frames(GetParam(), heard, 5, "cuda"));
 }
 
-/// What nothing can be said of is erased, and what stands beside it is not touched.
+/// What cannot be detected is erased; its neighbours are unaffected.
 TEST_P(DetectorOnCuda, ErasesTheSame) {
   Case c = GetParam();
   c.of_channel = 1;
@@ -162,7 +162,7 @@ TEST_P(DetectorOnCuda, ErasesTheSame) {
   heard.y[row(3)] = {NAN, 0};
   heard.h[matrix(7)] = {0, INFINITY};
   for (int i = 0; i < c.rx * c.tx; ++i) heard.h[matrix(11) + static_cast<std::size_t>(i)] = 0;
-  for (int r = 0; r < c.rx; ++r)  // two columns alike
+  for (int r = 0; r < c.rx; ++r)  // all columns equal
     for (int t = 1; t < c.tx; ++t)
       heard.h[matrix(20) + static_cast<std::size_t>(r * c.tx + t)] =
           heard.h[matrix(20) + static_cast<std::size_t>(r * c.tx)];
@@ -181,7 +181,7 @@ TEST_P(DetectorOnCuda, ErasesTheSame) {
   const std::size_t of_vector = a.size() / 200;
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_TRUE(std::isfinite(b[i])) << "vector " << i / of_vector;
-    if (i / of_vector == 20) continue;  // as good as all symbols are equally likely: rounding decides
+    if (i / of_vector == 20) continue;  // almost all symbols are equally likely: rounding decides
     EXPECT_EQ(a[i] == 0, b[i] == 0) << "vector " << i / of_vector << ": " << a[i] << ", " << b[i];
   }
 }

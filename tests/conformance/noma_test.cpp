@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Detectors of several users on symbols that were really sent: CUDA against the CPU, and decisions against the truth.
+// Multi-user detectors on transmitted symbols: CUDA against the CPU, and decisions against the sent bits.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ struct Heard {
   std::vector<std::uint8_t> bits;  // [frame][user][t][bit]
 };
 
-/// Rays from directions of their own, so that the users are well apart where there are antennas enough.
+/// Each user's rays come from other directions, so enough antennas separate the users well.
 Heard frames_of(const Case& c) {
   std::mt19937 generator(7);
   std::normal_distribution<float> normal(0, std::sqrt(0.5F));
@@ -188,8 +188,7 @@ TEST(Noma, TheLevelOfTheSignalDoesNotMatter) {
   }
 }
 
-/// Of a symbol that is wrong the LLRs are small, as often as they say: the mean of 1 / (1 + exp |llr|) over the bits is
-/// the error rate.
+/// LLRs must state the error rate: the mean of 1 / (1 + exp |llr|) over the bits is the share of wrong bits.
 TEST(Noma, LlrsSayHowOftenTheyAreWrong) {
   const Case c{"apsm_detector", "{modulation: qpsk}", SymbolMap::qpsk, 8, 6, 685, 3000, 4, 0};
   const Heard heard = frames_of(c);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// From antennas to bits: frames through a multipath channel, each stage on CUDA against the CPU's on the same input,
-// and what comes out in the end against what was sent.
+// From antennas to bits: frames through a multipath channel. Each stage on CUDA against the CPU's on the same input,
+// and the final bits against the sent ones.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ struct Case {
   int rx;
   double snr_db;
   double offset_hz;
-  double last_antenna_db;  // beside the others
+  double last_antenna_db;  // relative to the others
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -73,7 +73,7 @@ Heard frames_through(const Case& c) {
   const auto complex_normal = [&] { return cf32(normal(generator), normal(generator)); };
   const std::int64_t length = kBefore + kFrames * c.format.frame + 3000;
   const auto tx = static_cast<float>(c.format.tx);
-  // The power of a carrier's noise; of a sample's there is as much more as carriers are not in use.
+  // Noise power per carrier; unused carriers add to the noise power per sample.
   const float noise = std::sqrt(tx * std::pow(10.0F, -static_cast<float>(c.snr_db) / 10) *
                                 static_cast<float>(c.format.fft) / static_cast<float>(c.format.carriers));
   for (int r = 0; r < c.rx; ++r) {
@@ -102,7 +102,7 @@ std::string format_of(const OfdmFormat& f) {
                      f.tx);
 }
 
-/// All stages' outputs, each stage fed with what `feed` gave, or with its own.
+/// All stages' outputs. Each stage reads from `feed` if given, else the outputs of the stages before it.
 std::map<std::string, Ports> receive(const Case& c, const Heard& heard, const std::string& backend, std::int64_t block,
                                      const std::map<std::string, Ports>* feed = nullptr) {
   std::map<std::string, Ports> all;
@@ -134,7 +134,7 @@ std::vector<std::int64_t> starts_of(const Case& c) {
   return starts;
 }
 
-/// The first path may be weak, so that the frame seems to begin a little later.
+/// The first path may be weak, so a frame may seem to start a little later.
 void expect_starts(const Case& c, const Ports& sync) {
   const auto found = values<std::int64_t>(sync.at("start"));
   const auto expected = starts_of(c);
@@ -188,7 +188,7 @@ TEST_P(ChainOnCuda, TheWholeReceiverDecodesInBlocks) {
 INSTANTIATE_TEST_SUITE_P(Frames, ChainOnCuda, testing::ValuesIn(kCases),
                          [](const auto& c) { return std::string(c.param.name); });
 
-/// More than the receiver of several transmit antennas takes; few carriers, as of several users.
+/// More antennas than the multi-antenna receiver supports, and few carriers, as for several users.
 TEST(FrontEndOnCuda, HearsManyAntennas) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
   for (const int rx : {9, 16, 64}) {

@@ -22,7 +22,7 @@ std::string no_cuda() {
 
 StageInput input_of(const StageOutput& port) {
   StageInput in{port.shape, port.length, port.joined()};
-  in.shape.most = std::max<std::int64_t>(port.length, 1);  // of all blocks together
+  in.shape.most = std::max<std::int64_t>(port.length, 1);  // over all blocks
   return in;
 }
 

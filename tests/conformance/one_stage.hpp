@@ -10,16 +10,16 @@
 
 #include "pipeline/stage_runner.hpp"
 
-/// Stages one by one on arrays, the output of one the input of the next.
+/// Runs single stages on arrays; one stage's output is the next one's input.
 namespace iqd::conformance {
 
 using Ports = std::map<std::string, StageOutput>;
 
-/// Why there is no CUDA here; empty where there is.
+/// Why there is no CUDA here; empty if there is.
 std::string no_cuda();
 
 StageInput input_of(const StageOutput& port);
-/// Rows of as many samples each.
+/// Splits samples into rows of equal length.
 StageInput input_of(const std::vector<cf32>& samples, double rate_hz, int rows = 1);
 
 /// Items of a shape, counted along the axis.
@@ -37,7 +37,7 @@ StageInput items(const std::vector<T>& values, Element element, std::string axis
   return in;
 }
 
-/// All outputs; none, and a failure of the test, where something is wrong with the keys or the inputs.
+/// Returns all outputs; none, with a test failure, if keys or inputs are wrong.
 Ports run(std::string_view stage, const std::string& keys, std::vector<StageInput> inputs, const std::string& backend,
           std::int64_t block = 0);
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole pipelines, from a source with losses to what is published: CUDA against the CPU, whichever way samples get to
-// the device, however many blocks are at work, while the ring comes round again and again.
+// Whole pipelines, from a source with losses to the published results: CUDA against the CPU, for every transfer method
+// and number of lanes, over many turns of the ring.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,18 +17,18 @@
 namespace iqd::conformance {
 namespace {
 
-/// Stages, of which those that say `backend: OTHER` run on another side than the rest. FRAME and BINS are lengths of
-/// transforms that fit into a block, FRAME into one of a quarter of the samples.
+/// Stages with `backend: OTHER` run on a different backend than the rest. FRAME and BINS are transform lengths that fit
+/// into a block; FRAME also fits into a block of a quarter of the samples.
 struct Chain {
   std::string name;
   std::string stages;
   std::vector<std::string> publish;
-  double tolerance = 1e-5;  // each stage's own is 1e-6, of one block
+  double tolerance = 1e-5;  // a single stage has 1e-6 for one block
   Element element = Element::cf32;
   int channels = 1;
   std::string backend = "cuda";
   std::string other = "cuda";
-  bool decibels = false;  // the first port's: they are compared as magnitudes
+  bool decibels = false;  // the first port is in dB: it is compared as magnitudes
 };
 
 void PrintTo(const Chain& c, std::ostream* out) {
@@ -124,7 +124,7 @@ void PrintTo(const Size& s, std::ostream* out) {
 constexpr Size kSizes[] = {
     {64, 8, 64, 64'000}, {1000, 32, 256, 200'000}, {8192, 256, 1024, 900'000}, {65536, 1024, 4096, 4'000'000}};
 
-/// How samples get there and back; results may not depend on it.
+/// How blocks are processed and copied; results must not depend on it.
 struct Options {
   int lanes;
   std::string wait, transfer;
@@ -135,7 +135,7 @@ void replace(std::string& text, std::string_view word, const std::string& by) {
   for (std::size_t at = text.find(word); at != text.npos; at = text.find(word)) text.replace(at, word.size(), by);
 }
 
-/// Losses of one sample and of more than a ring, close together and far apart; the last block is short.
+/// Losses from one sample to more than a ring, close together and far apart; the last block is short.
 Tape tape_for(const Chain& chain, const Size& size) {
   const std::int64_t n = size.samples;
   return {chain.element,
@@ -160,7 +160,7 @@ Played on_cuda(const Chain& chain, const Size& size, const Options& options) {
   return play(play_of(chain, size, chain.backend, chain.other, options));
 }
 
-/// All that came is accounted for, every port has published, and nothing failed, then or in between.
+/// Every received sample is published, every port has published, and nothing failed.
 void expect_well(const Played& played, const Tape& tape) {
   EXPECT_EQ(played.failure, "");
   EXPECT_EQ(played.status.received, static_cast<std::uint64_t>(tape.samples));
@@ -222,7 +222,7 @@ std::string trace(const Options& o) {
   return fmt::format("{} lane(s), wait: {}, transfer: {}, {} message(s) held", o.lanes, o.wait, o.transfer, o.keep);
 }
 
-/// Why there is no such device here; empty where there is.
+/// Why this backend is missing here; empty if it exists.
 std::string missing(const std::string& backend) {
   try {
     choose_backend(backend);
@@ -243,7 +243,7 @@ class Pipelines : public ::testing::TestWithParam<Case> {
 };
 class CudaPipelines : public Pipelines {};
 
-/// Holds what the tests of devices rely on.
+/// The device tests rely on this.
 TEST_P(Pipelines, LanesAndSlowReadersChangeNothing) {
   const Tape tape = tape_for(chain(), size());
   const Played expected = on_cpu(chain(), size(), {1, "block", "auto"});
@@ -285,7 +285,7 @@ std::string block_name(const ::testing::TestParamInfo<Size>& info) {
   return fmt::format("{}", info.param.block);
 }
 
-/// Every option with every other.
+/// Every combination of options.
 class CudaOptions : public ::testing::TestWithParam<Size> {};
 
 TEST_P(CudaOptions, ChangeNothing) {

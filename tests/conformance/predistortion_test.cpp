@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trainings of a predistorter that succeed and such that are refused: CUDA against the CPU. Noise, which the other
-// tests feed, is always refused.
+// Successful and refused trainings of a predistorter: CUDA against the CPU. Training always refuses noise, which the
+// other tests feed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ Samples waveform() {
   return x;
 }
 
-/// What a receiver hears of it.
+/// What a receiver gets from the transmitter.
 Samples heard(const Samples& x, double delay) {
   Transmitter::Options options = Transmitter::impaired();
   options.delay = delay;
@@ -42,7 +42,7 @@ Samples heard(const Samples& x, double delay) {
   return y;
 }
 
-/// The difference of what two sets of coefficients send, over that.
+/// How much the outputs for two sets of coefficients differ, relative to the output.
 double difference(const AphOrders& orders, const Samples& x, const cf32* a, const cf32* b) {
   const std::vector<Complex64> u(x.begin(), x.end());
   double error = 0, energy = 0;

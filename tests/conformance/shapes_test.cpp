@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every stage is held to on shapes that it was not made for: they are refused, or what comes out is whole. Nobody
-// writes anything for a stage: the tests go through stages.def.
+// Every stage must refuse shapes that it was not made for, or give complete output. The tests go through stages.def, so
+// a new stage needs no code here.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ namespace {
 constexpr std::int64_t kHuge = std::int64_t{1} << 62;
 using Inputs = std::vector<StageInput>;
 
-/// The data that the shape asks for: what there is, repeated.
+/// Repeats the input's data to the size that its shape needs.
 void fill(StageInput& in) {
   const std::vector<std::byte> pattern = in.data;
   in.data.assign(static_cast<std::size_t>(in.row_bytes() * in.shape.row_count()), std::byte{0});
@@ -42,7 +42,7 @@ class Shapes : public testing::TestWithParam<const StageEntry*> {
   static Inputs good() { return inputs_for(entry(), element(), 1, length(), Signal::noise); }
   static Element element() { return entry().inputs.front().elements.front(); }
 
-  /// The problems, or nothing where it ran; then all outputs are as long as they say.
+  /// Returns the problems, or nothing if the stage ran; then all outputs must have the length that they state.
   static std::string refusal(Inputs inputs, std::int64_t block = 0) {
     Problems problems;
     StageRunner runner(entry(), keys_for(entry(), element()), std::move(inputs), block, "cpu", problems);
@@ -56,7 +56,7 @@ class Shapes : public testing::TestWithParam<const StageEntry*> {
     return {};
   }
 
-  /// Tries a change on each input, the others being good.
+  /// Tries a change on each input while the others are good.
   static void on_each_input(const std::function<void(Inputs inputs, std::size_t changed)>& attempt) {
     for (std::size_t i = 0; i < entry().inputs.size(); ++i) {
       SCOPED_TRACE(fmt::format("input '{}'", entry().inputs[i].name));
@@ -129,7 +129,7 @@ TEST_P(Shapes, OtherTypesAreRefused) {
       Inputs changed = inputs;
       changed[i].shape.element = t.element;
       fill(changed[i]);
-      // Which types a kernel takes its keys say.
+      // A kernel's keys decide which types it takes.
       if (entry().name != "kernel" || t.element != Element::cf32) expect_refused(changed, std::string(t.name));
     }
     Inputs changed = inputs;
@@ -148,8 +148,7 @@ TEST_P(Shapes, RatesThatAreNoNumbersAreRefused) {
   });
 }
 
-/// Streams that stand side by side are equally long, and so are items of one kind; element by element the shortest
-/// counts.
+/// Side-by-side streams must be equally long, and so must items of one kind; element-wise stages use the shortest.
 TEST_P(Shapes, UnequalInputsAreRefused) {
   on_each_input([](const Inputs& inputs, std::size_t i) {
     if (i == 0) return;
@@ -171,7 +170,7 @@ TEST_P(Shapes, UnequalInputsAreRefused) {
     Inputs changed = inputs;
     changed[i].shape.rows = {{"channel", 2}};
     fill(changed[i]);
-    expect_refused(changed, "two channels beside one");
+    expect_refused(changed, "two channels next to one");
   });
 }
 
@@ -193,7 +192,7 @@ TEST_P(Shapes, DataOfAnotherLengthAreRefused) {
   });
 }
 
-/// Refused, or computed: what is not said here the stage knows. An address checker has the last word.
+/// The stage decides which are refused. The address sanitizer finds accesses out of bounds.
 TEST_P(Shapes, OddOnesAreRefusedOrComputed) {
   for (const std::int64_t length : {1, 2, 3, 5})
     for (const std::int64_t block : {0, 1, 2, 3, 7})
@@ -245,14 +244,13 @@ TEST_P(Shapes, AnyMixtureIsRefusedOrComputed) {
   }
 }
 
-/// A stage that makes whole frames stands before it: at an end, and in blocks shorter than a frame, what is new does
-/// not all exist.
+/// Behind a stage that makes whole frames, not all new samples exist at an end or in blocks shorter than a frame.
 TEST_P(Shapes, BehindWholeFramesItReadsOnlyWhatIsThere) {
   const InputSpec& input = entry().inputs.front();
   if (entry().inputs.size() != 1 || input.items() || !input.takes(Element::cf32)) GTEST_SKIP() << "reads no samples";
   StageInput bits;
   bits.shape.element = Element::u8;
-  bits.shape.rate_hz = bits.shape.source_rate_hz = 1e6 * 120 / 512;  // 512 samples are made of 120 bits
+  bits.shape.rate_hz = bits.shape.source_rate_hz = 1e6 * 120 / 512;  // 120 bits make 512 samples
   bits.length = 1009;
   bits.data.assign(1009, std::byte{1});
   StageRunner::Options options;
@@ -297,8 +295,8 @@ TEST(Inputs, OfTheSameItemsComeFromOneStage) {
             "");
   EXPECT_EQ(problems_of(searches + "- equalizer: {kinds: [zf], from: {windows: of_a.windows, channel: of_b.channel, "
                                    "noise: of_a.noise}}\n"),
-            "a.yaml:7:14 stages[4].equalizer: its inputs 'windows' and 'channel' have to be of the same [packet], but "
-            "of_a.windows and of_b.channel are found apart from each other; take both behind one stage\n");
+            "a.yaml:7:14 stages[4].equalizer: its inputs 'windows' and 'channel' must have the same [packet], but "
+            "different stages find those of of_a.windows and of_b.channel; take both downstream of one stage\n");
 }
 
 TEST(Inputs, OfOneStageHaveOneRate) {
@@ -308,7 +306,7 @@ TEST(Inputs, OfOneStageHaveOneRate) {
             "received 500000\n");
 }
 
-/// Arrays from files, as `iqd exec` takes them.
+/// Arrays from files, as for `iqd exec`.
 class Arrays : public Shapes {
  protected:
   static NpyArray array_of(const std::string& dtype, std::vector<std::int64_t> shape) {

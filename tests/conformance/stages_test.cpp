@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every stage on every backend is held to, without anybody writing it for the stage: iterates over stages.def.
+// Requirements on every stage on every backend. The tests go through stages.def, so a new stage needs no code here.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace iqd::conformance {
 namespace {
 
 constexpr std::int64_t kLength = 5003;  // prime, so that no block size divides it
-constexpr std::int64_t kItems = 11;     // the same, where an item is an array of its own
+constexpr std::int64_t kItems = 11;     // also prime, for stages whose items are arrays
 
 struct Case {
   const StageEntry* entry;
@@ -82,7 +82,7 @@ TEST_P(Conformance, MisspeltKeyIsRefusedWithItsPlace) {
       << all_of(problems);
 }
 
-/// What is counted is added up over the blocks, as the daemon does it.
+/// Tallies are added up over the blocks, as in the daemon.
 std::vector<StageOutput> added_up(std::vector<StageOutput> outputs, const StageEntry& entry) {
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (entry.outputs[o].tally.empty()) continue;
@@ -119,9 +119,9 @@ TEST_P(Conformance, BlocksGiveWhatTheWholeGives) {
     }
 }
 
-/// The CPU's results are the truth, whichever way samples get to the device.
+/// The CPU's results are the reference, whichever way samples get to the device.
 TEST_P(Conformance, AgreesWithTheCpu) {
-  if (GetParam().backend == "cpu") GTEST_SKIP() << "it is what others are compared with";
+  if (GetParam().backend == "cpu") GTEST_SKIP() << "the CPU is the reference";
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   const StageEntry& e = *GetParam().entry;
   for (const int channels : channels())
@@ -144,7 +144,7 @@ TEST_P(Conformance, AgreesWithTheCpu) {
         }
 }
 
-/// What is captured does what is put on the stream step by step; so it neither allocates nor waits.
+/// A captured graph gives the same results as steps queued one by one; so capturing must neither allocate nor wait.
 TEST_P(Conformance, CanBeCaptured) {
   if (GetParam().backend == "cpu") GTEST_SKIP() << "nothing is captured on the CPU";
   const auto plain = runner(block(), Signal::noise), captured = runner(block(), Signal::noise);
@@ -156,7 +156,7 @@ TEST_P(Conformance, CanBeCaptured) {
   for (std::size_t o = 0; o < expected.size(); ++o) EXPECT_EQ(distance(expected[o], got[o]), 0) << expected[o].name;
 }
 
-/// Hidden state would show when blocks are taken in another order.
+/// Hidden state would show if blocks were processed in another order.
 TEST_P(Conformance, OrderOfBlocksDoesNotMatter) {
   const std::int64_t block = this->block();
   const auto forward = runner(block, Signal::noise);
@@ -182,7 +182,7 @@ TEST_P(Conformance, OrderOfBlocksDoesNotMatter) {
 }
 
 TEST_P(Conformance, SteadyStateAllocatesNothing) {
-  if (!can_count_allocations()) GTEST_SKIP() << "a sanitizer brings its own allocator";
+  if (!can_count_allocations()) GTEST_SKIP() << "the sanitizer has its own allocator";
   const auto r = runner(block(), Signal::noise);
   ASSERT_TRUE(problems_.empty()) << all_of(problems_);
   r->set_block(0, block());

@@ -18,7 +18,7 @@ namespace iqd::conformance {
 namespace {
 
 constexpr std::int64_t kMostNs = 120'000'000'000;
-constexpr std::int64_t kCycle = 64;  // samples after which the tones begin anew
+constexpr std::int64_t kCycle = 64;  // samples after which the tones repeat
 
 std::uint64_t scrambled(std::uint64_t x) noexcept {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -50,7 +50,7 @@ class TapeSource final : public Source {
     return {.element = tape_.element, .channels = tape_.channels, .rate_hz = 1e6, .can_wait = true};
   }
 
-  /// In pieces of all sizes.
+  /// Returns pieces of all sizes.
   Received receive(std::span<std::byte* const> into, std::int64_t most) override {
     Received r;
     r.event = arrived_ == tape_.samples ? Received::Event::end : Received::Event::samples;
@@ -87,11 +87,11 @@ class TapeSource final : public Source {
   Tape tape_;
   std::vector<std::array<cf32, kCycle>> tones_;
   std::int64_t arrived_ = 0;
-  std::int64_t position_ = 0;  // with what is missing
+  std::int64_t position_ = 0;  // counts missing samples too
   std::size_t loss_ = 0;
 };
 
-/// What the pipeline at hand plays, and who remembers what it publishes.
+/// The tape that the current pipeline plays, and the records of what it publishes.
 struct Theatre {
   const Tape& tape;
   std::size_t keep;
@@ -142,14 +142,14 @@ bool complain(const Problems& problems) {
   return !problems.empty();
 }
 
-/// Until everything has left, or the first failure.
+/// Waits until everything has left, or for the first failure.
 std::string watch(Pipeline& pipeline) {
   const std::int64_t end = steady_ns() + kMostNs;
   while (!pipeline.finished() && steady_ns() < end) {
     if (const std::string why = pipeline.failure(); !why.empty()) return why;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return pipeline.finished() ? pipeline.failure() : "it does not come to its end";
+  return pipeline.finished() ? pipeline.failure() : "it does not finish";
 }
 
 }  // namespace

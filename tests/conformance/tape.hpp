@@ -10,19 +10,19 @@
 
 namespace iqd::conformance {
 
-/// A made-up recording: two tones and noise, of which each sample depends on its place only.
+/// A synthetic recording: two tones and noise. Each sample depends only on its position.
 struct Tape {
   struct Loss {
-    std::int64_t before = 0;   // so many samples have arrived when
-    std::int64_t samples = 0;  // these are missing
+    std::int64_t before = 0;   // samples received before the loss
+    std::int64_t samples = 0;  // samples missing
   };
   Element element = Element::cf32;  // or sc16
   int channels = 1;
-  std::int64_t samples = 0;  // that arrive, of each channel
+  std::int64_t samples = 0;  // received, of each channel
   std::vector<Loss> losses;  // in order
 };
 
-/// A pipeline that plays a tape, as a file would have it.
+/// A pipeline that plays a tape; the fields are keys of its YAML.
 struct Play {
   Tape tape;
   std::string stages = "[]";  // YAML
@@ -32,10 +32,10 @@ struct Play {
   std::string backend = "cpu";
   std::string wait = "block";
   std::string transfer = "auto";
-  std::size_t keep = 0;  // messages of each port that a slow reader holds
+  std::size_t keep = 0;  // messages of each port that a slow subscriber holds
 };
 
-/// What came of it.
+/// The outcome of a run.
 struct Played {
   struct Port {
     Element element = Element::cf32;
@@ -45,7 +45,7 @@ struct Played {
   PipelineStatus status;
   std::string failure;  // while it ran or at its end
 };
-/// Plays to the end. Throws SetupError; problems of the YAML are a test's failures.
+/// Plays the tape to its end. Throws SetupError; problems in the YAML are test failures.
 Played play(const Play& play);
 
 }  // namespace iqd::conformance

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The telemetry receiver on packets as they come through real channels: each stage on CUDA against the CPU's on the
-// same input, within what single precision allows, and the whole receiver.
+// The telemetry receiver on packets through realistic channels: each stage on CUDA against the CPU's on the same input,
+// within single precision, and the whole receiver.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ constexpr double kRateHz = 20.625e6;
 constexpr std::int64_t kPackets = 9;
 constexpr std::int64_t kBefore = 777;  // noise before the first packet
 
-/// What a receiver hears, and where packets start in it.
+/// A received signal, and where packets start in it.
 struct Heard {
   std::vector<cf32> samples;
   std::vector<std::int64_t> starts;
@@ -59,7 +59,7 @@ Heard packets_through(RayChannel channel, double eb_n0_db, double offset, float 
 
 constexpr const char* kKinds = "{kinds: [zf, mmse, cma, fde1, fde2]}";
 
-/// All stages' outputs, each stage fed with what `feed` gave, or with its own.
+/// All stages' outputs. Each stage reads from `feed` if given, else the outputs of the stages before it.
 std::map<std::string, Ports> receive(const Heard& heard, const std::string& backend, std::int64_t block,
                                      const std::map<std::string, Ports>* feed = nullptr) {
   std::map<std::string, Ports> all;
@@ -123,7 +123,7 @@ TEST_P(TelemetryOnCuda, EachStageAgreesWithTheCpu) {
         << l.stage << '.' << l.port;
 }
 
-/// Bits may differ where neither was sure.
+/// Bits may differ where the decision is uncertain on both.
 TEST_P(TelemetryOnCuda, TheWholeReceiverAgreesInBlocks) {
   const Heard air = heard();
   const auto cpu = receive(air, "cpu", 0), cuda = receive(air, "cuda", 30'011);
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Channels, TelemetryOnCuda,
                                          Case{RayChannel::ch4, 14, -0.09, 3}),
                          [](const auto& c) { return std::string(enum_names(c.param.channel)[c.index]); });
 
-/// The same channels on the CPU: starts are exact, and nearly all bits are right.
+/// The same channels on the CPU: starts are exact, and nearly all bits are correct.
 TEST(Telemetry, IsReceivedOnTheCpu) {
   const Heard air = packets_through(RayChannel::awgn, 14, 0.03, 0.3F);
   const auto whole = receive(air, "cpu", 0), blocks = receive(air, "cpu", 20'003);

@@ -11,8 +11,7 @@
 
 namespace iqd::fuzz {
 
-/// Decisions that an input makes, byte by byte from its beginning. Where it has ended all are 0, so what 0 stands for
-/// should be the plainest.
+/// Decisions that an input makes, byte by byte. After its end all are 0, so 0 should be the simplest choice.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : rest_(bytes) {}
@@ -26,19 +25,19 @@ class Bytes {
     return value;
   }
   bool flag() noexcept { return take<std::uint8_t>() & 1; }
-  /// From 0 up to `n` - 1, of which there are 65536 at most.
+  /// From 0 to `n` - 1; `n` is at most 65536.
   std::size_t below(std::size_t n) noexcept {
     if (n <= 1) return 0;
     return (n <= 256 ? take<std::uint8_t>() : take<std::uint16_t>()) % n;
   }
   template <class List> decltype(auto) pick(const List& list) noexcept { return list[below(std::size(list))]; }
-  /// The next `n`, or as many as there are.
+  /// The next `n` bytes, or as many as are left.
   std::string_view text(std::size_t n) noexcept {
     const std::string_view taken = rest_.substr(0, n);
     rest_.remove_prefix(taken.size());
     return taken;
   }
-  /// A length in a byte, or in two where the byte is 255, and so many bytes.
+  /// A length in one byte, or in two more if it is 255, followed by that many bytes.
   std::string_view piece() noexcept {
     const std::size_t n = take<std::uint8_t>();
     return text(n < 255 ? n : take<std::uint16_t>());

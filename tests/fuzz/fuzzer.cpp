@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fuzzers as one program: which it is, its name says.
+// The fuzzers as one program, which selects the target by its name.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     std::fputs("\n", stderr);
     std::exit(2);
   }
-  ::setenv("CXX", "none", 1);  // so that no compiler is started for a kernel
+  ::setenv("CXX", "none", 1);  // so that kernels start no compiler
   iqd::log::set_level(iqd::log::Level::none);
   return 0;
 }
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 #ifndef IQD_HAS_FUZZER
-/// Runs the inputs that are named, and looks for no other.
+/// Runs the given inputs only.
 int main(int argc, char** argv) {
   LLVMFuzzerInitialize(&argc, &argv);
   for (int i = 1; i < argc; ++i) {

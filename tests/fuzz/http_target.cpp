@@ -33,13 +33,13 @@ constexpr const char* kPipelines = R"(pipelines:
   - quadrature_demod: {}
 )";
 
-/// A daemon that reads what it is asked to change, and stays as it is.
+/// A daemon that parses requested changes, but does not make them.
 class ReadingService final : public Service {
  public:
   ReadingService() {
     loaded_.read(parse_document(kPipelines, "test.yaml", loaded_.problems));
     plans_ = check_spec(loaded_.spec, catalogue(), loaded_.problems);
-    expect(!report(loaded_.problems), "the pipelines are right");
+    expect(!report(loaded_.problems), "the pipelines are valid");
     for (const PipelineSpec& p : loaded_.spec.pipelines) statuses_.emplace_back().name = p.name;
   }
   double uptime_s() const override { return 1; }
@@ -77,7 +77,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// As the server hands it on.
+/// As the server passes it on.
 struct Request {
   explicit Request(std::string_view text) {
     const std::string_view first = take_line(text);
@@ -110,7 +110,7 @@ void check_answer(const HttpAnswer& answer) {
 
 }  // namespace
 
-/// A request, once the server has taken it apart: who may come in, what is asked, and what is to be set.
+/// A parsed request: its access rights, its route, and the keys to be set.
 void http(std::string_view input) {
   static ReadingService service;
   static PlanView plans;

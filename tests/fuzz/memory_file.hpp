@@ -13,11 +13,11 @@
 
 namespace iqd::fuzz {
 
-/// A file without a place on a disk, for what reads files by their path.
+/// A file in memory only, for code that reads files by path.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view content = {}) : file_(::memfd_create("iqd-fuzz", MFD_CLOEXEC)) {
-    // Some files are not read where others may read them.
+    // Some files are refused if others may read them.
     if (file_ < 0 || ::fchmod(file_, S_IRUSR | S_IWUSR) != 0) std::abort();
     fill(content);
   }

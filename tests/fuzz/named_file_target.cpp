@@ -13,14 +13,14 @@
 namespace iqd::fuzz {
 namespace {
 
-/// What is written of a table is read as it was.
+/// A written table is read back unchanged.
 void read_calibration(std::string_view text) {
   Problems problems;
   const auto table = load_calibration(MemoryFile(text).path(), problems);
   expect(table.has_value() || !problems.empty(), "a table is read, or something is wrong with it");
   if (!table || !problems.empty()) return;
   const auto again = load_calibration(MemoryFile(table->yaml()).path(), problems);
-  expect(again.has_value() && problems.empty(), "what is written can be read");
+  expect(again.has_value() && problems.empty(), "a written table can be read");
   table->mismatches({});
 }
 
@@ -37,7 +37,7 @@ void read_keys(std::string_view text) {
 }
 
 void read_kernel(std::string_view text) {
-  for (const kernel::Declaration& d : kernel::find_functions(text)) expect(d.line >= 1, "a function stands in a line");
+  for (const kernel::Declaration& d : kernel::find_functions(text)) expect(d.line >= 1, "a function has a line");
   kernel::unclosed_brace(text);
 }
 
@@ -55,7 +55,7 @@ void read_secret(std::string_view text) {
 
 }  // namespace
 
-/// A file that a pipeline definition names: the first byte says of which kind.
+/// A file named in a pipeline definition; the first byte selects its kind.
 void named_file(std::string_view input) {
   constexpr void (*kKinds[])(std::string_view) = {read_calibration, read_keys, read_kernel, read_errors, read_secret};
   Bytes bytes(input);

@@ -9,17 +9,17 @@
 namespace iqd::fuzz {
 namespace {
 
-/// As a list of numbers in a configuration.
+/// Reads it as a list of numbers in a configuration.
 template <class T> void read_list(const std::string& path) {
   std::vector<T> numbers;
   std::string why;
   expect(read_array(path, numbers, why) || !why.empty(),
-         "an array that is no list of numbers is refused with a reason");
+         "an array that is not a list of numbers is refused with a reason");
 }
 
 }  // namespace
 
-/// A .npy file: what is read is written and read again.
+/// A .npy file: what is read is written, and read again.
 void npy(std::string_view input) {
   const MemoryFile file(input);
   read_list<std::int64_t>(file.path());
@@ -38,7 +38,7 @@ void npy(std::string_view input) {
   write_npy(copy.path(), array.dtype, array.shape, array.data);
   const NpyArray again = read_npy(copy.path());
   expect(again.dtype == array.dtype && again.shape == array.shape && again.data == array.data,
-         "what is written is read as it was");
+         "a written array is read back unchanged");
 }
 
 }  // namespace iqd::fuzz

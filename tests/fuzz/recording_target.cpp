@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kLongest = 48;  // items of a message
 
-/// In memory, where there is such a place.
+/// A folder in memory, if there is one.
 struct Folder {
   Folder() {
     const fs::path memory = "/dev/shm";
@@ -54,13 +54,13 @@ PortFormat format_of(Bytes& bytes) {
   return f;
 }
 
-/// What was sent, and what of it should be found.
+/// What was sent, and should be found again.
 struct Sent {
   std::int64_t items = 0;
-  std::int64_t gaps = 0;  // that samples came after
+  std::int64_t gaps = 0;  // before samples
 };
 
-/// Messages as a pipeline sends them: each begins where the one before ended, but for the gap between them.
+/// Messages as a pipeline sends them: each begins where the previous one ended, plus the gap.
 Sent send_all(Sink& sink, const PortFormat& format, Bytes& bytes) {
   const double period = format.rate_hz / format.item_rate_hz;
   Sent sent;
@@ -98,7 +98,7 @@ Sent send_all(Sink& sink, const PortFormat& format, Bytes& bytes) {
 void check_sigmf(const std::string& path, const PortFormat& format, const Sent& sent) {
   std::vector<std::string> problems;
   const radio::Recording r = radio::read_recording(path, problems);
-  // Not everything that SigMF has can be played.
+  // Not every SigMF recording can be played.
   if (r.format == nullptr) return;
   expect(problems.empty(), "what was recorded can be played: " + (problems.empty() ? "" : problems.front()));
   std::int64_t items = 0, lost = 0;
@@ -134,7 +134,7 @@ void check_wav(const std::string& path, const PortFormat& format, const Sent& se
 
 }  // namespace
 
-/// A port's messages into a file of each kind, which is then read.
+/// Writes a port's messages to a file of each kind, and reads it back.
 void recording(std::string_view input) {
   static const Folder folder;
   Bytes bytes(input);

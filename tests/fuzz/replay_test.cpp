@@ -16,11 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Inputs that were worth keeping: each is another way through the code, or was the end of it once.
+/// Inputs worth keeping: each takes another path through the code, or once crashed it.
 class Corpus : public ::testing::TestWithParam<Target> {};
 
 TEST_P(Corpus, EndsNothing) {
-  ::setenv("CXX", "none", 1);  // so that no compiler is started for a kernel
+  ::setenv("CXX", "none", 1);  // so that kernels start no compiler
   log::set_level(log::Level::none);
   const fs::path folder = built_path(IQD_SOURCE_FOLDER, "IQD_SOURCE_FOLDER") + "/tests/fuzz/corpus";
   int inputs = 0;

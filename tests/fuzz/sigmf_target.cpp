@@ -17,19 +17,19 @@ using radio::Recording;
 using radio::Segment;
 using radio::SigmfMeta;
 
-/// What iqd writes of it is read as it was.
+/// Metadata written by iqd is read back unchanged.
 void write_again(const SigmfMeta& meta) {
   std::vector<std::string> problems;
   const SigmfMeta again = radio::parse_sigmf(radio::sigmf_text(meta), problems);
-  expect(problems.empty(), "what is written can be read");
+  expect(problems.empty(), "written metadata can be read");
   expect(again.rate_hz == meta.rate_hz && again.channels == meta.channels && again.datatype == meta.datatype,
-         "the stream is as it was");
+         "the stream is unchanged");
   expect(again.captures.size() == meta.captures.size(), "no capture is lost");
   for (std::size_t i = 0; i < meta.captures.size(); ++i)
     expect(again.captures[i].sample_start == meta.captures[i].sample_start &&
                again.captures[i].global_index == meta.captures[i].global_index &&
                again.captures[i].time.has_value() == meta.captures[i].time.has_value(),
-           "captures are as they were");
+           "captures are unchanged");
 }
 
 void check_segments(const Recording& r, std::int64_t data_bytes) {
@@ -67,7 +67,7 @@ void play(const Recording& recording, bool repeat) {
 
 }  // namespace
 
-/// The metadata of a recording, and how many bytes of samples lie beside it.
+/// The metadata of a recording, and the number of bytes of its samples.
 void sigmf(std::string_view input) {
   Bytes bytes(input);
   const auto data_bytes = static_cast<std::int64_t>(bytes.take<std::uint16_t>());

@@ -15,7 +15,7 @@ namespace {
 template <class... F> struct Each : F... { using F::operator()...; };
 template <class... F> Each(F...) -> Each<F...>;
 
-/// In quotes, so that any text is one.
+/// In quotes, so that any text is valid.
 std::string in_quotes(std::string_view text) {
   std::string all = "\"";
   for (const char c : text) {
@@ -25,7 +25,7 @@ std::string in_quotes(std::string_view text) {
   return all + '"';
 }
 
-/// A node as it could stand between braces.
+/// A node in flow style, as in braces.
 std::string flow(const Node& node) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -41,7 +41,7 @@ std::string flow(const Node& node) {
   }
 }
 
-/// Writes a value for each field that it is shown, or as the sample has it.
+/// Writes a value for each visited field: a drawn one, or the sample's.
 class KeyWriter final : public FieldVisitor {
  public:
   KeyWriter(Bytes& bytes, const Node& sample) : bytes_(bytes), sample_(sample) {}
@@ -64,7 +64,7 @@ class KeyWriter final : public FieldVisitor {
   void add(std::string_view key, const std::string& value) {
     text_ += fmt::format("{}{}: {}", text_.empty() ? "" : ", ", key, value);
   }
-  /// What is larger takes as long as it is large, and finds nothing.
+  /// Larger values only take time, and find nothing.
   static constexpr int kMost = 5000;
   double number(const FieldInfo& info) {
     constexpr double kNumbers[] = {1, 0, 2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 63, 64, 100, 128, 255, 256, 500, 1000, 1024};

@@ -9,7 +9,7 @@
 
 namespace iqd::fuzz {
 
-/// Keys of a stage, as YAML: those of its sample, but where the input says another value.
+/// Keys of a stage as YAML: those of its sample, unless the input has another value.
 std::string keys_from(Bytes& bytes, const StageEntry& entry);
 
 }  // namespace iqd::fuzz

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostElements = 1 << 13;
 
-/// As `iqd exec` gets it from NumPy: of the shape that the input's example has, or nearly.
+/// An input as `iqd exec` gets it from NumPy, of the example's shape or nearly so.
 std::vector<std::int64_t> extents_from(Bytes& bytes, const InputSpec& spec, Element element) {
   constexpr std::int64_t kLengths[] = {64, 0, 1, 2, 3, 5, 7, 8, 16, 31, 100, 128, 255, 256, 1000, 1024, 2000, 4096};
   constexpr std::int64_t kCounts[] = {2, 0, 1, 3, 4, 7, 16, 64};
@@ -53,7 +53,7 @@ float odd_number(std::mt19937& random) {
   return kOdd[random() % std::size(kOdd)];
 }
 
-/// Numbers of one kind, whatever they mean in the end.
+/// Numbers of one kind, whatever they are used for.
 void fill(Bytes& bytes, NpyArray& array) {
   const std::size_t kind = bytes.below(6);
   std::mt19937 random(kind == 0 ? 1 : bytes.take<std::uint8_t>());
@@ -74,7 +74,7 @@ void fill(Bytes& bytes, NpyArray& array) {
   }
 }
 
-/// Nothing where it would be too large to be quick.
+/// Nothing if it would be too large to be fast.
 std::optional<NpyArray> array_from(Bytes& bytes, const InputSpec& spec) {
   constexpr std::string_view kOthers[] = {"<c8", "<f4", "<i2", "<u1", "<f8", "<c16", "<i8", "<i4", "<i1", "<f2", "|b1"};
   const std::size_t type = bytes.below(spec.elements.size() + std::size(kOthers));
@@ -119,11 +119,11 @@ void execute(Bytes& bytes, const StageEntry& entry, const std::string& keys) {
 
 }  // namespace
 
-/// A stage, its keys and its inputs, as `iqd exec` runs it on the processor.
+/// A stage, its keys and its inputs, as `iqd exec` runs it on the CPU.
 void stages(std::string_view input) {
   Bytes bytes(input);
   const StageEntry& entry = bytes.pick(all_stages());
-  if (entry.name == "kernel") return;  // a compiler would run
+  if (entry.name == "kernel") return;  // would start a compiler
   const std::string keys = keys_from(bytes, entry);
   try {
     Problems problems;

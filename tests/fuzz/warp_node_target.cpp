@@ -19,7 +19,7 @@ using namespace warp;
 constexpr std::uint16_t kNode = 0, kHost = 250;
 constexpr std::uint32_t kCount = 96;
 
-/// The other end: a socket that says what the input has it say.
+/// The peer: a socket that sends what the input says.
 class Peer {
  public:
   Peer()
@@ -34,7 +34,7 @@ class Peer {
   Peer& operator=(const Peer&) = delete;
 
   const sockaddr_in& address() const { return address_; }
-  /// Takes what was asked, and goes by the last.
+  /// Receives all requests, and keeps the last one.
   void hear() {
     std::array<std::byte, 2048> bytes{};
     socklen_t length = sizeof host_;
@@ -44,7 +44,7 @@ class Peer {
       if (packet) sequence_ = packet->header.sequence;
     }
   }
-  /// The bytes as they are, or as the arguments of a reply to the request that comes next.
+  /// The bytes as they are, or as the arguments of a reply to the next request.
   void say(Bytes& bytes) {
     const bool is_reply = !bytes.flag();
     const auto flags = static_cast<std::uint16_t>(bytes.below(8) == 1 ? kNodeNotReady : 0);
@@ -93,7 +93,7 @@ void ask(Node& node, Bytes& bytes, std::int64_t now) {
 
 }  // namespace
 
-/// What a node answers to one request after the other. Answers are there before the request, so nothing is waited for.
+/// A node's answers to consecutive requests. They are sent before the requests, so nothing waits.
 void warp_node(std::string_view input) {
   static Peer peer;
   Bytes bytes(input);
@@ -112,7 +112,7 @@ void warp_node(std::string_view input) {
       for (std::size_t answers = bytes.below(8); answers > 0; --answers) peer.say(bytes);
       ask(node, bytes, now);
     }
-  } catch (const std::runtime_error&) {  // another node, or none any more
+  } catch (const std::runtime_error&) {  // another node, or the node has gone
   }
   peer.hear();
 }

@@ -15,7 +15,7 @@ bool is_within(std::span<const std::byte> part, std::span<const std::byte> whole
   return part.empty() || (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
-/// Everything that a packet may be taken for.
+/// Decodes a packet in every possible way.
 void take_apart(const Packet& packet, std::span<const std::byte> bytes) {
   expect(is_within(packet.arguments, bytes), "arguments lie in the packet");
   const Words words = words_of(packet);
@@ -31,7 +31,7 @@ void take_apart(const Packet& packet, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-/// Packets, one after the other, of which a stretch of samples is put together.
+/// Packets from which a stretch of samples is assembled.
 void warp(std::string_view input) {
   Bytes bytes(input);
   Piece piece;
@@ -47,8 +47,8 @@ void warp(std::string_view input) {
     SampleHeader said;
     piece.take(*packet, capture, said);
     const Coverage& c = piece.coverage;
-    expect(c.first_missing() >= missing_from && c.first_missing() <= kFirst + kCount, "what has come stays");
-    expect(c.missing_up_to() >= c.first_missing() && c.missing_up_to() <= c.end(), "what is missing is in the stretch");
+    expect(c.first_missing() >= missing_from && c.first_missing() <= kFirst + kCount, "received samples stay received");
+    expect(c.missing_up_to() >= c.first_missing() && c.missing_up_to() <= c.end(), "what is missing is in range");
     missing_from = c.first_missing();
   }
 }

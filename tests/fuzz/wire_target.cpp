@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kMost = 6;
 constexpr std::string_view kFacts[] = {"length", "start", "snr"};
 
-/// What a configuration can have in a name.
+/// Characters that a configuration allows in a name.
 std::string name_from(Bytes& bytes) {
   std::string name = "a";
   for (const char c : bytes.piece()) name += static_cast<char>(c & 0x7f);
@@ -68,10 +68,10 @@ Message message_from(Bytes& bytes, const PortFormat& format) {
 void check_json(const Message& m, std::string_view topic, std::size_t columns) {
   std::vector<char> head(header_bound(*m.format, topic.size(), columns, m.extent));
   const std::size_t n = write_header(m, topic, head);
-  expect(n > 0, "a header is no longer than it can be");
+  expect(n > 0, "a header is within its bound");
   std::string why;
   const auto read = read_message({head.data(), n}, m.payload, why);
-  expect(read.has_value(), "readers take it: " + why);
+  expect(read.has_value(), "readers accept it: " + why);
   expect(read->topic == topic && read->sample == m.sample && read->time_ns == m.time_ns && read->gap == m.gap &&
              read->seq == m.seq,
          "and find what was written");
@@ -86,7 +86,7 @@ void check_binary(const Message& m, std::string_view topic) {
   expect(write_struct_header(m, topic, head) == head.size(), "64 bytes and the topic");
   head.assign(gnuradio_header_bound(*m.format), 0);
   const std::size_t n = write_gnuradio_header(m, true, head);
-  expect(n > 0, "tags take no more than they can");
+  expect(n > 0, "tags are within their bound");
   std::vector<radio::zmq::TimeTag> times;
   const auto tags = radio::zmq::parse_tag_header({head.data(), n}, times);
   const bool is_in_range = std::isfinite(m.format->item_rate_hz > 0 ? m.format->item_rate_hz : m.format->rate_hz);
@@ -95,7 +95,7 @@ void check_binary(const Message& m, std::string_view topic) {
 
 }  // namespace
 
-/// What iqd writes before a payload, as its readers take it.
+/// The headers that iqd writes before a payload, as readers read them.
 void wire(std::string_view input) {
   Bytes bytes(input);
   const PortFormat format = format_from(bytes);

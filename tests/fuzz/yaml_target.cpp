@@ -15,7 +15,7 @@
 namespace iqd::fuzz {
 namespace {
 
-/// Touches everything that a tree offers.
+/// Visits all of a tree.
 std::size_t walk(const Node& node) {
   std::size_t n = 1 + node.scalar().size() + node.found().size() + node.path().size();
   for (const auto& [key, value] : node.entries()) n += key.size() + walk(value) + walk(node[key]);
@@ -42,7 +42,7 @@ void read_fields_of_every_kind(const Node& root) {
   check_problems(problems);
 }
 
-/// Notes the keys that it is shown, and what they may be set to.
+/// Collects the visited keys and their choices.
 class WordCollector final : public FieldVisitor {
  public:
   void visit(std::string_view key, FieldRef field, const FieldInfo&) override {
@@ -60,7 +60,7 @@ void yaml(std::string_view input) {
   Problems problems;
   const Document document = parse_document(std::string(input), "a.yaml", problems);
   expect(walk(document.root) > 0, "a tree can be walked");
-  expect(document.root || !problems.empty(), "a text is understood, or something is wrong with it");
+  expect(document.root || !problems.empty(), "a text is understood, or there is a problem");
   if (document.root) read_fields_of_every_kind(document.root);
   if (problems.empty()) {
     Spec spec = read_spec(document, catalogue(), problems);
@@ -68,9 +68,9 @@ void yaml(std::string_view input) {
     check_spec(spec, catalogue(), problems);
     if (problems.empty()) {
       Spec again = read_spec(document, catalogue(), problems);
-      expect(problems.empty(), "what is right stays right");
+      expect(problems.empty(), "a valid text stays valid");
       for (std::size_t i = 0; i < spec.pipelines.size(); ++i)
-        expect(compare(spec.pipelines[i], again.pipelines[i]).none(), "the same text says the same");
+        expect(compare(spec.pipelines[i], again.pipelines[i]).none(), "the same text gives the same spec");
     }
   }
   check_problems(problems);

@@ -23,7 +23,7 @@ void expect_same(const json& object, const char* key, std::optional<std::int64_t
   expect(found == at->get<std::int64_t>(), "both readers find the same number");
 }
 
-/// What a source makes of the frame, against a reader of JSON where that takes it, too.
+/// Compares how a source parses the frame with a JSON reader, if that accepts it, too.
 void read_as_source(std::string_view frame, std::size_t payload_bytes) {
   const auto header = radio::zmq::parse_header(frame);
   if (!header) return;

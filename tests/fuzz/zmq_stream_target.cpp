@@ -22,7 +22,7 @@ using radio::zmq::SourceSettings;
 constexpr double kRate = 1e6;
 constexpr std::int64_t kMost = 64;  // samples of a call
 constexpr std::int64_t kLastSamples = 7;
-constexpr char kLast = '\x5a';  // all bytes of the message that ends an input
+constexpr char kLast = '\x5a';  // all bytes of the message that marks the end of an input
 
 SourceSettings settings_of(Bytes& bytes, const std::string& address) {
   SourceSettings s;
@@ -43,7 +43,7 @@ void send(Socket& socket, std::string_view frame, bool more) {
   ::zmq_send(socket.handle(), frame.data(), frame.size(), ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0));
 }
 
-/// One that every source takes.
+/// A message that every source accepts.
 void send_last(Socket& socket, const SourceSettings& s) {
   PortFormat format;
   format.element = s.type();
@@ -69,7 +69,7 @@ void send_last(Socket& socket, const SourceSettings& s) {
   send(socket, std::string_view(payload).substr(size_of(format.element)), false);
 }
 
-/// What a source gives, until the last message has come.
+/// Receives from a source until the last message has arrived.
 void receive_all(Source& source, const SourceSettings& s) {
   const std::size_t row = kMost * size_of(s.type());
   std::vector<std::vector<std::byte>> rows(static_cast<std::size_t>(s.channels));
@@ -83,13 +83,13 @@ void receive_all(Source& source, const SourceSettings& s) {
     expect(got.event != Received::Event::failed && got.event != Received::Event::end, "no message ends the stream");
     if (got.event != Received::Event::samples) continue;
     expect(got.samples > 0 && got.samples <= kMost, "as many samples as were asked for at most");
-    expect(got.lost >= 0 && got.lost <= 3'600'000'000, "what is missing is a number that can be");
+    expect(got.lost >= 0 && got.lost <= 3'600'000'000, "the number of lost samples is plausible");
     expect(got.tuned >= -1 && got.tuned < got.samples, "the radio was set at one of these samples");
     last = rows.back().front() == static_cast<std::byte>(kLast);
   }
 }
 
-/// A message: how many frames, and each of them.
+/// A message: the number of frames, then each of them.
 void send_message(Socket& socket, Bytes& bytes) {
   const std::size_t frames = (bytes.below(4) + 1) % 4 + 1;
   for (std::size_t f = 1; f <= frames; ++f) send(socket, bytes.piece(), f < frames);
@@ -97,11 +97,11 @@ void send_message(Socket& socket, Bytes& bytes) {
 
 }  // namespace
 
-/// Messages from a peer, one after the other, as a zmq source takes them.
+/// Messages from a peer, one after the other, to a zmq source.
 void zmq_stream(std::string_view input) {
-  constexpr int kMessages = 50;  // what fits into both queues
+  constexpr int kMessages = 50;  // fits into both queues
   static Socket keeps_context(ZMQ_PAIR, {"", "inproc://", {}});
-  static int sockets = 0;  // whose addresses are free again only some time after they are closed
+  static int sockets = 0;  // counted for new addresses, since closed ones are free again only later
   const std::string address = "inproc://" + std::to_string(++sockets);
   Bytes bytes(input);
   const SourceSettings settings = settings_of(bytes, address);

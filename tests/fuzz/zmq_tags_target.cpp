@@ -7,11 +7,11 @@
 
 namespace iqd::fuzz {
 
-/// A message of GNU Radio with tags in front of its samples.
+/// A GNU Radio message with tags before its samples.
 void zmq_tags(std::string_view input) {
   std::vector<radio::zmq::TimeTag> times;
   const auto header = radio::zmq::parse_tag_header(input, times);
-  expect(times.size() <= input.size(), "there are no more times than bytes");
+  expect(times.size() <= input.size(), "there are not more times than bytes");
   if (!header) return;
   expect(header->bytes <= input.size() && header->offset >= 0, "the samples begin within the message");
   expect(std::ranges::is_sorted(times, {}, &radio::zmq::TimeTag::sample), "times are in order");

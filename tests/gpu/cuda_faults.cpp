@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Preloaded, it stands before the CUDA runtime and makes one call go wrong:
+// Preloaded, it intercepts calls of the CUDA runtime and makes one fail:
 //
 //   IQD_CUDA_FAULT=cudaGraphLaunch:100:719          the 100th call of this function returns error 719
-//   IQD_CUDA_FAULT=cudaGraphLaunch:100:719:sticky   and so does every later call of all functions: a lost device
-//   IQD_CUDA_FAULT=cudaGraphLaunch:100:0:hang       from then on nothing that is launched ever ends: a hung device
-//   IQD_CUDA_CALLS=FILE                             counts all calls there, by name: records of char[56], uint64
+//   IQD_CUDA_FAULT=cudaGraphLaunch:100:719:sticky   and so do all later calls of all functions: a lost device
+//   IQD_CUDA_FAULT=cudaGraphLaunch:100:0:hang       from then on no launch ever completes: a hung device
+//   IQD_CUDA_CALLS=FILE                             counts all calls in FILE, by name: records of char[56], uint64
 //
-// It does not name libcudart as a library that it needs, so that any program can be started with it.
+// It is not linked to libcudart, so that it can be preloaded into any program.
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -28,10 +28,10 @@ extern "C" cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 b
 
 namespace {
 
-/// What becomes of a function once the device hangs.
+/// How a function behaves once the device hangs.
 enum class When : std::uint8_t {
-  any,     // as ever
-  launch,  // succeeds, and nothing follows
+  any,     // as usual
+  launch,  // succeeds, but nothing runs
   ask,     // not ready
   wait,    // does not return
 };
@@ -52,7 +52,7 @@ struct Record {
 static_assert(sizeof(Record) == 64);
 constexpr int kMostRecords = 63;
 
-/// The first is the number of the faults that were made.
+/// The first record counts the faults that were made.
 struct Records {
   Record all[kMostRecords + 1];
 };
@@ -81,7 +81,7 @@ Fault fault_of(const char* text) {
   return fault;
 }
 
-/// In a file where one is asked for, so that they outlive a process that ends at once.
+/// In a file if one is set, so that the counts outlive a process that exits at once.
 Records* make_records(const char* path) {
   int file = -1;
   int flags = MAP_SHARED | MAP_ANONYMOUS;
@@ -110,7 +110,7 @@ const Fault& fault() {
 std::atomic<Mode> mode{Mode::armed};
 thread_local cudaError_t pending = cudaSuccess;
 
-/// A function of the runtime as it would be called without us.
+/// Returns the runtime's own function.
 void* find(const char* name) {
   static void* const runtime = ::dlopen("libcudart.so.13", RTLD_LAZY | RTLD_LOCAL);
   void* function = runtime ? ::dlsym(runtime, name) : nullptr;
@@ -118,7 +118,7 @@ void* find(const char* name) {
   return function;
 }
 
-/// A name stands in the list of counts once; under `__cudaLaunchKernel` the call is what the programmer wrote.
+/// Each name has one record. `__cudaLaunchKernel` is counted as cudaLaunchKernel, which is what the programmer wrote.
 Record& record_of(const char* name) {
   static std::atomic_flag busy = ATOMIC_FLAG_INIT;
   if (!std::strcmp(name, "__cudaLaunchKernel")) name = "cudaLaunchKernel";
@@ -139,7 +139,7 @@ struct Function {
   bool meant;
 };
 
-/// Counts a call; whether this is the one that goes wrong.
+/// Counts a call; returns whether this is the one to fail.
 bool hit(const Function& f) {
   const std::uint64_t call = f.record.calls.fetch_add(1) + 1;
   if (!f.meant || call != fault().call) return false;
@@ -152,7 +152,7 @@ cudaError_t failed() {
   return pending = fault().error;
 }
 
-/// Whether the call ends here; `result` is what it returns then.
+/// Returns whether to skip the real call; `result` is then what the call returns.
 bool intercepted(const Function& f, When when, cudaError_t& result) {
   const bool now = hit(f);
   const Mode m = mode;
@@ -233,7 +233,7 @@ INTERPOSE(any, cudaFuncSetAttribute, (const void* kernel, cudaFuncAttribute attr
 INTERPOSE(any, cudaLibraryLoadData, (cudaLibrary_t* library, const void* code, cudaJitOption* options, void** values, unsigned count, cudaLibraryOption* load_options, void** load_values, unsigned load_count), (library, code, options, values, count, load_options, load_values, load_count))
 // clang-format on
 
-// What went wrong last in this thread: ours first, as long as it was not asked for.
+// The last error of this thread: ours first, until it was read.
 
 extern "C" cudaError_t cudaPeekAtLastError() {
   static void* const real = find("cudaPeekAtLastError");

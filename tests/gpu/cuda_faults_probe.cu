@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls of the CUDA runtime from where iqd's come: a module that is opened at run time and linked to the shared
-// libcudart. Each returns the error as a number; none needs a device to be tested.
+// Calls the CUDA runtime the way iqd does: from a module that is opened at run time and linked to the shared libcudart.
+// Each function returns the error as a number; testing them needs no device.
 
 #include <cuda_runtime.h>
 

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults on demand stand before the calls of a module that was opened at run time, as iqd's CUDA half is.
+"""Faults on demand in the calls of a module that was opened at run time, like iqd's CUDA half.
 
-Needs no device: what the runtime itself returns is whatever it is, the faults are compared to it.
-$IQD_CUDA_FAULTS is the library to be preloaded, $IQD_CUDA_PROBE the module that calls.
+Needs no device: the faults are compared with what the runtime returns on this machine, whatever that is.
+$IQD_CUDA_FAULTS is the library to preload, $IQD_CUDA_PROBE the module that calls.
 """
 
 import os
@@ -26,7 +26,7 @@ os._exit(0)
 
 
 def run(calls, fault=None, counts=None):
-    """What each of the calls returned."""
+    """Returns the result of each call."""
     environment = {**os.environ, "LD_PRELOAD": FAULTS}
     environment |= {"IQD_CUDA_FAULT": fault} if fault else {}
     environment |= {"IQD_CUDA_CALLS": counts} if counts else {}
@@ -42,7 +42,7 @@ def returned(*arguments, **options):
 
 class CudaFaults(unittest.TestCase):
     def usual(self, name):
-        """What the runtime returns here, with or without a device."""
+        """The runtime's result on this machine, with or without a device."""
         return returned([name])[0]
 
     def test_one_call_fails(self):

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels made of real stages. That their text compiles needs no device; where there is one they run, and give the bits
-// that the processor gives.
+// Kernels made of real stages. Compiling them needs no device; on a device they run and must give the same bits as on
+// the CPU.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ struct Line {
   std::string keys = "{}";
 };
 
-/// Adds stages to a program, each behind the one before; a second input is the program's first.
+/// Adds stages to a program, each after the previous one; a second input is the program's first.
 class Builder {
  public:
   explicit Builder(Element in) {
@@ -64,7 +64,7 @@ class Builder {
     program.calls.push_back(std::move(call));
     return *this;
   }
-  /// What the last stage makes leaves, and nothing else.
+  /// Only the last stage's outputs leave the kernel.
   ElementProgram done() {
     program.outputs = program.calls.back().out;
     return program;
@@ -95,7 +95,7 @@ std::vector<ElementProgram> programs() {
       chain(f32, {{"snr_helper"}, {"convert", "{dtype: i16}"}, {"convert", "{dtype: f32}"}}),
       chain(i8, {{"convert", "{dtype: f32}"}, {"multiply_const", "{value: 3}"}, {"convert", "{dtype: i8}"}}),
       chain(cf32, sixteen)};
-  // A middle that leaves, and a second input.
+  // An output from the middle of the chain, and a second input.
   Builder two(cf32);
   two.add({"multiply_const", "{value: 2j}"}).add({"complex_to_mag"});
   two.program.outputs = {1, 2};
@@ -128,7 +128,7 @@ TEST(FusedKernel, AccessesAreAsWideAsTheWidestElementAllows) {
   }
 }
 
-/// Values that change while samples flow are no text, so the kernel stays the same.
+/// Values that change while samples flow are not part of the kernel's text, so the kernel stays the same.
 TEST(FusedKernel, ParametersAreNoText) {
   const auto with = [](const std::string& keys) {
     return kernel_text(chain(Element::cf32, {{"multiply_const", keys}, {"conjugate"}}));
@@ -140,7 +140,7 @@ TEST(FusedKernel, ParametersAreNoText) {
 
 // --- on a device -----------------------------------------------------------------------------------------------------
 
-/// Memory that both sides see.
+/// Memory that host and device both see.
 class Shared {
  public:
   explicit Shared(std::size_t bytes) {
@@ -156,7 +156,7 @@ class Shared {
   void* data_ = nullptr;
 };
 
-/// Where the rows of a port lie: `shift` elements off, and as many more from row to row.
+/// The layout of a port's rows: they start `shift` elements later, and each is `shift` elements longer.
 struct Case {
   std::int64_t length, rows, shift;
   std::int32_t count;  // -1: a stream
@@ -194,7 +194,7 @@ class PortOf {
     *io.count = c.count;
   }
   std::vector<std::byte> bytes() const { return {memory_.data(), memory_.data() + pitch_ * io.rows + 16 * size_}; }
-  /// Bits of any kind, but for large numbers, of which a NaN might come whose bits are nobody's business.
+  /// Random bits, but no large numbers: these could give a NaN, whose bits are not defined.
   void fill(std::mt19937& random) {
     for (std::int64_t at = 0; at + 4 <= pitch_ * io.rows + 16 * size_; at += 4) {
       const auto word = static_cast<std::uint32_t>(random()) & 0xbfffffffu;
@@ -210,7 +210,7 @@ class PortOf {
   Shared memory_, facts_;
 };
 
-/// The angles of `rotate` are computed otherwise than on the processor. No input is larger than 2.
+/// A fused kernel computes the angles of `rotate` differently from the CPU. No input is larger than 2.
 void expect_near(const std::vector<std::byte>& there, const std::vector<std::byte>& here) {
   ASSERT_EQ(there.size(), here.size());
   for (std::size_t at = 0; at < there.size(); at += sizeof(float)) {

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
 """Augmented parallel Hammerstein predistortion in double precision: predistorter, training, transmitter, waveforms and
-what they are judged by. Written from the definitions, in the direct form of one column a coefficient.
+quality measures. Written from the definitions, in the direct form with one column per coefficient.
 
-Coefficients are in the order h1 h3 h5 g1 g3 c, the taps of each innermost. Signals are complex [n], RATE samples a
-second; levels are in dB.
+Coefficients are in the order h1 h3 h5 g1 g3 c, with the taps of each innermost. Signals are complex [n], RATE samples
+per second; levels are in dB.
 """
 
 import collections
@@ -14,7 +14,7 @@ import numpy as np
 
 RATE = 61.44e6
 PA = 0.9490 - 0.0197j, 0.4885 + 0.1071j, -1.0156 - 0.0474j  # of x, |x|^2 x, |x|^4 x
-SKIPPED = 16  # rows that training leaves out
+SKIPPED = 16  # rows that training omits
 
 Orders = collections.namedtuple("Orders", "main conjugate taps", defaults=(5, 3, 5))
 
@@ -24,12 +24,12 @@ def count(orders):
 
 
 def orthogonal(k):
-    """What |x|^2l x counts, l = 0 … k, in the function of order 2k + 1 that is orthonormal for Gaussian x of power 1."""
+    """Weights of |x|^2l x, l = 0 … k, in the function of order 2k + 1 that is orthonormal for Gaussian x of power 1."""
     return [(-1) ** (k - j) * math.sqrt(k + 1) / math.factorial(j + 1) * math.comb(k, j) for j in range(k + 1)]
 
 
 def functions(x, order, power=None):
-    """[order 1, 3 …][n]: |x|^(p-1) x, or those that are orthonormal for Gaussian x of this power."""
+    """[order 1, 3 …][n]: |x|^(p-1) x, or the functions orthonormal for Gaussian x of this power."""
     monomials = [abs(x) ** (2 * k) * x for k in range((order + 1) // 2)]
     if power is None:
         return monomials
@@ -71,7 +71,7 @@ def gain_of(z, s):
 
 
 def train(z, s, orders=Orders(), gain=None, power=None):
-    """One round of indirect learning of what was sent and what came back: min |z - Psi(s / gain) h|, by QR."""
+    """One round of indirect learning from what was sent and what was received: min |z - Psi(s / gain) h|, by QR."""
     u = s / (gain_of(z, s) if gain is None else gain)
     return np.linalg.lstsq(matrix(u, orders, power)[SKIPPED:], z[SKIPPED:], rcond=None)[0]
 
@@ -93,7 +93,7 @@ def fir(x, taps):
 
 
 def transmitter(x, impaired=True):
-    """The amplifier alone, or behind 1 dB and 5 degrees of I/Q imbalance and LO leakage, with memory on both sides."""
+    """The amplifier alone, or after 1 dB and 5 degrees of I/Q imbalance and LO leakage, with memory on both sides."""
     if not impaired:
         return amplifier(x)
     turn = 10 ** (1 / 20) * np.exp(1j * np.radians(5))
@@ -103,7 +103,7 @@ def transmitter(x, impaired=True):
 
 
 def delayed(x, samples, phase=0.0):
-    """By any part of a sample; what leaves at the end comes in at the start."""
+    """Circular delay by any fraction of a sample."""
     return np.fft.ifft(np.fft.fft(x) * np.exp(-2j * np.pi * np.fft.fftfreq(len(x)) * samples)) * np.exp(1j * phase)
 
 
@@ -154,10 +154,10 @@ def two_carriers(n, offsets=(-5e6, 5e6), rms=0.24, seed=3):
     return x * rms / np.sqrt(np.mean(abs(x) ** 2))
 
 
-# What is measured
+# Measurements
 
 def psd(x, size=4096):
-    """[bin] of `size`, 0 Hz in the middle: mean |F{w x}|^2 over half overlapping frames; sums to the power."""
+    """[bin] of `size`, 0 Hz in the middle: mean |F{w x}|^2 over half-overlapping frames; sums to the power."""
     window = np.kaiser(size, 14)
     frames = np.lib.stride_tricks.sliding_window_view(x, size)[::size // 2]
     power = np.mean(abs(np.fft.fft(frames * window)) ** 2, axis=0) / size / np.sum(window**2)
@@ -178,20 +178,20 @@ def aclr_db(x):
 
 
 def relative_db(x, at, carriers, width=2.7e6):
-    """Powers of bands of this width, relative to one carrier of 3 MHz (the mean of those that there are)."""
+    """Powers of bands of this width, relative to one carrier of 3 MHz (the mean of the existing ones)."""
     p = psd(x)
     own = 10 * np.log10(np.mean([10 ** (band_db(p, f, 2.7e6) / 10) for f in carriers]))
     return [band_db(p, f, width) - own for f in at]
 
 
 def im_db(x, carriers, order):
-    """IM3 or IM5 of two carriers of 3 MHz, below and above them, as wide as IM3 is."""
+    """IM3 or IM5 of two carriers of 3 MHz, below and above them, in the width of IM3."""
     low, high = carriers
     k = (order - 1) // 2
     return relative_db(x, [low - k * (high - low), high + k * (high - low)], carriers, 3 * 2.7e6)
 
 
 def evm(x, y):
-    """Of y against what was meant, after the best complex gain."""
+    """Error of y relative to the intended signal, after the best complex gain."""
     e = y / gain_of(x, y) - x
     return np.sqrt(np.vdot(e, e).real / np.vdot(x, x).real)

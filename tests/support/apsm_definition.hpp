@@ -10,7 +10,7 @@
 
 #include "pipeline/stages/noma/multiuser/multiuser.hpp"
 
-/// Multiuser detection by adaptive projections as it is defined: rows of real numbers, one after the other, in double.
+/// Multiuser detection by adaptive projections, by definition: rows of real numbers, one after the other, in double.
 namespace iqd::testing {
 
 using Row = std::vector<double>;
@@ -37,13 +37,13 @@ inline Row solved(std::vector<Row> a, Row b) {
   return b;
 }
 
-/// One user's model. `start` of a frame is used where nothing was learned yet.
+/// One user's model. A frame's `start` is used if nothing was learned yet.
 class ApsmDefinition {
  public:
   ApsmDefinition(const noma::Method& m, int user)
       : m_(m), user_(user), x_(2 * places(m.old_places()), Row(rows())), gamma_(x_.size()), c_(rows()) {}
 
-  /// False where no pilot can be used. `h` is [antenna][user], `filter` [user][antenna].
+  /// False if no pilot can be used. `h` is [antenna][user], `filter` [user][antenna].
   bool learn(const cf32* train_rx, const cf32* train_tx, const cf32* filter = nullptr, const cf32* h = nullptr,
              double noise = 0) {
     read_pilots(train_rx, train_tx);
@@ -61,7 +61,7 @@ class ApsmDefinition {
     return true;
   }
 
-  /// Of one received vector.
+  /// The estimate for one received vector.
   std::complex<double> operator()(const cf32* r) const {
     Row v1 = row(r, 0), v2 = row(r, 1);
     for (Row* v : {&v1, &v2})
@@ -73,7 +73,7 @@ class ApsmDefinition {
   const Row& c() const { return c_; }
   double scale() const { return scale_; }
 
-  /// Of the last frame's pilots: the mean of |b - f|^2, with the pilot's own kernel or without.
+  /// The mean of |b - f|^2 over the last frame's pilots, with the pilot's own kernel or without.
   double mean_square(bool with_own) const {
     double sum = 0;
     for (std::size_t i = 0; i < pilots_.size(); ++i) {

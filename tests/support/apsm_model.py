@@ -4,7 +4,7 @@
 
 v1 = [Re r; Im r] for the real part of a user's symbol, v2 = [Im r; -Re r] for the imaginary part, in the order v1(0),
 v2(0), v1(1) …; f(v) = w_L c.v + w_G sum over i of gamma_i exp(-|v - x_i|^2 / (2 s^2)), estimate f(v1) + j f(v2).
-Received vectors are [t][antenna], symbols that were sent [t][user]."""
+Received vectors are [t][antenna], sent symbols [t][user]."""
 
 import dataclasses
 import math
@@ -34,8 +34,8 @@ class Method:
     kernel_scale: str = "2M"
     agc: bool = True
     start: str = "lls"  # zero, lls, port, genie
-    window_weights: tuple = ()  # of a window's pilots, the newest first, then 0; none given: all alike
-    kernels: int | None = None  # how many of a frame's pilots may have one, the last of them; None: all
+    window_weights: tuple = ()  # of a window's pilots, the newest first, then 0; none given: all equal
+    kernels: int | None = None  # how many of a frame's last pilots may have one; None: all
     old_places: int = 0  # online: how many vectors of earlier frames the dictionary keeps
     antennas: tuple | None = None  # in use; None: all
 
@@ -43,7 +43,7 @@ class Method:
         return self.kernel_variance * {"2M": 2 * antennas, "M2": antennas**2, "none": 1}[self.kernel_scale]
 
     def window_shares(self, count):
-        """What each of a window's `count` pilots weighs, the oldest first; an average over both its rows."""
+        """The weight of each of a window's `count` pilots, the oldest first; averaged over both its rows."""
         weight = np.ones(count)
         if self.window_weights:
             weight[:] = (*self.window_weights, *count * [0.0])[:count]
@@ -101,7 +101,7 @@ class Model:
     gaussian: np.ndarray = None  # [user]
 
     def newest(self, places):
-        """(x, gamma) of so many vectors, behind places that are empty."""
+        """(x, gamma) of so many vectors, after the empty places."""
         missing = max(0, 2 * places - len(self.x))
         return tuple(np.vstack([np.zeros((missing, a.shape[1])), a[len(a) + missing - 2 * places:]])
                      for a in (self.x, self.gamma))
@@ -111,7 +111,7 @@ class Model:
         w_linear, w_gaussian = method.weights
         f = w_linear * v @ self.c
         variance = method.variance(v.shape[1] // 2)
-        step = 2048  # rows at a time: the kernels between take memory
+        step = 2048  # rows at a time, since the kernels in between need memory
         for at in range(0, len(v) if self.gamma.any() else 0, step):
             f[at:at + step] += w_gaussian * kernel(v[at:at + step], self.x, variance) @ self.gamma
         return f
@@ -122,7 +122,7 @@ def used_antennas(method, r):
 
 
 def prepare(method, train_rx, train_tx):
-    """(which pilots are valid, g, rows, targets); g is 0 where nothing can be learned."""
+    """(which pilots are valid, g, rows, targets); g is 0 if nothing can be learned."""
     valid = np.isfinite(train_rx).all(axis=1) & np.isfinite(train_tx).all(axis=1)
     power = np.mean(np.sum(np.abs(train_rx[valid]) ** 2, axis=1)) / train_rx.shape[1] if valid.any() else 0.0
     with np.errstate(over="ignore"):
@@ -149,7 +149,7 @@ def first_c(method, scale, valid, x, b, given):
 
 
 def train(method, train_rx, train_tx, given=None, before=None):
-    """The model of a frame's pilots; `before`: online, the one that there was. None where nothing can be learned."""
+    """The model of a frame's pilots; `before`: online, the previous one. None if nothing can be learned."""
     train_rx, train_tx = used_antennas(method, np.asarray(train_rx, complex)), np.asarray(train_tx, complex)
     valid, scale, pilots, b = prepare(method, train_rx, train_tx)
     if not scale:
@@ -206,7 +206,7 @@ def llrs(z, noise, modulation):
 
 @dataclasses.dataclass
 class Found:
-    """What the ports of the stage give for a frame."""
+    """The outputs of the stage's ports for a frame."""
 
     symbols: np.ndarray  # [user][t]
     llr: np.ndarray  # [user][t][bit]
@@ -235,7 +235,7 @@ def linear_of(method, model, antennas):
 
 
 def erased(method, kept, rx, pilots, users):
-    """Of a frame that could not be trained; `kept`: the model that lives on, or None."""
+    """The result for a frame that could not be trained; `kept`: the model that remains, or None."""
     bits = np.zeros((users, len(rx), BITS[method.modulation]))
     linear, gamma = np.zeros((users, 2 * rx.shape[1])), np.zeros((users, 2 * (method.old_places + pilots)))
     if kept is not None:
@@ -245,7 +245,7 @@ def erased(method, kept, rx, pilots, users):
 
 
 def run(method, train_rx, train_tx, rx, given=None, online=False):
-    """Frames [frame][t][…] behind each other: a list of Found. One of `given` may serve several frames."""
+    """Consecutive frames [frame][t][…]: a list of Found. One of `given` may serve several frames."""
     found, model = [], None
     for f in range(len(train_rx)):
         start = None if given is None else given[f * len(given) // len(train_rx)]

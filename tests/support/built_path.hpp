@@ -7,7 +7,7 @@
 
 namespace iqd {
 
-/// A path that was known when the tests were built; where they were moved since, `variable` says the one of today.
+/// A path known when the tests were built; if they were moved since, the environment's `variable` has the current one.
 inline std::string built_path(const char* built, const char* variable) {
   const char* now = std::getenv(variable);
   return now && *now ? now : built;

@@ -19,10 +19,10 @@ inline void PrintTo(const ConvolutionShape& shape, std::ostream* out) {
   *out << text_of(shape);
 }
 
-/// Random packets and filters of a shape, and what has to come out, by the definition in double precision.
+/// Random packets and filters of a shape, and the expected outputs by definition in double precision.
 class ConvolutionCase {
  public:
-  /// `one_second`: g is one for all packets, whatever h is.
+  /// `one_second`: one g for all packets, whatever h is.
   explicit ConvolutionCase(const ConvolutionShape& of, bool one_second = false)
       : shape(of),
         x(random(of.batch * of.signal)),
@@ -34,7 +34,7 @@ class ConvolutionCase {
     for (std::int64_t b = 0; b < shape.batch; ++b) expected_.push_back(expected(b));
   }
 
-  /// Rows of y `pitch` apart. Errors are held against the root mean square of a packet: sums of so many products of
+  /// Rows of y `pitch` apart. Errors are relative to the rms of a packet, for sums of that many products of
   /// that size, rounded to 24 bits, in any order.
   void expect(const std::vector<cf32>& y, std::int64_t pitch, const std::string& what) const {
     for (std::int64_t b = 0; b < shape.batch; ++b) {
@@ -81,8 +81,8 @@ class ConvolutionCase {
   std::vector<Row> expected_;  // [b], in double precision
 };
 
-/// Shapes at the edges: one sample, one tap, more taps than samples, taps about the pieces that methods work in, two
-/// filters, one filter for all.
+/// Edge cases: one sample, one tap, more taps than samples, taps around the block sizes of methods, two filters, one
+/// filter for all.
 inline std::vector<ConvolutionShape> convolution_shapes() {
   std::vector<ConvolutionShape> shapes;
   for (const char* text : {"1x1x1", "1x7x2", "5x1x3", "7x9x2", "100x21x3", "100x21x3/1", "333x64+5x2", "40x17+1x2/1",

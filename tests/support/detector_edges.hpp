@@ -10,7 +10,7 @@
 #include "tests/support/detector_under_test.hpp"
 #include "tests/support/special_numbers.hpp"
 
-/// What every MIMO detector does alike, as detector.hpp has it: each expectation is called by each detector's test.
+/// The common behaviour of all MIMO detectors, as in detector.hpp: each detector's test calls each expectation.
 namespace iqd::testing {
 
 inline bool same_results(const Detected& a, const Detected& b) {
@@ -20,13 +20,13 @@ inline bool same_results(const Detected& a, const Detected& b) {
   return same(a.llr, b.llr) && same(a.bits, b.bits) && same(a.distance, b.distance) && a.events == b.events;
 }
 
-/// Of vector v alone.
+/// For vector v only.
 inline std::vector<float> llrs_of_vector(const Detected& d, const Transmission& x, std::int64_t v) {
   const std::int64_t n = x.tx * x.bits;
   return {d.llr.begin() + v * n, d.llr.begin() + (v + 1) * n};
 }
 
-/// What is not finite, noise below 0 and channels of 0 erase their vector and no other.
+/// Values that are not finite, noise below 0 and channels of 0 erase their vector and no other.
 inline void expect_erasures(const StageEntry& entry) {
   DetectorUnderTest stage(entry, "{modulation: qpsk}", 3, 2);
   Transmission good = random_transmission(3, 2, 2, 40, 0.1);
@@ -55,7 +55,7 @@ inline void expect_erasures(const StageEntry& entry) {
   }
 }
 
-/// A power of two in front of y, h and sqrt(noise) changes nothing but the distance.
+/// Scaling y, h and sqrt(noise) by a power of two changes only the distance.
 inline void expect_no_scale(const StageEntry& entry) {
   DetectorUnderTest stage(entry, "{modulation: 16qam}", 4, 4);
   const Transmission x = random_transmission(4, 4, 4, 20, 0.1);
@@ -96,7 +96,7 @@ inline void expect_finite(const StageEntry& entry) {
   }
 }
 
-/// One channel for several vectors is as good as a copy for each; batches of any size are.
+/// One channel for several vectors is equivalent to a copy for each, in batches of any size.
 inline void expect_groups(const StageEntry& entry) {
   DetectorUnderTest stage(entry, "{modulation: qpsk}", 4, 4);
   Transmission x = random_transmission(4, 4, 2, 60, 0.1, 5);
@@ -118,7 +118,7 @@ inline void expect_groups(const StageEntry& entry) {
   }
 }
 
-/// f16 and i8 are what f32 gives, rounded; what nobody reads is left out.
+/// f16 and i8 are the rounded f32 results; outputs that nobody reads are left out.
 inline void expect_forms(const StageEntry& entry) {
   const Transmission x = random_transmission(4, 2, 4, 50, 0.02);
   DetectorUnderTest exact(entry, "{modulation: 16qam}", 4, 2);

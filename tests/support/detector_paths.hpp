@@ -80,7 +80,7 @@ inline std::vector<Path> continued(const std::vector<Path>& paths, const SortedQ
   return all;
 }
 
-/// Of bit b of antenna t, over whole paths; within +-clip, also where one value is missing.
+/// The LLR of bit b of antenna t, over whole paths; within +-clip, also if one value is missing.
 inline double llr_of(const std::vector<Path>& paths, const SortedQr& qr, int bits, int t, int b, double noise,
                      double clip) {
   const auto row = static_cast<std::size_t>(std::find(qr.perm.begin(), qr.perm.end(), t) - qr.perm.begin());
@@ -92,8 +92,8 @@ inline double llr_of(const std::vector<Path>& paths, const SortedQr& qr, int bit
   return std::clamp((least[1] - least[0]) / noise, -clip, clip);
 }
 
-/// Expects what a detector gives to be that of the lists that `choose` leaves of all continuations of a row; gives how
-/// many LLRs are at the limit.
+/// Expects a detector's results to match the lists that `choose` keeps of all continuations of a row; returns how many
+/// LLRs are at the limit.
 template <class Choose>
 int expect_paths(const Detected& got, const Transmission& x, double clip, const Choose& choose) {
   std::size_t at = 0;
@@ -109,7 +109,7 @@ int expect_paths(const Detected& got, const Transmission& x, double clip, const 
       for (int b = 0; b < x.bits; ++b, ++at) {
         const double want = llr_of(paths, qr, x.bits, t, b, x.noise_at(v), clip);
         clipped += std::abs(want) == clip;
-        // Rounding of distances of up to some hundred, over the noise.
+        // Rounding of distances up to some hundred, divided by the noise.
         EXPECT_NEAR(got.llr[at], want, 1e-4 * std::max(1.0, std::abs(want)) + 4e-6 / x.noise_at(v)) << v << " " << t;
         EXPECT_EQ(got.bits[at], got.llr[at] < 0);
       }

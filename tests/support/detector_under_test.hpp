@@ -16,7 +16,7 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/detector.hpp"
 
-/// For the tests of MIMO detectors: random transmissions, and the stage as its YAML has it, fed with them.
+/// For the tests of MIMO detectors: random transmissions, and the stage configured by YAML, fed with them.
 namespace iqd::testing {
 
 /// Symbols by number, of power 1, from the definition of TS 38.211: (1 - 2 b0) [4 - (1 - 2 b2) [2 - (1 - 2 b4)]] …
@@ -59,7 +59,7 @@ inline std::complex<double> gaussian(std::mt19937& engine) {
   return {re, part(engine)};
 }
 
-/// Over Rayleigh channels of power 1; `groups` of them, or one a vector.
+/// Over Rayleigh channels of power 1; `groups` of them, or one per vector.
 inline Transmission random_transmission(int rx, int tx, int bits, std::int64_t vectors, double noise,
                                         std::int64_t groups = 0, unsigned seed = 1) {
   std::mt19937 engine(seed);
@@ -90,7 +90,7 @@ struct Detected {
 
 class DetectorUnderTest {
  public:
-  /// `yaml`: what stands behind the stage's name.
+  /// `yaml`: the stage's keys.
   DetectorUnderTest(const StageEntry& entry, const std::string& yaml, int rx, int tx)
       : stage_(entry.make()), in_(entry.inputs.size()) {
     const Document document = parse_document(yaml, "test.yaml", problems_);
@@ -119,7 +119,7 @@ class DetectorUnderTest {
   }
   const PortShape& out(std::size_t o) const { return out_[o]; }
 
-  /// One block, from memory of its own. Without `wanted` the ports that can be left out are.
+  /// One block, in its own memory. Without `wanted`, optional ports are left out.
   Detected run(const Transmission& x, bool wanted = true) {
     std::array<std::int32_t, 3> counts{static_cast<std::int32_t>(x.vectors()), static_cast<std::int32_t>(x.groups()),
                                        static_cast<std::int32_t>(x.noise.size())};

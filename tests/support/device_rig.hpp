@@ -9,7 +9,7 @@
 
 #include "tests/support/engine_rig.hpp"
 
-/// Pipelines on devices that are none, and the same on the host to compare with.
+/// Pipelines on fake devices, and the same on the host for comparison.
 namespace iqd::testing {
 
 inline constexpr MappedLimits kInPlace{std::size_t{1} << 30, std::size_t{1} << 30};
@@ -20,17 +20,17 @@ inline std::vector<std::shared_ptr<FakeDevice>> make_devices(int n) {
   return devices;
 }
 
-/// A pipeline whose source has no clock, on so many devices.
+/// A pipeline whose source has no clock, on this many devices.
 inline Rig::Options with(std::vector<StageLine> stages, std::vector<std::string> publish, int devices = 1) {
   Rig::Options o;
-  o.info.rate_hz = 0;  // what is lost is told
+  o.info.rate_hz = 0;  // losses are reported
   o.stages = std::move(stages);
   o.publish = std::move(publish);
   o.devices = make_devices(devices);
   return o;
 }
 
-/// To the end; no sample is missing in the counts.
+/// Runs to the end; no sample is missing in the counts.
 inline std::unique_ptr<Rig> run(const Rig::Options& options, const Script& script) {
   auto rig = std::make_unique<Rig>(options, std::deque<Script>{script});
   rig->run();
@@ -38,7 +38,7 @@ inline std::unique_ptr<Rig> run(const Rig::Options& options, const Script& scrip
   return rig;
 }
 
-/// The same pipeline without devices, and each stage by itself.
+/// The same pipeline without devices, with each stage as its own step.
 inline Rig::Options on_host(Rig::Options options) {
   options.devices.clear();
   options.fuse = false;
@@ -47,7 +47,7 @@ inline Rig::Options on_host(Rig::Options options) {
   return options;
 }
 
-/// Messages are equal, to the bit.
+/// Messages are bit-identical.
 inline void expect_same(const Record& got, const Record& expected) {
   ASSERT_EQ(got.sent.size(), expected.sent.size());
   for (std::size_t i = 0; i < got.sent.size(); ++i) {

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP port of a daemon that runs, for system tests."""
+"""The HTTP port of a running daemon, for system tests."""
 
 import http.client
 import json
@@ -42,7 +42,7 @@ class Door:
         return body
 
     def change(self, method, path, keys=None):
-        """Asks for a change: status, and what was answered."""
+        """Requests a change: status, and the answer."""
         status, body = self.ask(method, path, None if keys is None else json.dumps(keys))
         return status, json.loads(body)
 
@@ -66,7 +66,7 @@ class Door:
         return answer[1]
 
     def raw(self, data):
-        """Bytes there, and what comes back until the other end closes or says nothing for a while."""
+        """Sends bytes, and returns what arrives until the other end closes or is silent for a while."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=5) as s:
             answer = b""
             try:

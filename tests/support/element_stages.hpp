@@ -13,7 +13,7 @@
 #include "pipeline/stage/stage.hpp"
 #include "tests/support/fake_device.hpp"
 
-/// Element-wise stages of words for tests, alone or fused. Index and order of the operands show in each result.
+/// Element-wise stages of words for tests, alone or fused. Each result shows index and order of the operands.
 namespace iqd::testing {
 
 /// One output element of all inputs: words in, words out.
@@ -109,8 +109,8 @@ class ScaleStage final : public ElementWordStage {
  public:
   void fields(FieldVisitor& v) override {
     v.field("by", by_, {.help = "factor", .live = true});
-    v.field("along", along_, {.help = "how much more with each element"});
-    v.field("alone", alone_, {.help = "by itself only"});
+    v.field("along", along_, {.help = "increment per element"});
+    v.field("alone", alone_, {.help = "never fused"});
   }
   std::unique_ptr<ElementCode> code() const override { return std::make_unique<ScaleCode>(by_, along_); }
   std::unique_ptr<ElementCode> elements() const override { return alone_ ? nullptr : code(); }

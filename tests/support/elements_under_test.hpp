@@ -12,9 +12,9 @@
 
 namespace iqd::testing {
 
-/// What a stage says of its elements, for inputs of one shape; `code` is null where there are problems.
+/// A stage's element code for inputs of one shape; `code` is null if there are problems.
 struct ElementsUnderTest {
-  /// `yaml`: what stands behind the stage's name.
+  /// `yaml`: the stage's keys.
   ElementsUnderTest(const StageEntry& entry, const std::string& yaml, const PortShape& in)
       : out(entry.outputs.size(), in) {
     const std::unique_ptr<Stage> stage = entry.make();

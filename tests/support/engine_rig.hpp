@@ -19,7 +19,7 @@
 
 namespace iqd::testing {
 
-/// A stage as a file would have it.
+/// A stage as in a file.
 struct StageLine {
   std::string stage;
   std::string keys = "{}";
@@ -54,7 +54,7 @@ struct PlanRig {
   int publish(std::string_view port, std::string_view dtype = {}) {
     return planner.publish(port, section, "port", dtype);
   }
-  /// All problems, a line each, without places.
+  /// All problems, one line each, without places.
   std::string complaints() const {
     std::string text;
     for (const Problem& p : problems) text += p.what + "\n";
@@ -81,7 +81,7 @@ class Rig {
     std::int64_t block = 64;
     int lanes = 2;
     int slots = 8;
-    std::int64_t ring = 0;  // 0: as little as suffices
+    std::int64_t ring = 0;  // 0: the minimum
     IntakeOptions intake = patient();
     std::vector<StageLine> stages;
     std::vector<std::string> publish{"source"};
@@ -136,13 +136,13 @@ class Rig {
     return ready();
   }
   std::uint64_t drops(Drop reason) { return counters.drops(reason).value(); }
-  /// After the end: every sample that was received left somehow, and the source gave as many as were counted.
+  /// After the end: every received sample is accounted for, and the source gave as many as were counted.
   void expect_conserved() {
     EXPECT_EQ(counters.received.value(), counters.published_for_good() + counters.all_dropped());
     EXPECT_EQ(static_cast<std::int64_t>(counters.received.value() + counters.lost.value()), view.next.load());
   }
-  /// The messages of the port `source`, whole: each starts where the one before ended, plus the gap that it tells, and
-  /// holds what the source gave at these places.
+  /// The messages of the port `source` are complete: each starts where the previous one ended, plus its gap, and
+  /// holds the source's samples of that position.
   void expect_continuous(std::size_t record = 0, std::size_t channels = 1) {
     std::int64_t expected = 0, missing = 0;
     for (const Sent& s : records[record].sent) {

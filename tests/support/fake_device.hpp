@@ -22,22 +22,22 @@
 #include "pipeline/plan/fusion/element_program.hpp"
 #include "tests/support/fake_stream.hpp"
 
-/// A device without hardware. What is put on its streams is kept and done later, by a thread of the queue; what was
-/// rehearsed is done again as it was put there then, as a graph is. It watches who touches whose memory.
+/// A device without hardware. Operations put on its streams run later, in a thread of the queue; rehearsed operations
+/// are replayed as recorded, like a graph. It checks which memory they access.
 namespace iqd::testing {
 
 class FakeDevice final : public Backend {
  public:
   explicit FakeDevice(int index = 0) : index_(index) {}
 
-  // What a test sets before it runs.
+  // Set by a test before it runs.
   MappedLimits limits{};
   MemoryBudget budget{1u << 30, 1u << 30};
-  std::uint32_t jitter_us = 0;  // each work begins so much later, at most
-  /// Called by a queue's thread before it does a work: the queue's number and how many works it did before.
+  std::uint32_t jitter_us = 0;  // each work is delayed by up to this
+  /// Called by a queue's thread before a work: the queue's number, and how many works it has done before.
   std::function<void(int queue, std::int64_t work)> before_work;
   std::function<void(int queue, std::int64_t work)> after_work;
-  /// The submission, counted from 1, at which the device fails: when it is put on the stream, or half through it.
+  /// The submission, counted from 1, at which the device fails: when it is put on the stream, or halfway through.
   enum class Fails : std::uint8_t { at_launch, while_running };
   std::int64_t fail_at = 0;
   Fails fails = Fails::while_running;
@@ -60,7 +60,7 @@ class FakeDevice final : public Backend {
 
   BackendKind kind() const noexcept override { return BackendKind::cuda; }
   std::string name() const override { return fmt::format("cuda:{}", index_); }
-  std::string device() const override { return "a device of tests"; }
+  std::string device() const override { return "a test device"; }
   MemoryBudget memory() const override { return budget; }
   void use() override { in_use() = this; }
   /// The device that the calling thread chose.
@@ -87,10 +87,10 @@ class FakeDevice final : public Backend {
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override;
   std::unique_ptr<Fence> make_fence() override;
   const void* stage_half(std::string_view stage) const override { return stage == "fused" ? &fused_half() : nullptr; }
-  /// Computes a fused step as the processor does, with what lies between in memory of its own.
+  /// Computes a fused step like the CPU, with intermediate results in its own memory.
   static const fusion::CudaHalf& fused_half();
   std::string failure() const override {
-    return failed() ? fmt::format("{}: it was told to fail", name()) : std::string();
+    return failed() ? fmt::format("{}: it was set to fail", name()) : std::string();
   }
 
  private:
@@ -108,7 +108,7 @@ class FakeDevice final : public Backend {
   int queues_ = 0;
   std::atomic<std::int64_t> submits_{0}, hits_{0}, misses_{0}, copies_{0}, fence_waits_{0};
   std::atomic<bool> failed_{false};
-  mutable std::mutex mutex_;  // of what follows, and of all queues and fences
+  mutable std::mutex mutex_;  // guards the members below, and all queues and fences
   std::condition_variable changed_;
   std::vector<std::uint64_t> keys_;
 };
@@ -136,7 +136,7 @@ class FakeDevice::Clock final : public StepClock {
     if (step < times_.size()) FakeStream::of(stream).put({{}, [this, step] { times_[step] = steady_ns(); }});
   }
   std::span<const std::int64_t> steps_ns(std::size_t steps) {
-    EXPECT_LE(steps, steps_ns_.size()) << "more steps are asked for than were announced";
+    EXPECT_LE(steps, steps_ns_.size()) << "more steps are requested than were announced";
     steps = std::min(steps, steps_ns_.size());
     for (std::size_t s = 0; s < steps; ++s) steps_ns_[s] = times_[s + 1] - times_[s];
     return {steps_ns_.data(), steps};
@@ -146,7 +146,7 @@ class FakeDevice::Clock final : public StepClock {
   std::vector<std::int64_t> times_, steps_ns_;
 };
 
-/// What waits is held until what was signalled before it was put on its stream has been done.
+/// A wait holds its stream until everything signalled before it was put there has been done.
 class FakeDevice::OrderFence final : public Fence {
  public:
   explicit OrderFence(FakeDevice& device) : device_(device) {}
@@ -224,7 +224,7 @@ class FakeDevice::LaneQueue final : public Queue {
   bool announces() const noexcept override { return false; }
 
  private:
-  /// What the work puts on the stream, or the graph that stands for it, which has to be the same.
+  /// The operations of the work, or the recorded graph for it, which must be the same.
   const std::vector<FakeOp>& launch(Work& work) {
     timed_ = options_.time_every > 0 && work.timed_steps() > 0 && ++works_ % options_.time_every == 0;
     work.enqueue(stream_.view(), timed_ ? &clock_ : nullptr);

@@ -11,7 +11,7 @@
 
 namespace iqd::testing {
 
-/// A daemon that stands still: it tells what the test has set, and remembers what it was asked to change.
+/// A daemon that does nothing: it returns what the test has set, and records requested changes.
 class FakeService : public Service {
  public:
   FakeService() {
@@ -59,7 +59,7 @@ class FakeService : public Service {
     return report;
   }
 
-  /// Its fields, while nobody is answered: `service.locked()->unready = …`.
+  /// Access to its fields while no request is answered: `service.locked()->unready = …`.
   template <typename Self> class Locked {
    public:
     explicit Locked(Self& self) : lock_(self.mutex), self_(self) {}

@@ -17,17 +17,17 @@
 #include "base/backend.hpp"
 #include "pipeline/stage/stage.hpp"
 
-/// What a device of tests (fake_device.hpp) is given to do: operations on a stream, and whose memory they may touch.
+/// The work of a test device (fake_device.hpp): operations on a stream, and the memory that they may access.
 namespace iqd::testing {
 
-/// Whose the memory is that devices gave out or were told of.
+/// The owners of memory that devices have allocated or registered.
 class FakeMemory {
  public:
   static FakeMemory& all() {
     static FakeMemory instance;
     return instance;
   }
-  /// Not zero, and with room on both sides that stays as it is.
+  /// Filled with nonzero bytes, with guard areas on both sides that must not change.
   static Buffer give_out(std::size_t bytes, const void* device) {
     const std::size_t size = std::max<std::size_t>(bytes, 1);
     const std::size_t whole = (size + kGuard - 1) / kGuard * kGuard + 2 * kGuard;
@@ -37,7 +37,7 @@ class FakeMemory {
     const auto free = [](void*, std::span<std::byte> m) noexcept {
       for (std::size_t i = 0; i < kGuard; ++i)
         if (*(m.data() - 1 - i) != kGuardByte || *(m.data() + m.size() + i) != kGuardByte) {
-          ADD_FAILURE() << "somebody wrote beside memory of " << m.size() << " bytes";
+          ADD_FAILURE() << "write outside of memory of " << m.size() << " bytes";
           break;
         }
       all().remove(m.data());
@@ -45,7 +45,7 @@ class FakeMemory {
     };
     return Buffer({memory + kGuard, size}, free, nullptr);
   }
-  /// Without a device: shared.
+  /// No device: shared memory.
   void add(std::span<const std::byte> memory, const void* device) {
     const std::lock_guard lock(mutex_);
     ranges_[memory.data()] = {memory.data() + memory.size(), device};
@@ -58,7 +58,7 @@ class FakeMemory {
     of_devices_ -= at->second.device ? 1 : 0;
     ranges_.erase(at);
   }
-  /// Without a lock, so that tests without devices do not notice.
+  /// Without a lock, so that it costs nothing in tests without devices.
   bool none_of_devices() const noexcept { return of_devices_.load(std::memory_order_relaxed) == 0; }
   bool device_may(const void* device, const void* begin, std::size_t bytes) const {
     const std::lock_guard lock(mutex_);
@@ -97,7 +97,7 @@ class FakeMemory {
   std::atomic<int> of_devices_{0};
 };
 
-/// What was put on a stream: operations with equal `what` are the same.
+/// An operation on a stream; operations with equal `what` are the same.
 struct FakeOp {
   std::vector<std::uint64_t> what;
   std::function<void()> run;
@@ -124,7 +124,7 @@ inline std::uint64_t bits_of(std::int64_t n) {
   return static_cast<std::uint64_t>(n);
 }
 
-/// A stage's step as it was put on the stream; run with the positions that memory tells by then.
+/// A stage's step on the stream; runs with the positions that are in memory by then.
 class FakeCall {
  public:
   FakeCall(const StageIo& io, const void* device)
@@ -157,7 +157,7 @@ class FakeCall {
  private:
   void expect_own(const void* p, std::size_t bytes) const {
     if (!FakeMemory::all().device_may(device_, p, bytes))
-      ADD_FAILURE() << "a device's step touches memory that is not its own";
+      ADD_FAILURE() << "a device's step accesses memory that is not its own";
   }
   void look(PortIo& p) const {
     if (!p.data) return;
@@ -172,7 +172,7 @@ class FakeCall {
   const void* device_;
 };
 
-/// The code of a stage for such a device: the same as for the host, put on the stream.
+/// A stage's code for such a device: the host's code, put on the stream.
 template <class F> std::unique_ptr<StageRun> fake_run(const Backend& backend, F f) {
   class Run final : public StageRun {
    public:
@@ -191,14 +191,14 @@ template <class F> std::unique_ptr<StageRun> fake_run(const Backend& backend, F 
   return std::make_unique<Run>(&backend, std::move(f));
 }
 
-/// A step on the host beside devices: their memory is out of its reach.
+/// A step on the host next to devices: it must not access their memory.
 inline void expect_on_host(const StageIo& io) {
   if (FakeMemory::all().none_of_devices()) return;
   for (const auto ports : {io.in, io.out})
     for (const PortIo& p : ports)
       for (std::int64_t row = 0; p.data && row < p.rows && p.length > 0; ++row)
         EXPECT_TRUE(FakeMemory::all().host_may(p.data + row * p.pitch, static_cast<std::size_t>(p.length * p.item) * 4))
-            << "a step on the host touches a device's memory";
+            << "a step on the host accesses a device's memory";
 }
 
 }  // namespace iqd::testing

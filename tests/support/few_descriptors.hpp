@@ -10,7 +10,7 @@
 
 namespace iqd {
 
-/// This process may open `left` more descriptors, as long as this lives.
+/// During its lifetime, this process can open `left` more descriptors.
 class FewDescriptors {
  public:
   explicit FewDescriptors(int left = 0) {
@@ -30,7 +30,7 @@ class FewDescriptors {
 
  private:
   static constexpr int kHighest = 300;
-  /// The lowest of those that were taken, which are below the limit.
+  /// The lowest of the taken descriptors, which are below the limit.
   void give() {
     ::close(taken_.front());
     taken_.erase(taken_.begin());

@@ -13,7 +13,7 @@
 
 namespace iqd::testing {
 
-/// A peer that speaks ZMTP 3.0 without keys and without libzmq, and so says what no library would.
+/// A peer that speaks ZMTP 3.0 without keys and without libzmq, so it can send what no library would.
 class HostilePeer {
  public:
   /// `kind`: as the other side sees it, `SUB` or `PUSH`.
@@ -45,7 +45,7 @@ class HostilePeer {
     for (int shift = 56; shift >= 0; shift -= 8) head += static_cast<char>(bytes >> shift & 0xff);
     return head;
   }
-  /// False where the other side has closed.
+  /// False if the other side has closed.
   bool say(std::string_view bytes) const {
     while (!bytes.empty()) {
       const ssize_t n = ::send(file_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -54,7 +54,7 @@ class HostilePeer {
     }
     return true;
   }
-  /// Reads what has come, and says whether the other side has closed.
+  /// Reads what has arrived, and returns whether the other side has closed.
   bool is_cut_off() const {
     char text[4096];
     ssize_t n = 0;

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A peer that speaks ZMTP 3.0 without keys and without libzmq, and so says what no library would."""
+"""A peer that speaks ZMTP 3.0 without keys and without libzmq, so it can send what no library would."""
 
 import socket
 import struct
@@ -20,7 +20,7 @@ def subscription(topic):
 
 
 class HostilePeer:
-    """`kind`: as the other side sees it, SUB or PUSH. Without one it only connects."""
+    """`kind`: as the other side sees it, SUB or PUSH. Without `kind` it only connects."""
 
     def __init__(self, endpoint, kind=None):
         if endpoint.startswith("ipc://"):
@@ -34,13 +34,13 @@ class HostilePeer:
             name = kind.encode()
             ready = b"\x05READY\x0bSocket-Type" + struct.pack(">I", len(name)) + name
             self.say(b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(48) + bytes([4, len(ready)]) + ready)
-            # What comes before the other side is ready fails the handshake.
+            # Data sent before the other side is ready fails the handshake.
             heard = b""
             while b"READY" not in heard and (more := self.socket.recv(4096)):
                 heard += more
 
     def say(self, data):
-        """False where the other side has closed, or takes nothing for two seconds."""
+        """False if the other side has closed, or takes nothing for two seconds."""
         try:
             self.socket.sendall(data)
         except OSError:

@@ -13,7 +13,7 @@
 
 namespace iqd::testing {
 
-/// A connection to 127.0.0.1 that sends whatever bytes it is given.
+/// A connection to 127.0.0.1 that sends any bytes.
 class HttpClient {
  public:
   explicit HttpClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -22,7 +22,7 @@ class HttpClient {
     to.sin_port = htons(static_cast<std::uint16_t>(port));
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ = ::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
-    // Closed without a farewell, or a hundred thousand of them would use up all ports.
+    // Closed with RST, since otherwise a hundred thousand of them would use up all ports.
     const linger at_once{1, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   }
@@ -31,7 +31,7 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   bool connected() const noexcept { return connected_; }
-  /// False where the other end has closed.
+  /// False if the other end has closed.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -41,7 +41,7 @@ class HttpClient {
     return true;
   }
   void end() { ::shutdown(socket_, SHUT_WR); }
-  /// One answer, head and body; less where the other end closes or says nothing for so long. `bodiless` after HEAD.
+  /// One answer, head and body; less if the other end closes or is silent for this time. `bodiless` after HEAD.
   std::string receive(int patience_ms = 30000, bool bodiless = false) {
     for (;;) {
       const std::size_t head = buffer_.find("\r\n\r\n");
@@ -53,7 +53,7 @@ class HttpClient {
       if (!more(patience_ms)) return taken(buffer_.size());
     }
   }
-  /// Everything until the other end closes; false where it does not.
+  /// Reads everything until the other end closes; false if it does not.
   bool drain(int patience_ms = 30000) {
     while (more(patience_ms)) buffer_.clear();
     return closed_;
@@ -81,7 +81,7 @@ class HttpClient {
   std::string buffer_;
 };
 
-/// What becomes of one request on a connection of its own.
+/// The answer to one request on its own connection.
 inline std::string ask(int port, std::string_view bytes, bool bodiless = false) {
   HttpClient client(port);
   client.send(bytes);

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The real daemon for system tests: starts `iqd` on a YAML text, follows its status, reads what it publishes.
+"""The real daemon for system tests: starts `iqd` with a YAML text, follows its status, reads what it publishes.
 
 The program is $IQD, or build/release/iqd; the shipped pipelines are in $IQD_PIPELINES, or pipelines/.
 """
@@ -25,17 +25,17 @@ import sigmf_check
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 IQD = os.environ.get("IQD", str(ROOT / "build" / "release" / "iqd"))
-# Sanitizers keep what was freed for a while, and take memory and time of their own.
+# Sanitizers keep freed memory for a while, and need extra memory and time.
 SANITIZED = bool(os.environ.get("IQD_SANITIZED"))
 PIPELINES = pathlib.Path(os.environ.get("IQD_PIPELINES", ROOT / "pipelines"))
-PATIENCE = 30.0  # seconds for anything that is certain to happen, on a machine that is busy and with sanitizers
-_claims = []  # of ports, for as long as this program runs
+PATIENCE = 30.0  # seconds for anything that is certain to happen, even on a busy machine and with sanitizers
+_claims = []  # locks of ports, while this program runs
 
 
 def free_port():
-    """A port that is free, and that no other test is given while this program runs: tests run beside each other.
+    """A free port that no other test gets while this program runs, since tests run in parallel.
 
-    Below 32768, since Linux gives those above to whoever asks for any.
+    Below 32768, since Linux assigns those above to programs that bind port 0.
     """
     for port in random.sample(range(20000, 30000), 1000):
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -48,7 +48,7 @@ def free_port():
             continue
         _claims.append(claim)
         return port
-    raise RuntimeError("no port is free")
+    raise RuntimeError("no free port")
 
 
 def endpoint():
@@ -62,20 +62,20 @@ def command(*arguments, timeout=60, **options):
 
 
 def tone(n, frequency, rate, channel=0, level=-20.0):
-    """What the simulated radio's scenario `tone` is by its description, float64; `n` are positions."""
+    """The simulated radio's scenario `tone` by its description, float64; `n` are positions."""
     cycles = np.asarray(n, np.float64) * (frequency / rate) + channel / 8
     return 10 ** (level / 20) * np.exp(2j * np.pi * (cycles % 1.0))
 
 
 def to_complex(x):
-    """int16 pairs as complex128, full scale 1; anything else as it is in double precision."""
+    """int16 pairs as complex128, full scale 1; anything else converted to double precision."""
     if x.dtype == np.int16:
         return (x[..., 0] + 1j * x[..., 1]) / 32768.0
     return x.astype(np.complex128 if np.iscomplexobj(x) else np.float64)
 
 
 class Message:
-    """One message, taken apart as the description of the wire format does it."""
+    """One message, parsed by the description of the wire format."""
 
     def __init__(self, frames):
         head, payload = frames
@@ -120,12 +120,12 @@ class Reader:
         while len(messages) < count:
             message = self.receive(seconds)
             if message is None:
-                raise AssertionError(f"{len(messages)} of {count} messages came")
+                raise AssertionError(f"{len(messages)} of {count} messages arrived")
             messages.append(message)
         return messages
 
     def rest(self, quiet=0.3):
-        """Everything until nothing comes for so long."""
+        """All messages until none arrives for this long."""
         messages = []
         while (message := self.receive(quiet)) is not None:
             messages.append(message)
@@ -180,7 +180,7 @@ class Daemon:
         return "\n".join(self.log)
 
     def wait(self, seconds=PATIENCE):
-        """Waits for the end: its exit code. All of log and status has been read then."""
+        """Waits for its exit: the exit code. All of log and status has been read then."""
         code = self.process.wait(seconds)
         for thread in self._threads:
             thread.join(seconds)
@@ -195,7 +195,7 @@ class Daemon:
         return self.wait(seconds)
 
     def wait_for(self, condition, seconds=PATIENCE):
-        """The first status, of those that have not been looked at, that has `condition`; by its first pipeline."""
+        """The first status not looked at yet that meets `condition`, which gets its first pipeline."""
         ends = time.monotonic() + seconds
         while (left := ends - time.monotonic()) > 0:
             try:
@@ -222,7 +222,7 @@ class Daemon:
 
 
 class SystemTest(unittest.TestCase):
-    """A folder for each test, and what many tests assert."""
+    """A folder for each test, and common assertions."""
 
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory(prefix="iqd-test-")
@@ -242,7 +242,7 @@ class SystemTest(unittest.TestCase):
         return self._readers[-1]
 
     def assertConserved(self, status):
-        """At the end nothing is in flight, and what came in is accounted for to the sample."""
+        """At the end nothing is in flight, and what was received is accounted for to the sample."""
         self.assertEqual(status["in_flight"], 0, status)
         self.assertEqual(status["received"], status["published"] + sum(status["dropped"].values()), status)
 
@@ -281,9 +281,9 @@ def write_recording(stem, x, rate=1e6, datatype=None, captures=None, **more):
 
 
 def read_recording(stem, killed=False):
-    """(metadata, samples) of a recording of ours, which has to be valid: [n] or [n][channel], integers as pairs.
+    """(metadata, samples) of iqd's own recording, which has to be valid: [n] or [n][channel], integers as pairs.
 
-    A recorder that was killed may have announced segments that it did not come to write: they are left out.
+    A recorder that was killed may have announced segments that it did not write: they are left out.
     """
     stem = pathlib.Path(stem)
     sigmf_check.assert_valid(stem, killed)

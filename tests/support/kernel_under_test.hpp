@@ -15,7 +15,7 @@
 
 namespace iqd::kernel {
 
-/// With a cache of its own.
+/// With its own cache.
 class KernelTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -33,11 +33,11 @@ class KernelTest : public ::testing::Test {
       return all;
     }
   };
-  /// `keys` behind the code.
+  /// `keys` after the code.
   static std::string with(const std::string& code, const std::string& keys = "") {
     return "{code: \"" + code + "\"" + (keys.empty() ? "" : ", " + keys) + "}";
   }
-  /// What is wrong with a kernel of one cf32 input.
+  /// The problems of a kernel with one cf32 input.
   static std::string complaint(const std::string& yaml, const std::vector<Element>& in = {Element::cf32}) try {
     return UnderTest(yaml, in).complaints();
   } catch (const UsageError& e) {

@@ -5,23 +5,23 @@
 import numpy as np
 
 Z, N, K = 96, 2304, 1152
-# A row of blocks each, `shift@column`: row i takes element (i + shift) mod Z of the block of columns.
+# One row of blocks each, `shift@column`: row i takes element (i + shift) mod Z of the block of columns.
 CODE = """94@1 73@2 55@8 83@9 7@12 0@13, 27@1 22@5 79@6 9@7 12@11 0@13 0@14, 24@3 22@4 81@5 33@7 0@11 0@14 0@15,
           61@0 47@2 65@8 25@9 0@15 0@16, 39@2 84@6 41@9 72@10 0@16 0@17, 46@4 40@5 82@7 79@11 0@12 0@17 0@18,
           95@2 53@3 14@9 18@10 0@18 0@19, 11@1 73@2 2@6 47@9 0@19 0@20, 12@0 83@4 24@5 43@7 51@11 0@20 0@21,
           94@5 59@7 70@10 72@11 0@21 0@22, 7@2 65@3 39@8 49@9 0@22 0@23, 43@0 66@5 41@7 26@11 7@12 0@23"""
-# Of each row of blocks: the elements that check i adds up, [edge][i].
+# For each row of blocks: the elements that check i sums, [edge][i].
 ROWS = [np.array([int(column) * Z + (np.arange(Z) + int(shift)) % Z
                   for shift, column in (entry.split("@") for entry in row.split())]) for row in CODE.split(",")]
 
 
 def sums(word, row):
-    """Of each check of a row of blocks: [word][i]."""
+    """The sum of each check of a row of blocks: [word][i]."""
     return word[:, ROWS[row]].sum(1) % 2
 
 
 def holds(word):
-    """Of each word: whether all checks do."""
+    """For each word: whether all checks hold."""
     return ~np.any([sums(word, row).any(1) for row in range(len(ROWS))], axis=0)
 
 
@@ -29,7 +29,7 @@ def encode(information):
     """[word][K] to [word][N]: what makes every check zero. The first parity block by all rows' sum, then row by row."""
     word = np.zeros((len(information), N), np.uint8)
     word[:, :K] = information
-    # Of 7, 0 and 7 in block 12 the sum of all rows leaves 0.
+    # Of the shifts 7, 0 and 7 in block 12, the sum of all rows leaves 0.
     word[:, K:K + Z] = sum(sums(word, row) for row in range(len(ROWS))) % 2
     for row in range(len(ROWS) - 1):
         word[:, ROWS[row][-1]] = sums(word, row)
@@ -58,7 +58,7 @@ def decode(llr, iterations=15, scale=0.75, early_stop=True):
 
 
 def sent(words, ebn0_db, rng):
-    """Random bits [word][K], and their LLRs [word][N] as BPSK of a rate of one half comes through noise."""
+    """Random bits [word][K], and their LLRs [word][N] for BPSK of rate one half in noise."""
     bits = rng.integers(0, 2, (words, K)).astype(np.uint8)
     variance = 10 ** (-ebn0_db / 10)
     y = 1.0 - 2.0 * encode(bits) + np.sqrt(variance) * rng.standard_normal((words, N))

@@ -3,7 +3,7 @@
 """Soft MIMO detectors in double precision, written from their definitions, over many vectors at once.
 
 y [v][rx] and h [v][rx][tx] are complex, noise [v] (or one number) is the variance of an antenna's complex noise; LLRs
-are [v][tx][bit], positive for bit 0. Of equal costs the one of lowest index wins.
+are [v][tx][bit], positive for bit 0. Of equal costs, the lowest index wins.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def labels(bits):
 
 
 def transmit(generator, rx, tx, modulation, vectors, noise, groups=None):
-    """(y, h, bits) over Rayleigh channels of power 1, one for vectors / groups that follow on each other."""
+    """(y, h, bits) over Rayleigh channels of power 1, one for vectors / groups consecutive vectors."""
     def gaussian(*shape):
         return (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)) / np.sqrt(2)
 
@@ -48,14 +48,14 @@ def gmi(llr, bits):
 
 
 def per_vector(y, h, noise):
-    """The channel and the noise of each vector: one channel may serve several vectors that follow on each other."""
+    """The channel and the noise of each vector: one channel may serve several consecutive vectors."""
     v = len(y)
     noise = np.asarray(noise, float).reshape(-1)
     return np.repeat(np.asarray(h, complex), v // len(h), axis=0), np.repeat(noise, v // len(noise))
 
 
 def power_of_two(h):
-    """That brings the largest part of h into [1, 2): changes no LLR, and keeps squares from being too large."""
+    """The factor that brings the largest part of h into [1, 2): changes no LLR, and keeps squares small."""
     largest = np.maximum(np.abs(h.real), np.abs(h.imag)).max(axis=(1, 2))
     return 2.0 ** -np.floor(np.log2(np.where(largest > 0, largest, 1)))
 
@@ -99,7 +99,7 @@ class Paths:
         return twin
 
     def costs(self):
-        """Of every path k continued with every symbol q of the row below: [v][k][q]."""
+        """Distances of every path k continued with every symbol q of the row below: [v][k][q]."""
         m = self.row - 1
         above = np.einsum("vj,vkj->vk", self.r[:, m, m + 1:], self.points[self.symbols[:, :, m + 1:]])
         delta = self.z[:, m, None] - above
@@ -107,30 +107,30 @@ class Paths:
             delta[:, :, None] - self.r[:, m, m, None, None] * self.points) ** 2
 
     def step(self, from_path, symbol, distance):
-        """One row down: new path k goes on from path from_path[v][k] with a symbol."""
+        """One row down: new path k continues path from_path[v][k] with a symbol."""
         self.row -= 1
         self.symbols = np.take_along_axis(self.symbols, from_path[:, :, None], axis=1)
         self.symbols[:, :, self.row] = symbol
         self.distance = distance
 
     def reduce(self):
-        """Into every symbol of the row below the best path."""
+        """The best path into every symbol of the row below."""
         costs = self.costs()
         self.step(costs.argmin(axis=1), np.arange(len(self.points)), costs.min(axis=1))
 
     def extend(self):
-        """Every path to its best symbol of the row below."""
+        """Every path continued with its best symbol of the row below."""
         costs = self.costs()
         self.step(np.broadcast_to(np.arange(costs.shape[1]), costs.shape[:2]), costs.argmin(axis=2), costs.min(axis=2))
 
     def shorten(self, survivors):
-        """To the best paths."""
+        """Reduces to the best paths."""
         best = np.sort(np.argsort(self.distance, axis=1, kind="stable")[:, :survivors], axis=1)
         self.symbols = np.take_along_axis(self.symbols, best[:, :, None], axis=1)
         self.distance = np.take_along_axis(self.distance, best, axis=1)
 
     def choose(self, survivors):
-        """The best of all continuations, in the order of paths and symbols; of equal ones the first."""
+        """The best of all continuations, in the order of paths and symbols; the first of equal ones."""
         costs = self.costs()
         flat = costs.reshape(len(costs), -1)
         best = np.sort(np.argsort(flat, axis=1, kind="stable")[:, :survivors], axis=1)
@@ -138,8 +138,8 @@ class Paths:
 
 
 def llrs_of(symbols, distance, noise, bits, clip=None):
-    """[v][bit] of one antenna, from the symbols [v][k] of a list of paths; within +-clip, where one value is missing as
-    well."""
+    """[v][bit] of one antenna, from the symbols [v][k] of a list of paths; within +-clip, also if one value is
+    missing."""
     value = labels(bits)[symbols]  # [v][k][bit]
     least = [np.where(value == b, distance[:, :, None], np.inf).min(axis=1) for b in (0, 1)]
     llr = (least[1] - least[0]) / noise[:, None]
@@ -155,7 +155,7 @@ def by_antenna(perm, rows):
 
 
 def whole_lists(paths):
-    """The lists of a multi-pass trellis, whole paths: that of pass t has every symbol on row M - 1 - t."""
+    """The lists of a multi-pass trellis, as whole paths: the list of pass t has every symbol on row M - 1 - t."""
     lists = []
     for t in range(paths.row + 1):
         if t > 0:
@@ -186,7 +186,7 @@ def of_list(paths, noise, bits, clip):
 
 
 def k_best(z, r, noise, bits, survivors=None, clip=8):
-    """The `survivors` best paths at every row, the last one too; as many as there are symbols if not said."""
+    """The `survivors` best paths at every row, also the last; by default as many as there are symbols."""
     points = constellation(bits)
     paths = Paths(z, r, points)
     if survivors is not None and survivors < len(points):
@@ -221,12 +221,12 @@ def exhaustive(z, r, noise, bits):
 
 
 def lmmse(y, h, noise, bits):
-    """Of every antenna the unbiased estimate with its variance, then the nearest symbols of each bit's values."""
+    """For every antenna the unbiased estimate with its variance, then the nearest symbols of each bit's values."""
     points, value = constellation(bits), labels(bits)
     inverse = np.linalg.inv(h.conj().transpose(0, 2, 1) @ h + noise[:, None, None] * np.eye(h.shape[2]))
     error = inverse.diagonal(axis1=1, axis2=2).real * noise[:, None]  # 1 / (1 + SINR)
     x = np.einsum("vtu,vru,vr->vt", inverse, h.conj(), y)
-    # mu |x / mu - s|^2 less what all have alike, so that mu may be 0
+    # mu |x / mu - s|^2 without the common part, so that mu may be 0
     distance = (1 - error)[:, :, None] * np.abs(points) ** 2 - 2 * (x.conj()[:, :, None] * points).real
     distance /= error[:, :, None]
     llr = np.stack([distance[:, :, value[:, b] == 1].min(axis=2) - distance[:, :, value[:, b] == 0].min(axis=2)
@@ -236,7 +236,7 @@ def lmmse(y, h, noise, bits):
 
 
 def detect(stage, y, h, noise, modulation, **keys):
-    """What the stage `stage` gives for it: (llr, bits, distance)."""
+    """The outputs of the stage `stage`: (llr, bits, distance)."""
     bits = BITS[modulation]
     parts = [detect_some(stage, *part, bits, keys) for part in pieces(y, h, noise, bits, stage)]
     llr, distance = (np.concatenate(x) for x in zip(*parts))
@@ -244,7 +244,7 @@ def detect(stage, y, h, noise, modulation, **keys):
 
 
 def pieces(y, h, noise, bits, stage):
-    """Some vectors at a time: what lies between takes memory."""
+    """Some vectors at a time, since intermediate results need memory."""
     h, noise = per_vector(y, h, noise)
     numbers = 2 ** (bits * h.shape[2] if stage == "exhaustive_detector" else 2 * bits)
     step = max(1, 2**22 // (numbers * h.shape[2]))

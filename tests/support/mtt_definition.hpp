@@ -11,7 +11,7 @@
 
 #include "tests/support/detector_under_test.hpp"
 
-/// What mtt_detector should find for one vector, in double precision and step by step as it is defined.
+/// The expected results of mtt_detector for one vector, step by step by definition, in double precision.
 namespace iqd::testing {
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();

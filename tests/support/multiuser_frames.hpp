@@ -17,14 +17,14 @@
 #include "tests/support/apsm_definition.hpp"
 #include "tests/support/special_numbers.hpp"
 
-/// Frames of several users for the engine of their detectors, and what it makes of them, held against the definition.
+/// Frames of several users for the engine of their detectors, and its results compared with the definition.
 namespace iqd::testing {
 
 inline std::size_t size_of(std::int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-/// As the keys' defaults have it.
+/// As with the keys' defaults.
 inline noma::Method method_of(int antennas, int users, std::int64_t pilots, std::int64_t data) {
   noma::Method m;
   m.antennas = m.used_count = antennas;
@@ -41,7 +41,7 @@ inline void share_weights(noma::Method& m) {
   for (std::size_t k = 0; k < m.weight.size(); ++k) m.share[k] = 1 / (2 * (sum += m.weight[k]));
 }
 
-/// MultiuserFrames of a channel, and what the engine made of them.
+/// MultiuserFrames of a channel, and the engine's results for them.
 struct MultiuserFrames {
   MultiuserFrames(noma::Method of, std::int64_t frames, unsigned seed = 1)
       : m(of), count(static_cast<std::int32_t>(frames)), random(seed) {
@@ -101,7 +101,7 @@ struct MultiuserFrames {
     for (std::size_t o = 0; o < noma::kOutputs; ++o) j.counts[o] = &counts[o];
     return j;
   }
-  /// The scratch memory holds rubbish before.
+  /// The scratch memory contains garbage before.
   void run() {
     allocate();
     run(job());
@@ -155,7 +155,7 @@ inline void expect_near(double is, double expected, double relative, const char*
   EXPECT_NEAR(is, expected, relative * std::max(std::abs(expected), 1e-6)) << what;
 }
 
-/// That all is as defined. The limits are those that float has to keep: 1e-4 of the model, 1e-3 of a symbol.
+/// Expects results as defined, within the limits for float: 1e-4 of the model, 1e-3 of a symbol.
 inline void compare(MultiuserFrames& f) {
   f.run();
   const noma::Method& m = f.m;

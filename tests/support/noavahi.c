@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into SoapySDRServer, which ends where no avahi-daemon runs: a discovery service that is always content and
+// Preloaded into SoapySDRServer, which exits without an avahi-daemon: a discovery service that always succeeds and
 // announces nothing.
 
 static int nothing;

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What several users send to an array of antennas on the same carriers: plane waves from around x, where the arrays
-look to, and what is scattered. Places are [antenna][xyz] in metres, channels [antenna][user]."""
+"""Several users send to an antenna array on the same carriers: plane waves from around x, the direction that the arrays
+face, plus scattered waves. Places are [antenna][xyz] in metres, channels [antenna][user]."""
 
 import math
 
@@ -19,7 +19,7 @@ def circle(antennas=16, radius=0.065):
 
 
 def panel(rows=4, columns=4, spacing=WAVELENGTH / 2):
-    """The same of rows and columns."""
+    """The same for rows and columns."""
     z, y = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
     return spacing * np.stack([0 * y.ravel(), y.ravel() - (columns - 1) / 2, z.ravel() - (rows - 1) / 2], axis=1)
 
@@ -29,7 +29,7 @@ def gaussian(rng, *shape):
 
 
 def users_over(spread, users, rng):
-    """(azimuth, elevation) [user] in degrees: evenly over the spread, about."""
+    """(azimuth, elevation) [user] in degrees: about evenly over the spread."""
     return np.linspace(-spread / 2, spread / 2, users) + rng.uniform(-1, 1, users), rng.uniform(-5, 5, users)
 
 
@@ -41,8 +41,8 @@ def waves(places, azimuth, elevation):
 
 
 def channels(places, spread, users, rng, rice_db=12, power_db=0, moves=(0,)):
-    """h [frame][antenna][user] of mean power 1; `power_db`: of each user beside that; `moves`: where in degrees the
-    users are in each frame, beside the first of them. Waves that are scattered do not move."""
+    """h [frame][antenna][user] of mean power 1; `power_db`: of each user on top of that; `moves`: position of
+    the users in degrees in each frame, relative to the first. Scattered waves do not move."""
     azimuth, elevation = users_over(spread, users, rng)
     direct, rice = np.exp(2j * np.pi * rng.random(users)), 10 ** (rice_db / 10)
     scattered = gaussian(rng, len(places), users)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The frames of docs/noma-frame.md, written from that page alone, in double precision.
+"""The frames of docs/noma-frame.md, written only from that page, in double precision.
 
 Names of dimensions: c carrier, s symbol, u user, t pilot slot, d data slot.
 """
@@ -16,8 +16,8 @@ TAPS = {9: 5, 15: 14, 23: 18}
 
 @functools.cache
 def sequence(order):
-    """All of b(n) = b(n - tap) ^ b(n - order), which begins with ones. So is b(n) = b(n - k tap) ^ b(n - k order) for
-    k = 2, 4, 8 …, which says k tap bits at once."""
+    """All of b(n) = b(n - tap) ^ b(n - order), which begins with ones. b(n) = b(n - k tap) ^ b(n - k order) holds as well
+    for k = 2, 4, 8 …, which gives k tap bits at once."""
     tap, k, n = TAPS[order], 1, order
     b = np.ones(2**order - 1, np.uint8)
     while n < len(b):
@@ -49,7 +49,7 @@ def mapped(bits):
     if bits.shape[-1] == 1:
         return s[..., 0] + 0j
 
-    def axis(of):  # s0 (4 - s2 (2 - s4)) and the like
+    def axis(of):  # s0 (4 - s2 (2 - s4)) for 64-QAM
         value, half = of[..., -1], 2.0
         for b in range(of.shape[-1] - 2, -1, -1):
             value, half = of[..., b] * (half - value), 2 * half
@@ -115,7 +115,7 @@ class Format:
         return x
 
     def samples_of(self, x):
-        """[u][n] of what all carriers are."""
+        """[u][n] from all carriers."""
         bins = np.zeros((*x.shape[:2], self.fft), complex)
         bins[..., self.frequencies % self.fft] = x
         y = np.fft.ifft(bins) * self.fft / np.sqrt(self.carriers)

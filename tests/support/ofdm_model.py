@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The OFDM frames of docs/ofdm-frame.md, written from that page alone, in double precision.
+"""The OFDM frames of docs/ofdm-frame.md, written only from that page, in double precision.
 
 Names of dimensions: c carrier, s symbol, d data symbol, a transmit antenna, i data carrier or pilot.
 """
@@ -106,7 +106,7 @@ class Format:
         return x
 
     def samples_of(self, x):
-        """[a][n] of what all carriers are."""
+        """[a][n] from all carriers."""
         bins = np.zeros((*x.shape[:2], self.fft), complex)
         bins[..., self.frequencies % self.fft] = x
         y = np.fft.ifft(bins) * self.fft / np.sqrt(self.carriers)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""ofdm_demod and mimo_channel_estimator in double precision, by their pages' formulas; a channel to try them with.
+"""ofdm_demod and mimo_channel_estimator in double precision, by their pages' formulas; and a channel to test them.
 
 Names of dimensions as in ofdm_model.py, and r receive antenna, g frame.
 """
@@ -25,7 +25,7 @@ def demodulate(frames, f):
 
 
 def smoother(f, delay_spread=0, snr=40.0):
-    """[c][c]: Wiener filters of TAPS neighbours for a uniform profile of delays from the window's begin on."""
+    """[c][c]: Wiener filters of TAPS neighbours for a uniform delay profile from the start of the window on."""
     width = (early(f) + delay_spread if delay_spread else f.prefix) / f.fft
 
     def correlation(apart):
@@ -49,7 +49,7 @@ def least_squares(y, f, slope=0.0):
 
 
 def pilot_sums(y, h, f):
-    """[d][r]: how the pilots turn against what h says of them."""
+    """[d][r]: phase of the pilots relative to h."""
     sent = f.known_carriers()[1 + f.tx:, :, f.is_pilot]
     return np.einsum("dci,icr,dir->dr", sent, h[f.is_pilot].transpose(0, 2, 1).conj(), y[1 + f.tx:, f.is_pilot])
 
@@ -89,7 +89,7 @@ def estimate(carriers, f, delay_spread=0, snr=40.0, track_phase=True):
 
 
 def channel(f, rx, delays, rng, powers=None):
-    """[c][r][a]: paths with these delays in samples, as the early window sees them; of power 1 altogether."""
+    """[c][r][a]: paths with these delays in samples, as the early window sees them; total power 1."""
     powers = np.ones(len(delays)) if powers is None else np.asarray(powers)
     gains = rng.standard_normal((len(delays), rx, f.tx, 2)) @ [1, 1j] / np.sqrt(2)
     gains *= np.sqrt(powers / powers.sum())[:, None, None]

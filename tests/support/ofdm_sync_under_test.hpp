@@ -29,7 +29,7 @@ inline constexpr float kInf = std::numeric_limits<float>::infinity();
 inline constexpr double kRate = 7.68e6;
 inline constexpr double kSpacing = 15e3;
 
-/// Short frames, so that tests are: 1160 samples of 8 symbols, 24 in front of the first transform.
+/// Short frames for short tests: 1160 samples of 8 symbols, 24 before the first transform.
 inline const std::string kShort = "fft: 128, carriers: 72, prefix: 16, frame: 1160, tx: 2, pilot_every: 12";
 inline OfdmFormat short_format() {
   return {.fft = 128, .carriers = 72, .prefix = 16, .frame = 1160, .tx = 2, .pilot_every = 12};
@@ -39,7 +39,7 @@ inline OfdmFormat wide_format() {
   return {.fft = 2048, .carriers = 1200, .prefix = 144, .frame = 30720, .tx = 4};
 }
 
-/// All that came of a stream, or of a block.
+/// All results of a stream, or of a block.
 struct Results {
   std::vector<cf32> frames;
   Starts start;
@@ -47,7 +47,7 @@ struct Results {
   std::vector<float> metric;
   Counts events = Counts(kEvents.size());
 
-  /// A block behind those so far, with so many frames.
+  /// Appends a block with this many frames.
   void append(const Results& block, std::int64_t count) {
     const auto add = [](auto& to, const auto& from, std::int64_t n) {
       to.insert(to.end(), from.begin(), from.begin() + n);
@@ -65,7 +65,7 @@ inline bool same(const Results& a, const Results& b) {
          same_bits(a.offset_hz, b.offset_hz) && same_bits(a.metric, b.metric);
 }
 
-/// The stage, fed block by block, each in memory of its own so that an address checker sees every stray read.
+/// The stage, fed block by block, each in its own memory so that an address checker sees every stray read.
 class SyncUnderTest {
  public:
   SyncUnderTest(const std::string& keys, Element element, std::int64_t rows, double rate_hz, std::int64_t most_new)

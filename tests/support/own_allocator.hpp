@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// IQD_COUNTS: whether memory can be counted, or a test may put its own malloc before glibc's. A sanitizer brings one
-/// already.
+/// IQD_COUNTS: whether memory can be counted, and a test may replace glibc's malloc. Not with sanitizers, which bring
+/// their own.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IQD_COUNTS 0
 #elif defined(__has_feature)

@@ -15,7 +15,7 @@
 
 #include "pipeline/stage_runner.hpp"
 
-/// For the tests of synchronisers: a PSK signal with everything wrong with it, and a stage that is given it in blocks.
+/// For the tests of synchronisers: a PSK signal with all impairments, and a stage that is fed with it in blocks.
 namespace iqd::testing {
 
 /// A root raised cosine of energy 1, t in symbols.
@@ -30,10 +30,10 @@ inline double root_raised_cosine(double t, double rolloff) {
 
 struct PskSignal {
   int order = 4;
-  double first_turns = 0.125;  // where point 0 stands
+  double first_turns = 0.125;  // phase of point 0
   double samples_per_symbol = 4;
   double timing = 0.3;    // of symbol 0, in symbols
-  double clock = 100e-6;  // how much more often the sender's symbols come
+  double clock = 100e-6;  // relative error of the sender's symbol rate
   double offset = 1e-3;   // cycles a sample
   double phase = 0.7;
   double snr_db = 15;  // Es / N0
@@ -52,7 +52,7 @@ struct PskSignal {
     return std::polar(1.0, 2 * std::numbers::pi * (first_turns + static_cast<double>(point) / order));
   }
 
-  /// As the receiver has it behind its matched filter: mean symbol energy 1, noise 10^(-snr_db / 10) at their middles.
+  /// The signal after the receiver's matched filter: mean symbol energy 1, noise 10^(-snr_db / 10) at their centres.
   std::vector<cf32> samples() const {
     constexpr int kSpan = 10;
     const std::vector<int> sent = points();
@@ -91,7 +91,7 @@ struct PskSignal {
   }
 };
 
-/// How received symbols lie to those that were sent: received(i) is sent(i + lag), turned by `turn` points.
+/// Alignment of received to sent symbols: received(i) is sent(i + lag), rotated by `turn` points.
 struct Alignment {
   std::int64_t lag = 0;
   int turn = 0;
@@ -117,7 +117,7 @@ inline Alignment align(const PskSignal& signal, const std::vector<cf32>& receive
             signal.order;
         const unsigned gray = static_cast<unsigned>(std::min(step, signal.order - step));
         a.errors += step != 0 ? 1 : 0;
-        a.bit_errors += gray;  // as long as only neighbours, or QPSK's opposite points, are mistaken
+        a.bit_errors += gray;  // if only neighbours, or QPSK's opposite points, are confused
         ++a.compared;
       }
       if (a.errors < best.errors) best = a;
@@ -125,7 +125,7 @@ inline Alignment align(const PskSignal& signal, const std::vector<cf32>& receive
   return best;
 }
 
-/// All outputs of a stage that is given a stream in blocks.
+/// All outputs of a stage that is fed with a stream in blocks.
 struct StageOutputs {
   std::map<std::string, StageOutput> ports;
   Problems problems;

@@ -6,7 +6,7 @@
 
 #include "tests/support/engine_rig.hpp"
 
-/// A source that cannot wait, as a radio: what its stream has to be when it fails, or gives nothing for a while.
+/// A source that cannot wait, like a radio: how its stream has to be when it fails, or delivers nothing for a while.
 namespace iqd::testing {
 
 /// Thousands of gaps, and no line in the log for each.
@@ -24,7 +24,7 @@ inline Rig::Options radio_options(bool reconnects = true) {
   return o;
 }
 
-/// Messages follow each other with the gaps that they tell; what they hold is not looked at.
+/// Messages follow each other with the gaps that they report; their contents are not checked.
 inline std::int64_t expect_told_gaps(const Record& record) {
   std::int64_t expected = 0, missing = 0;
   for (const Sent& s : record.sent) {

@@ -37,10 +37,10 @@ struct Sent {
   }
 };
 
-/// What an outlet does, and what it was given; `sent` is read when the stream has ended.
+/// What an outlet does, and what it received; `sent` is read after the end of the stream.
 struct Record {
-  std::size_t keep = 0;                        // so many leases are kept for a while
-  std::function<bool(const Message&)> refuse;  // where it is true
+  std::size_t keep = 0;                        // number of leases kept for a while
+  std::function<bool(const Message&)> refuse;  // refuses messages for which it is true
   std::function<void(const Message&)> before;  // called first, by the publishing thread
   std::vector<Sent> sent;
   bool finished = false;
@@ -48,7 +48,7 @@ struct Record {
   std::atomic<std::uint64_t> messages{0};
 };
 
-/// Copies what it gets; the memory of a kept lease has to be as it was when the lease is given back.
+/// Copies what it gets; the memory of a kept lease must be unchanged when the lease is given back.
 class RecordingOutlet final : public Outlet {
  public:
   explicit RecordingOutlet(Record& record) : record_(record) {}

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the stages compute, in double precision and in as few lines as NumPy takes."""
+"""The stages' results in double precision, in as few lines of NumPy as possible."""
 
 import numpy as np
 

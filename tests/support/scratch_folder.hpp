@@ -14,8 +14,8 @@
 
 namespace iqd {
 
-/// For tests: a folder that goes away with its owner. What is written there only its owner may read, unless a mode is
-/// given.
+/// For tests: a folder that is removed with this object. Only its owner may read what is written there, unless a mode
+/// is given.
 class ScratchFolder {
  public:
   ScratchFolder() {

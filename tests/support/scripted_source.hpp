@@ -16,7 +16,7 @@
 #include "base/driver.hpp"
 #include "config/fields.hpp"
 
-/// A source that does what a test wrote down, step by step.
+/// A source that follows a test's script, step by step.
 namespace iqd::testing {
 
 /// The word that sample n of a channel holds: a scrambled n, so that no two windows look alike.
@@ -42,35 +42,35 @@ struct Step {
     hang
   };
   Do what = Do::samples;
-  std::int64_t samples = 0;               // in as many calls as it takes; 0: as many as are asked for, once
-  std::int64_t chunk = 0;                 // most of a call; 0: as many as are asked for
-  std::int64_t lost = 0;                  // before them, and said so
-  std::int64_t unsaid = 0;                // before them, and only the time stamp tells
+  std::int64_t samples = 0;               // in as many calls as needed; 0: as many as requested, once
+  std::int64_t chunk = 0;                 // most per call; 0: as many as requested
+  std::int64_t lost = 0;                  // before them, and reported
+  std::int64_t unsaid = 0;                // before them, shown only by the time stamp
   bool timed = false;                     // with a time stamp
-  std::int64_t jump_ns = 0;               // the clock is set anew by so much
-  std::optional<std::int64_t> time_ns{};  // a time stamp that is none, once
+  std::int64_t jump_ns = 0;               // the clock is stepped by this
+  std::optional<std::int64_t> time_ns{};  // an invalid time stamp, once
   std::int64_t wait_ns = 0;               // before the step, in the driver
-  std::int64_t repeat = 1;                // times, where it is not samples
+  std::int64_t repeat = 1;                // how many times, if not samples
   bool ends = false;                      // a piece of the stream, with its last sample
 };
 
 struct Script {
   std::deque<Step> steps;
-  bool ends = true;  // else: nothing comes any more
+  bool ends = true;  // else: delivers nothing more
   bool open_throws = false;
-  double rate_hz = 0;  // other than that of the stream; 0: the same
+  double rate_hz = 0;  // another rate than the stream's; 0: the same
 };
 
 /// What a test sees of the source while it runs.
 struct SourceView {
-  std::atomic<std::int64_t> next{0};  // the true index of the sample to come, over all openings
+  std::atomic<std::int64_t> next{0};  // the true index of the next sample, over all openings
   std::atomic<int> opened{0};
   std::atomic<int> closed{0};
   std::atomic<int> most_open{0};
   std::atomic<bool> interrupted{false};
-  std::atomic<bool> released{false};  // lets a hanging step go
+  std::atomic<bool> released{false};  // releases a hanging step
   std::atomic<bool> is_there{true};
-  // Of a retune: where it is tuned to then, what it says from when on, and whether it refuses.
+  // For a retune: the new frequency, the reported time, and whether it refuses.
   std::atomic<double> frequency_hz{0};
   std::optional<std::int64_t> tuned_ns;
   std::atomic<bool> refuses{false};
@@ -167,7 +167,7 @@ class ScriptedSource : public Source {
   std::int64_t clock_offset_ns_ = 0;
 };
 
-/// Opens one script after the other; when there is none left, it cannot be opened.
+/// Opens one script after the other; with none left, opening fails.
 class ScriptedOptions final : public SourceOptions {
  public:
   ScriptedOptions(StreamInfo info, std::deque<Script> scripts, SourceView& view)

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a recording is SigMF 1.2.5: what its schema asks for, and what the specification says beyond it.
+"""Checks that a recording is SigMF 1.2.5: its schema, and the rules of the specification beyond it.
 
     tests/support/sigmf_check.py RECORDING.sigmf-meta…
 
-It is stricter than the schema where that is loose: patterns hold for the whole text, indices lie within the samples,
-segments are sorted, times go up, `core:` has no keys that the specification does not know. As iqd records only
-conforming datasets, the keys of others (`core:dataset`, `core:header_bytes`, …) count as mistakes.
+It is stricter than the schema: patterns must match the whole text, indices be within the samples, segments be sorted,
+times increase, and `core:` have no unknown keys. As iqd records only conforming datasets, the keys of others
+(`core:dataset`, `core:header_bytes`, …) count as mistakes.
 """
 
 import calendar
@@ -58,7 +58,7 @@ def point(x):
             2 <= len(x["coordinates"]) <= 3 and all(number(-1e9, 1e9)(c) for c in x["coordinates"]))
 
 
-# What is known of each object: the check of each key, and those that have to be there.
+# For each object: the check of each key, and the required keys.
 GLOBAL = ({"datatype": pattern(DATATYPE), "version": pattern(re.escape(VERSION)),
            "sample_rate": number(1, 1e12), "num_channels": whole(1, 1000), "offset": whole(0), "author": text,
            "collection": text, "data_doi": text, "description": text, "hw": text,
@@ -74,7 +74,7 @@ ANNOTATION = ({"sample_start": whole(0), "sample_count": whole(0), "freq_lower_e
 
 def check_object(where, x, known, namespaces):
     if not isinstance(x, dict):
-        return [f"{where}: is no object"]
+        return [f"{where}: is not an object"]
     checks, required = known
     found = [f"{where}: core:{key} is missing" for key in required if f"core:{key}" not in x]
     for key, value in x.items():
@@ -90,7 +90,7 @@ def check_object(where, x, known, namespaces):
 
 def check_segments(where, items, known, namespaces):
     if not isinstance(items, list):
-        return [f"{where}: is no list"]
+        return [f"{where}: is not a list"]
     found = [p for i, item in enumerate(items) for p in check_object(f"{where}[{i}]", item, known, namespaces)]
     starts = [item["core:sample_start"] for item in items] if not found else []
     if starts != sorted(starts):
@@ -99,19 +99,19 @@ def check_segments(where, items, known, namespaces):
 
 
 def check_order(captures, samples, killed=False):
-    """What holds between segments, and between them and the samples."""
+    """Rules between segments, and between them and the samples."""
     found = []
     for i, (a, b) in enumerate(zip(captures, captures[1:]), 1):
         length = b["core:sample_start"] - a["core:sample_start"]
         if length == 0:
-            found.append(f"captures[{i}]: starts where the one before does")
+            found.append(f"captures[{i}]: starts where the previous one does")
         if "core:global_index" in a and b.get("core:global_index", 0) < a["core:global_index"] + length:
             found.append(f"captures[{i}]: core:global_index goes back, or is missing")
         if ("core:datetime" in a) != ("core:datetime" in b):
             found.append(f"captures[{i}]: core:datetime is not in all of them")
-    # A segment may be announced before its samples are there, but never begins behind them, unless a recorder that
+    # A segment may be announced before its samples are written, but never begins after them, unless a recorder that
     # announced several was killed before it wrote them.
-    found += [] if killed else [f"captures[{i}]: starts behind the {samples} samples" for i, c in enumerate(captures)
+    found += [] if killed else [f"captures[{i}]: starts after the {samples} samples" for i, c in enumerate(captures)
               if c["core:sample_start"] > samples]
     return found
 
@@ -123,7 +123,7 @@ def sample_bytes(facts):
 
 
 def problems(path, killed=False):
-    """All that is wrong with the recording, a line each; `path`: of its metadata, or without an ending."""
+    """All problems of the recording, one line each; `path`: of its metadata, or without an extension."""
     path = pathlib.Path(path)
     path = path if path.suffix == ".sigmf-meta" else path.with_suffix(".sigmf-meta")
     try:
@@ -131,7 +131,7 @@ def problems(path, killed=False):
     except (OSError, ValueError) as error:
         return [f"{path.name}: {error}"]
     if not isinstance(root, dict) or set(root) != {"global", "captures", "annotations"}:
-        return [f"{path.name}: is no object of global, captures and annotations"]
+        return [f"{path.name}: is not an object of global, captures and annotations"]
     named = root["global"].get("core:extensions", []) if isinstance(root["global"], dict) else []
     namespaces = {"core"} | {e["name"] for e in named if extensions(named)}
     found = (check_object("global", root["global"], GLOBAL, namespaces) +
@@ -139,7 +139,7 @@ def problems(path, killed=False):
              check_segments("annotations", root["annotations"], ANNOTATION, namespaces))
     data = path.with_suffix(".sigmf-data")
     if not data.exists():
-        found.append(f"{data.name}: is not there")
+        found.append(f"{data.name}: is missing")
     if found:
         return found
     samples, rest = divmod(data.stat().st_size, sample_bytes(root["global"]))

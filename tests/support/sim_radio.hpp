@@ -25,8 +25,8 @@ using Samples = std::vector<cf32>;
 
 inline constexpr std::int64_t kEpoch = 1'700'000'000'000'000'000;
 
-/// A device with its receive stream, as any Soapy program has it. Its serial number is the name of the test, since
-/// faults come once for each.
+/// A device with its receive stream, as in any SoapySDR program. Its serial number is the name of the test, since
+/// faults occur once for each serial number.
 class Radio {
  public:
   explicit Radio(const std::string& args, double rate = 1e6, const std::vector<std::size_t>& channels = {0},
@@ -59,7 +59,7 @@ class Radio {
     }
     return device->readStream(rx, buffers.data(), samples, flags, time, timeout_us);
   }
-  /// Channel 0, read in pieces of so many samples.
+  /// Channel 0, read in pieces of this many samples.
   Samples read(std::size_t samples, std::size_t piece = 4096) {
     Samples all;
     std::vector<Samples> part(channels_);
@@ -73,7 +73,7 @@ class Radio {
     }
     return all;
   }
-  /// The sample that the last time stamp stands for, at 1 MS/s.
+  /// The sample of the last time stamp, at 1 MS/s.
   std::int64_t position() const { return std::llround(static_cast<double>(time - kEpoch) * 1e-9 * 1e6); }
 
   SoapySDR::Device* device = nullptr;
@@ -86,7 +86,7 @@ class Radio {
   std::size_t channels_;
 };
 
-/// Mean power, in dB of full scale.
+/// Mean power in dBFS.
 inline double power_db(std::span<const cf32> x) {
   double sum = 0;
   for (const cf32 v : x) sum += std::norm(v);

@@ -14,7 +14,7 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/stages.hpp"
 
-/// For the tests of stages: a stage as its YAML has it, fed with a stream in blocks of any lengths.
+/// For the tests of stages: a stage configured by YAML, fed with a stream in blocks of any lengths.
 namespace iqd::testing {
 
 inline PortShape stream_of(Element element, std::int64_t channels = 1, double rate_hz = 1e6) {
@@ -27,7 +27,7 @@ inline PortShape stream_of(Element element, std::int64_t channels = 1, double ra
 
 class StageUnderTest {
  public:
-  /// `yaml`: what stands behind the stage's name. Not for use with problems.
+  /// `yaml`: the stage's keys. Not usable if there are problems.
   StageUnderTest(const StageEntry& entry, const std::string& yaml, std::vector<PortShape> in,
                  std::int64_t most_new = 1 << 20)
       : in_(std::move(in)), out_(entry.outputs.size(), in_.front()), stage_(entry.make()), footprint_(in_.size()) {
@@ -43,7 +43,7 @@ class StageUnderTest {
   }
 
   const Problems& problems() const { return problems_; }
-  /// All problems, a line each.
+  /// All problems, one line each.
   std::string complaints() const {
     std::string text;
     for (const Problem& p : problems_) text += p.text() + "\n";
@@ -53,8 +53,8 @@ class StageUnderTest {
   const Footprint& footprint() const { return footprint_[0]; }
   bool chunk_exempt() const { return chunk_exempt_; }
 
-  /// A stream in, a stream out: rows one behind the other, cut into blocks of these new lengths (the last one repeats).
-  /// Each window is a copy of its own, at any alignment, so that an address checker sees every stray read.
+  /// A stream in, a stream out: rows one after the other, cut into blocks of these new lengths (the last one repeats).
+  /// Each window is a separate copy, at any alignment, so that an address checker sees every stray read.
   template <class Out, class In>
   std::vector<Out> stream(const std::vector<In>& x, const std::vector<std::int64_t>& lengths = {1 << 30}) {
     return streams<Out>(std::vector<std::vector<In>>{x}, lengths);
@@ -74,8 +74,8 @@ class StageUnderTest {
     return all;
   }
 
-  /// One block of positions begin … end of a stream, or a whole item where the input is one a block; gives the output
-  /// of a stage that makes one or several items a block, or none.
+  /// One block of positions begin … end of a stream, or a whole item if the input has one per block; returns the output
+  /// of a stage that makes one or several items per block, or none.
   template <class Out, class In>
   std::vector<Out> once(const std::vector<In>& x, std::int64_t begin, std::int64_t end, std::int32_t in_count = 1) {
     const bool one = in_[0].axis != Axis::stream;
@@ -100,7 +100,7 @@ class StageUnderTest {
   std::int32_t count() const { return count_; }
 
  private:
-  /// Some positions of rows of samples, as a stage gets them.
+  /// Some positions of rows of samples, in the form that a stage gets.
   template <class T> struct Window {
     Window(const std::vector<T>& x, const PortShape& shape, std::int64_t first, std::int64_t end, std::int64_t n)
         : first_(first), length_(end - first), rows_(shape.row_count()), item_(shape.item_size()) {
@@ -170,7 +170,7 @@ class StageUnderTest {
   std::int32_t count_ = 0;
 };
 
-/// Noise of variance 1/6 a part, seeded.
+/// Seeded noise of variance 1/6 per part.
 inline std::vector<cf32> complex_noise(std::int64_t n, unsigned seed = 1) {
   std::mt19937 engine(seed);
   std::uniform_real_distribution<float> part(-0.707f, 0.707f);
@@ -184,7 +184,7 @@ inline std::vector<float> real_noise(std::int64_t n, unsigned seed = 1) {
   return x;
 }
 
-/// Equal to the bit; NaN equals NaN of the same bits.
+/// Bit-identical; NaN equals NaN with the same bits.
 template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The telemetry transmitter, its channels and the whole receiver in double precision: the yardstick of iqd's stages.
+"""The telemetry transmitter, its channels and the whole receiver in double precision: the reference for iqd's stages.
 
 iNET packets of SOQPSK-TG at 10.3125 Mbit/s, two samples a bit: 128 bits of preamble, 64 of sync word, 6144 of payload.
 Sample 2k is the eye's centre of bit k. A window is a packet with 256 samples of its neighbourhood on each side:
@@ -36,7 +36,7 @@ AUTOCORRELATION = np.array([float(v) for v in """
     -1.751549e-04""".split()])
 
 
-# Bit error rates by such a receiver: 590,000 bits each, in the order of KINDS, by channel and Eb/N0 in dB.
+# Bit error rates of this receiver: 590,000 bits each, in the order of KINDS, by channel and Eb/N0 in dB.
 SIMULATED = {("awgn", 8): (2.5e-3, 1.65e-3, 1.10e-3, 1.67e-3, 2.4e-3),
              ("awgn", 10): (2.7e-4, 1.7e-4, 6.1e-5, 1.6e-4, 2.2e-4),
              ("ch1", 14): (8.1e-4, 6.4e-4, 2.6e-4, 6.3e-4, 3.3e-4),
@@ -64,7 +64,7 @@ def pn(degree, count, first=0):
 
 @functools.cache
 def phase_increments():
-    """How one symbol of +1 turns the phase, from half bit to half bit, in half turns: 16 numbers, together 1/2."""
+    """Phase change by one symbol of +1, from half bit to half bit, in half turns: 16 numbers that sum to 1/2."""
     steps = 4000
     u = (np.arange(16 * steps) + 0.5) / (4 * steps) - 2  # bit times / 2, the middles of fine steps
     x = 2 * 0.7 * 1.25 * u
@@ -76,7 +76,7 @@ def phase_increments():
 
 
 def modulate(bits):
-    """The samples of these bits; the first two and the last two go on before and behind them."""
+    """The samples of these bits; the first two and the last two are extended before and after them."""
     b = np.concatenate([np.tile(bits[:2], 4), bits, np.tile(bits[-2:], 4)])
     a = 2.0 * b - 1
     k = np.arange(len(b))
@@ -96,7 +96,7 @@ def frame(payloads):
 
 
 def transmit(payloads, gap=0):
-    """Packets back to back, or with silence of `gap` samples behind each."""
+    """Packets back to back, or with `gap` samples of silence after each."""
     frames = frame(payloads)
     if gap == 0:
         return modulate(frames.reshape(-1))
@@ -104,7 +104,7 @@ def transmit(payloads, gap=0):
 
 
 def through(x, channel):
-    """x behind a channel of RAYS, band-limited, and as strong as before."""
+    """x after a channel of RAYS, band-limited, with the same power."""
     f = np.fft.fftfreq(len(x) + 512) * RATE
     response = sum(10 ** (db / 20) * np.exp(1j * (np.deg2rad(degrees) - 2 * np.pi * f * ns * 1e-9))
                    for db, ns, degrees in RAYS[channel])
@@ -118,7 +118,7 @@ def noise(count, ebn0_db, rng):
 
 
 def recording(payloads, channel="awgn", ebn0_db=None, w=0.0, phase=0.0, gap=0, lead=0, tail=600, rng=None):
-    """A stream with packets from sample `lead` on, turning by `w` a sample."""
+    """A stream with packets from sample `lead` on, rotating by `w` per sample."""
     x = through(np.concatenate([np.zeros(lead), transmit(payloads, gap), np.zeros(tail)]), channel)
     x = x * np.exp(1j * (w * np.arange(len(x)) + phase))
     return x if ebn0_db is None else x + noise(len(x), ebn0_db, rng)
@@ -131,7 +131,7 @@ def template():
 
 @functools.cache
 def pilot():
-    """p(m) of the known bits, the preamble going on at both sides."""
+    """p(m) of the known bits, with the preamble extended at both sides."""
     period = bits_of("CD98")
     return modulate(np.concatenate([period, PILOT, period]))[LAG:LAG + 2 * PILOTS]
 
@@ -148,7 +148,7 @@ def metric(x, q=None):
 
 
 def search(x, threshold=0.25, refine=True):
-    """(starts, T at each peak) of the packets that have their guard behind them."""
+    """(starts, T at each peak) of the packets that are followed by their guard."""
     t, level = metric(x)
     starts, metrics = [], []
     for n in np.flatnonzero(t >= threshold):
@@ -163,17 +163,17 @@ def search(x, threshold=0.25, refine=True):
 
 
 def refined(x, n):
-    """Of n, the four places one and two periods away and those before the stream, where the sync word is seen best."""
+    """The best match of the sync word among n and the four places one and two periods away, also before the stream."""
     word = pilot()[2 * PREAMBLE:].reshape(-1, LAG).conj()
     places = [p for p in range(n - 7 * LAG, n + 3 * LAG, LAG)
               if (p < 0 or p >= n - 2 * LAG) and p <= len(x) - 2 * PILOTS]
     words = [x[p + 2 * PREAMBLE:p + 2 * PILOTS].reshape(-1, LAG) for p in places]
     best = places[int(np.argmax([np.sum(abs(np.sum(w * word, axis=1)) ** 2) for w in words]))]
-    return 0 if -4 <= best < 0 else best  # echoes may move a peak to before the stream
+    return 0 if -4 <= best < 0 else best  # echoes may move a peak before the stream
 
 
 def windows(x, starts):
-    """Zeros before the stream began."""
+    """With zeros before the start of the stream."""
     padded = np.concatenate([np.zeros(GUARD), x])
     return np.array([padded[s:s + SAMPLES + 2 * GUARD] for s in starts]).reshape(-1, SAMPLES + 2 * GUARD)
 
@@ -207,7 +207,7 @@ def channels(r, lam=1.0):
 
 
 def placed(taps, first):
-    """FFT of [packet][tap] whose first tap stands at index `first`, negative ones at the end."""
+    """FFT of [packet][tap] whose first tap is at index `first`, negative ones at the end."""
     full = np.zeros((len(taps), SIZE), complex)
     full[:, np.arange(first, first + taps.shape[1]) % SIZE] = taps
     return np.fft.fft(full)

@@ -13,11 +13,11 @@
 #include "tests/support/scripted_source.hpp"
 #include "tests/support/word_stages.hpp"
 
-/// What files of these tests may name: the stages of words, two sources (`tape` can wait, `radio` cannot), a sink that
-/// takes everything, outlets that remember.
+/// The catalogue for these tests' files: the stages of words, two sources (`tape` can wait, `radio` cannot), a sink
+/// that takes everything, outlets that record.
 namespace iqd::testing {
 
-/// An outlet on a socket that others share. The socket keeps the first results of each until all of them are closed.
+/// An outlet on a shared socket. The socket keeps the first results of each outlet until all are closed.
 class KeepingOutlet final : public Outlet {
  public:
   explicit KeepingOutlet(std::shared_ptr<std::deque<Lease>> socket) : socket_(std::move(socket)) {}
@@ -31,13 +31,13 @@ class KeepingOutlet final : public Outlet {
   int kept_ = 0;
 };
 
-/// What the sources that are opened do and what outlets and sinks saw; a test sets it before it makes a pipeline.
+/// Scripts of the sources, and what outlets and sinks received; a test sets it before it makes a pipeline.
 struct Theatre {
-  std::deque<Script> scripts;  // of the source, one an opening
+  std::deque<Script> scripts;  // of the source, one per opening
   std::shared_ptr<SourceView> view = std::make_shared<SourceView>();
-  std::deque<Record> records;   // one an outlet, in the order that they were opened
-  std::atomic<int> sunk{0};     // messages that went to the sink
-  std::atomic<double> gain{0};  // as the source was told
+  std::deque<Record> records;   // one per outlet, in the order of opening
+  std::atomic<int> sunk{0};     // messages received by the sink
+  std::atomic<double> gain{0};  // as set in the source
   int sinks_opened = 0;
   std::weak_ptr<std::deque<Lease>> socket;  // of outlets whose topic is `kept`
   static Theatre*& now() {
@@ -52,7 +52,7 @@ class NamedOptions final : public SourceOptions {
  public:
   explicit NamedOptions(bool can_wait) : can_wait_(can_wait) {}
   void fields(FieldVisitor& v) override {
-    v.field("rate", rate_, {.help = "samples a second", .unit = Unit::rate, .low = 1});
+    v.field("rate", rate_, {.help = "sample rate", .unit = Unit::rate, .low = 1});
     v.field("channels", channels_, {.help = "how many", .low = 1, .high = 8});
     v.field("args", args_, {.help = "which one"});
     v.field("gain", gain_, {.help = "13 is refused", .live = true});
@@ -153,7 +153,7 @@ inline Catalogue test_catalogue() {
           []() -> std::unique_ptr<OutletOptions> { return std::make_unique<RecordingOptions>(); }};
 }
 
-/// All problems of a file, a line each.
+/// All problems of a file, one line each.
 inline std::string problems_of(const std::string& text) {
   Problems problems;
   const Document document = parse_document(text, "x.yaml", problems);

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests with a simulated USRP have in common: its samples say which they are."""
+"""Common parts of the tests with a simulated USRP. Its samples contain their own numbers."""
 
 import sys
 import time
@@ -15,7 +15,7 @@ PERIOD = 1000 * uhd_sim.PACKET_SAMPLES
 
 
 def numbered(n):
-    """Samples that say which they are: 14 bits in I, the others in Q."""
+    """Samples that contain their own numbers: 14 bits in I, the others in Q."""
     n = np.asarray(n) % PERIOD
     return np.stack([n & 0x3FFF, n >> 14], -1).astype(np.int16)
 
@@ -26,11 +26,11 @@ def number_of(x):
 
 class UhdCase(iqd.SystemTest):
     def run(self, result=None):
-        """A test that fails gets a second try: where a machine has other work, libuhd loses calls to the simulator."""
+        """A failing test gets a second try: on a busy machine, libuhd loses calls to the simulator."""
         first = unittest.TestResult()
         super().run(first)
         if first.failures or first.errors:
-            print(f"{self.id()} failed, and is tried again:\n{(first.failures + first.errors)[0][1]}", flush=True)
+            print(f"{self.id()} failed, trying again:\n{(first.failures + first.errors)[0][1]}", flush=True)
             super().run(result)
             return
         result.startTest(self)
@@ -55,7 +55,7 @@ class UhdCase(iqd.SystemTest):
                 f"publish: [{{port: source, topic: t, bind: \"{self.where}\"}}]\n")
 
     def read_while(self, daemon, condition, seconds=iqd.PATIENCE):
-        """All messages until a status has `condition`, which is given the pipeline's."""
+        """All messages until a status meets `condition`, which gets the pipeline's status."""
         return self.read_until(daemon, lambda status: condition(status["pipelines"][0]), seconds)
 
     def read_until(self, daemon, condition, seconds=iqd.PATIENCE):
@@ -67,7 +67,7 @@ class UhdCase(iqd.SystemTest):
         raise AssertionError(f"that did not happen: {daemon.statuses[-1:]}\n{daemon.text}")
 
     def stop(self, daemon):
-        """SIGTERM; the messages that were still to come, and the last status. It ends in 5 s."""
+        """SIGTERM: the remaining messages, and the last status. iqd exits within 5 s."""
         began = time.monotonic()
         daemon.signal()
         messages = self.subscriber.rest()
@@ -76,7 +76,7 @@ class UhdCase(iqd.SystemTest):
         return messages, daemon.final[0]
 
     def assertNumbered(self, messages, channel=None):
-        """Each sample is the one that its header says, through all gaps."""
+        """Each sample is the one that its header says, across all gaps."""
         of = (lambda m: m.x) if channel is None else (lambda m: m.x[channel])
         first = number_of(of(messages[0])[0]) - messages[0].sample
         for m in messages:
@@ -95,7 +95,7 @@ class UhdCase(iqd.SystemTest):
         return path
 
     def refused(self, text, code=1):
-        """What `iqd run` says of a file with which it cannot start."""
+        """What `iqd run` prints for a file that it cannot start."""
         began = time.monotonic()
         done = iqd.command("run", self.write(text))
         self.assertEqual(done.returncode, code, done.stderr)
@@ -104,7 +104,7 @@ class UhdCase(iqd.SystemTest):
 
 
 def main():
-    """Runs the tests in a network namespace of their own; skips, with 77, where there can be none."""
+    """Runs the tests in their own network namespace; skips, with 77, if there can be none."""
     if reason := uhd_sim.enter_namespace():
         print(f"SKIPPED: {reason}")
         sys.exit(77)

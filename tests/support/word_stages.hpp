@@ -15,18 +15,18 @@
 #include "tests/support/element_stages.hpp"
 #include "tests/support/fake_device.hpp"
 
-/// Stages for tests of the planner and the engine, without mathematics: words of 32 bits, so that every result is exact
-/// and a sample that is missing, doubled or out of its place shows. On a device without hardware they do the same.
+/// Stages for tests of the planner and the engine, without signal processing: words of 32 bits, so that every result is
+/// exact and a missing, duplicate or misplaced sample shows. On a fake device they do the same.
 namespace iqd::testing {
 
 using Word = std::int32_t;
 
-/// The weight that a window gives to its tap k for the j-th position of a granule. Odd, so that no sample vanishes.
+/// The weight of a window's tap k for the j-th position of a granule. Odd, so that no sample vanishes.
 inline std::uint32_t weight(std::int64_t k, std::int64_t j) noexcept {
   return (static_cast<std::uint32_t>(k + 1000) * 2654435761u + static_cast<std::uint32_t>(j) * 40503u) | 1u;
 }
 
-/// What a window stage computes: a weighted sum over its footprint, samples that do not exist being zero.
+/// A window stage's result: a weighted sum over its footprint, with zero for samples that do not exist.
 struct WindowShape {
   std::int64_t past = 0;
   std::int64_t future = 0;
@@ -35,7 +35,7 @@ struct WindowShape {
   bool whole = false;
 
   Footprint footprint() const noexcept { return {past, future, granule, yield, whole}; }
-  /// Output position p of the samples that `read(n)` gives.
+  /// Output position p for samples from `read(n)`.
   template <class Read> Word at(std::int64_t p, Read&& read) const noexcept {
     const std::int64_t base = whole ? p / yield * granule : p * granule / yield;
     const std::int64_t last = whole ? granule - 1 + future : future;
@@ -72,9 +72,9 @@ class WindowStage final : public WordStage {
  public:
   void fields(FieldVisitor& v) override {
     v.field("past", shape_.past, {.help = "samples before"});
-    v.field("future", shape_.future, {.help = "samples behind"});
-    v.field("granule", shape_.granule, {.help = "samples a granule", .low = 1});
-    v.field("yield", shape_.yield, {.help = "results a granule", .low = 1});
+    v.field("future", shape_.future, {.help = "samples after"});
+    v.field("granule", shape_.granule, {.help = "samples per granule", .low = 1});
+    v.field("yield", shape_.yield, {.help = "results per granule", .low = 1});
     v.field("whole", shape_.whole, {.help = "needs whole granules"});
   }
   void shape(ShapeContext& context) override {
@@ -113,7 +113,7 @@ class RunningStage final : public WordStage {
     auto* sums = reinterpret_cast<std::uint32_t*>(io.carry);
     const PortIo& out = io.out[0];
     for (std::int64_t row = 0; row < out.rows; ++row) {
-      if (io.fresh) sums[row] = 0;  // also where the block is too short to bring a position
+      if (io.fresh) sums[row] = 0;  // even if the block is too short for a position
       std::uint32_t sum = sums[row];
       for (std::int64_t p = out.first; p < out.end(); ++p) {
         out.as<Word>()(row, p - out.first) =
@@ -124,7 +124,7 @@ class RunningStage final : public WordStage {
   }
 };
 
-/// Passes on what it gets, when the door is open; the test holds the door. Waits a little in each block where asked to.
+/// Passes on its input while the test's door is open. Waits a little in each block if configured.
 class GateStage final : public WordStage {
  public:
   struct Door {
@@ -157,11 +157,11 @@ class GateStage final : public WordStage {
   }
 };
 
-/// The samples of a block's new part that `divisor` divides, and where each stood.
+/// The samples of a block's new part that `divisor` divides, and their positions.
 class PickStage final : public WordStage {
  public:
   void fields(FieldVisitor& v) override {
-    v.field("divisor", divisor_, {.help = "of what is picked", .low = 1, .live = true});
+    v.field("divisor", divisor_, {.help = "of the picked samples", .low = 1, .live = true});
     v.field("most", most_, {.help = "in a block", .low = 1});
   }
   void shape(ShapeContext& context) override {
@@ -189,7 +189,7 @@ class PickStage final : public WordStage {
   bool of_counted_ = false;
 };
 
-/// One sum a block.
+/// One sum per block.
 class TotalStage final : public WordStage {
  public:
   void shape(ShapeContext& context) override { context.out[0].axis = Axis::block; }
@@ -224,7 +224,7 @@ class ParityStage final : public WordStage {
   }
 };
 
-/// The least and the largest word of each row; of blocks whose first word is odd there is nothing.
+/// The smallest and the largest word of each row; nothing for blocks whose first word is odd.
 class ExtremesStage final : public WordStage {
  public:
   void shape(ShapeContext& context) override {
@@ -248,7 +248,7 @@ class ExtremesStage final : public WordStage {
   }
 };
 
-/// What the planner puts between types. Casts; knows no other than these three.
+/// The planner's converter between types. Casts; supports only these three.
 class CastStage final : public WordStage {
  public:
   enum class To : int { cf32, f32, i32 };

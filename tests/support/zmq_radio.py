@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The other side of a ZeroMQ radio, as the software base stations and phones of srsRAN and OCUDU behave: the transmitter
-is a REP socket that answers each question of one byte with as many samples as there are, the receiver a REQ socket.
+"""The other side of a ZeroMQ radio, like the software base stations and phones of srsRAN and OCUDU: the transmitter is a
+REP socket that answers each request of one byte with all available samples, the receiver a REQ socket.
 """
 
 import threading
@@ -11,10 +11,10 @@ import zmq
 
 
 class Radio:
-    """One channel of a radio with its own thread. What is in `sent` leaves as it is asked for; what comes is kept.
+    """One channel of a radio with its own thread. Sends what is in `sent` on request; keeps what arrives.
 
-    `most`: samples of an answer. `slot`: a radio in lock step: each time that it has received so many samples, it gives
-    `next_slot(received)` to its transmitter, and first a slot of zeros, so that its peer can begin.
+    `most`: samples of an answer. `slot`: a radio in lock step: each time it has received so many samples, it passes
+    `next_slot(received)` to its transmitter; the first slot is zeros, so that its peer can begin.
     """
 
     def __init__(self, transmit=None, receive=None, sent=(), most=23040, slot=0, next_slot=None, dtype=np.complex64):
@@ -39,7 +39,7 @@ class Radio:
             return np.frombuffer(bytes(self.received[:whole]), self.dtype)
 
     def close(self):
-        """At once, as a process that is killed: an open question gets no answer."""
+        """Closes at once, like a killed process: an open request gets no answer."""
         self._ends.set()
         self._thread.join()
         if self.problem:

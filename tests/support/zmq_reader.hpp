@@ -14,10 +14,10 @@
 
 namespace iqd::testing {
 
-/// A reader as somebody else would write it, with a context of its own.
+/// A reader as in another program, with its own context.
 class ZmqReader {
  public:
-  /// `type`: ZMQ_SUB or ZMQ_PULL. `buffer`: messages and, roughly, bytes that it takes before it is read; 0: plenty.
+  /// `type`: ZMQ_SUB or ZMQ_PULL. `buffer`: messages and, roughly, bytes that it queues until it is read; 0: plenty.
   ZmqReader(int type, const std::string& endpoint, int buffer = 0, bool binds = false)
       : context_(zmq_ctx_new()), socket_(zmq_socket(context_, type)) {
     set(ZMQ_LINGER, 0);
@@ -41,7 +41,7 @@ class ZmqReader {
   void subscribe(const std::string& topic) { zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, topic.data(), topic.size()); }
   void unsubscribe(const std::string& topic) { zmq_setsockopt(socket_, ZMQ_UNSUBSCRIBE, topic.data(), topic.size()); }
 
-  /// The frames of the next message; none where nothing comes in time.
+  /// The frames of the next message; none after a timeout.
   std::vector<std::string> receive(int timeout_ms = 5000) {
     set(ZMQ_RCVTIMEO, timeout_ms);
     std::vector<std::string> frames;
@@ -65,7 +65,7 @@ class ZmqReader {
   void* socket_;
 };
 
-/// Leases that are out.
+/// Leases that are in use.
 struct LeaseCount {
   std::atomic<int> out{0};
   Lease take() {

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Results that become live keys of another pipeline: set, set again, refused, and beside what people change."""
+"""Results that set live keys of another pipeline: set once, set again, refused, and mixed with PATCH and reload."""
 
 import os
 import time
@@ -22,7 +22,7 @@ PEAK = "{port: aph_predistorter.peak, to: send/multiply_const.value}"
 
 def file(where, apply=PEAK, learn=LEARN, source=RADIO % "learn", send="- multiply_const: {value: 0.5}",
          port="multiply_const"):
-    """`learn` measures a tone of 0.1, twice as large; `send` sends such a tone times a value."""
+    """`learn` measures a tone of 0.1 times two; `send` sends such a tone times a value."""
     return f"""pipelines:
 - name: learn
   source: {source}
@@ -55,10 +55,10 @@ class Apply(iqd.SystemTest):
         for _ in range(most):
             if condition(message := reader.take(1)[0]):
                 return message
-        self.fail(f"no such message in {most}")
+        self.fail(f"no such message among {most}")
 
     def until_factor(self, reader, factor):
-        """The first message of the tone times so much."""
+        """The first message in which the tone is scaled by `factor`."""
         return self.until(reader, lambda m: np.allclose(np.abs(m.x) / 0.1, factor, rtol=1e-3))
 
     def port(self, door):
@@ -87,7 +87,7 @@ class Apply(iqd.SystemTest):
         self.assertEqual(daemon.stop(), 0)
         for status in daemon.final:
             self.assertConserved(status)
-        self.assertEqual(daemon.final[0]["dropped"]["refused"], 0, "whoever takes a value holds up nobody")
+        self.assertEqual(daemon.final[0]["dropped"]["refused"], 0, "an `apply` delays no other outlet")
 
     def test_what_people_set_holds_until_the_value_changes_and_a_file_until_there_is_one(self):
         _, door, reader = self.open()
@@ -97,7 +97,7 @@ class Apply(iqd.SystemTest):
         self.until_factor(reader, 3)
         for message in reader.take(30):
             np.testing.assert_allclose(np.abs(message.x), 0.3, rtol=1e-3)
-        self.assertEqual(self.port(door)["messages"], 1, "it gave no other value")
+        self.assertEqual(self.port(door)["messages"], 1, "the value did not change")
         status, answer = door.change("POST", "/api/reload")
         self.assertEqual(status, 200, answer)
         self.assertIn("multiply_const.value", str(answer), "the file says 0.5")
@@ -111,12 +111,12 @@ class Apply(iqd.SystemTest):
         (self.folder / "pipeline.yaml").write_text(text, encoding="utf-8")
         status, answer = door.change("POST", "/api/reload")
         self.assertEqual(status, 200, answer)
-        self.assertIn("learn: apply, between two blocks", str(answer))
+        self.assertIn("learn: apply changed between two blocks", str(answer))
         self.until_factor(reader, 0.5)
         self.assertEqual(self.wait_for(door, lambda p: p["messages"])["to"], "apply send/source.gain")
 
     def test_a_list_of_a_pipeline_that_has_ended(self):
-        """The last value is the one that stays, and reaches a filter's taps as it was."""
+        """The last value remains, and reaches a filter's taps unchanged."""
         size, blocks = 8, 3
         x = np.random.default_rng(5).normal(size=(blocks * 10000, 2)).astype(np.float32).view(np.complex64)[:, 0]
         iqd.write_recording(self.folder / "noise", x)
@@ -132,7 +132,7 @@ class Apply(iqd.SystemTest):
         self.assertEqual(daemon.stop(), 0)
 
     def spectrum(self, x, size):
-        """What the stage makes of the samples."""
+        """The stage's output for these samples."""
         np.save(self.folder / "x.npy", x)
         done = iqd.command("exec", "spectrum", "--config", f"size={size}", "--whole", "--in",
                            f"in={self.folder}/x.npy", "--out", f"out={self.folder}/y.npy")
@@ -153,7 +153,7 @@ class Apply(iqd.SystemTest):
         self.assertEqual(daemon.final[0]["dropped"]["refused"], 0)
 
     def test_a_pipeline_may_end_before_its_key_is_set(self):
-        """A value for who has ended is refused, and the one that gives it goes on."""
+        """A value for a pipeline that has ended is refused; the pipeline that sends it keeps running."""
         iqd.write_recording(self.folder / "short", np.zeros(20000, np.complex64))
         text = file(self.where).replace(RADIO % "send", f"{{file: {{path: {self.folder}/short}}}}")
         daemon = self.enterContext(self.daemon(text))
@@ -169,7 +169,7 @@ class Apply(iqd.SystemTest):
         path.write_text(file(self.where), encoding="utf-8")
         self.assertIn("send/multiply_const.value", iqd.command("explain", path).stdout)
         for apply, words in (
-                ("{port: level, to: send/multiply_const.value}", "one value a block"),
+                ("{port: level, to: send/multiply_const.value}", "one value per block"),
                 ("{port: aph_predistorter.events, to: send/multiply_const.value}", "takes one number"),
                 ("{port: aph_predistorter.peak, to: send/multiply_const.valu}", "did you mean 'value'?"),
                 ("{port: aph_predistorter.peak, to: sent/multiply_const.value}", "did you mean 'send'?"),

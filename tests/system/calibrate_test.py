@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Channels that differ by what the simulated radio was told: `iqd calibrate` finds it, and a source with its table gives
-channels that agree."""
+"""The simulated radio has channels with known differences: `iqd calibrate` measures them, and a source with its table
+delivers channels that agree."""
 
 import json
 import unittest
@@ -28,7 +28,8 @@ SOURCE = "soapy: {{args: '{args}', channels: [0, 1, 2, 3], rate: 1 MS/s, frequen
 
 
 def residual_db(x):
-    """By how much each channel differs from the first within 0.4 of the rate, in dB of its power."""
+    """The difference of each channel from the first, within 0.4 of the rate, in dB relative to the first one's
+    power."""
     spectra = np.fft.fft(x * np.hanning(x.shape[1]), axis=1)
     band = np.abs(np.fft.fftfreq(x.shape[1])) < 0.4
     power = np.sum(np.abs(spectra[0, band]) ** 2)
@@ -60,7 +61,7 @@ class CalibrateTest(iqd.SystemTest):
             self.assertAlmostEqual((found["phase_deg"] - PHASES[c] + 180) % 360 - 180, 0, delta=0.05)
             self.assertAlmostEqual(found["delay_s"] * RATE, DELAYS[c], delta=0.001)
             self.assertGreater(found["coherence"], 0.99)
-            # What it says of its own errors is of the size of those it makes.
+            # The error bounds in the table must match the actual errors.
             if c > 0:
                 self.assertLess(found["phase_error_deg"], 0.1)
                 self.assertLess(abs(found["delay_s"] * RATE - DELAYS[c]), 6 * found["delay_error_s"] * RATE + 2e-4)
@@ -82,7 +83,7 @@ class CalibrateTest(iqd.SystemTest):
         args = f"driver=iqdsim,scenario=tone,common=true,channel_noise=-60,pace=false,channel_gains={values(GAINS)}"
         done = self.calibrate("--out", table, "--json", args=args)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("too narrow to tell delays", done.stderr)
+        self.assertIn("too narrow to measure delays", done.stderr)
         self.assertNotIn("delay:", table.read_text(encoding="utf-8"))
         for c, found in enumerate(json.loads(done.stdout)["channels"]):
             self.assertIsNone(found["delay_s"])
@@ -106,7 +107,7 @@ class CalibrateTest(iqd.SystemTest):
         for command in ("check", "run"):
             done = iqd.command(command, file)
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("the table was measured at 1000000000 Hz, and the source is at 1100000000 Hz", done.stderr)
+            self.assertIn("the table was measured at 1000000000 Hz, but the source is at 1100000000 Hz", done.stderr)
 
     def test_gains_that_the_table_is_not_of_are_refused_at_the_start(self):
         self.write_table()
@@ -118,7 +119,7 @@ class CalibrateTest(iqd.SystemTest):
                 (of_gain, "agc: true", "calibration: agc: the radio changes its gain as it goes"),
                 (of_gain, "gains: {LNA: 20}", "gains: the table was measured with `gain: 20 dB`"),
                 (of_elements, "gain: 20", "gain: the table was measured with `gains: {LNA: 20 dB, VGA: 3 dB}`"),
-                (of_elements, "gains: {LNA: 20, VGA: 4}", "the table was measured with VGA at 3 dB, and it is 4"),
+                (of_elements, "gains: {LNA: 20, VGA: 4}", "the table was measured with VGA at 3 dB, but it is 4"),
                 (of_elements, "gains: {LNA: 20.0 dB, VGA: 3}", "")):
             file = self.folder / "gains.yaml"
             file.write_text(text.replace("gain: 20,", f"{source},"), encoding="utf-8")
@@ -132,7 +133,7 @@ class CalibrateTest(iqd.SystemTest):
         source = self.source().replace("gain: 20", "agc: true")
         done = iqd.command("calibrate", "--source", source, "--out", self.folder / "none.yaml")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("agc: a table is of one gain: set `gain` or `gains` while it is measured", done.stderr)
+        self.assertIn("agc: a table is valid for one gain: set `gain` or `gains` for the measurement", done.stderr)
         self.assertFalse((self.folder / "none.yaml").exists())
 
     def test_a_retune_suspends_it(self):
@@ -153,14 +154,14 @@ class CalibrateTest(iqd.SystemTest):
                 message = reader.take(1)[0]
                 if message.calibrated == calibrated:
                     return reader.take(1)[0]
-            self.fail(f"no message is calibrated: {calibrated}\n{daemon.text}")
+            self.fail(f"no calibrated message: {calibrated}\n{daemon.text}")
 
         with self.daemon(text, "--wait-subscribers", 1) as daemon:
             self.assertLess(max(residual_db(message_that_is(True).samples)), -36)
             for away, back in (({"frequency": 1.2e9}, {"frequency": 1e9}), ({"gain": 40}, {"gain": 20})):
                 tune(away)
                 self.assertGreater(max(residual_db(message_that_is(False).samples)), -20)
-                daemon.wait_for_log("not calibrated any more")
+                daemon.wait_for_log("no longer calibrated")
                 with urllib.request.urlopen(f"http://{monitor}/metrics") as answer:
                     self.assertIn('iqd_source_calibrated{pipeline="iqd",radio="soapy"} 0\n', answer.read().decode())
                 tune(back)

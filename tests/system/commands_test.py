@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands beside `run` and `exec`: what they print can be read by programs."""
+"""The commands other than `run` and `exec`: programs can parse their output."""
 
 import json
 import os
@@ -63,7 +63,7 @@ class Commands(iqd.SystemTest):
 
     def test_check(self):
         self.assertIn("ok", self.ok("check", self.write()))
-        iqd.write_recording(self.folder / "recording", np.ones(100_000, np.complex64))  # the one that replay.yaml plays
+        iqd.write_recording(self.folder / "recording", np.ones(100_000, np.complex64))  # replay.yaml plays this
         for path in self.shipped():
             self.ok("check", path)
 
@@ -89,7 +89,7 @@ class Commands(iqd.SystemTest):
         self.assertTrue(text.endswith("}\n"))
         nodes = set(re.findall(r"^  (\w+) \[.*\];$", text, re.M)) | {"node"}
         edges = re.findall(r"^  (\w+) -> (\w+)( \[label=\".*\"\])?;$", text, re.M)
-        self.assertEqual(len(edges), 6)  # with the conversion to floats
+        self.assertEqual(len(edges), 6)  # including the conversion to floats
         for a, b, _ in edges:
             self.assertLessEqual({a, b}, nodes)
 
@@ -115,7 +115,7 @@ class Commands(iqd.SystemTest):
                   "noma_slots": NOMA[:2], "lls_detector": NOMA, "apsm_detector": NOMA}
         for name in samples:
             if name == "genie_detector":
-                continue  # no stage gives a channel of this kind: it is for arrays
+                continue  # no stage outputs its kind of channel: it is for arrays
             chain = "\n  ".join(samples.get(stage, stage) for stage in [*before.get(name, []), name])
             chain = chain.replace("ber_meter: {", "ber_meter: {from: soqpsk_detector.bits, ")  # one of several outputs
             channels = 2 if set(before.get(name, [])) & {*FRONT_END, *NOMA} else 1
@@ -180,7 +180,7 @@ class Commands(iqd.SystemTest):
                     self.assertGreater(facts[key], 0, key)
 
     def test_probe_of_one_radio(self):
-        """By what its user knows of it; a script waits for it by the exit code."""
+        """By its driver arguments; a script can wait for the radio by the exit code."""
         radio = "driver=iqdsim,serial=known,scenario=noise"
         found = json.loads(self.ok("probe", "--args", radio, "--json"))
         self.assertEqual(set(found), {"radios"})
@@ -192,7 +192,7 @@ class Commands(iqd.SystemTest):
         text = self.ok("probe", "--args", radio)
         self.assertIn("rx_rates", text)
         self.assertNotIn("backends", text)
-        for wrong, word in (("192.168.10.2", "addr=192.168.10.2"), ("driver=iqdsim,", "behind the last"),
+        for wrong, word in (("192.168.10.2", "addr=192.168.10.2"), ("driver=iqdsim,", "after the last"),
                             ("driver=", "no value")):
             done = iqd.command("probe", "--args", wrong)
             self.assertEqual(done.returncode, 2, done.stderr)
@@ -206,7 +206,7 @@ class Commands(iqd.SystemTest):
             self.assertEqual(len(json.loads(done.stdout)["radios"]), 1)
 
     def test_a_radio_that_does_not_answer_is_not_waited_for(self):
-        """A server that takes the connection and says nothing."""
+        """A server that accepts the connection and stays silent."""
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
             silent.listen()
@@ -217,7 +217,7 @@ class Commands(iqd.SystemTest):
             self.assertLess(time.monotonic() - began, iqd.PATIENCE)
 
     def assertPasteable(self, findings):
-        """Each line that mends something is one that a shell understands; where it is bad there is a command in it."""
+        """Each `mend` line is valid shell syntax; if the verdict is bad, it starts with a command."""
         for f in findings:
             done = subprocess.run(["bash", "-n", "-c", f["mend"]], capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""), f)
@@ -237,7 +237,7 @@ class Commands(iqd.SystemTest):
         self.assertNotIn("backend cpu", found)
         root = self.machine()
         found = findings("driver=remote,remote=tcp://192.168.10.2:1", 1, ["--root", root, "--strict"])
-        self.assertEqual(found["radio at 192.168.10.2"]["found"], "over eth1")
+        self.assertEqual(found["radio at 192.168.10.2"]["found"], "via eth1")
         self.assertEqual(found["net.core.rmem_max"]["verdict"], "warn")
         self.assertEqual(found["radio"]["verdict"], "bad")
         self.assertIn("ping -c 3 192.168.10.2", found["radio"]["mend"])
@@ -245,7 +245,7 @@ class Commands(iqd.SystemTest):
         self.assertEqual(done.returncode, 2, done.stderr)
 
     def drivers(self):
-        """As a file may name them."""
+        """The drivers that a file can name."""
         pipeline = json.loads(self.ok("schema"))["$defs"]["pipeline"]["properties"]
         return {*pipeline["source"]["properties"], *pipeline["sinks"]["items"]["properties"]} - {"port"}
 
@@ -262,7 +262,7 @@ class Commands(iqd.SystemTest):
         self.ok("doctor")
 
     def machine(self):
-        """A made-up machine with a network of radios behind eth1, which is not set up for them."""
+        """A fake machine with radios on eth1, which is not set up for them."""
         root = self.folder / "machine"
         for name, text in {
                 "proc/net/route": "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
@@ -285,7 +285,7 @@ class Commands(iqd.SystemTest):
     def test_doctor_of_a_pipeline_says_what_concerns_it(self):
         usrp = "source: {uhd: {args: \"addr=192.168.10.2,type=x300\", rate: 100 MS/s}}\n"
         found = self.doctor(usrp)
-        self.assertEqual(found["radio at 192.168.10.2"]["found"], "over eth1")
+        self.assertEqual(found["radio at 192.168.10.2"]["found"], "via eth1")
         self.assertIn("ip link set dev eth1 mtu 9000", found["MTU of eth1"]["mend"])
         self.assertIn("net.core.rmem_max=50000000", found["net.core.rmem_max"]["mend"])
         self.assertIn("net.core.wmem_max=33554432", found["net.core.wmem_max"]["mend"])
@@ -309,7 +309,7 @@ class Commands(iqd.SystemTest):
         self.assertFalse([name for name in found if name.startswith("disk of")])
         recorded = self.doctor(f"source: {{generate: {{rate: 1 MS/s}}}}\nsinks:\n  - {{port: source, file: {{path: {self.folder}/r}}}}\n")
         self.assertRegex(recorded[f"disk of {self.folder}"]["found"], r"GB free, full after [0-9.]+ (s|min|h)$")
-        self.assertIn("no processor 1000", found["realtime of lab"]["found"])
+        self.assertIn("no CPU 1000", found["realtime of lab"]["found"])
         self.assertEqual(found["realtime of lab"]["verdict"], "warn")
         self.assertEqual(iqd.command("doctor", self.folder / "nothing.yaml").returncode, 2)
         wrong = iqd.command("doctor", self.write("sauce: {}\n"))
@@ -366,7 +366,7 @@ class Commands(iqd.SystemTest):
         rows = self.bench(self.write(), "--lanes", 1, "--lanes", 2)
         self.assertEqual([r["variant"] for r in rows], ["flat out, 1 lanes", "one by one, 1 lanes",
                                                         "flat out, 2 lanes", "one by one, 2 lanes"])
-        # Blocks that are slower than the time of a row are waited for.
+        # The bench waits for blocks that take longer than the time of a row.
         slow = "fir: {design: {type: low_pass, cutoff: 1 MHz, ntaps: 32001}, method: direct}"
         rows += self.bench(self.write(DOCUMENT.replace("fir: {taps: [1, 2, 3], decimation: 4}", slow)), "--lanes", 1)
         self.assertEqual(len(rows), 6)
@@ -436,7 +436,7 @@ class Commands(iqd.SystemTest):
             self.assertIn("seq", self.ok("sub", where, "t", "--count", 1))
             silent = iqd.command("sub", where, "other", "--seconds", 0.3)
             self.assertEqual(silent.returncode, 1)
-            self.assertIn("nothing came", silent.stderr)
+            self.assertIn("nothing arrived", silent.stderr)
             reading = subprocess.Popen([iqd.IQD, "sub", where, "t"], stdout=subprocess.PIPE, text=True)
             reading.stdout.readline()
             reading.send_signal(signal.SIGINT)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Keys: who has the right ones reads, everybody else reads nothing and is counted; nothing of it hurts the stream."""
+"""CURVE keys: peers with the right keys read, others get nothing and are counted; the stream is unaffected."""
 
 import concurrent.futures
 import os
@@ -50,7 +50,7 @@ class Curve(iqd.SystemTest):
         return self.folder / name
 
     def allow(self, *names):
-        """The list has these keys; replaced in one step, as an editor does it."""
+        """Writes these keys to the list; replaces it in one step, as editors do."""
         text = "".join((self.folder / f"{name}.pub").read_text(encoding="ascii") for name in names)
         (self.folder / "list.new").write_text("# readers\n" + text, encoding="ascii")
         os.replace(self.folder / "list.new", self.folder / "list")
@@ -81,7 +81,7 @@ class Curve(iqd.SystemTest):
             messages = bob.take(5)
             daemon.wait_for(lambda s: s["endpoints"][0]["connected"] == 1)
             failures = 0
-            # The last one tries again ten times a second, and may be counted once more when it is gone.
+            # A refused peer retries ten times a second, and may be counted once more after it closed.
             for own, server in (("eve", "lab"), (None, None), ("bob", "eve")):
                 refused = self.curve_reader(where, own, server)
                 status = daemon.wait_for(lambda s, f=failures: s["endpoints"][0]["handshake_failures"] > f)
@@ -103,16 +103,16 @@ class Curve(iqd.SystemTest):
             bob, eve = self.curve_reader(where, "bob"), self.curve_reader(where, "eve")
             bob.take(1)
             daemon.wait_for(lambda s: s["endpoints"][0]["handshake_failures"] > 0)
-            daemon.wait_for(lambda s: True)  # a second later: the log has a line a second at most
+            daemon.wait_for(lambda s: True)  # wait a second: iqd logs at most one line a second
             (self.folder / "list").write_text("not a key\n", encoding="ascii")
             late = self.curve_reader(where, "eve")
-            daemon.wait_for_log("before the list is mended")
+            daemon.wait_for_log("until the list is fixed")
             self.assertIsNone(late.receive(0.5))
             self.allow("eve")
             eve.take(3)
             late.take(3)
             bob.rest(0)
-            bob.take(3)  # who is in stays in
+            bob.take(3)  # connected peers stay connected
             self.assertEqual(daemon.stop(), 0, daemon.text)
 
     def test_anybody_who_knows_the_publishers_key(self):
@@ -150,7 +150,7 @@ class Curve(iqd.SystemTest):
         refused(self.curve(), f"chmod 600 {secret}")
 
     def test_one_iqd_reads_another(self):
-        """samples: publisher -> source (which connects), and its sink -> a third that waits for it."""
+        """samples: publisher -> source (which connects), whose sink -> a third, which binds."""
         where, there, level = iqd.endpoint(), iqd.endpoint(), iqd.endpoint()
         client = f"{{secret: {self.folder}/bob.secret, server: {self.folder}/lab.pub}}"
         relay = (f"name: relay\nsource: {{zmq: {{connect: \"{where}\", topic: iq, rate: 200e3, element: sc16, "
@@ -202,7 +202,7 @@ class Curve(iqd.SystemTest):
         return iqd.command("sub", *arguments, "--quiet")
 
     def subs(self, *all_arguments):
-        """Several at once."""
+        """Runs several at once."""
         with concurrent.futures.ThreadPoolExecutor() as pool:
             return list(pool.map(lambda arguments: self.sub(*arguments), all_arguments))
 
@@ -219,8 +219,8 @@ class Curve(iqd.SystemTest):
                 (iqd.endpoint(), "iq", "--seconds", 4, *keys))
             self.assertEqual([done.returncode for done in (plain, wrong, nobody)], [1, 1, 1])
             self.assertIn("if the publisher has `curve:`, give --server and --key", plain.stderr)
-            self.assertIn("the handshake fails: --server has to be", wrong.stderr)
-            self.assertIn("nobody answers there", nobody.stderr)
+            self.assertIn("the handshake fails: --server must be", wrong.stderr)
+            self.assertIn("no answer", nobody.stderr)
             self.assertEqual(daemon.stop(), 0, daemon.text)
         self.assertEqual(self.sub(where, "iq", *keys[:2]).returncode, 2)
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptors run out, by peers or for another reason, while the pipelines are changed: changes are made or refused."""
+"""File descriptors run out, through peers or otherwise, while pipelines change: each change is made or refused."""
 
 import http.client
 import json
@@ -49,19 +49,19 @@ def added(where):
 
 
 class Kept:
-    """A connection to the HTTP port that is there before it is hard to have one."""
+    """A connection to the HTTP port, opened before descriptors run out."""
 
     def __init__(self, door):
         self.connection = http.client.HTTPConnection("127.0.0.1", door.port, timeout=iqd.PATIENCE)
 
     def ask(self, method, path, keys=None):
-        """Status, and what was answered."""
+        """Returns the status and the response."""
         for last in (False, False, True):
             try:
                 self.connection.request(method, path, None if keys is None else json.dumps(keys))
                 answer = self.connection.getresponse()
                 break
-            except (http.client.RemoteDisconnected, OSError):  # the one that waits longest makes room
+            except (http.client.RemoteDisconnected, OSError):  # iqd closes the connection that was idle longest
                 self.connection.close()
                 if last:
                     raise
@@ -84,14 +84,14 @@ class Descriptors(iqd.SystemTest):
         (self.folder / "pipeline.yaml").write_text(text, encoding="utf-8")
 
     def half_open(self, count):
-        """Connections that say nothing; the daemon may close some, and then others come in their place."""
+        """Opens silent connections; the daemon may close some to accept later ones."""
         crowd = []
         for _ in range(count):
             crowd.append(self.enterContext(socket.create_connection(("127.0.0.1", self.port), timeout=iqd.PATIENCE)))
         return crowd
 
     def assertAnswered(self, answer):
-        """Made, or refused with a reason."""
+        """The change was made, or refused with a reason."""
         status, said = answer
         self.assertIn(status, (200, 422, 503), said)
         self.assertTrue(said["applied"] if status == 200 else said["problems"], said)
@@ -106,7 +106,7 @@ class Descriptors(iqd.SystemTest):
             self.rewrite(document(self.where, value=0.5 + i / 100, more=added(iqd.endpoint()) if i % 2 else ""))
             self.assertAnswered(kept.ask("POST", "/api/reload"))
             self.assertAnswered(kept.ask("PATCH", "/api/pipelines/learn/stages/level", {"value": 2 + i / 10}))
-            door.wait_for_state("/readyz", 200)  # one that was added has its radio to open
+            door.wait_for_state("/readyz", 200)  # an added pipeline must open its radio first
         self.assertEqual(daemon.stop(), 0, daemon.text)
         for status in daemon.final:
             self.assertConserved(status)
@@ -125,7 +125,7 @@ class Descriptors(iqd.SystemTest):
         ask("GET", "/api/status")
         highest = max(int(n) for n in os.listdir(f"/proc/{pid}/fd"))
         before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-        # Below it all numbers are in use.
+        # All numbers below it are in use.
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (10, before[1]))
         self.assertGreater(highest, 10)
         self.rewrite(document(self.where, more=added(iqd.endpoint())))
@@ -138,7 +138,7 @@ class Descriptors(iqd.SystemTest):
         daemon.wait_for_log("reload refused: ")
         self.assertAnswered(ask("PATCH", "/api/pipelines/send/stages/source", {"rate": 2e6}))
         self.assertEqual(ask("GET", "/api/status")[0], 200)
-        time.sleep(0.5)  # values that are applied meanwhile
+        time.sleep(0.5)  # meanwhile values are applied
         self.assertIsNone(daemon.process.poll(), daemon.text)
 
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)

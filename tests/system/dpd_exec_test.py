@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Predistortion of arrays through `iqd exec`, against the model in double precision: the predistorter's output, and
-what one training takes away of a transmitter's distortion."""
+"""Predistortion of arrays through `iqd exec`, against the model in double precision: the predistorter's output, and how
+much distortion one training removes."""
 
 import os
 import unittest
@@ -13,7 +13,7 @@ import iqd
 
 BACKEND = os.environ.get("IQD_BACKEND", "cpu")
 SAMPLES = 65536
-DELAY, NOISE_DB = 3.37, 60  # of the feedback
+DELAY, NOISE_DB = 3.37, 60  # of the feedback path
 
 
 def db(power):
@@ -39,7 +39,7 @@ class DpdExec(iqd.SystemTest):
                               *[word for key in keys for word in ("--config", key)], *more)[0]
 
     def train(self, z, s):
-        """Coefficients of a training that has to succeed."""
+        """Trains; must succeed. Returns the coefficients."""
         inputs = {"sent": z.astype(np.complex64), "received": s.astype(np.complex64)}
         h, report = self.run_stage("aph_estimator", inputs, ["coefficients", "report"],
                                    "--config", f"samples={len(z)}")
@@ -47,7 +47,7 @@ class DpdExec(iqd.SystemTest):
         return h.ravel().astype(complex)
 
     def random(self, orders, n=20000, largest=1.5):
-        """Samples up to |x| = 1.5, and coefficients that give some size to every branch."""
+        """Samples up to |x| = 1.5, and coefficients that give every branch some output."""
         rng = np.random.default_rng(orders.main * 100 + orders.taps)
         x = largest * rng.uniform(0, 1, n) * np.exp(2j * np.pi * rng.uniform(0, 1, n))
         h = 0.1 * (rng.standard_normal(model.count(orders)) + 1j * rng.standard_normal(model.count(orders)))
@@ -81,10 +81,10 @@ class DpdExec(iqd.SystemTest):
         self.assertNear(orthogonal, model.predistort(x.astype(complex), folded))
         self.assertNear(orthogonal, model.predistort(x.astype(complex), h.astype(complex), power=power))
 
-    # The loop once around
+    # One turn of the loop
 
     def loop(self, x, impaired):
-        """What comes out of the transmitter without and with a predistorter that was trained once."""
+        """The transmitter's output without and with a predistorter that was trained once."""
         rng = np.random.default_rng(5)
         before = model.transmitter(x, impaired)
         heard = model.noisy(model.delayed(before, DELAY, 2.0), NOISE_DB, rng)
@@ -114,7 +114,7 @@ class DpdExec(iqd.SystemTest):
         self.assertFalls(lambda y: model.relative_db(y, (0,), carriers, 60e3), before, after, 10)
 
     def test_training_is_that_of_the_model(self):
-        """In what the coefficients make of a signal; by themselves they are badly determined."""
+        """Compares the predistorted signals; the coefficients alone are ill-conditioned."""
         for impaired in (False, True):
             with self.subTest(impaired=impaired):
                 x = model.lte10(SAMPLES).astype(np.complex64).astype(complex)

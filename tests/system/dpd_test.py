@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Predistortion that learns while it sends: the shipped pipelines live from nothing, what makes them train, and what
-they refuse to learn from. All at a two-hundredth of the rates, so that no machine is too slow for it."""
+"""Predistortion that learns while it sends: the shipped pipelines start untrained, train, and refuse unusable captures.
+They run at a two-hundredth of their rates, so that any machine keeps up."""
 
 import contextlib
 import re
@@ -35,14 +35,14 @@ REFUSALS = "too_short", "not_finite", "silent", "clipped", "other_signal", "misa
 
 
 def slower(text):
-    """All rates and bands, captures and blocks made smaller."""
+    """Reduces all rates, bands, captures and blocks."""
     text = re.sub(r"([\d.]+) M(S/s|Hz)", lambda m: f"{float(m[1]) * 1e6 / SLOWER:g} {m[2]}", text)
     return text.replace("65536", str(SAMPLES)).replace("16384", "4096")
 
 
 class Dpd(iqd.SystemTest):
     def document(self, name="lte10", every="0.3 s", changes=()):
-        """The shipped file, slower."""
+        """The shipped file at a lower rate."""
         self.where = iqd.endpoint()
         text = slower((iqd.PIPELINES / f"dpd_{name}.yaml").read_text(encoding="utf-8"))
         for old, new in (("every: 1 s", f"every: {every}"), ("keep: 400 ms", "keep: 2 s"), ("keep: 50 ms", "keep: 1 s"),
@@ -58,7 +58,7 @@ class Dpd(iqd.SystemTest):
         return daemon, Door(daemon)
 
     def next_levels(self):
-        """What was heard in the next capture, by name, dBc."""
+        """The levels of the next capture by name, in dBc."""
         return dict(zip(LEVELS, self.incoming.take(1)[0].x.tolist()))
 
     def count(self, door, event):
@@ -66,7 +66,7 @@ class Dpd(iqd.SystemTest):
             {("pipeline", "learn"), ("stage", "aph_estimator"), ("event", event)})), 0)
 
     def applied(self, door):
-        """How many coefficients were set."""
+        """How often coefficients were set."""
         return door.series()["iqd_port_messages_total", frozenset(
             {("pipeline", "learn"), ("port", "aph_estimator.coefficients"),
              ("topic", "apply send/aph_predistorter.coefficients")})]
@@ -87,8 +87,8 @@ class Dpd(iqd.SystemTest):
         self.assertEqual(status, 200, answer)
 
     def assertFalls(self, name, by):
-        """From nothing: each of these levels falls so far from the first capture that was sent to the first behind a
-        training, and then nothing is trained any more."""
+        """Starts untrained. From the first capture to the first one after a training, each of these levels falls by at
+        least this much; then training stops."""
         daemon, door = self.open(name)
         before, good = None, []
         ends = time.monotonic() + iqd.PATIENCE
@@ -96,11 +96,11 @@ class Dpd(iqd.SystemTest):
             levels = self.next_levels()
             if max(levels[level] for level in by) < -48:
                 good.append(levels)
-            elif before is None and levels["carrier"] > -36:  # not of the time before the first sample
+            elif before is None and levels["carrier"] > -36:  # not a capture from before the first sample
                 before = levels
         self.assertIsNotNone(before, daemon.text)
         self.assertEqual(len(good), 2, daemon.text)
-        after = good[1]  # the first may be of the time of the change
+        after = good[1]  # the first may span the change
         for level, least in by.items():
             self.assertGreater(before[level] - after[level], least, (level, before, after))
         self.wait_for_event(door, "good_enough", 2)
@@ -112,11 +112,11 @@ class Dpd(iqd.SystemTest):
         daemon, door = self.assertFalls("lte10", {"adjacent_low": 10, "adjacent_high": 10})
         trained = self.count(door, "trained")
         self.wait_for_event(door, "good_enough", 2)
-        self.assertEqual(self.count(door, "trained"), trained, "it was good enough")
+        self.assertEqual(self.count(door, "trained"), trained, "no training when good enough")
         self.assertEqual(self.applied(door), trained)
         shown = {dict(labels)["level"]: value for (name, labels), value in door.series().items()
                  if name == "iqd_stage_level" and ("stage", "acpr_meter") in labels}
-        self.assertEqual(set(shown), set(LEVELS[:5]), "the others cannot be told of one carrier")
+        self.assertEqual(set(shown), set(LEVELS[:5]), "the other levels need two carriers")
         self.assertLess(max(shown["adjacent_low"], shown["adjacent_high"]), -48)
         self.assertEqual(daemon.stop(), 0, daemon.text)
         for status in daemon.final:
@@ -126,15 +126,15 @@ class Dpd(iqd.SystemTest):
         self.assertFalls("ca3", {level: 10 for level in ("im3_low", "im3_high", "image_low", "image_high", "lo")})
 
     def test_on_command_and_between_two_blocks(self):
-        """Nothing is learned until it is asked for; then every block is made with the old coefficients or with the new
-        ones, and none is missing."""
+        """Training starts only on request. Then every block is made with either the old or the new coefficients, and
+        none is missing."""
         sent_at = iqd.endpoint()
         publish = f'    publish: [{{port: aph_predistorter.out, topic: sent, bind: "{sent_at}"}}]'
         daemon, door = self.open(every="none", changes=[("  - name: hear", f"{publish}\n  - name: hear")])
         learned = self.reader(self.where, "coefficients")
         with self.collecting(sent_at, "sent") as sent:
             self.wait_for(lambda: sum(len(m.x) for m in sent) > PERIOD + 3 * SAMPLES)
-            self.assertEqual(self.incoming.rest(), [], "nobody asked for a capture")
+            self.assertEqual(self.incoming.rest(), [], "no capture was requested")
             self.ask_until(door, "trained")
             self.ask_until(door, "good_enough")
             trained = self.count(door, "trained")
@@ -149,11 +149,11 @@ class Dpd(iqd.SystemTest):
         self.assertEqual(daemon.stop(), 0, daemon.text)
         self.assertContinuous(sent)
         used = self.which(sent, [model.passing()] + [m.x.astype(complex) for m in learned.rest()])
-        self.assertEqual(used, sorted(used), "old ones came back")
+        self.assertEqual(used, sorted(used), "old coefficients came back")
         self.assertGreaterEqual(len(set(used)), 3, used)
 
     def which(self, sent, sets):
-        """With which of these coefficients each message was made."""
+        """Which of these coefficient sets made each message."""
         x = np.zeros(PERIOD, complex)
         for m in sent[:PERIOD // len(sent[0].x) + 1]:
             x[self.places(m)] = m.x
@@ -171,7 +171,7 @@ class Dpd(iqd.SystemTest):
 
     @contextlib.contextmanager
     def collecting(self, where, topic):
-        """A list that its messages come to."""
+        """A list that collects the topic's messages."""
         messages, ends = [], threading.Event()
 
         def read():
@@ -190,7 +190,7 @@ class Dpd(iqd.SystemTest):
             thread.join()
 
     def ask(self, door):
-        """For a capture, and waits until something has become of it."""
+        """Requests a capture, and waits for its outcome."""
         self.asked = getattr(self, "asked", 0) + 1
         self.change(door, "learn/stages/source", again=self.asked)
         self.incoming.take(1)
@@ -200,7 +200,7 @@ class Dpd(iqd.SystemTest):
         return sum(self.count(door, event) for event in ("trained", "good_enough", *REFUSALS))
 
     def ask_until(self, door, event):
-        """A capture may still be of a time before what was last changed."""
+        """Repeats the request, since a capture may still be from before the last change."""
         wanted = self.count(door, event) + 1
         ends = time.monotonic() + iqd.PATIENCE
         while self.count(door, event) < wanted:
@@ -231,7 +231,7 @@ class Dpd(iqd.SystemTest):
                     self.wait_for(lambda r=refused: self.refused(door) >= r + 2)
                 self.change(door, place, **right)
                 self.wait_for_event(door, "good_enough", 2)
-                if event:  # a signal that ends within a capture may be learned from
+                if event:  # training may accept a signal that ends within the capture
                     self.assertEqual((self.count(door, "trained"), self.applied(door)), (trained, applied))
                 self.assertGreater(self.published(door), before)
         self.assertEqual(daemon.stop(), 0, daemon.text)
@@ -249,7 +249,7 @@ class Dpd(iqd.SystemTest):
         self.assertEqual(self.count(door, "trained"), trained)
 
     def test_a_host_that_stops_and_goes_on(self):
-        """What is late is counted, and is no reason to learn anything else."""
+        """Late samples are counted, but do not start a training."""
         daemon, door = self.open()
         self.wait_for_event(door, "good_enough")
         trained = self.count(door, "trained")
@@ -263,7 +263,7 @@ class Dpd(iqd.SystemTest):
         self.assertEqual(daemon.stop(), 0, daemon.text)
 
     def test_another_radio(self):
-        """Nothing is set, and samples go through as they are."""
+        """No coefficients are set, and samples pass unchanged."""
         for hear, event in (("scenario=noise,serial=OTHER", "other_signal"),
                             ("scenario=loopback,serial=OTHER", "silent")):
             with self.subTest(hear=hear):

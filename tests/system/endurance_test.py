@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Radios that fail again and again, that cannot be let go of, whose clock is wrong: what must hold after long.
+"""Radios that fail repeatedly, that cannot be closed, or whose clock is wrong: what must hold in the long run.
 
 IQD_RECONNECTS is how often the flapping radio fails: 10,000 take a quarter of a minute.
 """
@@ -22,8 +22,8 @@ def document(args, rate=1e6, more="", name="test"):
 
 
 def held(pid):
-    """Memory in MB, threads, descriptors of a process: the most that a few looks see, since an open radio has a thread
-    more than one that is away."""
+    """Memory in MB, threads and descriptors of a process: the maximum of many readings, since an open radio has one
+    thread more than a disconnected one."""
     process = pathlib.Path("/proc") / str(pid)
 
     def look():
@@ -48,25 +48,25 @@ class Endurance(iqd.SystemTest):
         print(f"{status['reconnects']} reconnects: {memory:.1f} MB, then {after[0]:.1f} MB")
         self.assertEqual(after[1:], (threads, files))
         self.assertLess(after[0], memory + 4 + RECONNECTS / 2000)
-        # The driver says each time that it failed; all else is said once a second at most.
+        # The driver logs each failure; other lines come at most once a second.
         self.assertLess(len(daemon.log), status["reconnects"] + 50 + 4 * (time.monotonic() - daemon.started))
 
     def test_a_radio_that_cannot_be_let_go_of(self):
-        """Its stream never closes: SIGTERM ends the process in time all the same, and with 0."""
+        """Its stream never closes, but SIGTERM still ends the process in time, with exit code 0."""
         with self.daemon(document("hang_close_at=0.2")) as daemon:
             daemon.wait_for(lambda p: p["received"] > 300_000)
             began = time.monotonic()
             self.assertEqual(daemon.stop(), 0, daemon.text)
             self.assertLess(time.monotonic() - began, 5)
-            self.assertIn("does not let go", daemon.text)
+            self.assertIn("does not stop", daemon.text)
             self.assertConserved(daemon.final[0])
 
     def test_a_dead_radio_that_cannot_be_let_go_of(self):
-        """Closed to be opened again, it hangs: the watchdog ends the process, and says so."""
+        """The close before a reconnect hangs: the watchdog ends the process, and logs why."""
         text = document("hang_close_at=0.2,disconnect_at=0.4", more="realtime: {hang: 1 s}\n")
         with self.daemon(text) as daemon:
             self.assertEqual(daemon.wait(10), 1, daemon.text)
-            self.assertIn("a call into the radio's driver does not return; ending, so that the service manager starts",
+            self.assertIn("a call into the radio's driver does not return; exiting so that the service manager restarts",
                           daemon.text)
             self.assertConserved(daemon.final[0])
 
@@ -100,7 +100,7 @@ class Endurance(iqd.SystemTest):
             door = Door(daemon)
             status, answer = door.change("PATCH", "/api/stages/source", {"rate": "2e6"})
             self.assertEqual(status, 422, answer)
-            self.assertIn("the radio is away", answer["problems"][0])
+            self.assertIn("the radio is disconnected", answer["problems"][0])
             self.assertEqual(door.change("PATCH", "/api/stages/source", {"frequency": "2e6"})[0], 200)
             door.wait_for_state("/readyz", 200)
             self.assertEqual(door.status()["radio"]["frequency"], 2e6)

@@ -1,10 +1,12 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of examples/, as a user would start them, against the real daemon."""
+"""The programs of examples/ and of README.md, as a user would start them, against the real daemon."""
 
 import os
+import re
 import subprocess
 import sys
+import threading
 import unittest
 
 import numpy as np
@@ -26,7 +28,7 @@ PIECES, LOST, RATE = [600_000, 400_000], 30_000, 800e3
 
 class Examples(iqd.SystemTest):
     def recording(self, dtype=np.complex64):
-        """Two pieces; LOST samples are missing between them."""
+        """Two pieces with LOST samples missing between them."""
         x = np.full((sum(PIECES), 2), 3277, np.int16) if dtype == np.int16 else np.full(sum(PIECES), 0.1, np.complex64)
         start = "2024-02-03T04:05:06.{:06d}Z"
         captures = [{"core:sample_start": 0, "core:frequency": 433.92e6, "core:datetime": start.format(0)},
@@ -46,7 +48,7 @@ class Examples(iqd.SystemTest):
         return out.splitlines()
 
     def read(self, command, entry="", topic=("iq",), dtype=np.complex64):
-        """What the program prints of a recording that is played slowly enough for it to print more than once."""
+        """The program's output for a recording that is played slowly enough for several lines."""
         where = iqd.endpoint()
         text = (f"source: {{file: {{path: {self.recording(dtype)}, pace: true}}}}\nblock: 10000\n"
                 f"publish: [{{port: source, topic: iq, bind: \"{where}\"{entry}}}]\n")
@@ -54,7 +56,7 @@ class Examples(iqd.SystemTest):
         with self.daemon(text, *([] if "push" in entry else ["--wait-subscribers", 1])) as daemon:
             lines = self.output_of(process)
             self.assertEqual(daemon.wait(), 0, daemon.text)
-        if "push" not in entry:  # a queue may fill before it is read, and is emptied in no time then
+        if "push" not in entry:  # a queue may fill before it is read, and is then emptied at once
             self.assertGreaterEqual(len(lines), 2)
         return lines
 
@@ -72,7 +74,7 @@ class Examples(iqd.SystemTest):
         self.check_plain([SUBSCRIBE])
 
     def test_messages_that_do_not_come(self):
-        """A jump of `seq` is told as a loss on the way; one that goes back is a new start."""
+        """A jump of `seq` is reported as a loss on the way; if `seq` goes back, iqd was restarted."""
         socket = iqd.zmq.Context.instance().socket(iqd.zmq.XPUB)
         port = socket.bind_to_random_port("tcp://127.0.0.1")
         socket.setsockopt(iqd.zmq.RCVTIMEO, int(iqd.PATIENCE * 1000))
@@ -117,7 +119,7 @@ class Examples(iqd.SystemTest):
         self.assertLess(np.abs(x - iqd.tone(np.arange(len(x)), 50e3, 1e6)).max(), 1e-6)
 
     def test_keys(self):
-        """With keys of `iqd keygen`; who is not on the list gets nothing."""
+        """With keys from `iqd keygen`; a program whose key is not on the list gets nothing."""
         for name in ("radio", "me", "stranger"):
             done = iqd.command("keygen", name, cwd=self.folder)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -138,6 +140,34 @@ class Examples(iqd.SystemTest):
                 process.kill()
                 self.assertEqual(process.communicate()[0], "")
             self.assertEqual(daemon.stop(), 0, daemon.text)
+
+    def snippet(self, language, where):
+        """The README's only piece of this language, with another address."""
+        text = (iqd.ROOT / "README.md").read_text(encoding="utf-8")
+        pieces = re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+        self.assertEqual(len(pieces), 1)
+        self.assertEqual(pieces[0].count('"tcp://127.0.0.1:5555"'), 1)
+        return pieces[0].replace("tcp://127.0.0.1:5555", where)
+
+    def test_readme(self):
+        """The first pipeline is valid, and the program beside it prints the level of the simulated tone, 0.1."""
+        where = iqd.endpoint()
+        pipeline, program = self.folder / "first.yaml", self.folder / "first.py"
+        pipeline.write_text(self.snippet("yaml", where), encoding="utf-8")
+        program.write_text(self.snippet("python", where), encoding="utf-8")
+        for command in ("check", "explain"):
+            done = iqd.command(command, pipeline)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        reader = self.start(sys.executable, "-u", program)
+        patience = threading.Timer(iqd.PATIENCE, reader.kill)
+        patience.start()
+        self.addCleanup(patience.cancel)
+        with self.daemon(pipeline.read_text(encoding="utf-8"), "--wait-subscribers", 1) as daemon:
+            lines = [reader.stdout.readline() for _ in range(10)]
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+        for number, line in enumerate(lines):
+            self.assertRegex(line, rf"^block {number}: \d+ magnitudes, mean 0\.100, \d+ samples lost before it$")
+        self.assertIn(" 16384 magnitudes", lines[0])
 
 
 if __name__ == "__main__":

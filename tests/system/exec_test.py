@@ -285,7 +285,7 @@ class Refused(ExecTest):
 
 
 class Shapes(ExecTest):
-    """Arrays that no stage can do anything with are problems; those without items give none."""
+    """Arrays that a stage cannot process are problems; arrays without items are not."""
 
     def run_inputs(self, stage, arrays, *arguments, out="out"):
         given = []
@@ -314,9 +314,9 @@ class Shapes(ExecTest):
         for stage, (out, keys) in stages.items():
             with self.subTest(stage):
                 done = self.run_inputs(stage, {"in": none}, *self.config(**keys), out=out)
-                self.expect_refused(done, "in: has 0 of [channel]: there has to be 1 at least")
+                self.expect_refused(done, "in: has 0 of [channel]; at least 1 is required")
         done = self.run_inputs("framer", {"in": none.real}, *self.config(chip_rate=0.1))
-        self.expect_refused(done, "in: has 0 of [channel]: there has to be 1 at least")
+        self.expect_refused(done, "in: has 0 of [channel]; at least 1 is required")
 
     def test_no_vectors(self):
         for stage in "mtt_detector", "kbest_detector", "lmmse_detector", "one_pass_detector", "exhaustive_detector":
@@ -332,7 +332,7 @@ class Shapes(ExecTest):
     def test_no_kinds(self):
         done = self.run_inputs("ber_meter", {"in": np.zeros((4, 0, 100), np.uint8)}, *self.config(sequence="pn9"),
                                out="report")
-        self.expect_refused(done, "in: has 0 of [kind]: there has to be 1 at least")
+        self.expect_refused(done, "in: has 0 of [kind]; at least 1 is required")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Radios that overflow, lose samples, stall, jump in time, go away or hang; and a machine that is too slow."""
+"""Radios that overflow, lose samples, stall, jump in time, disconnect or hang; and a machine that is too slow."""
 
 import random
 import signal
@@ -22,7 +22,7 @@ class Faults(iqd.SystemTest):
                 f"stages: [{stages}]\n{more}publish: [{{port: {port}, topic: t, bind: \"{self.where}\"}}]\n")
 
     def run_until(self, condition, text, seconds=iqd.PATIENCE):
-        """All messages of a run that is stopped once a status has `condition`, and the last status."""
+        """Runs until a status satisfies `condition`; returns all messages and the final status."""
         messages = []
         with self.daemon(text, "--wait-subscribers", 1) as daemon:
             ends = time.monotonic() + seconds
@@ -33,7 +33,7 @@ class Faults(iqd.SystemTest):
                 if any(condition(s["pipelines"][0]) for s in fresh):
                     break
             else:
-                self.fail(f"that did not happen: {daemon.statuses[-1:]}\n{daemon.text}")
+                self.fail(f"the condition was never met: {daemon.statuses[-1:]}\n{daemon.text}")
             daemon.signal()
             messages += self.subscriber.rest()
             self.assertEqual(daemon.wait(), 0, daemon.text)
@@ -42,7 +42,7 @@ class Faults(iqd.SystemTest):
             return messages, daemon.final[0]
 
     def assertAccounted(self, messages, status):
-        """What the messages hold and the gaps that they tell of are what the counters say, to the sample."""
+        """The messages' samples and gaps agree with the counters, to the sample."""
         self.assertConserved(status)
         self.assertEqual([m.seq for m in messages], list(range(len(messages))))
         lengths = [m.x.shape[0] for m in messages]
@@ -54,10 +54,10 @@ class Faults(iqd.SystemTest):
             self.assertEqual(after.dropped, missing)
         self.assertLessEqual(missing, status["lost"] + sum(status["dropped"].values()))
         if not sum(status["dropped"].values()):
-            self.assertLessEqual(status["lost"] - missing, 1_000_000)  # behind the last message
+            self.assertLessEqual(status["lost"] - missing, 1_000_000)  # lost after the last message
 
     def assertTone(self, messages, rate=RATE):
-        """Each sample is the tone's at the position that its header says, through all gaps."""
+        """Each sample is the tone's at the position in its header, through all gaps."""
         for m in messages:
             n = m.sample + np.arange(m.x.shape[0])
             self.assertLess(np.abs(m.samples - iqd.tone(n, rate / 8, rate)).max(), 1.01 / 32768, m.meta)
@@ -97,7 +97,7 @@ class Faults(iqd.SystemTest):
         self.assertAccounted(messages, status)
         self.assertTone(messages)
         self.assertEqual(status["lost"] % 200_000, 0)
-        # Lanes have next to nothing to do, though another program may hold them up.
+        # The lanes have almost nothing to do, but other programs may delay them.
         self.assertLess(sum(status["dropped"].values()), 0.1 * status["received"], status)
 
     def test_a_filter_starts_anew_behind_a_gap(self):
@@ -156,7 +156,7 @@ class Faults(iqd.SystemTest):
         self.assertGreater(gaps[0], 0.5 * RATE)
         self.assertEqual(sum(status["dropped"].values()), 0, status)
         back = next(m for m in messages if m.gap)
-        # The gap is as long as the clock says.
+        # The gap agrees with the clock.
         self.assertAlmostEqual((back.time_ns - messages[0].time_ns) * RATE / 1e9, back.sample, delta=2)
 
     def test_stopped_while_it_is_away(self):
@@ -185,7 +185,7 @@ class Faults(iqd.SystemTest):
             with self.subTest(who), self.daemon(text) as daemon:
                 self.assertEqual(daemon.wait(10), 1, daemon.text)
                 self.assertTrue(1 < time.monotonic() - daemon.started < 6)
-                self.assertIn(f"test: the call that opens {who} does not return; it has had 1 s", daemon.text)
+                self.assertIn(f"test: the call that opens {who} does not return; the limit is 1 s", daemon.text)
 
     def test_a_driver_that_hangs_in_a_reload_ends_the_process(self):
         text = self.document("tx=0", more="realtime: {hang: 1 s}\n")
@@ -213,7 +213,7 @@ class Faults(iqd.SystemTest):
             self.assertConserved(daemon.final[0])
 
     def test_too_much_for_the_machine(self):
-        """As fast as it can be read: blocks are dropped whole, counted, and told."""
+        """Samples come as fast as they can be read: blocks are dropped whole, counted, and reported."""
         stages = [f"rotate: {{name: r{i}, frequency: 1 MHz}}" for i in range(64)]  # slower than the reader
         messages, status = self.run_until(lambda p: sum(p["dropped"].values()) > 1e6, self.document(
             "pace=false", block=2048, stages=", ".join([*stages, "fft: {size: 2048}", "complex_to_mag: {}"]),

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The other framings: `struct` as docs/wire.md says to read it, and `gnuradio-tags` in a flowgraph of GNU Radio."""
+"""The other framings: `struct`, read as docs/wire.md describes, and `gnuradio-tags` in a GNU Radio flowgraph."""
 
 import struct
 import time
@@ -25,7 +25,7 @@ START_S = 1706933106
 
 
 def ramp(n):
-    """Values that name their own place."""
+    """Values that encode their position."""
     return (np.arange(n) / 1e6 - 1j * np.arange(n) / 1e6).astype(np.complex64)
 
 
@@ -103,7 +103,7 @@ class Struct(Framing):
 @unittest.skipIf(gr is None, "NOT TESTED: GNU Radio with gr-zeromq is not installed")
 class GnuRadio(Framing):
     def receive(self, source, sink, count):
-        """A generator: first starts a flowgraph, then waits for `count` values and gives them and their tags."""
+        """A generator: first starts a flowgraph, then waits for `count` values and yields them and their tags."""
         top = gr.top_block()
         top.connect(source, sink)
         top.start()
@@ -126,7 +126,7 @@ class GnuRadio(Framing):
         return data, tags
 
     def assertTagged(self, tags, rate=RATE):
-        """At the start and behind the gap, each with time, rate and frequency; the times are those of the samples."""
+        """Tags at the start and after the gap: time, rate and frequency. The times are those of the samples."""
         places = {0: 0.25, PIECES[0] * rate / RATE: 0.38}
         self.assertEqual({t.offset for t in tags}, set(places))
         self.assertEqual(len(tags), 6)
@@ -205,8 +205,8 @@ class Tags(Framing):
         self.assertEqual(tagged, [0, 1000000, 2000000])
 
     def test_offsets_count_items_of_the_port(self):
-        """Behind a stage that decimates, and one with a crooked ratio: an offset goes on by the items that came, and
-        jumps by those that are missing."""
+        """After a stage that decimates, and after a fractional ratio: offsets count the items that came, and jump by
+        the missing ones."""
         lost = SECOND_AT - PIECES[0]
         path = self.recording(ramp(sum(PIECES)))
         for stage, port, up, down in (("fir: {taps: [1], decimation: 4}", "fir.out", 1, 4),

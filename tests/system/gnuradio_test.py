@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A live radio in a flowgraph of GNU Radio: a million items, each looked at. What the tags are is tested in framing."""
+"""A live radio in a GNU Radio flowgraph: a million items, each checked. framing_test.py tests the tags themselves."""
 
 import time
 import unittest
@@ -23,7 +23,7 @@ LOSE_EVERY, LOSE = 300_000, 777
 @unittest.skipIf(gr is None, "NOT TESTED: GNU Radio with gr-zeromq is not installed")
 class GnuRadio(iqd.SystemTest):
     def read(self, source, where, entry, args="", waiting=True):
-        """COUNT items of the simulated radio, at its own speed, and their tags."""
+        """Reads COUNT items of the simulated radio in real time, and their tags."""
         sink = blocks.vector_sink_c()
         head = blocks.head(gr.sizeof_gr_complex, COUNT)
         top = gr.top_block()
@@ -47,9 +47,9 @@ class GnuRadio(iqd.SystemTest):
         return x, sink.tags()
 
     def assertTone(self, x, places):
-        """Each sample is that of its place, but for a turn of all of them: a queue's reader may have come late.
+        """Each sample is the tone's at its position, up to a common phase: a queue's reader may have started late.
 
-        The tone's phase does not come again within COUNT samples, so that no other place would do.
+        The tone's phase does not repeat within COUNT samples, so no other position would match.
         """
         ideal = iqd.tone(places, TONE, RATE)
         turn = np.vdot(ideal, x)
@@ -62,7 +62,7 @@ class GnuRadio(iqd.SystemTest):
         self.assertTone(x, np.arange(COUNT))
 
     def check_tagged(self, source, where, entry, waiting):
-        """The time tags say where each stretch of samples belongs, so that the losses are known to the sample."""
+        """The time tags give the position of each run of samples, so losses are known to the sample."""
         x, tags = self.read(source, where, entry, f",lose_every={LOSE_EVERY},lose={LOSE}", waiting)
         times = {t.offset: pmt.to_python(t.value) for t in tags if pmt.symbol_to_string(t.key) == "rx_time"}
         facts = {pmt.symbol_to_string(t.key): pmt.to_python(t.value) for t in tags}
@@ -88,7 +88,7 @@ class GnuRadio(iqd.SystemTest):
         self.check_tagged(source, where, "kind: push, framing: gnuradio-tags", False)
 
     def test_what_it_sends_has_no_header_and_is_refused(self):
-        """`source: zmq` reads iqd's own format; what GNU Radio's sinks send is left out, with the reason."""
+        """`source: zmq` reads iqd's own format; messages of GNU Radio's sinks are ignored, with the reason."""
         where = iqd.endpoint()
         text = f"source: {{zmq: {{kind: pull, connect: \"{where}\", rate: 1e6}}}}\n"
         sink = gr_zeromq.push_sink(gr.sizeof_gr_complex, 1, where)
@@ -97,7 +97,7 @@ class GnuRadio(iqd.SystemTest):
         with self.daemon(text + f"publish: [{{port: source, topic: t, bind: \"{iqd.endpoint()}\"}}]\n") as daemon:
             top.start()
             try:
-                daemon.wait_for_log("a message was left out: it has not two frames")
+                daemon.wait_for_log("ignored a message: it does not have two frames")
             finally:
                 top.stop()
                 top.wait()
@@ -105,7 +105,7 @@ class GnuRadio(iqd.SystemTest):
             self.assertEqual(daemon.final[0]["received"], 0)
 
     def check_into(self, sink, where, entry, lossless=True):
-        """A ramp of COUNT items from a flowgraph into iqd, which publishes what comes."""
+        """Sends a ramp of COUNT items from a flowgraph to iqd, which publishes it."""
         out = iqd.endpoint()
         reader = self.reader(out, "t")
         ramp = (np.arange(COUNT) - 1j).astype(np.complex64)
@@ -116,7 +116,7 @@ class GnuRadio(iqd.SystemTest):
                 f"publish: [{{port: source, topic: t, bind: \"{out}\"}}]\n")
         with self.daemon(text, "--wait-subscribers", 1) as daemon:
             daemon.wait_for(lambda p: p["endpoints"][0]["connected"] == 1)
-            time.sleep(0.5)  # a subscription takes its time to arrive
+            time.sleep(0.5)  # a subscription needs time to arrive
             top.start()
             try:
                 messages = reader.take(1)
@@ -171,7 +171,7 @@ class GnuRadio(iqd.SystemTest):
         np.testing.assert_array_equal(np.array(sink.data(), np.complex64), ramp)
 
     def test_tags_of_a_flowgraph_are_times(self):
-        """`rx_time` in the middle of what a flowgraph sends dates the samples from there on."""
+        """`rx_time` in the middle of a flowgraph's stream dates the samples after it."""
         where, out = iqd.endpoint(), iqd.endpoint()
         reader = self.reader(out, "t")
         tag = gr.tag_t()

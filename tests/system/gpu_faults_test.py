@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of call into CUDA that iqd makes goes wrong, early and late: it ends, says why, and no result is wrong.
+"""Every kind of CUDA call that iqd makes fails, early and late: iqd exits, says why, and no result is wrong.
 
-Which calls there are is asked of a run in which nothing goes wrong. The faults come from libcuda_faults.so, which is
-preloaded (tests/gpu/cuda_faults.cpp): $IQD_CUDA_FAULTS, or the one of the release build. Skips, with 77, where there is
-no GPU; two runs in a row of the same recording take the same calls, but for those that ask whether a block is done.
+A run without faults shows which calls there are. The faults come from libcuda_faults.so, which is preloaded
+(tests/gpu/cuda_faults.cpp): $IQD_CUDA_FAULTS, or the release build's. Skips, with 77, without a GPU. Two runs of the
+same recording make the same calls, except those that ask whether a block is done.
 """
 
 import json
@@ -28,15 +28,15 @@ TAPS = np.hanning(35)[1:-1] / 17
 
 LAUNCH_FAILURE, OUT_OF_MEMORY = (719, "cudaErrorLaunchFailure"), (2, "cudaErrorMemoryAllocation")
 ERRORS = {"cudaMalloc": OUT_OF_MEMORY, "cudaHostAlloc": OUT_OF_MEMORY, "cudaHostRegister": OUT_OF_MEMORY}
-# What is called only to describe the device, or to give things back, or beside another call that would fail as well:
-# one failure of it need not end a run, but may.
+# Calls that only describe the device, release something, or accompany another call that would fail too: one failure
+# need not end a run, but may.
 SURVIVABLE = {"cudaDriverGetVersion", "cudaRuntimeGetVersion", "cudaDeviceGetPCIBusId", "cudaDeviceGetAttribute",
               "cudaMemGetInfo", "cudaSetDevice", "cudaSetDeviceFlags", "cudaFree", "cudaFreeHost", "cudaHostUnregister",
               "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaGraphUpload", "cudaFuncSetAttribute"}
 
 
 def why_not():
-    """Why this cannot be tested here; empty where it can."""
+    """Why this cannot be tested here; empty if it can."""
     if not pathlib.Path(LIBRARY).is_file():
         return f"{LIBRARY} was not built"
     backends = json.loads(iqd.command("probe", "--json").stdout)["backends"]
@@ -46,7 +46,7 @@ def why_not():
 
 
 def calls_in(path):
-    """How often each function was called, and under `faults` how many went wrong."""
+    """How often each function was called; `faults` counts the failures."""
     records = struct.iter_unpack("56sQ", path.read_bytes() if path.exists() else b"")
     return {"faults": 0} | {name.split(b"\0")[0].decode(): calls for name, calls in records if name[0]}
 
@@ -81,7 +81,7 @@ class GpuFaults(iqd.SystemTest):
                 f"publish: [{{port: rotate.out, topic: t, bind: \"{where}\"}}]\n")
 
     def run_with(self, fault=None, wait="block", block=16384, transfer="auto", backend="cuda"):
-        """A run to its end, which must come by itself."""
+        """Runs until iqd exits, which it must do unasked."""
         self.count += 1
         counts = self.folder / f"calls{self.count}"
         environment = {"LD_PRELOAD": LIBRARY, "IQD_CUDA_CALLS": str(counts)}
@@ -93,7 +93,7 @@ class GpuFaults(iqd.SystemTest):
             messages = []
             while daemon.process.poll() is None and time.monotonic() < daemon.started + MOST_SECONDS:
                 messages += [m for m in [reader.receive(0.05)] if m]
-            self.assertIsNotNone(daemon.process.poll(), f"still there after {MOST_SECONDS} s\n{daemon.text}")
+            self.assertIsNotNone(daemon.process.poll(), f"still running after {MOST_SECONDS} s\n{daemon.text}")
             seconds = time.monotonic() - daemon.started
             code = daemon.wait()
             messages += reader.rest(0.1)
@@ -101,7 +101,7 @@ class GpuFaults(iqd.SystemTest):
             return Outcome(code, seconds, messages, daemon, calls_in(counts))
 
     def assertRight(self, messages):
-        """What came is the beginning of what was due, without a hole."""
+        """The messages are the beginning of the expected output, without a gap."""
         at = 0
         for seq, m in enumerate(messages):
             self.assertEqual((m.seq, m.sample, m.gap), (seq, at, 0))
@@ -115,7 +115,7 @@ class GpuFaults(iqd.SystemTest):
         self.assertEqual(self.assertRight(outcome.messages), SAMPLES)
 
     def assertCounted(self, outcome):
-        """A run that came to samples accounts for them; one that did not has sent none."""
+        """A run that received samples accounts for them; a run that did not has sent none."""
         got = self.assertRight(outcome.messages)
         if not outcome.statuses:
             self.assertEqual(got, 0)
@@ -136,19 +136,19 @@ class GpuFaults(iqd.SystemTest):
             outcome = self.run_with(fault, **options)
             if not outcome.calls["faults"]:
                 self.assertWhole(outcome)
-                print(f"{fault}: not called so often this time", flush=True)
+                print(f"{fault}: not called that often this time", flush=True)
                 return
             self.assertCounted(outcome)
             if outcome.code == 0 and function in SURVIVABLE:
                 self.assertWhole(outcome)
-                print(f"{fault}: went on, all results right", flush=True)
+                print(f"{fault}: survived, all results right", flush=True)
                 return
             self.assertEqual(outcome.code, 1, outcome.text)
             self.assertNamed(outcome, error)
-            print(f"{fault}: ended after {outcome.seconds:.1f} s, {len(outcome.messages)} messages", flush=True)
+            print(f"{fault}: exited after {outcome.seconds:.1f} s, {len(outcome.messages)} messages", flush=True)
 
     def check_all(self, known=frozenset(), **options):
-        """Each function that a run calls, but those known."""
+        """Checks each function that a run calls, except the known ones."""
         sound = self.run_with(**options)
         self.assertWhole(sound)
         functions = {name: n for name, n in sound.calls.items() if name != "faults" and n and name not in known}
@@ -169,7 +169,7 @@ class GpuFaults(iqd.SystemTest):
         for wait in ("spin", "block"):
             with self.subTest(wait):
                 sound = self.run_with(wait=wait)
-                call = sound.calls["cudaGraphLaunch"] // 3  # how many there are differs from run to run
+                call = sound.calls["cudaGraphLaunch"] // 3  # the number varies from run to run
                 outcome = self.run_with(f"cudaGraphLaunch:{call}:0:hang", wait=wait)
                 self.assertEqual(outcome.code, 1, outcome.text)
                 self.assertGreater(self.assertRight(outcome.messages), 0)
@@ -189,10 +189,10 @@ class GpuFaults(iqd.SystemTest):
         outcome = self.run_with(taken, backend="auto")
         self.assertWhole(outcome)
         self.assertEqual(outcome.statuses[-1]["pipelines"][0]["backend"], "cpu")
-        self.assertIn("another process has it for itself", outcome.text)
+        self.assertIn("another process has exclusive use", outcome.text)
         outcome = self.run_with(taken)
         self.assertEqual((outcome.code, outcome.messages), (1, []), outcome.text)
-        self.assertIn("another process has it for itself", outcome.text)
+        self.assertIn("another process has exclusive use", outcome.text)
 
     def test_no_device_for_cuda_is_an_error(self):
         outcome = self.run_with("cudaGetDeviceCount:1:100:sticky")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations that mean ill: each is a problem that says where, or works, and costs neither time nor memory."""
+"""Hostile configurations: each is a problem with its place, or works, and takes little time and memory."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import numpy as np
 import iqd
 
 MIB = 1 << 20
-MOST_SECONDS = 30.0  # seconds at most where nothing else runs; more than that is no longer linear
+MOST_SECONDS = 30.0  # on an idle machine; more than that is no longer linear
 MOST_MEGABYTES = 400.0
 
 
@@ -32,15 +32,15 @@ def laughs():
     return "\n".join(lines)
 
 
-# What it is, and what the complaint has to say.
+# Name: (text, what the problem must contain).
 TEXTS = {
     "31 MB of brackets": ("[" * (31 * 1000 * 1000), "is larger than 4 MiB"),
     "4 MB of brackets": ("[" * (4 * MIB - 1), ":1:65: nested more than 64 deep"),
     "4 MB of braces": ("a: 1\nb: " + "{" * (4 * MIB - 100), ":2:68: nested more than 64 deep"),
     "maps too deep": ("a: 1\nb: " + "{b: " * 100 + "1" + "}" * 100, ":2:253: nested more than 64 deep"),
     "aliases that multiply": (laughs(), ":7:15: more than 1000000 values, aliases counted"),
-    "a long key": ("source:\n  " + "k" * (3 * MIB) + ": 1\n", ": what follows this is longer than 1 MiB"),
-    "a long text": ("source:\n  file: \"" + "x" * (3 * MIB) + "\"\n", ": what follows this is longer than 1 MiB"),
+    "a long key": ("source:\n  " + "k" * (3 * MIB) + ": 1\n", ": more than 1 MiB follows"),
+    "a long text": ("source:\n  file: \"" + "x" * (3 * MIB) + "\"\n", ": more than 1 MiB follows"),
     "many keys": ("".join(f"k{i}: 1\n" for i in range(300_000)), ":10001:1: more than 10000 keys in a map"),
     "keys twice": ("k: 1\n" * 300_000, "given twice"),
     "unknown keys": ("".join(f"k{i}: 1\n" for i in range(9_999)), "more than 1000 problems"),
@@ -48,15 +48,15 @@ TEXTS = {
     "a zero byte": ("a: 1\nb: \0\n", ":2:4: a control character"),
     "Latin-1": (b"a: 1\nb: \xe9\n", ":2:4: this is not UTF-8"),
     "UTF-16": ("a: 1\n".encode("utf-16"), ":1:1: this is not UTF-8"),
-    "a number beyond all": (pipeline("- fft: {size: 99999999999999999999999999}"), ":3:9 stages[0].fft.size: "),
+    "a huge number": (pipeline("- fft: {size: 99999999999999999999999999}"), ":3:9 stages[0].fft.size: "),
     "a size of 1e308": (pipeline("- fir: {taps: [1], decimation: 1e308}"), ":3:20 stages[0].fir.decimation: "),
     "too many stages": (pipeline("\n".join(f"- conjugate: {{name: s{i}}}" for i in range(20_000))),
-                        ":3:1 stages: has 20000 entries; 4096 are the most"),
+                        ":3:1 stages: has 20000 entries; at most 4096 are allowed"),
     "100000 wrong entries": (pipeline("- fir: {taps: [" + "x, " * 100_000 + "1]}"), "more than 1000 problems"),
     "100000 kinds": (pipeline("- preamble_search:\n- packet_estimator: {from: preamble_search.windows}\n"
                               "- equalizer: {kinds: [" + "zf, " * 100_000 + "zf]}"), "stages[2].equalizer.kinds: "),
     "rates without end": (pipeline("\n".join(f"- fir: {{name: s{i}, taps: [1], decimation: 1048573}}" for i in range(9))),
-                          ":6:8 stages[3].fir: its rate is no ratio"),
+                          ":6:8 stages[3].fir: the ratio of its rate"),
     "blocks without end": (pipeline("\n".join(f"- fir: {{name: s{i}, taps: [1], interpolation: 4096}}"
                                               for i in range(9))), "use a smaller block"),
 }
@@ -64,7 +64,7 @@ TEXTS = {
 
 class HostileConfig(iqd.SystemTest):
     def check(self, text, name="a.yaml"):
-        """Exit status, what it says, seconds of the processor and megabytes of `iqd check`."""
+        """Exit status, output, CPU seconds and megabytes of `iqd check`."""
         path = self.folder / name
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         with tempfile.TemporaryFile() as said:
@@ -110,7 +110,8 @@ class HostileConfig(iqd.SystemTest):
                 self.assertLess(seconds, MOST_SECONDS)
             with self.subTest(what=what, key="token"):
                 self.expect_problem(pipeline("[]") + f"monitor: {{listen: '0.0.0.0:1', token: '{what}'}}\n", what)
-        self.expect_problem(pipeline("- kernel: {file: includes.cu}"), "includes /dev/zero, which is no ordinary file")
+        self.expect_problem(pipeline("- kernel: {file: includes.cu}"),
+                            "includes /dev/zero, which is not a regular file")
 
     def test_a_pipe_that_nobody_writes(self):
         os.mkfifo(self.folder / "pipe")
@@ -181,7 +182,7 @@ class HostileRequests(iqd.SystemTest):
             after = self.peak(daemon)
             self.assertEqual(self.ask("GET", "/readyz")[0], 200)
             self.assertEqual(daemon.stop(), 0, daemon.text)
-        print(f"resident at most: {before:.0f} MB, with all requests {after:.0f} MB")
+        print(f"peak resident memory: {before:.0f} MB, with all requests {after:.0f} MB")
         if not iqd.SANITIZED:
             self.assertLess(after - before, 2 * MOST_MEGABYTES)
 

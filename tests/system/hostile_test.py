@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Peers that send what nobody should, readers that never read, and reloads between them: good readers lose nothing, no
-peer takes memory beyond what docs/limits.md says, what is counted as published was, and SIGTERM ends within 5 s."""
+"""Hostile peers, subscribers that never read, and reloads in between: good subscribers lose nothing, no peer takes more
+memory than docs/limits.md says, the counters are right, and SIGTERM ends iqd within 5 s."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ def entry(where, topic="t", kind="pub", more=""):
 
 
 class Attack:
-    """Peers that each say what `words(i)` gives, for i = 0, 1, …, and come again when they are cut off."""
+    """Peers that each send `words(i)` for i = 0, 1, …, and reconnect when they are cut off."""
 
     def __init__(self, where, kind, peers, words):
         self._stop = threading.Event()
@@ -49,14 +49,14 @@ class Attack:
 
 class Hostile(iqd.SystemTest):
     def expect_next(self, reader, seconds, *topics):
-        """Reads for so long: of each topic every message is there, and has no gap."""
+        """Reads for this long: no topic misses a message or has a gap."""
         ends = time.monotonic() + seconds
         seen = {}
         while time.monotonic() < ends:
             message = reader.take(1)[0]
             if message.topic in seen:
                 self.assertEqual(message.seq, seen[message.topic] + 1)
-                if not iqd.SANITIZED:  # which cannot keep up with all of this
+                if not iqd.SANITIZED:  # a sanitized build cannot keep up
                     self.assertEqual(message.gap, 0)
             seen[message.topic] = message.seq
         for topic in topics:
@@ -110,7 +110,7 @@ class Hostile(iqd.SystemTest):
                         attack.end()
                     if not iqd.SANITIZED:
                         self.assertLess(most - before, 64)
-                    # Of empty messages a busy machine reads fewer than are too many.
+                    # A busy machine may read too few empty messages to cut the peer off.
                     if name != "empty messages":
                         self.assertGreater(daemon.final[0]["endpoints"][0]["cut_off"], 0)
                         self.assertIn("was disconnected: it sent", daemon.text)
@@ -135,7 +135,7 @@ class Hostile(iqd.SystemTest):
                 attack.end()
 
     def test_what_a_sink_still_loses_keeps_its_length(self):
-        """A push sink that nobody reads, with long blocks that wait when short ones come, and the other way round."""
+        """A push sink that nobody reads: long blocks wait when short ones come, and vice versa."""
         for lengths in ((524288, 1000), (1000, 524288)):
             where = iqd.endpoint()
             text = (f"{SOURCE}block: {lengths[0]}\nsinks:\n"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs to look at a daemon with 20 stages; label `speed`."""
+"""The cost of HTTP requests to a daemon with 20 stages; label `speed`."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ def cpu_seconds(pid):
 class HttpCost(iqd.SystemTest):
     def setUp(self):
         super().setUp()
-        # Samples come so slowly that what is left to measure is the door.
+        # The sample rate is so low that only the HTTP port's cost remains.
         text = simulated(rate=1e5, stages=STAGES) + 'fuse: off\nmonitor: {listen: "127.0.0.1:0"}\n'
         self.running = self.enterContext(self.daemon(text))
         self.door = Door(self.running)
@@ -49,19 +49,19 @@ class HttpCost(iqd.SystemTest):
                 while looks and daemon.process.poll() is None:
                     try:
                         door.get("/metrics")
-                    except OSError:  # it has ended
+                    except OSError:  # iqd has exited
                         break
                     time.sleep(0.1)
                 self.assertEqual(daemon.wait(), 0)
                 return daemon.final[0]["latency_us"]["p99"]
 
-        # The better of two, as other programs disturb some.
+        # The better of two runs, as other programs may disturb one.
         alone, looked_at = (min(p99(looks) for _ in range(2)) for looks in (False, True))
         print(f"p99 of a block: {alone:.0f} us alone, {looked_at:.0f} us with a scrape ten times a second")
         self.assertLess(looked_at, 1.5 * alone + 500)
 
     def share_of_a_core(self, look):
-        """Processor time of the daemon in a second in which it is looked at ten times."""
+        """The daemon's CPU share in a second with ten requests."""
         spent = cpu_seconds(self.running.process.pid)
         began = time.monotonic()
         for i in range(1, 11):
@@ -70,7 +70,7 @@ class HttpCost(iqd.SystemTest):
         return (cpu_seconds(self.running.process.pid) - spent) / (time.monotonic() - began)
 
     def cost(self, path):
-        """Seconds with and without looks take turns, as other programs make all dearer for a while."""
+        """Alternates seconds with and without requests, as other programs may slow the machine for a while."""
         pairs = [(self.share_of_a_core(lambda: None), self.share_of_a_core(lambda: self.door.get(path)))
                  for _ in range(8)]
         alone, looked_at = (statistics.mean(column) for column in zip(*pairs))
@@ -79,7 +79,7 @@ class HttpCost(iqd.SystemTest):
 
     def test_a_status_page_ten_times_a_second(self):
         for path in ("/api/status", "/api/pipeline"):
-            # The better of two where the first is too much: a processor may be slow for longer.
+            # A second try if the first costs too much: a CPU may be slow for longer.
             self.assertTrue(any(self.cost(path) < MOST_OF_A_CORE for _ in range(2)), path)
 
 

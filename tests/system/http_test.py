@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP door of the real daemon: metrics that Prometheus takes, states that follow the radio, changes, tokens."""
+"""The HTTP port of the real daemon: valid Prometheus metrics, states that follow the radio, changes, tokens."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ class Http(iqd.SystemTest):
         return daemon, Door(daemon)
 
     def refused(self, monitor):
-        """What `iqd check` says of it."""
+        """The problems that `iqd check` reports."""
         path = self.folder / "p.yaml"
         path.write_text(f"{simulated()}monitor: {monitor}\n", encoding="utf-8")
         done = iqd.command("check", path)
@@ -38,7 +38,7 @@ class Http(iqd.SystemTest):
         path.chmod(mode)
         return path
 
-    # What it tells
+    # What it reports
 
     def test_metrics_are_as_prometheus_wants_them(self):
         promtool = shutil.which("promtool")
@@ -133,7 +133,7 @@ class Http(iqd.SystemTest):
         self.assertIn("rotate.frequency", daemon.text)
         self.assertConserved(daemon.final[0])
 
-    # Who may come in
+    # Access
 
     def test_tokens(self):
         _, door = self.open(simulated(), f'{{listen: "127.0.0.1:0", token: {self.token()}}}')
@@ -146,7 +146,7 @@ class Http(iqd.SystemTest):
         self.assertEqual(status, 200, body)
 
     def test_monitors_that_are_refused(self):
-        self.assertIn("monitor.listen: '9464' is no IPv4 address", self.refused('{listen: "9464"}'))
+        self.assertIn("monitor.listen: '9464' is not an IPv4 address", self.refused('{listen: "9464"}'))
         self.assertIn("other machines", self.refused('{listen: "0.0.0.0:0"}'))
         self.assertIn("No such file", self.refused('{listen: "127.0.0.1:0", token: /none}'))
         self.assertIn("chmod 600", self.refused(f'{{listen: "127.0.0.1:0", token: {self.token(mode=0o644)}}}'))
@@ -164,7 +164,7 @@ class Http(iqd.SystemTest):
             self.assertIn(f"127.0.0.1:{door.port}", second.text)
             self.assertIn("in use", second.text)
 
-    # What is wrong
+    # Bad requests
 
     def test_requests_that_are_wrong_disturb_nothing(self):
         daemon, door = self.open(simulated(rate=2e5))
@@ -197,7 +197,7 @@ class Http(iqd.SystemTest):
                 crowd.append(self.enterContext(socket.create_connection(("127.0.0.1", door.port), iqd.PATIENCE)))
                 try:
                     crowd[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n")
-                except OSError:  # another took its place
+                except OSError:  # iqd closed it for a newer one
                     pass
             for method, path in (("GET", "/healthz"), ("GET", "/metrics"), ("POST", "/api/reload")):
                 began = time.monotonic()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""`cmake --install` into a tree of its own: the program runs from there, and systemd finds no fault with its files."""
+"""`cmake --install` into a separate tree: the program runs from there, and systemd accepts its files."""
 
 import json
 import os
@@ -28,12 +28,12 @@ def install(into, prefix):
 
 
 def needs(tool):
-    return unittest.skipUnless(shutil.which(tool), f"there is no {tool} here")
+    return unittest.skipUnless(shutil.which(tool), f"{tool} is not installed")
 
 
-@unittest.skipUnless((BUILD / "cmake_install.cmake").exists(), f"{BUILD} is no build tree")
+@unittest.skipUnless((BUILD / "cmake_install.cmake").exists(), f"{BUILD} is not a build tree")
 class Install(unittest.TestCase):
-    """One tree, installed for /usr/local and looked at where it is."""
+    """One tree, installed for /usr/local below another root."""
 
     @classmethod
     def setUpClass(cls):
@@ -71,7 +71,7 @@ class Install(unittest.TestCase):
                         "share/iqd/grafana/dashboards/iqd.json", "share/doc/iqd/service.md", "share/doc/iqd/README.md"):
             self.one(pattern)
         self.assertEqual(len(list(self.prefix.glob("**/libiqd_cuda.so"))), int(CUDA))
-        self.assertEqual({p.name for p in self.root.iterdir()}, {"usr"})  # nothing outside of the prefix
+        self.assertEqual({p.name for p in self.root.iterdir()}, {"usr"})  # nothing outside the prefix
 
     def test_the_manifest_names_every_file(self):
         there = {f"/{p.relative_to(self.root)}" for p in self.root.rglob("*") if not p.is_dir()}
@@ -132,6 +132,10 @@ class Install(unittest.TestCase):
                                 re.MULTILINE))
         self.assertEqual(self.commands() - listed, set())
 
+    def test_the_page_of_commands_names_every_command(self):
+        text = (self.prefix / "share/doc/iqd/commands.md").read_text(encoding="utf-8")
+        self.assertEqual(self.commands() - set(re.findall(r"^\| `iqd ([a-z]+)", text, re.MULTILINE)), set())
+
     def complete(self, *words):
         script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _iqd; '
                   'printf "%s\\n" "${COMPREPLY[@]}"')
@@ -146,12 +150,12 @@ class Install(unittest.TestCase):
         self.assertIn("--wait-subscribers", self.complete("run", "--"))
         self.assertEqual(self.complete("run", "--status", "j"), {"json"})
         self.assertIn("spectrum", self.complete("stages", "sp"))
-        self.assertEqual(self.complete("run", ""), set())  # files, then
+        self.assertEqual(self.complete("run", ""), set())  # so bash offers files
 
     # --- the service ---
 
     def unit(self):
-        """An instance's unit as systemd would have it, with the program where it is now."""
+        """An instance's unit, with the program's present path."""
         text = (self.prefix / "lib/systemd/system/iqd@.service").read_text(encoding="utf-8")
         linked = self.root.parent / "bin"
         linked.mkdir(exist_ok=True)
@@ -183,7 +187,7 @@ class Install(unittest.TestCase):
         self.assertLessEqual({"plugdev", "video", "render"}, {m[0] for m in members if m[3] == "iqd"})
 
         if os.geteuid() != 0:
-            self.skipTest("only root can give folders to another user")
+            self.skipTest("only root can change the owner of folders")
         done = run("systemd-tmpfiles", "--create", f"--root={tree}", self.prefix / "lib/tmpfiles.d/iqd.conf")
         self.assertTrue((tree / "etc/iqd").is_dir(), done.stderr)
         recordings = (tree / "var/lib/iqd/recordings").stat()
@@ -198,7 +202,7 @@ class Install(unittest.TestCase):
         self.assertGreaterEqual(int(wanted["net.core.rmem_max"]), 50_000_000)
         for key in wanted:
             path = pathlib.Path("/proc/sys") / key.replace(".", "/")
-            if path.parent.exists() and path.exists():  # not every container shows all of them
+            if path.parent.exists() and path.exists():  # some containers hide some of them
                 self.assertRegex(path.read_text(encoding="utf-8"), r"^\d+$")
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses ipc://…: of one process at a time, and no files stay behind."""
+"""Addresses ipc://…: one process at a time can bind one, and no file remains."""
 
 import signal
 import unittest
@@ -35,7 +35,7 @@ class Ipc(iqd.SystemTest):
             late = self.reader(self.where, "t")
             late.take(1)
             self.assertEqual(first.stop(), 0, first.text)
-        self.assertFalse(self.path.exists(), "it went with the socket")
+        self.assertFalse(self.path.exists(), "the file must go with the socket")
 
     def test_sources_and_sinks_as_well(self):
         source = f"name: a\nsource: {{zmq: {{bind: \"{self.where}\", kind: pull, rate: 1e6}}}}\n"
@@ -65,7 +65,7 @@ class Ipc(iqd.SystemTest):
         self.path.write_text("samples")
         with self.daemon(self.document()) as daemon:
             self.assertEqual(daemon.wait(), 1, daemon.text)
-            self.assertIn("is no socket", daemon.text)
+            self.assertIn("is not a socket", daemon.text)
         self.assertEqual(self.path.read_text(), "samples")
 
     def test_nothing_is_left_of_what_was_refused(self):
@@ -74,7 +74,7 @@ class Ipc(iqd.SystemTest):
         both = self.document().replace("}]\n", f"}}, {{port: source, topic: u, bind: \"{taken}\"}}]\n")
         with self.daemon(both) as daemon:
             self.assertEqual(daemon.wait(), 1, daemon.text)
-        self.assertFalse(self.path.exists(), "a start that was refused")
+        self.assertFalse(self.path.exists(), "a refused start must leave no file")
 
         text = simulated() + 'monitor: {listen: "127.0.0.1:0"}\n'
         with self.daemon(text) as daemon:
@@ -84,7 +84,7 @@ class Ipc(iqd.SystemTest):
                                                        'monitor: {listen: "127.0.0.1:0"}\n')
             status, said = door.change("POST", "/api/reload")
             self.assertEqual(status, 422, said)
-            self.assertFalse(self.path.exists(), "a change that was refused")
+            self.assertFalse(self.path.exists(), "a refused change must leave no file")
             self.assertEqual(daemon.stop(), 0, daemon.text)
 
     def test_a_change_may_take_the_address_along(self):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A user's own kernel: on arrays, in a pipeline, with what is wrong told at its place; the cache of what was compiled."""
+"""A user's own kernel: on arrays, in a pipeline, mistakes reported with their place, and the cache of compiled code."""
 
 import json
 import os
@@ -104,7 +104,7 @@ publish:
         np.testing.assert_array_equal(y, np.array([np.inf, np.nan, 0, 0.25], np.float32))
 
     def told(self, kernel, *words, start):
-        """By `check` and `run`, in the same words. `start`: how a line begins, `@key` is the key's place."""
+        """`check` and `run` report these words. `start`: how a line begins; `@key` is the key's place."""
         self.pipeline(kernel)
         start = re.sub(r"^@(\w+)", lambda key: f"p.yaml:4:{len('  - kernel: ') + kernel.index(key[1]) + 1}", start)
         for verb in ("check", "run"):
@@ -117,7 +117,7 @@ publish:
         self.write("bad.cu", "__device__ float2 f(float2 x)\n{\n  x.x = y;\n  return x;\n}\n")
         self.told("{file: bad.cu}", "'y'", start="bad.cu:3:9 stages[0].kernel: ")
         self.told("{file: none.cu}", "cannot be read", start="@file stages[0].kernel.file: none.cu")
-        self.told("{file: scale.cu, params: {k: 1}, out: f32}", "it has to be __device__ float f(float2 x, float k)",
+        self.told("{file: scale.cu, params: {k: 1}, out: f32}", "expected __device__ float f(float2 x, float k)",
                   start="scale.cu:2 stages[0].kernel: f returns float2")
         self.told("{file: scale.cu}", "parameter 'k' of f has no value", start="p.yaml:4:13 stages[0].kernel.params: ")
         self.told("{file: scale.cu, params: {k: 1, gain: 2}}", "no parameter of this name",
@@ -130,8 +130,8 @@ publish:
         (self.folder / "sub").mkdir()
         self.told("{file: sub/../open.cu}", start="open.cu:2 ")
         self.write("bare.cu", "float2 f(float2 x) { return x; }\n")
-        self.told("{file: bare.cu}", "has no __device__", start="bare.cu:1 ")
-        self.told("{file: bare.cu, backend: cuda}", "has no __device__", start="bare.cu:1 ")
+        self.told("{file: bare.cu}", "lacks __device__", start="bare.cu:1 ")
+        self.told("{file: bare.cu, backend: cuda}", "lacks __device__", start="bare.cu:1 ")
         self.write("none.cu", "__device__ float2 f(float2 x) {}\n")
         self.told("{file: none.cu}", "return", start="none.cu:1")
         self.told("{code: \"__device__ float2 f(float2 x) { return 1 +; }\"}", start="p.yaml:4:")
@@ -182,24 +182,24 @@ monitor: {{listen: "127.0.0.1:{port}"}}
         self.write("other.cu", SCALE + "\n")
         with self.daemon(text, environment=self.environment) as daemon:
             daemon.wait_for(lambda p: p["published"] > 0)
-            # A device's values change between two of its blocks.
-            soon = "kernel.params, " + ("between two blocks" if "on cuda:" in daemon.text else "at once")
+            # On a device, values change between two blocks.
+            soon = "kernel.params changed " + ("between two blocks" if "on cuda:" in daemon.text else "at once")
             self.assertIn(soon, patch(params={"k": 3}))
             self.assertIn(soon, patch(**{"params.k": 8}))
-            # Whoever asks learns nothing of files, nor of what is in them.
+            # The response reveals nothing about files or their contents.
             for key, value in (("file", "other.cu"), ("file", "none.cu"), ("file", "/etc/passwd"), ("file", "."),
                                ("function", "g"), ("code", SCALE), ("past", 3), ("in", ["f32"]), ("out", "f32")):
                 self.assertEqual(json.loads(patch(**{key: value}))["problems"],
-                                 [f"kernel.{key} cannot change while it runs: write it into the file and reload"])
-            self.assertIn("is no number", patch(params={"k": "fast"}))
-            # A changed file is read with a reload, and what is wrong changes nothing.
+                                 [f"kernel.{key} cannot be set live: change it in the file and reload"])
+            self.assertIn("is not a number", patch(params={"k": "fast"}))
+            # A reload reads a changed file; a file with a mistake changes nothing.
             self.write("scale.cu", SCALE.replace("k * x.x", "k * x.q"))
             self.assertIn(soon, patch(params={"k": 4}))
             daemon.signal(signal.SIGHUP)
             daemon.wait_for_log("reload refused: ")
             self.write("scale.cu", SCALE.replace("k * x.x", "-k * x.x"))
             daemon.signal(signal.SIGHUP)
-            daemon.wait_for_log("kernel.file, between two blocks")
+            daemon.wait_for_log("kernel.file changed between two blocks")
             self.assertEqual(daemon.stop(), 0, daemon.text)
 
     def test_where_there_is_no_compiler_that_is_said(self):
@@ -245,7 +245,7 @@ monitor: {{listen: "127.0.0.1:{port}"}}
 """
 
         with self.daemon(text, environment=self.environment) as daemon:
-            daemon.wait_for_log("p: stage 'looping' has not returned for 0.5 s")
+            daemon.wait_for_log("p: stage 'looping' has spent 0.5 s on one block")
             with self.assertRaises(urllib.error.HTTPError) as asked:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz")
             with asked.exception as answer:
@@ -253,7 +253,7 @@ monitor: {{listen: "127.0.0.1:{port}"}}
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/status") as answer:
                 self.assertEqual(json.load(answer)["pipelines"][0]["slow_stage"], "looping")
             self.assertEqual(daemon.stop(), 1)
-            self.assertIn("stage 'looping' does not let go", daemon.text)
+            self.assertIn("stage 'looping' does not stop", daemon.text)
             self.assertNotIn("the radio does not", daemon.text)
 
     def test_what_was_compiled_is_kept(self):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Killed with -9 again and again while it publishes and records: it starts anew, and every recording is valid."""
+"""Killed with -9 again and again while it publishes and records: it always restarts, and every recording is valid."""
 
 import json
 import random
@@ -19,7 +19,7 @@ RATE, TONE = 2e6, 123_457
 
 class Kill(iqd.SystemTest):
     def killed_while_recording(self, text, reader, data, delay):
-        """Runs until samples are published and recorded, and `delay` more seconds have passed."""
+        """Runs until samples are published and recorded, then for another `delay` seconds."""
         reader.rest(0)
         with self.daemon(text) as daemon:
             reader.take(1)
@@ -33,20 +33,20 @@ class Kill(iqd.SystemTest):
             self.assertEqual(daemon.wait(), -signal.SIGKILL)
 
     def assertTone(self, meta, x):
-        """Every segment is the tone from the place on that its global index says."""
+        """Every segment is the tone, starting at its global index."""
         starts = [c["core:sample_start"] for c in meta["captures"]] + [len(x)]
         for capture, start, end in zip(meta["captures"], starts, starts[1:]):
             n = capture["core:global_index"] + np.arange(end - start)
             self.assertLess(np.abs(iqd.to_complex(x[start:end]) - iqd.tone(n, TONE, RATE)).max(initial=0), 1.01 / 32768)
 
     def lost(self, meta):
-        """Samples that are missing between segments."""
+        """The samples missing between segments."""
         captures = meta["captures"]
         return sum(b["core:global_index"] - a["core:global_index"] - b["core:sample_start"] + a["core:sample_start"]
                    for a, b in zip(captures, captures[1:]))
 
     def test_amid_many_gaps(self):
-        """Metadata cannot be written for each, so samples are held back: none is there whose gap is not known."""
+        """Metadata cannot be written for each gap, so samples are held back: all samples on disk have known gaps."""
         where, stem = iqd.endpoint(), self.folder / "live"
         text = (f"source: {{soapy: {{args: \"driver=iqdsim,frequency={TONE},lose_every=2000,lose=100\", "
                 f"rate: {RATE}}}}}\nblock: 3001\npublish: [{{port: source, topic: t, bind: \"{where}\"}}]\n"
@@ -72,7 +72,7 @@ class Kill(iqd.SystemTest):
         self.assertEqual([p.name for p in self.folder.glob("*.part")], [])
 
     def test_again_and_again(self):
-        """One address, one file: what a service does that is restarted. A reader stays connected all the while."""
+        """One address and one file, as for a restarted service. A reader stays connected throughout."""
         where, stem = iqd.endpoint(), self.folder / "live"
         text = (f"source: {{soapy: {{args: \"driver=iqdsim,frequency={TONE},lose_every=50000,lose=100\", "
                 f"rate: {RATE}}}}}\nblock: 3001\npublish: [{{port: source, topic: t, bind: \"{where}\"}}]\n"

@@ -25,7 +25,7 @@ class Ldpc(iqd.SystemTest):
         return self.execute("ldpc_decoder", ("llr", llr), ("bits", "iterations", "events"), *arguments, *config)
 
     def check(self, llr, *arguments, **keys):
-        """That the stage gives what the model gives, in every word."""
+        """Checks that stage and model agree on every word."""
         bits, iterations, events = self.decode(llr, *arguments, **keys)
         expected, made, good = model.decode(llr, **keys)
         np.testing.assert_array_equal(bits, expected)

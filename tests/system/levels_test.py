@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""How strong a radio's channels are, and what is clipped, against what the simulated radio gives by its description."""
+"""The measured level and clipping of a radio's channels, against the simulated radio's documented signal."""
 
 import unittest
 import urllib.request
@@ -11,7 +11,7 @@ import numpy as np
 import iqd
 
 RATE = 1e6
-FREQUENCY = 123457.0  # in no simple ratio to the rate, so that the tone passes through all phases
+FREQUENCY = 123457.0  # no simple ratio to the rate, so the tone passes through all phases
 FILE = """\
 source:
   soapy: {{args: "driver=iqdsim,scenario=tone,frequency=123457,level={level}", channels: [0, 1], rate: 1 MS/s,
@@ -24,7 +24,7 @@ sinks:
 
 
 def clipped(samples, level, channel, format):
-    """How many of so many samples of the tone are at the end of the scale."""
+    """How many samples of the tone are at full scale."""
     x = iqd.tone(np.arange(samples), FREQUENCY, RATE, channel, level)
     parts = np.abs(np.stack([x.real, x.imag]))
     at_end = np.rint(parts * 32768) >= 32767 if format == "sc16" else parts >= 1
@@ -57,7 +57,7 @@ class LevelsTest(iqd.SystemTest):
                 for c, channel in enumerate(status["channels"]):
                     due = clipped(status["received"], 0.5, c, format)
                     self.assertGreater(due, 0.3 * status["received"])
-                    # The radio computes in floats, so a sample just at the end may fall to either side.
+                    # The radio computes in floats, so a sample near full scale may fall on either side.
                     self.assertAlmostEqual(channel["clipped"], due, delta=1e-4 * due)
                     self.assertTrue(channel["overloaded"])
                     self.assertEqual(channel["overloads"], 1)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long the start takes, and how much memory; label `speed`, as both are others under a sanitizer."""
+"""Start-up time and memory; label `speed`, as a sanitizer changes both."""
 
 import re
 import time
@@ -36,7 +36,7 @@ class Limits(iqd.SystemTest):
 
     def test_start(self):
         best = min(self.seconds_to_the_first_message() for _ in range(3))
-        print(f"from the start to the first message: {best:.3f} s")
+        print(f"time to the first message: {best:.3f} s")
         self.assertLess(best, MOST_SECONDS)
 
     def test_memory(self):
@@ -49,7 +49,7 @@ class Limits(iqd.SystemTest):
             peak = megabytes(daemon.process.pid, "VmHWM")
             self.assertEqual(daemon.stop(), 0, daemon.text)
             self.assertConserved(daemon.final[0])
-        print(f"resident at most: {peak:.1f} MB")
+        print(f"peak resident memory: {peak:.1f} MB")
         self.assertLess(peak, MOST_MEGABYTES)
 
 

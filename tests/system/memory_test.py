@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `iqd explain` says a pipeline takes is what the daemon's resident memory grows by; what does not fit is refused."""
+"""The memory that `iqd explain` states is how much the daemon grows; a pipeline that does not fit is refused."""
 
 import json
 import os
@@ -13,8 +13,8 @@ import unittest
 import iqd
 from door import Door
 
-# Of the sum. Beside it, what a sum of buffers cannot know: pages of code that only this pipeline runs (the stages of
-# mimo_2x2_5mhz touch 1 MB), and what the C library keeps of the heap when the file has been read.
+# Relative to the sum. CODE_MB is for what a sum of buffers leaves out: code pages that only this pipeline runs (the
+# stages of mimo_2x2_5mhz touch 1 MB), and heap that the C library keeps after the file has been read.
 SHARE = 0.10
 CODE_MB = 2.5
 
@@ -33,7 +33,7 @@ def document(source=GENERATE, count=1, more="", **options):
 
 
 def resident_mb(pid):
-    """The most that a few looks see."""
+    """The maximum of a few readings."""
     def look():
         time.sleep(0.02)
         return int((pathlib.Path("/proc") / str(pid) / "statm").read_text().split()[1])
@@ -42,7 +42,7 @@ def resident_mb(pid):
 
 class Explain(iqd.SystemTest):
     def said(self, text):
-        """Of `iqd explain`: resident memory in MB, samples that the ring holds."""
+        """From `iqd explain`: resident memory in MB, the ring's samples, and the output."""
         path = self.folder / "explained.yaml"
         path.write_text(text, encoding="utf-8")
         run = iqd.command("explain", path)
@@ -52,7 +52,7 @@ class Explain(iqd.SystemTest):
         return sum(map(float, found)), max(map(int, rings), default=0), run.stdout
 
     def taken(self, text, ring):
-        """What the daemon has in MB, when the ring was full once, and windows have gone over its end."""
+        """The daemon's memory in MB once the ring has filled and windows have wrapped around."""
         with self.daemon(text) as daemon:
             daemon.wait_for(lambda p: p["received"] > 4 * ring + 100_000 and p["blocks"] > 3, 60)
             mb = resident_mb(daemon.process.pid)
@@ -60,7 +60,7 @@ class Explain(iqd.SystemTest):
         return mb
 
     def growth(self, text, idle):
-        """What explain says beyond an idle daemon, and what that grows by."""
+        """What `iqd explain` states beyond an idle daemon, and by how much the daemon really grows."""
         said, ring, listed = self.said(text)
         said_idle, ring_idle, _ = self.said(idle)
         return said - said_idle, self.taken(text, ring) - self.taken(idle, ring_idle), listed
@@ -104,7 +104,7 @@ class Explain(iqd.SystemTest):
                     file.unlink()
 
     def test_shipped_pipelines(self):
-        """Over the same radio: what its module takes for itself nobody can say before it is open."""
+        """Compares with an idle pipeline on the same radio: nobody knows what its module takes before it is open."""
         for name in ("spectrum", "telemetry", "mimo_2x2_5mhz", "two_channels"):
             with self.subTest(pipeline=name):
                 text = (iqd.PIPELINES / f"{name}.yaml").read_text(encoding="utf-8")
@@ -148,7 +148,7 @@ class Refusal(iqd.SystemTest):
         self.assertRegex(run.stderr, r"MB may still be mapped .* beside the \d+ MB of other pipelines")
 
     def test_a_thousand_topics(self):
-        """At one address they start; a thousand addresses take more descriptors than a process usually may have."""
+        """With one address they start; many addresses take more descriptors than a process usually may have."""
         text = document(count=1000)
         self.assertEqual(self.check(text).returncode, 0)
         with self.daemon(text) as daemon:
@@ -160,7 +160,7 @@ class Refusal(iqd.SystemTest):
         self.assertRegex(run.stderr, r"take 1\d\d\d descriptors, .* may still be opened; let topics share addresses")
 
     def test_a_reload(self):
-        """What does not fit beside what runs is refused with the sum, and all goes on."""
+        """A change that does not fit is refused with the sum, and the pipelines keep running."""
         text = document(more='block: 65536\nmonitor: {listen: "127.0.0.1:0"}\n')
         with self.daemon(text) as daemon:
             door = Door(daemon)

@@ -14,7 +14,7 @@ OUTPUTS = ("llr", "bits", "distance", "events")
 
 
 def noise_for(tx, decibel):
-    """At that ratio of signal to noise of a receive antenna."""
+    """The noise power for this SNR per receive antenna."""
     return tx / 10 ** (decibel / 10)
 
 
@@ -38,14 +38,14 @@ class Mimo(iqd.SystemTest):
         return [np.load(self.folder / f"{o}.npy") for o in outputs]
 
     def check(self, stage, y, h, noise, modulation, *arguments, **keys):
-        """That the stage gives what the model gives."""
+        """Checks that stage and model agree."""
         y, h = np.asarray(y, np.complex64), np.asarray(h, np.complex64)
         noise = np.asarray(noise, np.float32).reshape(-1)
         llr, bits, distance, events = self.detect(stage, y, h, noise, *arguments, modulation=modulation, **keys)
         wanted, _, least = model.detect(stage, y, h, noise, modulation, **keys)
         self.assertEqual((llr.shape, llr.dtype, bits.dtype), (wanted.shape, np.dtype("<f4"), np.dtype("<u1")))
         self.assertTrue(np.isfinite(llr).all())
-        # Rounding: of the distances, over the noise, and of LLRs of 1; a wrong path among equals now and then.
+        # Rounding of distances over noise, and of LLRs of 1; now and then another of two equal paths.
         size = (np.abs(y.astype(complex)) ** 2).sum(axis=1) / np.repeat(noise.astype(float), len(y) // len(noise))
         error = np.abs(llr - wanted)
         allowed = np.maximum(1, np.abs(wanted)) + 1e-3 * size[:, None, None]
@@ -60,7 +60,7 @@ class Mimo(iqd.SystemTest):
         return llr
 
     def stages_for(self, tx, modulation):
-        """Exhaustive search only where it ends."""
+        """All stages; exhaustive search only where it is feasible."""
         return [d for d in DETECTORS if d != "exhaustive_detector" or tx * model.BITS[modulation] <= 16]
 
     def test_all_sizes_and_modulations(self):
@@ -130,7 +130,7 @@ class Mimo(iqd.SystemTest):
                 scale = 2.0**power
                 scaled = self.detect(stage, y * scale, h * scale, 0.06 * scale**2, modulation="16qam")[0]
                 np.testing.assert_array_equal(scaled, plain)
-            for given in (singular, h * [1, 0, 1, 1]):  # many paths cost the same, and rounding chooses
+            for given in (singular, h * [1, 0, 1, 1]):  # many paths cost the same: rounding decides
                 if stage in ("exhaustive_detector", "lmmse_detector"):
                     self.check(stage, y, given, 0.06, "16qam")
                 self.assertTrue(np.isfinite(self.detect(stage, y, given, 0.06, modulation="16qam")[0]).all())
@@ -161,7 +161,7 @@ class Mimo(iqd.SystemTest):
                 llr[good], self.detect(stage, y[good], h[good], noise[good], modulation="qpsk")[0])
 
     def test_what_they_tell(self):
-        """As much as was found by a study of these detectors, of other channels: in the order of their worth."""
+        """The mutual information that a study of these detectors found on other channels, best detector first."""
         y, h, bits = model.transmit(self.random, 4, 4, "qpsk", 20000, noise_for(4, 10))
         told = [model.gmi(self.detect(stage, y, h, noise_for(4, 10), modulation="qpsk")[0].clip(-8, 8), bits)
                 for stage in ("exhaustive_detector", "kbest_detector", "mtt_detector", "lmmse_detector")]

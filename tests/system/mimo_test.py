@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The shipped MIMO receivers, live from the simulated radio, to their bits."""
+"""The shipped MIMO receivers: from the live simulated radio to bits."""
 
 import unittest
 
@@ -9,7 +9,7 @@ import numpy as np
 import iqd
 import ofdm_model
 
-# What the files tell the radio, and what it does by itself.
+# What the files set on the radio, and the radio's own constants.
 SNR, OFFSET, LEVEL, START, PERIOD = 25, 3000, -20, 1001, 16
 WORD = 1152
 TWO, FOUR = "mimo_2x2_5mhz", "mimo_4x4_20mhz"
@@ -18,7 +18,7 @@ FORMATS = {TWO: (7.68e6, 7680, 11), FOUR: (30.72e6, 30720, 108)}  # rate, sample
 
 class Mimo(iqd.SystemTest):
     def document(self, more="", *, name=TWO, slower=16, changes=()):
-        """The shipped file at a slower rate, so that no machine loses samples; `more` goes to the radio as well."""
+        """The shipped file at a lower rate, so that no machine loses samples; `more` extends the radio's arguments."""
         self.where = iqd.endpoint()
         self.rate, self.frame, self.words = FORMATS[name]
         text = (iqd.PIPELINES / f"{name}.yaml").read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ class Mimo(iqd.SystemTest):
         return text
 
     def play(self, text, seconds=1.5):
-        """The messages of a run by topic, what was counted by stage and event, and the last status."""
+        """The messages of a run by topic, the counts by (stage, event), and the final status."""
         topics = ("bits", "llr", "report")
         readers = [self.reader(self.where, topic) for topic in topics]
         with self.daemon(text, "--seconds", seconds, "--wait-subscribers", 1) as daemon:
@@ -42,7 +42,7 @@ class Mimo(iqd.SystemTest):
         return {topic: reader.rest() for topic, reader in zip(topics, readers)}, counted, status
 
     def assertReceived(self, messages, counted):
-        """The bits that were sent, at the places where they were sent; the numbers of the frames."""
+        """The bits are the sent ones at the right positions. Returns the frame numbers."""
         sent = ofdm_model.pn(23, np.arange(PERIOD * self.words * WORD)).reshape(PERIOD, self.words, WORD)
         frames = []
         for m in messages["bits"]:
@@ -60,7 +60,7 @@ class Mimo(iqd.SystemTest):
         return frames
 
     def assertComplete(self, frames, status, seconds):
-        """None is missing; the first and the last may be cut, and a stream takes a while to start and to end."""
+        """No frame is missing, except at the ends, where frames may be cut and the stream starts and stops."""
         self.assertEqual(sum(status["dropped"].values()) + status["lost"], 0, status)
         self.assertEqual(frames, list(range(frames[0], frames[0] + len(frames))))
         self.assertGreater(len(frames), 0.7 * seconds * self.rate / self.frame)
@@ -70,7 +70,7 @@ class Mimo(iqd.SystemTest):
         self.assertComplete(self.assertReceived(messages, counted), status, 3)
         facts = [fact for m in messages["bits"] for fact in m.frames]
         self.assertLess(max(abs(f["offset_hz"] - OFFSET) for f in facts), 10)
-        # On a carrier, SNR below the power of all antennas together.
+        # The noise on a carrier is SNR below the power of all antennas together.
         self.assertAlmostEqual(10 * np.log10(np.mean([f["noise"] for f in facts])), LEVEL - SNR, delta=0.5)
         self.assertEqual(messages["llr"][0].x.shape[1:], (288, 11, 2, 4))
 
@@ -78,19 +78,19 @@ class Mimo(iqd.SystemTest):
         keys = "fft: 2048, carriers: 1200, prefix: 144, frame: 30720, tx: 4"
         changes = [(f"&frame {{{keys}}}", f"{{{keys}, max_offset: 4 kHz}}"),
                    ("demod: *frame", f"demod: &frame {{{keys}}}")]
-        # Sanitizers make it too slow even for this: then blocks are dropped, and the others are right.
+        # With sanitizers it is too slow even for this rate: blocks are dropped, and the others are right.
         messages, counted, _ = self.play(self.document(name=FOUR, slower=96, changes=changes), 3)
         self.assertGreater(len(self.assertReceived(messages, counted)), 0)
         llr = messages["llr"][0]
         self.assertEqual((llr.x.shape[1:], llr.x.dtype, llr.llr_scale), ((1152, 9, 4, 6), np.int8, 0.25))
 
     def test_at_the_full_rate(self):
-        """A machine that is too slow drops blocks; what it does receive is received right."""
+        """A machine that is too slow drops blocks, but decodes the others correctly."""
         messages, counted, _ = self.play(self.document(slower=1))
         self.assertGreater(len(self.assertReceived(messages, counted)), 0)
 
     def test_more_antennas_than_send(self):
-        # Half as fast as the others, and half of their offset, which is found as far as some carriers go.
+        # Half the rate of the other tests and half their offset, since the offset range is a number of carriers.
         text = self.document(",rx=4,snr=16", slower=32, changes=[("channels: [0, 1]", "channels: [0, 1, 2, 3]"),
                                                                  (f"offset={OFFSET}", f"offset={OFFSET // 2}")])
         messages, counted, status = self.play(text)
@@ -107,7 +107,7 @@ class Mimo(iqd.SystemTest):
         times = status["lost"] // lost
         self.assertGreater(times, 5)
         self.assertGreater(counted["ofdm_sync", "cut"], 0)
-        # Of 13 frames one is cut, and another may be near.
+        # One of 13 frames is cut, and perhaps its neighbour.
         self.assertGreater(len(frames), 0.7 * (frames[-1] - frames[0]))
 
     def test_without_frames_there_are_no_messages(self):

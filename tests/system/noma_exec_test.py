@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""`iqd exec` with the detectors of several users on arrays, against their definition in double precision."""
+"""`iqd exec` with the multi-user detectors on arrays, against their definition in double precision."""
 
 import unittest
 from dataclasses import replace
@@ -18,7 +18,7 @@ STAGES = {"lls_detector": model.Method(weights=(1, 0), passes=0, start="lls"),
 
 
 def method_of(stage, pilots, keys):
-    """What the stage does with these keys, by the model."""
+    """The model's description of the stage with these keys."""
     method = STAGES.get(stage) or model.Method()
     for key, value in keys.items():
         if key == "dictionary":
@@ -38,7 +38,7 @@ class Noma(iqd.SystemTest):
 
     def frames(self, antennas=16, users=6, pilots=100, data=60, modulation="qpsk", decibel=20, gain=1, moves=(0,),
                power=0):
-        """The inputs of frames behind each other, [frame][…], as many as there are `moves`; h and noise for all."""
+        """The inputs of consecutive frames, [frame][…], one for each of `moves`; h and noise."""
         noise = 10 ** (-decibel / 10)
         h = channel.channels(channel.circle(antennas), 60, users, self.random, moves=moves, power_db=power)
         train, data = ([channel.transmit(one, modulation, noise, n, self.random) for one in h] for n in (pilots, data))
@@ -59,13 +59,13 @@ class Noma(iqd.SystemTest):
         return {o: np.load(self.folder / f"{o}.npy") for o in outputs}
 
     def near(self, got, wanted, what, relative=1e-4):
-        """In rms; what is wanted may be 0."""
+        """Compares in rms; `wanted` may be 0."""
         self.assertEqual(got.shape, wanted.shape, what)
         rms = np.sqrt(np.mean(np.abs(wanted) ** 2))
         self.assertLessEqual(np.sqrt(np.mean(np.abs(got - wanted) ** 2)), relative * rms + 1e-9, what)
 
     def check(self, arrays, stage="apsm_detector", given=None, **keys):
-        """That the stage gives what the model gives; returns what it gave. `given`: filters, or (h, noise)."""
+        """Checks that stage and model agree; returns the stage's output. `given`: filters, or (h, noise)."""
         method = method_of(stage, arrays["train_rx"].shape[1], keys)
         got = self.detect(stage, arrays, **keys)
         wanted = model.run(method, *(arrays[n] for n in ("train_rx", "train_tx", "rx")), given,
@@ -83,7 +83,7 @@ class Noma(iqd.SystemTest):
         return got
 
     def check_decisions(self, wanted, symbols, figures, llr, bits, modulation):
-        """LLRs of estimates and their noise by the formula, but where they are erased; bits by LLRs."""
+        """LLRs follow the formula from estimates and noise, unless erased; bits follow the LLRs."""
         noise = figures[:, 0].astype(float)
         found = model.llrs(symbols.astype(complex), noise, modulation)
         found[:, ~wanted.symbols.any(axis=0)] = 0
@@ -138,7 +138,7 @@ class Noma(iqd.SystemTest):
             self.check(dead, stage)
             unused = self.detect(stage, arrays, antennas=[0, 1, 3, 4])
             self.near(unused["symbols"], self.detect(stage, without)["symbols"], stage)
-        # Antennas that hear the same: the Gram matrix is singular.
+        # Two antennas receive the same: the Gram matrix is singular.
         twins = {n: x[:, :, [0, 0, 1, 3]] for n, x in arrays.items()}
         for stage in ("apsm_detector", "lls_detector"):
             got = self.detect(stage, twins)
@@ -175,7 +175,7 @@ class Noma(iqd.SystemTest):
             self.assertEqual(got["events"].reshape(-1, 4).sum(axis=0).tolist(), [3, 1, 2 + 100, 2 + 60])
             good = self.detect("apsm_detector", arrays, start=start)
             np.testing.assert_array_equal(got["symbols"][2], good["symbols"][2])
-        # An antenna that is not in use does not matter.
+        # An unused antenna does not matter.
         bad = {n: np.where(np.arange(4) == 2, np.nan, x).astype(np.complex64) if n != "train_tx" else x
                for n, x in arrays.items()}
         np.testing.assert_array_equal(self.detect("apsm_detector", bad, antennas=[0, 1, 3])["symbols"],
@@ -203,7 +203,7 @@ class Noma(iqd.SystemTest):
 
     def test_online(self):
         arrays, _, _ = self.frames(antennas=5, users=4, pilots=40, moves=range(6))
-        arrays["train_rx"][3] = np.nan  # leaves the model as it is
+        arrays["train_rx"][3] = np.nan  # leaves the model unchanged
         for keys in ({}, {"start": "zero"}, {"dictionary": 100}, {"dictionary": 60, "passes": 2, "start": "zero"},
                      {"dictionary": 25}, LIBAPSM):
             whole = self.check(arrays, mode="online", **keys)

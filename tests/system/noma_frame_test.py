@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/noma-frame.md, its model in NumPy and `noma_modulator`: all three say the same."""
+"""docs/noma-frame.md, its model in NumPy and `noma_modulator`: all three agree."""
 
 import re
 import unittest
@@ -36,14 +36,14 @@ class Page(unittest.TestCase):
         found = re.findall(r"^\|[^|]*\|([^|]+)\| ([\d,]+) \|$", PAGE, re.M)
         rows = {name.strip(): int(value.replace(",", "")) for name, value in found}
         f = model.SIX
-        expected = {"points of a symbol's transform, N": f.fft, "carriers in use, C": f.carriers,
-                    "samples of the cyclic prefix, P": f.prefix, "samples of a frame, F": f.frame,
-                    "who send at the same time, U": f.users, "symbols of pilots, T": f.training,
-                    "pilots that are used, of each user": f.pilots,
-                    "points of data that are used, of each user, D": f.data, "symbols in a frame": f.symbols,
-                    "symbols of data": f.symbols - 2 - f.training, "pilot slots": f.pilot_slots,
-                    "data slots": f.data_slots, "samples of the first prefix": f.first_prefix,
-                    "data bits of a frame, all users: BPSK": f.frame_bits("bpsk"), "QPSK": f.frame_bits("qpsk"),
+        expected = {"FFT size, N": f.fft, "carriers in use, C": f.carriers,
+                    "samples of the cyclic prefix, P": f.prefix, "samples per frame, F": f.frame,
+                    "users that send at the same time, U": f.users, "pilot symbols, T": f.training,
+                    "pilots in use, per user": f.pilots,
+                    "data points in use, per user, D": f.data, "symbols per frame": f.symbols,
+                    "data symbols": f.symbols - 2 - f.training, "pilot slots": f.pilot_slots,
+                    "data slots": f.data_slots, "samples of the first cyclic prefix": f.first_prefix,
+                    "data bits per frame, all users: BPSK": f.frame_bits("bpsk"), "QPSK": f.frame_bits("qpsk"),
                     "16-QAM": f.frame_bits("16qam"), "64-QAM": f.frame_bits("64qam")}
         self.assertEqual(rows, expected)
 

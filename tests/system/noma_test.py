@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The shipped NOMA receiver, live from the simulated radio: what it says of its users is what they sent."""
+"""The shipped NOMA receiver on the live simulated radio: it recovers what its users sent."""
 
 import signal
 import unittest
@@ -10,7 +10,7 @@ import numpy as np
 import iqd
 import ofdm_model
 
-# What the file tells the radio, and what it does by itself.
+# What the file sets on the radio, and the radio's own constants.
 RATE, FRAME, START, PERIOD = 30.72e6, 74528, 1001, 16
 OFFSET = 1000
 USERS, DATA, BITS = 6, 3840, 4
@@ -29,7 +29,7 @@ class Noma(iqd.SystemTest):
         self.monitor = f"127.0.0.1:{iqd.free_port()}"
 
     def document(self, more="", *, antennas=16, users=USERS, slower=200, used="[]", changes=()):
-        """The shipped file at a slower rate, so that no machine loses samples; `more` goes to the radio as well."""
+        """The shipped file at a lower rate, so that no machine loses samples; `more` extends the radio's arguments."""
         self.users = users
         self.rate = RATE / slower
         text = (iqd.PIPELINES / "noma_16x6.yaml").read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ class Noma(iqd.SystemTest):
         return text
 
     def play(self, text, seconds):
-        """The messages of a run by topic, what was counted by stage and event (and user), and the last status."""
+        """The messages of a run by topic, the counts by (stage, event[, user]), and the final status."""
         topics = ("symbols", "llr", "model", "report")
         readers = [self.reader(self.where, topic) for topic in topics]
         with self.daemon(text, "--seconds", seconds, "--wait-subscribers", 1) as daemon:
@@ -54,20 +54,20 @@ class Noma(iqd.SystemTest):
         return {topic: reader.rest() for topic, reader in zip(topics, readers)}, counted, status
 
     def sent(self, frame, bits=BITS):
-        """[user][t][bit] of a frame."""
+        """The sent bits of a frame, [user][t][bit]."""
         shape = (self.users, DATA, bits)
         first = frame % PERIOD * np.prod(shape)
         return ofdm_model.pn(23, first + np.arange(np.prod(shape))).reshape(shape)
 
     def assertPlaced(self, fact):
-        """A frame begins where it does; gives its number."""
+        """The frame starts at a right position. Returns its number."""
         frame = round((fact["start"] - START) / FRAME)
         self.assertLessEqual(abs(fact["start"] + fact["delay"] - START - frame * FRAME), 0.1, fact)
         self.assertLess(abs(fact["offset_hz"] - OFFSET * self.rate / RATE), 1e-3 * self.rate / 2048, fact)
         return frame
 
     def assertReceived(self, messages, error=0.15):
-        """Symbols and LLRs of what was sent, at the places where it was sent; the numbers of the frames."""
+        """Symbols and LLRs are those of the sent bits, at the right positions. Returns the frame numbers."""
         frames = []
         for symbols, llr in zip(messages["symbols"], messages["llr"], strict=True):
             self.assertEqual((symbols.dims, llr.dims), (["frame", "user", "t"], ["frame", "user", "t", "bit"]))
@@ -93,7 +93,7 @@ class Noma(iqd.SystemTest):
             self.assertEqual(counted["ber_meter", "packets", user], len(frames))
         self.assertEqual(sum(m.x for m in messages["report"]).tolist(),
                          [[n] * USERS for n in (len(frames), len(frames) * DATA * BITS, 0, 0, 0)])
-        # The model's noise is that of the symbols.
+        # The model's noise is the symbols' error.
         for model, symbols in zip(messages["model"], messages["symbols"], strict=True):
             for fact, m, s in zip(model.frames, model.x, symbols.x, strict=True):
                 error = s - ofdm_model.mapped(self.sent(self.assertPlaced(fact)))
@@ -110,21 +110,21 @@ class Noma(iqd.SystemTest):
     def test_users_of_different_power(self):
         messages, _, _ = self.play(self.document(",powers=0/-12,snr=35", **SMALL), 2)
         self.assertGreater(len(self.assertReceived(messages)), 0)
-        for m in messages["model"]:  # 12 dB weaker, so much more noise beside it
+        for m in messages["model"]:  # 12 dB weaker, so its relative noise is higher
             ratio = m.x[:, 1, 0] / m.x[:, 0, 0]
             self.assertGreater(ratio.min(), 3)
 
     def until(self, reader, condition, most=200):
-        """Messages up to the first that has `condition`, which comes last."""
+        """Messages up to and including the first that satisfies `condition`."""
         messages = []
         for _ in range(most):
             messages += reader.take(1)
             if condition(messages[-1]):
                 return messages
-        self.fail(f"no such message in {most}: {messages[-1].x}")
+        self.fail(f"no such message among {most}: {messages[-1].x}")
 
     def test_antennas_change_live(self):
-        """Two users with four antennas, with one, and with the three others: one stream, in which frames go on."""
+        """Two users with four antennas, then one, then three: one stream with consecutive frames."""
         text = {used: self.document(used=used, **SMALL) for used in ("[]", "[2]", "[0, 1, 3]")}
         reader = self.reader(self.where, "model")
         with self.daemon(text["[]"], "--wait-subscribers", 1) as daemon:
@@ -133,7 +133,7 @@ class Noma(iqd.SystemTest):
                 (self.folder / "pipeline.yaml").write_text(text[used], encoding="utf-8")
                 daemon.signal(signal.SIGHUP)
                 messages += self.until(reader, lambda m, e=enough: (m.x[:, :, 0].max() < 0.05) == e)
-                self.assertEqual(daemon.text.count("apsm_detector.antennas, at once"), turn, daemon.text)
+                self.assertEqual(daemon.text.count("apsm_detector.antennas changed at once"), turn, daemon.text)
             self.assertEqual(daemon.stop(), 0)
             self.assertConserved(daemon.final[0])
         self.assertEqual([m.seq for m in messages], list(range(messages[0].seq, messages[0].seq + len(messages))))
@@ -153,7 +153,7 @@ class Noma(iqd.SystemTest):
         self.assertEqual(counted["ofdm_sync", "found"], 0, counted)
 
     def test_what_the_shipped_transmitter_sends(self):
-        """Both files in one process: each antenna hears a user of its own, in the air of one simulated radio."""
+        """Both files in one process on one simulated radio: each antenna receives one user."""
         air = "driver=iqdsim,scenario=loopback,rx=6,tx=6,serial=USERS"
         receive = self.document(antennas=6, slower=100)
         device = receive[receive.index("driver="):receive.index('"', receive.index("driver="))]

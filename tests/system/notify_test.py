@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the daemon tells systemd: the test listens on NOTIFY_SOCKET in its place."""
+"""What the daemon reports to systemd: the test listens on NOTIFY_SOCKET in its place."""
 
 import os
 import re
@@ -14,7 +14,7 @@ import iqd
 
 
 class Manager:
-    """The end of the service manager: messages with the time at which they were read."""
+    """The service manager's end: keeps messages with the times at which they were read."""
 
     def __init__(self, where):
         self.where = str(where)
@@ -33,7 +33,7 @@ class Manager:
         return text
 
     def wait_for(self, word, seconds=iqd.PATIENCE):
-        """The first message from now on with a line that begins so."""
+        """The next message with a line that starts with `word`."""
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
             text = self.next(ends - time.monotonic())
@@ -42,7 +42,7 @@ class Manager:
         raise AssertionError(f"no {word}: {self.seen[-5:]}")
 
     def follow(self, process, seconds=iqd.PATIENCE):
-        """Reads until the process has ended; when that was."""
+        """Reads until the process has exited; returns when that was."""
         ends = time.monotonic() + seconds
         while process.poll() is None and time.monotonic() < ends:
             self.next(0.05)
@@ -115,7 +115,7 @@ class Notify(iqd.SystemTest):
     def test_a_radio_that_pauses_is_no_reason_to_kill(self):
         with self.service(self.document("stall_at=0.5,stall_for=4"), watchdog_s=2) as daemon:
             self.manager.wait_for("READY=1")
-            daemon.wait_for(lambda p: p["published"] > 2e6)  # that is after the pause
+            daemon.wait_for(lambda p: p["published"] > 2e6)  # past the pause
             while self.manager.next(0.05):
                 pass
             daemon.stop()
@@ -130,12 +130,12 @@ class Notify(iqd.SystemTest):
             self.assertIn("does not return", daemon.text)
         fed = self.manager.times("WATCHDOG=1")
         self.assertTrue(fed, self.manager.seen)
-        self.assertGreater(ended - fed[-1], 2)  # twice what systemd waits: it would have killed this
+        self.assertGreater(ended - fed[-1], 2)  # twice systemd's timeout: systemd would have killed it
 
     def test_a_driver_that_hangs_before_the_start_is_named(self):
         with self.service(self.document("hang_open=make", "realtime: {hang: 1 s}\n")) as daemon:
             self.assertRegex(self.manager.wait_for("STATUS="),
-                             "test: the call that opens the radio does not return.*ending")
+                             "test: the call that opens the radio does not return.*exiting")
             self.assertEqual(daemon.wait(), 1, daemon.text)
         self.assertEqual(self.manager.times("READY=1"), [])
 

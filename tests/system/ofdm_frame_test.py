@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/ofdm-frame.md, its model in NumPy and `ofdm_modulator`: all three say the same."""
+"""docs/ofdm-frame.md, its model in NumPy and `ofdm_modulator`: all three agree."""
 
 import re
 import unittest
@@ -36,13 +36,13 @@ class Page(unittest.TestCase):
         found = re.findall(r"^\|[^|]*\|([^|]+)\| ([\d,]+) \| ([\d,]+) \|$", PAGE, re.M)
         rows = {name.strip(): (a, b) for name, a, b in found}
         for i, f in enumerate((model.FIVE, model.TWENTY)):
-            expected = {"points of a symbol's transform, N": f.fft, "carriers in use, C": f.carriers,
-                        "samples of the cyclic prefix, P": f.prefix, "samples of a frame, F": f.frame,
-                        "transmit antennas, T": f.tx, "symbols in a frame": f.symbols,
+            expected = {"FFT size, N": f.fft, "carriers in use, C": f.carriers,
+                        "samples of the cyclic prefix, P": f.prefix, "samples per frame, F": f.frame,
+                        "transmit antennas, T": f.tx, "symbols per frame": f.symbols,
                         "data symbols, D": f.data_symbols,
-                        "pilots in a symbol": f.is_pilot.sum(), "data carriers, K": (~f.is_pilot).sum(),
-                        "samples of the first prefix": f.frame - f.symbols * (f.prefix + f.fft) + f.prefix,
-                        "data bits of a frame: QPSK": f.bits("qpsk"), "16-QAM": f.bits("16qam"),
+                        "pilots per symbol": f.is_pilot.sum(), "data carriers, K": (~f.is_pilot).sum(),
+                        "samples of the first cyclic prefix": f.frame - f.symbols * (f.prefix + f.fft) + f.prefix,
+                        "data bits per frame: QPSK": f.bits("qpsk"), "16-QAM": f.bits("16qam"),
                         "64-QAM": f.bits("64qam")}
             for name, value in expected.items():
                 self.assertEqual(int(rows[name][i].replace(",", "")), value, name)

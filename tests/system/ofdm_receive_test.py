@@ -13,7 +13,7 @@ import ofdm_receive_model as model
 SMALL = sender.Format(fft=64, carriers=26, prefix=9, frame=1000, tx=3, pilot_every=7)
 EIGHT = sender.Format(fft=256, carriers=150, prefix=20, frame=5000, tx=8, pilot_every=10)
 FORMATS = ((sender.FIVE, 2, 5), (sender.FIVE, 4, 2), (SMALL, 5, 4), (EIGHT, 8, 2), (sender.TWENTY, 4, 2))
-# With as few data symbols and neighbours as there may be, and with the longest symbols.
+# The fewest data symbols and neighbours, and the longest symbols.
 SMALLEST = sender.Format(fft=64, carriers=16, prefix=1, frame=195, tx=1, pilot_every=2)
 LARGEST = sender.Format(fft=8192, carriers=8190, prefix=4096, frame=3 * 12288 + 5, tx=1, pilot_every=8190)
 
@@ -24,8 +24,8 @@ def relative(y, expected):
 
 
 def received(f, rx, frames, snr_db, rng, slope=0.0, delays=None, levels=0.0):
-    """Carriers [g][symbol][c][r], the channels [g][c][r][a] and what was sent [g][symbol][a][c]; noise is f.tx / SNR
-    where the level is 0 dB, and the phase advances by `slope` from symbol to symbol, 0 amid the training."""
+    """Carriers [g][symbol][c][r], channels [g][c][r][a] and sent points [g][symbol][a][c]. The noise is f.tx / SNR at a
+    level of 0 dB; the phase advances by `slope` a symbol and is 0 in the middle of the training."""
     gain = 10 ** (np.broadcast_to(levels, rx) / 20)
     delays = (0, f.prefix / 5, f.prefix / 3) if delays is None else delays
     turn = np.exp(1j * slope * (np.arange(f.symbols) - (f.tx + 1) / 2))
@@ -39,10 +39,10 @@ def received(f, rx, frames, snr_db, rng, slope=0.0, delays=None, levels=0.0):
 
 
 class ModelTest(unittest.TestCase):
-    """The yardstick itself, against what was put in."""
+    """Tests the model itself against its input."""
 
     def test_a_frame_comes_back(self):
-        """Sent late by 5 samples, within the prefix."""
+        """The frame is 5 samples late, within the prefix."""
         f = sender.FIVE
         bits = np.random.default_rng(1).integers(0, 2, f.bits("64qam"))
         x = f.frame_of(bits, "64qam").sum(0)
@@ -51,7 +51,7 @@ class ModelTest(unittest.TestCase):
         np.testing.assert_allclose(y, f.carriers_of(bits, "64qam").sum(1) * late, atol=1e-9)
 
     def test_smoothing_is_worth_eight_decibels(self):
-        """Of the least squares' error, wherever the paths lie within the prefix, and with any residual offset."""
+        """Relative to least squares, for any paths within the prefix and any residual offset."""
         for f, rx, frames in ((sender.FIVE, 2, 8), (sender.TWENTY, 4, 1)):
             w = model.smoother(f)
             for delays in ((0,), (-model.early(f), 0, f.prefix - model.early(f))):
@@ -68,7 +68,7 @@ class ModelTest(unittest.TestCase):
 
 class StageTest(iqd.SystemTest):
     def run_stage(self, stage, x, outputs, f, **keys):
-        """An array in, arrays out."""
+        """Runs the stage: one array in, arrays out."""
         np.save(self.folder / "in.npy", x)
         wanted = [a for port in outputs for a in ("--out", f"{port}={self.folder}/{port}.npy")]
         keys |= {name: getattr(f, name) for name in ("fft", "carriers", "prefix", "frame", "tx", "pilot_every")}
@@ -117,17 +117,17 @@ class Estimator(StageTest):
         self.check(f, y, tolerance=1e-5, delay_spread=32, snr=60.0)
 
     def test_what_is_sent_comes_out(self):
-        """30 dB: y - h s is noise, and little more than was put in."""
+        """At 30 dB, y - h s is noise, and little more than was added."""
         for f, rx, frames in FORMATS:
             y, _, x = received(f, rx, frames, 30, np.random.default_rng(6), 0.04)
             vectors, h, noise, _ = self.check(f, y)
             s = x[:, 1 + f.tx:][..., ~f.is_pilot]
             left = np.mean(abs(vectors - np.einsum("gira,gdai->gidr", h, s)) ** 2)
-            most = 1.35 if f.carriers > 100 else 1.7  # few carriers have few neighbours
+            most = 1.35 if f.carriers > 100 else 1.7  # with few carriers, a carrier has few neighbours
             self.assertTrue(0.9 < left / np.mean(noise) < most, (f, left / np.mean(noise)))
 
     def test_both_stages_behind_each_other(self):
-        """Samples through paths of different delays, an antenna 40 dB below the other, no noise but rounding."""
+        """Samples through paths with different delays, one antenna 40 dB weaker, no noise but rounding."""
         f = sender.FIVE
         rng = np.random.default_rng(7)
         bits = rng.integers(0, 2, f.bits("64qam"))

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""`iqd exec`: the operations on single samples, the source of tones and the demodulator of frequency, on arrays of all
-types and lengths, against NumPy in double precision."""
+"""`iqd exec`: the operations on single samples, the tone source and the frequency demodulator, on arrays of all types
+and lengths, against NumPy in double precision."""
 
 import unittest
 
@@ -29,7 +29,7 @@ def decibels(x, n, k):
 
 class Operations(iqd.SystemTest):
     def run_stage(self, stage, inputs, *arguments, outputs=("out",)):
-        """The output, or a list of several."""
+        """Returns the output, or a list of outputs."""
         command = ["exec", stage, *arguments]
         for port, x in inputs.items():
             np.save(self.folder / f"{port}.npy", x)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A real Prometheus scrapes a real iqd: every query of every panel gives data, and every rule is evaluated."""
+"""A real Prometheus scrapes a real iqd: every query of every panel returns data, and every rule is evaluated."""
 
 import json
 import pathlib
@@ -55,7 +55,7 @@ publish:
   - {{port: spectrum, topic: spectrum, bind: "{endpoint}"}}
 monitor: {{listen: "127.0.0.1:0"}}
 """
-# What Grafana makes of a datasource with `timeInterval: 1s` in a short window: $__rate_interval is four scrapes.
+# Grafana's values for a datasource with `timeInterval: 1s` in a short window: $__rate_interval is four scrapes.
 BUILT_IN = {"__interval": "1s", "__rate_interval": "4s", "__range": "30s"}
 
 
@@ -65,7 +65,7 @@ def promtool(*arguments):
 
 
 def substituted(text, variables):
-    """The text with $name and ${name} replaced; a name that there is not is a mistake of the dashboard."""
+    """The text with $name and ${name} replaced; an unknown name is a mistake in the dashboard."""
     return re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: variables[m[1] or m[2]], text)
 
 
@@ -74,7 +74,7 @@ def panels(dashboard):
 
 
 class Prometheus:
-    """Debian's Prometheus with the example configuration, but for the target and the intervals."""
+    """Debian's Prometheus with the example configuration, but another target and shorter intervals."""
 
     def __init__(self, folder, target):
         self.folder, self.port = pathlib.Path(folder), iqd.free_port()
@@ -96,7 +96,7 @@ class Prometheus:
         self.log.close()
 
     def ask(self, path, **parameters):
-        """The data of an answer; None while Prometheus is starting."""
+        """The data of a response; None while Prometheus is starting."""
         query = urllib.parse.urlencode(parameters)
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/{path}?{query}", timeout=30) as answer:
@@ -111,7 +111,7 @@ class Prometheus:
             return None
 
     def values(self, query):
-        """The values of a query that are numbers, of the last half minute: a panel shows a range."""
+        """The numeric values of a query in the last half minute, since a panel shows a range."""
         now = time.time()
         data = self.ask("query_range", query=query, start=now - 30, end=now, step=1)
         numbers = [float(value) for series in (data or {"result": []})["result"] for _, value in series["values"]]
@@ -143,7 +143,7 @@ class Prometheus:
         return re.search(model["regex"].strip("/"), text)[1]
 
 
-@unittest.skipUnless(shutil.which("prometheus"), "NOT TESTED: there is no prometheus here; tools/setup installs it")
+@unittest.skipUnless(shutil.which("prometheus"), "NOT TESTED: prometheus is not installed; tools/setup installs it")
 class OfPrometheus(iqd.SystemTest):
     def test_the_files_are_as_promtool_wants_them(self):
         for arguments in (("check", "config", "prometheus.yml"), ("check", "rules", "iqd-rules.yml"),
@@ -152,7 +152,7 @@ class OfPrometheus(iqd.SystemTest):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_promtool_would_notice(self):
-        """A threshold that is another fails the tests of the rules."""
+        """A changed threshold fails the tests of the rules."""
         for name in ("iqd-rules.yml", "iqd-rules-test.yml"):
             shutil.copy(ALERTS / name, self.folder)
         rules = self.folder / "iqd-rules.yml"
@@ -169,8 +169,8 @@ class OfPrometheus(iqd.SystemTest):
             for name, dashboard in DASHBOARDS.items():
                 self.every_query_gives_data(prometheus, name, dashboard)
             self.every_rule_is_evaluated(prometheus)
-            # What is found out over a while is there last.
-            prometheus.wait_for(lambda: f"there is no {self.asked_in_vain(door)}", lambda: not self.asked_in_vain(door))
+            # Metrics that are measured over a while appear last.
+            prometheus.wait_for(lambda: f"missing: {self.asked_in_vain(door)}", lambda: not self.asked_in_vain(door))
             self.assertEqual(daemon.stop(), 0, daemon.text)
             prometheus.wait_for("IqdDown is not even pending", lambda: [
                 alert for alert in prometheus.ask("alerts")["alerts"] if alert["labels"]["alertname"] == "IqdDown"])
@@ -197,7 +197,7 @@ class OfPrometheus(iqd.SystemTest):
             self.assertEqual((rule["health"], rule.get("lastError", "")), ("ok", ""), rule)
 
     def asked_in_vain(self, door):
-        """A rule that names a metric wrongly never fires, and never fails."""
+        """A rule with a misspelt metric never fires, and never fails. Returns the unknown metrics."""
         there = {name for name, _ in door.series()}
         rules = (ALERTS / "iqd-rules.yml").read_text(encoding="utf-8")
         asked = set(re.findall(r"\b(?:iqd|process)_\w+", rules))

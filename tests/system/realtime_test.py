@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""`realtime:` says once what was granted and what was not, and `iqd doctor` says it before the start."""
+"""iqd logs once what `realtime:` was granted and what not, and `iqd doctor` reports it before the start."""
 
 import json
 import os
@@ -25,16 +25,16 @@ class RealTime(iqd.SystemTest):
         cpu = max(os.sched_getaffinity(0))
         log = self.log_of(f"{{cpus: [{cpu}]}}")
         self.assertEqual(log.count("radio, lanes and publisher: "), 1, log)
-        self.assertIn(f"test: radio, lanes and publisher: no real-time priority; radio and lanes on processors {cpu}; "
+        self.assertIn(f"test: radio, lanes and publisher: no real-time priority; radio and lanes on CPUs {cpu}; "
                       "memory not locked", log)
         self.assertNotIn("warning", log)
 
     def test_processors_that_are_not_there_are_one_warning(self):
         if os.cpu_count() > 1000:
-            self.skipTest("this machine may have all of them")
+            self.skipTest("this machine may have all these CPUs")
         log = self.log_of("{cpus: [0, 1023]}")
         self.assertEqual(len(re.findall("warning", log)), 1, log)
-        self.assertIn("realtime: cpus: this machine has no processor 1023", log)
+        self.assertIn("realtime: cpus: this machine has no CPU 1023", log)
 
     def test_a_priority_is_granted_or_refused_once(self):
         log = self.log_of("{priority: 10}")
@@ -42,8 +42,8 @@ class RealTime(iqd.SystemTest):
 
     def test_doctor_says_what_there_is(self):
         found = {f["name"]: f for f in json.loads(iqd.command("doctor", "--json").stdout)["findings"]}
-        self.assertRegex(found["real-time priority"]["found"], r"SCHED_FIFO (up to \d+ is granted|is refused)")
-        self.assertTrue(found["processors for iqd"]["found"])
+        self.assertRegex(found["real-time priority"]["found"], r"SCHED_FIFO (granted up to \d+|refused)")
+        self.assertTrue(found["CPUs for iqd"]["found"])
         self.assertIn("limit", found["locked memory"]["found"])
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Streams that come together by their time: sinks and a source `recall` in several pipelines of one process."""
+"""Streams combined by time: sinks and a source `recall` in several pipelines of one process."""
 
 import os
 import time
@@ -21,7 +21,7 @@ RADIO = f"{{soapy: {{args: \"driver=iqdsim,scenario=tone,serial=%s,frequency={TO
 
 
 def file(where, every="50 ms", names="[a, b]", block=SAMPLES, more=""):
-    """A tone and its conjugate as two streams, the second of which is said to leave later."""
+    """A tone and its conjugate as two streams; the second has a `delay`."""
     return f"""pipelines:
 - name: sums
   source: {RADIO % "sums"}
@@ -54,7 +54,7 @@ class Recall(iqd.SystemTest):
         return daemon, Door(daemon), self.reader(self.where, "x")
 
     def assertCapture(self, message):
-        """b is conj(a) of `DELAY` before, where it was rotated by so much less."""
+        """b is conj(a) from `DELAY` earlier, at the phase of that time."""
         self.assertEqual(message.x.shape, (2, SAMPLES))
         b, a = message.x
         self.assertTrue(np.all(a != 0))

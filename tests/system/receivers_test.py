@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The shipped receivers, live from the simulated radio, to bytes, text, sound and bits. $IQD is the program."""
+"""The shipped receivers: from the live simulated radio to bytes, text, sound and bits. $IQD is the program."""
 
 import math
 import struct
@@ -30,7 +30,7 @@ def wav(path):
 
 class Receivers(iqd.SystemTest):
     def document(self, name, *changes):
-        """The shipped file on an address of its own; `changes`: pairs of old and new."""
+        """The shipped file with its own addresses; `changes`: pairs of old and new."""
         self.where = iqd.endpoint()
         text = (iqd.PIPELINES / f"{name}.yaml").read_text(encoding="utf-8")
         for old, new in (("tcp://127.0.0.1:5555", self.where), *changes):
@@ -39,7 +39,7 @@ class Receivers(iqd.SystemTest):
         return text.replace("127.0.0.1:9464", f"127.0.0.1:{iqd.free_port()}")
 
     def play(self, text, *topics, seconds=1.5):
-        """The messages of a run by topic, and the last status; nothing was lost."""
+        """The messages of a run by topic, and the final status; asserts that nothing was lost."""
         readers = [self.reader(self.where, topic) for topic in topics]
         with self.daemon(text, "--seconds", seconds, "--wait-subscribers", len(topics)) as daemon:
             self.assertEqual(daemon.wait(60), 0, daemon.text)
@@ -61,7 +61,7 @@ class Receivers(iqd.SystemTest):
         tenths = 190 + number % 50
         np.testing.assert_array_equal(
             frames, np.stack([0 * number + 90, number, tenths >> 8, tenths & 255, 40 + number % 20], axis=1))
-        # 0.1 s of a clock that is 300 ppm fast; a chip is 62.5 samples.
+        # A frame every 0.1 s by a clock that is 300 ppm fast; a chip is 62.5 samples.
         start = np.array([fact["start"] for fact in facts])
         np.testing.assert_allclose(start - start[0], (number - number[0]) * 25e3 / (1 + 300e-6), atol=15)
         counted = self.counted(status, "framer")
@@ -110,10 +110,10 @@ class Receivers(iqd.SystemTest):
         rate, x = wav(path)
         self.assertEqual(rate, 48000)
         np.testing.assert_array_equal(x, np.concatenate([m.x for m in messages]))
-        x = x[4800:4800 + 48000].astype(float)  # a second, behind the filters' beginning
+        x = x[4800:4800 + 48000].astype(float)  # one second, after the filters have settled
         self.assertEqual(len(x), 48000)
         lines = np.fft.rfft(x) / len(x)
-        # Of 0.9 of the deviation each tone has a fifth, and each side a half of it in the sum.
+        # The tones use 0.9 of the deviation: each tone has a fifth, and each side contributes half to the sum.
         for hz, sides in ((400, 1), (1000, 1), (3000, 2)):
             self.assertAlmostEqual(20 * math.log10(2 * abs(lines[hz]) / (0.9 * 0.2 * sides / 2)), 0, delta=0.15)
         self.assertAlmostEqual(lines[0].real, 2000 / 75000, delta=1e-4)  # the carrier's offset
@@ -140,7 +140,7 @@ class Receivers(iqd.SystemTest):
         self.assertGreater(counted["bits"], 300e3)
         self.assertEqual(counted["unaligned"], 0)
         self.assertLessEqual(sum(m.x.size for m in bits) - counted["bits"], 4000)
-        # A wrong symbol makes this step wrong and the next one.
+        # Differential: a wrong symbol makes two steps wrong, this and the next.
         theory = math.erfc(math.sqrt(eb_n0)) * (1 - math.erfc(math.sqrt(eb_n0)) / 2)
         rate = counted["bit_errors"] / counted["bits"]
         self.assertGreater(rate, 0.9 * theory)
@@ -154,7 +154,7 @@ class Receivers(iqd.SystemTest):
         self.assertLessEqual(counted["packet_errors"], 1, counted)
         self.assertLessEqual(counted["bit_errors"], 22, counted)
         level = np.array([m.x[2] for m in levels[1:] if m.x[3] > 1000])
-        self.assertAlmostEqual(np.mean(level), 1, delta=0.02)  # agc's target is for that
+        self.assertAlmostEqual(np.mean(level), 1, delta=0.02)  # that is agc's target
         evm = np.array([m.x[0] for m in levels[1:] if m.x[3] > 1000])
         self.assertGreater(len(evm), 10)
         self.assertAlmostEqual(10 * math.log10(np.mean(evm ** 2)), -23, delta=0.3)  # noise over symbols, 1 / (2 Eb/N0)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""SigMF recordings that are made: whole, with gaps, cut short by a killed writer or a full disk."""
+"""SigMF recordings by iqd: whole, with gaps, cut short by a killed writer or a full disk."""
 
 import contextlib
 import ctypes
@@ -21,7 +21,7 @@ import iqd
 
 
 def assert_tone(test, meta, x, frequency, rate):
-    """What the simulated radio gives, at the places that the captures say."""
+    """The samples are the simulated radio's at the positions in the captures."""
     starts = [c["core:sample_start"] for c in meta["captures"]] + [len(x)]
     for capture, start, end in zip(meta["captures"], starts, starts[1:]):
         n = capture["core:global_index"] + np.arange(end - start)
@@ -30,7 +30,7 @@ def assert_tone(test, meta, x, frequency, rate):
 
 
 def kill_while_it_records(test, text, stem, delay):
-    """So long after the first sample is on the disk; gives the data's path."""
+    """Kills iqd `delay` seconds after the first sample is on disk; returns the data's path."""
     data = stem.with_suffix(".sigmf-data")
     with test.daemon(text) as daemon:
         ends = time.monotonic() + iqd.PATIENCE
@@ -44,7 +44,7 @@ def kill_while_it_records(test, text, stem, delay):
 
 @contextlib.contextmanager
 def held(pid, name):
-    """The threads of this name of a process of ours stand still, as if what they write to did."""
+    """Stops a process's threads of this name, as if the disk that they write to hung."""
     libc = ctypes.CDLL(None, use_errno=True)
     seize, interrupt, detach, wall = 0x4206, 0x4207, 17, 0x40000000
     threads = [int(task.name) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
@@ -100,7 +100,7 @@ class Record(iqd.SystemTest):
         np.testing.assert_array_equal(np.concatenate([m.x for m in messages]), x)
         gaps = [m.gap for m in messages if m.gap]
         self.assertEqual(gaps, [700] * (len(meta["captures"]) - 1))
-        # The tone goes on through the gaps at the positions that the headers say.
+        # The tone's phase follows the positions in the headers through the gaps.
         for m in messages:
             n = m.sample + np.arange(len(m.x))
             self.assertLess(np.abs(m.samples - iqd.tone(n, 125e3, 1e6)).max(), 1.01 / 32768)
@@ -141,12 +141,12 @@ class Record(iqd.SystemTest):
                 reader = self.reader(where, "t")
                 daemon.wait_for_log("recording has stopped")
                 reader.rest(0)
-                self.assertIsNotNone(reader.receive())  # streaming goes on
+                self.assertIsNotNone(reader.receive())  # streaming continues
                 self.assertEqual(daemon.stop(), 0, daemon.text)
                 self.assertConserved(daemon.final[0])
                 self.assertGreater(daemon.final[0]["dropped"]["refused"], 0)
                 recorded, = [p for p in daemon.final[0]["ports"] if p["to"] == "file"]
-                # As many messages as found room whole; what waited for the disk when it was full is refused too.
+                # The messages that fitted whole; messages queued when the disk was full are refused too.
                 self.assertEqual(recorded["messages"], 1024 * 1024 // 4096)
                 self.assertLess(4096 * recorded["refused"] - daemon.final[0]["dropped"]["refused"], 4096)  # a short end
         finally:
@@ -156,7 +156,7 @@ class Record(iqd.SystemTest):
 
 
     def test_a_disk_that_stands_still(self):
-        """Where samples may wait in memory none is lost; without that some are, and the recording says where."""
+        """With a buffer no samples are lost; without one some are, and the recording says where."""
         text = (f"source: {{soapy: {{args: \"driver=iqdsim,frequency=100e3\", rate: 4e6}}}}\nblock: 4096\nsinks:\n"
                 f"  - {{port: source, file: {{path: {self.folder}/r}}}}\n"
                 f"  - {{port: source, file: {{path: {self.folder}/without, buffer: 0}}}}\n")
@@ -173,7 +173,7 @@ class Record(iqd.SystemTest):
         kept, lost = (p for p in final["ports"] if p["to"] == "file")
         self.assertEqual(kept["refused"], 0)
         self.assertGreater(4096 * lost["refused"], 2_000_000)
-        self.assertLess(4096 * lost["refused"] - final["dropped"]["refused"], 4096)  # a short end
+        self.assertLess(4096 * lost["refused"] - final["dropped"]["refused"], 4096)  # a short last message
         before = final["received"] - sum(final["dropped"].values()) + final["dropped"]["refused"]
         for stem, samples in (("r", before), ("without", before - final["dropped"]["refused"])):
             meta, x = iqd.read_recording(self.folder / stem)
@@ -181,7 +181,7 @@ class Record(iqd.SystemTest):
             assert_tone(self, meta, x, 100e3, 4e6)
 
     def test_a_disk_that_is_full(self):
-        """A file system of 2 MB, which only the daemon's own name space has."""
+        """A file system of 2 MB in the daemon's own mount namespace."""
         if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
             self.skipTest("unshare -rm is not allowed here")
         disk = self.folder / "disk"
@@ -209,11 +209,11 @@ class Record(iqd.SystemTest):
 
 
 class Trigger(iqd.SystemTest):
-    """Recordings of what is around a trigger: of a file that is played, so that every sample is known."""
+    """Triggered recordings of a file that is played, so that every sample is known."""
 
     RATE = 1e6
     SAMPLES = 400_000
-    BURST = 200_300  # a tone from here on, for so long
+    BURST = 200_300  # a tone starts here; LENGTH is how long it lasts
     LENGTH = 5_000
 
     def setUp(self):
@@ -239,7 +239,7 @@ class Trigger(iqd.SystemTest):
         return done
 
     def expect(self, *stretches):
-        """The recording consists of these, each in a capture of its own that says when it was."""
+        """The recording consists of these stretches, each in its own capture with the right time."""
         meta, x = iqd.read_recording(self.folder / "r")
         np.testing.assert_array_equal(x, np.concatenate([self.x[a:b] for a, b in stretches]))
         self.assertEqual([c["core:global_index"] for c in meta["captures"]], [a for a, _ in stretches])
@@ -250,7 +250,7 @@ class Trigger(iqd.SystemTest):
                 for a in meta["annotations"]]
 
     def test_level_with_pre_roll(self):
-        # A window of 1 ms that lies half in the burst is above already.
+        # A window of 1 ms that is half in the burst already exceeds the level.
         self.record("--trigger", "level > -12 dB", "--pre", "30 ms", "--post", "20ms")
         annotations = self.expect((200_000 - 30_000, 200_000 + 20_000))
         self.assertEqual(annotations, [(30_000, 1000, "level > -12 dB", "trigger 1 at 2026-03-31T12:00:00.200000000Z")])
@@ -261,7 +261,7 @@ class Trigger(iqd.SystemTest):
 
     def test_several_and_no_more_than_were_asked_for(self):
         self.record("--trigger", "level < -12 dB", "--post", "1500 us", "--count", 2)
-        annotations = self.expect((0, 3000))  # it goes on being so: one follows the other
+        annotations = self.expect((0, 3000))  # the condition stays true: the second follows the first
         self.assertEqual([a[:2] for a in annotations], [(0, 1000), (1500, 1000)])
 
     def test_recorded_until_the_end_of_the_file(self):
@@ -279,7 +279,7 @@ class Trigger(iqd.SystemTest):
 
     def test_what_is_wrong_is_said(self):
         for arguments, words in ((["--trigger", "loud > 3"], "expected one of level"),
-                                 (["--trigger", "value > 3"], "ask for `level` or `peak`"),
+                                 (["--trigger", "value > 3"], "use `level` or `peak`"),
                                  (["--trigger", "gap > 0", "--post", "soon"], "--post soon"),
                                  (["--trigger", "gap > 0", "--count", -1], "--count")):
             self.assertIn(words, self.record(*arguments, code=2).stderr)

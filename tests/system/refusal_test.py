@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What wrong files, endpoints and devices get: every problem with its place, the right exit code, nothing opened."""
+"""Mistakes in files, endpoints and devices: every problem has its place, the exit code is right, nothing is opened."""
 
 import re
 import socket
@@ -18,18 +18,18 @@ class Refusal(iqd.SystemTest):
     def setUp(self):
         super().setUp()
         self.path = self.folder / "p.yaml"
-        # No module is found there, so whoever opened a radio before the file is known to be right would fail with 1.
+        # No module is found there, so opening a radio before all problems are known would fail with 1.
         self.no_radios = {"SOAPY_SDR_PLUGIN_PATH": str(self.folder), "PATH": "/usr/bin:/bin"}
 
     def write(self, text):
         self.path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
     def problems(self, text, code=2):
-        """{place in the file: message} of both `check` and `run`, which say the same."""
+        """{place in the file: message} from both `check` and `run`, which report the same."""
         self.write(text)
         done = [iqd.command(verb, self.path, env=self.no_radios) for verb in ("check", "run")]
         self.assertEqual([d.returncode for d in done], [code, code], done[0].stderr + done[1].stderr)
-        told = [re.sub(r"\d+ MB are free", "", d.stderr) for d in done]  # the one figure that changes meanwhile
+        told = [re.sub(r"\d+ MB are free", "", d.stderr) for d in done]  # the only figure that may change
         self.assertEqual(told[0], told[1])
         found = {}
         for line in done[0].stderr.splitlines():
@@ -140,7 +140,7 @@ publish:
     def test_memory_that_does_not_fit(self):
         began = time.monotonic()
         self.refused(self.generate(more="block: 268435456\nlanes: 32\n"), "MB", "smaller block", place=(2, 1))
-        self.assertLess(time.monotonic() - began, 5)  # said, not tried
+        self.assertLess(time.monotonic() - began, 5)  # reported without trying
 
     def test_a_gpu_where_there_is_none(self):
         self.write(self.generate(more="backend: cuda\n"))
@@ -198,7 +198,7 @@ publish:
         self.assertEqual(message.x.shape, (10000,))
         self.assertEqual(message.item_rate, 1e6)
         expected = iqd.tone(message.sample // 9 * 10 + np.arange(10000), 100e3, 1e6)
-        # What the radio's 16 bits leave, and images 80 dB down.
+        # Rounding to the radio's 16 bits, and images 80 dB down.
         self.assertLess(np.abs(message.samples - expected).max(), 1e-4)
 
     def test_overrun_wait_is_not_for_radios(self):

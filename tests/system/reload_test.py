@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a daemon at work: by SIGHUP and over HTTP, at once, between two blocks, or refused whole."""
+"""Changes to a running daemon, by SIGHUP and over HTTP: at once, between two blocks, or refused as a whole."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ import iqd
 from door import Door
 
 RATE = 1e6
-# With IQD_BACKEND=cuda everything runs on a GPU, where live keys take another plan.
+# With IQD_BACKEND=cuda everything runs on a GPU, where live keys need a new plan.
 BACKEND = os.environ.get("IQD_BACKEND", "cpu")
 AT_ONCE = "at once" if BACKEND == "cpu" else "between two blocks"
 TONE = 125e3
@@ -57,22 +57,22 @@ class Reload(iqd.SystemTest):
         return door.change("POST", "/api/reload")
 
     def assertTone(self, messages, factor):
-        """Each sample is that of the tone at its place in the stream, times `factor`."""
+        """Each sample is the tone at its stream position, times `factor`."""
         for m in messages:
             n = m.sample + np.arange(m.x.shape[-1])
             np.testing.assert_allclose(m.x, factor * iqd.tone(n, TONE, RATE), atol=2e-4)
 
     def until(self, reader, condition, most=2000):
-        """Messages up to the first that has `condition`, which comes last."""
+        """Messages up to and including the first that satisfies `condition`."""
         messages = []
         for _ in range(most):
             messages += reader.take(1)
             if condition(messages[-1]):
                 return messages
-        self.fail(f"no such message in {most}: {messages[-1].meta}")
+        self.fail(f"no such message among {most}: {messages[-1].meta}")
 
     def anew(self, before, message):
-        """Whether they are of two streams, which began at different times. A reader may miss the first messages."""
+        """Whether the messages are from streams with different start times. A reader may miss the first messages."""
         began = [m.time_ns - m.sample * 1e9 / RATE for m in (before, message)]
         return abs(began[0] - began[1]) > 1e6
 
@@ -86,7 +86,7 @@ class Reload(iqd.SystemTest):
             self.write(file(self.where, stages=f"- multiply_const: {{value: {value}}}"))
             daemon.signal(signal.SIGHUP)
             messages += self.until(reader, lambda m, v=value: abs(self.factor(m) - v) < 0.01)
-            self.assertEqual(daemon.text.count(f"multiply_const.value, {AT_ONCE}"), turn + 1)
+            self.assertEqual(daemon.text.count(f"multiply_const.value changed {AT_ONCE}"), turn + 1)
         self.assertContinuous(messages)
         factors = [round(self.factor(m), 2) for m in messages]
         self.assertEqual([f for f, _ in itertools.groupby(factors)], [0.5, 2, 4, 8])
@@ -97,11 +97,11 @@ class Reload(iqd.SystemTest):
     def test_live_keys_over_http(self):
         _, door, reader = self.open(file(self.where))
         status, answer = door.change("PATCH", "/api/stages/multiply_const", {"value": [0, 3]})
-        self.assertEqual((status, answer), (200, {"applied": [f"demo: multiply_const.value, {AT_ONCE}"]}))
+        self.assertEqual((status, answer), (200, {"applied": [f"demo: multiply_const.value changed {AT_ONCE}"]}))
         self.assertTone(self.until(reader, lambda m: abs(self.factor(m) - 3) < 0.01)[-1:], 3j)
-        # What was set holds until the file is read again.
+        # A value set by PATCH lasts until the file is read again.
         status, answer = door.change("POST", "/api/reload")
-        self.assertEqual((status, answer), (200, {"applied": [f"demo: multiply_const.value, {AT_ONCE}"]}))
+        self.assertEqual((status, answer), (200, {"applied": [f"demo: multiply_const.value changed {AT_ONCE}"]}))
         self.assertTone(self.until(reader, lambda m: abs(self.factor(m) - 0.5) < 0.01)[-1:], 0.5)
         self.assertEqual(door.change("POST", "/api/reload"), (200, {"applied": ["nothing has changed"]}))
         for path, body, expected, words in (
@@ -130,12 +130,12 @@ class Reload(iqd.SystemTest):
         self.assertEqual(daemon.stop(), 0)
         meta, x = iqd.read_recording(folder)
         self.assertEqual([c["core:frequency"] for c in meta["captures"]], [433e6, 434e6])
-        self.assertEqual(len(x), daemon.final[0]["published"], "the recording went on")
+        self.assertEqual(len(x), daemon.final[0]["published"], "the recording continued")
 
     def test_another_plan_takes_over_between_two_blocks(self):
         daemon, door, reader = self.open(file(self.where, stages="- rotate: {frequency: 0}", port="rotate"))
         messages = reader.take(3)
-        # With other blocks, more stages, longer filters; their first tap is the sample itself, so the tone stays.
+        # Other blocks, more stages, longer filters; the filters pass samples unchanged, so the tone stays.
         variants = [(5000, "- rotate: {frequency: 0}\n  - fir: {taps: [1]}", "fir"),
                     (5000, "- fir: {taps: [1, 0, 0, 0, 0]}", "fir"),
                     (20000, f"- fir: {{taps: {[1] + [0] * 300}}}\n  - conjugate:\n  - conjugate: {{name: back}}", "back"),
@@ -147,7 +147,7 @@ class Reload(iqd.SystemTest):
             messages += reader.take(4)
         self.assertEqual(daemon.stop(), 0)
         messages += reader.rest()
-        # Ports of other names begin with seq 0: it is the samples that tell.
+        # A port with another name starts with seq 0, so compare positions of samples.
         for before, after in zip(messages, messages[1:]):
             self.assertEqual((before.sample + before.x.shape[-1], after.gap), (after.sample, 0))
         self.assertTone(messages, 1)
@@ -203,29 +203,29 @@ class Reload(iqd.SystemTest):
         daemon, door, reader = self.open(file(self.where))
         old = reader.take(2)[-1]
         status, answer = self.reload(door, file(self.where, args=",level=-40"))
-        self.assertEqual((status, answer), (200, {"applied": ["demo: source.args, started anew"]}))
+        self.assertEqual((status, answer), (200, {"applied": ["demo: source.args changed, pipeline restarted"]}))
         messages = self.until(reader, lambda m: self.factor(m) < 0.1)
         self.assertTrue(self.anew(old, messages[-1]), (old.meta, messages[-1].meta))
         old = messages[-1]
         status, answer = self.reload(door, file(self.where).replace("driver=iqdsim", "driver=none"))
         self.assertEqual(status, 422, answer)
-        self.assertIn("demo: started again as it was", str(answer))
+        self.assertIn("demo: restarted with its old settings", str(answer))
         messages = self.until(reader, lambda m: self.anew(old, m))
         old = messages[-1]
         self.assertLess(self.factor(messages[-1]), 0.1)
-        # What the radio really gives shows when it is open only.
+        # Only an open radio shows the rate that it really grants.
         design = "{type: low_pass, cutoff: 480 kHz, transition: 30 kHz}"
         status, answer = self.reload(
             door, file(self.where, args=",rate_grid=300000", source=", accept_rate: true",
                        stages=f"- fir: {{design: {design}}}", port="fir"))
         self.assertEqual(status, 422, answer)
         self.assertIn("cutoff", str(answer))
-        self.assertIn("demo: started again as it was", str(answer))
+        self.assertIn("demo: restarted with its old settings", str(answer))
         self.until(reader, lambda m: self.anew(old, m))
         self.assertEqual(daemon.stop(), 0)
 
     def test_another_source_does_not_take_a_recording_with_it(self):
-        """It would begin anew, and the recording that it has made would be in its way."""
+        """The new stream cannot be appended to the recording, so the change is refused."""
         kept, other = self.folder / "kept", self.folder / "other"
         sinks = 'sinks:\n  - {port: source, file: {path: "%s"}}'
         daemon, door, reader = self.open(file(self.where, more=sinks % kept))
@@ -239,7 +239,7 @@ class Reload(iqd.SystemTest):
         status, answer = self.reload(door, file(self.where, args=",level=-40", more=sinks % other))
         self.assertEqual(status, 200, answer)
         old = self.until(reader, lambda m: self.anew(messages[-1], m))[-1]
-        # Of a source that cannot be opened the one before goes on, but what was recorded has ended.
+        # If the new source cannot be opened, the old one restarts, but its recording has ended.
         text = file(self.where, more=sinks % (self.folder / "third")).replace("driver=iqdsim", "driver=none")
         status, answer = self.reload(door, text)
         self.assertEqual(status, 422, answer)
@@ -255,7 +255,7 @@ class Reload(iqd.SystemTest):
         text = file(self.where).replace("name: demo", "name: other").replace("driver=iqdsim", "driver=none")
         status, answer = self.reload(door, text)
         self.assertEqual(status, 422, answer)
-        self.assertIn("demo: started again as it was", str(answer))
+        self.assertIn("demo: restarted with its old settings", str(answer))
         self.assertTone(self.until(reader, lambda m: self.anew(old, m))[-1:], 0.5)
         self.assertEqual(daemon.stop(), 0)
 
@@ -282,7 +282,7 @@ class Reload(iqd.SystemTest):
                                          '\nmonitor: {listen: "127.0.0.1:0"}\n')
         daemon.wait_for(lambda p: p["state"] == "ended")
         status, answer = door.change("PATCH", "/api/pipelines/short/stages/multiply_const", {"value": 3})
-        self.assertEqual((status, answer), (422, {"problems": ["short has ended: there is nothing to set"]}))
+        self.assertEqual((status, answer), (422, {"problems": ["short has ended: no key can be set"]}))
         reader.take(2)
 
     def test_pipelines_come_and_go(self):
@@ -321,7 +321,7 @@ class Reload(iqd.SystemTest):
         self.assertConserved(daemon.final[0])
 
     def test_many_changes_under_load(self):
-        """Every 20 ms something else, while a reader that reads nothing holds what it can."""
+        """A change every 20 ms, while a reader that reads nothing keeps its queue full."""
         slow = self.reader(self.where, "x", hwm=1)
         daemon, door, reader = self.open(file(self.where, block=2000))
         messages = reader.take(1)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""SigMF recordings that are played, and broken ones that are refused."""
+"""SigMF recordings are played, and broken ones refused."""
 
 import json
 import time
@@ -18,7 +18,7 @@ def noise(count, seed=3):
 
 class Replay(iqd.SystemTest):
     def play(self, recording, block, stages="", port="source", source=""):
-        """(messages, final status) of a run to the end."""
+        """(messages, final status) of a run to its end."""
         where = iqd.endpoint()
         text = (f"source: {{file: {{path: \"{recording}\"{source}}}}}\nblock: {block}\nstages: [{stages}]\n"
                 f"publish: [{{port: {port}, topic: t, bind: \"{where}\"}}]\n")
@@ -96,7 +96,7 @@ class Replay(iqd.SystemTest):
         self.assertEqual(messages[-1].dropped, 3500)
 
     def test_gaps_that_lead_nowhere(self):
-        """As far as an index may go, and further by the clock."""
+        """Up to the largest index, and further by the clock."""
         x = noise(4_000)
         index = [{"core:sample_start": 0, "core:global_index": 0},
                  {"core:sample_start": 1000, "core:global_index": 2**53 - 500},

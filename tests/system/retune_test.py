@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A radio that is set otherwise while it streams, over HTTP: the stream and the recording tell from which sample on."""
+"""A radio retuned over HTTP: the stream and the recording state the first sample with the new settings."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ from door import Door
 RATE = 1e6
 TONE = 50e3
 LEVEL = -60.0
-HOME = 100e6  # where the simulated radio's scenario is at its own frequencies
+HOME = 100e6  # the simulated radio's scenario is centred here
 
 
 class Retune(iqd.SystemTest):
@@ -44,7 +44,7 @@ monitor: {{listen: "127.0.0.1:0"}}
         return messages
 
     def heard(self, message, frequency, gain):
-        """How far each sample is from what is heard so tuned, as a part of its amplitude."""
+        """How far each sample is from the signal with these settings, relative to its amplitude."""
         n = message.sample + np.arange(len(message.x))
         ideal = iqd.tone(n, TONE + HOME - frequency, RATE, level=LEVEL + gain)
         return np.abs(message.x - ideal) / 10 ** ((LEVEL + gain) / 20)
@@ -84,7 +84,7 @@ monitor: {{listen: "127.0.0.1:0"}}
                 at += 1
             self.assertEqual(m.frequency, settings[at][0])
             self.assertLess(self.heard(m, *settings[at])[begins:].max(initial=0), 1e-3, m.meta)
-        # What is told as before and was not: as long as the calls into the radio take.
+        # Samples with the new settings that are reported with the old ones: while the calls into the radio last.
         self.assertLess(max(late), 0.2 * RATE)
 
         meta, x = iqd.read_recording(stem)
@@ -96,10 +96,10 @@ monitor: {{listen: "127.0.0.1:0"}}
 
     def test_what_the_radio_refuses_changes_nothing(self):
         daemon, door, reader = self.open()
-        messages = reader.take(1)  # while it starts, requests are put off
-        for keys, words in (({"frequency": 7e9}, "out of its range"), ({"gain": 61}, "out of its range"),
+        messages = reader.take(1)  # requests must wait while it starts
+        for keys, words in (({"frequency": 7e9}, "out of range"), ({"gain": 61}, "out of range"),
                             ({"antenna": "roof"}, "there is no antenna 'roof'; there are: RX"),
-                            ({"bandwidth": 1}, "out of its range")):
+                            ({"bandwidth": 1}, "out of range")):
             status, answer = self.set(door, **keys)
             self.assertNotEqual(status, 200)
             self.assertIn(words, json.dumps(answer))
@@ -113,14 +113,14 @@ monitor: {{listen: "127.0.0.1:0"}}
         daemon, door, reader = self.open(args=",rate_grid=500000")
         before = reader.take(3)
         status, answer = self.set(door, rate=2e6)
-        self.assertEqual((status, answer), (200, {"applied": ["test: source.rate, started anew"]}), daemon.text)
+        self.assertEqual((status, answer), (200, {"applied": ["test: source.rate changed, pipeline restarted"]}), daemon.text)
         first = self.collect(reader, lambda m: m.sample_rate == 2e6)[-1]
         self.assertLess(first.sample, 1e6)
         n = first.sample + np.arange(len(first.x))
         np.testing.assert_allclose(first.x, iqd.tone(n, TONE, 2e6, level=LEVEL), atol=1e-6)
         self.assertGreater(first.time_ns, before[-1].time_ns)
         self.assertEqual(door.status()["sample_rate"], 2e6)
-        # One that it does not grant: as it was before.
+        # A rate that the radio does not grant: the old one stays.
         status, answer = self.set(door, rate=2.1e6)
         self.assertEqual(status, 422, answer)
         self.assertIn("the radio grants 2000000", json.dumps(answer))
@@ -130,7 +130,7 @@ monitor: {{listen: "127.0.0.1:0"}}
         self.assertConserved(daemon.final[0])
 
     def test_a_recording_and_a_relay_pass_it_on(self):
-        """What a recording says, the one that plays it tells the one that reads from that, and `iqd sub` its user."""
+        """A daemon that plays a recording passes its retunes on to a daemon that reads from it, and to `iqd sub`."""
         between, where = iqd.endpoint(), iqd.endpoint()
         captures = [{"core:sample_start": 0, "core:frequency": 100e6}, {"core:sample_start": 5000, "core:frequency": 101e6}]
         path = iqd.write_recording(self.folder / "r", np.arange(20000).astype(np.complex64), rate=RATE, captures=captures)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ways through a file: branches, several pipelines, topics, sockets and element types."""
+"""Paths through a file: branches, several pipelines, topics, sockets and element types."""
 
 import unittest
 
@@ -24,7 +24,7 @@ class Routes(iqd.SystemTest):
         self.recording = iqd.write_recording(self.folder / "in", self.x, RATE)
 
     def play(self, text, readers, *arguments):
-        """Runs to the end, which is 0; what each reader got."""
+        """Runs until iqd exits with 0; returns what each reader got."""
         with self.daemon(text, "--wait-subscribers", readers, *arguments) as daemon:
             for reader in self._readers:
                 reader.first = reader.receive()
@@ -145,7 +145,7 @@ pipelines:
         self.reader(where, "t")
         messages, = self.play(self.source() + f"publish: [{{port: source, topic: t, bind: \"{where}\"}}]\n", 1)
         np.testing.assert_array_equal(self.joined(messages), self.x)
-        # A second start finds the file that libzmq left behind.
+        # A second start finds the file that libzmq has left.
         again, = self.play(self.source() + f"publish: [{{port: source, topic: t, bind: \"{where}\"}}]\n", 1)
         self.assertEqual(len(again), len(messages))
 

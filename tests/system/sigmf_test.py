@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of every kind are SigMF to sigmf_check, which is tested as well, and to inspectrum."""
+"""sigmf_check, which is tested too, and inspectrum accept recordings of every kind."""
 
 import copy
 import json
@@ -16,14 +16,14 @@ import unittest
 import iqd
 import sigmf_check
 
-# What inspectrum 0.2.3 opens, of what iqd records.
+# The types that inspectrum 0.2.3 opens, of those that iqd records.
 INSPECTRUM_KNOWS = {"cf32_le", "ci16_le", "rf32_le", "ri16_le", "ri8"}
 GOOD = {"global": {"core:datatype": "cf32_le", "core:version": "1.2.5", "core:sample_rate": 1e6,
                    "core:extensions": [{"name": "lab", "version": "1.0.0", "optional": True}], "lab:bench": 3},
         "captures": [{"core:sample_start": 0, "core:global_index": 5, "core:datetime": "2025-03-31T12:00:00.5Z"},
                      {"core:sample_start": 40, "core:global_index": 500, "core:datetime": "2025-03-31T12:00:01Z"}],
         "annotations": [{"core:sample_start": 3, "core:sample_count": 4}]}
-# Where, and what is put there: each is a mistake.
+# Mistakes: (path in the metadata, value).
 MISTAKES = [
     (("global", "core:datatype"), "cf32"), (("global", "core:datatype"), "ci8_le"), (("global", "core:version"), "1.2"),
     (("global", "core:sample_rate"), 0), (("global", "core:sample_rate"), "1e6"), (("global", "core:hw"), None),
@@ -80,7 +80,7 @@ class Checker(unittest.TestCase):
 
 
 def opens(program, path, folder):
-    """Whether inspectrum takes the recording: it maps the samples then. What it refuses it says in a window."""
+    """Whether inspectrum opens the recording: it then maps the samples. It shows errors only in a window."""
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "XDG_RUNTIME_DIR": str(folder), "HOME": str(folder)}
     with subprocess.Popen([program, str(path)], env=environment, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as process:
@@ -120,7 +120,7 @@ class Recordings(iqd.SystemTest):
         self.assertEqual((done.returncode, done.stdout), (0, f"{len(stems)} recordings: valid\n"), done.stderr)
         program = shutil.which("inspectrum")
         if program is None:
-            self.skipTest("NOT TESTED: inspectrum is not installed; all before that is well")
+            self.skipTest("NOT TESTED: inspectrum is not installed; everything before passed")
         for stem in stems:
             meta = stem.with_suffix(".sigmf-meta")
             kind = json.loads(meta.read_text(encoding="utf-8"))["global"]["core:datatype"]

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A subscriber that reads nothing costs the others nothing, and the daemon no more memory than its queue may hold.
-Label `speed`, as both are others under a sanitizer.
+"""A subscriber that reads nothing does not affect others, and costs the daemon no more memory than its queue. Label
+`speed`, as a sanitizer changes both.
 
-Windows with and without the slow one alternate, and the quickest of both are compared: what else the machine does only
-adds to a window. Where they differ, more windows tell whether the reader was it or the machine.
+Windows with and without the slow reader alternate, and the quickest of each are compared, since other load only slows a
+window. If they differ, more windows show whether the reader or the machine was the cause.
 """
 
 import select
@@ -21,7 +21,7 @@ import limits_test
 RATE, BLOCK = 2e6, 4096
 WINDOWS, MOST_WINDOWS, SECONDS = 4, 20, 1
 HWM_MEGABYTES = 8
-# What p99 of one window differs from another's by itself, on two cores with this reader beside the daemon.
+# How much p99 varies between windows without a slow reader, with daemon and reader on two cores.
 FLOOR_MS = 0.5
 SLOW_READER = """
 import sys, time, zmq
@@ -46,7 +46,7 @@ class SlowReader(iqd.SystemTest):
         return quickest(beside) < 1.1 * quickest(alone) + FLOOR_MS
 
     def window(self):
-        """p99 of the time from a message's last sample to its arrival here, in ms, and the daemon's memory after it."""
+        """p99 of the time from a message's last sample to its arrival, in ms, and then the daemon's memory."""
         ends = time.monotonic() + SECONDS
         late = []
         while time.monotonic() < ends:
@@ -89,8 +89,8 @@ class SlowReader(iqd.SystemTest):
         self.assertEqual((sum(status["dropped"].values()), status["lost"]), (0, 0), status)
         p99_alone, p99_beside = quickest(alone), quickest(beside)
         memory = [megabytes for _, megabytes in beside]
-        print(f"p99 of the fast reader: {p99_alone:.2f} ms alone, {p99_beside:.2f} ms beside the slow one; resident "
-              f"{alone[0][1]:.1f} MB alone, {memory} MB beside it")
+        print(f"p99 of the fast reader: {p99_alone:.2f} ms alone, {p99_beside:.2f} ms with the slow one; resident "
+              f"{alone[0][1]:.1f} MB alone, {memory} MB with it")
         self.assertTrue(self.alike(alone, beside))
         self.assertLess(max(memory) - alone[0][1], HWM_MEGABYTES + 8)
         self.assertLess(memory[-1] - memory[1], 4)

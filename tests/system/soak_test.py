@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""20 MS/s through 64 taps, every fourth, to a subscriber, for a minute, without a drop. Not part of the default run:
+"""20 MS/s through a filter of 64 taps that decimates by 4, for a minute, without a drop. Not part of the default run:
 `ctest --test-dir build/release -C soak -L soak --verbose`, on a machine with nothing else to do.
 
-The contents are looked at as well: after the first samples a filtered tone is a tone of known amplitude and phase.
+The samples are checked too: after the first ones, a filtered tone is a tone of known amplitude and phase.
 """
 
 import os
@@ -33,7 +33,7 @@ class Soak(iqd.SystemTest):
                 message = reader.receive()
                 if last is not None:
                     self.assertEqual((message.seq, message.gap), (last.seq + 1, 0))
-                if count and count % 50 == 0:  # looking at all of them would take a processor
+                if count and count % 50 == 0:  # checking all would take one CPU
                     n = message.sample + 4 * np.arange(len(message.x))
                     worst = max(worst, np.abs(message.x - response * iqd.tone(n, RATE / 8, RATE)).max())
                 count, samples, last = count + 1, samples + len(message.x), message
@@ -41,7 +41,7 @@ class Soak(iqd.SystemTest):
             self.assertEqual(daemon.stop(), 0, daemon.text)
             status = daemon.final[0]
         latency = status["latency_us"]
-        print(f"{SECONDS:.0f} s: {count} messages, {samples / 1e6:.1f} M samples, error at most {worst:.1e}, "
+        print(f"{SECONDS:.0f} s: {count} messages, {samples / 1e6:.1f} M samples, largest error {worst:.1e}, "
               f"latency us p50 {latency['p50']:.0f} p99 {latency['p99']:.0f} p99.9 {latency['p999']:.0f} "
               f"max {latency['max']:.0f}, deadline misses {status['deadline_misses']}, resident {peak:.0f} MB")
         self.assertConserved(status)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""SoapySDRServer serves the simulated radio, iqd reads it over the network: at speed, and with a server that dies,
-hangs and comes back. Label `speed`: the server could not load a module that was built with a sanitizer.
+"""SoapySDRServer serves the simulated radio, and iqd reads it over the network: at high rates, and with a server that
+dies, hangs and comes back. Label `speed`: the server cannot load a module that was built with a sanitizer.
 """
 
 import json
@@ -21,7 +21,7 @@ import iqd
 SERVER = shutil.which("SoapySDRServer")
 NOAVAHI = os.environ.get("IQD_NOAVAHI", str(iqd.ROOT / "build" / "release" / "tests" / "system" / "libnoavahi.so"))
 MODULES = pathlib.Path(iqd.IQD).parent / "soapy"
-TONE = 123_457  # at 10 MS/s no two of the first ten million samples have its same phase
+TONE = 123_457  # at 10 MS/s its phase does not repeat within ten million samples
 
 
 @unittest.skipIf(SERVER is None, "NOT TESTED: SoapySDRServer (soapyremote-server) is not installed")
@@ -60,7 +60,7 @@ class SoapyRemote(iqd.SystemTest):
                 f"publish: [{{port: source, topic: t, bind: \"{self.where}\"}}]\n")
 
     def assertExact(self, messages, rate, channels=1):
-        """Each sample is the tone's at its place. The radio may have run before it was read first."""
+        """Each sample is the tone's at its position. The radio may have run before the first read."""
         first = messages[0]
         x = first.samples.reshape(channels, -1)
         phase = np.angle(np.sum(x[0] * np.conj(iqd.tone(first.sample + np.arange(x.shape[1]), TONE, rate))))
@@ -92,7 +92,7 @@ class SoapyRemote(iqd.SystemTest):
         self.check_stream(2e6, 1, (0, 1, 2, 3))
 
     def check_recorded(self, path, rate, first, count, places):
-        """So many pieces of a recording, between two of its samples, are the tone, without a break from its begin on."""
+        """Checks `places` pieces of `count` samples from `first` on: they are the tone, with the phase of the start."""
         x = np.memmap(path, np.int16, "r").reshape(-1, 4, 2)
         length = 10_000
         if self.phase is None:
@@ -104,8 +104,8 @@ class SoapyRemote(iqd.SystemTest):
                 self.assertLess(np.abs(iqd.to_complex(x[place:place + length, c]) - ideal).max(), 2 / 32768, place)
 
     def check_and_release(self, daemon, path, rate, seconds):
-        """As it grows, in pieces of 1 s; what has been checked gives its place on the disk back. While that is done the
-        file takes nothing: of 10 s it would be longer than what may wait in memory."""
+        """Checks the recording as it grows, in pieces of 1 s, and frees their disk space. Meanwhile the file accepts no
+        data: with pieces of 10 s, the memory buffer would overflow."""
         piece = int(rate)
         for first in range(0, int(seconds * rate), piece):
             daemon.wait_for(lambda p, end=first + piece: p["received"] >= end + rate, iqd.PATIENCE + 20)
@@ -114,7 +114,7 @@ class SoapyRemote(iqd.SystemTest):
                            check=True)
 
     def test_four_channels_recorded(self):
-        """A recording without a gap; with IQD_SOAK_SECONDS so long, of 4 x 10 MS/s: 160 MB a second in IQD_SOAK_FOLDER."""
+        """A recording without a gap; with IQD_SOAK_SECONDS at 4 x 10 MS/s: 160 MB a second in IQD_SOAK_FOLDER."""
         soak = float(os.environ.get("IQD_SOAK_SECONDS", 0))
         rate, seconds = (10e6, soak) if soak else (2e6, 2)
         stem = pathlib.Path(os.environ.get("IQD_SOAK_FOLDER", self.folder)) / "remote"
@@ -134,7 +134,7 @@ class SoapyRemote(iqd.SystemTest):
         self.assertConserved(status)
         self.assertEqual((status["lost"], status["overflows"], sum(status["dropped"].values())), (0, 0, 0), status)
         meta = json.loads(stem.with_suffix(".sigmf-meta").read_text(encoding="utf-8"))
-        self.assertEqual(len(meta["captures"]), 1, "a gap begins another one")
+        self.assertEqual(len(meta["captures"]), 1, "a gap would start another capture")
         self.assertEqual(data.stat().st_size, status["received"] * 16)
         if soak:
             print(f"{status['received'] / rate:.0f} s of 4 x {rate / 1e6:.0f} MS/s without a gap")
@@ -143,7 +143,7 @@ class SoapyRemote(iqd.SystemTest):
             self.check_recorded(data, rate, 0, status["received"], 50)
 
     def check_killed(self, protocol):
-        """The server is killed while samples flow: iqd says so, waits, and streams soon after the server is back."""
+        """The server is killed while samples flow: iqd logs it, waits, and streams soon after the server is back."""
         self.start_server()
         rate = 2e6
         with self.daemon(self.document(rate, protocol, block=20_000), "--wait-subscribers", 1) as daemon:
@@ -175,7 +175,7 @@ class SoapyRemote(iqd.SystemTest):
         self.check_killed("udp")
 
     def test_server_that_hangs(self):
-        """Calls to it do not return, so the process ends for its restart; the next one streams."""
+        """Calls to the server hang, so the process exits to be restarted; the next process streams."""
         self.start_server()
         text = self.document(2e6, block=20_000, more="realtime: {hang: 2 s}\n")
         with self.daemon(text, "--wait-subscribers", 1) as daemon:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Readers that do not read, and how a run ends."""
+"""Readers that do not read, and how iqd exits."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ class Stop(iqd.SystemTest):
                 f"publish: [{{port: source, topic: t, bind: \"{self.where}\", kind: {kind}, hwm_bytes: {hwm}}}]\n")
 
     def frozen_reader(self, kind="SUB"):
-        """A process that has begun to read and was stopped then: its socket stays open."""
+        """A process that starts to read and is then stopped: its socket stays open."""
         process = subprocess.Popen([sys.executable, "-c", IDLE_READER, self.where, kind], stdout=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
@@ -92,7 +92,7 @@ class Stop(iqd.SystemTest):
             self.assertConserved(daemon.final[0])
 
     def test_a_puller_that_hangs(self):
-        """Its queue fills, then messages are dropped and counted; the end does not wait for ever."""
+        """Its queue fills, then messages are dropped and counted; the exit does not wait without limit."""
         text = self.radio(rate=4e6, kind="push", block=65536)
         frozen = self.frozen_reader("PULL")
         with self.daemon(text) as daemon:
@@ -128,7 +128,7 @@ class Stop(iqd.SystemTest):
         where = iqd.endpoint()
         text = (f"source: {{file: {{path: {recording}}}}}\nblock: 5000\npublish: [{{port: source, topic: t, "
                 f"bind: \"{where}\", kind: push, hwm_bytes: 100 kB}}]\n")
-        with self.daemon(text) as daemon:  # nobody reads, so the first signal drains
+        with self.daemon(text) as daemon:  # nobody reads, so the first signal starts a drain
             daemon.wait_for(lambda p: p["in_flight"] > 0)
             daemon.signal()
             daemon.wait_for_log("stopping")
@@ -171,7 +171,7 @@ class Stop(iqd.SystemTest):
             self.assertEqual(sum(daemon.final[0]["dropped"].values()), 0)
 
     def test_what_a_subscriber_sends_harms_nothing(self):
-        """Subscriptions of odd bytes and lengths, another kind of socket, and something that is no ZeroMQ."""
+        """Subscriptions with odd bytes and lengths, another kind of socket, and a peer that does not speak ZeroMQ."""
         import socket
         text = self.radio()
         with self.daemon(text) as daemon:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a subscriber gets from a running radio: contents against NumPy, headers as they are described."""
+"""What a subscriber gets from a running radio: contents against NumPy, headers against their description."""
 
 import json
 import time
@@ -114,7 +114,7 @@ class Contents(iqd.SystemTest):
             self.assertEqual(daemon.stop(), 0)
         self.assertEqual((spectrum[0].shape, spectrum[0].dims), ([1024], ["bin"]))
         self.assertEqual(peak[0].shape[1], 2)
-        # 0 Hz is in the middle, so a tone at an eighth of the rate is 128 bins to its right.
+        # 0 Hz is in the middle, so a tone at an eighth of the rate is 128 bins to the right.
         self.assertEqual([int(np.argmax(m.x)) for m in spectrum], [640, 640])
         for m in peak:
             self.assertAlmostEqual(m.x[0, 0], 640, delta=0.5)
@@ -170,12 +170,12 @@ class Header(iqd.SystemTest):
         self.assertEqual({m.time for m in messages}, {"host"})
         self.assertContinuous(messages)
         self.assertLess(abs(messages[0].time_ns / 1e9 - time.time()), 10)
-        # The host's clock sees samples in the portions in which they come.
+        # The host's clock sees samples in chunks.
         span = (messages[-1].time_ns - messages[0].time_ns) / 1e9
         self.assertAlmostEqual(span, 4 * 4096 / 200e3, delta=0.1)
 
     def test_a_reader_that_is_late_finds_the_start(self):
-        """The radio begins when somebody listens: nothing overflows while it waits for that."""
+        """The radio starts when somebody listens: nothing overflows while it waits."""
         where = iqd.endpoint()
         with self.daemon(document(where, publish=[("source", "t")]), "--wait-subscribers", 1) as daemon:
             daemon.wait_for_log("waiting for 1 subscriber(s)")

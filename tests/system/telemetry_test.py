@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The telemetry receiver against a model in double precision: each stage by itself, and a recording to its bits."""
+"""The telemetry receiver against a model in double precision: each stage alone, and from a recording to bits."""
 
 import unittest
 
@@ -18,7 +18,7 @@ def payloads(count, seed=1):
 
 
 def recording(channel, ebn0_db, packets=4, seed=1, **more):
-    """A stream of odd gain, offset and phase as the stages get it."""
+    """An input stream with arbitrary gain, offset and phase."""
     rng = np.random.default_rng(seed)
     gain, w, phase = 10 ** rng.uniform(-1, 1), rng.uniform(-0.05, 0.05), rng.uniform(-np.pi, np.pi)
     more = {"lead": LEAD, "w": w, "phase": phase, "rng": rng, **more}
@@ -26,13 +26,13 @@ def recording(channel, ebn0_db, packets=4, seed=1, **more):
 
 
 def relative(y, expected):
-    """Of each packet: rms of the difference over rms of what is expected."""
+    """For each packet, rms of the difference over rms of `expected`."""
     axes = tuple(range(1, expected.ndim))
     return np.sqrt(np.sum(abs(y - expected) ** 2, axes) / np.sum(abs(expected) ** 2, axes))
 
 
 class ModelTest(unittest.TestCase):
-    """The yardstick itself, against what is known of the signal."""
+    """Tests the model itself against known properties of the signal."""
 
     def test_modulator(self):
         published = [-8.87077443e-05, -1.31631969e-04, -3.96567667e-03, -1.12064381e-02, -5.78895516e-03,
@@ -55,7 +55,7 @@ class ModelTest(unittest.TestCase):
         self.assertAlmostEqual(model.least_squares(1.0)[2], 321.8527, places=4)
 
     def test_bit_errors(self):
-        """Of 16 packets at 8 dB; packets differ, so the bounds are wide."""
+        """16 packets at 8 dB; packets differ, so the bounds are wide."""
         x = model.recording(payloads(16), "awgn", 8, w=0.01, rng=np.random.default_rng(3))
         starts, found = model.receive(x)
         np.testing.assert_array_equal(starts, np.arange(16) * model.SAMPLES)
@@ -66,7 +66,7 @@ class ModelTest(unittest.TestCase):
 
 class StageTest(iqd.SystemTest):
     def run_stage(self, stage, inputs, outputs, *arguments):
-        """Arrays in by port, arrays out."""
+        """Runs the stage: arrays in by port, arrays out."""
         given = []
         for port, x in inputs.items():
             np.save(self.folder / f"in_{port}.npy", x)
@@ -79,7 +79,7 @@ class StageTest(iqd.SystemTest):
 
 class Search(StageTest):
     def check(self, x, *arguments, blocks=BLOCKS):
-        """Search in blocks of all sizes against the model; the starts."""
+        """Checks the search in blocks of all sizes against the model; returns the starts."""
         starts, metrics = model.search(x.astype(complex))
         for block in blocks:
             found, metric, windows = self.run_stage("preamble_search", {"in": x}, ["start", "metric", "windows"],
@@ -92,7 +92,7 @@ class Search(StageTest):
     def test_channels(self):
         for seed, (channel, ebn0_db) in enumerate((("awgn", 6), ("ch1", 14), ("ch2", 16), ("ch3", 10), ("ch4", 10))):
             starts = self.check(recording(channel, ebn0_db, seed=seed + 1), blocks=BLOCKS if seed < 2 else BLOCKS[:2])
-            # Where two strong rays come close together, the peak may be a sample beside the first of them.
+            # If two strong rays are close together, the peak may be one sample off the first.
             self.assertEqual(len(starts), 4)
             self.assertLessEqual(abs(starts - LEAD - np.arange(4) * model.SAMPLES).max(), 1)
 
@@ -116,7 +116,7 @@ class Search(StageTest):
     def test_edges_of_the_stream(self):
         self.assertEqual(list(self.check(recording("awgn", 20, packets=2, lead=0, tail=256))), [0, model.SAMPLES])
         x = recording("awgn", 20, packets=2, lead=0, tail=255)
-        self.assertEqual(list(self.check(x)), [0], "the second has a window that is not complete")
+        self.assertEqual(list(self.check(x)), [0], "the second one's window is incomplete")
 
     def test_nothing_to_find(self):
         rng = np.random.default_rng(4)
@@ -131,7 +131,7 @@ class Search(StageTest):
 
 
 class Receiver(StageTest):
-    """The stages behind the search, each on what the model's stage before it gives."""
+    """The stages after the search, each on the output of the model's previous stage."""
 
     def setUp(self):
         super().setUp()
@@ -159,7 +159,7 @@ class Receiver(StageTest):
                 np.testing.assert_allclose(noise, n, rtol=1e-5)
 
     def test_without_regularisation(self):
-        """lambda 0 is least squares, and a hundred times as sensitive."""
+        """lambda 0 is least squares, which is a hundred times as sensitive."""
         r = self.windows(self.streams[0])
         turned = model.derotate(r, model.offsets(r, "packet")).astype(np.complex64)
         again = model.derotate(turned, model.offsets(turned.astype(complex), "packet"))
@@ -252,7 +252,7 @@ class Recording(iqd.SystemTest):
             self.assertEqual(messages[0].kinds, list(model.KINDS))
             self.assertEqual(messages[0].dims[:2], ["packet", "kind"])
             for k, kind in enumerate(model.KINDS):
-                # Zeros of the channel are what zf is known to be bad at.
+                # zf is known to fail at zeros of the channel.
                 if kind != "zf" or channel == "awgn":
                     np.testing.assert_array_equal(bits[:, k], sent, kind)
 

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated USRP with a clock, references from outside and sensors; and two of them as one.
+"""A simulated USRP with a clock, external references and sensors; and two USRPs as one radio.
 
-Skips, with 77, where there can be no network namespace, or Debian's simulator is not installed.
+Skips, with 77, without network namespaces or Debian's simulator.
 """
 
 import json
@@ -28,7 +28,7 @@ class Clock(uhd_case.UhdCase):
         return {f"{lock['lock']} of {lock['of']}": lock["locked"] for lock in status["radios"][0]["locks"]}
 
     def check_times(self, messages):
-        """They are the radio's, count on in samples, and tell the time of day."""
+        """The times are the radio's, advance with the samples, and are the time of day."""
         self.assertEqual({m.meta["time"] for m in messages}, {"radio"})
         self.assertContinuous(messages)
         self.assertTimed(messages, tolerance_ns=1000)
@@ -45,7 +45,7 @@ class Clock(uhd_case.UhdCase):
 
     def test_its_clock_is_set_to_the_hosts(self):
         self.sim.start()
-        messages = self.run_for(self.document(rate=2e6))  # another than it has at first: the time is set after the rate
+        messages = self.run_for(self.document(rate=2e6))  # not the default rate: the time is set after the rate
         self.check_times(messages)
         self.assertLess(abs(messages[0].time_ns / SECOND - (time.time() - 3)), 10)
 
@@ -66,9 +66,9 @@ class Clock(uhd_case.UhdCase):
         self.sim.start()
         outside = ", lock_within: 0.3, clock_source: external, time_source: external"
         for what, keys, says in (
-                ("reference", outside, r"board 0 does not lock to its reference.*within 0\.3 s"),
+                ("reference", outside, r"board 0 did not lock to its 10 MHz reference.*within 0\.3 s"),
                 ("pps", outside, r"set the time at the pulse of `time_source`.*PPS"),
-                ("gps", ", lock_within: 0.3, time_source: gpsdo", r"board 0 has no fix of its GPS"),
+                ("gps", ", lock_within: 0.3, time_source: gpsdo", r"board 0 did not get a GPS fix"),
                 ("lo", ", lock_within: 0.3", r"oscillator of receive channel 0 does not lock at 1000 MHz")):
             self.sim.unlock(what)
             self.assertRegex(self.refused(self.document(keys=keys)), says)

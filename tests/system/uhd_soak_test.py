@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""4 MS/s from a simulated USRP for a minute, or for $IQD_SOAK_SECONDS, without a gap, each sample looked at.
+"""4 MS/s from a simulated USRP for a minute, or for $IQD_SOAK_SECONDS, without a gap; each sample is checked.
 
 Not part of the default run: `IQD_SOAK_SECONDS=600 ctest --test-dir build/release -C soak -L soak -R uhd --verbose`, on a
 machine with nothing else to do.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver `uhd` against a simulated USRP, through libuhd and real sockets.
 
-Skips, with 77, where there can be no network namespace, or Debian's simulator is not installed.
+Skips, with 77, without network namespaces or Debian's simulator.
 """
 
 import json
@@ -34,7 +34,7 @@ class Uhd(uhd_case.UhdCase):
         self.assertEqual([status[k] for k in ("lost", "overflows", "sequence_errors", "time_jumps", "reconnects")],
                          [0] * 5, daemon.text)
         self.assertContinuous(messages)
-        self.assertEqual({m.meta["time"] for m in messages}, {"host"})  # its clock stands still
+        self.assertEqual({m.meta["time"] for m in messages}, {"host"})  # the radio's clock does not advance
         self.assertLess(abs(messages[0].time_ns / 1e9 - time.time()), 60)
 
     def test_1_megasample_a_second(self):
@@ -72,7 +72,7 @@ class Uhd(uhd_case.UhdCase):
         self.sim.kill()
         done = iqd.command("probe", "--args", uhd_sim.ARGS, "--json")
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertEqual(json.loads(done.stdout)["radios"][0]["error"], "no USRP answers there")
+        self.assertEqual(json.loads(done.stdout)["radios"][0]["error"], "no USRP found")
 
     def test_lost_packets_are_counted_one_by_one(self):
         self.sim.start()
@@ -89,11 +89,11 @@ class Uhd(uhd_case.UhdCase):
         self.assertEqual(status["lost"], self.sim.dropped * uhd_sim.PACKET_SAMPLES)
         self.assertEqual((status["overflows"], status["time_jumps"]), (0, 0), daemon.text)
         self.assertAccounted(messages, status)
-        # libuhd's letters, a D for each of them, do not reach the terminal.
+        # libuhd prints a D for each lost packet, which must not reach the terminal.
         self.assertEqual([line for line in daemon.log if not re.search(r"\b(debug|info|warning|error)\b", line)], [])
 
     def check_fault(self, fault, count, lost):
-        """Until there are `count` sequence errors of it: `lost` packets are, and each sample is in its place."""
+        """Until the fault has caused `count` sequence errors: `lost` packets are lost, each sample is at its position."""
         self.sim.start()
         with self.daemon(self.document(), "--wait-subscribers", 1) as daemon:
             messages = self.read_while(daemon, lambda p: p["received"] > 200_000)
@@ -109,7 +109,7 @@ class Uhd(uhd_case.UhdCase):
         self.check_fault(lambda: self.sim.drop_one_of(200, 20), 5, lambda errors: self.sim.dropped)
 
     def test_a_packet_that_comes_behind_the_next_one_is_lost(self):
-        # libuhd is out of sequence three times for each: before the next one, before it, behind it.
+        # Each swap makes three sequence errors in libuhd: before the next packet, before this one, and after it.
         self.check_fault(lambda: self.sim.swap_one_of(500), 9, lambda errors: errors // 3)
 
     def test_a_packet_that_comes_twice_comes_once(self):
@@ -132,7 +132,7 @@ class Uhd(uhd_case.UhdCase):
             messages = self.read_while(daemon, lambda p: p["received"] > 500_000)
             self.sim.kill()
             messages += self.read_while(daemon, lambda p: p["state"] == "reconnecting")
-            time.sleep(8)  # so that the pauses between its tries have grown
+            time.sleep(8)  # so that the pauses between retries have grown
             self.sim.start()
             back = time.monotonic()
             messages += self.read_while(daemon, lambda p: p["reconnects"] == 1 and p["state"] == "streaming")
@@ -161,7 +161,7 @@ class Uhd(uhd_case.UhdCase):
             daemon.wait_for_log("source.frequency")
             self.write(text.replace("1 GHz", "1.1 GHz").replace("gain: 30", "gain: 300"))
             daemon.signal(signal.SIGHUP)
-            daemon.wait_for_log("gain 300 is out of its range, which is 0 to 76")
+            daemon.wait_for_log("gain 300 is out of range (0 to 76)")
             rest, status = self.stop(daemon)
         messages += rest
         self.assertEqual((status["reloads"], status["lost"], status["reconnects"]), (1, 0, 0), daemon.text)
@@ -176,7 +176,7 @@ class Uhd(uhd_case.UhdCase):
             self.sim.freeze()
             self.write(text.replace("1 GHz", "1.1 GHz"))
             daemon.signal(signal.SIGHUP)
-            time.sleep(3)  # libuhd gives up 2 s later, and closing it takes as long as a stop may
+            time.sleep(3)  # libuhd gives up after 2 s, and closing takes as long as a stop may
             _, status = self.stop(daemon)
         self.assertConserved(status)
 
@@ -194,13 +194,13 @@ class Uhd(uhd_case.UhdCase):
             time.sleep(0.05)
         arrived = np.fromfile(self.sim.transmitted, "<i2").reshape(-1, 2)
         self.assertTrue(np.array_equal(arrived[:len(sent)], sent), (arrived.shape, sent.shape))
-        # libuhd ends a burst with a packet that is not empty: one sample of 0.
+        # libuhd ends a burst with a non-empty packet: one sample of 0.
         self.assertEqual(arrived[len(sent):].tolist(), [[0, 0]])
 
     def test_what_cannot_be_opened_says_why(self):
         self.assertRegex(self.refused(self.document(args="addr=127.0.0.1,type=x300")), r"uhd 'addr=127.0.0.1,type=x300'.*No devices")
         self.sim.start()
-        self.assertRegex(self.refused(self.document(gain=500)), r"gain 500 is out of its range, which is 0 to 76")
+        self.assertRegex(self.refused(self.document(gain=500)), r"gain 500 is out of range \(0 to 76\)")
         self.assertRegex(self.refused(self.document(keys=", channels: [7]")), r"no receive channel 7; the radio has 2")
         self.assertRegex(self.refused(self.document(keys=", antenna: RX9")), r"no antenna 'RX9'; there are: RX2, TX/RX")
         self.assertRegex(self.refused(self.document(keys=", subdev: \"Z:9\"")), r"cannot choose the channels: .*Z:9")

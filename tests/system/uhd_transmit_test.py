@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated USRP that transmits: what is permitted, when it is on, and that it is off whenever nobody makes samples.
+"""A simulated USRP that transmits: what is permitted, when it is on, and that it is off when no samples come.
 
-Skips, with 77, where there can be no network namespace, or Debian's simulator is not installed.
+Skips, with 77, without network namespaces or Debian's simulator.
 """
 
 import signal
@@ -33,7 +33,7 @@ class Transmit(uhd_case.UhdCase):
                 + self.sink(keys))
 
     def gains(self):
-        """What the transmitter was set to, one after the other, without repetitions."""
+        """The transmit gains that were set, in order, without repetitions."""
         gains = [float(call[-1]) for call in self.sim.calls if call[0] == "set_gain" and call[1].startswith("TX")]
         return [g for n, g in enumerate(gains) if n == 0 or g != gains[n - 1]]
 
@@ -52,14 +52,14 @@ class Transmit(uhd_case.UhdCase):
         self.assertEqual(self.sent(), size)
 
     def sent(self):
-        """Bytes, since the simulator was started."""
+        """Bytes sent since the simulator was started."""
         return self.sim.transmitted.stat().st_size if self.sim.transmitted.exists() else 0
 
     def await_samples(self, samples=50_000):
         before = self.sent()
         ends = time.monotonic() + iqd.PATIENCE
         while time.monotonic() < ends:
-            before = min(before, self.sent())  # a stream that is opened anew begins a new file
+            before = min(before, self.sent())  # a reopened stream starts a new file
             if self.sent() > before + 4 * samples:
                 return
             time.sleep(0.02)
@@ -91,7 +91,7 @@ class Transmit(uhd_case.UhdCase):
         with self.daemon(text) as daemon:
             with self.daemon(feed, name="feed.yaml") as fed:
                 self.await_samples()
-                fed.signal(signal.SIGSTOP)  # what makes the samples hangs
+                fed.signal(signal.SIGSTOP)  # the program that makes the samples hangs
                 self.assertOff()
                 fed.signal(signal.SIGCONT)
                 self.await_samples()
@@ -105,9 +105,9 @@ class Transmit(uhd_case.UhdCase):
             daemon.signal(signal.SIGKILL)
             daemon.wait()
         self.assertSilent()
-        self.assertEqual(self.gains()[-1], GAIN, "nobody could take it away")
+        self.assertEqual(self.gains()[-1], GAIN, "a killed process cannot reset it")
         seen = len(self.sim.calls)
-        time.sleep(6)  # so long the killed process has the device
+        time.sleep(6)  # the device stays claimed for this long after the kill
         with self.daemon(self.generator()) as daemon:
             self.await_samples()
             calls = self.sim.calls[seen:]
@@ -115,14 +115,14 @@ class Transmit(uhd_case.UhdCase):
         levels = [n for n, call in enumerate(calls) if call[0] == "set_gain" and call[1].startswith("TX")]
         tuned = [n for n, call in enumerate(calls) if call[0] == "catalina_tune"]
         self.assertEqual(float(calls[levels[0]][-1]), 0.0)
-        self.assertLess(levels[0], tuned[-1], "it is off before it is tuned")
+        self.assertLess(levels[0], tuned[-1], "it must be off before it is tuned")
         self.assertGreater(next(n for n in levels if float(calls[n][-1]) == GAIN), tuned[-1])
 
     def test_unplugged_it_is_opened_again(self):
         with self.daemon(self.generator()) as daemon:
             self.await_samples()
             self.sim.kill()
-            daemon.wait_for_log("it is opened again")
+            daemon.wait_for_log("; reopening")
             before = len(self.sim.calls)
             self.sim.start()
             daemon.wait_for_log("uhd sink: open again")
@@ -155,11 +155,12 @@ class Transmit(uhd_case.UhdCase):
     def test_what_is_not_permitted_is_refused_before_it_is_opened(self):
         self.sim.kill()
         for keys, says in (
-                ("permitted_bands: [2.4 GHz, 2.4835 GHz]", r"frequency: takes 868 to 869 MHz.*2400 to 2483\.5 MHz"),
-                ("permitted_bands: [868 MHz, 868.6 MHz]", r"frequency: takes 868 to 869 MHz"),
-                ("permitted_bands: [868 MHz, 870 MHz], permitted_gains: [10 dB]", r"gain: of 20 dB is above the 10 dB"),
-                ("permitted_powers: [10]", r"power: has to be given"),
-                ("power: 10", r"power: sets the gain as well")):
+                ("permitted_bands: [2.4 GHz, 2.4835 GHz]", r"frequency: needs 868 to 869 MHz.*2400 to 2483\.5 MHz"),
+                ("permitted_bands: [868 MHz, 868.6 MHz]", r"frequency: needs 868 to 869 MHz"),
+                ("permitted_bands: [868 MHz, 870 MHz], permitted_gains: [10 dB]",
+                 r"gain: of 20 dB is above the limit of 10 dB"),
+                ("permitted_powers: [10]", r"power: is required"),
+                ("power: 10", r"power: also sets the gain")):
             self.assertRegex(self.refused(self.generator(", " + keys), code=2), r"sinks\[0\]\.uhd\." + says)
 
     def test_what_is_permitted_is_sent(self):
@@ -179,7 +180,7 @@ class Transmit(uhd_case.UhdCase):
             + self.sink(", bursts: message, timed: true, delay: 100 ms")), "--status", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(np.fromfile(self.sim.transmitted, "<i2").reshape(-1, 2).tolist(), sent.tolist(),
-                         "the last packet of each message ends its burst, and nothing is added")
+                         "the last packet of each message must end its burst, and nothing may be added")
 
 
 if __name__ == "__main__":

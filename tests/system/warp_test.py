@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""WARP nodes: simulated ones, the module as SoapySDRUtil sees it, and iqd that receives captures and sends bursts.
-Label `peers`: SoapySDRUtil could not load a module that was built with a sanitizer."""
+"""WARP nodes: simulated nodes, the module in SoapySDRUtil, and iqd receiving captures and sending bursts. Label
+`peers`: SoapySDRUtil cannot load a module that was built with a sanitizer."""
 
 import os
 import pathlib
@@ -30,7 +30,7 @@ class Warp(iqd.SystemTest):
         self.addCleanup(self.end_node)
 
     def start_node(self, *arguments):
-        """Starts it, at the ports of the one before; the arguments that lead to it."""
+        """Starts a node at the previous one's ports; returns the arguments to reach it."""
         self.node = subprocess.Popen([NODE, f"port={self.ports[0]}", f"trigger_port={self.ports[1]}", *arguments],
                                      stdout=subprocess.PIPE, text=True)
         said = re.match(r"port (\d+) trigger_port (\d+)$", self.node.stdout.readline())
@@ -60,21 +60,21 @@ class Warp(iqd.SystemTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
-    # What a message holds, by the simulated node's pattern: sample n of capture c in channel r is n in I, and c, r and
-    # the rest of n in Q.
+    # The simulated node's pattern: sample n of capture c in channel r has the low 16 bits of n in I, and c, r and the
+    # high bits of n in Q.
 
     def places(self, message, channel=0):
-        """The capture, and the samples' places in it."""
+        """The capture, and the samples' positions in it."""
         x = message.x.reshape(-1, message.x.shape[-2], 2)[channel].astype(np.int64) & 0xFFFF
         i, q = x[:, 0], x[:, 1]
         self.assertTrue(np.all(q >> 6 & 3 == channel), message.meta)
         captures = np.unique(q >> 8)
-        self.assertEqual(len(captures), 1, "a block is of one capture")
+        self.assertEqual(len(captures), 1, "a block must hold one capture only")
         return int(captures[0]), i | (q & 0x3F) << 16
 
     def assertCaptures(self, messages, length, channels=1):
-        """Whole captures, one sample behind the other, with gaps between them as long as their times say. Returns
-        the times of their first samples."""
+        """The messages are whole captures with consecutive samples, and the gaps between them agree with their times.
+        Returns the times of their first samples."""
         times, expected = [], 0
         for m in messages:
             capture, places = self.places(m)
@@ -84,7 +84,7 @@ class Warp(iqd.SystemTest):
                 np.testing.assert_array_equal(there, places)
             self.assertEqual(m.gap > 0, bool(times) and places[0] == 0, m.meta)
             if places[0] == 0:
-                self.assertEqual(expected, 0, "the capture before has an end")
+                self.assertEqual(expected, 0, "the previous capture must be complete")
                 times.append((m.time_ns, m.sample))
             np.testing.assert_array_equal(places, expected + np.arange(len(places)))
             expected = (int(places[-1]) + 1) % length
@@ -118,7 +118,7 @@ class Warp(iqd.SystemTest):
     # iqd receives
 
     def receive(self, args, length, count, **options):
-        """So many messages and more, and the final status."""
+        """At least `count` messages, and the final status."""
         text = self.document(args, length, **options)
         began = time.time_ns()
         with self.daemon(text, "--wait-subscribers", 1) as daemon:
@@ -154,7 +154,7 @@ class Warp(iqd.SystemTest):
             for c, chain in ((1, 1), (2, 0), (3, 1)):
                 x = m.x[c].astype(np.int64) & 0xFFFF
                 self.assertTrue(np.all(x[:, 1] >> 6 & 3 == chain))
-                self.assertTrue(np.all(x[:, 1] >> 8 == first[0]), "one trigger for all")
+                self.assertTrue(np.all(x[:, 1] >> 8 == first[0]), "one trigger for all nodes")
                 np.testing.assert_array_equal(x[:, 0], first[1] & 0xFFFF)
 
     def test_a_network_that_loses_repeats_and_swaps(self):
@@ -191,8 +191,8 @@ class Warp(iqd.SystemTest):
     # iqd transmits
 
     def test_predistortion_learns(self):
-        """The shipped pipeline at a hundredth of the rate: what is sent and what is heard come together by their
-        times, to the sample, or nothing could be learned."""
+        """The shipped pipeline at a hundredth of the rate. Training works only if sent and received samples are aligned
+        by their times, to the sample."""
         args = self.start_node("wires=-/0", "amplifier=true", "delay=5", "rate=400e3")
         text = (iqd.PIPELINES / "dpd_warp.yaml").read_text(encoding="utf-8")
         text = re.sub(r"([\d.]+) M(S/s|Hz)", lambda m: f"{float(m[1]) * 1e4:g} {m[2]}", text)

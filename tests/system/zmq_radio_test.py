@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""ZeroMQ radios without headers: peers that behave as srsRAN's and OCUDU's do, and two iqd that are each other's."""
+"""ZeroMQ radios without headers: peers that behave like srsRAN and OCUDU, and two iqd that are each other's radio."""
 
 import time
 
@@ -13,7 +13,7 @@ RATE = 23.04e6
 
 
 def ramp(n, first=0):
-    """Values that name their own place."""
+    """Values that encode their position."""
     k = np.arange(first, first + n)
     return (k - 1j * k).astype(np.complex64)
 
@@ -43,7 +43,7 @@ class ZmqRadio(iqd.SystemTest):
             time.sleep(0.01)
 
     def assertReceives(self, radio, x):
-        """`x`, and nothing before it."""
+        """The radio receives `x`, and nothing before it."""
         self.wait_for(lambda: len(radio.samples()) >= len(x), lambda: f"{len(radio.samples())} of {len(x)} samples")
         np.testing.assert_array_equal(radio.samples()[:len(x)], x)
 
@@ -59,7 +59,7 @@ class ZmqRadio(iqd.SystemTest):
                                                                                             sink=", delay: 1 ms")) as d:
             station = self.radio(station_tx, station_rx, down)
             phone = self.radio(phone_tx, phone_rx, up, most=7777)
-            whole = len(down) // 11520 * 11520  # the rest waits for its block to be full
+            whole = len(down) // 11520 * 11520  # the rest waits for a full block
             self.assertReceives(phone, down[:whole])
             self.assertReceives(station, np.concatenate([np.zeros(23040, np.complex64), up[:whole]]))
             self.assertLessEqual(max(phone.answers), RATE / 1000)
@@ -69,7 +69,7 @@ class ZmqRadio(iqd.SystemTest):
                 self.assertEqual((status["received"], status["lost"]), (400_000, 0))
 
     def check_lock_step(self, block, delay_slots=0):
-        """Neither sends a slot before it has received one. What `delay_slots` give ahead may be on its way in blocks."""
+        """Neither radio sends a slot before it has received one. `delay_slots` are in flight ahead, to fill blocks."""
         station_tx, station_rx, phone_tx, phone_rx = (iqd.endpoint() for _ in range(4))
         slots, slot = 60, 11520
         delay = f", delay: {delay_slots * slot / RATE * 1e6} us"
@@ -84,7 +84,7 @@ class ZmqRadio(iqd.SystemTest):
         with self.daemon(text) as d:
             station = self.radio(station_tx, station_rx, slot=slot, next_slot=next_ramp)
             self.radio(phone_tx, phone_rx, slot=slot, next_slot=lambda heard: heard)
-            # There and back: each radio's own slot of zeros, and each way's.
+            # One slot of zeros from each radio, and `delay_slots` from each direction.
             zeros = np.zeros((2 + 2 * delay_slots) * slot, np.complex64)
             self.assertReceives(station, np.concatenate([zeros, ramp(slots * slot)]))
             self.assertEqual(d.stop(), 0, d.text)
@@ -101,17 +101,17 @@ class ZmqRadio(iqd.SystemTest):
             station = self.radio(there, sent=ramp(10_000))
             phone = self.radio(receive=here)
             self.assertReceives(phone, ramp(10_000))
-            time.sleep(0.3)  # the next question is there, and has no answer
+            time.sleep(0.3)  # the next request is pending
             self.kill(station)
-            d.wait_for_log("the other side hung up")
+            d.wait_for_log("the peer hung up")
             self.radio(there, sent=ramp(10_000, 50_000))
-            # Behind the gap no block ends with the samples, so some of the last wait for more.
+            # After the gap the samples do not end on a block, so the last ones wait for more.
             heard = lambda: phone.samples()[10_000:]
             self.wait_for(lambda: np.count_nonzero(heard()) >= 9_000, lambda: d.text)
             after = heard()
             signal = after[after != 0]
             np.testing.assert_array_equal(signal, ramp(len(signal), 50_000))
-            self.assertGreater(np.count_nonzero(after == 0), 0, "what was missing is silence")
+            self.assertGreater(np.count_nonzero(after == 0), 0, "missing samples are replaced by zeros")
             self.assertEqual(d.stop(), 0, d.text)
             self.assertConserved(d.final[0])
             self.assertEqual(d.final[0]["overflows"], 1)
@@ -131,13 +131,13 @@ class ZmqRadio(iqd.SystemTest):
             begin = int(again.samples()[0].real)
             lost = begin - len(phone.samples())
             self.assertGreaterEqual(lost, 0)
-            self.assertLessEqual(lost, 2 * 23040, "no more than it had asked for")
+            self.assertLessEqual(lost, 2 * 23040, "no more than it had requested")
             np.testing.assert_array_equal(again.samples(), x[begin:whole])
             self.assertEqual(d.stop(), 0, d.text)
 
     def test_two_channels_of_integers(self):
         places = [iqd.endpoint() for _ in range(4)]
-        x = np.arange(4 * 23_040, dtype=np.int32)  # two integers of 16 bits each
+        x = np.arange(4 * 23_040, dtype=np.int32)  # two 16-bit integers each
         source = f"zmq: {{kind: req, connect: [\"{places[0]}\", \"{places[1]}\"], rate: {RATE}, channels: 2, element: sc16}}"
         sink = f"zmq: {{kind: rep, bind: [\"{places[2]}\", \"{places[3]}\"]}}"
         text = f"source: {{{source}}}\nblock: 11520\nsinks: [{{port: source, {sink}}}]\n"
@@ -150,7 +150,7 @@ class ZmqRadio(iqd.SystemTest):
             self.assertEqual(d.stop(), 0, d.text)
 
     def test_iqd_at_both_ends(self):
-        """A recording through two daemons: the reader's pace is the sender's, and the end comes through whole."""
+        """A recording through two daemons: the reader paces the sender, and the end arrives complete."""
         where = iqd.endpoint()
         x = ramp(1_000_000)
         path = iqd.write_recording(self.folder / "signal", x, rate=RATE)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""tools/bare: what its machine has and has not, and that nothing of it stays. It needs the root that tools/bare keeps."""
+"""tools/bare: what its machine has, and that nothing remains of it. Needs the root that tools/bare keeps."""
 
 import os
 import pathlib
@@ -21,11 +21,11 @@ def run(*command):
 
 
 def processes():
-    """Of the bare machine: what sleeps in it for a time that nobody else would."""
+    """The processes of the bare machine: they sleep for a time that no other process uses."""
     return subprocess.run(["pgrep", "-fx", "sleep 98765"], capture_output=True, text=True, check=False).stdout.split()
 
 
-@unittest.skipUnless((KEPT / "bookworm.tar").exists() and os.geteuid() == 0, "NOT TESTED: `tools/bare true` makes the root")
+@unittest.skipUnless((KEPT / "bookworm.tar").exists() and os.geteuid() == 0, "NOT TESTED: run `tools/bare true` first")
 class Bare(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -63,7 +63,7 @@ class Bare(unittest.TestCase):
         self.assertNotIn("iqd-bare", pathlib.Path("/proc/self/mountinfo").read_text(encoding="utf-8"))
         self.assertEqual(list((root / "proc").glob("*")), [])
         self.assertEqual(run("true").returncode, 0)
-        self.assertFalse(root.exists(), "the next one takes away what a killed one left")
+        self.assertFalse(root.exists(), "the next run removes what a killed one left")
 
     def test_a_second_one_waits(self):
         first = subprocess.Popen(bare("sleep", "3"), stdout=subprocess.DEVNULL)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""cmake/batches.py keeps apart what cannot be compiled as one, and nothing else."""
+"""cmake/batches.py separates sources that cannot be compiled as one, and no others."""
 
 import pathlib
 import subprocess
@@ -13,7 +13,7 @@ SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "cmake" / "batches.py"
 
 class Batches(unittest.TestCase):
     def together(self, *sources, size=8, **headers):
-        """Which of the sources go into batches, by their places in the call."""
+        """The batches, with the sources as indices of `sources`."""
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             for name, text in headers.items():

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""tools/build, on a project of two sources: below a path with spaces, interrupted, twice at once, on a full disk."""
+"""tools/build on a project of two sources: in a path with spaces, interrupted, twice at once, on a full disk."""
 
 import json
 import os
@@ -81,14 +81,14 @@ class Build(unittest.TestCase):
 
     def test_a_preset_that_is_not_there(self):
         code, _, err = self.build("demos")
-        self.assertEqual((code, err), (1, "tools/build: there is no preset 'demos'; there are demo release\n"))
+        self.assertEqual((code, err), (1, "tools/build: no preset 'demos'; the presets are demo release\n"))
 
     def test_what_the_compiler_says_is_shown(self):
         (self.tree / "two.c").write_text("int two(void) { return three; }\n", encoding="utf-8")
         code, _, err = self.build("demo")
         self.assertEqual(code, 1)
         self.assertIn("three", err)
-        self.assertEqual(err.splitlines()[-1], "tools/build: build/demo was not built; what failed is above")
+        self.assertEqual(err.splitlines()[-1], "tools/build: the build in build/demo failed; see the errors above")
 
     def test_what_cmake_says_is_shown(self):
         (self.tree / "CMakeLists.txt").write_text(PROJECT + "find_package(NoSuchThing REQUIRED)\n", encoding="utf-8")
@@ -104,7 +104,7 @@ class Build(unittest.TestCase):
         self.assert_built()
 
     def test_a_build_that_was_killed(self):
-        """While a compiler ran, and the linker had written half of the program."""
+        """Killed while a compiler runs, with a half-written program."""
         self.script(self.programs / "slow", 'if [[ $* == *two.c* ]]; then touch "$MARK"; exec 9<> <(:); read -t 60 -u 9; fi; exec "$@"')
         os.environ["MARK"] = str(self.parent / "mark")
         os.environ["CMAKE_C_COMPILER_LAUNCHER"] = str(self.programs / "slow")
@@ -121,7 +121,7 @@ class Build(unittest.TestCase):
     def wait_for(self, path):
         end = time.monotonic() + 30
         while not path.exists():
-            self.assertLess(time.monotonic(), end, f"{path} does not come")
+            self.assertLess(time.monotonic(), end, f"{path} did not appear")
             time.sleep(0.05)
 
     def test_a_tree_that_was_moved(self):
@@ -139,13 +139,14 @@ class Build(unittest.TestCase):
         said = [process.communicate(timeout=60)[0] for process in (first, second)]
         self.assertEqual((first.returncode, second.returncode), (0, 0), said)
         self.assertNotIn("waiting", said[0])
-        self.assertIn("tools/build: another build is at work in build/demo; waiting for it\n", said[1])
+        self.assertIn("tools/build: another build is running in build/demo; waiting for it\n", said[1])
         self.assertNotIn("steps", said[1])
 
     def test_a_full_disk(self):
         self.script(self.programs / "df", "echo Avail; echo 120")
         code, _, err = self.build("demo")
-        self.assertEqual((code, err), (1, "tools/build: the disk of build/demo has 120 MB left; the build needs 300\n"))
+        self.assertEqual((code, err), (1, "tools/build: only 120 MB are free on the disk of build/demo; "
+                                          "the build needs 300\n"))
         self.assertIn("needs 4000", self.build("release")[2])
 
     def test_a_disk_that_fills_up(self):

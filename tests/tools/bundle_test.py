@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""tools/bundle: what it makes runs where it is moved to, without an environment. $IQD is the program of the build."""
+"""tools/bundle: its bundles run after a move, without an environment. $IQD is the program of the build."""
 
 import json
 import os
@@ -36,7 +36,7 @@ class Bundle(unittest.TestCase):
         (folder / "made").rename(cls.bundle)
 
     def alone(self, name, *arguments, path="/nowhere"):
-        """A script of the bundle, with no environment but a PATH that leads nowhere if it is not said."""
+        """Runs a script of the bundle; the environment has only PATH, by default one without programs."""
         return run(self.bundle / name, *arguments, env={"PATH": path}, cwd="/")
 
     def binaries(self):
@@ -118,7 +118,7 @@ class Bundle(unittest.TestCase):
 
 
 class Making(unittest.TestCase):
-    """tools/bundle on a tree of its own, whose program is a small one."""
+    """tools/bundle on a tree of its own with a small program."""
 
     def setUp(self):
         holder = tempfile.TemporaryDirectory(prefix="iqd-test-")
@@ -137,7 +137,7 @@ class Making(unittest.TestCase):
         return run(self.root / "tools" / "bundle", "--without-tests", *arguments, cwd="/")
 
     def library(self, name, *needed):
-        """A shared object that needs others, which are gone afterwards."""
+        """Builds a shared object that needs others, and removes those."""
         for other in needed:
             run("gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", f"-Wl,-soname,{other}", "-o", self.build / other)
         done = run("gcc", "-shared", "-nostdlib", "-x", "c", "/dev/null", "-Wl,--no-as-needed",

@@ -106,8 +106,8 @@ class Layers(unittest.TestCase):
         self.accepted("base/x.cpp", "<vector>")
 
     def test_paths_start_at_the_root(self):
-        self.refused("signal/x.cpp", '"b.hpp"', '"b.hpp" is no path from the root')
-        self.refused("signal/x.cpp", '"base/none.hpp"', '"base/none.hpp" is no path from the root')
+        self.refused("signal/x.cpp", '"b.hpp"', '"b.hpp" is not a path relative to the root')
+        self.refused("signal/x.cpp", '"base/none.hpp"', '"base/none.hpp" is not a path relative to the root')
 
     def test_comments_and_spaces(self):
         self.accepted("base/x.cpp", '<vector>\n// #include "signal/b.hpp"')

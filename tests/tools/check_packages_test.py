@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""tools/check-packages: what it finds in sources and scripts, and what it says when tools/setup forgets a package."""
+"""tools/check-packages: what it finds in sources and scripts, and what it reports when tools/setup misses a package."""
 
 import importlib.machinery
 import importlib.util
@@ -59,7 +59,7 @@ class Reading(unittest.TestCase):
 
 @unittest.skipUnless(HAS_APT, "NOT TESTED: no apt, or no lists of packages")
 class Forgotten(unittest.TestCase):
-    """A tree of one source and one script, with tools/setup as it is but for one package."""
+    """A tree with a few files, and a tools/setup that lacks one package."""
 
     def complaints(self, forgotten, files):
         with tempfile.TemporaryDirectory() as folder:
@@ -78,17 +78,17 @@ class Forgotten(unittest.TestCase):
             return [*check_packages.check_headers(root, packages), *check_packages.check_scripts(root, packages)]
 
     def test_a_header_of_a_header(self):
-        """As it was: UHD's headers include Boost's, and libuhd-dev does not depend on it."""
+        """A past bug: UHD's headers include Boost's, but libuhd-dev does not depend on Boost."""
         files = {"radio/uhd/device.cpp": "#include <uhd/config.hpp>\n"}
         self.assertEqual(self.complaints("", files), [])
         found = self.complaints("libboost-dev", files)
         self.assertTrue(found)
         for line in found:
-            self.assertRegex(line, r"radio/uhd/device.cpp: <uhd/config.hpp>: /usr/include/boost/.*: tools/setup does not bring libboost")
+            self.assertRegex(line, r"radio/uhd/device.cpp: <uhd/config.hpp>: /usr/include/boost/.*: tools/setup does not install libboost")
 
     def test_the_demo_has_less(self):
         found = self.complaints("", {"daemon/main.cpp": "#include <uhd/version.hpp>\n#include <zmq.h>\n"})
-        self.assertTrue(found and all("tools/setup --demo does not bring" in line for line in found), found)
+        self.assertTrue(found and all("tools/setup --demo does not install" in line for line in found), found)
 
     def test_a_header_that_nobody_has(self):
         (line,) = self.complaints("", {"base/log.cpp": "#include <no/such/thing.hpp>\n"})

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""tools/demo_view.py and demo_dpd.py: what they call right and wrong, and that they run. $IQD is the program."""
+"""tools/demo_view.py and demo_dpd.py: their verdicts, and that they run. $IQD is the program."""
 
 import argparse
 import pathlib
@@ -21,7 +21,7 @@ EXPECTED = {"fde1": 7e-4}
 
 
 def status(found=1000, errors=4300, **more):
-    """The last of a run that received 1000 packets."""
+    """The final status of a run that received 1000 packets."""
     meter = {"stage": "ber_meter", "kind": "fde1"}
     events = [{"stage": "preamble_search", "event": "found", "count": found},
               {**meter, "event": "bits", "count": found * 6144}, {**meter, "event": "bit_errors", "count": errors}]
@@ -36,12 +36,12 @@ class Verdict(unittest.TestCase):
         self.assertIsNone(self.verdict(status()))
 
     def test_wrong(self):
-        for words, wrong in (("ended with 3", self.verdict(status(), code=3)), ("no packets", self.verdict(None)),
+        for words, wrong in (("exited with 3", self.verdict(status(), code=3)), ("no packets", self.verdict(None)),
                              ("no packets", self.verdict(status(), packets=0)),
                              ("dropped", self.verdict(status(dropped={"lanes": 202_752}))),
                              ("lost", self.verdict(status(lost=1))), ("missing 2", self.verdict(status(), missing=2)),
                              ("900 of 1000", self.verdict(status(found=900))),
-                             ("fde1 made 9000 errors", self.verdict(status(errors=9000)))):
+                             ("fde1 had 9000 errors", self.verdict(status(errors=9000)))):
             self.assertIn(words, wrong or "right")
 
     def test_constellation(self):
@@ -55,7 +55,7 @@ class Verdict(unittest.TestCase):
 
 class Run(unittest.TestCase):
     def test_runs_and_judges(self):
-        """A machine that is too slow for the rate drops samples, and the demo says so."""
+        """A machine that is too slow for the rate drops samples, and the demo reports it."""
         done = subprocess.run([sys.executable, "-B", TOOLS / "demo_view.py", "--iqd", iqd.IQD, "--pipeline",
                                iqd.PIPELINES / "telemetry.yaml", "--seconds", "2"],
                               capture_output=True, text=True, timeout=100, check=False)
@@ -69,7 +69,7 @@ class Run(unittest.TestCase):
 
 class Predistortion(unittest.TestCase):
     def capture(self, low, high, top=0.0):
-        """A carrier in the middle, with so much on its sides, dBc."""
+        """A carrier in the middle, with these powers on its sides, in dBc."""
         spectrum = np.full(4096, -90.0)
         spectrum[1024:2048], spectrum[2048:3072], spectrum[1843:2253] = low, high, top
         return {"levels": {"adjacent_low": low, "adjacent_high": high}, "report": np.zeros(11), "spectrum": spectrum}
@@ -85,9 +85,9 @@ class Predistortion(unittest.TestCase):
 
     def test_wrong(self):
         first, now = self.capture(-43, -44), self.capture(-57, -54)
-        for words, wrong in (("ended with 3", self.verdict(first, now, code=3)),
-                             ("nothing was heard", self.verdict(None, None)),
-                             ("nothing was learned", self.verdict(None, now, applied=0)),
+        for words, wrong in (("exited with 3", self.verdict(first, now, code=3)),
+                             ("no messages arrived", self.verdict(None, None)),
+                             ("was not trained", self.verdict(None, now, applied=0)),
                              ("fell by 9.0", self.verdict(first, self.capture(-57, -52))),
                              ("fell by nan", self.verdict(first, self.capture(np.nan, np.nan)))):
             self.assertIn(words, wrong or "right")
@@ -100,7 +100,7 @@ class Predistortion(unittest.TestCase):
         self.assertEqual(shown, ["#" * 15, " " * 8 + "." * 4 + "#" * 3], "a row is 5 dB")
 
     def test_runs_and_judges(self):
-        """On a machine that is too slow nothing is learned, and the demo says so."""
+        """On a machine that is too slow nothing is learned, and the demo reports it."""
         done = subprocess.run([sys.executable, "-B", TOOLS / "demo_dpd.py", "--iqd", iqd.IQD, "--pipeline",
                                iqd.PIPELINES / "dpd_lte10.yaml", "--seconds", "3"],
                               capture_output=True, text=True, timeout=100, check=False)

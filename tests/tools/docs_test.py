@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""tools/docs on a tree of its own, with a program that answers what the test says."""
+"""tools/docs on its own tree, with a program that gives fixed answers."""
 
 import pathlib
 import re
@@ -12,14 +12,45 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ANSWERS = """#!/bin/sh
 case "$*" in
   stages) printf '%s\\n' "single filters takes one" "one math it" "two math it" "none math it" "other sync it" ;;
-  "stages --markdown") echo "| the stages |" ;;
+  "stages --markdown") cat <<END
+| stage | family | ports | what |
+| --- | --- | --- | --- |
+| \\`single\\` | filters | in [n] -> out | filters |
+| \\`one\\` | math | in any -> out | adds |
+| \\`other\\` | sync | in [n] -> out, events | locks |
+| \\`two\\` | math | in any -> out | subtracts, \\| in0 - in1 \\| |
+END
+  ;;
   "stages single --markdown") echo "| keys of single |" ;;
   "stages one --markdown") echo "| keys of one |" ;;
   "stages two --markdown") echo "| keys of two |" ;;
   "stages none --markdown") ;;
+  "stages other --markdown") echo "| keys of other |" ;;
   "schema --markdown") printf '\\n## A\\n\\n| keys |\\n' ;;
   *) exit 9 ;;
 esac
+"""
+
+STAGES = """
+## filters
+
+| stage | ports | what |
+| --- | --- | --- |
+| [`single`](../pipeline/stages/filters/single/README.md) | in [n] -> out | filters |
+
+## math
+
+| stage | ports | what |
+| --- | --- | --- |
+| [`one`](../pipeline/stages/math/several/README.md) | in any -> out | adds |
+| [`two`](../pipeline/stages/math/several/README.md) | in any -> out | subtracts, \\| in0 - in1 \\| |
+
+## sync
+
+| stage | ports | what |
+| --- | --- | --- |
+| [`other`](../pipeline/stages/sync/other/README.md) | in [n] -> out, events | locks |
+
 """
 
 
@@ -35,12 +66,13 @@ class Docs(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.root = pathlib.Path(holder.name)
         self.write("iqd", ANSWERS).chmod(0o755)
-        self.readme = self.write("README.md", "before\n<!-- stages -->\nold\n<!-- /stages -->\nafter\n")
+        self.stages = self.write("docs/stages.md", "before\n<!-- stages -->\nold\n<!-- /stages -->\nafter\n")
         self.keys = self.write("docs/pipeline-keys.md", "<!-- keys -->\n<!-- /keys -->\n")
         self.write("pipeline/meters/counters.def", COUNTERS)
         self.metrics = self.write("docs/metrics.md", "<!-- counters -->\n<!-- /counters -->\n| `more` |\n")
         self.single = self.stage("filters/single")
         self.several = self.stage("math/several")
+        self.other = self.stage("sync/other")
 
     def write(self, path, text):
         file = self.root / path
@@ -57,8 +89,7 @@ class Docs(unittest.TestCase):
 
     def test_tables_stand_between_their_comments(self):
         self.assertEqual(self.docs().returncode, 0)
-        self.assertEqual(self.readme.read_text(),
-                         "before\n<!-- stages -->\n\n| the stages |\n\n<!-- /stages -->\nafter\n")
+        self.assertEqual(self.stages.read_text(), f"before\n<!-- stages -->\n{STAGES}<!-- /stages -->\nafter\n")
         self.assertEqual(self.keys.read_text(), "<!-- keys -->\n\n## A\n\n| keys |\n\n<!-- /keys -->\n")
         self.assertIn("\n\n| keys of single |\n\n", self.single.read_text())
         self.assertIn("\n`one`:\n\n| keys of one |\n\n`two`:\n\n| keys of two |\n\n<!--", self.several.read_text())
@@ -72,19 +103,19 @@ class Docs(unittest.TestCase):
 
     def test_a_second_time_changes_nothing(self):
         self.docs()
-        before = self.readme.read_text()
+        before = self.stages.read_text()
         done = self.docs()
         self.assertEqual((done.returncode, done.stdout), (0, ""))
-        self.assertEqual(self.readme.read_text(), before)
+        self.assertEqual(self.stages.read_text(), before)
         self.assertEqual(self.docs("--check").returncode, 0)
 
     def test_check_names_what_is_not_current_and_writes_nothing(self):
         self.docs()
-        self.readme.write_text(self.readme.read_text().replace("the stages", "some stages"))
-        before = self.readme.read_text()
+        self.stages.write_text(self.stages.read_text().replace("locks", "unlocks"))
+        before = self.stages.read_text()
         done = self.docs("--check")
-        self.assertEqual((done.returncode, done.stdout), (1, "README.md: not current; run tools/docs\n"))
-        self.assertEqual(self.readme.read_text(), before)
+        self.assertEqual((done.returncode, done.stdout), (1, "docs/stages.md: not current; run tools/docs\n"))
+        self.assertEqual(self.stages.read_text(), before)
 
     def test_a_page_without_its_comments_is_named(self):
         self.single.write_text("# single\n")
@@ -92,13 +123,19 @@ class Docs(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("single/README.md: needs one line <!-- config -->", done.stderr)
 
+    def test_a_stage_without_a_page_is_named(self):
+        self.other.unlink()
+        done = self.docs()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("pipeline/stages/sync: no page for the stage other", done.stderr)
+
     def test_a_program_that_fails_is_a_failure(self):
         self.write("iqd", "#!/bin/sh\nexit 9\n")
         self.assertNotEqual(self.docs("--check").returncode, 0)
 
 
 def anchors(page):
-    """What a link may name behind the #: its headings, as they are shown on the web."""
+    """The anchors of a page's headings, as GitHub makes them."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
             for title in re.findall(r"^#+ (.*)", text, re.MULTILINE)}
@@ -117,12 +154,15 @@ class Pages(unittest.TestCase):
                     if heading:
                         self.assertIn(heading, anchors(to))
 
-    def test_the_readme_names_every_page_and_every_folder(self):
+    def test_the_readme_names_every_page(self):
         readme = (ROOT / "README.md").read_text(encoding="utf-8")
         for page in (ROOT / "docs").glob("*.md"):
             self.assertIn(f"(docs/{page.name})", readme)
+
+    def test_contributing_names_every_folder(self):
+        contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
         for folder in {source.relative_to(ROOT).parts[0] for source in ROOT.glob("*/CMakeLists.txt")}:
-            self.assertIn(f"`{folder}/`", readme)
+            self.assertIn(f"`{folder}/`", contributing)
 
     def test_every_pipeline_to_start_from_is_listed(self):
         listed = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""tools/fuzz, with fuzzers that are scripts: what it starts, and what it says of what they find."""
+"""tools/fuzz, with scripts as fuzzers: what it starts, and how it reports what they find."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
-# As libFuzzer is called and what it says; `bad` finds something, and makes it smaller when it is asked to.
+# Takes libFuzzer's arguments and prints its output; `bad` finds something, and minimizes it on request.
 FUZZER = """
 echo "$*" >>"$0.calls"
 if [[ $1 == --words ]]; then echo '"word"'; exit 0; fi
@@ -98,7 +98,7 @@ class Fuzz(unittest.TestCase):
         for arguments in (["--engine", "x"], ["nobody"], ["--nothing"]):
             code, _, err = self.fuzz(*arguments)
             self.assertEqual(code, 2)
-            self.assertTrue(err.startswith("tools/fuzz: there is no "), err)
+            self.assertTrue(err.startswith("tools/fuzz: no "), err)
         self.assertFalse((self.parent / "calls").exists())
 
 

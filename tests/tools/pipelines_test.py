@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The shipped pipelines: each is valid, and does with the simulated radio what its comments promise. $IQD is the program."""
+"""The shipped pipelines: each is valid and does what its comments promise. $IQD is the program."""
 
 import json
 import pathlib
@@ -31,7 +31,7 @@ class Pipelines(unittest.TestCase):
         return subprocess.run([iqd.IQD, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
 
     def shipped(self, name):
-        """The file, on an address of its own."""
+        """A copy of the file with its own addresses."""
         text = (iqd.PIPELINES / f"{name}.yaml").read_text(encoding="utf-8")
         self.address = f"ipc://{self.folder}/{name}"
         path = self.folder / f"{name}.yaml"
@@ -49,7 +49,7 @@ class Pipelines(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), name)
 
     def run_for_a_moment(self, name, topics=()):
-        """Runs the file; the messages of each topic, the last status of its pipelines, and the log."""
+        """Runs the file; returns the messages of each topic, the final status of its pipelines, and the log."""
         path = self.shipped(name)
         context = zmq.Context.instance()
         sockets = {}
@@ -79,7 +79,7 @@ class Pipelines(unittest.TestCase):
         self.assertEqual(tested, shipped)
 
     def strongest(self, messages):
-        """The bin of the first peak, of each message."""
+        """The bin of the first peak in each message."""
         return [int(np.frombuffer(payload, "<f4")[0]) for _, payload in messages]
 
     def test_hidden_text(self):
@@ -99,11 +99,11 @@ class Pipelines(unittest.TestCase):
 
     def test_own_kernel(self):
         if not shutil.which("c++"):
-            self.skipTest("there is no compiler")
+            self.skipTest("no compiler")
         self.check("own_kernel")
         messages, _, _ = self.run_for_a_moment("own_kernel", ["samples", "peaks"])
         self.assertEqual(set(self.strongest(messages["peaks"])), {512 + round(1024 * 123456 / 2e6)})
-        # Samples are at most 0.05, so a difference is at most 0.1, and that times the gain of 2.
+        # Samples are at most 0.05, so a difference is at most 0.1, and the gain is 2.
         largest = max(np.abs(np.frombuffer(payload, "<c8")).max() for _, payload in messages["samples"])
         self.assertGreater(largest, 0.01)
         self.assertLess(largest, 0.2001)
@@ -132,7 +132,7 @@ class Pipelines(unittest.TestCase):
         radios = json.loads(self.iqd("probe", "--json").stdout)["radios"]
         if any(r["driver"] == "uhd" and "without UHD" in r["summary"] for r in radios):
             self.skipTest("this iqd was built without UHD")
-        self.check("usrp")  # system/uhd runs such a pipeline, with a simulated one
+        self.check("usrp")  # system/uhd runs such a pipeline with a simulated USRP
 
     def test_record(self):
         self.check("record")
@@ -154,7 +154,7 @@ class Pipelines(unittest.TestCase):
         messages, pipelines, _ = self.run_for_a_moment("telemetry", ["bits", "soft", "report"])
         for topic, size in (("bits", 6144), ("soft", 6336)):
             self.assertEqual({(m["dims"][0], *m["shape"][1:]) for m, _ in messages[topic]}, {("packet", 1, size)})
-        # A machine that is too slow drops blocks; what it does receive is received right.
+        # A machine that is too slow drops blocks, but decodes the others correctly.
         counted = {e["event"]: e["count"] for e in pipelines[0]["events"] if e["stage"] == "ber_meter"}
         self.assertGreater(counted["packets"], 0)
         self.assertLess(counted["bit_errors"], 3e-3 * counted["bits"])
@@ -230,7 +230,7 @@ class Pipelines(unittest.TestCase):
         self.assertGreater(pipelines[0]["published"], 74528)
 
     def test_dpd_lte10(self):
-        self.check("dpd_lte10")  # system/dpd runs this and the next, slower
+        self.check("dpd_lte10")  # system/dpd runs this and the next one at a lower rate
 
     def test_dpd_ca3(self):
         self.check("dpd_ca3")

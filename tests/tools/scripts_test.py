@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The shell scripts: their syntax, their first lines, and what they do with arguments that make no sense."""
+"""The shell scripts: their syntax, their first lines, and how tools/parts.sh reports failures."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""tools/setup: what it installs, and the one line it says where it cannot. apt, dpkg and sudo are stand-ins."""
+"""tools/setup: what it installs, and the one line it prints if it cannot. apt, dpkg and sudo are fakes."""
 
 import os
 import pathlib
@@ -11,9 +11,9 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SETUP = ROOT / "tools" / "setup"
-# What any machine has, even one without apt.
+# Programs that any machine has, even one without apt.
 PLAIN = ("awk", "bash", "cut", "df", "dirname", "env", "grep", "mktemp", "readlink", "rm", "sleep", "sort", "tail", "tr")
-# A dpkg that knows all packages but cmake.
+# A dpkg that has all packages but cmake.
 LACKS_CMAKE = 'for p; do case $p in -*|cmake) ;; *) echo "installed $p" ;; esac; done; exit 1'
 SIMULATION = 'case "$*" in *" -s "*) echo "Inst cmake (3.25)"; exit 0 ;; *--print-uris*) ' \
              "echo \"'http://x/c.deb' c.deb 3000000 \"; exit 0 ;; esac\n"
@@ -39,7 +39,7 @@ class Setup(unittest.TestCase):
         (self.folder / name).chmod(0o755)
 
     def apt(self, text):
-        """An apt-get that knows what it would install, writes down each call, and then does this."""
+        """An apt-get that simulates an installation, records each call, and then runs `text`."""
         self.program("apt-get", f'{SIMULATION}echo "$@" >>{self.calls}\n{text}')
 
     def setup(self, *arguments):
@@ -50,7 +50,7 @@ class Setup(unittest.TestCase):
         return self.calls.read_text(encoding="utf-8").splitlines() if self.calls.exists() else []
 
     def assert_fails(self, *words, arguments=()):
-        """It ends with 1, and its last line has these words."""
+        """It exits with 1, and its last line has these words."""
         done = self.setup(*arguments)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         last = done.stderr.strip().splitlines()[-1]
@@ -116,7 +116,7 @@ class Setup(unittest.TestCase):
             self.assert_fails("the disk is full", "/")
 
     def test_another_apt(self):
-        """apt-get waits for dpkg's lock itself, but not for that of the lists."""
+        """apt-get waits for dpkg's lock, but not for the lock of the package lists."""
         self.program("apt-cache", f"[[ -e {self.folder}/fetched ]]")
         self.program("sleep", "exit 0")
         self.apt(f'if [[ $* == *update* ]]; then if (($(grep -c update {self.calls}) < 3)); then '
@@ -124,7 +124,7 @@ class Setup(unittest.TestCase):
         self.assertEqual(self.setup().returncode, 0)
         self.assertEqual([("update" in c) for c in self.called()], [True, True, True, False])
         self.apt('echo "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 7" >&2; exit 100')
-        self.assert_fails("another apt is at work")
+        self.assert_fails("another apt is running")
 
     def test_what_apt_says_is_shown_where_it_is_no_known_case(self):
         self.apt('echo "E: something else" >&2; exit 100')
@@ -140,7 +140,7 @@ class Setup(unittest.TestCase):
 
         self.program("dpkg", 'if [ "$1" = --audit ]; then echo "cmake is half configured"; else '
                      'echo "dpkg: error: dpkg frontend lock was locked by another process with pid 7" >&2; exit 2; fi')
-        self.assertEqual(self.setup().returncode, 0, "it is at work, and apt-get waits for it")
+        self.assertEqual(self.setup().returncode, 0, "it is running, and apt-get waits for it")
 
     def test_a_package_that_the_system_does_not_have(self):
         self.program("apt-cache", "exit 100")
@@ -153,9 +153,9 @@ class Setup(unittest.TestCase):
 
     def test_neither_root_nor_sudo(self):
         self.program("id", "echo 1000")
-        self.assert_fails("neither root nor sudo", "apt-get install --no-install-recommends cmake")
+        self.assert_fails("this needs root or sudo", "apt-get install --no-install-recommends cmake")
         self.program("sudo", "exit 1")
-        self.assert_fails("sudo refuses", "apt-get install --no-install-recommends cmake")
+        self.assert_fails("sudo failed", "apt-get install --no-install-recommends cmake")
         self.assertEqual(self.called(), [])
 
     def test_through_sudo(self):
@@ -168,7 +168,7 @@ class Setup(unittest.TestCase):
 
     def test_no_apt(self):
         (self.folder / "apt-get").unlink()
-        self.assert_fails("no apt-get here, and no c++", "libzmq3-dev")
+        self.assert_fails("no apt-get and no c++", "libzmq3-dev")
         for name in ("c++", "cmake", "ninja", "pkg-config", "python3"):
             self.program(name, ":")
         done = self.setup()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the scripts of a bundle: where its parts are, wherever it was put.
+# Sourced by the scripts of a bundle: finds its parts, whatever its path.
 
 here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 libraries=$here/lib

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-// `std::timed_mutex` calls pthread_mutex_clocklock, which the thread sanitizer of GCC 12 does not see: it takes what
-// such a lock guards for unguarded. A program under that sanitizer gets this one instead, made of calls that it sees.
+// `std::timed_mutex` calls pthread_mutex_clocklock, which GCC 12's thread sanitizer does not intercept: it treats what
+// the lock guards as unguarded. Programs under that sanitizer get this version, made of calls that it does intercept.
 #include <pthread.h>
 
 #include <cerrno>

@@ -6,11 +6,11 @@
     with uhd_sim.UhdSim(folder, samples) as sim:
         …                                        # libuhd's args: uhd_sim.ARGS
 
-It takes fixed ports on all addresses, so the whole test program runs in a network namespace of its own. It repeats
-`samples`, sends them at the rate that it is set to, and writes what is transmitted into `sim.transmitted`. It loses
-packets and stalls on demand. With `clock=True` it has a clock, sources from outside and sensors (radio.py). A second
-board has a network namespace of its own, and with the first is an array: uhd_sim.ARRAY_ARGS. What it cannot do: two
-channels of one board, tuning, underflows.
+It uses fixed ports on all addresses, so the whole test program runs in its own network namespace. It repeats `samples`,
+sends them at the configured rate, and writes what is transmitted to `sim.transmitted`. It loses packets and stalls on
+demand. With `clock=True` it has a clock, external sources and sensors (radio.py). A second board has its own network
+namespace, and forms an array with the first: uhd_sim.ARRAY_ARGS. It cannot do: two channels of one board, tuning,
+underflows.
 """
 
 import os
@@ -32,24 +32,24 @@ SERIAL = "FA4EDE7"
 PYTHON = "/usr/bin/python3"  # Debian's modules belong to Debian's Python
 INSIDE = "IQD_TEST_IN_NAMESPACE"
 MODULES = "uhd.chdr, gevent, msgpack, pyroute2, pyudev, netaddr, six, systemd"  # python3-uhd brings usrp_mpm as well
-# libuhd looks for devices by broadcast, which a loopback alone does not have.
+# libuhd discovers devices by broadcast, which a loopback alone does not support.
 NETWORK = "ip link set lo up && ip link add usrp0 type veth peer name usrp1 && " \
           "ip address add 10.99.0.1/24 dev usrp0 && ip link set usrp0 up && ip link set usrp1 up"
 
 
 def why_not():
-    """Why there can be no simulator here; empty where it can be."""
+    """Why the simulator cannot run here; empty if it can."""
     for program in ("unshare", "ip", PYTHON):
         if not shutil.which(program):
             return f"there is no {program}"
     modules = subprocess.run([PYTHON, "-c", f"import {MODULES}"], capture_output=True, text=True, check=False)
     if modules.returncode:
         return f"the packages of tools/setup are not all installed: {modules.stderr.strip().splitlines()[-1]}"
-    return "" if unshare() else "no network namespace can be made here, not even as root"
+    return "" if unshare() else "cannot create a network namespace here, not even as root"
 
 
 def unshare():
-    """The command that makes a network namespace: for anybody, or for root where users may not; empty without."""
+    """The command that creates a network namespace: as a user, or as root if users may not; empty if impossible."""
     for command in (["unshare", "-rn"], ["unshare", "-n"]):
         if subprocess.run([*command, "sh", "-c", NETWORK], capture_output=True, check=False).returncode == 0:
             return command
@@ -57,7 +57,7 @@ def unshare():
 
 
 def enter_namespace():
-    """Begins this program anew in a network namespace of its own; returns there, or with the reason why it cannot."""
+    """Restarts this program in its own network namespace; returns there, or with the reason why it cannot."""
     if os.environ.get(INSIDE):
         return ""
     if reason := why_not():
@@ -67,7 +67,7 @@ def enter_namespace():
 
 
 def answers(address="127.0.0.1"):
-    """Whether it can be found, and then be called: it has a process for each."""
+    """Whether it answers discovery and calls, which have a process each."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as finder, socket.socket() as caller:
         finder.settimeout(0.5)
         try:
@@ -79,7 +79,7 @@ def answers(address="127.0.0.1"):
 
 
 class UhdSim:
-    """The simulator as a process; `samples`: int16 [n][2], of which it takes whole packets."""
+    """The simulator as a process; `samples`: int16 [n][2]; it uses whole packets of them."""
 
     def __init__(self, folder, samples, clock=False, board=0):
         self.folder = pathlib.Path(folder) / f"board{board}"
@@ -127,7 +127,7 @@ class UhdSim:
         """A cable from here to the board's own network namespace; it goes with the board."""
         there = f"/proc/{self.process.pid}/ns/net"
         while os.readlink(there) == os.readlink("/proc/self/ns/net"):
-            assert time.monotonic() < ends, "the board gets no network namespace"
+            assert time.monotonic() < ends, "cannot create a network namespace for the board"
             time.sleep(0.01)
         here, far = f"usrp{2 * self._board}", f"usrp{2 * self._board + 1}"
         inside = f"ip link set lo up && ip address add {self._address}/24 dev {far} && ip link set {far} up"
@@ -138,14 +138,14 @@ class UhdSim:
         self.process.stdin.write(b"\n")
 
     def kill(self):
-        """As if it were unplugged."""
+        """Acts as if it were unplugged."""
         if self.process:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             self.process = None
 
     def freeze(self):
-        """It answers nothing any more, though it is there."""
+        """It stops answering, but keeps running."""
         os.killpg(self.process.pid, signal.SIGSTOP)
 
     @property
@@ -153,27 +153,27 @@ class UhdSim:
         return (self.folder / "sim.log").read_text(encoding="utf-8", errors="replace")
 
     def drop_one_of(self, packets, burst=1):
-        """From now on: of so many packets one is lost, or `burst` in a row."""
+        """From now on: one of N packets is lost, or `burst` in a row."""
         self._say(f"drop {packets} {burst}")
 
     def swap_one_of(self, packets):
-        """From now on: of so many packets one comes behind the next."""
+        """From now on: one of N packets is swapped with the next."""
         self._say(f"swap {packets}")
 
     def double_one_of(self, packets):
-        """From now on: of so many packets one comes twice."""
+        """From now on: one of N packets is sent twice."""
         self._say(f"double {packets}")
 
     def damage_one_of(self, packets):
-        """From now on: of so many packets one has a header that is none."""
+        """From now on: one of N packets has an invalid header."""
         self._say(f"damage {packets}")
 
     def jump(self, seconds):
-        """Once: the time of what is sent from now on is another."""
+        """Once: steps the time of what is sent from now on."""
         self._say(f"jump {seconds}")
 
     def stall(self, seconds):
-        """Once: nothing is sent for so long; what was due meanwhile comes later."""
+        """Once: sends nothing for this time; what was due meanwhile is sent later."""
         self._say(f"stall {seconds}")
 
     def unlock(self, *names):
@@ -182,12 +182,12 @@ class UhdSim:
 
     @property
     def calls(self):
-        """What the front ends were told so far, each as its words."""
+        """All calls to the front ends so far, each as its words."""
         calls = self.folder / "calls"
         return [line.split() for line in calls.read_text(encoding="utf-8").splitlines()] if calls.exists() else []
 
     def behave(self, seconds=30):
-        """No faults any more; returns when the simulator knows."""
+        """Ends all faults; returns when the simulator has noticed."""
         self._behaves.unlink(missing_ok=True)
         self._fault.unlink(missing_ok=True)
         ends = time.monotonic() + seconds

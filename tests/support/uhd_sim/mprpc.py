@@ -8,7 +8,7 @@ import msgpack
 
 
 def text_values(result):
-    """libuhd reads maps of texts, and takes no nil for one."""
+    """libuhd reads maps of strings, and does not accept nil as one."""
     if isinstance(result, dict):
         return {key: "n/a" if value is None else value for key, value in result.items()}
     return result
@@ -29,7 +29,7 @@ class RPCServer:
         while data := connection.recv(1 << 16):
             unpacker.feed(data)
             for _, number, name, arguments in unpacker:
-                self.client_host = address[0]  # another connection may have come meanwhile
+                self.client_host = address[0]  # another connection may have been accepted meanwhile
                 error, result = self._call(name, arguments)
                 connection.sendall(packer.pack((1, number, error, result)))
         connection.close()

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""What Debian's simulated device lacks and a real one has: a clock, sources from outside, sensors, a highest rate.
+"""What Debian's simulated device lacks and a real one has: a clock, external sources, sensors, a highest rate.
 
-The clock counts ticks from 0 when the device is switched on, and can be set, also at a pulse; pulses come with the full
-seconds of the host, as if both had the same GPS. What the file `unlocked` names is not locked: reference, gps, pps, lo.
+The clock counts ticks from 0 at power-on, and can be set, also at a pulse; pulses come at the full seconds of the host,
+as if both had the same GPS. What the file `unlocked` names is not locked: reference, gps, pps, lo.
 The file `calls` gets a line for each call that sets the front ends.
 """
 
@@ -25,11 +25,11 @@ class Clock:
     def __init__(self):
         self._rate = 1e6
         self._ticks, self._since_ns = 0, time.monotonic_ns()
-        self._at_pulse = None  # when that is, and the ticks that it sets
+        self._at_pulse = None  # its time, and the ticks that it sets
         self._last_pulse = 0
 
     def _at(self, when_ns):
-        # Where a pulse is comes out a little otherwise each time.
+        # The position of a pulse differs slightly each time.
         if self._at_pulse and when_ns >= self._at_pulse[0] - 1_000_000:
             self._since_ns, self._ticks = self._at_pulse
             self._at_pulse = None
@@ -55,7 +55,7 @@ class Clock:
             self._at_pulse = (self._pulse_ns() + 1_000_000_000, ticks)
 
     def set_rate(self, rate):
-        """The counter goes on from where it is, as that of the hardware does."""
+        """The counter continues from its value, as in the hardware."""
         now_ns = time.monotonic_ns()
         self._ticks, self._since_ns = self._at(now_ns), now_ns
         self._rate = rate

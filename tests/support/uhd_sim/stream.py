@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator's sending side, in place of usrp_mpm.simulator.chdr_stream.ChdrOutputStream, and smaller mends.
+"""The simulator's sending side, replacing usrp_mpm.simulator.chdr_stream.ChdrOutputStream, and smaller fixes.
 
-That of UHD 4.3 sends as many bytes as it should send samples, gives only the first packet a time stamp, and dies when
-100 flow control packets wait. This one also does what the file `fault` says: `drop N`, `drop N K` (of N packets the
-last K), `swap N`, `double N`, `damage N`, `stall S`, `jump S` (seconds of its clock). It adds a byte to the file
-`dropped` for each packet that does not arrive, and makes the file `behaves` when `fault` is gone.
+The one of UHD 4.3 sends as many bytes as it should send samples, gives only the first packet a time stamp, and dies when
+100 flow control packets wait. This one also follows the file `fault`: `drop N`, `drop N K` (of N packets the last K),
+`swap N`, `double N`, `damage N`, `stall S`, `jump S` (seconds of its clock). It adds a byte to the file `dropped` for
+each packet that does not arrive, and creates the file `behaves` when `fault` is gone.
 """
 
 import os
@@ -21,7 +21,7 @@ DATA_WITH_TIME = 7
 
 
 def damaged(packet, how):
-    """Its header is wrong: for nobody, of no kind, cut off, or with a length that it has not."""
+    """A wrong header: for no receiver, of an unknown kind, truncated, or with a wrong length."""
     header, = struct.unpack_from("<Q", packet)
     wrong = (header ^ 0x5A5A, header ^ 3 << 53, header, header ^ 0x8 << 16)[how % 4]
     return (struct.pack("<Q", wrong) + packet[8:])[:10 if how % 4 == 2 else len(packet)]
@@ -43,17 +43,17 @@ class OutputStream:
         self._sent = self._read = 0  # bytes
         self._room = threading.Condition()
         self._fault = ("",)
-        self._held = []  # packets that are sent behind the next one
+        self._held = []  # packets to send after the next one
         self._jump = 0   # ticks
         threading.Thread(target=self._run, daemon=True).start()
 
     @staticmethod
     def now(rate):
-        """Its clock, in ticks: the host's where the device has none."""
+        """Its clock, in ticks: the host's if the device has none."""
         return int(time.time() * rate)
 
     def queue_packet(self, packet):
-        """Takes what the host says it has read."""
+        """Handles the host's reports of what it has read."""
         with self._room:
             self._read = packet.get_payload_strs().xfer_count_bytes
             self._room.notify()
@@ -82,7 +82,7 @@ class OutputStream:
             position = (position + size) % self._period
 
     def _run(self):
-        # Where the clock stands still, a start at a time of it is a start at once.
+        # If the clock does not run, a start at a time is an immediate start.
         due = time.monotonic() + (self._waits if self._waits < 3 else 0)
         looks = due
         for number, packet in enumerate(self._packets(), 1):
@@ -105,7 +105,7 @@ class OutputStream:
                 self._send.send_data(one, self._spec.addr)
 
     def _on_the_way(self, number, packet):
-        """What becomes of a packet: the packets that are sent now."""
+        """The packets to send now for a packet."""
         kind, every, *more = (*self._fault, 1)
         hit = kind in ("drop", "swap", "double", "damage") and number % int(every) >= int(every) - int(more[0])
         held, self._held = self._held, []
@@ -149,7 +149,7 @@ def install():
     handle_strs = node._handle_strs_packet
 
     def begin(self, spec):
-        """A stream that ended by itself is still there in 4.3, and took the host's capacity with it."""
+        """A stream that ended on its own still exists in 4.3, and keeps the host's capacity."""
         if self.output_stream is not None:
             self.output_stream.finish()
             self.output_stream = None
@@ -160,12 +160,12 @@ def install():
         spec.is_timed = False  # of one command only, but 4.3 keeps it
 
     def handle(self, packet, **arguments):
-        """What the host has read may still arrive after the stream was stopped; 4.3 throws then."""
+        """The host's reports may still arrive after the stream was stopped; 4.3 throws then."""
         if self.output_stream is not None or packet.get_header().dst_epid in self.strs_handlers:
             handle_strs(self, packet, **arguments)
 
     def open_unbuffered(self, write_file):
-        """A stream from the host is never told to be over, so what is in a buffer would not reach the file."""
+        """A stream from the host gets no end signal, so buffered data would not reach the file."""
         sample_source.IOSink.__init__(self, open(write_file, "wb", buffering=0))
 
     sample_source.FileSink.__init__ = open_unbuffered
