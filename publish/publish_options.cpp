@@ -63,8 +63,8 @@ class HeaderOutlet final : public ZmqOutlet {
   bool is_struct_;
 };
 
-/// For a flowgraph of GNU Radio: it discards the first frame where it was given a key (only its SUB source can be),
-/// finds the tags in the next, and takes what follows for more samples.
+/// For GNU Radio: a source with a key discards the first frame (only the SUB source can have one), finds the tags in
+/// the next one, and takes the rest as further samples.
 class GnuRadioOutlet final : public ZmqOutlet {
  public:
   GnuRadioOutlet(std::shared_ptr<ZmqSocket> socket, const Config& config, const PortFormat& format, bool first)
@@ -72,14 +72,14 @@ class GnuRadioOutlet final : public ZmqOutlet {
     head_.resize(head_bytes(config, format));
   }
   bool send(const Message& m, Lease lease, bool scarce) override {
-    // Again and again, for a flowgraph that came late.
+    // Repeated, for a flowgraph that starts later.
     const bool due = static_cast<double>(m.sample - tagged_) >= m.format->rate_hz;
     const bool tagged = untagged_ || m.gap > 0 || due;
     const std::size_t n = write_gnuradio_header(m, tagged, head_);
     const auto rest = m.payload.subspan(std::min(m.payload.size(), size_of(m.format->element)));
     const bool sent = n > 0 && socket_->send(key_, {head_.data(), n}, rest, std::move(lease), scarce);
     if (sent && tagged) tagged_ = m.sample;
-    untagged_ = !sent;  // what is lost here is a gap of the stream that leaves
+    untagged_ = !sent;  // samples lost here are a gap in the published stream
     return sent;
   }
 
@@ -126,7 +126,7 @@ bool is_endpoint(std::string_view text) {
 }
 
 Needs Options::needs(const PortFormat& format) const {
-  // A reader that is behind is kept two messages at least.
+  // At least two messages are queued for a slow reader.
   const std::int64_t kept = std::max(config_.hwm_bytes, bounded_product<std::int64_t>(2, format.bytes(format.most())));
   return {{.what = "header of " + config_.topic, .bytes = head_bytes(config_, format)},
           net::socket_need(config_.endpoint(), static_cast<std::size_t>(kept))};
@@ -134,23 +134,23 @@ Needs Options::needs(const PortFormat& format) const {
 
 void Options::check(const PortFormat& format, const Section& section) const {
   if (config_.topic.find_first_of(" \t\n") != std::string::npos)
-    section.problem(
-        "topic", fmt::format("'{}' has a space in it: a space ends the topic on the wire; use . or _", config_.topic));
+    section.problem("topic",
+                    fmt::format("'{}' contains a space, which ends the topic on the wire; use . or _", config_.topic));
   else if (config_.topic.empty() && section.has("topic"))
-    section.problem("topic", "is empty: subscribers choose by it");
+    section.problem("topic", "is empty: subscribers need it");
   if (config_.bind.empty() && config_.connect.empty())
-    section.problem("", "needs either `bind:` or `connect:`, as in bind: \"tcp://127.0.0.1:5555\"");
+    section.problem("", "needs either `bind:` or `connect:`, e.g. bind: \"tcp://127.0.0.1:5555\"");
   if (!config_.bind.empty() && !config_.connect.empty())
-    section.problem("connect", "a socket is bound or connected, not both: leave out one of `bind:` and `connect:`");
+    section.problem("connect", "a socket binds or connects, not both: remove `bind:` or `connect:`");
   const std::string_view endpoint = config_.endpoint();
   if (!endpoint.empty() && !is_endpoint(endpoint))
     section.problem(config_.bind.empty() ? "connect" : "bind",
-                    fmt::format("'{}' is not an endpoint: tcp://host:port or ipc://path", endpoint));
+                    fmt::format("'{}' is not an endpoint such as tcp://host:port or ipc://path", endpoint));
   if (!endpoint.empty()) config_.access.check(config_.endpoint(), !config_.bind.empty(), section);
   const bool plain_stream = format.dims.size() == 1 && format.varying == 0 && format.item_rate_hz > 0;
   const bool is_known = !format.port.empty();
   if (config_.framing == Framing::gnuradio_tags && is_known && !plain_stream)
-    section.problem("framing", fmt::format("gnuradio-tags is for samples of one channel, [n]; {} is {}", format.port,
+    section.problem("framing", fmt::format("gnuradio-tags needs samples of one channel, [n]; {} is {}", format.port,
                                            to_string(format.dims)));
 }
 
@@ -165,12 +165,12 @@ std::string_view difference(const Config& a, const Config& b) {
 
 void Config::fields(FieldVisitor& v) {
   v.field("topic", topic, {.help = "first word of every message, without a space", .required = true});
-  v.field("bind", bind, {.help = "endpoint that readers connect to"});
-  v.field("connect", connect, {.help = "endpoint of a reader that is bound"});
-  v.field("kind", kind, {.help = "pub: to all who subscribe; push: each message to one reader"});
-  v.field("hwm_bytes", hwm_bytes, {.help = "kept for a reader that is behind", .unit = Unit::bytes, .low = 1});
+  v.field("bind", bind, {.help = "endpoint to bind; subscribers connect to it"});
+  v.field("connect", connect, {.help = "endpoint of a reader that binds"});
+  v.field("kind", kind, {.help = "pub: to all subscribers; push: each message to one reader"});
+  v.field("hwm_bytes", hwm_bytes, {.help = "queue for a slow reader", .unit = Unit::bytes, .low = 1});
   v.field("framing", framing,
-          {.help = "of the header: JSON, 64 bytes of binary, or the tags of GNU Radio's ZeroMQ blocks"});
+          {.help = "format of the header: JSON, 64 bytes binary, or the tags of GNU Radio's ZeroMQ blocks"});
   access.fields(v);
 }
 

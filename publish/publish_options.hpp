@@ -36,7 +36,7 @@ struct Config {
   const std::string& endpoint() const noexcept { return bind.empty() ? connect : bind; }
 };
 
-/// The key in which two entries on one endpoint differ; empty where they can share a socket.
+/// The key in which two entries with the same endpoint differ; empty if they can share a socket.
 std::string_view difference(const Config& a, const Config& b);
 
 /// `publish: - {port: …, topic: …, bind: …}` over ZeroMQ. Entries of one pipeline with the same endpoint share a

@@ -33,7 +33,7 @@ PortFormat samples() {
   return f;
 }
 
-/// The entry as YAML has it, and what is wrong with it.
+/// A YAML entry, and its problems.
 struct Entry {
   explicit Entry(const std::string& yaml, const PortFormat& format = samples()) {
     const Document document = parse_document(yaml, "x.yaml", problems);
@@ -67,17 +67,16 @@ TEST(PublishOptions, RightOnes) {
 
 TEST(PublishOptions, WrongOnesSayWhatToDo) {
   EXPECT_EQ(problems_of("{topic: a b, bind: 'tcp://127.0.0.1:1'}"),
-            "x.yaml:1:2 topic: 'a b' has a space in it: a space ends the topic on the wire; use . or _\n");
-  EXPECT_EQ(problems_of("{topic: '', bind: 'tcp://127.0.0.1:1'}"),
-            "x.yaml:1:2 topic: is empty: subscribers choose by it\n");
+            "x.yaml:1:2 topic: 'a b' contains a space, which ends the topic on the wire; use . or _\n");
+  EXPECT_EQ(problems_of("{topic: '', bind: 'tcp://127.0.0.1:1'}"), "x.yaml:1:2 topic: is empty: subscribers need it\n");
   EXPECT_EQ(problems_of("{bind: 'tcp://127.0.0.1:1'}"), "x.yaml:1:1 topic: is required\n");
   EXPECT_EQ(problems_of("{topic: a}"),
-            "x.yaml:1:1: needs either `bind:` or `connect:`, as in bind: \"tcp://127.0.0.1:5555\"\n");
+            "x.yaml:1:1: needs either `bind:` or `connect:`, e.g. bind: \"tcp://127.0.0.1:5555\"\n");
   EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:1', connect: 'tcp://127.0.0.1:2'}"),
-            "x.yaml:1:39 connect: a socket is bound or connected, not both: leave out one of `bind:` and `connect:`\n");
+            "x.yaml:1:39 connect: a socket binds or connects, not both: remove `bind:` or `connect:`\n");
   for (const std::string bad : {"127.0.0.1:5555", "inproc://here", "udp://127.0.0.1:1"})
     EXPECT_EQ(problems_of("{topic: a, bind: '" + bad + "'}"),
-              "x.yaml:1:12 bind: '" + bad + "' is not an endpoint: tcp://host:port or ipc://path\n");
+              "x.yaml:1:12 bind: '" + bad + "' is not an endpoint such as tcp://host:port or ipc://path\n");
   for (const std::string bad : {"tcp://127.0.0.1:99999", "tcp://127.0.0.1:0", "tcp://127.0.0.1:5x", "tcp://127.0.0.1",
                                 "tcp://127.0.0.1:", "tcp://:5", "ipc://"})
     EXPECT_THAT(problems_of("{topic: a, insecure: true, bind: '" + bad + "'}"),
@@ -89,7 +88,7 @@ TEST(PublishOptions, WrongOnesSayWhatToDo) {
           problems_of("{topic: a, " + key + ": '" + open + "'}"),
           "x.yaml:1:12 " + key + ": " + open +
               " leads to other hosts, and nothing is encrypted: use 127.0.0.1, or give both sides keys (`curve:`; "
-              "`iqd keygen` makes them), or say `insecure: true`\n");
+              "`iqd keygen` makes them), or set `insecure: true`\n");
   EXPECT_THAT(problems_of("{topic: a, bind: 'tcp://10.0.0.1:1', curve: {secret: /none, allow: any}}"),
               ::testing::StartsWith("x.yaml:1:46 curve.secret: /none: cannot be read: No such file"));
   EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:1', knd: push}"),
@@ -98,7 +97,7 @@ TEST(PublishOptions, WrongOnesSayWhatToDo) {
   rows.dims = {{"channel", 2}, {"n", 1000}};
   rows.varying = 1;
   EXPECT_EQ(problems_of("{topic: a, bind: 'tcp://127.0.0.1:1', framing: gnuradio-tags}", rows),
-            "x.yaml:1:39 framing: gnuradio-tags is for samples of one channel, [n]; fir.out is [channel 2][n 1000]\n");
+            "x.yaml:1:39 framing: gnuradio-tags needs samples of one channel, [n]; fir.out is [channel 2][n 1000]\n");
 }
 
 TEST(PublishOptions, EndpointIsWhatItBinds) {
@@ -149,7 +148,7 @@ TEST(PublishOptions, TopicsOfOneAddressShareASocket) {
   EXPECT_NE(a.what, socket_of("{topic: b, bind: 'tcp://127.0.0.1:2', hwm_bytes: 1 MB}").what);
   EXPECT_EQ(a.more, 1'000'000u);
   EXPECT_EQ(socket_of("{topic: a, bind: 'tcp://127.0.0.1:1', hwm_bytes: 1}").more, 2u * 8000)
-      << "two messages at least";
+      << "at least two messages";
 }
 
 TEST(PublishOptions, HeaderAndPayloadArrive) {
@@ -192,7 +191,7 @@ TEST(PublishOptions, StructHeaderHasItsFixedSize) {
   EXPECT_EQ(frames[1].size(), 40u);
 }
 
-/// Two entries on one endpoint share its socket; readers choose by topic, and the space keeps `a` apart from `ab`.
+/// Two entries with one endpoint share its socket. Readers select by topic, and the space separates `a` from `ab`.
 TEST(PublishOptions, TwoTopicsOnOneEndpoint) {
   const Entry a("{topic: a, bind: 'tcp://127.0.0.1:15622'}"), ab("{topic: ab, bind: 'tcp://127.0.0.1:15622'}");
   const PortFormat format = samples();
@@ -224,7 +223,7 @@ std::string refusal(const OutletOptions& options, const PortFormat& format) {
   return "none";
 }
 
-/// While the first is in use, by another thread in a program that is told to read its file again.
+/// While another thread uses the first, in a program that reloads its file.
 TEST(PublishOptions, WhoSharesAnEndpointSaysTheSame) {
   const std::string head = "{topic: a, bind: 'tcp://127.0.0.1:15623'";
   const Entry running(head + "}");
@@ -233,16 +232,16 @@ TEST(PublishOptions, WhoSharesAnEndpointSaysTheSame) {
     EXPECT_EQ(
         refusal(*Entry(head + more + "}").options, samples()),
         "publish: `" + key +
-            "` is not that of the socket that is open at tcp://127.0.0.1:15623. Entries with one endpoint share a "
-            "socket: say the same in each; to change it while iqd runs takes a restart");
+            "` differs from the open socket at tcp://127.0.0.1:15623. Entries with the same endpoint share a socket "
+            "and need equal values; to change them, restart iqd");
   };
   expect_differs(", kind: push", "kind");
   expect_differs(", hwm_bytes: 1 MiB", "hwm_bytes");
   expect_differs(", curve: {secret: /none, allow: any}", "curve");
   EXPECT_THAT(refusal(*Entry("{topic: a, connect: 'tcp://127.0.0.1:15623'}").options, samples()),
-              ::testing::HasSubstr("`bind` is not that of"));
+              ::testing::HasSubstr("`bind` differs from"));
   EXPECT_THROW(running.options->open(samples(), true, samples().bytes(samples().most())), SetupError)
-      << "`overrun` is another";
+      << "`overrun` differs";
   EXPECT_EQ(refusal(*Entry(head + ", framing: struct, insecure: true}").options, samples()), "none");
 }
 
@@ -267,7 +266,7 @@ TEST(PublishOptions, AnEntryOpensWhileItsSocketIsInUse) {
   publishing.join();
 }
 
-/// A bare TCP connection is no reader.
+/// A plain TCP connection does not count as a reader.
 TEST(PublishOptions, PeersAreCounted) {
   const Entry a("{topic: a, bind: 'tcp://127.0.0.1:15627'}"), b("{topic: b, bind: 'tcp://127.0.0.1:15627'}");
   const auto first = a.options->open(samples(), false, samples().bytes(samples().most())),
@@ -276,7 +275,7 @@ TEST(PublishOptions, PeersAreCounted) {
   {
     ZmqReader one(ZMQ_SUB, "tcp://127.0.0.1:15627"), two(ZMQ_SUB, "tcp://127.0.0.1:15627");
     EXPECT_TRUE(soon([&] { return first->peers().connected == 2; }, 20'000));
-    EXPECT_EQ(second->peers().connected, 2) << "outlets of one endpoint tell the same";
+    EXPECT_EQ(second->peers().connected, 2) << "outlets of one endpoint report the same";
   }
   EXPECT_TRUE(soon([&] { return first->peers().connected == 0; }, 20'000));
   EXPECT_EQ(first->peers().handshake_failures, 0u);
@@ -293,7 +292,7 @@ TEST(PublishOptions, AnotherPipelineCannotHaveTheSameEndpoint) {
   EXPECT_EQ(refusal(*entry.options, other), "none") << "the address is free again";
 }
 
-/// A stream that ends before its reader has read: closing gives back every lease, whatever the reader does.
+/// A stream that ends before its reader has read: closing returns every lease, whatever the reader does.
 TEST(PublishOptions, ClosingGivesBackEveryLease) {
   const PortFormat format = samples();
   const std::vector<cf32> x(100'000);

@@ -22,16 +22,16 @@ namespace iqd::publish {
 namespace {
 
 constexpr int kSendPollMs = 50;
-/// A PUB socket's reader that takes nothing for so long is not waited for at the end.
+/// How long to wait at the end for readers of a PUB socket that take nothing.
 constexpr std::int64_t kPatienceNs = 3'000'000'000;
-/// What is in libzmq's own buffers when the last payload was taken.
+/// For data in libzmq's own buffers after the last payload was taken.
 constexpr int kLingerMs = 1000;
-/// High-water marks count messages; the operator gives bytes.
+/// High-water marks count messages; the configuration has bytes.
 int high_water_mark(std::int64_t budget, std::int64_t message_bytes) {
   return static_cast<int>(std::clamp<std::int64_t>(budget / std::max<std::int64_t>(message_bytes, 1), 2, 100'000));
 }
 
-/// Sockets by pipeline and endpoint, as long as somebody uses them.
+/// Sockets in use, by pipeline and endpoint.
 struct Registry {
   struct Entry {
     std::weak_ptr<ZmqSocket> socket;
@@ -65,8 +65,8 @@ std::shared_ptr<ZmqSocket> ZmqSocket::shared(const std::string& pipeline, const 
       return socket;
     }
     throw SetupError(
-        fmt::format("publish: `{}` is not that of the socket that is open at {}. Entries with one endpoint share a "
-                    "socket: say the same in each; to change it while iqd runs takes a restart",
+        fmt::format("publish: `{}` differs from the open socket at {}. Entries with the same endpoint share a socket "
+                    "and need equal values; to change them, restart iqd",
                     key, config.endpoint()));
   }
   auto socket = std::make_shared<ZmqSocket>(config, lossless, most_bytes);
@@ -80,13 +80,13 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t most_byte
       lossless_(lossless),
       mark_(high_water_mark(config.hwm_bytes, most_bytes)),
       context_(net::make_context()) {
-  // XPUB is PUB that tells who subscribes; it is asked only before the stream starts.
+  // An XPUB socket is a PUB socket that reports subscriptions.
   socket_.reset(zmq_socket(context_.get(), pub_ ? ZMQ_XPUB : ZMQ_PUSH));
   void* const socket = socket_.get();
-  if (!socket) throw SetupError(fmt::format("publish: cannot make a socket: {}", zmq_strerror(zmq_errno())));
+  if (!socket) throw SetupError(fmt::format("publish: cannot create a socket: {}", zmq_strerror(zmq_errno())));
   net::set_option(socket, ZMQ_SNDHWM, mark_);
-  // Of what readers send, one message of each waits here; the others wait on their side. Where more wait libzmq takes
-  // them in without an end as long as more come, and nothing is sent meanwhile.
+  // One message from each reader is queued here; the others wait on the reader's side. With a longer queue, libzmq
+  // takes them in as long as more come, and sends nothing meanwhile.
   net::set_option(socket, ZMQ_RCVHWM, 1);
   net::set_option(socket, ZMQ_LINGER, 0);
   net::set_option(socket, ZMQ_SNDTIMEO, lossless ? kSendPollMs : 0);
@@ -100,14 +100,14 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t most_byte
   if ((bound ? binding_.bind(socket, endpoint_) : zmq_connect(socket, endpoint_.c_str())) != 0) refuse(config);
 }
 
-/// The mark stays as it was set before the first reader came. libzmq tells a changed one to all queues, also to those
-/// of readers that are leaving, whose memory may be gone by then. And a lower one would cut off those that stay: they
-/// acknowledge every half of the mark that they began with, and a queue that is shorter than that stays full.
+/// Keeps the mark that was set before the first reader came. libzmq passes a changed one to all queues, including those
+/// of leaving readers, whose memory may already be freed. And a lower mark would block readers that stay: they
+/// acknowledge every half of their initial mark, and a shorter queue would stay full.
 void ZmqSocket::expect(std::int64_t budget, std::int64_t most_bytes) {
   if (high_water_mark(budget, most_bytes) >= mark_) return;
   log::warn(
-      "publish: {}: messages are larger than they were: up to {:.0f} MB wait for a reader that is behind, and not "
-      "`hwm_bytes`, until iqd is restarted",
+      "publish: {}: messages have become larger: until a restart, up to {:.0f} MB are queued for a slow reader, more "
+      "than `hwm_bytes`",
       endpoint_, static_cast<double>(mark_) * static_cast<double>(most_bytes) / 1e6);
 }
 
@@ -149,7 +149,7 @@ bool ZmqSocket::send_text(std::string_view text) {
 bool ZmqSocket::send(std::string_view key, std::string_view head, std::span<const std::byte> payload, Lease lease,
                      bool copy) {
   read_subscriptions();
-  // Memory comes first: half of a message cannot be taken back.
+  // Allocates first: half of a message cannot be undone.
   const int slot = copy ? -1 : free_payloads_.try_acquire();
   std::unique_ptr<Payload> made;
   std::unique_ptr<void, decltype(&std::free)> room(nullptr, &std::free);
@@ -211,7 +211,7 @@ void ZmqSocket::drain() {
     const std::int64_t now = steady_ns();
     if (outstanding_ != before) before = outstanding_, since = now;
     if (pub_ && now - since > kPatienceNs) {
-      log::warn("publish: {}: {} messages were not taken by a reader that hangs", endpoint_, outstanding_.load());
+      log::warn("publish: {}: {} messages not taken by a hung reader", endpoint_, outstanding_.load());
       return;
     }
   }

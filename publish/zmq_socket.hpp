@@ -18,35 +18,35 @@
 
 namespace iqd::publish {
 
-/// A bound or connected socket with a context of its own, so that closing it gives back every message it still holds.
-/// Used by one thread at a time, except for `shared`, `add_topic`, `peers` and `interrupt`.
+/// A bound or connected socket with its own context, so that closing it releases every message it still holds. For one
+/// thread at a time, except for `shared`, `add_topic`, `peers` and `interrupt`.
 class ZmqSocket {
  public:
-  /// Throws SetupError. `lossless`: `send` waits for readers. `most_bytes`: of a message; that and `hwm_bytes` say how
-  /// many are kept for a reader.
+  /// Throws SetupError. `lossless`: `send` waits for readers. `most_bytes`: size limit of a message; with `hwm_bytes`
+  /// it determines how many messages are queued for a reader.
   ZmqSocket(const Config& config, bool lossless, std::int64_t most_bytes);
   ~ZmqSocket();
   ZmqSocket(const ZmqSocket&) = delete;
   ZmqSocket& operator=(const ZmqSocket&) = delete;
 
-  /// The socket for this endpoint in this pipeline: a new one, or that of an earlier entry, which may be in use. Throws
-  /// SetupError, also where that one was opened with other options.
+  /// Returns the socket for this endpoint in this pipeline: a new one, or that of an earlier entry, which may be in
+  /// use. Throws SetupError, also if that one was opened with other options.
   static std::shared_ptr<ZmqSocket> shared(const std::string& pipeline, const Config& config, bool lossless,
                                            std::int64_t most_bytes);
 
   void add_topic(const std::string& topic);
-  /// Two frames, or three with a `key` before them. The payload is sent from where it lies and the lease kept until it
-  /// has left, or copied.
+  /// Sends two frames, or three with a `key` before them. The payload is sent without a copy, and the lease kept until
+  /// it has been sent; or it is copied.
   bool send(std::string_view key, std::string_view head, std::span<const std::byte> payload, Lease lease, bool copy);
   std::int64_t subscriptions();
   PeerCounts peers() const;
-  /// Returns when every payload has left, or after `interrupt`, or when readers of a PUB socket make no progress.
+  /// Returns when every payload has been sent, or after `interrupt`, or when readers of a PUB socket make no progress.
   void drain();
   void interrupt() noexcept;
 
  private:
-  /// What a payload in libzmq's hands needs to find its way back. A fixed number of them, so that sending allocates
-  /// nothing of ours; -1 marks one that was made for a copy.
+  /// The context that libzmq returns with a payload. Their number is fixed, so that sending allocates no memory of
+  /// ours; -1 marks one that was allocated for a copy.
   struct Payload {
     ZmqSocket* socket = nullptr;
     Lease::Raw lease{};
@@ -55,14 +55,14 @@ class ZmqSocket {
   static void release_payload(void* data, void* hint);
   void expect(std::int64_t budget, std::int64_t most_bytes);
   bool send_frame(void* message, int flags);
-  /// A frame that others follow.
+  /// Sends a frame that others follow.
   bool send_text(std::string_view text);
   void read_subscriptions();
 
   std::string endpoint_;
   bool pub_;
   bool lossless_;
-  const int mark_;  // messages that are kept for a reader
+  const int mark_;  // messages queued for a reader
   std::mutex topics_mutex_;
   std::set<std::string> topics_;
   std::int64_t subscriptions_ = 0;
@@ -70,7 +70,7 @@ class ZmqSocket {
   std::atomic<std::int64_t> outstanding_{0};
   SlotMask free_payloads_{SlotMask::kMost};
   std::array<Payload, SlotMask::kMost> payloads_;
-  // Closed in the opposite order, before the payloads that they give back.
+  // Closed in reverse order, before the payloads that they release.
   net::Binding binding_;
   net::Context context_;
   net::SocketHandle socket_;

@@ -44,10 +44,10 @@ std::string refusal(const Config& c) {
   return "none";
 }
 
-/// More than the kernel takes at once, so that the end of it still lies where it was when `send` has returned.
+/// More than the kernel takes at once, so its end is still in place when `send` returns.
 constexpr std::size_t kLarge = 32u << 20;
 
-/// Sends a large payload, changes its end while it is on its way, and gives what the reader got there.
+/// Sends a large payload, changes its end while it is being sent, and returns the byte that the reader got there.
 char end_as_read(const std::string& endpoint, bool copy, int leases_expected) {
   ZmqSocket socket(config(endpoint, Kind::push), true, 1000);
   ZmqReader reader(ZMQ_PULL, endpoint, 64 << 10);
@@ -61,7 +61,7 @@ char end_as_read(const std::string& endpoint, bool copy, int leases_expected) {
   if (frames.size() != 2) return '?';
   EXPECT_EQ(frames[0], "head");
   EXPECT_EQ(frames[1].size(), kLarge);
-  EXPECT_TRUE(soon([&] { return leases.out == 0; })) << "the lease comes back when the payload has left";
+  EXPECT_TRUE(soon([&] { return leases.out == 0; })) << "the lease comes back when the payload has been sent";
   return frames[1].back();
 }
 
@@ -89,7 +89,7 @@ TEST(ZmqSocket, FramesAreThoseOfTheMessage) {
   EXPECT_TRUE(soon([&] { return leases.out == 0; }));
 }
 
-/// A reader that takes its time, and a stream that can wait for it.
+/// A slow reader, and a stream that can wait for it.
 void expect_nothing_lost(Kind kind, const std::string& endpoint, std::size_t size, int messages) {
   Config c = config(endpoint, kind);
   c.hwm_bytes = static_cast<std::int64_t>(4 * size);
@@ -129,7 +129,7 @@ TEST(ZmqSocket, LosslessWaitsForASlowReader) {
   expect_nothing_lost(Kind::pub, "tcp://127.0.0.1:15605", 40, 5000);
 }
 
-/// The sender is gone before the reader has begun to read: what was drained arrives all the same.
+/// The sender is gone before the reader begins to read: what was drained still arrives.
 TEST(ZmqSocket, WhatWasDrainedArrives) {
   for (const std::size_t size : {40u, 3000u, 20'000u}) {
     ZmqReader reader(ZMQ_PULL, "tcp://127.0.0.1:15606", 4096);
@@ -165,7 +165,7 @@ TEST(ZmqSocket, PushWithoutReader) {
   const std::string payload(100, 'x');
   ZmqSocket lossy(config("tcp://127.0.0.1:15607", Kind::push), false, 100);
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(lossy.send({}, "t", bytes(payload), leases.take(), false));
-  EXPECT_EQ(leases.out, 0) << "what is refused is let go";
+  EXPECT_EQ(leases.out, 0) << "refused messages are released";
   lossy.drain();
 
   ZmqSocket lossless(config("tcp://127.0.0.1:15608", Kind::push), true, 100);
@@ -181,10 +181,10 @@ TEST(ZmqSocket, PushWithoutReader) {
   EXPECT_EQ(leases.out, 0);
 }
 
-/// Live data: a reader that does not read loses messages, and nobody else does.
+/// Live data: a reader that does not read loses messages; no other reader does.
 TEST(ZmqSocket, HangingReaderHurtsNobodyElse) {
   Config c = config("tcp://127.0.0.1:15609", Kind::pub);
-  c.hwm_bytes = 20'000'000;  // far more than the kernel holds by itself
+  c.hwm_bytes = 20'000'000;  // far more than the kernel buffers
   ZmqReader hangs(ZMQ_SUB, c.bind, 4096), reads(ZMQ_SUB, c.bind);
   LeaseCount leases;
   int got = 0;
@@ -199,13 +199,13 @@ TEST(ZmqSocket, HangingReaderHurtsNobodyElse) {
       got += reads.receive(5000).empty() ? 0 : 1;
     }
     EXPECT_EQ(got, 600);
-    EXPECT_GT(leases.out, 0) << "the hanging reader holds some";
+    EXPECT_GT(leases.out, 0) << "the hung reader holds some";
     const std::int64_t began = steady_ns();
     socket.drain();
-    EXPECT_LT(steady_ns() - began, 5'000'000'000) << "it waits for a reader that hangs";
-    EXPECT_GE(steady_ns() - began, 2'900'000'000) << "it has no patience";
+    EXPECT_LT(steady_ns() - began, 5'000'000'000) << "it waits too long for a hung reader";
+    EXPECT_GE(steady_ns() - began, 2'900'000'000) << "it does not wait";
   }
-  EXPECT_EQ(leases.out, 0) << "closing the socket gives everything back";
+  EXPECT_EQ(leases.out, 0) << "closing the socket releases everything";
 }
 
 TEST(ZmqSocket, DrainOfPushWaitsForTheReaderOrAnInterrupt) {
@@ -260,7 +260,7 @@ TEST(ZmqSocket, WhatCannotBeSetUpSaysWhy) {
             "publish: cannot bind tcp://127.0.0.1:port: Invalid argument");
 }
 
-/// libzmq acknowledges every half of the mark that a reader began with: with a shorter queue it would wait for ever.
+/// libzmq acknowledges every half of a reader's initial mark: with a shorter queue it would wait forever.
 TEST(ZmqSocket, ReadersStayWhenMessagesBecomeLarger) {
   for (const Kind kind : {Kind::pub, Kind::push}) {
     Config c = config("tcp://127.0.0.1:15614", kind);
@@ -289,7 +289,7 @@ TEST(ZmqSocket, ReadersStayWhenMessagesBecomeLarger) {
   }
 }
 
-/// What a reader sends, one after the other, until it is cut off, while another one reads.
+/// Sends the reader's messages one after another until it is cut off, while another one reads.
 void expect_cut_off(const std::string& endpoint, const std::function<std::string(int)>& next, const std::string& what) {
   ZmqSocket socket(config(endpoint, Kind::pub), false, 100);
   socket.add_topic("t");
@@ -348,7 +348,7 @@ TEST(ZmqSocket, ManyReadersTogetherAskForABoundedAmount) {
   })) << socket.peers().cut_off;
 }
 
-/// Sends that are at work in many payloads at once: more than the fixed number of them are copied.
+/// Sends while many payloads are in flight: those beyond the fixed number are copied.
 TEST(ZmqSocket, MoreMessagesThanPayloadSlots) {
   Config c = config("tcp://127.0.0.1:15613", Kind::push);
   c.hwm_bytes = 1 << 30;

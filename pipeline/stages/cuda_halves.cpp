@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of libiqd_cuda.so: the CUDA halves of all stages, found by the folder's name. Weak, so that a stage may have none.
+// Part of libiqd_cuda.so: finds a stage's CUDA half by its folder's name. Weak symbols, since a stage may have none.
 #include <string_view>
 
 #define STAGE(family, name)              \
@@ -22,7 +22,7 @@ const void* cuda_half();
 const void* cuda_half_of(std::string_view stage);
 
 const void* cuda_half_of(std::string_view stage) {
-  if (stage == "fused") return fusion::cuda_half();  // the planner's, in no list
+  if (stage == "fused") return fusion::cuda_half();  // made by the planner, not in stages.def
 #define STAGE(family, name) \
   if (stage == #name) return name::cuda_half ? name::cuda_half() : nullptr;
 #include "pipeline/stages/stages.def"

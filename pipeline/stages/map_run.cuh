@@ -7,11 +7,11 @@
 
 namespace iqd::dsp {
 
-/// Whether `F` of gpu/map_rows.cuh looks at the index of an element in the stream.
+/// Whether `F` of gpu/map_rows.cuh uses the element's index in the stream.
 enum class Index : std::uint8_t { unused, in_stream };
 
-/// The CUDA half of a stage whose outputs come of the inputs' elements of the same index. `counted`: as many positions
-/// as the inputs say, instead of those of a stream.
+/// The CUDA half of a stage whose outputs depend on the inputs' elements of the same index. `counted`: the inputs give
+/// the number of positions, instead of the stream.
 template <class F, Index index> class MapRun final : public StageRun {
  public:
   explicit MapRun(const F& f, bool counted = false) : f_(f), counted_(counted) {}
@@ -36,7 +36,7 @@ template <class F, Index index> class MapRun final : public StageRun {
   }
 
  private:
-  static constexpr int kBatch = 4;  // of a thread, where rows are not aligned
+  static constexpr int kBatch = 4;  // elements a thread, if rows are not aligned
 
   F f_;
   bool counted_;

@@ -7,8 +7,9 @@
 #include "base/integer.hpp"
 #include "gpu/runtime.hpp"
 
-/// Sums over windows that move by a sample: of cells of 32 positions of the stream, and single samples at both ends. So
-/// the order depends on the places in the stream only. Up to 62 samples and window / 32 cells a sum.
+/// Sums over windows that move by one sample. A sum adds whole cells of 32 positions of the stream, and single samples
+/// at both ends. So the order of additions depends only on positions in the stream. Up to 62 samples and window / 32
+/// cells a sum.
 namespace iqd::dsp {
 namespace {
 
@@ -34,8 +35,8 @@ __device__ inline ComplexSum from_lane_below(ComplexSum v, int lanes) {
   return {from_lane_below(v.re, lanes), from_lane_below(v.im, lanes)};
 }
 
-/// The positions `first` … `end`-1 that there is something to add up at, counted from position *first_at of the stream;
-/// before it they are negative.
+/// The positions `first` … `end`-1 that have values to add, counted from position *first_at of the stream; those before
+/// it are negative.
 struct Places {
   const std::int64_t* first_at;
   std::int64_t first;
@@ -44,7 +45,7 @@ struct Places {
   __host__ __device__ std::int64_t most_cells() const { return (end - first) / kCell + 2; }
 };
 
-/// Where cells begin, for the threads of a group.
+/// Where cells begin, for one thread block.
 struct Cells {
   __device__ explicit Cells(const Places& places) : places(places) {
     __shared__ int memory;
@@ -53,7 +54,7 @@ struct Cells {
     shift = memory;
     __syncthreads();
   }
-  /// The cell of a position, among those of the places.
+  /// The index of a position's cell; cell 0 holds places.first.
   __device__ std::int64_t cell(std::int64_t n) const {
     return floor_div(n + shift, kCell) - floor_div(places.first + shift, kCell);
   }
@@ -61,7 +62,7 @@ struct Cells {
     return (cell + floor_div(places.first + shift, kCell)) * kCell - shift;
   }
 
-  /// f(begin) + … + f(end - 1), as far as they are among the places.
+  /// f(begin) + … + f(end - 1), without positions outside `places`.
   template <class Sum, class F>
   __device__ Sum sum(const F& f, const Sum* cells, std::int64_t begin, std::int64_t end) const {
     begin = max(begin, places.first);
@@ -82,7 +83,7 @@ struct Cells {
   int shift;
 };
 
-/// The sum of each cell, a warp each.
+/// The sum of each cell, one warp per cell.
 template <class Sum, class F> __global__ void __launch_bounds__(kSumThreads) sum_cells(F f, Places places, Sum* cells) {
   const Cells at(places);
   const std::int64_t cell = (std::int64_t{blockIdx.x} * kSumThreads + threadIdx.x) / kCell;

@@ -6,7 +6,7 @@
 
 #include "pipeline/stage/stage.hpp"
 
-/// The registrations of all stages, as stages.def lists them. Each `_stage.cpp` defines its own.
+/// The registrations of all stages in stages.def. Each `_stage.cpp` defines its own.
 #define STAGE(family, name) \
   namespace iqd::name {     \
   StageEntry entry();       \

@@ -10,10 +10,10 @@
 
 #include "signal/codes/ldpc_codes.hpp"
 
-/// The key `code` of the stages that use one.
+/// The key `code` of the LDPC stages.
 namespace iqd::coding {
 
-/// The number of a code in kLdpcCodes.
+/// Index of a code in kLdpcCodes.
 enum class CodeName : std::uint8_t {};
 
 inline constexpr auto kCodeNames = [] {

@@ -12,14 +12,14 @@
 #include "pipeline/stages/filters/products.cuh"
 #include "signal/filters/polyphase.hpp"
 
-/// signal/filters/polyphase.hpp's filter on a device, a thread an output. Inputs and taps are read through the
-/// first-level cache, where neighbours find each other's.
+/// signal/filters/polyphase.hpp's filter on a GPU, one thread per output. Inputs and taps are read through the L1
+/// cache, which adjacent threads share.
 namespace iqd::dsp {
 
 inline constexpr unsigned kPolyphaseThreads = 256;
 
-/// One block of rows. Taps lie as neighbouring outputs take them, that of the oldest input first: [taps][m mod L], or
-/// where there are fewer rows than phases [taps][row], each with the way to the next row's.
+/// One block of rows. Taps are in the order in which adjacent outputs need them, that of the oldest input first:
+/// [taps][m mod L], or, with fewer rows than phases, [taps][row], each with the difference to the next row's.
 template <class Tap> struct PolyphaseJob {
   const std::byte* x;
   std::byte* y;
@@ -38,13 +38,13 @@ template <class Tap> struct PolyphaseJob {
   int short_from;  // a phase
 };
 
-/// Of the first output: its place, counted in x from the oldest input that it takes, and its number modulo L.
+/// The first output's place, counted in x from the oldest input that it needs, and its number modulo L.
 struct PolyphaseStart {
   PolyphasePlace place;
   std::uint32_t turn;
 };
 
-/// `steps` outputs on.
+/// The place `steps` outputs later.
 __device__ inline PolyphasePlace advance(PolyphasePlace place, const Ratio& ratio, std::int64_t steps) {
   const std::int64_t ahead = place.phase + steps * ratio.down;
   auto whole = static_cast<std::int64_t>(static_cast<double>(ahead) / static_cast<double>(ratio.up));
@@ -54,8 +54,7 @@ __device__ inline PolyphasePlace advance(PolyphasePlace place, const Ratio& rati
   return {place.at + whole, phase};
 }
 
-/// Products of taps begin … end - 1, `stride` apart, with x(begin) …, in runs: errors grow with the products in a
-/// chain.
+/// The sum of taps begin … end - 1 times x(begin) …, in runs: rounding errors grow with the length of a chain of sums.
 template <class Sample, class Tap, class At>
 __device__ Sample sum_of_products(const Sample* x, int begin, int end, const At& tap_at, Tap) {
   constexpr int kRun = 64;
@@ -70,7 +69,7 @@ __device__ Sample sum_of_products(const Sample* x, int begin, int end, const At&
   return sum;
 }
 
-/// The dull version: y[m] = sum over j of h[phase][j] * x[place(m).at + ahead - (taps - 1) + j]
+/// Reference: y[m] = sum over j of h[phase][j] * x[place(m).at + ahead - (taps - 1) + j]
 template <class Sample, class Tap, bool Between> __global__ void __launch_bounds__(kPolyphaseThreads)
     filter_phases(const PolyphaseJob<Tap> job) {
   __shared__ PolyphaseStart start;
@@ -164,7 +163,7 @@ template <class Sample> std::unique_ptr<StageRun> make_between_run(const Polypha
   return std::make_unique<PolyphaseRun<Sample, float2, true>>(taps, placed, taps.rows);
 }
 
-/// Complex taps are for cf32 only, and for as many rows as phases. Throws SetupError.
+/// Complex taps are for cf32 only, and need as many rows as phases. Throws SetupError.
 inline std::unique_ptr<StageRun> make_polyphase_run(const PolyphaseTaps& taps, Element element) {
   if (taps.between) return element == Element::f32 ? make_between_run<float>(taps) : make_between_run<float2>(taps);
   const auto real = [&](std::size_t at) { return taps.re[at]; };

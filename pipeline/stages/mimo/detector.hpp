@@ -14,20 +14,19 @@
 #include "pipeline/stage/stage.hpp"
 #include "signal/formats/qam.hpp"
 
-/// What all detectors of MIMO symbols have in common, so that one may stand in the place of another:
+/// Ports and edge values that all MIMO detectors share, so that one can replace another:
 ///
 /// y         [vector][rx]        cf32; in frames [frame][…][rx]
-/// h         [group][rx][tx]     cf32; the vectors divide evenly over the groups, in their order: one channel serves
-///                               several that follow on each other
-/// noise     [1] or [group]      f32, the variance of the complex noise of an antenna
+/// h         [group][rx][tx]     cf32; the vectors divide evenly over the groups, in order: one channel serves several
+///                               consecutive vectors
+/// noise     [1] or [group]      f32, variance of an antenna's complex noise
 /// llr       [vector][tx][bit]   f32, f16 or i8, positive for bit 0; i8 in units of `llr_scale`, at most 127
 /// bits      [vector][tx][bit]   u8
-/// distance  [vector]            f32, |y - H s|^2 of the best s that was found
+/// distance  [vector]            f32, |y - H s|^2 of the best s found
 /// events    [event]             i64: vectors, erased
 ///
-/// Nothing can be said of a vector where anything of y, h or noise is not finite, where the noise is below 0 or h is 0:
-/// it is erased, LLRs and bits 0, the distance NaN. LLRs are finite: noise of 0 makes them large, as the smallest
-/// normal number would.
+/// A vector is erased if any part of its y, h or noise is not finite, if its noise is below 0 or if its h is 0: LLRs
+/// and bits are 0, the distance is NaN. LLRs are finite: noise of 0 counts as the smallest normal number.
 namespace iqd::mimo {
 
 enum class LlrForm : std::uint8_t { f32, f16, i8 };
@@ -48,28 +47,28 @@ struct DetectorKeys {
   double llr_scale = 0.25;
 
   void fields(FieldVisitor& v) {
-    v.field("modulation", modulation, {.help = "of every transmit antenna, with the maps of TS 38.211"});
-    v.field("llr", llr, {.help = "how LLRs are given; i8 saturates at 127 and comes with its llr_scale"});
-    v.field("llr_scale", llr_scale, {.help = "what 1 is worth in LLRs of i8", .low = 1e-3, .high = 1e3});
+    v.field("modulation", modulation, {.help = "of each transmit antenna, mapped as in TS 38.211"});
+    v.field("llr", llr, {.help = "element type of LLRs; i8 saturates at 127, its header has llr_scale"});
+    v.field("llr_scale", llr_scale, {.help = "LLR per unit of i8", .low = 1e-3, .high = 1e3});
   }
 };
 
-/// What a detector is made for. "Of an item": of a vector that comes by itself, or of a frame.
+/// What a detector is built for. An item is a single vector or a frame of vectors.
 struct DetectorShape {
   int rx = 0;
   int tx = 0;
-  int bits = 0;  // of a symbol
+  int bits = 0;  // per symbol
   LlrForm form = LlrForm::f32;
   float llr_scale = 1;
-  std::int64_t vectors = 1;  // of an item of y
-  std::int64_t groups = 1;   // of an item of h
-  std::int64_t noises = 1;   // of an item of noise
-  std::int64_t most = 1;     // vectors in a block, at most
+  std::int64_t vectors = 1;  // per item of y
+  std::int64_t groups = 1;   // per item of h
+  std::int64_t noises = 1;   // per item of noise
+  std::int64_t most = 1;     // most vectors in a block
 
   IQD_HOST_DEVICE int llrs() const noexcept { return tx * bits; }
 };
 
-/// One block, in memory; what is null is left out. The counts are of items, and read when it runs.
+/// One block in memory. Null pointers: the output is left out. Counts are in items and read when the job runs.
 struct DetectorJob {
   const cf32* y;
   const cf32* h;
@@ -100,8 +99,8 @@ inline DetectorJob job_of(const StageIo& io) noexcept {
   return job;
 }
 
-/// How many vectors there are, and how many of them in a row share a channel and a noise. Where they do not divide
-/// evenly, or there is no channel or noise, there are no vectors.
+/// Number of vectors, and how many consecutive ones share a channel and a noise value. Zero vectors if they do not
+/// divide evenly, or without channels or noise values.
 struct Batch {
   std::int64_t vectors = 0;
   std::int64_t of_channel = 1;

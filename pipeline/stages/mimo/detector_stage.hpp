@@ -11,10 +11,10 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/detector.hpp"
 
-/// What the stages of all detectors do alike: keys, shapes, counts of the outputs on the processor.
+/// What all detector stages share: keys, shapes, and the output counts on the CPU.
 namespace iqd::mimo {
 
-/// Checks the inputs and describes the outputs; false where a problem was told.
+/// Checks the inputs and describes the outputs; false if it reported a problem.
 inline bool shape_detector(ShapeContext& context, const DetectorKeys& keys, DetectorShape& shape) {
   const PortShape &y = context.in[0], &h = context.in[1], &noise = context.in[2];
   const auto wrong = [&](const PortShape& port, std::string_view what) {
@@ -28,8 +28,8 @@ inline bool shape_detector(ShapeContext& context, const DetectorKeys& keys, Dete
   if (h.item[h.item.size() - 2].extent != y.item.back().extent)
     return wrong(h, fmt::format("input 'h' has to have the {} receive antennas of y", y.item.back().extent));
   if (shape.tx > shape.rx || shape.rx > kMostAntennas)
-    return wrong(h, fmt::format("1 to {} receive antennas, and no more transmit antennas than them, can be told apart",
-                                kMostAntennas));
+    return wrong(
+        h, fmt::format("input 'h' has to have 1 to {} receive antennas, and no more transmit antennas", kMostAntennas));
   shape.bits = bits_of(keys.modulation);
   shape.form = keys.llr;
   shape.llr_scale = static_cast<float>(keys.llr_scale);
@@ -37,8 +37,10 @@ inline bool shape_detector(ShapeContext& context, const DetectorKeys& keys, Dete
   shape.groups = h.item_size() / (shape.rx * shape.tx);
   shape.noises = noise.item_size();
   shape.most = context.most_new * shape.vectors;
-  if (shape.vectors % shape.groups != 0) return wrong(h, "its groups do not divide the vectors of y evenly");
-  if (shape.vectors % shape.noises != 0) return wrong(noise, "its values do not divide the vectors of y evenly");
+  if (shape.vectors % shape.groups != 0)
+    return wrong(h, "the groups of input 'h' do not divide the vectors of y evenly");
+  if (shape.vectors % shape.noises != 0)
+    return wrong(noise, "the values of input 'noise' do not divide the vectors of y evenly");
 
   PortShape llr = y;
   llr.item.pop_back();
@@ -72,7 +74,7 @@ class DetectorStage : public Stage {
   DetectorShape shape_;
 };
 
-/// The stage of a detector that has keys of its own.
+/// The stage of a detector with keys of its own.
 template <class Config> class DetectorStageWith : public DetectorStage {
  public:
   void fields(FieldVisitor& visitor) override {
@@ -87,14 +89,14 @@ template <class Config> class DetectorStageWith : public DetectorStage {
   Config config_;
 };
 
-/// The key of detectors that do not always have a path for both values of a bit.
+/// The key of detectors that may lack a path for one value of a bit.
 inline void clip_field(FieldVisitor& v, double& clip) {
   v.field("clip", clip,
-          {.help = "the largest LLR, also where no path has the other value", .low = 0.1, .high = 1e6, .live = true});
+          {.help = "largest |LLR|, also where no path has the other value", .low = 0.1, .high = 1e6, .live = true});
 }
 
-/// On the processor: `run(shape, keys…, job, batch, scratch)` fills llr, bits and distance, and returns how many
-/// vectors it erased.
+/// On the CPU: `run(shape, keys…, job, batch, scratch)` fills llr, bits and distance, and returns the number of erased
+/// vectors.
 template <class Run, class... Keys>
 std::unique_ptr<StageRun> detector_cpu_run(Run run, const DetectorShape& shape, const Keys&... keys) {
   return cpu_run([run, shape, keys...](const StageIo& io) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What detectors do on a device before and after their search, a thread a vector, in the processor's order of
-// operations (front_end_inl.hpp). Sums are fused where it says fmaf, and nowhere else.
+// What detectors do on a GPU before and after their search, one thread per vector, in the CPU's order of operations
+// (front_end_inl.hpp). Only what is written as fmaf is fused.
 //
 //   Tally* const tally = begin_vectors(shape, job, io.device_scratch, stream);  // before the kernel; kTallyBytes
 //
@@ -25,11 +25,10 @@
 
 namespace iqd::mimo {
 
-/// Vectors of a tile, one for each thread of a group, where a kernel does not choose another number.
+/// Vectors of a tile, one per thread of a thread block, unless a kernel chooses another number.
 inline constexpr int kTileVectors = 128;
 
-/// How many tiles there are of all vectors of a block; one also where there are none, so that there is a group to write
-/// the counts.
+/// Tiles for all vectors of a block; at least one, so that some thread block writes the counts.
 inline unsigned groups_for(const DetectorShape& shape, int threads = kTileVectors) noexcept {
   return static_cast<unsigned>(std::max<std::int64_t>((shape.most + threads - 1) / threads, 1));
 }
@@ -42,17 +41,17 @@ struct Divisor {
   IQD_HOST_DEVICE int quotient(int i) const { return static_cast<int>(static_cast<unsigned>(i) * factor >> 22); }
 };
 
-/// What all groups of a kernel know, and count together.
+/// What all thread blocks of a kernel share, and the counts that they accumulate.
 struct Tally {
   Batch batch;
-  Divisor pairs;  // of LLRs of a vector
+  Divisor pairs;  // LLRs of a vector
   unsigned erased;
   unsigned finished;
 };
 inline constexpr std::size_t kTallyBytes = 256;
 static_assert(sizeof(Tally) <= kTallyBytes);
 
-/// The counts of the inputs lie in the host's memory, and so do those of the outputs: they are read and written once.
+/// The counts of inputs and outputs are in host memory, so they are read and written only once.
 static __global__ void begin_tally(const DetectorShape shape, const DetectorJob job, Tally* tally) {
   const Batch batch = batch_of(shape, *job.items_of_y, *job.items_of_h, *job.items_of_noise);
   *tally = {batch, Divisor(shape.llrs() / 2), 0, 0};
@@ -68,7 +67,7 @@ inline Tally* begin_vectors(const DetectorShape& shape, const DetectorJob& job, 
   return tally;
 }
 
-/// Counts what was erased; the last group of all tells it. All threads of all groups call it once.
+/// Adds up erased vectors; the last thread block writes the total. All threads of all thread blocks call it once.
 __device__ inline void count_erased(const DetectorJob& job, Tally* tally, unsigned erased) {
   if (erased > 0) atomicAdd(&tally->erased, erased);
   __threadfence();
@@ -82,27 +81,27 @@ IQD_HOST_DEVICE inline std::size_t output_bytes(const DetectorShape& shape, int 
   return static_cast<std::size_t>((shape.llrs() / 2 | 1) * threads) * sizeof(float2);
 }
 
-/// The vectors of a group, one for each thread, and where they and their channels are.
+/// The vectors of a thread block, one per thread, and where they and their channels are.
 struct Tile {
   std::int64_t first;  // vector
-  int count;           // as many as threads, or fewer
+  int count;           // at most the number of threads
   int channel;         // of this thread's vector, in the tile
   float noise;
   const float2* h;  // [channel][rx][tx]
   const float2* y;  // [vector][rx]
-  Divisor pairs;    // of LLRs of a vector
+  Divisor pairs;    // LLRs of a vector
 
   __device__ bool has_vector() const { return static_cast<int>(threadIdx.x) < count; }
   __device__ std::int64_t vector() const { return first + threadIdx.x; }
 };
 
-/// Which of several that serve `each` vectors serves vector v. Vectors are fewer than 2^31.
+/// Index of the channel or noise value of vector v, where each serves `each` vectors. Vectors are fewer than 2^31.
 __device__ inline int server_of(std::int64_t v, std::int64_t each) {
   if (each == 1) return static_cast<int>(v);
   return static_cast<int>(static_cast<unsigned>(v) / static_cast<unsigned>(each));
 }
 
-/// Tile `number`; without vectors where there are no more.
+/// Tile `number`; empty if there is no such tile.
 __device__ inline Tile find_tile(const DetectorShape& shape, const DetectorJob& job, const Tally& tally,
                                  unsigned number) {
   const Batch batch = tally.batch;
@@ -126,8 +125,8 @@ __device__ inline Tile find_tile(const DetectorShape& shape, const DetectorJob& 
   }
   return tile;
 }
-/// h, y and noise of this thread's vector; where it has none, zeros, and so for antennas that there are not. `kSquare`:
-/// there are kTx antennas on both sides.
+/// h, y and noise of this thread's vector; zeros if it has none, and for antennas that do not exist. `kSquare`: kTx
+/// antennas on both sides.
 template <int kTx, int kRx, bool kSquare>
 __device__ Received<kTx, kRx> received(const Tile& tile, const DetectorShape& shape) {
   const int rx = kSquare ? kTx : shape.rx, tx = kSquare ? kTx : shape.tx;
@@ -164,18 +163,18 @@ __device__ Received<kTx, kRx> received(const Tile& tile, const DetectorShape& sh
   return r;
 }
 
-/// Scaled and decomposed; kTx is the number of transmit antennas or more. Two sizes of the code: as many antennas on
-/// both sides, and up to 8 that receive.
+/// Scaled and decomposed; kTx is at least the number of transmit antennas. Two sizes of the code: as many antennas on
+/// both sides, or up to 8 receive antennas.
 template <int kTx> __device__ Triangle<kTx> triangulate_vector(const Tile& tile, const DetectorShape& shape) {
   if (shape.rx == kTx && shape.tx == kTx)
     return triangulate<true>(scaled(received<kTx, kTx, true>(tile, shape)), shape.bits);
   return triangulate<false>(scaled(received<kTx, kMostAntennas, false>(tile, shape)), shape.bits);
 }
 
-/// Collects the LLRs of a group's vectors in shared memory, and writes them in order, in their form.
+/// Collects the LLRs of a thread block's vectors in shared memory, and writes them in order, in their element type.
 class Results {
  public:
-  /// `memory`: output_bytes. `erased`: nothing can be said of this thread's vector, whatever is put.
+  /// `memory`: output_bytes. `erased`: this thread's vector is erased, whatever is put.
   __device__ Results(const DetectorShape& shape, const DetectorJob& job, const Tile& tile, bool erased,
                      std::byte* memory)
       : shape_(shape),
@@ -185,19 +184,19 @@ class Results {
         pairs_(tile.pairs),
         llr_(reinterpret_cast<float2*>(memory)) {}
 
-  /// The LLRs of a transmit antenna, of which only the first `bits` count.
+  /// The LLRs of a transmit antenna; only the first `bits` count.
   template <int kBits> __device__ void put_antenna(int antenna, const float (&llr)[kBits], int bits = kBits) {
     float2* const to = llr_ + static_cast<int>(threadIdx.x) * (pairs_.n | 1) + antenna * (bits / 2);
 #pragma unroll
     for (int b = 0; b < kBits; b += 2)
       if (b < bits) to[b / 2] = float2{llr[b], llr[b + 1]};
   }
-  /// Of this thread's vector, not scaled any more.
+  /// Of this thread's vector, without scaling.
   __device__ void put_distance(float distance) {
     if (job_.distance && tile_.has_vector()) job_.distance[tile_.vector()] = erased_ ? NAN : distance;
   }
 
-  /// All threads, when each has put what it has.
+  /// All threads call it after their last put.
   __device__ void flush() {
     for (int i = 0; erased_ && i < pairs_.n; ++i) llr_[static_cast<int>(threadIdx.x) * (pairs_.n | 1) + i] = {0, 0};
     __syncthreads();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Included anew for each kind of processor, after <hwy/foreach_target.h> and <hwy/highway.h>.
+// Included once for each SIMD target, after <hwy/foreach_target.h> and <hwy/highway.h>.
 #if defined(IQD_MIMO_FRONT_END_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef IQD_MIMO_FRONT_END_INL_HPP
 #undef IQD_MIMO_FRONT_END_INL_HPP
@@ -19,8 +19,8 @@
 #include "pipeline/stages/mimo/detector.hpp"
 #include "pipeline/stages/mimo/triangle_inl.hpp"
 
-/// What detectors that search along R do alike on the processor, before and after: vectors dealt out to the lanes,
-/// triangle_inl.hpp; LLRs, bits and distances put in their places.
+/// What detectors that search along R share on the CPU, before and after the search: assigning vectors to SIMD lanes
+/// and decomposing channels (triangle_inl.hpp), then storing LLRs, bits and distances.
 ///
 ///   detect_all(shape, job, batch, front, [](Front& f) { … fills f.llr and f.least … });
 ///
@@ -30,7 +30,7 @@ namespace iqd::mimo::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The vectors that the lanes are at: each goes along a run of vectors that share a channel, which is decomposed once.
+/// Assigns vectors to lanes: each lane walks a run of vectors that share a channel, which is decomposed once.
 struct Runs {
   explicit Runs(const Batch& batch)
       : of_channel(batch.of_channel),
@@ -44,12 +44,12 @@ struct Runs {
 
   static constexpr std::int64_t kLongest = 16;
   std::int64_t of_channel;
-  std::int64_t pieces;  // of a channel's vectors
+  std::int64_t pieces;  // per channel
   std::int64_t length;  // of a run, at most
   std::int64_t count;
 };
 
-/// An LLR of the least costs with bit 0 and with bit 1.
+/// LLR from the least costs with bit 0 and with bit 1.
 HWY_INLINE V llr_of(const Front& f, V zero, V one) {
   const V most = all(std::numeric_limits<float>::max());
   return hn::Max(hn::Neg(most), hn::Min(most, hn::Div(hn::Sub(one, zero), f.noise.get())));
@@ -104,7 +104,7 @@ inline std::int64_t put_results(Front& f, const DetectorShape& shape, const Dete
   return count;
 }
 
-/// Calls `search(front)` for all vectors of the batch, some at a time; returns how many were erased.
+/// Calls `search(front)` for all vectors of the batch, some at a time; returns the number of erased vectors.
 template <class Search> std::int64_t detect_all(const DetectorShape& shape, const DetectorJob& job, const Batch& batch,
                                                 Front& f, Search&& search) {
   if (batch.vectors == 0) return 0;

@@ -1,22 +1,22 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// One list of paths down the rows of R on a device, in the processor's order of operations (paths_inl.hpp). A group of
-// threads, a warp or a part of one, searches a vector. `Group` is a cooperative_groups tile, or what stands for it on
-// the host, in tests.
+// One list of paths down the rows of R on a GPU, in the CPU's order of operations (paths_inl.hpp). A group of threads,
+// a warp or a part of one, searches a vector. `Group` is a cooperative_groups tile, or its stand-in on the host for
+// tests.
 #pragma once
 
 #include "pipeline/stages/mimo/front_end.cuh"
 
 namespace iqd::mimo {
 
-/// Threads that search a vector: one a symbol, at most a warp.
+/// Threads that search a vector: one per symbol, at most a warp.
 constexpr int threads_for(int bits) {
   return bits < 5 ? 1 << bits : 32;
 }
 
-/// What the threads of a vector tell each other: z and R before the search, what the bits' least distances are apart
-/// behind it. Each number lies kTileVectors behind the one before it.
+/// What the threads of a vector exchange: z and R before the search, and the differences of the bits' least distances
+/// after it. Consecutive numbers are kTileVectors apart.
 template <int kTx, int kBits> class Exchange {
  public:
   static constexpr int kIn = 3 * kTx + kTx * (kTx - 1);
@@ -25,7 +25,7 @@ template <int kTx, int kBits> class Exchange {
 
   IQD_HOST_DEVICE Exchange(float* memory, int vector) : at_(memory + vector) {}
 
-  /// Zeros for what is erased, which may hold NaN, and then no path would be the best.
+  /// Zeros for erased vectors: they may hold NaN, and then no path would be the best.
   IQD_HOST_DEVICE void put(const Triangle<kTx>& r) const {
     const auto usable = [&r](float x) { return r.erased ? 0.0f : x; };
 #pragma unroll
@@ -49,7 +49,7 @@ template <int kTx, int kBits> class Exchange {
   IQD_HOST_DEVICE float2 above(int row, int column) const {
     return {(*this)(place(row, column)), (*this)(place(row, column) + 1)};
   }
-  /// Least distance with the bit's value 1 less that with 0, infinite where one is missing; [row][bit], and the least
+  /// [row][bit]: least distance with bit 1 minus that with bit 0, infinite where one is missing. least(): the least
   /// distance of all.
   IQD_HOST_DEVICE float& gap(int row, int bit) const {
     return (*this)(row * kBits + bit);
@@ -73,7 +73,7 @@ template <class Group, int kTx, int kBits> class Paths {
  public:
   static constexpr int kHalf = kBits / 2, kLevels = 1 << kHalf, kPoints = 1 << kBits;
 
-  /// Shared memory for a vector's search, with at most `most` paths at a time.
+  /// Shared memory for a vector's search with at most `most` paths at a time.
   static std::size_t bytes(int most) {
     const std::size_t of_path =
         2 * (kTx - 1) * sizeof(float2) + 2 * kPitch * sizeof(float) + sizeof(float) + 2 * kTx * sizeof(std::uint8_t);
@@ -94,20 +94,20 @@ template <class Group, int kTx, int kBits> class Paths {
   IQD_HOST_DEVICE int size() const { return size_; }
   IQD_HOST_DEVICE int lane() const { return static_cast<int>(group_.thread_rank()); }
   IQD_HOST_DEVICE int lanes() const { return static_cast<int>(group_.num_threads()); }
-  /// Path k goes on with symbol q at the cost cost_re(k)[real_of(q)] + cost_im(k)[imag_of(q)], its distance included.
+  /// Path k continues with symbol q at the cost cost_re(k)[real_of(q)] + cost_im(k)[imag_of(q)], its distance included.
   IQD_HOST_DEVICE const float* cost_re(int k) const { return cost_re_ + k * kPitch; }
   IQD_HOST_DEVICE const float* cost_im(int k) const { return cost_im_ + k * kPitch; }
   IQD_HOST_DEVICE static int real_of(int q) { return every_second(q >> 1); }
   IQD_HOST_DEVICE static int imag_of(int q) { return every_second(q); }
 
-  /// Path number `place` of the next row: path `parent` goes on with `symbol`. Any thread.
+  /// Path number `place` of the next row: path `parent` continues with `symbol`. Any thread may call it.
   IQD_HOST_DEVICE void put(int place, int parent, int symbol, float distance) {
     parent_[row_ * most_ + place] = static_cast<std::uint8_t>(parent);
     symbol_[row_ * most_ + place] = static_cast<std::uint8_t>(symbol);
     distance_[place] = distance;
   }
 
-  /// Goes down all rows: `choose()` puts what goes on, and says how many; all threads of the group.
+  /// Goes down all rows: `choose()` puts the continuations and returns their number. All threads of the group call it.
   template <class Choose> IQD_HOST_DEVICE void descend(const Exchange<kTx, kBits>& x, const Choose& choose) {
     size_ = 1;
     for (row_ = kTx - 1; row_ >= 0; --row_) {
@@ -127,7 +127,7 @@ template <class Group, int kTx, int kBits> class Paths {
  private:
   static constexpr int kPitch = kLevels + 1;  // paths begin in different banks
 
-  /// The axis bits of a symbol that lie at 0, 2, 4 …
+  /// Bits 0, 2, 4 … of a symbol: those of one axis.
   IQD_HOST_DEVICE static int every_second(int q) {
     int axis = 0;
 #pragma unroll
@@ -137,7 +137,7 @@ template <class Group, int kTx, int kBits> class Paths {
   IQD_HOST_DEVICE static float level(int axis_bits) {
     return static_cast<float>(qam::amplitude(kHalf, static_cast<unsigned>(axis_bits)));
   }
-  /// What path k leaves of z on row r. The first path of all leaves z itself.
+  /// Residual of z on row r for path k. Before the first symbol it is z itself.
   IQD_HOST_DEVICE float2 rest(const Exchange<kTx, kBits>& x, int r, int k) const {
     return row_ == kTx - 1 ? x.z(r) : rest_[r * most_ + k];
   }
@@ -153,7 +153,7 @@ template <class Group, int kTx, int kBits> class Paths {
     }
   }
 
-  /// Takes what was chosen out of the rows below.
+  /// Subtracts the chosen symbols from the rows below.
   IQD_HOST_DEVICE void advance(const Exchange<kTx, kBits>& x) {
     for (int k = lane(); k < size_; k += lanes()) {
       const int parent = parent_[row_ * most_ + k], symbol = symbol_[row_ * most_ + k];
@@ -165,7 +165,7 @@ template <class Group, int kTx, int kBits> class Paths {
     next_ = before;
   }
 
-  /// The symbols of each whole path, a thread a path, where costs were.
+  /// The symbols of each whole path, one thread per path; they replace the costs.
   IQD_HOST_DEVICE void follow_back() {
     auto* const path_symbol = reinterpret_cast<std::uint8_t*>(cost_re_);
     static_assert(kPitch * sizeof(float) >= kTx);
@@ -176,7 +176,7 @@ template <class Group, int kTx, int kBits> class Paths {
       }
   }
 
-  /// A thread a bit, and one for the least distance of all.
+  /// One thread per bit, and one for the least distance of all.
   IQD_HOST_DEVICE void find_least(const Exchange<kTx, kBits>& x) {
     const auto* const path_symbol = reinterpret_cast<const std::uint8_t*>(cost_re_);
     for (int at = lane(); at <= kTx * kBits; at += lanes()) {
@@ -195,7 +195,7 @@ template <class Group, int kTx, int kBits> class Paths {
 
   Group group_;
   int most_, size_ = 0, row_ = 0;
-  float2* rest_;  // [row][k]: of z, what the path leaves
+  float2* rest_;  // [row][k]: residual of z
   float2* next_;
   float* cost_re_;  // [k][level]
   float* cost_im_;

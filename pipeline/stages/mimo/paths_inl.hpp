@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Included anew for each kind of processor, behind front_end_inl.hpp.
+// Included once for each SIMD target, after front_end_inl.hpp.
 #if defined(IQD_MIMO_PATHS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef IQD_MIMO_PATHS_INL_HPP
 #undef IQD_MIMO_PATHS_INL_HPP
@@ -12,19 +12,19 @@
 #include "pipeline/stages/mimo/front_end_inl.hpp"
 #include "signal/filters/scratch.hpp"
 
-/// One list of paths down the rows of R, for those detectors that go through it once: each row's costs, a choice among
-/// them by the detector, LLRs of what is left at the end.
+/// One list of paths down the rows of R, for detectors that go through it once: computes each row's costs, lets the
+/// detector choose among them, and computes LLRs from the final list.
 HWY_BEFORE_NAMESPACE();
 namespace iqd::mimo::HWY_NAMESPACE {
 
-/// A whole number of each lane, in memory.
+/// An integer per lane, in memory.
 struct alignas(64) Whole {
   std::int32_t at[kMostLanes];
 
   HWY_INLINE hn::Vec<I> get() const { return hn::Load(I(), at); }
   HWY_INLINE void set(hn::Vec<I> v) { hn::Store(v, I(), at); }
 };
-/// The number of each lane in the place of an array that the lane names.
+/// For each lane, the number at the array index that the lane names.
 HWY_INLINE V pick(const Real* from, hn::Vec<I> place) {
   const auto element = hn::Add(hn::ShiftLeft<4>(place), hn::Iota(I(), 0));
   static_assert(kMostLanes == 16);
@@ -37,7 +37,7 @@ HWY_INLINE hn::Vec<I> pick(const Whole* from, hn::Vec<I> place) {
 
 class Paths {
  public:
-  /// What the detector has chosen for the next row: path number `parent` goes on with symbol number `symbol`.
+  /// The detector's choice for the next row: path number `parent` continues with symbol number `symbol`.
   struct Choice {
     Whole* parent;
     Whole* symbol;
@@ -67,18 +67,18 @@ class Paths {
   /// The bits of symbol q that choose its real and its imaginary part.
   int real_of(int q) const { return real_[q]; }
   int imag_of(int q) const { return imag_[q]; }
-  /// Path k goes on with symbol q at the cost cost_re(k)[real_of(q)] + cost_im(k)[imag_of(q)], its distance included.
+  /// Path k continues with symbol q at the cost cost_re(k)[real_of(q)] + cost_im(k)[imag_of(q)], its distance included.
   const Real* cost_re(int k) const { return cost_re_ + k * levels(); }
   const Real* cost_im(int k) const { return cost_im_ + k * levels(); }
 
-  /// That of each lane's path and symbol.
+  /// The cost of each lane's path and symbol.
   V cost(hn::Vec<I> path, hn::Vec<I> symbol) const {
     const auto first = hn::Mul(path, hn::Set(I(), levels()));
     return hn::Add(pick(cost_re_, hn::Add(first, hn::GatherIndex(I(), real_, symbol))),
                    pick(cost_im_, hn::Add(first, hn::GatherIndex(I(), imag_, symbol))));
   }
 
-  /// Tables, once a block.
+  /// Fills the tables, once a block.
   void prepare() {
     const int half = bits_ / 2;
     for (int i = 0; i < levels(); ++i)
@@ -91,8 +91,8 @@ class Paths {
       }
   }
 
-  /// Goes down all rows: `choose(choice)` fills in what goes on, and says how many. The list's LLRs and least distance
-  /// are the front's then; LLRs within +-clip, also where no path has a value for a bit.
+  /// Goes down all rows: `choose(choice)` fills in the continuations and returns their number. Puts LLRs and least
+  /// distance into the front; LLRs are within +-clip, and +-clip where no path has one value of a bit.
   template <class Choose> void descend(Front& f, float clip, const Choose& choose) {
     size_ = 1;
     distance_[0].set(all(0));
@@ -120,7 +120,7 @@ class Paths {
     }
   }
 
-  /// Takes what was chosen on row m out of the rows below.
+  /// Subtracts the symbols chosen on row m from the rows below.
   void advance(const Front& f, int m) {
     for (int k = 0; k < size_; ++k) {
       const auto parent = parent_[m * most_ + k].get(), symbol = symbol_[m * most_ + k].get();
@@ -169,7 +169,7 @@ class Paths {
   int tx_, bits_;
   std::int64_t most_;
   int size_ = 0;
-  Real* re_[2];  // [row][k]: of z, what the path leaves; those of the next row beside those of this one
+  Real* re_[2];  // [row][k]: residual of z; those of this row and the next
   Real* im_[2];
   Real* cost_re_;  // [k][level]
   Real* cost_im_;

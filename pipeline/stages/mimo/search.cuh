@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Detectors that search with one list of paths (paths.cuh): how a tile of vectors is shared out, the kernel, the run.
+// Detectors that search with one list of paths (paths.cuh): how a tile's vectors are divided, the kernel, the run.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -36,8 +36,8 @@ template <class F> auto with_sizes(const DetectorShape& shape, const F& f) {
   }
 }
 
-/// How the vectors of a tile are searched: by so many groups of threads, each with memory of its own, in turn. Of the
-/// shared memory the exchange is the first part; behind it lies what the front end and then the searches use.
+/// How a tile's vectors are searched: `groups` groups of threads take them in turn, each with memory of its own. The
+/// exchange is the first part of shared memory; the front end and then the searches use the rest.
 struct SearchLayout {
   int groups;
   std::size_t of_group;
@@ -48,15 +48,15 @@ template <int kTx, int kBits> using TilePaths =
     Paths<cooperative_groups::thread_block_tile<threads_for(kBits), cooperative_groups::thread_block>, kTx, kBits>;
 
 template <int kTx, int kBits> SearchLayout layout_for(const DetectorShape& shape, int most) {
-  constexpr std::size_t kStatic = 1024;  // shared memory of the front end's own
+  constexpr std::size_t kStatic = 1024;  // for the front end
   const std::size_t exchange = Exchange<kTx, kBits>::kBytes, of_group = TilePaths<kTx, kBits>::bytes(most);
   const std::size_t room = static_cast<std::size_t>(gpu::most_shared_bytes()) - kStatic - exchange;
   const std::size_t groups = std::min<std::size_t>(kTileVectors / threads_for(kBits), room / of_group);
-  if (groups == 0) throw SetupError("so many paths do not fit into the GPU's shared memory: give it `backend: cpu`");
+  if (groups == 0) throw SetupError("the paths do not fit into the GPU's shared memory: set `backend: cpu`");
   return {static_cast<int>(groups), of_group, exchange + std::max(output_bytes(shape), groups * of_group)};
 }
 
-/// The whole kernel of a detector whose `choose(paths)` puts a row's paths and says how many.
+/// The whole kernel of a detector whose `choose(paths)` puts a row's paths and returns their number.
 template <int kTx, int kBits, class Choose>
 __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& job, Tally* tally,
                                const SearchLayout& layout, int most, float clip, const Choose& choose) {
@@ -93,8 +93,8 @@ __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& jo
   count_erased(job, tally, r.erased && tile.has_vector());
 }
 
-/// Detects with a search that keeps `most` paths at the most: `kernel_for<tx, bits>()` is its kernel of
-/// search_vectors, which is told `most` and `clip`.
+/// Detects with a search that keeps at most `most` paths. `kernel_for<tx, bits>()` is its kernel of search_vectors,
+/// which gets `most` and `clip`.
 class SearchRun final : public StageRun {
  public:
   template <class KernelFor>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scaling and sorted QR of one vector's channel, in registers: the processor's operations in the processor's order
-// (front_end_inl.hpp), so that both sort alike. Runs on the host as well, for tests.
+// Scaling and sorted QR of one vector's channel, in registers: the CPU's operations in the CPU's order
+// (triangle_inl.hpp), so that both sort alike. Runs on the host as well, for tests.
 #pragma once
 
 #include <vector_types.h>
@@ -34,14 +34,13 @@ IQD_HOST_DEVICE inline float float_of_bits(std::int32_t bits) {
   return x;
 #endif
 }
-/// 1 / x of a power of two, from 2^-126 to 2^126.
+/// 1 / x for powers of two from 2^-126 to 2^126.
 IQD_HOST_DEVICE inline float per_power_of_two(float x) {
   return float_of_bits(0x7f000000 - bits_of_float(x));
 }
 
-/// What was received, and the columns of its channel. Rows that there are not are 0. The scale is the same as if h and
-/// y had been multiplied by two powers of two, `factor` and `rest`; but for the largest and smallest that is left to be
-/// done where R is taken, by `late`.
+/// A received vector and the columns of its channel. Rows that do not exist are 0. h and y are scaled by two powers of
+/// two, `factor` and `rest`. Unless h is very large or small, the scaling is deferred to R, by `late`.
 template <int kTx, int kRx> struct Received {
   float2 h[kTx][kRx];
   float2 y[kRx];
@@ -51,20 +50,20 @@ template <int kTx, int kRx> struct Received {
   bool erased;
 };
 
-/// H P = Q R, and y on Q. Symbols are pairs of odd numbers: the constellation's power is in R. A column that depends on
-/// those before it has 0 on the diagonal.
+/// H P = Q R, and y projected on Q. Symbols are pairs of odd numbers: the constellation's power is in R. A column that
+/// depends on those before it has 0 on the diagonal.
 template <int kTx> struct Triangle {
   float diagonal[kTx];
   float per_step[kTx];     // 1 / diagonal, or 0
   float2 above[kTx][kTx];  // [row][column > row]
   float2 y[kTx];           // Q^H y
-  float residual;          // what of |y|^2 lies outside of Q
-  int antenna[kTx];        // whose column this is
+  float residual;          // part of |y|^2 outside of Q
+  int antenna[kTx];        // antenna of each column
   float noise;
   float factor, rest;
   bool erased;
 
-  /// A distance as it was before scaling.
+  /// A distance without the scaling.
   IQD_HOST_DEVICE float unscaled(float distance) const {
     const float down = per_power_of_two(factor), further = per_power_of_two(rest);
     return distance * down * down * further * further;
@@ -95,7 +94,7 @@ template <int n> IQD_HOST_DEVICE float2 inner_product(const float2 (&a)[n], cons
   }
   return sum;
 }
-/// Two powers of two, whose product brings x into [1, 2); the second is 1 but for the very largest and smallest.
+/// Two powers of two whose product brings x into [1, 2); the second is 1 except for the very largest and smallest x.
 IQD_HOST_DEVICE inline void factors_for(float x, float& factor, float& rest) {
   const std::int32_t bits = bits_of_float(x);
   const bool subnormal = bits < 0x00800000;
@@ -106,10 +105,10 @@ IQD_HOST_DEVICE inline void factors_for(float x, float& factor, float& rest) {
   rest = float_of_bits((up - first + 127) << 23);
 }
 
-/// Scales so that the largest part of h is in [1, 2), and finds out whether anything can be said. What is erased may
-/// hold anything, also NaN.
+/// Scales so that the largest part of h is in [1, 2), and decides whether the vector is erased. An erased one may hold
+/// anything, even NaN.
 template <int kTx, int kRx> IQD_HOST_DEVICE Received<kTx, kRx> scaled(Received<kTx, kRx> r) {
-  constexpr float kLargest = 0x1p120f;  // |y|^2 of which all distances are finite
+  constexpr float kLargest = 0x1p120f;  // of |y|^2, so that all distances are finite
   float largest = 0;
 #pragma unroll
   for (int l = 0; l < kTx; ++l)
@@ -117,7 +116,7 @@ template <int kTx, int kRx> IQD_HOST_DEVICE Received<kTx, kRx> scaled(Received<k
     for (int n = 0; n < kRx; ++n) largest = fmaxf(largest, fmaxf(fabsf(r.h[l][n].x), fabsf(r.h[l][n].y)));
   const bool channel = largest > 0 && largest <= FLT_MAX;
   factors_for(channel ? largest : 1.0f, r.factor, r.rest);
-  // Where squares neither overflow nor vanish, later is cheaper.
+  // Where squares neither overflow nor vanish, scaling later is cheaper.
   if (largest >= 0x1p-20f && largest < 0x1p4f) {
     r.late = r.factor;
   } else {
@@ -132,7 +131,7 @@ template <int kTx, int kRx> IQD_HOST_DEVICE Received<kTx, kRx> scaled(Received<k
       for (int l = 0; l < kTx; ++l) r.h[l][n] = scale(r.h[l][n]);
     }
   }
-  float power = 0;  // NaN where a part of h is, which `largest` does not tell
+  float power = 0;  // NaN if a part of h is, which `largest` does not show
 #pragma unroll
   for (int l = 0; l < kTx; ++l) power += r.power[l] = energy(r.h[l]);
   r.erased = !(channel && power > 0 && r.noise >= 0 && r.noise <= FLT_MAX && energy(r.y) * r.late * r.late <= kLargest);
@@ -150,7 +149,7 @@ IQD_HOST_DEVICE inline void swap_if(bool where, float2& a, float2& b) {
   swap_if(where, a.y, b.y);
 }
 
-/// Brings the column of least norm to place i, the first of them where there are several.
+/// Brings the column of least norm to place i; of equal norms the first.
 template <int kTx, int kRx> IQD_HOST_DEVICE void choose_column(int i, Received<kTx, kRx>& q, Triangle<kTx>& r,
                                                                float (&norm)[kTx], float (&whole)[kTx]) {
   float least = norm[i];
@@ -176,7 +175,7 @@ template <int kTx, int kRx> IQD_HOST_DEVICE void choose_column(int i, Received<k
   }
 }
 
-/// 1 / sqrt(x), within a rounding: what is left of a column that depends on others has to be small.
+/// 1 / sqrt(x), to within rounding: what remains of a dependent column has to be small.
 IQD_HOST_DEVICE inline float per_root(float x) {
 #ifdef __CUDA_ARCH__
   const float first = rsqrtf(x);
@@ -191,9 +190,8 @@ IQD_HOST_DEVICE inline float root_of_power(int bits) {
   return bits == 2 ? 1.41421356f : bits == 4 ? 3.16227766f : bits == 6 ? 6.48074070f : 13.0384048f;
 }
 
-/// By the modified method of Gram and Schmidt. `kSquare`: there are as many antennas on both sides, and all of them.
-/// Norms are taken anew at each step: what is left after subtracting squares would be rounding alone where columns are
-/// nearly dependent.
+/// Modified Gram-Schmidt. `kSquare`: as many antennas on both sides, and all of them in use. Norms are recomputed at
+/// each step: with nearly dependent columns, subtracting squares would leave only rounding errors.
 template <bool kSquare, int kTx, int kRx> IQD_HOST_DEVICE Triangle<kTx> triangulate(Received<kTx, kRx> q, int bits) {
   constexpr float kDependent = 0x1p-40f;  // rounding leaves less than this of a column's square
   const float per_power = root_of_power(bits) * per_power_of_two(q.late), power = 1 / root_of_power(bits) * q.late;

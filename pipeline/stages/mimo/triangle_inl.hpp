@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Included anew for each kind of processor, after <hwy/foreach_target.h> and <hwy/highway.h>.
+// Included once for each SIMD target, after <hwy/foreach_target.h> and <hwy/highway.h>.
 #if defined(IQD_MIMO_TRIANGLE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef IQD_MIMO_TRIANGLE_INL_HPP
 #undef IQD_MIMO_TRIANGLE_INL_HPP
@@ -17,9 +17,9 @@
 
 #include "pipeline/stages/mimo/detector.hpp"
 
-/// What precedes the search, for as many vectors at once as a register has lanes: h and y scaled by the power of two
-/// that brings the largest part of h into [1, 2); sorted QR; y projected on Q. Fused products are written out, in the
-/// order that triangle.cuh has too, so that both sort alike.
+/// What precedes the search, for one vector per SIMD lane: h and y scaled by the power of two that brings the largest
+/// part of h into [1, 2); sorted QR; y projected on Q. Fused products are written out, in the same order as in
+/// triangle.cuh, so that both sort alike.
 HWY_BEFORE_NAMESPACE();
 namespace iqd::mimo::HWY_NAMESPACE {
 
@@ -37,7 +37,7 @@ HWY_INLINE V all(float x) {
   return hn::Set(F(), x);
 }
 
-/// A number of each lane, in memory.
+/// A number per lane, in memory.
 struct alignas(64) Real {
   float at[kMostLanes];
 
@@ -87,26 +87,26 @@ struct Front {
   int rx, tx, bits;
   // of the channel
   ComplexLanes q[kMostAntennas][kMostAntennas];  // [column][rx]: H until it is Q
-  ComplexLanes r[kMostAntennas][kMostAntennas];  // [row][column], the power of symbols in it
+  ComplexLanes r[kMostAntennas][kMostAntennas];  // [row][column], with the power of symbols
   Real per_step[kMostAntennas];                  // 1 / R_mm, or 0
-  Real anywhere[kMostAntennas];                  // where R_mm is 0, the amplitude of a symbol there; else 0
-  Real antenna[kMostAntennas];                   // whose column this is
-  Real half, rest;                               // the power of two that it was scaled with, in two factors
+  Real anywhere[kMostAntennas];                  // a symbol's amplitude where R_mm is 0; else 0
+  Real antenna[kMostAntennas];                   // antenna of each column
+  Real half, rest;                               // power of two of the scaling, as two factors
   Real no_channel;                               // not 0: zero or not finite
   // of the vector
   std::int64_t vector[kMostLanes];
   bool in_use[kMostLanes];
-  ComplexLanes y[kMostAntennas];  // what is left of it outside of Q
+  ComplexLanes y[kMostAntennas];  // the part outside of Q
   ComplexLanes z[kMostAntennas];  // Q^H y
   Real noise;
   Real residual;
-  Real erased;  // not 0: it is
+  Real erased;  // not 0: erased
   // what the search fills
   Real llr[kMostAntennas][kMostAntennas];  // [row][bit]
   Real least;                              // |z - R s|^2 of the best s
 };
 
-/// Element `n` behind where each lane is.
+/// Element `n` after each lane's position.
 HWY_INLINE V gather(const float* from, hn::Vec<I> at, int n) {
   return hn::GatherIndex(F(), from + n, at);
 }
@@ -155,7 +155,7 @@ HWY_INLINE void swap_where(hn::Mask<F> where, ComplexLanes& a, ComplexLanes& b) 
   swap_where(where, a.im, b.im);
 }
 
-/// Brings the column of least norm to place i, the first of them where there are several.
+/// Brings the column of least norm to place i; of equal norms the first.
 inline void choose_column(Front& f, int i, Real* norm, Real* whole) {
   V least = norm[i].get(), choice = all(static_cast<float>(i));
   for (int j = i + 1; j < f.tx; ++j) {
@@ -171,8 +171,8 @@ inline void choose_column(Front& f, int i, Real* norm, Real* whole) {
   }
 }
 
-/// H -> Q and R, by the modified method of Gram and Schmidt. Norms are taken anew at each step: what is left after
-/// subtracting squares would be rounding alone where columns are nearly dependent.
+/// H -> Q and R, by modified Gram-Schmidt. Norms are recomputed at each step: with nearly dependent columns,
+/// subtracting squares would leave only rounding errors.
 inline void decompose(Front& f) {
   constexpr float kDependent = 0x1p-40f;  // rounding leaves less than this of a column's square
   const V power = all(static_cast<float>(1 / std::sqrt(static_cast<double>(qam::power(f.bits / 2)))));
@@ -202,9 +202,9 @@ inline void decompose(Front& f) {
   }
 }
 
-/// y, noise and what they tell: z, residual, erased.
+/// Loads y and noise; computes z, residual and erased.
 inline void load_vector(Front& f, const float* y, hn::Vec<I> at, V noise) {
-  constexpr float kLargest = 0x1p120f;  // |y|^2 of which all distances are finite
+  constexpr float kLargest = 0x1p120f;  // of |y|^2, so that all distances are finite
   const V half = f.half.get(), rest = f.rest.get();
   const auto scaled = [&](V x) { return hn::Mul(hn::Mul(x, half), rest); };
   for (int n = 0; n < f.rx; ++n) f.y[n].set({scaled(gather(y, at, 2 * n)), scaled(gather(y, at, 2 * n + 1))});

@@ -5,23 +5,23 @@
 #include "config/fields.hpp"
 #include "signal/formats/ofdm_format.hpp"
 
-/// What the stages of the OFDM front end have in common: the keys that say how frames are made up. The defaults are
-/// two antennas in 5 MHz at 7.68 MS/s; four in 20 MHz at 30.72 MS/s are {fft: 2048, carriers: 1200, prefix: 144,
-/// frame: 30720, tx: 4}.
+/// What the stages of the OFDM front end share: the keys that describe the frames. The defaults are two antennas in 5
+/// MHz at 7.68 MS/s; four antennas in 20 MHz at 30.72 MS/s are {fft: 2048, carriers: 1200, prefix: 144, frame: 30720,
+/// tx: 4}.
 namespace iqd::ofdm {
 
 /// The ranges are the widest that OfdmFormat::fault() allows.
 inline void format_fields(FieldVisitor& v, OfdmFormat& format) {
-  v.field("fft", format.fft, {.help = "points of a symbol's transform, a power of two", .low = 64, .high = 8192});
+  v.field("fft", format.fft, {.help = "FFT size of a symbol, a power of two", .low = 64, .high = 8192});
   v.field("carriers", format.carriers,
-          {.help = "carriers in use, without the middle one; even", .low = 16, .high = 8190});
+          {.help = "carriers in use, without the DC carrier; even", .low = 16, .high = 8190});
   v.field("prefix", format.prefix, {.help = "samples of the cyclic prefix", .low = 1, .high = 4096});
   v.field("frame", format.frame, {.help = "samples of a frame", .low = 195, .high = 1 << 20});
   v.field("tx", format.tx, {.help = "transmit antennas", .low = 1, .high = 8});
-  v.field("pilot_every", format.pilot_every, {.help = "one carrier of so many is a pilot", .low = 2, .high = 8190});
+  v.field("pilot_every", format.pilot_every, {.help = "one in this many carriers is a pilot", .low = 2, .high = 8190});
 }
 
-/// Tells the section what is wrong with the format; true where nothing is.
+/// Reports what is wrong with the format to the section; true if nothing is.
 inline bool check_format(const OfdmFormat& format, const Section& section) {
   const auto fault = format.fault();
   if (fault) section.problem(fault->key, fault->what);

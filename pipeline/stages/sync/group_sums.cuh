@@ -6,14 +6,15 @@
 
 #include "gpu/warp_sum.cuh"
 
-/// Sums over the threads of a group, in an order that depends on their numbers only.
+/// Sums over the threads of a thread block, in an order that depends only on their numbers.
 namespace iqd::dsp {
 namespace {
 
 using gpu::kWarp;
 using gpu::sum_of_warp;
 
-/// Over a group of `Threads`, for all of them; `memory` has room for a number of each warp.
+/// The sum over a thread block of `Threads` threads, returned to all of them; `memory` has room for one number per
+/// warp.
 template <int Threads> __device__ double sum_of_group(double v, double* memory) {
   v = sum_of_warp(v);
   if (threadIdx.x % kWarp == 0) memory[threadIdx.x / kWarp] = v;

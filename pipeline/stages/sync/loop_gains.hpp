@@ -4,12 +4,12 @@
 
 namespace iqd::dsp {
 
-/// Of a second-order loop with a proportional and an integrating branch, whose detector has slope 1.
+/// Gains of a second-order loop with a proportional and an integrating branch, whose detector has slope 1.
 struct LoopGains {
   double proportional = 0;
   double integral = 0;
 
-  /// `bandwidth`: of the noise, one-sided, times the time from update to update.
+  /// `bandwidth`: one-sided noise bandwidth times the update interval.
   static LoopGains of(double bandwidth, double damping) noexcept {
     const double theta = bandwidth / (damping + 1 / (4 * damping));
     const double all = 1 + 2 * damping * theta + theta * theta;

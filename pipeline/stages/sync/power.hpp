@@ -8,7 +8,7 @@
 
 namespace iqd::dsp {
 
-/// What a sample counts in a sum over a window: |x|^2, and 0 where that is not finite.
+/// A sample's contribution to a sum over a window: |x|^2, or 0 if that is not finite.
 IQD_HOST_DEVICE inline double power_of(float re, float im) noexcept {
   const float power = re * re + im * im;
   return power <= std::numeric_limits<float>::max() ? static_cast<double>(power) : 0.0;

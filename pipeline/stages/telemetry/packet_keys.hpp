@@ -9,28 +9,28 @@
 #include "pipeline/stage/stage.hpp"
 #include "signal/formats/packet_format.hpp"
 
-/// What the stages of the telemetry receiver have in common: the keys that say how packets are made up.
+/// What the stages of the telemetry receiver share: the keys that describe the packets.
 namespace iqd::telemetry {
 
 inline void packet_fields(FieldVisitor& v, PacketFormat& format) {
   v.field("preamble", format.preamble, {.help = "one period of the preamble, hexadecimal, first bit first"});
-  v.field("repeats", format.repeats, {.help = "how often the preamble is said", .low = 4, .high = 64});
-  v.field("sync_word", format.sync_word, {.help = "what follows the preamble, hexadecimal"});
-  v.field("payload_bits", format.payload_bits, {.help = "bits of data in a packet", .low = 2, .high = 1 << 20});
-  v.field("samples_per_bit", format.samples_per_bit, {.help = "2, 4 or 8", .low = 2, .high = 8});
+  v.field("repeats", format.repeats, {.help = "repetitions of that period in the preamble", .low = 4, .high = 64});
+  v.field("sync_word", format.sync_word, {.help = "sync word behind the preamble, hexadecimal"});
+  v.field("payload_bits", format.payload_bits, {.help = "data bits of a packet", .low = 2, .high = 1 << 20});
+  v.field("samples_per_bit", format.samples_per_bit, {.help = "samples of a bit: 2, 4 or 8", .low = 2, .high = 8});
 }
 
-/// Tells the section what is wrong with the format; true where nothing is.
+/// Reports what is wrong with the format to the section; true if nothing is.
 inline bool check_packets(const PacketFormat& format, const Section& section) {
   const auto fault = format.fault();
   if (fault) section.problem(fault->key, fault->what);
   return !fault;
 }
 
-/// Tells the section where the port's items are not `[packet]` of so many elements; true where they are.
+/// Reports a port whose items are not `[packet]` of that many elements to the section; true if they are.
 inline bool check_items(const PortShape& port, std::string_view input, std::int64_t item_size, const Section& section) {
   if (port.axis == Axis::counted && port.rows.empty() && port.item_size() == item_size) return true;
-  section.problem("", fmt::format("input '{}' has to hold {} elements a packet, for these packets; it is {}", input,
+  section.problem("", fmt::format("input '{}' must hold {} elements a packet in this packet format; it is {}", input,
                                   item_size, port.text()));
   return false;
 }

@@ -11,8 +11,7 @@
 #include "config/fields.hpp"
 #include "signal/transmit/aph.hpp"
 
-/// The keys that the predistorter and the estimator of its coefficients have in common: they have to be the same in
-/// both.
+/// The keys that the predistorter and the estimator of its coefficients share: they must be the same in both.
 namespace iqd::aph {
 
 struct OrderKeys {
@@ -22,18 +21,18 @@ struct OrderKeys {
   std::int64_t taps = AphOrders{}.taps;
 
   void fields(FieldVisitor& visitor) {
-    visitor.group("orders", given, {.help = "how far the polynomials go"}, [this](FieldVisitor& v) {
+    visitor.group("orders", given, {.help = "orders of the polynomials"}, [this](FieldVisitor& v) {
       v.field("main", main, {.help = "highest order of x, odd", .low = 1, .high = AphOrders::kMostMain});
       v.field(
           "conjugate", conjugate,
           {.help = "highest order of the conjugate of x, odd; 0: none", .low = 0, .high = AphOrders::kMostConjugate});
     });
-    visitor.field("taps", taps, {.help = "of each branch", .low = 1, .high = AphOrders::kMostTaps});
+    visitor.field("taps", taps, {.help = "taps of each branch", .low = 1, .high = AphOrders::kMostTaps});
   }
   AphOrders orders() const { return {static_cast<int>(main), static_cast<int>(conjugate), static_cast<int>(taps)}; }
 };
 
-/// Tells the section where the orders cannot be, or coefficients, where there are any, are too many or too few.
+/// Reports impossible orders, or a wrong number of coefficients, to the section; no coefficients are fine.
 inline bool check(const AphOrders& orders, const std::vector<std::complex<double>>& coefficients,
                   const Section& section) {
   if (const std::string fault = orders.fault(); !fault.empty()) {
@@ -42,7 +41,7 @@ inline bool check(const AphOrders& orders, const std::vector<std::complex<double
   }
   if (coefficients.empty() || std::ssize(coefficients) == orders.coefficients()) return true;
   section.problem("coefficients",
-                  fmt::format("has {}; orders {{main: {}, conjugate: {}}} of {} taps and a constant take {}",
+                  fmt::format("has {}; orders {{main: {}, conjugate: {}}} with {} taps and a constant need {}",
                               coefficients.size(), orders.main, orders.conjugate, orders.taps, orders.coefficients()));
   return false;
 }

@@ -12,7 +12,7 @@
 #include "gpu/runtime.hpp"
 #include "pipeline/stages/transmit/channel_meter.hpp"
 
-/// The meter on the device. Powers are added in double precision in an order that depends on lengths alone, so the same
+/// The meter on the GPU. Powers are summed in double precision, in an order that depends only on lengths, so the same
 /// block gives the same bits.
 namespace iqd::acpr_meter {
 
@@ -25,14 +25,14 @@ struct MeterJob {
   const float* window;
   double peak;
   double* power;        // [bin], bin size/2 is 0 Hz
-  const Band* bands;    // those of levels, by kLevels, then those of carriers
+  const Band* bands;    // of the levels, by kLevels, then of the carriers
   const bool* is_told;  // by kLevels
   int carriers;
   float* levels;
   float* spectrum;  // or null
 };
 
-/// The windowed samples of frames `done` ….
+/// The windowed samples of frames from `done` on.
 static __global__ void __launch_bounds__(kMeterThreads)
     load_frames(const MeterJob job, std::int64_t done, std::int64_t samples, float2* held) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kMeterThreads + threadIdx.x;
@@ -44,7 +44,7 @@ static __global__ void __launch_bounds__(kMeterThreads)
   held[at] = {v.x * w, v.y * w};
 }
 
-/// Each thread a bin; goes on where it was.
+/// One thread per bin; adds to the sums so far.
 static __global__ void __launch_bounds__(kMeterThreads)
     add_powers(const MeterJob job, std::int64_t done, std::int64_t frames, const float2* held) {
   const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kMeterThreads + threadIdx.x;
@@ -66,7 +66,7 @@ static __global__ void __launch_bounds__(kMeterThreads) write_spectrum(const Met
   if (k < job.size) job.spectrum[k] = decibels(job.power[k] / job.peak);
 }
 
-/// All threads of the group get to know.
+/// Returns the sum to all threads of the thread block.
 static __device__ double power_within_group(const MeterJob& job, const Band& band) {
   __shared__ double sums[kMeterThreads];
   const BandOfBins bins(band, job.size);
@@ -83,7 +83,7 @@ static __device__ double power_within_group(const MeterJob& job, const Band& ban
   return sum;
 }
 
-/// One group.
+/// Runs in one thread block.
 static __global__ void __launch_bounds__(kMeterThreads) write_levels(const MeterJob job) {
   constexpr int kCount = static_cast<int>(kLevels.size());
   double carrier = 0;
@@ -99,8 +99,8 @@ static __global__ void __launch_bounds__(kMeterThreads) write_levels(const Meter
   }
 }
 
-/// Made once; may be used by many threads, each with its own scratch. Frames pass through it, as many at a time as a
-/// plan takes.
+/// Created once; many threads may use it, each with its own scratch. Frames pass through scratch, as many at a time as
+/// the FFT plan takes.
 class CudaMeter {
  public:
   CudaMeter(const Bands& bands, std::int64_t size, std::int64_t average)
@@ -120,12 +120,13 @@ class CudaMeter {
     is_told_ = gpu::DeviceArray<bool>(std::span<const bool>(is_told));
   }
 
-  /// Of the device. It begins at a multiple of 256.
+  /// Device memory. It begins at a multiple of 256.
   std::size_t scratch_bytes() const noexcept {
     return plans_.work_bytes() + held_bytes() + static_cast<std::size_t>(plans_.size()) * sizeof(double);
   }
 
-  /// How many frames go into it; of none nothing is written. The spectrum may be null: nobody reads it.
+  /// Returns the number of frames measured; if there are none, nothing is written. The spectrum may be null if nothing
+  /// reads it.
   std::int64_t run(const float2* x, std::int64_t samples, float* levels, float* spectrum, std::byte* scratch,
                    cudaStream_t stream) const noexcept {
     MeterJob job{};

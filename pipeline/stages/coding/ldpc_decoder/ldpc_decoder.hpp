@@ -17,21 +17,20 @@
 #include "pipeline/stages/coding/ldpc_keys.hpp"
 #include "signal/codes/ldpc_code.hpp"
 
-/// Decodes LDPC words by layered min-sum: the rows of blocks one after the other, each with all that those before it
-/// have found out.
+/// Decodes LDPC words by layered min-sum: block rows are processed in order, each with the results of those before it.
 ///
-///   q = posterior - message;   message = scale · (signs of the others) · min |q| of the others;   posterior = q +
-///   message
+///   q         = posterior - message
+///   message   = scale · (signs of the others) · min |q| of the others
+///   posterior = q + message
 ///
 /// llr         [item][…]      f32, f16 or i8, positive for bit 0, at any scale; an item has W = floor(size / n) words
-/// bits        [item][W][k]   u8; W is left out where an item is one word
-/// iterations  [item][W]      i32, how many were made
-/// events      [event]        i64: words, failed: in the end a check does not hold, or nothing is known of an
-/// information
-///             bit
+/// bits        [item][W][k]   u8; no dimension W if an item is one word
+/// iterations  [item][W]      i32, iterations made
+/// events      [event]        i64: words, failed: a check does not hold in the end, or the posterior of an information
+///                            bit is 0
 ///
-/// Bit i of word w is element w n + i of its item, or i W + w where words are interleaved. An LLR of 0 is erased, NaN
-/// counts as 0, infinities as +-kLargest. A posterior of 0 decides for bit 0. Keeps nothing between calls.
+/// Bit i of word w is element w n + i of its item, or i W + w if words are interleaved. An LLR of 0 is an erased bit,
+/// NaN counts as 0, infinities as +-kLargest. A posterior of 0 decides for bit 0. Keeps nothing between calls.
 namespace iqd::ldpc_decoder {
 
 enum class Interleave : std::uint8_t { off, frame };
@@ -54,10 +53,10 @@ enum Event : std::size_t { kWords, kFailed };
 inline constexpr std::string_view kEvents[] = {"words", "failed"};
 enum Port : std::size_t { kBits, kIterations, kTally };
 
-/// How much a check can say, so that sums stay finite.
+/// Limit of a check's message, so that sums stay finite.
 inline constexpr float kLargest = 1e30f;
 
-/// An LLR as it came. No zero is negative, nor will there be one in sums that begin with it: so the sign is the bit.
+/// An LLR within the limits, with -0 as +0; sums that begin with +0 cannot become -0, so the sign is the bit.
 IQD_HOST_DEVICE inline float usable_llr(float x) noexcept {
   const float y = x > kLargest ? kLargest : x < -kLargest ? -kLargest : x;
   return y == y ? y + 0.0f : 0.0f;
@@ -73,24 +72,24 @@ struct Setup {
   Element element = Element::f32;
   std::int64_t item = 0;   // LLRs
   std::int64_t words = 1;  // in an item
-  std::int64_t step = 1;   // from an LLR of a word to the next
+  std::int64_t step = 1;   // distance of two LLRs of a word
   std::int64_t most = 1;   // words in a block
 
-  /// Where the first LLR of a word is, of all words of a block.
+  /// Position of the first LLR of a word, among all words of a block.
   IQD_HOST_DEVICE std::int64_t begin_of(std::int64_t word, std::int64_t n) const noexcept {
     return word / words * item + word % words * (step == 1 ? n : 1);
   }
 };
 
-/// One block; what is null is left out.
+/// One block; null: not wanted.
 struct Job {
   const void* llr;
   std::uint8_t* bits;
   std::int32_t* iterations;
 };
 
-/// A code as the processor's loops want it: posteriors lie in blocks of columns, and of each the first chunk is there
-/// again behind the last, so that kChunk rows find theirs in one piece wherever they begin.
+/// A code, laid out for the CPU's loops: posteriors are in block columns, and the first chunk of each is repeated
+/// behind its end, so that the posteriors of kChunk rows are contiguous wherever they begin.
 class Decoder {
  public:
   static constexpr int kChunk = 16;
@@ -98,17 +97,17 @@ class Decoder {
   explicit Decoder(const Setup& setup);
 
   static std::size_t scratch_bytes(const LdpcCode& code);
-  /// Gives how many of the words failed.
+  /// Returns how many of the words failed.
   std::int64_t decode(const Job& job, std::int64_t words, std::byte* scratch) const noexcept;
 
   struct Layers {
     int lift = 0;
     int chunks = 0;           // in a lift
-    int pitch = 0;            // of blocks of columns
-    std::vector<int> first;   // entry of each row, and behind the last
-    std::vector<int> places;  // [entry][chunk]: where its first row's posterior is
-    std::vector<int> blocks;  // [entry]: where its block of columns is
-    std::vector<int> beyond;  // [entry]: how many posteriors of a chunk come behind the block's end
+    int pitch = 0;            // of block columns
+    std::vector<int> first;   // first entry of each row, and the end
+    std::vector<int> places;  // [entry][chunk]: position of its first row's posterior
+    std::vector<int> blocks;  // [entry]: position of its block column
+    std::vector<int> beyond;  // [entry]: posteriors of a chunk that lie behind the block's end
   };
 
  private:
@@ -118,7 +117,7 @@ class Decoder {
   };
   void load(const void* llr, std::int64_t begin, float* posterior) const noexcept;
   Outcome iterate_word(float* posterior, float* messages) const noexcept;
-  /// Whether something is known of each information bit.
+  /// Decides the bits; false if the posterior of an information bit is 0.
   bool decide(const float* posterior, std::uint8_t* bits) const noexcept;
 
   Setup setup_;

@@ -18,8 +18,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Lanes = hn::CappedTag<float, Decoder::kChunk>;
 using Layers = Decoder::Layers;
 
-/// As many rows as there are lanes. `places` and `messages` are those of the row's first edge; `lane` is where in their
-/// chunk the rows begin.
+/// Updates as many rows as there are lanes. `places` and `messages` are those of the row's first edge; `lane` is the
+/// position of the rows in their chunk.
 HWY_INLINE void update_lanes(const Layers& layers, int edges, const int* places, int lane, float scale,
                              float* HWY_RESTRICT posterior, float* HWY_RESTRICT messages) {
   const Lanes d;
@@ -34,7 +34,7 @@ HWY_INLINE void update_lanes(const Layers& layers, int edges, const int* places,
     least = hn::Min(least, size);
     signs = hn::Xor(signs, x);
   }
-  // Whoever is as small as the least gets the second: where that are two, both are the same.
+  // An edge with the minimum gets the second minimum; if two edges have the minimum, both are equal.
   const auto of_least = hn::CopySignToAbs(hn::Mul(second, hn::Set(d, scale)), signs);
   const auto of_others = hn::CopySignToAbs(hn::Mul(least, hn::Set(d, scale)), signs);
   for (int e = 0; e < edges; ++e) {
@@ -46,7 +46,7 @@ HWY_INLINE void update_lanes(const Layers& layers, int edges, const int* places,
   }
 }
 
-/// Makes a block's beginning and its repetition one again: of the first `beyond` the repetition is new.
+/// Makes a block's beginning and its repetition equal: in the first `beyond` values the repetition is newer.
 HWY_INLINE void repeat(float* block, int lift, int beyond) {
   const Lanes d;
   for (int i = 0; i < Decoder::kChunk; i += static_cast<int>(hn::Lanes(d))) {
@@ -70,7 +70,7 @@ void iterate(const Layers& layers, float scale, float* HWY_RESTRICT posterior, f
   }
 }
 
-/// Whether all checks hold; the first row in which one does not ends it.
+/// Whether all checks hold; stops at the first row where one does not.
 bool holds(const Layers& layers, const float* posterior) {
   const Lanes d;
   const hn::RebindToSigned<Lanes> di;
@@ -128,7 +128,7 @@ Decoder::Layers layers_of(const LdpcCode& code) {
   return layers;
 }
 
-/// What lies in the scratch memory.
+/// The contents of the scratch memory.
 struct Room {
   Room(const LdpcCode& code, std::byte* memory)
       : scratch(memory),

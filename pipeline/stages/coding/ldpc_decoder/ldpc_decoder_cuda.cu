@@ -13,8 +13,8 @@
 namespace iqd::ldpc_decoder {
 namespace {
 
-// Words at once on a multiprocessor: four warps a scheduler at most, so that each thread can have 128 registers, 76 of
-// them for messages.
+// Words in parallel on a multiprocessor: at most four warps a scheduler, so that each thread can have 128 registers, 76
+// of them for messages.
 constexpr int kGroups = 5;
 constexpr int kTallyThreads = 1024;
 
@@ -32,8 +32,8 @@ __device__ float llr_at(const Setup& setup, const void* llr, std::int64_t at) {
   return __half2float(static_cast<const __half*>(llr)[at]);
 }
 
-/// A group a word, a thread a row of its blocks. Where the lift is a multiple of 32, each thread of a warp finds its
-/// posterior in a bank of its own.
+/// One thread block per word, one thread per row of a block row. If the lift is a multiple of 32, the threads of a warp
+/// access different banks.
 template <int kCode> __global__ void __launch_bounds__(RowThread<kCode>::kLift, kGroups)
     decode_words(const Setup setup, const Block block) {
   using Thread = RowThread<kCode>;
@@ -101,7 +101,7 @@ class Run final : public StageRun {
  public:
   explicit Run(const Setup& setup)
       : setup_(setup), kernel_(kernel_for(setup.code, std::make_integer_sequence<int, std::size(kLdpcCodes)>())) {
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     for (const Kernel kernel : {kernel_, Kernel{count_words}})
       gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading ldpc_decoder");
   }

@@ -18,12 +18,10 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     const std::int64_t words = in.item_size() / code.n();
     if (in.axis != Axis::counted || !in.rows.empty() || words < 1)
       return context.section.problem(
-          "", fmt::format("takes the LLRs of words, [word][n], {} of them a word or more; its input is {}", code.n(),
-                          in.text()));
+          "", fmt::format("needs items of at least {} LLRs, such as [word][n]; its input is {}", code.n(), in.text()));
     if (context.most_new > std::numeric_limits<std::int32_t>::max() / words)
       return context.section.problem(
-          "",
-          fmt::format("more words in a block than it can count: choose a smaller `block`; its input is {}", in.text()));
+          "", fmt::format("has too many words in a block; set a smaller `block`; its input is {}", in.text()));
     const bool interleaved = config_.interleave == Interleave::frame;
     setup_ = {.code = config_.code,
               .iterations = static_cast<int>(config_.iterations),
@@ -70,11 +68,11 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("code", code, {.help = "of the words"});
-  v.field("iterations", iterations, {.help = "how many are made at most", .low = 1, .high = 1000, .live = true});
+  v.field("code", code, {.help = "LDPC code"});
+  v.field("iterations", iterations, {.help = "most iterations for a word", .low = 1, .high = 1000, .live = true});
   v.field("scale", scale,
-          {.help = "of what a check says: the least alone says too much", .low = 0, .high = 1, .live = true});
-  v.field("early_stop", early_stop, {.help = "ends with a word as soon as all its checks hold", .live = true});
+          {.help = "factor of a check's message, which min-sum overestimates", .low = 0, .high = 1, .live = true});
+  v.field("early_stop", early_stop, {.help = "end a word as soon as all its checks hold", .live = true});
   v.field("interleave", interleave,
           {.help = "frame: the words of an item are interleaved bit by bit, as in the frames of ofdm_modulator"});
 }

@@ -32,7 +32,7 @@ const auto kN = static_cast<std::size_t>(kCode.n());
 const auto kK = static_cast<std::size_t>(kCode.k());
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Words of random bits, as they come through noise with BPSK at a rate of one half.
+/// Words of random bits, sent with BPSK at rate one half through noise.
 struct Sent {
   Bits bits;
   Llrs llr;
@@ -68,7 +68,7 @@ template <class T> std::vector<T> values_of(const StageOutput& output) {
   return values;
 }
 
-/// The stage on items of so many LLRs each, in one block.
+/// The stage on items of `item` LLRs each, in one block.
 template <class T> Decoded decode(const std::vector<T>& llr, const std::string& keys = "{}", std::size_t item = kN) {
   static const StageEntry stage = entry();
   StageInput in;
@@ -86,7 +86,7 @@ template <class T> Decoded decode(const std::vector<T>& llr, const std::string& 
           values_of<std::int64_t>(out[kTally])};
 }
 
-/// The elements that each check adds up.
+/// The elements of each check.
 std::vector<std::vector<std::size_t>> checks() {
   std::vector<std::vector<std::size_t>> all;
   for (int row = 0; row < kCode.rows; ++row)
@@ -99,7 +99,7 @@ std::vector<std::vector<std::size_t>> checks() {
   return all;
 }
 
-/// One check as it is defined, in double.
+/// One check by its definition, in double precision.
 void update(const std::vector<std::size_t>& check, double scale, std::vector<double>& posterior,
             std::vector<double>& messages) {
   std::vector<double> q;
@@ -136,7 +136,7 @@ Decoded model(const Llrs& llr, int most, double scale, bool early_stop) {
 }
 
 TEST(LdpcDecoder, GivesWhatTheDefinitionGives) {
-  // Where half of the words are decoded.
+  // The noise level at which half of the words are decoded.
   const Sent sent(6, 1.2);
   for (const bool early : {true, false}) {
     const Decoded expected = model(sent.llr, 15, 0.75, early);
@@ -208,7 +208,7 @@ TEST(LdpcDecoder, OfNothingComesZeroAndAFailure) {
 }
 
 TEST(LdpcDecoder, InfinitiesAreKnownBits) {
-  Sent sent(3, 0.2);  // hopeless but for the quarter of the bits that is known
+  Sent sent(3, 0.2);  // hopeless without the quarter of the bits that is known
   EXPECT_EQ(decode(sent.llr).events[kFailed], 3);
   for (std::size_t w = 0; w < 3; ++w)
     for (std::size_t i = 0; i < kK; i += 2)
@@ -264,13 +264,13 @@ TEST(LdpcDecoder, ShapesOfWordsAndFrames) {
 
 TEST(LdpcDecoder, RefusesLessThanAWord) {
   EXPECT_THAT(StageUnderTest(entry(), "{}", {items_of({{"n", 2303}})}).complaints(),
-              HasSubstr("takes the LLRs of words, [word][n], 2304 of them a word or more; its input is i8"));
+              HasSubstr("needs items of at least 2304 LLRs, such as [word][n]; its input is i8"));
   EXPECT_THAT(StageUnderTest(entry(), "{code: 80211}", {items_of({{"n", 2304}})}).complaints(),
               HasSubstr("80216e_2304_1_2"));
 }
 
-/// The kernel without a device: between two barriers each thread does all its rows before the next one begins, the last
-/// thread first. Where one needed what another writes in between, that would be seen.
+/// The kernel without a GPU: between two barriers, each thread processes all its rows before the next thread begins,
+/// the last thread first. A race between two threads would change the result.
 template <int kNumber> class Group {
  public:
   using Thread = RowThread<kNumber>;

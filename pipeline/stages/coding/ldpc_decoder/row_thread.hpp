@@ -9,17 +9,16 @@
 
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 
-/// What one thread of the kernel does: row i of each row of blocks, with what it has said on each edge in registers,
-/// and the posteriors of the word, [n], where all threads see them. Within a row of blocks no two threads touch the
-/// same posterior. The code is known when this is compiled, so that loops over edges are gone and no register is looked
-/// for.
+/// The work of one thread of the kernel: row i of each block row. The thread's messages are in registers, the word's
+/// posteriors, [n], in shared memory. Within a block row, no two threads access the same posterior. The code is a
+/// compile-time constant, so loops over edges are unrolled and registers need no dynamic index.
 namespace iqd::ldpc_decoder {
 
-/// A row of blocks.
+/// A block row.
 struct Layer {
   int first = 0;  // entry
   int edges = 0;
-  int columns[kMostEdges] = {};  // where each edge's block of columns begins
+  int columns[kMostEdges] = {};  // first position of each edge's block column
   int shifts[kMostEdges] = {};
 };
 
@@ -42,7 +41,7 @@ template <int kCode> struct RowThread {
     return l;
   }
 
-  /// Whether a thread would meet another's posteriors in these two rows.
+  /// Whether a thread may access another thread's posteriors in these two rows.
   static constexpr bool meet(int one, int other) {
     const Layer a = layer(one), b = layer(other);
     for (int i = 0; i < a.edges; ++i)
@@ -50,7 +49,7 @@ template <int kCode> struct RowThread {
         if (a.columns[i] == b.columns[j] && a.shifts[i] != b.shifts[j]) return true;
     return false;
   }
-  /// Whether the threads have to wait for each other in front of a row.
+  /// Whether the threads must synchronize before a row.
   static constexpr bool waits(int row) {
     int since = 0;
     bool wait = true;
@@ -62,7 +61,7 @@ template <int kCode> struct RowThread {
     return wait;
   }
 
-  /// A row of blocks: all of its posteriors are read, then all are written.
+  /// Processes a block row: reads all of its posteriors, then writes all.
   template <int kRow> IQD_HOST_DEVICE static void update(int i, float scale, float* posterior, float* messages) {
     constexpr int first = kLayer<kRow>.first, edges = kLayer<kRow>.edges;
     float q[edges];
@@ -74,7 +73,7 @@ template <int kCode> struct RowThread {
       least = fminf(least, fabsf(q[e]));
       signs ^= bits_of(q[e]);
     });
-    // Whoever is as small as the least gets the second: where that are two, both are the same.
+    // An edge with the minimum gets the second minimum; if two edges have the minimum, both are equal.
     const std::uint32_t sign = signs & kSign;
     const std::uint32_t of_least = bits_of(scale * second) | sign, of_others = bits_of(scale * least) | sign;
     each<edges>([&](auto e) {
@@ -84,7 +83,7 @@ template <int kCode> struct RowThread {
     });
   }
 
-  /// One iteration; `wait` lets all threads come to the same place.
+  /// One iteration; `wait` is a barrier for all threads.
   template <class Wait>
   IQD_HOST_DEVICE static void iterate(int i, float scale, float* posterior, float* messages, Wait wait) {
     each<kRows>([&](auto row) {
@@ -108,7 +107,7 @@ template <int kCode> struct RowThread {
   static constexpr std::uint32_t kSign = 0x80000000u;
   template <int kRow> static constexpr Layer kLayer = layer(kRow);
 
-  /// Calls f with the numbers below kCount as types.
+  /// Calls f with the numbers below kCount as integral constants.
   template <int kCount, class F> IQD_HOST_DEVICE static void each(F f) {
     [&]<int... k>(std::integer_sequence<int, k...>) {
       (f(std::integral_constant<int, k>()), ...);

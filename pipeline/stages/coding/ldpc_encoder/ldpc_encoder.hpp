@@ -10,10 +10,10 @@
 #include "pipeline/stages/coding/ldpc_keys.hpp"
 #include "signal/codes/ldpc_code.hpp"
 
-/// Encodes LDPC words: a word is its k information bits, then its parity bits.
+/// Encodes LDPC words: a word is its k information bits followed by its parity bits.
 ///
-/// bits   [item][…]     u8, each counts by its lowest bit; an item has a multiple of k
-/// words  [item][W][n]  u8, 0 or 1; W is left out where an item is one word
+/// bits   [item][…]     u8, each counts by its lowest bit; the size of an item is a multiple of k
+/// words  [item][W][n]  u8, 0 or 1; no dimension W if an item is one word
 ///
 /// Keeps nothing between calls.
 namespace iqd::ldpc_encoder {

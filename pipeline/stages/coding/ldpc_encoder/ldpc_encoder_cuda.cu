@@ -24,7 +24,7 @@ struct Job {
   std::int32_t* count;
 };
 
-/// One thread's row of each block of rows.
+/// One thread's row of each block row.
 struct RowThread {
   const Job& job;
   std::uint8_t* word;
@@ -33,7 +33,8 @@ struct RowThread {
   __device__ std::uint8_t& bit(int column, int shift) const { return word[column * job.lift + (i + shift) % job.lift]; }
   __device__ std::uint8_t& bit(const LdpcEntry& e) const { return bit(e.column, e.shift); }
 
-  /// In the order of ldpc_encode: the first parity block follows from all rows, each other from the row it ends.
+  /// In the order of ldpc_encode: the first parity block follows from all rows, each other one from the row in which it
+  /// is the last entry.
   __device__ void solve() const {
     std::uint8_t sum = 0;
     for (int e = 0; e < job.entry_count; ++e)
@@ -48,7 +49,7 @@ struct RowThread {
   }
 };
 
-/// A group a word.
+/// One thread block per word.
 __global__ void encode_words(const Job job) {
   extern __shared__ std::uint8_t word[];
   __shared__ std::int64_t words;
@@ -71,7 +72,7 @@ class Run final : public StageRun {
  public:
   Run(const LdpcCode& code, std::int64_t words_of_item)
       : code_(code), words_of_item_(words_of_item), entries_(code.entries) {
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     gpu::check(cudaFuncGetAttributes(&loaded, encode_words), "loading ldpc_encoder");
   }
 

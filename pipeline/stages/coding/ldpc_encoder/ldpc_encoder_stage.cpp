@@ -16,7 +16,7 @@ class LdpcEncoderStage final : public ConfiguredStage<Config> {
     if (in.axis != Axis::counted || !in.rows.empty() || in.item_size() < 1 || in.item_size() % code.k() != 0)
       return context.section.problem(
           "",
-          fmt::format("takes the bits of words, [word][k], {} of them a word; its input is {}", code.k(), in.text()));
+          fmt::format("needs items of {} bits or a multiple, such as [word][k]; its input is {}", code.k(), in.text()));
     words_ = in.item_size() / code.k();
     context.out[0].item.clear();
     if (words_ > 1) context.out[0].item.push_back({"word", words_});
@@ -43,7 +43,7 @@ class LdpcEncoderStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("code", code, {.help = "of the words"});
+  v.field("code", code, {.help = "LDPC code"});
 }
 
 StageEntry entry() {

@@ -62,7 +62,7 @@ TEST(LdpcEncoder, CountsWhatCame) {
 
 TEST(LdpcEncoder, RefusesPartsOfWords) {
   EXPECT_THAT(StageUnderTest(entry(), "{}", {items_of({{"k", 1153}}, 1)}).complaints(),
-              HasSubstr("takes the bits of words, [word][k], 1152 of them a word; its input is u8"));
+              HasSubstr("needs items of 1152 bits or a multiple, such as [word][k]; its input is u8"));
 }
 
 }  // namespace

@@ -13,15 +13,14 @@
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 
-/// y(c, n) = x(c, n + delay(c)) exp(-j phase(c)) / gain(c): takes out by how much each channel differs from what it
-/// should be.
+/// y(c, n) = x(c, n + delay(c)) exp(-j phase(c)) / gain(c): corrects each channel's gain, phase and delay.
 ///
 /// x  [channel][n + past + future]  cf32
 /// y  [channel][n]                  cf32
 ///
-/// A delay of whole samples is exact. Between samples x is read through 48 taps: up to 0.44 of the rate y is within
-/// 1e-3 of the exact value, and beyond it fades. Outside of what is there x is 0. NaN and infinity stay in their
-/// sample, or within 24 of it in a channel that is read between samples. Keeps nothing between calls.
+/// A delay of whole samples is exact. Between samples x is interpolated with 48 taps: up to 0.44 of the rate y is
+/// within 1e-3 of the exact value; above that it is attenuated. Missing samples of x are 0. NaN and infinity stay in
+/// their sample, or within 24 samples of it in a channel with a fractional delay. Keeps nothing between calls.
 namespace iqd::align_channels {
 
 struct Config {
@@ -33,29 +32,29 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// What becomes of one channel.
+/// The correction of one channel.
 struct Correction {
   static constexpr std::int64_t kTaps = 48;
 
   Correction() = default;  // none
   Correction(double gain_db, double phase_deg, double delay);
-  /// Input positions that are read before and behind an output's.
+  /// Input positions that are read before and after an output's.
   std::int64_t past() const noexcept;
   std::int64_t future() const noexcept;
 
   cf32 factor{1, 0};
   std::int64_t whole = 0;   // samples, rounded down
-  std::vector<float> taps;  // for the rest; none where nothing is left
+  std::vector<float> taps;  // for the fraction; empty if it is 0
 };
 
-/// Which positions from a first one on are corrected where the source's calibration is followed: `before` those ahead
-/// of `split`, which counts from the first, `after` the others.
+/// Which positions to correct while following the source's calibration: `before` applies to those before `split`, which
+/// counts from the first position, `after` to the others.
 struct Calibrated {
   std::int64_t split;
   bool before;
   bool after;
 };
-/// Of `count` positions from `first` on; all of them without a block.
+/// For `count` positions from `first` on; corrects all of them if there is no block.
 IQD_HOST_DEVICE inline Calibrated calibrated_in(const SampleBlock* block, std::int64_t first, std::int64_t count) {
   if (block == nullptr) return {0, true, true};
   const std::int64_t ahead = block->tuned > first ? block->tuned - first : 0;
@@ -63,11 +62,12 @@ IQD_HOST_DEVICE inline Calibrated calibrated_in(const SampleBlock* block, std::i
 }
 
 std::size_t scratch_bytes() noexcept;
-/// Positions first … first + y.size() - 1 of a row of which x has those from x_first on.
+/// Computes positions first … first + y.size() - 1 of a row. x has the positions from x_first on.
 void run_cpu(const Correction& correction, std::span<const cf32> x, std::int64_t x_first, std::int64_t first,
              std::span<cf32> y, std::byte* scratch) noexcept;
 
-/// The CUDA half. A correction for each channel; `follows`: only while the block says that the source is calibrated.
+/// The CUDA half. One correction per channel. `follows`: correct only while the block says that the source is
+/// calibrated.
 using CudaHalf = std::unique_ptr<StageRun>(const std::vector<Correction>& channels, bool follows);
 
 }  // namespace iqd::align_channels

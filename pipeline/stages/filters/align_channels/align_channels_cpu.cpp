@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::int64_t kHalf = Correction::kTaps / 2;
 constexpr std::int64_t kTile = 2048;
-/// Parts of a sample that are none: at the end of the band they turn by 0.0002 degrees.
+/// A fraction of a sample that counts as none: at the band's edge it rotates by 0.0002 degrees.
 constexpr double kNothing = 1e-6;
 
-/// x(from … from + to.size() - 1), zeros where there is none.
+/// to = x(from … from + to.size() - 1), zero outside x.
 void gather(std::span<const cf32> x, std::int64_t from, std::span<cf32> to) noexcept {
   const std::int64_t begin = std::clamp<std::int64_t>(from, 0, std::ssize(x));
   const std::int64_t end = std::clamp<std::int64_t>(from + std::ssize(to), begin, std::ssize(x));
@@ -24,7 +24,7 @@ void gather(std::span<const cf32> x, std::int64_t from, std::span<cf32> to) noex
   if (end > begin) std::copy(x.begin() + begin, x.begin() + end, to.begin() + (begin - from));
 }
 
-/// By its parts: std::complex would look for infinities.
+/// By parts, since std::complex would check for infinities.
 void multiply(cf32 factor, std::span<cf32> y) noexcept {
   auto* const v = reinterpret_cast<float*>(y.data());
   const float re = factor.real(), im = factor.imag();

@@ -17,15 +17,15 @@ namespace {
 
 constexpr int kTaps = Correction::kTaps;
 constexpr int kThreads = 128;
-constexpr int kEach = 4;  // outputs of a thread, beside each other: as many products for a load from shared memory
+constexpr int kEach = 4;  // adjacent outputs of a thread: as many products per load from shared memory
 constexpr int kTile = kThreads * kEach;
 
-/// A Correction for the device.
+/// A Correction in device memory.
 struct Row {
   float taps[kTaps];
   float2 factor;
   std::int64_t whole;
-  bool between;  // samples: it has taps
+  bool between;  // a fractional delay: it has taps
 };
 
 struct Job {
@@ -42,7 +42,7 @@ struct Job {
   const SampleBlock* block;  // null: everything is corrected
 };
 
-/// Where sample i of a tile lies: threads that take kEach samples beside each other meet different banks.
+/// The index of sample i of a tile: threads that read kEach adjacent samples access different banks.
 __device__ constexpr int padded(int i) {
   return i + i / kEach;
 }
@@ -52,8 +52,8 @@ struct Tile {
   float2 x[padded(kTile + kTaps)];
 };
 
-/// sum[r] = sum over q of h[q] x[r + kTaps - 1 - q]. From tap to tap the window of inputs moves by one sample: where
-/// one leaves, the next goes.
+/// sum[r] = sum over q of h[q] x[r + kTaps - 1 - q]. From tap to tap the window of inputs moves by one sample: the new
+/// one replaces the one that leaves.
 __device__ void add_products(const float* h, const float2* x, float2 (&sum)[kEach]) {
   static_assert(kTaps % kEach == 0);
   float2 window[kEach];
@@ -71,13 +71,13 @@ __device__ float2 sample_at(const float2* x, std::int64_t length, std::int64_t n
   return n >= 0 && n < length ? x[n] : float2{0, 0};
 }
 
-/// Outputs y[0 … count-1] of which the first has x[at] for its own sample.
+/// Outputs y[0 … count-1]; x[at] is at the position of the first one.
 __device__ void shift(const Row& row, const Job& job, const float2* x, std::int64_t at, float2* y, int count) {
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads)
     y[i] = dsp::product(sample_at(x, job.x_length, at + row.whole + i), row.factor);
 }
 
-/// The same between samples; all threads of the group, with its tile.
+/// The same with a fractional delay, by all threads of the block, with its tile.
 __device__ void interpolate(const Row& row, const Job& job, const float2* x, std::int64_t at, float2* y, int count,
                             Tile& tile) {
   const int t = static_cast<int>(threadIdx.x), own = t * kEach;
@@ -96,14 +96,14 @@ __device__ void interpolate(const Row& row, const Job& job, const float2* x, std
   for (int i = t; i < count; i += kThreads) y[i] = tile.x[padded(i)];
 }
 
-/// The dull version: y[n] = factor * sum over q of taps[q] * x[n + whole + kTaps / 2 - q], or, where the source is not
-/// calibrated, x[n].
+/// Reference: y[n] = factor * sum over q of taps[q] * x[n + whole + kTaps / 2 - q], or x[n] while the source is not
+/// calibrated.
 __global__ void __launch_bounds__(kThreads) align_rows(const Job job) {
   __shared__ Tile tile;
   __shared__ Calibrated calibrated;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kTile;
   const auto count = static_cast<int>(min(job.outputs - first, static_cast<std::int64_t>(kTile)));
-  // One thread looks into the host's memory.
+  // Only one thread reads host memory.
   if (threadIdx.x == 0) calibrated = calibrated_in(job.block, *job.first_at + first, count);
   __syncthreads();
   const auto* const x = reinterpret_cast<const float2*>(job.x + blockIdx.y * job.x_pitch);
@@ -162,7 +162,7 @@ class Run final : public StageRun {
   }
 
  private:
-  gpu::DeviceArray<Row> rows_;  // of the channels, and one that passes samples on
+  gpu::DeviceArray<Row> rows_;  // the channels' rows, and one that passes samples on
   bool follows_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLongestDelay = 100'000;
 
-/// Of a row and a block: what is to be corrected, and what passed on.
+/// Processes a block of a row: corrects samples or passes them on.
 void run_row(const Correction& correction, const StageIo& io, std::int64_t row, bool follows) noexcept {
   static const Correction kNone(0, 0, 0);
   const PortIo& in = io.in[0];
@@ -36,7 +36,7 @@ class AlignChannelsStage final : public ConfiguredStage<Config> {
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (in.axis != Axis::stream || !in.item.empty())
-      return context.section.problem("", fmt::format("takes single samples, [n]; its input is {}", in.text()));
+      return context.section.problem("", fmt::format("the input has to be samples, [n]; it is {}", in.text()));
     channels_ = in.row_count();
     check("gain", config_.gain_db, 200, context.section);
     check("phase", config_.phase_deg, 1e6, context.section);
@@ -83,17 +83,17 @@ class AlignChannelsStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("gain", gain_db,
-          {.help = "of each channel, how much stronger it is than it should be", .unit = Unit::decibel, .live = true});
-  v.field("phase", phase_deg, {.help = "of each channel, how far it is turned, in degrees", .live = true});
-  v.field("delay", delay, {.help = "of each channel, samples that it comes later; also parts of one"});
+          {.help = "by how much each channel is too strong", .unit = Unit::decibel, .live = true});
+  v.field("phase", phase_deg, {.help = "by how many degrees each channel is rotated", .live = true});
+  v.field("delay", delay, {.help = "by how many samples each channel is late; may be fractional"});
   v.field("while_calibrated", while_calibrated,
-          {.help = "correct only while the source's `calibration` holds: after a retune pass samples on as they are"});
+          {.help = "correct only while the source's `calibration` holds: after a retune pass samples on unchanged"});
 }
 
 StageEntry entry() {
   return {.family = "filters",
           .name = "align_channels",
-          .summary = "takes out how channels differ in gain, phase and delay",
+          .summary = "corrects channels in gain, phase and delay",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
           .make = make_stage<AlignChannelsStage>,

@@ -23,7 +23,7 @@ using testing::stream_of;
 
 constexpr double kTurn = 2 * std::numbers::pi;
 
-/// A tone of power 1 as a channel hears it that has these errors.
+/// A tone of power 1 as received by a channel with these errors.
 std::vector<cf32> heard(double frequency, double gain_db, double phase_deg, double delay, int samples = 4000) {
   std::vector<cf32> x;
   for (int n = 0; n < samples; ++n)
@@ -55,7 +55,7 @@ TEST(AlignChannels, ChannelsHaveValuesOfTheirOwn) {
   const auto y = s.stream<cf32>(x);
   for (std::size_t n = 0; n < 10; ++n) {
     EXPECT_LT(std::abs(y[n] - x[n] / 2.0F), 1e-6);
-    // Turned by 90 degrees less, two samples later; behind the end there are zeros.
+    // Rotated back by 90 degrees, two samples later; zeros after the end.
     EXPECT_LT(std::abs(y[10 + n] - (n < 8 ? x[12 + n] * cf32(0, -1) : cf32())), 1e-6) << n;
   }
 }
@@ -74,7 +74,7 @@ TEST(AlignChannels, HowTheStreamIsCutDoesNotMatter) {
   EXPECT_TRUE(same_bits(s.stream<cf32>(x, {1, 2, 3, 2047, 2048, 77}), whole));
 }
 
-/// What the engine says of a block, and what the stage makes of it.
+/// The stage's output for a block with these calibration flags.
 std::vector<cf32> with_block(const SampleBlock& block, const char* keys) {
   Problems problems;
   auto stage = entry().make();
@@ -114,7 +114,7 @@ TEST(AlignChannels, FollowsTheCalibrationOfTheSource) {
   block.calibrated = false;
   const auto y = with_block(block, kFollows);
   for (std::size_t n = 0; n < y.size(); ++n) EXPECT_LT(std::abs(y[n] - (n < 4 ? -1.0F : 1.0F)), 1e-6) << n;
-  EXPECT_LT(std::abs(with_block(block, "{phase: [180]}")[9] + 1.0F), 1e-6) << "by hand it always corrects";
+  EXPECT_LT(std::abs(with_block(block, "{phase: [180]}")[9] + 1.0F), 1e-6) << "corrects without while_calibrated";
   block.tuned = -1;
   block.was_calibrated = false;
   EXPECT_EQ(with_block(block, kFollows)[0], cf32(1, 0));

@@ -14,16 +14,16 @@
 #include "pipeline/stage/cuda_half.hpp"
 #include "signal/filters/fft_plan.hpp"
 
-/// Splits a stream into K channels of equal width, side by side: channel k is what lies about k rate / K, brought to
-/// 0 Hz, filtered and decimated by D = K / oversample, as if by `rotate`, `fir` and its decimation, K times:
+/// Splits a stream into K adjacent channels of equal width. Channel k is the band around k rate / K, shifted to 0 Hz,
+/// filtered and decimated by D = K / oversample, as by K chains of `rotate` and a decimating `fir`:
 ///   y(k, m) = sum over l of h(l) v(m D - l),   v(n) = x(n) exp(-j 2 pi k n / K)
 /// n counts from the start of the stream. Channels above K/2 are those of negative frequencies, k - K.
 ///
-/// x  [n] cf32, positions x_first …; before there is zero    y  [channel][m] cf32, positions y_first …
+/// x  [n] cf32, positions x_first …; zero before    y  [channel][m] cf32, positions y_first …
 ///
-/// By a polyphase filter bank: what meets exp of the same turn is summed first, then one transform gives all channels.
-/// Within 1e-6 of y's rms of the formula, however the stream is cut. An input that is not finite makes all channels of
-/// the outputs that it takes part in NaN. Keeps nothing between calls.
+/// A polyphase filter bank: products with the same factor exp are summed first, then one transform gives all channels.
+/// Within 1e-6 of y's rms of the formula, however the stream is cut. A NaN or infinity makes all channels NaN in the
+/// outputs whose sum includes it. Keeps nothing between calls.
 namespace iqd::channelizer {
 
 struct Config {
@@ -37,12 +37,12 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// As given, or a low pass that ends (is half) at half the distance of two channels, with a sum of 1.
+/// `taps`, or by default a low pass whose response is one half at half the channel spacing, with a sum of 1.
 std::vector<double> prototype(const Config& config);
-/// As given, or all of them.
+/// `select`, or by default all channels.
 std::vector<std::int64_t> selected(const Config& config);
 
-/// May be used by many threads at once, each with its own scratch.
+/// Many threads may use it at once, each with its own scratch.
 class Channelizer {
  public:
   explicit Channelizer(const Config& config);
@@ -67,7 +67,7 @@ class Channelizer {
   std::int64_t turns_;          // of K taps
   std::int64_t batch_;          // frames of a transform
   std::int64_t stride_;         // from frame to frame
-  std::vector<float> factors_;  // [turn][K][2]: taps as they meet inputs from the oldest of a turn on
+  std::vector<float> factors_;  // [turn][K][2]: taps in the order of inputs, from the oldest of a turn on
   std::vector<std::int64_t> select_;
   FftPlan plan_;
 };

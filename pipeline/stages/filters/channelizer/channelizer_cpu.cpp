@@ -10,7 +10,7 @@
 #include "signal/filters/filter_design.hpp"
 #include "signal/filters/scratch.hpp"
 
-// Compiled once for each kind of processor.
+// Compiled once for each kind of CPU.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/filters/channelizer/channelizer_cpu.cpp"
 #include <hwy/foreach_target.h>
@@ -21,7 +21,7 @@ namespace iqd::channelizer::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// As many places as fit, four vectors at a time, so that a sum need not wait for the one before.
+/// As many places as fit, four vectors at a time, so that a sum does not wait for the previous one.
 template <class D> HWY_INLINE void fold_tiles(D d, const float* h, const float* x, std::int64_t turns,
                                               std::int64_t floats, std::int64_t& i, float* y) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -66,20 +66,20 @@ HWY_EXPORT(fold_turns);
 
 namespace {
 
-/// Frames whose bins are collected before they are dealt out to the channels: then those get a cache line at a time.
+/// Frames whose bins are collected before they are copied to the channels, which then get a cache line at a time.
 constexpr std::int64_t kFrames = 16;
 
-/// Small transforms are quicker many at once. A frame's place among them follows from its position, so that it always
-/// goes the same way through the same algorithm.
+/// Small transforms are faster in batches. A frame's place in its batch follows from its position, so that it always
+/// takes the same path through the same algorithm.
 std::int64_t batch_of(std::int64_t channels) {
   return channels < 64 ? kFrames : 1;
 }
 
-/// Marks what a bad sample has come to as bad in both parts: then a transform spreads it to all of its bins alike.
+/// If a sum is not finite, makes all of them NaN, so that every bin of the transform is NaN.
 void mark_bad(cf32* time, std::int64_t n) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const auto* const parts = reinterpret_cast<const float*>(time);
-  std::uint32_t largest = 0;  // of the bits behind the sign, which grow with the magnitude
+  std::uint32_t largest = 0;  // of the bits after the sign, which grow with the magnitude
   for (std::int64_t i = 0; i < 2 * n; ++i)
     largest = std::max(largest, std::bit_cast<std::uint32_t>(parts[i]) & 0x7fffffffu);
   if (largest >= 0x7f800000u) std::fill_n(time, n, cf32(kNan, kNan));
@@ -164,8 +164,8 @@ void Channelizer::run(View<const cf32, 1> x, std::int64_t x_first, View<cf32, 2>
   }
 }
 
-/// Where the newest turn of an output's inputs begins; those before it lie before that. A copy where some are missing,
-/// or are so old that no tap meets them.
+/// The beginning of the newest turn of an output's inputs; the older turns precede it. In a copy if some inputs are
+/// missing, or older than the taps reach.
 const cf32* Channelizer::inputs_of(View<const cf32, 1> x, std::int64_t newest, cf32* window) const noexcept {
   const std::int64_t all = turns_ * channels_;
   const std::int64_t oldest = newest - all + 1;
@@ -176,7 +176,7 @@ const cf32* Channelizer::inputs_of(View<const cf32, 1> x, std::int64_t newest, c
   return window + all - channels_;
 }
 
-/// Sums up what meets the same turn: input n goes to n mod K.
+/// Sums the products with the same factor exp: input n goes to n mod K.
 void Channelizer::fold(const cf32* x, std::int64_t newest, cf32* sums, cf32* time) const noexcept {
   HWY_DYNAMIC_DISPATCH(fold_turns)
   (factors_.data(), reinterpret_cast<const float*>(x), turns_, 2 * channels_, reinterpret_cast<float*>(sums));

@@ -18,17 +18,17 @@ using gpu::FftGroup;
 
 constexpr unsigned kThreads = 256;
 
-/// One block, and a part of its frames.
+/// One block, or a part of its frames.
 struct Job {
   const Complex32* x;  // the newest input of frame 0
   Complex32* y;
   std::int64_t y_pitch;  // elements
-  std::int64_t past;     // inputs that there are before x
+  std::int64_t past;     // inputs available before x
   std::int64_t frames;
   const std::int64_t* first_at;
   const float* h;
-  const int* rows;      // of the output, by channel; -1 where it is not wanted
-  const int* selected;  // the other way round
+  const int* rows;      // of the output, by channel; -1 if not selected
+  const int* selected;  // channels by row
   int channels;
   int decimation;
   int taps;
@@ -39,8 +39,8 @@ __device__ int place_of(const Job& job) {
   return static_cast<int>(*job.first_at % job.channels * job.decimation % job.channels);
 }
 
-/// What meets the turn of point r in a frame: of its inputs those whose position is r mod K. What is not finite is NaN
-/// in both parts, which a transform spreads to all of its bins alike.
+/// Point r of a frame's transform: the sum over those inputs whose position is r mod K. If it is not finite, both parts
+/// are NaN, so that every bin of the transform is NaN.
 __device__ __forceinline__ Complex32 folded(const Job& job, int channels, int place, std::int64_t frame, int r) {
   const std::int64_t newest = frame * job.decimation;
   const auto turned = static_cast<int>((newest + place - r) % channels);  // 0 … K-1, or that less K
@@ -71,7 +71,7 @@ template <int K> __global__ void __launch_bounds__(FftGroup<K>::kThreads, FftGro
   gpu::fft_frames<K>(frames, factors, shared, load, store);
 }
 
-/// Frames begin … begin + count - 1, a thread a point.
+/// Frames begin … begin + count - 1, one thread per point.
 __global__ void __launch_bounds__(kThreads)
     fold_frames(const Job job, std::int64_t begin, std::int64_t count, Complex32* to) {
   __shared__ int place;
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads)
     to[at] = folded(job, job.channels, place, begin + at / job.channels, static_cast<int>(at % job.channels));
 }
 
-/// A thread an output of such frames, row after row.
+/// One thread per output of these frames, row by row.
 __global__ void __launch_bounds__(kThreads)
     deal_out(const Job job, std::int64_t begin, std::int64_t count, std::int64_t rows, const Complex32* bins) {
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -140,7 +140,7 @@ class Bank : public StageRun {
 
 struct Kernel {
   void (*run)(Job, const Complex32*) = nullptr;
-  int frames = 1;  // of a group of threads
+  int frames = 1;  // per thread block
   int threads = 1;
   int bytes = 0;
 };

@@ -51,11 +51,11 @@ class ChannelizerStage final : public ConfiguredStage<Config> {
                       fmt::format("{} does not divide the {} channels", config_.oversample, config_.channels));
     const auto last = std::ranges::max_element(config_.select);
     if (last != config_.select.end() && *last >= config_.channels)
-      section.problem("select", fmt::format("there is no channel {}: the last of {} is {}", *last, config_.channels,
-                                            config_.channels - 1));
+      section.problem("select", fmt::format("there is no channel {}: of {} channels the last is {}", *last,
+                                            config_.channels, config_.channels - 1));
     const std::int64_t taps =
         config_.taps.empty() ? config_.channels * config_.taps_per_channel : std::ssize(config_.taps);
-    if (taps > kMostTaps) section.problem("", fmt::format("{} taps are more than {}", taps, kMostTaps));
+    if (taps > kMostTaps) section.problem("", fmt::format("{} taps; the maximum is {}", taps, kMostTaps));
     const auto bad =
         std::find_if_not(config_.taps.begin(), config_.taps.end(), [](double h) { return std::isfinite(h); });
     if (bad != config_.taps.end())
@@ -69,20 +69,21 @@ class ChannelizerStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("channels", channels,
-          {.help = "K: into so many the band is split", .low = 2, .high = 32768, .required = true});
+          {.help = "K: the number of channels to split the band into", .low = 2, .high = 32768, .required = true});
   v.field("oversample", oversample,
-          {.help = "each channel's rate is so many times their distance; divides channels", .low = 1, .high = 64});
-  v.field("taps", taps, {.help = "of the low pass that each channel gets; instead of the next two"});
-  v.field("taps_per_channel", taps_per_channel, {.help = "channels times so many taps in all", .low = 1, .high = 4096});
+          {.help = "each channel's rate as a multiple of the channel spacing; divides channels", .low = 1, .high = 64});
+  v.field("taps", taps, {.help = "taps of each channel's low pass; instead of the next two keys"});
+  v.field("taps_per_channel", taps_per_channel,
+          {.help = "taps of the default low pass, divided by channels", .low = 1, .high = 4096});
   v.field("attenuation", attenuation_db,
-          {.help = "of the low pass's stop band, by a Kaiser window", .unit = Unit::decibel, .low = 20, .high = 120});
-  v.field("select", select, {.help = "channels in the order of the output; all if not given", .low = 0});
+          {.help = "stop-band attenuation of the default low pass", .unit = Unit::decibel, .low = 20, .high = 120});
+  v.field("select", select, {.help = "channels in the order of the output; default: all", .low = 0});
 }
 
 StageEntry entry() {
   return {.family = "filters",
           .name = "channelizer",
-          .summary = "splits a band into channels side by side",
+          .summary = "splits a band into adjacent channels",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true}},
           .outputs = {{.name = "out"}},
           .make = make_stage<ChannelizerStage>,

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using testing::StageUnderTest;
 using testing::stream_of;
 
-/// The definition, in double precision: turned, filtered, decimated.
+/// The definition, in double precision: rotated, filtered, decimated.
 std::vector<std::complex<double>> reference(const std::vector<cf32>& x, const std::vector<double>& h,
                                             std::int64_t channels, std::int64_t k, std::int64_t decimation) {
   std::vector<std::complex<double>> v, y;
@@ -57,7 +57,7 @@ std::vector<double> taps_like(std::int64_t n) {
 struct Case {
   std::int64_t channels, oversample, taps, samples;
 };
-// Fewer taps than channels, a last turn that is not full, odd numbers, less than a frame.
+// Fewer taps than channels, an incomplete last turn, odd numbers, less than a frame.
 constexpr Case kCases[] = {{2, 1, 5, 100},      {8, 1, 96, 1000},    {8, 2, 96, 1000}, {8, 8, 20, 200},
                            {10, 5, 33, 500},    {16, 4, 7, 700},     {17, 1, 50, 600}, {64, 2, 700, 3000},
                            {100, 1, 350, 2500}, {129, 3, 400, 3000}, {12, 1, 1, 100},  {8, 1, 96, 1}};
@@ -91,7 +91,7 @@ TEST(Channelizer, HowTheStreamIsCutDoesNotMatter) {
   }
 }
 
-/// A stream that one run cut in one way and another run in another way: FFTW may have found other algorithms quick.
+/// Two runs cut a stream differently, and FFTW may have measured other algorithms as faster.
 TEST(Channelizer, WhatWasMeasuredBeforeDoesNotMatter) {
   for (const std::int64_t channels : {16, 100, 256, 1000, 2048}) {
     const auto x = complex_noise(4 * channels);
@@ -106,7 +106,7 @@ TEST(Channelizer, WhatWasMeasuredBeforeDoesNotMatter) {
   }
 }
 
-/// A tone beside a channel's middle comes out there, at its distance from the middle; the others stay silent.
+/// A tone next to a channel's middle appears in that channel, at its distance from the middle. The others stay silent.
 TEST(Channelizer, ATonesChannelIsThatOfItsFrequency) {
   constexpr std::int64_t kChannels = 16;
   for (const std::int64_t at : {0, 1, 5, 8, 11, 15}) {
@@ -185,9 +185,9 @@ TEST(Channelizer, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{}"), HasSubstr("channels"));
   EXPECT_THAT(complaints("{channels: 1}"), HasSubstr("channels"));
   EXPECT_THAT(complaints("{channels: 8, oversample: 3}"), HasSubstr("3 does not divide the 8 channels"));
-  EXPECT_THAT(complaints("{channels: 8, select: [8]}"), HasSubstr("no channel 8: the last of 8 is 7"));
+  EXPECT_THAT(complaints("{channels: 8, select: [8]}"), HasSubstr("no channel 8: of 8 channels the last is 7"));
   EXPECT_THAT(complaints("{channels: 8, taps: [1, .inf]}"), HasSubstr("is not a finite number"));
-  EXPECT_THAT(complaints("{channels: 32768, taps_per_channel: 4096}"), HasSubstr("taps are more than"));
+  EXPECT_THAT(complaints("{channels: 32768, taps_per_channel: 4096}"), HasSubstr("taps; the maximum is"));
 }
 
 }  // namespace

@@ -10,13 +10,13 @@
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 
-/// y(n) = x(n) - m(n), m(n) = sum over |k| < length of (length - |k|) x(n + k) / length^2: takes DC and what is near it
-/// away. m is a moving average of `length` samples, twice; centred, so what is left keeps its phase, without a delay.
+/// y(n) = x(n) - m(n), m(n) = sum over |k| < length of (length - |k|) x(n + k) / length^2: removes DC and frequencies
+/// near it. m is a moving average of `length` samples, applied twice and centred, so y has no phase shift and no delay.
 ///
 /// x, y  [row][n]  cf32 or f32
 ///
-/// Where the stream begins or ends, weights are over the samples that there are, so a constant is 0 everywhere. What is
-/// not finite spoils the samples nearer than `length` to it, and no more. Keeps nothing between calls.
+/// At the start and end of the stream the weights cover only the samples that exist, so a constant gives 0 everywhere.
+/// A NaN or infinity spoils only the samples less than `length` away. Keeps nothing between calls.
 namespace iqd::dc_block {
 
 struct Config {
@@ -25,7 +25,7 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// The sum of the weights length - |k| of what there is, `before` samples before one and `behind` behind it.
+/// The sum of the weights length - |k|, for a sample with `before` samples before it and `behind` after it.
 IQD_HOST_DEVICE inline double weight_of(std::int64_t length, std::int64_t before, std::int64_t behind) noexcept {
   const std::int64_t a = before < length - 1 ? before : length - 1, b = behind < length - 1 ? behind : length - 1;
   return static_cast<double>(length * (1 + a + b) - a * (a + 1) / 2 - b * (b + 1) / 2);

@@ -21,8 +21,8 @@ template <class Sum> struct Room {
   Sum* pieces[4];
 };
 
-/// sum over |k| < length of (length - |k|) x(n + k), n = begin … end-1: the moving sum of the moving sum, of which two
-/// cells are kept.
+/// sum over |k| < length of (length - |k|) x(n + k), n = begin … end-1: the moving sum of the moving sum. Keeps two
+/// cells of the inner one.
 template <class Sum, class F, class Put> void triangular_sums(std::int64_t length, std::int64_t begin, std::int64_t end,
                                                               std::byte* scratch, const F& x, const Put& put) {
   const Room<Sum> room(length, scratch);

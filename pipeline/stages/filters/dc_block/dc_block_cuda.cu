@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Four kernels a row: sums of cells, the moving sum, sums of its cells, and what is left of the samples.
+// Four kernels a row: sums of cells, the moving sum, sums of its cells, and the output.
 #include <algorithm>
 
 #include "gpu/runtime.hpp"
@@ -35,14 +35,14 @@ template <class Sample> struct Samples {
   const Sample* x;
   __device__ auto operator()(std::int64_t n) const { return widened(x[n]); }
 };
-/// Sums of the windows that begin at `first` and behind.
+/// Sums of the windows that begin at `first` and later.
 template <class Sum> struct Sums {
   Sum* memory;
   std::int64_t first;
   __device__ Sum operator()(std::int64_t n) const { return memory[n - first]; }
 };
 
-/// Windows may begin before the stream does: then the sum is over what there is of them.
+/// Windows may begin before the stream does: then the sum is over the part that exists.
 template <class Sample, class Sum> __global__ void __launch_bounds__(kSumThreads)
     sum_windows(std::int64_t length, Samples<Sample> samples, Places places, const Sum* cells, Sums<Sum> sums,
                 std::int64_t count) {

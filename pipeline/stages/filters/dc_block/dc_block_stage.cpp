@@ -39,7 +39,7 @@ void Config::fields(FieldVisitor& v) {
   v.field(
       "length", length,
       {.help =
-           "samples of the moving average; what is further than 0.6 / length of the rate from DC loses less than 3 dB",
+           "samples of the moving average; a signal more than 0.6 rate / length away from DC loses less than 3 dB",
        .low = 1,
        .high = 1 << 20});
 }
@@ -47,7 +47,7 @@ void Config::fields(FieldVisitor& v) {
 StageEntry entry() {
   return {.family = "filters",
           .name = "dc_block",
-          .summary = "takes DC away, with linear phase and without a delay",
+          .summary = "removes DC, with linear phase and without delay",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::f32}, .reread = true}},
           .outputs = {{.name = "out"}},
           .make = make_stage<DcBlockStage>,

@@ -20,7 +20,7 @@ using testing::same_bits;
 using testing::StageUnderTest;
 using testing::stream_of;
 
-/// The definition, in double precision, with weights over what there is.
+/// The definition, in double precision, with weights over the samples that exist.
 template <class T, class Wide> std::vector<T> reference(const std::vector<T>& x, std::int64_t length) {
   std::vector<T> y;
   for (std::int64_t n = 0; n < std::ssize(x); ++n) {
@@ -58,7 +58,7 @@ TEST(DcBlock, AConstantBecomesNothing) {
   for (const cf32 y : s.stream<cf32>(std::vector<cf32>(1000, cf32(3, -7)), {90})) EXPECT_LT(std::abs(y), 1e-6f);
 }
 
-/// What passes keeps its amplitude and phase: 1 - sin^2(pi f L) / (L sin(pi f))^2, which is real.
+/// The response is real, so the phase stays: 1 - sin^2(pi f L) / (L sin(pi f))^2.
 TEST(DcBlock, ATonePassesByTheResponse) {
   constexpr std::int64_t kLength = 32;
   for (const double f : {0.005, 0.01875, 0.1, 0.4}) {

@@ -9,17 +9,17 @@
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 
-/// Takes back what an FM transmitter does to high tones: a low pass of one pole.
+/// Undoes an FM transmitter's pre-emphasis: a one-pole low-pass filter.
 ///
 ///   y(n) = y(n-1) + (1 - a) (x(n) - y(n-1)),   a = exp(-1 / (rate tau))
 ///
 /// x  f32 [row][n + halo]
 /// y  f32 [row][n]
 ///
-/// What is longer ago than `memory` samples has faded below 2^-24, so it is left out: the recursion begins anew for
-/// every run of 128 samples, at multiples of 128 since the stream began, `memory` samples earlier. So blocks need no
-/// state, only a past, and y is the same to the bit however the stream is cut. Before the first sample and after a gap
-/// x is 0. NaN or infinity spoil what lies up to memory + 128 samples behind them. Keeps nothing between calls.
+/// Samples older than `memory` contribute less than 2^-24 and are left out: for every run of 128 samples, at multiples
+/// of 128 from the stream's start, the recursion starts from zero `memory` samples earlier. So blocks need no state,
+/// only a past, and y is the same to the bit however the stream is cut. Before the first sample and after a gap x is 0.
+/// A NaN or infinity spoils up to memory + 128 samples after it. Keeps nothing between calls.
 namespace iqd::deemphasis {
 
 struct Config {

@@ -17,13 +17,13 @@ struct Job {
   std::int64_t x_pitch;  // bytes
   std::int64_t y_pitch;
   std::int64_t length;
-  std::int64_t past;  // samples before the first output that are there
+  std::int64_t past;  // samples available before the first output
   const std::int64_t* first_at;
   float step;
   std::int64_t memory;
 };
 
-/// A thread a run: audio has few samples, and what the runs have in common lies in the first cache.
+/// One thread per run: audio has few samples, and the samples that runs share are in the L1 cache.
 __global__ void __launch_bounds__(kThreads) deemphasize(const Job job) {
   const std::int64_t y_first = *job.first_at;
   const std::int64_t run = y_first / Pole::kRun + static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -42,7 +42,7 @@ class Run final : public StageRun {
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
     const PortIo& in = io.in[0];
     const PortIo& out = io.out[0];
-    // One run more than the samples fill: where the first one begins depends on the position.
+    // One run more than the samples fill: the first run's beginning depends on the position.
     const dim3 grid(gpu::groups_of(out.length / Pole::kRun + 2, kThreads), static_cast<unsigned>(out.rows));
     if (out.length == 0 || out.rows == 0) return;
     const Job job{in.data,      out.data,   in.pitch,    out.pitch, out.length, out.first - in.first,

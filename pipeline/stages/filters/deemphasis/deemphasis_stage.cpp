@@ -9,7 +9,7 @@ namespace iqd::deemphasis {
 namespace {
 
 constexpr double kMost = 50'000;  // samples in tau
-constexpr double kLeast = 0.1;    // below that it does nothing: the rate is not that of the samples
+constexpr double kLeast = 0.1;    // below that it does nothing, and the rate must be wrong
 
 class DeemphasisStage final : public ConfiguredStage<Config> {
  public:
@@ -20,13 +20,13 @@ class DeemphasisStage final : public ConfiguredStage<Config> {
       return context.section.problem("tau", "needs the sample rate of its input, which is not known");
     if (config_.tau > 0 && config_.tau * rate_hz_ < kLeast)
       return context.section.problem(
-          "tau", fmt::format("{:g} s are {:g} samples at the input's rate of {:g} S/s, where {} are the least; is the "
-                             "rate right? (`iqd exec` takes 1 where `--rate` is not given)",
+          "tau", fmt::format("{:g} s are {:g} samples at the input's rate of {:g} S/s; the minimum is {}. Is the "
+                             "rate right? (`iqd exec` assumes 1 without `--rate`)",
                              config_.tau, config_.tau * rate_hz_, rate_hz_, kLeast));
     if (!(config_.tau > 0) || !(config_.tau * rate_hz_ <= kMost))
       return context.section.problem(
           "tau",
-          fmt::format("has to be above 0, and {} samples at most: {:g} s at this rate", kMost, kMost / rate_hz_));
+          fmt::format("has to be above 0, and at most {} samples: {:g} s at this rate", kMost, kMost / rate_hz_));
     context.footprint[0].past = Pole(config_.tau, rate_hz_).past();
   }
 
@@ -51,7 +51,7 @@ void Config::fields(FieldVisitor& v) {
 StageEntry entry() {
   return {.family = "filters",
           .name = "deemphasis",
-          .summary = "takes back an FM transmitter's emphasis of high tones",
+          .summary = "undoes an FM transmitter's pre-emphasis",
           .inputs = {{.name = "in", .elements = {Element::f32}, .reread = true}},
           .outputs = {{.name = "out"}},
           .make = make_stage<DeemphasisStage>,

@@ -37,7 +37,7 @@ TEST(Deemphasis, IsTheRecursionWithoutAnEnd) {
     state = a * state + (1 - a) * x[n];
     worst = std::max(worst, std::abs(state - y[n]));
   }
-  EXPECT_LT(worst, 3e-7);  // 2^-24 of what has been left out, and a float's rounding
+  EXPECT_LT(worst, 3e-7);  // 2^-24 for the samples left out, and a float's rounding
 }
 
 TEST(Deemphasis, TonesComeOutAsTheCircuitGivesThem) {
@@ -47,7 +47,7 @@ TEST(Deemphasis, TonesComeOutAsTheCircuitGivesThem) {
     auto s = stage();
     const auto y = s.stream<float>(x);
     std::complex<double> sum = 0;
-    for (int n = 12000; n < 24000; ++n)  // whole periods of all of them
+    for (int n = 12000; n < 24000; ++n)  // whole periods of all tones
       sum +=
           static_cast<double>(y[static_cast<std::size_t>(n)]) * std::polar(1.0, -2 * std::numbers::pi * hz * n / kRate);
     const double circuit = 1 / std::sqrt(1 + std::pow(2 * std::numbers::pi * hz * 50e-6, 2));
@@ -77,11 +77,11 @@ TEST(Deemphasis, ANanIsForgotten) {
 
 TEST(Deemphasis, RefusesWhatCannotBe) {
   EXPECT_THAT(stage("{tau: 0}").complaints(), HasSubstr("tau: has to be above 0"));
-  EXPECT_THAT(stage("{tau: 1 s}").complaints(), HasSubstr("50000 samples at most: 0.208333 s"));
+  EXPECT_THAT(stage("{tau: 1 s}").complaints(), HasSubstr("at most 50000 samples: 0.208333 s"));
   EXPECT_THAT(stage("{tau: -50 us}").complaints(), HasSubstr("above 0"));
   EXPECT_THAT(stage("{}", 1, 0).complaints(), HasSubstr("needs the sample rate of its input"));
   EXPECT_THAT(stage("{}", 1, 1).complaints(), HasSubstr("5e-05 s are 5e-05 samples at the input's rate of 1 S/s"));
-  EXPECT_THAT(stage("{}", 1, 1999).complaints(), HasSubstr("0.1 are the least"));
+  EXPECT_THAT(stage("{}", 1, 1999).complaints(), HasSubstr("the minimum is 0.1"));
   EXPECT_EQ(stage("{}", 1, 2001).complaints(), "");
 }
 

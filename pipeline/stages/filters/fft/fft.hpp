@@ -15,14 +15,14 @@
 #include "signal/filters/windows.hpp"
 
 /// Discrete Fourier transforms of the frames x(i size) … x((i + 1) size - 1), i counted from the start of the stream:
-/// y(i, k) = sum over n of w(n) x(i size + n) exp(-j 2 pi n k / size), with + where `inverse`. No scaling either way.
+/// y(i, k) = sum over n of w(n) x(i size + n) exp(-j 2 pi n k / size), with + if `inverse`. No scaling either way.
 ///
-/// x  [row][n]           cf32, from position x_first; has to hold every frame asked for
+/// x  [row][n]           cf32, from position x_first; has to hold every requested frame
 /// y  [row][frame][bin]  cf32, from frame y_first
 ///
 /// shift: forward, bin size/2 (rounded down) is 0 Hz; inverse, the input is in that order, and is windowed in it.
-/// Error below 1e-6 of the result's rms. A NaN or infinity spoils its frame. The same frame gives the same bits however
-/// the stream is cut, in one run of the program; FFTW may choose another algorithm in the next. Keeps nothing.
+/// Error below 1e-6 of the result's rms. A NaN or infinity spoils its frame. Within one run of the program the same
+/// frame gives the same bits however the stream is cut; in the next FFTW may choose another algorithm. Keeps nothing.
 namespace iqd::fft {
 
 struct Config {
@@ -35,10 +35,10 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// A transform made ready: may be used by many threads at once, each with its own scratch.
+/// A prepared transform. Many threads may use it at once, each with its own scratch.
 class Transform {
  public:
-  /// Throws SetupError where there is no memory.
+  /// Throws SetupError if memory runs out.
   explicit Transform(const Config& config);
   std::int64_t size() const noexcept { return size_; }
   static std::size_t scratch_bytes(std::int64_t size) noexcept;
@@ -49,7 +49,7 @@ class Transform {
   struct Frames {
     std::int64_t first;
     std::int64_t count;
-    std::int64_t skipped;  // places of the batch before the first
+    std::int64_t skipped;  // places of the batch before the first frame
   };
   void run_batch(const cf32* x, cf32* y, const Frames& frames, cf32* time, cf32* bins) const noexcept;
   void load(const cf32* x, cf32* time) const noexcept;
@@ -58,7 +58,7 @@ class Transform {
   std::int64_t batch_;
   bool shift_before_;
   bool shift_after_;
-  std::vector<float> window_;  // empty where rectangular
+  std::vector<float> window_;  // empty if rectangular
   FftPlan plan_;
 };
 

@@ -8,9 +8,9 @@
 namespace iqd::fft {
 namespace {
 
-/// Frames that are transformed together. Measured with FFTW 3.3.10: 16 of 16 samples together are three times as fast
-/// as one by one, from 64 samples on there is no gain. A frame's place in its batch follows from its index, so that it
-/// always goes the same way through the same algorithm.
+/// Frames that are transformed together. Measured with FFTW 3.3.10: 16 frames of 16 samples together are three times as
+/// fast as one by one; from 64 samples on there is no gain. A frame's place in its batch follows from its index, so
+/// that it always takes the same path through the same algorithm.
 constexpr std::int64_t batch_of(std::int64_t size) {
   return size < 64 ? 16 : 1;
 }
@@ -71,7 +71,7 @@ void Transform::run_batch(const cf32* x, cf32* y, const Frames& frames, cf32* ti
   }
 }
 
-/// time = w x, its second half in front where that was asked for.
+/// time = w x, with the second half first if shift_before_.
 void Transform::load(const cf32* x, cf32* time) const noexcept {
   const std::int64_t middle = shift_before_ ? size_ / 2 : 0;
   if (window_.empty()) return static_cast<void>(std::rotate_copy(x, x + middle, x + size_, time));

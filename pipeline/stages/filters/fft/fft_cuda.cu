@@ -28,8 +28,8 @@ struct Job {
   int shift_after;
 };
 
-/// A point: windowed, from the other half where the halves change places, and with its parts exchanged where inverse:
-/// a forward transform whose inputs and outputs have their parts exchanged is an inverse one.
+/// Loads a point: windowed, and from the other half if shifted. For an inverse transform it swaps real and imaginary
+/// part: a forward transform with the parts of its inputs and outputs swapped is an inverse one.
 template <bool Inverse, bool Windowed> struct Load {
   const Complex32* x;
   const float* window;
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce) t
 
 struct Kernel {
   void (*run)(Job) = nullptr;
-  int frames = 1;  // of a group of threads
+  int frames = 1;  // per thread block
   int threads = 1;
   int bytes = 0;
 };
@@ -108,7 +108,7 @@ Job job_of(const StageIo& io, std::int64_t size) {
   return job;
 }
 
-/// Sizes that are a power of two up to 8192: one kernel that reads and writes memory once.
+/// Powers of two up to 8192: one kernel that reads and writes memory once.
 class OnePass final : public StageRun {
  public:
   explicit OnePass(const Config& c)
@@ -142,7 +142,8 @@ class OnePass final : public StageRun {
 
 constexpr unsigned kThreads = 256;
 
-/// y(f, i) = w(j) x(f, j) where j = (i + middle) mod size; no window: w = 1. Samples are counted over all frames.
+/// y(f, i) = w(j) x(f, j) where j = (i + middle) mod size; without a window w = 1. `samples` counts those of all
+/// frames.
 __global__ void __launch_bounds__(kThreads) move_frames(const float2* x, float2* y, std::uint32_t samples,
                                                         std::uint32_t size, std::uint32_t middle, const float* window) {
   const std::uint32_t at = blockIdx.x * kThreads + threadIdx.x;
@@ -163,9 +164,9 @@ bool aligned(const void* memory) {
   return reinterpret_cast<std::uintptr_t>(memory) % 16 == 0;
 }
 
-/// Every other size, and what the device has too little shared memory for, by cuFFT. It may come back to its input and
-/// output, so what is not the device's own memory, or is windowed, shifted or at an odd address, goes through scratch,
-/// as many frames at a time as a plan takes.
+/// Every other size, and sizes that need more shared memory than the device has, by cuFFT. It may access its input and
+/// output several times. So frames that are not in device memory, windowed, shifted or unaligned go through scratch, as
+/// many at a time as a plan takes.
 class Planned final : public StageRun {
  public:
   explicit Planned(const Config& c)

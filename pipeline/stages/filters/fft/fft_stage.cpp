@@ -10,7 +10,7 @@ class FftStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (config_.size < 1) return context.section.problem("size", "has to be 1 or more");
+    if (config_.size < 1) return context.section.problem("size", "has to be at least 1");
     PortShape& out = context.out[0];
     out.axis_name = "frame";
     out.item = {{"bin", config_.size}};
@@ -32,11 +32,11 @@ class FftStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("size", size, {.help = "samples of a transform", .low = 1, .high = 1 << 24});
+  v.field("size", size, {.help = "samples per transform", .low = 1, .high = 1 << 24});
   v.field("inverse", inverse, {.help = "from frequency to time, unscaled"});
-  v.field("window", window, {.help = "multiplied with each frame before the transform"});
-  v.field("beta", beta, {.help = "of a Kaiser window", .low = 0, .high = 100});
-  v.field("shift", shift, {.help = "0 Hz in the middle: of the output, or of the input where inverse"});
+  v.field("window", window, {.help = "multiplies each frame before the transform"});
+  v.field("beta", beta, {.help = "beta of a Kaiser window", .low = 0, .high = 100});
+  v.field("shift", shift, {.help = "0 Hz in the middle: of the output, or of the input if `inverse`"});
 }
 
 StageEntry entry() {

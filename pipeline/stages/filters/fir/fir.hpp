@@ -19,15 +19,15 @@
 #include "signal/filters/polyphase.hpp"
 #include "signal/filters/windows.hpp"
 
-/// y(m) = sum over k = 0 … taps-1 of h(k) x((m D - k) / L), over those k where that is whole; D = decimation and
-/// L = interpolation, which is 1 unless given: y(m) = sum of h(k) x(m D - k). A Filter is for L = 1; with others it is
-/// signal/filters/polyphase.hpp's.
+/// y(m) = sum over k = 0 … taps-1 of h(k) x((m D - k) / L), over those k for which the position is whole; D =
+/// decimation and L = interpolation, 1 by default: y(m) = sum of h(k) x(m D - k). Filter is for L = 1; other L use
+/// signal/filters/polyphase.hpp.
 ///
 /// x   [row][n]  cf32 or f32   positions x_first …; before x_first it is zero
 /// y   [row][m]  as x          positions y_first …; x has to reach to its last m D
-/// Every y(m) is a function of its own inputs and of m only, however the stream is cut: to the bit with `direct`, to
-/// 1e-6 of x's rms with `fft`. An input that is NaN or infinite spoils the outputs that it takes part in and no others.
-/// Error below 1e-6 of x's rms times the root of the sum of |h|^2. Keeps nothing between calls.
+/// Every y(m) depends only on its own inputs and on m, however the stream is cut: to the bit with `direct`, to 1e-6 of
+/// x's rms with `fft`. A NaN or infinity spoils only the outputs whose sum includes it. Error below 1e-6 of x's rms
+/// times the root of the sum of |h|^2. Keeps nothing between calls.
 namespace iqd::fir {
 
 enum class Type : std::uint8_t { low_pass, high_pass, band_pass, band_reject, rrc };
@@ -70,10 +70,10 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// The taps of a design at a sample rate; none, and problems, where it cannot be.
+/// The taps of a design at a sample rate. If it is not possible, adds problems and returns none.
 std::vector<std::complex<double>> taps_of(const Design& design, double rate_hz, const Section& section);
 
-/// A filter made ready: may be used by many threads at once, each with its own scratch.
+/// A prepared filter. Many threads may use it at once, each with its own scratch.
 class Filter {
  public:
   virtual ~Filter() = default;
@@ -84,9 +84,9 @@ class Filter {
                    std::byte* scratch) const noexcept = 0;
 };
 
-/// Complex taps are for cf32 only: for f32 the real parts count.
+/// Complex taps are for cf32 only: f32 uses the real parts.
 std::unique_ptr<Filter> make_filter(std::span<const std::complex<double>> taps, std::int64_t decimation, Method method);
-/// Which method is the faster one, as measured.
+/// The faster method, as measured.
 Method choose_method(std::span<const std::complex<double>> taps, std::int64_t decimation);
 
 std::unique_ptr<Filter> make_direct(std::span<const std::complex<double>> taps, std::int64_t decimation);
@@ -94,9 +94,9 @@ std::unique_ptr<Filter> make_overlap_save(std::span<const std::complex<double>> 
 
 /// The CUDA half.
 struct CudaHalf {
-  /// Complex taps are for cf32 only: for f32 the real parts count.
+  /// Complex taps are for cf32 only: f32 uses the real parts.
   std::unique_ptr<StageRun> (*make)(std::span<const std::complex<double>> taps, const Config& config, Element element);
-  /// Where it interpolates.
+  /// With interpolation.
   std::unique_ptr<StageRun> (*make_polyphase)(const PolyphaseTaps& taps, Element element);
 };
 

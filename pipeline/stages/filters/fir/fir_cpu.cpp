@@ -11,7 +11,7 @@
 namespace iqd::fir {
 namespace {
 
-/// Floats of input that a tile holds: they and the taps stay in the first-level cache.
+/// Floats of input in a tile: they and the taps stay in the L1 cache.
 constexpr std::int64_t kTileFloats = 4096;
 constexpr std::int64_t kLeastOutputs = 256;
 
@@ -24,8 +24,8 @@ constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) {
 }
 
 /// The taps split into phases: with k = q D + p, y(m) = sum over p of sum over q of h(q D + p) x((m - q) D - p), so
-/// each phase is a filter that does not decimate, over every D-th sample. Tile by tile the phases of the input are laid
-/// out one behind the other in scratch; a phase that no tap belongs to is left out.
+/// each phase is a filter without decimation over every D-th sample. Tile by tile the phases of the input are copied to
+/// scratch, one after the other; phases without taps are left out.
 class Direct final : public Filter {
  public:
   Direct(std::span<const std::complex<double>> taps, std::int64_t decimation)
@@ -86,10 +86,10 @@ class Direct final : public Filter {
             reinterpret_cast<const float*>(inputs + p * stride_ + history_)};
   }
 
-  /// to(i) = x(start + i D), i = -past … n-1, zero where that is before x's beginning.
+  /// to(i) = x(start + i D), i = -past … n-1, zero before x's beginning.
   template <class T>
   void lay_out(View<const T, 1> x, std::int64_t start, std::int64_t past, std::int64_t n, T* to) const noexcept {
-    // What the kernel reads beyond is multiplied only into what it does not store, but may not slow it down.
+    // The kernel reads this margin only for results that it does not store; arbitrary values could slow it down.
     std::fill(to - past - kFilterMargin, to - past, T());
     std::fill(to + n, to + n + kFilterMargin, T());
     const std::int64_t from_zero = start < 0 ? (-start + decimation_ - 1) / decimation_ : -(start / decimation_);
@@ -105,16 +105,15 @@ class Direct final : public Filter {
   std::int64_t decimation_;
   std::int64_t phase_count_;
   std::vector<float> re_;
-  std::vector<float> im_;            // empty where all taps are real
+  std::vector<float> im_;            // empty if all taps are real
   std::vector<std::int64_t> begin_;  // of each phase in re_ and im_
   std::int64_t history_ = 0;         // samples before a tile's first
   std::int64_t outputs_ = 0;         // of a tile
   std::int64_t stride_ = 0;          // samples from phase to phase
 };
 
-/// Multiplications per input sample from which transforms are faster, for each lane of a vector. Measured with 64 to
-/// 1024 taps and decimation 1, 2, 4, 16, cf32: direct and transform draw level at 190 (AVX-512, 16 lanes) and 75 (AVX2,
-/// 8).
+/// Multiplications per input sample above which transforms are faster, for each lane of a vector. Measured with 64 to
+/// 1024 taps and decimation 1, 2, 4, 16, cf32: both are equally fast at 190 (AVX-512, 16 lanes) and 75 (AVX2, 8).
 constexpr std::int64_t kTransformFrom = 10;
 
 }  // namespace

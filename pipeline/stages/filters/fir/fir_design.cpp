@@ -14,7 +14,7 @@ constexpr std::int64_t kMostTaps = 1 << 20;
 
 using Taps = std::vector<std::complex<double>>;
 
-/// Reads a design's keys, and complains about them.
+/// Reads a design's keys and reports problems.
 class Reader {
  public:
   Reader(const Design& design, double rate_hz, const Section& section)
@@ -49,7 +49,7 @@ class Reader {
     if (!(*symbols > 0 && *symbols < rate_))
       return problem("symbol_rate", fmt::format("has to lie between 0 and the sample rate, {:g}", rate_));
     if (design_.ntaps < 1)
-      return problem("ntaps", "missing: about 11 symbols are usual, so 11 times the samples a symbol");
+      return problem("ntaps", "missing: usually 11 times the samples per symbol");
     return complex(root_raised_cosine(*symbols, rate_, design_.alpha, design_.ntaps, design_.gain));
   }
 
@@ -68,7 +68,7 @@ class Reader {
   std::int64_t window_taps(const FilterWindow& window) {
     if (design_.ntaps > 0) return design_.ntaps;
     if (!design_.transition)
-      return problem("transition", "missing: how wide the way from pass band to stop band may be, in Hz"), 0;
+      return problem("transition", "missing: give the width between pass band and stop band, in Hz"), 0;
     if (!(*design_.transition > 0))
       return problem("transition", fmt::format("{:g} Hz: has to be above 0", *design_.transition)), 0;
     const double attenuation = design_.attenuation.value_or(attenuation_of(window));
@@ -102,18 +102,18 @@ std::vector<std::complex<double>> taps_of(const Design& design, double rate_hz, 
 }
 
 void Design::fields(FieldVisitor& v) {
-  v.field("type", type, {.help = "what passes; rrc is a root raised cosine"});
+  v.field("type", type, {.help = "kind of filter; rrc is a root raised cosine"});
   v.field("cutoff", cutoff,
-          {.help = "edge of a low or high pass, where the response is half", .unit = Unit::hertz, .live = true});
+          {.help = "edge of a low or high pass, where the response is 1/2", .unit = Unit::hertz, .live = true});
   v.field("low", low, {.help = "lower edge of a band", .unit = Unit::hertz, .live = true});
   v.field("high", high, {.help = "upper edge of a band", .unit = Unit::hertz, .live = true});
   v.field("transition", transition, {.help = "width of the transition; sets the number of taps", .unit = Unit::hertz});
   v.field("window", window, {.help = "window of the taps"});
   v.field("attenuation", attenuation,
-          {.help = "of the stop band; else the window's own", .unit = Unit::decibel, .low = 1, .high = 300});
-  v.field("beta", beta, {.help = "of a Kaiser window; else from attenuation, or 6.76", .low = 0, .high = 100});
+          {.help = "stop-band attenuation; default: the window's own", .unit = Unit::decibel, .low = 1, .high = 300});
+  v.field("beta", beta, {.help = "of a Kaiser window; default: from attenuation, or 6.76", .low = 0, .high = 100});
   v.field("gain", gain, {.help = "response in the pass band; rrc: the sum of the taps", .live = true});
-  v.field("symbol_rate", symbol_rate, {.help = "of a root raised cosine", .unit = Unit::rate});
+  v.field("symbol_rate", symbol_rate, {.help = "symbol rate of a root raised cosine", .unit = Unit::rate});
   v.field("alpha", alpha, {.help = "roll-off of a root raised cosine", .low = 0, .high = 1});
   v.field("ntaps", ntaps,
           {.help = "number of taps, made odd; 0: from transition", .low = 0, .high = static_cast<double>(kMostTaps)});

@@ -17,10 +17,10 @@ namespace {
 constexpr int kThreads = 128;
 using gpu::kWarp;
 constexpr int kWarps = kThreads / kWarp;
-/// Above this decimation neighbouring outputs share little, and a tile of inputs would not fit in shared memory.
+/// Above this decimation adjacent outputs share few inputs, and a tile of inputs would not fit in shared memory.
 constexpr std::int64_t kMostTiled = 16;
-constexpr int kMostShared = 64 * 1024;  // the smallest devices have no more; a tile takes 60,000 bytes at most
-/// So many groups of threads are enough to keep the device busy: fewer, and each thread gets fewer outputs.
+constexpr int kMostShared = 64 * 1024;  // the smallest devices have no more; a tile needs at most 60,000 bytes
+/// This many thread blocks keep the device busy. With fewer, each thread gets fewer outputs.
 constexpr unsigned kBusy = 96;
 
 /// One block of rows.
@@ -31,7 +31,7 @@ struct Job {
   std::int64_t y_pitch;
   std::int64_t x_length;
   std::int64_t outputs;
-  std::int64_t start;  // the first output's tap 0 takes x[start]
+  std::int64_t start;  // the first output multiplies tap 0 by x[start]
 
   template <class Sample> __device__ const Sample* x_row() const {
     return reinterpret_cast<const Sample*>(x + blockIdx.y * x_pitch);
@@ -56,7 +56,7 @@ template <class Tap> __device__ void stage_taps(const Tap* from, int count, Tap*
     __pipeline_memcpy_async(to + i, from + i, 16);
 }
 
-/// x's samples from `first` on, the i-th to `to[place(i)]`; zero where x has none.
+/// Copies x's samples from `first` on, the i-th to `to[place(i)]`; zero if x has no such sample.
 template <class Sample, class Place> __device__ void stage_inputs(const Sample* x, std::int64_t length,
                                                                   std::int64_t first, int count, Place place,
                                                                   Sample* to) {
@@ -76,8 +76,8 @@ template <class Sample, class Place> __device__ void stage_inputs(const Sample* 
 
 template <class Tap, int n> struct alignas(n * sizeof(Tap) < 16 ? n * sizeof(Tap) : 16) Taps { Tap at[n]; };
 
-/// sum[r] += h(q) x(r - q). From tap to tap the window of inputs that all outputs take moves by one sample, so `each`
-/// products need one load; where a sample was dropped, the next one goes.
+/// sum[r] += h(q) x(r - q). From tap to tap the outputs' window of inputs moves by one sample, so `each` products need
+/// one load; the new sample replaces the one that leaves.
 template <int each, class Sample, class Tap>
 __device__ void add_products(const Sample* x, const Tap* h, int taps, Sample (&sum)[each]) {
   Sample window[each];
@@ -102,7 +102,7 @@ __device__ void add_products(const Sample* x, const Tap* h, int taps, Sample (&s
     if (q + u < taps) step(u, h[q + u]);
 }
 
-/// A phase's taps in runs, each summed by itself: errors of rounding grow with the products in a chain.
+/// A phase's taps in runs, each summed separately: rounding errors grow with the length of a chain of sums.
 template <int each, class Sample, class Tap>
 __device__ void add_phase(const Sample* x, const Tap* h, int taps, Sample (&sum)[each]) {
   constexpr int kRun = 256 / sizeof(Tap);
@@ -114,7 +114,7 @@ __device__ void add_phase(const Sample* x, const Tap* h, int taps, Sample (&sum)
   }
 }
 
-/// A group of threads makes kThreads * each outputs, a thread `each` beside each other. The dull version:
+/// A thread block computes kThreads * each outputs, a thread `each` adjacent ones. Reference:
 /// y[m] = sum over k of h[k] * (start + m * decimation - k < 0 ? 0 : x[start + m * decimation - k])
 template <int each, class Sample, class Tap> __global__ void __launch_bounds__(kThreads)
     filter_tiles(const TilesJob<Sample, Tap> job) {
@@ -162,7 +162,7 @@ template <class Sample, class Tap> struct DotsJob : Job {
   std::int64_t decimation;
 };
 
-/// A warp makes `each` outputs beside each other, a thread every 32nd product of theirs.
+/// A warp computes `each` adjacent outputs, a thread every 32nd of their products.
 template <int each, class Sample, class Tap> __global__ void __launch_bounds__(kThreads)
     filter_dots(const DotsJob<Sample, Tap> job) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -238,7 +238,7 @@ template <class Sample, class Tap> class Tiles final : public StageRun {
   }
 
   Tiling tiling_;
-  int most_each_;  // outputs of a thread: as many as leave several tiles in shared memory
+  int most_each_;  // outputs of a thread: as many as leave room for several tiles in shared memory
   gpu::DeviceArray<Tap> taps_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fir's CUDA half is put together of.
+// The parts of fir's CUDA half.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,7 +31,7 @@ struct CudaTaps {
   bool any_complex = false;
 };
 
-// Both throw SetupError. Complex taps are for cf32 only: for f32 the real parts count.
+// Both throw SetupError. Complex taps are for cf32 only: f32 uses the real parts.
 std::unique_ptr<StageRun> make_direct_cuda(const CudaTaps& taps, std::int64_t decimation, Element element);
 std::unique_ptr<StageRun> make_overlap_save_cuda(std::span<const std::complex<double>> taps, std::int64_t decimation,
                                                  Element element);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Overlap-save in one kernel, so that samples are read and written once: a group of threads transforms a segment in
-// shared memory, multiplies, transforms back and stores what the wrap has not spoilt and the decimation keeps.
+// Overlap-save in one kernel, so that samples are read and written once: a thread block transforms a segment in shared
+// memory, multiplies, transforms back and stores the outputs that wrap-around has not spoilt and the decimation keeps.
 #include <algorithm>
 #include <type_traits>
 #include <vector>
@@ -20,13 +20,13 @@ namespace {
 using gpu::Complex32;
 using gpu::FftGroup;
 
-/// Taps delay … delay + count - 1 over one block of rows.
+/// Applies taps delay … delay + count - 1 to one block of rows.
 struct Job {
-  const std::byte* x;  // the sample that output 0 takes of tap 0, of row 0
+  const std::byte* x;  // in row 0, the sample that output 0 multiplies by tap 0
   std::byte* y;
   std::int64_t x_pitch;  // bytes
   std::int64_t y_pitch;
-  std::int64_t begin;  // the samples that there are, counted from there
+  std::int64_t begin;  // the available samples, relative to x
   std::int64_t end;
   std::int64_t outputs;
   std::int64_t delay;
@@ -38,14 +38,14 @@ struct Job {
   int each;  // outputs of a segment
   int decimation;
   bool complex_taps;
-  bool adds;  // to what the taps before gave
+  bool adds;  // to the result of the previous taps
 };
 
 __device__ int within(std::int64_t n, int most) {
   return static_cast<int>(min(max(n, std::int64_t{0}), std::int64_t{most}));
 }
 
-/// A segment of one row: point n is x(start + n); the wrap spoils those before `count` - 1.
+/// A segment of one row: point n is x(start + n). Wrap-around spoils those before `count` - 1.
 template <class Sample> struct Segment {
   __device__ Segment(const Job& job, std::int64_t output, int size)
       : x(reinterpret_cast<const Sample*>(job.x + blockIdx.y * job.x_pitch)),
@@ -59,7 +59,7 @@ template <class Sample> struct Segment {
 
   __device__ Sample at(int n) const { return n >= begin && n < end ? __ldcg(x + n) : Sample{}; }
 
-  /// The output that point n gives, or -1.
+  /// The output of point n, or -1.
   template <bool Decimates> __device__ int output_of(const Job& job, int n) const {
     const int behind = n - (job.count - 1);
     if (behind < 0) return -1;
@@ -80,7 +80,7 @@ template <class Sample> struct Segment {
   int outputs;
 };
 
-/// What point n gives by the definition. Seldom needed, so in double precision and without art.
+/// Point n's output by the definition. Rarely needed, so in double precision and not optimised.
 template <class Sample> __device__ __noinline__ Sample sum_of_products(const Job& job, Segment<Sample> s, int n) {
   double re = 0, im = 0;
   for (int k = max(0, n - s.end + 1); k < job.count && n - k >= s.begin; ++k) {
@@ -103,7 +103,7 @@ __device__ bool finite(Complex32 z) {
   return isfinite(z.re) && isfinite(z.im);
 }
 
-/// A bad sample spoils all that its transform gives, so what is not finite is summed anew by the definition.
+/// A bad sample spoils all outputs of its transform, so those that are not finite are recomputed by the definition.
 template <int N, bool Decimates, class Sample>
 __device__ void mend(unsigned spoilt, const Job& job, const Segment<Sample>& segment) {
   for (; spoilt != 0; spoilt &= spoilt - 1) {
@@ -113,7 +113,7 @@ __device__ void mend(unsigned spoilt, const Job& job, const Segment<Sample>& seg
   }
 }
 
-/// Outputs begin … of a row by a frame, all beyond the row's end left out.
+/// Computes a frame's outputs of a row, without those beyond the row's end.
 template <int N, bool Decimates>
 __device__ void filter_frame(const Job& job, std::int64_t frame, Complex32* shared, float2) {
   const Segment<float2> segment(job, frame * job.each, N);
@@ -150,7 +150,7 @@ __device__ void filter_frame(const Job& job, std::int64_t frame, Complex32* shar
   mend<N, Decimates>(spoilt, job, two);
 }
 
-/// A frame of a group for each segment, or two of a real stream.
+/// A frame of a thread block processes one segment, or two of a real stream.
 template <int N, bool Decimates, class Sample>
 __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce) filter_segments(const Job job) {
   extern __shared__ Complex32 shared[];
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce) f
 
 struct Kernel {
   void (*run)(Job) = nullptr;
-  int frames = 1;  // of a group of threads
+  int frames = 1;  // per thread block
   int threads = 1;
   int bytes = 0;
 };
@@ -181,7 +181,7 @@ template <class Sample> Kernel kernel_for(std::int64_t size, bool decimates) {
 
 constexpr std::int64_t kSizes[] = {2048, 4096, 8192};
 
-/// How many taps are done at once, and by which transforms. A filter that is too long for one is cut into pieces.
+/// How many taps are processed at once, and the size of the transforms. Filters that are too long are cut into pieces.
 struct Cut {
   std::int64_t taps;
   std::int64_t size;
@@ -192,7 +192,7 @@ Cut cut_for(std::int64_t taps) {
   for (const std::int64_t size : kSizes)
     if (gpu::fft_shared_bytes(size) <= gpu::most_shared_bytes()) largest = size;
   if (4 * taps > 3 * largest) return {largest / 2, largest};
-  // Steps of a transform, each of which goes through shared memory, for an output.
+  // Steps of a transform per output; each goes through shared memory.
   const auto work = [&](std::int64_t size) {
     const int steps = size > 4096 ? 4 : 3;
     return static_cast<double>(steps * size) / static_cast<double>(size - taps + 1);
@@ -241,7 +241,7 @@ template <class Sample> class OverlapSave final : public StageRun {
   }
 
  private:
-  /// The 1/N that the way back leaves out is in it. Of a real stream the taps' real parts count.
+  /// Includes the factor 1/N that the inverse transform leaves out. A real stream uses the taps' real parts.
   void append_response(std::span<const std::complex<double>> taps, std::vector<Complex32>& to) const {
     std::vector<std::complex<double>> h(static_cast<std::size_t>(cut_.size));
     for (std::size_t k = 0; k < taps.size(); ++k)

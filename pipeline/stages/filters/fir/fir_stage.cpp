@@ -67,7 +67,7 @@ class FirStage final : public ConfiguredStage<Config> {
 
   void check(const Taps& taps, const PortShape& in, const Section& section) const {
     if (config_.interpolation > 1 && config_.method == Method::fft)
-      section.problem("method", "transforms do not interpolate: `auto` or `direct`, or `fir` without `interpolation`");
+      section.problem("method", "`fft` does not interpolate: use `auto` or `direct`, or leave out `interpolation`");
     if (taps.empty() && !config_.designed)
       section.problem("taps", "missing: give the filter as `taps: [1, 2, 1]`, or as `design: {type: low_pass, …}`");
     const auto finite = [](std::complex<double> h) { return std::isfinite(h.real()) && std::isfinite(h.imag()); };
@@ -80,22 +80,22 @@ class FirStage final : public ConfiguredStage<Config> {
 
   Element element_ = Element::cf32;
   Taps taps_;
-  std::shared_ptr<const Filter> filter_;              // where it does not interpolate
-  std::shared_ptr<const PolyphaseFilter> polyphase_;  // where it does
+  std::shared_ptr<const Filter> filter_;              // without interpolation
+  std::shared_ptr<const PolyphaseFilter> polyphase_;  // with interpolation
 };
 
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
   v.field("taps", taps,
-          {.help = "the filter's coefficients, real or complex, that of the newest sample first", .live = true});
-  v.group("design", designed, {.help = "makes the taps from what the filter shall do; instead of taps"},
+          {.help = "the filter's coefficients, real or complex; the first multiplies the newest sample", .live = true});
+  v.group("design", designed, {.help = "computes the taps from a specification; instead of taps"},
           [this](FieldVisitor& inner) { design.fields(inner); });
   v.field(
       "interpolation", interpolation,
-      {.help = "filters at so many times the input's rate, with zeros between its samples", .low = 1, .high = 4096});
-  v.field("decimation", decimation, {.help = "keeps one output of so many", .low = 1, .high = 1 << 20});
-  v.field("method", method, {.help = "sum of products, transforms, or the faster one"});
+      {.help = "filters at this multiple of the input's rate, with zeros between its samples", .low = 1, .high = 4096});
+  v.field("decimation", decimation, {.help = "keeps one of this many outputs", .low = 1, .high = 1 << 20});
+  v.field("method", method, {.help = "sums of products, FFTs, or the faster one"});
 }
 
 StageEntry entry() {

@@ -80,7 +80,7 @@ struct Case {
   std::int64_t samples;
 };
 
-// Lengths about those of a vector, of a tile, of a transform; phases that have no tap; nothing and next to nothing.
+// Lengths near those of a vector, a tile and a transform; phases without taps; no or hardly any input.
 constexpr Case kCases[] = {{1, 1, 1},     {1, 1, 300},    {2, 1, 0},      {3, 1, 2},      {8, 1, 1000},
                            {17, 1, 4097}, {64, 1, 9001},  {65, 2, 3000},  {130, 3, 5000}, {5, 16, 4000},
                            {9, 4, 3},     {300, 7, 2500}, {64, 4, 70000}, {1, 1000, 5000}};
@@ -183,7 +183,7 @@ TEST(Fir, LongFiltersGoThroughTransforms) {
   EXPECT_EQ(choose_method(taps_like(2000, false), 1000), Method::direct);
 }
 
-/// Interpolation as it is defined: zeros between the samples, the filter, and every D-th output.
+/// The definition of interpolation: zeros between the samples, the filter, and every D-th output.
 TEST(Fir, InterpolatesAsTheDefinitionSays) {
   struct Rates {
     std::int64_t taps, up, down, samples;
@@ -235,7 +235,7 @@ TEST(Fir, ABadSampleSpoilsItsOwnInterpolatedOutputsOnly) {
   for (std::size_t m = 0; m < y.size(); ++m) EXPECT_EQ(std::isfinite(y[m].real()), m < 60 || m > 66) << m;
 }
 
-/// The study's filters: int(A rate / (22 width)), made odd, of a Hamming window at 10 MS/s.
+/// The study's filters: int(A rate / (22 width)) taps, made odd, with a Hamming window at 10 MS/s.
 TEST(Fir, WidthsOfTheStudyGiveItsTaps) {
   const auto past = [](double percent) {
     StageUnderTest s(entry(),
@@ -289,7 +289,7 @@ TEST(Fir, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{taps: [1, .nan]}"), HasSubstr("taps"));
   EXPECT_THAT(complaints("{taps: [1, [0, 1]]}", Element::f32), HasSubstr("complex taps need a complex input"));
   EXPECT_THAT(complaints("{taps: [1], decimation: 0}"), HasSubstr("decimation"));
-  EXPECT_THAT(complaints("{taps: [1, 1], interpolation: 2, method: fft}"), HasSubstr("do not interpolate"));
+  EXPECT_THAT(complaints("{taps: [1, 1], interpolation: 2, method: fft}"), HasSubstr("does not interpolate"));
   EXPECT_THAT(complaints("{taps: [1], interpolation: 0}"), HasSubstr("interpolation"));
   EXPECT_THAT(complaints("{taps: [1], design: {cutoff: 1 kHz, transition: 1 kHz}}"), HasSubstr("not both"));
   EXPECT_THAT(complaints("{design: {transition: 1 kHz}}"), HasSubstr("design.cutoff: missing"));

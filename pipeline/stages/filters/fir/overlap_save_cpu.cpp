@@ -8,7 +8,7 @@
 #include "signal/filters/fft_plan.hpp"
 #include "signal/filters/scratch.hpp"
 
-// Plain loops, compiled once for each kind of processor: the compiler makes vectors of them.
+// Plain loops, compiled once for each kind of CPU, which the compiler vectorises.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/filters/fir/overlap_save_cpu.cpp"
 #include <hwy/foreach_target.h>
@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::fir::HWY_NAMESPACE {
 
-/// f = f h, complex numbers. (By hand: the standard's product looks for NaN.)
+/// f = f h, complex numbers. (Written out, since std::complex's product checks for NaN.)
 void multiply_bins(float* f, const float* h, std::int64_t bins) {
   for (std::int64_t k = 0; k < 2 * bins; k += 2) {
     const float re = f[k] * h[k] - f[k + 1] * h[k + 1];
@@ -27,7 +27,7 @@ void multiply_bins(float* f, const float* h, std::int64_t bins) {
 }
 
 bool all_finite(const float* x, std::int64_t n) {
-  std::uint32_t largest = 0;  // of the bits behind the sign, which grow with the magnitude
+  std::uint32_t largest = 0;  // of the bits after the sign, which grow with the magnitude
   for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu);
   return largest < 0x7f800000u;
 }
@@ -48,9 +48,10 @@ struct Transforms {
   cf32* frequency;
 };
 
-/// Circular convolution by transforms of three to six times the filter: of each, the first taps-1 results are spoilt by
-/// the wrap and thrown away. Two pieces of a real stream go through one transform, as real and imaginary part. A bad
-/// sample spoils all that its transform gives, so what is not finite is summed anew by the definition.
+/// Circular convolution by transforms of three to six times the filter's length. Wrap-around spoils each transform's
+/// first taps-1 results, which are discarded. Two pieces of a real stream share one transform, as real and imaginary
+/// part. A bad sample spoils all results of its transform, so those that are not finite are recomputed by the
+/// definition.
 class OverlapSave final : public Filter {
  public:
   OverlapSave(std::span<const std::complex<double>> taps, std::int64_t decimation)
@@ -115,7 +116,7 @@ class OverlapSave final : public Filter {
   }
   std::int64_t outputs_per_piece() const noexcept { return (size_ - past_ - 1) / decimation_ + 1; }
 
-  /// The transform of the taps, with the 1/size that the way back leaves out.
+  /// The transform of the taps, with the factor 1/size that the inverse transform leaves out.
   template <class Part>
   void respond(std::span<const std::complex<double>> taps, Transforms work, std::vector<cf32>& response, Part part) {
     std::fill_n(work.time, size_, cf32());
@@ -124,8 +125,8 @@ class OverlapSave final : public Filter {
     std::copy_n(work.frequency, size_, response.begin());
   }
 
-  /// A transform's input from x(start) on; zero where x has nothing. Copied at once, as is what `store` keeps: one
-  /// by one they took a quarter of the time of 1205 taps.
+  /// A transform's input from x(start) on; zero outside x. Copied at once, as in `store`: one by one these copies took
+  /// a quarter of the time of 1205 taps.
   void load(View<const cf32, 1> x, std::int64_t start, cf32* time) const noexcept {
     const std::int64_t begin = std::clamp<std::int64_t>(-start, 0, size_);
     const std::int64_t end = std::clamp(x.extent(0) - start, begin, size_);
@@ -133,7 +134,7 @@ class OverlapSave final : public Filter {
     std::copy(x.data() + start + begin, x.data() + start + end, time + begin);
     std::fill(time + end, time + size_, cf32());
   }
-  /// The same of real numbers, into one of both parts.
+  /// The same for real numbers, into the real or the imaginary part.
   template <class T, class Put> void load(View<const T, 1> x, std::int64_t start, cf32* time, Put put) const noexcept {
     const std::int64_t begin = std::clamp<std::int64_t>(-start, 0, size_);
     const std::int64_t end = std::clamp(x.extent(0) - start, begin, size_);
@@ -159,18 +160,18 @@ class OverlapSave final : public Filter {
     for (std::int64_t i = 0; i < n; ++i) y(at + i) = part(time[past_ + i * decimation_]);
   }
 
-  /// Whether all of a transform's results are.
+  /// Whether all of a transform's results are finite.
   bool finite(const cf32* time) const noexcept {
     return HWY_DYNAMIC_DISPATCH(all_finite)(reinterpret_cast<const float*>(time), 2 * size_);
   }
 
-  /// The outputs of a piece whose input starts at x(start).
+  /// Recomputes the outputs of a piece whose input starts at x(start).
   template <class T> void mend(View<const T, 1> x, std::int64_t start, View<T, 1> y, std::int64_t at) const noexcept {
     const std::int64_t n = std::min(outputs_per_piece(), y.extent(0) - at);
     for (std::int64_t i = 0; i < n; ++i) y(at + i) = sum_of_products(x, start + past_ + i * decimation_);
   }
 
-  /// Seldom needed, so in double precision and without art.
+  /// Rarely needed, so in double precision and not optimised.
   template <class T> T sum_of_products(View<const T, 1> x, std::int64_t newest) const noexcept {
     double re = 0, im = 0;
     const std::int64_t end = std::min(std::ssize(taps_), newest + 1);

@@ -13,8 +13,8 @@
 namespace iqd::fir {
 namespace {
 
-/// What shared memory holds of a piece for a tile whose first output takes input 0 of tap 0: the number of the input at
-/// each place.
+/// The contents of shared memory for a piece, as the number of the input at each place, for a tile whose first output
+/// multiplies tap 0 by input 0.
 template <int each> std::vector<std::int64_t> staged_inputs(const Tiling& t, int piece, int outputs, int stride) {
   constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
   std::vector<std::int64_t> at(static_cast<std::size_t>(stride * t.decimation), kNothing);

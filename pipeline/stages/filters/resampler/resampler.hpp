@@ -12,17 +12,17 @@
 #include "pipeline/stage/cuda_half.hpp"
 #include "signal/filters/polyphase.hpp"
 
-/// The same signal at another rate, L outputs for M inputs: output m is what the band-limited signal is at input
-/// position m M / L, so nothing is delayed.
+/// Resamples a signal, L outputs for M inputs: output m is the band-limited signal at input position m M / L, so there
+/// is no delay.
 ///
 /// x  [row][n]  cf32 or f32   y  [row][m]  as x
 ///
-/// A low pass lets through what is below `bandwidth` of half the lower rate, within 0.001 dB, and holds back images
-/// and aliases, what is above half of it, by `attenuation`. A ratio of up to 512 phases has taps for each; else a
-/// phase's taps lie on the line between those of its neighbours in a table, which is good for 100 dB. 1/1 is a copy.
+/// A low pass passes frequencies below `bandwidth` of half the lower rate, within 0.001 dB. It suppresses images and
+/// aliases, above half the lower rate, by `attenuation`. A ratio of up to 512 phases has taps for each; else a phase's
+/// taps are interpolated linearly between its neighbours in a table, which is enough for 100 dB. 1/1 is a copy.
 ///
-/// Before the start, behind the end and in gaps there is zero. NaN and infinity spoil the outputs that they take part
-/// in. The same bits however the stream is cut. Keeps nothing between calls.
+/// Before the start, after the end and in gaps the input is zero. A NaN or infinity spoils only the outputs whose sum
+/// includes it. The same bits however the stream is cut. Keeps nothing between calls.
 namespace iqd::resampler {
 
 struct Config {
@@ -34,9 +34,9 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// `3/2`, `1.5`; nothing where it is neither.
+/// Parses `3/2` or `1.5`; none if it is neither.
 std::optional<Ratio> ratio_of(const std::string& text);
-/// A ratio of whole numbers up to 2^26 for a number above 0: exact for rates that have one, else to 1e-8 and better.
+/// The nearest ratio of whole numbers up to 2^26 to a number above 0: exact if there is one, else to 1e-8 and better.
 Ratio nearest_ratio(double ratio);
 
 PolyphaseTaps resampling_taps(const Ratio& ratio, double wanted_db, double bandwidth);

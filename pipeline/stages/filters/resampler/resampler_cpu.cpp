@@ -13,7 +13,7 @@ namespace iqd::resampler {
 namespace {
 
 constexpr std::int64_t kMostTerm = 1 << 26;
-/// Rows of taps. Between rows a quarter of the shortest period over 512 apart a straight line is off by 4e-6 of a tap.
+/// Rows of taps. With rows a quarter of the shortest period / 512 apart, linear interpolation is off by 4e-6 of a tap.
 constexpr std::int64_t kMostRows = 512;
 constexpr std::int64_t kLeastRows = 32;
 
@@ -22,7 +22,7 @@ template <class T> bool read(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// What J. Kaiser's formulas for length and window fall short of, at most, where `bandwidth` is 0.5 or more.
+/// How far J. Kaiser's formulas for length and window fall short at most, for a `bandwidth` of 0.5 or more.
 constexpr double kShort = 1;  // dB
 
 /// A low pass as a function of time, in samples of the input: sinc times a Kaiser window.
@@ -39,7 +39,7 @@ struct Prototype {
   }
 };
 
-/// The taps at a phase of 0 … 1, that of the oldest input first, with a sum of 1: a constant stays what it is.
+/// The taps at a phase of 0 … 1, that of the oldest input first. Their sum is 1, so that a constant keeps its value.
 void append_row(const Prototype& prototype, const PolyphaseTaps& shape, double phase, std::vector<float>& to) {
   std::vector<double> row;
   for (std::int64_t j = 0; j < shape.taps; ++j)
@@ -67,7 +67,7 @@ std::optional<Ratio> ratio_of(const std::string& text) {
   return ratio;
 }
 
-/// Its continued fraction, as far as the terms allow.
+/// By its continued fraction, as far as the terms allow.
 Ratio nearest_ratio(double ratio) {
   Ratio before{0, 1}, now{1, 0};
   for (double rest = ratio; rest < 2.0 * kMostTerm;) {
@@ -88,7 +88,7 @@ PolyphaseTaps resampling_taps(const Ratio& ratio, double wanted_db, double bandw
   if (ratio.up == ratio.down) return taps.re = {1}, taps;
   const double lower = std::min(1.0, static_cast<double>(ratio.up) / static_cast<double>(ratio.down));
   const double transition = 0.5 * lower * (1 - bandwidth);
-  // One sample more on each side than the formula has: phases lie between samples.
+  // One sample more on each side than in the formula: phases lie between samples.
   taps.ahead = static_cast<std::int64_t>(std::ceil((attenuation_db - 7.95) / (14.36 * transition) / 2)) + 1;
   taps.taps = 2 * taps.ahead;
   taps.between = ratio.up > kMostRows;

@@ -44,16 +44,17 @@ class ResamplerStage final : public ConfiguredStage<Config> {
 
   std::optional<Ratio> wanted(const PortShape& in, const Section& section) const {
     if (config_.rate_hz.has_value() == !config_.ratio.empty())
-      return section.problem("", "give either `ratio`, as `3/2`, or `rate`, as `48 kS/s`"), std::nullopt;
+      return section.problem("", "give either `ratio`, like `3/2`, or `rate`, like `48 kS/s`"), std::nullopt;
     if (config_.rate_hz && !(in.rate_hz > 0))
-      return section.problem("rate", "the rate of the input is not known: give `ratio`"), std::nullopt;
+      return section.problem("rate", "the input's rate is not known: give `ratio`"), std::nullopt;
     const double real = config_.rate_hz.value_or(0) / in.rate_hz;
     const std::string_view key = config_.rate_hz ? "rate" : "ratio";
     if (config_.rate_hz && !(real >= 1 / kMostRatio && real <= kMostRatio))
       return too_far(key, fmt::format("{:g} times the input's rate of {:g} S/s", real, in.rate_hz), section);
     const std::optional<Ratio> ratio = config_.rate_hz ? nearest_ratio(real) : ratio_of(config_.ratio);
     if (!ratio || ratio->down == 0)
-      return section.problem("ratio", fmt::format("`{}` is no ratio: give `3/2`, with numbers up to 67108864, or `1.5`",
+      return section.problem("ratio", fmt::format("`{}` is not a ratio: write `3/2`, with numbers up to 67108864, or "
+                                                  "`1.5`",
                                                   config_.ratio)),
              std::nullopt;
     const double given = static_cast<double>(ratio->up) / static_cast<double>(ratio->down);
@@ -78,15 +79,15 @@ void Config::fields(FieldVisitor& v) {
   v.field("ratio", ratio, {.help = "the output's rate over the input's: `3/2`, `1.5`"});
   v.field("rate", rate_hz, {.help = "the output's rate, instead of ratio", .unit = Unit::rate, .low = 0});
   v.field("attenuation", attenuation_db,
-          {.help = "of images and aliases", .unit = Unit::decibel, .low = 20, .high = 120});
+          {.help = "attenuation of images and aliases", .unit = Unit::decibel, .low = 20, .high = 120});
   v.field("bandwidth", bandwidth,
-          {.help = "part of the band at the lower rate that passes; more taps near 1", .low = 0.1, .high = 0.99});
+          {.help = "share of the lower rate's band that passes; more taps near 1", .low = 0.1, .high = 0.99});
 }
 
 StageEntry entry() {
   return {.family = "filters",
           .name = "resampler",
-          .summary = "the same signal at another rate, rational or any",
+          .summary = "resamples a signal by any ratio",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::f32}}},
           .outputs = {{.name = "out"}},
           .make = make_stage<ResamplerStage>,

@@ -32,7 +32,7 @@ std::vector<cf32> tone(double frequency, std::int64_t count, double step = 1) {
   return x;
 }
 
-/// The largest difference, but for both ends.
+/// The largest difference, except at both ends.
 double worst(const std::vector<cf32>& y, const std::vector<cf32>& expected, std::int64_t ends) {
   EXPECT_EQ(y.size(), expected.size());
   double off = 0;
@@ -55,7 +55,7 @@ constexpr Case kCases[] = {{"ratio: 3/2", 1.5},
                            {"ratio: 0.7071067811865475", 0.7071067811865475},
                            {"rate: 33333.37 S/s", 0.03333337}};
 
-/// What passes is the same signal at the other instants: neither delayed nor turned, images 80 dB and more below.
+/// Tones in the pass band are sampled at the new instants, without delay or phase shift; images are 80 dB down or more.
 TEST(Resampler, TonesThatPassAreSampledAtTheOtherInstants) {
   for (const Case& c : kCases)
     for (const double part : {0.0, 0.3, -0.55, 0.79}) {
@@ -81,7 +81,7 @@ TEST(Resampler, WhatTheLowerRateCannotHoldIsHeldBack) {
     }
 }
 
-/// The prototype's response, of all rows' taps put together, from half the lower rate on.
+/// The prototype's response, from all rows' taps together, from half the lower rate on.
 TEST(Resampler, HoldsBackWhatWasAskedFor) {
   for (const Ratio& ratio : {Ratio{3, 2}, {2, 3}, {1, 2}, {2, 1}, {147, 160}, {1, 4}})
     for (const auto& [attenuation, bandwidth] : {std::pair(90.0, 0.8), {60, 0.8}, {120, 0.8}, {40, 0.5}, {100, 0.9}}) {
@@ -185,7 +185,7 @@ TEST(Resampler, RefusesWhatCannotBe) {
   };
   EXPECT_THAT(complaints("{}"), HasSubstr("either `ratio`"));
   EXPECT_THAT(complaints("{ratio: 2, rate: 2 MS/s}"), HasSubstr("either `ratio`"));
-  EXPECT_THAT(complaints("{ratio: much}"), HasSubstr("`much` is no ratio"));
+  EXPECT_THAT(complaints("{ratio: much}"), HasSubstr("`much` is not a ratio"));
   EXPECT_THAT(complaints("{ratio: 5000}"), HasSubstr("between 1/4096 and 4096"));
   EXPECT_THAT(complaints("{rate: 1 S/s}"), HasSubstr("between 1/4096 and 4096"));
   EXPECT_THAT(complaints("{rate: 48 kS/s}", 1), HasSubstr("48000 times the input's rate of 1 S/s"));

@@ -13,13 +13,13 @@
 #include "pipeline/stages/filters/rotate/turn.hpp"
 #include "signal/formats/phase.hpp"
 
-/// y(n) = x(n) exp(j (2 pi f n / fs + phase)): moves a signal up by f Hz.
+/// y(n) = x(n) exp(j (2 pi f n / fs + phase)): shifts a signal up by f Hz.
 ///
 /// x, y  [row][n]  cf32; n counts from the start of the stream
 ///
-/// The phase is an integer of 64 bits, so it drifts by less than 2e-10 turns in 1e9 samples; y is within 4e-7 |x(n)| of
-/// the exact value there. f of -fs/2 … fs/2 makes sense; a larger one is taken modulo fs. y(n) is a function of x(n)
-/// and n only, to the bit. NaN and infinity stay NaN or infinity. Keeps nothing between calls.
+/// The phase is a 64-bit integer, so it drifts by less than 2e-10 turns in 1e9 samples; y is within 4e-7 |x(n)| of the
+/// exact value there. f is -fs/2 … fs/2; a larger one is taken modulo fs. y(n) depends on x(n) and n alone, to the bit.
+/// NaN and infinity stay NaN or infinity. Keeps nothing between calls.
 namespace iqd::rotate {
 
 struct Config {
@@ -29,8 +29,8 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// exp(j phase(n)) as a product: one factor for each run of 512 samples, computed in double precision, and one from a
-/// table for the place in the run.
+/// exp(j phase(n)) as a product of two factors: one for each run of 512 samples, computed in double precision, and one
+/// from a table for the position in the run.
 class Rotator {
  public:
   static constexpr std::int64_t kRun = 512;
@@ -38,7 +38,7 @@ class Rotator {
   Rotator(Phase step, Phase start);
   /// The exact phase of a sample.
   Phase at(std::int64_t n) const noexcept { return start_ + step_ * n; }
-  /// What a device turns with. It needs no table: it has sines to spare.
+  /// The rotation for a GPU, which computes sines instead of using a table.
   Turn turn() const noexcept { return {step_.turns, start_.turns}; }
   /// exp(j i step), i = 0 … kRun-1, and j times that.
   const cf32* table() const noexcept { return table_.data(); }

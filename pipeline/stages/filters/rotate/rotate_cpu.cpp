@@ -5,8 +5,8 @@
 #include "pipeline/stages/arithmetic.hpp"
 #include "pipeline/stages/filters/rotate/rotate.hpp"
 
-// A plain loop, compiled once for each kind of processor: the compiler makes vectors of it, and since it may neither
-// fuse nor reorder, a vector's lanes and the rest of a row are the same to the bit.
+// A plain loop, compiled once for each kind of CPU, which the compiler vectorises. It may neither fuse nor reorder, so
+// a vector's lanes and the rest of a row give the same bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/filters/rotate/rotate_cpu.cpp"
 #include <hwy/foreach_target.h>

@@ -9,7 +9,7 @@
 namespace iqd::rotate {
 namespace {
 
-/// As loops over several stages and generated kernels have it.
+/// The rotation for fused CPU loops and for generated kernels.
 class RotateCode final : public ElementCode {
  public:
   explicit RotateCode(Rotator rotator) : rotator_(std::move(rotator)) {}
@@ -63,14 +63,14 @@ class RotateStage final : public ConfiguredStage<Config>, public ElementStage {
 
 void Config::fields(FieldVisitor& v) {
   v.field("frequency", frequency,
-          {.help = "how far up the signal moves; negative: down", .unit = Unit::hertz, .live = true});
-  v.field("phase", phase, {.help = "of the rotation at the stream's first sample, in radians", .live = true});
+          {.help = "how far up to shift the signal; negative: down", .unit = Unit::hertz, .live = true});
+  v.field("phase", phase, {.help = "phase of the rotation at the stream's first sample, in radians", .live = true});
 }
 
 StageEntry entry() {
   return {.family = "filters",
           .name = "rotate",
-          .summary = "moves a signal in frequency",
+          .summary = "shifts a signal in frequency",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
           .make = make_stage<RotateStage>,

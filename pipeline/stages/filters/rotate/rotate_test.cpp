@@ -70,7 +70,7 @@ TEST(Rotate, HowTheStreamIsCutDoesNotMatter) {
   EXPECT_TRUE(same_bits(s.stream<cf32>(x, {1}), whole));
 }
 
-/// What generated kernels turn with has no table; it keeps to the same bound.
+/// The rotation in generated kernels has no table; the same error bound holds.
 TEST(Rotate, ADevicesTurnAgreesWithTheDefinition) {
   for (std::int64_t first : {std::int64_t{0}, std::int64_t{1'000'000'000}})
     for (double frequency : {1e6, -10.3125e6, 123456.789}) {

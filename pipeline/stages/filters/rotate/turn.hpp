@@ -6,7 +6,8 @@
 
 namespace iqd::rotate {
 
-/// One element's rotation on a device, by its index alone; for NVRTC too. Phases in units of 2^-64 turns.
+/// The rotation of one element on a GPU, from its index alone; NVRTC compiles this too. Phases are in units of 2^-64
+/// turns.
 struct Turn {
   using Input = elementwise::Complex;
   using Output = elementwise::Complex;

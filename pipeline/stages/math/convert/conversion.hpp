@@ -4,8 +4,8 @@
 
 #include "pipeline/stages/arithmetic.hpp"
 
-/// The conversion of one element for device code, for NVRTC too: without the standard library. Of each type but f16,
-/// for which convert_cuda.cu specialises ToFloat and FromFloat.
+/// The conversion of one element for device code. NVRTC compiles this too: no standard library. Handles each type but
+/// f16, for which convert_cuda.cu specialises ToFloat and FromFloat.
 #if defined(__CUDACC__)
 namespace iqd::convert {
 
@@ -25,7 +25,7 @@ template <> struct ToFloat<float> {
   __device__ static float of(float x) { return x; }
 };
 
-/// Rounded to nearest, halves to even, and saturated; NaN gives 0: so the hardware does it for 32 bits.
+/// Rounds to nearest, halves to even, and saturates; NaN gives 0. For 32 bits the hardware does all of it.
 template <class To> struct FromFloat {
   __device__ static To of(float x) {
     const int whole = __float2int_rn(x * kScale<To>);
@@ -50,7 +50,7 @@ template <class T> struct Conversion<T, T> {
   static constexpr int kOutputs = 1;
   __device__ void operator()(T x, T& y, long long) const { y = x; }
 };
-/// A complex number is two real ones.
+/// A complex number is converted as two real ones.
 template <> struct Conversion<Complex16, Complex> {
   __device__ void operator()(Complex16 x, Complex& y, long long) const {
     y = {ToFloat<short>::of(x.re), ToFloat<short>::of(x.im)};

@@ -13,13 +13,13 @@
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 
-/// Element types into each other: y = x where both are floating point; an integer's full scale is 1 as a float
-/// (sc16 and i16: 32768, i8: 128, i32: 2^31), and one integer type becomes another by way of f32.
+/// Converts element types: y = x if both are floating point. An integer's full scale is 1 as a float (sc16 and i16:
+/// 32768, i8: 128, i32: 2^31), and one integer type becomes another by way of f32.
 ///
 /// x, y  [row][n]  sc16 cf32 (complex), f32 f16 i32 i16 i8 (real); complex and real do not mix
 ///
 /// To an integer: rounds to nearest, halves to even, saturates, NaN gives 0. f32 to f16 rounds the same way, overflows
-/// to infinity and keeps NaN. From f16 and from integers of 16 bits or less it is exact. The same type is a copy.
+/// to infinity and keeps NaN. From f16 and from integers of 16 bits or less it is exact. To the same type it is a copy.
 /// y(r, n) depends on x(r, n) alone. Keeps nothing between calls.
 namespace iqd::convert {
 
@@ -40,7 +40,7 @@ constexpr bool can_convert(Element from, Element to) noexcept {
   return known(from) && known(to) && traits(from).complex == traits(to).complex;
 }
 
-/// n elements; `can_convert`.
+/// Converts n elements; `can_convert(from, to)` must hold.
 void convert_row(Element from, const void* x, Element to, void* y, std::int64_t n) noexcept;
 
 template <class From, class To> void run_cpu(View<const From, 2> x, View<To, 2> y) noexcept {
@@ -49,7 +49,7 @@ template <class From, class To> void run_cpu(View<const From, 2> x, View<To, 2> 
     convert_row(element_of<From>, x.row(r).data(), element_of<To>, y.row(r).data(), y.extent(1));
 }
 
-/// The CUDA half. `counted`: as many positions as the input says, instead of those of a stream.
+/// The CUDA half. `counted`: the input gives the number of positions, instead of the stream.
 using CudaHalf = std::unique_ptr<StageRun>(Element from, Element to, bool counted);
 
 }  // namespace iqd::convert

@@ -6,7 +6,7 @@
 
 #include "pipeline/stages/math/convert/convert.hpp"
 
-// Plain loops, compiled once for each kind of processor: the compiler makes vectors of them.
+// Plain loops, compiled once for each kind of CPU, which the compiler vectorises.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/math/convert/convert_cpu.cpp"
 #include <hwy/foreach_target.h>
@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::convert::HWY_NAMESPACE {
 
-/// 2^(bits-1), and the largest value that is a float.
+/// 2^(bits-1), and the largest value of the type that a float represents exactly.
 template <class Integer> constexpr float kScale = -static_cast<float>(std::numeric_limits<Integer>::min());
 template <class Integer> constexpr float kLargest = kScale<Integer> - (sizeof(Integer) < 4 ? 1.0f : 128.0f);
 
@@ -32,8 +32,8 @@ HWY_INLINE float float_of(std::int32_t x) {
   return static_cast<float>(x) * (1 / kScale<std::int32_t>);
 }
 
-/// The exponent moves from bias 15 to bias 127; infinity and NaN move on to the largest; what has exponent 0 is
-/// normalised by a subtraction, which is exact.
+/// The exponent moves from bias 15 to bias 127; for infinity and NaN it becomes the largest. Numbers with exponent 0
+/// are normalised by a subtraction, which is exact.
 HWY_INLINE float float_of(f16 x) {
   const std::uint32_t magnitude = static_cast<std::uint32_t>(x.bits & 0x7fff) << 13;
   const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000) << 16;
@@ -44,7 +44,7 @@ HWY_INLINE float float_of(f16 x) {
   return std::bit_cast<float>(bits | sign);
 }
 
-/// To a whole number, halves to even: a float of 2^23 or more is whole, and adding as much pushes the fraction out.
+/// Rounds to a whole number, halves to even. A float of 2^23 or more is whole, so adding 2^23 rounds the fraction away.
 template <bool small> HWY_INLINE float rounded(float v) {
   if (small) return (v + 0x1.8p23f) - 0x1.8p23f;
   const float whole = v < 0 ? -0x1p23f : 0x1p23f;
@@ -71,8 +71,8 @@ requires std::numeric_limits<Integer>::is_integer struct FromFloat<Integer> {
   }
 };
 
-/// Normal numbers: half of the last bit that stays, and one more where that is odd, carry into the exponent. Small
-/// ones: adding 1/2 moves their fraction to where it is wanted, rounded.
+/// Normal numbers: adds just under half of the last bit that is kept, and 1 more if that bit is odd; the carry may
+/// reach the exponent. Small ones: adding 1/2 rounds their fraction and moves it into place.
 template <> struct FromFloat<f16> {
   static HWY_INLINE f16 of(float x) {
     const auto word = std::bit_cast<std::uint32_t>(x);
@@ -122,7 +122,7 @@ namespace {
 
 HWY_EXPORT(convert_real);
 
-/// A complex number is two real ones.
+/// The type of a complex number's parts.
 constexpr Element part_of(Element e) {
   if (e == Element::sc16) return Element::i16;
   return e == Element::cf32 ? Element::f32 : e;

@@ -9,7 +9,7 @@
 
 namespace iqd::convert {
 
-/// The conversion in hardware is exact, but for the bits of a NaN.
+/// The hardware's conversion is exact, except for the bits of a NaN.
 template <> struct ToFloat<f16> {
   __device__ static float of(f16 x) {
     const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000) << 16;
@@ -27,9 +27,9 @@ template <> struct FromFloat<f16> {
 
 namespace {
 
-constexpr int kBatch = 8;  // of a thread, where rows are not aligned
+constexpr int kBatch = 8;  // elements a thread, if rows are not aligned
 
-/// Of elements that are numbers; a complex one is two.
+/// Launches the kernel for real numbers; a complex element counts as two.
 using Launch = void (*)(const gpu::MapJob& job, std::int64_t rows, cudaStream_t stream);
 
 template <class From, class To> void launch(const gpu::MapJob& job, std::int64_t rows, cudaStream_t stream) {
@@ -84,7 +84,7 @@ class Run final : public StageRun {
  private:
   Launch launch_;
   std::int64_t size_;   // bytes of an input's element
-  std::int64_t parts_;  // of an element
+  std::int64_t parts_;  // real numbers of an element
   bool counted_;
 };
 

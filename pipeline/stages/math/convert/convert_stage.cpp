@@ -11,7 +11,7 @@
 namespace iqd::convert {
 namespace {
 
-/// As loops over several stages and generated kernels have it.
+/// The conversion for fused CPU loops and for generated kernels.
 class ConversionCode final : public ElementCode {
  public:
   ConversionCode(Element from, Element to) : from_(from), to_(to) {}
@@ -52,7 +52,7 @@ class ConvertStage final : public ConfiguredStage<Config>, public ElementStage {
     from_ = context.in[0].element;
     to_ = *element_named(kDtypeNames[static_cast<std::size_t>(config_.dtype)]);
     if (!can_convert(from_, to_))
-      context.section.problem("dtype", fmt::format("{} does not become {}: {}", name_of(from_), name_of(to_),
+      context.section.problem("dtype", fmt::format("cannot convert {} to {}: {}", name_of(from_), name_of(to_),
                                                    "complex types (sc16, cf32) and real ones do not mix"));
     varies_ = context.in[0].axis != Axis::stream;
     context.out[0].element = to_;
@@ -78,7 +78,7 @@ class ConvertStage final : public ConfiguredStage<Config>, public ElementStage {
 
   Element from_ = Element::cf32;
   Element to_ = Element::cf32;
-  bool varies_ = false;  // as many positions as the input says, instead of those of a stream
+  bool varies_ = false;  // the input gives the number of positions, instead of the stream
 };
 
 std::unique_ptr<Stage> make_converter(Element to) {

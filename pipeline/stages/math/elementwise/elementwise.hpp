@@ -19,11 +19,11 @@
 ///   const void* in[] = {x};  void* out[] = {y};
 ///   apply(op::multiply_const{{.value = {.complex = {2, 0}}}}, Element::cf32, in, out, n);
 ///
-///   in, out  [n] each, of the type given and of the one that comes of it; an output may be an input of its type
+///   in, out  [n] each, of the given type and of the expression's type; an output may be an input of the same type
 ///
-/// y(n) depends on the inputs' elements n alone, in single precision, every product and sum rounded once (no fused
-/// multiply-add): the result is the same to the bit however the stream is cut and on every processor. NaN and infinity
-/// go through as the expression has them; a power overflows above 1.8e19, and so does a magnitude. Whole numbers wrap
+/// y(n) depends on the inputs' elements n alone. Single precision, every product and sum rounded once (no fused
+/// multiply-add): the result is the same to the bit however the stream is cut and on every CPU. NaN and infinity
+/// propagate as in the expression. The power and the magnitude of x overflow if |x| is above 1.8e19. Whole numbers wrap
 /// around. Keeps nothing between calls.
 namespace iqd::elementwise {
 
@@ -36,13 +36,13 @@ using real = double;
 using number = std::complex<double>;
 }  // namespace written
 
-/// Why a constant cannot be used with elements of a type; nothing where it can.
+/// Why a constant cannot be used with elements of a type; empty if it can.
 inline std::string fault_of(double, Element) {
   return {};
 }
 std::string fault_of(std::complex<double> value, Element element);
 
-/// The keys of each operation, and what they stand for.
+/// The keys of each operation, and their values as parameters.
 namespace keys {
 #define PARAMETER(kind, key, preset, ...) written::kind key = preset;
 #define OP(name, inputs, input, outputs, list, ...)            \
@@ -64,7 +64,7 @@ namespace keys {
 #undef PARAMETER
 #undef OP
 
-/// Makes an operation ready for inputs of a type. `counted`: as many positions as the inputs say, instead of those of a
+/// Makes an operation ready for inputs of a type. `counted`: the inputs give the number of positions, instead of the
 /// stream.
 template <class Op> using MakeCuda = std::unique_ptr<StageRun> (*)(const Op& op, Element in, bool counted);
 

@@ -6,12 +6,12 @@
 
 #include "pipeline/stages/math/elementwise/elementwise.hpp"
 
-/// For the tests of the operations by themselves.
+/// Support for the tests of the operations without their stages.
 namespace iqd::elementwise {
 
 using Wide = std::complex<double>;
 
-/// What an operation gives, of two outputs the first.
+/// The result of an operation; of two outputs the first.
 template <class Y, class Op, class X> std::vector<Y> applied(const Op& op, const std::vector<std::vector<X>>& x) {
   std::vector<Y> y(x[0].size()), second(x[0].size());
   const void* const in[] = {x.front().data(), x.back().data()};

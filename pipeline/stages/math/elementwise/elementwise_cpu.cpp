@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/stages/math/elementwise/elementwise.hpp"
 
-// Plain loops, compiled once for each kind of processor: the compiler makes vectors of them, and since it may neither
-// fuse nor reorder, a vector's lanes and the rest of a row are the same to the bit.
+// Plain loops, compiled once for each kind of CPU, which the compiler vectorises. It may neither fuse nor reorder, so a
+// vector's lanes and the rest of a row give the same bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/math/elementwise/elementwise_cpu.cpp"
 #include <hwy/foreach_target.h>

@@ -31,7 +31,7 @@ TEST(ElementwiseEdges, MagnitudesAtTheEdges) {
   EXPECT_EQ(y[3], cf32(kInf, -1));
 }
 
-/// Every pair of these, zeros of both signs among them.
+/// Every pair of these values, including zeros of both signs.
 TEST(ElementwiseEdges, AnglesAtTheEdgesAreThoseOfAtan2) {
   const std::vector<float> values{0.0f, -0.0f, 1, -1, 1e-45f, -1e-45f, 3e38f, -3e38f, kInf, -kInf, kNan};
   std::vector<cf32> x;
@@ -83,7 +83,7 @@ TEST(ElementwiseEdges, LogarithmsAtTheEdges) {
   const auto snr = applied<float>(op::snr_helper{{10, 1}}, std::vector{a, b});
   for (const std::size_t clamped : {0, 1, 2, 3, 5, 6, 8, 9, 10}) EXPECT_FLOAT_EQ(snr[clamped], 179) << clamped;
   EXPECT_EQ(snr[4], kInf);
-  EXPECT_EQ(snr[7], kInf);  // something over nothing
+  EXPECT_EQ(snr[7], kInf);  // positive / 0
 }
 
 TEST(ElementwiseEdges, AnyAngleBecomesANumber) {

@@ -8,7 +8,7 @@
 namespace iqd::elementwise {
 namespace {
 
-/// Of whole numbers: the least and the most of the type.
+/// The range of an integer type.
 std::pair<double, double> range_of(Element e) {
   if (e == Element::i16) return {std::numeric_limits<std::int16_t>::min(), std::numeric_limits<std::int16_t>::max()};
   return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
@@ -32,11 +32,11 @@ std::string fault_of(std::complex<double> value, Element element) {
   if (!fits(value.real()) || !fits(value.imag()))
     return fmt::format("is larger than a float can be ({:.7g})", std::numeric_limits<float>::max());
   if (element == Element::cf32) return {};
-  if (element == Element::f32) return value.imag() == 0 ? "" : "has to be real, since the input is: f32";
+  if (element == Element::f32) return value.imag() == 0 ? "" : "has to be real: the input is f32";
   const auto [least, most] = range_of(element);
   return is_whole(value, element)
              ? ""
-             : fmt::format("has to be a whole number from {:.0f} to {:.0f}, since the input is of {}", least, most,
+             : fmt::format("has to be a whole number from {:.0f} to {:.0f}: the input is {}", least, most,
                            name_of(element));
 }
 

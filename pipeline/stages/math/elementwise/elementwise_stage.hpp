@@ -17,7 +17,7 @@
 
 namespace iqd::elementwise {
 
-/// An operation on inputs of a type, for loops over several stages and for generated kernels.
+/// An operation on inputs of one type, for fused CPU loops and for generated kernels.
 template <class Op> class OperationCode final : public ElementCode {
  public:
   OperationCode(const Op& op, std::string_view name, Element in) : op_(op), name_(name), in_(in) {}
@@ -52,7 +52,8 @@ template <class Op, class... X> Element output_of(Types<X...>, Element in) {
   return out;
 }
 
-/// Any operation as a stage. The inputs agree in type, rows, axis and items; so do the outputs, but for their type.
+/// Any operation as a stage. The inputs have the same type, rows, axis and items; the outputs differ from them at most
+/// in type.
 template <class Op, const std::string_view& name> class ElementwiseStage final : public Stage, public ElementStage {
  public:
   void fields(FieldVisitor& visitor) override { keys_.fields(visitor); }
@@ -67,9 +68,9 @@ template <class Op, const std::string_view& name> class ElementwiseStage final :
     for (const PortShape& other : context.in.subspan(1)) {
       if (first.text() != other.text())
         context.section.problem(
-            "", fmt::format("its two inputs have to be alike; they are {} and {}", first.text(), other.text()));
+            "", fmt::format("its two inputs have to match; they are {} and {}", first.text(), other.text()));
       else if (first.rate_hz != other.rate_hz)
-        context.section.problem("", fmt::format("its two inputs have to have one rate; they have {} Hz and {} Hz",
+        context.section.problem("", fmt::format("its two inputs have to have the same rate; they have {} Hz and {} Hz",
                                                 first.rate_hz, other.rate_hz));
     }
   }
@@ -95,7 +96,7 @@ template <class Op, const std::string_view& name> class ElementwiseStage final :
   }
 
  private:
-  /// Of two inputs the shorter one counts.
+  /// The count of two inputs is the smaller one.
   static std::int64_t hand_on_count(const StageIo& io) noexcept {
     std::int32_t count = *io.in[0].count;
     for (const PortIo& in : io.in) count = std::min(count, *in.count);
@@ -109,10 +110,10 @@ template <class Op, const std::string_view& name> class ElementwiseStage final :
   decltype(keys_of(Op())) keys_;
   Element in_ = Element::cf32;
   Element out_ = Element::cf32;
-  bool counted_ = false;  // as many positions as the inputs say, instead of those of a stream
+  bool counted_ = false;  // the inputs give the number of positions, instead of the stream
 };
 
-/// The words of a line's ports.
+/// The port names of a line of ops.def.
 inline std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> names;
   for (std::size_t blank = 0; blank != text.npos; text.remove_prefix(std::min(blank + 1, text.size()))) {
@@ -122,7 +123,7 @@ inline std::vector<std::string_view> split(std::string_view text) {
   return names;
 }
 
-/// An operation's registration.
+/// The registration of an operation.
 template <class Op, const std::string_view& name>
 StageEntry entry_of(std::string_view inputs, std::string_view outputs, std::string_view sample, std::string_view help) {
   StageEntry e;

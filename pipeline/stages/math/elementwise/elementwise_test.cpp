@@ -119,7 +119,8 @@ TEST(Elementwise, InPlaceIsAllowed) {
 
 constexpr std::int64_t kLength = 203;
 
-/// All outputs of an operation on noise, in pieces; each array has room for kLength elements of the largest type.
+/// All outputs of an operation on noise, processed in pieces. Each array has room for kLength elements of the largest
+/// type.
 std::vector<std::byte> in_pieces(const ElementCode& code, std::size_t inputs, Element in, std::size_t outputs,
                                  Element out, std::int64_t piece) {
   constexpr std::int64_t kRoom = kLength * sizeof(cf32);
@@ -138,7 +139,7 @@ std::vector<std::byte> in_pieces(const ElementCode& code, std::size_t inputs, El
   return y;
 }
 
-/// What a loop over several stages or a generated kernel would be made of.
+/// Fused CPU loops and generated kernels use this code.
 TEST(Elementwise, PiecesGiveWhatTheWholeGives) {
   for (const StageEntry& e : entries())
     for (const Element element : e.inputs.front().elements) {
@@ -240,9 +241,9 @@ TEST(Elementwise, TwoInputsAreAlike) {
   StageUnderTest real(e, "{}", {stream_of(Element::i16), stream_of(Element::i16)});
   EXPECT_EQ(real.out().element, Element::i16);
   StageUnderTest mixed(e, "{}", {stream_of(Element::cf32), stream_of(Element::f32)});
-  EXPECT_THAT(mixed.complaints(), HasSubstr("have to be alike; they are cf32 [n] and f32 [n]"));
+  EXPECT_THAT(mixed.complaints(), HasSubstr("have to match; they are cf32 [n] and f32 [n]"));
   StageUnderTest slower(e, "{}", {stream_of(Element::f32), stream_of(Element::f32, 1, 5e5)});
-  EXPECT_THAT(slower.complaints(), HasSubstr("have to have one rate; they have 1000000 Hz and 500000 Hz"));
+  EXPECT_THAT(slower.complaints(), HasSubstr("have to have the same rate; they have 1000000 Hz and 500000 Hz"));
 }
 
 TEST(Elementwise, TheSamplesAreThoseOfTheFile) {

@@ -4,13 +4,13 @@
 
 #include "pipeline/stages/arithmetic.hpp"
 
-/// The operations of ops.def as host and device code has them; for NVRTC too, so without the standard library. Each
-/// `name` is `op::name`, a function object with its parameters `p`: with one or two elements of a type (of one input it
-/// takes no notice of the second), it gives an output's element, or a Pair of two outputs'.
+/// The operations of ops.def for host and device code. NVRTC compiles this too: no standard library. Each `name` is
+/// `op::name`, a function object with its parameters `p`. It takes two elements of a type and ignores the second if the
+/// operation has one input. It returns the output's element, or a Pair for two outputs.
 namespace iqd::elementwise {
 
 template <class... T> struct Types {};
-/// What a word of ops.def stands for.
+/// The meaning of a type name in ops.def.
 namespace type {
 using cf32 = Types<Complex>;
 using f32 = Types<float>;
@@ -21,7 +21,7 @@ using real = float;
 using number = Number;
 }  // namespace parameter
 
-/// Names in a line of ops.def.
+/// The number of names in a port list of ops.def.
 IQD_HOST_DEVICE constexpr int words(const char* text) {
   int n = 1;
   for (; *text; ++text) n += *text == ' ' ? 1 : 0;
@@ -50,8 +50,8 @@ namespace op {
 template <class Result> struct OutputOf { using Type = Result; };
 template <class T> struct OutputOf<Pair<T>> { using Type = T; };
 
-/// An operation on elements of type X as loops and kernels call it: with the inputs' elements, references to the
-/// outputs', and their index, which does not matter here.
+/// An operation on elements of type X, as loops and kernels call it: with the inputs' elements, references to the
+/// outputs' elements, and their index, which is not used.
 template <class Op, class X> struct Called {
   using Input = X;
   using Output = typename OutputOf<decltype(Op()(X(), X()))>::Type;

@@ -9,7 +9,7 @@ namespace {
 
 using Word = std::uint32_t;
 constexpr std::int64_t kWord = sizeof(Word);
-constexpr int kBatch = 8;  // of a thread, where rows are not aligned
+constexpr int kBatch = 8;  // words a thread, if rows are not aligned
 
 struct Copy {
   using Input = Word;
@@ -23,7 +23,7 @@ class Run final : public StageRun {
  public:
   Run(const std::vector<std::int64_t>& channels, std::int64_t bytes) : channels_(channels), bytes_(bytes) {}
 
-  /// A row each: most name one or two of them.
+  /// One kernel per row, since `channels` usually names one or two.
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
     const PortIo& in = io.in[0];
     const PortIo& out = io.out[0];

@@ -15,11 +15,11 @@ class SelectChannelsStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (config_.channels.empty()) return context.section.problem("channels", "has to name one channel or more");
+    if (config_.channels.empty()) return context.section.problem("channels", "has to name at least one channel");
     const std::int64_t last = *std::ranges::max_element(config_.channels);
     if (last >= in.row_count())
-      return context.section.problem("channels", fmt::format("there is no channel {}: the input is {}, and the last of "
-                                                             "its channels is {}",
+      return context.section.problem("channels", fmt::format("there is no channel {}: the input is {}, and its last "
+                                                             "channel is {}",
                                                              last, in.text(), in.row_count() - 1));
     bytes_ = in.item_bytes();
     PortShape& out = context.out[0];
@@ -47,13 +47,13 @@ class SelectChannelsStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("channels", channels,
-          {.help = "of the input, counted from 0, in the order of the output", .low = 0, .required = true});
+          {.help = "the input's channels, counted from 0, in the order of the output", .low = 0, .required = true});
 }
 
 StageEntry entry() {
   return {.family = "math",
           .name = "select_channels",
-          .summary = "some channels of a stream, in any order",
+          .summary = "selects channels of a stream, in any order",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::sc16, Element::f32}}},
           .outputs = {{.name = "out"}},
           .make = make_stage<SelectChannelsStage>,

@@ -45,7 +45,7 @@ TEST(SelectChannels, OneIsAStreamOfOneChannel) {
 TEST(SelectChannels, OfOneChannelThereIsOne) {
   StageUnderTest s(entry(), "{channels: [0, 0]}", {stream_of(Element::f32)});
   std::vector<float> x(100, std::bit_cast<float>(0x7fc01234u));
-  EXPECT_TRUE(same_bits(row(s.stream<float>(x), 1, 2), x)) << "a NaN with its bits";
+  EXPECT_TRUE(same_bits(row(s.stream<float>(x), 1, 2), x)) << "a NaN keeps its bits";
 }
 
 TEST(SelectChannels, TellsWhatIsNotThere) {
@@ -53,7 +53,7 @@ TEST(SelectChannels, TellsWhatIsNotThere) {
     return StageUnderTest(entry(), keys, {stream_of(Element::cf32, 2)}).complaints();
   };
   EXPECT_THAT(told("{channels: [0, 2]}"), HasSubstr("channels: there is no channel 2: the input is cf32 [channel 2]"));
-  EXPECT_THAT(told("{channels: []}"), HasSubstr("channels: has to name one"));
+  EXPECT_THAT(told("{channels: []}"), HasSubstr("channels: has to name at least one"));
   EXPECT_THAT(told("{channels: [-1]}"), HasSubstr("at least 0"));
   EXPECT_THAT(told("{}"), HasSubstr("channels"));
 }

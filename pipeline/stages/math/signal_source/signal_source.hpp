@@ -18,12 +18,12 @@
 ///   complex A exp(j phi), cosine A cos(phi), sine A sin(phi), square A in the first half of a turn and -A in the
 ///   second, constant A
 ///
-/// in   cf32 [row][n]         only its positions count; n from the start of the stream, on over gaps
+/// in   cf32 [row][n]         only its positions count; n counts from the start of the stream, gaps included
 /// out  cf32 or f32 [row][n]  the same in all rows; the real waveforms have an imaginary part of 0
 ///
-/// The phase is an integer of 64 bits, so it does not wear out: out is within 4e-7 A of the exact value at sample 0 as
-/// at sample 1e12. A frequency is what it is modulo fs: fs/2 alternates, a negative one turns the other way. out(n) is
-/// a function of n alone, to the bit, also on a GPU. Keeps nothing between calls.
+/// The phase is a 64-bit integer and does not accumulate error: out is within 4e-7 A of the exact value at sample 0 as
+/// at sample 1e12. Frequencies are modulo fs: fs/2 alternates, a negative one rotates the other way. out(n) depends on
+/// n alone, to the bit, also on a GPU. Keeps nothing between calls.
 namespace iqd::signal_source {
 
 inline std::span<const std::string_view> enum_names(Waveform) {
@@ -45,11 +45,11 @@ struct Config {
 
   void fields(FieldVisitor& visitor);
   Element element() const { return dtype == Dtype::f32 ? Element::f32 : Element::cf32; }
-  /// At this rate.
+  /// The oscillation at this sample rate.
   Oscillation oscillation(double rate_hz) const;
 };
 
-/// Samples first … first + n - 1, of this type.
+/// Writes samples first … first + n - 1, as elements of this type.
 void run_cpu(Waveform waveform, const Oscillation& oscillation, std::int64_t first, Element element, void* y,
              std::int64_t n) noexcept;
 

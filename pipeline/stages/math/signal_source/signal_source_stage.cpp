@@ -12,7 +12,7 @@
 namespace iqd::signal_source {
 namespace {
 
-/// As loops over several stages and generated kernels have it.
+/// The tone for fused CPU loops and for generated kernels.
 class ToneCode final : public ElementCode {
  public:
   ToneCode(Waveform waveform, const Oscillation& oscillation, Element element)
@@ -51,7 +51,7 @@ class SignalSourceStage final : public ConfiguredStage<Config>, public ElementSt
     finite("phase", config_.phase);
     if (config_.waveform == Waveform::complex && config_.dtype == Dtype::f32)
       context.section.problem("dtype",
-                              "is f32, which `waveform: complex` is not: use cosine, sine, square or constant");
+                              "f32 does not go with `waveform: complex`: use cosine, sine, square or constant");
     context.out[0].element = config_.element();
   }
 
@@ -78,18 +78,18 @@ class SignalSourceStage final : public ConfiguredStage<Config>, public ElementSt
 
 void Config::fields(FieldVisitor& v) {
   v.field("waveform", waveform,
-          {.help = "`complex`: A exp(j phi); `cosine`, `sine`: A times that of phi; `square`: A and -A, half a turn "
+          {.help = "`complex`: A exp(j phi); `cosine`: A cos phi; `sine`: A sin phi; `square`: A and -A, half a turn "
                    "each; `constant`: A"});
   v.field("frequency", frequency,
-          {.help = "negative: turns the other way; modulo the rate of the source", .unit = Unit::hertz, .live = true});
+          {.help = "negative: rotates the other way; modulo the source's rate", .unit = Unit::hertz, .live = true});
   v.field("amplitude", amplitude, {.help = "A", .live = true});
   v.field("phase", phase, {.help = "phi at the stream's first sample, in radians", .live = true});
-  v.field("dtype", dtype, {.help = "element type of the output; `complex` is cf32 alone"});
+  v.field("dtype", dtype, {.help = "element type of the output; `complex` needs cf32"});
 }
 
 Oscillation Config::oscillation(double rate_hz) const {
   if (frequency == 0) return {0, Phase::of_radians(phase).turns, static_cast<float>(amplitude)};
-  // A square wave tells on which side of an edge a phase lies, be it by 2^-64 turns.
+  // A square wave shows on which side of an edge a phase lies, even by 2^-64 turns.
   const Phase step = waveform == Waveform::square ? Phase::per_sample_or_more(frequency, rate_hz)
                                                   : Phase::per_sample(frequency, rate_hz);
   return {step.turns, Phase::of_radians(phase).turns, static_cast<float>(amplitude)};
@@ -98,7 +98,7 @@ Oscillation Config::oscillation(double rate_hz) const {
 StageEntry entry() {
   return {.family = "math",
           .name = "signal_source",
-          .summary = "makes test tones: complex, cosine, sine, square, constant",
+          .summary = "generates test tones: complex, cosine, sine, square, constant",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
           .make = make_stage<SignalSourceStage>,

@@ -81,7 +81,7 @@ TEST(SignalSource, SquareAndConstant) {
   EXPECT_EQ(played("{waveform: constant, amplitude: -0.25}", 3, 0), std::vector<cf32>(3, cf32(-0.25f, 0)));
 }
 
-/// In whole numbers: sample n is in the first half of a turn where (n frequency) mod rate is below rate / 2.
+/// Checked with integers: sample n is in the first half of a turn if (n frequency) mod rate is below rate / 2.
 TEST(SignalSource, NoEdgeOfASquareIsASampleLate) {
   struct Wave {
     std::int64_t frequency, rate;
@@ -140,7 +140,7 @@ TEST(SignalSource, PiecesOfElementsGiveWhatTheStageGives) {
 
 TEST(SignalSource, BadKeysAreRefused) {
   EXPECT_THAT(source("{frequency: 1 kHz}", 0).complaints(), HasSubstr("frequency: needs the sample rate"));
-  EXPECT_THAT(source("{dtype: f32}").complaints(), HasSubstr("dtype: is f32, which `waveform: complex` is not"));
+  EXPECT_THAT(source("{dtype: f32}").complaints(), HasSubstr("dtype: f32 does not go with `waveform: complex`"));
   EXPECT_THAT(source("{waveform: triangle}").complaints(), HasSubstr("square"));
   EXPECT_THAT(source("{amplitude: .inf}").complaints(), HasSubstr("amplitude"));
 }

@@ -4,14 +4,14 @@
 
 #include "pipeline/stages/arithmetic.hpp"
 
-/// One sample of each waveform; host and device code, for NVRTC too: without the standard library.
+/// One sample of each waveform, for host and device code. NVRTC compiles this too: no standard library.
 namespace iqd::signal_source {
 
 using elementwise::Complex;
 
 enum class Waveform : unsigned char { complex, cosine, sine, square, constant };
 
-/// Phases in units of 2^-64 turns, so that they wrap around by themselves.
+/// Phases in units of 2^-64 turns, so that they wrap around on their own.
 struct Oscillation {
   unsigned long long step;
   unsigned long long start;
@@ -19,10 +19,10 @@ struct Oscillation {
 };
 
 template <class Y> IQD_HOST_DEVICE constexpr Y real_as(float x) {
-  return {x};  // of Complex the real part
+  return {x};  // the real part of a Complex
 }
 
-/// Sample n of an endless signal. What stands at the input does not matter.
+/// Sample n of an endless signal. The input's value is ignored.
 template <Waveform waveform, class Y> struct Tone {
   using Input = Complex;
   using Output = Y;

@@ -11,14 +11,14 @@
 #include "config/fields.hpp"
 #include "signal/formats/symbol_map.hpp"
 
-/// Measures how far symbols are from where they should be, without knowing which were sent.
+/// Measures the error vector magnitude of symbols, without knowing which symbols were sent.
 ///
 /// symbols  [symbol]  cf32  a stream or counted
-/// levels   [level]   f32   kLevels, of the block; or none, where it has no symbol
+/// levels   [level]   f32   kLevels, of the block; none for a block without symbols
 ///
-/// Symbols are scaled to mean power 1, decided, and scaled anew by the gain g that fits the decisions d best; then
-/// evm = sqrt(sum |y / g - d|^2 / sum |d|^2). Where so many decisions are wrong that noise looks like symbols, it says
-/// too little: qpsk beyond 0.4. What is not finite is left out. Keeps nothing between calls.
+/// Symbols are scaled to mean power 1, decided, and scaled again by the gain g that fits the decisions d best; then
+/// evm = sqrt(sum |y / g - d|^2 / sum |d|^2). Wrong decisions hide errors: for qpsk evm is too low above 0.4. Symbols
+/// that are not finite are skipped. Keeps nothing between calls.
 namespace iqd::evm_meter {
 
 inline constexpr std::array<std::string_view, 4> kLevels{"evm", "evm_db", "gain", "symbols"};
@@ -30,7 +30,7 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// False where there is no finite symbol other than 0.
+/// False if there is no finite symbol other than 0.
 bool measure(SymbolMap map, std::span<const cf32> symbols, Levels levels) noexcept;
 
 }  // namespace iqd::evm_meter

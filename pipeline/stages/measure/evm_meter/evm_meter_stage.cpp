@@ -22,7 +22,7 @@ class EvmMeterStage final : public ConfiguredStage<Config> {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (backend.kind() != BackendKind::cpu)
-      throw SetupError("evm_meter has no code for a GPU: leave its `backend` out");
+      throw SetupError("evm_meter cannot run on a GPU: remove its `backend`");
     return cpu_run([map = config_.modulation, counted = counted_](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const auto* const x = reinterpret_cast<const cf32*>(in.data);
@@ -40,7 +40,7 @@ class EvmMeterStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("modulation", modulation, {.help = "what the symbols are"});
+  v.field("modulation", modulation, {.help = "modulation of the symbols"});
 }
 
 StageEntry entry() {

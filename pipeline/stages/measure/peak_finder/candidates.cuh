@@ -7,13 +7,13 @@
 
 #include "gpu/runtime.hpp"
 
-/// The largest candidates of a row, by one group of threads: where they come from, and the list that keeps them.
+/// Finds the largest candidates of a row with one thread block: their sources, and the list that keeps them.
 namespace iqd::peak_finder {
 namespace {
 
 constexpr int kThreads = 512;
 constexpr int kEach = 4;
-constexpr int kTile = kThreads * kEach;  // what a group of threads looks at together
+constexpr int kTile = kThreads * kEach;  // samples that a thread block processes at once
 constexpr int kWarps = kThreads / 32;
 constexpr unsigned kAll = 0xffffffff;
 
@@ -22,14 +22,14 @@ struct Candidate {
   std::uint32_t place;  // counted from the first new position
 };
 
-/// Larger values have larger keys, and of equal values the earlier.
+/// Larger values have larger keys; of equal values the earlier has the larger key.
 __device__ std::uint64_t key_of(const Candidate& c) {
   const std::uint32_t bits = c.value == 0 ? 0 : __float_as_uint(c.value);
   const std::uint32_t ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
   return static_cast<std::uint64_t>(ordered) << 32 | ~c.place;
 }
 
-/// All that is in a row.
+/// The samples of a row as source of candidates.
 struct Samples {
   const float* x;
   std::int64_t length;
@@ -37,7 +37,7 @@ struct Samples {
   bool behind;
   float threshold;
 
-  /// Candidates first + j kThreads + thread; bit j of the result says whether there is one. Called by all.
+  /// Candidates first + j kThreads + thread; bit j of the result says whether there is one. All threads must call it.
   __device__ unsigned tile(std::int64_t first, Candidate (&c)[kEach]) const {
     __shared__ float held[kTile + 2];
     const int t = static_cast<int>(threadIdx.x);
@@ -63,7 +63,7 @@ struct Samples {
   }
 };
 
-/// What the groups before have kept.
+/// The candidates that the previous kernel's thread blocks kept, as source.
 struct Slots {
   const Candidate* kept;  // [part][max]
   const int* count;
@@ -84,16 +84,16 @@ struct Slots {
   }
 };
 
-/// Candidates in the order of their places, in memory that the group alone uses. All threads call everything, and all
-/// have the same `count` and `least`.
+/// Candidates in the order of their places, in memory of one thread block. All threads must call every function, and
+/// all have the same `count` and `least`.
 struct List {
   Candidate* memory;
   int max;
   int capacity;  // 2 max + kTile
   int count = 0;
-  std::uint64_t least = 0;  // what has less is not among the largest
+  std::uint64_t least = 0;  // candidates with a smaller key are not among the largest
 
-  /// Those of c whose bits are set, in the order of `tile`. Room for all is there.
+  /// Appends those of c whose bits are set, in the order of `tile`. There must be room for all.
   __device__ void append(const Candidate (&c)[kEach], unsigned found) {
     __shared__ int before[kEach * kWarps];
     __shared__ int total;
@@ -127,8 +127,8 @@ struct List {
     __syncthreads();
   }
 
-  /// The largest key that `max` candidates reach; there are more than that. Looks at eight bits at a time from the
-  /// highest on, until the candidates that agree with them are all wanted.
+  /// The largest key that at least `max` candidates reach; the list must hold more than `max`. Finds eight bits at a
+  /// time from the highest on, until all candidates that match them are wanted.
   __device__ std::uint64_t limit() const {
     __shared__ int counts[256];
     __shared__ int chosen, above;
@@ -152,7 +152,7 @@ struct List {
     }
   }
 
-  /// One warp: the largest digit that at least `wanted` reach, and how many are above it.
+  /// By one warp: the largest digit that at least `wanted` candidates reach, and how many are above it.
   static __device__ void choose(const int (&counts)[256], int wanted, int& chosen, int& above) {
     const int lane = static_cast<int>(threadIdx.x);
     int own = 0;
@@ -170,7 +170,7 @@ struct List {
     above = reached;
   }
 
-  /// Leaves the largest `max`.
+  /// Keeps only the largest `max`.
   __device__ void prune() {
     const int all = count;
     least = limit();
@@ -185,7 +185,7 @@ struct List {
         c[j] = memory[at];
         if (key_of(c[j]) >= least) found |= 1u << j;
       }
-      append(c, found);  // writes before first + kTile only, when all have read
+      append(c, found);  // writes only below first + kTile, after all threads have read
     }
   }
 

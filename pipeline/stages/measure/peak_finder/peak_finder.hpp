@@ -12,14 +12,14 @@
 #include "pipeline/stage/cuda_half.hpp"
 
 /// Local maxima: x(i) > threshold, x(i) > x(i-1) and x(i) >= x(i+1), so that a plateau counts once, at its beginning.
-/// Of more than there is room for, the largest are kept (of equal ones the earlier); they come in order of position.
+/// If there are more than fit, the largest are kept (of equal ones the earlier). They are in order of position.
 ///
-/// x      f32, positions begin-1 … end of it are read where they exist; peaks are looked for in begin … end-1
-/// peaks  room for the most that are wanted: (position - begin, value)
+/// x      f32, reads positions begin-1 … end if they exist; searches begin … end-1 for peaks
+/// peaks  its size is the maximum number of peaks: (position - begin, value)
 ///
-/// A neighbour that does not exist counts as minus infinity. NaN is no peak, and neither is what lies beside it; plus
-/// infinity is one. A position is exact up to 2^24. Depends on how a stream is cut, as its positions count from
-/// `begin`. Keeps nothing between calls.
+/// A missing neighbour counts as minus infinity. NaN is no peak, and neither is a sample next to it; plus infinity is
+/// one. Positions are exact up to 2^24. Depends on how a stream is cut, since positions count from `begin`. Keeps
+/// nothing between calls.
 namespace iqd::peak_finder {
 
 struct Config {
@@ -35,7 +35,7 @@ struct Peak {
   friend bool operator==(const Peak&, const Peak&) = default;
 };
 
-/// How many there are.
+/// Returns the number of peaks.
 std::int64_t run_cpu(View<const float, 1> x, std::int64_t begin, std::int64_t end, float threshold,
                      std::span<Peak> peaks) noexcept;
 
@@ -43,8 +43,8 @@ struct CudaSetup {
   float threshold = 0;
   std::int64_t max = 16;
   std::int64_t rows = 1;
-  bool bins = false;    // one row of bins a block, else a stream
-  bool padded = false;  // always `max` peaks, those that are not there NaN
+  bool bins = false;    // one row of bins per block, else a stream
+  bool padded = false;  // always `max` peaks; unused ones are NaN
 };
 
 /// The CUDA half.

@@ -20,7 +20,7 @@ bool is_peak(const View<const float, 1>& x, std::int64_t i) {
 
 std::int64_t run_cpu(View<const float, 1> x, std::int64_t begin, std::int64_t end, float threshold,
                      std::span<Peak> peaks) noexcept {
-  // A heap whose top is the least of those that are kept.
+  // A heap with the smallest kept peak on top.
   auto last = peaks.begin();
   for (std::int64_t i = begin; i < end; ++i) {
     if (!(x(i) > threshold) || !is_peak(x, i)) continue;

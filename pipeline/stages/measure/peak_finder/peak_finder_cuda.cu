@@ -11,22 +11,22 @@
 namespace iqd::peak_finder {
 namespace {
 
-constexpr int kAtOnce = 3;  // groups of a multiprocessor
+constexpr int kAtOnce = 3;  // thread blocks per multiprocessor
 
 struct Job {
-  const float* x;  // row 0, the first place to look at
+  const float* x;  // row 0, the first place to search
   std::int64_t x_pitch;
   std::int64_t length;
-  std::int64_t part;  // places of a group
-  bool before;        // x[-1] is there
-  bool behind;        // x[length] is there
+  std::int64_t part;  // places per thread block
+  bool before;        // x[-1] exists
+  bool behind;        // x[length] exists
   float threshold;
   int max;
   bool padded;
-  const std::int32_t* given;  // 0: there is no input; null: there always is
-  Candidate* lists;           // [row][part][capacity]; null: they are in shared memory
+  const std::int32_t* given;  // 0: there is no input; null: there always is one
+  Candidate* lists;           // [row][part][capacity]; null: in shared memory
   int capacity;
-  Candidate* kept;  // [row][part][max], where there are several parts
+  Candidate* kept;  // [row][part][max], if there are several parts
   int* kept_count;  // [row][part]
   int parts;
   float2* y;
@@ -51,14 +51,14 @@ __device__ void write_peaks(const Job& job, const List& list) {
   if (blockIdx.y == 0 && threadIdx.x == 0) *job.count = job.padded ? 1 : list.count;
 }
 
-/// Where there is no input there is no output.
+/// True if there is no input; then sets the output's count to 0.
 __device__ bool nothing_given(const Job& job) {
   if (!job.given || *job.given != 0) return false;
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *job.count = 0;
   return true;
 }
 
-/// The largest peaks of one part of a row: the result, or what `merge_parts` chooses from.
+/// Finds the largest peaks of one part of a row: the result, or the input of `merge_parts`.
 __global__ void __launch_bounds__(kThreads, kAtOnce) find_peaks(const Job job) {
   if (nothing_given(job)) return;
   const std::int64_t row = blockIdx.y;
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads, kAtOnce) find_peaks(const Job job) {
   if (threadIdx.x == 0) job.kept_count[group] = list.count;
 }
 
-/// One group a row.
+/// One thread block per row.
 __global__ void __launch_bounds__(kThreads) merge_parts(const Job job) {
   if (nothing_given(job)) return;
   const std::int64_t group = static_cast<std::int64_t>(blockIdx.y) * job.parts;
@@ -84,17 +84,17 @@ __global__ void __launch_bounds__(kThreads) merge_parts(const Job job) {
   write_peaks(job, list);
 }
 
-constexpr std::int64_t kSharedMax = 1024;          // peaks for which a list fits into shared memory
-constexpr std::int64_t kMostCandidates = 1 << 22;  // of all lists together, where there are several
-constexpr std::int64_t kAloneLength = 4 * kTile;   // what one group looks at sooner than two kernels run
+constexpr std::int64_t kSharedMax = 1024;          // peaks for which a list fits in shared memory
+constexpr std::int64_t kMostCandidates = 1 << 22;  // in all lists together, if there are several
+constexpr std::int64_t kAloneLength = 4 * kTile;   // up to this length one thread block is faster than two kernels
 
-/// Each group keeps the largest of its part; with several parts, another kernel chooses among what they kept.
+/// Each thread block keeps the largest of its part; with several parts, another kernel selects among them.
 class Run final : public StageRun {
  public:
   explicit Run(const CudaSetup& setup) : setup_(setup), capacity_(2 * setup.max + kTile) {
     const std::int64_t groups = std::min(kAtOnce * gpu::count_multiprocessors(), kMostCandidates / capacity_);
     most_parts_ = std::max<std::int64_t>(1, groups / setup.rows);
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     gpu::check(cudaFuncGetAttributes(&loaded, find_peaks), "loading peak_finder");
     gpu::check(cudaFuncGetAttributes(&loaded, merge_parts), "loading peak_finder");
   }
@@ -141,7 +141,7 @@ class Run final : public StageRun {
     return job;
   }
 
-  /// Which group looks at what, and where it keeps what it found.
+  /// Assigns parts to thread blocks, and scratch to their results.
   void deal_out(Job& job, std::byte* scratch) const noexcept {
     const std::int64_t tiles = (job.length + kTile - 1) / kTile;
     const std::int64_t parts = job.length <= kAloneLength ? 1 : std::min(most_parts_, tiles);

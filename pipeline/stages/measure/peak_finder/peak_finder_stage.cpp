@@ -22,8 +22,8 @@ class PeakFinderStage final : public ConfiguredStage<Config> {
     padded_ = !in.rows.empty();
     rows_ = in.row_count();
     if (!bins_ && (in.axis != Axis::stream || !in.item.empty()))
-      context.section.problem("", fmt::format("takes [bin] or [n]; its input is {}", in.text()));
-    if (config_.max < 1) context.section.problem("max", "has to be 1 or more");
+      context.section.problem("", fmt::format("the input has to be [bin] or [n]; it is {}", in.text()));
+    if (config_.max < 1) context.section.problem("max", "has to be at least 1");
     if (config_.threshold && std::isnan(*config_.threshold)) context.section.problem("threshold", "has to be a number");
     PortShape& out = context.out[0];
     out.rate_hz = 0;
@@ -59,15 +59,15 @@ class PeakFinderStage final : public ConfiguredStage<Config> {
 
  private:
   std::int64_t rows_ = 1;
-  bool bins_ = false;    // one row of bins a block, else a stream
-  bool padded_ = false;  // several channels: as many peaks of each, those that are not there NaN
+  bool bins_ = false;    // one row of bins per block, else a stream
+  bool padded_ = false;  // several channels: `max` peaks each; unused ones are NaN
 };
 
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("threshold", threshold, {.help = "what a peak has to be above", .required = true, .live = true});
-  v.field("max", max, {.help = "the most peaks of a block; the largest are kept", .low = 1, .high = 1 << 20});
+  v.field("threshold", threshold, {.help = "peaks are above this value", .required = true, .live = true});
+  v.field("max", max, {.help = "maximum number of peaks per block; the largest are kept", .low = 1, .high = 1 << 20});
 }
 
 StageEntry entry() {

@@ -106,7 +106,7 @@ TEST(PeakFinder, RefusesWhatCannotBe) {
               HasSubstr("max"));
   PortShape frames = stream_of(Element::f32);
   frames.item = {{"bin", 4}};
-  EXPECT_THAT(StageUnderTest(entry(), "{threshold: 1}", {frames}).complaints(), HasSubstr("takes [bin] or [n]"));
+  EXPECT_THAT(StageUnderTest(entry(), "{threshold: 1}", {frames}).complaints(), HasSubstr("has to be [bin] or [n]"));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/measure/spectrum/spectrum.hpp"
 
-/// What both ways to a spectrum share: which frames there are, and the way from sums of powers to decibels.
+/// Shared by both methods: which frames exist, and the conversion of power sums to decibels.
 namespace iqd::spectrum {
 namespace {
 
@@ -28,7 +28,7 @@ struct Job {
   std::int64_t begin;  // of the block, from *x_first on
   std::int64_t length;
   std::int64_t size;
-  std::int64_t average;  // or the most that there can be
+  std::int64_t average;  // or the maximum number of frames
   const float* window;
   const Complex32* factors;
   double* sums;  // [row][part][bin]
@@ -37,12 +37,12 @@ struct Job {
   std::int64_t y_pitch;
   std::int32_t* count;
   double reference;
-  double least;  // what reads kFloorDb
+  double least;  // the power that reads kFloorDb
 };
 
-/// The frames that lie wholly in the block; where the block begins is known when this runs.
+/// The frames that lie wholly in the block. The block's beginning is known only when the kernel runs.
 struct Frames {
-  std::int64_t offset;  // of the first, from x on
+  std::int64_t offset;  // of the first, from x
   std::int64_t count;
 };
 
@@ -54,7 +54,7 @@ __device__ Frames frames_of(const Job& job) {
   return {first * job.size - x_first, min(job.average, whole)};
 }
 
-/// One thread asks, all of the group get to know: positions may lie in the host's memory.
+/// One thread computes it for its thread block, since positions may be in host memory.
 __device__ Frames frames_of_group(const Job& job) {
   __shared__ Frames frames;
   if (threadIdx.x == 0 && threadIdx.y == 0) frames = frames_of(job);
@@ -78,7 +78,7 @@ __device__ double squared(Complex32 v) {
 constexpr int kBins = 32;
 constexpr int kSplit = 8;
 
-/// From the sums of all groups to the spectrum.
+/// From the sums of all thread blocks to the spectrum.
 __global__ void __launch_bounds__(kBins* kSplit) finish(const Job job) {
   __shared__ double split[kSplit][kBins];
   const Frames frames = frames_of_group(job);
@@ -104,7 +104,7 @@ void put_finish(const Job& job, std::int64_t rows, cudaStream_t stream) {
   finish<<<grid, dim3(kBins, kSplit), 0, stream>>>(job);
 }
 
-/// Window, and what stays the same from block to block.
+/// The window and other values that do not change from block to block.
 class Fixed {
  public:
   explicit Fixed(const Config& c) : size_(c.size), average_(c.average), least_(std::pow(10.0, kFloorDb / 10.0)) {

@@ -15,13 +15,13 @@
 #include "signal/filters/windows.hpp"
 
 /// The power spectrum of a block: 10 log10(mean over frames of |F{w x}(k)|^2 / (sum of w)^2), in dB, so that a tone of
-/// amplitude 1 on a bin reads 0. Frames begin at multiples of `size` counted from the start of the stream; those that
-/// lie wholly in the block count, or the first `average` of them.
+/// amplitude 1 on a bin reads 0. Frames begin at multiples of `size` counted from the start of the stream. The mean is
+/// over those that lie wholly in the block, or the first `average` of them.
 ///
 /// x  [row][n]    cf32, from position x_first; the block is begin … end-1
-/// y  [row][bin]  f32, bin size/2 (rounded down) is 0 Hz, the frequency that the radio is tuned to
+/// y  [row][bin]  f32, bin size/2 (rounded down) is 0 Hz, the frequency to which the radio is tuned
 ///
-/// No whole frame: nothing is written. The floor is -200 dB (silence); NaN in a frame gives NaN. The mean is kept in
+/// Without a whole frame nothing is written. The floor is -200 dB (silence); NaN in a frame gives NaN. The mean is in
 /// double precision. Depends on how the stream is cut into blocks. Keeps nothing between calls.
 namespace iqd::spectrum {
 
@@ -36,14 +36,14 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// A spectrum made ready: may be used by many threads at once, each with its own scratch.
+/// A prepared spectrum. Many threads may use it at once, each with its own scratch.
 class Spectrum {
  public:
-  /// Throws SetupError where there is no memory.
+  /// Throws SetupError if memory runs out.
   explicit Spectrum(const Config& config);
   std::int64_t size() const noexcept { return plan_.size(); }
   static std::size_t scratch_bytes(std::int64_t size) noexcept;
-  /// How many frames went into it.
+  /// Returns the number of averaged frames.
   std::int64_t run(View<const cf32, 2> x, std::int64_t x_first, std::int64_t begin, std::int64_t end, View<float, 2> y,
                    std::byte* scratch) const noexcept;
 

@@ -21,13 +21,13 @@ namespace {
 
 using gpu::FftGroup;
 
-/// The samples of a group's frames on their way into shared memory, while those before them are transformed. A thread
-/// fetches what it needs itself; where that would be too few in a row, what its warp needs.
+/// Fetches the samples of a thread block's frames into shared memory while the previous frames are transformed. A
+/// thread fetches the samples that it needs; if those are too few in a row, the warp shares the work.
 template <int N> struct Fetch {
   using Group = FftGroup<N>;
   Complex32* held;
 
-  /// The first `frames` from x on.
+  /// Fetches the first `frames` frames from x on.
   __device__ __forceinline__ void start(const Complex32* x, int frames) const {
     if constexpr (Group::kStaged) {
 #pragma unroll
@@ -55,7 +55,7 @@ template <int N> struct Fetch {
   }
 };
 
-/// Adds the sums that the group's threads have of the same bins, by halves; then they lie in front.
+/// Adds the threads' sums of the same bins, by halves; the results are at the front of `sums`.
 template <int N> __device__ void add_up(double* sums, const double (&power)[gpu::kFftPoints<N>]) {
   using Group = FftGroup<N>;
   __syncthreads();
@@ -69,7 +69,7 @@ template <int N> __device__ void add_up(double* sums, const double (&power)[gpu:
   }
 }
 
-/// Takes every gridDim.x-th piece of kFrames frames and leaves the sum of their powers; where the group is alone, the
+/// Sums the powers of every gridDim.x-th piece of kFrames frames. Writes the sums, or with a single thread block the
 /// spectrum.
 template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, 512 / FftGroup<N>::kThreads)
     add_spectra(const Job job) {
@@ -89,7 +89,7 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, 512 / 
   for (; f < frames.count; f += step) {
     Complex32 v[Group::kPoints];
     fetch.wait(v);
-    // Not known to be the same in each turn: kept in registers, these would drive others out.
+    // Hides from the compiler that these do not change: kept in registers, their values would spill others.
     const float* window = job.window + Group::thread();
     const Complex32* factors = job.factors;
     asm volatile("" : "+l"(window), "+l"(factors));
@@ -99,7 +99,7 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, 512 / 
       const float w = __ldg(window + gpu::kFftThreads<N> * e);
       v[e] = {v[e].re * w, v[e].im * w};
     }
-    Group::sync();  // of the transform before
+    Group::sync();  // the previous transform is done
     gpu::fft_steps<N>(v, shared, factors);
     if (Group::frame() >= left(f)) continue;
 #pragma unroll
@@ -116,7 +116,7 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, 512 / 
   if (gridDim.x == 1 && row == 0 && threadIdx.x == 0) *job.count = frames.count > 0 ? 1 : 0;
 }
 
-constexpr int kBuffers = 2;  // the frames that are transformed, and those that are fetched
+constexpr int kBuffers = 2;  // for the frames being transformed, and those being fetched
 
 struct Kernel {
   void (*run)(Job) = nullptr;
@@ -135,16 +135,16 @@ Kernel kernel_for(std::int64_t size) {
   return kernel;
 }
 
-/// Groups of threads that are at work at once.
+/// Thread blocks that run at once.
 std::int64_t groups_at_once(const Kernel& kernel) {
   int each = 0;
   gpu::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel.run, kernel.threads,
                                                            static_cast<std::size_t>(kernel.bytes)),
-             "asking for the device");
+             "querying the device");
   return std::max<std::int64_t>(1, each * gpu::count_multiprocessors());
 }
 
-/// Sizes that are a power of two up to 8192: samples are read once, only sums of powers are written.
+/// Powers of two up to 8192: samples are read once, only sums of powers are written.
 class OnePass final : public StageRun {
  public:
   OnePass(const Config& c, std::int64_t rows)
@@ -181,7 +181,7 @@ class OnePass final : public StageRun {
 
 constexpr unsigned kThreads = 256;
 
-/// The windowed samples of frames `done` … of row `row`; of frames that are not there, zeros.
+/// The windowed samples of frames `done` … of row `row`; zeros for missing frames.
 __global__ void __launch_bounds__(kThreads)
     load_frames(const Job job, std::int64_t row, std::int64_t done, std::uint32_t samples, Complex32* held) {
   const Frames frames = frames_of_group(job);
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(kThreads)
   held[at] = v;
 }
 
-/// Each part adds up every parts-th frame of those that are held, and goes on where it was.
+/// Each part adds every parts-th of the held frames to its sum.
 __global__ void __launch_bounds__(kBins* kSplit)
     add_powers(const Job job, std::int64_t done, int held_frames, const Complex32* held) {
   const Frames frames = frames_of_group(job);
@@ -212,8 +212,8 @@ __global__ void __launch_bounds__(kBins* kSplit)
   *sum = power;
 }
 
-/// Every other size, and what the device has too little shared memory for, by cuFFT: frames pass through scratch, as
-/// many at a time as a plan takes.
+/// Every other size, and sizes that need more shared memory than the device has, by cuFFT: frames pass through scratch,
+/// as many at a time as a plan takes.
 class Planned final : public StageRun {
  public:
   explicit Planned(const Config& c)

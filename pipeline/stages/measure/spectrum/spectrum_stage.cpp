@@ -10,9 +10,9 @@ class SpectrumStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    if (config_.size < 1) return context.section.problem("size", "has to be 1 or more");
+    if (config_.size < 1) return context.section.problem("size", "has to be at least 1");
     if (config_.window != Window::rectangular && config_.window != Window::kaiser && config_.size == 2)
-      context.section.problem("size", "2 leaves nothing of such a window: use 3 or more, or `window: rectangular`");
+      context.section.problem("size", "2 samples of this window are about 0: use 3 or more, or `window: rectangular`");
     rows_ = in.row_count();
     PortShape& out = context.out[0];
     out.element = Element::f32;
@@ -39,16 +39,16 @@ class SpectrumStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("size", size, {.help = "bins, and samples of a frame", .low = 1, .high = 1 << 24});
-  v.field("average", average, {.help = "frames that are averaged; 0: all of the block", .low = 0, .live = true});
-  v.field("window", window, {.help = "multiplied with each frame before the transform"});
-  v.field("beta", beta, {.help = "of a Kaiser window", .low = 0, .high = 100});
+  v.field("size", size, {.help = "bins, and samples per frame", .low = 1, .high = 1 << 24});
+  v.field("average", average, {.help = "frames to average; 0: all of the block", .low = 0, .live = true});
+  v.field("window", window, {.help = "multiplies each frame before the transform"});
+  v.field("beta", beta, {.help = "beta of a Kaiser window", .low = 0, .high = 100});
 }
 
 StageEntry entry() {
   return {.family = "measure",
           .name = "spectrum",
-          .summary = "averages the power spectrum of each block, in dB",
+          .summary = "averaged power spectrum of each block, in dB",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
           .make = make_stage<SpectrumStage>,

@@ -18,7 +18,7 @@ using testing::same_bits;
 using testing::StageUnderTest;
 using testing::stream_of;
 
-/// A tone on this bin of `size`, negative ones below 0 Hz.
+/// A tone on this bin of `size`; negative bins are below 0 Hz.
 std::vector<cf32> tone(std::int64_t bin, std::int64_t size, std::int64_t n, double amplitude = 1) {
   std::vector<cf32> x;
   for (std::int64_t i = 0; i < n; ++i)
@@ -54,7 +54,7 @@ TEST(Spectrum, SilenceIsTheFloorAndNanIsNan) {
 
 TEST(Spectrum, FramesAreAlignedAndWhollyNew) {
   StageUnderTest s(entry(), "{size: 16, window: rectangular}", {stream_of(Element::cf32)});
-  // Loud everywhere but in the one frame, 16 … 31, that lies wholly in 1 … 46.
+  // Loud everywhere except in frame 16 … 31, the only one that lies wholly in 1 … 46.
   std::vector<cf32> x(64, cf32(1, 0));
   std::fill(x.begin() + 16, x.begin() + 32, cf32());
   EXPECT_EQ(s.once<float>(x, 1, 47), std::vector<float>(16, -200.0f));

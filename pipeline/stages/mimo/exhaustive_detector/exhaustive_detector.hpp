@@ -7,7 +7,7 @@
 
 #include "pipeline/stages/mimo/detector.hpp"
 
-/// Soft detection that tries all combinations of symbols: the yardstick of the others, exact but for the max-log form.
+/// Soft detection that tries all combinations of symbols: the reference for the others, exact but for the max-log form.
 ///
 ///   LLR = (min over s with bit 1 of |y - H s|^2 - min over s with bit 0 of |y - H s|^2) / noise
 ///
@@ -18,7 +18,7 @@ namespace iqd::exhaustive_detector {
 inline constexpr int kMostBits = 16;
 
 std::size_t scratch_bytes();
-/// Fills llr, hard and distance of the job, and returns how many vectors were erased.
+/// Fills llr, hard and distance of the job, and returns the number of erased vectors.
 std::int64_t run_cpu(const mimo::DetectorShape& shape, const mimo::DetectorJob& job, const mimo::Batch& batch,
                      std::byte* memory) noexcept;
 

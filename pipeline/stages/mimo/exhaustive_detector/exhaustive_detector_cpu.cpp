@@ -24,15 +24,15 @@ using mimo::HWY_NAMESPACE::minus_product;
 using mimo::HWY_NAMESPACE::Real;
 using mimo::HWY_NAMESPACE::V;
 
-constexpr int kMostLevels = 16;  // of an axis
+constexpr int kMostLevels = 16;  // per axis
 
 HWY_INLINE void lower(Real& to, V value) {
   to.set(hn::Min(to.get(), value));
 }
 
-/// Goes through the tree of all symbols, the last row of R first. An LLR's bits belong to one axis, so the least
-/// distance for each level of each axis is all that it takes, and on row 0, where the most is to be done, the axes
-/// come apart: no symbol is tried there, but each level by itself.
+/// Walks the tree of all symbols, from the last row of R. Each bit belongs to one axis, so LLRs need only the least
+/// distance for each level of each axis. On row 0, which has the most nodes, the axes separate: it tries levels, not
+/// symbols.
 class Tree {
  public:
   void search(Front& f) {
@@ -52,7 +52,7 @@ class Tree {
  private:
   static V none() { return all(std::numeric_limits<float>::infinity()); }
 
-  /// Of all ways down from row m, of the path that `rest_[m]` and the distance so far belong to.
+  /// The least distance of all ways down from row m, for the path that `rest_[m]` and the distance so far belong to.
   V least_below(int m, V so_far) {
     Real re[kMostLevels], im[kMostLevels];
     V best_re = none(), best_im = none();
@@ -99,7 +99,7 @@ class Tree {
   const Front* front_;
   int levels_;
   float level_[kMostLevels];                         // by label
-  ComplexLanes rest_[kMostAntennas][kMostAntennas];  // of z: [row to go on with][row]
+  ComplexLanes rest_[kMostAntennas][kMostAntennas];  // residual of z: [next row][row]
   Real least_[kMostAntennas][2][kMostLevels];        // [row][axis][label]
 };
 

@@ -17,14 +17,14 @@ class ExhaustiveDetectorStage final : public mimo::DetectorStage {
     const mimo::DetectorShape& shape = detector_shape();
     if (shape.llrs() > kMostBits)
       context.section.problem(
-          "modulation", fmt::format("{} transmit antennas of {} bits each are 2^{} combinations, and no more than 2^{} "
-                                    "are tried: use mtt_detector or kbest_detector, or fewer bits",
+          "modulation", fmt::format("{} transmit antennas with {} bits each have 2^{} combinations; the limit is 2^{}: "
+                                    "use mtt_detector or kbest_detector, or fewer bits",
                                     shape.tx, shape.bits, shape.llrs(), kMostBits));
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (backend.kind() != BackendKind::cpu)
-      throw SetupError("exhaustive_detector runs on the CPU: give it `backend: cpu`");
+      throw SetupError("exhaustive_detector runs on the CPU only: set `backend: cpu`");
     return mimo::detector_cpu_run(run_cpu, detector_shape());
   }
 };
@@ -33,7 +33,7 @@ class ExhaustiveDetectorStage final : public mimo::DetectorStage {
 
 StageEntry entry() {
   StageEntry entry =
-      mimo::detector_entry("exhaustive_detector", "exact (max-log) soft MIMO detection, by trying everything",
+      mimo::detector_entry("exhaustive_detector", "exact (max-log) soft MIMO detection, by exhaustive search",
                            make_stage<ExhaustiveDetectorStage>, "exhaustive_detector: {modulation: qpsk}", 1e-5);
   entry.host_only = true;
   return entry;

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using testing::random_transmission;
 using testing::Transmission;
 
-/// All |y - H s|^2 of vector v, by the bits of all antennas in one number, and from them what is expected.
+/// All |y - H s|^2 of vector v, indexed by the bits of all antennas as one number, and the expected results.
 struct Everything {
   Everything(const Transmission& x, std::int64_t v) : llrs(x.tx * x.bits) {
     const auto points = testing::constellation(x.bits);
@@ -59,7 +59,7 @@ TEST(ExhaustiveDetector, TriesEverything) {
       for (std::size_t b = 0; b < want.least.size(); ++b) {
         const double llr = (want.least[b][1] - want.least[b][0]) / x.noise_at(v);
         const std::size_t at = static_cast<std::size_t>(v) * want.least.size() + b;
-        // Rounding of distances of up to some hundred, over the noise.
+        // Rounding of distances of up to some hundred, divided by the noise.
         EXPECT_NEAR(got.llr[at], llr, 1e-4 * std::max(1.0, std::abs(llr)) + 4e-6 / c.noise) << c.tx << " " << v;
         EXPECT_EQ(got.bits[at], got.llr[at] < 0);
       }

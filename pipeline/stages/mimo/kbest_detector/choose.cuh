@@ -14,7 +14,7 @@ template <class Group> IQD_HOST_DEVICE float least_over(Group& group, float x) {
   for (int step = 1; step < static_cast<int>(group.num_threads()); step *= 2) x = fminf(x, group.shfl_xor(x, step));
   return x;
 }
-/// The sum of what threads of lower number have.
+/// Sum of x over the threads with lower numbers.
 template <class Group> IQD_HOST_DEVICE int sum_before(Group& group, int x) {
   const int lane = static_cast<int>(group.thread_rank());
   int sum = x;
@@ -25,8 +25,8 @@ template <class Group> IQD_HOST_DEVICE int sum_before(Group& group, int x) {
   return sum - x;
 }
 
-/// How many continuations of path k cost no more than the limit; none where that is NaN. Most levels of the real axis
-/// need no look at the other one.
+/// Number of continuations of path k that cost at most the limit; 0 if the limit is NaN. Most levels of the real axis
+/// are rejected without looking at the other axis.
 template <class Paths> IQD_HOST_DEVICE int count_path(const Paths& paths, int k, float limit) {
   const float *const re = paths.cost_re(k), *const im = paths.cost_im(k);
   float least = im[0];
@@ -46,8 +46,8 @@ template <class Paths> IQD_HOST_DEVICE int count_all(Paths& paths, float limit) 
   return sum_over(paths.group(), found);
 }
 
-/// The cost that `survivors` continuations do not exceed, or more where several have just that: by halving the range,
-/// in the order of floats' bits. All threads get the same.
+/// The least cost that at least `survivors` continuations do not exceed; more than those only where several have
+/// exactly this cost. Bisects over the bits of floats. All threads get the same.
 template <class Paths> IQD_HOST_DEVICE float find_limit(Paths& paths, int survivors) {
   float low = INFINITY, high = 0;
   for (int k = paths.lane(); k < paths.size(); k += paths.lanes()) {
@@ -74,11 +74,11 @@ template <class Paths> IQD_HOST_DEVICE float find_limit(Paths& paths, int surviv
   return mimo::float_of_bits(limit);
 }
 
-/// Puts `count` continuations of path k from a place on, in the order of symbols: those below the limit, and the first
-/// `equal` of those that cost just that.
+/// Puts `count` continuations of path k from `place` on, in the order of symbols: those below the limit, and the first
+/// `equal` of those that cost exactly the limit.
 template <class Paths>
 IQD_HOST_DEVICE void put_path(Paths& paths, int k, int place, int count, float limit, int equal) {
-  constexpr int kTogether = Paths::kPoints < 16 ? Paths::kPoints : 16;  // whose levels differ in two bits, known early
+  constexpr int kTogether = Paths::kPoints < 16 ? Paths::kPoints : 16;  // levels differ in two compile-time bits
   const float *const re = paths.cost_re(k), *const im = paths.cost_im(k);
   const int end = place + count;
   for (int first = 0; place < end; first += kTogether) {
@@ -91,13 +91,13 @@ IQD_HOST_DEVICE void put_path(Paths& paths, int k, int place, int count, float l
   }
 }
 
-/// Of all continuations those of least cost, in the order of paths and symbols; of several with the cost that just gets
-/// in the first. A thread a path.
+/// The continuations of least cost, in the order of paths and symbols; of those that cost exactly the limit, the first
+/// ones. One thread per path.
 template <class Paths> IQD_HOST_DEVICE int choose(Paths& paths, int most) {
   const int all = paths.size() << 2 * Paths::kHalf, survivors = all < most ? all : most;
   const float limit = find_limit(paths, survivors);
   const float below = mimo::float_of_bits(mimo::bits_of_float(limit) - 1);  // NaN below 0
-  int equal = survivors - count_all(paths, below);                          // of those that get in yet
+  int equal = survivors - count_all(paths, below);                          // how many at the limit are still taken
   int place = 0;
   for (int first = 0; first < paths.size(); first += paths.lanes()) {
     const int k = first + paths.lane();

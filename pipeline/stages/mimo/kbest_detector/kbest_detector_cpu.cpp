@@ -28,8 +28,8 @@ using mimo::HWY_NAMESPACE::Real;
 using mimo::HWY_NAMESPACE::V;
 using mimo::HWY_NAMESPACE::Whole;
 using Number = hn::Vec<I>;
-/// The K best of a row's continuations: what the last of them costs is found by halving the range, in the order of
-/// floats' bits, and counting; then all are gone through once.
+/// Chooses the K best continuations of a row. Finds the cost of the K-th by bisection over the bits of floats, counting
+/// at each step; then collects them in one pass.
 class Chooser {
  public:
   Chooser(const Config& config, int bits, Scratch& scratch) : most_(config.paths(bits)) {
@@ -52,13 +52,13 @@ class Chooser {
   }
 
  private:
-  /// Bits of floats: as many as are wanted cost no more than `limit`, and fewer no more than `above`.
+  /// Bits of floats: at least `wanted` continuations cost at most `limit`, and fewer cost at most `above`.
   struct Range {
     Number above, limit;
   };
 
-  /// Halves the range until it is as small as can be, or so often. Where just the wanted number is found it is cut off
-  /// there, as nothing can be better.
+  /// Bisects until the range cannot shrink further, or `most_steps` times. Stops where exactly `wanted` are found: no
+  /// limit is better.
   template <class Count> static void narrow(Range& range, int wanted, int most_steps, const Count& count) {
     const Number one = hn::Set(I(), 1), all_wanted = hn::Set(I(), wanted), fewer = hn::Set(I(), wanted - 1);
     for (int step = 0; step < most_steps; ++step) {
@@ -77,7 +77,7 @@ class Chooser {
     return hn::Sub(count, hn::VecFromMask(I(), hn::RebindMask(I(), where)));
   }
 
-  /// All costs are within it. Keeps the best continuation of each path with each level of the real axis.
+  /// The range of all costs. Keeps the best continuation of each path with each level of the real axis.
   Range whole_range(const Paths& paths) {
     V least = all(std::numeric_limits<float>::infinity()), most = all(0);
     for (int k = 0; k < paths.size(); ++k) {
@@ -96,7 +96,8 @@ class Chooser {
     return {hn::Sub(hn::BitCast(I(), least), hn::Set(I(), 1)), hn::BitCast(I(), most)};
   }
 
-  /// The best of rows are fewer, so what so many of them do not exceed is found sooner; the survivors do not either.
+  /// There are fewer row minima than continuations, so a limit for them is found sooner, and it bounds the survivors
+  /// too.
   V find_limit(const Paths& paths, int survivors) {
     constexpr int kFewSteps = 8, kAllSteps = 32;
     Range range = whole_range(paths);
@@ -127,8 +128,8 @@ class Chooser {
     return found;
   }
 
-  /// In the order of paths and symbols those below the limit, and of those that cost just that the first. Each goes to
-  /// the end of its lane's list, and the next one over it if it does not belong there.
+  /// Collects, in the order of paths and symbols, those below the limit and the first of those that cost exactly the
+  /// limit. Each is written to the end of its lane's list; the next one overwrites it if it does not belong there.
   void collect(const Paths& paths, V limit, int survivors) {
     const V below = hn::BitCast(F(), hn::Sub(hn::BitCast(I(), limit), hn::Set(I(), 1)));  // NaN below 0
     Number equal = hn::Sub(hn::Set(I(), survivors), count(paths, below));

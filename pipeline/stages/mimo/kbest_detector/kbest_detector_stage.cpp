@@ -23,8 +23,7 @@ class KbestDetectorStage final : public mimo::DetectorStageWith<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("survivors", survivors,
-          {.help = "paths that are kept, K; 0: as many as there are symbols", .low = 0, .high = kMostSurvivors});
+  v.field("survivors", survivors, {.help = "paths kept, K; 0: as many as symbols", .low = 0, .high = kMostSurvivors});
   mimo::clip_field(v, clip);
 }
 

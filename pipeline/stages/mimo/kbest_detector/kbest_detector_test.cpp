@@ -18,7 +18,7 @@ using testing::Path;
 using testing::random_transmission;
 using testing::Transmission;
 
-/// The best, the first of those that are equal; in the order that they had.
+/// The best, in their original order; of equal ones the first.
 std::vector<Path> best_of(const std::vector<Path>& all, std::size_t survivors) {
   std::vector<std::size_t> order(all.size());
   std::iota(order.begin(), order.end(), 0);
@@ -56,7 +56,7 @@ TEST(KbestDetector, KeepsTheBestPaths) {
   EXPECT_GT(clipped, 100);
 }
 
-/// y = 0: all symbols of a ring cost the same on each row, to the bit. Of those on the border the first are taken.
+/// y = 0: all symbols of a ring cost exactly the same on each row. Of those at the limit the first are taken.
 TEST(KbestDetector, OfEqualCostsTheFirstAreTaken) {
   Transmission x = random_transmission(2, 1, 2, 1, 1);
   x.y = {0, 0};

@@ -1,26 +1,26 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic of lmmse_detector, which both halves round alike: included within a namespace by the CPU half, once
-// for each kind of processor, where a Value is a register of vectors' numbers, and by the CUDA half, where it is a
-// float. Before it stand Value and number, root, least, greatest and sign (1, or -1 where its argument is below 0).
+// The arithmetic of lmmse_detector, rounded alike on CPU and GPU. The CPU code includes it within a namespace once for
+// each SIMD target, where a Value is a register of one number per vector; the CUDA code includes it with Value = float.
+// The includer defines Value and number, root, least, greatest and sign (1, or -1 where its argument is below 0).
 
 struct ComplexValue {
   Value re, im;
 };
 
-/// yh = R a + noise, of the upper triangle R with real diagonal; columns are antennas in the order of the sorted QR.
+/// yh = R a + noise, with R upper triangular with real diagonal; columns are antennas in the order of the sorted QR.
 struct System {
   ComplexValue r[kMostAntennas][kMostAntennas];
   ComplexValue yh[kMostAntennas];
 };
 
 struct Estimate {
-  ComplexValue x[kMostAntennas];  // mu a, and what is left of noise and of the other antennas
+  ComplexValue x[kMostAntennas];  // mu a, plus what remains of noise and the other antennas
   Value error[kMostAntennas];     // 1 - mu, mu = SINR / (1 + SINR)
 };
 
-/// Turns (a, w) by the rotation that makes w of (r, w) nothing: cosine real, sine complex.
+/// Applies to (a, w) the rotation that zeros w of (r, w): cosine real, sine complex.
 IQD_HOST_DEVICE inline void turn(Value cosine, ComplexValue sine, ComplexValue& a, ComplexValue& w) {
   const ComplexValue old = a;
   a.re = cosine * old.re + (sine.re * w.re + sine.im * w.im);
@@ -29,9 +29,9 @@ IQD_HOST_DEVICE inline void turn(Value cosine, ComplexValue sine, ComplexValue& 
   w.im = cosine * w.im - (sine.re * old.im + sine.im * old.re);
 }
 
-/// Makes R the triangle of the matrix that has sigma I below R, and yh what belongs to it, row by row with Givens'
-/// rotations. The squares of R's entries never mix with sigma's, so the result is as good for singular channels without
-/// noise as for others.
+/// Replaces R by the triangle of the matrix with sigma I below R, and yh accordingly, row by row with Givens rotations.
+/// The squares of R's entries never mix with sigma's, so the result is as good for singular channels without noise as
+/// for others.
 IQD_HOST_DEVICE inline void append_noise(int tx, Value sigma, System& s) {
   const Value zero = number(0), one = number(1), tiny = number(1e-30f);
   for (int t = 0; t < tx; ++t) {
@@ -50,11 +50,11 @@ IQD_HOST_DEVICE inline void append_noise(int tx, Value sigma, System& s) {
   }
 }
 
-/// x = (R^H R + sigma^2 I)^-1 R^H yh; the errors' variances are the square sums of the rows of T = sigma R^-1, of the R
+/// x = (R^H R + sigma^2 I)^-1 R^H yh. The error variances are the square sums of the rows of T = sigma R^-1, with the R
 /// that sigma was appended to.
 IQD_HOST_DEVICE inline Estimate equalize(int tx, Value sigma, System s) {
   append_noise(tx, sigma, s);
-  const Value zero = number(0), huge = number(1e30f), minus_huge = number(-1e30f);  // keeps NaN from coming up
+  const Value zero = number(0), huge = number(1e30f), minus_huge = number(-1e30f);  // avoids NaN
   const Value least_error = number(std::numeric_limits<float>::min());
   Estimate estimate;
   for (int t = 0; t < tx; ++t) {
@@ -77,8 +77,8 @@ IQD_HOST_DEVICE inline Estimate equalize(int tx, Value sigma, System s) {
   return estimate;
 }
 
-/// LLRs of the `half` bits of one axis: the levels' distances times mu are mu a^2 - 2 x a but for what all have alike,
-/// which stays exact where mu is 0. `scale`: the power of a level 1, over the error.
+/// LLRs of the `half` bits of one axis. The levels' distances times mu are mu a^2 - 2 x a plus a common term, exact
+/// even where mu is 0. `scale`: the power of a level 1, over the error.
 IQD_HOST_DEVICE inline void demap(int half, Value x, Value mu, Value scale, Value (&llr)[4]) {
   Value best[4][2];
   for (int b = 0; b < half; ++b) best[b][0] = best[b][1] = number(std::numeric_limits<float>::infinity());
@@ -95,7 +95,7 @@ IQD_HOST_DEVICE inline void demap(int half, Value x, Value mu, Value scale, Valu
     llr[b] = least(greatest((best[b][1] - best[b][0]) * scale, number(-most)), number(most));
 }
 
-/// The level that the signs of an axis's LLRs stand for.
+/// The level given by the signs of an axis's LLRs.
 IQD_HOST_DEVICE inline Value level(int half, const Value (&llr)[4]) {
   Value a = number(0);
   for (int b = half - 1; b >= 0; --b) a = sign(llr[b]) * (number(static_cast<float>(1 << (half - 1 - b))) - a);
@@ -120,7 +120,7 @@ struct Decision {
   Value llr[2][4];  // by axis
 };
 
-/// From R, of symbols of odd numbers, yh and the noise to LLRs; gives |yh - R a|^2 of the symbols that they stand for.
+/// From R (for symbols of odd numbers), yh and the noise to LLRs; returns |yh - R a|^2 of the symbols decided.
 IQD_HOST_DEVICE inline Value detect(int tx, int bits, Value noise, const System& s, Decision* decision) {
   const int half = bits / 2;
   const Value power = number(1 / static_cast<float>(qam::power(half)));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiled with -fmad=false: products and sums are rounded as on the CPU, and added in its order.
+// Compiled with -fmad=false: products and sums are rounded as on the CPU, and added in the same order.
 #include <cmath>
 #include <limits>
 
@@ -46,7 +46,7 @@ template <int kTx> __device__ System system_of(const mimo::Triangle<kTx>& r) {
   return s;
 }
 
-/// A thread a vector.
+/// One thread per vector.
 template <int kTx, int kBits> __global__ void __launch_bounds__(mimo::kTileVectors)
     detect_vectors(const mimo::DetectorShape shape, const mimo::DetectorJob job, mimo::Tally* tally) {
   extern __shared__ __align__(16) std::byte memory[];
@@ -75,7 +75,7 @@ template <int kTx> Kernel kernel_for(int bits) {
                                  detect_vectors<kTx, 8>};
   return kKernels[bits / 2 - 1];
 }
-/// Antennas that there are not are columns of zeros.
+/// Antennas that do not exist are columns of zeros.
 Kernel kernel_for(const mimo::DetectorShape& shape) {
   return shape.tx <= 2   ? kernel_for<2>(shape.bits)
          : shape.tx <= 4 ? kernel_for<4>(shape.bits)

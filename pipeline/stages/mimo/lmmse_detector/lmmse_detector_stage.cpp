@@ -23,8 +23,8 @@ class LmmseDetectorStage final : public mimo::DetectorStage {
 }  // namespace
 
 StageEntry entry() {
-  return mimo::detector_entry("lmmse_detector", "soft linear MIMO detection of least mean square error",
-                              make_stage<LmmseDetectorStage>, "lmmse_detector: {modulation: 16qam}", 1e-4);
+  return mimo::detector_entry("lmmse_detector", "soft linear (LMMSE) MIMO detection", make_stage<LmmseDetectorStage>,
+                              "lmmse_detector: {modulation: 16qam}", 1e-4);
 }
 
 }  // namespace iqd::lmmse_detector

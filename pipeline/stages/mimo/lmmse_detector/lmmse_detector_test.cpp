@@ -22,7 +22,7 @@ using complex = std::complex<double>;
 constexpr const char* kKeys[] = {"", "{modulation: qpsk}", "{modulation: 16qam}", "{modulation: 64qam}",
                                  "{modulation: 256qam}"};
 
-/// (H^H H + N I)^-1 by Gauss and Jordan, and H^H y.
+/// (H^H H + N I)^-1 by Gauss-Jordan elimination, and H^H y.
 struct Normal {
   Normal(const Transmission& x, std::int64_t v) : tx(x.tx), noise(x.noise_at(v)) {
     for (int i = 0; i < tx; ++i) {
@@ -76,7 +76,7 @@ std::vector<double> expected(const Transmission& x) {
   return llr;
 }
 
-/// |y - H s|^2 of the symbols that the bits say.
+/// |y - H s|^2 of the symbols given by the bits.
 double distance(const Transmission& x, const std::vector<std::uint8_t>& bits, std::int64_t v) {
   const auto points = testing::constellation(x.bits);
   double sum = 0;
@@ -113,7 +113,7 @@ TEST(LmmseDetector, IsTheDefinitionInSinglePrecision) {
   }
 }
 
-/// Two equal columns, and other antennas beside them.
+/// Two equal columns, besides other antennas.
 TEST(LmmseDetector, SingularChannelsAreNoException) {
   Transmission x = random_transmission(4, 4, 4, 60, 0.06);
   for (std::size_t i = 0; i < x.h.size(); i += 4) x.h[i + 2] = x.h[i];
@@ -123,7 +123,7 @@ TEST(LmmseDetector, SingularChannelsAreNoException) {
     EXPECT_NEAR(got.llr[i], want[i], 2e-4 * std::max(1.0, std::abs(want[i]))) << i;
 }
 
-/// Of two equal columns without noise each gets half of what both send; the third is told apart.
+/// Without noise, each of two equal columns gets half of what both send; the third is still separated.
 TEST(LmmseDetector, EqualColumnsShare) {
   Transmission x = random_transmission(3, 3, 2, 20, 0);
   for (std::size_t i = 0; i < x.h.size(); i += 3) x.h[i + 2] = x.h[i];

@@ -21,7 +21,7 @@ using mimo::HWY_NAMESPACE::I;
 using mimo::HWY_NAMESPACE::Paths;
 using mimo::HWY_NAMESPACE::V;
 
-/// Into every symbol the path of least cost, the first of those that are equal.
+/// Puts the path of least cost into every symbol; of equal costs the first.
 int reduce(const Paths& paths, const Paths::Choice& choice) {
   for (int q = 0; q < paths.points(); ++q) {
     const int i = paths.real_of(q), j = paths.imag_of(q);

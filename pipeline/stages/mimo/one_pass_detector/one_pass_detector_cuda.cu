@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiled with -fmad=false: products and sums are rounded as on the CPU, and added in its order.
+// Compiled with -fmad=false: products and sums are rounded as on the CPU, and added in the same order.
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/one_pass_detector/one_pass_detector.hpp"
 #include "pipeline/stages/mimo/one_pass_detector/reduce.cuh"

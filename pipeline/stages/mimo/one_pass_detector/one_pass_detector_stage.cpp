@@ -28,7 +28,7 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return mimo::detector_entry("one_pass_detector", "soft MIMO detection by one pass of a trellis",
+  return mimo::detector_entry("one_pass_detector", "soft MIMO detection by one pass through a trellis",
                               make_stage<OnePassDetectorStage>, "one_pass_detector: {modulation: 16qam}", 1e-4);
 }
 

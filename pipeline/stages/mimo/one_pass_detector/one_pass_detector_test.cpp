@@ -15,7 +15,7 @@ using testing::DetectorUnderTest;
 using testing::Path;
 using testing::random_transmission;
 
-/// The best path into each symbol of the row, the first of those that are equal.
+/// The best path into each symbol of the row; of equal ones the first.
 std::vector<Path> reduced(const std::vector<Path>& all, int bits) {
   std::vector<Path> best(static_cast<std::size_t>(1 << bits), {1e300, {}});
   for (const Path& path : all) {

@@ -6,7 +6,7 @@
 
 namespace iqd::one_pass_detector {
 
-/// Into every symbol the path of least cost, the first of those that are equal; a thread a symbol.
+/// Puts the path of least cost into every symbol, the first of equal ones; one thread per symbol.
 template <class Paths> IQD_HOST_DEVICE int reduce(Paths& paths) {
   for (int q = paths.lane(); q < Paths::kPoints; q += paths.lanes()) {
     const int i = Paths::real_of(q), j = Paths::imag_of(q);

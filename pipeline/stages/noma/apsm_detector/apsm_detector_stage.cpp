@@ -24,7 +24,7 @@ float exponent_of(const Config& config, int antennas) {
   return static_cast<float>(1 / (2 * config.kernel_variance * scale));
 }
 
-/// Of the window's pilots; true where they can be used.
+/// Weights of the window's pilots; returns true if they are valid.
 bool fill_weights(const Config& config, const Section& section, Method& method) {
   const std::vector<double>& given = config.window_weights;
   const auto window = static_cast<std::size_t>(config.window);
@@ -33,7 +33,7 @@ bool fill_weights(const Config& config, const Section& section, Method& method) 
     return false;
   }
   if (!given.empty() && !(given.front() > 0)) {
-    section.problem("window_weights", "the first has to be above 0, since it is the newest pilot's");
+    section.problem("window_weights", "the first, of the newest pilot, has to be above 0");
     return false;
   }
   double sum = 0;
@@ -48,11 +48,11 @@ bool fill_weights(const Config& config, const Section& section, Method& method) 
 
 bool fill_method(const Config& config, bool start_given, const Section& section, Method& method) {
   if (config.weights.size() != 2 || !(config.weights[0] + config.weights[1] > 0)) {
-    section.problem("weights", "two numbers are wanted, [linear, Gaussian], not both 0");
+    section.problem("weights", "has to be two numbers, [linear, Gaussian], not both 0");
     return false;
   }
   if (config.start != noma::Start::zero && config.weights[0] == 0) {
-    section.problem("start", "a model without a linear part can only start from `zero`");
+    section.problem("start", "has to be `zero` for a model without a linear part");
     return false;
   }
   if (config.start == noma::Start::port && !start_given) {

@@ -17,7 +17,7 @@ StageEntry entry() {
   inputs.push_back({.name = "noise", .elements = {Element::f32}, .dims = "[group]", .variance = true});
   return {.family = "noma",
           .name = "genie_detector",
-          .summary = "linear detection of several users of least mean square error, the channel and the noise known",
+          .summary = "linear (MMSE) detection of several users with known channel and noise",
           .inputs = std::move(inputs),
           .outputs = noma::multiuser_outputs(),
           .make = make_stage<noma::LinearStage<noma::Start::genie>>,

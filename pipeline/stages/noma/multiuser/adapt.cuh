@@ -4,22 +4,22 @@
 
 #include "pipeline/stages/noma/multiuser/task.cuh"
 
-/// The recursion, a group a user, in the space of factors: estimates of pilots are kept, and each step adds what it
-/// changes of the window's factors, times `gram`.
+/// The recursion in the space of factors, one thread block per user: it keeps the pilots' estimates, and each step adds
+/// its change of the window's factors, times `gram`.
 ///
-/// A launch takes a stretch of pilots: what factors that do not change in it add to their estimates is summed before,
-/// by as many groups as there is room for (estimate_stretch). In it kNew pilots make a round. Of them and the window
-/// before them a square of `gram` is in registers, kLanes threads a row, and with it the round's steps are done one
-/// after the other. Meanwhile the other warps add up what all factors that do not change in this round give the next
-/// round's pilots; what changed is added when it begins.
+/// A launch handles a stretch of pilots. The contribution of factors that do not change in the stretch is summed first,
+/// by as many thread blocks as fit (estimate_stretch). Within the stretch, kNew pilots make a round. A square of `gram`
+/// for these and the window before them is in registers, kLanes threads per row, and the round's steps use it one after
+/// the other. Meanwhile the other warps sum, for the next round's pilots, over all factors that do not change in this
+/// round; those that changed are added at the beginning of the next round.
 namespace iqd::noma::training {
 
-/// kSlots columns of the square are in a thread's registers; 0: wide windows, each step reads it from memory.
+/// kSlots columns of the square are in a thread's registers; 0: for wide windows, each step reads it from memory.
 template <int kNew, int kLanes, int kSlots, int kThreads> class Adaptation {
  public:
   static constexpr int kWarps = kThreads / kWarp;
   static constexpr int kHeld = kSlots > 0 ? kLanes* kSlots : kMostWindow + kNew;
-  static constexpr int kMostRows = (kHeld * kLanes + kWarp - 1) / kWarp * kWarp / kLanes;  // of whole warps
+  static constexpr int kMostRows = (kHeld * kLanes + kWarp - 1) / kWarp * kWarp / kLanes;  // whole warps
   static_assert(kWarp % kNew == 0 && kSlots % 2 == 0);
   static_assert(kMostRows * kLanes < kThreads, "some warps have to be left for the next round");
   static constexpr bool holds(int window) { return window - 1 + kNew <= kHeld; }
@@ -27,9 +27,9 @@ template <int kNew, int kLanes, int kSlots, int kThreads> class Adaptation {
   struct Memory {
     alignas(16) float2 delta[2][kMostRows];  // [step modulo 2][row]
     float2 estimate[kMostRows];              // of the window's rows, for the next round
-    float2 near[kWarps][kNew];               // sums over factors that the last round changed
-    float2 far[2][kWarps][kNew];             // [round modulo 2]: over the others
-    float weight[kMostWindow + 2 * kNew];    // [age + kNew - 1], 0 out of the window
+    float2 near[kWarps][kNew];               // sums over factors changed by the last round
+    float2 far[2][kWarps][kNew];             // [round modulo 2]: sums over the others
+    float weight[kMostWindow + 2 * kNew];    // [age + kNew - 1]; 0 outside the window
     float share[kMostWindow];
   };
 
@@ -85,7 +85,7 @@ template <int kNew, int kLanes, int kSlots, int kThreads> class Adaptation {
   }
 
  private:
-  /// The pilot of a row of the square; those before the first and behind the last have no part in it.
+  /// The pilot of a row of the square; rows before the first pilot and after the last are unused.
   __device__ int pilot_of(int begin, int row) const { return begin - (window_ - 1) + row; }
   __device__ bool is_pilot(int begin, int row) const {
     const int t = pilot_of(begin, row);
@@ -109,7 +109,7 @@ template <int kNew, int kLanes, int kSlots, int kThreads> class Adaptation {
     }
     if (thread_ % kWarp < kNew) to[thread_ / kWarp][thread_ % kNew] = sum;
   }
-  /// For the round behind the one that begins at `begin`: over factors that do not change in this one.
+  /// Sums for the round after the one that begins at `begin`, over factors that do not change in this one.
   __device__ void look_ahead(int begin, float2 (*to)[kNew]) const {
     const int next = begin + kNew, thread = thread_ - busy_, threads = kThreads - busy_;
     float2 sum = gather(next, settled_, begin - (window_ - 1), thread, threads);
@@ -127,7 +127,7 @@ template <int kNew, int kLanes, int kSlots, int kThreads> class Adaptation {
   __device__ static float2 add(float2 sum, float4 g, float2 factor) {
     return {fmaf(g.y, factor.y, fmaf(g.x, factor.x, sum.x)), fmaf(g.x, factor.y, fmaf(g.z, factor.x, sum.y))};
   }
-  /// Columns of slots 2k and 2k + 1: the lanes of a row have neighbouring pairs.
+  /// The lanes of a row have neighbouring pairs of columns, for slots 2k and 2k + 1.
   __device__ int column_of(int slot) const {
     return (slot / 2 * kLanes + lane_) * 2 + slot % 2;
   }
@@ -148,7 +148,7 @@ template <int kNew, int kLanes, int kSlots, int kThreads> class Adaptation {
     return row_ - (window_ - 1);
   }  // below 0: of the window before
 
-  /// The row's target, factor and estimate, as far as it is known.
+  /// The row's target, factor and estimate, as far as known.
   __device__ void load_row(int begin) {
     const bool row = is_pilot(begin, row_);
     const int t = row ? pilot_of(begin, row_) : 0;
@@ -174,7 +174,7 @@ template <int kNew, int kLanes, int kSlots, int kThreads> class Adaptation {
     return copysignf(fmaxf(fabsf(error) - task_.epsilon, 0.0f), error);
   }
 
-  /// What this row's error is multiplied with when pilot begin + i enters the window.
+  /// Factor of this row's error when pilot begin + i enters the window.
   __device__ float size_of(int begin, int i) const {
     const int age = max(i + window_ - 1 - row_, 1 - kNew);
     return inverse_ * (memory_.weight[age + kNew - 1] * memory_.share[min(window_, begin + i + 1) - 1]);
@@ -182,7 +182,7 @@ template <int kNew, int kLanes, int kSlots, int kThreads> class Adaptation {
 
   __device__ void step(int begin, int i) {
     const float2 delta{correction(target_.x, estimate_.x) * size_, correction(target_.y, estimate_.y) * size_};
-    float2* const deltas = memory_.delta[i % 2];  // the other's readers may still be there
+    float2* const deltas = memory_.delta[i % 2];  // threads may still read the other one
     if (lane_ == 0) deltas[row_] = delta;
     changed_ = {changed_.x + delta.x, changed_.y + delta.y};
     meet();
@@ -195,7 +195,7 @@ template <int kNew, int kLanes, int kSlots, int kThreads> class Adaptation {
     }
     add_to_estimate(sum);
   }
-  /// Of all columns: those out of the window have a delta of 0. Two sums, so that one need not wait for the other.
+  /// Over all columns: those outside the window have a delta of 0. Two sums, so that neither waits for the other.
   __device__ float2 add_square(const float2* deltas) const {
     float2 even{0, 0}, odd{0, 0};
 #pragma unroll
@@ -215,7 +215,7 @@ template <int kNew, int kLanes, int kSlots, int kThreads> class Adaptation {
         sum = add(sum, gram(pilot_of(begin, column), pilot_of(begin, row_)), deltas[column]);
     return sum;
   }
-  /// Of the warps that do the steps.
+  /// Barrier of the warps that do the steps.
   __device__ void meet() const {
     asm volatile("bar.sync 1, %0;" ::"r"(busy_) : "memory");
   }
@@ -262,7 +262,7 @@ struct AdaptKernel {
   void (*run)(Task);
   int threads;
 };
-/// The first that has room for the window: rounds of 16 pilots.
+/// The first that fits the window: rounds of 16 pilots.
 inline AdaptKernel adapt_kernel(int window) {
   if (Adaptation<16, 4, 10, 512>::holds(window)) return {adapt_users<16, 4, 10, 512>, 512};
   if (Adaptation<16, 4, 16, 512>::holds(window)) return {adapt_users<16, 4, 16, 512>, 512};

@@ -11,8 +11,7 @@
 
 namespace iqd::noma {
 
-/// What lives on from frame to frame: whether there is a model; c; the old places' vectors, plane by plane, and
-/// factors.
+/// State kept from frame to frame: whether a model exists; c; vectors (plane by plane) and factors of the old places.
 class Carried {
  public:
   Carried(const WorkingSet& w, std::byte* memory) : w_(w), memory_(memory) {}
@@ -27,11 +26,11 @@ class Carried {
     if (memory_) std::memcpy(memory_, &flag, sizeof flag);
   }
 
-  /// To the first places.
+  /// Into the first places.
   void load() const {
     each(0, [](float* here, float* carried, std::int64_t n) { std::copy_n(carried, n, here); });
   }
-  /// The newest places.
+  /// From the newest places.
   void save() const {
     if (!memory_) return;
     each(w_.method.pilots, [](float* here, float* carried, std::int64_t n) { std::copy_n(here, n, carried); });

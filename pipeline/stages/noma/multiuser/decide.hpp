@@ -9,14 +9,14 @@
 #include "pipeline/stages/noma/multiuser/multiuser.hpp"
 #include "signal/formats/symbol_map.hpp"
 
-/// What is decided of a symbol's estimate, for host and device.
+/// Decisions on a symbol's estimate, for host and GPU.
 namespace iqd::noma {
 
-/// Max-log LLRs of the bits of one map, for estimates with complex noise of this variance:
+/// Max-log LLRs of the bits of one map, for estimates with complex noise of the given variance:
 ///
 ///   LLR = (min over levels with bit 1 of (x - a)^2 - min over levels with bit 0 of (x - a)^2) / noise
 ///
-/// x is the axis that the bit belongs to. Finite for all estimates that are, and negative where the level nearest to x
+/// x is the axis that the bit belongs to. Finite for all finite estimates, and negative where the level nearest to x
 /// has bit 1.
 class Decider {
  public:
@@ -32,7 +32,7 @@ class Decider {
       for (int b = 0; b < bits_; ++b) {
         const auto half = static_cast<float>(1 << (bits_ - b));
         put(b * axes_ + axis, llr_of_sign(x, half - 1));
-        x = half / 2 - fabsf(x);  // the Gray maps fold: the next bit is the sign again
+        x = half / 2 - fabsf(x);  // Gray maps fold: the next bit is again a sign
       }
     }
   }
@@ -40,7 +40,7 @@ class Decider {
  private:
   static constexpr float kFar = 1e30f;
 
-  /// Levels are odd numbers up to `top`, with bit 0 those above 0.
+  /// Levels are odd numbers up to `top`; bit 0 for those above 0.
   IQD_HOST_DEVICE float llr_of_sign(float x, float top) const {
     const float nearest = 2 * floorf(x / 2) + 1;
     const float zero = fmaxf(1.0f, fminf(top, nearest));
@@ -50,12 +50,12 @@ class Decider {
   }
 
   int axes_;
-  int bits_;      // of an axis
+  int bits_;      // per axis
   float to_odd_;  // makes the levels odd numbers
   float factor_;
 };
 
-/// An LLR as its form can hold it; those of i8 are whole numbers.
+/// An LLR as its element type can hold it; i8 holds integers.
 IQD_HOST_DEVICE inline float held_by(LlrForm form, float llr_scale, float llr) {
   if (form == LlrForm::i8) return fmaxf(-127.0f, fminf(127.0f, rintf(llr / llr_scale)));
   if (form == LlrForm::f16) return fmaxf(-65504.0f, fminf(65504.0f, llr));

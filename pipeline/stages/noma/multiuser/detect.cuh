@@ -9,17 +9,17 @@
 #include "pipeline/stages/noma/multiuser/published.cuh"
 #include "pipeline/stages/noma/multiuser/scheme.hpp"
 
-/// The second half of the detector on a device: what is launched for a frame whose model is there.
+/// Detection on the GPU: the launches for a frame whose model exists.
 namespace iqd::noma {
 
-/// A kernel and what it is launched with.
+/// A kernel and its launch parameters.
 struct DetectKernel {
   void (*run)(DetectShape, ModelView, FrameJob);
   unsigned threads;
   std::size_t shared;
 };
 
-/// As many warps as have the registers for it.
+/// As many warps as the registers allow.
 template <int kChunks, int kUserTiles> DetectKernel detect_kernel() {
   constexpr int kWarps = kChunks <= 2 && kUserTiles == 1 ? 16 : 8;
   return {detect_rows<kChunks, kUserTiles, kWarps>, 32 * kWarps, sizeof(DetectMemory<kChunks, kWarps>)};
@@ -36,7 +36,7 @@ inline DetectKernel detect_kernel(int antennas, int users) {
                           : detect_kernel<8>(users);
 }
 
-/// Detects frames, one a call. Shared by all lanes of a device.
+/// Detects frames, one per call. Shared by all lanes of a GPU.
 class Detect {
  public:
   /// Throws SetupError.
@@ -44,14 +44,14 @@ class Detect {
       : shape_(method), kernel_(detect_kernel(method.antennas, method.users)) {
     gpu::check(cudaFuncSetAttribute(kernel_.run, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(kernel_.shared)),
-               "shared memory for so many antennas");
+               "shared memory for this number of antennas");
     if (scheme != Scheme::own && shape_.dictionary > 0) published_.emplace(shape_, scheme);
   }
 
   std::size_t scratch_bytes() const noexcept { return published_ ? published_->scratch_bytes() : 0; }
 
-  /// Does nothing where there are not so many frames. A model of scale 0, and a vector of which an estimate is not
-  /// finite, give erased symbols; their number is added to `erased`, which may be null.
+  /// Does nothing if `frame` does not exist. Symbols are erased if the model's scale is 0 or an estimate of their
+  /// vector is not finite; `erased`, which may be null, is increased by their number.
   void enqueue(const Model& model, const Job& job, int frame, std::int64_t* erased, std::byte* scratch,
                cudaStream_t stream) const noexcept {
     if (shape_.data == 0 || shape_.users == 0) return;

@@ -6,17 +6,17 @@
 #include "pipeline/stages/noma/multiuser/tensor.cuh"
 #include "pipeline/stages/noma/multiuser/vectors.cuh"
 
-/// Detection of all users of a frame with one model, in one kernel: a group takes 32 data vectors, and its warps share
+/// Detects all users of a frame with one model, in one kernel. A thread block takes 32 data vectors; its warps share
 /// the dictionary, eight places at a time. With r and x multiplied by sqrt(2 log2(e) exponent),
 ///
-///   p, q      Re and Im of r^H x                                 a product of matrices, [vector][place]
+///   p, q      Re and Im of r^H x                                 matrix product, [vector][place]
 ///   h         (|r|^2 + |x|^2) / 2
-///   k11       2^(p - h), k12 = 2^(q - h), k21 = 2^(-q - h)       what v1 and v2 of r are to v1 and v2 of x; k22 = k11
-///   F1, F2    [k11 k12] gamma, [k21 k11] gamma                   another product, [vector][user]
+///   k11       2^(p - h), k12 = 2^(q - h), k21 = 2^(-q - h)       kernels of v1, v2 of r with v1, v2 of x; k22 = k11
+///   F1, F2    [k11 k12] gamma, [k21 k11] gamma                   matrix product, [vector][user]
 ///
-/// A warp's results of the first product are in the lanes where the second one wants them. The warps' sums are added
-/// in order, in shared memory; the linear part is added in float. Factors are taken in units of their user's, so that
-/// halves can hold them.
+/// The first product leaves a warp's results in the lanes where the second one needs them. The warps' sums are added in
+/// order, in shared memory; the linear part is added in float. Factors are in units of their user's `unit`, so that
+/// binary16 can hold them.
 namespace iqd::noma {
 
 /// What a lane fetches of eight places.
@@ -26,7 +26,7 @@ template <int kChunks, int kUserTiles> struct Places {
   float norm[2];
 };
 
-/// Where a lane fetches: x of place g, the rest of places 2t and 2t + 1 of eight.
+/// Where a lane fetches: x of place g, the rest for places 2t and 2t + 1 of eight.
 struct Cursor {
   const float2* x;
   const float2* gamma;  // of user g
@@ -71,7 +71,7 @@ __device__ inline void set_left(Left& left, int k, HighLow pair) {
   left.low[k] = pair.low;
 }
 
-/// {p, q} + r^H x, of 16 vectors and 8 places
+/// {p, q} + r^H x, for 16 vectors and 8 places
 template <int kChunks>
 __device__ void correlate(const Left (&r)[kChunks], const Right (&x)[kChunks], Result& p, Result& q) {
 #pragma unroll
@@ -82,7 +82,7 @@ __device__ void correlate(const Left (&r)[kChunks], const Right (&x)[kChunks], R
   }
 }
 
-/// The kernels of 16 vectors and 8 places: of v1 with {v1, v2} and of v2 with {v1, v2}. `p` is p - h, `bias` -h.
+/// Kernels of 16 vectors and 8 places: of v1 with {v1, v2} and of v2 with {v1, v2}. `p` is p - h, `bias` -h.
 __device__ inline void make_kernels(const Result& p, const Result& q, const Result& bias, Left& of_v1, Left& of_v2) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
@@ -97,7 +97,7 @@ __device__ inline void make_kernels(const Result& p, const Result& q, const Resu
   }
 }
 
-/// What a warp adds up: [tile of rows][tile of users][v1 or v2].
+/// A warp's sums: [tile of rows][tile of users][v1 or v2].
 template <int kUserTiles> using Sums = Result[kRowTiles][kUserTiles][2];
 
 /// sums += those of eight places.
@@ -126,14 +126,14 @@ __device__ void add_places(const Vectors<kChunks>& v, const Right (&x)[kChunks],
   }
 }
 
-/// Two places' values of each kind, times a factor, as the right of a product: real parts, then imaginary parts.
+/// Two places' values of each kind, times a factor, as the right operand: real parts, then imaginary parts.
 __device__ inline Right right_of(const float2 (&values)[2], float factor) {
   const HighLow real = split(values[0].x * factor, values[1].x * factor);
   const HighLow imag = split(values[0].y * factor, values[1].y * factor);
   return {{real.high, imag.high}, {real.low, imag.low}};
 }
 
-/// A warp's part of the kernels' sums: every kWarps-th eight places, of which the first are fetched already.
+/// A warp's part of the kernels' sums: every kWarps-th group of eight places; the first is already fetched.
 template <int kChunks, int kUserTiles, int kWarps>
 __device__ void add_dictionary(const DetectShape& shape, const float* unit, float to_powers,
                                const DetectMemory<kChunks, kWarps>& memory, Cursor cursor,
@@ -154,12 +154,12 @@ __device__ void add_dictionary(const DetectShape& shape, const float* unit, floa
     for (int u = 0; u < kUserTiles; ++u) gamma[u] = right_of(places.gamma[u], to_unit[u]);
     const float half_norm[2]{places.norm[0] * to_half_norm, places.norm[1] * to_half_norm};
     advance(shape, kWarps * kPlaceTile, cursor);
-    fetch_places(shape, cursor, g, t, places);  // under way while these are worked on
+    fetch_places(shape, cursor, g, t, places);  // in flight during the computation
     add_places(v, x, gamma, half_norm, user_tiles, sums);
   }
 }
 
-/// The linear part: a warp a user. The last warps come first, since they have the fewest places.
+/// The linear part, one warp per user. The last warps come first, since they have the fewest places.
 template <int kChunks, int kWarps>
 __device__ void put_linear(const DetectShape& shape, const ModelView& model, DetectMemory<kChunks, kWarps>& memory) {
   const int warp = static_cast<int>(threadIdx.x) / 32, row = static_cast<int>(threadIdx.x) % 32;
@@ -172,7 +172,7 @@ __device__ void put_linear(const DetectShape& shape, const ModelView& model, Det
   }
 }
 
-/// Leaves a warp's sums of eight users in shared memory.
+/// Writes a warp's sums of eight users to shared memory.
 template <int kChunks, int kWarps>
 __device__ void leave_sums(const Result (&sums)[2], int tile, DetectMemory<kChunks, kWarps>& memory) {
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
@@ -183,7 +183,7 @@ __device__ void leave_sums(const Result (&sums)[2], int tile, DetectMemory<kChun
       memory.sums[warp][lane % 4 * 2 + i % 2][axis * kRows + tile * 16 + i / 2 * 8 + lane / 4] = sums[axis][i];
 }
 
-/// Adds the sums of eight users to their estimates: a thread a vector and user.
+/// Adds the sums of eight users to their estimates, one thread per vector and user.
 template <int kChunks, int kWarps> __device__ void finish_users(const DetectShape& shape, const float* unit,
                                                                 int first_user, DetectMemory<kChunks, kWarps>& memory) {
   const int tile_user = static_cast<int>(threadIdx.x) / 32, row = static_cast<int>(threadIdx.x) % 32;
@@ -198,10 +198,10 @@ template <int kChunks, int kWarps> __device__ void finish_users(const DetectShap
   const float own = shape.dictionary > 0 ? unit[user] : 0;
   const float2 linear = memory.z[user][row], z{fmaf(own, kernels.x, linear.x), fmaf(own, kernels.y, linear.y)};
   memory.z[user][row] = z;
-  if (!is_finite(z)) memory.erased[row] = 1;  // whoever writes writes the same
+  if (!is_finite(z)) memory.erased[row] = 1;  // all writers write the same value
 }
 
-/// Writes the group's results and counts its erased vectors.
+/// Writes the thread block's results and counts its erased vectors.
 template <int kChunks, int kWarps> __device__ void put_rows(const DetectShape& shape, const ModelView& model,
                                                             const FrameJob& job, int first,
                                                             const DetectMemory<kChunks, kWarps>& memory) {

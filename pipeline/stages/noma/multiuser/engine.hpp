@@ -8,9 +8,9 @@
 
 namespace iqd::noma {
 
-/// What a method does on the processor, training and detection. One serves all lanes; a run takes one thread, allocates
-/// nothing and waits for nothing. Where `frames` is not a multiple of `starts` (or of `noises`), or there are none of
-/// those that the start needs, nothing comes out.
+/// Training and detection on the CPU. One Engine serves all lanes; a run uses one thread, allocates nothing and never
+/// waits. There is no output if `frames` is not a multiple of `starts` (or of `noises`), or if an input that the start
+/// needs has no items.
 class Engine {
  public:
   explicit Engine(const Method& method) : method_(method) {}
@@ -18,7 +18,7 @@ class Engine {
   std::size_t scratch_bytes() const;
   std::size_t carry_bytes() const { return method_.carry_bytes(); }
 
-  /// `fresh`: what is in the carry is of no use. `carry` is read where the method is online, and only there.
+  /// `fresh`: the content of the carry is invalid. `carry` is read only if the method is online.
   void run(const Job& job, bool fresh, std::byte* carry, std::byte* scratch) const noexcept;
 
  private:

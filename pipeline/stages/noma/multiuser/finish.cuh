@@ -4,17 +4,17 @@
 
 #include "pipeline/stages/noma/multiuser/task.cuh"
 
-/// Estimates of all pilots before and after training, the model that comes of it, and what is said of it.
+/// Estimates of all pilots before and after training, the resulting model, and its published values.
 namespace iqd::noma::training {
 
-inline constexpr int kTargets = 16;  // pilots of a group
-inline constexpr int kColumns = 4;   // users of a group
+inline constexpr int kTargets = 16;  // pilots of a thread block
+inline constexpr int kColumns = 4;   // users of a thread block
 inline constexpr int kEstimateThreads = 512;
 inline constexpr int kEstimateWarps = kEstimateThreads / kWarp;
 inline constexpr int kFinishThreads = 512;
 inline constexpr int kFinishWarps = kFinishThreads / kWarp;
 
-/// A pilot and a user, of the threads that have them.
+/// A pilot and a user, for the threads that have them.
 struct Estimated {
   int t;
   int user;
@@ -22,7 +22,7 @@ struct Estimated {
   float2 value;
 };
 
-/// Places first … first + count - 1 but for `left_out` of them from first + gap on.
+/// Places first … first + count - 1, except `left_out` of them from first + gap on.
 struct Range {
   int first;
   int count;
@@ -30,7 +30,7 @@ struct Range {
   int left_out;
 };
 
-/// The sum over places of gram times their factors, [user][place] of `pitch`, for pilots from `first_pilot` on.
+/// The sum over places of gram times their factors, [user][place] with `pitch`, for pilots from `first_pilot` on.
 __device__ inline Estimated sum_places(const Task& task, int first_pilot, Range range, const float2* factors,
                                        int pitch) {
   __shared__ float2 parts[kEstimateWarps][kColumns][kTargets];
@@ -83,7 +83,7 @@ static __global__ void __launch_bounds__(kEstimateThreads) estimate_first(const 
                                                          fmaf(task.linear, im, e.value.y)};
 }
 
-/// Before a stretch: all factors but those that change in it; in the first pass those to come are 0.
+/// Before a stretch: all factors except those that change in it; in the first pass later ones are 0.
 static __global__ void __launch_bounds__(kEstimateThreads) estimate_stretch(const Task task) {
   if (task.idle() || !task.state->trained) return;
   const int end = min(task.stretch + kStretch, task.pilots), begin = settled(task);
@@ -113,7 +113,7 @@ static __global__ void __launch_bounds__(kEstimateThreads) estimate_last(const T
                      valid ? fmaf(error.x, error.x, error.y * error.y) : 0};
 }
 
-/// c += sum of x conj(factor), and the mean errors. A group a user; of c a warp an antenna.
+/// c += sum of x conj(factor), and the mean errors. One thread block per user; for c one warp per antenna.
 static __global__ void __launch_bounds__(kFinishThreads) finish_users(const Task task) {
   __shared__ double memory[2][kFinishWarps];
   if (task.idle() || !task.state->trained) return;
@@ -145,7 +145,7 @@ static __global__ void __launch_bounds__(kFinishThreads) finish_users(const Task
   }
 }
 
-/// A model whose errors are not finite is none.
+/// A model whose errors are not finite counts as none.
 __device__ inline bool can_be_used(const Task& task) {
   bool good = task.state->trained;
   for (int u = 0; good && u < task.users; ++u) good = isfinite(static_cast<float>(task.found[2 * u]));
@@ -175,7 +175,7 @@ __device__ inline void tell_values(const Task& task, int user, bool good) {
   to[3] = good ? static_cast<float>(sqrt(task.found[2 * user + 1])) : 0;
 }
 
-/// Keeps the factors within what binary16 holds, where detection takes them so.
+/// Keeps the factors within the range of binary16, for detection.
 __device__ inline void find_unit(const Task& task, int user) {
   __shared__ float memory[kFinishWarps];
   const float2* const gamma = task.gamma + std::int64_t{user} * task.places;
@@ -194,7 +194,7 @@ __device__ inline void find_unit(const Task& task, int user) {
   task.unit[user] = most > 0 ? ldexpf(1, max(-100, min(100, exponent))) : 1;
 }
 
-/// What lives on goes into the carry.
+/// Saves the model to the carry.
 __device__ inline void keep_model(const Task& task, int user) {
   const Kept& kept = task.kept;
   const auto thread = static_cast<int>(threadIdx.x);
@@ -210,7 +210,7 @@ __device__ inline void keep_model(const Task& task, int user) {
     kept.x[i] = x[i];
 }
 
-/// Writes what is asked for. A group a user.
+/// Writes the requested outputs. One thread block per user.
 static __global__ void __launch_bounds__(kFinishThreads) hand_out_model(const Task task) {
   if (task.idle()) return;
   const int user = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);

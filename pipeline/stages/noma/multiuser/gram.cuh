@@ -4,20 +4,20 @@
 
 #include "pipeline/stages/noma/multiuser/task.cuh"
 
-/// Products of all vectors with all, and what kernels make of them. With p + jq = x_t^H x_s and
+/// Products of all vectors with all, and their kernels. With p + jq = x_t^H x_s and
 /// k(y) = exp2((y - |x_t|^2 / 2 - |x_s|^2 / 2) exponent), factors gamma of place s add to the estimate of pilot t:
 ///
 ///   real part  g11 gamma_1 + g12 gamma_2        g11 = w_L p + height_s k(p)
 ///   imaginary  g21 gamma_1 + g11 gamma_2        g12 = w_L q + height_s k(q), g21 = -w_L q + height_s k(-q)
 ///
-/// `gram` has {g11, g12, g21, 0}. Old places have kernels alone: their part of c is in it already.
+/// `gram` has {g11, g12, g21, 0}. Old places have kernels only: c already contains their linear part.
 namespace iqd::noma::training {
 
-inline constexpr int kTile = 64;          // vectors of a tile, on both sides
+inline constexpr int kTile = 64;          // vectors per tile, on both sides
 inline constexpr int kTileThreads = 256;  // 16 x 16, each with 4 x 4 pairs
 inline constexpr int kSide = 16;
 inline constexpr int kEach = kTile / kSide;
-inline constexpr int kDepth = 16;  // antennas that are in shared memory at once
+inline constexpr int kDepth = 16;  // antennas in shared memory at once
 
 /// Of 4 x 4 pairs: [t][s], t = first + thread % 16 + 16 i, s likewise with thread / 16.
 struct Products {
@@ -32,7 +32,7 @@ __device__ inline int row_of(int i) {
   return static_cast<int>(threadIdx.x) / kSide + kSide * i;
 }
 
-/// Rows `first` … of x, turned; 0 behind the last.
+/// Rows `first` … of x, transposed; 0 after the last.
 __device__ inline void load_tile(const Task& task, int first, int antenna, float2 (*to)[kTile + 1]) {
   for (int i = static_cast<int>(threadIdx.x); i < kTile * kDepth; i += kTileThreads) {
     const int place = first + i / kDepth, m = antenna + i % kDepth;
@@ -41,7 +41,7 @@ __device__ inline void load_tile(const Task& task, int first, int antenna, float
   }
 }
 
-/// Of the places from `t` and from `s` on. Summed over antennas in their order, as |x|^2 is.
+/// For the places from `t` and from `s` on. Summed over antennas in order, as for |x|^2.
 __device__ inline Products multiply_tile(const Task& task, int t, int s) {
   __shared__ float2 of_t[kDepth][kTile + 1], of_s[kDepth][kTile + 1];
   Products sum{};
@@ -71,7 +71,7 @@ __device__ inline float kernel(const Task& task, float product, float halves) {
   return exp2f(fminf((product - halves) * task.exponent, 0.0f));
 }
 
-/// A group a tile: x of the grid counts pilots, y places.
+/// One thread block per tile: x of the grid counts pilots, y places.
 static __global__ void __launch_bounds__(kTileThreads) fill_gram(const Task task) {
   if (task.idle() || !task.state->trained) return;
   const int first_t = static_cast<int>(blockIdx.x) * kTile, first_s = static_cast<int>(blockIdx.y) * kTile;
@@ -94,7 +94,7 @@ static __global__ void __launch_bounds__(kTileThreads) fill_gram(const Task task
   }
 }
 
-/// A tile's part of gamma' K gamma, for a user. `t` and `s`: gammas of the tile's vectors.
+/// A tile's part of gamma' K gamma, for one user. `t` and `s`: gammas of the tile's vectors.
 __device__ inline float tile_norm(const float (&k)[3][kEach][kEach], const float2* t, const float2* s) {
   float sum = 0;
 #pragma unroll
@@ -112,7 +112,7 @@ __device__ inline float tile_norm(const float (&k)[3][kEach][kEach], const float
   return sum;
 }
 
-/// The norms of the kernel parts: a group a tile of places x places, those below the diagonal only.
+/// The norms of the kernel parts: one thread block per tile of places x places, only those below the diagonal.
 static __global__ void __launch_bounds__(kTileThreads) sum_norms(const Task task) {
   __shared__ float2 gamma[2][kTile];
   __shared__ double memory[kTileThreads / kWarp];

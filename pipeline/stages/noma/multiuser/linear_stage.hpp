@@ -8,7 +8,7 @@
 
 namespace iqd::noma {
 
-/// A detector that is nothing but the linear filter that a model of the apsm_detector would start from.
+/// A detector that is just the linear filter that a model of apsm_detector would start from.
 template <Start start> class LinearStage final : public ConfiguredStage<MultiuserKeys> {
  public:
   void shape(ShapeContext& context) override {

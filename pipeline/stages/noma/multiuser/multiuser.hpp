@@ -16,8 +16,8 @@
 #include "pipeline/stages/noma/multiuser/scheme.hpp"
 #include "signal/formats/symbol_map.hpp"
 
-/// What all detectors of several users on the same carriers have in common, so that one may stand in the place of
-/// another. Each frame brings pilots, known symbols of all users, and data:
+/// Ports and edge values that all detectors of several users on the same carriers share, so that one can replace
+/// another. Each frame brings pilots, which are known symbols of all users, and data:
 ///
 /// train_rx  [frame][t][antenna]     cf32, the pilots as received
 /// train_tx  [frame][t][user]        cf32, the pilots as sent, of mean power 1
@@ -30,9 +30,9 @@
 /// gamma     [frame][user][row]      f32: the factors of the kernels, rows v1(0) v2(0) v1(1) … of the dictionary
 /// events    [event]                 i64: kEvents
 ///
-/// A pilot that is not finite, received or sent, is left out: it has no part in training. A received data vector that
-/// is not finite is erased: symbol, LLRs and bits 0. A frame none of whose pilots can be used is untrained: the model
-/// is 0 (online: it stays as it was), all its symbols are erased. Antennas that are not in use do not count anywhere.
+/// A pilot that is not finite, as received or as sent, is left out of training. A received data vector that is not
+/// finite is erased: its symbols, LLRs and bits are 0. A frame without a usable pilot is untrained: its model is 0
+/// (online: the model stays as it was), and all its symbols are erased. Antennas not in use never count.
 namespace iqd::noma {
 
 inline constexpr int kMostAntennas = 64;
@@ -45,12 +45,12 @@ inline std::span<const std::string_view> enum_names(LlrForm) {
   return names;
 }
 
-/// Where a model begins.
+/// What a model starts from.
 enum class Start : std::uint8_t {
   zero,
   lls,    // least squares over the frame's pilots
   port,   // the linear filter on input `start`: z = sum over m of conj(filter_m) r_m
-  genie,  // least mean square error with the channel and the noise on inputs `h` and `noise`
+  genie,  // minimum mean square error, with the channel and the noise on inputs `h` and `noise`
 };
 inline std::span<const std::string_view> enum_names(Start) {
   static constexpr std::string_view names[] = {"zero", "lls", "port"};
@@ -59,28 +59,28 @@ inline std::span<const std::string_view> enum_names(Start) {
 
 inline constexpr std::array<std::string_view, 4> kEvents{"frames", "untrained", "pilots_left_out", "erased"};
 enum Event : std::uint8_t { kFrames, kUntrained, kPilotsLeftOut, kErased };
-enum Input : std::uint8_t { kTrainRx, kTrainTx, kRx, kStart };  // genie: h in the place of start, then noise
+enum Input : std::uint8_t { kTrainRx, kTrainTx, kRx, kStart };  // genie: h in place of start, then noise
 enum Output : std::uint8_t { kSymbols, kLlr, kBits, kModel, kLinear, kGamma, kTally, kOutputs };
 
-/// noise: of a symbol's estimate, complex, from the training; linear: |c|; gaussian: the kernel part's norm,
-/// sqrt(gamma' K gamma); training_error: rms of the pilots' errors when training had ended.
+/// noise: variance of a symbol's complex estimate, from training; linear: |c|; gaussian: norm of the kernel part,
+/// sqrt(gamma' K gamma); training_error: rms of the pilots' errors after training.
 inline constexpr std::array<std::string_view, 4> kModelValues{"noise", "linear", "gaussian", "training_error"};
 
-/// A detector in numbers, for host and device. `f(v) = w_L c.v + w_G sum over i of gamma_i exp(-|v - x_i|^2 exponent)`
-/// of rows v1 = [Re r; Im r] and v2 = [Im r; -Re r]; a symbol's estimate is f(v1) + i f(v2).
+/// A detector in numbers, for host and GPU. `f(v) = w_L c.v + w_G sum over i of gamma_i exp(-|v - x_i|^2 exponent)` for
+/// rows v1 = [Re r; Im r] and v2 = [Im r; -Re r]; a symbol's estimate is f(v1) + i f(v2).
 ///
 /// The dictionary has `dictionary` places for complex vectors, the oldest first: `dictionary - pilots` of earlier
-/// frames (online), then all pilots of this one, of which the last `kernels` may have kernels; those before move c
-/// alone.
+/// frames (online), then all pilots of this one. Only the last `kernels` of these may have kernels; those before only
+/// update c.
 struct Method {
   // Shapes
   int antennas = 0;
   int users = 0;
-  std::int64_t pilots = 0;      // of a frame
-  std::int64_t data = 0;        // vectors of a frame
+  std::int64_t pilots = 0;      // per frame
+  std::int64_t data = 0;        // vectors per frame
   std::int64_t dictionary = 0;  // >= pilots
   std::int64_t kernels = 0;     // <= pilots
-  std::int64_t most = 1;        // frames in a block, at most
+  std::int64_t most = 1;        // most frames in a block
   SymbolMap map = SymbolMap::qpsk;
   LlrForm form = LlrForm::f32;
   float llr_scale = 1;
@@ -95,13 +95,13 @@ struct Method {
   float linear = 0.5f;                      // w_L
   float gaussian = 0.5f;                    // w_G
   float exponent = 0;                       // 1 / (2 s^2)
-  std::array<float, kMostWindow> weight{};  // of a window's pilots, the newest first; only their ratio counts
+  std::array<float, kMostWindow> weight{};  // of a window's pilots, the newest first; only ratios matter
   std::array<float, kMostWindow> share{};   // [k]: 1 / (2 (weight[0] + … + weight[k]))
   std::array<bool, kMostAntennas> used{};
 
   IQD_HOST_DEVICE int bits() const noexcept { return bits_of(map); }
   IQD_HOST_DEVICE std::int64_t old_places() const noexcept { return dictionary - pilots; }
-  /// Room for the carry: a Model of the old places, each part from a multiple of 64 on, and 64 bytes of state.
+  /// Bytes of the carry: a Model of the old places, each part from a multiple of 64 on, and 64 bytes of state.
   std::size_t carry_bytes() const noexcept {
     if (!online) return 0;
     const auto places = static_cast<std::size_t>(old_places()), m = static_cast<std::size_t>(antennas),
@@ -110,7 +110,7 @@ struct Method {
   }
 };
 
-/// One block, in memory; outputs that are null are left out. Counts are of frames, and read when it runs.
+/// One block in memory; null outputs are left out. Counts are in frames and read when the job runs.
 struct Job {
   const cf32* train_rx;
   const cf32* train_tx;
@@ -118,8 +118,8 @@ struct Job {
   const cf32* start;           // [frame][user][antenna]
   const cf32* h;               // [frame][antenna][user]
   const float* noise;          // [frame]
-  const std::int32_t* frames;  // how many there are of the first three
-  const std::int32_t* starts;  // of start, or of h: one serves several frames that follow on each other
+  const std::int32_t* frames;  // number of the first three
+  const std::int32_t* starts;  // number of start, or of h: one serves several consecutive frames
   const std::int32_t* noises;
   cf32* symbols;
   void* llr;
@@ -131,7 +131,7 @@ struct Job {
   std::int32_t* counts[kOutputs];
 };
 
-/// The memory of a block. `h` and `noise` are those of the inputs behind the first three that `start` says.
+/// The memory of a block. `h` and `noise` are the inputs after the first three, if `start` says so.
 inline Job job_of(const StageIo& io, Start start) noexcept {
   const auto input = [&](std::size_t i) { return i < io.in.size() ? io.in[i] : PortIo{}; };
   const auto values = [&](std::size_t i) { return reinterpret_cast<const cf32*>(input(i).data); };
@@ -158,19 +158,18 @@ inline Job job_of(const StageIo& io, Start start) noexcept {
   return job;
 }
 
-/// A trained model, in scaled units (x = scale r, antennas that are not in use 0). Online it is what lives on.
+/// A trained model, in scaled units (x = scale r; antennas not in use are 0). Online it is kept from frame to frame.
 struct Model {
   cf32* x;       // [place][antenna]
   float* norm;   // [place]: |x|^2
-  cf32* gamma;   // [user][place]: those of v1 and v2 as real and imaginary part; 0 where a place is empty
-  cf32* c;       // [user][antenna]: c of the real parts and of the imaginary parts, as real and imaginary part
+  cf32* gamma;   // [user][place]: of v1 and v2 as real and imaginary part; 0 where a place is empty
+  cf32* c;       // [user][antenna]: c of real and of imaginary parts, as real and imaginary part
   float* noise;  // [user]
-  float* unit;   // [user]: a power of two above the parts of gamma; on a device alone
-  float* scale;  // [1]: the gain, g; 0 where the frame is untrained
+  float* unit;   // [user]: a power of two above the parts of gamma; GPU only
+  float* scale;  // [1]: the gain, g; 0 if the frame is untrained
 };
 
-/// The CUDA half of apsm_detector, and of lls_detector and genie_detector, which are the same with another start and no
-/// passes.
+/// The CUDA half of apsm_detector, and of lls_detector and genie_detector, which only have another start and no passes.
 using CudaHalf = std::unique_ptr<StageRun>(const Method& method, Scheme scheme);
 
 }  // namespace iqd::noma

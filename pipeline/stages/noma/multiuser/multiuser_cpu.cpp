@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kLeastNoise = 1e-12f;
 
-/// One frame after the other, with the memory for it.
+/// Processes frames one after the other; has the memory for it.
 class Frames {
   using Values = Results::Values;
 
@@ -29,7 +29,7 @@ class Frames {
         equations_(scratch.take<std::byte>(static_cast<std::int64_t>(begin_bytes(method)))) {}
 
   void forget() const { carried_.set_model(false); }
-  /// Whatever was in memory before: planes are read beyond their ends, and columns beyond the users.
+  /// Clears stale memory: planes are read beyond their ends, and columns beyond the users.
   void clear() const {
     const auto clear = [](const Planes& planes, int antennas) {
       std::fill_n(planes.x, 2 * antennas * planes.pitch, 0.0f);
@@ -60,7 +60,7 @@ class Frames {
       std::fill_n(w_.places.x + plane * w_.places.pitch, m_.old_places(), 0.0f);
   }
 
-  /// Vector `at` of the planes; whether it is finite in all antennas in use.
+  /// Loads vector `at` of the planes; returns whether it is finite in all antennas in use.
   bool load_vector(const cf32* from, float scale, const Planes& to, std::int64_t at) const {
     bool usable = true;
     for (int k = 0; k < w_.used_count; ++k) {
@@ -77,14 +77,14 @@ class Frames {
     return usable;
   }
 
-  /// As received; returns how many can be used.
+  /// Loads the pilots as received; returns how many are usable.
   std::int64_t load_pilots(std::int64_t frame) {
     std::int64_t valid = 0;
     for (std::int64_t t = 0; t < m_.pilots; ++t) {
       const cf32* const sent = job_.train_tx + (frame * m_.pilots + t) * m_.users;
       const cf32* const received = job_.train_rx + (frame * m_.pilots + t) * m_.antennas;
       const bool known = std::all_of(sent, sent + m_.users, is_finite);
-      // What was not sent in full is received as nothing.
+      // A pilot not sent completely counts as not received.
       usable_[t] = load_vector(received, known ? 1.0f : NAN, w_.places, w_.place(t));
       for (int u = 0; u < m_.users; ++u) {
         w_.sent[w_.row(t, 0) + u] = usable_[t] ? sent[u].real() : 0;
@@ -103,7 +103,7 @@ class Frames {
     }
   }
 
-  /// 0 where there is none.
+  /// 0 if there is no gain.
   float gain_of_pilots(std::int64_t valid) const {
     double power = 0;
     each_plane([&](const float* x) {
@@ -142,7 +142,7 @@ class Frames {
     return false;
   }
 
-  /// Noise, error and norm of the kernel part; false where a noise is not finite.
+  /// Noise, error and norm of the kernel part; false if a noise is not finite.
   bool find_errors(std::int64_t valid) {
     double without_own[kMostUsers] = {}, with_own[kMostUsers] = {}, norm[kMostUsers] = {};
     const std::int64_t first = job_.model ? w_.first_place : w_.place(0);
@@ -174,7 +174,7 @@ class Frames {
     return finite;
   }
 
-  /// Returns how many vectors were erased.
+  /// Returns the number of erased vectors.
   std::int64_t detect(std::int64_t frame) {
     std::int64_t erased = 0;
     for (std::int64_t first = 0; first < m_.data; first += kTile) {
@@ -190,7 +190,7 @@ class Frames {
     return erased;
   }
 
-  /// f of vector i in the place of its linear part, for all users; 0 where it cannot be used.
+  /// Replaces the linear part of vector i by f, for all users; by 0 if it is not usable.
   bool combine(std::int64_t i) {
     float* const f = w_.linear + w_.row(i, 0);
     for (std::int64_t n = 0; n < 2 * w_.columns; ++n) {
@@ -212,7 +212,7 @@ class Frames {
   float scale_ = 0;
 };
 
-/// How many frames there are, and how many of them in a row share a start, or h, and a noise.
+/// Number of frames, and how many consecutive ones share a start, or h, and a noise.
 struct Batch {
   std::int64_t frames = 0;
   std::int64_t of_start = 1;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiled with -fmad=false; sums of products are fused where it says fmaf.
+// Compiled with -fmad=false; only what is written as fmaf is fused.
 #include <memory>
 
 #include "pipeline/stages/noma/multiuser/detect.cuh"
@@ -11,7 +11,7 @@
 namespace iqd::multiuser {
 namespace {
 
-/// Online the model's past is in the carry; the model of a frame is in scratch.
+/// Online the past of the model is in the carry; the model of a frame is in scratch.
 class Run final : public StageRun {
  public:
   Run(const noma::Method& method, noma::Scheme scheme)

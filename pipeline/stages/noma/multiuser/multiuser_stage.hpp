@@ -15,7 +15,7 @@
 #include "pipeline/stages/noma/multiuser/engine.hpp"
 #include "pipeline/stages/noma/multiuser/multiuser.hpp"
 
-/// What the stages of all detectors of several users do alike: keys, shapes, memory of a block.
+/// What the stages of all multi-user detectors share: keys, shapes, memory of a block.
 namespace iqd::noma {
 
 struct MultiuserKeys {
@@ -27,22 +27,17 @@ struct MultiuserKeys {
 
   void fields(FieldVisitor& v) {
     v.field("modulation", modulation,
-            {.help = "of every user; bpsk has the points 1 and -1, the others the maps of TS 38.211"});
-    v.field("llr", llr, {.help = "how LLRs are given; i8 saturates at 127 and comes with its llr_scale"});
-    v.field("llr_scale", llr_scale, {.help = "what 1 is worth in LLRs of i8", .low = 1e-3, .high = 1e3});
+            {.help = "of each user; bpsk has the points 1 and -1, the others are mapped as in TS 38.211"});
+    v.field("llr", llr, {.help = "element type of LLRs; i8 saturates at 127, its header has llr_scale"});
+    v.field("llr_scale", llr_scale, {.help = "LLR per unit of i8", .low = 1e-3, .high = 1e3});
     v.field("users", users,
-            {.help = "how many users there have to be; 0: as many as the pilots have columns",
-             .low = 0,
-             .high = kMostUsers});
+            {.help = "required number of users; 0: as many as the pilots have columns", .low = 0, .high = kMostUsers});
     v.field("antennas", antennas,
-            {.help = "the antennas that are used, counted from 0; all of them where it is empty",
-             .low = 0,
-             .high = kMostAntennas - 1,
-             .live = true});
+            {.help = "antennas to use, counted from 0; empty: all", .low = 0, .high = kMostAntennas - 1, .live = true});
   }
 };
 
-/// Reads the extents of the inputs; false where a problem was told.
+/// Reads the extents of the inputs; false if it reported a problem.
 inline bool read_shapes(const ShapeContext& context, const MultiuserKeys& keys, Method& method) {
   const auto wrong = [&](std::size_t input, std::string_view what) {
     context.section.problem("", fmt::format("{}; it is {}", what, context.in[input].text()));
@@ -54,18 +49,17 @@ inline bool read_shapes(const ShapeContext& context, const MultiuserKeys& keys, 
     if (context.in[input].item.size() != 2) return wrong(input, what);
   const auto extent = [&](std::size_t input, std::size_t d) { return context.in[input].item[d].extent; };
   const std::int64_t pilots = extent(kTrainRx, 0), antennas = extent(kTrainRx, 1), users = extent(kTrainTx, 1);
-  if (pilots < 1) return wrong(kTrainRx, "there is nothing to train with: input 'train_rx' has no pilots");
+  if (pilots < 1) return wrong(kTrainRx, "input 'train_rx' has no pilots to train with");
   if (extent(kTrainTx, 0) != pilots)
     return wrong(kTrainTx, fmt::format("input 'train_tx' has to have the {} pilots of train_rx", pilots));
   if (extent(kRx, 1) != antennas)
     return wrong(kRx, fmt::format("input 'rx' has to have the {} antennas of train_rx", antennas));
   if (antennas < 1 || antennas > kMostAntennas)
-    return wrong(kTrainRx, fmt::format("1 to {} antennas can be used", kMostAntennas));
+    return wrong(kTrainRx, fmt::format("input 'train_rx' has to have 1 to {} antennas", kMostAntennas));
   if (users < 1 || users > kMostUsers)
-    return wrong(kTrainTx, fmt::format("1 to {} users can be told apart", kMostUsers));
+    return wrong(kTrainTx, fmt::format("input 'train_tx' has to have 1 to {} users", kMostUsers));
   if (keys.users != 0 && keys.users != users) {
-    context.section.problem("users",
-                            fmt::format("is {}, but the pilots of 'train_tx' have columns for {}", keys.users, users));
+    context.section.problem("users", fmt::format("is {}, but 'train_tx' has columns for {}", keys.users, users));
     return false;
   }
   method.antennas = static_cast<int>(antennas);
@@ -89,7 +83,7 @@ inline bool read_shapes(const ShapeContext& context, const MultiuserKeys& keys, 
   return true;
 }
 
-/// An input that one item of may serve several frames: `[rows][columns]`; false where a problem was told.
+/// Checks an input `[rows][columns]` whose items may each serve several frames; false if it reported a problem.
 inline bool check_side_input(const ShapeContext& context, std::size_t input, std::string_view what,
                              std::initializer_list<std::int64_t> extents) {
   const PortShape& port = context.in[input];
@@ -121,7 +115,7 @@ inline void shape_outputs(ShapeContext& context, const MultiuserKeys& keys, cons
 
 inline std::unique_ptr<StageRun> make_run(Backend& backend, const Method& method, Scheme scheme) {
   if (auto* cuda = device_half<CudaHalf>(backend, "multiuser")) return cuda(method, scheme);
-  if (scheme != Scheme::own) throw SetupError("the published variants of apsm_detector are for `backend: cuda` alone");
+  if (scheme != Scheme::own) throw SetupError("the published variants of apsm_detector need `backend: cuda`");
   return cpu_run([start = method.start, engine = std::make_shared<const Engine>(method)](const StageIo& io) noexcept {
     engine->run(job_of(io, start), io.fresh, io.carry, io.scratch);
   });

@@ -10,16 +10,16 @@
 #include "pipeline/stages/noma/multiuser/decide.hpp"
 #include "pipeline/stages/noma/multiuser/multiuser.hpp"
 
-/// What all kernels of detection take, and how they write what they found.
+/// Parameters of all detection kernels, and how they write their results.
 namespace iqd::noma {
 
-/// A Method as far as it matters when the model is there; small enough for a kernel's parameters.
+/// The part of a Method that detection needs; small enough for kernel parameters.
 struct DetectShape {
   int antennas;
   int users;
   int data;
   int dictionary;    // places; 0: the model is linear
-  int first_kernel;  // places before it have none
+  int first_kernel;  // places before it have no kernels
   int bits;
   SymbolMap map;
   LlrForm form;
@@ -27,7 +27,7 @@ struct DetectShape {
   float linear;
   float gaussian;
   float exponent;
-  unsigned long long used;  // a bit an antenna
+  unsigned long long used;  // one bit per antenna
 
   explicit DetectShape(const Method& m)
       : antennas(m.antennas),
@@ -48,7 +48,7 @@ struct DetectShape {
   }
 };
 
-/// The model on the device, its complex values as kernels load them.
+/// The model on the GPU, its complex values as kernels load them.
 struct ModelView {
   const float2* x;
   const float* norm;
@@ -87,11 +87,11 @@ struct FrameJob {
         bits(job.bits),
         erased(reinterpret_cast<unsigned long long*>(erased_count)) {}
 
-  /// There are not so many frames, so that nothing of this one may be read.
+  /// The frame does not exist, so nothing of it may be read.
   __device__ bool idle() const { return frame >= *frames; }
 };
 
-/// The gain times what an antenna that is in use received; 0 of others, whatever they received.
+/// The gain times the sample of an antenna in use; 0 for other antennas, whatever they received.
 __device__ inline float2 scaled_sample(const DetectShape& shape, const float2* row, int antenna, float scale) {
   if (antenna >= shape.antennas || !(shape.used >> antenna & 1)) return {0, 0};
   const float2 r = row[antenna];
@@ -116,7 +116,7 @@ __device__ inline void put_llr(const DetectShape& shape, void* llr, std::int64_t
     static_cast<std::int8_t*>(llr)[i] = static_cast<std::int8_t>(held);
 }
 
-/// Writes what a user's estimate z of data vector t says.
+/// Writes the results of a user's estimate z of data vector t.
 __device__ inline void put_symbol(const DetectShape& shape, const FrameJob& job, float noise, int user, int t, float2 z,
                                   bool erased) {
   const std::int64_t n = (std::int64_t{job.frame} * shape.users + user) * shape.data + t;

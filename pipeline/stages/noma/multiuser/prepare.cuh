@@ -4,13 +4,13 @@
 
 #include "pipeline/stages/noma/multiuser/task.cuh"
 
-/// From what was received to scaled pilots. Inputs may lie in the host's memory: each value is read once.
+/// From received data to scaled pilots. Inputs may be in host memory, so each value is read only once.
 namespace iqd::noma::training {
 
 inline constexpr int kPrepareThreads = 256;
 inline constexpr int kPrepareWarps = kPrepareThreads / kWarp;
 
-/// How many frames each of `items` serves; 0 where they do not divide evenly.
+/// How many frames each of `items` serves; 0 if they do not divide evenly.
 __device__ inline int share_evenly(int frames, int items) {
   return items > 0 && frames % items == 0 ? max(frames / items, 1) : 0;
 }
@@ -51,7 +51,7 @@ __device__ inline void fetch_side(const Task& task) {
   if (genie && first == 0) task.state->genie_noise = task.job.noise[task.frame / task.state->of_noise];
 }
 
-/// Copies the pilots, finds those that have to be left out, and the power of each. A warp a pilot.
+/// Copies the pilots, finds those to be left out, and the power of each. One warp per pilot.
 static __global__ void __launch_bounds__(kPrepareThreads) inspect_pilots(const Task task) {
   if (task.idle()) return;
   fetch_side(task);
@@ -74,7 +74,7 @@ static __global__ void __launch_bounds__(kPrepareThreads) inspect_pilots(const T
   for (int m = lane; m < task.antennas; m += kWarp) x[m] = valid ? r[m / kWarp] : float2{0, 0};
 }
 
-/// The gain, and whether the frame can be trained. Each group finds it for itself, the first tells it.
+/// The gain, and whether the frame can be trained. Each thread block computes it; the first one writes it.
 __device__ inline float find_gain(const Task& task, bool begins) {
   __shared__ double memory[2][kPrepareWarps];
   double sum = 0, count = 0;
@@ -102,7 +102,7 @@ __device__ inline float find_gain(const Task& task, bool begins) {
   return good ? gain : 0;
 }
 
-/// The places: those that live on, then the pilots, scaled. A warp a place.
+/// The places: those kept from earlier frames, then the pilots, scaled. One warp per place.
 static __global__ void __launch_bounds__(kPrepareThreads) scale_pilots(const Task task) {
   if (task.idle()) return;
   const bool present = task.online && *task.kept.present;
@@ -118,7 +118,7 @@ static __global__ void __launch_bounds__(kPrepareThreads) scale_pilots(const Tas
     if (m < task.antennas && t < 0 && present) v = task.kept.x[std::int64_t{place} * task.antennas + m];
     if (m < task.antennas && t >= 0 && gain > 0) v = {gain * x[m].x, gain * x[m].y};
     if (m < task.antennas) x[m] = v;
-    for (int i = 0; i < min(task.antennas - first, kWarp); ++i) {  // as gram.cuh adds up a product
+    for (int i = 0; i < min(task.antennas - first, kWarp); ++i) {  // in the order in which gram.cuh sums a product
       const float re = __shfl_sync(0xffffffffu, v.x, i), im = __shfl_sync(0xffffffffu, v.y, i);
       norm = fmaf(im, im, fmaf(re, re, norm));
     }

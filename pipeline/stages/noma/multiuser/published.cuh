@@ -8,20 +8,20 @@
 #include "pipeline/stages/noma/multiuser/outputs.cuh"
 #include "pipeline/stages/noma/multiuser/scheme.hpp"
 
-/// The schemes of detection that were published, as a yardstick: real rows, f(v1) and f(v2) by their distances to all
-/// rows of the dictionary, a launch for each user. They leave the kernels' sums of slices of the dictionary in scratch,
+/// The published schemes of detection, for comparison: real rows, f(v1) and f(v2) from their distances to all rows of
+/// the dictionary, one launch per user. They leave the kernels' sums over slices of the dictionary in scratch,
 /// [user][slice][t]; a last kernel adds these and the linear part, and decides.
 namespace iqd::noma {
 
-inline constexpr int kRowThreads = 128;    // of a group whose threads share the dictionary's rows
-inline constexpr int kVectorThreads = 64;  // of a group whose threads have vectors of their own
+inline constexpr int kRowThreads = 128;    // of a thread block whose threads share the dictionary's rows
+inline constexpr int kVectorThreads = 64;  // of a thread block whose threads have vectors of their own
 inline constexpr int kSeveral = 8;
 inline constexpr int kMostSlicePlaces = 64;
 
-/// How the work is cut.
+/// How the work is divided.
 struct Slices {
   int count = 0;
-  int places = 0;  // of a slice
+  int places = 0;  // per slice
 };
 
 /// Row v1 or v2 of a complex vector, two of its values at a time.
@@ -32,8 +32,8 @@ __device__ inline float add_distance(float2 v, float2 x, float distance) {
   return fmaf(v.x - x.x, v.x - x.x, fmaf(v.y - x.y, v.y - x.y, distance));
 }
 
-/// f[k][row] += gamma exp(-distance exponent) of both rows of vectors k, and one row x of the dictionary. Vector k is
-/// at v + k stride.
+/// f[k][row] += gamma exp(-distance exponent) for both rows of each vector k and one row x of the dictionary. Vector k
+/// is at v + k stride.
 template <int kVectors> __device__ void add_row(const DetectShape& shape, const float2* v, int stride, const float2* x,
                                                 int x_row, float gamma, float (&f)[kVectors][2]) {
   float distance[kVectors][2]{};
@@ -51,7 +51,7 @@ template <int kVectors> __device__ void add_row(const DetectShape& shape, const 
     for (int row = 0; row < 2; ++row) f[k][row] = fmaf(gamma, __expf(-distance[k][row] * shape.exponent), f[k][row]);
 }
 
-/// Data vectors first … first + count into shared memory, at v + i pitch.
+/// Loads data vectors first … first + count into shared memory, at v + i pitch.
 __device__ inline void fetch_vectors(const DetectShape& shape, const FrameJob& job, float scale, int first, int count,
                                      int pitch, float2* v) {
   for (int i = static_cast<int>(threadIdx.x); i < count * shape.antennas; i += static_cast<int>(blockDim.x)) {
@@ -61,7 +61,8 @@ __device__ inline void fetch_vectors(const DetectShape& shape, const FrameJob& j
   }
 }
 
-/// A group takes one vector or several, its threads the dictionary's rows in turn; their sums are added in a tree.
+/// A thread block takes one or several vectors, its threads the dictionary's rows in turn; their sums are added in a
+/// tree.
 template <int kVectors> __global__ void __launch_bounds__(kRowThreads)
     share_rows(const DetectShape shape, const ModelView model, const FrameJob job, int user, float2* sums) {
   extern __shared__ __align__(16) std::byte bytes[];
@@ -90,7 +91,7 @@ template <int kVectors> __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-/// A group keeps a slice of the dictionary in shared memory; each thread takes vectors of its own through it.
+/// A thread block keeps a slice of the dictionary in shared memory; each thread runs its own vectors through it.
 template <int kVectors> __global__ void __launch_bounds__(kVectorThreads)
     share_slice(const DetectShape shape, const ModelView model, const FrameJob job, int user, int slice_places,
                 float2* sums) {
@@ -120,7 +121,7 @@ template <int kVectors> __global__ void __launch_bounds__(kVectorThreads)
   }
 }
 
-/// A thread a vector: adds the slices and the linear part, and decides for all users.
+/// One thread per vector: adds the slices and the linear part, and decides for all users.
 __global__ void __launch_bounds__(kVectorThreads)
     add_slices(const DetectShape shape, const ModelView model, const FrameJob job, int slices, float2* sums) {
   const int t = static_cast<int>(blockIdx.x) * kVectorThreads + static_cast<int>(threadIdx.x);
@@ -191,7 +192,7 @@ class Published {
     return sizeof(float2) *
            (kMostSlicePlaces * (antennas + 1) + static_cast<std::size_t>(vectors) * kVectorThreads * (antennas | 1));
   }
-  /// Whole accesses of 16 bytes: the compiler reads an odd last value together with what lies behind it.
+  /// Whole accesses of 16 bytes: the compiler reads an odd last value together with the bytes after it.
   std::size_t row_bytes(int vectors) const noexcept {
     return sizeof(float2) * static_cast<std::size_t>(kRowThreads + (vectors * shape_.antennas + 1) / 2 * 2);
   }

@@ -13,17 +13,17 @@
 
 namespace iqd::noma {
 
-/// Writes a frame's results to a job's outputs; those that nobody reads are null.
+/// Writes a frame's results to a job's outputs; outputs that nothing reads are null.
 class Results {
  public:
-  /// Of a user's model.
+  /// Values of a user's model.
   struct Values {
     float noise, gaussian, error;
   };
 
   Results(const Method& method, const Job& job, const WorkingSet& set) : m_(method), job_(job), w_(set) {}
 
-  /// The frame's model; `values`: one a user, null where it is untrained.
+  /// Writes the frame's model; `values`: one per user, null if the frame is untrained.
   void put_model(std::int64_t frame, const Values* values) const {
     for (int u = 0; u < m_.users; ++u) {
       const std::int64_t item = frame * m_.users + u;
@@ -34,7 +34,7 @@ class Results {
         job_.gamma[item * 2 * m_.dictionary + i] = w_.gamma[i * w_.columns + u];
     }
   }
-  /// A user's symbols of the tile, to places from `at` on.
+  /// Writes a user's symbols of the tile, to places from `at` on.
   void put_symbols(int u, std::int64_t at, std::span<const std::uint8_t> usable, float noise) const {
     const Decider decide(m_.map, noise);
     const std::int64_t bits = m_.bits();
@@ -49,7 +49,7 @@ class Results {
       });
     }
   }
-  /// All of a frame; returns how many vectors that are.
+  /// Erases a whole frame; returns its number of vectors.
   std::int64_t erase(std::int64_t frame) const {
     const std::int64_t symbols = m_.users * m_.data, bits = symbols * m_.bits();
     if (job_.symbols) std::fill_n(job_.symbols + frame * symbols, symbols, cf32(0));

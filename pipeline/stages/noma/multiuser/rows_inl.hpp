@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Included anew for each kind of processor, after <hwy/foreach_target.h> and <hwy/highway.h>.
+// Included once for each SIMD target, after <hwy/foreach_target.h> and <hwy/highway.h>.
 #if defined(IQD_NOMA_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef IQD_NOMA_ROWS_INL_HPP
 #undef IQD_NOMA_ROWS_INL_HPP
@@ -15,18 +15,18 @@
 
 #include "pipeline/stages/noma/multiuser/working_set.hpp"
 
-/// f of received vectors, its linear and its Gaussian part. Kernels are computed for a tile of places, places beside
-/// each other in registers; then a tile is added up for all users, users beside each other.
+/// f of received vectors, its linear and its Gaussian part. Computes kernels for a tile of places, with places across
+/// SIMD lanes; then sums a tile for all users, with users across SIMD lanes.
 HWY_BEFORE_NAMESPACE();
 namespace iqd::noma::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Wide = hn::CappedTag<float, 16>;  // vectors beside each other
+using Wide = hn::CappedTag<float, 16>;  // vectors across lanes
 using Users = hn::CappedTag<float, kColumns>;
 using W = hn::Vec<Wide>;
 using U = hn::Vec<Users>;
-constexpr int kRows = 4;  // vectors that kernels are computed for at once
+constexpr int kRows = 4;  // vectors whose kernels are computed at once
 
 inline std::int64_t lanes() {
   return static_cast<std::int64_t>(hn::Lanes(Wide()));
@@ -35,12 +35,12 @@ inline std::int64_t user_lanes() {
   return static_cast<std::int64_t>(hn::Lanes(Users()));
 }
 
-/// 2^t of t from -126 to 0, to 1.7e-7: a polynomial for the part behind the point, of least relative error (9e-8, and
-/// what float rounds).
+/// 2^t for t from -126 to 0, to 1.7e-7: a polynomial of least relative error for the fractional part (9e-8, plus float
+/// rounding).
 HWY_INLINE W power_of_two(W t) {
   const Wide d;
   const hn::RebindToSigned<Wide> bits;
-  const W magic = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: what is added to it is rounded to a whole number
+  const W magic = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
   const W sum = hn::Add(t, magic);
   const W f = hn::Sub(t, hn::Sub(sum, magic));
   W y = hn::Set(d, 1.3264727e-3f);
@@ -49,7 +49,7 @@ HWY_INLINE W power_of_two(W t) {
   return hn::BitCast(d, hn::Add(hn::BitCast(bits, y), hn::ShiftLeft<23>(hn::BitCast(bits, sum))));
 }
 
-/// exp(-|v - x|^2 exponent) of v.x - |v|^2 / 2 - |x|^2 / 2.
+/// exp(-|v - x|^2 exponent) from v.x - |v|^2 / 2 - |x|^2 / 2.
 struct Kernel {
   explicit Kernel(const Method& m) : slope(hn::Set(Wide(), std::min(2.8853900817f * m.exponent, 1e30f))) {}
   HWY_INLINE W operator()(W product, W halves) const {
@@ -98,7 +98,7 @@ template <int N> struct Tile {
   }
 };
 
-/// sum += k gamma of `count` places, for some users.
+/// sum += k gamma over `count` places, for some users.
 template <int N> HWY_INLINE void add_kernels(const WorkingSet& w, const Tile<N>& tile, std::int64_t place,
                                              std::int64_t count, std::int64_t user, float* to) {
   const Users d;

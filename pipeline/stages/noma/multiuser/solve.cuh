@@ -24,7 +24,7 @@ __device__ inline double2 widened(float2 v) {
   return {v.x, v.y};
 }
 
-/// Parts of sum x x^H and sum x b^*: a group a slice of the pilots, a thread an entry.
+/// Partial sums of x x^H and x b^*: one thread block per slice of the pilots, one thread per entry.
 static __global__ void __launch_bounds__(kProductThreads) sum_products(const Task task) {
   if (task.idle() || !task.state->trained || !task.state->begins) return;
   const int entry = static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x), columns = task.columns();
@@ -80,7 +80,7 @@ __device__ inline void load_channel(const Task& task, double2* a) {
   __syncthreads();
 }
 
-/// Makes A upper triangular, row by row, y along with it. `inverse` of a pivot that is none is 0. A warp a row.
+/// Makes A upper triangular, row by row, and updates y. `inverse` is 0 for a vanishing pivot. One warp per row.
 __device__ inline void eliminate(const Task& task, double2* a, double* inverse) {
   const int columns = task.columns(), lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -100,7 +100,7 @@ __device__ inline void eliminate(const Task& task, double2* a, double* inverse) 
   }
 }
 
-/// w, from the last antenna to the first. A warp an antenna, a lane a user.
+/// w, from the last antenna to the first. One warp per antenna, one lane per user.
 __device__ inline void substitute(const Task& task, double2* a, const double* inverse, double to_c) {
   const int columns = task.columns(), user = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
@@ -120,7 +120,7 @@ __device__ inline void substitute(const Task& task, double2* a, const double* in
   }
 }
 
-/// c before training. One group.
+/// c before training. One thread block.
 static __global__ void __launch_bounds__(kSolveThreads) solve_start(const Task task) {
   extern __shared__ __align__(16) double2 matrix[];
   __shared__ double inverse[kMostAntennas];

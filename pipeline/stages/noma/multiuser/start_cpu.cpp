@@ -12,9 +12,9 @@ using Complex = std::complex<double>;
 
 constexpr double kRegularization = 1e-6;  // times the number of rows, of least squares
 constexpr double kLeastNoise = 1e-12;     // times the trace of H H^H
-constexpr double kLeastPivot = 1e-15;     // of what was on the diagonal
+constexpr double kLeastPivot = 1e-15;     // relative to the original diagonal entry
 
-/// R w = B of the antennas in use, R [m][m] Hermitian (below the diagonal and on it), B [m][user] for all users.
+/// R w = B for the antennas in use; R [m][m] Hermitian (diagonal and below), B [m][user] for all users.
 struct Equations {
   Equations(const Method& method, Scratch& scratch)
       : users(method.users),
@@ -38,7 +38,7 @@ struct Equations {
     return sum;
   }
 
-  /// B becomes w, by the decomposition R = L L^H. A direction that R says nothing of gets 0.
+  /// Replaces B by w, with the decomposition R = L L^H. A direction that R does not determine gets 0.
   void solve() const {
     for (int m = 0; m < size; ++m) {
       const double before = r(m, m).real();
@@ -68,7 +68,7 @@ struct Equations {
   }
 };
 
-/// R += x x^H, B += x conj(b). Written out: a product of std::complex looks for NaN.
+/// R += x x^H, B += x conj(b). Written out because products of std::complex check for NaN.
 void add_pilot(const Equations& e, const double* re, const double* im, const double* sent_re, const double* sent_im) {
   const auto add = [](Complex* to, double x, double y, const double* of_re, const double* of_im, std::int64_t count) {
     auto* const parts = reinterpret_cast<double*>(to);
@@ -83,7 +83,7 @@ void add_pilot(const Equations& e, const double* re, const double* im, const dou
   }
 }
 
-/// Pilots that are left out are 0 here, and add nothing.
+/// Pilots left out are 0 here, and add nothing.
 void least_squares(const WorkingSet& w, std::int64_t valid, const Equations& e) {
   double re[kMostAntennas], im[kMostAntennas], sent_re[kMostUsers], sent_im[kMostUsers];
   for (std::int64_t t = 0; t < w.method.pilots; ++t) {
@@ -114,7 +114,7 @@ void least_mean_squares(const WorkingSet& w, const Given& given, const Equations
   e.solve();
 }
 
-/// The filter z = conj(f) r of received vectors, or of scaled ones where the start is lls: [antenna in use][user].
+/// The filter z = conj(f) r for received vectors, or for scaled ones with start lls: [antenna in use][user].
 void find_filter(const WorkingSet& w, const Given& given, std::int64_t valid, const Equations& e) {
   const Method& m = w.method;
   e.clear();

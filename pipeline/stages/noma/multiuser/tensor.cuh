@@ -6,11 +6,11 @@
 
 #include <cstring>
 
-/// Products of matrices on tensor cores that are nearly those of float: a value is the sum of two of binary16, good to
-/// 2^-22 of it (and to 2^-25 where it is small), so three products of halves make one. Beyond 65504 it saturates,
-/// twice: there is never an infinity.
+/// Matrix products on tensor cores with nearly float precision: a value is the sum of two of binary16, accurate to
+/// 2^-22 of it (and to 2^-25 where it is small), so three products of binary16 make one. Values beyond 65504 saturate,
+/// in both parts, and never become infinite.
 ///
-/// A warp holds its matrices in pieces. With g = lane / 4 and t = lane % 4, a lane has of
+/// A warp holds its matrices in pieces. With g = lane / 4 and t = lane % 4, a lane has
 ///
 /// left    16 x 16  {row g, row g + 8} of columns 2t, 2t + 1, then the same of columns 2t + 8, 2t + 9
 /// right   16 x 8   rows 2t, 2t + 1 of column g, then rows 2t + 8, 2t + 9 of it
@@ -62,7 +62,7 @@ __device__ inline unsigned negated(unsigned pair) {
   return pair ^ 0x80008000u;
 }
 
-/// sum + left right, of halves
+/// sum + left right, in binary16
 __device__ inline Result multiply_halves(const unsigned (&a)[4], const unsigned (&b)[2], const Result& sum) {
   Result d;
 #if __CUDA_ARCH__ >= 800
@@ -83,7 +83,7 @@ __device__ inline Result multiply_halves(const unsigned (&a)[4], const unsigned 
   return d;
 }
 
-/// 2^x; what is too small for a float of full precision is 0.
+/// 2^x; results below the normal float range are 0.
 __device__ inline float power_of_two(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

@@ -32,9 +32,9 @@ class Train {
     scratch_bytes_ = count.bytes();
     gpu::check(cudaFuncSetAttribute(training::solve_start, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(training::solve_bytes(task_))),
-               "shared memory for so many antennas");
+               "shared memory for this number of antennas");
     using Kernel = void (*)(training::Task);
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     for (const Kernel kernel :
          {Kernel(training::begin_block), Kernel(training::tell_events), Kernel(training::inspect_pilots),
           Kernel(training::scale_pilots), Kernel(training::sum_products), Kernel(training::fill_gram),
@@ -46,10 +46,10 @@ class Train {
 
   std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
 
-  /// A block, its memory in place.
+  /// A block and its memory.
   class Block {
    public:
-    /// `carry` is used where the method is online.
+    /// `carry` is used only if the method is online.
     Block(const Train& train, const Job& job, std::int64_t most, bool fresh, std::byte* carry, std::byte* scratch)
         : train_(train), task_(train.task_) {
       Scratch memory(scratch);
@@ -62,14 +62,15 @@ class Train {
       if (!job.model) task_.tiles = 0;
     }
 
-    /// First; after it the frames are counted.
+    /// Call first; afterwards the number of frames is known.
     void begin(cudaStream_t stream) const noexcept { training::begin_block<<<1, 1, 0, stream>>>(task_); }
-    /// The model is there when the stream comes behind this. Does nothing where there are not so many frames.
+    /// Enqueues training; the model is complete when the stream has passed this point. Does nothing if `frame` does not
+    /// exist.
     void enqueue(int frame, cudaStream_t stream) noexcept {
       task_.frame = frame;
       train_.enqueue(task_, stream);
     }
-    /// Last, behind detection.
+    /// Call last, after detection.
     void end(cudaStream_t stream) const noexcept {
       if (task_.job.events) training::tell_events<<<1, 1, 0, stream>>>(task_);
     }
@@ -109,7 +110,7 @@ class Train {
     task_.epsilon = m.epsilon;
     task_.linear = m.linear;
     task_.gaussian = m.gaussian;
-    task_.exponent = std::min(2.8853900817f * m.exponent, 1e30f);  // 2 log2(e) of it
+    task_.exponent = std::min(2.8853900817f * m.exponent, 1e30f);  // times 2 log2(e)
     task_.weight = weight_.data();
     task_.share = share_.data();
     for (int a = 0; a < m.antennas; ++a)

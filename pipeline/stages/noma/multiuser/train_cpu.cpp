@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::noma::HWY_NAMESPACE {
 
-/// In the order in which multiply() sums, so that a vector's kernel with itself is exactly 1.
+/// In the same order as multiply() sums, so that a vector's kernel with itself is exactly 1.
 void measure(const WorkingSet& w, const Planes& v, std::int64_t count) {
   const Wide d;
   for (std::int64_t i = 0; i < count; i += lanes()) {
@@ -36,18 +36,18 @@ void evaluate(const WorkingSet& w, const Planes& v, std::int64_t first, std::int
   for (; i < count; ++i) sum_gaussian<1>(w, v, first + i, end_place, w.gaussian + w.row(i, 0));
 }
 
-/// What a pilot's factors do to the errors of the window's others, of one pair: of the same part, of part 2 on part 1,
-/// of part 1 on part 2.
+/// How the factors of one pilot of the window change the errors of another: each part by the same part, part 1 by part
+/// 2, part 2 by part 1.
 struct Effects {
   float same, on_first, on_second;
 };
 
-/// The window, one pilot after the other.
+/// Training over the window, one pilot after the other.
 class Recursion {
  public:
   explicit Recursion(const WorkingSet& w) : w_(w), window_(w.method.window) {}
 
-  /// The error of pilot t, from all that was learned before it. In the first pass no later pilot has a kernel yet.
+  /// The error of pilot t, from all that was learned before. In the first pass no later pilot has a kernel yet.
   void enter(std::int64_t t, bool first_pass) const {
     const Users d;
     const std::int64_t last = first_pass ? std::min(w_.end_place, w_.place(t)) : w_.end_place;
@@ -63,7 +63,7 @@ class Recursion {
     }
   }
 
-  /// The effects of pilot t and those of the window before it on each other.
+  /// The mutual effects of pilot t and the pilots of the window before it.
   void pair_up(std::int64_t t, std::int64_t oldest) const {
     const Wide d;
     const Kernel kernel(w_.method);
@@ -84,7 +84,7 @@ class Recursion {
     }
   }
 
-  /// All pilots of the window move f at once.
+  /// All pilots of the window update f at once.
   void project(std::int64_t t, std::int64_t oldest) const {
     for (std::int64_t user = 0; user < w_.columns; user += user_lanes()) {
       for (std::int64_t s = oldest; s <= t; ++s) find_delta(s, step_of(t, oldest, s), user);
@@ -117,8 +117,8 @@ class Recursion {
     }
   }
 
-  /// c += x conj(delta) of one antenna. The step is summed by itself, here and below: what is added to a large number
-  /// twenty times is rounded twenty times.
+  /// c += x conj(delta) of one antenna. The step is summed separately, here and below: adding its terms to a large
+  /// number one by one would round twenty times.
   void move_c(int a, std::int64_t oldest, std::int64_t t, std::int64_t user) const {
     const Users d;
     U re = hn::Zero(d), im = hn::Zero(d);

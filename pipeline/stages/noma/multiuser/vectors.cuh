@@ -5,21 +5,21 @@
 #include "pipeline/stages/noma/multiuser/outputs.cuh"
 #include "pipeline/stages/noma/multiuser/tensor.cuh"
 
-/// The data vectors of a group of detect_rows, and how they come to its warps as the left of a product.
+/// The data vectors of a thread block of detect_rows, and how its warps get them as the left operand.
 namespace iqd::noma {
 
-inline constexpr int kRows = 32;      // vectors of a group
-inline constexpr int kRowTiles = 2;   // in 16s
-inline constexpr int kChunk = 8;      // antennas of a product: 16 real values
-inline constexpr int kUserTile = 8;   // users of a product
-inline constexpr int kPlaceTile = 8;  // places of a product
+inline constexpr int kRows = 32;      // vectors of a thread block
+inline constexpr int kRowTiles = 2;   // of 16 vectors
+inline constexpr int kChunk = 8;      // antennas of one product: 16 real values
+inline constexpr int kUserTile = 8;   // users of one product
+inline constexpr int kPlaceTile = 8;  // places of one product
 
-/// Shared memory of a group.
+/// Shared memory of a thread block.
 template <int kChunks, int kWarps> struct DetectMemory {
   static constexpr int kPitch = kChunks * kChunk + 1;
-  static constexpr int kUserPitch = 2 * kRows + 4;  // lanes that write for different users meet different banks
+  static constexpr int kUserPitch = 2 * kRows + 4;  // lanes that write for different users use different banks
 
-  uint4 pieces[kChunks][kRows][4];  // x of a lane's two antennas: high of real parts, of imaginary parts, low of both
+  uint4 pieces[kChunks][kRows][4];  // x of a lane's two antennas: high of real, of imaginary parts, low of both
   float2 z[kMostUsers][kRows];
   float2 x[kRows][kPitch];
   float sums[kWarps][kUserTile][kUserPitch];
@@ -27,13 +27,13 @@ template <int kChunks, int kWarps> struct DetectMemory {
   int erased[kRows];
 };
 
-/// The data of a warp: what is multiplied with every place.
+/// A warp's data: what is multiplied with each place.
 template <int kChunks> struct Vectors {
   Left real_imag[kRowTiles][kChunks];
   float half_norm[kRowTiles][2];
 };
 
-/// Antenna of a lane's `i`th value of a chunk. Any order would do; this one fetches 32 bytes in a row.
+/// Antenna of a lane's `i`th value of a chunk. Any order is correct; this one reads 32 contiguous bytes.
 __device__ inline int antenna_of(int chunk, int t, int i) {
   return chunk * kChunk + i * 4 + t;
 }
@@ -49,7 +49,7 @@ template <int kChunks, int kWarps> __device__ void fetch_rows(const DetectShape&
   }
 }
 
-/// Splits the rows into pieces: a thread a row and two antennas of each chunk.
+/// Splits the rows into pieces: one thread per row and two antennas of each chunk.
 template <int kChunks, int kWarps> __device__ void split_rows(float to_powers, DetectMemory<kChunks, kWarps>& memory) {
   const int row = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;
   if (row >= kRows) return;

@@ -10,17 +10,17 @@
 #include "pipeline/stages/noma/multiuser/multiuser.hpp"
 #include "signal/filters/scratch.hpp"
 
-/// The processor's working memory of one frame, and the loops over it that are compiled for each kind of processor.
+/// The CPU's working memory of one frame, and the loops over it that are compiled for each SIMD target.
 ///
-/// Vectors lie in planes, so that what is done with one vector is done with many beside it at once; users lie beside
-/// each other everywhere else, in rows of `columns` (a multiple of kColumns; those behind the last are 0).
+/// Vectors are stored in planes, so that one SIMD operation handles many vectors. Everything else is stored in rows of
+/// `columns` users (a multiple of kColumns; those after the last user are 0).
 namespace iqd::noma {
 
 inline constexpr std::int64_t kColumns = 8;
-inline constexpr std::int64_t kTile = 64;  // places whose kernels are computed before they are used, and data vectors
+inline constexpr std::int64_t kTile = 64;  // places whose kernels are computed at once, and data vectors
 
-/// Received vectors, scaled: [antenna][real, imaginary][vector], and half of each one's |x|^2. Behind the last there is
-/// room for reading a tile.
+/// Received vectors, scaled: [antenna][real, imaginary][vector], and |x|^2 / 2 of each. After the last one there is
+/// room to read a whole tile.
 struct Planes {
   Planes(std::int64_t count, int antennas, Scratch& scratch)
       : pitch((count + kTile - 1) / kTile * kTile + kTile),
@@ -61,7 +61,7 @@ struct WorkingSet {
 
   /// The users of row `i`, part 0 or 1 (of v1, v2; of the real, the imaginary part) of gamma, c, sent …
   std::int64_t row(std::int64_t i, int part) const { return (2 * i + part) * columns; }
-  /// The k-th of those in use.
+  /// The k-th antenna in use.
   int antenna(int k) const { return used[static_cast<std::size_t>(k)]; }
   /// The place of this frame's pilot t.
   std::int64_t place(std::int64_t t) const { return method.old_places() + t; }
@@ -70,10 +70,10 @@ struct WorkingSet {
   std::int64_t columns;
   std::array<int, kMostAntennas> used{};
   int used_count = 0;
-  std::int64_t first_place = 0;  // those that may have kernels
+  std::int64_t first_place = 0;  // of those that may have kernels
   std::int64_t end_place = 0;
   Planes places;
-  Planes vectors;     // some of the data
+  Planes vectors;     // a tile of the data
   float* gamma;       // [place][part][user]
   float* c;           // [antenna][part][user]
   float* sent;        // [pilot][part][user]
@@ -81,7 +81,7 @@ struct WorkingSet {
   float* inverse;     // [pilot]: of w_L |x|^2 + w_G, or 0
   float* linear;      // [vector][part][user]: w_L c.v
   float* gaussian;    // [vector][part][user]: sum of gamma K, without w_G
-  float* error;       // [pilot modulo W][part][user]: b - f, of the window's
+  float* error;       // [pilot modulo W][part][user]: b - f, for the window's pilots
   float* delta;       // [pilot modulo W][part][user]
   float* gram;        // [pilot modulo W][pilot modulo W][3]
 };
@@ -98,13 +98,13 @@ void evaluate(const WorkingSet& w, const Planes& vectors, std::int64_t first, st
 /// All passes over this frame's pilots.
 void train(const WorkingSet& w) noexcept;
 
-/// What serves a frame of the inputs behind the first three.
+/// The inputs after the first three, for one frame.
 struct Given {
   const cf32* start;   // [user][antenna]
   const cf32* h;       // [antenna][user]
   const float* noise;  // [1]
 };
-/// c as the method says where training begins; false where something given is not finite. `valid` pilots can be used.
+/// Sets c to the start of training; returns false if a given value is not finite. `valid`: number of usable pilots.
 bool begin(const WorkingSet& w, const Given& given, std::int64_t valid, float scale, std::byte* memory) noexcept;
 std::size_t begin_bytes(const Method& method);
 

@@ -7,7 +7,7 @@
 
 namespace iqd::noma_modulator {
 
-/// Of the scratch memory.
+/// Parts of the scratch memory.
 struct Frames::Pieces {
   Pieces(const Frames& frames, std::byte* memory)
       : scratch(memory),
@@ -16,8 +16,8 @@ struct Frames::Pieces {
         for_maker(scratch.take<std::byte>(static_cast<std::int64_t>(frames.maker_.scratch_bytes()))) {}
 
   Scratch scratch;
-  std::span<std::uint8_t> payload;  // of a frame, of all users
-  cf32* samples;                    // of a frame that is wanted in part
+  std::span<std::uint8_t> payload;  // of a frame, for all users
+  cf32* samples;                    // of a frame that is only partly needed
   std::byte* for_maker;
 };
 
@@ -34,7 +34,7 @@ std::size_t Frames::scratch_bytes() const noexcept {
   return Pieces(*this, nullptr).scratch.bytes();
 }
 
-/// `bits_of`: a frame's bits, of all users that are sent.
+/// `bits_of`: returns a frame's bits, for all users sent.
 template <class BitsOf>
 void Frames::fill(View<cf32, 2> y, std::int64_t y_first, const Pieces& pieces, BitsOf bits_of) const noexcept {
   const std::int64_t frame = maker_.format().air.frame, length = y.extent(1);

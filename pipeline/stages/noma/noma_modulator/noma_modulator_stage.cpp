@@ -29,7 +29,7 @@ class NomaModulatorStage final : public ConfiguredStage<Config> {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu) throw SetupError("noma_modulator runs on the CPU: give it `backend: cpu`");
+    if (backend.kind() != BackendKind::cpu) throw SetupError("noma_modulator runs on the CPU only: set `backend: cpu`");
     if (of_bits_)
       return cpu_run([frames = frames_](const StageIo& io) noexcept {
         const PortIo &in = io.in[0], &out = io.out[0];
@@ -63,8 +63,8 @@ class NomaModulatorStage final : public ConfiguredStage<Config> {
     context.out[0].rate_hz = context.in[0].rate_hz * static_cast<double>(frame) / static_cast<double>(granule);
     if (context.section.has("payload"))
       context.section.problem("payload",
-                              "is what frames carry where the input is cf32; here they carry the bits that come in: "
-                              "leave the key out");
+                              "applies to cf32 input only; with u8 input the frames carry the input bits: "
+                              "remove the key");
   }
 
   std::shared_ptr<const Frames> frames_;
@@ -75,20 +75,21 @@ class NomaModulatorStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("amplitude", amplitude,
-          {.help = "the root of the mean power, of all users or, as a list, of each", .low = 0, .live = true});
+          {.help = "rms amplitude of all users or, as a list, of each", .low = 0, .live = true});
   v.field("user", user,
-          {.help = "the only one whose frames are made; -1: all, a channel each",
+          {.help = "the only user whose frames are generated; -1: all, one channel each",
            .low = -1,
            .high = NomaFormat::kMostUsers - 1});
-  v.field("modulation", modulation, {.help = "of all points of data, with the maps of TS 38.211; BPSK: bit 0 is 1"});
-  v.field("payload", payload, {.help = "what the frames carry: a pseudo-random sequence that goes on over them"});
+  v.field("modulation", modulation, {.help = "of all data points, mapped as in TS 38.211; BPSK: bit 0 is 1"});
+  v.field("payload", payload,
+          {.help = "pseudo-random sequence that the frames carry; it continues from frame to frame"});
   noma::format_fields(v, format);
 }
 
 StageEntry entry() {
   return {.family = "noma",
           .name = "noma_modulator",
-          .summary = "makes the frames of several users on the same carriers, of bits or with pseudo-random payload",
+          .summary = "generates frames of several users on the same carriers, from bits or with pseudo-random payload",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::u8}, .one_channel = true}},
           .outputs = {{.name = "out"}},
           .make = make_stage<NomaModulatorStage>,

@@ -33,7 +33,7 @@ std::string with(const std::string& more) {
   return "{fft: 64, carriers: 24, prefix: 9, frame: 520, users: 3, training: 2, pilots: 40, data: 60" + more + "}";
 }
 
-/// Frames of one user that carry every `step`-th so many bits, from `first` on.
+/// Frames of one user; the bits of frame i begin at `first` + i `step`.
 std::vector<cf32> frames_of(std::int64_t user, SymbolMap map, double amplitude, const Bits& bits, std::int64_t first,
                             std::int64_t step, std::int64_t frames) {
   const NomaFrameMaker maker(kFormat, map);
@@ -46,7 +46,7 @@ std::vector<cf32> frames_of(std::int64_t user, SymbolMap map, double amplitude, 
                y.data() + i * kFrame, scratch.data());
   return y;
 }
-/// Rows one behind the other, of frames whose bits are one behind the other.
+/// Rows back to back, of frames whose bits are back to back.
 std::vector<cf32> frames_of_all(SymbolMap map, const std::vector<double>& amplitudes, const Bits& bits,
                                 std::int64_t frames) {
   std::vector<cf32> all;
@@ -106,7 +106,7 @@ TEST(NomaModulator, BitsBecomeFrames) {
   ASSERT_EQ(stage.complaints(), "");
   const std::int64_t count = kFormat.frame_bits(SymbolMap::qam16);
   EXPECT_DOUBLE_EQ(stage.out().rate_hz, 1e6 * static_cast<double>(kFrame) / static_cast<double>(count));
-  Bits bits = pn_bits(15, 5, 3 * count + 100);  // what is no whole frame is not sent
+  Bits bits = pn_bits(15, 5, 3 * count + 100);  // an incomplete frame is not sent
   const auto expected = frames_of_all(SymbolMap::qam16, {1, 1, 1}, bits, 3);
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= static_cast<std::uint8_t>(i << 1);
   const auto whole = stage.stream<cf32>(bits);
@@ -130,7 +130,7 @@ TEST(NomaModulator, FarOutFramesGoOn) {
     frames.make(View<cf32, 2>(y.data(), {3, 1000}), frame * kFrame + 321, scratch.data());
     return y;
   };
-  EXPECT_TRUE(same_bits(at((std::int64_t{1} << 40) / 511 * 511 + 7), at(7)));  // PN9 is back where it was
+  EXPECT_TRUE(same_bits(at((std::int64_t{1} << 40) / 511 * 511 + 7), at(7)));  // PN9 is back at its start
 }
 
 TEST(NomaModulator, BadKeysAreRefused) {
@@ -148,7 +148,7 @@ TEST(NomaModulator, BadKeysAreRefused) {
   EXPECT_THAT(complaints("{amplitude: [1, 2]}", samples), HasSubstr("amplitude: has to be one number for all 6 users"));
   EXPECT_THAT(complaints("{amplitude: []}", samples), HasSubstr("amplitude: has to be one number for all 6 users"));
   EXPECT_THAT(complaints("{modulation: 8psk}", samples), HasSubstr("modulation"));
-  EXPECT_THAT(complaints("{payload: pn9}", stream_of(Element::u8)), HasSubstr("payload: is what frames carry where"));
+  EXPECT_THAT(complaints("{payload: pn9}", stream_of(Element::u8)), HasSubstr("payload: applies to cf32 input only"));
   PortShape frames = samples;
   frames.item = {{"bin", 4}};
   EXPECT_THAT(complaints("{}", frames), HasSubstr("takes single bits or samples"));

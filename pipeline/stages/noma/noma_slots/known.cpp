@@ -13,8 +13,9 @@ std::size_t index(std::int64_t i) noexcept {
   return static_cast<std::size_t>(i);
 }
 
-/// (A^H A + 1)^-1 A^H, [user][carrier]; A is [carrier][user]. The 1 is next to nothing beside as many pilots as there
-/// are carriers, and keeps it finite where users are more. Gauss and Jordan, without pivoting: it is positive definite.
+/// (A^H A + 1)^-1 A^H, [user][carrier]; A is [carrier][user]. The 1 is negligible against as many pilots as carriers,
+/// and keeps the result finite with more users than carriers. Gauss-Jordan without pivoting, since it is positive
+/// definite.
 std::vector<complex> least_squares(const std::vector<complex>& a, std::int64_t users) {
   const std::int64_t carriers = std::ssize(a) / users, width = users + carriers;
   std::vector<complex> rows(index(users * width));  // [A^H A + 1, A^H]

@@ -10,12 +10,12 @@
 #include "base/views.hpp"
 #include "pipeline/stages/arithmetic.hpp"
 
-/// The arithmetic that processor and device have in common: where things lie, and sums in one order.
+/// The arithmetic that CPU and GPU share: memory layout, and sums in a fixed order.
 namespace iqd::noma_slots {
 
 inline constexpr std::int64_t kMostAntennas = 64;
-inline constexpr std::int64_t kBefore = 2;  // symbols before the pilots: to synchronise on, and training
-inline constexpr int kSums = 256;           // that something is added up in, of all antennas together
+inline constexpr std::int64_t kBefore = 2;  // symbols before the pilots: synchronisation, training
+inline constexpr int kSums = 256;           // partial sums, for all antennas together
 
 using elementwise::Complex;
 
@@ -36,17 +36,17 @@ struct Pairs {
     noma_slots::add(product, other.product);
     energy += other.energy;
   }
-  /// |c|^2 c, where c is the product over the energy: an antenna that hears noise alone, as loud as it likes, counts
-  /// next to nothing.
+  /// |c|^2 c, where c is the product over the energy: an antenna that receives only noise, however loud, counts next to
+  /// nothing.
   IQD_HOST_DEVICE Complex weighted() const noexcept { return weighted(product, energy); }
-  /// A number of amplitude, by the same |c|^2 and at the level of all others.
+  /// A value of amplitude kind, weighted by the same |c|^2 and normalised like all others.
   IQD_HOST_DEVICE Complex weighted(Complex amplitude) const noexcept { return weighted(amplitude, std::sqrt(energy)); }
 
  private:
   IQD_HOST_DEVICE Complex weighted(Complex value, float level) const noexcept {
     const Complex c{product.re / energy, product.im / energy};
     const float square = c.re * c.re + c.im * c.im;
-    if (!(square <= 4)) return {};  // not finite: |c| is 1 at most
+    if (!(square <= 4)) return {};  // not finite: |c| is at most 1
     return {square * (value.re / level), square * (value.im / level)};
   }
 };
@@ -55,20 +55,20 @@ IQD_HOST_DEVICE inline void add(Pairs& sum, const Pairs& other) noexcept {
   sum.add(other);
 }
 
-/// What turns it onto the positive real axis; 1 where that cannot be said.
+/// Factor that turns it onto the positive real axis; 1 if undefined.
 IQD_HOST_DEVICE inline Complex turn_back(Complex sum) noexcept {
   const float size = std::sqrt(sum.re * sum.re + sum.im * sum.im);
   if (!(size > 0 && size <= FLT_MAX)) return {1, 0};
   return {sum.re / size, -sum.im / size};
 }
-/// In turns; 0 where there is nothing.
+/// In turns; 0 for a sum of 0.
 IQD_HOST_DEVICE inline double turns_in(Complex sum) noexcept {
   return 0.5 * std::numbers::inv_pi * std::atan2(static_cast<double>(sum.im), static_cast<double>(sum.re));
 }
 IQD_HOST_DEVICE inline double within_half(double turns) noexcept {
   return turns - std::rint(turns);
 }
-/// exp(j 2 pi turns), rounded from double, so that processor and device agree.
+/// exp(j 2 pi turns), rounded from double, so that CPU and GPU agree.
 IQD_HOST_DEVICE inline Complex exact_phasor(double turns) noexcept {
   double sine, cosine;
 #ifdef __CUDA_ARCH__
@@ -87,7 +87,7 @@ struct Layout {
   std::int64_t symbols;
   std::int64_t rx;
   std::int64_t users;
-  std::int64_t training;  // symbols of pilots
+  std::int64_t training;  // pilot symbols
   std::int64_t pilots;
   std::int64_t data;
   std::int64_t early;
@@ -98,14 +98,14 @@ struct Layout {
   IQD_HOST_DEVICE std::int64_t frequency_of(std::int64_t c) const noexcept {
     return c < half() ? c - half() : c - half() + 1;
   }
-  /// Elements of the input's symbol, of its frame, and of all channels of a frame.
+  /// Elements of one input symbol, of a frame, and of all channels of a frame.
   IQD_HOST_DEVICE std::int64_t symbol_size() const noexcept { return carriers * rx; }
   IQD_HOST_DEVICE std::int64_t frame_size() const noexcept { return symbols * symbol_size(); }
   IQD_HOST_DEVICE std::int64_t channels_size() const noexcept { return training * users * rx; }
-  /// How many sums are made of an antenna's values.
+  /// Number of partial sums per antenna.
   IQD_HOST_DEVICE int parts() const noexcept { return kSums / static_cast<int>(rx); }
 
-  /// Carriers below the middle with those above it. `signs`: what each was sent with.
+  /// Carriers below the middle with those above it. `signs`: the sign that each was sent with.
   IQD_HOST_DEVICE Pairs halves_of(const Complex* symbol, const Complex* signs, std::int64_t r,
                                   int part) const noexcept {
     Pairs sum;
@@ -113,7 +113,7 @@ struct Layout {
       sum.add(symbol[c * rx + r], symbol[(c + half()) * rx + r], signs[c].re * signs[c + half()].re);
     return sum;
   }
-  /// `row`: what carriers are weighted with, of Known; ramp(carrier).
+  /// `row`: the carriers' weights, from Known; ramp(carrier).
   template <class Ramp> IQD_HOST_DEVICE Complex channel_of(const Complex* symbol, const Complex* row, std::int64_t r,
                                                            int part, Ramp ramp) const noexcept {
     Complex sum;
@@ -139,7 +139,7 @@ struct Layout {
   IQD_HOST_DEVICE static float drift_of(Complex neighbours) noexcept {
     return static_cast<float>(2 * std::numbers::pi * turns_in(neighbours));
   }
-  /// What a carrier is turned by, and a symbol, counted from the training symbol on.
+  /// Rotation of a carrier, and of a symbol counted from the training symbol.
   IQD_HOST_DEVICE Complex ramp_of(std::int64_t c, float late) const noexcept {
     return exact_phasor(static_cast<double>(frequency_of(c)) *
                         (static_cast<double>(early) + static_cast<double>(late)) / static_cast<double>(fft));
@@ -149,7 +149,7 @@ struct Layout {
   }
 };
 
-/// Where the results of all frames go. train_tx may be null.
+/// The outputs of all frames. train_tx may be null.
 struct Output {
   Complex* train_rx;
   Complex* train_tx;
@@ -157,7 +157,7 @@ struct Output {
   float* delay;
   float* drift;
 
-  /// The antennas of carrier c of symbol s, from the first of pilots on; null where it is not used.
+  /// Where the antennas of carrier c of symbol s go, counted from the first pilot symbol; null if it is not used.
   IQD_HOST_DEVICE Complex* row_of(const Layout& l, std::int64_t frame, std::int64_t s, std::int64_t c) const noexcept {
     const std::int64_t t = s * l.carriers + c, d = t - l.training * l.carriers;
     if (d < 0) return t < l.pilots ? train_rx + (frame * l.pilots + t) * l.rx : nullptr;

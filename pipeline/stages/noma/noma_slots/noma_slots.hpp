@@ -14,25 +14,26 @@
 #include "pipeline/stages/noma/noma_slots/layout.hpp"
 #include "signal/formats/noma_format.hpp"
 
-/// Pilots and data of NOMA frames, out of their carriers: where docs/noma-frame.md puts them, without the ramp of phase
-/// that a window leaves which begins `early` samples early, and with timing and frequency set right.
+/// Pilots and data of NOMA frames, extracted from the carriers where docs/noma-frame.md puts them. The phase ramp of a
+/// window that begins `early` samples early is removed, and timing and frequency are corrected.
 ///
 /// carriers  [frame][symbol][carrier][rx]  cf32, of ofdm_demod
 /// train_rx  [frame][t][antenna]           cf32, the pilots as received
 /// train_tx  [frame][t][user]              cf32, the pilots as sent
 /// rx        [frame][t][antenna]           cf32, the data as received
-/// delay     [frame]                       f32, samples that the frame came later than its timing said
-/// drift     [frame]                       f32, radians that it turned on by from one symbol to the next
+/// delay     [frame]                       f32, samples by which the frame came later than its timing said
+/// drift     [frame]                       f32, phase drift in radians from one symbol to the next
 ///
 ///   y(s, c, r) = x(s, c, r) exp(j (2 pi f(c) (early + delay) / fft - drift s - phase)),  s from the training symbol on
 ///   delay: -angle of x*(c, r) x(c + carriers/2, r) in the training symbol, which all users send alike, over
-///          2 pi (carriers/2 + 1) / fft, `early` taken away
-///   drift: angle of h*(s, u, r) h(s+1, u, r), least squares channels of the symbols of pilots
-///   phase: of the training symbol, over all c and r: frames have one phase then, whatever oscillators do
+///          2 pi (carriers/2 + 1) / fft, minus `early`
+///   drift: angle of h*(s, u, r) h(s+1, u, r), least squares channels of the pilot symbols
+///   phase: of the training symbol, over all c and r: gives frames the same phase, whatever the oscillators do
 ///
-/// Angles are those of sums over r, each antenna by its |c_r|^2, c_r the mean of the products over that of the
-/// energies. An antenna without energy, or with something not finite there, has no part in it; without any, or switched
-/// off, delay and drift are 0. A NaN or an infinity stays where it is. Keeps nothing between calls.
+/// Angles are those of sums over r. Each antenna is weighted by its |c_r|^2, with c_r the mean of the products over the
+/// mean of the energies. An antenna without energy, or with a value there that is not finite, is excluded. Without any
+/// antenna, or switched off, delay and drift are 0. A NaN or an infinity stays in its place. Keeps nothing between
+/// calls.
 namespace iqd::noma_slots {
 
 struct Config {
@@ -45,12 +46,12 @@ struct Config {
 
 Layout layout_of(const Config& config, std::int64_t antennas) noexcept;
 
-/// What is known of frames beforehand.
+/// What is known of frames in advance.
 struct Known {
   explicit Known(const NomaFormat& format);
   std::vector<cf32> signs;     // [carrier], of the training symbol
   std::vector<cf32> points;    // [t][user]: pilots
-  std::vector<cf32> channels;  // [symbol of pilots][user][carrier]: what makes least squares channels of carriers
+  std::vector<cf32> channels;  // [pilot symbol][user][carrier]: weights that give least squares channels
 };
 
 std::size_t scratch_bytes(const Layout& layout) noexcept;

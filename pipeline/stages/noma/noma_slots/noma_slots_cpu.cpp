@@ -12,14 +12,14 @@ const Complex* complex_of(const std::vector<cf32>& v) noexcept {
   return reinterpret_cast<const Complex*>(v.data());
 }
 
-/// make(part) of all parts.
+/// Sum of make(part) over all parts.
 template <class T, class F> T sum_parts(const Layout& l, F make) noexcept {
   T sum;
   for (int part = 0; part < l.parts(); ++part) add(sum, make(part));
   return sum;
 }
 
-/// Of a frame.
+/// Scratch memory of a frame.
 struct Room {
   Room(const Layout& l, std::byte* memory)
       : scratch(memory),
@@ -32,7 +32,7 @@ struct Room {
   Complex* channels;
 };
 
-/// What the training symbol says: the delay, and what takes the phase away.
+/// Estimates from the training symbol: the delay, and the factor that removes the phase.
 struct Heard {
   float delay = 0;
   Complex turn;
@@ -104,7 +104,7 @@ void run_cpu(const Layout& l, const Known& known, const Complex* carriers, std::
       const Complex spin = product(Layout::spin_of(s + 1, drift), heard.turn);
       for (std::int64_t c = 0; c < l.carriers; ++c) {
         Complex* const to = out.row_of(l, f, s, c);
-        if (to == nullptr) break;  // nor are those behind it
+        if (to == nullptr) break;  // the later ones are not used either
         const Complex turn = product(room.ramp[c], spin);
         const Complex* const x = carriers + (s + kBefore) * l.symbol_size() + c * l.rx;
         for (std::int64_t r = 0; r < l.rx; ++r) to[r] = product(x[r], turn);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two kernels: channels of the symbols of pilots; and delay, drift and the slots themselves.
+// Two kernels: channels of the pilot symbols; and delay, drift and the slots themselves.
 #include <algorithm>
 #include <span>
 
@@ -25,7 +25,7 @@ struct Job {
   std::int32_t* counts[kPorts];
 };
 
-/// All threads of a group get to know it.
+/// Returns the number of frames to all threads of a thread block.
 __device__ std::int32_t found_of(const Job& job) {
   __shared__ std::int32_t found;
   if (threadIdx.x == 0) found = *job.found;
@@ -33,7 +33,7 @@ __device__ std::int32_t found_of(const Job& job) {
   return found;
 }
 
-/// make(antenna, part) of all antennas and parts, added up for each antenna; the threads 0 … rx - 1 get theirs.
+/// Sum of make(antenna, part) over the parts of each antenna; threads 0 … rx - 1 get their antenna's.
 template <class T, class F> __device__ T sum_parts(const Layout& l, F make) {
   __shared__ T sums[kSums];  // [part][antenna]
   const int t = static_cast<int>(threadIdx.x), rx = static_cast<int>(l.rx);
@@ -46,7 +46,7 @@ template <class T, class F> __device__ T sum_parts(const Layout& l, F make) {
   return sum;
 }
 
-/// Of all antennas, from the threads 0 … rx - 1; all threads get to know it. Between two calls stands a `sum_parts`.
+/// Sum over all antennas, from threads 0 … rx - 1, for all threads. A `sum_parts` has to be between two calls.
 __device__ Complex sum_antennas(const Layout& l, Complex own) {
   __shared__ Complex antennas[kMostAntennas];
   if (threadIdx.x < l.rx) antennas[threadIdx.x] = own;
@@ -56,7 +56,7 @@ __device__ Complex sum_antennas(const Layout& l, Complex own) {
   return sum;
 }
 
-/// What the training symbol says: of each antenna, for the threads 0 … rx - 1, and the delay, for all.
+/// Estimates from the training symbol: each antenna's, for threads 0 … rx - 1, and the delay, for all threads.
 struct Heard {
   Pairs own;
   float delay = 0;
@@ -83,7 +83,7 @@ __device__ float find_drift(const Job& job, const Complex* channels) {
   return Layout::drift_of(sum_antennas(l, own.weighted()));
 }
 
-/// A group for each symbol of pilots and user.
+/// One thread block for each pilot symbol and user.
 __global__ void __launch_bounds__(kSums) find_channels(const Job job) {
   const Layout& l = job.layout;
   const std::int64_t rows = l.training * l.users, i = blockIdx.x % rows, f = blockIdx.x / rows;
@@ -98,8 +98,8 @@ __global__ void __launch_bounds__(kSums) find_channels(const Job job) {
   if (threadIdx.x < l.rx) job.channels[blockIdx.x * l.rx + threadIdx.x] = channel;
 }
 
-/// A group for each symbol of pilots or data. Each finds delay, drift and phase by itself: that reads about as much as
-/// it writes, and saves another kernel.
+/// One thread block for each pilot or data symbol. Each computes delay, drift and phase itself: that reads about as
+/// much as it writes, and saves another kernel.
 __global__ void __launch_bounds__(kSums) place_slots(const Job job) {
   const Layout& l = job.layout;
   const int t = static_cast<int>(threadIdx.x), rx = static_cast<int>(l.rx);
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kSums) place_slots(const Job job) {
   const Complex* const symbol = frame + (s + kBefore) * l.symbol_size();
   for (std::int64_t c = t / rx; t < l.parts() * rx && c < l.carriers; c += l.parts()) {
     Complex* const to = job.out.row_of(l, f, s, c);
-    if (to == nullptr) break;  // nor are those behind it
+    if (to == nullptr) break;  // the later ones are not used either
     to[t % rx] = product(symbol[c * rx + t % rx], product(l.ramp_of(c, heard.delay), spin));
   }
   if (job.out.train_tx == nullptr) return;
@@ -133,7 +133,7 @@ class Run final : public StageRun {
         signs_(std::span(known.signs)),
         points_(std::span(known.points)),
         rows_(std::span(known.channels)) {
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     for (const auto kernel : {find_channels, place_slots})
       gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading noma_slots");
   }

@@ -18,8 +18,8 @@ class NomaSlotsStage final : public ConfiguredStage<Config> {
     if (in.axis != Axis::counted || in.item.size() != 3 || in.item[0].extent != format.air.symbols() ||
         in.item[1].extent != format.air.carriers)
       return context.section.problem(
-          "carriers", fmt::format("input 'carriers' has to be [frame][symbol {}][carrier {}][rx]; it is {}: give "
-                                  "ofdm_demod and this stage the same keys of frames",
+          "carriers", fmt::format("input 'carriers' has to be [frame][symbol {}][carrier {}][rx]; it is {}: set "
+                                  "the same frame keys for ofdm_demod and this stage",
                                   format.air.symbols(), format.air.carriers, in.text()));
     const std::int64_t rx = in.item[2].extent;
     if (rx < 1 || rx > kMostAntennas)
@@ -59,28 +59,26 @@ class NomaSlotsStage final : public ConfiguredStage<Config> {
 void Config::fields(FieldVisitor& v) {
   noma::format_fields(v, format);
   v.field("timing", timing,
-          {.help = "measures how much later than its timing a frame came, and takes that away", .live = true});
-  v.field("drift", drift,
-          {.help = "measures how its phase goes on turning from symbol to symbol, and takes that away", .live = true});
+          {.help = "measures and corrects how much later than its timing a frame came", .live = true});
+  v.field("drift", drift, {.help = "measures and corrects the phase drift from symbol to symbol", .live = true});
 }
 
 StageEntry entry() {
-  return {
-      .family = "noma",
-      .name = "noma_slots",
-      .summary = "takes pilots and data out of the carriers of NOMA frames, and sets their timing and frequency right",
-      .inputs = {{.name = "carriers",
-                  .elements = {Element::cf32},
-                  .dims = "[frame][symbol][carrier][rx]",
-                  .example = {{"symbol", 34}, {"carrier", 144}, {"rx", 2}}}},
-      .outputs = {{.name = "train_rx"},
-                  {.name = "train_tx", .can_omit = true},
-                  {.name = "rx"},
-                  {.name = "delay", .fact = "delay"},
-                  {.name = "drift", .fact = "drift"}},
-      .make = make_stage<NomaSlotsStage>,
-      .sample = "noma_slots: {}",
-      .tolerance = 1e-5};
+  return {.family = "noma",
+          .name = "noma_slots",
+          .summary = "extracts pilots and data from the carriers of NOMA frames, and corrects timing and frequency",
+          .inputs = {{.name = "carriers",
+                      .elements = {Element::cf32},
+                      .dims = "[frame][symbol][carrier][rx]",
+                      .example = {{"symbol", 34}, {"carrier", 144}, {"rx", 2}}}},
+          .outputs = {{.name = "train_rx"},
+                      {.name = "train_tx", .can_omit = true},
+                      {.name = "rx"},
+                      {.name = "delay", .fact = "delay"},
+                      {.name = "drift", .fact = "drift"}},
+          .make = make_stage<NomaSlotsStage>,
+          .sample = "noma_slots: {}",
+          .tolerance = 1e-5};
 }
 
 }  // namespace iqd::noma_slots

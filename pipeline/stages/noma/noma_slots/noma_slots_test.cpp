@@ -24,7 +24,7 @@ using complex = std::complex<double>;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// Slots are left over of pilots and of data; five symbols behind the first two.
+/// Some pilot and data slots are unused; five symbols after the first two.
 constexpr NomaFormat kSmall{
     .air = {.fft = 128, .carriers = 48, .prefix = 24, .frame = 7 * 152 + 10, .tx = 1, .pilot_every = 2},
     .users = 3,
@@ -81,7 +81,7 @@ Results slots_of(const NomaFormat& f, std::int64_t rx, const std::vector<cf32>& 
             std::vector<cf32>(index(frames * f.data * rx)), std::vector<float>(index(frames)),
             std::vector<float>(index(frames))};
   const auto as_complex = [](std::vector<cf32>& v) { return reinterpret_cast<Complex*>(v.data()); };
-  std::vector<cf32> given = carriers;                                      // memory of its own, for an address checker
+  std::vector<cf32> given = carriers;                                      // memory of its own, for AddressSanitizer
   std::vector<std::byte> scratch(scratch_bytes(layout), std::byte{0xff});  // NaN
   run_cpu(layout, Known(f), as_complex(given), frames,
           {.train_rx = as_complex(y.train_rx),
@@ -100,7 +100,7 @@ TEST(NomaSlots, SlotsAreTakenInOrderAndTheWindowsRampIsGone) {
   const Results y = slots_of(f, kRx, x, kNothing);
   EXPECT_EQ(y.delay, (std::vector<float>{0, 0}));
   EXPECT_EQ(y.drift, (std::vector<float>{0, 0}));
-  complex phase[kFrames];  // that all of a frame has been turned by
+  complex phase[kFrames];  // rotation of a whole frame
   for (std::int64_t frame = 0; frame < kFrames; ++frame)
     phase[frame] = complex(y.train_rx[index(frame * f.pilots * kRx)]) /
                    (complex(x[place_of(f, kRx, frame, 2, 0, 0)]) * turn_of(f, 0, 3));
@@ -122,8 +122,8 @@ TEST(NomaSlots, SlotsAreTakenInOrderAndTheWindowsRampIsGone) {
   }
 }
 
-/// Carriers of one frame of all users through flat channels, `delay` samples late, turning on by `drift` radians a
-/// symbol; the window's ramp is in them.
+/// Carriers of one frame of all users through flat channels, `delay` samples late, drifting by `drift` radians per
+/// symbol; they include the window's ramp.
 std::vector<cf32> heard(const NomaFormat& f, std::int64_t rx, double delay, double drift, unsigned seed = 1) {
   const auto gains = complex_noise(rx * f.users, seed), data = complex_noise(f.data_slots() * f.users, seed + 1);
   const OfdmReference reference(f.air);
@@ -239,7 +239,7 @@ TEST(NomaSlots, ANanStaysWhereItIsAndFramesAreComputedEachByItself) {
   EXPECT_TRUE(same_bits(slots_of(kSmall, kRx, both, {}, false).rx, y.rx));
 }
 
-/// Carriers of one frame, [rx][sample], by their definition.
+/// Carriers of one frame, [rx][sample], by definition.
 std::vector<cf32> transformed(const NomaFormat& f, std::int64_t rx, const std::vector<cf32>& samples) {
   std::vector<cf32> carriers;
   for (std::int64_t s = 0; s < f.air.symbols(); ++s)
@@ -254,7 +254,7 @@ std::vector<cf32> transformed(const NomaFormat& f, std::int64_t rx, const std::v
   return carriers;
 }
 
-/// Frames as they are sent, of one user with a gain for each antenna, cut out `late` samples too early or too late.
+/// Frames as sent, from one user with a gain per antenna, cut out `late` samples too early or too late.
 TEST(NomaSlots, WhatAUserSentComesOut) {
   const NomaFormat& f = kSmall;
   constexpr std::int64_t kRx = 2, kUser = 1;

@@ -4,11 +4,11 @@
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/job.cuh"
 
-/// The channel of a frame, and the vectors that go with it.
+/// The channel of a frame, and the vectors of its data.
 namespace iqd::mimo_channel_estimator {
 namespace {
 
-/// Least squares at one carrier by itself.
+/// Least squares at a single carrier.
 __device__ float2 estimate_roughly(const Job& job, const Fit& fit, const float2* training, int c, int pair) {
   const Extents& e = job.e;
   if (c >= e.carriers) return {0, 0};
@@ -20,7 +20,7 @@ __device__ float2 estimate_roughly(const Job& job, const Fit& fit, const float2*
   return product(sum, job.known.known[c]);
 }
 
-/// A group a tile of carriers of a frame: the channel there.
+/// One thread block per tile of carriers of a frame: the channel at them.
 __global__ void __launch_bounds__(kFilterThreads) estimate_channel(const Job job) {
   extern __shared__ float2 rough[];
   __shared__ Fit fit;
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kFilterThreads) estimate_channel(const Job job
   }
 }
 
-/// Data symbol d against what the channel says of its pilots.
+/// Correlates the pilots of data symbol d with what the channel predicts for them.
 __device__ Sum follow_pilots(const Job& job, std::int64_t frame, const float2* y, float scale, int d,
                              const Share& share) {
   const Extents& e = job.e;
@@ -72,7 +72,7 @@ __device__ Sum follow_pilots(const Job& job, std::int64_t frame, const float2* y
   return sum;
 }
 
-/// What a data symbol is multiplied with for its phase to be the channel's; tells that phase.
+/// The factor that rotates a data symbol's phase to the channel's; writes that phase.
 __device__ float2 turn_back(const Sum* sums, int rx, float* phase) {
   Sum sum;
   for (int r = 0; r < rx; ++r) sum.re += sums[r].re, sum.im += sums[r].im;
@@ -82,7 +82,7 @@ __device__ float2 turn_back(const Sum* sums, int rx, float* phase) {
   return {static_cast<float>(sum.re / size), static_cast<float>(-sum.im / size)};
 }
 
-/// A group a data symbol: takes its phase away, and scales and moves its data.
+/// One thread block per data symbol: removes its phase, and scales and moves its data.
 __global__ void __launch_bounds__(kThreads) write_vectors(const Job job) {
   __shared__ Sum sums[kThreads];
   __shared__ float2 back;

@@ -18,7 +18,7 @@ double sinc(double x) {
   return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x);
 }
 
-/// x where R x = b, R symmetric and positive definite, so that elimination needs no pivots.
+/// Solves R x = b. R is symmetric and positive definite, so elimination needs no pivots.
 Row solve(std::vector<Row> r, Row b) {
   const std::size_t n = r.size();
   for (std::size_t i = 0; i < n; ++i)
@@ -34,8 +34,8 @@ Row solve(std::vector<Row> r, Row b) {
   return b;
 }
 
-/// The Wiener filter that estimates the channel at frequency 0 from that at `at`, beside noise. All delays within
-/// -width/2 … width/2 turns a carrier are as likely: E h(f) h*(g) = sinc(width (f - g)).
+/// The Wiener filter that estimates the channel at frequency 0 from that at `at`, in noise. All delays within -width/2
+/// … width/2 turns a carrier are equally likely: E h(f) h*(g) = sinc(width (f - g)).
 Row wiener(const std::vector<std::int64_t>& at, double width, double noise) {
   std::vector<Row> r(at.size());
   Row b{};
@@ -47,7 +47,7 @@ Row wiener(const std::vector<std::int64_t>& at, double width, double noise) {
   return solve(std::move(r), b);
 }
 
-/// Samples from the first delay in a window that a path may have to the last; the first is 0.
+/// The range of path delays in a window, in samples; the first is 0.
 double profile_of(const Config& config) {
   const OfdmFormat& f = config.format;
   return static_cast<double>(config.delay_spread > 0 ? f.early() + config.delay_spread : f.prefix);
@@ -56,7 +56,7 @@ double profile_of(const Config& config) {
 void design_filter(const Config& config, Design& design) {
   const OfdmFormat& f = config.format;
   const std::int64_t taps = std::min<std::int64_t>(kTaps, f.carriers);
-  std::map<std::vector<std::int64_t>, Row> rows;  // most carriers see the same neighbourhood
+  std::map<std::vector<std::int64_t>, Row> rows;  // most carriers have the same neighbourhood
   for (std::int64_t c = 0; c < f.carriers; ++c) {
     const std::int64_t first = std::clamp<std::int64_t>(c - kTaps / 2, 0, f.carriers - taps);
     std::vector<std::int64_t> at;

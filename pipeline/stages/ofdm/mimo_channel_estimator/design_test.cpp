@@ -16,12 +16,12 @@ std::size_t index(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// A Wiener filter's error is orthogonal to what it is made of: R w = r, whatever carriers there are.
+/// A Wiener filter's error is orthogonal to its inputs: R w = r, for any set of carriers.
 TEST(MimoChannelDesign, TapsFulfilTheNormalEquations) {
   for (const std::int64_t carriers : {16, 20, 300}) {
     const Config config{.format = {.carriers = carriers, .pilot_every = 5}, .delay_spread = 26, .snr = 25};
     const Design design = make_design(config, 1);
-    // 26 behind the timing, and the 4 that the window begins before it
+    // 26 behind the timing, and the 4 by which the window begins before it
     const auto correlation = [&](std::int64_t k, std::int64_t l) {
       const auto apart = static_cast<double>(config.format.frequency_of(k) - config.format.frequency_of(l));
       const double x = std::numbers::pi * 30 / 512 * apart;

@@ -10,7 +10,7 @@
 #include "base/views.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 
-/// What follows from the sums over a frame's symbols: small arithmetic in double precision, for host and device.
+/// What follows from the sums over a frame's symbols: a little double-precision arithmetic for host and device.
 namespace iqd::mimo_channel_estimator {
 
 struct Sum {
@@ -24,9 +24,9 @@ struct Sum {
   }
 };
 
-/// By how much the phase advances from symbol to symbol, from the data symbols' phases against the training symbols,
-/// in their order: least squares through 0 at the middle of the training. Each phase is taken as the one that is
-/// nearest to what those before it say, so that it may exceed half a turn.
+/// The phase's advance from symbol to symbol, from the data symbols' phases against the training symbols, added in
+/// order: a least-squares line that is 0 at the middle of the training. Each phase is unwrapped to be nearest to the
+/// prediction from those before it, so it may exceed half a turn.
 class PhaseSlope {
  public:
   IQD_HOST_DEVICE void add(double radians, double position) noexcept {
@@ -42,7 +42,7 @@ class PhaseSlope {
   double moments_ = 0;
   double squares_ = 0;
 };
-/// How many symbols data symbol d lies behind the middle of the training, and training symbol t.
+/// Distance in symbols of data symbol d, and of training symbol t, from the middle of the training.
 IQD_HOST_DEVICE inline double data_position(int d, int tx) noexcept {
   return d + 0.5 * (tx + 1);
 }
@@ -50,16 +50,16 @@ IQD_HOST_DEVICE inline double training_position(int t, int tx) noexcept {
   return t - 0.5 * (tx - 1);
 }
 
-/// Noise of one antenna from its energy where nobody sends, and of the training symbols.
+/// Noise of one antenna from its energy on the empty carriers and from that of the training symbols.
 IQD_HOST_DEVICE inline double noise_of(double odd_energy, int odd_carriers, double training_energy,
                                        int training_carriers) noexcept {
   return fmax(odd_energy / odd_carriers, kLeastNoise * training_energy / training_carriers);
 }
-/// What an antenna's samples are multiplied with, so that its noise becomes `mean`; a silent one stays as it is.
+/// The factor that brings an antenna's noise to `mean`; 1 for a silent antenna.
 IQD_HOST_DEVICE inline float scale_of(double mean, double noise) noexcept {
   return noise > 0 ? static_cast<float>(sqrt(mean / noise)) : 1.0f;
 }
-/// As a float that is 0 only where the noise is.
+/// The noise as a float that is 0 only if `mean` is.
 IQD_HOST_DEVICE inline float told(double mean) noexcept {
   return mean > 0 ? static_cast<float>(fmax(mean, double{FLT_MIN})) : 0.0f;
 }

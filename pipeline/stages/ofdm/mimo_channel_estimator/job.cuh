@@ -7,17 +7,17 @@
 #include "pipeline/stages/complex.cuh"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/frame_fit.hpp"
 
-/// What the kernels of the estimator have in common.
+/// What the kernels of the estimator share.
 namespace iqd::mimo_channel_estimator {
 namespace {
 
 constexpr int kThreads = 512;  // of a symbol
 constexpr int kFitThreads = 64;
 constexpr int kFilterThreads = 256;
-constexpr int kTile = 32;  // carriers of a group that filters
+constexpr int kTile = 32;  // carriers of a thread block that filters
 static_assert(kFitThreads >= kMostAntennas * kMostAntennas);
 
-/// What is found of a frame before its channel is.
+/// What is known about a frame before its channel is.
 struct Fit {
   bool usable;
   float scale[kMostAntennas];
@@ -43,7 +43,7 @@ struct Job {
   Extents e;
   Constants known;
   const float2* carriers;
-  const std::int32_t* found_at;  // in memory of the host
+  const std::int32_t* found_at;  // in host memory
   std::int32_t* counts[4];
   float2* y;
   float2* h;
@@ -51,8 +51,8 @@ struct Job {
   float* phase;
   // Between the kernels:
   std::int32_t* found;
-  Sum* sums;             // [frame][symbol][kMostAntennas]: energy, or what the pilots say of the phase
-  std::int32_t* spoilt;  // [frame][symbol]: not finite
+  Sum* sums;             // [frame][symbol][kMostAntennas]: energy, or the pilots' sum that shows the phase
+  std::int32_t* spoilt;  // [frame][symbol]: contains a NaN or an infinity
   Fit* fits;             // [frame]
   float2* pilot_h;       // [frame][pilot][rx][tx]
 };
@@ -71,7 +71,7 @@ __device__ bool is_finite(float2 z) {
   return isfinite(z.x) && isfinite(z.y);
 }
 
-/// How the threads of a group share what there is of every antenna: each has one antenna, and every `step`-th item.
+/// Divides the items of all antennas among the threads: each thread has one antenna, and every `step`-th item.
 struct Share {
   int antenna;
   int item;

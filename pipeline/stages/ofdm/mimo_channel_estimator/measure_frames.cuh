@@ -4,11 +4,11 @@
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/job.cuh"
 
-/// What a frame says of its noise and its phase, before its channel is known.
+/// Noise and phase of a frame, before its channel is known.
 namespace iqd::mimo_channel_estimator {
 namespace {
 
-/// Of the carriers in a list, or of all.
+/// The energy of the carriers in a list, or of all.
 __device__ Sum energy_of(const float2* y, const std::int32_t* list, int carriers, int rx, const Share& share) {
   Sum sum;
   for (int i = share.item; i < carriers; i += share.step) {
@@ -18,7 +18,7 @@ __device__ Sum energy_of(const float2* y, const std::int32_t* list, int carriers
   return sum;
 }
 
-/// Data symbol d against what the training symbols say of its pilots.
+/// Correlates the pilots of data symbol d with what the training symbols predict for them.
 __device__ Sum compare_pilots(const Job& job, const float2* training, const float2* y, int d, const Share& share) {
   const Extents& e = job.e;
   Sum sum;
@@ -33,7 +33,7 @@ __device__ Sum compare_pilots(const Job& job, const float2* training, const floa
   return sum;
 }
 
-/// A group a symbol: looks for what is not finite, and takes the sums that noise and phase follow from.
+/// One thread block per symbol: checks for NaN and infinity, and computes the sums for noise and phase.
 __global__ void __launch_bounds__(kThreads) measure_symbols(const Job job) {
   __shared__ std::int32_t found;
   __shared__ Sum sums[kThreads];
@@ -75,7 +75,7 @@ __device__ double phase_of(const Job& job, const Sum* sums, const double* noise,
   return atan2(total.im, total.re);
 }
 
-/// By how much the phase advances from symbol to symbol, for thread 0; `phases` is its memory.
+/// The phase's advance from symbol to symbol, returned to thread 0; `phases` is its memory.
 __device__ double slope_of(const Job& job, const Sum* sums, const double* noise, double (&phases)[kFitThreads]) {
   PhaseSlope slope;
   const int symbols = job.e.track_phase ? job.e.data_symbols() : 0;
@@ -90,7 +90,7 @@ __device__ double slope_of(const Job& job, const Sum* sums, const double* noise,
   return slope.slope();
 }
 
-/// A group a frame: noise, the antennas' scale, and the training symbols' phase.
+/// One thread block per frame: noise, the antennas' scale, and the training symbols' phase.
 __global__ void __launch_bounds__(kFitThreads) fit_frames(const Job job) {
   __shared__ double noise[kMostAntennas];
   __shared__ double phases[kFitThreads];

@@ -18,7 +18,7 @@ namespace iqd::mimo_channel_estimator::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// No NaN and no infinity: as whole numbers, they are the largest of those without a sign.
+/// No NaN and no infinity: as integers without the sign bit, these are the largest.
 bool is_finite(const cf32* x, std::int64_t n) {
   const auto* const parts = reinterpret_cast<const float*>(x);
   std::int32_t largest = 0;
@@ -27,8 +27,8 @@ bool is_finite(const cf32* x, std::int64_t n) {
   return largest < std::bit_cast<std::int32_t>(std::numeric_limits<float>::infinity());
 }
 
-/// smooth[carrier] = sum over k of taps[carrier][k] rough[first + k], of all `width` numbers of a carrier. A row's last
-/// vector reaches into the next row, which is written after it.
+/// smooth[carrier] = sum over k of taps[carrier][k] rough[first + k], for all `width` numbers of a carrier. A row's
+/// last vector reaches into the next row, which is written later.
 void smooth_carriers(const Design& design, const float* rough, std::int64_t width, float* smooth) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -62,7 +62,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// std::complex's own product looks for infinities.
+// std::complex's product checks for infinities.
 cf32 product(cf32 a, cf32 b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -76,7 +76,7 @@ double energy(cf32 z) {
   return double{z.real()} * double{z.real()} + double{z.imag()} * double{z.imag()};
 }
 
-/// One frame after the other, with the memory for it.
+/// Processes one frame after the other, with the memory for it.
 class Estimator {
  public:
   Estimator(const Design& design, const Extents& e, Scratch& scratch)
@@ -115,7 +115,7 @@ class Estimator {
   const cf32* training(int t, int c) const { return frame_ + std::int64_t{1 + t} * e_.row() + std::int64_t{c} * e_.rx; }
   const cf32* data(int d, int c) const { return training(e_.tx + d, c); }
 
-  /// The mean over the antennas, whose own it keeps, with what their samples are to be multiplied with.
+  /// Returns the mean over the antennas; keeps each antenna's noise and scale factor.
   double measure_noise() noexcept {
     double mean = 0;
     for (int r = 0; r < e_.rx; ++r) {
@@ -130,7 +130,7 @@ class Estimator {
     return mean;
   }
 
-  /// Of the phase, radians a symbol: what the pilots say against the training symbols as they came.
+  /// The phase's advance in radians a symbol, from the pilots against the uncorrected training symbols.
   double slope() const noexcept {
     PhaseSlope slope;
     for (int d = 0; d < e_.data_symbols(); ++d) {
@@ -161,7 +161,7 @@ class Estimator {
       }
   }
 
-  /// Least squares at each carrier by itself.
+  /// Least squares at each carrier separately.
   void estimate_roughly() noexcept {
     cf32* to = rough_;
     for (int c = 0; c < e_.carriers; ++c)
@@ -186,7 +186,7 @@ class Estimator {
     }
   }
 
-  /// What data symbol d is multiplied with, so that its pilots look as the channel says.
+  /// Sets the factors of data symbol d that rotate its pilots to what the channel predicts.
   void follow_phase(int d, float* phase) noexcept {
     Sum sum;
     for (int i = 0; e_.track_phase && i < e_.pilots; ++i) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiled with -fmad=false: products and sums are rounded as on the CPU. Sums over carriers are in double precision,
-// and of float products exact, so that their order hardly matters.
+// where products of floats are exact, so the order hardly matters.
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -48,7 +48,7 @@ class Run final : public StageRun {
                   data_.data(),        place_.data(),
                   odd_.data(),         static_cast<std::int32_t>(design.odd.size()),
                   pilot_signs_.data(), pilot_weights_.data()};
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     for (const auto kernel : {measure_symbols, fit_frames, estimate_channel, write_vectors})
       gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading mimo_channel_estimator");
   }
@@ -81,7 +81,7 @@ class Run final : public StageRun {
   }
 
  private:
-  /// Gives the job its memory between kernels; returns how much that is.
+  /// Assigns the job its memory between kernels; returns its size.
   std::size_t deal(std::byte* memory, Job& job) const noexcept {
     std::size_t at = 0;
     const auto take = [&]<class T>(T*& piece, std::int64_t count) {

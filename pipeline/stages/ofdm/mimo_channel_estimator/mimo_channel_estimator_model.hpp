@@ -11,7 +11,7 @@
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 
-/// For the tests of mimo_channel_estimator: frames made in the frequency domain, in double precision.
+/// For the tests of mimo_channel_estimator: frames generated in the frequency domain, in double precision.
 namespace iqd::mimo_channel_estimator {
 
 using complex = std::complex<double>;
@@ -20,22 +20,22 @@ inline std::size_t index(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// What frames are made of.
+/// The parameters of the frames.
 struct Scene {
   OfdmFormat format;
   std::int64_t rx = 2;
   std::vector<double> delays{0};    // samples
-  double slope = 0;                 // radians from symbol to symbol, 0 amid the training
+  double slope = 0;                 // radians from symbol to symbol, 0 in the middle of the training
   std::vector<double> phases = {};  // [data symbol]: on top of that
-  double noise = 0;                 // variance, where the level is 1
-  std::vector<double> levels = {};  // [rx]: amplitudes; all 1 where there are none
+  double noise = 0;                 // variance, for a level of 1
+  std::vector<double> levels = {};  // [rx]: amplitudes; all 1 if empty
 };
 
-/// Received carriers, and what they hold.
+/// Received carriers, and their contents.
 struct Signal : Scene {
   explicit Signal(Scene scene) : Scene(std::move(scene)), reference_(format) {}
 
-  std::vector<complex> h;  // [data carrier][rx][tx], of the frame made last, levels included
+  std::vector<complex> h;  // [data carrier][rx][tx], of the last frame, levels included
   std::vector<complex> s;  // [data carrier][data symbol][tx]
 
   double level(std::int64_t r) const { return levels.empty() ? 1 : levels[index(r)]; }
@@ -76,7 +76,7 @@ struct Signal : Scene {
       for (std::int64_t r = 0; !format.is_pilot(c) && r < rx; ++r)
         for (std::int64_t a = 0; a < format.tx; ++a) h.push_back(level(r) * gain(c, r, a));
   }
-  /// As a window sees it that begins an eighth of the prefix early.
+  /// As seen through a window that begins an eighth of the prefix early.
   complex gain(std::int64_t c, std::int64_t r, std::int64_t a) const {
     complex sum = 0;
     for (std::size_t p = 0; p < delays.size(); ++p) {

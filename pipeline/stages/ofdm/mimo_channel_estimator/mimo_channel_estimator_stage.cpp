@@ -18,18 +18,17 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
     if (!ofdm::check_format(f, context.section)) return;
     if (config_.delay_spread > f.prefix - f.early())
       return context.section.problem(
-          "delay_spread", fmt::format("has to be {} samples at most, what the windows leave of the prefix: later paths "
-                                      "disturb the next symbol; it is {}",
+          "delay_spread", fmt::format("must be at most {} samples: later paths exceed the prefix and disturb the "
+                                      "next symbol; it is {}",
                                       f.prefix - f.early(), config_.delay_spread));
     const PortShape& in = context.in[0];
     const std::vector<Dim>& item = in.item;
     if (in.axis != Axis::counted || item.size() != 3 || item[0].extent != f.symbols() || item[1].extent != f.carriers)
       return context.section.problem(
-          "",
-          fmt::format(
-              "input 'carriers' has to be [frame][symbol {}][carrier {}][rx]; it is {}: give ofdm_demod and this stage "
-              "the same keys of frames",
-              f.symbols(), f.carriers, in.text()));
+          "", fmt::format(
+                  "input 'carriers' must be [frame][symbol {}][carrier {}][rx]; it is {}; set the same frame keys in "
+                  "ofdm_demod and in this stage",
+                  f.symbols(), f.carriers, in.text()));
     const std::int64_t rx = item[2].extent;
     if (rx < 1 || rx > kMostAntennas)
       return context.section.problem("", fmt::format("takes 1 to {} receive antennas, not {}", kMostAntennas, rx));
@@ -68,18 +67,18 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
 void Config::fields(FieldVisitor& v) {
   ofdm::format_fields(v, format);
   v.field("delay_spread", delay_spread,
-          {.help = "samples that the last path is behind the frame's timing; 0: as the prefix allows",
+          {.help = "delay of the last path behind the frame's timing, in samples; 0: as much as the prefix allows",
            .low = 0,
            .high = 8192});
   v.field("snr", snr,
-          {.help = "that the channel's smoothing is made for", .unit = Unit::decibel, .low = 0, .high = 80});
-  v.field("track_phase", track_phase, {.help = "the pilots' common phase is taken away from each data symbol"});
+          {.help = "SNR that the channel's smoothing is designed for", .unit = Unit::decibel, .low = 0, .high = 80});
+  v.field("track_phase", track_phase, {.help = "remove the pilots' common phase from each data symbol"});
 }
 
 StageEntry entry() {
   return {.family = "ofdm",
           .name = "mimo_channel_estimator",
-          .summary = "estimates channel and noise of OFDM frames and takes the phase that pilots show away",
+          .summary = "estimates channel and noise of OFDM frames and removes the pilots' common phase",
           .inputs = {{.name = "carriers",
                       .elements = {Element::cf32},
                       .dims = "[frame][symbol][carrier][rx]",

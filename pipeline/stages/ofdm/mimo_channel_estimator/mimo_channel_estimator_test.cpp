@@ -46,7 +46,7 @@ PortShape carriers_of(std::int64_t symbols, std::int64_t carriers, std::int64_t 
   return shape;
 }
 
-/// The stage with all of its outputs. `more`: keys behind the format's.
+/// The stage with all of its outputs. `more`: keys besides the format's.
 Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<cf32>& carriers, const std::string& more = "",
                  bool wants_phase = true) {
   const auto stage = entry().make();
@@ -64,7 +64,7 @@ Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<cf32>& 
   const auto backend = make_cpu_backend();
   const auto run = stage->make(*backend);
   std::vector<std::byte> scratch(context.scratch_bytes, std::byte{0xff});  // NaN
-  std::vector<cf32> given = carriers;                                      // memory of its own, for an address checker
+  std::vector<cf32> given = carriers;                                      // memory of its own, for AddressSanitizer
   Results r{std::vector<cf32>(index(frames * out[0].item_size())),
             std::vector<cf32>(index(frames * out[1].item_size())), std::vector<float>(index(frames)),
             std::vector<float>(index(frames * out[3].item_size()))};
@@ -88,7 +88,7 @@ OfdmFormat five(std::int64_t tx) {
   return f;
 }
 
-/// Mean |y - h s|^2 of an antenna, with the stage's own y and h; and mean |y|^2.
+/// Mean |y - h s|^2 of an antenna, with the stage's y and h; and mean |y|^2.
 struct Residual {
   double left = 0;
   double power = 0;
@@ -107,7 +107,7 @@ Residual residual(const Signal& signal, const Results& got, std::int64_t r) {
   return sum;
 }
 
-/// Mean |h - truth|^2 of an antenna, whatever its scale and phase.
+/// Mean |h - truth|^2 of an antenna, after removing a common scale and phase.
 double channel_error(const Signal& signal, const Results& got, std::int64_t r) {
   complex product = 0;
   double own = 0, truth = 0;
@@ -148,7 +148,8 @@ TEST(MimoChannelEstimator, AFewCarriersAreEnough) {
   }
 }
 
-/// E |h|^2 is 1, so the least squares' error is noise / tx: 8 dB are gained wherever the paths lie within the prefix.
+/// E |h|^2 is 1, so the least squares' error is noise / tx: smoothing gains 8 dB wherever the paths lie within the
+/// prefix.
 TEST(MimoChannelEstimator, SmoothingGainsEightDecibels) {
   for (const std::vector<double>& delays : {std::vector<double>{0}, {-4, 3, 32}})
     for (const double noise : {0.5, 0.002}) {
@@ -182,7 +183,7 @@ TEST(MimoChannelEstimator, AntennasMayDifferInLevel) {
   }
   for (const double of_antenna : left) {
     EXPECT_GT(of_antenna / noise, 0.9);
-    EXPECT_LT(of_antenna / noise, 1.4) << "the noise, what is left in h, and in the phase";
+    EXPECT_LT(of_antenna / noise, 1.4) << "the noise, and the errors of h and of the phase";
   }
 }
 
@@ -200,7 +201,7 @@ TEST(MimoChannelEstimator, FollowsThePhase) {
       }
       for (std::int64_t r = 0; r < 4; ++r) {
         const Residual now = residual(signal, got, r);
-        EXPECT_LT(std::sqrt(now.left / now.power), 0.012) << "tx " << tx << ": of 0.05 to 0.5 that the offset does";
+        EXPECT_LT(std::sqrt(now.left / now.power), 0.012) << "tx " << tx << ", of 0.05 to 0.5 that the offset causes";
       }
     }
 }
@@ -300,7 +301,7 @@ TEST(MimoChannelEstimator, LevelDoesNotMatter) {
   }
   auto faint = frame;
   for (cf32& v : faint) v *= 0x1p-80f;
-  EXPECT_GT(estimate(signal.format, 2, faint).noise[0], 0) << "though its square is less than a float can be";
+  EXPECT_GT(estimate(signal.format, 2, faint).noise[0], 0) << "although its square is below the range of a float";
 }
 
 TEST(MimoChannelEstimator, ThePhaseMayBeLeftOut) {
@@ -328,7 +329,7 @@ TEST(MimoChannelEstimator, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{}", 300, 9), HasSubstr("1 to 8 receive antennas"));
   EXPECT_THAT(complaints("{tx: 9}", 300, 2), HasSubstr("tx"));
   EXPECT_EQ(complaints("{delay_spread: 32}", 300, 2), "");
-  EXPECT_THAT(complaints("{delay_spread: 33}", 300, 2), HasSubstr("delay_spread: has to be 32 samples at most"));
+  EXPECT_THAT(complaints("{delay_spread: 33}", 300, 2), HasSubstr("delay_spread: must be at most 32 samples"));
   EXPECT_THAT(complaints("{snr: 100}", 300, 2), HasSubstr("snr"));
 }
 

@@ -17,19 +17,19 @@
 /// frames    [frame][rx][sample]           cf32, from the first sample of the frame's first prefix on
 /// carriers  [frame][symbol][carrier][rx]  cf32: all symbols, all carriers in use
 ///
-/// The window begins inside the prefix, so that paths may come `early` samples before the frame's timing, and prefix -
-/// early behind it; that stays in the channel, as a ramp exp(-2 pi j f(c) early / fft). A channel of gain 1 gives what
-/// was sent, times that ramp. Error below 2e-6 of the symbol's rms. A NaN or an infinity makes its symbol of its
-/// antenna NaN, and nothing else; a carrier that is too large for a float is NaN. Keeps nothing between calls.
+/// The window begins inside the prefix, so that paths may arrive up to `early` samples before the frame's timing, and
+/// prefix - early behind it. This offset remains in the channel, as a ramp exp(-2 pi j f(c) early / fft). A channel of
+/// gain 1 yields what was sent, times that ramp. Error below 2e-6 of the symbol's rms. A NaN or an infinity makes only
+/// its symbol of its antenna NaN; a carrier that is too large for a float is NaN. Keeps nothing between calls.
 namespace iqd::ofdm_demod {
 
-/// What the transform is multiplied with.
+/// The factor of the transform.
 float scale_of(const OfdmFormat& format) noexcept;
 
-/// A demodulator made ready: may be used by many threads at once, each with its own scratch.
+/// A demodulator that is ready for use by many threads at once, each with its own scratch.
 class Demodulator {
  public:
-  /// Throws SetupError where there is no memory.
+  /// Throws SetupError if memory is short.
   Demodulator(const OfdmFormat& format, std::int64_t rx);
   static std::size_t scratch_bytes(const OfdmFormat& format, std::int64_t rx) noexcept;
   void run(const cf32* frames, std::int64_t count, cf32* carriers, std::byte* scratch) const noexcept;
@@ -41,7 +41,7 @@ class Demodulator {
   FftPlan plan_;
 };
 
-/// The CUDA half; `scale`: what the transform is multiplied with.
+/// The CUDA half; `scale`: the factor of the transform.
 using CudaHalf = std::unique_ptr<StageRun>(const OfdmFormat& format, std::int64_t rx, float scale);
 
 }  // namespace iqd::ofdm_demod

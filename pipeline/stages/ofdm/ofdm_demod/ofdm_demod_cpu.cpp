@@ -10,7 +10,7 @@
 namespace iqd::ofdm_demod {
 namespace {
 
-/// Scales bins of all antennas and weaves them: to[i][r] = scale bins[r][i].
+/// Scales and interleaves the bins of all antennas: to[i][r] = scale bins[r][i].
 void weave(const cf32* bins, std::int64_t pitch, std::int64_t rx, float scale, cf32* to, std::int64_t count) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (std::int64_t i = 0; i < count; ++i)

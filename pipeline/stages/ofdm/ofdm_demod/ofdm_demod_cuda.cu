@@ -16,7 +16,7 @@ namespace {
 using gpu::Complex32;
 using gpu::FftGroup;
 
-/// Transforms are counted through frames, symbols and antennas, the antennas innermost.
+/// Transforms are counted over frames, symbols and antennas, with the antennas innermost.
 struct Job {
   const Complex32* frames;
   Complex32* carriers;
@@ -32,7 +32,7 @@ struct Job {
   float scale;
 };
 
-/// The group's transform that a point belongs to, in the whole of them.
+/// The number of the transform that a point of this thread block belongs to.
 template <int N> __device__ __forceinline__ std::int64_t transform_of(const gpu::FftPlace& place) {
   return static_cast<std::int64_t>(blockIdx.x) * FftGroup<N>::kFrames + (place.at - place.n) / N;
 }
@@ -54,7 +54,7 @@ template <int N> struct Load {
 template <int N> struct Store {
   const Job& job;
 
-  /// Neighbouring carriers lie rx elements apart; the group that makes the next antenna fills what is between.
+  /// Neighbouring carriers are rx elements apart; the thread blocks of the other antennas fill the gaps.
   __device__ __forceinline__ void operator()(const gpu::FftPlace& place, Complex32 z) const {
     const int c = place.n < N / 2 ? job.half - 1 + place.n : place.n - (N - job.half);
     if (place.n == 0 || c < 0 || c >= 2 * job.half) return;
@@ -83,7 +83,7 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGro
 
 struct Kernel {
   void (*run)(Job) = nullptr;
-  int transforms = 1;  // of a group of threads
+  int transforms = 1;  // of a thread block
   int threads = 1;
   int bytes = 0;
 };
@@ -99,8 +99,8 @@ Kernel kernel_for(std::int64_t size) {
   });
   if (kernel.bytes > gpu::most_shared_bytes())
     throw SetupError(
-        "ofdm_demod: this device has too little shared memory for a transform of 8192 points: give the "
-        "stage `backend: cpu`");
+        "ofdm_demod: the GPU has too little shared memory for a transform of 8192 points; set "
+        "`backend: cpu`");
   gpu::check(cudaFuncSetAttribute(kernel.run, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.bytes),
              "shared memory of ofdm_demod");
   return kernel;

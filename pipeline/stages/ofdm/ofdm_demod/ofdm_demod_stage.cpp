@@ -18,8 +18,8 @@ class OfdmDemodStage final : public Stage {
     const PortShape& in = context.in[0];
     if (in.axis != Axis::counted || in.item.size() != 2 || in.item[1].extent != format_.frame)
       return context.section.problem(
-          "frame", fmt::format("input 'frames' has to be [frame][rx][sample {}]; it is {}: give ofdm_sync and "
-                               "this stage the same keys of frames",
+          "frame", fmt::format("input 'frames' must be [frame][rx][sample {}]; it is {}; set the same "
+                               "frame keys in ofdm_sync and in this stage",
                                format_.frame, in.text()));
     rx_ = in.item[0].extent;
     PortShape& out = context.out[0];
@@ -47,7 +47,7 @@ class OfdmDemodStage final : public Stage {
 StageEntry entry() {
   return {.family = "ofdm",
           .name = "ofdm_demod",
-          .summary = "takes the prefixes of OFDM frames away and transforms their symbols into carriers",
+          .summary = "removes the cyclic prefixes of OFDM frames and transforms their symbols into carriers",
           .inputs = {{.name = "frames",
                       .elements = {Element::cf32},
                       .dims = "[frame][rx][sample]",

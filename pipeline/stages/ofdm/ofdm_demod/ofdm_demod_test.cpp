@@ -57,7 +57,7 @@ complex turn(double part) {
   return std::polar(1.0, 2 * std::numbers::pi * (part - std::floor(part)));
 }
 
-/// One carrier by the definition.
+/// One carrier, by the definition.
 complex transform(const OfdmFormat& f, const cf32* x, std::int64_t s, std::int64_t c) {
   const std::int64_t first = f.frame - (f.symbols() - s) * (f.prefix + f.fft) + f.prefix - f.prefix / 8;
   complex sum = 0;
@@ -71,7 +71,7 @@ TEST(OfdmDemod, IsADirectTransformOfEachSymbol) {
   struct Case {
     OfdmFormat format;
     std::int64_t rx;
-    std::int64_t step;  // of the carriers that are looked at
+    std::int64_t step;  // step between the carriers under test
   };
   for (const Case& k :
        {Case{kSmall, 1, 1}, Case{kSmall, 3, 1}, Case{kSmall, 16, 1}, Case{kFive, 2, 37}, Case{kTwenty, 4, 401}}) {
@@ -148,7 +148,7 @@ TEST(OfdmDemod, WhatNoWindowReadsDoesNothing) {
   for (std::int64_t s = 0; s < f.symbols(); ++s)
     for (std::int64_t n = s == 0 ? 0 : f.begin_of(s) - f.prefix; n < f.frame && n < f.begin_of(s) - f.prefix / 8; ++n)
       spoilt[static_cast<std::size_t>(n)] = std::numeric_limits<float>::quiet_NaN();
-  for (std::int64_t s = 1; s <= f.symbols(); ++s)  // nor what lies behind a window
+  for (std::int64_t s = 1; s <= f.symbols(); ++s)  // nor the samples behind a window
     spoilt[static_cast<std::size_t>(f.first_prefix() + s * f.symbol() - f.prefix - 1)] = std::nanf("");
   EXPECT_TRUE(same_bits(demodulated(f, 1, spoilt), demodulated(f, 1, x)));
 }

@@ -5,35 +5,35 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The data bits of frames, on the device. Included by one .cu alone.
+/// The data bits of frames, on the device. Only one .cu file includes this.
 namespace iqd::ofdm_modulator {
 namespace {
 
 constexpr int kThreads = 256;
 
-/// Which frames are made at once, of those that the output touches.
+/// The frames that are computed at once, out of those that the output covers.
 struct Pass {
-  std::int64_t begin;  // the first, counted from the first that is touched
-  std::int64_t most;   // fewer exist where the output ends in one of them
+  std::int64_t begin;  // the first frame, counted from the first covered one
+  std::int64_t most;   // fewer exist if the output ends in one of them
   std::int64_t frame;  // samples
   std::int64_t length;
   const std::int64_t* first_at;
 
-  /// How many there are, where the output begins `offset` samples behind its first frame's begin.
+  /// The number of frames, if the output begins `offset` samples behind its first frame's begin.
   __device__ std::int64_t count(std::int64_t offset) const {
     const std::int64_t touched = (offset + length + frame - 1) / frame;
     return min(most, touched - begin);
   }
 };
 
-/// Information bits: of the input, or of a sequence.
+/// Information bits, from the input or from a sequence.
 struct Source {
   const std::uint8_t* in;  // null: the sequence
   const std::int64_t* in_first_at;
-  const std::uint32_t* sequence;  // 32 bits a word, the first the lowest
+  const std::uint32_t* sequence;  // 32 bits a word, LSB first
   std::uint32_t period;
   std::int64_t information;  // bits of a frame
-  /// Where a frame's bits begin.
+  /// Position of a frame's first bit.
   __device__ std::int64_t base_of(std::int64_t frame) const {
     return in != nullptr ? frame * information - *in_first_at : frame % period * information % period;
   }
@@ -44,7 +44,7 @@ struct Source {
   }
 };
 
-/// The base of the group's frame, which is number blockIdx.y of the pass; -1 where that is not wanted.
+/// The base of the thread block's frame, which is number blockIdx.y of the pass; -1 if that frame is not wanted.
 __device__ std::int64_t base_of_group(const Pass& pass, const Source& source) {
   __shared__ std::int64_t base;
   if (threadIdx.x == 0) {
@@ -69,12 +69,12 @@ struct Coding {
   const std::uint8_t* filler;
   int n;
   int k;
-  int packed;  // words of 32 bits that information bits make
+  int packed;  // 32-bit words of a word's information bits
   int words;
   std::int64_t bits;  // data bits of a frame
 };
 
-/// One group a word, and one for what stands behind the words. bits [frame of the pass][coding.bits]
+/// One thread block per word, and one for the filler behind the words. bits [frame of the pass][coding.bits]
 __global__ void __launch_bounds__(kThreads)
     encode_words(const Pass pass, const Source source, const Coding coding, std::uint8_t* bits) {
   extern __shared__ std::uint32_t information[];
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads)
     for (std::int64_t e = coded + t; e < coding.bits; e += kThreads) out[e] = coding.filler[e - coded];
     return;
   }
-  for (int j = t; j < 32 * coding.packed; j += kThreads) {  // a whole warp, or none of it
+  for (int j = t; j < 32 * coding.packed; j += kThreads) {  // a whole warp or none of it
     const std::uint32_t bit = j < coding.k ? source.bit(base, w * coding.k + j) : 0;
     if (j < coding.k) out[static_cast<std::int64_t>(j) * coding.words + w] = static_cast<std::uint8_t>(bit);
     const std::uint32_t together = __ballot_sync(0xffffffff, bit != 0);

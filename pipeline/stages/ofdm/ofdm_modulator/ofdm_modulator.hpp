@@ -13,15 +13,15 @@
 #include "signal/formats/ofdm_format.hpp"
 #include "signal/formats/ofdm_frame_bits.hpp"
 
-/// Makes the frames of docs/ofdm-frame.md, one behind the other, frame i at sample i `frame`; of one of two things:
+/// Generates the frames of docs/ofdm-frame.md back to back, frame i at sample i `frame`, from one of two inputs:
 ///
-/// bits     u8   [n]  each counts by its lowest bit: a frame of every B, or with a code of every W k
+/// bits     u8   [n]  each counts by its lowest bit: a frame for every B bits, with a code for every W k
 /// samples  cf32 [n]  only their positions count: frames with a pseudo-random payload
 ///
 /// out      cf32 [channel tx][n]; one antenna: [n]
 ///
-/// An output is a function of its position and of its frame's bits, to the bit. Keeps nothing between calls: a block
-/// that begins or ends within a frame makes the whole of it.
+/// An output depends, to the bit, only on its position and on its frame's bits. Keeps nothing between calls: a block
+/// that begins or ends within a frame computes the whole frame.
 namespace iqd::ofdm_modulator {
 
 struct Config {
@@ -36,7 +36,7 @@ struct Config {
 
 class Frames {
  public:
-  /// The format is free of faults, and of the code a frame holds a word.
+  /// The format has no faults, and if there is a code, a frame holds at least one word.
   explicit Frames(const Config& config);
 
   const OfdmFrameMaker& maker() const noexcept { return maker_; }
@@ -45,7 +45,7 @@ class Frames {
 
   /// Samples y_first … of frames with the known payload; y is [tx][n].
   void make(View<cf32, 2> y, std::int64_t y_first, std::byte* scratch) const noexcept;
-  /// The same of information bits, the first of which is number `first`; those of all frames that are touched.
+  /// The same for information bits. `first` is the number of the first; all bits of the frames in question are present.
   void modulate(std::span<const std::uint8_t> bits, std::int64_t first, View<cf32, 2> y, std::int64_t y_first,
                 std::byte* scratch) const noexcept;
 
@@ -58,8 +58,8 @@ class Frames {
   OfdmFrameBits bits_;
 };
 
-/// The CUDA half. `checks`: [(k + 31) / 32][n - k], of a parity bit the information bits that add up to it, 32 a word,
-/// the first the lowest; empty without a code. `of_bits`: the input are bits.
+/// The CUDA half. `checks`: [(k + 31) / 32][n - k], for each parity bit the mask of its information bits, 32 a word,
+/// LSB first; empty without a code. `of_bits`: the input is bits.
 using CudaHalf = std::unique_ptr<StageRun>(const Frames& frames, std::span<const std::uint32_t> checks, bool of_bits);
 
 }  // namespace iqd::ofdm_modulator

@@ -7,7 +7,7 @@
 #include "signal/filters/scratch.hpp"
 
 namespace iqd::ofdm_modulator {
-/// Of the scratch memory.
+/// The parts of the scratch memory.
 struct Frames::Pieces {
   Pieces(const Frames& frames, std::byte* memory) : scratch(memory) {
     const OfdmFormat& format = frames.maker_.format();
@@ -19,7 +19,7 @@ struct Frames::Pieces {
 
   Scratch scratch;
   std::span<std::uint8_t> bits;  // of a frame
-  cf32* samples;                 // [tx][frame]: of a frame that is wanted in part
+  cf32* samples;                 // [tx][frame]: of a frame that is needed in part
   std::byte* for_bits;
   std::byte* for_maker;
 };

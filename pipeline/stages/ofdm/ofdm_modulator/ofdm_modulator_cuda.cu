@@ -17,14 +17,14 @@ namespace {
 using gpu::Complex32;
 using gpu::FftGroup;
 
-constexpr std::int64_t kPassBits = 1 << 24;  // data bits that lie between the kernels, if that is a frame at least
-constexpr std::int64_t kPassFrames = 65535;  // groups that a grid can have in y
+constexpr std::int64_t kPassBits = 1 << 24;  // data bits between the kernels; at least one frame
+constexpr std::int64_t kPassFrames = 65535;  // thread blocks that a grid may have in y
 
-/// Everything about the format that samples depend on.
+/// All properties of the format that samples depend on.
 struct Grid {
   const Complex32* known;       // [symbol][tx][bin]
   const Complex32* points;      // [symbol's number]
-  const std::int32_t* data_at;  // [bin]: which data carrier it is, or -1
+  const std::int32_t* data_at;  // [bin]: index of its data carrier, or -1
   const Complex32* factors;
   int symbols;
   int data_symbols;
@@ -45,7 +45,7 @@ __device__ Complex32 fetch(const Complex32* value) {
   return {v.x, v.y};
 }
 
-/// What antenna `a` sends at bin n of a symbol; `bits` are the frame's.
+/// What antenna `a` sends at bin n of a symbol; `bits` are those of the frame.
 template <int N> __device__ Complex32 value_of(const Grid& grid, const std::uint8_t* bits, int symbol, int a, int n) {
   const int d = symbol - 1 - grid.tx;
   const int i = d < 0 ? -1 : __ldg(grid.data_at + n);
@@ -58,7 +58,7 @@ template <int N> __device__ Complex32 value_of(const Grid& grid, const std::uint
 }
 
 /// Antenna blockIdx.y; transforms are counted over the symbols of all frames of the pass. An inverse transform is a
-/// forward one whose inputs and outputs have their parts exchanged.
+/// forward one with real and imaginary parts swapped at input and output.
 template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce)
     transform_symbols(const Pass pass, const Grid grid, const std::uint8_t* bits, const Output out) {
   extern __shared__ Complex32 shared[];
@@ -92,7 +92,7 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGro
 
 struct Kernel {
   void (*run)(Pass, Grid, const std::uint8_t*, Output) = nullptr;
-  int transforms = 1;  // of a group of threads
+  int transforms = 1;  // of a thread block
   int threads = 1;
   int bytes = 0;
 };
@@ -100,8 +100,8 @@ struct Kernel {
 Kernel kernel_for(std::int64_t fft) {
   if (gpu::fft_shared_bytes(fft) > gpu::most_shared_bytes())
     throw SetupError(
-        "the device has too little shared memory for ofdm_modulator with this fft: use a smaller one, or "
-        "give it `backend: cpu`");
+        "ofdm_modulator: the GPU has too little shared memory for this fft; use a smaller one, or "
+        "set `backend: cpu`");
   using SixtyFourAndMore = std::integer_sequence<int, 5, 6, 7, 8, 9, 10, 11, 12>;
   const Kernel kernel = gpu::with_fft_size(
       fft,

@@ -9,7 +9,7 @@
 namespace iqd::ofdm_modulator {
 namespace {
 
-/// Encodes each information bit by itself: a word is the sum of those of its bits.
+/// Encodes each information bit separately: a word is the sum of its bits' words.
 std::vector<std::uint32_t> checks_of(const LdpcCode* code) {
   if (code == nullptr) return {};
   const auto n = static_cast<std::size_t>(code->n()), k = static_cast<std::size_t>(code->k());
@@ -56,12 +56,12 @@ class OfdmModulatorStage final : public ConfiguredStage<Config> {
   }
 
  private:
-  /// True without a code, too.
+  /// Also true without a code.
   bool holds_a_word(const Section& section) const {
     const LdpcCode* const code = code_of(config_.code);
     const std::int64_t bits = config_.format.bits(config_.modulation);
     if (code == nullptr || bits >= code->n()) return true;
-    section.problem("code", fmt::format("a word has {} bits, and a frame only {}: choose longer frames or another "
+    section.problem("code", fmt::format("a word has {} bits, but a frame only {}; use longer frames or another "
                                         "modulation",
                                         code->n(), bits));
     return false;
@@ -74,8 +74,8 @@ class OfdmModulatorStage final : public ConfiguredStage<Config> {
     context.out[0].rate_hz = context.in[0].rate_hz * static_cast<double>(frame) / static_cast<double>(granule);
     if (context.section.has("payload"))
       context.section.problem("payload",
-                              "is what frames carry where the input is cf32; here they carry the bits that come in: "
-                              "leave the key out");
+                              "is for a cf32 input; with a u8 input, the frames carry the bits of the input; "
+                              "remove the key");
   }
 
   std::shared_ptr<const Frames> frames_;
@@ -85,17 +85,17 @@ class OfdmModulatorStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("amplitude", amplitude, {.help = "of each antenna: the root of its mean power", .low = 0, .live = true});
+  v.field("amplitude", amplitude, {.help = "rms amplitude of each antenna", .low = 0, .live = true});
   ofdm::format_fields(v, format);
-  v.field("modulation", modulation, {.help = "of every data carrier, with the maps of TS 38.211"});
-  v.field("code", code, {.help = "which code the data bits are words of"});
-  v.field("payload", payload, {.help = "what the frames carry: a pseudo-random sequence that goes on over them"});
+  v.field("modulation", modulation, {.help = "modulation of all data carriers, mapped as in TS 38.211"});
+  v.field("code", code, {.help = "error-correcting code of the data bits"});
+  v.field("payload", payload, {.help = "pseudo-random payload, which continues from frame to frame"});
 }
 
 StageEntry entry() {
   return {.family = "ofdm",
           .name = "ofdm_modulator",
-          .summary = "makes OFDM frames for several antennas, of bits or with pseudo-random payload",
+          .summary = "generates OFDM frames for several antennas, from bits or with pseudo-random payload",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::u8}, .one_channel = true}},
           .outputs = {{.name = "out"}},
           .make = make_stage<OfdmModulatorStage>,

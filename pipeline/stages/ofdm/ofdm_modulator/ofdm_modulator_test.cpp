@@ -28,7 +28,7 @@ std::string with(const std::string& more) {
   return std::string("{") + kKeys + more + "}";
 }
 
-/// Rows one behind the other, of frames that carry these data bits.
+/// Consecutive rows of frames that carry these data bits.
 std::vector<cf32> frames_of(const std::vector<Bits>& frames, Modulation modulation, double amplitude = 1) {
   const OfdmFrameMaker maker(kFormat, modulation, amplitude);
   std::vector<std::byte> scratch(maker.scratch_bytes());
@@ -41,7 +41,7 @@ std::vector<cf32> frames_of(const std::vector<Bits>& frames, Modulation modulati
   }
   return y;
 }
-/// The words of a frame by rows, then by columns into the frame.
+/// Interleaves the words of a frame: written by rows, read by columns.
 Bits coded(const Bits& information, std::int64_t count) {
   const LdpcCode& code = *find_ldpc_code("80216e_2304_1_2");
   const std::int64_t words = count / 2304;
@@ -54,7 +54,7 @@ Bits coded(const Bits& information, std::int64_t count) {
   }
   return bits;
 }
-/// Two transforms of the same size may be rounded differently.
+/// Two transforms of the same size may round differently.
 void expect_near(const std::vector<cf32>& y, const std::vector<cf32>& expected) {
   ASSERT_EQ(y.size(), expected.size());
   for (std::size_t n = 0; n < y.size(); ++n) ASSERT_LT(std::abs(y[n] - expected[n]), 1e-5f) << n;
@@ -88,7 +88,7 @@ TEST(OfdmModulator, BitsBecomeFrames) {
   ASSERT_EQ(stage.complaints(), "");
   const std::int64_t count = kFormat.bits(Modulation::qam16);
   EXPECT_DOUBLE_EQ(stage.out().rate_hz, 1e6 * 1000 / static_cast<double>(count));
-  Bits bits = pn_bits(15, 5, 3 * count + 100);  // what is no whole frame is not sent
+  Bits bits = pn_bits(15, 5, 3 * count + 100);  // bits that do not fill a frame are not sent
   std::vector<Bits> frames;
   for (std::int64_t i = 0; i < 3; ++i) frames.emplace_back(bits.begin() + i * count, bits.begin() + (i + 1) * count);
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= static_cast<std::uint8_t>(i << 1);
@@ -118,7 +118,7 @@ TEST(OfdmModulator, FarOutFramesGoOn) {
     frames.make(View<cf32, 2>(y.data(), {3, 1000}), frame * 1000 + 321, scratch.data());
     return y;
   };
-  EXPECT_TRUE(same_bits(at((std::int64_t{1} << 40) / 511 * 511 + 7), at(7)));  // PN9 is back where it was
+  EXPECT_TRUE(same_bits(at((std::int64_t{1} << 40) / 511 * 511 + 7), at(7)));  // PN9 is at the same position again
 }
 
 TEST(OfdmModulator, OneAntennaIsOneChannel) {
@@ -138,8 +138,8 @@ TEST(OfdmModulator, BadKeysAreRefused) {
   EXPECT_THAT(complaints("{modulation: 8psk}", samples), HasSubstr("modulation"));
   EXPECT_THAT(complaints("{code: turbo}", samples), HasSubstr("code: 'turbo' is not one of none, 80216e"));
   EXPECT_THAT(complaints(with(", code: 80216e_2304_1_2"), samples),
-              HasSubstr("a word has 2304 bits, and a frame only"));
-  EXPECT_THAT(complaints("{payload: pn9}", stream_of(Element::u8)), HasSubstr("payload: is what frames carry where"));
+              HasSubstr("a word has 2304 bits, but a frame only"));
+  EXPECT_THAT(complaints("{payload: pn9}", stream_of(Element::u8)), HasSubstr("payload: is for a cf32 input"));
   PortShape frames = samples;
   frames.item = {{"bin", 4}};
   EXPECT_THAT(complaints("{}", frames), HasSubstr("takes single bits or samples"));

@@ -4,12 +4,12 @@
 
 #include "pipeline/stages/ofdm/ofdm_sync/job.cuh"
 
-/// The third to the fifth kernel: what training symbols say of candidates, which of these are frames, and the profiles
-/// of their channels.
+/// The third to the fifth kernel: evaluating the candidates' training symbols, choosing the frames, and the power
+/// profiles of their channels.
 namespace iqd::ofdm_sync {
 namespace {
 
-/// What all threads of a group need of one place.
+/// What all threads of a thread block need about one candidate.
 struct Heard {
   Alike antennas[kMostAntennas];
   double fraction;
@@ -27,11 +27,11 @@ __device__ void hear(const Job& job, std::int64_t place, Heard& heard) {
   __syncthreads();
 }
 
-/// Which spectrum these threads transform: antenna and training symbol.
+/// The spectrum that these threads transform: antenna and training symbol.
 template <int N> __device__ std::int64_t spectrum_of() {
   return static_cast<std::int64_t>(blockIdx.y) * gpu::FftGroup<N>::kFrames + gpu::FftGroup<N>::frame();
 }
-/// Which of its points are this thread's.
+/// Index of this thread's point e.
 template <int N> __device__ int point_of(int e) {
   return gpu::FftGroup<N>::thread() + e * gpu::kFftThreads<N>;
 }
@@ -39,8 +39,8 @@ template <int N> __device__ Complex32& shared_point(Complex32* shared, int n) {
   return shared[gpu::padded(gpu::FftGroup<N>::frame() * N + (n & (N - 1)))];
 }
 
-/// The transforms of training symbols in shared memory, in order of frequency; without the fraction of the offset, and
-/// all antennas at one level.
+/// The transforms of training symbols, in shared memory and in order of frequency; the fraction of the offset is
+/// removed, and all antennas have one level.
 template <int N, class Sample>
 __device__ void transform_training(const Job& job, std::int64_t place, const Heard& heard, Complex32* shared) {
   using Group = gpu::FftGroup<N>;
@@ -67,7 +67,7 @@ __device__ void transform_training(const Job& job, std::int64_t place, const Hea
   __syncthreads();
 }
 
-/// Groups by cells and spectra: how well each hypothesis fits.
+/// Thread blocks by cells and spectra: how well each hypothesis fits.
 template <int N, class Sample> __global__ void __launch_bounds__(gpu::FftGroup<N>::kThreads)
     fit_candidates(const Job job) {
   using Group = gpu::FftGroup<N>;
@@ -110,7 +110,7 @@ template <int N, class Sample> __global__ void __launch_bounds__(gpu::FftGroup<N
 
 constexpr int kChoosers = 1024;
 
-/// One warp: which hypothesis fits best, and whether that convinces.
+/// One warp: finds the hypothesis that fits best, and decides whether that is enough.
 __device__ void judge(const Job& job, std::int64_t k) {
   Cell& cell = job.cells[k];
   if (cell.place < 0) return;
@@ -142,7 +142,7 @@ __device__ bool is_largest(const Job& job, std::int64_t k) {
   return true;
 }
 
-/// A single group: lists the frames that may start within the block, in order.
+/// A single thread block: lists the frames that may start within the block, in order.
 __global__ void __launch_bounds__(kChoosers) choose_frames(const Job job) {
   __shared__ int before[kChoosers / 32];
   const int t = static_cast<int>(threadIdx.x);
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(kChoosers) choose_frames(const Job job) {
   if (t == 0) *job.chosen_count = count;
 }
 
-/// Groups by frames and spectra: the power that comes with each delay.
+/// Thread blocks by frames and spectra: the power at each delay.
 template <int N, class Sample> __global__ void __launch_bounds__(gpu::FftGroup<N>::kThreads)
     make_profiles(const Job job) {
   using Group = gpu::FftGroup<N>;
@@ -177,7 +177,7 @@ template <int N, class Sample> __global__ void __launch_bounds__(gpu::FftGroup<N
   const Chosen chosen = job.chosen[blockIdx.x];
   hear(job, chosen.place, heard);
   transform_training<N, Sample>(job, chosen.place, heard, shared);
-  // With its parts exchanged a forward transform is an inverse one.
+  // With real and imaginary parts swapped, a forward transform is an inverse one.
   Complex32 v[Group::kPoints];
 #pragma unroll
   for (int e = 0; e < Group::kPoints; ++e) {

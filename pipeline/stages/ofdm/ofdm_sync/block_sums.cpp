@@ -41,7 +41,7 @@ float sum_of(float* parts, int n) {
 
 using Parts = float[kSums][kParts];
 
-/// A step of fewer samples than there are parts.
+/// For a step of fewer samples than there are parts.
 void add_few(const float* re, const float* im, std::int64_t step, std::int64_t lag, Parts& parts) {
   for (std::int64_t j = 0; j < step; ++j) {
     parts[0][j] = re[j] * re[j + lag] + im[j] * im[j + lag];
@@ -52,7 +52,7 @@ void add_few(const float* re, const float* im, std::int64_t step, std::int64_t l
   }
 }
 
-/// A vector has eight lanes or a divisor of it.
+/// A vector has eight lanes or a divisor of eight.
 void add_eights(const float* re, const float* im, std::int64_t step, std::int64_t lag, Parts& parts) {
   const hn::CappedTag<float, kParts> d;
   for (std::int64_t j = 0; j < kParts; j += static_cast<std::int64_t>(hn::Lanes(d))) {
@@ -92,7 +92,7 @@ struct VectorAlike {
   V re, im, square;
 };
 
-/// As `halves_at` and `alike`, and what `Combined` leaves out is 0.
+/// Like `halves_at` and `alike`; what `Combined` ignores is 0.
 HWY_INLINE VectorAlike halves_from(const Grid& grid, const Sums& sums, std::int64_t j) {
   const D d;
   V re = hn::Zero(d), im = re, energy = re, a_re = re, a_im = re, b_re = re, b_im = re;

@@ -37,7 +37,7 @@ TEST_P(OfdmSyncInNoise, StartsAreExactAndOffsetsClose) {
   const Results r = sync("", rounded(receive(s)));
   EXPECT_EQ(r.start, s.starts);
   EXPECT_THAT(r.events, ElementsAre(3, 0, 0, 0));
-  // Of two antennas; at 10 dB 0.002 carriers are one standard deviation.
+  // With two antennas, one standard deviation at 10 dB is 0.002 carriers.
   const double close = GetParam().snr_db >= 10 ? 0.007 : 0.04;
   for (const float offset : r.offset_hz) EXPECT_NEAR(offset / kSpacing, s.offset_hz / kSpacing, close);
 }
@@ -59,7 +59,7 @@ TEST(OfdmSync, FourAntennasOfTwentyMegahertz) {
   for (const float offset : r.offset_hz) EXPECT_NEAR(offset, s.offset_hz, 0.01 * kSpacing);
 }
 
-/// Each in noise of its own: together they hear what one does not.
+/// The noise of each antenna is independent: together they detect what one does not.
 TEST(OfdmSync, ManyAntennas) {
   for (const std::int64_t rx : {16, 64}) {
     Scene s = short_scene({300, 1700, 2900});
@@ -75,6 +75,8 @@ TEST(OfdmSync, ManyAntennas) {
   }
 }
 
+/// The frame starts with the first path, and all others are within one prefix. With 300 carriers of 512, paths are
+/// resolved to about two samples.
 TEST(OfdmSync, StartsWithTheFirstPath) {
   const OfdmFormat format;
   const std::vector<std::vector<Echo>> channels{{{0, 0}, {35, 0}},
@@ -95,6 +97,7 @@ TEST(OfdmSync, StartsWithTheFirstPath) {
     }
 }
 
+/// One antenna is weaker, has a weaker signal, is dead, or is full of noise.
 TEST(OfdmSync, AntennasThatDiffer) {
   Scene s = short_scene({100, 1400, 2600});
   s.noise_db = -10;
@@ -113,6 +116,7 @@ TEST(OfdmSync, AntennasThatDiffer) {
   EXPECT_EQ(sync_short(x).start, s.starts);
 }
 
+/// The DC offset of radios, ten times the signal's power.
 TEST(OfdmSync, AConstantIsNotInTheWay) {
   Scene s{.format = OfdmFormat{}, .starts = {300, 300 + 7680 + 500}};
   s.length = s.starts.back() + 7680 + 300;
@@ -143,6 +147,7 @@ TEST(OfdmSync, NothingIsFoundInNoise) {
   EXPECT_THAT(sync("", Rows<cf32>{x, testing::complex_noise(400000, 2)}).events, ElementsAre(0, 0, 0, 0));
 }
 
+/// Their halves are alike everywhere; only the known symbols distinguish them from frames.
 TEST(OfdmSync, NothingIsFoundInTonesAndConstants) {
   for (const double frequency : {0.0, 0.1, 1.0, 7.5, 100.0, -63.3}) {
     Rows<cf32> x(1);
@@ -159,6 +164,7 @@ TEST(OfdmSync, NothingIsFoundInZerosOrInWhatIsTooWeakToSquare) {
     EXPECT_THAT(sync("", Rows<cf32>(2, std::vector<cf32>(30000, v))).events, ElementsAre(0, 0, 0, 0)) << v;
 }
 
+/// A symbol of two equal halves followed by data instead of the known symbols.
 TEST(OfdmSync, TwoEqualHalvesAreNoFrame) {
   Scene s = short_scene({300, 1460});
   auto x = rounded(receive(s));
@@ -169,6 +175,7 @@ TEST(OfdmSync, TwoEqualHalvesAreNoFrame) {
   EXPECT_EQ(sync_short(x).start, Starts{1460});
 }
 
+/// A radio without a signal may deliver a constant, whose halves are more alike than those of a frame.
 TEST(OfdmSync, AConstantBesideFramesHidesNone) {
   const Scene s = short_scene({500, 2500, 3660});
   auto x = rounded(receive(s));
@@ -189,8 +196,8 @@ TEST(OfdmSync, SaturatedSamples) {
   EXPECT_EQ(sync("", x).start, s.starts);
 }
 
-/// What the symbols of a frame leave over makes the first prefix longer, here than a symbol; its halves are alike all
-/// along.
+/// The samples that a frame's symbols leave over lengthen the first prefix, here beyond a symbol; its halves are alike
+/// throughout.
 TEST(OfdmSync, TheFirstPrefixMayBeLong) {
   Scene s = short_scene({70, 70 + 1290, 3000});
   s.format.frame = 1290;
@@ -221,6 +228,7 @@ TEST(OfdmSync, EightTransmitAntennas) {
   for (std::size_t f = 0; f < 2; ++f) EXPECT_LE(std::abs(r.start[f] - s.starts[f]), 2);
 }
 
+/// Only offsets up to a number of carriers are tried.
 TEST(OfdmSync, TheLargestOffset) {
   Scene s = short_scene({100, 1400});
   s.offset_hz = 8.3 * kSpacing;

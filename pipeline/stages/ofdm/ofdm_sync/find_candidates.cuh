@@ -4,17 +4,17 @@
 
 #include "pipeline/stages/ofdm/ofdm_sync/job.cuh"
 
-/// The first and the second kernel: sums over steps, and where their halves are most alike.
+/// The first and the second kernel: sums over steps, and the grid points whose halves are most alike.
 namespace iqd::ofdm_sync {
 namespace {
 
-constexpr int kParts = 8;  // threads of a step, as many as there are partial sums
+constexpr int kParts = 8;  // threads per step, one per partial sum
 
 __host__ __device__ constexpr int parts_of(const Grid& grid) {
   return grid.step < kParts ? static_cast<int>(grid.step) : kParts;
 }
 
-/// Groups of threads by steps and antennas. Neighbouring threads add up neighbouring samples.
+/// Thread blocks by steps and antennas. Neighbouring threads add neighbouring samples.
 template <class Sample> __global__ void __launch_bounds__(kThreads) sum_steps(const Job job) {
   __shared__ std::int64_t shared_lead;
   const Grid& grid = job.grid;
@@ -51,7 +51,7 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) sum_steps(co
   }
 }
 
-constexpr int kCore = kThreads - 2 * static_cast<int>(kSteps);  // places of a group; on both sides it looks further
+constexpr int kCore = kThreads - 2 * static_cast<int>(kSteps);  // grid points of a thread block
 
 __device__ float likeness_at(const Job& job, std::int64_t j) {
   Combined all;
@@ -59,7 +59,7 @@ __device__ float likeness_at(const Job& job, std::int64_t j) {
   return all.value();
 }
 
-/// A thread makes M of one place; those of the core see whether theirs is a candidate.
+/// A thread computes M of one grid point; those of the core check whether theirs is a candidate.
 __global__ void __launch_bounds__(kThreads) find_candidates(const Job job) {
   __shared__ float likeness[kThreads];
   constexpr int kAround = static_cast<int>(kSteps);

@@ -10,12 +10,12 @@
 #include "base/views.hpp"
 #include "pipeline/stages/arithmetic.hpp"
 
-/// The arithmetic that processor and device have in common: where things lie, and what is made of sums.
+/// The arithmetic that CPU and GPU share: positions, and what is computed from sums.
 namespace iqd::ofdm_sync {
 
 using elementwise::Complex;
 
-/// From `first` on, before `end`.
+/// first … end - 1.
 struct Range {
   std::int64_t first = 0;
   std::int64_t end = 0;
@@ -23,14 +23,14 @@ struct Range {
   constexpr std::int64_t length() const noexcept { return end > first ? end - first : 0; }
 };
 
-/// Steps in L: M is made at multiples of L/16, by absolute position. Its plateau may be missed by half a step, which
-/// costs 3 %; and with sums over steps it costs a few operations a sample.
+/// Steps in L: M is computed at absolute multiples of L/16. The grid may miss M's plateau by half a step, which costs 3
+/// %; with sums over steps, the cost is a few operations a sample.
 inline constexpr std::int64_t kSteps = 16;
 
-/// Partial sums of what the prefixes repeat: of every 128th sample.
+/// Partial sums over the repetitions in the prefixes: each of every 128th sample.
 inline constexpr int kPrefixParts = 128;
 
-/// A frame's measures, in samples, and the grid.
+/// The dimensions of a frame in samples, and the grid.
 struct Grid {
   std::int64_t antennas;
   std::int64_t tx;
@@ -41,71 +41,71 @@ struct Grid {
   std::int64_t symbols;
   std::int64_t frame;
   std::int64_t lag;     // L
-  std::int64_t step;    // between places of the grid
-  std::int64_t blocks;  // steps that M is summed over: so many that its plateau is as long as a prefix
+  std::int64_t step;    // between grid points
+  std::int64_t blocks;  // steps that M is summed over, chosen so that its plateau is as long as a prefix
   std::int64_t half;    // half a frame, in steps
-  std::int64_t sides;   // i = -sides … sides is tried
+  std::int64_t sides;   // i = -sides … sides are tried
   std::int64_t width;   // to each side, of a path in the channel's power profile
   float pair_count;     // of neighbouring carriers in all training symbols
   float per_sample;     // 1 / samples that M is summed over
-  float half_count;     // of what differs in them, by the bandwidth
+  float half_count;     // independent ones among them, by the bandwidth
   float threshold;
   double rate_hz;
 
-  /// How far a start may lie from the g that led to it: in g - reach() … g + lag - 1.
+  /// Distance of a start from its g: it lies in g - reach() … g + lag - 1.
   IQD_HOST_DEVICE constexpr std::int64_t reach() const noexcept { return lag + prefix; }
   IQD_HOST_DEVICE constexpr std::int64_t hypotheses() const noexcept { return 2 * sides + 1; }
-  /// Where training symbol t is transformed: one prefix before the latest place that g allows.
+  /// Position of the transform of training symbol t: one prefix before the latest position that g allows.
   IQD_HOST_DEVICE constexpr std::int64_t training_at(std::int64_t g, std::int64_t t) const noexcept {
     return g + first_prefix - prefix + (t + 1) * symbol;
   }
-  /// The i-th sample of all prefixes that is repeated fft later, counted from the start; the first symbol's has
-  /// `prefix`.
+  /// The i-th sample, counted from the start, of all prefix samples that repeat fft later; the first symbol has
+  /// `prefix` of them.
   IQD_HOST_DEVICE constexpr std::int64_t repeated_at(std::int64_t i) const noexcept {
-    // 32 bits are enough, and a device has no division of 64.
+    // 32 bits are enough, and a GPU has no 64-bit division.
     const auto place = static_cast<std::uint32_t>(i), each = static_cast<std::uint32_t>(prefix);
     return first_prefix - prefix + place / each * symbol + place % each;
   }
-  /// Samples that have to exist from g on; without them there is no M(g).
+  /// Samples required from g on; without them there is no M(g).
   IQD_HOST_DEVICE constexpr std::int64_t need() const noexcept {
     const std::int64_t known = training_at(0, tx - 1) + fft;
     const std::int64_t halves = (blocks + kSteps) * step;
     return known > halves ? known : halves;
   }
-  /// Places of the grid that have an M, where the first lies at `lead`.
+  /// Number of grid points with an M, the first at `lead`.
   IQD_HOST_DEVICE constexpr std::int64_t places(std::int64_t length, std::int64_t lead) const noexcept {
     const std::int64_t room = length - lead - need();
     return room < 0 ? 0 : room / step + 1;
   }
-  /// The g that frames may be found at which start within `fresh`.
+  /// The range of g whose frames may start within `fresh`.
   IQD_HOST_DEVICE constexpr Range asked(Range fresh) const noexcept { return {fresh.first - lag, fresh.end + reach()}; }
-  /// How far around a block's new samples one has to look.
+  /// Samples needed around a block's new ones.
   constexpr std::int64_t past() const noexcept { return 2 * lag + half * step; }
   constexpr std::int64_t future() const noexcept {
     const std::int64_t to_compare = reach() + half * step + lag + need();
     return to_compare > frame ? to_compare : frame;
   }
-  /// The most frames that a block with so many new samples is expected to have.
+  /// Room for frames in a block with that many new samples.
   constexpr std::int64_t most_frames(std::int64_t most_new) const noexcept {
     return (most_new + frame - 1) / frame + 2;
   }
-  /// Whether halves and known symbols are like a frame's. In noise the likeness of n values reaches a with a
-  /// probability of exp(-n a^2): where symbols are short, both have to be more than the threshold says. (64 carriers:
-  /// 1,000 frames in 4 million samples of noise by the threshold alone, none with this.) Data are not more values than
-  /// they have carriers, so halves count as their share of the band. (144 of 2048: now and then a frame was found in
-  /// the data of one that a gap had cut, where all samples counted.)
+  /// Whether halves and known symbols look like a frame. In noise, the similarity of n values reaches a with
+  /// probability exp(-n a^2): if symbols are short, both together must exceed what the threshold demands. (64 carriers:
+  /// 1,000 frames in 4 million samples of noise by the threshold alone, none with this.) Data have only as many
+  /// independent values as carriers, so halves count by their share of the band. (144 of 2048: when all samples
+  /// counted, a frame was occasionally found in the data of one that a gap had cut.)
   IQD_HOST_DEVICE constexpr bool convinces(float halves, float known) const noexcept {
     constexpr float kEvidence = 22;
     return known >= threshold && halves * halves * half_count + known * known * pair_count >= kEvidence;
   }
-  /// Noise and weak echoes may put a start some samples too early. That far before the first sample it is a start
-  /// there.
+  /// Noise and weak echoes may make a start some samples early. Up to that far before the first sample, it is a start
+  /// at the first sample.
   IQD_HOST_DEVICE constexpr std::int64_t settled(std::int64_t start) const noexcept {
     return start < 0 && start >= -prefix / 8 ? 0 : start;
   }
 };
 
-/// Sums over steps of one antenna: of x*(n) x(n+L), of |x|^2, and of x.
+/// Sums over steps of one antenna: x*(n) x(n+L), |x|^2, and x.
 struct Sums {
   const float* re;
   const float* im;
@@ -115,7 +115,7 @@ struct Sums {
 };
 inline constexpr int kSums = 5;
 
-/// Sums over two stretches: of products, of the energies of both, and of their samples.
+/// Sums over two stretches: products, energies of both, and samples.
 struct Stretches {
   Complex product;
   float energy = 0;
@@ -136,13 +136,13 @@ struct Stretches {
     second = {second.re + other.second.re, second.im + other.second.im};
   }
 };
-/// How alike two stretches are, 0 … 1 in magnitude, and their mean energy; without their means, as radios may add a
-/// constant. Where next to nothing but the constant is there, or something is not finite, 0.
+/// The similarity of two stretches, 0 … 1 in magnitude, and their mean energy; both without their means, as radios may
+/// add a constant. 0 if there is hardly anything but a constant, or a NaN or an infinity.
 struct Alike {
   Complex c;
   float energy = 0;
 };
-inline constexpr float kLeastShare = 0x1p-12f;  // of the energy that is not the constant's; rounding is 1e-6
+inline constexpr float kLeastShare = 0x1p-12f;  // of the energy, without the constant's; rounding is 1e-6
 
 IQD_HOST_DEVICE inline Alike alike(const Stretches& s, float per_sample) noexcept {
   const Complex a{s.first.re * per_sample, s.first.im * per_sample};
@@ -156,7 +156,7 @@ IQD_HOST_DEVICE inline Alike alike(const Stretches& s, float per_sample) noexcep
           energy};
 }
 
-/// c of one antenna at place j. The order of operations is that of `find_likeness`, to the bit.
+/// c of one antenna at grid point j. The order of operations is that of `find_likeness`, so the bits are the same.
 IQD_HOST_DEVICE inline Alike halves_at(const Grid& grid, const Sums& sums, std::int64_t j) noexcept {
   Stretches s;
   for (std::int64_t k = j; k < j + grid.blocks; ++k) {
@@ -171,17 +171,17 @@ IQD_HOST_DEVICE inline Alike halves_at(const Grid& grid, const Sums& sums, std::
   return alike(s, grid.per_sample);
 }
 
-/// Brings antennas together: each counts as its own |c|^2. So one with noise alone, be it ever so strong, counts next
-/// to nothing, and so does a weak one; the result is 0 … 1 and c itself where all are alike.
+/// Combines antennas: each is weighted by its |c|^2. So an antenna with noise alone, however strong, hardly counts, nor
+/// does a weak one; the result is 0 … 1, and c itself if all are equal.
 struct Combined {
   Complex sum;
   float weight = 0;
 
   IQD_HOST_DEVICE void add(Complex c) noexcept { add(c, c); }
-  /// Another value of the same antenna.
+  /// Another value of the same antenna, weighted by its c.
   IQD_HOST_DEVICE void add(Complex c, Complex other) noexcept {
     const float square = c.re * c.re + c.im * c.im;
-    if (!(square <= 4)) return;  // not finite: |c| is 1 at most
+    if (!(square <= 4)) return;  // not finite: |c| is at most 1
     sum.re += square * other.re;
     sum.im += square * other.im;
     weight += square;
@@ -191,7 +191,7 @@ struct Combined {
   }
 };
 
-/// The phase from a to b as a number of magnitude 1; 0 where there is none.
+/// The phase from a to b as a number of magnitude 1; 0 if undefined.
 IQD_HOST_DEVICE inline Complex phase_between(Complex a, Complex b) noexcept {
   const Complex p{a.re * b.re + a.im * b.im, a.re * b.im - a.im * b.re};
   const float square = p.re * p.re + p.im * p.im;
@@ -200,7 +200,7 @@ IQD_HOST_DEVICE inline Complex phase_between(Complex a, Complex b) noexcept {
   return {p.re / size, p.im / size};
 }
 
-/// The profile of a channel's power, [fft], a ring; the delays -fft/2 + prefix … fft/2 + prefix - 1 are meant.
+/// The power profile of a channel, [fft], cyclic; the delays are -fft/2 + prefix … fft/2 + prefix - 1.
 struct Profile {
   const float* power;
   std::int64_t fft;
@@ -211,13 +211,13 @@ struct Profile {
   IQD_HOST_DEVICE std::int64_t first_delay() const noexcept { return prefix - fft / 2; }
 };
 
-/// A path 18 dB under the strongest is one, if it is twelve times what noise is in the mean.
+/// The least power of a path: 18 dB below the strongest, and twelve times the mean noise.
 IQD_HOST_DEVICE inline float least_path(float strongest, float noise) noexcept {
   return std::fmax(strongest / 64, 12 * noise);
 }
 
-/// How much power lies within one prefix of a path, where there is one; -1 elsewhere. A path at the end of the prefix
-/// is meant with all of its width.
+/// The power within one prefix behind a path, if there is one; otherwise -1. A path at the end of the prefix counts
+/// with its full width.
 IQD_HOST_DEVICE inline float power_from(const Profile& profile, std::int64_t delay, float least) noexcept {
   const float here = profile.at(delay);
   if (!(here >= least && here >= profile.at(delay - 1) && here > profile.at(delay + 1))) return -1;
@@ -226,19 +226,19 @@ IQD_HOST_DEVICE inline float power_from(const Profile& profile, std::int64_t del
   return sum;
 }
 
-/// Carriers that the middle is off, from the halves alone: within -1 … 1.
+/// Offset in carriers, from the halves alone: within -1 … 1.
 IQD_HOST_DEVICE inline double fraction_of(Complex halves) noexcept {
   return std::atan2(static_cast<double>(halves.im), static_cast<double>(halves.re)) * std::numbers::inv_pi;
 }
 
-/// How much an angle is worth that comes of so many values: the inverse of its variance.
+/// The weight of an angle that is measured from this number of values: the inverse of its variance.
 IQD_HOST_DEVICE inline double trust_in(const Combined& c, double values) noexcept {
   const double square = std::fmin(static_cast<double>(c.value()) * c.value(), 0.999999);
   return values * square / (1 - square);
 }
 
-/// The offset in carriers, of which the halves gave `offset`; with what the prefixes repeat. That is twice as far away,
-/// so its angle says it to half as much.
+/// The offset in carriers, from `offset` by the halves and from the prefixes. The prefixes repeat at twice the
+/// distance, so their angle is unambiguous over half the range.
 IQD_HOST_DEVICE inline double refined_offset(const Grid& grid, double offset, const Combined& halves,
                                              const Combined& prefixes) noexcept {
   const double turns = 0.5 * fraction_of(prefixes.sum) - offset;
@@ -247,7 +247,7 @@ IQD_HOST_DEVICE inline double refined_offset(const Grid& grid, double offset, co
   return trust > 0 ? offset + (turns - std::rint(turns)) * trust / (trust + other) : offset;
 }
 
-/// Turns in units of 2^-64 a sample, of an offset of some hertz; negative: what takes it away.
+/// Turns in units of 2^-64 a sample that cancel an offset in hertz.
 IQD_HOST_DEVICE inline std::uint64_t turns_against(float offset_hz, double rate_hz) noexcept {
   return static_cast<std::uint64_t>(std::llrint(-static_cast<double>(offset_hz) / rate_hz * 0x1p63)) << 1;
 }

@@ -10,7 +10,7 @@
 #include "gpu/warp_sum.cuh"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
 
-/// What the kernels of the search have in common.
+/// What the kernels of the search share.
 namespace iqd::ofdm_sync {
 namespace {
 
@@ -19,14 +19,14 @@ using gpu::Complex32;
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 constexpr unsigned kAll = 0xffffffff;
-constexpr int kCell = 16;            // places; candidates are more than that apart, so a cell has one at most
-constexpr int kTile = 8 * kThreads;  // samples of a frame that a group copies
+constexpr int kCell = 16;            // grid points; candidates are further apart, so a cell has at most one
+constexpr int kTile = 8 * kThreads;  // samples of a frame that a thread block copies
 
-/// What may be a frame, and what its training symbols say.
+/// A candidate, and the result of its training symbols.
 struct Cell {
   std::int64_t place;  // -1: nothing
   float metric;
-  float fit;  // 0: they do not agree
+  float fit;  // 0: not a frame
   int moved;  // i
 };
 
@@ -42,9 +42,9 @@ struct Measured {
   std::int64_t start;
   float offset_hz;
   float metric;
-  int whole;  // belongs to the block, and all of it is there
+  int whole;  // belongs to the block, and is complete
   int cut;    // belongs to the block
-  int fit;    // whole, and its energy is as it should be
+  int fit;    // whole, with a valid energy
 };
 
 /// One block. Positions count from the first sample that exists.
@@ -53,14 +53,14 @@ struct Job {
   std::int64_t pitch;  // bytes
   std::int64_t length;
   const std::int64_t* first_at;  // of the port
-  std::int64_t skipped;          // samples between that and the first here
+  std::int64_t skipped;          // samples between that and the first used here
   Range fresh;
   Grid grid;
   const float* pairs;
   const float* training;
   const Complex32* factors;
 
-  std::int64_t* lead;  // the first place of the grid
+  std::int64_t* lead;  // the first grid point
   float* sums;         // [antenna][which, as in Sums][step]
   std::int64_t sum_pitch;
   Cell* cells;
@@ -90,7 +90,7 @@ struct Job {
   __device__ std::int64_t places() const { return grid.places(length, *lead); }
   __device__ float* part(std::int64_t r, int which) const { return sums + (kSums * r + which) * sum_pitch; }
   __device__ Sums sums_of(std::int64_t r) const { return {part(r, 0), part(r, 1), part(r, 2), part(r, 3), part(r, 4)}; }
-  /// Of one cell and antenna: Q and its angle, of hypothesis h.
+  /// Q and its angle, of one cell and antenna for hypothesis h.
   __device__ Complex fit_of(std::int64_t cell, std::int64_t r, std::int64_t h) const {
     const Complex* const own = fits + (cell * spectra() + r * grid.tx) * grid.hypotheses() + h;
     Complex sum;
@@ -126,7 +126,7 @@ __device__ Complex quick_phasor(std::uint64_t turns) {
   return {cosine, sine};
 }
 
-/// Of two values with what belongs to them, the larger; of equal ones the one of the lower index.
+/// The larger of two values, with its index; of equal ones the one with the lower index.
 struct Largest {
   float value;
   int index;

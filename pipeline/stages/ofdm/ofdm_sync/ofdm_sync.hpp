@@ -20,15 +20,15 @@
 #include "signal/filters/fft_plan.hpp"
 #include "signal/formats/ofdm_format.hpp"
 
-/// Finds OFDM frames in what several antennas receive, and cuts them out with the frequency offset taken away.
+/// Finds OFDM frames in the signals of several antennas, and cuts them out with the frequency offset removed.
 ///
 ///   c_r(g) = sum over m of x_r*(g+m) x_r(g+m+L) / mean energy of the two stretches       L = fft/2
 ///   M(g)   = |sum over r of |c_r|^2 c_r| / sum over r of |c_r|^2                          g: multiples of L/16
 ///
-/// A g with M(g) >= threshold, the largest within L (the first of equal ones), may be a frame. Its training symbols
-/// say whether it is, and the rest: Q(i), the likeness of the phases between neighbouring carriers to those sent, where
-/// all carriers are moved by 2 i, has to reach the threshold too, and is to be the largest within half a frame; the
-/// frame starts with the first path of the channel's power profile; offset: angle of the c_r, and 2 i carriers.
+/// A g with M(g) >= threshold, the largest within L (the first of equal ones), is a candidate. Its training symbols
+/// decide. Q(i) is the similarity of the phase differences between neighbouring carriers to those sent, with all
+/// carriers moved by 2 i. It must reach the threshold too, and be the largest within half a frame. The frame starts
+/// with the first path of the channel's power profile; the offset is the angle of the c_r, and 2 i carriers.
 ///
 /// x          cf32 or sc16 [antenna][n + halo]
 /// frames     cf32 [frame][antenna][sample]: x(start + m) exp(-2 pi j offset_hz m / rate)
@@ -37,15 +37,15 @@
 /// metric     f32 [frame]: M
 /// events     i64 [event]: found, cut, not_finite, crowded
 ///
-/// A frame belongs to the block in whose new part it starts. One that starts before the first sample of all, or whose
-/// end does not exist, is `cut`; one that holds something not finite, or has an energy outside 1e-30 … 1e30, is
-/// `not_finite`; what is more than there is room for is `crowded`. An antenna whose c_r is not finite, or that has no
-/// energy, does not count there. Keeps nothing between calls; the same bits however a stream is cut.
+/// A frame belongs to the block whose new samples contain its start. It is `cut` if it starts before the stream's first
+/// sample or its end does not exist; `not_finite` if it holds a NaN or an infinity, or its energy is outside 1e-30 …
+/// 1e30; `crowded` if there is no room for it. An antenna whose c_r is not finite, or that has no energy, does not
+/// count there. Nothing is kept between calls; the result is the same bits however the stream is cut.
 namespace iqd::ofdm_sync {
 
 struct Config {
   double threshold = 0.3;
-  std::optional<double> max_offset;  // Hz; 4 carriers without
+  std::optional<double> max_offset;  // Hz; none: 4 carriers
   OfdmFormat format;
 
   void fields(FieldVisitor& visitor);
@@ -56,20 +56,20 @@ inline constexpr std::int64_t kMostAntennas = 64;
 inline constexpr std::array<std::string_view, 4> kEvents{"found", "cut", "not_finite", "crowded"};
 enum Event : std::uint8_t { kFound, kCut, kNotFinite, kCrowded };
 
-/// The energies that a frame may have.
+/// Limits of a frame's energy.
 inline constexpr float kLeastEnergy = 1e-30f;
 inline constexpr float kMostEnergy = 1e30f;
 
-/// What is searched for, and the symbols that are known.
+/// What the search looks for, and the known symbols.
 struct Pattern {
   Pattern(const Config& config, double rate_hz, std::int64_t antennas);
 
   Grid grid;
-  std::vector<float> pairs;     // [bin]: the product of the signs of this carrier and the next; 0 where one is not sent
-  std::vector<float> training;  // [bin]: the sign, tapered towards the edges so that paths stand out
+  std::vector<float> pairs;     // [bin]: product of the signs of this carrier and the next; 0 if one is not sent
+  std::vector<float> training;  // [bin]: the sign, tapered towards the edges to reduce side lobes of paths
 };
 
-/// Where results go. Positions count from the first sample that exists.
+/// Where results are written. Positions count from the first sample that exists.
 struct Output {
   cf32* frames;
   std::int64_t* start;
@@ -81,12 +81,12 @@ struct Output {
 
 std::size_t scratch_bytes(const Pattern& pattern, std::int64_t most_new);
 
-/// The search on the processor, with the transforms that it needs.
+/// The search on the CPU, with its transforms.
 class Search {
  public:
   Search(Pattern pattern, std::int64_t most_new);
-  /// x: all samples that exist, `past` and `future` around the new ones as far as they do; `lead`: the first of them
-  /// whose absolute position is a multiple of the grid's step. Sample: cf32 or sc16.
+  /// x: all samples that exist, with up to `past` and `future` around the new ones; `lead`: the first of them whose
+  /// absolute position is a multiple of the grid's step. Sample: cf32 or sc16.
   template <class Sample>
   void run(View<const Sample, 2> x, Range fresh, std::int64_t lead, std::byte* scratch, Output& out) const noexcept;
 
@@ -100,7 +100,7 @@ class Search {
 /// The stage's outputs, in order.
 enum Port : std::uint8_t { kFrames, kStart, kOffset, kMetric, kTally };
 
-/// Which of a block's samples count, from its first: what was asked for, though neighbours may have asked for more.
+/// The range of a block's samples that this stage asked for; its neighbours may have asked for more.
 inline Range seen_of(const Grid& grid, const StageIo& io) noexcept {
   const PortIo& in = io.in[0];
   return {std::max<std::int64_t>(0, io.first_new - grid.past() - in.first),

@@ -51,7 +51,7 @@ template <class Sample> class Block {
     return room_.sums + (kSums * r + which) * room_.pitch;
   }
 
-  /// Samples n … n + count - 1 of a row side by side; zeros behind the last.
+  /// Samples n … n + count - 1 of a row contiguously; zeros behind the last.
   void load(std::int64_t r, std::int64_t n, std::int64_t count) const noexcept {
     const std::int64_t there = std::clamp<std::int64_t>(length_ - n, 0, count);
     split(&x_(r, n), there, room_.re, room_.im);
@@ -80,7 +80,7 @@ template <class Sample> class Block {
            std::all_of(m + j + 1, m + end, [&](float other) { return other <= m[j]; });
   }
 
-  /// Asks the training symbols.
+  /// Evaluates the training symbols.
   bool confirm(std::int64_t j, Found& found) const noexcept {
     Combined halves;
     for (std::int64_t r = 0; r < g_.antennas; ++r) halves.add(halves_at(g_, sums_[static_cast<std::size_t>(r)], j).c);
@@ -93,7 +93,7 @@ template <class Sample> class Block {
     return true;
   }
 
-  /// Without the fraction of the offset, and all antennas at one level.
+  /// Removes the fraction of the offset, and brings all antennas to one level.
   void transform_training(std::int64_t j, double fraction) const noexcept {
     const Phasors phasors(Phase::of_turns(-fraction / static_cast<double>(g_.fft)), room_.phasors);
     cf32* const turns = room_.phasors + kRun;
@@ -134,7 +134,7 @@ template <class Sample> class Block {
     ++count(kFound);
   }
 
-  /// Of all antennas: whole steps, and what stands out on both sides.
+  /// Over all antennas: whole steps, and the samples that remain at both ends.
   float energy_of(std::int64_t start) const noexcept {
     const std::int64_t end = start + g_.frame;
     const std::int64_t first = ceil_div(start - lead_, g_.step), last = floor_div(end - lead_, g_.step);
@@ -151,7 +151,7 @@ template <class Sample> class Block {
     return x.real() * x.real() + x.imag() * x.imag();
   }
 
-  /// All prefixes of the frame say the offset too; antennas count as with the halves.
+  /// All prefixes of the frame contribute to the offset; antennas are weighted as with the halves.
   double refined(const Found& found) const noexcept {
     Combined halves, prefixes;
     for (std::int64_t r = 0; r < g_.antennas; ++r) {
@@ -162,7 +162,7 @@ template <class Sample> class Block {
     return refined_offset(g_, found.offset, halves, prefixes);
   }
   Complex prefixes_of(std::int64_t r, std::int64_t start) const noexcept {
-    constexpr int kWarp = 32;  // summed up as a device does it
+    constexpr int kWarp = 32;  // summed as on a GPU
     std::array<Stretches, kPrefixParts> sums{};
     for (std::int64_t i = 0; i < g_.symbols * g_.prefix; ++i) {
       const std::int64_t n = start + g_.repeated_at(i);

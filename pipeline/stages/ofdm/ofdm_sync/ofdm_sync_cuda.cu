@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Seven kernels: sums over steps; where halves are most alike; what training symbols say of those places; which of them
-// are frames; the power profiles of their channels; where they start and how far they are off; copying them. All is in
-// the order of the stream, so nothing depends on which group is first.
+// Seven kernels: sums over steps; the grid points whose halves are most alike; their training symbols; choosing frames;
+// the power profiles of their channels; starts and offsets; copying. Everything is in the order of the stream, so no
+// result depends on which thread block runs first.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -20,7 +20,7 @@
 namespace iqd::ofdm_sync {
 namespace {
 
-/// What lies between the kernels, for a block of so many samples, so many of them new.
+/// Memory between the kernels, for a block of `length` samples, `fresh` of them new.
 struct Room {
   Room(const Grid& g, std::int64_t length, std::int64_t fresh, std::byte* memory)
       : cell_count(ceil_div(g.places(length, 0), kCell)),
@@ -38,7 +38,7 @@ struct Room {
     measured = scratch.take<Measured>(most_chosen);
   }
   std::int64_t cell_count;
-  std::int64_t most_chosen;  // frames are more than half of one apart
+  std::int64_t most_chosen;  // frames are more than half a frame apart
   std::int64_t sum_pitch;
   Scratch scratch;
   std::int64_t* lead;
@@ -51,11 +51,11 @@ struct Room {
   Measured* measured;
 };
 
-/// The kernels with a transform in them.
+/// The kernels that contain a transform.
 struct Transforms {
   void (*fit)(Job) = nullptr;
   void (*profile)(Job) = nullptr;
-  unsigned frames = 1;  // of a group of threads
+  unsigned frames = 1;  // of a thread block
   unsigned threads = 1;
   unsigned bytes = 0;
 };
@@ -82,7 +82,7 @@ template <class Sample> class Run final : public StageRun {
       gpu::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                       static_cast<int>(transforms_.bytes)),
                  "shared memory of a transform");
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     for (const auto kernel :
          {sum_steps<Sample>, find_candidates, choose_frames, measure_frames<Sample>, place_frames<Sample>})
       gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading ofdm_sync");

@@ -12,7 +12,7 @@
 
 #include "signal/formats/ofdm_format.hpp"
 
-/// For the tests: what antennas receive of frames through channels of a few paths, in double precision.
+/// For the tests: signals that antennas receive from frames through channels of a few paths, in double precision.
 namespace iqd::ofdm_sync {
 
 using Row = std::vector<std::complex<double>>;
@@ -34,8 +34,8 @@ inline std::vector<Row> frame_rows(const OfdmFormat& format, unsigned seed) {
   return all;
 }
 
-/// Echoes in whole samples: the same for all pairs of antennas, each with phases and, where `fading`, amplitudes of its
-/// own.
+/// Echoes at whole samples: the same delays for all pairs of antennas, with separate phases and, if `fading`, separate
+/// amplitudes.
 struct Echo {
   std::int64_t delay = 0;
   double level_db = 0;
@@ -49,8 +49,8 @@ struct Scene {
   std::vector<Echo> echoes = {{}};
   double offset_hz = 0;
   double rate_hz = 7.68e6;
-  double noise_db = -300;             // under one transmit antenna's power, at an antenna of level 0 dB
-  std::vector<double> level_db = {};  // by receive antenna: signal and noise
+  double noise_db = -300;             // relative to one transmit antenna's power, at an antenna of level 0 dB
+  std::vector<double> level_db = {};  // by receive antenna, for signal and noise
   unsigned seed = 1;
 };
 

@@ -94,8 +94,8 @@ class OfdmSyncStage final : public ConfiguredStage<Config> {
     const double most = std::min<double>(kMostCarriers, static_cast<double>(config_.format.fft) / 4) * in_.rate_hz /
                         static_cast<double>(config_.format.fft);
     if (!(config_.max_offset > most)) return true;
-    section.problem("max_offset", fmt::format("is at most {:g} Hz with fft: {} at {:g} samples a second; it is {:g} Hz",
-                                              most, config_.format.fft, in_.rate_hz, *config_.max_offset));
+    section.problem("max_offset", fmt::format("must be at most {:g} Hz with fft: {} at {:g} S/s; it is {:g} Hz", most,
+                                              config_.format.fft, in_.rate_hz, *config_.max_offset));
     return false;
   }
 
@@ -107,12 +107,12 @@ class OfdmSyncStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("threshold", threshold,
-          {.help = "how alike the halves, and how like the known symbols, a frame has to be at least: SNR / (1 + SNR)",
+          {.help = "least similarity of a frame's halves, and of its known symbols: SNR / (1 + SNR)",
            .low = 0,
            .high = 1,
            .live = true});
   v.field("max_offset", max_offset,
-          {.help = "how far off the frequency may be, to both sides; four carriers where it is not given",
+          {.help = "largest frequency offset, to both sides; none: four carriers",
            .unit = Unit::hertz,
            .low = 0,
            .live = true});
@@ -122,7 +122,7 @@ void Config::fields(FieldVisitor& v) {
 StageEntry entry() {
   return {.family = "ofdm",
           .name = "ofdm_sync",
-          .summary = "finds OFDM frames in what several antennas receive and cuts them out",
+          .summary = "finds OFDM frames in the signals of several antennas and cuts them out",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::sc16}, .reread = true}},
           .outputs = {{.name = "frames"},
                       {.name = "start", .fact = "start"},

@@ -30,7 +30,7 @@ TEST(OfdmSync, FindsFramesBackToBackAndWithGaps) {
   for (const float metric : r.metric) EXPECT_NEAR(metric, 1 / 1.01, 0.005);
 }
 
-/// Sample m of a frame times exp(-2 pi j offset m / rate), with the offset that is given.
+/// Sample m of a frame times exp(-2 pi j offset m / rate), with the reported offset.
 TEST(OfdmSync, FramesAreTheSamplesWithoutTheOffset) {
   Scene s = short_scene({300, 1700});
   s.offset_hz = 12345;
@@ -59,14 +59,14 @@ TEST(OfdmSync, HowTheStreamIsCutDoesNotMatter) {
   for (const std::vector<std::int64_t>& lengths :
        {std::vector<std::int64_t>{29}, {1, 1159, 1, 1439, 1160}, {3000, 4900}, {97, 5000, 3}, {1160}, {580}})
     EXPECT_TRUE(same(sync_short(x, {.lengths = lengths}), whole)) << lengths[0];
-  // Neighbours may ask for more.
+  // Neighbours may ask for more samples.
   EXPECT_TRUE(same(sync_short(x, {.lengths = {200, 1160}, .more = 5000}), whole));
   Rows<cf32> front;
   for (const auto& row : x) front.emplace_back(row.begin(), row.begin() + 1900);
   EXPECT_TRUE(same(sync_short(front, {.lengths = {1}}), sync_short(front)));
 }
 
-/// The grid lies by absolute position, and after a gap a stream begins anywhere.
+/// The grid follows the absolute position, and after a gap a stream may begin anywhere.
 TEST(OfdmSync, AStreamMayBeginAnywhere) {
   const Scene s = short_scene({40, 1201, 3000});
   const auto x = rounded(receive(s));
@@ -77,13 +77,6 @@ TEST(OfdmSync, AStreamMayBeginAnywhere) {
   }
 }
 
-/// The frame starts with the first path, and all others are within one prefix; carriers of 300 of 512 tell paths apart
-/// to some two samples.
-/// However one antenna compares with the other: weaker in all, its signal alone weaker, dead, or full of noise.
-/// What radios add in the middle of their band, ten times the signal's power.
-/// Their halves are alike in all places; it is the known symbols that tell them from frames.
-/// A symbol of two equal halves, and data behind it: but not the known symbols.
-/// A radio with nothing to receive may give a constant, whose halves are more alike than those of a frame.
 TEST(OfdmSync, AFrameNeedsItsEnd) {
   const auto x = rounded(receive(short_scene({500})));
   const auto front = [&](std::int64_t length) {
@@ -94,7 +87,7 @@ TEST(OfdmSync, AFrameNeedsItsEnd) {
   EXPECT_THAT(front(500 + 1160).events, ElementsAre(1, 0, 0, 0));
   EXPECT_THAT(front(500 + 1159).events, ElementsAre(0, 1, 0, 0));
   EXPECT_THAT(front(500 + 700).events, ElementsAre(0, 1, 0, 0));
-  EXPECT_THAT(front(500 + 300).events, ElementsAre(0, 0, 0, 0));  // before its known symbols end
+  EXPECT_THAT(front(500 + 300).events, ElementsAre(0, 0, 0, 0));  // ends before its known symbols do
 }
 
 TEST(OfdmSync, AFrameWithoutItsBeginningIsCut) {
@@ -103,7 +96,7 @@ TEST(OfdmSync, AFrameWithoutItsBeginningIsCut) {
     Rows<cf32> rest;
     for (const auto& row : x) rest.emplace_back(row.begin() + lost, row.end());
     const Results r = sync_short(rest);
-    // Up to two samples are put down to the channel.
+    // Up to two samples are attributed to the channel.
     if (lost <= 2) {
       EXPECT_EQ(r.start, (Starts{0, 1160 - lost})) << lost;
     } else {
@@ -125,7 +118,7 @@ TEST(OfdmSync, FramesThatAreNotFiniteAreLeftOut) {
     EXPECT_EQ(r.start, (Starts{500, 4500})) << bad;
     EXPECT_THAT(r.events, ElementsAre(2, 0, 2, 0)) << bad;
     EXPECT_TRUE(same(sync_short(x, {.lengths = {333}}), r)) << bad;
-    for (cf32& v : x[1]) v = {bad, 0};  // an antenna that gives nothing else: frames are found and left out
+    for (cf32& v : x[1]) v = {bad, 0};  // an antenna of nothing else: frames are found, but not sent
     EXPECT_THAT(sync_short(x).events, ElementsAre(0, 0, 4, 0)) << bad;
   }
 }
@@ -158,8 +151,7 @@ TEST(OfdmSync, RadioSamplesAsTheyCome) {
   EXPECT_TRUE(same(r, sync(kShort, same_samples, cut)));
 }
 
-/// Only offsets up to a number of carriers are tried.
-/// Frames, each of which ends where the next begins; in noise of these levels.
+/// Frames in noise of these levels; each ends where the next begins.
 Rows<cf32> overlapping(const Starts& starts, const std::vector<double>& noise_db) {
   Rows<cf32> x(2, std::vector<cf32>(static_cast<std::size_t>(starts.back() + 1160)));
   for (std::size_t f = 0; f < starts.size(); ++f) {
@@ -207,7 +199,7 @@ TEST(OfdmSync, WhatItNeedsAndGives) {
   EXPECT_EQ(s.out(3).text(), "f32 [frame up to 3]");
   EXPECT_EQ(s.out(4).text(), "i64 [event 4]");
   EXPECT_EQ(s.footprint().past, 15360 + 2048);
-  EXPECT_EQ(s.footprint().future, 30720);  // what it takes to have a frame whole
+  EXPECT_EQ(s.footprint().future, 30720);  // needed to have a whole frame
   EXPECT_FALSE(s.chunk_exempt());
 }
 
@@ -218,7 +210,7 @@ TEST(OfdmSync, RefusesWhatCannotBe) {
   EXPECT_EQ(complaints("{}"), "");
   EXPECT_THAT(complaints("{threshold: 1.5}"), HasSubstr("threshold"));
   EXPECT_THAT(complaints("{fft: 500}"), HasSubstr("fft"));
-  EXPECT_THAT(complaints("{max_offset: 2 MHz}"), HasSubstr("max_offset: is at most 480000 Hz"));
+  EXPECT_THAT(complaints("{max_offset: 2 MHz}"), HasSubstr("max_offset: must be at most 480000 Hz"));
   EXPECT_THAT(complaints("{}", stream_of(Element::cf32, 65, kRate)), HasSubstr("1 to 64 antennas"));
   EXPECT_THAT(complaints("{}", stream_of(Element::cf32, 2, 0)), HasSubstr("needs the sample rate"));
 }

@@ -4,7 +4,7 @@
 
 #include "pipeline/stages/ofdm/ofdm_sync/ask_training.cuh"
 
-/// The sixth and the seventh kernel: where frames start and how far they are off, and copying them.
+/// The sixth and the seventh kernel: start and offset of each frame, and copying the frames.
 namespace iqd::ofdm_sync {
 namespace {
 
@@ -13,7 +13,7 @@ constexpr int kMeasuringWarps = kMeasurers / 32;
 constexpr int kWarpsEach = kPrefixParts / 32;                  // of an antenna
 constexpr int kMeasuredAtOnce = kMeasuringWarps / kWarpsEach;  // antennas
 
-/// Of a group; all of it calls, and all get to know.
+/// Over a thread block; all threads call it, and all get the result.
 __device__ Largest largest_of_group(Largest own) {
   __shared__ Largest shared[kMeasuringWarps];
   own = largest_of_warp(own);
@@ -31,7 +31,7 @@ __device__ float sum_of_group(float own) {
   return sum_of_warp(shared[threadIdx.x % 32]);
 }
 
-/// The profile of all antennas, each by how well it fits.
+/// The profile over all antennas, each weighted by how well it fits.
 __device__ void add_profiles(const Job& job, const Chosen& chosen, float* power) {
   __shared__ float weights[kMostAntennas];
   const int t = static_cast<int>(threadIdx.x);
@@ -50,7 +50,7 @@ __device__ void add_profiles(const Job& job, const Chosen& chosen, float* power)
   __syncthreads();
 }
 
-/// The delay of the first path of those within one prefix that hold the most power together.
+/// The delay of the path that begins the prefix-long window with the most power.
 __device__ std::int64_t first_path(const Job& job, const float* power) {
   const Grid& grid = job.grid;
   const Profile profile{power, grid.fft, grid.prefix, grid.width};
@@ -74,7 +74,7 @@ __device__ std::int64_t first_path(const Job& job, const float* power) {
   return best.value < 0 ? strongest : strongest - grid.prefix + best.index;
 }
 
-/// Of all antennas: whole steps, and what stands out on both sides.
+/// Over all antennas: whole steps, and the samples that remain at both ends.
 template <class Sample> __device__ float energy_of(const Job& job, std::int64_t start) {
   const Grid& grid = job.grid;
   const std::int64_t lead = *job.lead, end = start + grid.frame;
@@ -94,7 +94,7 @@ template <class Sample> __device__ float energy_of(const Job& job, std::int64_t 
   return sum_of_group(energy);
 }
 
-/// What the prefixes of antennas first, first + 1, … repeat; four warps an antenna.
+/// The similarity of the prefixes' repetitions for antennas first, first + 1, …; four warps an antenna.
 template <class Sample>
 __device__ void add_prefixes(const Job& job, std::int64_t start, std::int64_t first, Complex* likeness) {
   __shared__ Stretches shared[kMeasuringWarps];
@@ -123,7 +123,7 @@ __device__ void add_prefixes(const Job& job, std::int64_t start, std::int64_t fi
   __syncthreads();
 }
 
-/// A group for each frame.
+/// One thread block per frame.
 template <class Sample> __global__ void __launch_bounds__(kMeasurers) measure_frames(const Job job) {
   extern __shared__ float power[];
   __shared__ Heard heard;
@@ -158,7 +158,7 @@ template <class Sample> __global__ void __launch_bounds__(kMeasurers) measure_fr
   job.measured[blockIdx.x] = m;
 }
 
-/// Called by one group.
+/// Called by one thread block.
 __device__ void write_counts(const Job& job, int chosen) {
   int whole = 0, fit = 0, cut = 0, crowded = 0;
   for (int first = 0; first < chosen; first += kThreads) {
@@ -186,7 +186,7 @@ __device__ void write_counts(const Job& job, int chosen) {
   job.events[kCrowded] = crowded;
 }
 
-/// Groups by frames and parts of them, and antennas.
+/// Thread blocks by frames, their parts, and antennas.
 template <class Sample> __global__ void __launch_bounds__(kThreads) place_frames(const Job job) {
   const Grid& grid = job.grid;
   const int chosen = *job.chosen_count;

@@ -12,12 +12,12 @@
 #include "signal/filters/scratch.hpp"
 #include "signal/formats/phase.hpp"
 
-/// What the processor's half works with: its memory, samples as complex numbers, and tables of phasors.
+/// What the CPU half works with: its memory, samples as complex numbers, and tables of phasors.
 namespace iqd::ofdm_sync {
 
-inline constexpr std::int64_t kRun = 64;  // of phasors that share a factor
+inline constexpr std::int64_t kRun = 64;  // phasors that share a factor
 
-/// A frame that the training symbols have confirmed.
+/// A frame confirmed by the training symbols.
 struct Found {
   std::int64_t place;
   std::int64_t start;
@@ -64,7 +64,7 @@ inline cf32 complex_of(cf32 x) noexcept {
 inline cf32 complex_of(sc16 x) noexcept {
   return {static_cast<float>(x.re) * (1.0f / 32768), static_cast<float>(x.im) * (1.0f / 32768)};
 }
-/// Products by hand: that of the library looks for NaN.
+/// Products by hand, since std::complex's checks for NaN.
 inline cf32 times(cf32 a, cf32 b) noexcept {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -72,13 +72,13 @@ inline Complex parts(cf32 x) noexcept {
   return {x.real(), x.imag()};
 }
 
-/// exp(2 pi j m step): a factor for each run, and a table for the place in it; both rounded from double.
+/// exp(2 pi j m step): a factor for each run, and a table for the position within it; both rounded from double.
 class Phasors {
  public:
   Phasors(Phase step, cf32* table) noexcept : step_(step), table_(table) {
     for (std::int64_t i = 0; i < kRun; ++i) table_[i] = cf32((step * i).phasor());
   }
-  /// Those of the run that m begins.
+  /// The phasors of the run that begins at m.
   void run(std::int64_t m, cf32* to) const noexcept {
     const cf32 factor((step_ * m).phasor());
     for (std::int64_t i = 0; i < kRun; ++i) to[i] = times(factor, table_[i]);

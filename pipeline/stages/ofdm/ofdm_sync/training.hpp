@@ -10,7 +10,7 @@
 
 namespace iqd::ofdm_sync {
 
-/// What the training symbols say of a frame, once their spectra are in the room.
+/// Evaluates a candidate's training symbols, once their spectra are in the room.
 class Training {
  public:
   Training(const Pattern& pattern, const FftPlan& inverse, const Room& room)
@@ -18,7 +18,7 @@ class Training {
 
   cf32* spectrum(std::int64_t r, std::int64_t t) const noexcept { return room_.spectra + (r * g_.tx + t) * g_.fft; }
 
-  /// i and Q(i), the largest.
+  /// The i with the largest Q(i), and that Q(i).
   std::pair<std::int64_t, float> best_hypothesis() const noexcept {
     std::fill_n(room_.fits, g_.antennas * g_.hypotheses(), Complex{});
     for (std::int64_t r = 0; r < g_.antennas; ++r)
@@ -32,14 +32,14 @@ class Training {
     return best;
   }
 
-  /// The delay of the first path of those within one prefix that hold the most power together, under hypothesis i.
+  /// The delay of the path that begins the prefix-long window with the most power, under hypothesis i.
   std::int64_t first_path(std::int64_t i) const noexcept {
     fill_profile(i);
     const Profile profile{room_.profile, g_.fft, g_.prefix, g_.width};
     std::int64_t strongest = profile.first_delay();
     for (std::int64_t d = strongest; d < profile.first_delay() + g_.fft; ++d)
       if (profile.at(d) > profile.at(strongest)) strongest = d;
-    float noise = 0;  // where no path is
+    float noise = 0;  // where no path can be
     for (std::int64_t d = g_.fft / 4; d < 3 * g_.fft / 4; ++d) noise += profile.at(strongest + d);
     const float least = least_path(profile.at(strongest), noise / static_cast<float>(g_.fft / 2));
     std::int64_t best = strongest;
@@ -74,7 +74,7 @@ class Training {
     }
   }
 
-  /// The power of the channel by delay; antennas count by how well they fit.
+  /// The power of the channel by delay; antennas are weighted by how well they fit.
   void fill_profile(std::int64_t i) const noexcept {
     std::fill_n(room_.profile, g_.fft, 0.0f);
     for (std::int64_t r = 0; r < g_.antennas; ++r) {

@@ -15,12 +15,13 @@
 
 /// y(n) = gain(n) x(n), gain(n) = min(target / rms of x(n + ahead - window + 1) … x(n + ahead), max_gain).
 ///
-/// x, y  [row][n]  cf32; each row has a gain of its own
+/// x, y  [row][n]  cf32; each row has its own gain
 ///
-/// At the start, at an end and after a gap the rms is over the samples that there are. A sample that is not finite, or
-/// whose square is not, counts as 0 there, and stays what it is. Silence has `max_gain`, and stays silent.
+/// At the start, at the end and after a gap the rms is over the samples that exist. A sample that is not finite, or
+/// whose square is not, counts as 0 there, and is multiplied by the gain like others. Silence has `max_gain`, and stays
+/// silent.
 ///
-/// Nothing goes round: the gain is a function of the samples in the window, so it neither rings nor has to settle, and
+/// There is no feedback: the gain depends only on the samples in the window, so it neither rings nor has to settle, and
 /// is the same however the stream is cut. Keeps nothing between calls.
 namespace iqd::agc {
 
@@ -40,9 +41,9 @@ struct Gain {
   double most = 1;
 
   std::int64_t past() const noexcept { return window - 1 - ahead; }
-  /// Where the window of sample n begins.
+  /// The first sample of n's window.
   IQD_HOST_DEVICE std::int64_t begin(std::int64_t n) const noexcept { return n + ahead - window + 1; }
-  /// Of the sample whose window has this energy.
+  /// The gain of sample n, whose window has this energy.
   IQD_HOST_DEVICE float at(std::int64_t n, const dsp::Range& there, double energy) const noexcept {
     const auto samples = static_cast<double>(there.common(begin(n), begin(n) + window));
     const double gain = target / sqrt(energy / samples);

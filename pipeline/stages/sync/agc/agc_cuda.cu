@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two kernels a row: the energy of cells, then each sample's window of them.
+// Two kernels a row: the energy of cells, then each sample's window of cells.
 #include <algorithm>
 
 #include "gpu/runtime.hpp"

@@ -15,9 +15,9 @@ class AgcStage final : public ConfiguredStage<Config> {
   void shape(ShapeContext& context) override {
     if (config_.ahead >= config_.window)
       return context.section.problem(
-          "ahead", fmt::format("is {}, and has to be less than the window of {}: half of it as a rule", config_.ahead,
+          "ahead", fmt::format("is {}, but has to be less than the window of {}: usually half of it", config_.ahead,
                                config_.window));
-    if (!(config_.target > 0)) return context.section.problem("target", "has to be more than 0");
+    if (!(config_.target > 0)) return context.section.problem("target", "has to be above 0");
     most_new_ = context.most_new;
     context.footprint[0] = {.past = gain().past(), .future = config_.ahead};
     context.scratch_bytes = static_cast<std::size_t>(config_.window) * sizeof(double);
@@ -40,15 +40,15 @@ class AgcStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("target", target, {.help = "rms of what comes out", .low = 0, .high = 1e6, .live = true});
-  v.field("window", window, {.help = "samples that the level is measured over", .low = 1, .high = 1 << 20});
+  v.field("target", target, {.help = "rms of the output", .low = 0, .high = 1e6, .live = true});
+  v.field("window", window, {.help = "samples over which the level is measured", .low = 1, .high = 1 << 20});
   v.field("ahead", ahead,
-          {.help = "how many of these come behind the sample, fewer than `window`: half a window for a gain that is in "
-                   "time with the level",
+          {.help = "how many of these come after the sample, fewer than `window`; half a window aligns the gain with "
+                   "the level",
            .low = 0,
            .high = (1 << 20) - 1});
   v.field("max_gain", max_gain,
-          {.help = "the largest gain: how far noise is lifted where there is nothing else",
+          {.help = "maximum gain; limits the amplification of noise without a signal",
            .unit = Unit::decibel,
            .low = -120,
            .high = 200,
@@ -58,7 +58,7 @@ void Config::fields(FieldVisitor& v) {
 StageEntry entry() {
   return {.family = "sync",
           .name = "agc",
-          .summary = "brings a signal to a level, by the power around each sample",
+          .summary = "scales a signal to a target level, by the power around each sample",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .reread = true}},
           .outputs = {{.name = "out"}},
           .make = make_stage<AgcStage>,

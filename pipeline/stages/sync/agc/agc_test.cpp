@@ -97,7 +97,7 @@ TEST(Agc, RefusesWhatCannotBe) {
     return StageUnderTest(entry(), keys, {stream_of(Element::cf32)}).complaints();
   };
   EXPECT_THAT(complaints("{window: 10, ahead: 10}"),
-              HasSubstr("ahead: is 10, and has to be less than the window of 10"));
+              HasSubstr("ahead: is 10, but has to be less than the window of 10"));
   EXPECT_THAT(complaints("{target: 0}"), HasSubstr("target"));
   EXPECT_THAT(complaints("{window: 0}"), HasSubstr("window"));
 }

@@ -22,7 +22,7 @@ inline std::span<const std::string_view> enum_names(Constellation) {
   static constexpr std::string_view names[] = {"bpsk", "qpsk", "8psk", "16qam"};
   return names;
 }
-/// Turned by 1 / M of a turn it is the same again.
+/// M: rotated by 1 / M of a turn the constellation is the same.
 IQD_HOST_DEVICE constexpr int symmetry(Constellation c) noexcept {
   return c == Constellation::bpsk ? 2 : c == Constellation::psk8 ? 8 : 4;
 }
@@ -30,13 +30,13 @@ IQD_HOST_DEVICE constexpr int symmetry(Constellation c) noexcept {
 inline constexpr std::array<std::string_view, 3> kValues{
     "phase",    // of the carrier, radians, -pi … pi
     "offset",   // of its frequency, as a share of the symbol rate
-    "strength"  // of the line: 1 where all samples of the window agree
+    "strength"  // of the line: 1 if all samples of the window agree
 };
 
 using elementwise::Complex;
 using elementwise::product;
 
-/// |x|^2, or 0 where it is not a finite number.
+/// |x|^2, or 0 if it is not finite.
 IQD_HOST_DEVICE inline float power_of(Complex x) noexcept {
   const float power = x.re * x.re + x.im * x.im;
   return power <= std::numeric_limits<float>::max() ? power : 0.0f;
@@ -50,10 +50,10 @@ IQD_HOST_DEVICE inline Complex without_symbol(Complex x, float power, int symmet
   return {u.re * power, u.im * power};
 }
 
-/// A line at the symbol rate weaker than that, as a share of the energy, says nothing of the timing.
+/// A line at the symbol rate weaker than this share of the energy carries no timing information.
 inline constexpr double kFaintest = 1e-4;
 
-/// What a sample counts, by its place in the symbol: `timing` is the direction of the line at the symbol rate.
+/// A sample's weight, by its place in the symbol: `timing` is the direction of the line at the symbol rate.
 IQD_HOST_DEVICE inline float weight_of(Complex line, Complex timing) noexcept {
   return 1 + (line.re * timing.re + line.im * timing.im);
 }
@@ -65,8 +65,8 @@ struct Estimate {
   float strength = 0;
 };
 
-/// Where the line is searched for: bins of 1 / (4 hop) turns a sample, half of what a window resolves, so that from hop
-/// to hop each turns by quarters.
+/// The bins in which the line is searched: 1 / (4 hop) turns a sample apart, half of a window's resolution, so that
+/// each rotates by a whole number of quarter turns from hop to hop.
 struct Search {
   static constexpr int kMostBins = 513;
 
@@ -76,7 +76,7 @@ struct Search {
         negative(constellation == Constellation::qpsk || constellation == Constellation::qam16) {
     const double half = samples_per_symbol * static_cast<double>(window) / 2;
     const double fastest = symmetry * max_offset / samples_per_symbol;  // turns a sample
-    // Within a part the line turns by an eighth at most, so that its samples may be added up before the search.
+    // Within a part the line rotates by at most an eighth of a turn, so its samples may be summed before the search.
     part = static_cast<std::int64_t>(std::clamp(0.125 / fastest, 1.0, half));
     parts = std::llround(half / static_cast<double>(part));
     hop = part * parts;
@@ -87,7 +87,7 @@ struct Search {
   std::int64_t reach() const noexcept { return 2 * hop; }
   std::int64_t most_windows(std::int64_t samples) const noexcept { return samples / hop + 3; }
 
-  /// A bin of the window around a place: its hops' sums, each as seen from the hop's own beginning.
+  /// A bin of the window around a place, from its hops' sums; each sum is relative to its hop's beginning.
   IQD_HOST_DEVICE Complex combined(Complex before, Complex behind, int bin) const noexcept {
     constexpr float kQuarters[] = {1, 0, -1, 0};
     const int quarter = (bin - reach_bins) & 3;
@@ -95,7 +95,7 @@ struct Search {
     return {behind.re + turned.re, behind.im + turned.im};
   }
 
-  /// The line that is strongest. `off_middle`: where the window's middle lies behind the place.
+  /// The strongest line. `off_middle`: the position of the window's middle relative to the place.
   IQD_HOST_DEVICE Estimate estimate(const Complex* before, const Complex* behind, double weight,
                                     double off_middle) const noexcept {
     int best = -1;
@@ -117,12 +117,12 @@ struct Search {
     return {wrapped(phase / (2 * std::numbers::pi) - beside * step * off_middle), (best - reach_bins + beside) * step,
             static_cast<float>(sqrt(highest) / weight)};
   }
-  /// The same, `hops` later.
+  /// The estimate `hops` later.
   IQD_HOST_DEVICE Estimate later(Estimate e, int hops) const noexcept {
     e.phase = wrapped(e.phase + e.rate * static_cast<double>(hop) * hops);
     return e;
   }
-  /// Whole turns to add to the next estimate's phase, so that it goes on from this one as the rates say.
+  /// Whole turns to add to the next estimate's phase, so that it continues this one as the rates predict.
   IQD_HOST_DEVICE std::int64_t turns_between(const Estimate& now, const Estimate& next) const noexcept {
     const double expected = (now.rate + next.rate) / 2 * static_cast<double>(hop);
     return static_cast<std::int64_t>(rint(now.phase + expected - next.phase));
@@ -132,11 +132,11 @@ struct Search {
     values[1] = static_cast<float>(e.rate * symbol_rate);
     values[2] = e.strength;
   }
-  /// The carrier's phase in turns. Whole turns of it are left out, so that it stays exact.
+  /// The carrier's phase in turns, without whole turns, so that it stays exact.
   IQD_HOST_DEVICE double carrier(const Estimate& e, std::int64_t turns) const noexcept {
     return (static_cast<double>(turns % symmetry) + e.phase) / symmetry;
   }
-  /// What it advances in a sample of the hop.
+  /// The carrier's advance per sample within the hop.
   IQD_HOST_DEVICE double slope(const Estimate& now, const Estimate& next) const noexcept {
     const double advance = next.phase - now.phase + static_cast<double>(turns_between(now, next));
     return advance / static_cast<double>(symmetry * hop);
@@ -148,8 +148,8 @@ struct Search {
   std::int64_t part = 1;
   std::int64_t parts = 1;
   std::int64_t hop = 1;    // samples
-  int reach_bins = 0;      // beside the middle one
-  double symbol_rate = 1;  // turns of M phi a sample in shares of the symbol rate: samples_per_symbol / M
+  int reach_bins = 0;      // on each side of the middle one
+  double symbol_rate = 1;  // samples_per_symbol / M: from turns of M phi a sample to shares of the symbol rate
 
  private:
   IQD_HOST_DEVICE double height_of(const Complex* before, const Complex* behind, int bin) const noexcept {
@@ -159,7 +159,7 @@ struct Search {
   }
 };
 
-/// A hop's samples are turned by products: one factor for a run of so many, one for the place in the run.
+/// A hop's samples are rotated by products: one factor for a run of this length, one for the place in the run.
 inline constexpr std::int64_t kRun = 32;
 
 }  // namespace iqd::carrier_sync

@@ -22,7 +22,7 @@ const Complex* parts_of(const cf32* x) noexcept {
   return reinterpret_cast<const Complex*>(x);
 }
 
-/// Sums of the hops that were measured last. A window and its neighbours are of four hops in a row.
+/// Sums of the hops that were measured last. A window and its neighbours consist of four consecutive hops.
 struct Room {
   static constexpr std::int64_t kRows = 4;
   Room(const Search& search, std::byte* memory) : scratch(memory) {
@@ -33,10 +33,10 @@ struct Room {
   Scratch scratch;
   cf32* sums;
   double* weights;
-  std::int64_t* hops;  // which these are of
+  std::int64_t* hops;  // the hop of each row
 };
 
-/// y = x exp(-j 2 pi (phase + i slope)) for i = begin … end-1 of a hop. Each sample's factor depends on its place only.
+/// y = x exp(-j 2 pi (phase + i slope)) for i = begin … end-1 of a hop. Each sample's factor depends only on its place.
 void turn(const cf32* x, double phase, double slope, std::int64_t begin, std::int64_t end, cf32* y) noexcept {
   cf32 fine[kRun];
   for (std::int64_t i = 0; i < kRun; ++i) fine[i] = phasor(-slope * static_cast<double>(i));
@@ -67,7 +67,7 @@ std::size_t Synchronizer::scratch_bytes() const noexcept {
   return Room(search_, nullptr).scratch.bytes();
 }
 
-/// The direction of the line of |x|^2 at the symbol rate; 0 where there is none.
+/// The direction of the line of |x|^2 at the symbol rate; 0 if there is none.
 cf32 Synchronizer::timing(const Input& in, std::int64_t begin, std::int64_t end, std::int64_t place) const noexcept {
   double re = 0, im = 0, energy = 0;
   for (std::int64_t n = begin; n < end && !line_.empty(); ++n) {
@@ -82,7 +82,7 @@ cf32 Synchronizer::timing(const Input& in, std::int64_t begin, std::int64_t end,
   return {static_cast<float>(re / length), static_cast<float>(im / length)};
 }
 
-/// All bins of a hop, and what its samples count together.
+/// Computes all bins of a hop, and the sum of its samples' weights.
 void Synchronizer::measure(const Input& in, std::int64_t hop, cf32* sums, double& weight) const noexcept {
   const std::int64_t place = hop * search_.hop;
   const std::int64_t begin = std::max(place, in.first), end = std::min(place + search_.hop, in.end);

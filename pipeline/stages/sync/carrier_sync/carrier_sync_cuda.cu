@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Four kernels: the bins of each hop, a group of threads each; the strongest line of each window, a thread each; how
-// often the phase went round, one group, which reads the carry and leaves it; the samples. Sums are added in an order
-// that depends on the place in the hop only.
+// Four kernels: the bins of each hop, one thread block per hop; the strongest line of each window, one thread per
+// window; the number of turns of the phase, in one thread block, which reads and writes the carry; the samples. The
+// order of additions depends only on the place in the hop.
 #include <algorithm>
 #include <span>
 
@@ -23,14 +23,14 @@ constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarp;
 constexpr int kScanThreads = 1024;
 constexpr int kTurnThreads = 256;
-constexpr std::int64_t kMostParts = 1030;  // of a hop whose bins are as many as may be
+constexpr std::int64_t kMostParts = 1030;  // of a hop with the maximum number of bins
 
 /// A piece of the output.
 struct Job {
   const float2* x;
   const std::int64_t* first_at;
   std::int64_t length;
-  std::int64_t begin;  // of what is made, behind the first sample in memory
+  std::int64_t begin;  // of the output, from the first sample in memory
   std::int64_t end;
   Search search;
   const float2* line;  // or null
@@ -38,12 +38,12 @@ struct Job {
   Complex* sums;    // [hop][bin]
   double* weights;  // [hop]
   Estimate* estimates;
-  std::int64_t* turns;           // of each hop: how often the phase went round before it
+  std::int64_t* turns;           // of each hop: the phase's number of turns before it
   const std::int64_t* turns_in;  // at the hop of `begin`; null: 0
   std::int64_t* turns_out;       // at that of `end`
-  float2* y;                     // of `begin`
+  float2* y;                     // from `begin` on
   float* values;
-  std::int32_t* window_count;  // null: these windows are the next block's
+  std::int32_t* window_count;  // null: these windows belong to the next block
   std::int64_t most_windows;
 
   __device__ dsp::Hops hops(std::int64_t first) const {
@@ -62,7 +62,7 @@ __device__ Complex parts_of(float2 x) {
   return {x.x, x.y};
 }
 
-/// The direction of the line of |x|^2 at the symbol rate; 0 where there is none.
+/// The direction of the line of |x|^2 at the symbol rate; 0 if there is none.
 __device__ Complex timing(const Job& job, std::int64_t place, double* memory) {
   if (!job.line) return {};
   double re = 0, im = 0, energy = 0;
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kThreads) find_lines(const Job job) {
   job.estimates[g - hops.begin] = job.search.later(e, static_cast<int>(g - source));
 }
 
-/// One group: how often the phase went round, up to each hop.
+/// By one thread block: the phase's number of turns before each hop.
 __global__ void __launch_bounds__(kScanThreads) count_turns(const Job job) {
   __shared__ std::int64_t memory[kScanThreads / kWarp];
   const std::int64_t first = first_of(job);
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kScanThreads) count_turns(const Job job) {
   const std::int64_t left_at = floor_div(first + job.end, hops.hop);
   const std::int64_t skipped = hops.begin * hops.hop < first + job.begin ? 1 : 0;
   std::int64_t here = job.turns_in ? *job.turns_in : 0;
-  __syncthreads();  // all have read before one writes
+  __syncthreads();  // all threads have read before one writes
   for (std::int64_t base = hops.begin; base <= hops.last; base += kScanThreads) {
     const std::int64_t g = base + threadIdx.x;
     const Estimate* const e = job.estimates + (g - hops.begin);
@@ -168,7 +168,7 @@ __device__ Complex quick_phasor_back(double turns) {
   return {cosine, sine};
 }
 
-/// A group a hop, or a part of it.
+/// One thread block per hop, or per part of a hop.
 __global__ void __launch_bounds__(kTurnThreads) turn_samples(const Job job) {
   const std::int64_t first = first_of(job);
   const dsp::Hops hops = job.hops(first);
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(kTurnThreads) turn_samples(const Job job) {
   }
 }
 
-/// What lies between the kernels, for as many hops as a piece has.
+/// Data passed between the kernels, for as many hops as a piece has.
 struct Room {
   Room(std::int64_t windows, std::int64_t bins, std::byte* memory) : scratch(memory) {
     sums = scratch.take<Complex>((windows + 1) * bins);
@@ -198,7 +198,7 @@ struct Room {
   double* weights;
   Estimate* estimates;
   std::int64_t* turns;
-  std::int64_t* ahead;  // turns beyond the new part
+  std::int64_t* ahead;  // turns after the new part
 };
 
 class Run final : public StageRun {
@@ -208,14 +208,14 @@ class Run final : public StageRun {
         piece_(std::max(most_new, 4 * search_.hop)),
         line_(std::span<const cf32>(synchronizer.line())),
         table_(std::span<const cf32>(synchronizer.bins())) {
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     for (const auto kernel : {measure_hops, find_lines, count_turns, turn_samples})
       gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading carrier_sync");
   }
 
   std::size_t device_scratch_bytes() const noexcept override { return room(nullptr).scratch.bytes(); }
 
-  /// The new part is a piece of its own, which leaves the carry; what readers want beyond it goes on from there.
+  /// The new part is one piece, which sets the carry; output beyond it is a second piece that continues from there.
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
     const PortIo &in = io.in[0], &out = io.out[kSamples], &estimates = io.out[kEstimates];
     const cudaStream_t stream = gpu::stream_of(view);
@@ -244,7 +244,7 @@ class Run final : public StageRun {
   }
 
  private:
-  static constexpr std::int64_t kMostGroups = 64;  // of a hop
+  static constexpr std::int64_t kMostGroups = 64;  // thread blocks per hop
 
   Room room(std::byte* memory) const noexcept { return Room(search_.most_windows(piece_), search_.bins(), memory); }
 

@@ -47,15 +47,14 @@ class CarrierSyncStage final : public ConfiguredStage<Config> {
     if (config_.max_offset * 2 * m > 1)
       section.problem(
           "max_offset",
-          fmt::format("has to be {} of the symbol rate or less, 1 / (2 M): beyond that one offset cannot be "
-                      "told from another",
+          fmt::format("has to be at most {} of the symbol rate, 1 / (2 M): beyond that offsets are ambiguous",
                       0.5 / m));
     else if (config_.samples_per_symbol > 1 && config_.samples_per_symbol < 3)
       section.problem("samples_per_symbol", "has to be 1, or 3 or more");
     else if (Search(config_.modulation, config_.samples_per_symbol, config_.window, config_.max_offset).bins() >
              Search::kMostBins)
-      section.problem("max_offset", fmt::format("takes too long to search with a `window` of {} symbols: make one of "
-                                                "them smaller, so that M · window · max_offset is {} or less",
+      section.problem("max_offset", fmt::format("takes too long to search with a `window` of {} symbols: reduce one of "
+                                                "them, so that M · window · max_offset is at most {}",
                                                 config_.window, Search::kMostBins / 4));
     else
       return true;
@@ -68,12 +67,12 @@ class CarrierSyncStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("modulation", modulation, {.help = "what symbols may be; 16qam wants a longer window"});
+  v.field("modulation", modulation, {.help = "modulation of the symbols; 16qam needs a longer window"});
   v.field("samples_per_symbol", samples_per_symbol,
-          {.help = "1 for symbols, or 3 or more, which need not be a whole number", .low = 1, .high = 1024});
-  v.field("window", window, {.help = "symbols that frequency and phase are measured over", .low = 16, .high = 1 << 16});
+          {.help = "1 for symbols, or 3 or more; it need not be a whole number", .low = 1, .high = 1024});
+  v.field("window", window, {.help = "symbols to measure frequency and phase over", .low = 16, .high = 1 << 16});
   v.field("max_offset", max_offset,
-          {.help = "the largest frequency offset that is searched for, as a share of the symbol rate; 0: phase only",
+          {.help = "the largest frequency offset to search, as a share of the symbol rate; 0: phase only",
            .low = 0,
            .high = 0.25});
 }
@@ -81,7 +80,7 @@ void Config::fields(FieldVisitor& v) {
 StageEntry entry() {
   return {.family = "sync",
           .name = "carrier_sync",
-          .summary = "takes frequency offset and phase off PSK and QAM, without a loop",
+          .summary = "removes frequency offset and phase from PSK and QAM, without a loop",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true, .reread = true}},
           .outputs = {{.name = "out"}, {.name = "estimates", .can_omit = true}},
           .make = make_stage<CarrierSyncStage>,

@@ -53,7 +53,7 @@ TEST(CarrierSync, TakesOffsetsAway) {
     }
 }
 
-/// One turn of the constellation for the whole stream: nothing jumps, from block to block neither.
+/// One rotation of the constellation for the whole stream: the phase never slips, not even between blocks.
 TEST(CarrierSync, SlipsNotInALongStreamOfNoisySymbols) {
   const Symbols s = symbols_of(4, 0.0083, 8, 200000);
   const auto y = run_stage(entry(), "{modulation: qpsk}", s.x, 1000).of<cf32>("out");
@@ -90,7 +90,7 @@ TEST(CarrierSync, SamplesBeforeTheirTimingIsKnown) {
         run_stage(entry(), "{modulation: qpsk, samples_per_symbol: 4}", signal.samples(), 777).of<cf32>("out");
     std::vector<cf32> symbols;
     const double first = timing * 4;
-    for (std::int64_t k = 2; k < 7900; ++k) {  // straight lines between samples: near enough to decide
+    for (std::int64_t k = 2; k < 7900; ++k) {  // linear interpolation is good enough to decide
       const double at = first + 4.0 * static_cast<double>(k);
       const auto n = static_cast<std::size_t>(at);
       const auto part = static_cast<float>(at - std::floor(at));
@@ -163,7 +163,7 @@ TEST(CarrierSync, SilenceStaysSilent) {
 
 TEST(CarrierSync, RefusesWhatCannotBe) {
   const auto complaints = [](const char* keys) { return run_stage(entry(), keys, {1, 2}).complaints(); };
-  EXPECT_THAT(complaints("{modulation: 8psk, max_offset: 0.07}"), HasSubstr("max_offset: has to be 0.0625"));
+  EXPECT_THAT(complaints("{modulation: 8psk, max_offset: 0.07}"), HasSubstr("max_offset: has to be at most 0.0625"));
   EXPECT_THAT(complaints("{samples_per_symbol: 2}"), HasSubstr("has to be 1, or 3 or more"));
   EXPECT_THAT(complaints("{window: 60000}"), HasSubstr("too long to search"));
   EXPECT_EQ(complaints("{window: 60000, max_offset: 0}"), "");

@@ -10,22 +10,21 @@
 #include "config/fields.hpp"
 #include "pipeline/stages/sync/loop_gains.hpp"
 
-/// The classical loops that follow the clock of symbols, one symbol at a time:
+/// The classical loops that track the symbol clock, one symbol at a time:
 ///
 ///     y = x(t), by a cubic through four samples        rate += K2 e        t += T (1 + rate + K1 e)
-///     gardner         e = Re((y' - y) conj x(t - T / 2)) / mean(|y|^2, |y'|^2)      y': the symbol before
-///     mueller_muller  e = Re(y conj d' - y' conj d) / mean(|y|, |y'|)               d, d': their decisions, QPSK or
-///     BPSK
+///     gardner         e = Re((y' - y) conj x(t - T / 2)) / mean(|y|^2, |y'|^2)      y': previous symbol
+///     mueller_muller  e = Re(y conj d' - y' conj d) / mean(|y|, |y'|)               d, d': QPSK or BPSK decisions
 ///
 /// over the detector's slope for a rolloff of 0.35.
 ///
-/// x       [n]       cf32  behind the matched filter, T = `samples_per_symbol`
+/// x       [n]       cf32  after the matched filter, T = `samples_per_symbol`
 /// y       [symbol]  cf32  those whose t lies in the block's new part
-/// clock   [symbol]  f32   rate: 1e-4 where symbols come 100 ppm later than T says
+/// clock   [symbol]  f32   rate: 1e-4 if symbols come 100 ppm more slowly than T says
 ///
-/// |rate| is `max_deviation` at most. Where a sample that e is made of is not finite, or all are 0, e is 0: the loop
-/// goes on behind it as before, and the symbols near it are not finite. Carried from block to block: t, rate, y'. A gap
-/// makes it begin anew, with the first sample.
+/// |rate| is at most `max_deviation`. If a sample that e depends on is not finite, or all are 0, e is 0: the loop keeps
+/// its state, and symbols near a sample that is not finite are not finite. Carried from block to block: t, rate, y'.
+/// After a gap it restarts at the first sample.
 namespace iqd::clock_recovery {
 
 enum class Method : std::uint8_t { gardner, mueller_muller };
@@ -45,13 +44,13 @@ struct Config {
 };
 
 struct State {
-  std::int64_t whole = 0;  // of t: the sample at or before it, and what is left
-  double part = 0;
+  std::int64_t whole = 0;  // the sample at or before t
+  double part = 0;         // the fraction of t
   double rate = 0;
   cf32 before;  // y'
 };
 
-/// What is in memory of a stream.
+/// The part of a stream that is in memory.
 struct Input {
   const cf32* x;
   std::int64_t first;
@@ -61,12 +60,12 @@ struct Input {
 class Loop {
  public:
   explicit Loop(const Config& config);
-  /// Samples before an instant that its symbol and its error are made of, and behind it.
+  /// How many samples before an instant its symbol and its error depend on; kFuture is the number after it.
   std::int64_t past() const noexcept;
   static constexpr std::int64_t kFuture = 2;
   std::int64_t most_symbols(std::int64_t samples) const noexcept;
 
-  /// The symbol at t; then t is that of the next.
+  /// Returns the symbol at t and moves t to the next one.
   cf32 step(State& state, const Input& in) const noexcept;
 
  private:

@@ -8,7 +8,8 @@
 namespace iqd::clock_recovery {
 namespace {
 
-/// Of the detectors for QPSK with a rolloff of 0.35, a symbol: simulated without noise, at 0.02 symbols to both sides.
+/// The detectors' slopes per symbol, for QPSK with a rolloff of 0.35: simulated without noise, at 0.02 symbols to both
+/// sides.
 constexpr double kSlopes[] = {1.30, 1.77};
 /// A step is never shorter than half a symbol, nor longer than one and a half.
 constexpr double kMostStep = 0.5;
@@ -44,7 +45,7 @@ std::int64_t Loop::most_symbols(std::int64_t samples) const noexcept {
   return static_cast<std::int64_t>(static_cast<double>(samples) / (kMostStep * period_)) + 2;
 }
 
-/// In symbols, positive where t is too early.
+/// In symbols, positive if t is too early.
 double Loop::error(cf32 y, cf32 before, cf32 middle) const noexcept {
   const std::complex<double> now(y), then(before);
   double e = 0, scale = 0;

@@ -45,7 +45,7 @@ class ClockRecoveryStage final : public ConfiguredStage<Config> {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (backend.kind() != BackendKind::cpu)
-      throw SetupError("clock_recovery has no code for a GPU: leave its `backend` out, or take symbol_sync");
+      throw SetupError("clock_recovery cannot run on a GPU: remove its `backend`, or use symbol_sync");
     return cpu_run([loop = Loop(config_)](const StageIo& io) noexcept { run_block(loop, io); });
   }
 };
@@ -54,20 +54,20 @@ class ClockRecoveryStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("samples_per_symbol", samples_per_symbol,
-          {.help = "at the nominal rates of sender and receiver; any number", .low = 2, .high = 1024});
+          {.help = "at the nominal rates of transmitter and receiver; any number", .low = 2, .high = 1024});
   v.field("method", method,
-          {.help = "the detector: gardner does not mind the carrier's phase; mueller_muller decides, as QPSK or BPSK"});
+          {.help = "detector: gardner ignores the carrier's phase; mueller_muller decides, as QPSK or BPSK"});
   v.field("loop_bandwidth", loop_bandwidth,
-          {.help = "of the noise, one-sided, as a share of the symbol rate", .low = 1e-6, .high = 0.25, .live = true});
-  v.field("damping", damping, {.help = "1: critical; less: quicker, and rings", .low = 0.1, .high = 10, .live = true});
+          {.help = "one-sided noise bandwidth, share of the symbol rate", .low = 1e-6, .high = 0.25, .live = true});
+  v.field("damping", damping, {.help = "1: critical; less: faster, but rings", .low = 0.1, .high = 10, .live = true});
   v.field("max_deviation", max_deviation,
-          {.help = "how far the rate may go from the nominal one, as a share", .low = 0, .high = 0.25, .live = true});
+          {.help = "largest deviation from the nominal rate, as a share", .low = 0, .high = 0.25, .live = true});
 }
 
 StageEntry entry() {
   return {.family = "sync",
           .name = "clock_recovery",
-          .summary = "follows the clock of symbols with a classical loop, Gardner's or Mueller and Muller's",
+          .summary = "tracks the symbol clock with a classical loop, Gardner's or Mueller and Muller's",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true}},
           .outputs = {{.name = "out"}, {.name = "clock", .can_omit = true}},
           .make = make_stage<ClockRecoveryStage>,

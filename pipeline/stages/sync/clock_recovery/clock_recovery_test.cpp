@@ -62,7 +62,7 @@ TEST(ClockRecovery, FindsTheRate) {
     const auto rate = run_stage(entry(), keys, coherent(0.3, 1e-3).samples()).of<float>("clock");
     double mean = 0;
     for (std::size_t i = 3000; i < 7000; ++i) mean += static_cast<double>(rate[i]) / 4000;
-    EXPECT_NEAR(mean, -1e-3, 1e-4) << keys << "symbols come sooner";
+    EXPECT_NEAR(mean, -1e-3, 1e-4) << keys << "symbols come faster";
   }
 }
 

@@ -8,7 +8,7 @@
 #include "config/fields.hpp"
 #include "pipeline/stages/sync/loop_gains.hpp"
 
-/// The classical loop that follows the carrier of PSK, sample by sample:
+/// The classical loop that tracks the carrier of PSK, sample by sample:
 ///
 ///     y = x exp(-j phase)      e = Im(y conj d) / |y|, d the nearest of `order` points of size 1
 ///     frequency += K2 e        phase += frequency + K1 e
@@ -16,9 +16,9 @@
 /// x, y       [n] or [symbol]  cf32  symbols, or samples at their middles
 /// frequency  the same         f32   cycles a sample
 ///
-/// Points stand at 1 and -1 (order 2), at 45 degrees and so on (4), at multiples of 45 degrees (8). The frequency stays
-/// within max_offset of 0. A sample that is not finite, or 0, moves nothing, so the loop goes on behind it as before;
-/// what is not finite stays so. Carried from block to block: phase and frequency; a gap sets them to 0.
+/// Points are at 1 and -1 (order 2), at odd multiples of 45 degrees (4), at multiples of 45 degrees (8). The frequency
+/// stays within max_offset of 0. A sample that is not finite, or 0, does not change the state; one that is not finite
+/// stays so. Carried from block to block: phase and frequency; a gap sets them to 0.
 namespace iqd::costas_loop {
 
 struct Config {
@@ -38,14 +38,14 @@ struct State {
 class Loop {
  public:
   explicit Loop(const Config& config);
-  /// One sample.
+  /// Processes one sample.
   cf32 step(State& state, cf32 x) const noexcept;
 
  private:
   dsp::LoopGains gains_;
   double most_;
   double order_;
-  double first_;  // where a point stands, in cycles
+  double first_;  // the angle of a point, in cycles
 };
 
 }  // namespace iqd::costas_loop

@@ -9,7 +9,8 @@ namespace {
 
 enum Port : std::uint8_t { kOut, kFrequency };
 
-/// One row, from its carry on. A stream's readers may want more than the new part: what is carried is that at its end.
+/// Processes one row, starting from its carry. The output may extend beyond the new part; the carry is the state at the
+/// new part's end.
 void run_row(const Loop& loop, const StageIo& io, std::int64_t row, bool counted) noexcept {
   const PortIo &in = io.in[0], &out = io.out[kOut], &frequency = io.out[kFrequency];
   State& carried = reinterpret_cast<State*>(io.carry)[row];
@@ -38,7 +39,7 @@ class CostasLoopStage final : public ConfiguredStage<Config> {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (backend.kind() != BackendKind::cpu)
-      throw SetupError("costas_loop has no code for a GPU: leave its `backend` out, or take carrier_sync");
+      throw SetupError("costas_loop cannot run on a GPU: remove its `backend`, or use carrier_sync");
     return cpu_run([loop = Loop(config_), counted = counted_](const StageIo& io) noexcept {
       for (std::int64_t row = 0; row < io.out[kOut].rows; ++row) run_row(loop, io, row, counted);
       if (!counted) return;
@@ -55,16 +56,16 @@ class CostasLoopStage final : public ConfiguredStage<Config> {
 void Config::fields(FieldVisitor& v) {
   v.field("order", order, {.help = "points of the constellation: 2, 4 or 8", .low = 2, .high = 8});
   v.field("loop_bandwidth", loop_bandwidth,
-          {.help = "of the noise, one-sided, as a share of the input's rate", .low = 1e-6, .high = 0.25, .live = true});
-  v.field("damping", damping, {.help = "1: critical; less: quicker, and rings", .low = 0.1, .high = 10, .live = true});
+          {.help = "one-sided noise bandwidth, share of the input's rate", .low = 1e-6, .high = 0.25, .live = true});
+  v.field("damping", damping, {.help = "1: critical; less: faster, but rings", .low = 0.1, .high = 10, .live = true});
   v.field("max_offset", max_offset,
-          {.help = "how far the frequency may go, in cycles a sample", .low = 0, .high = 0.5, .live = true});
+          {.help = "largest frequency, in cycles a sample", .low = 0, .high = 0.5, .live = true});
 }
 
 StageEntry entry() {
   return {.family = "sync",
           .name = "costas_loop",
-          .summary = "follows the carrier of PSK with the classical loop",
+          .summary = "tracks the carrier of PSK with the classical loop",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .dims = "[symbol]"}},
           .outputs = {{.name = "out"}, {.name = "frequency", .can_omit = true}},
           .make = make_stage<CostasLoopStage>,

@@ -62,7 +62,7 @@ TEST(CostasLoop, HasTheBandwidthThatItSays) {
   auto x = symbols_of(signal, 0, 20);
   const auto y = run_stage(entry(), "{order: 2, loop_bandwidth: 0.01, damping: 1}", x).of<cf32>("out");
   double squares = 0, mean = 0, n = 0;
-  for (std::size_t i = 1000; i < x.size(); ++i, n += 1) {  // how far each sample was turned, but for the start's phase
+  for (std::size_t i = 1000; i < x.size(); ++i, n += 1) {  // each sample's rotation, without the initial phase
     double turned = std::arg(std::complex<double>(y[i]) * std::conj(std::complex<double>(x[i]))) + 0.5;
     turned -= std::numbers::pi * std::round(turned / std::numbers::pi);
     mean += turned;

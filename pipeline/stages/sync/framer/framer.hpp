@@ -16,22 +16,22 @@
 #include "pipeline/stages/sync/framer/read_frame.hpp"
 #include "signal/formats/frame_format.hpp"
 
-/// Frames of bytes out of a stream of levels: the magnitude of a keyed carrier, the frequency of FSK.
+/// Finds frames of bytes in a stream of levels: the magnitude of a keyed carrier, the frequency of FSK.
 ///
 /// A frame begins where the known pattern of K chips, p(k) = ±1, fits best:
 ///   T(n) = correlation coefficient of p(k) and x(n + round(k s)) over k;  s: samples a chip
 /// with T(n) >= threshold and T(n) the largest within the pattern's length, of equal ones the first. It is 1 for the
-/// pattern itself, whatever its level and offset. Its mean levels are what chips are decided by (see read_frame.hpp).
+/// pattern itself, whatever its level and offset. Chips are decided by the pattern's mean levels (see read_frame.hpp).
 ///
 /// x        f32 [n + halo]
-/// out      u8 [packet][byte]: the payload, zeros behind its end
+/// out      u8 [packet][byte]: the payload, padded with zeros
 /// start    i64 [packet]: n, the middle of the first chip
 /// length   i32 [packet]: bytes of payload
 /// metric   f32 [packet]: T(n)
-/// events   i64 [event]: good, bad_crc, bad_length, cut; only good frames are given
+/// events   i64 [event]: good, bad_crc, bad_length, cut; only good frames are output
 ///
-/// A frame belongs to the block in whose new part its n lies. Where the stream ends before it does, it is `cut`. T is 0
-/// where it is not finite, and where the samples hardly differ (variance below 1e-5 of their power). Keeps nothing
+/// A frame belongs to the block in whose new part its n lies. If the stream ends before the frame does, it is `cut`. T
+/// is 0 if it is not finite, or if the samples hardly differ (variance below 1e-5 of their power). Keeps nothing
 /// between calls; the same bits however a stream is cut.
 namespace iqd::framer {
 
@@ -62,7 +62,7 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// What is searched for, ready for both backends.
+/// The search's parameters, prepared for both backends.
 struct Plan {
   Plan(const FrameFormat& frame, double samples_a_chip, double threshold, double tracking);
 
@@ -72,16 +72,16 @@ struct Plan {
   float tracking;
   std::int64_t span;                  // samples from the middle of the pattern's first chip to that of its last
   std::vector<std::int32_t> offsets;  // of each chip of the pattern
-  std::vector<float> weights;         // of each: sum 0, sum of squares 1
-  std::vector<float> bit;             // weights of the chips of a bit: one less zero
+  std::vector<float> weights;         // of each chip: sum 0, sum of squares 1
+  std::vector<float> bit;             // weights of the chips of a bit: one minus zero
 
-  /// How far behind its n a frame may reach, chips that come too slowly included.
+  /// How far after its n a frame may reach, with the slowest chips.
   std::int64_t reach() const noexcept;
   std::int64_t past() const noexcept { return span; }
   std::int64_t future() const noexcept;
-  /// Starts are further apart than the pattern is long.
+  /// Starts are further apart than the pattern's length.
   std::int64_t most_packets(std::int64_t most_new) const noexcept { return most_new / (span + 1) + 2; }
-  /// Here and not in a .cpp: the CUDA half lies in a library of its own, which has none of those.
+  /// Defined here, not in a .cpp: the CUDA half is in another library, which does not link those.
   FrameRules rules() const noexcept {
     return {.offsets = offsets.data(),
             .weights = weights.data(),
@@ -97,7 +97,7 @@ struct Plan {
   }
 };
 
-/// Where results go. Positions count from the first sample that exists.
+/// The results. Positions count from the first sample that exists.
 struct Output {
   std::uint8_t* bytes;  // [packet][format.bytes]
   std::int64_t* start;
@@ -108,7 +108,7 @@ struct Output {
 
 std::size_t scratch_bytes(const Plan& plan, std::int64_t most_new);
 
-/// x: all samples that exist, `past` and `future` around those of first … end-1 as far as they do.
+/// x: the samples that exist among those of first … end-1 and `past` and `future` around them.
 void run_cpu(const Plan& plan, View<const float, 1> x, std::int64_t first, std::int64_t end, std::byte* scratch,
              Output& out) noexcept;
 

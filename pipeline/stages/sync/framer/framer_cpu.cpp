@@ -10,7 +10,7 @@
 namespace iqd::framer {
 namespace {
 
-constexpr std::int64_t kTile = 512;  // positions beside each other, whose sums stay in the first cache
+constexpr std::int64_t kTile = 512;  // adjacent positions, whose sums stay in the L1 cache
 
 struct Sums {
   float weighted[kTile];
@@ -111,7 +111,7 @@ Plan::Plan(const FrameFormat& frame, double samples_a_chip, double least, double
 }
 
 std::int64_t Plan::reach() const noexcept {
-  // Each chip comes half a step of the loop late at most.
+  // The loop delays each chip by at most half a chip times `tracking`.
   const double slowest = chip * (1 + static_cast<double>(tracking) / 2);
   return static_cast<std::int64_t>(static_cast<double>(format.chips(format.most_bytes())) * slowest) + 2;
 }

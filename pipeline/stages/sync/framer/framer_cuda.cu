@@ -19,7 +19,7 @@ constexpr int kThreads = 256;
 constexpr int kWarp = 32;
 constexpr unsigned kAll = 0xffffffff;
 
-/// What became of a cell: `span` positions + 1, in which one frame begins at most.
+/// The result of a cell: `span` + 1 positions, in which at most one frame begins.
 struct Cell {
   std::int64_t n;  // -1: none begins here
   std::int32_t length;
@@ -30,7 +30,7 @@ struct Cell {
 struct Job {
   const float* x;
   std::int64_t length;
-  std::int64_t begin, end;   // where T is made
+  std::int64_t begin, end;   // where T is computed
   std::int64_t first, last;  // where frames may begin
   std::int64_t span;
   const std::int64_t* first_at;
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads) correlate(const Job job) {
   job.metric[n - job.begin] = metric_of(weighted, plain, squares, static_cast<float>(job.rules.pattern));
 }
 
-/// One warp: whether nothing within the pattern's length is larger, nor as large and earlier.
+/// By one warp: whether nothing within the pattern's length is larger, or equal and earlier.
 __device__ bool is_largest(const Job& job, std::int64_t n, float peak) {
   bool larger = false;
   for (std::int64_t m = n - job.span + threadIdx.x % kWarp; m <= n + job.span; m += kWarp) {
@@ -74,8 +74,8 @@ __device__ bool is_largest(const Job& job, std::int64_t n, float peak) {
   return !__any_sync(kAll, larger);
 }
 
-/// A warp a cell: its peak, where it has one, and one thread reads the frame. Frames are few, and each is a chain of
-/// steps that wait for each other.
+/// One warp per cell finds its peak, if there is one, and one thread reads the frame. Frames are few, and each is a
+/// chain of dependent steps.
 __global__ void __launch_bounds__(kThreads) read_frames(const Job job) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t k = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kThreads) read_frames(const Job job) {
   if (lane == 0) job.cells[k] = cell;
 }
 
-/// One warp: good frames leave in order, and everything is counted.
+/// By one warp: outputs good frames in order and counts events.
 __global__ void __launch_bounds__(kWarp) give_frames(const Job job) {
   const int lane = static_cast<int>(threadIdx.x);
   const std::int64_t origin = *job.first_at;
@@ -143,7 +143,7 @@ class Run final : public StageRun {
   }
 
  private:
-  /// What lies between the kernels.
+  /// Data passed between the kernels.
   struct Room {
     Room(const Plan& plan, std::int64_t most_new, std::byte* memory) : scratch(memory) {
       metric = scratch.take<float>(most_new + 2 * plan.span);

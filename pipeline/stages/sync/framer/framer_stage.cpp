@@ -36,7 +36,7 @@ class FramerStage final : public ConfiguredStage<Config> {
     const PortShape& in = context.in[0];
     const std::size_t before = context.section.problems().size();
     if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes a stream of levels, f32 [n]; its input is {}", in.text()));
+      context.section.problem("", fmt::format("the input has to be a stream of levels, f32 [n]; it is {}", in.text()));
     const FrameFormat format = read_format(context.section);
     const double chip = in.rate_hz / config_.chip_rate;
     check(format, chip, in, context.section);
@@ -59,7 +59,7 @@ class FramerStage final : public ConfiguredStage<Config> {
     const auto chips_of_key = [&](std::string_view key, const std::string& text) {
       auto chips = read_chips(text);
       if (chips.empty() && !text.empty())
-        section.problem(key, fmt::format("'{}' is neither hexadecimal digits nor bits as in 0b0110", text));
+        section.problem(key, fmt::format("'{}' is neither hexadecimal digits nor bits like 0b0110", text));
       return chips;
     };
     format.pattern = chips_of_key("preamble", config_.preamble);
@@ -78,22 +78,22 @@ class FramerStage final : public ConfiguredStage<Config> {
     const std::size_t chips = format.pattern.size();
     const auto ones = std::count(format.pattern.begin(), format.pattern.end(), 1);
     if (chips < kShortest || chips > kLongest)
-      section.problem("sync_word", fmt::format("preamble and sync word have {} chips together; {} to {} are wanted",
+      section.problem("sync_word", fmt::format("preamble and sync word have {} chips together, not {} to {}",
                                                chips, kShortest, kLongest));
     else if (ones == 0 || ones == std::ssize(format.pattern))
-      section.problem("sync_word", "preamble and sync word have chips of one kind only; both have to be there");
+      section.problem("sync_word", "preamble and sync word need both kinds of chips, 0 and 1");
     const std::size_t bit = format.one.size();
     if (bit == 0 || bit > kMostOfBit || format.zero.size() != bit || format.zero == format.one)
-      section.problem("one", fmt::format("zero and one have to be different chips, as 0 and 1, as many of both, {} at "
-                                         "most",
+      section.problem("one", fmt::format("zero and one have to be different chips, like 0 and 1, equally many, at most "
+                                         "{}",
                                          kMostOfBit));
     if (format.has_length && format.bytes > 255)
-      section.problem("bytes", "a length byte says 255 at most; `length: fixed` has more");
+      section.problem("bytes", "a length byte allows at most 255; use `length: fixed` for more");
     if (!(chip >= kFewest && chip <= kMost))
-      return section.problem("chip_rate", fmt::format("{:g} samples a second are {:g} a chip; {} to {} are wanted",
+      return section.problem("chip_rate", fmt::format("{:g} samples a second are {:g} a chip, not {} to {}",
                                                       in.rate_hz, chip, kFewest, kMost));
     if (static_cast<double>(format.chips(format.most_bytes())) * chip > static_cast<double>(kFarthest))
-      section.problem("bytes", fmt::format("a frame is longer than {} samples; decimate first", kFarthest));
+      section.problem("bytes", fmt::format("frames are longer than {} samples: decimate first", kFarthest));
   }
 
   void set_outputs(ShapeContext& context) const {
@@ -124,24 +124,24 @@ class FramerStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("chip_rate", chip_rate,
-          {.help = "chips a second: the shortest thing that is sent", .unit = Unit::rate, .required = true});
-  v.field("preamble", preamble, {.help = "chips at the beginning, as hexadecimal digits or as 0b1010; may be empty"});
-  v.field("sync_word", sync_word, {.help = "chips behind the preamble, in the same way"});
+          {.help = "chips a second; a chip is the shortest element sent", .unit = Unit::rate, .required = true});
+  v.field("preamble", preamble, {.help = "chips at the beginning, as hexadecimal digits or like 0b1010; may be empty"});
+  v.field("sync_word", sync_word, {.help = "chips after the preamble, in the same notation"});
   v.field("zero", zero, {.help = "the chips of a bit that is 0: 01 for Manchester, 100 for pulse widths"});
   v.field("one", one, {.help = "the chips of a bit that is 1"});
-  v.field("length", length, {.help = "the first byte says how many follow before the checksum, or all have `bytes`"});
-  v.field("bytes", bytes, {.help = "of payload; with a length byte the most that it may say", .low = 1, .high = 2048});
+  v.field("length", length, {.help = "byte: the first byte is the payload's length; fixed: it is always `bytes`"});
+  v.field("bytes", bytes, {.help = "bytes of payload; with a length byte the maximum", .low = 1, .high = 2048});
   v.field("order", order, {.help = "which bit of a byte is sent first"});
-  v.field("crc", crc, {.help = "the checksum behind the payload, of it and of the length byte"});
-  v.field("threshold", threshold, {.help = "the least T of a frame", .low = 0, .high = 1});
+  v.field("crc", crc, {.help = "the checksum after the payload; covers the length byte and the payload"});
+  v.field("threshold", threshold, {.help = "the smallest T of a frame", .low = 0, .high = 1});
   v.field("tracking", tracking,
-          {.help = "how much of what a chip comes too late or too early the next follows", .low = 0, .high = 0.5});
+          {.help = "timing-loop gain: share of the measured error applied to the next chip", .low = 0, .high = 0.5});
 }
 
 StageEntry entry() {
   return {.family = "sync",
           .name = "framer",
-          .summary = "finds frames in a stream of levels, and gives their bytes",
+          .summary = "finds frames in a stream of levels and outputs their bytes",
           .inputs = {{.name = "in", .elements = {Element::f32}, .one_channel = true, .reread = true}},
           .outputs = {{.name = "out"},
                       {.name = "start", .fact = "start"},

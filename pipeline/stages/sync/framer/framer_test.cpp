@@ -97,7 +97,7 @@ FrameFormat usual() {
   return format;
 }
 
-/// Levels -1 and 1 of a transmitter with `chip` samples a chip, seen through a mean over a chip as a receiver takes it.
+/// Levels -1 and 1 of a transmitter with `chip` samples a chip, averaged over a chip as in a receiver.
 std::vector<float> sent(const FrameFormat& format, std::string_view text, double chip, double lead = 0) {
   const Bytes payload(text.begin(), text.end());
   const auto chips = chips_of(format, payload);
@@ -133,7 +133,7 @@ TEST(Framer, TextComesOutWithItsPlace) {
   const Found found = f.in_blocks(x, 1 << 16);
   EXPECT_THAT(found.text, ElementsAre("hello", "you"));
   EXPECT_THAT(found.events, ElementsAre(2, 0, 0, 0));
-  // The middle of the first chip: half a chip behind its beginning.
+  // The middle of the first chip: half a chip after its beginning.
   EXPECT_NEAR(static_cast<double>(found.start[0]), 777 + 5, 1);
   EXPECT_GT(found.metric[0], 0.98f);
 }
@@ -144,7 +144,7 @@ TEST(Framer, NeitherLevelNorOffsetMatters) {
   for (float& v : x) v = 1e-4f * v - 3e-3f;
   EXPECT_THAT(f.in_blocks(x, 4096).text, ElementsAre("anything"));
   for (float& v : x) v = -v;
-  EXPECT_THAT(f.in_blocks(x, 4096).text, ElementsAre()) << "upside down it is not the pattern";
+  EXPECT_THAT(f.in_blocks(x, 4096).text, ElementsAre()) << "the inverted signal is not the pattern";
 }
 
 TEST(Framer, HowTheStreamIsCutDoesNotMatter) {
@@ -170,7 +170,7 @@ TEST(Framer, AClockThatIsOffIsFollowed) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += static_cast<char>('!' + i % 90);
   for (const double error : {0.995, 0.999, 1.001, 1.005}) {
-    // 1600 chips: without the loop, half a per cent is 8 chips.
+    // 1600 chips: without the loop, half a percent is 8 chips.
     Framer f("{chip_rate: 10 kS/s, bytes: 200, threshold: 0.7}");
     auto x = sent(format, text, 10 * error, 50);
     add_noise(x, 0.1f);
@@ -193,7 +193,7 @@ TEST(Framer, ManchesterAndPulseWidthsAndFixedLengths) {
     Framer f(std::string("{chip_rate: 8 kS/s, preamble: '', sync_word: 0b1100110011110000, length: fixed, bytes: 4, ") +
              "order: lsb, crc: crc8_31, zero: '" + zero + "', one: '" + one + "'}");
     auto x = sent(format, "\x12\x80\xff\x01", 12.5, 40);
-    for (float& v : x) v = v < 0 ? 0 : v;  // a carrier that is there or not
+    for (float& v : x) v = v < 0 ? 0 : v;  // an on-off keyed carrier
     add_noise(x, 0.08f);
     EXPECT_THAT(f.in_blocks(x, 700).text, ElementsAre("\x12\x80\xff\x01")) << zero;
   }
@@ -217,7 +217,7 @@ TEST(Framer, NoiseAndStillnessAreNoFrames) {
   EXPECT_THAT(f.in_blocks(x, 1 << 16).events, ElementsAre(0, 0, 0, 0));
   for (float& v : x) v = 1234.5f;
   for (std::size_t n = 0; n < x.size(); n += 3) x[n] = 1234.5001f;
-  EXPECT_THAT(f.in_blocks(x, 1 << 16).events, ElementsAre(0, 0, 0, 0)) << "rounding is no signal";
+  EXPECT_THAT(f.in_blocks(x, 1 << 16).events, ElementsAre(0, 0, 0, 0)) << "rounding noise is not a signal";
   add_noise(x, 1);
   EXPECT_THAT(f.in_blocks(x, 1 << 16).events, ElementsAre(0, 0, 0, 0));
 }
@@ -244,14 +244,14 @@ TEST(Framer, RefusesWhatCannotBe) {
   EXPECT_THAT(told("{chip_rate: 60 kS/s}"), HasSubstr("chip_rate: 100000 samples a second are 1.66667 a chip"));
   EXPECT_THAT(told("{chip_rate: 0}"), HasSubstr("chip_rate:"));
   EXPECT_THAT(told("{chip_rate: 10 kS/s, sync_word: xyz}"), HasSubstr("sync_word: 'xyz' is neither hexadecimal"));
-  EXPECT_THAT(told("{chip_rate: 10 kS/s, preamble: '', sync_word: a}"), HasSubstr("have 4 chips together; 8 to 512"));
-  EXPECT_THAT(told("{chip_rate: 10 kS/s, preamble: '', sync_word: ffff}"), HasSubstr("of one kind only"));
+  EXPECT_THAT(told("{chip_rate: 10 kS/s, preamble: '', sync_word: a}"), HasSubstr("4 chips together, not 8 to 512"));
+  EXPECT_THAT(told("{chip_rate: 10 kS/s, preamble: '', sync_word: ffff}"), HasSubstr("need both kinds of chips"));
   EXPECT_THAT(told("{chip_rate: 10 kS/s, one: '10', zero: '1'}"), HasSubstr("one: zero and one have to be different"));
   EXPECT_THAT(told("{chip_rate: 10 kS/s, one: '0', zero: '0'}"), HasSubstr("one: zero and one have to be different"));
-  EXPECT_THAT(told("{chip_rate: 10 kS/s, bytes: 256}"), HasSubstr("bytes: a length byte says 255"));
+  EXPECT_THAT(told("{chip_rate: 10 kS/s, bytes: 256}"), HasSubstr("bytes: a length byte allows at most 255"));
   EXPECT_EQ(told("{chip_rate: 10 kS/s, bytes: 2048, length: fixed}"), "");
   EXPECT_THAT(told("{chip_rate: 100 S/s, bytes: 2048, length: fixed, zero: '01', one: '10'}"),
-              HasSubstr("bytes: a frame is longer"));
+              HasSubstr("bytes: frames are longer"));
 }
 
 }  // namespace

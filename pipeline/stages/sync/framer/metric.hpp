@@ -9,8 +9,8 @@
 
 namespace iqd::framer {
 
-/// T from the sums over the chips of weight x, x and x^2. What samples that hardly differ leave of their squares is
-/// rounding.
+/// T from the sums over the chips of weight x, x and x^2. If the samples hardly differ, their variance is rounding
+/// noise, and T is 0.
 IQD_HOST_DEVICE inline float metric_of(float weighted, float plain, float squares, float chips) noexcept {
   const float variance = squares - plain * plain / chips;
   if (!(variance > 1e-5f * squares) || !(squares <= FLT_MAX)) return 0;

@@ -9,14 +9,14 @@
 #include "base/views.hpp"
 #include "signal/formats/frame_format.hpp"
 
-/// Reading one frame whose place is known, for both backends: no two frames have anything to do with each other, so the
-/// loop that follows the transmitter's clock begins anew in each.
+/// Reads one frame at a known place, for both backends. Frames are independent: the loop that tracks the transmitter's
+/// clock restarts in each.
 namespace iqd::framer {
 
 inline constexpr std::array<std::string_view, 4> kEvents{"good", "bad_crc", "bad_length", "cut"};
 enum class Ending : std::uint8_t { good, bad_crc, bad_length, cut };
 
-/// A plan's arrays where the backend has them.
+/// A plan's arrays in the backend's memory.
 struct FrameRules {
   const std::int32_t* offsets;  // [chip of the pattern]
   const float* weights;         // [chip of the pattern]
@@ -48,15 +48,15 @@ IQD_HOST_DEVICE inline Levels levels_of(const FrameRules& r, const float* x) noe
   return {low + (high - low) / 2, 2 / (high - low)};
 }
 
-/// Chips one after another. Where one differs from the one before, the sample halfway between them should be 0: by how
-/// much it is not tells how late the next chip is (Gardner's detector), and a part of that is made good.
+/// Reads chips one after another. If one differs from the previous one, the sample halfway between them should be 0.
+/// Its deviation shows how late the next chip is (Gardner's detector); the share `tracking` of it is corrected.
 class Chips {
  public:
   IQD_HOST_DEVICE Chips(const FrameRules& rules, const float* x, std::int64_t length, double at) noexcept
       : r_(rules), x_(x), length_(length), at_(at) {}
 
   IQD_HOST_DEVICE void set_levels(const Levels& levels) noexcept { levels_ = levels; }
-  /// False where there is no sample for it any more.
+  /// False if the samples have ended.
   IQD_HOST_DEVICE bool next(float& soft) noexcept {
     if (!(at_ + 1 < static_cast<double>(length_))) return false;
     soft = level(at_);
@@ -104,7 +104,7 @@ IQD_HOST_DEVICE inline bool next_byte(const FrameRules& r, Chips& chips, std::ui
   return true;
 }
 
-/// The place of the largest of three values beside each other, of which the middle one is: -0.5 … 0.5 of a sample.
+/// The maximum of the parabola through three adjacent values, the middle one being the largest: -0.5 … 0.5 of a sample.
 IQD_HOST_DEVICE inline float vertex(float before, float peak, float behind) noexcept {
   const float bend = 2 * peak - before - behind;
   if (!(bend > 0)) return 0;
@@ -112,8 +112,8 @@ IQD_HOST_DEVICE inline float vertex(float before, float peak, float behind) noex
   return at > 0.5f ? 0.5f : at < -0.5f ? -0.5f : at;
 }
 
-/// Bytes of a frame whose pattern begins at n + part, as far as it can be read; `length`: of its payload. All of x[0 …
-/// count-1] may be read, and the pattern is there.
+/// Reads the bytes of a frame whose pattern begins at n + part, as far as possible; `length` is that of its payload. It
+/// may read all of x[0 … count-1], which contains the pattern.
 IQD_HOST_DEVICE inline Ending read_frame(const FrameRules& r, const float* x, std::int64_t count, std::int64_t n,
                                          float part, std::uint8_t* bytes, std::int32_t& length) noexcept {
   Chips chips(r, x, count, static_cast<double>(n) + static_cast<double>(part));

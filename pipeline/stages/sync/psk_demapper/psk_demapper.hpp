@@ -10,19 +10,19 @@
 #include "base/element.hpp"
 #include "config/fields.hpp"
 
-/// Makes bits and LLRs of symbols.
+/// Converts symbols to bits and LLRs.
 ///
 /// symbols  [symbol]       cf32  of mean power 1; a stream or counted
 /// bits     [symbol][bit]  u8    the nearest point's, the first bit first
 /// llr      [symbol][bit]  f32   (least |y - p|^2 over points p with bit 1 - least over those with bit 0) / noise
-/// packets  [packet][bit]  u8    the bits one behind the other, cut into runs of `packet`
+/// packets  [packet][bit]  u8    all bits in order, cut into runs of `packet`
 ///
-/// Points are those of 3GPP TS 38.211; of 8psk point k stands at k · 45 degrees and has the number k ^ (k >> 1).
-/// `differential`, of PSK only: bits are those of the step from the symbol before, k · 2 pi / M with the number
+/// Points are those of 3GPP TS 38.211; for 8psk point k is at k · 45 degrees and has the number k ^ (k >> 1).
+/// `differential`, for PSK only: bits are those of the step from the previous symbol, k · 2 pi / M with the number
 /// k ^ (k >> 1), by the distances of both symbols; the first symbol after the start or a gap gives none.
 ///
-/// A symbol that is not finite has LLRs of NaN and bits of 0. Carried from block to block: the last symbol, and the
-/// packet that is not full; a gap throws them away.
+/// A symbol that is not finite has LLRs of NaN and bits of 0. Carried from block to block: the last symbol and the
+/// incomplete packet; a gap drops them.
 namespace iqd::psk_demapper {
 
 enum class Constellation : std::uint8_t { bpsk, qpsk, psk8, qam16, qam64, qam256 };
@@ -49,7 +49,7 @@ class Demapper {
   int bits() const noexcept { return bits_; }
 
   void llrs(cf32 y, float* llr) const noexcept;
-  /// Of the step from `before` to y.
+  /// For the step from `before` to y.
   void llrs(cf32 before, cf32 y, float* llr) const noexcept;
 
  private:
@@ -59,7 +59,7 @@ class Demapper {
   };
   void weigh(std::span<const float> distance, int bits, int stride, float* llr) const noexcept;
 
-  Axis axis_;      // all points; of QAM those of the real part
+  Axis axis_;      // all points; for QAM those of the real part
   bool two_axes_;  // QAM
   int bits_;
   float per_noise_;

@@ -12,7 +12,7 @@
 namespace iqd::psk_demapper {
 namespace {
 
-constexpr std::size_t kMostPoints = 16;  // that distances are taken to: of an axis, or of PSK
+constexpr std::size_t kMostPoints = 16;  // per axis, or of PSK
 
 unsigned gray(unsigned k) noexcept {
   return k ^ (k >> 1);
@@ -51,7 +51,7 @@ Demapper::Demapper(const Config& config)
     circle_.push_back(on_circle(first + static_cast<double>(k) / around));
 }
 
-/// The LLR of each bit of a number, by the distances of all numbers; written `stride` apart.
+/// Writes the LLR of each bit of a number, `stride` apart, from the distances of all numbers.
 void Demapper::weigh(std::span<const float> distance, int bits, int stride, float* llr) const noexcept {
   for (int bit = 0; bit < bits; ++bit) {
     float least[2] = {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity()};

@@ -11,7 +11,7 @@ namespace {
 
 enum Port : std::uint8_t { kBits, kLlr, kPackets };
 
-/// What goes from block to block; behind it, the bits of the packet that is not full.
+/// Carried from block to block; the bits of the incomplete packet follow it in memory.
 struct Carried {
   cf32 last;
   std::int32_t has_last;
@@ -79,8 +79,8 @@ class PskDemapperStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
     if (config_.differential && config_.modulation >= Constellation::qam16)
-      return context.section.problem("differential", "is for bpsk, qpsk and 8psk");
-    if (!(config_.noise > 0)) return context.section.problem("noise", "has to be more than 0");
+      return context.section.problem("differential", "is only for bpsk, qpsk and 8psk");
+    if (!(config_.noise > 0)) return context.section.problem("noise", "has to be above 0");
     counted_ = context.in[0].axis == Axis::counted;
     const std::int64_t bits = bits_of(config_.modulation);
     for (PortShape& out : context.out) {
@@ -100,7 +100,7 @@ class PskDemapperStage final : public ConfiguredStage<Config> {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (backend.kind() != BackendKind::cpu)
-      throw SetupError("psk_demapper has no code for a GPU: leave its `backend` out");
+      throw SetupError("psk_demapper cannot run on a GPU: remove its `backend`");
     return cpu_run([demapper = Demapper(config_), config = config_, counted = counted_](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const auto* const x = reinterpret_cast<const cf32*>(in.data);
@@ -120,16 +120,16 @@ class PskDemapperStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("modulation", modulation, {.help = "what the symbols are"});
-  v.field("differential", differential, {.help = "the bits are in the steps from symbol to symbol; of PSK"});
+  v.field("modulation", modulation, {.help = "modulation of the symbols"});
+  v.field("differential", differential, {.help = "the bits are in the steps from symbol to symbol; for PSK"});
   v.field("noise", noise, {.help = "variance of the complex noise, for the LLRs", .low = 0});
-  v.field("packet", packet, {.help = "bits of an item of `packets`", .low = 1, .high = 1 << 24});
+  v.field("packet", packet, {.help = "bits per item of `packets`", .low = 1, .high = 1 << 24});
 }
 
 StageEntry entry() {
   return {.family = "sync",
           .name = "psk_demapper",
-          .summary = "makes bits and LLRs of symbols, PSK or QAM, differential or not",
+          .summary = "converts symbols to bits and LLRs, PSK or QAM, differential or not",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .dims = "[symbol]", .one_channel = true}},
           .outputs = {{.name = "bits", .can_omit = true},
                       {.name = "llr", .can_omit = true},

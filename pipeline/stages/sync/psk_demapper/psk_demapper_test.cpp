@@ -22,7 +22,7 @@ using testing::same_bits;
 using testing::StageOutputs;
 using Bits = std::vector<std::uint8_t>;
 
-/// Bits of a symbol's number, the first the highest.
+/// Bits of a symbol's number, the most significant first.
 Bits bits_of_number(unsigned number, int bits) {
   Bits all;
   for (int b = bits - 1; b >= 0; --b) all.push_back(static_cast<std::uint8_t>(number >> b & 1));
@@ -55,7 +55,7 @@ TEST(PskDemapper, EightPhasesAreGray) {
     EXPECT_EQ(Bits(bits.begin() + 3 * k, bits.begin() + 3 * k + 3), bits_of_number(k ^ (k >> 1), 3)) << k;
 }
 
-/// Of QPSK the definition is a straight line: points are 1 / sqrt(2) off the axes, so 4 x / sqrt(2) / noise.
+/// For QPSK the definition is linear: points are 1 / sqrt(2) off the axes, so 4 x / sqrt(2) / noise.
 TEST(PskDemapper, LlrIsPositiveForBitZero) {
   const auto llr = run_stage(entry(), "{noise: 0.5}", {cf32(0.3f, -1.2f)}).of<float>("llr");
   EXPECT_NEAR(llr[0], 4 * 0.3 / std::sqrt(2.0) / 0.5, 1e-5);
@@ -134,8 +134,8 @@ TEST(PskDemapper, WhatIsNotFiniteIsMarked) {
 
 TEST(PskDemapper, RefusesWhatCannotBe) {
   const auto complaints = [](const char* keys) { return run_stage(entry(), keys, {1, 2}).complaints(); };
-  EXPECT_THAT(complaints("{modulation: 16qam, differential: true}"), HasSubstr("differential: is for bpsk"));
-  EXPECT_THAT(complaints("{noise: 0}"), HasSubstr("noise: has to be more than 0"));
+  EXPECT_THAT(complaints("{modulation: 16qam, differential: true}"), HasSubstr("differential: is only for bpsk"));
+  EXPECT_THAT(complaints("{noise: 0}"), HasSubstr("noise: has to be above 0"));
   EXPECT_THAT(complaints("{packet: 0}"), HasSubstr("packet"));
 }
 

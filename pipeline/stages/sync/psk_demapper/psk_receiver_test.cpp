@@ -28,12 +28,12 @@ std::vector<cf32> symbols_of(const PskSignal& signal, std::int64_t block) {
 double q(double x) {
   return std::erfc(x / std::sqrt(2.0)) / 2;
 }
-/// Bit errors of Gray QPSK at this Es / N0.
+/// Bit error rate of Gray QPSK at this Es / N0.
 double theory(double snr_db) {
   return q(std::sqrt(std::pow(10, snr_db / 10)));
 }
 
-/// With unknown timing and phase, a clock 100 ppm away and 0.1 % of the sample rate as offset.
+/// With unknown timing and phase, a clock that is off by 100 ppm, and a frequency offset of 0.1 % of the sample rate.
 TEST(PskReceiver, BitErrorsAreWithinHalfADecibelOfTheory) {
   for (const double snr_db : {7.0, 9.0}) {
     PskSignal signal;
@@ -47,7 +47,7 @@ TEST(PskReceiver, BitErrorsAreWithinHalfADecibelOfTheory) {
   }
 }
 
-/// The steps of the phase need no turn to be known: their bits are those of the steps that were sent, at 15 dB all.
+/// Phase steps are independent of the ambiguity: at 15 dB all bits are those of the steps that were sent.
 TEST(PskReceiver, DifferentialBitsComeOutAsTheyWere) {
   for (const double phase : {0.1, 1.7, 3.3, 5.0}) {
     PskSignal signal;

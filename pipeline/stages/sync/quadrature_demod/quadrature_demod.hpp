@@ -11,14 +11,14 @@
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 
-/// y(n) = gain · arg(x(n) conj x(n-1)): how far the signal turned since the sample before, so a frequency. With
-/// `deviation` it is counted in that: gain · rate / (2 pi deviation) · arg(…).
+/// y(n) = gain · arg(x(n) conj x(n-1)): the phase step from the previous sample, so a frequency. With `deviation` it is
+/// relative to that: gain · rate / (2 pi deviation) · arg(…).
 ///
 /// x  [row][n + past]  cf32, `past` of them before the first sample of y: 1, or 0 at the start and after a gap
 /// y  [row][n]         f32
 ///
-/// Where there is no sample before, y is 0, and so it is where one of the two is 0. Within 5e-7 gain where both are
-/// larger than 1e-18. A NaN makes two samples NaN, an infinity two of no meaning. Keeps nothing between calls.
+/// y is 0 if there is no previous sample, or if one of the two is 0. Within 5e-7 gain if both are larger than 1e-18. A
+/// NaN makes two outputs NaN, an infinity makes two meaningless. Keeps nothing between calls.
 namespace iqd::quadrature_demod {
 
 struct Config {
@@ -26,7 +26,7 @@ struct Config {
   std::optional<double> deviation_hz;
 
   void fields(FieldVisitor& visitor);
-  /// The factor of the angle, at this rate.
+  /// The factor for the angle, at this rate.
   double factor(double rate_hz) const;
 };
 

@@ -3,8 +3,8 @@
 #include "pipeline/stages/arithmetic.hpp"
 #include "pipeline/stages/sync/quadrature_demod/quadrature_demod.hpp"
 
-// A plain loop, compiled once for each kind of processor: the compiler makes vectors of it, and since it may neither
-// fuse nor reorder, a vector's lanes and the rest of a row are the same to the bit.
+// A plain loop, compiled once for each kind of CPU, which the compiler vectorises. It may neither fuse nor reorder, so
+// a vector's lanes and the rest of a row give the same bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/sync/quadrature_demod/quadrature_demod_cpu.cpp"
 #include <hwy/foreach_target.h>
@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::quadrature_demod::HWY_NAMESPACE {
 
-/// Of n samples and the one before them.
+/// From n samples and the one before them.
 void demodulate(const cf32* from, float gain, float* y, std::int64_t n) {
   const auto* const x = reinterpret_cast<const elementwise::Complex*>(from);
   for (std::int64_t i = 0; i < n; ++i) y[i] = gain * arg(product(x[i], conj(x[i - 1])));

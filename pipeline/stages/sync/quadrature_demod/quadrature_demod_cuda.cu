@@ -13,11 +13,11 @@ namespace {
 using elementwise::Complex;
 
 constexpr int kThreads = 256;
-constexpr int kBatch = 8;  // of a thread: their loads are all under way before the first is used
+constexpr int kBatch = 8;  // samples per thread: all their loads are in flight before the first is used
 constexpr int kTile = kThreads * kBatch;
 
 struct Job {
-  const std::byte* x;  // row 0, the sample that the first of y belongs to
+  const std::byte* x;  // row 0, the sample of the first output
   std::byte* y;
   std::int64_t x_pitch;  // bytes
   std::int64_t y_pitch;
@@ -26,8 +26,8 @@ struct Job {
   float gain;
 };
 
-/// A thread has every kThreads-th sample of a tile. It gets the one before its own from its neighbour, by which each is
-/// read once; the first of a warp reads it itself.
+/// A thread has every kThreads-th sample of a tile. It gets the previous sample from the adjacent thread, so that each
+/// is read once; the first thread of a warp reads it itself.
 __global__ void __launch_bounds__(kThreads) demodulate(const __grid_constant__ Job job) {
   const float2* const x = reinterpret_cast<const float2*>(job.x + blockIdx.y * job.x_pitch);
   float* const y = reinterpret_cast<float*>(job.y + blockIdx.y * job.y_pitch);

@@ -35,7 +35,7 @@ class QuadratureDemodStage final : public ConfiguredStage<Config> {
     if (!(rate_hz_ > 0))
       section.problem("deviation", "needs the sample rate of its input, which is not known: give `gain` instead");
     else if (!(deviation_hz > 0) || !(deviation_hz <= rate_hz_ / 2))
-      section.problem("deviation", fmt::format("is {:g} Hz: has to be above 0, and half the rate at most, {:g} Hz",
+      section.problem("deviation", fmt::format("is {:g} Hz: has to be above 0, and at most half the rate, {:g} Hz",
                                                deviation_hz, rate_hz_ / 2));
   }
 
@@ -47,7 +47,7 @@ class QuadratureDemodStage final : public ConfiguredStage<Config> {
 void Config::fields(FieldVisitor& v) {
   v.field("gain", gain, {.help = "the factor", .live = true});
   v.field("deviation", deviation_hz,
-          {.help = "an FM signal that is so far from its carrier gives `gain`; if not given, a turn of one radian does",
+          {.help = "an FM signal this far above its carrier gives `gain`; default: a step of one radian does",
            .unit = Unit::hertz,
            .live = true});
 }
@@ -59,7 +59,7 @@ double Config::factor(double rate_hz) const {
 StageEntry entry() {
   return {.family = "sync",
           .name = "quadrature_demod",
-          .summary = "demodulates frequency: how far a signal turns from sample to sample",
+          .summary = "demodulates frequency: the phase step from sample to sample",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
           .outputs = {{.name = "out"}},
           .make = make_stage<QuadratureDemodStage>,

@@ -29,7 +29,7 @@ TEST(QuadratureDemod, AgreesWithTheDefinition) {
   for (std::size_t n = 1; n < y.size(); ++n) {
     const std::complex<double> now(x[n]), before(x[n - 1]);
     const double turned = std::arg(now * std::conj(before));
-    // What is near pi may be near -pi.
+    // An angle near pi may come out near -pi.
     const double off = std::remainder(static_cast<double>(y[n]) / -2.5 - turned, 2 * std::numbers::pi);
     ASSERT_LT(std::fabs(off), 5e-7) << n;
   }
@@ -60,7 +60,7 @@ TEST(QuadratureDemod, RefusesADeviationThatCannotBe) {
     return StageUnderTest(entry(), keys, {stream_of(Element::cf32, 1, rate)}).complaints();
   };
   EXPECT_THAT(complaints("{deviation: 75 kHz}", 0), HasSubstr("deviation: needs the sample rate"));
-  EXPECT_THAT(complaints("{deviation: 75 kHz}", 1), HasSubstr("half the rate at most, 0.5 Hz"));
+  EXPECT_THAT(complaints("{deviation: 75 kHz}", 1), HasSubstr("at most half the rate, 0.5 Hz"));
   EXPECT_THAT(complaints("{deviation: 0}", 1e6), HasSubstr("has to be above 0"));
   EXPECT_THAT(complaints("{deviation: -5 kHz}", 1e6), HasSubstr("has to be above 0"));
   EXPECT_THAT(complaints("{deviation: .nan}", 1e6), HasSubstr("deviation"));
@@ -83,7 +83,7 @@ TEST(QuadratureDemod, EdgeValues) {
   const std::vector<cf32> x{{nan, 1}, {1, 0}, {0, 0},   {-0.0f, 0}, {0, 0}, {1, 0},
                             {-1, 0},  {1, 0}, {1, nan}, {2, 0},     {2, 0}};
   const auto y = s.stream<float>(x);
-  EXPECT_EQ(y[0], 0);  // nothing before it
+  EXPECT_EQ(y[0], 0);  // no previous sample
   for (const std::size_t n : {1, 8, 9}) EXPECT_TRUE(std::isnan(y[n])) << n;
   for (const std::size_t n : {2, 3, 4, 5, 10}) EXPECT_EQ(y[n], 0) << n;
   for (const std::size_t n : {6, 7}) EXPECT_FLOAT_EQ(std::fabs(y[n]), std::numbers::pi_v<float>) << n;

@@ -14,16 +14,17 @@
 #include "pipeline/stages/moving_sum.hpp"
 #include "pipeline/stages/sync/power.hpp"
 
-/// Silences a signal while it is weak: y(n) = x(n) · g(n).
+/// Mutes a signal while it is weak: y(n) = x(n) · g(n).
 ///
-/// x, y  [row][n]  cf32  each row has a gate of its own
+/// x, y  [row][n]  cf32  each row has its own gate
 /// g     [row][n]  f32   0 … 1
 ///
-/// It is open at n where the mean |x|^2 of the last `window` samples is `threshold` or more there, or was within the
-/// last `hold` samples; g is the share of the last `ramp` samples at which it was open. A stream keeps its length: what
-/// is shut out is 0. A sample that is not finite counts as 0, and is 0 where the gate is shut, else what it is.
+/// The gate is open at n if the mean |x|^2 of the last `window` samples is at least `threshold`, or was within the last
+/// `hold` samples. g is the share of the last `ramp` samples at which it was open. A stream keeps its length: muted
+/// samples are 0. A sample that is not finite counts as 0 in the mean; it is 0 if the gate is closed, else it stays not
+/// finite.
 ///
-/// At the start and after a gap the mean is over the samples that there are, and before them it was shut. `openings`
+/// At the start and after a gap the mean is over the samples that exist; before them the gate was closed. `openings`
 /// are counted. Keeps nothing between calls.
 namespace iqd::squelch {
 
@@ -39,14 +40,14 @@ struct Config {
 };
 
 struct Gate {
-  double power = 0;  // from which on it is open
+  double power = 0;  // at or above it the gate opens
   std::int64_t window = 1;
   std::int64_t hold = 0;
   std::int64_t ramp = 1;
 
-  /// Samples before one that its gate depends on, or whether it opens there.
+  /// How many earlier samples the gate of a sample depends on, and whether it opens there.
   std::int64_t past() const noexcept { return window - 1 + hold + ramp; }
-  /// Whether the level is there, by the energy of the window that ends with n.
+  /// Whether the level reaches the threshold, by the energy of the window that ends with n.
   IQD_HOST_DEVICE bool loud(std::int64_t n, const dsp::Range& there, double energy) const noexcept {
     const auto samples = static_cast<double>(there.common(n - window + 1, n + 1));
     return samples > 0 && energy >= power * samples;
@@ -56,14 +57,14 @@ struct Gate {
   }
 };
 
-/// 0 where it is shut, whatever the sample is.
+/// 0 if the gate is closed, whatever the sample is.
 IQD_HOST_DEVICE inline float gated(float x, float g) noexcept {
   return g > 0 ? x * g : 0.0f;
 }
 
 std::size_t scratch_bytes(const Gate& gate) noexcept;
 
-/// What is made: of g nothing where it has no data. Openings are counted at first_new … end_new-1.
+/// The outputs; g is not written if it has no data. Openings are counted at first_new … end_new-1.
 struct Output {
   View<cf32, 2> y;
   View<float, 2> g;
@@ -71,7 +72,7 @@ struct Output {
   std::int64_t first_new;
   std::int64_t end_new;
 };
-/// x begins at position `first`. Gives how many openings there were.
+/// x begins at position `first`. Returns the number of openings.
 std::int64_t run_cpu(const Gate& gate, View<const cf32, 2> x, std::int64_t first, const Output& out,
                      std::byte* scratch) noexcept;
 

@@ -15,17 +15,17 @@ struct Room {
   }
   Scratch scratch;
   double* sums;
-  std::uint8_t* open;  // of the last `ramp` samples, a ring
+  std::uint8_t* open;  // ring of the last `ramp` samples
 };
 
-/// The gate as it goes from sample to sample.
+/// The gate, from sample to sample.
 class Doorman {
  public:
   Doorman(const Gate& gate, std::uint8_t* open, std::int64_t first)
       : gate_(gate), last_loud_(first - gate.hold - 1), open_(open) {
     std::fill_n(open_, gate.ramp, std::uint8_t{0});
   }
-  /// True where it opens.
+  /// True if it opens at n.
   bool step(std::int64_t n, bool loud) noexcept {
     if (loud) last_loud_ = n;
     const bool open = n - last_loud_ <= gate_.hold, opens = open && !was_open_;
@@ -42,7 +42,7 @@ class Doorman {
   const Gate& gate_;
   std::int64_t last_loud_;
   std::uint8_t* open_;
-  std::int64_t at_ = 0;  // of the oldest in open_
+  std::int64_t at_ = 0;  // index of the oldest in open_
   std::int64_t count_ = 0;
   bool was_open_ = false;
 };

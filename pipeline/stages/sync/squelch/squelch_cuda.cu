@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of each row: where it is loud, by sums of cells of the power; where it is open, by those of loud samples; the gate,
-// by those of open ones; then one group counts where it opened.
+// For each row: where it is loud, by sums of cells of the power; where the gate is open, by sums of loud samples; the
+// gate, by sums of open ones. Then one thread block counts the openings.
 #include <algorithm>
 
 #include "gpu/runtime.hpp"
@@ -25,7 +25,7 @@ struct Power {
   const float2* x;
   __device__ double operator()(std::int64_t n) const { return dsp::power_of(x[n].x, x[n].y); }
 };
-/// Of each sample from `first` on: 1 or 0.
+/// 1 or 0 for each sample from `first` on.
 struct Flags {
   std::uint8_t* memory;
   std::int64_t first;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kSumThreads)
   if (g) g[i] = share;
 }
 
-/// One group: adds the openings at begin … end-1, or begins with them.
+/// By one thread block: counts the openings at begin … end-1. Starts from 0 if `begins`, else adds to *openings.
 __global__ void __launch_bounds__(kCountThreads)
     count_openings(Flags open, std::int64_t begin, std::int64_t end, bool begins, std::int64_t* openings) {
   __shared__ std::int64_t memory[kCountThreads / dsp::kWarp];
@@ -104,7 +104,7 @@ struct Piece {
   float* g;
   std::int64_t begin;
   std::int64_t end;
-  bool begins;  // the first of the block
+  bool begins;  // it is the first of the block
 };
 
 class Run final : public StageRun {

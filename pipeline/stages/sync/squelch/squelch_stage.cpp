@@ -43,20 +43,20 @@ class SquelchStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("threshold", threshold,
-          {.help = "mean power from which on it is open; full scale, an amplitude of 1, is 0 dB",
+          {.help = "mean power at which the gate opens; full scale, an amplitude of 1, is 0 dB",
            .unit = Unit::decibel,
            .low = -300,
            .high = 300,
            .live = true});
-  v.field("window", window, {.help = "samples that the power is measured over", .low = 1, .high = 1 << 20});
-  v.field("hold", hold, {.help = "samples that it stays open when the power is gone", .low = 0, .high = 1 << 20});
-  v.field("ramp", ramp, {.help = "samples in which it opens and shuts; 1: at once", .low = 1, .high = 1 << 20});
+  v.field("window", window, {.help = "samples over which the power is averaged", .low = 1, .high = 1 << 20});
+  v.field("hold", hold, {.help = "samples that the gate stays open after the power drops", .low = 0, .high = 1 << 20});
+  v.field("ramp", ramp, {.help = "samples that opening and closing take; 1: at once", .low = 1, .high = 1 << 20});
 }
 
 StageEntry entry() {
   return {.family = "sync",
           .name = "squelch",
-          .summary = "silences a signal while it is weak",
+          .summary = "mutes a signal while it is weak",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .reread = true}},
           .outputs = {{.name = "out"}, {.name = "gate", .can_omit = true}, {.name = "events", .tally = kEvents}},
           .make = make_stage<SquelchStage>,

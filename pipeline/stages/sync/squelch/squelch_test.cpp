@@ -51,7 +51,7 @@ Reference reference(const std::vector<cf32>& x, double threshold_db, std::int64_
   return r;
 }
 
-/// Noise at -4.8 dB in bursts, with noise 40 dB below it between them.
+/// Bursts of noise at -4.8 dB, with noise 40 dB lower between them.
 std::vector<cf32> bursts() {
   auto x = complex_noise(4000);
   for (std::size_t n = 0; n < x.size(); ++n)

@@ -12,19 +12,19 @@
 #include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/sync/symbol_sync/timing.hpp"
 
-/// Takes the symbols out of a signal whose clock nobody knows: one sample at each symbol's middle.
+/// Recovers the symbols of a signal with an unknown clock: one sample at each symbol's middle.
 ///
-/// x          [n]              cf32  behind the matched filter, `samples_per_symbol` samples a symbol, about
+/// x          [n]              cf32  after the matched filter, about `samples_per_symbol` samples a symbol
 /// symbols    [symbol]         cf32  those whose instant lies in the block's new part
 /// estimates  [window][value]  f32   kValues, of each hop that begins there
 ///
 /// |x|^2 of a linear modulation has a line at the symbol rate; its phase is the timing (Oerder and Meyr, 1988). It is
-/// measured over `window` symbols around each hop of half as many, and goes from one hop to the next by the shorter way
-/// round. A symbol is where this phase passes a whole turn. So no count of symbols has to be kept, and none is lost or
-/// doubled, however far the clock is away after years, as long as it moves by less than half a symbol a hop.
+/// measured over `window` symbols around each hop of half as many, and interpolated between hops along the shorter arc.
+/// A symbol is where this phase passes a whole turn. So no symbol count has to be kept, and none is lost or doubled,
+/// however far the clock has drifted after years, if it moves by less than half a symbol a hop.
 ///
 /// A sample that is not finite spoils the symbols within 4 samples of it, and is left out of the measurements. Silence
-/// has symbols as well, of 0, at the nominal rate. Keeps nothing between calls.
+/// gives symbols of 0 at the nominal rate. Keeps nothing between calls.
 namespace iqd::symbol_sync {
 
 struct Config {
@@ -34,7 +34,7 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// What is in memory of a stream, and what of that is new; positions are absolute.
+/// The part of a stream that is in memory, and its new part; positions are absolute.
 struct Input {
   const cf32* x;
   std::int64_t first;
@@ -56,9 +56,9 @@ class Synchronizer {
   explicit Synchronizer(const Config& config);
 
   const Timing& timing() const noexcept { return timing_; }
-  /// Of a hop's places: exp(-j 2 pi i / samples_per_symbol).
+  /// exp(-j 2 pi i / samples_per_symbol) for the places i of a hop.
   const std::vector<Complex64>& line() const noexcept { return line_; }
-  /// [step][tap]: what the samples around an instant count.
+  /// [step][tap]: the weights of the samples around an instant.
   const std::vector<float>& taps() const noexcept { return taps_; }
 
   std::size_t scratch_bytes(std::int64_t most_new) const noexcept;

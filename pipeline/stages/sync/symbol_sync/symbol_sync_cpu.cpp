@@ -13,10 +13,10 @@
 namespace iqd::symbol_sync {
 namespace {
 
-constexpr std::int64_t kLanes = 8;  // sums that go on side by side, so that the compiler makes vectors of them
+constexpr std::int64_t kLanes = 8;  // parallel sums, so that the compiler vectorises them
 
-/// A sinc under a Kaiser window, of which each step adds up to 1: a constant stays what it is, and where the instant is
-/// that of a sample, that is what comes out.
+/// A Kaiser-windowed sinc. The taps of each step add up to 1, so a constant keeps its value; if the instant is exactly
+/// at a sample, the result is that sample.
 std::vector<float> make_taps() {
   constexpr double kBeta = 6, kReach = Timing::kTaps / 2.0;
   std::vector<float> taps;
@@ -40,8 +40,8 @@ struct Room {
     estimates = scratch.take<Estimate>(timing.most_windows(most_new));
   }
   Scratch scratch;
-  Sums* sums;           // of the hop before the first one on
-  Estimate* estimates;  // of the first hop on
+  Sums* sums;           // from the hop before the first one on
+  Estimate* estimates;  // from the first hop on
 };
 
 /// The signal between two samples.

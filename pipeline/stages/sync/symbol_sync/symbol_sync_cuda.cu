@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three kernels: the sums of each hop, a group of threads each; the clock of each hop and how many symbols the hops
-// before it have, one group; the symbols, a group for each hop. Sums are added in an order that depends on the place in
-// the hop only.
+// Three kernels: the sums of each hop, one thread block per hop; the clock of each hop and how many symbols the hops
+// before it have, in one thread block; the symbols, one thread block per hop. The order of additions depends only on
+// the place in the hop.
 #include <span>
 
 #include "gpu/device_array.hpp"
@@ -22,10 +22,10 @@ constexpr int kThreads = 128;
 constexpr int kScanThreads = 1024;
 constexpr float kLargest = 3.402823466e38f;
 
-/// A hop's symbols, and where they are written.
+/// A hop's symbols, and where to write them.
 struct Piece {
   Clock clock;
-  std::int64_t begin;  // the first of its symbols that is new
+  std::int64_t begin;  // its first new symbol
   std::int64_t end;
   std::int64_t place;  // among the block's symbols
 };
@@ -34,7 +34,7 @@ struct Job {
   const float2* x;
   const std::int64_t* first_at;
   std::int64_t length;
-  std::int64_t first_new;  // behind the first sample in memory
+  std::int64_t first_new;  // from the first sample in memory
   std::int64_t end_new;
   Timing timing;
   const Complex64* line;
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kThreads) measure_hops(const Job job) {
   if (threadIdx.x == 0) job.sums[blockIdx.x] = {{re, im}, energy};
 }
 
-/// One group: all clocks, and the place of each hop's symbols.
+/// By one thread block: all clocks, and the place of each hop's symbols.
 __global__ void __launch_bounds__(kScanThreads) place_symbols(const Job job) {
   __shared__ std::int64_t memory[kScanThreads / kWarp];
   const std::int64_t first = first_of(job);
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kScanThreads) place_symbols(const Job job) {
   *job.window_count = hops.last > hops.begin ? static_cast<std::int32_t>(hops.last - hops.begin - skipped) : 0;
 }
 
-/// The signal between two samples; `n` is the first of those that it is made of.
+/// The signal between two samples; `n` is the first of the samples that it is interpolated from.
 __device__ float2 value_at(const Job& job, std::int64_t n, double step) {
   const auto row = static_cast<std::int64_t>(step);
   const auto part = static_cast<float>(step - static_cast<double>(row));
@@ -175,7 +175,7 @@ class Run final : public StageRun {
         windows_(timing_.most_windows(most_new)),
         line_(std::span<const Complex64>(synchronizer.line())),
         taps_(std::span<const float>(synchronizer.taps())) {
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     for (const auto kernel : {measure_hops, place_symbols, make_symbols})
       gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading symbol_sync");
   }

@@ -51,8 +51,8 @@ class SymbolSyncStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("samples_per_symbol", samples_per_symbol,
-          {.help = "at the nominal rates of sender and receiver; any number, as 3.7", .low = 3, .high = 1024});
-  v.field("window", window, {.help = "symbols that the timing is measured over", .low = 16, .high = 1 << 16});
+          {.help = "at the nominal rates of transmitter and receiver; any number, like 3.7", .low = 3, .high = 1024});
+  v.field("window", window, {.help = "symbols over which the timing is measured", .low = 16, .high = 1 << 16});
 }
 
 StageEntry entry() {

@@ -24,7 +24,7 @@ using testing::StageOutputs;
 
 constexpr const char* kKeys = "{samples_per_symbol: 4}";
 
-/// Without an offset, so that symbols can be decided as they come out.
+/// Without a frequency offset, so that symbols can be decided directly.
 PskSignal coherent() {
   PskSignal s;
   s.offset = 0;
@@ -55,7 +55,7 @@ TEST(SymbolSync, AClockThatIsAwayLosesAndDoublesNothing) {
   for (const double clock : {100e-6, -100e-6, 1e-3, -1e-3}) {
     PskSignal signal = coherent();
     signal.clock = clock;
-    signal.count = 60000;  // 6 symbols away at the end, or 60
+    signal.count = 60000;  // off by 6 symbols at the end, or 60
     signal.snr_db = 25;
     const auto symbols = run_stage(entry(), kKeys, signal.samples(), 4096).of<cf32>("out");
     const Alignment a = align(signal, symbols);
@@ -84,8 +84,8 @@ TEST(SymbolSync, SamplesPerSymbolNeedNotBeWhole) {
   }
 }
 
-/// The variance of the timing is at the modified Cramér-Rao bound and above it by what this estimator is known to
-/// lose: with a rolloff of 1 a few dB at 10 dB.
+/// The variance of the timing is above the modified Cramér-Rao bound by this estimator's known loss: with a rolloff of
+/// 1 a few dB at 10 dB.
 TEST(SymbolSync, TimingIsNearTheBound) {
   PskSignal signal = coherent();
   signal.clock = 0;

@@ -12,15 +12,16 @@
 
 #include "config/fields.hpp"
 
-/// Counts the errors of packets of bits against a known sequence that each packet may begin anywhere in.
+/// Counts the errors of packets of bits against a known sequence; a packet may begin anywhere in the sequence.
 ///
-/// bits    [packet][kind][bit]  u8, each counts by its lowest bit; of [frame][word][bit] each word is a packet; of
-///                              [frame][user][t][bit] users are counted apart, as kinds are
+/// bits    [packet][kind][bit]  u8, each counts by its lowest bit; in [frame][word][bit] each word is a packet; in
+///                              [frame][user][t][bit] users are counted separately, as kinds are
 /// report  [event][kind]        i64: packets, bits, bit_errors, packet_errors, unaligned
 ///
-/// Every packet of every kind finds its place by itself: wherever one of 32 short windows, spread over it, stands in
-/// the sequence, the whole packet is compared, and the fewest errors count. Where more than a quarter of the bits are
-/// wrong everywhere, the packet is unaligned: it is one packet in error, and its bits are not counted.
+/// Every packet of every kind is aligned on its own. 32 short windows are spread over the packet; at each place in the
+/// sequence where one of them occurs, the whole packet is compared, and the fewest errors count. If more than a quarter
+/// of the bits are wrong everywhere, the packet is unaligned: it counts as a packet in error, and its bits are not
+/// counted.
 ///
 /// Keeps nothing between calls.
 namespace iqd::ber_meter {
@@ -34,7 +35,7 @@ struct Config {
 enum Event : std::size_t { kPackets, kBits, kBitErrors, kPacketErrors, kUnaligned };
 inline constexpr std::string_view kEvents[] = {"packets", "bits", "bit_errors", "packet_errors", "unaligned"};
 
-/// 64 bits a word, the first of them the lowest; behind the last bit there are zeros, a whole word of them at the end.
+/// 64 bits a word, LSB first; zeros behind the last bit, with at least a whole word of them at the end.
 struct PackedBits {
   std::span<const std::uint64_t> words;
   std::int64_t size = 0;
@@ -49,23 +50,23 @@ struct PackedBits {
 };
 PackedBits pack(std::span<const std::uint8_t> bits, std::span<std::uint64_t> into) noexcept;
 
-/// A sequence without an end.
+/// An endless sequence.
 class Sequence {
  public:
   virtual ~Sequence() = default;
-  /// The bits that show a place in it: packets have as many at least.
+  /// The number of bits that identify a position in it; packets have at least as many.
   virtual std::int64_t window() const noexcept = 0;
-  /// Where it fits best, if less than `limit` bits are wrong there, else `limit`.
+  /// Errors at the position that fits best if they are fewer than `limit`, otherwise `limit`.
   virtual std::int64_t fewest_errors(const PackedBits& packet, std::int64_t limit) const noexcept = 0;
 };
 
 /// Pseudo-random bits of order 9, 15 or 23.
 std::unique_ptr<Sequence> pn_sequence(int order);
-/// These bits again and again; there is at least one.
+/// Repeats these bits; there is at least one.
 std::unique_ptr<Sequence> periodic_sequence(const std::vector<std::uint8_t>& bits);
 
-/// `kinds` packets of `bits.size() / kinds` bits, all of the same time; adds to the report. `scratch` is for packing
-/// one.
+/// Counts `kinds` packets of `bits.size() / kinds` bits, all of the same time, and adds to the report. One packet at a
+/// time is packed into `scratch`.
 void count_packets(const Sequence& sequence, std::span<const std::uint8_t> bits, std::int64_t kinds,
                    std::span<std::int64_t> report, std::span<std::uint64_t> scratch) noexcept;
 

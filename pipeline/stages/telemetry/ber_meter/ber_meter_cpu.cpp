@@ -12,9 +12,9 @@
 namespace iqd::ber_meter {
 namespace {
 
-constexpr std::int64_t kPlaces = 32;  // windows of a packet; at 10 % of wrong bits PN23 finds 95 % of the packets
+constexpr std::int64_t kPlaces = 32;  // windows of a packet; at 10 % of wrong bits, PN23 aligns 95 % of the packets
 
-/// Errors against the bits that next() gives, 64 at a time; `limit` where there are as many or more.
+/// Errors against the bits that next() returns, 64 at a time; at most `limit`.
 template <class Next> std::int64_t count_errors(const PackedBits& packet, Next next, std::int64_t limit) noexcept {
   std::int64_t errors = 0;
   for (std::int64_t n = 0; n < packet.size && errors < limit; n += 64) {
@@ -25,8 +25,8 @@ template <class Next> std::int64_t count_errors(const PackedBits& packet, Next n
   return std::min(errors, limit);
 }
 
-/// search(place, fewest) at places spread over a packet: it returns the errors of the best so far. `enough` of them end
-/// the search.
+/// Calls search(place, fewest) at places spread over a packet; it returns the fewest errors so far. The search ends at
+/// `enough` errors or fewer.
 template <class Search> std::int64_t search_places(std::int64_t bits, std::int64_t window, std::int64_t limit,
                                                    std::int64_t enough, Search search) noexcept {
   std::int64_t fewest = limit;
@@ -35,8 +35,8 @@ template <class Search> std::int64_t search_places(std::int64_t bits, std::int64
   return fewest;
 }
 
-/// The bits from a state on. The first words come bit by bit; then, since a square of its polynomial holds for a
-/// sequence as well, b(n) = b(n - 2^j tap) ^ b(n - 2^j order), with j such that both lie whole words back.
+/// The bits from a state on. The first words are computed bit by bit. After that, since a sequence also satisfies the
+/// squares of its polynomial, b(n) = b(n - 2^j tap) ^ b(n - 2^j order), with j such that both lie at least a word back.
 class PnWords {
  public:
   PnWords(const PnSequence& pn, std::uint32_t state) noexcept : order_(pn.order()), tap_(pn.tap()) {
@@ -53,14 +53,14 @@ class PnWords {
   }
 
  private:
-  /// 64 bits from so many behind the newest on.
+  /// The 64 bits that begin n bits before the next one.
   std::uint64_t back(int n) const noexcept {
     const auto word = static_cast<std::size_t>((n - 1) / 64);
     const auto shift = static_cast<unsigned>(64 * (static_cast<int>(word) + 1) - n);
     return shift == 0 ? last_[word] : last_[word] >> shift | last_[word - 1] << (64 - shift);
   }
 
-  std::array<std::uint64_t, 3> last_{};  // the newest first
+  std::array<std::uint64_t, 3> last_{};  // newest first
   int order_;
   int tap_;
 };
@@ -73,7 +73,7 @@ class Pn final : public Sequence {
 
   std::int64_t fewest_errors(const PackedBits& packet, std::int64_t limit) const noexcept override {
     std::uint32_t tried = 0;
-    // From another place on, half of the bits would be wrong: what fits to a sixteenth is the right one.
+    // At any other position half of the bits would be wrong: a match to a sixteenth is the right one.
     return search_places(packet.size, window(), limit, limit / 4, [&](std::int64_t place, std::int64_t fewest) {
       const std::uint32_t begin = pn_.advance(state_at(packet, place), -place);
       if (begin == 0 || begin == std::exchange(tried, begin)) return fewest;
@@ -95,7 +95,7 @@ class Pn final : public Sequence {
 class Periodic final : public Sequence {
  public:
   explicit Periodic(const std::vector<std::uint8_t>& bits) : period_(std::ssize(bits)) {
-    // It goes on over its end for as long as one look at it, which is a word.
+    // Extended cyclically by one word, because reads are one word long.
     std::vector<std::uint8_t> longer = bits;
     for (std::size_t n = 0; n < 64; ++n) longer.push_back(longer[n]);
     words_.resize(static_cast<std::size_t>(PackedBits::words_for(std::ssize(longer))));
@@ -120,7 +120,7 @@ class Periodic final : public Sequence {
   }
 
  private:
-  static constexpr int kAlike = 16;  // places with the same window that are tried
+  static constexpr int kAlike = 16;  // places with the same window to try
 
   static std::uint32_t window_at(const PackedBits& bits, std::int64_t n) noexcept {
     return static_cast<std::uint32_t>(bits.at(n));
@@ -137,7 +137,7 @@ class Periodic final : public Sequence {
   std::int64_t period_;
   std::vector<std::uint64_t> words_;
   PackedBits bits_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // windows and where they are, in order
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // windows and their positions, sorted
 };
 
 }  // namespace
@@ -149,7 +149,7 @@ PackedBits pack(std::span<const std::uint8_t> bits, std::span<std::uint64_t> int
     for (; n + 8 <= bits.size(); n += 8) {
       std::uint64_t eight;
       std::memcpy(&eight, &bits[n], 8);
-      // The product moves bit 8 i to bit 56 + i, and nothing else gets there.
+      // The product moves bit 8 i to bit 56 + i; no other bit gets there.
       into[n / 64] |= ((eight & 0x0101010101010101) * 0x0102040810204080 >> 56) << (n % 64);
     }
   for (; n < bits.size(); ++n) into[n / 64] |= std::uint64_t{bits[n] & 1u} << (n % 64);

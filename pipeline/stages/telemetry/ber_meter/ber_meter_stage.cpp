@@ -13,9 +13,9 @@
 namespace iqd::ber_meter {
 namespace {
 
-constexpr std::int64_t kLongest = 1 << 24;  // of a sequence from a file: its table takes 8 bytes a bit
+constexpr std::int64_t kLongest = 1 << 24;  // bits of a sequence from a file: its table takes 8 bytes a bit
 
-/// The bits of an array file, whose path counts from the folder of the file that names it; none where they are wrong.
+/// The bits of an array file; its path is relative to the folder of the file that names it. Empty if they are wrong.
 std::vector<std::uint8_t> read_bits(const std::string& path, const Section& section) {
   std::vector<std::int64_t> numbers;
   std::string why;
@@ -26,9 +26,9 @@ std::vector<std::uint8_t> read_bits(const std::string& path, const Section& sect
   }
   const auto bad = std::find_if(numbers.begin(), numbers.end(), [](std::int64_t b) { return b != 0 && b != 1; });
   if (bad != numbers.end())
-    why = fmt::format("element {} of {} is {}; give bits, each as 0 or 1", bad - numbers.begin(), path, *bad);
+    why = fmt::format("element {} of {} is {}; every element must be 0 or 1", bad - numbers.begin(), path, *bad);
   else if (numbers.empty() || std::ssize(numbers) > kLongest)
-    why = fmt::format("{} has {} bits; it has to have 1 to {}", path, numbers.size(), kLongest);
+    why = fmt::format("{} has {} bits; it must have 1 to {}", path, numbers.size(), kLongest);
   if (why.empty()) return {numbers.begin(), numbers.end()};
   section.problem("sequence", why);
   return {};
@@ -41,8 +41,7 @@ std::shared_ptr<const Sequence> sequence_named(const std::string& name, const Se
     const auto bits = read_bits(name.substr(1), section);
     return bits.empty() ? nullptr : periodic_sequence(bits);
   }
-  section.problem("sequence",
-                  fmt::format("'{}' is not one of pn9, pn15, pn23, and not a file as in \"@bits.npy\"", name));
+  section.problem("sequence", fmt::format("'{}' is neither pn9, pn15, pn23 nor a file such as \"@bits.npy\"", name));
   return nullptr;
 }
 
@@ -61,9 +60,8 @@ class BerMeterStage final : public ConfiguredStage<Config> {
     packets_ = several && first == "word" ? in.item[0].extent : 1;
     const std::int64_t bits = in.item_size() / (kinds_ * packets_);
     if (bits < sequence_->window())
-      context.section.problem("sequence",
-                              fmt::format("needs packets of {} bits or more to find its place by; they have {}",
-                                          sequence_->window(), bits));
+      context.section.problem("sequence", fmt::format("needs packets of {} bits or more to align them; they have {}",
+                                                      sequence_->window(), bits));
     words_ = PackedBits::words_for(bits);
     context.scratch_bytes = static_cast<std::size_t>(words_) * sizeof(std::uint64_t);
     PortShape& out = context.out[0];
@@ -102,7 +100,7 @@ class BerMeterStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("sequence", sequence,
-          {.help = "what the packets carry: pn9, pn15, pn23, or a file with a 0 or 1 for each bit, as in \"@bits.npy\"",
+          {.help = "expected bits: pn9, pn15, pn23, or a file with a 0 or 1 for each bit, such as \"@bits.npy\"",
            .required = true});
 }
 

@@ -30,7 +30,7 @@ Bits random_bits(std::int64_t n, unsigned seed) {
   return bits;
 }
 
-/// Turns so many of the bits over, at different places.
+/// Inverts that many bits, at different positions.
 Bits with_errors(Bits bits, std::size_t errors, unsigned seed = 1) {
   std::vector<std::size_t> places(bits.size());
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
@@ -50,7 +50,7 @@ PortShape packets_of(std::int64_t bits, const std::vector<std::string>& kinds = 
   return s;
 }
 
-/// What is reported of packets of one kind, one behind the other.
+/// The report on packets of one kind, one after the other.
 Report report_of(const std::string& sequence, const Bits& packets, std::int64_t length) {
   const std::int64_t n = std::ssize(packets) / length;
   StageUnderTest s(entry(), "{sequence: " + sequence + "}", {packets_of(length, {}, n)});
@@ -104,7 +104,7 @@ TEST(BerMeter, AtTenPercentMostPacketsAreFound) {
     packets.insert(packets.end(), packet.begin(), packet.end());
   }
   const Report report = report_of("pn23", packets, 6144);
-  EXPECT_LE(report[kUnaligned], 8);  // 1 - (1 - 0.9^23)^32 is 95 %: 2 of 40 are not found, in the mean
+  EXPECT_LE(report[kUnaligned], 8);  // 1 - (1 - 0.9^23)^32 is 95 %: on average 2 of 40 are not found
   EXPECT_EQ(report[kBits], 6144 * (40 - report[kUnaligned]));
   EXPECT_EQ(report[kBitErrors], 614 * (40 - report[kUnaligned]));
   EXPECT_EQ(report[kPacketErrors], 40);
@@ -126,7 +126,7 @@ TEST(BerMeter, KindsAreCountedApartAndKeepTheirNames) {
 
 class BerMeterFile : public ::testing::Test {
  protected:
-  /// The sequence's key, for a file with these numbers.
+  /// The value of the key `sequence` for a file with these numbers.
   std::string write(const Bits& bits) {
     const std::int64_t shape[] = {std::ssize(bits)};
     write_npy(folder_ / "bits.npy", "<u1", shape, std::as_bytes(std::span(bits)));
@@ -135,7 +135,7 @@ class BerMeterFile : public ::testing::Test {
   const ScratchFolder folder_;
 };
 
-/// Bits of a sequence that begins again behind its end.
+/// Bits of a sequence that repeats.
 Bits around(const Bits& sequence, std::size_t first, std::size_t n) {
   Bits bits;
   for (std::size_t i = 0; i < n; ++i) bits.push_back(sequence[(first + i) % sequence.size()]);
@@ -187,7 +187,7 @@ TEST(BerMeter, UsersAreCountedApart) {
   StageUnderTest s(entry(), "{sequence: pn23}", {users});
   ASSERT_EQ(s.complaints(), "");
   EXPECT_EQ(s.out().text(), "i64 [event 5][user 3]");
-  // Frames 4 and 7 of a payload that goes on over users and frames; user 1 is lost in the second.
+  // Frames 4 and 7 of a payload that continues over users and frames; user 1 is lost in the second.
   Bits x;
   for (const std::int64_t frame : {4, 7})
     for (const std::int64_t user : {0, 1, 2}) {
@@ -204,7 +204,7 @@ TEST(BerMeter, RefusesWhatCannotBe) {
     return StageUnderTest(entry(), yaml, {in}).complaints();
   };
   EXPECT_THAT(complaint("{}", packets_of(600)), HasSubstr("sequence: is required"));
-  EXPECT_THAT(complaint("{sequence: pn7}", packets_of(600)), HasSubstr("'pn7' is not one of pn9"));
+  EXPECT_THAT(complaint("{sequence: pn7}", packets_of(600)), HasSubstr("'pn7' is neither pn9"));
   EXPECT_THAT(complaint("{sequence: pn23}", packets_of(22)), HasSubstr("23 bits or more"));
   EXPECT_THAT(complaint("{sequence: pn9}", testing::stream_of(Element::u8)), HasSubstr("[packet][kind][bit]"));
 }

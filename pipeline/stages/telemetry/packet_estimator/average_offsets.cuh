@@ -5,17 +5,17 @@
 #include "gpu/warp_sum.cuh"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
 
-/// The first two kernels: S of each packet, and the mean that its offset is made of.
+/// The first two kernels: S of each packet, and the mean that its offset is computed from.
 namespace iqd::packet_estimator {
 namespace {
 
 constexpr int kThreads = 512;
 using gpu::kWarp;
 constexpr int kWarps = kThreads / kWarp;
-constexpr int kBatch = 8;  // loads that a thread has under way
+constexpr int kBatch = 8;  // loads in flight per thread
 constexpr int kGuard = static_cast<int>(PacketFormat::kGuard);
 
-/// What lies between the kernels: how many packets there are, then S of each.
+/// Memory between the kernels: the number of packets, then S of each.
 struct alignas(16) Found {
   std::int32_t packets;
 };
@@ -45,7 +45,7 @@ struct Job {
   bool fresh;
 };
 
-/// The sum over all threads, for thread 0; `memory` has room for kWarps.
+/// The sum over all threads, returned to thread 0; `memory` has room for kWarps.
 __device__ double sum_of_group(double v, double* memory) {
   v = gpu::sum_of_warp(v);
   __syncthreads();
@@ -60,7 +60,7 @@ __device__ int bits_of(float x) {
   return __float_as_int(x) & 0x7fffffff;
 }
 
-/// What this thread adds to S.
+/// This thread's part of S.
 __device__ Correlation terms_of(const Job& job, const float2* window) {
   const float2* const r = window + kGuard + 2 * job.lag;
   Correlation s;
@@ -72,8 +72,8 @@ __device__ Correlation terms_of(const Job& job, const float2* window) {
   return s;
 }
 
-/// S of each packet, NaN where a sample cannot be used. One group a packet; the first hands the count on. Three groups
-/// share a multiprocessor, so that one of them has samples under way while others wait for the count.
+/// S of each packet, NaN if a sample is unusable. One thread block per packet; the first passes on the count. Three
+/// thread blocks share a multiprocessor, so that one loads samples while others wait for the count.
 __global__ void __launch_bounds__(kThreads, 3) correlate_packets(const Job job) {
   __shared__ int packets;
   __shared__ double memory[kWarps];
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kThreads, 3) correlate_packets(const Job job) 
   if (threadIdx.x == 0) job.s[blockIdx.x] = unusable ? Correlation{NAN, NAN} : s;
 }
 
-/// The sum of all S in the place of each. One group.
+/// Replaces each S by the sum of all. One thread block.
 __global__ void __launch_bounds__(kThreads) average_block(const Job job) {
   __shared__ double memory[kWarps];
   __shared__ Correlation total;
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads) average_block(const Job job) {
     if (!isnan(job.s[p].re)) job.s[p] = total;
 }
 
-/// The mean so far in the place of each S. One group: all threads move, one computes.
+/// Replaces each S by the mean so far. One thread block: all threads copy, one computes.
 __global__ void __launch_bounds__(kThreads) average_carry(const Job job) {
   __shared__ Correlation s[kThreads];
   const int packets = job.found->packets;

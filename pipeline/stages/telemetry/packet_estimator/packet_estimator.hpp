@@ -18,9 +18,9 @@
 #include "signal/formats/packet_format.hpp"
 #include "signal/formats/phase.hpp"
 
-/// Frequency offset, channel and noise of telemetry packets, from their pilots; takes the offset away.
+/// Estimates frequency offset, channel and noise of telemetry packets from their pilots, and removes the offset.
 ///
-/// windows  [packet][window]  cf32; r(n) is the sample n of the packet, kGuard + n of its window
+/// windows  [packet][window]  cf32; r(n), sample n of the packet, is sample kGuard + n of its window
 /// windows  [packet][window]  cf32, r(n) exp(-j w n)
 /// channel  [packet][38]      cf32, h(-12) … h(25)
 /// noise    [packet]          f32, N: the variance of the complex noise
@@ -30,14 +30,14 @@
 ///   h = (X^H X + lambda I)^-1 X^H r_x,  X[n][m] = p(n - m),  r_x the pilot's samples 25 … P - 13, derotated
 ///   N = |r_x - X h|^2 / rho,  rho = |I - X G|^2 (Frobenius), G what r_x is multiplied with above
 ///
-/// A sample beyond 1e18, an infinity or a NaN makes all results of its packet NaN, and keeps it out of the mean. Zeros
-/// give zeros; they add nothing to a mean.
+/// A NaN, an infinity or a part beyond 1e18 makes all results of its packet NaN, and excludes the packet from the mean.
+/// Zeros give zeros; they add nothing to a mean.
 namespace iqd::packet_estimator {
 
 enum class Average : std::uint8_t {
   block,   // one offset for all packets of the block
-  packet,  // each its own
-  carry,   // an exponential mean that goes on from block to block
+  packet,  // a separate offset for each packet
+  carry,   // an exponential mean that continues from block to block
 };
 inline std::span<const std::string_view> enum_names(Average) {
   static constexpr std::string_view names[] = {"block", "packet", "carry"};
@@ -57,10 +57,10 @@ inline constexpr int kTapsBefore = 12;
 inline constexpr int kTapsBehind = 25;
 inline constexpr int kTaps = kTapsBefore + 1 + kTapsBehind;
 inline constexpr int kSums = 32;          // partial sums of a tap
-inline constexpr int kRun = 128;          // samples that share the factor of a rotation
-inline constexpr float kLargest = 1e18f;  // its squares, and what the pilot makes of them, are finite
+inline constexpr int kRun = 128;          // samples that share a rotation factor
+inline constexpr float kLargest = 1e18f;  // its squares, and their products with the pilot, are finite
 
-/// What is known of packets before there are any. G is [tap][columns]: its rows are padded with zeros to whole kSums.
+/// What is known about packets in advance. G is [tap][columns]: its rows are padded with zeros to a multiple of kSums.
 struct Pilot {
   std::int64_t window = 0;
   std::int64_t lag = 0;
@@ -71,17 +71,17 @@ struct Pilot {
   std::vector<float> solve_re, solve_im;  // G
   double rho = 0;
 };
-/// Nothing where lambda is too small for the pilot to determine a channel.
+/// Nothing if lambda is too small for the pilot to determine a channel.
 std::optional<Pilot> make_pilot(const PacketFormat& format, double lambda);
 
-/// How offsets are averaged and told.
+/// How offsets are averaged, and in what unit they are reported.
 struct Offsets {
   Average average = Average::block;
-  double weight = 1;  // of a new packet in the mean that is carried on
+  double weight = 1;  // of a new packet in the running mean
   double hertz = 0;   // of one radian a sample
 };
 
-/// S, or a mean of it. Double precision, so that the order in which terms are added hardly matters.
+/// S, or a mean of it. In double precision, so the order of additions hardly matters.
 struct Correlation {
   double re = 0;
   double im = 0;
@@ -90,24 +90,24 @@ struct Correlation {
     return std::atan2(im, re) / static_cast<double>(lag);
   }
 };
-/// What is carried from block to block.
+/// State carried from block to block.
 struct Mean {
   Correlation value;
   std::int64_t started = 0;
 
-  /// Takes another packet in.
+  /// Adds another packet.
   IQD_HOST_DEVICE void add(Correlation s, double weight) noexcept {
     value = started ? Correlation{value.re + (s.re - value.re) * weight, value.im + (s.im - value.im) * weight} : s;
     started = 1;
   }
 };
 
-/// By how much a sample is turned, from the one before it, against an offset.
+/// The rotation from one sample to the next that cancels an offset.
 IQD_HOST_DEVICE inline Phase turn_against(double offset) noexcept {
   return {static_cast<std::uint64_t>(static_cast<std::int64_t>(-offset * (0x1p63 / std::numbers::pi)))};
 }
 
-/// The outputs of a block, packet behind packet. Null: not wanted; noise and offset_hz always are.
+/// The outputs of a block, packet after packet. Null: not wanted; noise and offset_hz are always wanted.
 struct Estimates {
   cf32* windows = nullptr;
   cf32* channel = nullptr;
@@ -117,7 +117,7 @@ struct Estimates {
 };
 
 std::size_t scratch_bytes(const Pilot& pilot, std::int64_t most_packets);
-/// `mean` is used, and changed, by Average::carry.
+/// Average::carry uses and changes `mean`.
 void run_cpu(const Pilot& pilot, const Offsets& offsets, const cf32* windows, std::int64_t packets, Mean* mean,
              const Estimates& out, std::byte* scratch) noexcept;
 

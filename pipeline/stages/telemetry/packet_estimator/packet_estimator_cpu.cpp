@@ -19,7 +19,8 @@ namespace iqd::packet_estimator::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// No part beyond kLargest, infinite or NaN: of positive numbers the larger has the larger bits, and NaN the largest.
+/// No part is NaN, infinite or beyond kLargest. Compares bits: larger positive numbers have larger bits, and NaN the
+/// largest.
 bool is_usable(const cf32* x, std::int64_t n) {
   const auto* const parts = reinterpret_cast<const float*>(x);
   std::int32_t largest = 0;
@@ -44,14 +45,14 @@ void turn_run(const cf32* x, cf32 factor, const cf32* fine, const cf32* fine_j, 
     to[i] = product(from[i].re, from[i].im, product(re, im, t[i], tj[i]), product(re, minus_im, tj[i], t[i]));
 }
 
-/// Adds the upper half to the lower one, until one is left: as a warp does.
+/// Adds the upper half to the lower one until one sum is left, as a warp does.
 HWY_INLINE float fold(float* sums) {
   for (int half = kSums / 2; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) sums[i] += sums[i + half];
   return sums[0];
 }
 
-/// h = G r. Sum i of a tap's kSums takes the columns i, i + kSums, …, so the order is the same for vectors of any size.
+/// h = G r. Sum i of a tap's kSums takes columns i, i + kSums, …, so the order is the same for every vector width.
 void solve_channel(const Pilot& pilot, const float* re, const float* im, cf32* channel) {
   const hn::CappedTag<float, kSums> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -109,7 +110,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// Of one packet. NaN where a sample cannot be used.
+/// Of one packet. NaN if a sample is unusable.
 Correlation correlate(const Pilot& pilot, const cf32* window) {
   if (!HWY_DYNAMIC_DISPATCH(is_usable)(window, pilot.window)) return {kNan, kNan};
   const cf32* const r = window + PacketFormat::kGuard + 2 * pilot.lag;
@@ -122,7 +123,7 @@ Correlation correlate(const Pilot& pilot, const cf32* window) {
   return s;
 }
 
-/// What each packet's offset is made of, in place of its own; one that is not usable stays NaN.
+/// Replaces each S by the mean that its packet's offset is computed from; one that is unusable stays NaN.
 void average(const Offsets& offsets, std::span<Correlation> s, Mean* mean) {
   if (offsets.average == Average::packet) return;
   Correlation total;
@@ -139,7 +140,7 @@ void average(const Offsets& offsets, std::span<Correlation> s, Mean* mean) {
       if (!std::isnan(one.re)) one = total;
 }
 
-/// One packet after the other, with the memory for it.
+/// Processes one packet after the other, with the memory for it.
 class Corrector {
  public:
   Corrector(const Pilot& pilot, const Offsets& offsets, Scratch& scratch)
@@ -174,7 +175,7 @@ class Corrector {
     if (out.offset) out.offset[packet] = kNan;
   }
 
-  /// The factors within a run; those of the packet before, where it had the same offset.
+  /// Sets the factors within a run; keeps the previous packet's if the offset is the same.
   void set_turn(Phase turn) noexcept {
     if (turn == turn_ && ready_) return;
     ready_ = true;
@@ -185,7 +186,7 @@ class Corrector {
     }
   }
 
-  /// Derotates the window, and keeps the pilot's samples. Without `to` no others are made.
+  /// Derotates the window and keeps the pilot's samples. If `to` is null, computes only those.
   void turn(const cf32* window, cf32* to) noexcept {
     const std::int64_t first_row = PacketFormat::kGuard + kTapsBehind;
     const std::int64_t end_row = first_row + pilot_.rows;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiled with -fmad=false: products and sums are rounded as on the CPU, and added in its order.
+// Compiled with -fmad=false: products and sums are rounded as on the CPU, and sums are in its order.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -17,11 +17,11 @@
 namespace iqd::packet_estimator {
 namespace {
 
-constexpr int kTile = kRun * 128;            // samples whose factors are in shared memory at once
+constexpr int kTile = kRun * 128;            // samples whose factors are in shared memory at a time
 constexpr std::int64_t kMostColumns = 4096;  // that fit into shared memory on every device
 static_assert(kSums == kWarp && kThreads % kRun == 0 && kGuard % kRun == 0);
 
-/// What the threads of a packet share, besides the pilot's samples.
+/// What the threads of a packet share, apart from the pilot's samples.
 struct Shared {
   Phase turn;
   float2 coarse[kTile / kRun];
@@ -30,7 +30,7 @@ struct Shared {
   double memory[kWarps];
 };
 
-/// Derotates a tile of the window, the samples begin … end - 1, and keeps those of the pilot in `rows`.
+/// Derotates a tile of the window, samples begin … end - 1, and keeps those of the pilot in `rows`.
 __device__ void turn_tile(const Job& job, Shared& shared, float2* rows, int begin, int end) {
   const int thread = static_cast<int>(threadIdx.x);
   if (thread < kTile / kRun) shared.coarse[thread] = dsp::exact_phasor(shared.turn * (begin + thread * kRun - kGuard));
@@ -56,7 +56,7 @@ __device__ void turn_tile(const Job& job, Shared& shared, float2* rows, int begi
   __syncthreads();
 }
 
-/// h = G r, a warp a tap.
+/// h = G r, one warp per tap.
 __device__ void solve_channel(const Job& job, Shared& shared, const float2* rows) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   for (int tap = static_cast<int>(threadIdx.x) / kWarp; tap < kTaps; tap += kWarps) {
@@ -77,7 +77,7 @@ __device__ void solve_channel(const Job& job, Shared& shared, const float2* rows
     job.channel[static_cast<std::int64_t>(blockIdx.x) * kTaps + tap] = shared.channel[tap];
 }
 
-/// |r - X h|^2, for thread 0.
+/// |r - X h|^2, returned to thread 0.
 __device__ double residual_energy(const Job& job, Shared& shared, const float2* rows) {
   double energy = 0;
   for (int n = static_cast<int>(threadIdx.x); n < job.rows; n += kThreads) {
@@ -99,7 +99,7 @@ __device__ void write_numbers(const Job& job, float noise, double offset) {
   job.offset_hz[blockIdx.x] = static_cast<float>(offset * job.offsets.hertz);
 }
 
-/// NaN for all of a packet.
+/// Sets all outputs of a packet to NaN.
 __device__ void refuse(const Job& job) {
   const auto fill = [](float2* to, int n) {
     for (int i = static_cast<int>(threadIdx.x); to && i < n; i += kThreads) to[i] = {NAN, NAN};
@@ -110,14 +110,14 @@ __device__ void refuse(const Job& job) {
   if (threadIdx.x == 0) write_numbers(job, NAN, NAN);
 }
 
-/// Takes the offset away and estimates channel and noise. One group a packet.
+/// Removes the offset and estimates channel and noise. One thread block per packet.
 __global__ void __launch_bounds__(kThreads, 2) correct_packets(const Job job) {
   extern __shared__ float2 rows[];
   __shared__ Shared shared;
   if (static_cast<int>(blockIdx.x) >= job.found->packets) return;
   const Correlation s = job.s[blockIdx.x];
   if (isnan(s.re)) return refuse(job);
-  double offset = 0;  // thread 0 has it
+  double offset = 0;  // valid in thread 0
   if (threadIdx.x == 0) {
     offset = s.offset(job.lag);
     shared.turn = turn_against(offset);
@@ -154,7 +154,7 @@ class Run final : public StageRun {
     job_.rows = static_cast<int>(pilot.rows);
     job_.columns = static_cast<int>(pilot.columns);
     job_.offsets = offsets;
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     for (const auto kernel : {correlate_packets, average_block, average_carry, correct_packets})
       gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading packet_estimator");
   }
@@ -200,8 +200,8 @@ class Run final : public StageRun {
 std::unique_ptr<StageRun> make(const Pilot& pilot, const Offsets& offsets, std::int64_t most_packets) {
   if (pilot.columns > kMostColumns)
     throw SetupError("packet_estimator: a pilot of " + std::to_string(pilot.wave_re.size()) +
-                     " samples is too long for a GPU, where it may have " + std::to_string(kMostColumns + kTaps - 1) +
-                     ": give the stage `backend: cpu`");
+                     " samples is too long for a GPU (at most " + std::to_string(kMostColumns + kTaps - 1) +
+                     "); set `backend: cpu`");
   return std::make_unique<Run>(pilot, offsets, most_packets);
 }
 

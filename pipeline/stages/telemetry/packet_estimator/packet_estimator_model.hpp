@@ -21,7 +21,7 @@ using complex = std::complex<double>;
 inline constexpr double kRate = 20.625e6;
 inline constexpr std::int64_t kGuard = PacketFormat::kGuard;
 
-/// iNET's pilot in front of little data: what is estimated is the same, and quicker.
+/// iNET's pilot with little data: the estimates are the same, and come faster.
 inline PacketFormat short_packets() {
   PacketFormat f;
   f.payload_bits = 200;
@@ -48,7 +48,7 @@ class Signal {
 
   std::vector<complex> taps{1};  // h(0) …
   double noise = 0;              // variance
-  /// Around the pilot the preamble goes on, so that samples are what X has; else there is random data.
+  /// Before and behind the pilot, the preamble continues, so that the samples match X; otherwise random data.
   bool ideal = false;
 
   std::vector<cf32> window(double offset) {
@@ -90,12 +90,12 @@ class Signal {
   std::mt19937 engine_{7};
 };
 
-/// The definition, in double precision, by the shortest way.
+/// The definition in double precision, computed the most direct way.
 class Model {
  public:
   explicit Model(const PacketFormat& format = short_packets(), double lambda = 1)
       : format_(format), p_(soqpsk::pilot_waveform(format)), rows_(std::ssize(p_) - kTaps + 1) {
-    // [X^H X + lambda I | X^H], then Gauss and Jordan.
+    // [X^H X + lambda I | X^H], then Gauss-Jordan elimination.
     const auto columns = static_cast<std::size_t>(kTaps + rows_);
     g_.assign(kTaps, std::vector<complex>(columns));
     for (std::int64_t i = 0; i < kTaps; ++i)
@@ -134,7 +134,7 @@ class Model {
   }
   double offset(complex s) const { return std::arg(s) / static_cast<double>(format_.period()); }
 
-  /// What packet number `p` of the results has to be, for this offset.
+  /// Compares packet number `p` of the results with what it must be for this offset.
   void compare(const std::vector<cf32>& windows, const Results& got, std::size_t p, double offset) {
     const auto window = static_cast<std::size_t>(format_.window());
     std::vector<complex> r;

@@ -20,8 +20,7 @@ class PacketEstimatorStage final : public ConfiguredStage<Config> {
       return;
     auto pilot = make_pilot(config_.format, config_.lambda);
     if (!pilot)
-      return context.section.problem("lambda",
-                                     "is too small for this pilot, which does not determine a channel: use 1");
+      return context.section.problem("lambda", "is too small: this pilot does not determine the channel; set 1");
     pilot_ = std::move(*pilot);
     const double rate_hz = in.rate_hz > 0 ? in.rate_hz : in.source_rate_hz;
     offsets_ = {config_.average, 1 / config_.memory, rate_hz / (2 * std::numbers::pi)};
@@ -68,16 +67,19 @@ class PacketEstimatorStage final : public ConfiguredStage<Config> {
 void Config::fields(FieldVisitor& v) {
   v.field("average", average, {.help = "what the offset is averaged over: the block, nothing, or all packets so far"});
   v.field("lambda", lambda,
-          {.help = "how much a large channel is disliked; 0: maximum likelihood", .low = 0, .high = 1e6, .live = true});
+          {.help = "regularization: larger keeps the channel small; 0: maximum likelihood",
+           .low = 0,
+           .high = 1e6,
+           .live = true});
   v.field("memory", memory,
-          {.help = "packets that `average: carry` looks back over", .low = 1, .high = 1e9, .live = true});
+          {.help = "packets that `average: carry` averages over", .low = 1, .high = 1e9, .live = true});
   telemetry::packet_fields(v, format);
 }
 
 StageEntry entry() {
   return {.family = "telemetry",
           .name = "packet_estimator",
-          .summary = "estimates each packet's frequency offset, channel and noise, and takes the offset away",
+          .summary = "estimates each packet's frequency offset, channel and noise, and removes the offset",
           .inputs = {{.name = "windows",
                       .elements = {Element::cf32},
                       .dims = "[packet][sample]",

@@ -35,7 +35,7 @@ PortShape windows_of(const PacketFormat& f, std::int64_t most) {
   s.item = {{"sample", f.window()}};
   s.most = most;
   s.rate_hz = kRate;
-  s.source_rate_hz = 2 * kRate;  // a decimator in between
+  s.source_rate_hz = 2 * kRate;  // as if a decimator came before
   return s;
 }
 
@@ -44,7 +44,7 @@ bool same(const Results& a, const Results& b) {
          same_bits(a.offset, b.offset) && same_bits(a.offset_hz, b.offset_hz);
 }
 
-/// The stage with all of its outputs, and with its carry.
+/// The stage with all of its outputs, and with the state it carries.
 class Estimator {
  public:
   explicit Estimator(const std::string& keys, PacketFormat format = short_packets())
@@ -64,13 +64,13 @@ class Estimator {
     run_ = stage_->make(*backend_);
   }
 
-  /// One block. Without `wanted` only what cannot be left out.
+  /// One block. Without `wanted`, only the outputs that cannot be omitted.
   Results run(const std::vector<cf32>& windows, bool fresh = false, bool wanted = true) {
     auto packets = static_cast<std::int32_t>(std::ssize(windows) / format_.window());
     const auto n = static_cast<std::size_t>(packets);
     Results r{std::vector<cf32>(windows.size()), std::vector<cf32>(n * kTaps), std::vector<float>(n),
               std::vector<float>(n), std::vector<float>(n)};
-    std::vector<cf32> given = windows;  // memory of its own, for an address checker
+    std::vector<cf32> given = windows;  // memory of its own, for AddressSanitizer
     const PortIo in{.data = reinterpret_cast<std::byte*>(given.data()), .length = packets, .count = &packets};
     std::array<std::int32_t, 5> counts{-1, -1, -1, -1, -1};
     const auto port = [&](auto& memory, std::size_t o, bool always) {
@@ -114,7 +114,7 @@ TEST(PacketEstimator, IsTheDefinitionInSinglePrecision) {
   for (std::size_t p = 0; p < kOffsets.size(); ++p) {
     const double offset = model.offset(model.correlation(window_of(windows, p)));
     model.compare(windows, got, p, offset);
-    EXPECT_NEAR(offset, kOffsets[p], 5 * 6.3e-4) << "the offset that the signal has, within five deviations";
+    EXPECT_NEAR(offset, kOffsets[p], 5 * 6.3e-4) << "the signal's offset, within five standard deviations";
   }
 }
 
@@ -178,7 +178,7 @@ TEST(PacketEstimator, TheMeanIsCarriedOnUntilAGap) {
   Model model;
   complex mean = model.correlation(window_of(windows, 0));
   for (std::size_t p = 0; p < 4; ++p) {
-    mean += (model.correlation(window_of(windows, p)) - mean) / 4.0;  // of itself, for the first
+    mean += (model.correlation(window_of(windows, p)) - mean) / 4.0;  // for the first packet, the mean is its own S
     model.compare(windows, got, p, model.offset(mean));
   }
   const std::ptrdiff_t cut = short_packets().window();
@@ -232,7 +232,7 @@ TEST(PacketEstimator, NanStaysInItsPacket) {
   for (const float bad : {kNan, std::numeric_limits<float>::infinity(), -2e18f})
     for (const std::size_t place : {std::size_t{0}, std::size_t{500}, window - 1})
       for (const char* average : {"block", "carry"}) {
-        std::vector<cf32> windows = good;  // the first, one that is spoiled, the second
+        std::vector<cf32> windows = good;  // the first, a spoiled one, the second
         windows.insert(windows.begin() + std::ssize(good) / 2, good.begin(), good.begin() + std::ssize(good) / 2);
         windows[window + place] = {0, bad};
         const Results got = Estimator(fmt::format("average: {}", average)).run(windows, true);
@@ -315,9 +315,9 @@ TEST(PacketEstimator, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{}", short_packets()), HasSubstr("13184 elements a packet"));
   EXPECT_THAT(complaints("{lambda: -1}", {}), HasSubstr("lambda"));
   EXPECT_THAT(complaints("{memory: 0.5}", {}), HasSubstr("memory"));
-  PacketFormat periodic = short_packets();  // its pilot says the same all the time
+  PacketFormat periodic = short_packets();  // its pilot is periodic throughout
   periodic.preamble = periodic.sync_word = "CCCCCCCC";
-  EXPECT_THAT(complaints(keys_of(periodic, "lambda: 0"), periodic), HasSubstr("lambda: is too small for this pilot"));
+  EXPECT_THAT(complaints(keys_of(periodic, "lambda: 0"), periodic), HasSubstr("lambda: is too small: this pilot"));
   EXPECT_EQ(complaints(keys_of(periodic, "lambda: 1"), periodic), "");
 }
 

@@ -21,10 +21,10 @@ Column conjugate_row(const std::vector<complex>& p, std::int64_t row) {
   return x;
 }
 
-/// A Hermitian matrix, positive definite, as L L^H.
+/// The Cholesky factor L L^H of a Hermitian positive definite matrix.
 class Cholesky {
  public:
-  /// False where it is not positive definite, as far as double precision can tell.
+  /// False if the matrix is not positive definite to double precision.
   bool factor(const std::array<Column, kTaps>& a) {
     for (std::size_t i = 0; i < kTaps; ++i)
       for (std::size_t j = 0; j <= i; ++j) {
@@ -68,7 +68,7 @@ std::array<Column, kTaps> normal_matrix(const std::vector<complex>& p, std::int6
   return a;
 }
 
-/// I - X G has the eigenvalues lambda / (lambda + mu) for the mu of X^H X, and 1 for the rows that are left.
+/// I - X G has the eigenvalues lambda / (lambda + mu) for each mu of X^H X, and 1 for the remaining rows.
 double residual_weight(const Cholesky& factors, std::int64_t rows, double lambda) {
   double sum = 0;
   for (std::size_t i = 0; i < kTaps; ++i) {

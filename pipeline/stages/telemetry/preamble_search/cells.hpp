@@ -8,8 +8,8 @@
 
 namespace iqd::preamble_search {
 
-/// The first largest L of so many positions beside each other; 0 where there is none. A cell is at most half + 1 long,
-/// so that it has one peak at most, and this is the one that it may be.
+/// The first largest L of a cell, that is of consecutive positions; 0 if there is none. A cell has at most half + 1
+/// positions, so it holds at most one peak, and this is the only candidate.
 struct Cell {
   float level = 0;
   float metric = 0;        // T there
@@ -17,12 +17,12 @@ struct Cell {
 };
 
 enum class Verdict : std::uint8_t {
-  no,    // something in the cell is larger, or as large and earlier
-  yes,   // nothing is
-  look,  // the cell's largest would be, but lies too far away: what does not has to be looked at one by one
+  no,    // a position in the cell is larger, or as large and earlier
+  yes,   // no position is
+  look,  // the cell's largest would be, but is too far away: the nearer positions need a look one by one
 };
 
-/// Whether `level` at n is the largest, as far as this cell goes. The cell reaches into n - half … n + half.
+/// Whether `level` at n is the largest as far as this cell is concerned. The cell overlaps n - half … n + half.
 IQD_HOST_DEVICE inline Verdict compare(const Cell& cell, std::int64_t cell_first, std::int64_t n, float level,
                                        std::int64_t half) noexcept {
   if (cell.level < level) return Verdict::yes;

@@ -8,7 +8,7 @@
 namespace iqd::preamble_search {
 namespace {
 
-/// L(n), from the samples: for the few places where a cell's largest does not tell enough.
+/// L(n) from the samples, for the few positions that a cell's largest does not decide.
 template <class Sample> __device__ float level_at(const Job& job, std::int64_t n) {
   float level = 0;
   for (int m = 0; m < job.repeats; ++m) {
@@ -21,8 +21,8 @@ template <class Sample> __device__ float level_at(const Job& job, std::int64_t n
   return finite_level(level);
 }
 
-/// What a cell has: nothing, or perhaps a peak at n. Bits 1 and 2 of `open`: the first or the last cell within half a
-/// packet has to be looked at one by one.
+/// A cell's result: nothing, or perhaps a peak at n. Bits 1 and 2 of `open`: the first or the last cell within half a
+/// packet has to be checked position by position.
 struct Candidate {
   std::int64_t n = 0;
   float level = 0;
@@ -70,8 +70,8 @@ template <class Sample> __device__ bool is_largest_in(const Job& job, std::int64
 constexpr int kLanes = 6;        // that share a step
 constexpr int kStepsAtOnce = 5;  // of one warp
 
-/// One warp: how well the sync word fits at `word`, where it is there; each lane has its step's. Six lanes a step, each
-/// a block of the word at a time. -1 where it cannot be said.
+/// One warp: how well the sync word fits at `word`, if it is there; each group of six lanes has its step, and takes a
+/// block of the word at a time. -1 where it cannot be computed.
 template <class Sample> __device__ float fit_of_step(const Job& job, std::int64_t word, bool there) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int period = job.layout.period;
@@ -91,7 +91,7 @@ template <class Sample> __device__ float fit_of_step(const Job& job, std::int64_
   return there && sum <= FLT_MAX ? sum : -1;
 }
 
-/// One warp: the start that the sync word fits best.
+/// One warp: the start at which the sync word fits best.
 template <class Sample> __device__ std::int64_t refined(const Job& job, std::int64_t n) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int period = job.layout.period;
@@ -113,7 +113,7 @@ template <class Sample> __device__ std::int64_t refined(const Job& job, std::int
   return Pattern::settled(best);
 }
 
-/// A thread looks at one cell; what is rarely needed and costs more its warp does together.
+/// A thread handles one cell; the rare, costly part is done by the whole warp.
 template <class Sample> __global__ void __launch_bounds__(kThreads) choose_peaks(const Job job) {
   __shared__ int before[kWarps];
   const int lane = static_cast<int>(threadIdx.x) % 32;

@@ -17,7 +17,8 @@ namespace iqd::preamble_search::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
-/// Vectors of c made at once: enough sums in flight to hide a multiply-add's latency, few enough for the registers.
+/// Vectors of c computed at once: enough sums in flight to hide the latency of a multiply-add, few enough for the
+/// registers.
 constexpr int kAtOnce = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
 constexpr float kLargest = std::numeric_limits<float>::max();
 
@@ -59,7 +60,7 @@ HWY_INLINE void make_powers(const cf32* q, std::int64_t period, const float* re,
     hn::StoreU(hn::MulAdd(c_im[j], c_im[j], hn::Mul(c_re[j], c_re[j])), d, power + j * step);
 }
 
-/// The energy of one period from each position on: eights by halves, then one eight behind the other.
+/// The energy of one period from each position on: sums of eight by halves, then the eights one after the other.
 void make_energies(std::int64_t period, const float* re, const float* im, float* energy, std::int64_t n) {
   const D d;
   const std::int64_t step = lanes();

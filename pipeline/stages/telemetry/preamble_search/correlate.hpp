@@ -6,14 +6,14 @@
 
 #include "base/element.hpp"
 
-/// The loops in which the search spends its time, compiled for each kind of processor. Every value is made of its own
-/// samples alone, by the same operations in the same order wherever it stands; fused multiply-adds are written out.
+/// The inner loops of the search, compiled for each CPU instruction set. Every value depends on its own samples alone
+/// and is computed by the same operations in the same order at every position; fused multiply-adds are explicit.
 namespace iqd::preamble_search {
 
-/// Arrays may be written so many floats behind their ends.
+/// Arrays are padded: this many floats behind their ends may be overwritten.
 inline constexpr std::int64_t kMargin = 128;
 
-/// One stretch of the stream. All are `outputs` long; those of samples and of their products longer by span.
+/// One stretch of the stream. All arrays have `outputs` values; those of samples and their products have `span` more.
 struct Tile {
   float* re;
   float* im;
@@ -26,14 +26,14 @@ struct Tile {
 void split(const cf32* x, std::int64_t n, float* re, float* im) noexcept;
 void split(const sc16* x, std::int64_t n, float* re, float* im) noexcept;
 
-/// Makes level and metric of re and im; n = outputs + span samples are there.
+/// Computes level and metric from re and im, which hold n = outputs + span samples.
 void correlate(const cf32* q, std::int64_t period, std::int64_t repeats, const Tile& tile,
                std::int64_t outputs) noexcept;
 
 /// The index of the first largest of n > 0 levels.
 std::int64_t find_largest(const float* level, std::int64_t n) noexcept;
 
-/// How well the sync word fits: the sum of |sum of x s*|^2 over blocks of one period, the last of which may be shorter.
+/// How well the sync word fits: the sum of |sum of x s*|^2 over blocks of one period; the last block may be shorter.
 float fit(const float* re, const float* im, const cf32* s, std::int64_t n, std::int64_t period) noexcept;
 
 }  // namespace iqd::preamble_search

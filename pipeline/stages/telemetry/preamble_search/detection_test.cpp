@@ -14,7 +14,7 @@ namespace iqd::preamble_search {
 namespace {
 
 constexpr std::int64_t kPackets = 200;
-constexpr std::int64_t kDifferent = 8;  // of them; then they begin anew
+constexpr std::int64_t kDifferent = 8;  // packets; then they repeat
 
 /// Packets back to back through a channel, with an offset and noise.
 std::vector<cf32> packets_through(RayChannel channel, double eb_n0_db) {
@@ -38,8 +38,8 @@ std::vector<cf32> packets_through(RayChannel channel, double eb_n0_db) {
   return x;
 }
 
-/// The share of the packets that are found where they begin, to a few samples that the channel and the offset move the
-/// peak by; any T will do.
+/// The share of packets found at their start, to within the few samples by which the channel and the offset move the
+/// peak; any T counts.
 double share_found(const std::vector<cf32>& x, bool refine) {
   constexpr std::int64_t kMoved = 4;
   const Pattern pattern({.threshold = 0, .refine = refine, .format = {}});
@@ -64,7 +64,7 @@ double share_found(const std::vector<cf32>& x, bool refine) {
 struct Case {
   RayChannel channel;
   double eb_n0_db;
-  double found, refined;  // shares in simulations in double precision, of 200 packets too
+  double found, refined;  // shares in simulations in double precision, also of 200 packets
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -76,11 +76,11 @@ class PreambleDetection : public ::testing::TestWithParam<Case> {};
 TEST_P(PreambleDetection, IsAsLikelyAsInSimulations) {
   const Case& c = GetParam();
   const auto x = packets_through(c.channel, c.eb_n0_db);
-  // Two standard deviations of the difference of two such shares, for one near 0.9.
+  // Two standard deviations of the difference between two such shares near 0.9.
   const double found = share_found(x, false), refined = share_found(x, true);
   EXPECT_NEAR(found, c.found, 0.06);
   EXPECT_NEAR(refined, c.refined, 0.06);
-  EXPECT_GE(refined, found - 0.03) << "more than a few packets of 200 are not worse by chance";
+  EXPECT_GE(refined, found - 0.03) << "chance accounts for a few packets of 200 only";
 }
 
 INSTANTIATE_TEST_SUITE_P(Channels, PreambleDetection,

@@ -10,19 +10,19 @@
 #include "pipeline/stages/telemetry/preamble_search/cells.hpp"
 #include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
 
-/// What the kernels of the search have in common.
+/// What the kernels of the search share.
 namespace iqd::preamble_search {
 namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 constexpr unsigned kAll = 0xffffffff;
-constexpr int kEach = 8;                 // c that a thread makes beside each other
-constexpr int kPass = kThreads * kEach;  // and a group at once
-constexpr int kParts = 4;                // groups that share the copying of a window
+constexpr int kEach = 8;                 // adjacent c that a thread computes
+constexpr int kPass = kThreads * kEach;  // and a thread block at once
+constexpr int kParts = 4;                // thread blocks that share the copying of a window
 constexpr std::int64_t kGuard = Pattern::kGuard;
 
-/// The packets that may start in a group of cells: those to be looked at further, and those whose end is missing.
+/// Packets that may start in a group of cells: those to be checked further, and those whose end is missing.
 struct Counts {
   int whole;
   int cut;
@@ -31,14 +31,14 @@ struct Counts {
 struct Packet {
   std::int64_t start;
   float metric;
-  int fit;  // its window may be given
+  int fit;  // its window may be sent
 };
 
-/// How positions are dealt with, as on the processor: cells, and as many as a group of threads works on.
+/// How positions are divided, as on the CPU: into cells, and cells into what a thread block handles.
 struct Layout {
   Layout() = default;
   explicit Layout(const Pattern& p) {
-    const std::int64_t shared = p.span - p.period;  // c that two neighbouring groups both make
+    const std::int64_t shared = p.span - p.period;  // c that two neighbouring thread blocks both compute
     passes = static_cast<int>(std::max<std::int64_t>(1, ceil_div(2 * shared, kPass)));
     cell = std::min(p.half + 1, (count() - shared) / kWarps);
     tile = (count() - shared) / cell * cell;
@@ -48,7 +48,7 @@ struct Layout {
   std::size_t shared_bytes() const {
     return sizeof(float2) * (period + padded(kPass + period)) + 2 * sizeof(float) * count();
   }
-  /// One gap behind every eight: threads that read eights beside each other meet in no bank.
+  /// One pad behind every eight: threads that read adjacent eights have no bank conflicts.
   static __host__ __device__ constexpr int padded(int i) { return i + i / kEach; }
 
   std::int64_t cell = 1;
@@ -61,7 +61,7 @@ struct Layout {
 struct Job {
   const std::byte* x;
   std::int64_t length;
-  std::int64_t valid;  // L exists before here
+  std::int64_t valid;  // L exists before this position
   const std::int64_t* first_at;
   Range fresh;
   Range searched;

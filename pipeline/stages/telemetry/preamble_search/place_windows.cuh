@@ -5,11 +5,11 @@
 #include "gpu/warp_sum.cuh"
 #include "pipeline/stages/telemetry/preamble_search/job.cuh"
 
-/// The third and the fourth kernel: which windows may be given, and copying them.
+/// The third and the fourth kernel: which windows may be sent, and copying them.
 namespace iqd::preamble_search {
 namespace {
 
-/// Sums of a group of threads, always in the same order; all of it calls, and all get to know.
+/// Sum over a thread block, always in the same order; all threads call it, and all get the result.
 template <class T> __device__ T sum_of_group(T value) {
   __shared__ T sums[kWarps];
   value = gpu::sum_of_warp(value);
@@ -21,7 +21,7 @@ template <class T> __device__ T sum_of_group(T value) {
   return all;
 }
 
-/// The place of the packet of this index among those chosen, or -1; and how many there are.
+/// The position of the packet with this index among those chosen, or -1; and how many there are.
 __device__ std::int64_t find_chosen(const Job& job, int index, int& all) {
   __shared__ int sums[kWarps];
   __shared__ std::int64_t place;
@@ -51,7 +51,7 @@ __device__ std::int64_t find_chosen(const Job& job, int index, int& all) {
   return place;
 }
 
-/// A group for each packet that there may be.
+/// One thread block for each possible packet.
 template <class Sample> __global__ void __launch_bounds__(kThreads) check_windows(const Job job) {
   const auto index = static_cast<int>(blockIdx.x);
   int all;
@@ -68,8 +68,8 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) check_window
   if (threadIdx.x == 0) job.packets[index] = packet;
 }
 
-/// Called by the one group that knows how many windows are given and how many packets are behind the last of them for
-/// want of room.
+/// Called by the one thread block that knows how many windows are sent, and how many packets behind the last one have
+/// no room.
 __device__ void write_counts(const Job& job, int packets, int given, int crowded) {
   int cut = 0;
   for (int group = static_cast<int>(threadIdx.x); group < job.groups; group += kThreads) cut += job.counts[group].cut;
@@ -85,7 +85,7 @@ __device__ void write_counts(const Job& job, int packets, int given, int crowded
   job.events[kCrowded] = crowded;
 }
 
-/// kParts groups for each packet that there may be.
+/// kParts thread blocks for each possible packet.
 template <class Sample> __global__ void __launch_bounds__(kThreads) place_windows(const Job job) {
   const auto index = static_cast<int>(blockIdx.x / kParts);
   const auto part = static_cast<int>(blockIdx.x % kParts);

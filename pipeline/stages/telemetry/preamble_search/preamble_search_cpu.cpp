@@ -14,11 +14,10 @@
 namespace iqd::preamble_search {
 namespace {
 
-/// Positions worked on together: their arrays stay in the second cache, and what neighbouring tiles both make is
-/// little.
+/// Positions processed together: their arrays fit into the L2 cache, and neighbouring tiles repeat little work.
 constexpr std::int64_t kTile = 4096;
 
-/// How positions are dealt with: in cells, and as many cells at once as make up a tile.
+/// How positions are divided: into cells, and cells into tiles.
 struct Layout {
   explicit Layout(const Pattern& p)
       : cell(std::min(p.half + 1, std::max(kTile, p.span))), tile(std::max(kTile, p.span) / cell * cell) {}
@@ -71,7 +70,7 @@ template <class Sample> class Search {
  private:
   std::int64_t first_of(std::int64_t cell) const noexcept { return searched_.first + cell * layout_.cell; }
 
-  /// Samples n … n + count - 1 side by side; zero where there are none.
+  /// Samples n … n + count - 1 contiguously; zero where there are none.
   void load(std::int64_t n, std::int64_t count) const noexcept {
     const std::int64_t before = std::clamp<std::int64_t>(-n, 0, count);
     const std::int64_t there = std::clamp<std::int64_t>(length_ - n, before, count);
@@ -94,7 +93,7 @@ template <class Sample> class Search {
     }
   }
 
-  /// Also writes the correlation, where it is wanted; it may reach beyond what is searched.
+  /// Also writes the correlation if it is wanted; its range may exceed the searched one.
   void fill_cells() noexcept {
     const Range wanted = out_.correlation ? out_.correlated : Range{searched_.first, searched_.first};
     const std::int64_t origin = searched_.first;
@@ -129,7 +128,7 @@ template <class Sample> class Search {
     return true;
   }
 
-  /// Of the part of a cell that lies within half a packet.
+  /// Compares with the part of a cell that lies within half a packet.
   bool is_largest_in(std::int64_t k, std::int64_t n, float level) const noexcept {
     const std::int64_t from = std::max(first_of(k), n - p_.half);
     const std::int64_t to = std::min(first_of(k + 1), n + p_.half + 1);
@@ -138,8 +137,8 @@ template <class Sample> class Search {
     return largest < level || (largest == level && from > n);
   }
 
-  /// The start that the sync word fits best: near the peak, or anywhere before the first sample that the preamble may
-  /// have begun at.
+  /// The start at which the sync word fits best: near the peak, or anywhere before the first sample where the preamble
+  /// may have begun.
   std::int64_t refined(std::int64_t n) const noexcept {
     std::int64_t best = n;
     float best_fit = -1;
@@ -169,9 +168,9 @@ template <class Sample> class Search {
     ++count(kFound);
   }
 
-  /// Gives its energy.
+  /// Returns its energy.
   float copy_window(std::int64_t start, View<cf32, 1> to) const noexcept {
-    constexpr std::int64_t kSums = 16;  // beside each other, so that the compiler makes vectors of them
+    constexpr std::int64_t kSums = 16;  // independent sums, so that the compiler vectorizes
     const std::int64_t zeros = std::max<std::int64_t>(0, Pattern::kGuard - start);
     const Sample* const from = x_.data() + (start - Pattern::kGuard + zeros);
     std::fill_n(to.data(), zeros, cf32());
@@ -218,7 +217,7 @@ Pattern::Pattern(const Config& config)
       span(period * repeats),
       samples(config.format.samples()),
       half(samples / 2),
-      // No more than leaves starts in the order of their peaks, which are more than half a packet apart.
+      // At most this many keep starts in the order of their peaks, which are more than half a packet apart.
       steps(std::min<std::int64_t>(2, half / 2 / period)) {
   const auto q = soqpsk::preamble_waveform(config.format, config.form);
   double energy = 0;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Four kernels: the largest L of each cell; which of these are peaks, and where their packets start; which windows are
-// fit to be given; copying them. What is handed on is in the order of the stream throughout, so nothing depends on
-// which group is first. Products and sums are in the processor's order.
+// Four kernels: find the largest L of each cell; decide which of these are peaks, and where their packets start; check
+// which windows may be sent; copy them. Everything is passed on in the order of the stream, so no result depends on
+// which thread block runs first. Products and sums are in the CPU's order.
 #include <algorithm>
 #include <string>
 
@@ -20,7 +20,7 @@
 namespace iqd::preamble_search {
 namespace {
 
-/// What lies between the kernels.
+/// Memory between the kernels.
 struct Room {
   Room(const Pattern& p, const Layout& layout, std::int64_t most_new, std::byte* memory) : scratch(memory) {
     const std::int64_t most_cells = ceil_div(most_new + 2 * (p.reach() + p.half), layout.cell);
@@ -54,11 +54,11 @@ template <class Sample> class Run final : public StageRun {
     const std::int64_t most = gpu::most_shared_bytes();
     if (static_cast<std::int64_t>(layout_.shared_bytes()) > most)
       throw SetupError("preamble_search: a preamble of " + std::to_string(pattern.span) +
-                       " samples is too long for this device: give it `backend: cpu`");
+                       " samples is too long for this device; set `backend: cpu`");
     gpu::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(search_cells<Sample>),
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
                "shared memory for a search");
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     for (const auto kernel : {choose_peaks<Sample>, check_windows<Sample>, place_windows<Sample>})
       gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading preamble_search");
   }
@@ -84,7 +84,7 @@ template <class Sample> class Run final : public StageRun {
     return gpu::DeviceArray<float2>({reinterpret_cast<const float2*>(x.data()), x.size()});
   }
 
-  /// The tiles that hold what is searched and what is wanted of T; gives how many there are.
+  /// Sets the tiles that hold the searched range and the wanted T; returns how many there are.
   std::int64_t set_tiles(Job& job) const noexcept {
     const std::int64_t origin = job.searched.first;
     const Range wanted = job.correlation ? job.correlated : Range{origin, origin};

@@ -12,7 +12,7 @@
 #include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
 #include "signal/formats/soqpsk.hpp"
 
-/// For the tests: streams with packets in them, and the search in double precision.
+/// For the tests: streams with packets, and the search in double precision.
 namespace iqd::preamble_search {
 
 using Starts = std::vector<std::int64_t>;
@@ -25,14 +25,14 @@ inline std::vector<std::complex<double>> packet(const PacketFormat& format, unsi
   return soqpsk::modulate(bits, format.samples_per_bit);
 }
 
-/// Complex noise of this variance on top.
+/// Adds complex noise of this variance.
 inline void add_noise(std::vector<cf32>& x, double variance) {
   std::mt19937 engine(3);
   std::normal_distribution<double> part(0, std::sqrt(variance / 2));
   for (cf32& v : x) v += cf32(static_cast<float>(part(engine)), static_cast<float>(part(engine)));
 }
 
-/// Packets that start there, in weak noise; where one begins the one before ends.
+/// Packets at these starts in weak noise; a packet ends where the next one begins.
 inline std::vector<cf32> stream_with(const PacketFormat& format, const Starts& starts, std::int64_t length) {
   std::vector<cf32> x(static_cast<std::size_t>(length));
   add_noise(x, 1e-3);
@@ -45,7 +45,8 @@ inline std::vector<cf32> stream_with(const PacketFormat& format, const Starts& s
   return x;
 }
 
-/// The definition in double, sample by sample: where peaks lead, whole packets or not.
+/// The definition in double precision, sample by sample: the starts that follow from the peaks, of whole packets or
+/// not.
 inline Starts reference(const PacketFormat& f, const std::vector<cf32>& x, double threshold) {
   const auto q = soqpsk::preamble_waveform(f, soqpsk::Template::exact);
   const auto pilot = soqpsk::pilot_waveform(f);

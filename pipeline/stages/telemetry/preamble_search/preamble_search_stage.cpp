@@ -48,7 +48,7 @@ class PreambleSearchStage final : public ConfiguredStage<Config> {
     set(kMetric, Element::f32, {});
     for (const Port port : {kWindows, kStart, kMetric}) {
       PortShape& out = context.out[port];
-      out.axis = Axis::counted;  // rate_hz stays that of the samples: who estimates an offset in hertz needs it
+      out.axis = Axis::counted;  // rate_hz stays that of the samples: an offset in hertz is computed from it
       out.axis_name = "packet";
       out.most = pattern.most_packets(most_new_);
     }
@@ -76,13 +76,11 @@ class PreambleSearchStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("threshold", threshold,
-          {.help = "the least T of a peak: the share of the energy that is the preamble's",
-           .low = 0,
-           .high = 1,
-           .live = true});
+          {.help = "least T of a peak: the preamble's share of the energy", .low = 0, .high = 1, .live = true});
   v.field("refine", refine,
-          {.help = "try neighbouring periods, and keep the start that the sync word fits best", .live = true});
-  v.field("template", form, {.help = "correlate with the signal itself, or with its samples put on multiples of 45°"});
+          {.help = "try neighbouring periods too, and take the start at which the sync word fits best", .live = true});
+  v.field("template", form,
+          {.help = "correlate with the exact waveform, or with its phases rounded to multiples of 45°"});
   telemetry::packet_fields(v, format);
 }
 

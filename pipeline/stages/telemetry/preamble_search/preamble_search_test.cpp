@@ -30,7 +30,7 @@ using Counts = std::vector<std::int64_t>;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-/// Short packets, so that tests are: 1408 samples, of which 256 preamble and 128 sync word.
+/// Short packets for short tests: 1408 samples, 256 of them preamble and 128 sync word.
 const std::string kShort = "payload_bits: 512";
 PacketFormat short_format() {
   PacketFormat f;
@@ -38,7 +38,7 @@ PacketFormat short_format() {
   return f;
 }
 
-/// All that came of a stream, or of a block.
+/// All results of a stream, or of a block.
 struct Results {
   std::vector<cf32> windows;
   Starts start;
@@ -46,7 +46,7 @@ struct Results {
   std::vector<float> correlation;
   Counts events = Counts(kEvents.size());  // found, cut, not_finite, crowded
 
-  /// A block behind those so far, with so many packets.
+  /// Appends a block that has this many packets.
   void append(const Results& block, std::int64_t packets) {
     const auto add = [](auto& to, const auto& from, std::int64_t n) {
       to.insert(to.end(), from.begin(), from.begin() + n);
@@ -64,7 +64,7 @@ bool same(const Results& a, const Results& b) {
          same_bits(a.metric, b.metric) && same_bits(a.correlation, b.correlation);
 }
 
-/// The stage, fed block by block, each in memory of its own so that an address checker sees every stray read.
+/// The stage, fed block by block. Each block has memory of its own, so that AddressSanitizer sees every stray read.
 class SearchUnderTest {
  public:
   SearchUnderTest(const std::string& keys, Element element, std::int64_t most_new) {
@@ -82,7 +82,7 @@ class SearchUnderTest {
     run_ = stage_->make(*backend_);
   }
 
-  /// The block of the new samples at … end - 1.
+  /// The block with the new samples at … end - 1.
   template <class Sample> void block(const std::vector<Sample>& x, std::int64_t at, std::int64_t end, Results& all) {
     const std::int64_t first = std::max<std::int64_t>(0, at - footprint_.past);
     std::vector<Sample> samples(x.begin() + first, x.begin() + std::min(std::ssize(x), end + footprint_.future));
@@ -119,7 +119,7 @@ class SearchUnderTest {
   std::unique_ptr<StageRun> run_;
 };
 
-/// A stream in blocks of these new lengths; the last one repeats.
+/// A stream in blocks with these numbers of new samples; the last one repeats.
 template <class Sample>
 Results search(const std::string& keys, const std::vector<Sample>& x, const std::vector<std::int64_t>& lengths) {
   const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
@@ -202,7 +202,7 @@ TEST(PreambleSearch, APacketNeeds256SamplesBehindIt) {
   EXPECT_THAT(search(kShort, stream_with(short_format(), {500}, 500)).events, ElementsAre(0, 0, 0, 0));
 }
 
-/// What is left of its preamble leads to its sync word, and that says where it began.
+/// The rest of its preamble leads to its sync word, which shows where it began.
 TEST(PreambleSearch, APacketWithoutItsBeginningIsCut) {
   const auto x = stream_with(short_format(), {0, 1408}, 1408 + 1408 + 256);
   for (const std::int64_t lost : {5, 20, 32, 33, 100, 150}) {
@@ -215,7 +215,7 @@ TEST(PreambleSearch, APacketWithoutItsBeginningIsCut) {
   }
 }
 
-/// Echoes may move a peak to before the first sample: the packet begins there all the same.
+/// Echoes may move a peak before the first sample: the packet still begins at that sample.
 TEST(PreambleSearch, APeakJustBeforeTheFirstSampleIsAStartThere) {
   const auto x = stream_with(short_format(), {0, 1408}, 1408 + 1408 + 256);
   for (const std::int64_t early : {1, 4}) {
@@ -239,7 +239,7 @@ TEST(PreambleSearch, NothingIsFoundInZerosOrInWhatIsTooWeakToSquare) {
   }
 }
 
-/// One may pass for a preamble; of equal values the first counts, and there is no second.
+/// A constant may pass for a preamble; of equal values the first counts, so there is no second packet.
 TEST(PreambleSearch, AConstantIsOnePacketAtMost) {
   const Results r = search(kShort + ", threshold: 0, refine: false", std::vector<cf32>(9000, cf32(1, 0)));
   EXPECT_EQ(r.start, Starts{0});
@@ -262,7 +262,7 @@ TEST(PreambleSearch, WindowsThatAreNotFiniteAreLeftOut) {
     EXPECT_EQ(r.start, (Starts{500, 3316, 7000})) << bad;
     EXPECT_THAT(r.events, ElementsAre(3, 0, 2, 0)) << bad;
     EXPECT_TRUE(same(search(kShort, x, {333}), r)) << bad;
-    // A sample spoils the values that it is part of, and no others.
+    // A sample spoils only the values that it is part of.
     const Results good = search(kShort, clean);
     for (std::int64_t n = 1908 + 1000 - 600; n < 1908 + 1000 + 300; ++n) {
       const auto i = static_cast<std::size_t>(n);
@@ -289,7 +289,7 @@ TEST(PreambleSearch, PacketsCloserThanTheirLength) {
   EXPECT_TRUE(same(search(kShort, closer, {101}), search(kShort, closer)));
 }
 
-/// What is larger is more than half a packet away, but in the same cell as what is not.
+/// The larger value is more than half a packet away, but shares a cell with smaller ones that are nearer.
 TEST(PreambleSearch, LooksIntoCellsThatReachFurther) {
   const PacketFormat inet;
   for (const std::int64_t apart : {6600, 7000, 8000, 9500}) {
@@ -320,7 +320,7 @@ TEST(PreambleSearch, OffsetGainAndNoise) {
     const Starts found = search(kShort, x).start;
     EXPECT_EQ(found, reference(format, x, 0.25)) << offset;
     EXPECT_EQ(search(kShort + ", template: grid45", x).start, found) << offset;
-    // Near the end of the range an offset also moves the peak, by one sample.
+    // Near the end of the range, an offset also moves the peak by one sample.
     ASSERT_EQ(found.size(), starts.size()) << offset;
     for (std::size_t i = 0; i < starts.size(); ++i)
       EXPECT_LE(std::abs(found[i] - starts[i]), std::fabs(offset) > 0.05 ? 1 : 0) << offset;
@@ -375,7 +375,7 @@ TEST(PreambleSearch, PacketsThatAreHardlyMoreThanTheirPreamble) {
   EXPECT_TRUE(same(search(keys, x, {13}), r));
 }
 
-/// Many peaks that only noise tells apart.
+/// Many peaks that differ only by noise.
 TEST(PreambleSearch, IsTheDefinitionToTheLetter) {
   PacketFormat f;
   f.preamble = "CD9";

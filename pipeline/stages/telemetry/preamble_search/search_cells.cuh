@@ -8,8 +8,8 @@
 namespace iqd::preamble_search {
 namespace {
 
-/// |c|^2 and the energy of one period for eight positions, the first of which takes the sample at x. From tap to tap
-/// the window of samples moves by one, so eight products need one load; where a sample was dropped, the next one goes.
+/// |c|^2 and the energy of one period for eight positions; the first begins with the sample at x. From tap to tap the
+/// window moves by one sample, so eight products need one load: the new sample replaces the dropped one.
 __device__ void correlate_eight(const float2* x, const float2* q, int period, float (&power)[kEach],
                                 float (&energy)[kEach]) {
   float2 window[kEach];
@@ -33,7 +33,7 @@ __device__ void correlate_eight(const float2* x, const float2* q, int period, fl
       squares[u] = squares[kEach + u];
       squares[kEach + u] = power_of(window[u]);
     }
-    // Eights by halves: of sums of two, sums of four.
+    // Sums of eight by halves: of sums of two, sums of four.
     float sums[2 * kEach];
 #pragma unroll
     for (int i = 0; i < 2 * kEach - 2; ++i) sums[i] = squares[i] + squares[i + 1];
@@ -67,7 +67,7 @@ __device__ Cell largest_of_warp(Cell cell) {
   return cell;
 }
 
-/// One warp: sums |c|^2 over the repeats and gives the cell's largest; writes T on the way, where it is wanted.
+/// One warp: sums |c|^2 over the repeats and returns the cell's largest; also writes T where it is wanted.
 __device__ Cell search_cell(const Job& job, std::int64_t first, const float* power, const float* energy) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto length = static_cast<int>(job.layout.cell);

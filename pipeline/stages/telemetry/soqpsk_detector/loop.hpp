@@ -9,11 +9,11 @@
 
 #include "base/views.hpp"
 
-/// What is computed for one chain, that is for one packet of one kind, on the processor and on a device alike: sums and
-/// products of floats in one order, none of them fused, so that both give the same bits.
+/// The computation of one chain, that is of one packet of one kind, shared by the CPU and the GPU: sums and products of
+/// floats in a fixed order, none of them fused, so that both give the same bits.
 ///
-/// The phase is not kept as an angle but as w = exp(-j theta) / A, which each update turns by a small angle. The loop
-/// itself takes out what rounding turns w too far; its length is put right at the beginning of each tile.
+/// The phase is kept not as an angle but as w = exp(-j theta) / A, which each update turns by a small angle. The loop
+/// itself corrects the phase error that rounding causes in w; its length is corrected at the beginning of each tile.
 namespace iqd::soqpsk_detector {
 
 constexpr int kTile = 32;       // symbols
@@ -22,7 +22,7 @@ constexpr float kMostTurn = 1;  // radian, of one update
 constexpr float kLeastNoise = 1e-3f;
 constexpr float kMostLlr = 1e4f;
 constexpr float kLlrScale = 0.25f;  // of LLRs in whole numbers
-constexpr float kBefore = -1e30f;   // soft value in front of a payload, for the differential code: a 0 that is sure
+constexpr float kBefore = -1e30f;   // soft value before a payload, for the differential code: a certain 0
 
 struct Symbol {
   float re;
@@ -33,7 +33,7 @@ struct SoftPair {
   float odd;
 };
 
-/// The bits that are known, as -1 and 1: an even number of them.
+/// The known bits, as -1 and 1: an even number of them.
 struct Pilot {
   const float* a;
   int bits;
@@ -44,15 +44,15 @@ struct Gains {
   float carried;
 };
 
-/// x, or -x where s is negative.
+/// x, or -x if s is negative.
 IQD_HOST_DEVICE inline float with_sign_of(float s, float x) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ (std::bit_cast<std::uint32_t>(s) & 0x80000000u));
 }
-/// The magnitude of x, or `most`; that too where x is NaN.
+/// The magnitude of x, at most `most`; `most` if x is NaN.
 IQD_HOST_DEVICE inline float limited_size(float x, float most) {
   const float size = fabsf(x);
 #ifdef __CUDA_ARCH__
-  return fminf(size, most);  // one instruction, where a comparison would take two in a row
+  return fminf(size, most);  // one instruction; a comparison would take two dependent ones
 #else
   return size < most ? size : most;
 #endif
@@ -64,7 +64,7 @@ IQD_HOST_DEVICE inline bool is_finite(float x) {
   return fabsf(x) <= FLT_MAX;
 }
 
-/// What bit k adds to the sum of a_k (Re even | Im odd) y.
+/// The contribution of bit k to the sum of a_k (Re even | Im odd) y.
 IQD_HOST_DEVICE inline float along(const Pilot& pilot, int k, Symbol y) {
   return pilot.a[k] * (k % 2 == 0 ? y.re : y.im);
 }
@@ -72,13 +72,13 @@ IQD_HOST_DEVICE inline float along(const Pilot& pilot, int k, Symbol y) {
 class Loop {
  public:
   Loop() = default;
-  /// `sum`: of `along`, over bits kSettled … of the pilot. Where the amplitude is nothing, every soft value will be 0.
+  /// `sum`: of `along`, over bits kSettled … of the pilot. If the amplitude is 0, all soft values will be 0.
   IQD_HOST_DEVICE Loop(float sum, const Pilot& pilot) : amplitude_(sum / static_cast<float>(pilot.bits - kSettled)) {
     if (fabsf(amplitude_) >= FLT_MIN) re_ = 1 / amplitude_;
     if (!is_finite(amplitude_)) re_ = amplitude_ - amplitude_;  // NaN
   }
 
-  /// Gives w its length again: one step of Newton's.
+  /// Corrects the length of w by one Newton step.
   IQD_HOST_DEVICE void level() {
     const float re = re_ * amplitude_;
     const float im = im_ * amplitude_;
@@ -100,19 +100,19 @@ class Loop {
   IQD_HOST_DEVICE SoftPair take(const Gains& gains, Symbol even, Symbol odd) {
     return follow<false>(gains, even, odd, 0, 0);
   }
-  /// LLR = -soft · this. To be asked behind the pilot.
+  /// LLR = -soft · this. Valid only behind the pilot.
   IQD_HOST_DEVICE float llr_gain(const Pilot& pilot) const {
     const float noise = scatter_ / static_cast<float>(pilot.bits - kSettled);
     return 2 / (noise > kLeastNoise ? noise : kLeastNoise);
   }
-  /// False where one of the symbols so far was not finite: whatever comes into v that is not finite stays in it.
+  /// False if one of the symbols so far was not finite: a NaN or an infinity stays in v.
   IQD_HOST_DEVICE bool good() const { return is_finite(rate_); }
 
  private:
   IQD_HOST_DEVICE Symbol turned(Symbol y) const { return {y.re * re_ - y.im * im_, y.re * im_ + y.im * re_}; }
 
-  /// One update. The bits are a0 and a1 where they are known, else what the symbols say. Adding 0 makes -0 positive,
-  /// which is the sign that 0 has.
+  /// One update. The bits are a0 and a1 if they are known, otherwise the decisions. Adding 0 turns -0 into +0: zero
+  /// counts as positive.
   template <bool known>
   IQD_HOST_DEVICE SoftPair follow(const Gains& gains, Symbol even, Symbol odd, float a0, float a1) {
     const Symbol u0 = turned(even);
@@ -125,9 +125,9 @@ class Loop {
     return soft;
   }
 
-  /// w exp(-j d), by the first powers of d: 6e-5 rad off at 0.65 rad, nothing to speak of at the hundredth that an
-  /// update is of in lock. The next update waits for this one, so what can be worked out side by side is: the limit
-  /// before the sign, im d before the sine is known.
+  /// w exp(-j d), by a power series: 6e-5 rad off at 0.65 rad, negligible at the hundredth of a radian that an update
+  /// is in lock. The next update waits for this one, so independent parts are computed in parallel: the limit before
+  /// the sign, im d before the sine is known.
   IQD_HOST_DEVICE void turn(float d) {
     const float size = limited_size(d, kMostTurn);
     const float angle = with_sign_of(d, size);
@@ -144,12 +144,12 @@ class Loop {
   float re_ = 0;  // w
   float im_ = 0;
   float rate_ = 0;     // v
-  float scatter_ = 0;  // sum of the squares of what the pilot's soft values are beside ±1
+  float scatter_ = 0;  // sum of the squared deviations of the pilot's soft values from ±1
 };
 
-/// Symbols k … k + n - 1 of W chains: a tile, or what is left of one; k is a multiple of kTile, n even. The chains take
-/// turns, since each of them waits for itself. load(c, i) gives symbol k + i of chain c, store(c, i, soft) takes its
-/// value.
+/// Symbols k … k + n - 1 of W chains: a tile, or the rest of one; k is a multiple of kTile, n even. The chains are
+/// interleaved, since each update waits for the one before. load(c, i) returns symbol k + i of chain c, store(c, i,
+/// soft) stores its soft value.
 template <int W, class Load, class Store> IQD_HOST_DEVICE void track_tile(Loop (&loops)[W], const Pilot& pilot,
                                                                           const Gains& gains, int k, int n,
                                                                           const Load& load, const Store& store) {
@@ -163,7 +163,7 @@ template <int W, class Load, class Store> IQD_HOST_DEVICE void track_tile(Loop (
   for (; i < known; i += 2)
     for (int c = 0; c < W; ++c) keep(c, i, loops[c].take_known(pilot, gains, k + i, load(c, i), load(c, i + 1)));
 #ifdef __CUDA_ARCH__
-#pragma unroll 8  // so that all but the first symbols are loaded while the update before them is under way
+#pragma unroll 8  // so that all but the first symbols are loaded while the previous update runs
 #endif
   for (; i < n; i += 2)
     for (int c = 0; c < W; ++c) keep(c, i, loops[c].take(gains, load(c, i), load(c, i + 1)));
@@ -173,7 +173,7 @@ struct Decision {
   std::uint8_t bit;
   float llr;  // positive for 0
 };
-/// Of bit k, from its soft value and that of the bit before it, which only the differential code looks at.
+/// Decides bit k from its soft value and, for the differential code, that of the bit before it.
 IQD_HOST_DEVICE inline Decision decide(float soft, float before, std::int64_t k, float llr_gain, bool differential) {
   const float llr = limited(0 - soft * llr_gain, kMostLlr);
   if (!differential) return {soft >= 0, llr};
@@ -183,7 +183,7 @@ IQD_HOST_DEVICE inline Decision decide(float soft, float before, std::int64_t k,
   const bool bit = (soft >= 0) != ((before >= 0) != even);
   return {bit, bit ? 0 - least : least};
 }
-/// In units of kLlrScale, to the nearest.
+/// In units of kLlrScale, rounded to nearest.
 IQD_HOST_DEVICE inline std::int8_t whole_llr(float llr) {
   const float x = limited(llr * (1 / kLlrScale), 127);
   return static_cast<std::int8_t>(static_cast<int>(x + with_sign_of(x, 0.5f)));

@@ -16,16 +16,17 @@
 #include "pipeline/stages/telemetry/soqpsk_detector/loop.hpp"
 #include "signal/formats/packet_format.hpp"
 
-/// From symbols at bit centres to bits: amplitude by the pilot, phase by a loop that knows the pilot and decides behind
-/// it, LLRs by the noise that the pilot shows. Each packet of each kind is a chain of its own.
+/// From symbols at bit centres to bits: the pilot gives the amplitude, a loop that is first pilot-aided and then
+/// decision-directed gives the phase, and the noise on the pilot gives the LLRs. Each packet of each kind is a separate
+/// chain.
 ///
 /// symbols  [chain][bits]     cf32, at the eyes' centres: bit k is on Re for even k, on Im for odd k
 /// bits     [chain][payload]  u8
-/// soft     [chain][bits]     f32, about ±1, positive for 1; pilot included, never decoded
+/// soft     [chain][bits]     f32, about ±1, positive for 1; pilot included, not differentially decoded
 /// llr      [chain][payload]  f32 or i8, positive for 0; f32 at most 1e4, i8 in units of 1/4
 ///
-/// Of a chain that holds anything not finite all bits are 0, all soft values NaN, all LLRs 0; others do not notice.
-/// Where the amplitude is 0, as of zeros, soft values and LLRs are 0 and the bits 1. Keeps nothing between calls.
+/// A chain with a NaN or an infinity has bits of 0, soft values of NaN and LLRs of 0; other chains are unaffected. If
+/// the amplitude is 0, as of zeros, soft values and LLRs are 0 and the bits 1. Keeps nothing between calls.
 namespace iqd::soqpsk_detector {
 
 enum class LlrForm : std::uint8_t { f32, i8 };
@@ -44,7 +45,7 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// Of a loop whose noise bandwidth times the length of a bit is `bandwidth`; the second order is critically damped.
+/// Of a loop with noise bandwidth times bit length `bandwidth`; the second order is critically damped.
 Gains gains_of(double bandwidth, std::int64_t order) noexcept;
 
 struct Setup {
@@ -56,7 +57,7 @@ struct Setup {
   std::int64_t payload() const noexcept { return bits - std::ssize(pilot); }
 };
 
-/// What is null is left out; of the two forms of LLRs one is.
+/// Null: not wanted. At least one of the two forms of LLRs is null.
 struct Results {
   std::uint8_t* bits = nullptr;
   float* soft = nullptr;
@@ -66,7 +67,7 @@ struct Results {
 
 void run_cpu(const Setup& setup, const cf32* symbols, std::int64_t chains, const Results& results) noexcept;
 
-/// Where a block's results go.
+/// The destinations of a block's results.
 inline Results results_of(std::span<const PortIo> out, LlrForm llr) noexcept {
   Results to;
   to.bits = reinterpret_cast<std::uint8_t*>(out[0].data);

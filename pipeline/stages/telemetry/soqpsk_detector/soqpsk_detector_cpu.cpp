@@ -8,7 +8,7 @@
 namespace iqd::soqpsk_detector {
 namespace {
 
-constexpr int kAtOnce = 4;  // chains that take turns
+constexpr int kAtOnce = 4;  // interleaved chains
 
 Symbol symbol(cf32 y) {
   return {y.real(), y.imag()};
@@ -83,7 +83,7 @@ Gains gains_of(double bandwidth, std::int64_t order) noexcept {
   constexpr double kDetector = 2;  // the error is twice the sine of the angle
   const double theta = bandwidth / (kDamping + 0.25 / kDamping);
   const double scale = 4 / (1 + 2 * kDamping * theta + theta * theta) / kDetector;
-  // K1 + K2, and K2 as a share of that.
+  // K1 + K2, and K2 divided by that.
   return {static_cast<float>((kDamping + theta) * theta * scale), static_cast<float>(theta / (kDamping + theta))};
 }
 

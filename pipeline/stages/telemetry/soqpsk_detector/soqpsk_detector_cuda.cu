@@ -15,16 +15,16 @@
 namespace iqd::soqpsk_detector {
 namespace {
 
-// A chain is some 3,000 updates that wait for each other, so nothing else may be in their way. One warp of a group
-// follows the loops, a chain a lane; others fetch the next tile and write the decisions of the last one. Warp w's
-// instructions come from scheduler w mod 4, and one scheduler is the follower's alone: its other warps do nothing.
+// A chain is some 3,000 updates that wait for each other, so nothing else may delay them. One warp of a thread block
+// runs the loops, one chain per lane; others fetch the next tile and write the decisions of the previous one. Warp w
+// issues from scheduler w mod 4, and one scheduler is reserved for the follower: its other warps are idle.
 constexpr int kChains = 32;
 constexpr int kSchedulers = 4;
 constexpr int kWarps = 2 * kSchedulers;
 constexpr int kThreads = 32 * kWarps;
 constexpr int kMovers = kWarps / kSchedulers * (kSchedulers - 1);
 constexpr int kFollower = -1;
-constexpr int kPitch = kTile + 1;  // of rows in shared memory: no two lanes meet in a bank, by rows or by columns
+constexpr int kPitch = kTile + 1;  // row pitch in shared memory: no bank conflicts by rows or by columns
 static_assert(kTile == 32, "a mover's lane has one symbol of a tile");
 
 struct Job {
@@ -49,28 +49,28 @@ struct Shared {
   bool good[kChains];
 };
 
-/// The chains of one group.
+/// The chains of one thread block.
 struct Group {
   const Job& job;
   Shared& shared;
-  int chains;  // of all groups
-  int first;   // of this one's
+  int chains;  // of all thread blocks
+  int first;   // of this thread block
   int lane = static_cast<int>(threadIdx.x) % 32;
 
   __device__ int payload() const { return job.bits - job.pilot_bits; }
   __device__ Pilot pilot() const { return {job.pilot, job.pilot_bits}; }
   __device__ int pilot_tiles() const { return (job.pilot_bits + kTile - 1) / kTile; }
   __device__ int tiles() const { return (job.bits + kTile - 1) / kTile; }
-  /// First the pilot's tiles, to measure the amplitude, then all.
+  /// First the pilot's tiles, to measure the amplitude, then all tiles.
   __device__ int steps() const { return pilot_tiles() + tiles(); }
   __device__ int tile_of(int step) const { return step < pilot_tiles() ? step : step - pilot_tiles(); }
   __device__ int begin_of(int step) const { return tile_of(step) * kTile; }
 
-  /// Element i of a row of so many elements for each chain.
+  /// Element i in the row of a chain; rows have `each` elements.
   __device__ static std::int64_t place(int chain, int each, int i) { return std::int64_t{chain} * each + i; }
 
-  /// Has the tile of a step copied to shared memory, a row a chain; `mover` of kMovers. Behind the last chain it comes
-  /// again, so that all lanes follow something.
+  /// Starts copying the tile of a step to shared memory, one row per chain; `mover` of kMovers. Lanes without a chain
+  /// repeat the last one.
   __device__ void fetch(int step, int mover) const {
     const int k = begin_of(step) + lane;
     if (step < steps() && k < job.bits)
@@ -81,7 +81,7 @@ struct Group {
     __pipeline_commit();
   }
 
-  /// Writes what came of the tile of a step.
+  /// Writes the results of the tile of a step.
   __device__ void write(int step, int mover) const {
     const int k = begin_of(step) + lane;
     if (step < pilot_tiles() || k >= job.bits) return;
@@ -100,7 +100,7 @@ struct Group {
     }
   }
 
-  /// What the lanes of the warp in front know of their chains.
+  /// What each lane of the follower knows about its chain.
   struct Follower {
     float sum = 0;
     Loop loops[1];
@@ -127,7 +127,7 @@ struct Group {
     if (step == steps() - 1) shared.good[lane] = f.loops[0].good();
   }
 
-  /// What was written of a chain that held something not finite is written over.
+  /// Overwrites the results of chains with a NaN or an infinity.
   __device__ void mark_bad() const {
     for (int c = 0; c < min(kChains, chains - first); ++c) {
       if (shared.good[c]) continue;
@@ -143,7 +143,8 @@ struct Group {
   }
 };
 
-/// How many chains there are: one thread of each group asks, and the first group's says the number of packets again.
+/// The number of chains; one thread of each thread block reads it. The first thread block also writes the number of
+/// packets of the outputs.
 __device__ int count_chains(const Job& job) {
   __shared__ int chains;
   if (threadIdx.x == 0) {
@@ -156,8 +157,8 @@ __device__ int count_chains(const Job& job) {
   return chains;
 }
 
-/// What this warp is: kFollower, one of kMovers, or one that finds no rows to move. Groups that share a multiprocessor
-/// have their followers at different schedulers.
+/// The role of this warp: kFollower, one of kMovers, or one without rows to move. Thread blocks that share a
+/// multiprocessor have their followers on different schedulers.
 __device__ int role_of_warp(const Job& job) {
   const unsigned warp = threadIdx.x / 32;
   const unsigned turn = blockIdx.x / job.processors;
@@ -167,7 +168,7 @@ __device__ int role_of_warp(const Job& job) {
   return round == 0 ? kFollower : kChains;
 }
 
-// Four groups a multiprocessor, so that 3,104 packets of five kinds are all under way at once on 132.
+// Four thread blocks a multiprocessor, so that 3,104 packets of five kinds all run at once on 132 multiprocessors.
 __global__ void __launch_bounds__(kThreads, 4) detect_chains(const Job job) {
   __shared__ Shared shared;
   const Group group{job, shared, count_chains(job), static_cast<int>(blockIdx.x) * kChains};
@@ -197,7 +198,7 @@ class Run final : public StageRun {
  public:
   Run(const Setup& setup, LlrForm llr)
       : setup_(setup), llr_(llr), pilot_(std::span(setup.pilot)), processors_(gpu::count_multiprocessors()) {
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     gpu::check(cudaFuncGetAttributes(&loaded, detect_chains), "loading soqpsk_detector");
   }
 

@@ -40,7 +40,7 @@ class SoqpskDetectorStage final : public ConfiguredStage<Config> {
   bool check_input(const PortShape& in, const Section& section) const {
     const std::int64_t bits = config_.packet.bits();
     if (in.axis == Axis::counted && in.rows.empty() && in.item.size() == 2 && in.item[1].extent == bits) return true;
-    section.problem("", fmt::format("takes the symbols of packets, [packet][kind][bit], {} of them a packet; its input "
+    section.problem("", fmt::format("needs packets of {} symbols for each kind, [packet][kind][bit]; its input "
                                     "is {}",
                                     bits, in.text()));
     return false;
@@ -63,15 +63,15 @@ class SoqpskDetectorStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("loop_bandwidth", loop_bandwidth,
-          {.help = "noise bandwidth of the phase loop times the length of a bit; where it is not given 0.005, or 0.01 "
-                   "behind `average: packet`",
+          {.help = "noise bandwidth of the phase loop times the length of a bit; none: 0.005, or 0.01 behind "
+                   "`average: packet`",
            .low = 0,
            .high = 0.1,
            .live = true});
   v.field("loop_order", loop_order,
-          {.help = "1 follows a phase, 2 a frequency as well", .low = 1, .high = 2, .live = true});
-  v.field("differential", differential, {.help = "takes the differential code off the payload"});
-  v.field("llr", llr, {.help = "LLRs as numbers, or as whole numbers of 0.25"});
+          {.help = "1 tracks the phase, 2 the frequency as well", .low = 1, .high = 2, .live = true});
+  v.field("differential", differential, {.help = "decode the payload differentially"});
+  v.field("llr", llr, {.help = "LLRs as floats, or as integers in units of 0.25"});
   telemetry::packet_fields(v, packet);
 }
 

@@ -38,7 +38,7 @@ Bits random_bits(std::int64_t n, unsigned seed) {
   return bits;
 }
 
-/// What the pilot is followed by.
+/// The pilot, then the payload.
 Bits packet_of(const Bits& payload) {
   Bits bits = kPacket.pilot();
   bits.insert(bits.end(), payload.begin(), payload.end());
@@ -88,7 +88,7 @@ Detected detect(const Setup& setup, const Symbols& y) {
   return d;
 }
 
-/// Section by section as it is written, in double, with angles.
+/// The README's formulas one by one, in double precision, with angles.
 std::vector<double> model(const Symbols& y, double bandwidth, int order) {
   const Bits pilot = kPacket.pilot();
   const auto sign = [](bool positive) { return positive ? 1.0 : -1.0; };
@@ -162,7 +162,7 @@ TEST(SoqpskDetector, TheSecondOrderFollowsAFrequency) {
   EXPECT_LT(plain, kPayload / 20);
   EXPECT_LT(errors(5e-4, 0.005, 2), plain + plain / 5 + 10);
   EXPECT_LT(errors(1e-3, 0.01, 2), 2 * plain + 10);
-  EXPECT_GT(errors(5e-4, 0.002, 1), kPayload / 10) << "the first order loses it";
+  EXPECT_GT(errors(5e-4, 0.002, 1), kPayload / 10) << "the first order loses lock";
 }
 
 TEST(SoqpskDetector, HowManyChainsThereAreDoesNotMatter) {
@@ -361,7 +361,7 @@ TEST(SoqpskDetector, RefusesWhatCannotBe) {
   const auto complaint = [](const std::string& yaml, const PortShape& in) {
     return StageUnderTest(entry(), yaml, {in}).complaints();
   };
-  EXPECT_THAT(complaint("{}", symbols(kAll - 2)), HasSubstr("6336 of them a packet"));
+  EXPECT_THAT(complaint("{}", symbols(kAll - 2)), HasSubstr("packets of 6336 symbols"));
   EXPECT_THAT(complaint("{loop_order: 3}", symbols(kAll)), HasSubstr("loop_order"));
   EXPECT_THAT(complaint("{loop_bandwidth: 1}", symbols(kAll)), HasSubstr("loop_bandwidth"));
   EXPECT_THAT(complaint("{preamble: XY}", symbols(kAll)), HasSubstr("preamble"));

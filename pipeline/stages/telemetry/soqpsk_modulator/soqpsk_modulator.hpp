@@ -16,17 +16,17 @@
 #include "signal/formats/pn_sequence.hpp"
 #include "signal/formats/soqpsk.hpp"
 
-/// Makes SOQPSK-TG, of one of two things:
+/// Generates SOQPSK-TG from one of two inputs:
 ///
 /// bits     u8   [row][k]  each counts by its lowest bit; out [row][s k + j], s samples a bit
-/// samples  cf32 [row][n]  only their positions count: out [row][n] holds packets, the first from sample 0 on
+/// samples  cf32 [row][n]  only their positions count: out [row][n] holds packets, the first at sample 0
 ///
 /// out      cf32 [row][n]  of constant amplitude; 0 between packets
 ///
-/// Packet i stands at i (samples + gap); its payload are the bits i payload_bits … of a PN sequence, differentially
-/// encoded by itself where asked. Without a gap its neighbours' bits turn the phase at its ends; beside a gap, and
-/// where a stream of bits begins or ends, the first two bits and the last two go on. An output is a function of its
-/// position and of the bits there, to the bit. Keeps nothing between calls.
+/// Packet i begins at i (samples + gap); its payload is the bits i payload_bits … of a PN sequence, differentially
+/// encoded per packet if configured. Without a gap, the neighbours' bits turn the phase at a packet's ends. Next to a
+/// gap, and where a stream of bits begins or ends, the first two and the last two bits are repeated. An output depends,
+/// to the bit, only on its position and on the bits there. Keeps nothing between calls.
 namespace iqd::soqpsk_modulator {
 
 struct Config {
@@ -39,28 +39,28 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// The bit k of some, or where k lies beyond them, the one of the two outermost that lies on its axis.
+/// Index k, if it lies in begin … end - 1; otherwise that of the two outermost bits which is on the same axis.
 IQD_HOST_DEVICE constexpr std::int64_t within(std::int64_t k, std::int64_t begin, std::int64_t end) noexcept {
   if (k < begin) k = begin + ((k - begin) & 1);
   if (k >= end) k = end - 2 + ((k - end) & 1);
   return k < begin ? begin : k;
 }
 
-/// The bits of packets, looked up; for host and device.
+/// A table look-up of the packets' bits; for host and device.
 struct PacketBitsView {
   const std::uint8_t* pilot;      // [pilot_bits]
-  const std::uint32_t* parities;  // of the first n bits of the sequence, n = 0 … period - 1, the first the lowest
+  const std::uint32_t* parities;  // parities of the first n bits of the sequence, n = 0 … period - 1, LSB first
   std::uint32_t period;
   std::int32_t pilot_bits;
   std::int32_t payload_bits;
   bool apart;  // there is a gap between packets
   bool differential;
 
-  /// Where in the sequence the payload of a packet begins.
+  /// Position in the sequence where the payload of a packet begins.
   IQD_HOST_DEVICE std::uint32_t base_of(std::int64_t packet) const noexcept {
     return static_cast<std::uint32_t>(packet * payload_bits % period);
   }
-  /// Bit k of the packet with this base, or of the one before or behind it.
+  /// Bit k of the packet with this base, or of its neighbours.
   IQD_HOST_DEVICE std::uint32_t bit(std::uint32_t base, std::int32_t k) const noexcept {
     const std::int32_t bits = pilot_bits + payload_bits;
     const auto step = static_cast<std::uint32_t>(payload_bits);
@@ -81,14 +81,14 @@ struct PacketBitsView {
     bits %= period;
     return parities[bits / 32] >> (bits % 32) & 1;
   }
-  /// A differential code is the parity of all bits so far, and of how many places of them are even.
+  /// The differential code is the parity of all bits so far plus the number of even positions among them.
   IQD_HOST_DEVICE std::uint32_t payload_bit(std::uint32_t base, std::uint32_t j) const noexcept {
     if (!differential) return parity(base + j) ^ parity(base + j + 1);
     return parity(base) ^ parity(base + j + 1) ^ ((j / 2 + 1) & 1);
   }
 };
 
-/// Packets, and how they lie in time.
+/// Packets and their positions in time.
 class Packets {
  public:
   explicit Packets(const Config& config);
@@ -104,7 +104,7 @@ class Packets {
   }
   std::span<const std::uint8_t> pilot() const noexcept { return pilot_; }
   std::span<const std::uint32_t> parities() const noexcept { return parities_; }
-  /// Samples of a packet, and from one to the next.
+  /// Samples of a packet, and the distance of two packets.
   std::int64_t samples() const noexcept { return samples_; }
   std::int64_t distance() const noexcept { return distance_; }
 
@@ -118,7 +118,7 @@ class Packets {
   bool differential_;
 };
 
-/// `first` is the absolute number of the bit bits(r, 0), y_first the position of y(r, 0).
+/// `first` is the absolute number of bit bits(r, 0), y_first the position of y(r, 0).
 void modulate_bits(const soqpsk::Modulator& modulator, View<const std::uint8_t, 2> bits, std::int64_t first,
                    View<cf32, 2> y, std::int64_t y_first) noexcept;
 void make_packets(const soqpsk::Modulator& modulator, const Packets& packets, View<cf32, 2> y,

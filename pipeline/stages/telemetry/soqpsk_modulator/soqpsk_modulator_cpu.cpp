@@ -10,7 +10,7 @@ namespace {
 
 using soqpsk::Modulator;
 
-/// Samples begin … end, counted from the first of bit 0. bit(k) tells the bits around them.
+/// Samples begin … end, counted from the first of bit 0. bit(k) returns bit k.
 template <class Bit>
 void modulate(const Modulator& modulator, Bit bit, std::int64_t begin, std::int64_t end, cf32* y) noexcept {
   if (begin == end) return;

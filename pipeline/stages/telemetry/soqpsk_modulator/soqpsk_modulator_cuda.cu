@@ -13,7 +13,7 @@ namespace {
 using soqpsk::Modulator;
 
 constexpr int kThreads = 256;
-constexpr int kTile = 4 * kThreads;  // samples of a group
+constexpr int kTile = 4 * kThreads;  // samples of a thread block
 constexpr int kPast = Modulator::kPast;
 constexpr int kFuture = Modulator::kFuture;
 constexpr int kBits = Modulator::kBits;
@@ -23,7 +23,7 @@ struct Table {
   const float2* samples;
   int shift;
 
-  /// Sample m, counted from one of an even bit; bit(i) is that bit's i-th neighbour.
+  /// Sample m, counted from the first of an even bit; bit(i) is that bit's i-th neighbour.
   template <class Bit> __device__ float2 at(int m, Bit bit) const {
     std::uint32_t row = static_cast<std::uint32_t>(m >> shift) & 1;
 #pragma unroll
@@ -52,11 +52,11 @@ struct BitStream {
 };
 
 __global__ void __launch_bounds__(kThreads) modulate_rows(const Table table, const BitStream in, const Samples out) {
-  __shared__ std::uint8_t bits[kTile / 2 + kBits];  // from kPast before the tile's first bit on
+  __shared__ std::uint8_t bits[kTile / 2 + kBits];  // from kPast bits before the tile's first bit on
   __shared__ int parity;                            // of the tile's first bit
   const std::int64_t start = in.start + out.tile();
   const std::int64_t first = start >> table.shift;
-  const int lead = static_cast<int>(start - (first << table.shift));  // samples of that bit before the tile
+  const int lead = static_cast<int>(start - (first << table.shift));  // samples of that bit that lie before the tile
   const int length = out.count();
   const int span = ((lead + length - 1) >> table.shift) + kBits;
   const std::uint8_t* const row = in.bits + blockIdx.y * in.pitch;
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kThreads) make_rows(const Table table, const P
   }
 }
 
-/// The table on the device, and where the samples go.
+/// The table on the device, and the destination of the samples.
 class Output {
  public:
   explicit Output(const Modulator& modulator)

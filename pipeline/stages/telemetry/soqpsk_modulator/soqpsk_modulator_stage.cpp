@@ -48,8 +48,8 @@ class SoqpskModulatorStage final : public ConfiguredStage<Config> {
     for (const char* key : {"differential", "gap", "payload", "preamble", "repeats", "sync_word", "payload_bits"})
       if (context.section.has(key))
         context.section.problem(key,
-                                "is for packets, which are made where the input is cf32; this one is a stream of "
-                                "bits, and is modulated as it is: leave the key out");
+                                "is for packets, which need a cf32 input; this input is a stream of bits, which is "
+                                "modulated as it is; remove the key");
   }
 
   bool of_bits_ = false;
@@ -58,17 +58,17 @@ class SoqpskModulatorStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("amplitude", amplitude, {.help = "of the signal", .low = 0, .live = true});
+  v.field("amplitude", amplitude, {.help = "amplitude of the signal", .low = 0, .live = true});
   telemetry::packet_fields(v, format);
   v.field("gap", gap, {.help = "samples of silence between packets", .low = 0, .high = 1 << 30});
-  v.field("payload", payload, {.help = "what the packets carry: a pseudo-random sequence that goes on over them"});
+  v.field("payload", payload, {.help = "pseudo-random payload, which continues from packet to packet"});
   v.field("differential", differential, {.help = "encode each packet's payload differentially"});
 }
 
 StageEntry entry() {
   return {.family = "telemetry",
           .name = "soqpsk_modulator",
-          .summary = "makes SOQPSK-TG of bits, or packets with pseudo-random payload",
+          .summary = "generates SOQPSK-TG from bits, or packets with pseudo-random payload",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::u8}}},
           .outputs = {{.name = "out"}},
           .make = make_stage<SoqpskModulatorStage>,

@@ -94,7 +94,7 @@ TEST(SoqpskModulator, MakesPacketsOneBehindTheOther) {
   const std::int64_t n = 3 * format.samples();
   const auto y = stage.stream<cf32>(std::vector<cf32>(static_cast<std::size_t>(n)));
   const auto expected = single(soqpsk::modulate(packets(4, format, 23, false), 2));
-  // Before the first packet the modulator has one more in mind.
+  // Before the first packet, the modulator assumes another one.
   EXPECT_TRUE(same_bits(part(y, 8, n - 8), part(expected, 8, n - 8)));
 }
 

@@ -8,16 +8,16 @@
 #include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stages/transmit/channel_meter.hpp"
 
-/// How clean a transmission is: what lies beside its carriers, of the averaged spectrum of a block.
+/// The purity of a transmission: the powers beside its carriers, from the averaged spectrum of a block.
 ///
-/// x         cf32 [n]      a block; its first frame begins where it begins, the others half a frame later each
+/// x         cf32 [n]      a block; the first frame begins with it, each other half a frame later
 /// spectrum  f32 [bin]     dB; a tone of amplitude 1 on a bin reads 0; bin size/2 is 0 Hz
-/// levels    f32 [level]   by kLevels: the power of one carrier (their mean) in dB of full scale, all others in dB of
-///                         that, dBc
+/// levels    f32 [level]   by kLevels: the power of one carrier (their mean) in dB of full scale; all others
+///                         relative to it, in dBc
 ///
-/// NaN: a level that cannot be told, as its band reaches over the edge of the spectrum or into that of a carrier; all
-/// where the carriers have no power, and where samples are not finite. Nothing reads less than -200. No whole frame:
-/// nothing is written. Depends on how the stream is cut into blocks. Keeps nothing between calls.
+/// A level is NaN if its band exceeds the spectrum or overlaps a carrier's band; all are NaN if the carriers have no
+/// power, or samples are not finite. No value is below -200. Without a whole frame, nothing is written. The result
+/// depends on how the stream is cut into blocks. Keeps nothing between calls.
 namespace iqd::acpr_meter {
 
 /// The CUDA half.

@@ -39,7 +39,7 @@ Bands::Bands(const Config& config, double rate_hz) {
 
 void Bands::set(std::string_view level, double middle, double width) {
   const Band band{middle - width / 2, middle + width / 2};
-  // Bands that touch do not overlap, however their ends were rounded.
+  // Bands that touch do not count as overlapping, however their ends are rounded.
   const double touch = 1e-9;
   const bool clear = std::none_of(carriers_.begin(), carriers_.end(), [&](const Band& c) {
     return band.low < c.high - touch && c.low < band.high - touch;

@@ -12,7 +12,7 @@
 namespace iqd::acpr_meter {
 namespace {
 
-constexpr double kFewestBins = 8;  // of a carrier: beside them the window's main lobe still reaches over its edge
+constexpr double kFewestBins = 8;  // of a carrier, as the window's main lobe reaches over its edges
 
 class AcprMeterStage final : public ConfiguredStage<Config> {
  public:
@@ -63,34 +63,36 @@ void check(const Config& config, double rate_hz, const Section& section, std::st
     section.problem(std::string(group) + key, what);
   };
   if (!(rate_hz > 0)) return section.problem("", "needs the sample rate of its input, which is not known");
-  if (config.carriers.empty()) return problem("carriers", "has to name one carrier or more");
+  if (config.carriers.empty()) return problem("carriers", "must list at least one carrier");
   const double bin = rate_hz / static_cast<double>(config.size);
   if (config.bandwidth < kFewestBins * bin)
     problem("bandwidth",
-            fmt::format("has to be {} bins or more, and with a `size` of {} a bin is {} Hz: take a larger `size`",
+            fmt::format("must be at least {} bins; with a `size` of {}, a bin is {} Hz; set a larger `size`",
                         kFewestBins, config.size, bin));
   if (config.spacing && *config.spacing < config.bandwidth)
-    problem("spacing", fmt::format("has to be the `bandwidth` of {} Hz or more, so that the next channel lies beside "
-                                   "the carrier",
+    problem("spacing", fmt::format("must be at least the `bandwidth` of {} Hz, so that the adjacent channel does "
+                                   "not overlap the carrier",
                                    config.bandwidth));
   const auto beside = std::ranges::find_if(config.carriers,
                                            [&](double f) { return std::fabs(f) + config.bandwidth / 2 > rate_hz / 2; });
   if (beside != config.carriers.end())
-    problem("carriers", fmt::format("one at {} Hz with a bandwidth of {} Hz is not within the {} Hz that are received",
+    problem("carriers", fmt::format("the carrier at {} Hz with a bandwidth of {} Hz exceeds the received {} Hz",
                                     *beside, config.bandwidth, rate_hz));
 }
 
 void Config::fields(FieldVisitor& v) {
-  v.field("carriers", carriers, {.help = "their middles, from the centre", .unit = Unit::hertz});
+  v.field("carriers", carriers, {.help = "centre frequencies of the carriers", .unit = Unit::hertz});
   v.field("bandwidth", bandwidth,
-          {.help = "that powers are measured in, around the middle of each channel: 9 MHz of an LTE carrier of 10 MHz",
+          {.help = "measured bandwidth around the centre of each channel, such as 9 MHz for an LTE carrier of 10 MHz",
            .unit = Unit::hertz,
            .low = 0,
            .required = true});
   v.field("spacing", spacing,
-          {.help = "from a carrier to the channel beside it; without: bandwidth / 0.9", .unit = Unit::hertz, .low = 0});
-  v.field("size", size, {.help = "bins, and samples of a frame", .low = 16, .high = 1 << 20});
-  v.field("average", average, {.help = "frames that are averaged; 0: all of the block", .low = 0, .live = true});
+          {.help = "distance from a carrier to the adjacent channel; none: bandwidth / 0.9",
+           .unit = Unit::hertz,
+           .low = 0});
+  v.field("size", size, {.help = "FFT size: bins, and samples of a frame", .low = 16, .high = 1 << 20});
+  v.field("average", average, {.help = "frames to average; 0: the whole block", .low = 0, .live = true});
 }
 
 StageEntry entry() {

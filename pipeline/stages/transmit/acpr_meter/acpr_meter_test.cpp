@@ -48,7 +48,7 @@ void add_tone(Samples& x, double hz, double db) {
     x[n] += cf32(std::polar(std::pow(10, db / 20), 2 * std::numbers::pi * hz / kRate * static_cast<double>(n)));
 }
 
-/// A tone in the band of each level, where no other level sees it.
+/// A tone in the band of each level, outside the bands of all others.
 constexpr std::pair<std::string_view, std::pair<double, double>> kTones[] = {
     {"adjacent_low", {-100e3, -40}},  {"adjacent_high", {205e3, -41}},
     {"alternate_low", {-180e3, -50}}, {"alternate_high", {260e3, -51}},
@@ -92,7 +92,7 @@ TEST(AcprMeter, WhatCannotBeToldIsNan) {
   EXPECT_EQ(nan_levels({.carriers = {5e6, -5e6}, .bandwidth = 2.7e6}, 61.44e6), "image_low image_high ");
   EXPECT_EQ(nan_levels({.carriers = {-3e6, 7e6}, .bandwidth = 2.7e6}, 61.44e6), "");
   EXPECT_EQ(nan_levels({.carriers = {-3e6, 7e6}, .bandwidth = 2.7e6}, 40e6), "im5_low im5_high ");
-  // The next channel may touch the carrier.
+  // The adjacent channel may touch the carrier.
   EXPECT_EQ(nan_levels({.carriers = {0.3e6}, .bandwidth = 0.1e6, .spacing = 0.1e6}, 1e6).find("adjacent"),
             std::string::npos);
 }
@@ -129,10 +129,10 @@ TEST(AcprMeter, AverageTakesTheFirstFrames) {
   Config config = kConfig;
   config.average = 1;
   EXPECT_EQ(read(config, kRate, x).frames, 1);
-  EXPECT_NEAR(read(config, kRate, x).levels[0], 10 * std::log10(0.5), 0.01);  // the other carrier is not there
+  EXPECT_NEAR(read(config, kRate, x).levels[0], 10 * std::log10(0.5), 0.01);  // the other carrier is missing
 }
 
-/// The stage on a block of two channels, both outputs or the levels alone.
+/// The stage on a block of two channels, with both outputs or only the levels.
 struct Block {
   explicit Block(const Samples& x, std::int64_t begin, bool with_spectrum)
       : levels(2 * kLevels.size()), spectrum(2 * 256) {
@@ -201,10 +201,10 @@ TEST(AcprMeter, BadKeysAreRefused) {
   };
   EXPECT_EQ(complaints("{bandwidth: 9 MHz}"), "");
   EXPECT_THAT(complaints("{}"), HasSubstr("bandwidth"));
-  EXPECT_THAT(complaints("{bandwidth: 100 kHz}"), HasSubstr("bandwidth: has to be 8 bins or more"));
-  EXPECT_THAT(complaints("{bandwidth: 9 MHz, spacing: 8 MHz}"), HasSubstr("spacing: has to be the `bandwidth` of"));
-  EXPECT_THAT(complaints("{bandwidth: 9 MHz, carriers: []}"), HasSubstr("carriers: has to name one"));
-  EXPECT_THAT(complaints("{bandwidth: 9 MHz, carriers: [0, 27 MHz]}"), HasSubstr("one at 27000000 Hz"));
+  EXPECT_THAT(complaints("{bandwidth: 100 kHz}"), HasSubstr("bandwidth: must be at least 8 bins"));
+  EXPECT_THAT(complaints("{bandwidth: 9 MHz, spacing: 8 MHz}"), HasSubstr("spacing: must be at least the `bandwidth`"));
+  EXPECT_THAT(complaints("{bandwidth: 9 MHz, carriers: []}"), HasSubstr("carriers: must list at least one"));
+  EXPECT_THAT(complaints("{bandwidth: 9 MHz, carriers: [0, 27 MHz]}"), HasSubstr("the carrier at 27000000 Hz"));
   EXPECT_THAT(complaints("{bandwidth: 9 MHz}", 0), HasSubstr("which is not known"));
 }
 

@@ -4,7 +4,7 @@
 
 #include "pipeline/stages/transmit/aph_estimator/job.cuh"
 
-/// Looking and aligning.
+/// The first look, and the alignment.
 namespace iqd::aph_estimator {
 namespace {
 
@@ -15,7 +15,7 @@ struct Count {
     return *this;
   }
 };
-constexpr int kCountRow = sizeof(Seen) / sizeof(Count);  // of partial sums, behind those of Seen
+constexpr int kCountRow = sizeof(Seen) / sizeof(Count);  // row of partial sums for counts, behind the rows of Seen
 
 __global__ void __launch_bounds__(kThreads) look(const __grid_constant__ Job job) {
   Seen seen;
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kThreads) load_signals(const __grid_constant__
   });
 }
 
-/// Of the spectra, with both halves' sum in the place of that of s.
+/// Products of the spectra; the sum of both halves replaces the spectrum of s.
 __global__ void __launch_bounds__(kThreads) multiply_spectra(const __grid_constant__ Job job) {
   if (!job.record->report.goes_on()) return;
   for_each(job.size, [&](std::int64_t k) {
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads) take_peak(const __grid_constant__ Jo
   if (!record.found.inside) judge(record.found, record.report);
 }
 
-/// The correlation at the delays so far, of the spectra from `first` on.
+/// The correlation at the current delays, for the spectra from `first` on.
 __global__ void __launch_bounds__(kThreads) add_points(const __grid_constant__ Job job, int first) {
   const Record& record = *job.record;
   if (!record.report.goes_on()) return;

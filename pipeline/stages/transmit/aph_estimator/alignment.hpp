@@ -18,24 +18,25 @@
 
 namespace iqd::aph_estimator {
 
-/// How what came back, s, lies to what was sent, z: s(n + delay) is like z(n).
+/// How the received signal, s, is aligned with the sent one, z: s(n + delay) resembles z(n).
 struct Alignment {
-  double delay = 0;      // samples; that of the largest |r|, r(d) = sum of w(n) conj(z(n)) s(n + d)
-  double coherence = 0;  // |r|^2 over both energies: 1 where s is z, delayed and times a constant
-  double drift = 0;      // delay of the second half less that of the first, samples
+  double delay = 0;      // samples; maximizes |r|, r(d) = sum of w(n) conj(z(n)) s(n + d)
+  double coherence = 0;  // |r|^2 over both energies: 1 if s is z, delayed and scaled
+  double drift = 0;      // delay of the second half minus that of the first, samples
   double turn = 0;       // the same of the phase, radians
-  bool inside = true;    // the largest is not at the edge of the search
+  bool inside = true;    // the maximum is not at the edge of the search
 };
 
-/// Finds delays of up to `search` samples, either way, of signals of up to `most` samples. May be used by many threads
-/// at once, each with its own scratch.
+/// Finds delays of up to `search` samples in either direction, of signals of up to `most` samples. Many threads may use
+/// it at once, each with its own scratch.
 class Aligner {
  public:
-  /// Throws SetupError where there is no memory.
+  /// Throws SetupError if memory is short.
   Aligner(std::int64_t most, std::int64_t search);
   static std::size_t scratch_bytes(std::int64_t most) noexcept;
 
-  /// Both finite and not silent. Of signals that are short, delays of up to a quarter of them are searched.
+  /// Both signals must be finite and not silent. In short signals, delays of up to a quarter of the length are
+  /// searched.
   Alignment find(std::span<const cf32> sent, std::span<const cf32> received, std::byte* scratch) const noexcept;
 
  private:
@@ -50,7 +51,7 @@ class Aligner {
   FftPlan inverse_;
 };
 
-/// The positions n of s(n + delay) that samples 0 … n-1 of s give without what lies beyond them.
+/// The positions n at which s(n + delay) can be computed from samples 0 … n-1 of s.
 struct Range {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -58,26 +59,26 @@ struct Range {
 };
 IQD_HOST_DEVICE Range within(std::int64_t n, double delay) noexcept;
 
-/// u(n) = s(n + delay) for all n of that range: a sinc under a Kaiser window of 64 samples, within -85 dB up to 0.45
-/// of the rate. Whole delays are exact.
+/// u(n) = s(n + delay) for all n of that range: a sinc of 64 samples with a Kaiser window, within -85 dB up to 0.45 of
+/// the rate. Whole delays are exact.
 void advance(std::span<const cf32> s, double delay, Range range, Complex64* u) noexcept;
 
-// What all backends compute alike.
+// Shared by all backends.
 
-inline constexpr int kClimbs = 6;      // of Newton's steps, from a whole delay
-inline constexpr int kHalfClimbs = 2;  // from there to a half's own
+inline constexpr int kClimbs = 6;      // Newton's steps, from a whole delay
+inline constexpr int kHalfClimbs = 2;  // from there to that of a half
 
 inline std::int64_t transform_size(std::int64_t most) noexcept {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(most)));
 }
 
-/// z is taken without `reach` samples at its ends, in two halves under a window; s whole. So every delay compares as
-/// many samples, and nothing comes round from the other end of the transform.
+/// z without `reach` samples at its ends, in two windowed halves; s as a whole. So every delay compares the same number
+/// of samples, and nothing wraps around in the transform.
 struct Halves {
   IQD_HOST_DEVICE Halves(std::int64_t n, std::int64_t search)
       : reach(search + 2 < n / 4 ? search + 2 : n / 4), half(n / 2 - reach) {}
-  /// A Hann window over both. Without one the summit of |r| would be pulled towards the side where a strong sample
-  /// comes into the sum and a weak one leaves it, 1 / samples or so.
+  /// A Hann window over each half. Without it, the maximum of |r| would be biased towards the side where a strong
+  /// sample enters the sum and a weak one leaves it, by about 1 / samples.
   IQD_HOST_DEVICE double weight(std::int64_t i) const noexcept {
     const double s = sin(std::numbers::pi * (static_cast<double>(i % half) + 0.5) / static_cast<double>(half));
     return s * s;
@@ -86,7 +87,7 @@ struct Halves {
   std::int64_t half;
 };
 
-/// A place in the correlation's magnitude. Of equal ones the first is the highest.
+/// A point of the correlation's magnitude. Of equal ones the first wins.
 struct Peak {
   double power = -1;
   std::int64_t at = 0;
@@ -111,8 +112,8 @@ struct Point {
     bend += o.bend;
     return *this;
   }
-  /// A step of Newton's method to the summit of |r|^2. Where the curve is hollow, as between two equal neighbours of a
-  /// signal as wide as the rate, half a sample up the slope.
+  /// A Newton step towards the maximum of |r|^2. Where the curve is convex, as between two equal neighbours of a signal
+  /// as wide as the rate, half a sample up the slope.
   IQD_HOST_DEVICE double step() const noexcept {
     const double up = conjugate_product(r, slope).real();
     const double curve = power_of(slope) + conjugate_product(r, bend).real();
@@ -121,7 +122,7 @@ struct Point {
   }
 };
 
-/// Energies of what is compared, under the window.
+/// Energies of the compared samples, under the window.
 struct Compared {
   double z = 0, s = 0;
   IQD_HOST_DEVICE Compared& operator+=(const Compared& o) noexcept {
@@ -137,7 +138,7 @@ IQD_HOST_DEVICE inline void compare(Complex64 first, Complex64 second, const Com
   found.coherence = energy.z * energy.s > 0 ? power_of(first + second) / (energy.z * energy.s) : 0;
 }
 
-/// Samples on each side that a delay which is not whole reaches to.
+/// Samples on each side that a fractional delay needs.
 inline constexpr std::int64_t kReach = 32;
 
 IQD_HOST_DEVICE inline Range within(std::int64_t n, double delay) noexcept {
@@ -146,7 +147,7 @@ IQD_HOST_DEVICE inline Range within(std::int64_t n, double delay) noexcept {
   const std::int64_t begin = (between ? kReach - 1 : 0) - whole, end = n - (between ? kReach : 0) - whole;
   return {begin > 0 ? begin : 0, end < n ? end : n};
 }
-/// What sample k - kReach + 1 beside the whole delay counts, k = 0 … 2 kReach - 1, where `part` is between 0 and 1.
+/// The weight of sample k - kReach + 1 relative to the whole delay, k = 0 … 2 kReach - 1; `part` is between 0 and 1.
 IQD_HOST_DEVICE inline double sinc_tap(std::int64_t k, double part) noexcept {
   constexpr double kBeta = 8.5;
   const double t = static_cast<double>(k - kReach + 1) - part;

@@ -17,7 +17,7 @@ double energy(std::span<const cf32> x) {
 }
 
 Point point(const cf32* cross, std::int64_t size, double delay) {
-  constexpr std::int64_t kRun = 64;  // of products of phasors, before rounding adds up
+  constexpr std::int64_t kRun = 64;  // products of phasors, before rounding accumulates
   const double step = 2 * std::numbers::pi / static_cast<double>(size);
   const Complex64 turn = std::polar<double>(1.0, step * delay);
   Point sum;
@@ -79,7 +79,7 @@ Alignment Aligner::find(std::span<const cf32> sent, std::span<const cf32> receiv
   return found;
 }
 
-/// Of `count` samples from `begin` on where they are, and zeros; in units of the whole signal's rms.
+/// Transforms `count` samples from `begin` on, zero where there are none; in units of the whole signal's rms.
 void Aligner::transform(std::span<const cf32> x, std::int64_t begin, std::int64_t count, bool weighted, cf32* time,
                         cf32* bins) const noexcept {
   const double scale = std::sqrt(static_cast<double>(x.size()) / energy(x));
@@ -103,7 +103,7 @@ std::int64_t Aligner::whole_delay(const cf32* first, const cf32* second, std::in
   return best.at;
 }
 
-/// Of |r|^2, by Newton's method from a place near it.
+/// The maximum of |r|^2 near `delay`, by Newton's method.
 double Aligner::summit(const cf32* cross, double delay, int steps) const noexcept {
   for (int i = 0; i < steps; ++i) delay += point(cross, forward_.size(), delay).step();
   return delay;

@@ -18,16 +18,16 @@
 #include "pipeline/stages/transmit/aph_keys.hpp"
 #include "pipeline/stages/transmit/channel_meter.hpp"
 
-/// Learns a predistorter from what was sent, z, and what a feedback receiver heard of it, s (indirect learning):
-/// h = argmin |z(n) - (Psi(u) h)(n)|, u(n) = s(n + delay) / G, over the rows from 16 on. `aph_predistorter` with this h
-/// sends what comes out of the transmitter as G times its input.
+/// Learns a predistorter from the sent signal, z, and the signal of a feedback receiver, s (indirect learning): h =
+/// argmin |z(n) - (Psi(u) h)(n)|, u(n) = s(n + delay) / G, over the rows from 16 on. With this h, `aph_predistorter`
+/// makes the transmitter's output G times its input.
 ///
-/// sent, received  [n]            cf32  of the same time; the first `samples` of a block count
+/// sent, received  [n]            cf32  of the same time; only the first `samples` of a block count
 /// coefficients    [coefficient]  cf32  monomial; h1 h3 … g1 g3 … c, taps inner; or none
-/// report          [value]        f32   kValues; NaN where a training did not come so far
+/// report          [value]        f32   kValues; NaN if a training did not get that far
 ///
-/// A training that cannot be trusted is refused: then the coefficients are those that are applied now, or none where it
-/// was not told these. Nor are there any where what was heard is good enough. Keeps nothing between calls.
+/// An unreliable training is refused: then the output is the coefficients applied now, or none if these were not
+/// configured. None are output either if the received signal is good enough. Keeps nothing between calls.
 namespace iqd::aph_estimator {
 
 struct Config {
@@ -46,13 +46,13 @@ struct Config {
 /// The rate is for `aclr`.
 Setup setup_of(const Config& config, double rate_hz);
 
-/// A training made ready: may be used by many threads at once, each with its own scratch.
+/// A training that is ready for use by many threads at once, each with its own scratch.
 class Trainer {
  public:
-  /// Throws SetupError where there is no memory. No coefficients: what is applied now changes nothing.
+  /// Throws SetupError if memory is short. No coefficients: the identity is applied now.
   explicit Trainer(const Config& config, double rate_hz = 0);
   static std::size_t scratch_bytes(const Config& config) noexcept;
-  /// Both of the same length. Where the report says that there are none, `coefficients` is worth nothing.
+  /// Both of the same length. If the report says that there are none, `coefficients` is meaningless.
   Report train(std::span<const cf32> sent, std::span<const cf32> received, std::span<cf32> coefficients,
                std::byte* scratch) const noexcept;
 

@@ -15,12 +15,12 @@ using Levels = std::array<float, acpr_meter::kLevels.size()>;
 
 }  // namespace
 
-/// A fit, and what it was made of.
+/// A fit, and its inputs.
 struct Trainer::Trial {
   Fit fit;
   Range range;
   std::span<const Complex64> u;
-  std::span<const cf32> z;  // of u's samples
+  std::span<const cf32> z;  // at the samples of u
 };
 
 struct Trainer::Work {
@@ -68,7 +68,7 @@ Trainer::Work Trainer::work_in(std::byte* memory, const AphOrders& orders, std::
 }
 
 std::size_t Trainer::scratch_bytes(const Config& config) noexcept {
-  // What the meter needs lies where the rest was.
+  // The meter reuses the memory of the other steps.
   const std::size_t metered = config.measured ? acpr_meter::Meter::scratch_bytes(config.aclr.size) : 0;
   return work_in(nullptr, config.orders.orders(), config.samples).bytes + metered;
 }
@@ -115,7 +115,7 @@ Trainer::Trial Trainer::choose(std::span<const cf32> sent, std::span<const cf32>
     const Trial whole = fit(sent, received, std::round(delay), coefficients.data(), work);
     if (is_whole(whole.fit, between)) return whole;
   }
-  return fit(sent, received, delay, coefficients.data(), work);  // where it is once more: u is its own again
+  return fit(sent, received, delay, coefficients.data(), work);  // fits again, since the other trial overwrote u
 }
 
 Trainer::Trial Trainer::fit(std::span<const cf32> sent, std::span<const cf32> received, double delay,

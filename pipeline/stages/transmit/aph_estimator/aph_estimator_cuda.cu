@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// All sums are in an order that depends on lengths alone, so the same block gives the same bits.
+// All sums are in an order that depends only on lengths, so the same block gives the same bits.
 #include <algorithm>
 #include <optional>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kLevels = static_cast<int>(acpr_meter::kLevels.size());
 
-/// Pieces of scratch that begin at multiples of 256, where it does.
+/// Pieces of scratch at multiples of 256, if scratch begins at one.
 class Pieces {
  public:
   explicit Pieces(std::byte* memory) : memory_(memory) {}

@@ -41,9 +41,9 @@ class AphEstimatorStage final : public ConfiguredStage<Config> {
     const AphOrders orders = config_.orders.orders();
     if (!aph::check(orders, config_.coefficients, context.section)) return;
     if (config_.gain && !(*config_.gain > 0))
-      return context.section.problem("gain", fmt::format("is {}; it has to be more than 0", *config_.gain));
+      return context.section.problem("gain", fmt::format("must be more than 0; it is {}", *config_.gain));
     if (config_.above && !config_.measured)
-      return context.section.problem("above", "needs the group `aclr`, which says where the carriers are: add it");
+      return context.section.problem("above", "needs the group `aclr` with the carriers");
     rate_hz_ = context.in[0].rate_hz;
     if (config_.measured) acpr_meter::check(config_.aclr, rate_hz_, context.section, "aclr.");
     set(context.out[kCoefficients], Element::cf32, {"coefficient", orders.coefficients()});
@@ -74,24 +74,25 @@ class AphEstimatorStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   orders.fields(v);
-  v.field("samples", samples,
-          {.help = "that a training looks at: the first of a block", .low = kFewestSamples, .high = 1 << 22});
+  v.field(
+      "samples", samples,
+      {.help = "samples that a training uses, from the beginning of a block", .low = kFewestSamples, .high = 1 << 22});
   v.field("search", search,
-          {.help = "longest delay that is looked for, samples, either way", .low = 0, .high = 1 << 20});
+          {.help = "largest delay searched, in samples, in either direction", .low = 0, .high = 1 << 20});
   v.field("gain", gain,
-          {.help = "magnitude of the gain G that the predistorted transmitter shall have; without it that of the "
-                   "transmitter as it was in this training"});
+          {.help = "magnitude of the gain G of the predistorted transmitter; none: the transmitter's gain in this "
+                   "training"});
   v.field("coefficients", coefficients,
-          {.help = "that are applied now (monomial), as a list or \"@file.npy\"; given out again where a training is "
-                   "refused. None: those that change nothing, and nothing is given out",
+          {.help = "coefficients applied now (monomial), as a list or \"@file.npy\"; output again if a training is "
+                   "refused. None: the identity, and a refused training outputs nothing",
            .live = true});
   v.field("above", above,
-          {.help = "train only where the ACLR that was heard is worse than this; without it always. Needs `aclr`",
+          {.help = "train only if the measured ACLR is worse than this; none: always. Needs `aclr`",
            .unit = Unit::decibel,
            .low = acpr_meter::kFloorDb,
            .high = 0,
            .live = true});
-  v.group("aclr", measured, {.help = "where the carriers are, to report what lies beside them"},
+  v.group("aclr", measured, {.help = "carriers and channels, to report the ACLR"},
           [this](FieldVisitor& inner) { aclr.fields(inner); });
 }
 
@@ -99,7 +100,7 @@ StageEntry entry() {
   return {
       .family = "transmit",
       .name = "aph_estimator",
-      .summary = "learns a predistorter's coefficients from what was sent and what a feedback receiver heard",
+      .summary = "learns a predistorter's coefficients from the sent signal and that of a feedback receiver",
       .inputs = {{.name = "sent", .elements = {Element::cf32}, .one_channel = true, .reread = true},
                  {.name = "received", .elements = {Element::cf32}, .one_channel = true, .reread = true}},
       .outputs = {{.name = "coefficients"}, {.name = "report", .levels = true}, {.name = "events", .tally = kOutcomes}},

@@ -35,7 +35,7 @@ const Samples& waveform() {
   return x;
 }
 
-/// What comes out of it for x, with zeros around.
+/// The transmitter's output for x, surrounded by zeros.
 Samples through(const Transmitter::Options& options, const Samples& x) {
   const Transmitter transmitter(options);
   Samples padded(static_cast<std::size_t>(transmitter.past()));
@@ -46,14 +46,14 @@ Samples through(const Transmitter::Options& options, const Samples& x) {
   return y;
 }
 
-/// The same, heard by a receiver 60 dB above its noise.
+/// The same through a receiver 60 dB above its noise.
 Samples heard(Transmitter::Options options, const Samples& x, double delay) {
   options.delay = delay;
   options.noise = 0.27e-3;
   return through(options, x);
 }
 
-/// One row of Psi(x), in monomials, and x before its first sample 0.
+/// One row of Psi(x), in monomials; x is 0 before its first sample.
 template <class T>
 std::vector<Complex64> row(const AphOrders& orders, const std::vector<std::complex<T>>& x, std::int64_t n) {
   std::vector<Complex64> psi;
@@ -78,7 +78,7 @@ Samples predistorted(const Samples& x, const Samples& h, const AphOrders& orders
   return z;
 }
 
-/// The worse neighbour's power over the carrier's, dB.
+/// The power of the worse adjacent channel relative to the carrier, in dB.
 double aclr_db(const Samples& x) {
   const WelchSpectrum spectrum(512);
   std::vector<std::byte> scratch(WelchSpectrum::scratch_bytes(512));
@@ -99,7 +99,7 @@ Config small() {
   return config;
 }
 
-/// One training; the trainer of the defaults is made once.
+/// One training; the trainer with default keys is created once.
 Trained train(const Samples& sent, const Samples& received, const Config& config) {
   const Trainer trainer(config, 61.44e6);
   Trained t;
@@ -122,7 +122,7 @@ void expect_refused(Outcome reason, const Samples& sent, const Samples& received
   EXPECT_FALSE(t.report.has_coefficients);
 }
 
-/// What an oscillator or a sampling clock beside the right one makes of it.
+/// The effect of a wrong oscillator or sampling clock.
 Samples turned(const Samples& x, double radians_a_sample) {
   Samples y;
   for (const cf32 v : x)
@@ -220,7 +220,7 @@ TEST(AphEstimator, OneTrainingTakesTenDecibelsOffATransmitterWithAllFaults) {
   const double before = aclr_db(through(Transmitter::impaired(), x));
   const Samples z = predistorted(x, t.h);
   EXPECT_LT(aclr_db(through(Transmitter::impaired(), z)), before - 10);
-  // The coefficients that are applied explain what comes back of z; those of before do not.
+  // The applied coefficients explain the received signal; the earlier ones do not.
   Config next = small();
   next.coefficients.assign(t.h.begin(), t.h.end());
   next.gain = std::abs(t.report.gain);
@@ -256,7 +256,7 @@ TEST(AphEstimator, MemoryIsLeftToTheTapsWhereTheDelayIsWhole) {
   const Samples& x = waveform();
   Samples s = through(Transmitter::impaired(), x);
   const Trained t = train(x, s);
-  EXPECT_GT(t.report.delay, 0.03);  // looks like one
+  EXPECT_GT(t.report.delay, 0.03);  // the memory looks like a delay
   for (cf32& v : s) v = cf32(Complex64(v) / t.report.gain);
   const Samples z = predistorted(s, t.h);
   double error = 0, energy = 0;
@@ -291,7 +291,7 @@ TEST(AphEstimator, RefusesWhatItCannotTrust) {
   bad.resize(kSamples);
   expect_refused(Outcome::other_signal, x, bad);
   bad = good;
-  for (cf32& v : bad) v = std::conj(v);  // I and Q in each other's place
+  for (cf32& v : bad) v = std::conj(v);  // I and Q swapped
   expect_refused(Outcome::other_signal, x, bad);
   expect_refused(Outcome::misaligned, x, heard(Transmitter::memoryless(), x, 1001));
   bad = good;
@@ -334,7 +334,7 @@ TEST(AphEstimator, MeasuresWhatLiesBesideTheCarrierAndWhatWill) {
     EXPECT_NEAR(t.report.aclr_before_db, aclr_db(s), 0.1);
     EXPECT_NEAR(t.report.aclr_after_db, aclr_db(through(options, predistorted(x, t.h))), 3);
   }
-  EXPECT_TRUE(std::isnan(train(x, x).report.aclr_before_db));  // it has not been told where the carrier is
+  EXPECT_TRUE(std::isnan(train(x, x).report.aclr_before_db));  // the carrier is not configured
 }
 
 TEST(AphEstimator, TrainsOnlyWhereWhatWasHeardIsWorseThanAsked) {
@@ -354,10 +354,10 @@ TEST(AphEstimator, TrainsOnlyWhereWhatWasHeardIsWorseThanAsked) {
     EXPECT_NEAR(t.report.aclr_before_db, heard_db, 0.1);
     EXPECT_EQ(std::isnan(t.report.delay), is_good);
   }
-  // What cannot be told is not good enough: no whole frame.
+  // An ACLR that cannot be measured is not good enough: no whole frame.
   config.aclr.size = 2 * kSamples;
   EXPECT_EQ(train(x, s, config).report.outcome, Outcome::trained);
-  // Nor is what says nothing.
+  // Nor is a silent signal.
   EXPECT_EQ(train(x, Samples(kSamples), config).report.outcome, Outcome::silent);
 }
 
@@ -428,7 +428,7 @@ TEST(AphEstimator, EveryBlockIsATraining) {
 TEST(AphEstimator, SaysWhichKeyIsWrong) {
   EXPECT_EQ(complaint("{samples: 2000}"), "");
   EXPECT_NE(complaint("{orders: {main: 4}}").find("orders"), std::string::npos);
-  EXPECT_NE(complaint("{coefficients: [1, 2]}").find("take 26"), std::string::npos);
+  EXPECT_NE(complaint("{coefficients: [1, 2]}").find("need 26"), std::string::npos);
   EXPECT_NE(complaint("{gain: 0}").find("gain"), std::string::npos);
   EXPECT_NE(complaint("{above: -45 dB}").find("needs the group `aclr`"), std::string::npos);
   EXPECT_EQ(complaint("{above: -45 dB, aclr: {bandwidth: 9 MHz, size: 512}}"), "");

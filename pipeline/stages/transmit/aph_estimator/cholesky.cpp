@@ -32,7 +32,7 @@ bool Hermitian::scale() const noexcept {
   return true;
 }
 
-/// L L^H = M + load; L(i, j), i > j, in the place of M(i, j).
+/// L L^H = M + load; L(i, j), i > j, replaces M(i, j).
 bool Hermitian::factor(double load) const noexcept {
   for (std::int64_t i = 0; i < order_; ++i) {
     Complex64* const row = m_ + i * order_;
@@ -62,7 +62,7 @@ void Hermitian::substitute(Complex64* x) const noexcept {
   }
 }
 
-/// The largest sum of a row's magnitudes: at least the largest eigenvalue, at most sqrt(order) times that.
+/// The largest row sum of magnitudes: between the largest eigenvalue and sqrt(order) times that.
 double Hermitian::norm() const noexcept {
   double largest = 0;
   for (std::int64_t i = 0; i < order_; ++i) {
@@ -73,7 +73,7 @@ double Hermitian::norm() const noexcept {
   return largest;
 }
 
-/// 1 over the least eigenvalue, by inverse iteration.
+/// 1 over the smallest eigenvalue, by inverse iteration.
 double Hermitian::inverse_norm() const noexcept {
   double growth = 1;
   for (std::int64_t i = 0; i < order_; ++i) probe_[i] = first_probe(i);

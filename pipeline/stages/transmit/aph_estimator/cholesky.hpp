@@ -12,18 +12,18 @@
 
 namespace iqd::aph_estimator {
 
-/// A matrix that is singular as far as can be told is loaded with 1e-14 of its diagonal, or with 1e-12 …
+/// A numerically singular matrix is loaded with 1e-14 of its diagonal; if that fails, with 1e-12 …
 inline constexpr double kFirstLoad = 1e-14, kNextLoad = 100, kLastLoad = 1e-6;
 IQD_HOST_DEVICE inline bool is_pivot(double pivot, double load) noexcept {
   return pivot > load / 10;
 }
-/// Inverse iteration, for the condition.
+/// Inverse iteration, for the condition number.
 inline constexpr int kProbes = 6;
 IQD_HOST_DEVICE inline Complex64 first_probe(std::int64_t i) noexcept {
   return i % 2 == 0 ? Complex64(1, 0) : Complex64(-1, 0.5);
 }
 
-/// A Hermitian matrix with a positive diagonal, and the solution of equations with it.
+/// A Hermitian matrix with a positive diagonal, and the solution of its equations.
 class Hermitian {
  public:
   Hermitian() = default;
@@ -34,11 +34,11 @@ class Hermitian {
         diagonal_(scratch.take<double>(order)),
         probe_(scratch.take<Complex64>(order)) {}
 
-  /// Both M(i, j) and M(j, i) are to be set.
+  /// Set both M(i, j) and M(j, i).
   Complex64& operator()(std::int64_t i, std::int64_t j) const noexcept { return m_[i * order_ + j]; }
 
-  /// x becomes M^-1 x; what the matrix holds is lost. Gives the condition of M scaled to a diagonal of ones, about;
-  /// infinite, and x worthless, where something is not finite or the diagonal not positive.
+  /// x becomes M^-1 x; the matrix is overwritten. Returns the approximate condition number of M scaled to a diagonal of
+  /// ones; infinite, with a meaningless x, if something is not finite or the diagonal is not positive.
   double solve(std::span<Complex64> x) const noexcept;
 
  private:

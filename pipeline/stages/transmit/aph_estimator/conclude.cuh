@@ -4,7 +4,7 @@
 
 #include "pipeline/stages/transmit/aph_estimator/job.cuh"
 
-/// Judging the coefficients, and the results.
+/// Judging the coefficients, and writing the results.
 namespace iqd::aph_estimator {
 namespace {
 
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads) choose_fit(const __grid_constant__ J
     Trying& now = record.tries[fit];
     if (!now.goes_on || !now.fit.found) continue;
     const double after = gather<Residual>(job, fit).ratio();
-    __syncthreads();  // all have looked whether it was found
+    __syncthreads();  // all threads have read whether it was found
     if (threadIdx.x > 0) continue;
     now.fit.after = after;
     now.fit.found = std::isfinite(after);
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads) choose_fit(const __grid_constant__ J
   judge(record.tries[record.best].fit, record.report);
 }
 
-/// What the coefficients that are applied leave, and the new ones' errors where they are measured.
+/// The residual of the coefficients applied now, and the errors of the new ones if they are measured.
 __global__ void __launch_bounds__(kThreads) compare_coefficients(const __grid_constant__ Job job) {
   const Record& record = *job.record;
   const Trying& best = record.tries[record.best];

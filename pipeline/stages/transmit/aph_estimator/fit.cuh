@@ -11,12 +11,12 @@ namespace {
 __device__ Trying& trying(const Job& job) {
   return job.record->tries[blockIdx.y];
 }
-/// u(0); it is there in the fit's range.
+/// u(0); u exists in the fit's range.
 __device__ Complex64* u_of(const Job& job) {
   return job.u + blockIdx.y * job.n;
 }
 
-/// What is summed while s is moved.
+/// Sums computed while s is moved.
 struct Moved {
   Cross cross;
   Complex64 z_sum;
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kThreads) scale_signal(const __grid_constant__
   for_each(now.range.length(), [&](std::int64_t i) { u[i] = product(u[i], now.factor); });
 }
 
-/// A run of samples' functions, z and 1, with the functions of those before it; behind the end all is 0.
+/// The functions, z and 1 for a run of samples, with the functions of those before it; behind the end all is 0.
 constexpr int kRowLength = AphOrders::kMostTaps + kThreads;
 using Row = Complex64[kRowLength];
 
@@ -91,7 +91,7 @@ __device__ void load_rows(const Job& job, std::int64_t start, Row* rows) {
   }
 }
 
-/// A thread adds up three of the sums at most: 560 of the highest orders.
+/// A thread computes at most three of the sums: 560 for the highest orders.
 __global__ void __launch_bounds__(kThreads) add_products(const __grid_constant__ Job job) {
   __shared__ __align__(16) unsigned char memory[(Functions::kMost + 2) * sizeof(Row)];
   Row* const rows = reinterpret_cast<Row*>(memory);
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(kThreads) add_products(const __grid_constant__
     if (const int at = static_cast<int>(threadIdx.x) + e * kThreads; at < count) to[at] = mine[e];
 }
 
-/// A thread a number of the sums.
+/// One thread per number in the sums.
 __global__ void __launch_bounds__(kThreads) gather_products(const __grid_constant__ Job job) {
   if (!trying(job).goes_on) return;
   const int fit = static_cast<int>(blockIdx.y), count = 4 * job.assembly(fit).sum_count();
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kThreads) gather_products(const __grid_constan
   reinterpret_cast<double*>(job.sums + static_cast<std::int64_t>(fit) * (count / 4))[at] = sum;
 }
 
-/// One group a fit.
+/// One thread block per fit.
 __global__ void __launch_bounds__(kThreads) fill_equations(const __grid_constant__ Job job) {
   const Trying& now = trying(job);
   if (!now.goes_on) return;

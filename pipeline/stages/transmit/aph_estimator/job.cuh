@@ -6,15 +6,15 @@
 #include "pipeline/stages/transmit/aph_estimator/residual.hpp"
 #include "pipeline/stages/transmit/aph_estimator/setup.hpp"
 
-/// A training is a chain of kernels. Those with many groups add something up over the samples and leave a sum for each
-/// group; one group then puts these together in their order and writes what follows into the record. What does not go
-/// on there returns at once: nothing is decided on the host, so the chain is a graph.
+/// A training is a chain of kernels. Those with many thread blocks sum over the samples and store a sum for each thread
+/// block; a single thread block then combines these in order and writes the conclusions into the record. Once the
+/// record says stop, the remaining kernels return at once: nothing is decided on the host, so the chain is a graph.
 namespace iqd::aph_estimator {
 
 inline constexpr int kThreads = 256;
-inline constexpr int kGroups = kThreads;  // so that each thread of one group takes the sum of one
+inline constexpr int kGroups = kThreads;  // so that each thread of one thread block takes the sum of one
 
-/// Two ways to fit: at the delay that was found, and where it is nearly whole at that.
+/// Two fits: at the measured delay, and, if that is nearly whole, at the whole delay.
 inline constexpr int kFits = 2;
 struct Trying {
   bool goes_on = false;
@@ -26,7 +26,7 @@ struct Trying {
   Fit fit;
 };
 
-/// What is known so far.
+/// Results so far.
 struct Record {
   Report report;
   Seen seen;
@@ -38,7 +38,7 @@ struct Record {
   int best = 0;
 };
 
-/// All that the kernels get. Pieces of scratch but for the samples, the keys, and where the results go.
+/// The arguments of all kernels: pieces of scratch, except for the samples, the keys and the outputs.
 struct Job {
   const cf32* z;
   const cf32* s;
@@ -54,7 +54,7 @@ struct Job {
   const cf32* applied;
 
   Record* record;
-  double* partials;     // [group] of what is added up, or [fit][group]
+  double* partials;     // [thread block] of the sums, or [fit][thread block]
   cf32* spectra;        // [first half, second half, both, correlation][size]
   Complex64* u;         // [fit][n]
   Sums* sums;           // [fit][Assembly's]
@@ -64,7 +64,7 @@ struct Job {
   double* diagonals;    // [fit][scale, factor's][coefficient]
   cf32* trained;        // [fit][coefficient]
   cf32* errors;         // [n]
-  float* levels;        // [heard, sent, wrong][level]
+  float* levels;        // [received, sent, wrong][level]
 
   cf32* coefficients;
   float* values;
@@ -90,18 +90,18 @@ struct Job {
 
 namespace {
 
-/// Calls f(i) for i = 0 … n-1, dealt out to all groups' threads.
+/// Calls f(i) for i = 0 … n-1, distributed over the threads of all thread blocks.
 template <class F> __device__ void for_each(std::int64_t n, F f) {
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += kGroups * kThreads)
     f(i);
 }
 
-/// Over all threads of a group, which all get it.
+/// The sum over all threads of a thread block, returned to all.
 template <class T> __device__ T sum_group(const T& mine) {
   __shared__ __align__(16) unsigned char memory[kThreads * sizeof(T)];
   T* const all = reinterpret_cast<T*>(memory);
   const auto thread = static_cast<int>(threadIdx.x);
-  __syncthreads();  // what lay there was read
+  __syncthreads();  // earlier contents have been read
   all[thread] = mine;
   for (int half = kThreads / 2; half > 0; half /= 2) {
     __syncthreads();
@@ -110,12 +110,12 @@ template <class T> __device__ T sum_group(const T& mine) {
   __syncthreads();
   return all[0];
 }
-/// Leaves a group's sum, in a row of partial sums.
+/// Stores a thread block's sum in a row of partial sums.
 template <class T> __device__ void leave(const Job& job, int row, const T& mine) {
   const T sum = sum_group(mine);
   if (threadIdx.x == 0) job.partials_of<T>(row)[blockIdx.x] = sum;
 }
-/// Takes what all groups left.
+/// Combines the sums of all thread blocks.
 template <class T> __device__ T gather(const Job& job, int row) {
   return sum_group(job.partials_of<T>(row)[threadIdx.x]);
 }

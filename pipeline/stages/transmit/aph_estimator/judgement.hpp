@@ -14,19 +14,19 @@
 #include "pipeline/stages/transmit/aph_estimator/alignment.hpp"
 #include "pipeline/stages/transmit/channel_meter.hpp"
 
-/// What a training is trusted by, and what it reports: the same on every backend.
+/// Criteria for a training, and its report: the same on every backend.
 namespace iqd::aph_estimator {
 
-/// What became of a training. Reasons to refuse it are looked for in this order, after `clipped` whether it is needed.
+/// The outcome of a training. Reasons to refuse it are checked in this order; after `clipped`, whether it is needed.
 enum class Outcome : std::uint8_t {
   trained,
-  good_enough,   // the ACLR that was heard is not worse than `above`
+  good_enough,   // the measured ACLR is not worse than `above`
   too_short,     // fewer than 1024 samples, or than 8 for each coefficient
   not_finite,    // a NaN or an infinity, or coefficients beyond a float
   silent,        // sent or received
-  clipped,       // of what was received one sample in 1000 or more is at the receiver's rail
-  other_signal,  // not half of what was received is what was sent, at any delay that was searched
-  misaligned,    // delay or phase wander: another rate, another oscillator; or the delay is at the search's end
+  clipped,       // one received sample in 1000 or more is at the receiver's rail
+  other_signal,  // less than half of the received power is explained by the sent signal, at any delay searched
+  misaligned,    // delay or phase wander: another rate or oscillator; or the delay is at the end of the search
   poor_fit       // 1 % or more of the power is not explained
 };
 inline constexpr std::array<std::string_view, 9> kOutcomes{
@@ -39,17 +39,17 @@ inline constexpr std::array<std::string_view, 11> kValues{
     "phase",               // of G, radians
     "coherence",           // |<z, s>|^2 / |z|^2 |s|^2 at that delay
     "residual_before_db",  // |z - Psi(u) h|^2 / |z|^2 with the coefficients that are applied now
-    "residual_after_db",   // with the new ones
+    "residual_after_db",   // of the equations, approximate
     "condition_db",        // of the equations, about
-    "peak",                // largest |z|: the coefficients know nothing of what is beyond
-    "aclr_before_db",      // worst of adjacent channels and IM3 in what was received; where `aclr` says where they are
-    "aclr_after_db",       // as far as z - Psi(u) h, which has the feedback's noise in it, lets expect
+    "peak",                // largest |z|; the coefficients are undefined beyond it
+    "aclr_before_db",      // worst of adjacent channels and IM3 in the received signal; with `aclr`
+    "aclr_after_db",       // estimated from z - Psi(u) h, which contains the feedback's noise
 };
 
 inline constexpr std::int64_t kFewestSamples = 1024;
-inline constexpr std::int64_t kSkipped = 16;  // rows; what the transmitter remembers of before is over by then
+inline constexpr std::int64_t kSkipped = 16;  // rows; the transmitter's memory of earlier samples has ended by then
 inline constexpr double kSilence = 1e-14;     // power: -140 dB of full scale
-inline constexpr double kRail = 1 - 0x1p-12;  // of the largest part; converters of 12 bits and more
+inline constexpr double kRail = 1 - 0x1p-12;  // of the largest part, for converters of 12 bits and more
 inline constexpr double kCoherence = 0.5;
 inline constexpr double kDrift = 0.05;  // samples between the halves: of 65536 samples, 1.5 ppm
 inline constexpr double kTurn = 0.1;    // radians
@@ -71,7 +71,7 @@ struct Report {
   double aclr_before_db = kNan;
   double aclr_after_db = kNan;
 
-  /// Nothing speaks against the training so far.
+  /// No reason to stop so far.
   IQD_HOST_DEVICE bool goes_on() const noexcept { return outcome == Outcome::trained; }
   IQD_HOST_DEVICE bool is_refused() const noexcept { return outcome > Outcome::good_enough; }
   /// By kValues.
@@ -93,7 +93,7 @@ struct Report {
   }
 };
 
-/// What is seen of both signals at first sight.
+/// A first look at both signals.
 struct Seen {
   double z_energy = 0, s_energy = 0;
   double peak = Report::kNan;  // |z|^2
@@ -134,7 +134,7 @@ IQD_HOST_DEVICE inline void judge(const Seen& seen, std::int64_t at_rail, std::i
     report.outcome = Outcome::clipped;
 }
 
-/// Adjacent channels and third order intermodulation, a bit each.
+/// Adjacent channels and third-order intermodulation, one bit each.
 inline constexpr unsigned kNearLevels = [] {
   unsigned bits = 0;
   for (std::size_t l = 0; l < acpr_meter::kLevels.size(); ++l) {
@@ -143,21 +143,22 @@ inline constexpr unsigned kNearLevels = [] {
   }
   return bits;
 }();
-/// The worst of these; NaN where none can be told.
+/// The worst of these; NaN if none can be measured.
 IQD_HOST_DEVICE inline double aclr_of(const float* levels) noexcept {
   double worst = Report::kNan;
   for (unsigned l = 0; l < acpr_meter::kLevels.size(); ++l)
     if (kNearLevels >> l & 1) worst = fmax(worst, levels[l]);
   return worst;
 }
-/// What the predistorter gets wrong goes out beside the carriers as it is. `wrong` is that of `rows` samples among n.
+/// The predistorter's error appears beside the carriers as it is. `wrong` has the levels of the error in `rows` of n
+/// samples.
 IQD_HOST_DEVICE inline double aclr_expected(const float* wrong, const float* sent, std::int64_t rows,
                                             std::int64_t n) noexcept {
   const double share = static_cast<double>(rows) / static_cast<double>(n);
   return aclr_of(wrong) + wrong[0] - sent[0] - 10 * log10(share);  // [0]: the carrier
 }
 
-/// `above` is NaN where there is none.
+/// `above` is NaN if not set.
 IQD_HOST_DEVICE inline void judge_need(double aclr_db, double above, Report& report) noexcept {
   report.aclr_before_db = aclr_db;
   if (aclr_db <= above) report.outcome = Outcome::good_enough;
@@ -175,7 +176,7 @@ IQD_HOST_DEVICE inline void judge(const Alignment& found, Report& report) noexce
   }
 }
 
-/// Coefficients, and how well they do.
+/// Coefficients, and their quality.
 struct Fit {
   Complex64 gain;
   double condition = Report::kNan;
@@ -183,8 +184,8 @@ struct Fit {
   bool found = false;
 };
 
-/// Memory of the transmitter looks like a small delay. Where the true one may well be whole, that memory is left to the
-/// taps, unless they do worse: a resampling would make a part of it future, which they do not see.
+/// Memory of the transmitter looks like a small delay. If the true delay may be whole, that memory is left to the taps,
+/// unless the result is worse: resampling would turn a part of it into future samples, which the taps do not see.
 IQD_HOST_DEVICE inline bool is_nearly_whole(double delay) noexcept {
   return fabs(round(delay) - delay) <= kNearlyWhole;
 }

@@ -16,13 +16,13 @@
 /// Least squares of an augmented parallel Hammerstein model, min |z - Psi(u) h|, in double precision.
 ///
 /// By the normal equations (Psi^H Psi) h = Psi^H z of functions that are orthonormal for Gaussian u, and Cholesky. With
-/// adjacent taps of an oversampled signal cond(Psi^H Psi) is 1e6 … 1e8: of 16 digits 8 or more are left, where the
+/// adjacent taps of an oversampled signal cond(Psi^H Psi) is 1e6 … 1e8: of 16 digits at least 8 remain, and the
 /// coefficients are used with 7. A QR decomposition would leave more, for 20 times the work: taps are delays of each
-/// other, so the 351 products of 26 columns are 45 sums over the samples (of each 4 real ones), and the samples at the
-/// edges that one column has and another has not.
+/// other, so the 351 products of 26 columns reduce to 45 sums over the samples (each of 4 real ones), and corrections
+/// for the samples at the edges that one column has and another has not.
 namespace iqd::aph_estimator {
 
-/// Of a left signal a and a right one b, the sums of the products of their parts.
+/// Sums of the products of the parts of a left signal a and a right one b.
 struct Sums {
   double rr = 0, ii = 0, ri = 0, ir = 0;
 
@@ -32,14 +32,14 @@ struct Sums {
     ri += a.real() * b.imag();
     ir += a.imag() * b.real();
   }
-  /// The sum of conj(a) b, where either may be the conjugate of the signal.
+  /// The sum of conj(a) b; either may be replaced by its conjugate.
   IQD_HOST_DEVICE Complex64 inner(bool conjugate_a, bool conjugate_b) const noexcept {
     const Complex64 sum = conjugate_a == conjugate_b ? Complex64(rr + ii, ri - ir) : Complex64(rr - ii, -(ri + ir));
     return conjugate_a ? conjugate(sum) : sum;
   }
 };
 
-/// psi_1, psi_3 … of u, orthonormal where u is Gaussian of power 1. Those of the longer branch.
+/// psi_1, psi_3 … of u, orthonormal for Gaussian u of power 1; as many as the longer branch needs.
 struct Functions {
   Functions() = default;
   explicit Functions(const AphOrders& orders) : count(std::max(orders.main_branches(), orders.conjugate_branches())) {
@@ -61,7 +61,7 @@ struct Functions {
   double weights[kMost][kMost] = {};
 };
 
-/// The equations, put together of sums.
+/// The equations, assembled from sums.
 struct Assembly {
   AphOrders orders;
   int functions;          // their count
@@ -74,8 +74,9 @@ struct Assembly {
   IQD_HOST_DEVICE int sum_count() const noexcept { return (functions + 2) * functions * orders.taps; }
   IQD_HOST_DEVICE int diagonals() const noexcept { return 2 * orders.taps - 1; }
 
-  /// Of branches p and q, M(k, l) = sum over n of conj(phi_p(n - k)) phi_q(n - l), where l - k = d - (taps - 1). Where
-  /// k or l is 0 it was added up; M(k, l) is M(k-1, l-1) with the row before the first, and without the last.
+  /// For branches p and q, M(k, l) = sum over n of conj(phi_p(n - k)) phi_q(n - l), where l - k = d - (taps - 1). For k
+  /// or l = 0 it is a sum over all samples; otherwise M(k, l) is M(k-1, l-1) plus the row before the first, minus the
+  /// last.
   IQD_HOST_DEVICE void fill_diagonal(int p, int q, int d) const noexcept {
     const int taps = orders.taps, size = orders.coefficients();
     const bool conjugate_p = is_conjugate(p), conjugate_q = is_conjugate(q);
@@ -89,7 +90,7 @@ struct Assembly {
       m += term(head, a, k, conjugate_p, b, l, conjugate_q) - term(tail, a, k, conjugate_p, b, l, conjugate_q);
     }
   }
-  /// What tap l of branch q has to do with the constant, and with z.
+  /// The products of tap l of branch q with the constant and with z.
   IQD_HOST_DEVICE void fill_edges(int q, int l) const noexcept {
     const int size = orders.coefficients(), c = orders.constant_at(), at = q * orders.taps + l;
     const int lag = function_of(q) * orders.taps + l, row = functions * orders.taps;
@@ -117,8 +118,8 @@ struct Assembly {
 };
 
 struct Solution {
-  bool found = false;    // not where something is infinite, NaN or nothing at all
-  double condition = 0;  // of Psi^H Psi with its columns made of norm 1: an estimate, within a factor of 10
+  bool found = false;    // false if something is infinite or NaN, or everything is 0
+  double condition = 0;  // of Psi^H Psi with columns of norm 1: an estimate, within a factor of 10
 };
 
 class NormalEquations {
@@ -126,7 +127,7 @@ class NormalEquations {
   explicit NormalEquations(const AphOrders& orders);
   std::size_t scratch_bytes() const noexcept;
 
-  /// Rows `first` … u.size()-1 count, first >= taps. h of the orthogonal basis for this power.
+  /// Uses rows `first` … u.size()-1, first >= taps. h is for the orthogonal basis of this power.
   Solution solve(std::span<const Complex64> u, std::span<const cf32> z, std::int64_t first, double power,
                  std::span<Complex64> h, std::byte* scratch) const noexcept;
 

@@ -10,7 +10,7 @@
 
 namespace iqd::aph_estimator {
 
-/// A signal's run, its real and its imaginary parts, with `past` samples before it.
+/// A run of a signal as separate real and imaginary parts, with `past` samples before it.
 struct SignalRun {
   double* re = nullptr;
   double* im = nullptr;
@@ -18,10 +18,10 @@ struct SignalRun {
 
 namespace {
 
-constexpr std::int64_t kRun = 256;  // samples at a time: what is made of them stays in the first cache
+constexpr std::int64_t kRun = 256;  // samples at a time: intermediate results stay in the L1 cache
 constexpr int kLanes = 4;
 
-/// In lanes, for vectors.
+/// In lanes, for vectorization.
 void add(SignalRun a, SignalRun b, std::int64_t n, Sums& sums) {
   double s[4][kLanes] = {};
   for (std::int64_t i = 0; i < n; i += kLanes)
@@ -117,7 +117,7 @@ void NormalEquations::add_up(std::span<const Complex64> u, std::span<const cf32>
   };
   std::fill_n(work.sums, lefts_ * functions_.count * taps, Sums{});
   for (std::int64_t start = first; start < end; start += kRun) {
-    // Behind the end everything on the left is 0, so a whole run may be added up.
+    // Behind the end, all left signals are 0, so a whole run may be summed.
     for (std::int64_t i = -taps; i < kRun; ++i) put(start + i, i);
     for (int a = 0; a < lefts_; ++a)
       for (int b = 0; b < functions_.count; ++b)

@@ -8,9 +8,9 @@
 
 namespace iqd::aph_estimator {
 
-/// A complex number in double precision, for host and device. std::complex can be made, copied and read by a device;
-/// but its sums and products compile there to nothing, without a word (nvcc 13.0), and on the host a product is a call
-/// where NaN has to be looked after.
+/// A complex number in double precision, for host and device. Device code can create, copy and read std::complex, but
+/// its sums and products silently compile to nothing there (nvcc 13.0), and on the host a product is a function call
+/// that checks for NaN.
 class Complex64 {
  public:
   constexpr Complex64() = default;

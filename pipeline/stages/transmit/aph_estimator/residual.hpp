@@ -11,7 +11,8 @@
 
 namespace iqd::aph_estimator {
 
-/// z(n) - (Psi(u) h)(n) by the sum of the definition, in double precision. `u` is at sample n, after `taps` - 1 others.
+/// z(n) - (Psi(u) h)(n) by the sum of the definition, in double precision. `u` points to sample n, after `taps` - 1
+/// others.
 IQD_HOST_DEVICE inline Complex64 unexplained(const AphOrders& orders, cf32 z, const Complex64* u,
                                              const cf32* h) noexcept {
   const int mains = orders.main_branches(), branches = orders.branches(), taps = orders.taps;
@@ -50,7 +51,7 @@ struct Residual {
   IQD_HOST_DEVICE double ratio() const noexcept { return error / energy; }
 };
 
-/// G = <z, u> / <z, z> of u that was not yet divided by it.
+/// G = <z, u> / <z, z>, for a u that is not yet divided by it.
 struct Cross {
   Complex64 both;
   double z_energy = 0, u_energy = 0;
@@ -65,14 +66,14 @@ struct Cross {
     u_energy += o.u_energy;
     return *this;
   }
-  /// With this magnitude, where it is not NaN.
+  /// With this magnitude, unless it is NaN.
   IQD_HOST_DEVICE Complex64 gain(double magnitude) const noexcept {
     const Complex64 g(both.real() / z_energy, both.imag() / z_energy);
     const double factor = magnitude > 0 ? magnitude / sqrt(power_of(g)) : 1;
     return factor * g;
   }
 };
-/// What u is multiplied with.
+/// The factor of u.
 IQD_HOST_DEVICE inline Complex64 inverse(Complex64 gain) noexcept {
   const double power = power_of(gain);
   return {gain.real() / power, -gain.imag() / power};

@@ -15,14 +15,14 @@
 
 namespace iqd::aph_estimator {
 
-/// What the keys come to.
+/// The evaluated keys.
 struct Setup {
   AphOrders orders;
   std::int64_t samples = 0;
   std::int64_t search = 0;
-  double gain = Report::kNan;   // none
-  double above = Report::kNan;  // none
-  bool told = false;            // what is applied
+  double gain = Report::kNan;   // NaN: not set
+  double above = Report::kNan;  // NaN: not set
+  bool told = false;            // whether `applied` was configured
   std::vector<cf32> applied;
   std::optional<acpr_meter::Bands> bands;
   std::int64_t size = 0;  // of the meter

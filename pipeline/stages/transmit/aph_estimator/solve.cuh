@@ -5,7 +5,7 @@
 #include "pipeline/stages/transmit/aph_estimator/cholesky.hpp"
 #include "pipeline/stages/transmit/aph_estimator/job.cuh"
 
-/// The equations' solution by one group, as `Hermitian` does it: a thread has at most one row.
+/// Solves the equations in one thread block, as `Hermitian` does: a thread has at most one row.
 namespace iqd::aph_estimator {
 namespace {
 
@@ -31,11 +31,11 @@ struct System {
   Complex64* m;  // scaled above the diagonal, the factor below
   double* scale;
   double* diagonal;  // of the factor
-  Complex64* x;      // shared by the group, as is the probe
+  Complex64* x;      // shared by the thread block, like the probe
 
   __device__ Complex64& at(int i, int j) const { return m[i * order + j]; }
 
-  /// To a diagonal of ones.
+  /// Scales to a diagonal of ones.
   __device__ bool make_equal(int thread) const {
     bool good = true;
     if (thread < order) {
@@ -55,7 +55,7 @@ struct System {
     return sum_group(row).value;
   }
 
-  /// L L^H = M + load, column by column; each takes its part from those behind it.
+  /// L L^H = M + load, column by column; each column is subtracted from those behind it.
   __device__ bool factor(double load, int thread) const {
     for (int i = thread; i < order * order; i += kThreads) {
       const int row = i / order, column = i % order;
@@ -80,7 +80,7 @@ struct System {
     return true;
   }
 
-  /// v becomes (L L^H)^-1 v; all threads have seen v.
+  /// v becomes (L L^H)^-1 v; all threads must have seen v.
   __device__ void substitute(Complex64* v, int thread) const {
     for (int i = 0; i < order; ++i) {
       Complex64 one = v[i];
@@ -113,7 +113,7 @@ struct System {
     return growth;
   }
 
-  /// Infinite where there is no solution; else x, which was the right side, is it.
+  /// Returns infinity if there is no solution; otherwise x, the right side, becomes the solution.
   __device__ double solve(Complex64* probe, int thread) const {
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
     if (!make_equal(thread)) return kInfinite;
@@ -121,7 +121,7 @@ struct System {
     double load = kFirstLoad;
     while (!factor(load, thread)) {
       if ((load *= kNextLoad) > kLastLoad) return kInfinite;
-      __syncthreads();  // all have seen that the pivot is none
+      __syncthreads();  // all threads have seen the invalid pivot
     }
     if (thread < order) x[thread] *= scale[thread];
     __syncthreads();
@@ -133,7 +133,7 @@ struct System {
   }
 };
 
-/// Coefficients as they are used: as float, monomial.
+/// The coefficients in their final form: float, monomial.
 __global__ void __launch_bounds__(kThreads) solve_equations(const __grid_constant__ Job job) {
   __shared__ __align__(16) unsigned char memory[2 * AphOrders::kMostCoefficients * sizeof(Complex64)];
   const auto fit = static_cast<int>(blockIdx.y), thread = static_cast<int>(threadIdx.x);

@@ -15,10 +15,10 @@
 #define IQD_APH_ROOM
 namespace iqd::aph_predistorter {
 
-/// Samples that are worked on at once, so that their powers stay in the first-level cache.
+/// Samples processed at once, so that their powers stay in the L1 cache.
 struct Room {
-  static constexpr std::int64_t kSize = 512;    // a multiple of what a step makes
-  static constexpr std::int64_t kHistory = 16;  // samples before those, taps - 1 at most
+  static constexpr std::int64_t kSize = 512;    // a multiple of the samples of a step
+  static constexpr std::int64_t kHistory = 16;  // earlier samples: at most taps - 1
   static constexpr std::int64_t kStride = kHistory + kSize;
 
   Room(int branches, Scratch& scratch)
@@ -42,7 +42,7 @@ namespace iqd::aph_predistorter::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::CappedTag<float, 16>;
 using Integers = hn::RebindToSigned<Floats>;
-constexpr std::int64_t kUnroll = 4;  // vectors that share a weight that was loaded: eight sums hide the latency
+constexpr std::int64_t kUnroll = 4;  // vectors that share a loaded weight: eight sums hide the latency
 
 HWY_INLINE std::int64_t lanes() {
   return static_cast<std::int64_t>(hn::Lanes(Floats()));
@@ -72,7 +72,7 @@ HWY_INLINE std::int64_t split_vectors(const sc16* x, std::int64_t n, float* re, 
   return i;
 }
 
-/// The parts of x(-kHistory) … x(n-1), zero where there is no past and up to `padded`.
+/// The parts of x(-kHistory) … x(n-1); zero where there is no past, and up to `padded`.
 template <class In> void split(const In* x, std::int64_t past, std::int64_t n, std::int64_t padded, const Room& room) {
   const std::int64_t missing = Room::kHistory - std::min(past, Room::kHistory);
   x += missing - Room::kHistory;
@@ -157,7 +157,7 @@ HWY_INLINE void put_vector(Vector re, Vector im, Mask& cut, sc16* z) {
   hn::StoreU(hn::Or(low, hn::ShiftLeft<16>(to_parts(im, cut))), di, reinterpret_cast<std::int32_t*>(z));
 }
 
-/// As `limit` of one sample, in the same steps.
+/// Like `limit` of one sample, in the same steps.
 template <class Out> void limit_all(const Room& room, std::int64_t n, float clip, Out* z, Watch& watch) {
   const Floats d;
   const auto most = hn::Set(d, std::numeric_limits<float>::max());
@@ -197,7 +197,7 @@ void predistort(const Model& model, float clip, const Row<In, Out>& row, Watch& 
     split(row.x + at, row.past + at, length, padded, room);
     raise(model.branches, padded, room);
     for (std::int64_t i = 0; i < padded; i += step) {
-      if (model.branches == 3 && model.taps == 5)  // the usual one: its loops are laid out flat
+      if (model.branches == 3 && model.taps == 5)  // the usual sizes: their loops are unrolled
         sum_up(model, 3, 5, i, room);
       else
         sum_up(model, model.branches, model.taps, i, room);

@@ -34,7 +34,7 @@ template <class S, class In, class Out> __global__ void __launch_bounds__(kThrea
       sum_up<S::kBranches, S::kTaps>(job.model, thread, inputs, z);
     else
       sum_up(job.model, thread, inputs, z);
-    // What lies in `outputs` was taken before the barrier above.
+    // The values in `outputs` were taken before the barrier above.
     limit_outputs<Out>(z, job.clip, first + thread * Tile::kEach, job.told, thread, outputs, watch);
     __syncthreads();
     store_outputs(outputs, thread, job.length - first, job.z_at<Out>(row, first));
@@ -42,9 +42,9 @@ template <class S, class In, class Out> __global__ void __launch_bounds__(kThrea
   leave(job, watch);
 }
 
-/// Where a block's results go.
+/// The destinations of a block's results.
 struct Report {
-  float* peak;  // null: nobody reads it
+  float* peak;  // null: not wanted
   std::int32_t* peak_count;
   std::int64_t* events;
   std::int32_t* event_count;
@@ -100,7 +100,7 @@ class Run final : public StageRun {
             setup_.model};
   }
 
-  /// Gives the number of watches that are left.
+  /// Returns the number of watches written.
   int launch(const Job& job, std::byte* scratch, cudaStream_t stream) const noexcept {
     int watches = 0;
     with_sizes(setup_.model, [&]<class S>(S) {

@@ -28,7 +28,7 @@ template <class In, class Out> void run_block(const Setup& setup, const StageIo&
   const auto z = io.out[kOut].as<Out>();
   const std::int64_t before = io.out[kOut].first - io.in[0].first;
   const std::int64_t n = io.out[kOut].length;
-  // What is not new in this block was told of before.
+  // Samples that are not new in this block were reported before.
   const std::int64_t begin = std::clamp<std::int64_t>(io.first_new - io.out[kOut].first, 0, n);
   const std::int64_t end = std::clamp<std::int64_t>(io.end_new - io.out[kOut].first, begin, n);
   float largest = 0;
@@ -58,25 +58,25 @@ class AphPredistorterStage final : public Stage {
  public:
   void fields(FieldVisitor& v) override {
     v.field("coefficients", coefficients_,
-            {.help = "h1 h3 … g1 g3 … c, the taps of each beside each other, that of the newest sample first; none: "
-                     "samples are let through",
+            {.help = "h1 h3 … g1 g3 … c, each with its taps, that of the newest sample first; none: samples pass "
+                     "unchanged",
              .live = true});
     v.field("basis", basis_,
-            {.help = "what the coefficients are factors of: |x|^(p-1) x, or polynomials of these that are orthonormal "
-                     "for complex Gaussian x",
+            {.help = "basis of the coefficients: |x|^(p-1) x, or polynomials that are orthonormal for complex "
+                     "Gaussian x",
              .live = true});
     v.field("power", power_,
-            {.help = "E|x|^2 that the orthogonal basis is made for", .low = 1e-12, .high = 1e12, .live = true});
+            {.help = "E|x|^2 for which the orthogonal basis is orthonormal", .low = 1e-12, .high = 1e12, .live = true});
     keys_.fields(v);
-    v.field("clip", clip_, {.help = "largest |z| that is sent", .low = 1e-6, .high = 1e6, .live = true});
-    v.field("output", output_, {.help = "what is sent: the input's type, or cf32"});
-    v.field("variant", variant_, {.help = "a GPU's kernels: those to use, or others to compare them with"});
+    v.field("clip", clip_, {.help = "limit of |z|", .low = 1e-6, .high = 1e6, .live = true});
+    v.field("output", output_, {.help = "output type: the input's, or cf32"});
+    v.field("variant", variant_, {.help = "GPU kernels: `own`, or others for comparison"});
   }
 
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (variant_ != Variant::own && in.element != Element::cf32)
-      context.section.problem("variant", "only `own` takes sc16: give cf32 to the others");
+      context.section.problem("variant", "only `own` takes sc16; the others need cf32");
     setup_ = {.model = read_model(context.section),
               .clip = clip_ ? static_cast<float>(*clip_) : kNone,
               .in = in.element,
@@ -85,7 +85,7 @@ class AphPredistorterStage final : public Stage {
               .most_new = context.most_new};
     context.footprint[0].past = setup_.model.taps - 1;
     context.scratch_bytes = scratch_bytes(setup_.model);
-    context.chunk_exempt = true;  // there is a peak for each block
+    context.chunk_exempt = true;  // one peak per block
     context.out[kOut].element = setup_.out;
     const auto set = [&](Port port, Element element, Dim dim) {
       PortShape& out = context.out[port];
@@ -102,7 +102,7 @@ class AphPredistorterStage final : public Stage {
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (auto* cuda = device_half<CudaHalf>(backend, "aph_predistorter")) return cuda(setup_);
     if (variant_ != Variant::own)
-      throw SetupError("aph_predistorter: `variant` chooses kernels of a GPU; leave it out on the processor");
+      throw SetupError("aph_predistorter: `variant` selects GPU kernels; remove it for the CPU");
     return cpu_run([setup = setup_](const StageIo& io) noexcept {
       if (setup.in == Element::cf32) return run_block<Complex, Complex>(setup, io);
       if (setup.out == Element::sc16) return run_block<sc16, sc16>(setup, io);
@@ -111,7 +111,7 @@ class AphPredistorterStage final : public Stage {
   }
 
  private:
-  /// The model that lets through where there is a problem.
+  /// The configured model, or the identity if there is a problem.
   Model read_model(const Section& section) const {
     const bool orthogonal = basis_ == AphBasis::orthogonal;
     if (power_ && !orthogonal) section.problem("power", "belongs to `basis: orthogonal`; leave it out");
@@ -119,14 +119,14 @@ class AphPredistorterStage final : public Stage {
     if (!aph::check(orders, coefficients_, section)) return let_through({});
     if (coefficients_.empty()) return let_through(orders);
     if (orthogonal && !power_) {
-      section.problem("power", "missing: orthogonal coefficients need the E|x|^2 that they were made for");
+      section.problem("power", "missing: orthogonal coefficients need the E|x|^2 of their basis");
       return let_through(orders);
     }
     const auto monomial = orthogonal ? to_monomial(orders, coefficients_, *power_) : coefficients_;
     const auto bad = std::find_if_not(monomial.begin(), monomial.end(), is_float);
     if (bad == monomial.end()) return make_model(orders, monomial);
     section.problem("coefficients",
-                    fmt::format("number {} is not finite, or is beyond what a float can be", bad - monomial.begin()));
+                    fmt::format("number {} is not finite, or too large for a float", bad - monomial.begin()));
     return let_through(orders);
   }
   static Model let_through(const AphOrders& orders) { return make_model(orders, aph_identity(orders)); }
@@ -146,7 +146,7 @@ class AphPredistorterStage final : public Stage {
 StageEntry entry() {
   return {.family = "transmit",
           .name = "aph_predistorter",
-          .summary = "predistorts what a power amplifier is sent, with a parallel Hammerstein model",
+          .summary = "predistorts the signal for a power amplifier, with a parallel Hammerstein model",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::sc16}}},
           .outputs = {{.name = "out"},
                       {.name = "peak", .can_omit = true, .levels = true},

@@ -143,8 +143,8 @@ TEST(AphPredistorter, ShortsSaturateAndAreCounted) {
   const AphOrders o{.main = 1, .conjugate = 0, .taps = 1};
   const Model model = make_model(o, std::vector<Exact>{2, 0});
   std::vector<sc16> x(40, sc16{100, -100});
-  x[3] = {16384, 0};    // 32768: one too many
-  x[20] = {0, -16384};  // -32768 is there
+  x[3] = {16384, 0};    // 32768: one above the range
+  x[20] = {0, -16384};  // -32768 is in range
   x[39] = {-20000, 20000};
   Watch told;
   const auto z = predistorted<sc16>(model, x, kNoClip, {1 << 30}, &told);
@@ -155,7 +155,7 @@ TEST(AphPredistorter, ShortsSaturateAndAreCounted) {
   EXPECT_EQ(told.clipped, 2);
 }
 
-// The stage, as `iqd exec` runs it.
+// Runs the stage as `iqd exec` does.
 class Exec {
  public:
   template <class T> Exec(const std::string& keys, const std::vector<T>& x, Element element, std::int64_t channels = 1,

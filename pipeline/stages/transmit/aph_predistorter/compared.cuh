@@ -8,11 +8,11 @@
 
 #include "pipeline/stages/transmit/aph_predistorter/job.cuh"
 
-/// Two other ways, to compare with, for cf32.
+/// Two other implementations for comparison, for cf32.
 ///
-/// `paper`: a thread makes one sample's powers and gets those of the samples before it from its warp's other lanes. The
-/// first taps - 1 lanes have none before them: what they make is made again, by the warp before.
-/// `three_kernels`: powers, filters and their sum, each a kernel, with all that is between in memory.
+/// `paper`: a thread computes one sample's powers and gets those of earlier samples from other lanes of its warp. The
+/// first taps - 1 lanes lack them: the previous warp computes their outputs again.
+/// `three_kernels`: powers, filters and their sum, each in a kernel, with all intermediate results in memory.
 namespace iqd::aph_predistorter {
 
 template <class S> __device__ Complex paper_sum(const Model& model, Complex x) {
@@ -53,7 +53,7 @@ template <class S> __global__ void __launch_bounds__(kThreads) predistort_paper(
   leave(job, watch);
 }
 
-/// What lies between the three kernels: a piece of a row at a time.
+/// Memory between the three kernels: a piece of a row at a time.
 struct Between {
   static constexpr std::int64_t kMostPiece = 1 << 22;
   static constexpr int kHistory = Model::kMostTaps;
@@ -91,7 +91,7 @@ template <class S> __global__ void __launch_bounds__(kThreads)
     add(z, job.model.weights[k * S::branches(job.model) + b], *between.power(b, i - k));
   *between.part(b, i) = z;
 }
-/// `more`: the watches hold what was told of the pieces before.
+/// `more`: the watches hold the statistics of earlier pieces.
 template <class S> __global__ void __launch_bounds__(kThreads)
     sum_parts(const __grid_constant__ Job job, const Between between, bool more) {
   Watch watch;
@@ -110,7 +110,7 @@ template <class S> __global__ void __launch_bounds__(kThreads)
   leave(job, watch);
 }
 
-/// Gives the number of watches that were left.
+/// Returns the number of watches written.
 template <class S> int run_three_kernels(Job job, const Between& between, cudaStream_t stream) {
   const Job all = job;
   const int groups = groups_for(gpu::groups_of(std::min(all.length, between.piece), kThreads));

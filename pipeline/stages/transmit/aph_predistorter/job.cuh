@@ -10,11 +10,11 @@
 namespace iqd::aph_predistorter {
 
 inline constexpr int kThreads = Tile::kThreads;
-inline constexpr int kMostGroups = 2048;  // each leaves one Watch, and takes as many tiles as it has to
+inline constexpr int kMostGroups = 2048;  // each writes one Watch, and handles as many tiles as needed
 
-/// One block, as a kernel gets it; the model lies in constant memory with it.
+/// One block, as passed to a kernel; the model is passed with it, in constant memory.
 struct Job {
-  const std::byte* x;  // of the first output's position
+  const std::byte* x;  // at the first output's position
   std::byte* z;
   std::int64_t x_pitch;  // bytes
   std::int64_t z_pitch;
@@ -34,14 +34,14 @@ struct Job {
   }
 };
 
-/// Branches and taps that are known when the code is compiled; 0: when it runs.
+/// Compile-time numbers of branches and taps; 0: known at run time only.
 template <int branches_, int taps_> struct Sizes {
   static constexpr int kBranches = branches_;
   static constexpr int kTaps = taps_;
   static __device__ int branches(const Model& model) { return kBranches > 0 ? kBranches : model.branches; }
   static __device__ int taps(const Model& model) { return kTaps > 0 ? kTaps : model.taps; }
 };
-/// Calls `f` with the usual sizes, 5/3 and 5 taps, or those of any other model.
+/// Calls `f` with the usual sizes, 5/3 and 5 taps, or with run-time sizes for any other model.
 template <class F> void with_sizes(const Model& model, F f) {
   if (model.branches == 3 && model.taps == 5)
     f(Sizes<3, 5>());
@@ -49,7 +49,7 @@ template <class F> void with_sizes(const Model& model, F f) {
     f(Sizes<0, 0>());
 }
 
-/// All threads' together, in thread 0. To be called by all.
+/// Combines those of all threads in thread 0. All threads call it.
 template <int threads> __device__ Watch together(Watch watch) {
   __shared__ Watch of_warps[threads / 32];
   const unsigned all = 0xffffffff;
@@ -66,7 +66,7 @@ __device__ inline void leave(const Job& job, Watch watch) {
   if (threadIdx.x == 0) job.watches[blockIdx.x] = watch;
 }
 
-/// Groups for so many pieces of work, one after the other.
+/// Thread blocks for this number of pieces of work, which they share.
 inline int groups_for(std::int64_t pieces) {
   return static_cast<int>(pieces < kMostGroups ? pieces : kMostGroups);
 }

@@ -12,14 +12,14 @@
 
 #include "pipeline/stages/transmit/aph_predistorter/aph_predistorter.hpp"
 
-/// For tests: signals, coefficients, what the definition makes of them, and what the processor does.
+/// For tests: signals, coefficients, the result by definition, and the result of the CPU.
 namespace iqd::aph_predistorter {
 
 using Exact = std::complex<double>;
 
 inline constexpr float kNoClip = std::numeric_limits<float>::infinity();
 
-/// z(n) term by term, in double precision; x before its beginning is zero.
+/// z(n) term by term, in double precision; x is zero before its beginning.
 inline std::vector<Exact> definition(const AphOrders& o, const std::vector<Exact>& h, const std::vector<Complex>& x) {
   const auto psi = [](int p, Exact v) { return std::pow(std::abs(v), p - 1) * v; };
   std::vector<Exact> z(x.size(), h.back());
@@ -63,7 +63,7 @@ inline std::vector<sc16> shorts(const std::vector<Complex>& x) {
   return s;
 }
 
-/// In blocks of these lengths, the last one repeating; each is a copy, with as much past as there has to be.
+/// In blocks of these lengths, the last one repeating; each is a copy with the past that it needs.
 template <class Out, class In>
 std::vector<Out> predistorted(const Model& model, const std::vector<In>& x, float clip = kNoClip,
                               const std::vector<std::int64_t>& lengths = {1 << 30}, Watch* told = nullptr) {

@@ -13,17 +13,17 @@
 #include "pipeline/stages/arithmetic.hpp"
 #include "signal/transmit/aph.hpp"
 
-/// One sample's arithmetic, for processors and for GPUs.
+/// The arithmetic of one sample, for CPUs and GPUs.
 ///
-/// A branch of x and that of x* share their powers: with v = |x|^2b x, h v + g v* is a real 2 x 2 matrix times
-/// (Re v, Im v), so the conjugate branches cost nothing. z starts at c and takes the taps from the oldest on, each with
-/// its branches from the lowest on: 4 fused multiply-adds a branch and tap.
+/// The branches of x and of x* share their powers: with v = |x|^2b x, h v + g v* is a real 2 x 2 matrix times (Re v, Im
+/// v), so the conjugate branches cost nothing. z starts at c and adds the taps from the oldest on, each with its
+/// branches from the lowest on: 4 fused multiply-adds a branch and tap.
 namespace iqd::aph_predistorter {
 
 using elementwise::Complex;
 using elementwise::scaled;
 
-/// What a branch and tap gives: z.re += re_re v.re + re_im v.im, z.im += im_re v.re + im_im v.im.
+/// The contribution of a branch and tap: z.re += re_re v.re + re_im v.im, z.im += im_re v.re + im_im v.im.
 struct Weights {
   float re_re = 0;
   float re_im = 0;
@@ -31,7 +31,7 @@ struct Weights {
   float im_im = 0;
 };
 
-/// The coefficients as they are used.
+/// The coefficients in the form used for computing.
 struct Model {
   static constexpr int kMostBranches = (AphOrders::kMostMain + 1) / 2;
   static constexpr int kMostTaps = AphOrders::kMostTaps;
@@ -42,7 +42,7 @@ struct Model {
   Weights weights[kMostTaps * kMostBranches];  // [tap][branch], the newest tap first
 };
 
-/// What is told of samples.
+/// The statistics of samples.
 struct Watch {
   float largest = 0;  // |z|^2
   std::int32_t clipped = 0;
@@ -69,7 +69,7 @@ IQD_HOST_DEVICE inline Complex to_complex(sc16 x) {
   return {static_cast<float>(x.re) * 0x1p-15f, static_cast<float>(x.im) * 0x1p-15f};
 }
 
-/// Rounds a part to sc16's; `cut` becomes true where it does not fit.
+/// Rounds a part to sc16; sets `cut` if it does not fit.
 IQD_HOST_DEVICE inline std::int16_t to_part(float part, bool& cut) {
   const float rounded = rintf(part * 0x1p15f);
   const float fitting = fminf(fmaxf(rounded, -0x1p15f), 0x1p15f - 1);
@@ -77,7 +77,7 @@ IQD_HOST_DEVICE inline std::int16_t to_part(float part, bool& cut) {
   return static_cast<std::int16_t>(fitting);
 }
 
-/// z as it is sent: a Complex or sc16.
+/// z as sent: a Complex or sc16.
 template <class Out> IQD_HOST_DEVICE Out limit(Complex z, float clip, Watch& watch) {
   float size = square(z);
   if (!(size <= std::numeric_limits<float>::max())) {

@@ -7,12 +7,12 @@
 
 #include "pipeline/stages/transmit/aph_predistorter/sample_inl.hpp"
 
-/// What a group of a GPU's threads does with a run of samples, thread by thread; the kernel puts barriers between.
+/// The work of a thread block on a run of samples, thread by thread; the kernel puts barriers in between.
 ///
-/// Inputs go through shared memory, so that neighbouring threads read neighbouring samples, and each thread then takes
-/// 8 samples beside each other with those before them: the powers of an input are made once for all its outputs.
-/// Shared memory is in units of 16 bytes (two Pairs, or four sc16), where the lowest bits of a unit's number are
-/// changed by those above: so the units that 8 threads read at once, 4 apart, lie in different banks.
+/// Inputs go through shared memory, so that neighbouring threads read neighbouring samples. Each thread then takes 8
+/// adjacent samples and those before them, so an input's powers are computed once for all its outputs. Shared memory is
+/// in units of 16 bytes (two Pairs, or four sc16). The lowest bits of a unit's number are XORed with higher ones, so
+/// that the units which 8 threads read at once, 4 apart, are in different banks.
 namespace iqd::aph_predistorter {
 
 /// 16 bytes: two Pairs or four sc16.
@@ -38,16 +38,16 @@ struct Tile {
   static constexpr int kInputUnits = (kOutputs + kMostHistory) / per_unit<Complex>;
   static constexpr int kOutputUnits = kOutputs / per_unit<Complex>;
 
-  /// Samples before the first output that are staged: whole units of either type.
+  /// Staged samples before the first output: whole units of either type.
   static IQD_HOST_DEVICE constexpr int history(int taps) { return (taps + 2) / 4 * 4; }
-  /// Where unit number u lies in shared memory.
+  /// Position of unit u in shared memory.
   static IQD_HOST_DEVICE constexpr int place(int u) { return u ^ (u >> 3 & 3); }
 };
 
 template <class T> IQD_HOST_DEVICE bool is_aligned(const T* p) {
   return reinterpret_cast<std::uintptr_t>(p) % alignof(Unit) == 0;
 }
-/// Of In, those of sample i on, an even number, as Pairs.
+/// Converts those samples of `In` in the unit from sample i (even) on to Pairs.
 template <class In> IQD_HOST_DEVICE void stage_unit(const Unit& x, int i, Unit* inputs) {
   for (int e = 0; e < per_unit<In>; e += 2) {
     Unit two{};
@@ -57,13 +57,13 @@ template <class In> IQD_HOST_DEVICE void stage_unit(const Unit& x, int i, Unit* 
   }
 }
 
-/// x(-history) … of a tile, zero where there is none. x(0) is the tile's first output's; `past` samples lie before it,
-/// `length` from it on.
+/// Stages x(-history) … of a tile, zero where there is none. x(0) is that of the tile's first output; `past` samples
+/// are before it, `length` from it on.
 template <class In> IQD_HOST_DEVICE void stage_inputs(const In* x, std::int64_t past, std::int64_t length, int history,
                                                       int thread, Unit* inputs) {
   constexpr int per = per_unit<In>;
   constexpr int step = Tile::kThreads * per;
-  constexpr int steps = Tile::kEach / per;  // of a thread: their loads are all under way before the first is used
+  constexpr int steps = Tile::kEach / per;  // of a thread: all loads are issued before the first is used
   const int first = thread * per;
   x -= history;
   if (past >= history && length >= Tile::kOutputs && is_aligned(x)) {
@@ -84,7 +84,7 @@ template <class In> IQD_HOST_DEVICE void stage_inputs(const In* x, std::int64_t 
   }
 }
 
-/// The sums of a thread's outputs, with sizes that are known: each input's powers once.
+/// The sums of a thread's outputs, for constant sizes: each input's powers are computed once.
 template <int branches, int taps>
 IQD_HOST_DEVICE void sum_up(const Model& model, int thread, const Unit* inputs, Complex* z) {
   constexpr int history = Tile::history(taps);
@@ -102,7 +102,7 @@ IQD_HOST_DEVICE void sum_up(const Model& model, int thread, const Unit* inputs, 
   }
 }
 
-/// The same sums, in the same order, for any sizes.
+/// The same sums in the same order, for any sizes.
 IQD_HOST_DEVICE inline void sum_up(const Model& model, int thread, const Unit* inputs, Complex* z) {
   const int first = thread * Tile::kEach + Tile::history(model.taps);
   for (int k = model.taps - 1; k >= 0; --k) {
@@ -122,13 +122,13 @@ IQD_HOST_DEVICE inline void sum_up(const Model& model, int thread, const Unit* i
   }
 }
 
-/// Positions of a block's outputs that are new in it, and so are told of.
+/// The positions of a block's new outputs; only those are reported.
 struct Told {
   std::int64_t begin;
   std::int64_t end;
 };
 
-/// z as it is sent, and what is told of it; `first` is the position of the thread's first output.
+/// Limits z for sending, and collects the statistics; `first` is the position of the thread's first output.
 template <class Out> IQD_HOST_DEVICE void limit_outputs(const Complex* z, float clip, std::int64_t first, Told told,
                                                         int thread, Unit* outputs, Watch& watch) {
   constexpr int per = per_unit<Out>;

@@ -13,7 +13,7 @@
 namespace iqd::aph_predistorter {
 namespace {
 
-// The GPU's kernel, a thread after the other between barriers.
+// The GPU's kernel, one thread after the other between barriers.
 template <class Out, class In> std::vector<Out> as_on_a_gpu(const Model& model, const std::vector<In>& x,
                                                             std::int64_t past, float clip, Told told, Watch& watch) {
   const std::int64_t n = std::ssize(x) - past;
@@ -53,7 +53,7 @@ TEST(AphPredistorterTile, GivesWhatTheProcessorGives) {
       const auto x = signal(n);
       Watch on_gpu, on_cpu;
       const Told told{0, n};
-      // A processor that has no fused multiply-add rounds twice.
+      // A CPU without fused multiply-add rounds twice.
       EXPECT_LT(distance(as_on_a_gpu<Complex>(model, x, 0, 0.77f, told, on_gpu),
                          predistorted<Complex>(model, x, 0.77f, {1 << 30}, &on_cpu)),
                 1e-6);

@@ -12,12 +12,12 @@
 #include "config/fields.hpp"
 #include "signal/transmit/uplink_waveform.hpp"
 
-/// Signals to try transmitters with (signal/transmit/uplink_waveform.hpp), over and over:
+/// Periodic test signals for transmitters (signal/transmit/uplink_waveform.hpp):
 ///
 /// in   cf32 [n]  only their positions count
-/// out  cf32 [n]  sample n of the waveform, which comes again after its period
+/// out  cf32 [n]  sample n of the periodic waveform
 ///
-/// The period is made beforehand. Keeps nothing between calls.
+/// The period is computed in advance. Keeps nothing between calls.
 namespace iqd::test_waveform {
 
 /// lte10: one carrier of 10 MHz. carriers: several of 3 MHz.
@@ -35,7 +35,7 @@ struct Config {
   std::int64_t seed = 4;
 
   void fields(FieldVisitor& visitor);
-  /// What it stands for, at this rate.
+  /// The waveform that the keys describe, at this rate.
   UplinkWaveform waveform(double rate_hz) const;
 };
 

@@ -32,24 +32,26 @@ class TestWaveformStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("kind", kind,
-          {.help = "`lte10`: one carrier of 10 MHz, as an LTE uplink has it; `carriers`: several of 3 MHz"});
+  v.field("kind", kind, {.help = "`lte10`: one carrier of 10 MHz, as in an LTE uplink; `carriers`: several of 3 MHz"});
   v.field("frequencies", frequencies,
-          {.help = "of the carriers; without: 0 for `lte10`, -5 MHz and 5 MHz for `carriers`", .unit = Unit::hertz});
+          {.help = "centre frequencies of the carriers; none: 0 for `lte10`, -5 MHz and 5 MHz for `carriers`",
+           .unit = Unit::hertz});
   v.field("bandwidth", bandwidth,
-          {.help = "of each carrier, where it is not 10 or 3 MHz: all of the signal becomes slower or faster",
+          {.help = "bandwidth of each carrier, instead of 10 or 3 MHz; stretches or compresses the signal in time",
            .unit = Unit::hertz,
            .low = 1e3,
            .high = 1e9});
   v.field("rms", rms,
-          {.help = "of all carriers together; without: 0.27 for `lte10`, 0.24 for `carriers`", .low = 0, .live = true});
-  v.field("seed", seed, {.help = "of the random data", .low = 0});
+          {.help = "rms amplitude of all carriers together; none: 0.27 for `lte10`, 0.24 for `carriers`",
+           .low = 0,
+           .live = true});
+  v.field("seed", seed, {.help = "seed of the random data", .low = 0});
 }
 
 StageEntry entry() {
   return {.family = "transmit",
           .name = "test_waveform",
-          .summary = "makes test signals for transmitters: an LTE-like uplink carrier, or several narrower ones",
+          .summary = "generates test signals for transmitters: an LTE-like uplink carrier, or several narrower ones",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .one_channel = true}},
           .outputs = {{.name = "out"}},
           .make = make_stage<TestWaveformStage>,
