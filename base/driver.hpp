@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -183,7 +185,8 @@ class SourceOptions {
 
 /// The options passed to a source's `retune`, as the type that opened that source.
 template <class Options> const Options& same_kind(const SourceOptions& options) {
-  return dynamic_cast<const Options&>(options);
+  assert(typeid(options) == typeid(Options));
+  return static_cast<const Options&>(options);
 }
 
 class SinkOptions {

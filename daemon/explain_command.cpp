@@ -9,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "daemon/command/commands.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/sizing.hpp"
 #include "pipeline/spec_plan.hpp"
 

@@ -102,7 +102,7 @@ def table(title, head, lines):
     sys.stdout.flush()
 
 
-def processor(bench):
+def cpu(bench):
     """Msample/s of one core, from the median of the blocks, as other programs may use the core too."""
     columns, lines = {}, []
     for orders in [TUNED] if bench.options.quick else ORDERS:
@@ -269,7 +269,7 @@ def sweep(bench):
               f"{rate / 1e9:.1f} Gsample/s.", flush=True)
 
 
-ON_PROCESSOR = {"processor": processor, "training": training}
+ON_CPU = {"cpu": cpu, "training": training}
 ON_GPU = {"kernels": kernels, "host": host, "block": small_block, "sweep": sweep}
 
 
@@ -295,19 +295,19 @@ def main():
     parser.add_argument("--backend", default="auto", help="auto: also a GPU if there is one; cpu, cuda or cuda:N")
     parser.add_argument("--seconds", type=float, default=0.2, help="per row")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rows")
-    parser.add_argument("--only", choices=[*ON_PROCESSOR, *ON_GPU], action="append",
+    parser.add_argument("--only", choices=[*ON_CPU, *ON_GPU], action="append",
                         help="only this part; repeatable")
     parser.add_argument("--goals", action="store_true", help="print the goals; exit with 3 if one is missed")
     parser.add_argument("--json", type=pathlib.Path, help="where to write the figures")
     options = parser.parse_args()
-    chosen = options.only or [*ON_PROCESSOR, *ON_GPU]
+    chosen = options.only or [*ON_CPU, *ON_GPU]
     options.gpu = []
     if options.backend != "cpu" and (options.backend != "auto" or has_gpu(options.iqd)):
         options.gpu = ["cuda" if options.backend == "auto" else options.backend]
     with tempfile.TemporaryDirectory(prefix="iqd-bench-") as folder:
         bench = Bench(options, pathlib.Path(folder))
-        for part, run in {**ON_PROCESSOR, **ON_GPU}.items():
-            if part in chosen and (part in ON_PROCESSOR or options.gpu):
+        for part, run in {**ON_CPU, **ON_GPU}.items():
+            if part in chosen and (part in ON_CPU or options.gpu):
                 run(bench)
     if not options.gpu:
         print(f"\nWithout a GPU: no rows of {', '.join(p for p in chosen if p in ON_GPU) or 'training on one'}.")

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "daemon/bench/bench_input.hpp"
 #include "daemon/bench/copy_bound.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 
 namespace iqd {
 namespace {

@@ -5,7 +5,6 @@
 #include "base/error.hpp"
 #include "daemon/bench/blocks_bench.hpp"
 #include "daemon/bench/copy_bound.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
 
 namespace iqd {
 namespace {

@@ -9,7 +9,7 @@
 #include "daemon/bench/bench_row.hpp"
 #include "daemon/bench/convolution_trial.hpp"
 #include "pipeline/backend/convolution_choice.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 
 namespace iqd {
 namespace {

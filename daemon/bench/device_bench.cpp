@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "daemon/bench/bench_row.hpp"
 #include "daemon/bench/free_pipeline.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 
 namespace iqd {
 namespace {

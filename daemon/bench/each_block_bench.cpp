@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "daemon/bench/blocks_bench.hpp"
 #include "daemon/command/stage_keys.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
 
 namespace iqd {
 namespace {
@@ -113,7 +112,7 @@ bool is_block(std::string_view stage) {
   constexpr std::array<std::string_view, 4> families{"math", "filters", "sync", "measure"};
   const StageEntry* e = find_stage(stage);
   return e && std::ranges::find(families, e->family) != families.end() && !e->inputs.empty() &&
-         std::ranges::none_of(e->inputs, [](const InputSpec& i) { return i.items() || i.whole || i.optional; });
+         std::ranges::none_of(e->inputs, [](const InputSpec& i) { return i.items() || i.optional; });
 }
 
 void bench_each_block(BlocksBench& bench) {

@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "daemon/command/commands.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 
 namespace iqd {
 namespace {

@@ -12,7 +12,7 @@
 #include "daemon/bench/stage_trial.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/command/stage_keys.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd {

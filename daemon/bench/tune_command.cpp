@@ -9,7 +9,7 @@
 #include "daemon/bench/device_bench.hpp"
 #include "daemon/command/commands.hpp"
 #include "pipeline/backend/convolution_choice.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 #include "pipeline/backend/tuning.hpp"
 
 namespace iqd {

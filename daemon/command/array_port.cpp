@@ -93,7 +93,7 @@ void name_dims(PortShape& shape, std::vector<std::int64_t> extents, const InputS
   std::vector<std::string> names = names_in(input.dims);
   const bool any = names.empty();
   if (any) names = {"n"};
-  const bool parameter = input.whole || (!any && !input.has_axis());
+  const bool parameter = !any && !input.has_axis();
   if (extents.empty()) extents = {1};
   if (is_one_item(extents.size(), input)) extents.insert(extents.begin(), 1);
   if (parameter) {

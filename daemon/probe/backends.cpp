@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "daemon/probe/device_facts.hpp"
 #include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 
 namespace iqd {
 namespace {

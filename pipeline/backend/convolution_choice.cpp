@@ -16,7 +16,7 @@ namespace iqd {
 const ConvolutionTable& convolutions_of(const Backend& backend) {
   if (backend.kind() == BackendKind::cpu) return cpu_convolution();
   const ConvolutionTable* const table = backend.convolution();
-  if (!table) throw SetupError(fmt::format("{} has no convolution; install iqd and its backend anew", backend.name()));
+  if (!table) throw SetupError(fmt::format("{} has no convolution; reinstall iqd and its backend", backend.name()));
   return *table;
 }
 
@@ -25,7 +25,7 @@ ConvolutionChoice choose_convolution(const Backend& backend, const ConvolutionSh
   if (const auto tuned = tuned_convolution(backend.device(), shape)) {
     const auto choices = table.choices(shape);
     if (std::find(choices.begin(), choices.end(), *tuned) != choices.end()) return *tuned;
-    log::warn("{}: there is no convolution `{}` any more; `iqd tune --convolution {}` finds another",
+    log::warn("{}: convolution `{}` no longer exists; `iqd tune --convolution {}` finds another",
               tuning_file(backend.device()).string(), text_of(*tuned), text_of(shape));
   }
   return table.rule(shape);

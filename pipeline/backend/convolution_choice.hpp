@@ -6,10 +6,10 @@
 
 namespace iqd {
 
-/// The convolutions of a backend: the processor's own, or what a device brings. Throws SetupError where it brings none.
+/// The convolutions of the CPU or of a device. Throws SetupError if the device has none.
 const ConvolutionTable& convolutions_of(const Backend& backend);
 
-/// As `iqd tune --convolution` found it for this shape on this kind of device, or else by the table's rule.
+/// The choice that `iqd tune --convolution` found for this shape on this kind of device, else that of the table's rule.
 ConvolutionChoice choose_convolution(const Backend& backend, const ConvolutionShape& shape);
 
 }  // namespace iqd

@@ -23,7 +23,7 @@ TEST(ConvolutionChoice, WhatWasMeasuredGoesBeforeTheRule) {
   store_convolution(backend->device(), shape, {"direct", 0});
   EXPECT_NE(rule, (ConvolutionChoice{"direct", 0}));
   EXPECT_EQ(choose_convolution(*backend, shape), (ConvolutionChoice{"direct", 0}));
-  store_convolution(backend->device(), shape, {"by_hand", 7});  // of another version, say
+  store_convolution(backend->device(), shape, {"by_hand", 7});  // as if from another version
   EXPECT_EQ(choose_convolution(*backend, shape), rule);
   ::unsetenv("STATE_DIRECTORY");
 }

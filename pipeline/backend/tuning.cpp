@@ -32,7 +32,7 @@ struct Tuning {
   StringMap convolutions;
 };
 
-/// What was measured of a device; nothing of a file that is wrong, which is said in the log.
+/// A device's measurements; none if the file is invalid, which is logged.
 Tuning read_tuning(const std::string& device) {
   const std::filesystem::path path = tuning_file(device);
   if (std::error_code error; !std::filesystem::exists(path, error)) return {};
@@ -42,12 +42,12 @@ Tuning read_tuning(const std::string& device) {
   read_fields(
       document.root,
       [&](FieldVisitor& v) {
-        v.field("mapped_bytes", tuning.mapped_bytes, {.help = "up to here in place", .low = 0});
+        v.field("mapped_bytes", tuning.mapped_bytes, {.help = "blocks up to this size are used in place", .low = 0});
         v.field("convolutions", tuning.convolutions, {.help = "method and size of each shape"});
       },
       problems);
   if (problems.empty()) return tuning;
-  log::warn("{}; it is not used: `iqd tune` writes it anew", problems.front().text());
+  log::warn("{}; the file is ignored: `iqd tune` rewrites it", problems.front().text());
   return {};
 }
 
@@ -59,7 +59,7 @@ void write_tuning(const std::string& device, const Tuning& tuning) {
   std::ofstream file(path);
   file << fmt::format("# {}, by `iqd tune`\n", device);
   if (tuning.mapped_bytes >= 0)
-    file << "# Blocks of so many bytes are used in place, larger ones copied.\n"
+    file << "# Blocks of up to this many bytes are used in place, larger ones are copied.\n"
          << fmt::format("mapped_bytes: {}\n", tuning.mapped_bytes);
   if (!tuning.convolutions.empty()) file << "convolutions:\n";
   for (const auto& [shape, choice] : tuning.convolutions) file << fmt::format("  {}: {}\n", shape, choice);

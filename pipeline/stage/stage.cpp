@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/integer.hpp"
@@ -36,6 +37,28 @@ std::string PortShape::text() const {
   if (axis == Axis::stream) text += fmt::format("[{}]", axis_name);
   for (const Dim& d : item) text += fmt::format("[{} {}]", d.name, d.extent);
   return fmt::format("{}{}{}", name_of(element), text.empty() ? "" : " ", text);
+}
+
+void PortShape::hold(Element of, std::vector<Dim> dims) {
+  element = of;
+  item = std::move(dims);
+}
+
+void PortShape::hold_per_block(Element of, std::vector<Dim> dims) {
+  hold(of, std::move(dims));
+  axis = Axis::block;
+  rate_hz = 0;
+}
+
+void PortShape::count_items(std::string name, std::int64_t at_most) {
+  axis = Axis::counted;
+  axis_name = std::move(name);
+  most = at_most;
+}
+
+void PortShape::tally(std::span<const std::string_view> events) {
+  hold_per_block(Element::i64, {{"event", std::ssize(events)}});
+  rows.clear();
 }
 
 bool InputSpec::takes(Element e) const noexcept {
@@ -88,6 +111,10 @@ const void* find_device_half(const Backend& backend, std::string_view stage) {
   const void* half = backend.stage_half(stage);
   if (!half) throw SetupError(fmt::format("{} has no code for {}: give it `backend: cpu`", stage, backend.name()));
   return half;
+}
+
+void require_cpu(const Backend& backend, const char* message) {
+  if (backend.kind() != BackendKind::cpu) throw SetupError(message);
 }
 
 const StageEntry* find_stage(std::string_view name, std::span<const StageEntry> stages) {
