@@ -14,7 +14,7 @@
 namespace iqd {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const std::vector<char> kContent{'a', '\0', '\n', 'b', '\xff'};
 

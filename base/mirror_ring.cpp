@@ -17,7 +17,7 @@ namespace iqd {
 namespace {
 
 /// More than the address space of any process.
-constexpr std::size_t kMost = std::size_t{1} << 56;
+constexpr std::size_t kMostBytes = std::size_t{1} << 56;
 
 [[noreturn]] void fail(const char* call, std::size_t bytes) {
   throw SetupError(fmt::format("sample ring: {} of {:.1f} MB failed: {}; a smaller block or fewer lanes need less",
@@ -33,7 +33,7 @@ std::size_t MirrorRing::page_bytes() noexcept {
 MirrorRing::MirrorRing(std::size_t rows, std::size_t row_bytes) : rows_(rows), row_bytes_(row_bytes) {
   assert(rows > 0 && row_bytes > 0);
   const std::size_t physical = bounded_product(rows, row_bytes);
-  if (physical > kMost) {
+  if (physical > kMostBytes) {
     errno = ENOMEM;
     fail("mmap", physical);
   }

@@ -16,7 +16,7 @@
 namespace iqd {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// A file that is removed at the end of the test.
 class ScratchFile {

@@ -19,7 +19,7 @@ template <class T> T at(std::string_view bytes, std::size_t offset) {
   return value;
 }
 
-PortFormat packets_format() {
+PortFormat binary_packets() {
   PortFormat f;
   f.port = "detector.bits";
   f.element = Element::u8;
@@ -35,7 +35,7 @@ std::string struct_header(const Message& m, std::string_view topic) {
 }
 
 TEST(StructHeader, EveryFieldAtItsOffset) {
-  const PortFormat f = packets_format();
+  const PortFormat f = binary_packets();
   Message m;
   m.format = &f;
   m.seq = 0x1122334455667788;
@@ -65,7 +65,7 @@ TEST(StructHeader, EveryFieldAtItsOffset) {
 }
 
 TEST(StructHeader, ItemsAreCountedBehindTheVaryingDimension) {
-  PortFormat f = packets_format();
+  PortFormat f = binary_packets();
   f.dims = {{"channel", 4}, {"n", 1000}};
   f.varying = 1;
   Message m;
@@ -84,7 +84,7 @@ TEST(StructHeader, ItemsAreCountedBehindTheVaryingDimension) {
 }
 
 TEST(StructHeader, ElementsAreNumberedAsDocumented) {
-  PortFormat f = packets_format();
+  PortFormat f = binary_packets();
   Message m;
   m.format = &f;
   constexpr std::array kNumbered{Element::sc16, Element::cf32, Element::f32, Element::f16, Element::i64,
@@ -96,7 +96,7 @@ TEST(StructHeader, ElementsAreNumberedAsDocumented) {
 }
 
 TEST(StructHeader, TooLargeAHaloIsTheLargestThatFits) {
-  const PortFormat f = packets_format();
+  const PortFormat f = binary_packets();
   Message m;
   m.format = &f;
   m.halo = std::int64_t{1} << 40;
@@ -104,7 +104,7 @@ TEST(StructHeader, TooLargeAHaloIsTheLargestThatFits) {
 }
 
 TEST(StructHeader, ReturnsNothingWhereItDoesNotFit) {
-  const PortFormat f = packets_format();
+  const PortFormat f = binary_packets();
   Message m;
   m.format = &f;
   for (std::size_t room = 0; room < 5 + kStructHeaderBytes; ++room) {

@@ -16,7 +16,7 @@ namespace iqd {
 namespace {
 
 using nlohmann::json;
-using testing::StartsWith;
+using ::testing::StartsWith;
 
 PortFormat packets_format() {
   PortFormat f;

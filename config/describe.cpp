@@ -101,14 +101,98 @@ std::size_t width(const std::string& s) {
       std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+json text_like(const char* pattern) {
+  return {{"type", "string"}, {"pattern", pattern}};
+}
+
+/// Schemas of one value, alone or in a list, within its field's limits; called with a pointer that gives the type.
+class ValueSchema {
+ public:
+  explicit ValueSchema(const FieldInfo& info) : info_(info) {}
+  json operator()(const std::int64_t*) const { return number("integer"); }
+  json operator()(const double*) const { return number("number"); }
+  json operator()(const std::string*) const { return {{"type", json::array({"string", "number", "boolean"})}}; }
+  json operator()(const Complex*) const {
+    json pair = {{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
+    return {{"anyOf", json::array({{{"type", "number"}}, text_like("^[-+0-9.eE ]*[ij]$"), std::move(pair)})}};
+  }
+
+ private:
+  /// A number; if the field has a unit, also a text with a unit.
+  json number(const char* type) const {
+    if (info_.unit == Unit::none) return bounded(type);
+    json with_unit = {{"type", "string"}, {"pattern", quantity_pattern(info_.unit)}};
+    return {{"anyOf", json::array({bounded(type), std::move(with_unit)})}};
+  }
+  json bounded(const char* type) const {
+    json j = {{"type", type}};
+    if (!std::isinf(info_.low)) j["minimum"] = info_.low;
+    if (!std::isinf(info_.high)) j["maximum"] = info_.high;
+    return j;
+  }
+
+  const FieldInfo& info_;
+};
+
+template <class T> json default_of(const T& x) {
+  return x;
+}
+json default_of(const Complex& x) {
+  return x.imag() == 0 ? json(x.real()) : json::array({x.real(), x.imag()});
+}
+template <class T> json with_default(json j, const T& x) {
+  j["default"] = default_of(x);
+  return j;
+}
+
+/// Schemas of a field, with its value as the default; a visitor of FieldRef.
+class FieldSchema {
+ public:
+  explicit FieldSchema(const FieldInfo& info) : of_value_(info) {}
+  json operator()(const bool* x) const { return with_default({{"type", "boolean"}}, *x); }
+  json operator()(const std::int64_t* x) const { return with_default(of_value_(x), *x); }
+  json operator()(const double* x) const { return std::isfinite(*x) ? with_default(of_value_(x), *x) : of_value_(x); }
+  json operator()(const std::string* x) const { return with_default(of_value_(x), *x); }
+  json operator()(const Complex* x) const { return with_default(of_value_(x), *x); }
+  json operator()(const std::optional<double>* x) const {
+    json open = {{"enum", json::array({"none", "auto", "unlimited"})}};
+    json j = {{"anyOf", json::array({of_value_(static_cast<const double*>(nullptr)), std::move(open)})}};
+    return with_default(std::move(j), *x ? json(**x) : json("none"));
+  }
+  template <class T> json operator()(const std::vector<T>* list) const {
+    json alone = of_value_(static_cast<const T*>(nullptr));
+    json choice = json::array({{{"type", "array"}, {"items", alone}}, alone});
+    if (!std::is_same_v<T, std::string>) choice.push_back(text_like("^@."));
+    json defaults = json::array();
+    for (const T& x : *list) defaults.push_back(default_of(x));
+    return with_default({{"anyOf", std::move(choice)}}, defaults);
+  }
+  json operator()(const StringMap* map) const {
+    json plain = {{"type", json::array({"string", "number", "boolean", "null"})}};
+    json object = {{"type", "object"}, {"additionalProperties", std::move(plain)}};
+    return with_default({{"anyOf", json::array({std::move(object), text_like("=")})}}, *map);
+  }
+  json operator()(const EnumRef& e) const {
+    const std::vector<std::string> names(e.names.begin(), e.names.end());
+    // An editor that reads YAML 1.1 treats these two as booleans.
+    json choice = names;
+    for (const std::string& name : names)
+      if (name == "on" || name == "off") choice.push_back(name == "on");
+    return with_default({{"enum", std::move(choice)}}, names[static_cast<std::size_t>(e.value)]);
+  }
+  json operator()(const GroupRef& group) const { return schema_of(group.fields); }
+
+ private:
+  ValueSchema of_value_;
+};
+
 /// Builds the schema of one map.
 class SchemaOf final : public FieldVisitor {
  public:
   json schema = {{"type", "object"}, {"additionalProperties", false}, {"properties", json::object()}};
 
   void visit(std::string_view key, FieldRef field, const FieldInfo& info) override {
-    info_ = &info;
-    json property = std::visit([&](auto target) { return of(target); }, field);
+    json property = std::visit(FieldSchema(info), field);
     std::string text(info.help);
     if (info.unit != Unit::none) text += fmt::format("{}[{}]", text.empty() ? "" : " ", base_unit(info.unit));
     if (info.live) text += text.empty() ? "(live)" : " (live)";
@@ -119,76 +203,6 @@ class SchemaOf final : public FieldVisitor {
     }
     schema["properties"][std::string(key)] = std::move(property);
   }
-
- private:
-  json bounded(const char* type) const {
-    json j = {{"type", type}};
-    if (!std::isinf(info_->low)) j["minimum"] = info_->low;
-    if (!std::isinf(info_->high)) j["maximum"] = info_->high;
-    return j;
-  }
-  /// A number, or a text with a unit.
-  json quantity(const char* type) const {
-    json with_unit = {{"type", "string"}, {"pattern", quantity_pattern(info_->unit)}};
-    return {{"anyOf", json::array({bounded(type), std::move(with_unit)})}};
-  }
-  json plain_or_quantity(const char* type) const { return info_->unit == Unit::none ? bounded(type) : quantity(type); }
-  static json text(const char* pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
-  static json complex_number() {
-    json pair = {{"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
-    return {{"anyOf", json::array({{{"type", "number"}}, text("^[-+0-9.eE ]*[ij]$"), std::move(pair)})}};
-  }
-
-  json item(const std::int64_t*) const { return plain_or_quantity("integer"); }
-  json item(const double*) const { return plain_or_quantity("number"); }
-  json item(const Complex*) const { return complex_number(); }
-  json item(const std::string*) const { return {{"type", json::array({"string", "number", "boolean"})}}; }
-
-  static json value(const Complex& x) { return x.imag() == 0 ? json(x.real()) : json::array({x.real(), x.imag()}); }
-  template <class T> static json value(const T& x) { return x; }
-  template <class T> static json with_default(json j, const T& x) {
-    j["default"] = value(x);
-    return j;
-  }
-
-  json of(const bool* x) const { return with_default({{"type", "boolean"}}, *x); }
-  json of(const std::int64_t* x) const { return with_default(item(x), *x); }
-  json of(const double* x) const { return std::isfinite(*x) ? with_default(item(x), *x) : item(x); }
-  json of(const std::string* x) const { return with_default(item(x), *x); }
-  json of(const Complex* x) const { return with_default(complex_number(), *x); }
-  json of(const std::optional<double>* x) const {
-    json open = {{"enum", json::array({"none", "auto", "unlimited"})}};
-    json j = {{"anyOf", json::array({plain_or_quantity("number"), std::move(open)})}};
-    return with_default(std::move(j), *x ? json(**x) : json("none"));
-  }
-  template <class T> json of(const std::vector<T>* list) const {
-    json alone = item(static_cast<const T*>(nullptr));
-    json choice = json::array({{{"type", "array"}, {"items", alone}}, alone});
-    if (!std::is_same_v<T, std::string>) choice.push_back(text("^@."));
-    json defaults = json::array();
-    for (const T& x : *list) defaults.push_back(value(x));
-    return with_default({{"anyOf", std::move(choice)}}, defaults);
-  }
-  json of(const StringMap* map) const {
-    json plain = {{"type", json::array({"string", "number", "boolean", "null"})}};
-    json object = {{"type", "object"}, {"additionalProperties", std::move(plain)}};
-    return with_default({{"anyOf", json::array({std::move(object), text("=")})}}, *map);
-  }
-  json of(const EnumRef& e) const {
-    const std::vector<std::string> names(e.names.begin(), e.names.end());
-    // An editor that reads YAML 1.1 treats these two as booleans.
-    json choice = names;
-    for (const std::string& name : names)
-      if (name == "on" || name == "off") choice.push_back(name == "on");
-    return with_default({{"enum", std::move(choice)}}, names[static_cast<std::size_t>(e.value)]);
-  }
-  json of(const GroupRef& group) const {
-    SchemaOf inner;
-    group.fields(inner);
-    return inner.schema;
-  }
-
-  const FieldInfo* info_ = nullptr;
 };
 
 }  // namespace

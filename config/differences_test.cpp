@@ -42,11 +42,12 @@ TEST(Differences, NamesEveryKeyAndWhetherItIsLive) {
   Options a, b;
   b.gain = 2;
   b.cutoff = 0.2;
-  EXPECT_THAT(keys(differences(a.list(), b.list())), testing::ElementsAre("gain*", "design.cutoff*"));
+  EXPECT_THAT(keys(differences(a.list(), b.list())), ::testing::ElementsAre("gain*", "design.cutoff*"));
   EXPECT_TRUE(all_live(differences(a.list(), b.list())));
   b.taps.push_back({0, 0});
   b.has_design = true;
-  EXPECT_THAT(keys(differences(a.list(), b.list())), testing::ElementsAre("gain*", "taps", "design", "design.cutoff*"));
+  EXPECT_THAT(keys(differences(a.list(), b.list())),
+              ::testing::ElementsAre("gain*", "taps", "design", "design.cutoff*"));
   EXPECT_FALSE(all_live(differences(a.list(), b.list())));
 }
 

@@ -188,8 +188,8 @@ TEST(Document, TooDeepHasAPlaceOfItsOwn) {
     std::string text = head;
     for (int i = 0; i < 200'000; ++i) text += bracket;
     const std::string said = complaints(text);
-    EXPECT_THAT(said, testing::EndsWith(": nested more than 64 deep")) << bracket;
-    EXPECT_THAT(said, testing::Not(testing::StartsWith("a.yaml:1:"))) << bracket;
+    EXPECT_THAT(said, ::testing::EndsWith(": nested more than 64 deep")) << bracket;
+    EXPECT_THAT(said, ::testing::Not(::testing::StartsWith("a.yaml:1:"))) << bracket;
   }
 }
 

@@ -17,7 +17,7 @@ namespace iqd {
 namespace {
 
 using Complex = std::complex<double>;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 struct Outcome {
   TestOptions options;
@@ -160,7 +160,7 @@ TEST(Reader, StopsWhereProblemsAreEnough) {
   for (const std::string& text : {taps + "1]\n", keys}) {
     const std::vector<std::string> complaints = read(text).complaints;
     ASSERT_EQ(complaints.size(), 1001u);
-    EXPECT_THAT(complaints.back(), testing::HasSubstr("more than 1000 problems; iqd stops here"));
+    EXPECT_THAT(complaints.back(), ::testing::HasSubstr("more than 1000 problems; iqd stops here"));
   }
 }
 
@@ -228,7 +228,7 @@ TEST(Reader, AMissingMapHasItsDefaults) {
 }
 
 /// Arrays next to a YAML file.
-class ReaderArrays : public testing::Test {
+class ReaderArrays : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -269,7 +269,7 @@ TEST_F(ReaderArrays, AreFoundBesideTheFile) {
 TEST_F(ReaderArrays, OfMoreThanAListIsWorthAreRefused) {
   write<std::uint8_t>("many.npy", "<u1", std::vector<std::uint8_t>(std::size_t{1} << 23));
   EXPECT_THAT(complaint_here("taps: @many.npy"),
-              testing::HasSubstr("it has 8388608 elements; at most 4194304 are allowed here"));
+              ::testing::HasSubstr("it has 8388608 elements; at most 4194304 are allowed here"));
   EXPECT_EQ(read_here("channels: @many.npy").options.channels.size(), std::size_t{1} << 23);
 }
 
@@ -285,7 +285,7 @@ TEST_F(ReaderArrays, AreRefusedWhereTheyDoNotFit) {
   EXPECT_EQ(complaint_here("taps: @square.npy"), "taps: " + path("square.npy") + " has 2 dimensions; a list has one");
   EXPECT_EQ(complaint_here("taps: @nan.npy"), "taps: " + path("nan.npy") + ": element 1 is not a finite number");
   EXPECT_EQ(complaint_here("gains: @loud.npy"), "gains: element 1 must be between -10 dB and 60 dB, is 61 dB");
-  EXPECT_THAT(complaint_here("taps: @none.npy"), testing::HasSubstr(path("none.npy")));
+  EXPECT_THAT(complaint_here("taps: @none.npy"), ::testing::HasSubstr(path("none.npy")));
   EXPECT_EQ(complaint_here("kinds: @none.npy"), "");  // an ordinary string
 }
 

@@ -69,8 +69,7 @@ void explain_steps(const Plan& plan) {
   fmt::print("\n  {:<{}} {:<30} runs on\n", "step", widest, "reads");
   for (const PlanStep& step : plan.steps) {
     std::string in;
-    for (const int p : step.in)
-      in += (in.empty() ? "" : ", ") + (p < 0 ? "-" : plan.ports[static_cast<std::size_t>(p)].name);
+    for (const PortIndex p : step.in) in += (in.empty() ? "" : ", ") + (p == kNoPort ? "-" : plan.ports[p].name);
     const std::string note = step.carry_bytes      ? "  (one block at a time, in order)"
                              : !step.parts.empty() ? fmt::format("  ({} fused)", step.parts.size())
                                                    : "";
@@ -123,16 +122,16 @@ void draw(const Plan& plan) {
              plan.pipeline);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     fmt::print("  s{} [label=\"{}\"];\n", s, plan.steps[s].name);
-    for (const int p : plan.steps[s].in) {
-      if (p < 0) continue;
-      const PlanPort& port = plan.ports[static_cast<std::size_t>(p)];
-      const std::string from = port.maker < 0 ? "source" : fmt::format("s{}", port.maker);
+    for (const PortIndex p : plan.steps[s].in) {
+      if (p == kNoPort) continue;
+      const PlanPort& port = plan.ports[p];
+      const std::string from = port.is_source() ? "source" : fmt::format("s{}", port.maker);
       fmt::print("  {} -> s{} [label=\"{}\"];\n", from, s, port.shape.text());
     }
   }
   for (std::size_t o = 0; o < plan.outputs.size(); ++o) {
-    const PlanPort& port = plan.ports[static_cast<std::size_t>(plan.outputs[o].port)];
-    const std::string from = port.maker < 0 ? "source" : fmt::format("s{}", port.maker);
+    const PlanPort& port = plan.ports[plan.outputs[o].port];
+    const std::string from = port.is_source() ? "source" : fmt::format("s{}", port.maker);
     fmt::print("  o{} [shape=oval, label=\"{}\"];\n  {} -> o{};\n", o, plan.outputs[o].format.port, from, o);
   }
   fmt::print("}}\n");
@@ -145,7 +144,7 @@ Exit explain(const std::string& file, bool dot) {
   for (const PipelineSpec& spec : loaded->spec.pipelines) {
     const StreamInfo stream = spec.source->describe(*spec.source_section);
     const Found found = look_for_backends(spec);
-    std::vector<int> outputs;
+    std::vector<OutputIndex> outputs;
     const std::size_t heap_before = heap_bytes();
     Plan plan = make_plan(spec, stream, catalogue(), found.target, outputs, loaded->problems);
     if (dot) {

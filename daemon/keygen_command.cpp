@@ -17,7 +17,7 @@ struct KeygenOptions {
   bool force = false;
 };
 
-Exit run(const KeygenOptions& o) {
+Exit make_keys(const KeygenOptions& o) {
   const bool plain = o.name.find_first_of("/ \t\n#") == std::string::npos;
   if (!plain || o.name.empty() || o.name.front() == '.')
     throw UsageError(
@@ -40,7 +40,8 @@ Exit run(const KeygenOptions& o) {
 
 void add_keygen(CommandLine& line) {
   auto o = std::make_shared<KeygenOptions>();
-  line.command("keygen", "create a key pair for encrypted endpoints: NAME.secret and NAME.pub", [o] { return run(*o); })
+  line.command("keygen", "create a key pair for encrypted endpoints: NAME.secret and NAME.pub",
+               [o] { return make_keys(*o); })
       .option("NAME", &o->name, "owner of the keys: a host or a person", {.required = true})
       .option("--directory", &o->directory, "where to write them (here)")
       .option("--force", &o->force, "replace existing keys of this name");

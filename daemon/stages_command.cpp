@@ -40,7 +40,7 @@ Exit list(bool markdown) {
   return Exit::ok;
 }
 
-Exit run(const std::string& name, bool markdown) {
+Exit show_stages(const std::string& name, bool markdown) {
   if (name.empty()) return list(markdown);
   const StageEntry* stage = find_stage(name);
   if (!stage) {
@@ -63,7 +63,7 @@ void add_stages(CommandLine& line) {
   };
   auto a = std::make_shared<Arguments>();
   line.command("stages", "list the stages, or show one: its ports, keys and a sample",
-               [a] { return run(a->name, a->markdown); })
+               [a] { return show_stages(a->name, a->markdown); })
       .option("NAME", &a->name, "name of a stage")
       .option("--markdown", &a->markdown, "print a table for the documentation");
 }

@@ -58,7 +58,7 @@ template <class T> struct Pair {
   Matrix<T> view;
 };
 
-class BlasTest : public testing::Test {
+class BlasTest : public ::testing::Test {
  protected:
   void SetUp() override {
     int devices = 0;

@@ -12,7 +12,7 @@
 namespace iqd::gpu {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kScale = R"(
 extern "C" __global__ void scale(const float* x, float* y, int n, float by) {
@@ -42,7 +42,7 @@ std::string no_compiler() {
 }
 
 /// Compiling needs no device.
-class Compiler : public testing::Test {
+class Compiler : public ::testing::Test {
  protected:
   void SetUp() override {
     if (const std::string why = no_compiler(); !why.empty()) GTEST_SKIP() << "NVRTC WAS NOT TESTED: " << why;

@@ -73,20 +73,14 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGro
 }
 
 struct Kernels {
-  void (*filters)(Job) = nullptr;
-  void (*segments)(Job) = nullptr;
-  int frames = 1;  // per thread block
-  int threads = 1;
-  int bytes = 0;
+  FftKernel<Job> filters;
+  FftKernel<Job> segments;
 };
 
-template <int N> Kernels kernels() {
-  using Group = FftGroup<N>;
-  return {transform_filters<N>, convolve_segments<N>, Group::kFrames, Group::kThreads, Group::kBytes};
-}
-
 Kernels kernels_of(std::int64_t size) {
-  return with_overlap_size(size, [](auto n) { return kernels<n()>(); });
+  return with_overlap_size(size, [](auto n) {
+    return Kernels{fft_kernel<n()>(transform_filters<n()>), fft_kernel<n()>(convolve_segments<n()>)};
+  });
 }
 
 class OverlapSave final : public Convolver {
@@ -96,9 +90,7 @@ class OverlapSave final : public Convolver {
         segments_(segments_of(shape, size)),
         kernels_(kernels_of(size)),
         factors_(std::span<const Complex32>(fft_factors(static_cast<int>(size)))) {
-    for (const auto kernel : {kernels_.filters, kernels_.segments})
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kernels_.bytes),
-            "shared memory of a convolution");
+    for (const auto& kernel : {kernels_.filters, kernels_.segments}) kernel.allow("shared memory of a convolution");
   }
 
   std::size_t scratch_bytes() const noexcept override {
@@ -127,10 +119,9 @@ class OverlapSave final : public Convolver {
   }
 
  private:
-  void put(void (*kernel)(Job), const Job& job, std::int64_t frames, cudaStream_t stream) const noexcept {
-    const unsigned groups = groups_of(frames, kernels_.frames);
-    if (groups > 0)
-      kernel<<<groups, static_cast<unsigned>(kernels_.threads), static_cast<unsigned>(kernels_.bytes), stream>>>(job);
+  static void put(const FftKernel<Job>& kernel, const Job& job, std::int64_t frames, cudaStream_t stream) noexcept {
+    const unsigned groups = groups_of(frames, kernel.frames);
+    if (groups > 0) kernel.launch(groups, stream, job);
   }
 
   ConvolutionShape shape_;
@@ -155,7 +146,7 @@ std::vector<std::int64_t> overlap_sizes(const ConvolutionShape& shape) {
   std::vector<std::int64_t> sizes;
   for (const std::int64_t size : kOverlapSizes)
     if (4 * shape.all_taps() <= 3 * size && segments_of(shape, size).count * shape.batch < std::int64_t{1} << 31 &&
-        has_shared(kernels_of(size).bytes))
+        has_shared(kernels_of(size).segments.bytes))
       sizes.push_back(size);
   const auto work = [&](std::int64_t size) { return segment_flops(shape, segments_of(shape, size)); };
   std::sort(sizes.begin(), sizes.end(), [&](std::int64_t a, std::int64_t b) { return work(a) < work(b); });

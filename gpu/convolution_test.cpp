@@ -44,7 +44,7 @@ class DeviceRows {
   cf32* data_ = nullptr;
 };
 
-class CudaConvolution : public testing::Test {
+class CudaConvolution : public ::testing::Test {
  protected:
   void SetUp() override {
     int devices = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpu/fft_radix.hpp"
+#include "gpu/runtime.hpp"
 
 /// Transforms of 2 … 8192 points, a power of two, that read and write device memory once. A thread holds up to 16
 /// points; a thread block holds one transform of 4096 or 8192 points, or several smaller ones.
@@ -143,8 +144,27 @@ template <class F, int... Log2> auto with_fft_size(std::int64_t size, const F& f
   ((size == (2 << Log2) ? void(result = f(std::integral_constant<int, (2 << Log2)>())) : void()), ...);
   return result;
 }
+/// For `with_fft_size`: only 64 … 8192 points.
+using FromSixtyFour = std::integer_sequence<int, 5, 6, 7, 8, 9, 10, 11, 12>;
 template <class F> auto with_fft_size(std::int64_t size, const F& f) {
   return with_fft_size(size, f, std::make_integer_sequence<int, 13>());
+}
+
+/// A kernel for transforms of one size, and how to launch it.
+template <class... Arguments> struct FftKernel {
+  /// Throws SetupError with `what` if the kernel cannot get its shared memory.
+  void allow(const char* what) const { allow_shared(run, bytes, what); }
+  void launch(dim3 grid, cudaStream_t stream, const Arguments&... arguments) const noexcept {
+    run<<<grid, static_cast<unsigned>(threads), static_cast<unsigned>(bytes), stream>>>(arguments...);
+  }
+
+  void (*run)(Arguments...) = nullptr;
+  int frames = 1;  // per thread block
+  int threads = 1;
+  int bytes = 0;  // of shared memory
+};
+template <int N, class... Arguments> FftKernel<Arguments...> fft_kernel(void (*run)(Arguments...), int buffers = 1) {
+  return {run, FftGroup<N>::kFrames, FftGroup<N>::kThreads, buffers * FftGroup<N>::kBytes};
 }
 
 /// Shared memory of a thread block for this size.

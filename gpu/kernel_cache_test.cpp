@@ -14,11 +14,11 @@
 namespace iqd::gpu {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kTwice = "extern \"C\" __global__ void twice(float* x) { x[threadIdx.x] *= 2; }\n";
 
-class Kernels : public testing::Test {
+class Kernels : public ::testing::Test {
  protected:
   void SetUp() override {
     try {

@@ -37,6 +37,19 @@ std::int64_t count_multiprocessors();
 /// Shared memory that a kernel may request: 64 KiB on the smallest devices.
 std::int64_t most_shared_bytes();
 
+/// During set-up: lets a kernel use so much dynamic shared memory. Throws SetupError with `what`.
+template <class... Arguments> void allow_shared(void (*kernel)(Arguments...), std::int64_t bytes, const char* what) {
+  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes)),
+        what);
+}
+/// Loads the code of kernels before samples flow. Throws SetupError with `what`.
+template <class... Kernels> void load_kernels(const char* what, Kernels... kernels) {
+  cudaFuncAttributes loaded;  // the query loads the code
+  for (const void* const kernel : {reinterpret_cast<const void*>(kernels)...})
+    check(cudaFuncGetAttributes(&loaded, kernel), what);
+}
+
 /// Thread blocks of `threads` for n threads.
 constexpr unsigned groups_of(std::int64_t n, std::int64_t threads) noexcept {
   return static_cast<unsigned>((n + threads - 1) / threads);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kTcp = "tcp://";
 
-/// Reads a file of keys, and makes a problem of what is wrong with it.
+/// Reads a key file, and reports what is wrong with it.
 template <class Read> void try_file(const Section& section, const char* key, const std::string& path, Read read) {
   if (path.empty()) return;
   try {
@@ -32,35 +32,34 @@ bool is_local(std::string_view endpoint) {
 }
 
 void Access::fields(FieldVisitor& v) {
-  v.group("curve", curve, {.help = "encrypts, and lets in whom it knows; docs/security.md"}, [this](FieldVisitor& g) {
+  v.group("curve", curve, {.help = "encryption, and access by key; docs/security.md"}, [this](FieldVisitor& g) {
     g.field("secret", secret, {.help = "file of this side's secret key, from `iqd keygen`"});
     g.field("allow", allow,
-            {.help = "with bind: file with the public keys of those who may connect, one a line; `any`: whoever knows "
-                     "this side's public key"});
+            {.help = "with bind: file with the public keys of permitted peers, one per line; `any`: every peer that "
+                     "has this side's public key"});
     g.field("server", server, {.help = "with connect: file with the public key of the side that binds"});
   });
-  v.field("insecure", insecure,
-          {.help = "talk to other hosts without `curve`: nothing is encrypted, and nobody is asked who they are"});
+  v.field("insecure", insecure, {.help = "permit other hosts without `curve`: no encryption, no access control"});
 }
 
 void Access::check(const std::string& endpoint, bool bound, const Section& section) const {
   if (!curve && !insecure && !is_local(endpoint))
     section.problem(bound ? "bind" : "connect",
                     fmt::format("{} leads to other hosts, and nothing is encrypted: use 127.0.0.1, or give both sides "
-                                "keys (`curve:`; `iqd keygen` makes them), or say `insecure: true`",
+                                "keys (`curve:`; `iqd keygen` makes them), or set `insecure: true`",
                                 endpoint));
   if (!curve) return;
   if (endpoint.starts_with("inproc://"))
-    section.problem("curve", "inproc:// never leaves this process and takes no keys: leave out `curve`");
+    section.problem("curve", "inproc:// never leaves this process and takes no keys: remove `curve`");
   if (bound && secret.empty()) section.problem("curve", "needs `secret:`, the file of this side's secret key");
   if (bound && allow.empty())
-    section.problem("curve", "needs `allow:`, a file with the public keys of those who may connect, or `any`");
+    section.problem("curve", "needs `allow:`, a file with the public keys of permitted peers, or `any`");
   if (bound && !server.empty())
-    section.problem("curve.server", "is for a socket with `connect:`; this one is the server: it has `allow:`");
+    section.problem("curve.server", "is for a socket with `connect:`; this one is the server and needs `allow:`");
   if (!bound && server.empty())
     section.problem("curve", "needs `server:`, the file with the public key of the side that binds");
   if (!bound && !allow.empty())
-    section.problem("curve.allow", "is for a socket with `bind:`; this one connects: it has `server:`");
+    section.problem("curve.allow", "is for a socket with `bind:`; this one connects and needs `server:`");
   try_file(section, "curve.secret", secret, read_secret_key);
   if (bound && allow != kAnybody) try_file(section, "curve.allow", allow, read_public_keys);
   if (!bound) try_file(section, "curve.server", server, read_public_key);

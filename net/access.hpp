@@ -9,27 +9,27 @@
 
 namespace iqd::net {
 
-/// False for an address that other hosts have to do with.
+/// Returns false for an address that other hosts can reach, or that is on another host.
 bool is_local(std::string_view endpoint);
 
-/// Who may talk to a socket, and how that is kept secret. The side that binds is the server of CURVE: it has a secret
-/// key and a list of whom it lets in. The side that connects knows the server's public key.
+/// Encryption and access control of a socket. The side that binds is the CURVE server: it has a secret key and a list
+/// of permitted keys. The side that connects knows the server's public key.
 struct Access {
-  bool curve = false;  // the group is there
+  bool curve = false;  // whether the group is given
   std::string secret;
   std::string allow;
   std::string server;
   bool insecure = false;
 
   void fields(FieldVisitor& v);
-  /// What is missing or too much, what is wrong with the files of keys, and whether `endpoint` may go without any.
+  /// Reports missing and excess keys, invalid key files, and an `endpoint` that needs encryption.
   void check(const std::string& endpoint, bool bound, const Section& section) const;
   bool same_keys(const Access& other) const {
     return curve == other.curve && secret == other.secret && allow == other.allow && server == other.server;
   }
 };
 
-/// What `allow` says in place of a file.
+/// The value of `allow` that permits every key.
 inline constexpr std::string_view kAnybody = "any";
 
 }  // namespace iqd::net

@@ -13,8 +13,8 @@
 namespace iqd::net {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 TEST(Access, KnowsWhatLeavesTheHost) {
   for (const char* here : {"tcp://127.0.0.1:1", "tcp://127.1.2.3:*", "tcp://localhost:5", "tcp://[::1]:5", "ipc://x"})
@@ -24,8 +24,8 @@ TEST(Access, KnowsWhatLeavesTheHost) {
     EXPECT_FALSE(is_local(there)) << there;
 }
 
-/// What is wrong with a map of YAML, `KEYS` in it replaced by the folder of the keys.
-class AccessCheck : public testing::Test {
+/// The problems of a YAML map; `KEYS` in it is replaced by the folder of the keys.
+class AccessCheck : public ::testing::Test {
  protected:
   void SetUp() override {
     write_key_files(folder_.path(), "lab", false);
@@ -65,7 +65,7 @@ TEST_F(AccessCheck, OffLoopbackWantsKeysOrAWord) {
   EXPECT_EQ(wrong("curve: {secret: KEYS/lab.secret, allow: KEYS/list}", there), "");
   EXPECT_EQ(wrong("curve: {secret: KEYS/lab.secret, allow: any}", there), "");
   EXPECT_EQ(wrong("curve: {secret: KEYS/bob.secret, server: KEYS/lab.pub}", there, false), "");
-  EXPECT_EQ(wrong("curve: {server: KEYS/lab.pub}", there, false), "") << "for a server that lets anybody in";
+  EXPECT_EQ(wrong("curve: {server: KEYS/lab.pub}", there, false), "") << "for a server with allow: any";
 }
 
 TEST_F(AccessCheck, EachSideHasItsKeys) {

@@ -43,13 +43,13 @@ BoundFiles& bound_files() {
   return *only;
 }
 
-/// Looking and binding are one step to other programs that go through here: they would both find the place free.
+/// Makes the check and the bind one step for other iqd processes: otherwise both could find the path free.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& path) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
     file_ = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    // Who keeps it for longer is no iqd, and cannot keep this one from its work.
+    // No iqd holds it for longer, and another program must not block this one.
     for (int i = 0; i < 100 && file_ >= 0 && ::flock(file_, LOCK_EX | LOCK_NB) != 0; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -63,7 +63,7 @@ class FolderLock {
   int file_ = -1;
 };
 
-/// 0 where it is free, or where nobody listens any more; else the error.
+/// Returns 0 if the path is free, or nobody listens there any more; otherwise the error.
 int occupied(const std::string& path) {
   struct stat facts {};
   if (::lstat(path.c_str(), &facts) != 0) return 0;
@@ -81,7 +81,7 @@ int occupied(const std::string& path) {
   return why == ECONNREFUSED || why == ENOENT ? 0 : why;
 }
 
-/// False where it was not, or is no more, ours.
+/// Returns false if the file is not, or no longer, ours.
 bool forget(const BoundFile& file) {
   const std::lock_guard lock(bound_files().mutex);
   return bound_files().all.erase(file) > 0;
@@ -97,7 +97,7 @@ void remove(const BoundFile& file) noexcept {
 
 int Binding::bind(void* socket, const std::string& endpoint) {
   const std::string path = endpoint.starts_with(kIpc) ? endpoint.substr(kIpc.size()) : "";
-  // The kernel keeps abstract names apart, and libzmq those that it makes up.
+  // Abstract names are kept apart by the kernel, generated names by libzmq.
   if (path.empty() || path[0] == '@' || path[0] == '*') return ::zmq_bind(socket, endpoint.c_str());
   const FolderLock lock(path);
   if (const int why = occupied(path)) {
@@ -137,7 +137,7 @@ void remove_bound_files() noexcept {
 
 std::string_view what_to_do(int error, std::string_view endpoint) noexcept {
   const bool is_file = endpoint.starts_with(kIpc);
-  if (error == EEXIST && is_file) return "; what lies there is no socket: remove it, or choose another name";
+  if (error == EEXIST && is_file) return "; the file there is not a socket: remove it, or choose another name";
   if (error != EADDRINUSE) return "";
   return is_file ? "; another program, or another entry of this file, is bound there: choose another, or find it with "
                    "`ss -lxp`"

@@ -9,33 +9,33 @@
 
 namespace iqd::net {
 
-/// Where a socket is bound. libzmq takes an address ipc://… away from whoever is bound there, and leaves the file
-/// behind; here the second is refused as at a port that is in use, a file without a listener is replaced, and the file
-/// goes with this.
+/// A bound socket. libzmq takes an ipc:// address away from the program that is bound there, and leaves the file
+/// behind. Here, a second bind fails as with a TCP port in use, a file without a listener is replaced, and the
+/// destructor removes the file.
 class Binding {
  public:
   Binding() = default;
-  /// After the socket is closed.
+  /// Destroy after closing the socket.
   ~Binding();
   Binding(const Binding&) = delete;
   Binding& operator=(const Binding&) = delete;
 
-  /// Once. 0, or -1 and why in `zmq_errno`: EADDRINUSE where somebody is bound there, EEXIST where what lies there is
-  /// no socket.
+  /// Call once. Returns 0, or -1 with the reason in `zmq_errno`: EADDRINUSE if the address is in use, EEXIST if the
+  /// file there is not a socket.
   int bind(void* socket, const std::string& endpoint);
 
  private:
   void remember();
 
-  std::string path_;  // of a file that is ours
+  std::string path_;  // of our own file
   dev_t device_ = 0;
   ino_t number_ = 0;
 };
 
-/// The end of a message that says why an endpoint cannot be bound; empty where `error` says it all.
+/// A hint for a message that says why an endpoint cannot be bound; empty if `error` is clear enough.
 std::string_view what_to_do(int error, std::string_view endpoint) noexcept;
 
-/// What the destructors of all bindings would do, where a process ends without them. Any thread.
+/// Does what the destructors of all bindings would do, when a process ends without them. Any thread.
 void remove_bound_files() noexcept;
 
 }  // namespace iqd::net

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A socket as iqd has it.
+/// A socket as iqd uses it.
 struct Bound {
   int bind(const std::string& endpoint) { return binding.bind(socket.get(), endpoint); }
   Binding binding;
@@ -33,7 +33,7 @@ struct Bound {
 
 class BindingTest : public ::testing::Test {
  protected:
-  /// What a killed program leaves: a socket's file without a listener.
+  /// Leaves a socket file without a listener, as a killed program does.
   void leave_stale_file() const {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -57,7 +57,7 @@ TEST_F(BindingTest, TheSecondIsRefusedAndTheFirstGoesOn) {
     EXPECT_EQ(second.bind(endpoint_), -1);
     EXPECT_EQ(::zmq_errno(), EADDRINUSE);
   }
-  EXPECT_TRUE(fs::exists(path_)) << "it is not the second's";
+  EXPECT_TRUE(fs::exists(path_)) << "the file is not the second socket's";
   const Context context = make_context();
   const SocketHandle reader(::zmq_socket(context.get(), ZMQ_PULL));
   set_option(reader.get(), ZMQ_RCVTIMEO, 10'000);
@@ -112,7 +112,7 @@ TEST_F(BindingTest, AProcessThatEndsAtOnceCanTidyUp) {
   ASSERT_EQ(bound->bind(endpoint_), 0);
   remove_bound_files();
   EXPECT_FALSE(fs::exists(path_));
-  // What somebody else has put there since is theirs.
+  // The file that replaced it belongs to somebody else.
   leave_stale_file();
   remove_bound_files();
   bound.reset();

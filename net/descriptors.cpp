@@ -36,10 +36,10 @@ constexpr rlim_t kMost = 65536;
 constexpr rlim_t kMostForSelect = 1024;
 constexpr rlim_t kMostForControl = 512;
 
-/// Never taken down: threads of libraries accept as long as the process lives.
+/// Never destroyed: threads of libraries accept connections until the process ends.
 struct Gate {
   std::mutex mutex;
-  int spare = ::eventfd(0, EFD_CLOEXEC);  // for letting in those who are then sent away
+  int spare = ::eventfd(0, EFD_CLOEXEC);  // lets a connection in that is then closed
   std::atomic<std::uint64_t> refused{0};
   log::RateLimit lines;
   std::atomic<int> control_port{0};
@@ -60,7 +60,7 @@ void note_refusal(const std::string& peer) {
   gate().refused.fetch_add(1, std::memory_order_relaxed);
   std::uint64_t suppressed = 0;
   if (gate().lines.allow(suppressed))
-    log::warn("a connection of {} was closed at once: of {} descriptors (LimitNOFILE) peers have all that they may{}",
+    log::warn("a connection from {} was closed at once: peers use their whole share of {} descriptors (LimitNOFILE){}",
               peer, limit_now(), log::more_times(suppressed));
 }
 
@@ -68,8 +68,8 @@ int accept_now(int listener, sockaddr* address, socklen_t* size, int flags) noex
   return static_cast<int>(::syscall(SYS_accept4, listener, address, size, flags));
 }
 
-/// Nothing is left for whoever waits at the listener. Unless they are let in they wait on, and keep the thread that
-/// polls it busy.
+/// No descriptor is left for the peer that waits at the listener. If it were not accepted, it would wait on, and keep
+/// the polling thread busy.
 void turn_away(int listener) noexcept {
   Gate& g = gate();
   if (g.spare < 0) g.spare = ::eventfd(0, EFD_CLOEXEC);
@@ -91,9 +91,9 @@ bool is_want(int error) noexcept {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-/// libzmq ends the process where an `accept` at ipc:// fails for want of descriptors; that a peer has gone it bears.
+/// libzmq ends the process if an `accept` at ipc:// fails for lack of descriptors; it tolerates a peer that has gone.
 int admit(int listener, sockaddr* address, socklen_t* size, int flags, int lowest) {
-  // Where nobody is there yet, this may wait, and not at the gate.
+  // If no peer is waiting yet, accept may block, and must not hold the mutex.
   std::unique_lock lock(gate().mutex, std::defer_lock);
   pollfd somebody{listener, POLLIN, 0};
   if (::poll(&somebody, 1, 0) > 0) lock.lock();
@@ -186,7 +186,7 @@ FreeDescriptors::FreeDescriptors(int count) : gate_(gate().mutex) {
 }
 
 void require_threads(int count) {
-  // Little of a stack: with memory locked, all of it would be taken.
+  // A small stack: with locked memory, the whole stack would be allocated.
   constexpr std::size_t kStackBytes = 256 << 10;
   std::mutex held;
   std::vector<pthread_t> threads;

@@ -26,7 +26,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A soft limit, for as long as this lives.
+/// A soft limit during its lifetime.
 class Limit {
  public:
   explicit Limit(rlim_t most) {
@@ -48,7 +48,7 @@ rlim_t limit_now() {
   return limit.rlim_cur;
 }
 
-/// A listener on loopback, and those who knock.
+/// A listener on loopback, and clients that connect to it.
 class Listener {
  public:
   Listener() : file_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -66,7 +66,7 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// With descriptors that are in nobody's way here.
+  /// With descriptors outside the shares.
   void knock(int times = 1) {
     for (int i = 0; i < times; ++i) {
       const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -115,7 +115,7 @@ TEST(Descriptors, ConnectionsGetTheUpperHalf) {
   const int file = listener.accept();
   EXPECT_GE(file, 125);
   EXPECT_EQ(::fcntl(file, F_GETFD), FD_CLOEXEC);
-  EXPECT_EQ(::send(file, "x", 1, 0), 1) << "it is the connection";
+  EXPECT_EQ(::send(file, "x", 1, 0), 1) << "it is this connection";
   ::close(file);
   const int control = listener.accept_control();
   EXPECT_GE(control, 100);
@@ -124,7 +124,7 @@ TEST(Descriptors, ConnectionsGetTheUpperHalf) {
 }
 
 TEST(Descriptors, OfManyAThousandAreKept) {
-  if (limit_now() < 8192) GTEST_SKIP() << "this machine allows too few";
+  if (limit_now() < 8192) GTEST_SKIP() << "this machine's limit is too low";
   EXPECT_EQ(own_descriptors(), 1024);
   EXPECT_EQ(control_descriptors(), 512);
 }
@@ -142,20 +142,20 @@ TEST(Descriptors, WhoComesWhenPeersHaveAllOfTheirsIsSentAway) {
   EXPECT_EQ(errno, ECONNABORTED);
   EXPECT_EQ(connections_refused(), before + 1);
   EXPECT_TRUE(listener.is_closed(45));
-  EXPECT_NO_THROW(FreeDescriptors(30)) << "this side has its own";
+  EXPECT_NO_THROW(FreeDescriptors(30)) << "own share";
   let_in.push_back(listener.accept_control());
-  EXPECT_EQ(let_in.back(), 60) << "and so has who controls it";
+  EXPECT_EQ(let_in.back(), 60) << "control share";
   ::close(let_in[44]);
   let_in[44] = listener.accept();
-  EXPECT_EQ(let_in[44], 119) << "there is room again";
+  EXPECT_EQ(let_in[44], 119) << "descriptors are free again";
   for (const int file : let_in) ::close(file);
 }
 
-/// libzmq would poll for ever, or end the process.
+/// Otherwise libzmq would poll forever, or end the process.
 TEST(Descriptors, WithoutAnyDescriptorAWaitingPeerIsSentAway) {
   Listener listener;
   listener.knock(2);
-  listener.accept();  // the gate's spare is there
+  listener.accept();  // creates the gate's spare
   const std::uint64_t before = connections_refused();
   const FewDescriptors none;
   EXPECT_EQ(listener.accept(), -1);
@@ -181,7 +181,7 @@ TEST(Descriptors, WhatIsNeededIsAskedFor) {
   EXPECT_NO_THROW(FreeDescriptors(8));
   const FewDescriptors few(7);
   EXPECT_NO_THROW(FreeDescriptors(7));
-  EXPECT_NO_THROW(FreeDescriptors(7)) << "they were given back";
+  EXPECT_NO_THROW(FreeDescriptors(7)) << "they were released";
   try {
     const FreeDescriptors needed(8);
     FAIL();
@@ -191,8 +191,7 @@ TEST(Descriptors, WhatIsNeededIsAskedFor) {
   require_threads(4);
 }
 
-/// libzmq 4.3 aborts where its threads cannot have their descriptors, so at each number of them something has to throw
-/// before.
+/// libzmq 4.3 aborts if its threads get no descriptors, so with any number of them something must throw before.
 TEST(Descriptors, AContextIsMadeOrRefused) {
   for (int left = 0; left < 64; ++left) {
     const FewDescriptors few(left);
@@ -222,7 +221,7 @@ TEST(Descriptors, AnIpcSocketOutlivesTheirEnd) {
     const FewDescriptors none;
     ASSERT_EQ(::connect(peer, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     pollfd file{peer, POLLIN, 0};
-    EXPECT_EQ(::poll(&file, 1, 5000), 1) << "it is sent away";
+    EXPECT_EQ(::poll(&file, 1, 5000), 1) << "the connection is closed";
   }
   ::close(peer);
 }

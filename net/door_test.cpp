@@ -45,7 +45,7 @@ struct Side {
   SocketHandle socket;
 };
 
-/// A publisher behind a door, and the keys of a lab.
+/// A publisher with a door, and a lab's keys.
 class DoorTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -53,7 +53,7 @@ class DoorTest : public ::testing::Test {
     allow("bob");
   }
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
-  /// The list has this key, and no other.
+  /// Makes this the only key on the list.
   void allow(const std::string& who) { folder_.write("list", read_public_key(path(who + ".pub")) + "\n"); }
 
   void open(const std::string& allow_what) {
@@ -97,7 +97,7 @@ class DoorTest : public ::testing::Test {
     EXPECT_FALSE(reads(peer)) << what;
     EXPECT_EQ(door_->connected(), 0) << what;
   }
-  /// A plain TCP connection that says `bytes`.
+  /// A plain TCP connection that sends `bytes`.
   int knock(const std::string& bytes) const {
     const int file = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in to{};
@@ -112,7 +112,7 @@ class DoorTest : public ::testing::Test {
     EXPECT_EQ(::send(file, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
 
-  /// Whether `word`, which is sent, comes before the connection ends.
+  /// Whether `word`, which is published, arrives before the connection ends.
   bool hears(int file, const std::string& word) {
     const timeval patience{0, 50'000};
     ::setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -149,7 +149,7 @@ TEST_F(DoorTest, WhoIsNotReadsNothingAndIsCounted) {
   open(path("list"));
   expect_refused(*client("eve"), "a key that is not on the list");
   expect_refused(*client(""), "no key");
-  // Last: it tries again ten times a second, and may be counted once more when it is gone.
+  // Last, because it retries ten times a second, and may be counted once more after it is gone.
   expect_refused(*client("bob", "eve"), "another server's key");
   const auto bob = client("bob");
   EXPECT_TRUE(soon([&] { return door_->connected() == 1; }));
@@ -161,10 +161,10 @@ TEST_F(DoorTest, AListThatChangesCountsAtOnceForThoseWhoCome) {
   const auto eve = client("eve");
   EXPECT_TRUE(soon([&] { return door_->handshake_failures() > 0; }));
   allow("eve");
-  EXPECT_TRUE(soon([&] { return reads(*eve); })) << "she tries again by herself";
+  EXPECT_TRUE(soon([&] { return reads(*eve); })) << "she retries on her own";
   EXPECT_EQ(door_->connected(), 1);
   allow("bob");
-  EXPECT_TRUE(reads(*eve)) << "who is in stays in";
+  EXPECT_TRUE(reads(*eve)) << "an existing connection stays";
 }
 
 TEST_F(DoorTest, ABrokenListLetsNobodyIn) {
@@ -174,7 +174,7 @@ TEST_F(DoorTest, ABrokenListLetsNobodyIn) {
   EXPECT_TRUE(soon([&] { return door_->handshake_failures() > 0; }));
   EXPECT_FALSE(reads(*bob));
   allow("bob");
-  EXPECT_TRUE(soon([&] { return reads(*bob); })) << "the list is mended";
+  EXPECT_TRUE(soon([&] { return reads(*bob); })) << "the list is fixed";
 }
 
 TEST_F(DoorTest, AnybodyMeansAnybodyWithKeys) {
@@ -184,7 +184,7 @@ TEST_F(DoorTest, AnybodyMeansAnybodyWithKeys) {
   EXPECT_TRUE(soon([&] { return reads(*eve); }));
 }
 
-/// Peers of ZMTP 1 and 2 know no keys; where there are none they read, as they always did.
+/// Peers of ZMTP 1 and 2 have no keys. A publisher without keys accepts them.
 TEST_F(DoorTest, OldProtocolsDoNotGetRound) {
   const std::string version_1("\x01\x00", 2);
   const std::string version_2("\xff\0\0\0\0\0\0\0\x01\x7f\x01\x07\0\0", 14);
@@ -236,18 +236,18 @@ TEST_F(DoorTest, WhoAnnouncesTooMuchIsCutOff) {
   EXPECT_EQ(door_->handshake_failures(), 0u);
 
   const HostilePeer again(endpoint_, "PULL");
-  EXPECT_TRUE(soon([&] { return again.is_cut_off(); })) << "it is turned away for a second";
+  EXPECT_TRUE(soon([&] { return again.is_cut_off(); })) << "it is refused for a second";
   const auto leaves = client("");
-  EXPECT_TRUE(soon([&] { return reads(*leaves); })) << "after that who tries again comes in";
+  EXPECT_TRUE(soon([&] { return reads(*leaves); })) << "after that it may connect again";
   leaves->socket.reset();
   EXPECT_TRUE(soon([&] { return door_->connected() == 0; }));
-  EXPECT_EQ(door_->cut_off(), 1u) << "who leaves was not cut off";
+  EXPECT_EQ(door_->cut_off(), 1u) << "a peer that leaves is not cut off";
 }
 
 TEST_F(DoorTest, WhoAnnouncesTooMuchBeforeTheHandshakeIsCutOff) {
   open("");
   const int file = knock(std::string("\xff\0\0\0\0\0\0\0\0\x7f\x03\0NULL", 16) + std::string(48, '\0'));
-  ASSERT_TRUE(soon([&] { return door_->reached(); })) << "before that nobody could see who it is";
+  ASSERT_TRUE(soon([&] { return door_->reached(); })) << "before that the peer is unknown";
   say(file, "\x06" + HostilePeer::announcement(std::uint64_t{2} << 30).substr(1));
   EXPECT_TRUE(soon([&] { return door_->cut_off() == 1; }));
   ::close(file);

@@ -10,7 +10,7 @@
 namespace iqd::net {
 namespace {
 
-/// A context takes five, its socket with a door and a listener five more. Some are left for other threads.
+/// A context takes five, its socket with a door and a listener five more; the rest is for other threads.
 constexpr int kDescriptors = 24;
 /// libzmq's two, and the door's.
 constexpr int kThreads = 3;
@@ -21,10 +21,23 @@ Context make_context() {
   const FreeDescriptors free(kDescriptors);
   require_threads(kThreads);
   Context context(::zmq_ctx_new());
-  // Its threads start with the first socket.
+  // A context starts its threads with the first socket.
   const SocketHandle first(context ? ::zmq_socket(context.get(), ZMQ_PAIR) : nullptr);
-  if (!first) throw SetupError(fmt::format("zmq: cannot make a socket: {}", ::zmq_strerror(::zmq_errno())));
+  if (!first) throw SetupError(fmt::format("zmq: cannot create a socket: {}", ::zmq_strerror(::zmq_errno())));
   return context;
+}
+
+std::vector<std::string> receive_frames(void* socket) {
+  std::vector<std::string> frames;
+  for (int more = 1; more != 0;) {
+    zmq_msg_t m;
+    ::zmq_msg_init(&m);
+    if (::zmq_msg_recv(&m, socket, 0) < 0) return {};
+    frames.emplace_back(static_cast<const char*>(::zmq_msg_data(&m)), ::zmq_msg_size(&m));
+    more = ::zmq_msg_more(&m);
+    ::zmq_msg_close(&m);
+  }
+  return frames;
 }
 
 }  // namespace iqd::net

@@ -47,17 +47,17 @@ class File {
 }
 
 std::string read_file(const std::string& path, bool secret) {
-  // Not blocking: a fifo would keep the reader for ever.
+  // Non-blocking: a FIFO would block the reader forever.
   const File file(path, O_RDONLY | O_NONBLOCK);
   struct stat about {};
   if (!file || ::fstat(file.number(), &about) != 0) refuse_errno(path, "cannot be read");
   if (!S_ISREG(about.st_mode)) refuse(path, "is not a file with keys");
   if (secret && (about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    refuse(path, fmt::format("others can get at this secret key: `chmod 600 {}`, or make another where they have read "
-                             "it already",
+    refuse(path, fmt::format("other users have access to this secret key: `chmod 600 {}`, or replace the key if they "
+                             "may have read it",
                              path));
   if (!secret && (about.st_mode & S_IWOTH) != 0)
-    refuse(path, fmt::format("everybody may write to it, and so let himself in: `chmod o-w {}`", path));
+    refuse(path, fmt::format("any user can write to it and add a key: `chmod o-w {}`", path));
   std::string text(std::min<std::size_t>(static_cast<std::size_t>(about.st_size), kMostBytes + 1), '\0');
   const ssize_t n = ::read(file.number(), text.data(), text.size());
   if (n < 0) refuse_errno(path, "cannot be read");
@@ -72,7 +72,7 @@ bool is_key(std::string_view text) {
 
 void create(const std::filesystem::path& path, mode_t mode, const std::string& text) {
   const File file(path, O_WRONLY | O_CREAT | O_EXCL, mode);
-  if (!file) refuse_errno(path, "cannot be made");
+  if (!file) refuse_errno(path, "cannot be created");
   const ssize_t n = ::write(file.number(), text.data(), text.size());
   if (n == static_cast<ssize_t>(text.size()) && ::fsync(file.number()) == 0) return;
   const int error = errno;
@@ -86,26 +86,26 @@ void create(const std::filesystem::path& path, mode_t mode, const std::string& t
 KeyPair make_key_pair() {
   std::array<char, kKeyLength + 1> open{}, secret{};
   if (::zmq_curve_keypair(open.data(), secret.data()) != 0)
-    throw SetupError("this libzmq was built without CURVE: no keys can be made");
+    throw SetupError("this libzmq was built without CURVE: cannot create keys");
   return {open.data(), secret.data()};
 }
 
 std::string public_key_of(const std::string& secret_key) {
   std::array<char, kKeyLength + 1> open{};
   if (::zmq_curve_public(open.data(), secret_key.c_str()) != 0)
-    throw SetupError("this libzmq was built without CURVE: keys are of no use");
+    throw SetupError("this libzmq was built without CURVE: keys are useless");
   return open.data();
 }
 
-// Whatever is wrong with a secret key's file: its contents are never told.
+// Errors about a secret key's file never contain the key.
 std::string read_secret_key(const std::string& path) {
   std::istringstream words(read_file(path, true));
   std::string label, key;
   words >> label >> key;
   if (is_key(label) && label != "secret")
-    refuse(path, "holds a public key; the secret one is in the file NAME.secret that `iqd keygen` made");
+    refuse(path, "holds a public key; the secret key is in NAME.secret from `iqd keygen`");
   if (label != "secret" || !is_key(key))
-    refuse(path, "is no secret key: that is one line, `secret KEY NAME`, as `iqd keygen` writes it");
+    refuse(path, "is not a secret key: expected one line `secret KEY NAME`, as `iqd keygen` writes it");
   return key;
 }
 
@@ -121,10 +121,10 @@ std::set<std::string> read_public_keys(const std::string& path) {
     if (is_key(key)) {
       keys.insert(key);
     } else if (key == "secret") {
-      refuse(path, fmt::format("line {} is a secret key; the public one is in the file NAME.pub beside it", number));
+      refuse(path, fmt::format("line {} is a secret key; the public key is in NAME.pub", number));
     } else if (!key.empty() && key.front() != '#') {
-      refuse(path, fmt::format("line {} is no public key: that is a line `KEY NAME`, as in the file NAME.pub that `iqd "
-                               "keygen` makes",
+      refuse(path, fmt::format("line {} is not a public key: expected a line `KEY NAME`, as in NAME.pub from `iqd "
+                               "keygen`",
                                number));
     }
   }
@@ -133,7 +133,7 @@ std::set<std::string> read_public_keys(const std::string& path) {
 
 std::string read_public_key(const std::string& path) {
   const std::set<std::string> keys = read_public_keys(path);
-  if (keys.size() != 1) refuse(path, fmt::format("holds {} public keys; one is wanted here", keys.size()));
+  if (keys.size() != 1) refuse(path, fmt::format("holds {} public keys; expected one", keys.size()));
   return *keys.begin();
 }
 
@@ -143,7 +143,7 @@ KeyFiles write_key_files(const std::filesystem::path& folder, const std::string&
   for (const auto& path : {files.secret_file, files.public_file}) {
     if (overwrite) ::unlink(path.c_str());
     if (std::filesystem::exists(std::filesystem::symlink_status(path)))
-      refuse(path, "is there already; whoever knows that key would be locked out. --force replaces it");
+      refuse(path, "already exists; --force replaces it, which locks out peers that use the old key");
   }
   create(files.secret_file, S_IRUSR | S_IWUSR, fmt::format("secret {} {}\n", keys.secret_key, name));
   try {

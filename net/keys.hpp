@@ -8,7 +8,7 @@
 
 namespace iqd::net {
 
-/// Keys are kept as ZeroMQ writes them: 40 characters of Z85.
+/// Keys in ZeroMQ's text format: 40 characters of Z85.
 struct KeyPair {
   std::string public_key;
   std::string secret_key;
@@ -16,20 +16,20 @@ struct KeyPair {
 KeyPair make_key_pair();
 std::string public_key_of(const std::string& secret_key);
 
-/// A file with one line `secret KEY NAME`. Throws SetupError, also where others than its owner may read it.
+/// Reads a file with one line `secret KEY NAME`. Throws SetupError, also if other users have access to it.
 std::string read_secret_key(const std::string& path);
-/// The keys of a file with a line `KEY NAME` each; empty lines, and those that begin with #, are left out.
-/// Throws SetupError, also where everybody may write to it.
+/// Reads the keys of a file with lines `KEY NAME`; ignores empty lines, and lines that begin with #.
+/// Throws SetupError, also if any user can write to it.
 std::set<std::string> read_public_keys(const std::string& path);
-/// The same for a file that has one. Throws SetupError.
+/// The same for a file with exactly one key. Throws SetupError.
 std::string read_public_key(const std::string& path);
 
 struct KeyFiles {
   std::filesystem::path secret_file;
   std::filesystem::path public_file;
 };
-/// Makes NAME.secret, which only its owner can read, and NAME.pub. Throws SetupError, and changes nothing, where one of
-/// them is there and `overwrite` is not said.
+/// Writes NAME.secret, which only its owner can read, and NAME.pub. Throws SetupError, and changes nothing, if one of
+/// them exists and `overwrite` is false.
 KeyFiles write_key_files(const std::filesystem::path& folder, const std::string& name, bool overwrite);
 
 }  // namespace iqd::net

@@ -14,9 +14,9 @@
 namespace iqd::net {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string refusal(const std::function<void()>& f) {
   try {
@@ -56,14 +56,14 @@ TEST(Keys, AreNotReplacedUnlessItIsSaid) {
   const KeyFiles files = write_key_files(folder.path(), "lab", false);
   const std::string before = read_secret_key(files.secret_file);
   EXPECT_THAT(refusal([&] { write_key_files(folder.path(), "lab", false); }),
-              AllOf(HasSubstr("lab.secret: is there already"), HasSubstr("--force")));
+              AllOf(HasSubstr("lab.secret: already exists"), HasSubstr("--force")));
   std::filesystem::remove(files.secret_file);
-  EXPECT_THAT(refusal([&] { write_key_files(folder.path(), "lab", false); }), HasSubstr("lab.pub: is there already"));
-  EXPECT_FALSE(std::filesystem::exists(files.secret_file)) << "half a pair was made";
+  EXPECT_THAT(refusal([&] { write_key_files(folder.path(), "lab", false); }), HasSubstr("lab.pub: already exists"));
+  EXPECT_FALSE(std::filesystem::exists(files.secret_file)) << "half a pair was written";
   write_key_files(folder.path(), "lab", true);
   EXPECT_NE(read_secret_key(files.secret_file), before);
   EXPECT_EQ(read_public_key(files.public_file), public_key_of(read_secret_key(files.secret_file)));
-  EXPECT_THAT(refusal([&] { write_key_files(folder.path() / "none", "lab", false); }), HasSubstr("cannot be made"));
+  EXPECT_THAT(refusal([&] { write_key_files(folder.path() / "none", "lab", false); }), HasSubstr("cannot be created"));
 }
 
 TEST(Keys, ASecretThatOthersCanGetAtIsRefused) {
@@ -93,11 +93,11 @@ TEST(Keys, WhatIsNoSecretKeyIsRefusedWithoutTellingIt) {
 TEST(Keys, AListHasAKeyALine) {
   const ScratchFolder folder;
   const std::string a = make_key_pair().public_key, b = make_key_pair().public_key;
-  // A key may begin with a #, which else begins a comment.
+  // A key may begin with a #, which otherwise starts a comment.
   const std::string c = '#' + a.substr(1);
   const std::string text =
       "# those of the lab\n\n" + a + " alice\r\n  " + b + "\n#" + b + "\n# " + a + "\n" + c + " # x";
-  EXPECT_THAT(read_public_keys(folder.write("list", text)), testing::UnorderedElementsAre(a, b, c));
+  EXPECT_THAT(read_public_keys(folder.write("list", text)), ::testing::UnorderedElementsAre(a, b, c));
   EXPECT_TRUE(read_public_keys(folder.write("list", "")).empty());
 }
 
@@ -115,8 +115,8 @@ TEST(Keys, WhatIsNoListIsRefused) {
   const KeyFiles files = write_key_files(folder.path(), "lab", false);
   const std::string key = read_public_key(files.public_file), secret = read_secret_key(files.secret_file);
   EXPECT_THAT(list_refusal(folder.write("list", key + "\nalice " + key + "\n")),
-              HasSubstr("list: line 2 is no public"));
-  EXPECT_THAT(list_refusal(folder.write("list", key.substr(1))), HasSubstr("line 1 is no public key"));
+              HasSubstr("list: line 2 is not a public"));
+  EXPECT_THAT(list_refusal(folder.write("list", key.substr(1))), HasSubstr("line 1 is not a public key"));
   EXPECT_THAT(list_refusal(files.secret_file), AllOf(HasSubstr("line 1 is a secret key"), Not(HasSubstr(secret))));
   EXPECT_THAT(list_refusal(folder.path() / "none"), HasSubstr("No such file"));
   EXPECT_THAT(refusal([&] { read_public_key(folder.write("two", key + "\n" + make_key_pair().public_key)); }),

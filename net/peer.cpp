@@ -28,7 +28,7 @@ std::string peer_of(int file) {
   return fmt::format("{} port {}", host.data(), port.data());
 }
 
-// From the part of the numbers that peers have.
+// The copy's number is from the peers' share.
 Peer::Peer(int file) : name_(peer_of(file)), copy_(::fcntl(file, F_DUPFD_CLOEXEC, file)) {}
 
 Peer::Peer(Peer&& other) noexcept : name_(std::move(other.name_)), copy_(std::exchange(other.copy_, -1)) {}
@@ -51,12 +51,12 @@ bool Peer::hung_up() const noexcept {
 
 void Peer::cut_off() const noexcept {
   if (copy_ < 0) return;
-  // Closed so, the other side notices at once, even where it only sends.
+  // With a reset, the other side notices at once, even if it only sends.
   constexpr linger kReset{1, 0};
   ::setsockopt(copy_, SOL_SOCKET, SO_LINGER, &kReset, sizeof kReset);
   ::shutdown(copy_, SHUT_RDWR);
-  // The kernel keeps megabytes, and libzmq would hand on each small message of them before it sees the end. A peer that
-  // goes on sending is not waited for.
+  // The kernel buffers megabytes, and libzmq would process each small message in them before it sees the end. Limited,
+  // because a peer may never stop sending.
   constexpr int kMostReads = 1024;
   std::array<char, 16384> unread;
   for (int i = 0; i<kMostReads&& ::recv(copy_, unread.data(), unread.size(), MSG_DONTWAIT)> 0; ++i) continue;

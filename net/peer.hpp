@@ -7,15 +7,15 @@
 
 namespace iqd::net {
 
-/// Who is at the other end of a connection, for the log: `127.0.0.1 port 4242`, `a local peer`.
+/// The peer of a connection, for the log: `127.0.0.1 port 4242`, `a local peer`.
 std::string peer_of(int file);
 
-/// A connection of libzmq's, seen through a descriptor of our own. libzmq's number may belong to another connection
-/// already; this one does not.
+/// A connection of libzmq, held by our own descriptor. libzmq's descriptor number may already belong to another
+/// connection; ours does not.
 class Peer {
  public:
   Peer() = default;
-  /// Where no descriptor can be had the peer has a name, and nothing else is known of it.
+  /// If no descriptor is free, only the peer's name is known.
   explicit Peer(int file);
   Peer(Peer&& other) noexcept;
   Peer& operator=(Peer&& other) noexcept;
@@ -24,9 +24,9 @@ class Peer {
   const std::string& name() const noexcept { return name_; }
   /// The name without the port.
   std::string_view host() const noexcept { return std::string_view(name_).substr(0, name_.find(" port ")); }
-  /// Whether the other side has closed, or the network; true where that is not known.
+  /// Whether the other side, or the network, has closed the connection; true if unknown.
   bool hung_up() const noexcept;
-  /// Ends the connection, and throws away what it has not read; libzmq notices.
+  /// Ends the connection and discards unread data; libzmq notices.
   void cut_off() const noexcept;
 
  private:

@@ -8,8 +8,8 @@
 
 namespace iqd::net {
 
-/// What a socket takes that has a context of its own and a door: three threads, and what libzmq wakes them by. Entries
-/// with one address share it.
+/// The needs of a socket with its own context and a door: three threads, and libzmq's wake-up descriptors. Entries with
+/// the same address share it.
 inline Need socket_need(const std::string& address, std::size_t hwm_bytes = 0) {
   return {.what = "socket " + address, .more = hwm_bytes, .threads = 3, .files = 10, .shared = true};
 }

@@ -11,20 +11,20 @@
 
 namespace iqd::net {
 
-/// What one reader has asked a publisher for, and how much that may be. libzmq keeps about 50 bytes for each character
-/// of a subscription, and goes through those of all readers, in the publishing thread, when a reader leaves: 0.4 us for
-/// each character (EPYC, libzmq 4.3.4).
+/// The subscriptions of one reader of a publisher, and their limits. libzmq uses about 50 bytes for each character of a
+/// subscription. When a reader leaves, it goes through the subscriptions of all readers in the publishing thread: 0.4
+/// us for each character (EPYC, libzmq 4.3.4).
 class Subscriptions {
  public:
   static constexpr std::size_t kMost = 512;
   static constexpr std::size_t kMostBytes = 8 << 10;
-  /// Of all readers of a socket. Who holds most of it goes first.
+  /// Limit for all readers of a socket. The reader with the most is cut off first.
   static constexpr std::size_t kMostBytesOfAll = 128 << 10;
-  /// Of a message.
+  /// Limit of a message.
   static constexpr std::int64_t kMessageBytes = 512;
   static constexpr int kMessagesASecond = 4096;
 
-  /// Takes a message that arrived at this time. Returns what is too much of this reader, empty: nothing.
+  /// Takes a message that arrived at `now_ns`. Returns the limit that this reader exceeds; empty: none.
   std::string_view take(std::string_view message, std::int64_t now_ns);
   std::size_t bytes() const noexcept { return bytes_; }
 

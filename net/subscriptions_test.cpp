@@ -19,10 +19,10 @@ std::string unsubscribe(const std::string& topic) {
 TEST(Subscriptions, CountsWhatIsHeld) {
   Subscriptions s;
   EXPECT_EQ(s.take(subscribe("abc"), 0), "");
-  EXPECT_EQ(s.take(subscribe("abc"), 0), "") << "libzmq keeps it once, too";
+  EXPECT_EQ(s.take(subscribe("abc"), 0), "") << "libzmq stores it once, too";
   EXPECT_EQ(s.take(subscribe("de"), 0), "");
   EXPECT_EQ(s.bytes(), 5u);
-  EXPECT_EQ(s.take(unsubscribe("other"), 0), "") << "what was never asked for gives nothing back";
+  EXPECT_EQ(s.take(unsubscribe("other"), 0), "") << "an unknown subscription frees nothing";
   EXPECT_EQ(s.bytes(), 5u);
   EXPECT_EQ(s.take(unsubscribe("abc"), 0), "");
   EXPECT_EQ(s.bytes(), 2u);

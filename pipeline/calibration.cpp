@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "pipeline/plan/planner.hpp"
 #include "pipeline/spec/spec.hpp"
 
 namespace iqd {
@@ -35,9 +36,9 @@ void add_calibration(Planner& planner, const PipelineSpec& spec, const StreamInf
   const CalibrationTable& table = *spec.calibration;
   const Section& section = *spec.source_section;
   const StageEntry* const entry = find_stage(&StageEntry::make_aligner, stages);
-  if (!entry) return section.problem("calibration", "needs the stage `align_channels`, which is not there");
+  if (!entry) return section.problem("calibration", "needs the stage `align_channels`, which this build lacks");
   const RadioRequest setting = setting_of(*spec.source, stream);
-  if (!has_all(table, setting.channels)) return;  // said by check_calibration
+  if (!has_all(table, setting.channels)) return;  // check_calibration reports it
   const auto in_order = [&](const std::vector<double>& values, double scale) {
     return values_of(table, values, setting.channels, scale);
   };

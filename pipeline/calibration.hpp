@@ -4,19 +4,20 @@
 
 #include <span>
 
-#include "pipeline/plan/plan.hpp"
 #include "pipeline/spec/calibration_table.hpp"
 
 namespace iqd {
 
+class Planner;
 struct PipelineSpec;
+struct StageEntry;
 
-/// Where a source says `calibration: FILE`: a stage `source_calibration` behind it, which takes out what the file's
-/// table says of its channels, as long as the table holds. Stages take it for the source, unless they say `from:
-/// source`.
+/// If a source has `calibration: FILE`, adds a stage `source_calibration`, which corrects the channels by the file's
+/// table while the table holds. Other stages read it in place of the source, unless they say `from: source`.
 void add_calibration(Planner& planner, const PipelineSpec& spec, const StreamInfo& stream,
                      std::span<const StageEntry> stages);
-/// A table that does not go with how the source is set is a problem; what the stream does not tell yet goes with any.
+/// Reports a problem if the table does not match the source's settings. Settings that the stream does not know yet
+/// match any table.
 void check_calibration(const PipelineSpec& spec, const StreamInfo& stream);
 
 }  // namespace iqd

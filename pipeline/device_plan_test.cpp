@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plans with two sides: what runs where, what is copied, and what a file may say about it.
+// Plans with two sides: what runs where, what is copied, and the keys for it.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -35,11 +35,11 @@ std::vector<Side> sides_of(const Plan& plan) {
 }
 const PlanPort& input(const Plan& plan, std::string_view step, std::size_t i = 0) {
   for (const PlanStep& s : plan.steps)
-    if (s.name == step) return plan.ports.at(static_cast<std::size_t>(s.in.at(i)));
+    if (s.name == step) return plan.ports.at(s.in.at(i));
   throw std::out_of_range("no such step");
 }
 const PlanPort& port_of(const Plan& plan, std::size_t output) {
-  return plan.ports.at(static_cast<std::size_t>(plan.outputs.at(output).port));
+  return plan.ports.at(plan.outputs.at(output).port);
 }
 
 TEST(DevicePlan, SmallBlocksAreReadInPlace) {
@@ -66,7 +66,7 @@ TEST(DevicePlan, LargeBlocksAreCopiedOnceForAllWhoRead) {
   const PlanPort& copy = input(plan, "a");
   EXPECT_EQ(copy.name, "~source.device");
   EXPECT_EQ(copy.side, Side::device);
-  EXPECT_EQ(copy.count_of, 0);
+  EXPECT_EQ(copy.count_of, 0u);
   EXPECT_EQ(copy.capacity, kBlock + 30 + 5) << "as far as its readers reach";
   EXPECT_EQ(plan.reach().past, 30);
   EXPECT_EQ(plan.reach().future, 5);
@@ -76,7 +76,7 @@ TEST(DevicePlan, LargeBlocksAreCopiedOnceForAllWhoRead) {
   EXPECT_EQ(plan.outputs[0].format.port, "source");
 }
 
-/// A host's stage between two of the device: a copy each way, and the names that were written.
+/// A stage on the host between two on the device: a copy each way, and the names as written.
 TEST(DevicePlan, StagesOnTheHostBetween) {
   PlanRig rig(kBlock, word_source(), on_device({}));
   ASSERT_TRUE(rig.add({"window", "{}", "a"}));
@@ -89,7 +89,7 @@ TEST(DevicePlan, StagesOnTheHostBetween) {
   EXPECT_EQ(names_of(plan),
             (std::vector<std::string>{"~source.device", "a", "~a.out.host", "b", "b2", "~b.out.device", "c"}));
   EXPECT_EQ(sides_of(plan), (std::vector{Side::device, Side::host, Side::device}));
-  EXPECT_EQ(plan.parts[0].end, 3u) << "a copy is the device's work, either way";
+  EXPECT_EQ(plan.parts[0].end, 3u) << "a copy in either direction is the device's work";
   EXPECT_EQ(plan.parts[1].end, 5u);
   EXPECT_EQ(plan.parts[2].end, 7u);
   EXPECT_TRUE(plan.mixed());
@@ -102,10 +102,10 @@ TEST(DevicePlan, StagesOnTheHostBetween) {
   }
   EXPECT_EQ(port_of(plan, 0).side, Side::device) << "published from where it was made";
   EXPECT_EQ(port_of(plan, 1).side, Side::host);
-  EXPECT_TRUE(plan.outputs[1].in_place) << "the host writes to the slot, whoever reads";
+  EXPECT_TRUE(plan.outputs[1].in_place) << "the host writes to the slot for any reader";
 }
 
-/// What is said of the stage holds against the pipeline: a device's stage in a pipeline of the host.
+/// A stage's `backend` overrides the pipeline's: a stage on the device in a pipeline on the host.
 TEST(DevicePlan, OneStageOnTheDevice) {
   PlanRig rig(kBlock, word_source(), {Side::host, {}});
   ASSERT_TRUE(rig.add({"window", "{}", "a"}));
@@ -132,7 +132,7 @@ TEST(DevicePlan, PublishedSourceGoesThroughTheDevice) {
   }
 }
 
-/// An input in place is converted on the device, and so has another name than on the host.
+/// An input that is read in place is converted on the device, and so has another name than on the host.
 TEST(DevicePlan, ConversionsOnBothSides) {
   PortShape source = word_source();
   source.element = Element::sc16;
@@ -142,14 +142,14 @@ TEST(DevicePlan, ConversionsOnBothSides) {
     ASSERT_TRUE(rig.add({"complex", "{}", "h", {{"", "source"}}, Side::host}));
     ASSERT_TRUE(rig.add({"complex", "{}", "h2", {{"", "source"}}, Side::host}));
     ASSERT_TRUE(rig.add({"complex", "{}", "d2", {{"", "source"}}}));
-    const int output = rig.publish("source", "cf32");
+    const OutputIndex output = rig.publish("source", "cf32");
     const Plan plan = rig.planner.finish(rig.section);
     ASSERT_EQ(rig.complaints(), "");
     EXPECT_EQ(input(plan, "d").side, Side::device);
     EXPECT_EQ(input(plan, "h").side, Side::host);
     EXPECT_EQ(&input(plan, "d"), &input(plan, "d2"));
     EXPECT_EQ(&input(plan, "h"), &input(plan, "h2"));
-    EXPECT_EQ(plan.outputs[static_cast<std::size_t>(output)].format.port, "source");
+    EXPECT_EQ(plan.outputs[output].format.port, "source");
   }
 }
 
@@ -166,7 +166,7 @@ TEST(DevicePlan, SmallResultsAreWrittenInPlace) {
   }
 }
 
-/// The device would read what it wrote back from the host's memory.
+/// Otherwise the device would read its own output back from the host's memory.
 TEST(DevicePlan, WhatTheDeviceReadsAgainIsNotInTheSlot) {
   for (const Side side : {Side::host, Side::device}) {
     PlanRig rig(kBlock, word_source(), {side, kAll});
@@ -218,9 +218,9 @@ TEST(DevicePlan, ScratchLiesBehindThePortsOfTheDevice) {
   const std::vector<std::shared_ptr<Backend>> devices{std::make_shared<FakeDevice>(0), std::make_shared<FakeDevice>(1)};
   plan.prepare(*host, devices);
   EXPECT_EQ(plan.device_scratch_offset, (ports + 255) / 256 * 256);
-  EXPECT_EQ(plan.arena_bytes[index_of(Side::device)], plan.device_scratch_offset + 5000) << "one is at work at a time";
+  EXPECT_EQ(plan.arena_bytes[index_of(Side::device)], plan.device_scratch_offset + 5000) << "only one runs at a time";
   EXPECT_EQ(plan.arena_bytes[index_of(Side::host)], 0u);
-  for (const PlanStep& s : plan.steps) EXPECT_EQ(s.runs.size(), 2u) << "one a device";
+  for (const PlanStep& s : plan.steps) EXPECT_EQ(s.runs.size(), 2u) << "one per device";
 }
 
 // --- files -----------------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ struct File {
   }
   PipelineSpec& first() { return spec.pipelines.at(0); }
   Plan plan(const PlanTarget& target) {
-    std::vector<int> outputs;
+    std::vector<OutputIndex> outputs;
     return make_plan(first(), {.element = Element::i32, .rate_hz = 1e6}, catalogue, target, outputs, problems);
   }
   Catalogue catalogue;
@@ -258,15 +258,15 @@ EngineBackends two_devices() {
 TEST(DeviceSpec, BackendsThatDoNotGoTogether) {
   EXPECT_EQ(problems_of(with("backend: [cuda:0, cuda:1]\n")), "");
   EXPECT_EQ(problems_of(with("backend: [cuda:0, cpu]\n")),
-            "x.yaml:3:1 backend: 'cpu' does not share blocks: of several all have to be devices\n");
+            "x.yaml:3:1 backend: 'cpu' cannot share blocks: several backends must all be devices\n");
   EXPECT_EQ(problems_of(with("backend: [auto, cuda:1]\n")),
-            "x.yaml:3:1 backend: 'auto' does not share blocks: of several all have to be devices\n");
+            "x.yaml:3:1 backend: 'auto' cannot share blocks: several backends must all be devices\n");
   EXPECT_EQ(problems_of(with("backend: [cuda, cuda:0]\n")), "x.yaml:3:1 backend: 'cuda:0' is named twice\n");
   EXPECT_EQ(problems_of(with("backend: [cuda:1, cuda:1]\n")), "x.yaml:3:1 backend: 'cuda:1' is named twice\n");
   EXPECT_EQ(problems_of(with("backend: [cuda:0, gpu]\n")),
             "x.yaml:3:1 backend: 'gpu' is not one of auto, cpu, cuda, cuda:N\n"
-            "x.yaml:3:1 backend: 'gpu' does not share blocks: of several all have to be devices\n");
-  EXPECT_EQ(problems_of(with("backend: []\n")), "x.yaml:3:1 backend: names none; leave it out, or say auto\n");
+            "x.yaml:3:1 backend: 'gpu' cannot share blocks: several backends must all be devices\n");
+  EXPECT_EQ(problems_of(with("backend: []\n")), "x.yaml:3:1 backend: is empty; leave it out, or use auto\n");
 }
 
 TEST(DeviceSpec, StagesOfOtherDevices) {
@@ -277,8 +277,8 @@ TEST(DeviceSpec, StagesOfOtherDevices) {
   const auto conflict = [](int line, const std::string& device) {
     return "x.yaml:" + std::to_string(line) + ":23 stages[" + std::to_string(line - 5) + "].window.backend: '" +
            device +
-           "' is another device than the pipeline's: one pipeline stays on one device, or has all of its stages on "
-           "each of several\n";
+           "' is not the pipeline's device: a pipeline runs on one device, or has all of its stages on each of "
+           "several\n";
   };
   EXPECT_EQ(stages("cuda:0", "cpu", "cuda"), "");
   EXPECT_EQ(stages("cuda:0", "cuda:1", "cpu"), conflict(5, "cuda:1"));
@@ -288,7 +288,7 @@ TEST(DeviceSpec, StagesOfOtherDevices) {
   EXPECT_EQ(stages("auto", "cuda:1", "cuda:2"), conflict(6, "cuda:2"));
 }
 
-/// Where only stages name a device it is opened, and not another, and not none.
+/// If only stages name a device, exactly that one is opened.
 TEST(DeviceSpec, DevicesOfStagesAreOpened) {
   for (const char* backend : {"auto", "cpu"}) {
     File file(with(std::string("backend: ") + backend +
@@ -305,7 +305,7 @@ TEST(DeviceSpec, DevicesOfStagesAreOpened) {
 TEST(DeviceSpec, SequentialStagesStayOnOneDevice) {
   const std::string stages = "stages:\n  - running: {}\npublish:\n  - {port: running, topic: a, bind: x}\n";
   EXPECT_EQ(problems_of(with("backend: [cuda:0, cuda:1]\n" + stages)),
-            "x.yaml:3:1 backend: a stage here takes blocks one after the other, so devices cannot share them\n");
+            "x.yaml:3:1 backend: a stage takes blocks in sequence, so several devices cannot share them\n");
   EXPECT_EQ(problems_of(with("backend: cuda:1\n" + stages)), "");
 }
 
@@ -313,8 +313,8 @@ TEST(DeviceSpec, TransferSaysWhatIsCopied) {
   const EngineBackends backends = two_devices();
   const auto target = [&](const std::string& lines) { return target_of(File(with(lines)).first(), backends); };
   EXPECT_EQ(target("backend: cuda\n").side, Side::device);
-  EXPECT_EQ(target("backend: auto\n").side, Side::device) << "there is one";
-  EXPECT_EQ(target("backend: cpu\n").side, Side::host) << "of stages that do not say otherwise";
+  EXPECT_EQ(target("backend: auto\n").side, Side::device) << "a device is available";
+  EXPECT_EQ(target("backend: cpu\n").side, Side::host) << "of stages without a `backend`";
   EXPECT_EQ(target("transfer: auto\n").mapped.in, 1000u);
   EXPECT_EQ(target("transfer: auto\n").mapped.out, 2000u);
   EXPECT_EQ(target("transfer: mapped\n").mapped.in, kAll.in);
@@ -385,11 +385,11 @@ TEST(DeviceSpec, MemoryOfADevice) {
   };
   EXPECT_EQ(problem(1, 24'000'000), "") << "fits exactly";
   EXPECT_EQ(problem(1, 23'000'000),
-            "blocks of 64 samples and 3 lanes need 24 MB of cuda:1 (a device of tests), but 23 MB are free; use a "
+            "blocks of 64 samples and 3 lanes need 24 MB of cuda:1 (a test device), but 23 MB are free; use a "
             "smaller block or fewer lanes");
   EXPECT_EQ(problem(2, 16'000'000), "");
   EXPECT_EQ(problem(2, 15'000'000),
-            "blocks of 64 samples and 3 lanes need 16 MB of cuda:1 (a device of tests), but 15 MB are free; use a "
+            "blocks of 64 samples and 3 lanes need 16 MB of cuda:1 (a test device), but 15 MB are free; use a "
             "smaller block or fewer lanes")
       << "one of two has two of three lanes";
   EXPECT_EQ(problem(3, 8'000'000), "");
@@ -399,7 +399,7 @@ TEST(DeviceSpec, SizesOfTwoSides) {
   File file(with("backend: cuda\nlanes: 3\nstages:\n  - window: {name: a}\n  - window: {name: b, backend: cpu}\n"));
   Plan plan = file.plan(on_device({}));
   plan.prepare(*make_cpu_backend(), two_devices().devices);
-  const std::vector<int> outputs(file.first().publish.size());
+  const std::vector<OutputIndex> outputs(file.first().publish.size());
   const Sizing sizing =
       size_up(file.first(), plan, {.element = Element::i32, .rate_hz = 1e6, .can_wait = true}, outputs);
   EXPECT_EQ(sizing.arena_bytes, 3 * plan.arena_bytes[index_of(Side::host)]);

@@ -11,11 +11,11 @@
 #include "tests/support/engine_rig.hpp"
 #include "tests/support/test_catalogue.hpp"
 
-/// Changes of a pipeline that runs.
+/// Changes to a running pipeline.
 namespace iqd::testing {
 namespace {
 
-/// Samples without end, in pieces of many lengths.
+/// Endless samples, in pieces of many lengths.
 Script endless(std::int64_t wait_ns = 20'000, std::int64_t most = 150) {
   Script script;
   std::mt19937 random(7);
@@ -25,7 +25,7 @@ Script endless(std::int64_t wait_ns = 20'000, std::int64_t most = 150) {
   return script;
 }
 
-/// A pipeline at work, and files that it goes over to.
+/// A running pipeline, and files that it changes to.
 class Show {
  public:
   explicit Show(const std::string& text, Script script = endless()) {
@@ -118,11 +118,11 @@ TEST(Exchange, PlansFollowEachOtherWithoutASampleLost) {
     }
   }
   EXPECT_EQ(static_cast<std::uint64_t>(sample), show.pipeline->status().received);
-  EXPECT_EQ(show.pipeline->status().ports.at(0).messages, seq) << "one count for all";
+  EXPECT_EQ(show.pipeline->status().ports.at(0).messages, seq) << "one count for all plans";
   EXPECT_EQ(show.pipeline->status().reloads, static_cast<std::uint64_t>(kTurns));
 }
 
-/// Gaps longer than any ring, so that places in the rings have nothing to do with positions.
+/// Gaps longer than any ring, so that places in the rings are unrelated to positions.
 TEST(Exchange, GapsAreTakenAlong) {
   Script script = endless();
   for (std::size_t i = 1; i < script.steps.size(); i += 5) script.steps[i].lost = 1'000'000'007 + static_cast<int>(i);
@@ -167,7 +167,7 @@ std::string scaled(int by) {
       by);
 }
 
-/// A live key of a stage that is part of a fused step changes between two blocks, and nothing is lost.
+/// A live key of a stage within a fused step changes between two blocks, and nothing is lost.
 TEST(Exchange, LiveKeysChangeWithinFusedSteps) {
   Show show(scaled(1));
   EXPECT_EQ(show.pipeline->status().steps.at(0).name, "a+b");
@@ -246,7 +246,7 @@ TEST(Exchange, LiveKeysChangeTheEngineAtWork) {
   const std::uint64_t then = show.theatre.records[0].messages;
   EXPECT_TRUE(Rig::eventually([&] { return show.theatre.records[0].messages > then + 40; }));
   show.end();
-  ASSERT_EQ(show.theatre.records.size(), 2u) << "nothing was opened again";
+  ASSERT_EQ(show.theatre.records.size(), 2u) << "nothing was reopened";
   const std::deque<Record>& records = show.theatre.records;
   for (const Word w : records[0].sent.front().as<Word>()) EXPECT_EQ(w % 2, 0);
   for (const Word w : records[0].sent.back().as<Word>()) EXPECT_EQ(w % 5, 0);
@@ -263,7 +263,7 @@ TEST(Exchange, SourceTakesItsLiveKeysOrAllStaysAsItIs) {
   show.wait_for_blocks(2);
   Pipeline::Change change = show.prepare(picking(2, 7));
   EXPECT_EQ(change.engine, nullptr);
-  EXPECT_EQ(change.plan, nullptr) << "it concerns the source alone";
+  EXPECT_EQ(change.plan, nullptr) << "it concerns only the source";
   EXPECT_EQ(show.pipeline->go_over(std::move(change)), "");
   EXPECT_EQ(show.theatre.gain, 7);
   EXPECT_EQ(show.change_to(picking(3, 13)), "a gain of 13 is too much");
@@ -279,7 +279,7 @@ TEST(Exchange, ChangeThatComesTooLateChangesNothing) {
   Show show(windowed({3, 0}, 64), std::move(script));
   show.pipeline->start();
   ASSERT_TRUE(Rig::eventually([&] { return show.pipeline->status().blocks == 100; }));
-  EXPECT_EQ(show.change_to(windowed({9, 0}, 32)), "the source does not answer in time; nothing has changed");
+  EXPECT_EQ(show.change_to(windowed({9, 0}, 32)), "the source did not answer in time; nothing has changed");
   EXPECT_EQ(show.pipeline->status().reloads, 0u);
   show.theatre.view->released = true;
   show.theatre.view->bell.ring();
@@ -302,7 +302,7 @@ TEST(Exchange, WhatIsDroppedStaysCounted) {
   show.pipeline->start();
   show.wait_for_blocks(3);
   GateStage::door().set(false);
-  // For want of lanes, or of slots where one lane went on for a while.
+  // The reason is lanes, or slots if one lane kept running for a while.
   const auto dropped = [&] {
     const PipelineStatus s = show.pipeline->status();
     return s.dropped[0] + s.dropped[1];
@@ -344,7 +344,7 @@ TEST(Exchange, SinkThatStaysTheSameGoesOn) {
   show.wait_for_blocks(3);
   show.end();
   const std::uint64_t messages = show.pipeline->status().ports.at(0).messages;
-  // The engine that went before may still hand over what its sink holds.
+  // The previous engine may still deliver what its sink holds.
   EXPECT_TRUE(Rig::eventually([&] { return static_cast<std::uint64_t>(show.theatre.sunk) == messages; }));
 }
 
@@ -370,7 +370,7 @@ TEST(Exchange, ValuesThatAreAppliedGoOn) {
   EXPECT_TRUE(outlet->take(0).has_value()) << "other blocks have other totals";
   const PipelineStatus::Port port = show.pipeline->status().ports.at(1);
   EXPECT_EQ(port.to, "apply lab/pick.divisor");
-  EXPECT_EQ(port.messages, 1u) << "that were applied";
+  EXPECT_EQ(port.messages, 1u) << "values that were applied";
   ASSERT_EQ(show.change_to(file(32, "source.gain")), "");
   EXPECT_EQ(show.pipeline->applies().at(0)->key().text(), "lab/source.gain");
   ASSERT_EQ(show.change_to(windowed({3, 0}, 64)), "");
@@ -385,7 +385,7 @@ TEST(Exchange, EndsWhenTheStreamEndsDuringAChange) {
     Show show(windowed({3, 5}, 64), std::move(script));
     show.pipeline->start();
     const std::string why = show.change_to(windowed({4, 2}, 50));
-    EXPECT_TRUE(why.empty() || why == "the source does not answer in time; nothing has changed") << why;
+    EXPECT_TRUE(why.empty() || why == "the source did not answer in time; nothing has changed") << why;
     ASSERT_TRUE(Rig::eventually([&] { return show.pipeline->finished(); }));
     EXPECT_EQ(show.pipeline->status().published, 640u * (1 + static_cast<unsigned>(i)));
   }

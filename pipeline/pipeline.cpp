@@ -9,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/calibration.hpp"
 #include "pipeline/outlets/sink_outlet.hpp"
 #include "pipeline/spec_plan.hpp"
@@ -22,7 +21,6 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
       watch_(std::move(watch)),
       spec_(std::move(spec)),
       name_(spec_.name),
-      radio_(spec_.driver->name),
       counters_(std::make_unique<Counters>()) {
   backends_ = choose_backends(spec_);
   counters_->state = SourceState::opening;
@@ -34,19 +32,20 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   check_calibration(spec_, stream_);
   if (problems.size() > before) return;
   sizing_ = drafted->sizing;
-  engine_ = build(std::move(*drafted), spec_, backends_.backends);
+  engines_.replace(build(std::move(*drafted), spec_, backends_.backends));
   IntakeOptions intake = intake_options(spec_, sizing_);
   calibration_ = intake.calibration;
   asking_for(name_ + ": the samples of all channels", [&] {
-    intake_ = std::make_unique<Intake>(*spec_.source, source.take(), *engine_, std::move(intake), *counters_);
+    intake_ = std::make_unique<Intake>(*spec_.source, source.take(), *engines_.get(), std::move(intake), *counters_);
   });
 }
 
 std::unique_ptr<Source> Pipeline::open_source() const {
-  return watch_->call(
-      name_ + ": the call that opens the radio", spec_.realtime.hang_s + spec_.source->opening_wait_s(), [this] {
-        return asking_for(fmt::format("{}: the source {}", name_, radio_), [this] { return spec_.source->open(); });
-      });
+  return watch_->call(name_ + ": the call that opens the radio", spec_.realtime.hang_s + spec_.source->opening_wait_s(),
+                      [this] {
+                        return asking_for(fmt::format("{}: the source {}", name_, spec_.driver->name),
+                                          [this] { return spec_.source->open(); });
+                      });
 }
 
 std::unique_ptr<Sink> Pipeline::open_sink(const SinkSpec& sink, const PortFormat& format,
@@ -62,8 +61,7 @@ Pipeline::~Pipeline() {
   stop();
   interrupt();
   if (waiter_.joinable()) waiter_.join();
-  for (const auto& engine : retired_) engine->shut_down();
-  if (engine_) engine_->shut_down();
+  engines_.shut_down();
 }
 
 IntakeOptions Pipeline::intake_options(const PipelineSpec& spec, const Sizing& sizing) const {
@@ -95,9 +93,9 @@ std::optional<Pipeline::Draft> Pipeline::draft(const PipelineSpec& spec, const S
   });
   if (problems.size() > before) return std::nullopt;
   Circumstances circumstances{.locked = spec.realtime.lock_memory && host_limits().locked.has_value()};
-  if (engine_) {
+  if (engines_.get()) {
     // Samples that the old engine was not offered yet must fit in, with their past.
-    const Plan& now = engine_->plan();
+    const Plan& now = engines_->plan();
     circumstances.ring_samples = d.plan.window().past + now.window().future + 2 * (now.block + d.plan.block);
   }
   circumstances.plan_bytes = heap_growth(heap_before);
@@ -109,7 +107,7 @@ std::optional<Pipeline::Draft> Pipeline::draft(const PipelineSpec& spec, const S
 bool Pipeline::fits(const Draft& draft, const PipelineSpec& spec, const EngineBackends& backends) const {
   const std::size_t before = spec.section.problems().size();
   Allowance allowance;
-  if (engine_) allowance.spare_files = 0;
+  if (engines_.get()) allowance.spare_files = 0;
   check_limits(spec, beside(draft.sizing, sizing_), allowance);
   for (const auto& device : backends.devices) check_device_memory(spec, draft.sizing, *device, backends.devices.size());
   return spec.section.problems().size() == before;
@@ -126,9 +124,9 @@ std::shared_ptr<Engine> Pipeline::build(Draft draft, const PipelineSpec& spec, c
 
 /// A stage's state continues if the stage does, on the same devices.
 Succession Pipeline::succession_of(const Plan& plan, bool same_backends) const {
-  Succession succession{engine_.get()};
-  if (!engine_ || !same_backends) return succession;
-  const Plan& now = engine_->plan();
+  Succession succession{engines_.get()};
+  if (!succession.before || !same_backends) return succession;
+  const Plan& now = engines_->plan();
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     for (std::size_t n = 0; n < now.steps.size(); ++n)
       if (plan.steps[s].carry_bytes > 0 && same_but_live(plan.steps[s], now.steps[n]))
@@ -138,7 +136,7 @@ Succession Pipeline::succession_of(const Plan& plan, bool same_backends) const {
 
 std::int64_t Pipeline::subscriptions() const {
   std::int64_t n = 0;
-  for (const auto& route : engine_->routes()) n += route->outlet->subscriptions();
+  for (const auto& route : engines_->routes()) n += route->outlet->subscriptions();
   return n;
 }
 
@@ -146,10 +144,7 @@ void Pipeline::start() {
   log::info("{}", summary());
   intake_->start();
   waiter_ = std::thread([this] {
-    for (std::shared_ptr<Engine> last; last != engine();) {
-      last = engine();
-      last->join();
-    }
+    engines_.join();
     intake_->join_closed();
     finished_.store(true, std::memory_order_release);
   });
@@ -160,24 +155,21 @@ void Pipeline::stop() noexcept {
 }
 
 void Pipeline::interrupt() noexcept {
-  for (const auto& engine : retired_) engine->interrupt();
-  if (engine_) engine_->interrupt();
+  engines_.interrupt();
 }
 
 std::string Pipeline::failure() const {
-  if (const std::string why = engine_->backend_failure(); !why.empty()) return fmt::format("{}: {}", name_, why);
+  if (const std::string why = engines_->backend_failure(); !why.empty()) return fmt::format("{}: {}", name_, why);
   return intake_->ended() ? intake_->failure() : "";
 }
 
 double Pipeline::device_waits_s() const noexcept {
-  std::int64_t longest = engine_->waiting_ns();
-  for (const auto& engine : retired_) longest = std::max(longest, engine->waiting_ns());
-  return static_cast<double>(longest) / 1e9;
+  return static_cast<double>(engines_.waiting_ns()) / 1e9;
 }
 
 std::string Pipeline::radio_hangs(double share) const {
   if (!intake_) return {};
-  const std::shared_ptr<Engine> engine = this->engine();
+  const std::shared_ptr<Engine> engine = engines_.running();
   const std::lock_guard lock(exchange_);
   const auto too_long = [&](std::int64_t ns) { return static_cast<double>(ns) > share * spec_.realtime.hang_s * 1e9; };
   if (too_long(intake_->in_driver_ns())) return "a call into the radio's driver does not return";
@@ -196,7 +188,7 @@ std::string Pipeline::hung() const {
 
 std::string Pipeline::stuck() const {
   if (const std::string hangs = radio_hangs(0.5); !hangs.empty()) return fmt::format("{}: {}", name_, hangs);
-  const std::shared_ptr<Engine> engine = this->engine();
+  const std::shared_ptr<Engine> engine = engines_.running();
   const std::lock_guard lock(exchange_);
   const auto too_long = [this](std::int64_t ns) { return static_cast<double>(ns) > spec_.realtime.hang_s * 0.5e9; };
   if (!spec_.is_lossless(stream_) && too_long(engine->unfinished_ns())) return name_ + ": no block finishes";
@@ -204,7 +196,7 @@ std::string Pipeline::stuck() const {
 }
 
 std::string Pipeline::slow_stage(std::optional<double> seconds) const {
-  Engine::Slowest slowest = engine()->slowest_step();
+  Engine::Slowest slowest = engines_.running()->slowest_step();
   const std::lock_guard lock(exchange_);
   const double most_s = seconds.value_or(spec_.realtime.hang_s / 2);
   return static_cast<double>(slowest.ns) > most_s * 1e9 ? std::move(slowest.step) : "";
@@ -213,7 +205,7 @@ std::string Pipeline::slow_stage(std::optional<double> seconds) const {
 void Pipeline::abandon_radio() noexcept {
   if (!intake_) return;
   intake_->abandon();
-  engine_->close();
+  engines_->close();
   for (int i = 0; i < 50 && !finished(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   // Samples that the thread had received and can no longer pass on.
   counters_->drops(Drop::stopped).add(status().in_flight);
@@ -225,7 +217,7 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   if (const std::string stage = slow_stage(); !stage.empty())
     throw SetupError(fmt::format("{}: stage '{}' does not return: no change is possible until it does or iqd restarts",
                                  name_, stage));
-  if (retired_.size() >= kMostRetired)
+  if (engines_.retired() >= kMostRetired)
     throw SetupError(name_ + ": readers still hold results from earlier plans; try again when they have caught up");
   Change change{std::move(next), std::move(what)};
   const bool same_backends = wanted_backends(change.spec) == wanted_backends(spec_);
@@ -234,7 +226,7 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   std::optional<Draft> drafted = draft(change.spec, change.stream, change.backends.backends, problems);
   if (!drafted) return change;
   change.sizing = drafted->sizing;
-  const bool same_place = !change.what.plan && same_layout(drafted->plan, engine_->plan());
+  const bool same_place = !change.what.plan && same_layout(drafted->plan, engines_->plan());
   if (same_place && !change.what.live) return change;  // concerns only the radio
   if (same_place && !drafted->plan.uses(Side::device))
     change.plan = std::make_unique<Plan>(std::move(drafted->plan));
@@ -245,7 +237,7 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
 
 std::string Pipeline::go_over(Change change) {
   constexpr std::int64_t kPatienceNs = 2'000'000'000;
-  const std::shared_ptr<Engine> now = engine_;
+  std::shared_ptr<Engine> before;
   StreamChange request;
   if (change.what.retunes) request.source = change.spec.source.get();
   request.reopen = change.spec.source.get();
@@ -255,21 +247,21 @@ std::string Pipeline::go_over(Change change) {
     request.options = intake_options(change.spec, change.sizing);
     leave_routes_to(*change.engine);
     // Before the change: a thread that sees the old engine end must see its successor.
-    replace_engine(change.engine);
+    before = engines_.replace(change.engine);
   }
   const std::shared_ptr<CalibrationWatch> calibration = request.options.calibration;
   std::string why;
   const Intake::Answer answer = intake_->change(std::move(request), kPatienceNs, why);
   if (answer != Intake::Answer::done) {
     if (change.engine) {
-      replace_engine(now);
+      engines_.replace(std::move(before));
       change.engine->discard();
     }
     return answer == Intake::Answer::refused ? why : "the source did not answer in time; nothing has changed";
   }
   const std::lock_guard lock(exchange_);
   if (change.engine) {
-    retired_.push_back(now);
+    engines_.retire(std::move(before));
     backends_ = std::move(change.backends);
     calibration_ = calibration;
     sizing_ = std::move(change.sizing);
@@ -278,20 +270,6 @@ std::string Pipeline::go_over(Change change) {
   spec_ = std::move(change.spec);
   reloads_.add();
   return {};
-}
-
-void Pipeline::tidy() {
-  std::erase_if(retired_, [](const std::shared_ptr<Engine>& e) { return e->relieved(); });
-}
-
-std::shared_ptr<Engine> Pipeline::engine() const {
-  const std::lock_guard lock(exchange_);
-  return engine_;
-}
-
-void Pipeline::replace_engine(std::shared_ptr<Engine> by) {
-  const std::lock_guard lock(exchange_);
-  engine_ = std::move(by);
 }
 
 }  // namespace iqd

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-// The outlets of a pipeline: opened anew, or taken over from the engine at work.
+// The outlets of a pipeline: newly opened, or taken over from the running engine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace iqd {
 
-/// Gives routes their outlets. A route goes on where the engine at work has the same: readers see one stream, a
-/// recording goes on.
+/// Gives routes their outlets. A route continues if the running engine has the same one: subscribers see one stream,
+/// and a recording continues.
 class Pipeline::Routing {
  public:
   Routing(const Pipeline& of, const Draft& draft, const PipelineSpec& spec)
@@ -30,16 +30,14 @@ class Pipeline::Routing {
     std::vector<std::unique_ptr<Route>> all;
     for (std::size_t r = 0; r < specs.size(); ++r) {
       all.push_back(std::make_unique<Route>());
-      all.back()->output = static_cast<std::size_t>(draft_.outputs[r]);
+      all.back()->output = draft_.outputs[r];
       std::visit([&](const auto* spec) { connect(*all.back(), *spec, format_of(r)); }, specs[r]);
     }
     return all;
   }
 
  private:
-  const PortFormat& format_of(std::size_t route) const {
-    return draft_.plan.outputs[static_cast<std::size_t>(draft_.outputs[route])].format;
-  }
+  const PortFormat& format_of(std::size_t route) const { return draft_.plan.outputs[draft_.outputs[route]].format; }
   /// Entries that share a socket share its queue of messages.
   void note_size(const PublishSpec& publish, const PortFormat& format) {
     std::int64_t& most = most_bytes_[publish.options->socket()];
@@ -69,7 +67,7 @@ class Pipeline::Routing {
     route.outlet = route.sink;
   }
 
-  /// What a port gives goes on where it does, with all that is known of the last value.
+  /// An `apply` outlet of the same port and key continues, with what it knows of the last value.
   void connect(Route& route, const ApplySpec& apply, const PortFormat& format) const {
     route.to = "apply " + apply.key.text();
     const auto all = of_.applies();
@@ -88,8 +86,8 @@ class Pipeline::Routing {
         SinkHold{most_held_, static_cast<std::size_t>(sink.options->buffer_bytes())}, std::move(reopen));
   }
 
-  const PortFormat& format_at_work(const Route& now) const { return of_.engine_->plan().outputs[now.output].format; }
-  /// A sink sees the extent with each message, and no facts.
+  const PortFormat& format_at_work(const Route& now) const { return of_.engines_->plan().outputs[now.output].format; }
+  /// A sink gets the extent with each message, and no facts.
   static bool same_to_a_sink(PortFormat now, const PortFormat& next) {
     now.facts = next.facts;
     if (next.varying >= 0 && now.dims.size() == next.dims.size())
@@ -97,10 +95,10 @@ class Pipeline::Routing {
     return now == next;
   }
 
-  /// Goes on from the first route of the engine at work that has the same port, name and kind, and that `is_same`.
+  /// Continues the running engine's first route with the same port, name and kind for which `is_same` holds.
   template <class RouteKind, class Same> void go_on(Route& route, const PortFormat& format, Same is_same) const {
-    for (std::size_t r = 0; of_.engine_ && r < at_work_.size(); ++r) {
-      Route& now = *of_.engine_->routes()[r];
+    for (std::size_t r = 0; of_.engines_.get() && r < at_work_.size(); ++r) {
+      Route& now = *of_.engines_->routes()[r];
       const auto* const before = std::get_if<const RouteKind*>(&at_work_[r]);
       if (!before || now.to != route.to || format_at_work(now).port != format.port || !is_same(**before, now)) continue;
       route.before = &now;
@@ -115,7 +113,7 @@ class Pipeline::Routing {
   const bool lossless_;
   const std::size_t most_held_;
   const std::vector<RouteSpec> at_work_;
-  std::map<std::string, std::int64_t> most_bytes_;  // by sockets
+  std::map<std::string, std::int64_t> most_bytes_;  // by socket
 };
 
 std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, const PipelineSpec& spec) const {
@@ -124,15 +122,15 @@ std::vector<std::unique_ptr<Route>> Pipeline::make_routes(const Draft& draft, co
 
 std::vector<std::shared_ptr<ApplyOutlet>> Pipeline::applies() const {
   std::vector<std::shared_ptr<ApplyOutlet>> all;
-  if (!engine_) return all;
-  for (const auto& route : engine_->routes())
+  if (!engines_.get()) return all;
+  for (const auto& route : engines_->routes())
     if (route->apply) all.push_back(route->apply);
   return all;
 }
 
-/// Marks what is not at its end when the engine at work is: routes that go on, and those whose socket does.
+/// Marks the routes that outlive the running engine: those that continue, and those whose socket does.
 void Pipeline::leave_routes_to(const Engine& next) const {
-  for (const auto& route : engine_->routes()) {
+  for (const auto& route : engines_->routes()) {
     const std::string endpoint = route->outlet->peers().endpoint;
     route->goes_on = std::ranges::any_of(next.routes(), [&](const auto& r) {
       return r->before == route.get() || (!endpoint.empty() && r->outlet->peers().endpoint == endpoint);

@@ -10,8 +10,8 @@ namespace iqd {
 namespace {
 
 void show_counters(const Counters& counters, PipelineStatus& s) {
-  // What leaves is read before what comes in, so that nothing leaves that has not come in; and what was dropped first,
-  // since some of that may have counted as published before.
+  // Output counters are read before `received`, so that they never exceed it; `dropped` first, since dropped samples
+  // may have counted as published before.
   std::uint64_t left = 0;
   for (std::size_t d = 0; d < s.dropped.size(); ++d) left += s.dropped[d] = counters.dropped[d].value();
   left += s.published = counters.published_for_good();
@@ -55,9 +55,10 @@ void show_engine(const Engine& engine, PipelineStatus& s) {
 
 PipelineStatus Pipeline::status() const {
   PipelineStatus s;
-  const std::shared_ptr<Engine> engine = this->engine();
+  const std::shared_ptr<Engine> engine = engines_.running();
   {
     const std::lock_guard lock(exchange_);
+    s.radio = spec_.driver->name;
     s.backend = backends_.names;
     s.rate_hz = stream_.rate_hz;
     s.time = stream_.time;
@@ -67,7 +68,6 @@ PipelineStatus Pipeline::status() const {
     s.needs = sizing_.needs;
   }
   s.name = name_;
-  s.radio = radio_;
   s.state = state();
   s.trouble = intake_->trouble();
   s.reloads = reloads_.value();
@@ -79,8 +79,8 @@ PipelineStatus Pipeline::status() const {
 
 std::string Pipeline::summary() const {
   return fmt::format("{}: {} at {:.6g} MS/s, {} channel(s), blocks of {}, {} lane(s) on {} ({}), {} result slots",
-                     name_, radio_, stream_.rate_hz / 1e6, stream_.channels, spec_.block, engine_->lanes(),
-                     backends_.names, backends_.reason, engine_->slots());
+                     name_, spec_.driver->name, stream_.rate_hz / 1e6, stream_.channels, spec_.block, engines_->lanes(),
+                     backends_.names, backends_.reason, engines_->slots());
 }
 
 }  // namespace iqd

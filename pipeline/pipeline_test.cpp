@@ -39,7 +39,7 @@ TEST(Pipeline, RunsToItsEnd) {
   ASSERT_TRUE(problems.empty());
   EXPECT_EQ(pipeline->status().state, SourceState::opening);
   EXPECT_EQ(pipeline->summary(),
-            "lab: tape at 1 MS/s, 1 channel(s), blocks of 64, 2 lane(s) on cpu (asked for), 32 result slots");
+            "lab: tape at 1 MS/s, 1 channel(s), blocks of 64, 2 lane(s) on cpu (as configured), 32 result slots");
   pipeline->start();
   ASSERT_TRUE(Rig::eventually([&] { return pipeline->finished(); }));
   const PipelineStatus s = pipeline->status();

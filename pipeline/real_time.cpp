@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "base/log.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/prepare_thread.hpp"
 
 namespace iqd {
 namespace {
@@ -28,7 +28,7 @@ std::vector<int> own_cpus() {
   return cpus;
 }
 
-/// More than the thread's present affinity: what a cpuset of its group leaves, isolated processors among them.
+/// More than the thread's present affinity: all CPUs that its group's cpuset allows, isolated ones included.
 std::vector<int> allowed_cpus() {
   cpu_set_t before, all;
   std::memset(&all, 0xFF, sizeof all);
@@ -44,7 +44,7 @@ std::vector<int> without(std::vector<int> from, const std::vector<int>& what) {
   return from;
 }
 
-/// The processors asked for that do not serve: those that are not there, and those that are kept away.
+/// The requested CPUs that cannot be used: those that do not exist, and those that this process may not use.
 std::vector<std::string> judge_cpus(std::vector<int> asked, const ThreadGrant& grant, int processors) {
   std::sort(asked.begin(), asked.end());
   asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
@@ -55,12 +55,12 @@ std::vector<std::string> judge_cpus(std::vector<int> asked, const ThreadGrant& g
                                           missing.size() == asked.size() ? " instead" : "");
   std::vector<std::string> refused;
   if (!absent.empty())
-    refused.push_back(fmt::format("realtime: cpus: this machine has no processor {} (it has 0-{}); {}",
-                                  cpu_list(absent), processors - 1, instead));
+    refused.push_back(fmt::format("realtime: cpus: this machine has no CPU {} (it has 0-{}); {}", cpu_list(absent),
+                                  processors - 1, instead));
   if (!kept_away.empty())
     refused.push_back(
-        fmt::format("realtime: cpus: processor {} may not be used by this process ({} may; see AllowedCPUs= of its "
-                    "service, or its container); {}",
+        fmt::format("realtime: cpus: this process may not use CPU {} (only {}; see AllowedCPUs= of its service, or its "
+                    "container); {}",
                     cpu_list(kept_away), cpu_list(grant.allowed), instead));
   return refused;
 }
@@ -104,7 +104,7 @@ RealTimeReport judge_real_time(const RealTime& asked, const ThreadGrant& grant, 
   RealTimeReport report;
   const std::string priority =
       grant.priority > 0 ? fmt::format("SCHED_FIFO {}", grant.priority) : std::string("no real-time priority");
-  report.granted = fmt::format("radio, lanes and publisher: {}; radio and lanes on processors {}; memory {}", priority,
+  report.granted = fmt::format("radio, lanes and publisher: {}; radio and lanes on CPUs {}; memory {}", priority,
                                cpu_list(grant.cpus), is_locked ? "locked" : "not locked");
   if (asked.priority > 0 && grant.priority != asked.priority)
     report.refused.push_back(

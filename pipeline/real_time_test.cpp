@@ -12,9 +12,9 @@
 namespace iqd {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 RealTime asked(std::int64_t priority, std::vector<std::int64_t> cpus, bool lock = false) {
   RealTime r;
@@ -32,14 +32,14 @@ TEST(RealTime, ListsOfProcessorsAreShort) {
 
 TEST(RealTime, WhatIsGrantedIsOneLine) {
   const RealTimeReport r = judge_real_time(asked(50, {2, 3}, true), {50, {2, 3}, {0, 1, 2, 3}}, true, 4);
-  EXPECT_EQ(r.granted, "radio, lanes and publisher: SCHED_FIFO 50; radio and lanes on processors 2-3; memory locked");
+  EXPECT_EQ(r.granted, "radio, lanes and publisher: SCHED_FIFO 50; radio and lanes on CPUs 2-3; memory locked");
   EXPECT_THAT(r.refused, IsEmpty());
 }
 
 TEST(RealTime, NothingAskedNothingRefused) {
   const RealTimeReport r = judge_real_time({}, {0, {0, 1}, {0, 1}}, false, 2);
   EXPECT_EQ(r.granted,
-            "radio, lanes and publisher: no real-time priority; radio and lanes on processors 0-1; memory not locked");
+            "radio, lanes and publisher: no real-time priority; radio and lanes on CPUs 0-1; memory not locked");
   EXPECT_THAT(r.refused, IsEmpty());
 }
 
@@ -50,11 +50,10 @@ TEST(RealTime, EachThingThatIsRefusedIsNamed) {
 
 TEST(RealTime, ProcessorsThatAreNotThereOrNotAllowedAreNamed) {
   RealTimeReport r = judge_real_time(asked(0, {1, 99}), {0, {1}, {0, 1}}, false, 2);
-  EXPECT_THAT(r.refused,
-              ElementsAre("realtime: cpus: this machine has no processor 99 (it has 0-1); radio and lanes run "
-                          "on 1"));
+  EXPECT_THAT(r.refused, ElementsAre("realtime: cpus: this machine has no CPU 99 (it has 0-1); radio and lanes run "
+                                     "on 1"));
   r = judge_real_time(asked(0, {99, 2, 2}), {0, {0, 1}, {0, 1}}, false, 4);
-  EXPECT_THAT(r.refused, ElementsAre(HasSubstr("no processor 99"), HasSubstr("processor 2 may not be used")));
+  EXPECT_THAT(r.refused, ElementsAre(HasSubstr("no CPU 99"), HasSubstr("this process may not use CPU 2 (only")));
   EXPECT_THAT(r.refused[1], HasSubstr("run on 0-1 instead"));
 }
 
@@ -67,7 +66,7 @@ TEST(RealTime, AThreadFindsOutWhatThereIs) {
   EXPECT_THAT(try_thread(0, {last}).cpus, ElementsAre(last));
   EXPECT_EQ(try_thread(0, {1023}).cpus, plain.cpus);  // refused whole: it stays where it was
   EXPECT_THAT(try_thread(0, {last, 1023}).cpus, ElementsAre(last));
-  EXPECT_THAT(report_real_time(asked(0, {1023}), false).refused, ElementsAre(HasSubstr("no processor 1023")));
+  EXPECT_THAT(report_real_time(asked(0, {1023}), false).refused, ElementsAre(HasSubstr("no CPU 1023")));
 }
 
 TEST(RealTime, LockingIsTriedWithoutMemory) {

@@ -49,8 +49,8 @@ Need state_of(const Plan& plan) {
   for (const PlanStep& step : plan.steps) {
     if (step.carry_bytes == 0) continue;
     need.bytes = bounded_sum(need.bytes, step.carry_bytes);
-    for (const int out : step.out) {
-      const PlanPort& port = plan.ports[static_cast<std::size_t>(out)];
+    for (const PortIndex out : step.out) {
+      const PlanPort& port = plan.ports[out];
       if (port.shape.axis != Axis::stream) continue;
       const auto row = bounded_bytes(port.reach.past, static_cast<std::size_t>(port.shape.item_bytes()));
       need.bytes = bounded_sum(need.bytes, bounded_bytes(port.shape.row_count(), row));
@@ -92,10 +92,11 @@ struct RouteNeeds {
   }
 };
 
-void add_routes(Needs& needs, const PipelineSpec& spec, const Plan& plan, bool lossless, std::span<const int> outputs) {
+void add_routes(Needs& needs, const PipelineSpec& spec, const Plan& plan, bool lossless,
+                std::span<const OutputIndex> outputs) {
   const std::vector<RouteSpec> routes = routes_of(spec);
   for (std::size_t r = 0; r < routes.size(); ++r)
-    std::visit(RouteNeeds{needs, plan.outputs[static_cast<std::size_t>(outputs[r])].format, lossless}, routes[r]);
+    std::visit(RouteNeeds{needs, plan.outputs[outputs[r]].format, lossless}, routes[r]);
 }
 
 /// Threads of the radio, of the publisher and of the waiter for their end, plus those in the list.
@@ -129,8 +130,8 @@ std::size_t Sizing::resident() const noexcept {
   return bounded_sum(bytes(), seen_twice);
 }
 
-Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream, std::span<const int> outputs,
-               const Circumstances& circumstances) {
+Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream,
+               std::span<const OutputIndex> outputs, const Circumstances& circumstances) {
   Sizing s;
   const auto processors = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   s.engine.lanes = static_cast<int>(spec.lanes > 0 ? spec.lanes : std::clamp<std::int64_t>(processors, 1, 4));

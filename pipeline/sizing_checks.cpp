@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether what pipelines take is there.
+// Checks that the resources that pipelines need are available.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kNone = HostLimits::kNone;
 
-/// `ring of 4096 samples 16, 2 lanes 8`: the largest first, without what is small beside them.
+/// `ring of 4096 samples 16, 2 lanes 8`: the largest first, without small ones.
 std::string text_of(Needs needs, std::size_t sum) {
   std::ranges::stable_sort(needs, std::ranges::greater(), &Need::bytes);
   std::string text;
@@ -29,7 +29,7 @@ std::string text_of(const PipelineSpec& spec, const Sizing& sizing, std::size_t 
                      megabytes(needed), text_of(sizing.needs, sizing.bytes()));
 }
 
-/// What is too little, and of what.
+/// What is short, and by how much.
 struct Shortage {
   std::size_t needed;
   std::size_t left;
@@ -93,9 +93,10 @@ void check_limits(const PipelineSpec& spec, const Sizing& sizing, const Allowanc
   const std::string_view key = spec.section.has("publish") ? "publish" : "";
   if (const std::size_t files = bounded_sum(sizing.files(), allowance.spare_files); files > left.files)
     spec.section.problem(
-        key, fmt::format("its sockets and files take {} descriptors, {} more are for readers, and {} may still be "
-                         "opened; let topics share addresses, or raise the limit (`ulimit -n`, LimitNOFILE=)",
-                         sizing.files(), allowance.spare_files, left.files));
+        key,
+        fmt::format("its sockets and files take {} descriptors, {} more are reserved for readers, and {} may still "
+                    "be opened; let topics share addresses, or raise the limit (`ulimit -n`, LimitNOFILE=)",
+                    sizing.files(), allowance.spare_files, left.files));
   if (sizing.threads() > left.threads)
     spec.section.problem(
         key, fmt::format("its sockets, sinks and lanes take {} threads, and {} may still be started; let topics share "

@@ -17,7 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// A file that is right, and the plan of its only pipeline.
+/// A correct file, and the plan of its only pipeline.
 struct Sized {
   explicit Sized(const std::string& text) {
     const Document document = parse_document(text, "x.yaml", problems);
@@ -32,7 +32,7 @@ struct Sized {
   }
   Problems problems;
   Spec spec;
-  std::vector<int> outputs;
+  std::vector<OutputIndex> outputs;
   Plan plan;
 };
 
@@ -76,7 +76,7 @@ TEST(Sizing, ListsEverythingOnce) {
   EXPECT_EQ(need(sizing, "ring").bytes, sizing.ring_bytes);
   EXPECT_GE(sizing.ring_bytes, 4u * 65536 * 4);
   EXPECT_EQ(need(sizing, "result slots").bytes, sizing.slot_bytes);
-  EXPECT_EQ(need(sizing, "samples set aside").bytes, 65536u * 4) << "of one channel";
+  EXPECT_EQ(need(sizing, "spill buffer").bytes, 65536u * 4) << "of one channel";
   EXPECT_EQ(need(sizing, "plan").bytes, 12'345u);
   EXPECT_GT(need(sizing, "sink drain").bytes, 0u);
   EXPECT_EQ(need(sizing, "sink drain").threads, 1);
@@ -96,7 +96,7 @@ TEST(Sizing, LockedMemoryIsResidentAsAWhole) {
   EXPECT_GT(need(locked, "stacks").bytes, 10 * need(loose, "stacks").bytes);
 }
 
-/// The pages of the second mapping that windows of a stream touch, found by walking through it.
+/// The pages of the second mapping that the windows of a stream touch, found by walking through the ring.
 std::size_t touched(const Plan& plan, const RingLayout& ring) {
   const auto size = static_cast<std::int64_t>(size_of(plan.ports.front().shape.element));
   const auto row = static_cast<std::int64_t>(ring.row_bytes);
@@ -134,7 +134,7 @@ TEST(Sizing, SocketsAndFilesGoOnOverAReload) {
                 {.what = "socket a", .threads = 3, .files = 10, .shared = true},
                 {.what = "socket b", .threads = 3, .files = 7, .shared = true}};
   EXPECT_EQ(beside(next, now).files(), 7u);
-  EXPECT_EQ(beside(next, now).bytes(), 10u) << "both rings are there for a while";
+  EXPECT_EQ(beside(next, now).bytes(), 10u) << "both rings exist for a while";
   EXPECT_EQ(beside(next, {}).files(), 17u);
 }
 
@@ -143,12 +143,12 @@ TEST(Sizing, MemoryThatCannotBeHadHasAName) {
     asking_for("lab: the ring", [] { throw std::bad_alloc(); });
     FAIL();
   } catch (const SetupError& e) {
-    EXPECT_STREQ(e.what(), "lab: the ring, and that much memory cannot be had");
+    EXPECT_STREQ(e.what(), "lab: the ring: cannot allocate that much memory");
   }
   EXPECT_EQ(asking_for("", [] { return 3; }), 3);
 }
 
-// --- what does not fit -----------------------------------------------------------------------------------------------
+// --- limits that are exceeded ----------------------------------------------------------------------------------------
 
 struct Limited : ::testing::Test {
   Sized file{"source: {tape: {}}\nblock: 1000000\nlanes: 2\npublish:\n  - {port: source, topic: a, bind: x}\n"};
@@ -197,7 +197,7 @@ TEST_F(Limited, KnowsWhatMayBeMappedAndLocked) {
   file.first().realtime.lock_memory = true;
   EXPECT_THAT(problem(), HasSubstr("59 MB may still be locked (`ulimit -l`"));
   allowance.left.locked = std::nullopt;
-  EXPECT_EQ(problem(), "") << "that is refused as a whole, and runs without";
+  EXPECT_EQ(problem(), "") << "the system refuses to lock at all, and the pipeline runs without";
 }
 
 TEST_F(Limited, CountsDescriptorsAndThreads) {
@@ -207,7 +207,7 @@ TEST_F(Limited, CountsDescriptorsAndThreads) {
   allowance.left.files = 900 + 63;
   EXPECT_THAT(problem(), AllOf(HasSubstr("take 900 descriptors"), HasSubstr("963 may still be opened")));
   allowance.spare_files = 0;
-  EXPECT_EQ(problem(), "") << "readers of what runs have theirs";
+  EXPECT_EQ(problem(), "") << "readers of the running pipeline have theirs already";
   allowance.left = {};
   allowance.left.threads = 301;
   EXPECT_THAT(problem(), AllOf(HasSubstr("take 302 threads"), HasSubstr("301 may still be started")));

@@ -11,21 +11,22 @@
 #include "config/reader.hpp"
 #include "pipeline/backend/backend_name.hpp"
 #include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 #include "pipeline/backend/tuning.hpp"
 #include "pipeline/calibration.hpp"
 #include "pipeline/plan/fusion/element_program.hpp"
+#include "pipeline/plan/planner.hpp"
 #include "pipeline/plan/shape_check.hpp"
 #include "pipeline/sizing.hpp"
 #include "pipeline/source_rate.hpp"
 #include "pipeline/spec/spec_apply.hpp"
-#include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd {
 
 std::vector<std::string> wanted_backends(const PipelineSpec& spec) {
   std::vector<std::string> names = spec.backend;
-  // Where the pipeline names no device, that of its stages is taken; `cuda` means any.
+  // If the pipeline names no device, its stages' device is used; `cuda` means any.
   for (const StageSpec& s : spec.stages)
     if (names.size() == 1 && (!is_device(names.front()) || names.front() == "cuda") && is_device(s.backend))
       names = {s.backend};
@@ -64,10 +65,9 @@ PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits
 PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends) {
   const bool device = !backends.devices.empty();
   PlanTarget target = target_with(spec, device, device ? mapped_limits_of(*backends.devices.front()) : MappedLimits{});
-  // A device's compiler takes its time to load, so it is asked for only where somebody needs it.
-  const bool has_elements = std::ranges::any_of(spec.stages, [](const StageSpec& stage) {
-    return dynamic_cast<const ElementStage*>(stage.as_read.get()) != nullptr;
-  });
+  // A device's compiler is slow to load, so it is only loaded if a stage needs it.
+  const bool has_elements =
+      std::ranges::any_of(spec.stages, [](const StageSpec& stage) { return stage.as_read->is_elementwise(); });
   target.device_fuses = spec.fuse && has_elements &&
                         std::ranges::all_of(backends.devices, [](const auto& d) { return fusion::can_fuse(*d); });
   return target;
@@ -78,29 +78,27 @@ PlanTarget target_of(const PipelineSpec& spec) {
 
 namespace {
 
-/// The plan's output for it; -1 after a problem.
-int publish_route(Planner& planner, const RouteSpec& route) {
+/// The plan's output for a route; kNoOutput after a problem.
+OutputIndex publish_route(Planner& planner, const RouteSpec& route) {
   const auto* const published = std::get_if<const PublishSpec*>(&route);
   const std::string_view dtype = published ? std::string_view((*published)->dtype) : std::string_view();
   return std::visit([&](const auto* r) { return planner.publish(r->port, r->section, "port", dtype); }, route);
 }
 
-/// Whether what an output gives can go there; what is wrong goes to the entry's section.
+/// Checks whether an output's results can go to a route; problems go to the entry's section.
 struct RouteCheck {
   const Plan& plan;
   const PlanOutput& output;
 
   void operator()(const PublishSpec* p) const { p->options->check(output.format, p->section); }
   void operator()(const SinkSpec* s) const { s->options->check(output.format, s->section); }
-  void operator()(const ApplySpec* a) const {
-    check_apply(*a, plan.ports[static_cast<std::size_t>(output.port)].shape);
-  }
+  void operator()(const ApplySpec* a) const { check_apply(*a, plan.ports[output.port].shape); }
 };
 
 }  // namespace
 
 Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
-               std::vector<int>& outputs, Problems& problems) {
+               std::vector<OutputIndex>& outputs, Problems& problems) {
   const std::size_t before = problems.size();
   Planner planner(spec.name, spec.block, catalogue.stages, target);
   PortShape source;
@@ -109,7 +107,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   source.rate_hz = source.source_rate_hz = stream.rate_hz;
   source.frequency_hz = stream.frequency_hz;
   if (const std::string fault = fault_of(source, spec.block); !fault.empty()) {
-    spec.source_section->problem("", "what it gives " + fault);
+    spec.source_section->problem("", "its stream " + fault);
     return {};
   }
   planner.add_source("source", source);
@@ -129,29 +127,29 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   Plan plan = planner.finish(spec.section);
   for (PlanOutput& output : plan.outputs) output.format.hardware = stream.hardware;
   if (plan.sequential() && spec.backend.size() > 1)
-    spec.section.problem("backend", "a stage here takes blocks one after the other, so devices cannot share them");
+    spec.section.problem("backend", "a stage takes blocks in sequence, so several devices cannot share them");
   for (std::size_t r = 0; r < routes.size(); ++r)
-    if (outputs[r] >= 0) std::visit(RouteCheck{plan, plan.outputs[static_cast<std::size_t>(outputs[r])]}, routes[r]);
+    if (outputs[r] != kNoOutput) std::visit(RouteCheck{plan, plan.outputs[outputs[r]]}, routes[r]);
   sort_by_place(problems, before);
   return plan;
 }
 
 namespace {
 
-/// What can be said of a pipeline whose stages could not be read.
+/// Checks what can be checked if the stages could not be read.
 void check_without_plan(const PipelineSpec& spec, Problems& problems) {
   for (const PublishSpec& p : spec.publish) p.options->check({}, p.section);
   sort_by_place(problems);
 }
 
-/// Reads the users' code that stages run. False where something is wrong with it.
+/// Reads the users' code that stages run. False if it has problems.
 bool load_programs(const PipelineSpec& spec, const Problems& problems) {
   const std::size_t before = problems.size();
   for (const StageSpec& stage : spec.stages) stage.as_read->load(stage.section);
   return problems.size() == before;
 }
 
-/// Sockets belong to one pipeline each.
+/// Each socket belongs to one pipeline.
 void refuse_shared_endpoints(const Spec& spec) {
   std::map<std::string, std::pair<std::string, const OutletOptions*>> owners;
   for (const PipelineSpec& pipeline : spec.pipelines)
@@ -162,20 +160,20 @@ void refuse_shared_endpoints(const Spec& spec) {
       const auto& [owner, first] = at->second;
       if (owner != pipeline.name)
         p.section.problem("bind",
-                          fmt::format("{} belongs to pipeline '{}' already; choose another port", endpoint, owner));
+                          fmt::format("{} already belongs to pipeline '{}'; choose another port", endpoint, owner));
       else if (const std::string_view key = is_new ? "" : p.options->clash(*first); !key.empty())
-        p.section.problem(key, fmt::format("entries at {} share a socket: say the same in each", endpoint));
+        p.section.problem(key, fmt::format("entries at {} share a socket: give each the same value", endpoint));
     }
 }
 
-/// What only one can have: a channel of a radio.
+/// Reports what two pipelines claim but only one can have: a channel of a radio.
 void refuse_shared_claims(const Spec& spec) {
   std::map<std::string, std::string> owners;
   const auto claim = [&](const std::vector<std::string>& claims, const std::string& pipeline, const Section& section) {
     for (const std::string& what : claims)
       if (const auto [at, is_new] = owners.insert({what, pipeline}); !is_new)
-        section.problem("args", fmt::format("pipeline '{}' has {} already: take another radio or channel, or publish "
-                                            "`source` there and read it here with a source `zmq`",
+        section.problem("args", fmt::format("pipeline '{}' already uses {}: use another radio or channel, or publish "
+                                            "`source` there and read it here with a `zmq` source",
                                             at->second, what));
   };
   for (const PipelineSpec& p : spec.pipelines) {
@@ -205,7 +203,7 @@ std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Probl
       check_without_plan(pipeline, problems);
       continue;
     }
-    std::vector<int> outputs;
+    std::vector<OutputIndex> outputs;
     plans.push_back(make_plan(pipeline, stream, catalogue, target_of(pipeline), outputs, problems));
     if (problems.size() > before) continue;
     const bool locked = pipeline.realtime.lock_memory && left.left.locked.has_value();

@@ -9,20 +9,22 @@
 #include "base/error.hpp"
 #include "config/reader.hpp"
 #include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 #include "pipeline/plan/fusion/element_program.hpp"
+#include "pipeline/plan/planner.hpp"
 #include "pipeline/plan/shape_check.hpp"
 #include "pipeline/stage/element_code.hpp"
 
 namespace iqd {
 namespace {
 
-/// Whether there is an array for each of the stage's inputs, as large as its shape says.
+/// Checks that each of the stage's inputs has an array of the size that its shape implies.
 bool are_whole(const StageEntry& entry, const std::vector<StageInput>& inputs, const Section& section) {
   const std::size_t before = section.problems().size();
   for (std::size_t i = inputs.size(); i < entry.inputs.size(); ++i)
-    if (!entry.inputs[i].optional) section.problem(entry.inputs[i].name, "is not given");
+    if (!entry.inputs[i].optional) section.problem(entry.inputs[i].name, "is missing");
   if (inputs.size() > entry.inputs.size() || inputs.empty())
-    section.problem("", fmt::format("has {} input(s); {} are given", entry.inputs.size(), inputs.size()));
+    section.problem("", fmt::format("has {} input(s), but {} are given", entry.inputs.size(), inputs.size()));
   if (section.problems().size() > before) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const StageInput& in = inputs[i];
@@ -36,7 +38,7 @@ bool are_whole(const StageEntry& entry, const std::vector<StageInput>& inputs, c
   return section.problems().size() == before;
 }
 
-/// What goes element by element is as long as the shortest input.
+/// For element-wise stages: cuts all inputs to the length of the shortest.
 void cut_to_shortest(std::vector<StageInput>& inputs) {
   std::int64_t shortest = inputs.front().length;
   for (const StageInput& in : inputs) shortest = std::min(shortest, in.length);
@@ -58,14 +60,14 @@ std::vector<std::byte> StageOutput::joined() const {
   return all;
 }
 
-/// The block at work, and how long its stages took.
+/// The current block, and how long its stages took.
 class StageRunner::TimedWork final : public BlockWork {
  public:
   using BlockWork::BlockWork;
   std::int64_t step_ns = 0;
 
  private:
-  void step_times(std::size_t first_step, std::span<const std::int64_t> ns) noexcept override {
+  void step_times(StepIndex first_step, std::span<const std::int64_t> ns) noexcept override {
     if (first_step == 0) step_ns = 0;
     const std::vector<PlanStep>& steps = plan().steps;
     for (std::size_t i = 0; i < ns.size() && first_step + i < steps.size(); ++i)
@@ -92,7 +94,7 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
 
   const Section& section = chain.front().section;
   if (!are_whole(entry, inputs_, section)) return;
-  if (dynamic_cast<const ElementStage*>(chain.front().stage.get())) cut_to_shortest(inputs_);
+  if (chain.front().stage->is_elementwise()) cut_to_shortest(inputs_);
   const auto cut =
       std::find_if(inputs_.begin(), inputs_.end(), [](const StageInput& i) { return i.shape.axis != Axis::block; });
   length_ = cut == inputs_.end() ? 1 : cut->length;
@@ -152,7 +154,7 @@ bool StageRunner::add_chain(Planner& planner, std::vector<ReadStage>& chain, con
   return true;
 }
 
-/// Says how many items of each input go into a block.
+/// Sets how many items of each input go into a block.
 bool StageRunner::share_items(const StageEntry& entry, std::int64_t block, const Section& section) {
   std::vector<PortShape> shapes;
   std::vector<std::int64_t> lengths;
@@ -242,7 +244,7 @@ void StageRunner::set_block(SampleBlock block) {
 
 void StageRunner::rehearse(SampleIndex first, std::int64_t samples) {
   set_block(first, samples);
-  --seq_;  // it is not run, and a carry would wait for it
+  --seq_;  // this block is not run, and a carry would wait for it
   if (queue_) queue_->rehearse(*work_);
 }
 
@@ -260,7 +262,7 @@ void StageRunner::finish_block() {
 std::vector<StageOutput> StageRunner::run() {
   std::vector<StageOutput> outputs;
   for (const PlanOutput& o : plan_.outputs) {
-    const PlanPort& port = plan_.ports[static_cast<std::size_t>(o.port)];
+    const PlanPort& port = plan_.ports[o.port];
     outputs.push_back({port.name.substr(port.name.rfind('.') + 1), port.shape, 0, {}});
     outputs.back().rows.resize(static_cast<std::size_t>(port.shape.row_count()));
   }

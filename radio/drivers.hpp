@@ -18,7 +18,7 @@ namespace radio {
 
 /// All drivers, in the order of drivers.def.
 std::span<const DriverEntry> all_drivers();
-/// Null where there is none of this name.
+/// Returns null if there is no driver with this name.
 const DriverEntry* find_driver(std::string_view name);
 
 }  // namespace iqd

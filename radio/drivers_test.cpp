@@ -12,7 +12,7 @@
 namespace iqd {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(Drivers, AreThoseOfTheListInItsOrder) {
   std::vector<std::string_view> names;
@@ -26,7 +26,7 @@ class KeyList final : public FieldVisitor {
  public:
   void visit(std::string_view key, FieldRef, const FieldInfo& info) override {
     EXPECT_FALSE(info.help.empty()) << key;
-    EXPECT_TRUE(keys.insert(std::string(key)).second) << key << " stands there twice";
+    EXPECT_TRUE(keys.insert(std::string(key)).second) << key << " is listed twice";
   }
   std::set<std::string> keys;
 };

@@ -15,12 +15,12 @@
 
 namespace iqd::radio {
 
-/// Sets an options' fields from plain texts: numbers without units, lists as `1,2`, maps as `a=1,b=2`.
+/// Sets the fields of options from plain texts: numbers without units, lists as `1,2`, maps as `a=1,b=2`.
 class Assign final : public FieldVisitor {
  public:
   explicit Assign(std::map<std::string, std::string> values) : values_(std::move(values)) {}
   ~Assign() override {
-    for (const auto& [key, value] : values_) ADD_FAILURE() << "there is no field " << key;
+    for (const auto& [key, value] : values_) ADD_FAILURE() << "no field " << key;
   }
   void visit(std::string_view key, FieldRef field, const FieldInfo&) override {
     const auto found = values_.find(std::string(key));
@@ -70,7 +70,7 @@ template <class Options> void assign(Options& options, std::map<std::string, std
   options.fields(visitor);
 }
 
-/// What `check` or `describe` complains about, each as `key: what`.
+/// The problems that `check` or `describe` reports, each as `key: what`.
 template <class F> std::vector<std::string> complaints(F f) {
   Problems problems;
   const Section section("x", {}, problems);

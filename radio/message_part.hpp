@@ -12,14 +12,14 @@
 
 namespace iqd::radio {
 
-/// Whether items of a port follow each other in time: [n] or [channel][n].
+/// Whether the items of a port follow each other in time: [n] or [channel][n].
 inline bool is_stream(const PortFormat& format) noexcept {
   return (format.dims.size() == 1 || format.dims.size() == 2) &&
          format.varying == static_cast<int>(format.dims.size()) - 1 && format.item_rate_hz > 0;
 }
 
-/// `n` items of a stream's message from the item `from` on. Rows that move together go to `storage`, which has to stay
-/// as long as what is returned; a single row stays where it is, and so does a whole message.
+/// `n` items of a stream's message from the item `from` on. If rows must be moved together, they go to `storage`, which
+/// must outlive the result. A single row, or a whole message, is not copied.
 inline Message part_of(const Message& message, std::int64_t from, std::int64_t n, std::vector<std::byte>& storage) {
   const PortFormat& format = *message.format;
   Message part = message;
@@ -31,8 +31,8 @@ inline Message part_of(const Message& message, std::int64_t from, std::int64_t n
     part.position += from;
     if (part.time_ns != 0) part.time_ns += std::llround(items * 1e9 / format.item_rate_hz);
     part.gap = 0;
-    if (part.tuned < part.sample) part.tuned = -1;  // the part before has told of it
-    part.trigger = nullptr;                         // and of this
+    if (part.tuned < part.sample) part.tuned = -1;  // the part before has reported it
+    part.trigger = nullptr;                         // and this
   }
   const auto item = size_of(format.element);
   const std::size_t row = static_cast<std::size_t>(message.extent) * item;

@@ -27,7 +27,7 @@ inline PortFormat stream_format(Element element, std::int64_t channels = 1, std:
   return format;
 }
 
-/// A message that starts at a source sample; its payload is [channel][n].
+/// A message that starts at the given source sample; its payload is [channel][n].
 template <class T>
 Message message_of(const PortFormat& format, SampleIndex sample, std::span<const T> payload, std::int64_t gap = 0) {
   Message message;

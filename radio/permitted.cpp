@@ -11,7 +11,7 @@
 namespace iqd::radio {
 namespace {
 
-/// A tuner's steps bring a band that fits exactly out by less; no oscillator is as good.
+/// A tuner's step size moves an exactly fitting band by less; no oscillator is as accurate.
 constexpr double kFrequencySlack = 1e-7;
 constexpr double kLevelSlack = 1e-6;
 
@@ -26,11 +26,11 @@ std::string text_of(const std::vector<double>& bands) {
 
 void Permitted::fields(FieldVisitor& v) {
   v.field("permitted_bands", bands_hz,
-          {.help = "where it may transmit: low and high end of each band; everywhere if not given",
+          {.help = "bands for transmission, as low and high end of each; default: no restriction",
            .unit = Unit::hertz,
            .low = 0});
   v.field("permitted_gains", gains_db,
-          {.help = "the highest `gain`, one for all bands or one for each", .unit = Unit::decibel});
+          {.help = "highest `gain`, one for all bands or one per band", .unit = Unit::decibel});
 }
 
 void Permitted::check(const Emission& asked, const Section& section) const {
@@ -40,22 +40,23 @@ void Permitted::check(const Emission& asked, const Section& section) const {
 
 void Permitted::require(const std::string& name, const Emission& granted) const {
   if (const auto refused = refusal(granted))
-    throw SetupError(fmt::format("{}: it is not switched on: {} {}", name, refused->key, refused->why));
+    throw SetupError(fmt::format("{}: transmitter not switched on: {} {}", name, refused->key, refused->why));
 }
 
-/// Whether the list can be understood.
+/// Whether the list is consistent.
 bool Permitted::is_whole(const Section& section) const {
   const std::size_t before = section.problems().size();
   if (bands_hz.size() % 2 != 0)
-    section.problem("permitted_bands", "takes a low and a high end of each band, e.g. [433.05 MHz, 434.79 MHz]");
+    section.problem("permitted_bands", "needs a low and a high end for each band, e.g. [433.05 MHz, 434.79 MHz]");
   for (std::size_t b = 0; b + 1 < bands_hz.size() && !are_enough(section.problems()); b += 2)
     if (bands_hz[b] >= bands_hz[b + 1])
-      section.problem("permitted_bands", fmt::format("a band goes from its low to its high end, not from {} to {} MHz",
-                                                     bands_hz[b] / 1e6, bands_hz[b + 1] / 1e6));
+      section.problem("permitted_bands",
+                      fmt::format("a band must go from its low to its high end, not from {} to {} MHz",
+                                  bands_hz[b] / 1e6, bands_hz[b + 1] / 1e6));
   const auto check_count = [&](const char* key, std::size_t count) {
     if (count > 1 && count != bands_hz.size() / 2)
-      section.problem(key,
-                      fmt::format("takes one for all bands or one for each of {}, not {}", bands_hz.size() / 2, count));
+      section.problem(
+          key, fmt::format("needs one value for all bands or one for each of {}, not {}", bands_hz.size() / 2, count));
   };
   check_count("permitted_gains", gains_db.size());
   check_count("permitted_powers", powers_dbm.size());
@@ -63,20 +64,17 @@ bool Permitted::is_whole(const Section& section) const {
 }
 
 std::optional<Permitted::Refusal> Permitted::refusal(const Emission& e) const {
-  if (!bands_hz.empty() && !e.frequency_hz)
-    return Refusal{"frequency", "has to be given where there are `permitted_bands`"};
-  if (!gains_db.empty() && !e.gain_db && !e.power_dbm)
-    return Refusal{"gain", "has to be given where there are `permitted_gains`"};
-  if (!powers_dbm.empty() && !e.power_dbm)
-    return Refusal{"power", "has to be given where there are `permitted_powers`"};
+  if (!bands_hz.empty() && !e.frequency_hz) return Refusal{"frequency", "is required with `permitted_bands`"};
+  if (!gains_db.empty() && !e.gain_db && !e.power_dbm) return Refusal{"gain", "is required with `permitted_gains`"};
+  if (!powers_dbm.empty() && !e.power_dbm) return Refusal{"power", "is required with `permitted_powers`"};
   return bands_hz.empty() ? refusal_in(0, e) : refusal_in_bands(e);
 }
 
-/// Of several bands that hold it, it is enough that one permits it.
+/// If several bands contain it, one that permits it is enough.
 std::optional<Permitted::Refusal> Permitted::refusal_in_bands(const Emission& e) const {
   const double slack = *e.frequency_hz * kFrequencySlack;
   const double low = *e.frequency_hz - e.width_hz / 2, high = *e.frequency_hz + e.width_hz / 2;
-  Refusal refused{"frequency", fmt::format("takes {} to {} MHz, which no band of `permitted_bands` has: {}", low / 1e6,
+  Refusal refused{"frequency", fmt::format("needs {} to {} MHz, which is not in `permitted_bands`: {}", low / 1e6,
                                            high / 1e6, text_of(bands_hz))};
   for (std::size_t b = 0; b < bands_hz.size() / 2; ++b) {
     if (low < bands_hz[2 * b] - slack || high > bands_hz[2 * b + 1] + slack) continue;
@@ -94,9 +92,11 @@ std::optional<Permitted::Refusal> Permitted::refusal_in(std::size_t band, const 
     return *value > limit + kLevelSlack ? std::optional(limit) : std::nullopt;
   };
   if (const auto limit = above(gains_db, e.gain_db))
-    return Refusal{"gain", fmt::format("of {} dB is above the {} dB of `permitted_gains`", *e.gain_db, *limit)};
+    return Refusal{"gain",
+                   fmt::format("of {} dB is above the limit of {} dB in `permitted_gains`", *e.gain_db, *limit)};
   if (const auto limit = above(powers_dbm, e.power_dbm))
-    return Refusal{"power", fmt::format("of {} dBm is above the {} dBm of `permitted_powers`", *e.power_dbm, *limit)};
+    return Refusal{"power",
+                   fmt::format("of {} dBm is above the limit of {} dBm in `permitted_powers`", *e.power_dbm, *limit)};
   return std::nullopt;
 }
 

@@ -10,25 +10,25 @@
 
 namespace iqd::radio {
 
-/// What a transmitter is asked for, or what it was granted.
+/// What a transmitter is asked for, or was granted.
 struct Emission {
   std::optional<double> frequency_hz;
-  double width_hz = 0;  // half of it to each side of the frequency
+  double width_hz = 0;  // bandwidth, centred at the frequency
   std::optional<double> gain_db;
   std::optional<double> power_dbm;
 };
 
-/// Where and how strongly a transmitter may transmit. The same for all drivers: what is asked is held against it before
-/// a device is opened, what was granted before the first sample leaves.
+/// Limits of a transmitter's frequencies and levels, for all drivers. The configuration is checked before a device is
+/// opened, the granted values before the first sample leaves.
 struct Permitted {
-  std::vector<double> bands_hz;    // low and high end of each; empty: everywhere
-  std::vector<double> gains_db;    // the highest, one for all bands or one for each; empty: any
+  std::vector<double> bands_hz;    // low and high end of each band; empty: no restriction
+  std::vector<double> gains_db;    // highest values, one for all bands or one per band; empty: any
   std::vector<double> powers_dbm;  // the same
 
   void fields(FieldVisitor& visitor);
-  /// What is wrong with the list itself, or with what is asked, goes to the section.
+  /// Reports problems of the list itself, and values that are not permitted.
   void check(const Emission& asked, const Section& section) const;
-  /// Throws SetupError where a radio, which `name` begins the message with, was set to what is not permitted.
+  /// Throws SetupError if a radio was granted values that are not permitted; `name` starts the message.
   void require(const std::string& name, const Emission& granted) const;
 
  private:

@@ -10,6 +10,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "base/error.hpp"
+
 namespace iqd::radio {
 namespace {
 
@@ -26,30 +28,29 @@ bool is_stream(const PortFormat& format) {
 
 void RadioSettings::fields(FieldVisitor& v, std::string_view args_help, bool receives) {
   v.field("args", args, {.help = args_help});
-  v.field("channels", channels, {.help = "the radio's channels, in the order of the stream's", .low = 0, .high = 1023});
+  v.field("channels", channels, {.help = "channels of the radio, in the order of the stream", .low = 0, .high = 1023});
   v.field("rate", rate_hz,
-          {.help = receives ? "samples a second" : "samples a second; as the port has them if not given",
+          {.help = receives ? "samples a second" : "samples a second; default: the port's rate",
            .unit = Unit::rate,
            .low = 1,
            .required = receives});
   v.field("frequency", frequency_hz,
-          {.help = "centre frequency; left as it is if not given", .unit = Unit::hertz, .live = receives});
-  v.field("gain", gain_db,
-          {.help = "overall gain; left as it is if not given", .unit = Unit::decibel, .live = receives});
-  v.field("antenna", antenna, {.help = "name of the antenna port; left as it is if not given", .live = receives});
+          {.help = "centre frequency; default: unchanged", .unit = Unit::hertz, .live = receives});
+  v.field("gain", gain_db, {.help = "overall gain; default: unchanged", .unit = Unit::decibel, .live = receives});
+  v.field("antenna", antenna, {.help = "name of the antenna port; default: unchanged", .live = receives});
   v.field("bandwidth", bandwidth_hz,
-          {.help = "analogue filter; left as it is if not given", .unit = Unit::hertz, .live = receives});
-  v.field("stream_args", stream_args, {.help = "handed to the driver when the stream is set up"});
-  v.field("accept_rate", accept_rate, {.help = "go on with the rate that the radio grants, whatever was asked"});
+          {.help = "bandwidth of the analogue filter; default: unchanged", .unit = Unit::hertz, .live = receives});
+  v.field("stream_args", stream_args, {.help = "stream arguments for the driver"});
+  v.field("accept_rate", accept_rate, {.help = "accept any rate that the radio grants"});
   if (!receives) permitted.fields(v);
 }
 
 void RadioSettings::check(const Section& section) const {
-  if (channels.empty()) section.problem("channels", "at least one channel is needed, e.g. [0]");
+  if (channels.empty()) section.problem("channels", "needs at least one channel, e.g. [0]");
   auto sorted = channels;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) section.problem("channels", fmt::format("channel {} stands there twice", *twice));
+  if (twice != sorted.end()) section.problem("channels", fmt::format("channel {} is listed twice", *twice));
 }
 
 std::vector<std::string> RadioSettings::claims(std::string_view driver, bool receives) const {
@@ -87,7 +88,7 @@ Emission RadioSettings::emission(double at_rate_hz) const {
 
 std::string RadioSettings::refusal(std::int64_t channel, double granted_hz) const {
   return fmt::format(
-      "asked for {} samples a second on channel {}, the radio grants {}; choose a rate that it grants, or "
+      "asked for {} samples a second on channel {}, the radio grants {}; choose a rate that it supports, or set "
       "`accept_rate: true`",
       rate_hz, channel, granted_hz);
 }
@@ -102,17 +103,17 @@ std::span<const std::string_view> enum_names(Format) {
 }
 
 void Reception::fields(FieldVisitor& v) {
-  v.field("format", format, {.help = "how samples are kept: 16-bit integers, or floats of twice the size"});
+  v.field("format", format, {.help = "sample format in memory: 16-bit integers, or floats of twice the size"});
   v.field("resample", resample,
-          {.help = "bring the rate that the radio grants to the asked one: by a `resampler` before the first stage"});
+          {.help = "resample from the granted to the requested rate, by a `resampler` before the first stage"});
   v.field("calibration", calibration,
-          {.help = "a table of `iqd calibrate`: how channels differ is taken out before the first stage"});
+          {.help = "table of `iqd calibrate`, which removes channel differences before the first stage"});
 }
 
 StreamInfo Reception::describe(const RadioSettings& settings, const Section& section) const {
   settings.check(section);
   if (resample && settings.accept_rate)
-    section.problem("resample", "gives the asked rate, `accept_rate` goes on with the granted one: choose one of both");
+    section.problem("resample", "cannot be combined with `accept_rate`, which keeps the granted rate");
   StreamInfo info;
   info.element = element();
   info.channels = static_cast<int>(settings.channels.size());
@@ -127,28 +128,36 @@ void Timing::fields(FieldVisitor& v) {
   v.field("timed", timed, {.help = "transmit each sample at its own time stamp and `delay`"});
   v.field(
       "delay", delay_s,
-      {.help = "how long after its time stamp a sample is transmitted, with `timed`", .unit = Unit::seconds, .low = 0});
+      {.help = "with `timed`: time from a sample's time stamp to its transmission", .unit = Unit::seconds, .low = 0});
 }
 
 std::int64_t Timing::leaves_ns(const Message& message) const noexcept {
   return message.time_ns + std::llround(delay_s * 1e9);
 }
 
+void Timing::require_clock(const std::string& name, TimeSource time) const {
+  if (timed && time != TimeSource::radio)
+    throw SetupError(
+        fmt::format("{}: `timed: true` needs a radio with a clock that can be set; leave it out to "
+                    "transmit samples as they come",
+                    name));
+}
+
 void check_transmitted(const PortFormat& format, const RadioSettings& settings, const Section& section) {
   settings.check(section);
   if (format.element != Element::sc16 && format.element != Element::cf32)
-    section.problem("", fmt::format("{} is {}, a transmitter takes sc16 or cf32: put a `convert` stage before it",
+    section.problem("", fmt::format("{} is {}; a transmitter needs sc16 or cf32: put a `convert` stage before it",
                                     format.port, name_of(format.element)));
   if (!is_stream(format))
-    return section.problem("", fmt::format("{} is {}, a transmitter takes a stream of samples [n] or [channel][n]",
+    return section.problem("", fmt::format("{} is {}; a transmitter needs a stream of samples [n] or [channel][n]",
                                            format.port, to_string(format.dims)));
   const auto channels = static_cast<std::int64_t>(settings.channels.size());
   if (channels_of(format) != channels)
-    section.problem("channels", fmt::format("{} has {} channel(s), and {} are to be transmitted", format.port,
+    section.problem("channels", fmt::format("{} has {} channel(s), but `channels` has {}", format.port,
                                             channels_of(format), channels));
   if (settings.rate_hz > 0 && !same_rate(settings.rate_hz, format.item_rate_hz))
-    section.problem("rate", fmt::format("{} brings {} samples a second, and {} are to be transmitted; leave `rate` out "
-                                        "to take those of the port",
+    section.problem("rate", fmt::format("{} has {} samples a second, but the rate is {}; remove `rate` to use the rate "
+                                        "of the port",
                                         format.port, format.item_rate_hz, settings.rate_hz));
   settings.permitted.check(settings.emission(format.item_rate_hz), section);
 }

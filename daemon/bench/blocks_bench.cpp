@@ -15,10 +15,10 @@ namespace iqd {
 namespace {
 
 /// Added to the stages' own tolerances, for the sums of a longer chain.
-constexpr double kTolerance = 1e-6;
+constexpr double kLeastTolerance = 1e-6;
 
 double tolerance_of(const StageTrial& trial) {
-  double tolerance = kTolerance + trial.entry->tolerance;
+  double tolerance = kLeastTolerance + trial.entry->tolerance;
   for (const ChainedStage& s : trial.behind) tolerance += s.entry->tolerance;
   return tolerance;
 }
@@ -92,7 +92,7 @@ std::optional<Measured> BlocksBench::measure(const StageTrial& trial, const std:
   row.bound = bound(backend, timed, bytes_in(plan), bytes_out(plan)) * static_cast<double>(trial.block);
   row.bound_by = "copy of inputs and outputs";
   row.further = {{"checked", checked ? 1 : 0}};
-  const PlanPort& out = plan.ports[static_cast<std::size_t>(plan.outputs.front().port)];
+  const PlanPort& out = plan.ports[plan.outputs.front().port];
   return Measured{std::move(row), out.shape, out.most_new};
 }
 

@@ -21,7 +21,7 @@ using Complex = std::complex<double>;
 constexpr std::int64_t kSetsBytes = 128 << 20;  // more than any second-level cache
 constexpr std::int64_t kMostSets = 1000;
 constexpr std::size_t kSample = sizeof(cf32);
-constexpr int kLeast = 5;  // minimum number of timed calls
+constexpr int kLeastCalls = 5;  // minimum number of timed calls
 /// Relative to a packet's rms: products are summed in single precision, in any order.
 constexpr double kTolerance = 2e-5;
 constexpr std::int64_t kCheckedSamples = 40'000'000;  // products in double precision, about a tenth of a second
@@ -196,13 +196,13 @@ ConvolutionTimes ConvolutionTrial::measure(const ConvolutionTable& table, const 
   ConvolutionTimes times;
   times.flops = convolver->flops();
   // The call above has transferred only the first set.
-  for (std::int64_t call = 1; call < std::max<std::int64_t>(sets_, kLeast + 1); ++call) {
+  for (std::int64_t call = 1; call < std::max<std::int64_t>(sets_, kLeastCalls + 1); ++call) {
     step.call(true);
     times.in_us.push_back(step.us()[0]);
     times.out_us.push_back(step.us()[2]);
   }
   const std::int64_t end = steady_ns() + static_cast<std::int64_t>(seconds * 1e9);
-  while (std::ssize(times.run_us) < kLeast || steady_ns() < end) {
+  while (std::ssize(times.run_us) < kLeastCalls || steady_ns() < end) {
     step.call(false);
     times.run_us.push_back(step.us()[1]);
   }
@@ -213,7 +213,7 @@ double ConvolutionTrial::copy_us() {
   backend_.use();
   Step step(*this, nullptr);
   std::vector<double> us;
-  for (int i = 0; i < 4 * kLeast; ++i) {
+  for (int i = 0; i < 4 * kLeastCalls; ++i) {
     step.call(false);
     us.push_back(step.us()[1]);
   }

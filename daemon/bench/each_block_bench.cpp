@@ -24,7 +24,7 @@ constexpr Keys kKeys[] = {
     {"rotate", "{frequency: 100e3}"},
 };
 
-std::string keys_of(const StageEntry& entry) {
+std::string case_keys(const StageEntry& entry) {
   for (const Keys& k : kKeys)
     if (k.stage == entry.name) return std::string(k.keys);
   return sample_keys(entry);
@@ -55,7 +55,7 @@ class Table {
     const std::vector<StageInput> inputs = block_inputs(entry, size * kBlocksOfInput);
     for (const std::string& backend : bench_.backends()) {
       if (entry.host_only && backend != "cpu") continue;
-      StageTrial trial{.entry = &entry, .keys = keys_of(entry), .block = size, .backend = backend};
+      StageTrial trial{.entry = &entry, .keys = case_keys(entry), .block = size, .backend = backend};
       Problems problems;
       std::optional<Measured> alone = bench_.measure(trial, inputs, Timed::whole, problems);
       if (!problems.empty()) bench_.leave_out(std::string(entry.name), problems.front().text());

@@ -22,7 +22,7 @@ BenchRow row_of(const FreePipeline& p, const FreeRun& run, std::string variant) 
   return row;
 }
 
-BenchRow bench_blocks(const FreePipeline& p, const std::string& variant) {
+BenchRow bench_empty_blocks(const FreePipeline& p, const std::string& variant) {
   const FreeRun run = run_free(p);
   const double own_us = std::max(0.0, run.latency.quantile_ns(0.5) / 1e3 - run.all_steps_us());
   const std::string share = p.pace_ns > 0 ? fmt::format(", {:.1f} us besides its steps", own_us) : "";
@@ -46,7 +46,7 @@ std::vector<BenchRow> bench_engine(const BenchOptions& options) {
   std::vector<BenchRow> rows;
   for (const std::int64_t lanes : {1, 2}) {
     p.lanes = lanes;
-    rows.push_back(bench_blocks(p, "flat out"));
+    rows.push_back(bench_empty_blocks(p, "flat out"));
   }
   p.lanes = 1;
   p.pace_ns = kPaceNs;
@@ -54,7 +54,7 @@ std::vector<BenchRow> bench_engine(const BenchOptions& options) {
   if (blocks.empty()) blocks = {64, 8192};
   for (const std::int64_t block : blocks) {
     p.block = block;
-    rows.push_back(bench_blocks(p, "one by one"));
+    rows.push_back(bench_empty_blocks(p, "one by one"));
   }
   return rows;
 }

@@ -17,7 +17,7 @@ std::int64_t taps_for(double width) {
   return tap_count(attenuation_of({.type = Window::hamming}), width * kCutoff, kRate);
 }
 
-std::string keys_of(double width, std::string_view method) {
+std::string filter_keys(double width, std::string_view method) {
   return fmt::format("{{design: {{type: low_pass, cutoff: {}, transition: {}, window: hamming}}, method: {}}}", kCutoff,
                      kCutoff * width, method);
 }
@@ -33,7 +33,7 @@ double carried(const BenchRow& row) {
 void bench_filter(BlocksBench& bench, double width, std::string_view method, const std::string& backend,
                   std::int64_t block) {
   const StageEntry* fir = find_stage("fir");
-  const StageTrial trial{.entry = fir, .keys = keys_of(width, method), .block = block, .backend = backend};
+  const StageTrial trial{.entry = fir, .keys = filter_keys(width, method), .block = block, .backend = backend};
   const auto inputs = block_inputs(*fir, block * kBlocksOfInput, Element::cf32, kRate);
   const auto give = [&](Timed timed, std::string_view how) {
     Problems problems;

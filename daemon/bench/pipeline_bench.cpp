@@ -15,7 +15,7 @@
 namespace iqd {
 namespace {
 
-constexpr double kMostSeconds = 120;  // for the source to fill the ring, and for the lanes to empty it
+constexpr double kMostWaitSeconds = 120;  // for the source to fill the ring, and for the lanes to empty it
 
 /// Shared by the bench and its source.
 struct Feed {
@@ -121,11 +121,11 @@ PipelineSpec free_spec(Loaded& loaded, const BenchOptions& options, std::int64_t
 
 /// Throws SetupError after a timeout.
 template <class Done> void wait_until(const Pipeline& pipeline, std::string_view what, const Done& done) {
-  const std::int64_t end = steady_ns() + static_cast<std::int64_t>(kMostSeconds * 1e9);
+  const std::int64_t end = steady_ns() + static_cast<std::int64_t>(kMostWaitSeconds * 1e9);
   while (!done()) {
     if (pipeline.finished()) throw SetupError(fmt::format("bench: {}", pipeline.failure()));
     if (steady_ns() > end)
-      throw SetupError(fmt::format("bench: {} within {} s; use shorter blocks", what, kMostSeconds));
+      throw SetupError(fmt::format("bench: {} within {} s; use shorter blocks", what, kMostWaitSeconds));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
@@ -138,7 +138,7 @@ FreeRun observe_some(const Pipeline& pipeline, double seconds) {
       fmt::format("bench: {}", pipeline.finished() ? pipeline.failure() : "no block was done; use shorter blocks"));
 }
 
-BenchRow row_of(const PipelineStatus& s, const FreeRun& run, std::int64_t block, std::string variant) {
+BenchRow pipeline_row(const PipelineStatus& s, const FreeRun& run, std::int64_t block, std::string variant) {
   BenchRow row{s.name, std::move(variant), run.backend, device_of(run.backend), fmt::format("{}", block)};
   set_percentiles(row, run.latency);
   row.throughput = run.blocks_per_second * static_cast<double>(block);
@@ -163,13 +163,14 @@ void bench_lanes_of(const std::string& file, const BenchOptions& options, std::i
   std::string with = fmt::format("{} lanes", pipeline.status().lanes);
   if (flat_out.device_bytes > 0)
     with += fmt::format(", {:.0f} MB on the GPU", static_cast<double>(flat_out.device_bytes) / 1e6);
-  rows.push_back(row_of(pipeline.status(), flat_out, feed.block, "flat out, " + with));
+  rows.push_back(pipeline_row(pipeline.status(), flat_out, feed.block, "flat out, " + with));
   // Slow enough that no block waits for another.
   feed.pace_ns = static_cast<std::int64_t>(2e9 * pipeline.status().lanes / flat_out.blocks_per_second);
   // A block may wait for samples of the next one, so one is always in flight.
   wait_until(pipeline, "the ring did not drain",
              [&] { return pipeline.status().in_flight <= 2 * static_cast<std::uint64_t>(feed.block); });
-  rows.push_back(row_of(pipeline.status(), observe_some(pipeline, options.seconds), feed.block, "one by one, " + with));
+  rows.push_back(
+      pipeline_row(pipeline.status(), observe_some(pipeline, options.seconds), feed.block, "one by one, " + with));
   pipeline.stop();
   if (!pipeline.failure().empty()) throw SetupError(fmt::format("bench: {}", pipeline.failure()));
 }

@@ -33,9 +33,7 @@ StageInput beginning(const StageInput& in, std::int64_t most, std::int64_t lengt
 
 /// Whether other blocks give other results, as for an average over the block.
 bool depends_on_blocks(const Plan& plan) {
-  const auto one_a_block = [&](const PlanOutput& o) {
-    return plan.ports[static_cast<std::size_t>(o.port)].shape.axis == Axis::block;
-  };
+  const auto one_a_block = [&](const PlanOutput& o) { return plan.ports[o.port].shape.axis == Axis::block; };
   return std::ranges::any_of(plan.steps, &PlanStep::chunk_exempt) || std::ranges::any_of(plan.outputs, one_a_block);
 }
 
@@ -165,13 +163,13 @@ std::size_t bytes_of_ports(const Plan& plan) {
 
 std::size_t bytes_in(const Plan& plan) {
   std::size_t bytes = 0;
-  for (int p = 0; p < plan.sources; ++p) bytes += bytes_of(plan.ports[static_cast<std::size_t>(p)]);
+  for (PortIndex p = 0; p < plan.sources; ++p) bytes += bytes_of(plan.ports[p]);
   return bytes;
 }
 
 std::size_t bytes_out(const Plan& plan) {
   std::size_t bytes = 0;
-  for (const PlanOutput& o : plan.outputs) bytes += bytes_of(plan.ports[static_cast<std::size_t>(o.port)]);
+  for (const PlanOutput& o : plan.outputs) bytes += bytes_of(plan.ports[o.port]);
   return bytes;
 }
 

@@ -13,8 +13,8 @@
 namespace iqd {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// The outcome of a command line: the exit code, or empty if the action may run, and what was printed.
 struct Outcome {

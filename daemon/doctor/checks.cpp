@@ -28,7 +28,7 @@ constexpr rlim_t kLockedBytes = rlim_t{1} << 30;
 constexpr rlim_t kFiles = 1024;
 constexpr const char* kPluginPath = "SOAPY_SDR_PLUGIN_PATH";
 
-std::string text_of(rlim_t value) {
+std::string limit_text(rlim_t value) {
   return value == RLIM_INFINITY ? "unlimited" : fmt::format("{}", value);
 }
 
@@ -114,7 +114,7 @@ Finding check_zeromq() {
 Finding judge_priority(int highest, rlimit limit) {
   Finding f{"real-time priority",
             highest > 0 ? fmt::format("SCHED_FIFO granted up to {}", highest)
-                        : fmt::format("SCHED_FIFO refused, limit {}", text_of(limit.rlim_cur)),
+                        : fmt::format("SCHED_FIFO refused, limit {}", limit_text(limit.rlim_cur)),
             Verdict::ok, ""};
   if (highest >= kPriority) return f;
   f.verdict = Verdict::warn;
@@ -123,7 +123,7 @@ Finding judge_priority(int highest, rlimit limit) {
 }
 
 Finding judge_lock(rlimit limit, bool is_granted, bool has_device) {
-  Finding f{"locked memory", fmt::format("limit {} bytes", text_of(limit.rlim_cur)), Verdict::ok, ""};
+  Finding f{"locked memory", fmt::format("limit {} bytes", limit_text(limit.rlim_cur)), Verdict::ok, ""};
   if (is_granted) {
     if (limit.rlim_cur < kLockedBytes) f.found += ", but this user may exceed it";
     return f;
@@ -144,7 +144,7 @@ Finding judge_allowed(const std::vector<int>& cpus, int processors) {
 
 Finding judge_files_limit(rlimit limit) {
   const bool enough = limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kFiles;
-  return {"open files", fmt::format("limit {}", text_of(limit.rlim_cur)), enough ? Verdict::ok : Verdict::bad,
+  return {"open files", fmt::format("limit {}", limit_text(limit.rlim_cur)), enough ? Verdict::ok : Verdict::bad,
           enough ? "" : limit_command("nofile", "65536", "LimitNOFILE")};
 }
 

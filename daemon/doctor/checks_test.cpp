@@ -16,8 +16,8 @@
 namespace iqd {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 /// A made-up /proc and /sys.
 class Tree : public ScratchFolder {

@@ -12,8 +12,8 @@
 namespace iqd {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 RadioUse usrp(const std::string& args, double bits_per_s = 0) {
   RadioUse use{"lab", "uhd", device_args(args), {}, bits_per_s, {}};

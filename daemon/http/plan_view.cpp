@@ -23,13 +23,13 @@ std::string_view home_name(Home home) {
   return "slot";
 }
 
-std::string port_name(const Plan& plan, int port) {
-  return port < 0 ? "" : plan.ports[static_cast<std::size_t>(port)].name;
+std::string port_name(const Plan& plan, PortIndex port) {
+  return port == kNoPort ? "" : plan.ports[port].name;
 }
 
 json port_json(const Plan& plan, const PlanPort& port) {
   return {{"name", port.name},
-          {"maker", port.maker < 0 ? "source" : plan.steps[static_cast<std::size_t>(port.maker)].name},
+          {"maker", port.is_source() ? "source" : plan.steps[port.maker].name},
           {"element", name_of(port.shape.element)},
           {"shape", port.shape.text()},
           {"rate", port.shape.axis == Axis::stream ? json(port.shape.rate_hz) : json()},
@@ -54,8 +54,8 @@ json stages_json(const Plan& plan, const PipelineStatus& status) {
     const PlanStep& step = plan.steps[i];
     json in = json::array();
     json out = json::array();
-    for (const int p : step.in) in.push_back(port_name(plan, p));
-    for (const int p : step.out) out.push_back(port_name(plan, p));
+    for (const PortIndex p : step.in) in.push_back(port_name(plan, p));
+    for (const PortIndex p : step.out) out.push_back(port_name(plan, p));
     all.push_back({{"name", step.name},
                    {"stage", step.entry ? step.entry->name : ""},
                    {"in", in},

@@ -34,7 +34,7 @@ TEST(DriverSight, ADriverThatFails) {
   driver.probe = [](const std::string&) -> std::vector<FoundDevice> { throw std::runtime_error("no such bus"); };
   EXPECT_EQ(look(driver, 10s).error, "no such bus");
   driver.probe = [](const std::string&) -> std::vector<FoundDevice> { throw 7; };
-  EXPECT_THAT(look(driver, 10s).error, testing::HasSubstr("not a std::exception"));
+  EXPECT_THAT(look(driver, 10s).error, ::testing::HasSubstr("not a std::exception"));
 }
 
 TEST(DriverSight, WhatWasAskedForHasToBeThere) {
@@ -58,7 +58,7 @@ TEST(DriverSight, ADriverThatDoesNotAnswer) {
   };
   const Sight sight = look(driver, 20ms);
   EXPECT_TRUE(sight.hangs);
-  EXPECT_THAT(sight.error, testing::HasSubstr("no answer within"));
+  EXPECT_THAT(sight.error, ::testing::HasSubstr("no answer within"));
   goes_on = true;
   while (goes_on) std::this_thread::sleep_for(1ms);  // its thread is about to end
 }

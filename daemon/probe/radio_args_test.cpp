@@ -10,8 +10,8 @@
 namespace iqd {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(RadioArgs, AreKeysWithValues) {
   EXPECT_EQ(malformed(""), "");

@@ -12,8 +12,8 @@
 namespace iqd {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 TEST(SysFiles, ListsOfProcessors) {
   EXPECT_THAT(list_in("0-3,8"), ElementsAre(0, 1, 2, 3, 8));

@@ -28,10 +28,6 @@ namespace {
 
 using Result = ChangeReport::Result;
 
-/// After the first signal, iqd waits this long for readers, and a little longer for a radio that does not return.
-constexpr std::int64_t kDrainNs = 3'000'000'000;
-constexpr std::int64_t kAbandonNs = 3'500'000'000;
-
 class Daemon final : public Service {
  public:
   Daemon(std::unique_ptr<Loaded> loaded, const RunOptions& options)
@@ -178,7 +174,7 @@ void Daemon::on_signal(int signal) {
 /// The time counts from the signal, even if a change delayed it; at least some of it is always left.
 void Daemon::stop_all() {
   const std::int64_t now = steady_ns(), asked = signals_.stop_asked_ns();
-  stopping_ns_ = asked ? std::max(asked, now - kDrainNs) : now;
+  stopping_ns_ = asked ? std::max(asked, now - PipelineSet::kDrainNs) : now;
   manager_.stopping();
   requests_.close();
   for (const auto& p : pipelines_.list()) p->stop();
@@ -222,12 +218,12 @@ void Daemon::look_after() {
   hangs_.warn_of_slow_stages();
   if (!stopping_ns_)
     if (const std::string hangs = hangs_.hung(); !hangs.empty()) exit_for_restart(hangs);
-  if (stopping > kDrainNs && !interrupted_) {
+  if (stopping > PipelineSet::kDrainNs && !interrupted_) {
     log::warn("shutdown timed out: dropping unsent results");
     interrupted_ = true;
     for (const auto& p : pipelines_.list()) p->interrupt();
   }
-  if (stopping > kAbandonNs) exit_late();
+  if (stopping > PipelineSet::kRetireNs) exit_late();
 }
 
 /// For the times when the main thread opens devices or waits for a radio, and so cannot check.

@@ -20,8 +20,8 @@
 namespace iqd {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 /// The service manager's end: a datagram socket at a path, or under an abstract name.
 class Manager {

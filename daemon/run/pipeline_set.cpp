@@ -18,10 +18,6 @@
 namespace iqd {
 namespace {
 
-/// How long to wait for the readers of a pipeline that ends, and then for its radio.
-constexpr std::int64_t kDrainNs = 3'000'000'000;
-constexpr std::int64_t kRetireNs = 3'500'000'000;
-
 bool wait_for(const Pipeline& pipeline, std::int64_t until) {
   while (!pipeline.finished() && steady_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return pipeline.finished();

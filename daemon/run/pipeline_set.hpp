@@ -22,6 +22,10 @@ class Stranded : public std::runtime_error {
 /// The running pipelines, and changes to them. One thread uses it; functions for any thread are marked.
 class PipelineSet {
  public:
+  /// A pipeline that stops waits this long for its subscribers, and a little longer for its radio.
+  static constexpr std::int64_t kDrainNs = 3'000'000'000;
+  static constexpr std::int64_t kRetireNs = 3'500'000'000;
+
   explicit PipelineSet(std::unique_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
 
   /// Opens everything. False if there were problems, which it has reported. Throws SetupError.

@@ -8,8 +8,8 @@
 namespace iqd {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::vector<std::string> lines(const std::string& header, std::string_view bytes, std::string_view dtype = "<u1") {
   std::string why;

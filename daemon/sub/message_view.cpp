@@ -87,14 +87,14 @@ std::string check_array(MessageView& m) {
   return fmt::format("shape {} of {} does not match {} bytes of payload", shape_text(m), m.dtype, m.payload.size());
 }
 
-template <class T> T load(const MessageView& m, std::int64_t index) {
+template <class T> T value_of(const MessageView& m, std::int64_t index) {
   T value;
   std::memcpy(static_cast<void*>(&value), m.payload.data() + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
   return value;
 }
 
 template <class T> Value as_whole(const MessageView& m, std::int64_t index) {
-  return static_cast<std::int64_t>(load<T>(m, index));
+  return static_cast<std::int64_t>(value_of<T>(m, index));
 }
 
 }  // namespace
@@ -129,14 +129,14 @@ std::optional<MessageView> read_message(std::string_view head, std::span<const s
 
 Value value_at(const MessageView& m, std::int64_t i) {
   if (m.pairs) {
-    const auto x = load<sc16>(m, i);
+    const auto x = value_of<sc16>(m, i);
     return std::complex<double>(x.re, x.im);
   }
-  if (m.dtype == "<c8") return std::complex<double>(load<cf32>(m, i));
-  if (m.dtype == "<c16") return load<std::complex<double>>(m, i);
-  if (m.dtype == "<f8") return load<double>(m, i);
-  if (m.dtype == "<f4") return static_cast<double>(load<float>(m, i));
-  if (m.dtype == "<f2") return static_cast<double>(to_float(load<f16>(m, i)));
+  if (m.dtype == "<c8") return std::complex<double>(value_of<cf32>(m, i));
+  if (m.dtype == "<c16") return value_of<std::complex<double>>(m, i);
+  if (m.dtype == "<f8") return value_of<double>(m, i);
+  if (m.dtype == "<f4") return static_cast<double>(value_of<float>(m, i));
+  if (m.dtype == "<f2") return static_cast<double>(to_float(value_of<f16>(m, i)));
   if (m.dtype == "<i8") return as_whole<std::int64_t>(m, i);
   if (m.dtype == "<i4") return as_whole<std::int32_t>(m, i);
   if (m.dtype == "<i2") return as_whole<std::int16_t>(m, i);

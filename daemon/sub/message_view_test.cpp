@@ -14,7 +14,7 @@
 namespace iqd {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 template <class T> std::vector<std::byte> bytes_of(const std::vector<T>& items) {
   const auto bytes = std::as_bytes(std::span(items));

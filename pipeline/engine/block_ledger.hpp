@@ -25,7 +25,7 @@ class BlockLedger {
       moved_ns_.store(block.received_ns, std::memory_order_relaxed);
     offered_.store(block.seq + 1, std::memory_order_release);
   }
-  /// The oldest block's samples are not needed any more.
+  /// The samples of the oldest block are no longer needed.
   void computed() noexcept {
     moved_ns_.store(steady_ns(), std::memory_order_relaxed);
     computed_.fetch_add(1, std::memory_order_acq_rel);
@@ -36,8 +36,8 @@ class BlockLedger {
   std::int64_t offers_left() const noexcept {
     return static_cast<std::int64_t>(kMostOutstanding - (offered_.load() - computed_.load(std::memory_order_acquire)));
   }
-  /// For the thread that offers: the place of the first sample that an outstanding block still needs, or `idle` where
-  /// that comes first or there is none.
+  /// For the thread that offers: the place of the first sample that an outstanding block still needs, or `idle` if that
+  /// comes first or no block is outstanding.
   SampleIndex tail(SampleIndex idle) const noexcept {
     const std::uint64_t computed = computed_.load(std::memory_order_acquire);
     if (computed == offered_.load(std::memory_order_relaxed)) return idle;
@@ -54,7 +54,7 @@ class BlockLedger {
   }
 
  private:
-  std::array<SampleIndex, kMostOutstanding> window_begin_{};  // its place, by seq
+  std::array<SampleIndex, kMostOutstanding> window_begin_{};  // where each block's window begins, by seq
   std::atomic<std::uint64_t> offered_{0};
   std::atomic<std::uint64_t> computed_{0};
   std::atomic<std::uint64_t> sent_{0};

@@ -15,11 +15,11 @@ BlockPorts::BlockPorts(const Plan& plan, Backend& shared)
       ports_(plan.ports.size()),
       spans_(plan.ports.size()) {
   auto* counts = reinterpret_cast<std::int32_t*>(firsts_ + 2 * ports_.size());
-  for (std::size_t p = 0; p < ports_.size(); ++p) {
+  for (PortIndex p = 0; p < ports_.size(); ++p) {
     const PlanPort& port = plan.ports[p];
     ports_[p].rows = port.shape.row_count();
     ports_[p].item = port.shape.item_size();
-    ports_[p].count = port.count_of < 0 ? counts + p : ports_[static_cast<std::size_t>(port.count_of)].count;
+    ports_[p].count = port.has_own_count() ? counts + p : ports_[port.count_of].count;
     ports_[p].first_at = firsts_ + p;
   }
 }
@@ -31,7 +31,7 @@ void BlockPorts::set(const Plan& plan, const SampleBlock& block, std::span<const
   arenas_ = arenas;
   for (std::size_t s = 0; s < windows.size(); ++s) {
     spans_[s] = windows[s].span;
-    // Counted items begin with number 0 in each block.
+    // Counted items are numbered from 0 in each block.
     if (plan.ports[s].shape.axis == Axis::counted) spans_[s] = {0, spans_[s].length(), 0, spans_[s].length()};
     ports_[s].data = windows[s].data;
     ports_[s].pitch = windows[s].pitch;
@@ -53,11 +53,11 @@ std::uint64_t BlockPorts::layout_key(std::size_t sources) const noexcept {
     mix(reinterpret_cast<std::uintptr_t>(ports_[s].data));
     mix(static_cast<std::uint64_t>(ports_[s].pitch));
   }
-  for (std::size_t p = 0; p < ports_.size(); ++p) {
+  for (PortIndex p = 0; p < ports_.size(); ++p) {
     const Span& span = spans_[p];
     const Rate& rate = plan_->ports[p].rate;
     const bool moves = plan_->ports[p].shape.axis == Axis::stream;
-    // Modulo 2^64: of rates of large numbers the products do not fit, their difference does.
+    // Modulo 2^64: with rates of large terms the products overflow, but not their difference.
     const auto bits = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
     mix(bits(span.first) * bits(rate.den) - (moves ? bits(block_->first) * bits(rate.num) : 0));
     mix(static_cast<std::uint64_t>(span.length()));
@@ -69,11 +69,10 @@ std::uint64_t BlockPorts::layout_key(std::size_t sources) const noexcept {
 
 Span BlockPorts::span_after(const PlanStep& step, const PlanPort& out) const noexcept {
   if (out.shape.axis != Axis::stream) return {0, out.most_new, 0, out.most_new};
-  const auto port_of = [](int p) { return static_cast<std::size_t>(p); };
   Span span = advance(step.footprint.front(), spans_[step.lead()], out.reach);
   for (std::size_t i = 1; i < step.in.size(); ++i) {
-    if (step.in[i] < 0 || plan_->ports[port_of(step.in[i])].shape.axis != Axis::stream) continue;
-    const Span& in = spans_[port_of(step.in[i])];
+    if (step.in[i] == kNoPort || plan_->ports[step.in[i]].shape.axis != Axis::stream) continue;
+    const Span& in = spans_[step.in[i]];
     span.first = std::max(span.first, first_from(step.footprint[i], in.first));
     span.end = std::min(span.end, makeable_before(step.footprint[i], in.end));
   }
@@ -81,14 +80,11 @@ Span BlockPorts::span_after(const PlanStep& step, const PlanPort& out) const noe
 }
 
 void BlockPorts::open_step(const PlanStep& step) noexcept {
-  for (const int out : step.out) {
-    const auto port = static_cast<std::size_t>(out);
-    open_output(port, span_after(step, plan_->ports[port]));
-  }
+  for (const PortIndex out : step.out) open_output(out, span_after(step, plan_->ports[out]));
 }
 
-/// In a slot rows follow each other, so that the payload is one piece.
-void BlockPorts::open_output(std::size_t port, const Span& span) noexcept {
+/// In a slot, rows are contiguous, so that the payload is one piece.
+void BlockPorts::open_output(PortIndex port, const Span& span) noexcept {
   const PlanPort& plan = plan_->ports[port];
   PortIo& io = ports_[port];
   spans_[port] = span;
@@ -99,14 +95,14 @@ void BlockPorts::open_output(std::size_t port, const Span& span) noexcept {
   io.pitch = in_slot && plan.shape.axis == Axis::stream ? io.length * plan.shape.item_bytes()
              : in_slot                                  ? plan.most_new * plan.shape.item_bytes()
                                                         : static_cast<std::int64_t>(plan.pitch);
-  if (plan.count_of >= 0) return;
-  // Unless the stage counts: all of a stream, one item of a block, nothing found.
+  if (!plan.has_own_count()) return;
+  // The count unless the stage writes one: all of a stream, one item per block, no items found.
   *io.count = plan.shape.axis == Axis::counted ? 0
               : plan.shape.axis == Axis::block ? 1
                                                : static_cast<std::int32_t>(io.length);
 }
 
-void BlockPorts::recall(std::size_t port, Carries::History& history, PortIo& made, Backend& backend,
+void BlockPorts::recall(PortIndex port, Carries::History& history, PortIo& made, Backend& backend,
                         StreamView stream) noexcept {
   const PlanPort& plan = plan_->ports[port];
   Span& span = spans_[port];
@@ -131,7 +127,7 @@ void BlockPorts::recall(std::size_t port, Carries::History& history, PortIo& mad
   made.length = std::max<std::int64_t>(0, span.end - span.first_new);
 }
 
-void BlockPorts::remember(std::size_t port, Carries::History& history, Backend& backend,
+void BlockPorts::remember(PortIndex port, Carries::History& history, Backend& backend,
                           StreamView stream) const noexcept {
   const PlanPort& plan = plan_->ports[port];
   if (!is_recalled(plan)) return;
@@ -147,16 +143,15 @@ void BlockPorts::remember(std::size_t port, Carries::History& history, Backend& 
                  stream);
 }
 
-BlockPorts::Output BlockPorts::output(std::size_t index) const noexcept {
+BlockPorts::Output BlockPorts::output(OutputIndex index) const noexcept {
   const PlanOutput& plan = plan_->outputs[index];
-  const auto p = static_cast<std::size_t>(plan.port);
-  const PlanPort& port = plan_->ports[p];
-  const Span& span = spans_[p];
+  const PlanPort& port = plan_->ports[plan.port];
+  const Span& span = spans_[plan.port];
   Output out;
   out.data = slot_.data() + plan.offset;
   out.first = std::max(span.first, span.first_new);
   out.extent = port.shape.axis == Axis::stream ? std::max<std::int64_t>(0, std::min(span.end, span.end_new) - out.first)
-                                               : *ports_[p].count;
+                                               : *ports_[plan.port].count;
   out.pitch = (port.shape.axis == Axis::stream ? out.extent : port.most_new) * port.shape.item_bytes();
   return out;
 }

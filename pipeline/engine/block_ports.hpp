@@ -10,7 +10,7 @@
 
 namespace iqd {
 
-/// What a block's samples are: memory at position `span.first`, rows `pitch` bytes apart.
+/// A block's samples: memory from position `span.first` on, rows `pitch` bytes apart.
 struct SourceWindow {
   std::byte* data = nullptr;
   std::int64_t pitch = 0;
@@ -26,35 +26,35 @@ class BlockPorts {
   struct Output {
     const std::byte* data = nullptr;
     std::int64_t first = 0;   // position
-    std::int64_t extent = 0;  // of the varying dimension; 0 or 1 where there is none
+    std::int64_t extent = 0;  // of the varying dimension; 0 or 1 if there is none
     std::int64_t pitch = 0;   // bytes from row to row
   };
 
   /// The slot's memory comes from `shared`.
   BlockPorts(const Plan& plan, Backend& shared);
-  /// The sources' ports are these windows.
+  /// These windows become the sources' ports.
   void set(const Plan& plan, const SampleBlock& block, std::span<const SourceWindow> windows,
            const Arenas& arenas) noexcept;
   /// Gives a step's outputs their memory for this block.
   void open_step(const PlanStep& step) noexcept;
-  /// All that the steps are enqueued with, except absolute positions, which move by as much for every port.
+  /// A key of everything that the steps are enqueued with, except absolute positions, which shift together.
   std::uint64_t layout_key(std::size_t sources) const noexcept;
 
   const SampleBlock& block() const noexcept { return *block_; }
-  const PortIo& io(std::size_t port) const noexcept { return ports_[port]; }
-  const Span& span(std::size_t port) const noexcept { return spans_[port]; }
+  const PortIo& io(PortIndex port) const noexcept { return ports_[port]; }
+  const Span& span(PortIndex port) const noexcept { return spans_[port]; }
   std::byte* slot() const noexcept { return slot_.data(); }
-  Output output(std::size_t index) const noexcept;
+  Output output(OutputIndex index) const noexcept;
 
-  /// Fills the part of a sequential stage's output that lies before its new part from the blocks before. `made` becomes
-  /// the part behind it, where the stage writes.
-  void recall(std::size_t port, Carries::History& history, PortIo& made, Backend& backend, StreamView stream) noexcept;
-  /// Keeps the end of that output for the blocks behind.
-  void remember(std::size_t port, Carries::History& history, Backend& backend, StreamView stream) const noexcept;
+  /// Fills the part of a sequential stage's output that lies before its new part, from earlier blocks. `made` becomes
+  /// the part after it, where the stage writes.
+  void recall(PortIndex port, Carries::History& history, PortIo& made, Backend& backend, StreamView stream) noexcept;
+  /// Keeps the end of that output for later blocks.
+  void remember(PortIndex port, Carries::History& history, Backend& backend, StreamView stream) const noexcept;
 
  private:
   Span span_after(const PlanStep& step, const PlanPort& out) const noexcept;
-  void open_output(std::size_t port, const Span& span) noexcept;
+  void open_output(PortIndex port, const Span& span) noexcept;
   bool is_recalled(const PlanPort& port) const noexcept {
     return port.shape.axis == Axis::stream && port.reach.past > 0;
   }
@@ -63,7 +63,7 @@ class BlockPorts {
   Arenas arenas_{};
   Buffer slot_;
   SampleBlock* block_;              // in the slot, where a device reads it
-  std::int64_t* firsts_ = nullptr;  // behind it: one per port, then what sequential stages continue from
+  std::int64_t* firsts_ = nullptr;  // after it: one per port, then what sequential stages continue from
   std::vector<PortIo> ports_;
   std::vector<Span> spans_;
 };

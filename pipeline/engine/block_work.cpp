@@ -48,7 +48,7 @@ void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> wind
   next_step_ = 0;
   key_ = 0;
   ports_.set(*plan_, block, windows, lane.arenas);
-  // How far sequential stages reach is only known in turn.
+  // How far sequential stages reach is only known when it is the block's turn.
   if (!plan_->uses(Side::device) || plan_->sequential()) return;
   for (const PlanStep& step : plan_->steps) ports_.open_step(step);
   key_ = ports_.layout_key(windows.size());
@@ -74,9 +74,9 @@ void BlockWork::enqueue(StreamView stream, StepClock* clock) noexcept {
   }
 }
 
-/// Blocks behind do not wait for steps that this block does not reach.
+/// Later blocks do not wait for steps that this block does not reach.
 void BlockWork::give_up_turns() noexcept {
-  for (std::size_t s = next_step_; s < plan_->steps.size(); ++s) carries_->skip(s, block().seq);
+  for (StepIndex s = next_step_; s < plan_->steps.size(); ++s) carries_->skip(s, block().seq);
 }
 
 void BlockWork::run_on_device(const PlanPart& part) noexcept {
@@ -87,7 +87,7 @@ void BlockWork::run_on_device(const PlanPart& part) noexcept {
 }
 
 void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clock, std::size_t mark) noexcept {
-  for (std::size_t s = part.begin; s < part.end; ++s) {
+  for (StepIndex s = part.begin; s < part.end; ++s) {
     if (clock) clock->mark(mark++, stream);
     run_step(s, stream);
     next_step_ = s + 1;
@@ -97,16 +97,14 @@ void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clo
   if (clock) clock->mark(mark, stream);
 }
 
-void BlockWork::run_step(std::size_t index, StreamView stream) noexcept {
+void BlockWork::run_step(StepIndex index, StreamView stream) noexcept {
   const PlanStep& step = plan_->steps[index];
   if (key_ == 0) ports_.open_step(step);
-  for (std::size_t i = 0; i < step.in.size(); ++i)
-    in_[i] = step.in[i] < 0 ? PortIo{} : ports_.io(static_cast<std::size_t>(step.in[i]));
+  for (std::size_t i = 0; i < step.in.size(); ++i) in_[i] = step.in[i] == kNoPort ? PortIo{} : ports_.io(step.in[i]);
   bool empty = !step.out.empty();
   for (std::size_t o = 0; o < step.out.size(); ++o) {
-    const auto port = static_cast<std::size_t>(step.out[o]);
-    const PlanPort& plan = plan_->ports[port];
-    out_[o] = ports_.io(port);
+    const PlanPort& plan = plan_->ports[step.out[o]];
+    out_[o] = ports_.io(step.out[o]);
     if (!plan.wanted && step.entry->outputs[o].can_omit) out_[o].data = nullptr;
     empty = empty && plan.shape.axis == Axis::stream && out_[o].length == 0;
   }
@@ -114,7 +112,7 @@ void BlockWork::run_step(std::size_t index, StreamView stream) noexcept {
   io.in = {in_.data(), step.in.size()};
   io.out = {out_.data(), step.out.size()};
   const Span& lead = ports_.span(step.lead());
-  // What is new does not all exist at an end, or behind a gap where inputs begin apart.
+  // Some new positions do not exist at an end, or after a gap if inputs begin at different positions.
   io.first_new = std::max(lead.first_new, lead.first);
   io.end_new = std::max(io.first_new, std::min(lead.end_new, lead.end));
   io.scratch = lane_.arenas[index_of(Side::host)] + step.scratch_offset;
@@ -126,7 +124,7 @@ void BlockWork::run_step(std::size_t index, StreamView stream) noexcept {
     run_stage(index, io, stream);
 }
 
-void BlockWork::run_stage(std::size_t index, const StageIo& io, StreamView stream) noexcept {
+void BlockWork::run_stage(StepIndex index, const StageIo& io, StreamView stream) noexcept {
   const PlanStep& step = plan_->steps[index];
   running_.step.store(index, std::memory_order_relaxed);
   running_.began_ns.store(steady_ns(), std::memory_order_release);
@@ -134,29 +132,27 @@ void BlockWork::run_stage(std::size_t index, const StageIo& io, StreamView strea
   running_.began_ns.store(0, std::memory_order_release);
 }
 
-void BlockWork::run_in_turn(std::size_t index, StageIo& io, StreamView stream) noexcept {
+void BlockWork::run_in_turn(StepIndex index, StageIo& io, StreamView stream) noexcept {
   const PlanStep& step = plan_->steps[index];
   Backend& backend = backend_of(step.side);
   carries_->wait_turn(index, block().seq, stream);
   io.carry = carries_->state(index);
   io.fresh = block().fresh || carries_->is_new(index);
   for (std::size_t o = 0; o < step.out.size(); ++o)
-    ports_.recall(static_cast<std::size_t>(step.out[o]), carries_->history(index, o), out_[o], backend, stream);
+    ports_.recall(step.out[o], carries_->history(index, o), out_[o], backend, stream);
   run_stage(index, io, stream);
   for (std::size_t o = 0; o < step.out.size(); ++o)
-    if (out_[o].data)
-      ports_.remember(static_cast<std::size_t>(step.out[o]), carries_->history(index, o), backend, stream);
+    if (out_[o].data) ports_.remember(step.out[o], carries_->history(index, o), backend, stream);
   carries_->pass_on(index, stream);
 }
 
-/// Ports that reach beyond the new part, or are the source itself, did not go to the slot at once.
+/// Ports that reach beyond the new part, or are the source itself, were not written to the slot directly.
 void BlockWork::copy_out(const PlanPart& part, StreamView stream) noexcept {
   for (const PlanOutput& output : plan_->outputs) {
     if (output.in_place || !belongs(output, part)) continue;
-    const auto port = static_cast<std::size_t>(output.port);
-    const PortIo& io = ports_.io(port);
-    const Span& span = ports_.span(port);
-    const std::int64_t item = plan_->ports[port].shape.item_bytes();
+    const PortIo& io = ports_.io(output.port);
+    const Span& span = ports_.span(output.port);
+    const std::int64_t item = plan_->ports[output.port].shape.item_bytes();
     const std::int64_t from = std::max(span.first, span.first_new);
     const auto bytes =
         static_cast<std::size_t>(std::max<std::int64_t>(0, std::min(span.end, span.end_new) - from) * item);
@@ -166,7 +162,7 @@ void BlockWork::copy_out(const PlanPart& part, StreamView stream) noexcept {
   }
 }
 
-/// Of a mixed plan these are the steps on the host; the device's parts report theirs.
+/// In a mixed plan, these are the steps on the host; the device's parts report their own.
 void BlockWork::timed(std::span<const std::int64_t> steps_ns) noexcept {
   if (!device_part_) return part_times(plan_->parts.front(), steps_ns);
   if (failed_) return;
@@ -179,11 +175,11 @@ void BlockWork::part_times(const PlanPart& part, std::span<const std::int64_t> s
   step_times(plan_->steps.size(), steps_ns.last(1));
 }
 
-/// Whether the output is whole when this part ends; the source is from the start.
+/// Whether the output is complete when this part ends; the source is from the start.
 bool BlockWork::belongs(const PlanOutput& output, const PlanPart& part) const noexcept {
-  const int maker = plan_->ports[static_cast<std::size_t>(output.port)].maker;
-  if (maker < 0) return &part == &plan_->parts.front();
-  return static_cast<std::size_t>(maker) >= part.begin && static_cast<std::size_t>(maker) < part.end;
+  const PlanPort& port = plan_->ports[output.port];
+  if (port.is_source()) return &part == &plan_->parts.front();
+  return port.maker >= part.begin && port.maker < part.end;
 }
 
 }  // namespace iqd

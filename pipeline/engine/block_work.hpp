@@ -20,7 +20,7 @@ struct LaneMemory {
   std::size_t device_index = 0;  // which of the plan's devices
 };
 
-/// One block's way through a plan, and its results. Belongs to a result slot; a lane lends it memory while it runs.
+/// Runs one block through a plan, and holds its results. Belongs to a result slot; a lane lends it memory meanwhile.
 class BlockWork : public Work {
  public:
   using Output = BlockPorts::Output;
@@ -31,9 +31,9 @@ class BlockWork : public Work {
   void set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane) noexcept;
   void enqueue(StreamView stream, StepClock* clock = nullptr) noexcept override;
   std::uint64_t capture_key() const noexcept override { return key_; }
-  /// From the next `set` on: computes with this plan of the same layout.
+  /// Uses this plan, which has the same layout, from the next `set` on.
   void use(const Plan& plan) noexcept { plan_ = &plan; }
-  /// After `set`: lets the lane's queue to its device get ready for blocks that lie like this one.
+  /// After `set`: lets the lane's device queue prepare for blocks with the same layout as this one.
   void rehearse(Queue& lane);
   std::size_t timed_steps() const noexcept override { return plan_->timed_steps(); }
   void timed(std::span<const std::int64_t> steps_ns) noexcept override;
@@ -41,13 +41,13 @@ class BlockWork : public Work {
 
   const SampleBlock& block() const noexcept { return ports_.block(); }
   const Plan& plan() const noexcept { return *plan_; }
-  Output output(std::size_t index) const noexcept { return ports_.output(index); }
-  const std::byte* fact(int port) const noexcept { return ports_.io(static_cast<std::size_t>(port)).data; }
-  std::int64_t count(int port) const noexcept { return *ports_.io(static_cast<std::size_t>(port)).count; }
-  Span span_of(int port) const noexcept { return ports_.span(static_cast<std::size_t>(port)); }
-  /// Any thread: the step that a thread of the host is in, and since when; 0: in none.
+  Output output(OutputIndex index) const noexcept { return ports_.output(index); }
+  const std::byte* fact(PortIndex port) const noexcept { return ports_.io(port).data; }
+  std::int64_t count(PortIndex port) const noexcept { return *ports_.io(port).count; }
+  Span span_of(PortIndex port) const noexcept { return ports_.span(port); }
+  /// Any thread: the step that a host thread runs, and since when; 0: none.
   struct InStep {
-    std::size_t step = 0;
+    StepIndex step = 0;
     std::int64_t began_ns = 0;
   };
   InStep in_step() const noexcept {
@@ -56,8 +56,8 @@ class BlockWork : public Work {
   }
 
  protected:
-  /// How long steps took, from this one on; behind the last step: the copying of results.
-  virtual void step_times(std::size_t /*first_step*/, std::span<const std::int64_t> /*ns*/) noexcept {}
+  /// How long steps took, from `first_step` on; after the last step: the copying of results.
+  virtual void step_times(StepIndex /*first_step*/, std::span<const std::int64_t> /*ns*/) noexcept {}
 
  private:
   class DevicePart;
@@ -65,9 +65,9 @@ class BlockWork : public Work {
   void run_part(const PlanPart& part, StreamView stream, StepClock* clock, std::size_t mark) noexcept;
   void run_on_device(const PlanPart& part) noexcept;
   void give_up_turns() noexcept;
-  void run_step(std::size_t index, StreamView stream) noexcept;
-  void run_in_turn(std::size_t index, StageIo& io, StreamView stream) noexcept;
-  void run_stage(std::size_t index, const StageIo& io, StreamView stream) noexcept;
+  void run_step(StepIndex index, StreamView stream) noexcept;
+  void run_in_turn(StepIndex index, StageIo& io, StreamView stream) noexcept;
+  void run_stage(StepIndex index, const StageIo& io, StreamView stream) noexcept;
   void copy_out(const PlanPart& part, StreamView stream) noexcept;
   bool belongs(const PlanOutput& output, const PlanPart& part) const noexcept;
   Backend& backend_of(Side side) const noexcept { return side == Side::host ? *host_ : *lane_.backend; }
@@ -79,9 +79,9 @@ class BlockWork : public Work {
   LaneMemory lane_;
   std::uint64_t key_ = 0;
   bool failed_ = false;
-  std::size_t next_step_ = 0;
+  StepIndex next_step_ = 0;
   struct Running {
-    std::atomic<std::size_t> step{0};
+    std::atomic<StepIndex> step{0};
     std::atomic<std::int64_t> began_ns{0};
   };
   Running running_;

@@ -7,14 +7,14 @@
 namespace iqd {
 
 Carries::Carries(const Plan& plan, Backend& host, Backend& device) : states_(plan.steps.size()) {
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+  for (StepIndex s = 0; s < plan.steps.size(); ++s) {
     if (plan.steps[s].carry_bytes == 0) continue;
     Backend& backend = plan.steps[s].side == Side::host ? host : device;
     states_[s] = std::make_unique<State>();
     states_[s]->memory = backend.allocate(plan.steps[s].carry_bytes);
     states_[s]->fence = backend.make_fence();
-    for (const int out : plan.steps[s].out) {
-      const PlanPort& port = plan.ports[static_cast<std::size_t>(out)];
+    for (const PortIndex out : plan.steps[s].out) {
+      const PlanPort& port = plan.ports[out];
       const std::int64_t positions = port.shape.axis == Axis::stream ? port.reach.past : 0;
       const std::int64_t bytes = positions * port.shape.item_bytes() * port.shape.row_count();
       states_[s]->histories.push_back({backend.allocate(static_cast<std::size_t>(bytes))});
@@ -22,7 +22,7 @@ Carries::Carries(const Plan& plan, Backend& host, Backend& device) : states_(pla
   }
 }
 
-void Carries::adopt(std::size_t step, Carries& from, std::size_t from_step) noexcept {
+void Carries::adopt(StepIndex step, Carries& from, StepIndex from_step) noexcept {
   State& to = *states_[step];
   State& left = *from.states_[from_step];
   std::swap(to.memory, left.memory);
@@ -31,29 +31,29 @@ void Carries::adopt(std::size_t step, Carries& from, std::size_t from_step) noex
     if (to.histories[o].memory.size() == left.histories[o].memory.size()) std::swap(to.histories[o], left.histories[o]);
 }
 
-void Carries::wait_turn(std::size_t step, std::uint64_t seq) const noexcept {
+void Carries::wait_turn(StepIndex step, std::uint64_t seq) const noexcept {
   const auto& turn = states_[step]->turn;
   for (auto at = turn.load(std::memory_order_acquire); at != seq; at = turn.load(std::memory_order_acquire))
     turn.wait(at, std::memory_order_acquire);
 }
 
-void Carries::wait_turn(std::size_t step, std::uint64_t seq, StreamView stream) const noexcept {
+void Carries::wait_turn(StepIndex step, std::uint64_t seq, StreamView stream) const noexcept {
   wait_turn(step, seq);
   if (states_[step]->fence) states_[step]->fence->wait(stream);
 }
 
-void Carries::pass_on(std::size_t step, StreamView stream) noexcept {
+void Carries::pass_on(StepIndex step, StreamView stream) noexcept {
   if (states_[step]->fence) states_[step]->fence->signal(stream);
   pass_on(step);
 }
 
-void Carries::pass_on(std::size_t step) noexcept {
+void Carries::pass_on(StepIndex step) noexcept {
   states_[step]->is_new = false;
   states_[step]->turn.fetch_add(1, std::memory_order_acq_rel);
   states_[step]->turn.notify_all();
 }
 
-void Carries::skip(std::size_t step, std::uint64_t seq) noexcept {
+void Carries::skip(StepIndex step, std::uint64_t seq) noexcept {
   if (!states_[step]) return;
   wait_turn(step, seq);
   pass_on(step);

@@ -10,32 +10,32 @@
 
 namespace iqd {
 
-/// The state that sequential stages hand from block to block, and whose turn it is.
+/// The state that sequential stages pass from block to block, and which block's turn it is.
 class Carries {
  public:
-  /// The end of what an output held, for readers that reach back: a sequential stage makes no position twice.
+  /// The end of an output, for readers that need its past: a sequential stage computes no position twice.
   struct History {
     Buffer memory;
     std::int64_t first = 0;
     std::int64_t end = 0;
   };
-  /// `device` is the host where the plan has none.
+  /// `device` is the host if the plan uses none.
   Carries(const Plan& plan, Backend& host, Backend& device);
-  std::byte* state(std::size_t step) const noexcept { return states_[step] ? states_[step]->memory.data() : nullptr; }
-  /// Continues with the state of a step of another plan, when nobody uses that any more.
-  void adopt(std::size_t step, Carries& from, std::size_t from_step) noexcept;
-  /// Whether no block has passed here yet; in turn.
-  bool is_new(std::size_t step) const noexcept { return states_[step]->is_new; }
-  History& history(std::size_t step, std::size_t output) noexcept { return states_[step]->histories[output]; }
-  /// Returns in the order of blocks; the stream waits until the block before has passed on there.
-  void wait_turn(std::size_t step, std::uint64_t seq, StreamView stream) const noexcept;
-  void pass_on(std::size_t step, StreamView stream) noexcept;
-  /// Takes the turn of a block that failed before it came to this step, and passes it on.
-  void skip(std::size_t step, std::uint64_t seq) noexcept;
+  std::byte* state(StepIndex step) const noexcept { return states_[step] ? states_[step]->memory.data() : nullptr; }
+  /// Takes over the state of a step of another plan, which must no longer use it.
+  void adopt(StepIndex step, Carries& from, StepIndex from_step) noexcept;
+  /// Whether no block has passed this step yet; call it in turn.
+  bool is_new(StepIndex step) const noexcept { return states_[step]->is_new; }
+  History& history(StepIndex step, std::size_t output) noexcept { return states_[step]->histories[output]; }
+  /// Returns in the order of blocks; the stream waits until the previous block has passed on the state.
+  void wait_turn(StepIndex step, std::uint64_t seq, StreamView stream) const noexcept;
+  void pass_on(StepIndex step, StreamView stream) noexcept;
+  /// Takes the turn of a block that failed before it reached this step, and passes it on.
+  void skip(StepIndex step, std::uint64_t seq) noexcept;
 
  private:
-  void wait_turn(std::size_t step, std::uint64_t seq) const noexcept;
-  void pass_on(std::size_t step) noexcept;
+  void wait_turn(StepIndex step, std::uint64_t seq) const noexcept;
+  void pass_on(StepIndex step) noexcept;
 
   struct State {
     Buffer memory;
@@ -44,7 +44,7 @@ class Carries {
     bool is_new = true;
     std::atomic<std::uint64_t> turn{0};
   };
-  std::vector<std::unique_ptr<State>> states_;  // null where a step carries nothing
+  std::vector<std::unique_ptr<State>> states_;  // null if a step carries nothing
 };
 
 }  // namespace iqd

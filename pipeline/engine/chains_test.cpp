@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A chain gives what the same chain gives sample by sample: however the stream is cut into blocks, whatever is lost,
-// however many lanes work on it.
+// A chain of stages gives the same as sample by sample, however the stream is cut into blocks, whatever is lost, and
+// however many lanes run it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -147,7 +147,7 @@ class Chain {
   std::int64_t granule_ = 1;  // the largest, in samples of the source
 };
 
-/// A stream with holes: [first, end) of what there is.
+/// A stream with gaps; returns [first, end) of each part.
 std::vector<std::pair<std::int64_t, std::int64_t>> random_stream(Random& random, Script& script) {
   std::vector<std::pair<std::int64_t, std::int64_t>> parts;
   std::int64_t at = 0;
@@ -186,7 +186,7 @@ void run_random_chain(std::uint32_t seed) {
   const Chain chain(random);
   Rig::Options options;
   options.info.channels = static_cast<int>(pick(random, 1, 2));
-  options.info.rate_hz = 0;  // no clock: what is lost is told
+  options.info.rate_hz = 0;  // no clock: the source reports what is lost
   options.block = std::max(chain.granule(), pick(random, 0, 1) ? pick(random, 1, 200) : 16 * pick(random, 1, 16));
   options.lanes = static_cast<int>(pick(random, 1, 3));
   options.slots = static_cast<int>(pick(random, 1, 6));

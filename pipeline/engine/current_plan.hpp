@@ -11,13 +11,13 @@
 
 namespace iqd {
 
-/// The plan that blocks start with. Plans that were replaced live until the blocks that they started have been sent.
+/// The plan for new blocks. A replaced plan lives until the blocks that started with it have been sent.
 class CurrentPlan {
  public:
   explicit CurrentPlan(const Plan& first) : current_(&first) {}
   /// Any thread.
   const Plan& get() const noexcept { return *current_.load(std::memory_order_acquire); }
-  /// For one thread. `offered` blocks may use plans before this one; `sent` blocks use none any more.
+  /// One thread. The first `offered` blocks may use earlier plans; the first `sent` of them are done.
   void replace(std::unique_ptr<Plan> plan, std::uint64_t offered, std::uint64_t sent) {
     current_.store(plan.get(), std::memory_order_release);
     replaced_.push_back({std::exchange(owned_, std::move(plan)), offered});

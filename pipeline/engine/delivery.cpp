@@ -12,13 +12,13 @@
 namespace iqd {
 namespace {
 
-/// An entry's name, or its number where it has none.
+/// An entry's name, or its number if it has none.
 std::string label_of(const Dim& dim, std::int64_t entry) {
   const auto label = static_cast<std::size_t>(entry);
   return label < dim.labels.size() ? dim.labels[label] : std::to_string(entry);
 }
 
-/// Of the varying dimension; one where there is none.
+/// The extent of the varying dimension; 1 if there is none.
 std::int64_t extent_of(const PlanOutput& output, const BlockWork::Output& result) {
   return output.format.varying < 0 ? 1 : result.extent;
 }
@@ -30,13 +30,13 @@ Delivery::Delivery(const Plan& plan, std::vector<std::unique_ptr<Route>> routes,
   std::size_t most_facts = 0;
   for (const PlanOutput& o : plan_.outputs) most_facts = std::max(most_facts, o.facts.size());
   facts_.resize(most_facts);
-  for (const int port : plan_.tallies) tallies_.push_back(make_tally(port));
-  for (const int port : plan_.levels) levels_.push_back(make_levels(port));
+  for (const PortIndex port : plan_.tallies) tallies_.push_back(make_tally(port));
+  for (const PortIndex port : plan_.levels) levels_.push_back(make_levels(port));
 }
 
-Delivery::Numbers<Counter> Delivery::make_tally(int port) {
-  const PlanPort& p = plan_.ports[static_cast<std::size_t>(port)];
-  const PlanStep& step = plan_.steps[static_cast<std::size_t>(p.maker)];
+Delivery::Numbers<Counter> Delivery::make_tally(PortIndex port) {
+  const PlanPort& p = plan_.ports[port];
+  const PlanStep& step = plan_.steps[p.maker];
   const auto at = std::find(step.out.begin(), step.out.end(), port) - step.out.begin();
   Numbers<Counter> tally{port, {}};
   for (const std::string_view event : step.entry->outputs[static_cast<std::size_t>(at)].tally) {
@@ -52,9 +52,9 @@ Delivery::Numbers<Counter> Delivery::make_tally(int port) {
   return tally;
 }
 
-Delivery::Numbers<Gauge> Delivery::make_levels(int port) {
-  const PlanPort& p = plan_.ports[static_cast<std::size_t>(port)];
-  const std::string& stage = plan_.steps[static_cast<std::size_t>(p.maker)].name;
+Delivery::Numbers<Gauge> Delivery::make_levels(PortIndex port) {
+  const PlanPort& p = plan_.ports[port];
+  const std::string& stage = plan_.steps[p.maker].name;
   const Dim& dim = p.shape.item.back();
   Numbers<Gauge> levels{port, {}};
   for (std::int64_t row = 0; row < p.shape.row_count(); ++row)
@@ -84,7 +84,7 @@ void Delivery::succeed(const Delivery& before) {
 
 void Delivery::publish(const BlockWork& work, int slot) {
   const SampleBlock& block = work.block();
-  for (std::size_t o = 0; o < plan_.outputs.size(); ++o) close_rows(work, o);
+  for (OutputIndex o = 0; o < plan_.outputs.size(); ++o) close_rows(work, o);
   refused_->begin(block_);
   bool all = true;
   for (const auto& route : routes_) all = send(*route, work, slot) && all;
@@ -95,7 +95,7 @@ void Delivery::publish(const BlockWork& work, int slot) {
   if (rate > 0 && static_cast<double>(latency) * rate > static_cast<double>(block.length) * 1e9 &&
       block.length == plan_.block)
     counters_.deadline_misses.add();
-  // What was lost after all had been counted as published: others are counted in its stead.
+  // Blocks that were found lost already count as published, so this one counts as refused in their place.
   std::int64_t refused = block.length;
   if (all || !refused_->add(block_)) owed_samples_ -= refused = std::min(owed_samples_, block.length);
   counters_.published.add(static_cast<std::uint64_t>(block.length - refused));
@@ -115,7 +115,7 @@ void Delivery::finish(bool has_successor) {
   for (const auto& route : routes_) {
     if (has_successor && route->goes_on) continue;
     route->outlet->finish();
-    // No block comes any more that could be counted in their stead.
+    // No later block can count in their place.
     while (const auto lost = route->outlet->lost_after_all()) {
       ++route->owed;
       samples += refused_->add(lost->block) ? lost->samples : 0;
@@ -143,11 +143,11 @@ void Delivery::show_levels(const BlockWork& work) noexcept {
   }
 }
 
-/// Rows that were not filled up are moved together, so that the payload is one piece.
-void Delivery::close_rows(const BlockWork& work, std::size_t index) noexcept {
+/// Closes the gaps after rows that are not full, so that the payload is one piece.
+void Delivery::close_rows(const BlockWork& work, OutputIndex index) noexcept {
   const PlanOutput& output = plan_.outputs[index];
   const BlockWork::Output result = work.output(index);
-  const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
+  const PlanPort& port = plan_.ports[output.port];
   const auto row_bytes = static_cast<std::size_t>(extent_of(output, result) * port.shape.item_bytes());
   const auto pitch = static_cast<std::size_t>(result.pitch);
   if (pitch == row_bytes) return;
@@ -158,7 +158,7 @@ void Delivery::close_rows(const BlockWork& work, std::size_t index) noexcept {
 
 bool Delivery::send(Route& route, const BlockWork& work, int slot) {
   const SampleBlock& block = work.block();
-  route.gap += block.gap;  // shown by the next message, whichever block that is of
+  route.gap += block.gap;  // the next message reports it, whichever block that is of
   if (block.tuned >= 0) route.tuned = block.tuned;
   if (work.output(route.output).extent == 0 && !route.send_empty) return true;
   return hand_over(route, message_of(route, work), block, slot);
@@ -168,11 +168,10 @@ Message Delivery::message_of(Route& route, const BlockWork& work) noexcept {
   const PlanOutput& output = plan_.outputs[route.output];
   const BlockWork::Output result = work.output(route.output);
   const SampleBlock& block = work.block();
-  const PlanPort& port = plan_.ports[static_cast<std::size_t>(output.port)];
+  const PlanPort& port = plan_.ports[output.port];
   for (std::size_t f = 0; f < output.facts.size(); ++f) {
     const PlanOutput::Fact& fact = output.facts[f];
-    facts_[f] = {fact.key, plan_.ports[static_cast<std::size_t>(fact.port)].shape.element, work.fact(fact.port),
-                 fact.rate.num, fact.rate.den};
+    facts_[f] = {fact.key, plan_.ports[fact.port].shape.element, work.fact(fact.port), fact.rate.num, fact.rate.den};
   }
   Message m;
   m.format = &output.format;
@@ -191,7 +190,7 @@ Message Delivery::message_of(Route& route, const BlockWork& work) noexcept {
   m.dropped = block.dropped + route.lost;
   m.halo = std::min(block.past, plan_.reach().past);
   m.tuned = route.tuned;
-  // A port that has no frequency gets none.
+  // A port without a frequency gets none.
   if (output.format.frequency_hz != 0 || plan_.ports.front().shape.frequency_hz == 0) m.retuned_hz = block.retuned_hz;
   m.calibrated = block.calibrated && block.was_calibrated;
   m.payload = {result.data, static_cast<std::size_t>(m.extent * port.shape.item_bytes() * port.shape.row_count())};

@@ -19,61 +19,61 @@ struct RouteCounts {
   Counter messages;
   Counter bytes;
   Counter refused;
-  Counter taken_back;  // of the messages: at the end they turned out to be lost, and are refused ones
+  Counter taken_back;  // messages that were found lost at the end; they count as refused, too
 };
 
 class ApplyOutlet;  // pipeline/outlets/apply_outlet.hpp
 class SinkOutlet;   // pipeline/outlets/sink_outlet.hpp
 
-/// What an output's messages go to, and what was sent.
+/// Where an output's messages go, and what was sent.
 struct Route {
-  std::size_t output = 0;  // of the plan
+  OutputIndex output = 0;  // of the plan
   std::string to;          // the topic, or the sink's driver
   std::shared_ptr<Outlet> outlet;
-  std::shared_ptr<SinkOutlet> sink;    // the same, where it is one; else null
+  std::shared_ptr<SinkOutlet> sink;    // the same, if it is one; else null
   std::shared_ptr<ApplyOutlet> apply;  // the same
   bool send_empty = false;
   std::shared_ptr<RouteCounts> counts = std::make_shared<RouteCounts>();
-  Route* before = nullptr;  // of the engine before: this one goes on from there
-  bool goes_on = false;     // in a successor, if there is one
+  Route* before = nullptr;  // of the previous engine: this one continues it
+  bool goes_on = false;     // a successor, if any, continues it
 
-  // The publisher's.
-  std::int64_t owed = 0;  // messages that were taken and lost after all, not counted yet
+  // Used only by the publisher.
+  std::int64_t owed = 0;  // messages that were taken, then lost, and are not counted yet
   std::uint64_t seq = 0;
   std::int64_t gap = 0;    // samples lost since the last message that was sent
   std::int64_t lost = 0;   // samples of blocks that the outlet did not take
-  SampleIndex tuned = -1;  // the radio was set otherwise since then, from here on
+  SampleIndex tuned = -1;  // the radio was retuned since then, from this sample on
 };
 
-/// Makes messages of what blocks left in their slots, sends them the routes' ways, and counts what became of each
-/// block. For the publishing thread, but for `routes`. Allocates, locks and logs nothing; outlets may.
+/// Makes messages of the results in slots, sends them on their routes, and counts what became of each block. For the
+/// publisher's thread, except for `routes`. Does not allocate, lock or log; outlets may.
 class Delivery {
  public:
   Delivery(const Plan& plan, std::vector<std::unique_ptr<Route>> routes, ResultSlots& slots, Counters& counters);
-  /// Goes on where that of the engine before ended.
+  /// Continues from the delivery of the previous engine.
   void succeed(const Delivery& before);
-  /// All results of a block that is done; who keeps a message holds the slot.
+  /// Sends all results of a finished block; a message that is kept holds the slot.
   void publish(const BlockWork& work, int slot);
-  /// What a device did not finish is lost, and so is what comes after: nothing more is published.
+  /// Counts a block that a device did not finish. All later blocks count as lost, too: nothing more is published.
   void count_failed(const BlockWork& work) noexcept;
-  /// Ends the outlets that a successor does not go on with, and counts what they still lost of what they had taken.
+  /// Ends the outlets that a successor does not continue with, and counts messages that they took and then lost.
   void finish(bool has_successor);
 
   std::span<const std::unique_ptr<Route>> routes() const noexcept { return routes_; }
-  /// Outlets that no other engine has are closed.
+  /// Closes the outlets that no other engine has.
   void close_outlets() { routes_.clear(); }
 
  private:
-  /// The numbers of a port, and where each goes.
+  /// The numbers of a port, and the metric of each.
   template <class Metric> struct Numbers {
-    int port;
+    PortIndex port;
     std::vector<Metric*> metrics;
   };
-  Numbers<Counter> make_tally(int port);
-  Numbers<Gauge> make_levels(int port);
+  Numbers<Counter> make_tally(PortIndex port);
+  Numbers<Gauge> make_levels(PortIndex port);
   void count_events(const BlockWork& work) noexcept;
   void show_levels(const BlockWork& work) noexcept;
-  void close_rows(const BlockWork& work, std::size_t index) noexcept;
+  void close_rows(const BlockWork& work, OutputIndex index) noexcept;
   bool send(Route& route, const BlockWork& work, int slot);
   Message message_of(Route& route, const BlockWork& work) noexcept;
   void fetch_lost(Route& route);
@@ -84,11 +84,11 @@ class Delivery {
   ResultSlots& slots_;
   Counters& counters_;
   std::uint64_t block_ = 0;        // of the pipeline
-  std::int64_t owed_samples_ = 0;  // of blocks that were lost after all, and count as published so far
+  std::int64_t owed_samples_ = 0;  // of blocks that were found lost, and so far count as published
   std::shared_ptr<RefusedBlocks> refused_ = std::make_shared<RefusedBlocks>();
   std::vector<Numbers<Counter>> tallies_;
   std::vector<Numbers<Gauge>> levels_;
-  std::vector<FactColumn> facts_;  // of the message at hand
+  std::vector<FactColumn> facts_;  // of the current message
 };
 
 }  // namespace iqd

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole runs on devices that are none: what is published is what the host alone publishes, to the bit.
+// Complete runs on fake devices: they publish the same bits as the host alone.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ int pick(Random& random, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random);
 }
 
-/// Runs it on the devices and on the host, and compares all that was sent.
+/// Runs it on the devices and on the host, and compares everything that was sent.
 std::unique_ptr<Rig> expect_as_on_host(const Rig::Options& options, const Script& script) {
   auto rig = run(options, script);
   const auto host = run(on_host(options), script);
@@ -113,7 +113,7 @@ TEST(DeviceEngine, ConversionsHappenOnTheDevice) {
   }
 }
 
-/// Lane 0 is held in each turn until lane 1 has done the block behind: messages leave in order all the same.
+/// In each turn, lane 0 is held until lane 1 has done the next block: messages still leave in order.
 TEST(DeviceEngine, LanesThatFinishOutOfOrder) {
   constexpr std::int64_t kTurns = 50;
   Rig::Options o = with(past_and_future(), {"source", "b"});
@@ -141,7 +141,7 @@ TEST(DeviceEngine, LanesThatTakeAnyTime) {
   rig->expect_continuous();
 }
 
-/// What comes as it was rehearsed is a graph's work: only where the stream begins and ends it is not.
+/// Rehearsed blocks run as graphs: all except the first and the last of the stream.
 TEST(DeviceEngine, RehearsedBlocksHit) {
   for (const int devices : {1, 2}) {
     Rig::Options o = with(past_and_future(), {"source", "b"}, devices);
@@ -168,7 +168,7 @@ TEST(DeviceEngine, WithoutPastAndFutureNoneIsMissed) {
   EXPECT_EQ(o.devices[0]->hits(), 200);
 }
 
-/// All that a stage may look at where it is put on a stream: lengths, and differences between positions.
+/// Everything that a stage may use while it is enqueued: lengths, and differences between positions.
 std::vector<std::int64_t> layout_of(const BlockWork& work) {
   std::vector<std::int64_t> layout;
   const std::int64_t block = work.block().first;
@@ -182,7 +182,7 @@ std::vector<std::int64_t> layout_of(const BlockWork& work) {
   return layout;
 }
 
-/// In the same memory, blocks have equal keys where they are laid out equally, and only there.
+/// In the same memory, blocks have equal keys exactly if they have the same layout.
 TEST(DeviceEngine, KeysTellLayouts) {
   PlanRig planned(64, word_source(), {Side::device, {}});
   for (const StageLine& line : std::vector<StageLine>{{"window", "{past: 5, future: 3}", "a"},
@@ -220,7 +220,7 @@ TEST(DeviceEngine, KeysTellLayouts) {
   EXPECT_GT(keys.size(), 100u);
 }
 
-/// Behind a gap blocks soon lie where they would have been; where the ring holds no whole blocks few are met again.
+/// After a gap, blocks soon have rehearsed places again. If the ring does not hold whole blocks, few places recur.
 TEST(DeviceEngine, BlocksThatWereNotRehearsed) {
   for (const std::int64_t lost : {7, 1'000'000'007}) {
     Rig::Options shifted = with({{"window", "{past: 3}"}}, {"window"});
@@ -237,7 +237,7 @@ TEST(DeviceEngine, BlocksThatWereNotRehearsed) {
   EXPECT_GT(odd.devices[0]->misses(), 0) << "the ring does not hold whole blocks";
 }
 
-/// A source that does not wait, devices that do not keep up: what is published is right and tells its gaps.
+/// A source that does not wait, and devices that do not keep up: what is published is right and reports its gaps.
 TEST(DeviceEngine, Overload) {
   for (const bool is_mixed : {false, true}) {
     Rig::Options o = with(is_mixed ? mixed() : past_and_future(), {"source"}, 2);
@@ -262,7 +262,7 @@ TEST(DeviceEngine, SlotsThatAreHeld) {
   EXPECT_EQ(rig.records[0].sent.size(), 200u);
 }
 
-/// State goes from block to block by the device's own order; readers behind reach back into what was made before.
+/// State passes from block to block in the device's own order; later stages read the results of earlier blocks.
 TEST(DeviceEngine, SequentialStagesInOrderWithHistory) {
   for (const std::optional<Side> side : {std::optional<Side>{}, std::optional(Side::host)})
     for (const int lanes : {1, 4}) {
@@ -276,7 +276,7 @@ TEST(DeviceEngine, SequentialStagesInOrderWithHistory) {
       o.lanes = lanes;
       o.devices[0]->jitter_us = 100;
       expect_as_on_host(o, kHoles);
-      EXPECT_EQ(o.devices[0]->hits(), 0) << "what depends on the block before is not captured";
+      EXPECT_EQ(o.devices[0]->hits(), 0) << "blocks that depend on the previous one are not captured";
       EXPECT_GT(o.devices[0]->fence_waits(), 0);
     }
 }
@@ -386,7 +386,7 @@ TEST(DeviceEngine, StepsAreTimed) {
     for (std::size_t s = 0; s <= steps; ++s)
       EXPECT_EQ(rig->engine->step_times()[s].snapshot().count, kBlocks)
           << "step " << s << ", " << devices << " devices";
-    for (const auto& device : o.devices) EXPECT_EQ(device->hits(), 0) << "what is timed is no graph";
+    for (const auto& device : o.devices) EXPECT_EQ(device->hits(), 0) << "timed blocks do not run as graphs";
   }
 }
 
@@ -398,7 +398,7 @@ TEST(DeviceEngine, SomeStepsAreTimed) {
   EXPECT_GE(o.devices[0]->hits(), 88);
 }
 
-/// On both sides; the time on the host is that of the step, not of what waits for the device.
+/// On both sides. The host's time is that of the step, without the wait for the device.
 TEST(DeviceEngine, StepsOfMixedPlansAreTimed) {
   Rig::Options o = with(mixed(), {"a", "c"});
   o.time_every = 1;

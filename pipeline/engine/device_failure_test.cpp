@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Devices that fail: what was published before is right, the rest is counted, and nobody waits for ever.
+// Devices that fail: what was published before is right, the rest is counted, and nothing waits forever.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace iqd::testing {
 namespace {
 
-/// A device fails at its n-th work. What was published before is right and without a hole; the rest is counted.
+/// A device fails at its n-th work. What was published before is right and has no gaps; the rest is counted.
 void expect_honest_end(Rig::Options o, std::int64_t blocks, std::int64_t fail_at, FakeDevice::Fails fails) {
   SCOPED_TRACE(fmt::format("fails at {}, {}", fail_at, static_cast<int>(fails)));
   o.publish.push_back("source");
@@ -24,11 +24,11 @@ void expect_honest_end(Rig::Options o, std::int64_t blocks, std::int64_t fail_at
   for (const auto& d : o.devices) d->jitter_us = 30;
   const Script script{{{.samples = o.block * blocks}}};
   const auto rig = run(o, script);
-  EXPECT_EQ(rig->engine->backend_failure(), device.name() + ": it was told to fail");
+  EXPECT_EQ(rig->engine->backend_failure(), device.name() + ": it was set to fail");
   EXPECT_EQ(rig->counters.received.value(), static_cast<std::uint64_t>(o.block * blocks));
   EXPECT_EQ(rig->counters.received.value(), rig->counters.published.value() + rig->drops(Drop::device));
   EXPECT_GT(rig->drops(Drop::device), 0u);
-  // A lane is free a moment after its last block was handed over.
+  // A lane becomes free shortly after its last block is done.
   EXPECT_TRUE(Rig::eventually([&] { return rig->engine->lanes_busy() == 0; }));
   EXPECT_EQ(rig->engine->slots_free(), rig->engine->slots());
   const std::size_t last = o.publish.size() - 1;
@@ -46,7 +46,7 @@ void expect_honest_end(Rig::Options o, std::int64_t blocks, std::int64_t fail_at
   }
 }
 
-/// Of 60 blocks; so many works does the device have for certain, also where another one is quicker.
+/// With 60 blocks. `works`: how many the device certainly gets, even if another one is faster.
 void expect_honest_ends(const std::vector<StageLine>& stages, const std::vector<std::string>& publish, int devices,
                         std::int64_t works) {
   for (const auto fails : {FakeDevice::Fails::at_launch, FakeDevice::Fails::while_running})
@@ -66,7 +66,7 @@ TEST(DeviceFailure, OfOneOfTwoDevices) {
   expect_honest_ends({{"window", "{past: 15}"}}, {"window"}, 2, 15);
 }
 TEST(DeviceFailure, InAMixedPlan) {
-  // One part on each side of the host's, the published source in the latter.
+  // One device part before the host's and one after it.
   expect_honest_ends(mixed(), {"a", "b", "c"}, 1, 120);
 }
 TEST(DeviceFailure, InAMixedPlanOfTwoDevices) {
@@ -75,7 +75,7 @@ TEST(DeviceFailure, InAMixedPlanOfTwoDevices) {
 TEST(DeviceFailure, BeforeSequentialStages) {
   expect_honest_ends({{"window", "{past: 3}", "w"}, {"running"}}, {"running"}, 1, 60);
 }
-/// Whoever waits for its turn gets it, though the block before did not get that far.
+/// A block that waits for its turn gets it, even if the previous block failed before that step.
 TEST(DeviceFailure, InAMixedPlanWithSequentialStages) {
   const StageLine on_device{"running", "{}", "device_sum", {}, Side::device};
   const StageLine on_host{"running", "{}", "host_sum", {}, Side::host};
@@ -84,7 +84,7 @@ TEST(DeviceFailure, InAMixedPlanWithSequentialStages) {
   expect_honest_ends({on_host, on_device, {"gate", "{}", "g", {}, Side::host}}, {"g"}, 1, 120);
 }
 
-/// A block that has its device's part behind it waits for its turn on the host; the block before it fails.
+/// A block that has finished its device part waits for its turn on the host; the previous block fails.
 TEST(DeviceFailure, TurnsOfBlocksThatFailed) {
   Rig::Options o =
       with({{"window", "{}", "w"}, {"gate", "{}", "g", {}, Side::host}, {"running", "{}", "r", {}, Side::host}}, {"r"});

@@ -14,8 +14,8 @@
 namespace iqd {
 namespace {
 
-/// A captured graph takes 0.1 MB of a device and 0.06 ms to make (H200); what was not rehearsed is launched step by
-/// step.
+/// A captured graph takes 0.1 MB of device memory and 0.06 ms to make (H200). Blocks that were not rehearsed are
+/// launched step by step.
 constexpr std::int64_t kMostRehearsed = 1024;
 
 }  // namespace
@@ -27,7 +27,7 @@ class Engine::SlotWork final : public BlockWork {
       : BlockWork(engine.plan_, engine.carries_, *engine.backends_.host, engine.backends_.shared()), engine_(engine) {}
   void run_in(int lane) noexcept { lane_ = lane; }
   void finished(bool good) noexcept override {
-    // Once marked done, the publisher may give this slot to another block at any moment.
+    // Once this is marked done, the publisher may give its slot to another block at any moment.
     const int lane = lane_;
     Engine& engine = engine_;
     BlockWork::finished(good);
@@ -35,7 +35,7 @@ class Engine::SlotWork final : public BlockWork {
   }
 
  private:
-  void step_times(std::size_t first_step, std::span<const std::int64_t> ns) noexcept override {
+  void step_times(StepIndex first_step, std::span<const std::int64_t> ns) noexcept override {
     for (std::size_t s = 0; s < ns.size(); ++s) engine_.step_times_[first_step + s].record(ns[s]);
   }
 
@@ -73,8 +73,8 @@ void Engine::shut_down() {
   publisher_.delivery().close_outlets();
 }
 
-/// Lets the lanes of devices prepare for the blocks that will come, as they come while nothing is held up: the same
-/// place in the ring then meets the same lane and the same slot, over and over.
+/// Lets device lanes prepare for the blocks of a stream without delays: there, each place in the ring always gets the
+/// same lane and the same slot.
 void Engine::rehearse() {
   if (!plan_.uses(Side::device) || plan_.sequential()) return;
   const Reach reach = plan_.window();
@@ -100,7 +100,7 @@ void Engine::offer(SampleBlock block) noexcept {
   dispatch();
 }
 
-/// Any thread may ask; one at a time carries out, for the others too.
+/// Any thread may call; one at a time does the work, also for the others.
 void Engine::dispatch() noexcept {
   if (dispatch_requests_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
   std::uint32_t seen = 1;
@@ -111,7 +111,7 @@ void Engine::dispatch() noexcept {
 void Engine::start_ready() noexcept {
   if (!open_.load(std::memory_order_acquire)) return;
   while (const SampleBlock* block = ready_.front()) {
-    // Devices know the block by its place, see `rehearse`; on the host a lane that is still warm is the better one.
+    // Devices rehearsed a lane and a slot for each place, see `rehearse`; on the host, a warm lane is better.
     const std::int64_t turn = plan_.uses(Side::device) ? block->place() / plan_.block : 0;
     const int lane = lanes_.try_acquire(static_cast<int>(turn % lanes()));
     if (lane < 0) return;
@@ -162,7 +162,7 @@ void Engine::replace_plan(std::unique_ptr<Plan> plan) {
   current_.replace(std::move(plan), ledger_.offers(), ledger_.sends());
 }
 
-/// Waits until the engine before has published everything, and continues from there.
+/// Waits until the previous engine has published everything, and continues from there.
 bool Engine::succeed(const Succession& succession) {
   Engine* before = succession.before;
   if (!before) return true;

@@ -22,15 +22,14 @@ namespace iqd {
 
 class Engine;
 
-/// An engine that takes the place of another: it begins when everything that was offered to the one before has been
-/// published.
+/// An engine that replaces another. It begins when everything that was offered to the previous one has been published.
 struct Succession {
   Engine* before = nullptr;
-  std::vector<std::pair<std::size_t, std::size_t>> carries{};  // step here, step before: state that is kept
+  std::vector<std::pair<StepIndex, StepIndex>> carries{};  // step here, step there: state that is kept
 };
 
-/// Takes blocks of the ring through lanes to outlets, in order. Blocks may be offered by one thread; a second thread,
-/// the publisher's, sends results. Nothing here allocates, locks or logs while samples flow.
+/// Runs blocks of the ring through lanes and sends the results to outlets, in order. One thread offers blocks; a second
+/// one, the publisher's, sends results. Nothing here allocates, locks or logs while samples flow.
 ///
 ///   offer ─▶ ready ─▶ free lane + free slot ─▶ lane's queue ─▶ in flight ─▶ publisher ─▶ outlets
 ///               ▲──── a lane or a slot comes free ────┘            │
@@ -39,7 +38,7 @@ class Engine {
  public:
   Engine(Plan plan, EngineBackends backends, const EngineOptions& options, std::vector<std::unique_ptr<Route>> routes,
          Counters& counters, Succession succession = {});
-  /// Everything must have been published; see `close`. Of an engine with a successor: when `relieved`.
+  /// Everything must have been published; see `close`. An engine with a successor must be `relieved`.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -51,16 +50,16 @@ class Engine {
   std::int64_t offers_left() const noexcept { return ledger_.offers_left(); }
   /// The block's samples, past and future lie in the ring. It gets its `seq` here.
   void offer(SampleBlock block) noexcept;
-  /// Computes from the next block on with this plan of the same layout. For plans that use no device.
+  /// Uses this plan, which has the same layout, from the next block on. Only for plans that use no device.
   void replace_plan(std::unique_ptr<Plan> plan);
   /// Rings whenever `tail` or `offers_left` may have changed.
   Bell& room() noexcept { return ledger_.room(); }
   bool slots_are_out() const noexcept { return slots_.available() == 0; }
-  /// No block is offered any more; the rest is published.
+  /// No more blocks will be offered; the rest is still published.
   void close() noexcept { publisher_.close(); }
-  /// The same, since the next ones go to a successor, and with them the routes that continue there.
+  /// The same; the next blocks go to a successor, with the routes that continue there.
   void close_for_successor() noexcept { publisher_.close_for_successor(); }
-  /// It does not take the place of the engine before after all.
+  /// It will not replace the previous engine after all.
   void discard() noexcept { publisher_.discard(); }
 
   /// Returns when everything offered has been published and the outlets have released it.
@@ -68,8 +67,8 @@ class Engine {
   /// Whether a successor has taken over, outlets that it does not continue with have ended, and subscribers have
   /// released everything.
   bool relieved() const noexcept;
-  /// Ends, and closes its outlets. Engines that share sockets do so before the first of them is destroyed: a socket
-  /// that closes gives back to each of them what subscribers still held.
+  /// Ends, and closes its outlets. Engines that share sockets all do so before the first of them is destroyed: a
+  /// closing socket gives back to each engine what subscribers still held.
   void shut_down();
   /// Outlets that wait for a subscriber stop waiting.
   void interrupt() noexcept;
@@ -81,19 +80,19 @@ class Engine {
   int lanes() const noexcept { return lanes_.count(); }
   int slots_free() const noexcept { return slots_.available(); }
   int slots() const noexcept { return slots_.slots(); }
-  /// Why a device can do no more; empty while all can.
+  /// Why a device has failed; empty if none has.
   std::string backend_failure() const;
-  /// Nanoseconds that a device's block at the head of the line has been waited for so far.
+  /// How long the publisher has waited for the oldest block, if a device runs it.
   std::int64_t waiting_ns() const noexcept { return publisher_.waiting_ns(); }
-  /// Nanoseconds since a block was last finished, while there are any.
+  /// Nanoseconds since a block was last finished; 0 if none is outstanding.
   std::int64_t unfinished_ns() const noexcept { return ledger_.unfinished_ns(); }
-  /// The step on the host that has been at one block for longest.
+  /// The host step that has run longest on its block.
   struct Slowest {
     std::string step;
     std::int64_t ns = 0;
   };
   Slowest slowest_step() const;
-  /// How long each of the plan's steps takes, and the copying of results behind them, of the blocks that were timed.
+  /// How long each step of the plan takes, and then the copying of results, for the blocks that were timed.
   std::span<const Histogram> step_times() const noexcept { return step_times_; }
 
  private:
@@ -113,7 +112,7 @@ class Engine {
   CurrentPlan current_{plan_};
   SpscQueue<SampleBlock> ready_{BlockLedger::kMostOutstanding};
   std::atomic<bool> open_;              // blocks may be started
-  std::atomic<bool> succeeded_{false};  // the successor needs nothing more of this
+  std::atomic<bool> succeeded_{false};  // the successor no longer needs this one
   std::atomic<std::uint32_t> dispatch_requests_{0};
   BlockLedger ledger_;
   ResultSlots slots_;

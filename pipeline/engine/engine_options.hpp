@@ -17,7 +17,7 @@ struct EngineOptions {
   int priority = 0;
   std::vector<int> cpus{};
   Wait wait = Wait::block;  // of the publisher, and of threads that wait for a device
-  int time_every = 0;       // of so many blocks the steps of one are timed; 0: never
+  int time_every = 0;       // the steps of one in so many blocks are timed; 0: never
 };
 
 /// Where a plan runs: on the host, and on each of these devices, which share the blocks.
@@ -25,7 +25,7 @@ struct EngineBackends {
   std::shared_ptr<Backend> host;
   std::vector<std::shared_ptr<Backend>> devices{};
 
-  /// Whose memory for results everybody can use.
+  /// The backend whose shared memory all of them can use.
   Backend& shared() const noexcept { return devices.empty() ? *host : *devices.front(); }
 };
 

@@ -12,7 +12,7 @@
 namespace iqd::testing {
 namespace {
 
-/// Lanes that take a while, each block another: messages leave in order all the same.
+/// Lanes take a different time for each block: messages still leave in order.
 TEST(Engine, MessagesLeaveInOrder) {
   GateStage::door().jitter_us = 300;
   Rig::Options o;
@@ -32,7 +32,7 @@ TEST(Engine, MessagesLeaveInOrder) {
   EXPECT_EQ(rig.engine->slots_free(), rig.engine->slots());
 }
 
-/// State is handed from block to block in order whichever lane is first, and begins anew behind a gap.
+/// State passes from block to block in order, whichever lane is first, and restarts after a gap.
 TEST(Engine, CarriesAreHandedOnInOrder) {
   GateStage::door().jitter_us = 200;
   Rig::Options o;
@@ -56,7 +56,7 @@ TEST(Engine, CarriesAreHandedOnInOrder) {
   EXPECT_EQ(count, 2 * 15'033);
 }
 
-/// The memory of a message stays as it is while anybody holds its lease, however long that is.
+/// The memory of a message does not change while its lease is held, however long that is.
 TEST(Engine, LeasesKeepTheirMemory) {
   for (const std::size_t kept : {1u, 3u, 6u}) {
     Rig::Options o;
@@ -69,7 +69,7 @@ TEST(Engine, LeasesKeepTheirMemory) {
     rig.run();
     rig.expect_conserved();
     EXPECT_EQ(rig.records[0].sent.size(), 300u);
-    EXPECT_EQ(rig.engine->slots_free(), 8 - static_cast<int>(kept)) << "at the end the outlet still holds them";
+    EXPECT_EQ(rig.engine->slots_free(), 8 - static_cast<int>(kept)) << "the outlet still holds them at the end";
   }
 }
 
@@ -87,7 +87,7 @@ TEST(Engine, SaysWhenSlotsAreScarce) {
   rig.expect_conserved();
 }
 
-/// Leases may be given back by any thread, also while lanes and publisher work.
+/// Any thread may give back leases, also while lanes and publisher run.
 TEST(Engine, LeasesComeBackFromOtherThreads) {
   struct Returner final : Outlet {
     explicit Returner(std::atomic<std::uint64_t>& n) : sent(n), thread([this] { run(); }) {}
@@ -153,7 +153,7 @@ TEST(Engine, CountedItemsAndTheirFacts) {
   }
 }
 
-/// What stages count is added up, though nobody reads the port; entries without a name are numbered.
+/// Events are added up even if nothing reads the port; entries without a name are numbered.
 TEST(Engine, EventsAreAddedUp) {
   Rig::Options o;
   o.info.channels = 2;
@@ -176,7 +176,7 @@ TEST(Engine, EventsAreAddedUp) {
   }
 }
 
-/// What stages measure is shown as it was in the last block that had something to show.
+/// Levels are those of the last block that had any.
 TEST(Engine, LevelsAreThoseOfTheLastBlock) {
   Rig::Options o;
   o.info.channels = 2;
@@ -220,7 +220,7 @@ TEST(Engine, OneMessageABlock) {
   }
 }
 
-/// A message with nothing in it is sent only where that was asked for, and the gap before it is told by the next.
+/// An empty message is sent only if requested; otherwise the next one reports the gap before it.
 TEST(Engine, EmptyMessages) {
   for (const bool send_empty : {false, true}) {
     Rig::Options o;
@@ -260,7 +260,7 @@ TEST(Engine, InterruptReachesTheOutlets) {
   rig.expect_conserved();
 }
 
-/// Lanes that have more to do than time: blocks are late, and counted.
+/// Lanes that are too slow: late blocks are counted.
 TEST(Engine, DeadlinesThatAreMissed) {
   GateStage::door().set(false);
   Rig::Options o;

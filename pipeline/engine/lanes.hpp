@@ -30,7 +30,7 @@ class Lanes {
  private:
   struct Lane {
     std::array<Buffer, kSides> arenas;
-    std::unique_ptr<Queue> device;  // of a mixed plan: what its own queue, a thread, waits for
+    std::unique_ptr<Queue> device;  // of a mixed plan: the lane's own queue, a thread, waits for it
     std::unique_ptr<Queue> queue;
     LaneMemory memory;
   };

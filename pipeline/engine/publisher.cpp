@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/prepare_thread.hpp"
 
 namespace iqd {
 
@@ -47,7 +47,7 @@ bool Publisher::next() {
 void Publisher::publish(const InFlight& block) {
   block.queue->wait(*block.work);
   wait_began_ns_.store(0, std::memory_order_relaxed);
-  // The ring is free before anything is sent: a slow subscriber costs slots, not samples.
+  // Space in the ring is released before anything is sent: a slow subscriber costs slots, not samples.
   ledger_.computed();
   failed_ = failed_ || !block.work->good();
   if (failed_)

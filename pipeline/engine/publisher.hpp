@@ -23,24 +23,24 @@ class Publisher {
     Queue* queue = nullptr;
     int slot = -1;
   };
-  /// `on_device`: blocks may take long without a thread of the host that shows it.
+  /// `on_device`: a block may take long without a host thread that shows it.
   Publisher(Delivery delivery, ResultSlots& slots, BlockLedger& ledger, Wait wait, bool on_device)
       : delivery_(std::move(delivery)), slots_(slots), ledger_(ledger), wait_(wait), on_device_(on_device) {}
   ~Publisher() { join(); }
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  /// `first` runs in the thread before anything is published; nothing is where it returns false.
+  /// `first` runs in the thread before anything is published; if it returns false, nothing is published.
   void start(int priority, std::function<bool()> first);
-  /// A block has been started, or is started at once.
+  /// A block has been started, or is about to be.
   void push(const InFlight& block) noexcept { in_flight_.try_push(block); }
-  /// Results may be there.
+  /// Results may be ready.
   void notify() noexcept { results_.ring(); }
-  /// No block is offered any more; the rest is published.
+  /// No more blocks will be offered; the rest is still published.
   void close() noexcept;
-  /// The same, since the next ones go to a successor, and with them the routes that continue there.
+  /// The same; the next blocks go to a successor, with the routes that continue there.
   void close_for_successor() noexcept;
-  /// The same; it does not take the place of the engine before after all.
+  /// The same; this engine will not replace the previous one after all.
   void discard() noexcept;
   void join();
 
@@ -49,7 +49,7 @@ class Publisher {
   bool is_over() const noexcept { return over_.load(std::memory_order_acquire); }
   /// The thread does nothing more.
   bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }
-  /// Nanoseconds that a device's block at the head of the line has been waited for so far.
+  /// How long the publisher has waited for the oldest block, if a device runs it.
   std::int64_t waiting_ns() const noexcept;
   Delivery& delivery() noexcept { return delivery_; }
   const Delivery& delivery() const noexcept { return delivery_; }

@@ -10,14 +10,14 @@
 namespace iqd {
 
 /// Which of a pipeline's last blocks count as refused. Several outlets may lose the same block, at different times and
-/// after another engine has taken over, and it counts once. Any thread.
+/// even after another engine has taken over; it counts once. Any thread.
 class RefusedBlocks {
  public:
   static constexpr std::uint64_t kMost = 65536;
 
-  /// A new block has the place of one long ago.
+  /// A new block takes the place of a much older one.
   void begin(std::uint64_t block) noexcept { word(block).fetch_and(~bit(block), std::memory_order_relaxed); }
-  /// False where it counts already.
+  /// Returns false if it counts already.
   bool add(std::uint64_t block) noexcept {
     return (word(block).fetch_or(bit(block), std::memory_order_relaxed) & bit(block)) == 0;
   }

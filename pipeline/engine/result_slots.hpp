@@ -10,15 +10,15 @@
 
 namespace iqd {
 
-/// The slots that results lie in. Each is held by the block at work in it, and by every message that a reader has not
-/// let go of; when the last of them gives it back it is free, and `freed` is called. Any thread may give back.
+/// The slots for results. Each is held by the block that uses it, and by every message that a reader has not released.
+/// When the last of them gives it back, it is free, and `freed` is called. Any thread may give back.
 class ResultSlots {
  public:
   using Freed = void (*)(void* owner) noexcept;
   ResultSlots(int slots, Freed freed, void* owner)
       : free_(slots), holds_(static_cast<std::size_t>(slots)), freed_(freed), owner_(owner) {}
 
-  /// A free slot, the first from `preferred` on, to be given back; or -1.
+  /// A free slot, the first from `preferred` on, or -1. The caller gives it back.
   int try_acquire(int preferred) noexcept {
     const int slot = free_.try_acquire(preferred);
     if (slot >= 0) holds(slot).store(1, std::memory_order_relaxed);
@@ -35,14 +35,14 @@ class ResultSlots {
       free_.release(slot);
       freed_(owner_);
     }
-    returning_.fetch_sub(1, std::memory_order_acq_rel);  // the last touch
+    returning_.fetch_sub(1, std::memory_order_acq_rel);  // the last access
   }
 
   int slots() const noexcept { return free_.slots(); }
   int available() const noexcept { return free_.available(); }
-  /// So few are left that readers had better not keep any.
+  /// Few are left, so readers should not keep any.
   bool scarce() const noexcept { return available() * 4 < slots(); }
-  /// Nobody holds one, nor is about to touch this.
+  /// Nothing holds a slot, and no thread still accesses this.
   bool all_back() const noexcept { return available() == slots() && returning_.load(std::memory_order_acquire) == 0; }
 
  private:
@@ -50,7 +50,7 @@ class ResultSlots {
 
   SlotMask free_;
   std::vector<std::atomic<int>> holds_;
-  std::atomic<int> returning_{0};  // threads that give back a slot just now
+  std::atomic<int> returning_{0};  // threads that are giving back a slot
   Freed freed_;
   void* owner_;
 };

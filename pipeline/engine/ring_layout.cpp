@@ -12,11 +12,10 @@
 namespace iqd {
 namespace {
 
-/// Beyond, no ring is asked for: sums and products of less hold in an integer.
+/// The largest ring: sums and products of smaller sizes fit into an integer.
 constexpr std::size_t kMostRowBytes = std::size_t{1} << 48;
 
-/// Bytes of a row: whole pages and, where that costs little, whole blocks, so that windows come back to the same
-/// addresses.
+/// Bytes of a row: whole pages and, if that costs little, whole blocks, so that windows get the same addresses again.
 std::size_t row_bytes_for(std::size_t wanted, std::size_t block_bytes) {
   const std::size_t page = MirrorRing::page_bytes();
   const std::size_t period = std::lcm(page, block_bytes);
@@ -24,12 +23,12 @@ std::size_t row_bytes_for(std::size_t wanted, std::size_t block_bytes) {
   return repeating <= 2 * wanted + 16 * page ? repeating : (wanted + page - 1) / page * page;
 }
 
-/// Windows begin at all multiples of `step` from the stream's first sample on, less their past. The one that begins
+/// Windows begin at every multiple of `step` from the stream's first sample on, minus their past. The one that begins
 /// last in the ring reaches furthest over its end.
 std::int64_t over_the_end(std::int64_t row_samples, std::int64_t block, const Reach& window) {
   const std::int64_t step = std::gcd(block, row_samples);
   const std::int64_t rest = window.past % step;
-  const std::int64_t nearest = rest > 0 ? rest : step;  // to the end, of all that begin
+  const std::int64_t nearest = rest > 0 ? rest : step;  // smallest distance from a window's begin to the end
   return std::clamp<std::int64_t>(window.past + block + window.future - nearest, 0, row_samples);
 }
 

@@ -6,15 +6,15 @@
 
 namespace iqd {
 
-/// How a plan's ring lies in memory, which is mapped twice.
+/// The memory layout of a plan's ring, which is mapped twice.
 struct RingLayout {
   std::size_t rows = 1;
   std::size_t row_bytes = 0;
-  std::size_t seen_twice = 0;  // of all rows: what windows that run over the end touch of the second mapping
+  std::size_t seen_twice = 0;  // bytes of the second mapping, of all rows, that windows over the end touch
 
   std::size_t bytes() const noexcept;  // once
 };
-/// For so many samples at least. What no machine has comes out as the largest number.
+/// For at least this many samples. A size that no machine has becomes the largest number.
 RingLayout ring_layout(const Plan& plan, std::int64_t samples);
 
 }  // namespace iqd

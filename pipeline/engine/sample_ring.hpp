@@ -9,8 +9,8 @@
 
 namespace iqd {
 
-/// The ring of samples, which a backend reads in place. Places in it are counted without end; missing samples have
-/// none, so that a gap costs no room.
+/// The ring of samples, which a backend reads in place. Places in it count up and do not wrap. Missing samples have no
+/// place, so a gap takes no space.
 class SampleRing {
  public:
   SampleRing(const Plan& plan, std::int64_t least_samples, Backend& reader)
@@ -28,7 +28,7 @@ class SampleRing {
     return ring_.at(channel, static_cast<std::size_t>(place) * sample_bytes_);
   }
   std::int64_t samples() const noexcept { return static_cast<std::int64_t>(ring_.row_bytes() / sample_bytes_); }
-  /// From this place on so many samples lie before the ring's end.
+  /// The number of samples from this place to the ring's end.
   std::int64_t before_end(SampleIndex place) const noexcept { return samples() - place % samples(); }
   std::int64_t pitch() const noexcept { return static_cast<std::int64_t>(ring_.row_pitch()); }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// While samples flow nothing is allocated, no lock is taken and no line is logged: every call of the allocator and of
-// the mutex, by whatever thread of this program, is counted.
+// While samples flow, nothing is allocated, no lock is taken and no line is logged. Every call of the allocator and of
+// the mutex, in any thread of this program, is counted.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ std::atomic<std::uint64_t> locks{0};
 }  // namespace
 
 #if IQD_COUNTS
-// glibc's own entrances, under which the program's calls are interposed.
+// glibc's own functions; the program's calls are interposed.
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
@@ -61,7 +61,7 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
 namespace iqd::testing {
 namespace {
 
-/// Looks at what it gets and lets it go.
+/// Reads each message and releases it.
 class NullOutlet final : public Outlet {
  public:
   explicit NullOutlet(std::atomic<std::uint64_t>& bytes) : bytes_(bytes) {}
@@ -78,7 +78,7 @@ struct Seen {
   std::uint64_t blocks, allocations, locks, lines;
 };
 
-/// Counts from when the stream is under way until so many blocks more have been published.
+/// Counts calls while a stream that is already running publishes this many more blocks.
 Seen watch(Rig& rig, std::uint64_t blocks) {
   rig.start();
   EXPECT_TRUE(Rig::eventually([&] { return rig.counters.blocks.value() > 1000; }));
@@ -98,7 +98,7 @@ Seen watch(Rig& rig, std::uint64_t blocks) {
 class SteadyState : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!IQD_COUNTS) GTEST_SKIP() << "a sanitizer brings an allocator and locks of its own";
+    if (!IQD_COUNTS) GTEST_SKIP() << "a sanitizer has its own allocator and locks";
   }
   static Rig::Options options(bool waits) {
     Rig::Options o;
@@ -140,7 +140,7 @@ TEST_F(SteadyState, NothingIsAllocatedLockedOrLogged) {
   }
 }
 
-/// Nor where much goes wrong: gaps, and drops since the lane does not keep up.
+/// Nor with gaps, and drops because the lane does not keep up.
 TEST_F(SteadyState, NorWhileSamplesAreLost) {
   Rig::Options o = options(false);
   o.lanes = 1;

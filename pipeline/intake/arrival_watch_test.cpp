@@ -21,7 +21,7 @@ TEST(ArrivalWatch, KnowsNothingBeforeTheFirst) {
   EXPECT_FALSE(watch.knows());
 }
 
-/// Samples of a millisecond each, every tenth of them held up by up to 90 ms.
+/// Pieces of a millisecond, every tenth of them delayed by up to 90 ms.
 TEST(ArrivalWatch, TheQuickestCount) {
   ArrivalWatch watch;
   std::int64_t radio = 0, host = 1000 * kMs;
@@ -31,7 +31,7 @@ TEST(ArrivalWatch, TheQuickestCount) {
     watch.saw(radio, host + i % 10 * 10 * kMs);
   }
   EXPECT_NEAR(static_cast<double>(watch.early_ns(radio, host)), 0, 0.1e6);
-  EXPECT_NEAR(static_cast<double>(watch.early_ns(radio, host + 70 * kMs)), -70e6, 0.1e6) << "held up";
+  EXPECT_NEAR(static_cast<double>(watch.early_ns(radio, host + 70 * kMs)), -70e6, 0.1e6) << "delayed";
   EXPECT_NEAR(static_cast<double>(watch.early_ns(radio + 300 * kMs, host + 250 * kMs)), 50e6, 0.1e6)
       << "a loss of 300 ms in 250";
 }
@@ -60,7 +60,7 @@ TEST(ArrivalWatch, FollowsClocksThatGoOtherwise) {
   }
 }
 
-/// A while in which all samples are late does not make those of before forgotten.
+/// If all samples are late for a while, the earlier quickest ones still count.
 TEST(ArrivalWatch, RemembersTheQuickestForAWhile) {
   ArrivalWatch watch;
   watch.saw(0, 0);

@@ -9,7 +9,7 @@
 namespace iqd {
 namespace {
 
-/// Past beyond what is needed that goes along to another engine, for a third one that needs more.
+/// Additional past that is handed over to the next engine, in case the one after it needs more.
 constexpr std::int64_t kSpare = 65536;
 
 }  // namespace
@@ -71,8 +71,8 @@ void BlockCutter::leave_out(std::int64_t samples) noexcept {
   block_first_ = position_;
 }
 
-/// Behind missing samples the ring continues as far into a block as the stream does, so that windows come back to the
-/// same addresses; see Engine::rehearse.
+/// After missing samples, the ring continues at the same offset within a block as the stream, so that windows get the
+/// same addresses again; see Engine::rehearse.
 void BlockCutter::find_place() noexcept {
   ring_.skipped = (position_ - ring_.end) / block_ * block_;
 }

@@ -13,7 +13,7 @@
 namespace iqd {
 
 /// Cuts the stream into blocks. Their boundaries are multiples of the block's length, whatever was lost. Knows where in
-/// the ring each sample lies, and touches no memory of it. One thread.
+/// the ring each sample is, but does not access the ring's memory. One thread.
 ///
 /// A block is complete when its future has arrived, or when nothing will follow it; the caller takes complete blocks
 /// after each call that may have completed one.
@@ -30,23 +30,23 @@ class BlockCutter {
   bool is_between_blocks() const noexcept { return position_ == block_first_; }
   bool is_dropping() const noexcept { return dropping_; }
   SampleIndex place_of(SampleIndex sample) const noexcept { return sample - ring_.skipped; }
-  /// The place of the oldest sample that blocks here still need.
+  /// The place of the oldest sample that blocks in here still need.
   SampleIndex oldest_place() const noexcept {
     return (held_.empty() ? place_of(block_first_) : held_.front().place()) - reach_.past;
   }
-  /// Blocks that were not taken yet.
+  /// The number of blocks that were not taken yet.
   std::int64_t held() const noexcept { return std::ssize(held_); }
   void reserve(std::int64_t blocks) { held_.reserve(static_cast<std::size_t>(blocks)); }
 
-  /// Samples lie at their places, or are dropped while this is dropping. Returns how many were dropped.
+  /// Samples have arrived at their places, or are dropped if `is_dropping`. Returns how many were dropped.
   std::int64_t arrived(std::int64_t samples);
-  /// Samples are missing: they have positions, and no place in the ring.
+  /// Samples are missing: they have positions, but no place in the ring.
   void skip(std::int64_t samples);
   /// Drops what arrives up to the end of the next block.
   void start_dropping();
   /// The next samples have no past.
   void end_piece();
-  /// What arrived since the last block becomes one, and nothing follows it.
+  /// Makes a block of what arrived since the last one; nothing follows it.
   void finish();
 
   std::span<SampleBlock> complete() noexcept { return {held_.data(), complete_}; }
@@ -54,13 +54,13 @@ class BlockCutter {
 
   /// What another engine's ring has to hold.
   struct HandOver {
-    SampleIndex kept;        // the first sample of the past that goes along
-    SampleIndex kept_place;  // in the ring before; in the other one it is `kept`
+    SampleIndex kept;        // the first sample of the past that is handed over
+    SampleIndex kept_place;  // in the previous ring; in the next one it is `kept`
     std::int64_t samples;    // from there on
-    std::int64_t again;      // of them arrive again, the last
+    std::int64_t again;      // the last of them, which arrive again
   };
-  /// Blocks have this length and reach from the first sample on that was not taken. `most`: samples that both rings
-  /// hold.
+  /// From the first sample that was not taken on, blocks have this length and reach. `most`: how many samples both
+  /// rings hold.
   HandOver hand_over(std::int64_t block, Reach reach, std::int64_t most);
 
  private:
@@ -70,9 +70,9 @@ class BlockCutter {
   void find_place() noexcept;
 
   struct Ring {
-    SampleIndex from = 0;     // since here it holds what came
+    SampleIndex from = 0;     // it holds all samples from here on
     SampleIndex skipped = 0;  // samples that have no place in it: whole blocks
-    SampleIndex end = 0;      // the place behind the last sample that has one
+    SampleIndex end = 0;      // the place after the last sample that has one
   };
   std::int64_t block_;
   Reach reach_;
@@ -81,13 +81,13 @@ class BlockCutter {
   SampleIndex position_ = 0;
   SampleIndex block_first_ = 0;
   SampleIndex block_end_;
-  SampleIndex valid_from_ = 0;  // since here nothing is missing
+  SampleIndex valid_from_ = 0;  // from here on nothing is missing
   Ring ring_;
   std::int64_t gap_ = 0;      // lost just before block_first_
   std::int64_t missing_ = 0;  // lost since the start
   bool dropping_ = false;
   std::vector<SampleBlock> held_;
-  std::size_t complete_ = 0;  // of the held blocks, the first
+  std::size_t complete_ = 0;  // how many of the held blocks are complete, first to last
 };
 
 }  // namespace iqd

@@ -11,7 +11,7 @@ constexpr std::int64_t kBlock = 64;
 
 class BlockCutterTest : public ::testing::Test {
  protected:
-  /// Takes what is complete; the blocks before have been taken, too.
+  /// Takes the complete blocks; earlier blocks must have been taken.
   std::vector<SampleBlock> take(BlockCutter& cutter) {
     const auto complete = cutter.complete();
     std::vector<SampleBlock> taken(complete.begin(), complete.end());
@@ -62,7 +62,7 @@ TEST_F(BlockCutterTest, PastAndFuture) {
   ASSERT_EQ(more.size(), 2u);
   EXPECT_EQ(more[0].past, kBlock);
   EXPECT_EQ(more[1].past, 100);
-  // The block at work needs its past.
+  // The current block needs its past.
   EXPECT_EQ(c.oldest_place(), 3 * kBlock - 100);
 }
 
@@ -76,7 +76,7 @@ TEST_F(BlockCutterTest, AGapCutsAndTakesNoPlace) {
   EXPECT_EQ(before[1].length, 6);
   EXPECT_EQ(before[1].future, 0);
   EXPECT_EQ(c.position(), 1070);
-  EXPECT_EQ(c.block_end(), 1088);  // of the block that 1070 lies in
+  EXPECT_EQ(c.block_end(), 1088);  // of the block that contains 1070
   // In whole blocks, so that positions and places agree modulo the block.
   const SampleIndex place = c.place_of(c.position());
   EXPECT_EQ((c.position() - place) % kBlock, 0);
@@ -173,8 +173,8 @@ TEST_F(BlockCutterTest, AGapThatWasNotTakenGoesAlong) {
   c.arrived(kBlock);
   ASSERT_EQ(c.held(), 1);
   const auto over = c.hand_over(kBlock, {}, 10'000);
-  EXPECT_EQ(over.kept, 2 * kBlock);    // nothing before the gap is of use
-  EXPECT_EQ(over.kept_place, kBlock);  // where the ring before has it
+  EXPECT_EQ(over.kept, 2 * kBlock);    // nothing before the gap is useful
+  EXPECT_EQ(over.kept_place, kBlock);  // its place in the previous ring
   EXPECT_EQ(c.place_of(2 * kBlock), 2 * kBlock);
   c.arrived(over.again);
   const auto blocks = take(c);

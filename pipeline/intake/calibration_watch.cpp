@@ -12,7 +12,7 @@ bool CalibrationWatch::look(const SourceOptions& source, const StreamInfo& strea
   const auto mismatches = table_->mismatches(setting_of(source, stream));
   const bool held = std::exchange(holds_, mismatches.empty());
   if (held && !mismatches.empty())
-    log::warn("{}: its channels are not calibrated any more: {}: {}", name_, mismatches.front().key,
+    log::warn("{}: its channels are no longer calibrated: {}: {}", name_, mismatches.front().key,
               mismatches.front().why);
   if (!held && mismatches.empty()) log::info("{}: its channels are calibrated again", name_);
   return mismatches.empty();

@@ -9,13 +9,13 @@
 
 namespace iqd {
 
-/// Looks whether a table goes on holding while its source is tuned.
+/// Checks whether a calibration table still holds when its source is retuned.
 class CalibrationWatch {
  public:
   CalibrationWatch(std::string name, std::shared_ptr<const CalibrationTable> table)
       : name_(std::move(name)), table_(std::move(table)) {}
   bool is_of(const CalibrationTable& table) const { return *table_ == table; }
-  /// Whether the table holds for the source as it is now; a change is a line in the log.
+  /// Whether the table holds for the source as it is now. Logs each change.
   bool look(const SourceOptions& source, const StreamInfo& stream);
 
  private:

@@ -14,13 +14,13 @@
 namespace iqd {
 
 /// A change to a running stream, made by the radio thread. The sender owns what it points to, and keeps it after the
-/// change was made.
+/// change.
 struct StreamChange {
-  const SourceOptions* source = nullptr;  // whose live keys the radio takes over
-  const SourceOptions* reopen = nullptr;  // opens it again from now on
-  Engine* engine = nullptr;               // takes the blocks from here on
+  const SourceOptions* source = nullptr;  // the radio gets its live keys
+  const SourceOptions* reopen = nullptr;  // opens the source from the next reconnect on
+  Engine* engine = nullptr;               // gets the blocks from here on
   IntakeOptions options;                  // with `engine`
-  std::unique_ptr<Plan> plan;             // or: what the engine computes from here on
+  std::unique_ptr<Plan> plan;             // or: the engine's plan from here on
 };
 
 /// A mailbox for one change at a time, between one sender and one receiver. Nothing here waits.
@@ -33,7 +33,7 @@ class ChangeBox {
     state_.store(State::posted, std::memory_order_release);
   }
   bool is_done() const noexcept { return state_.load(std::memory_order_acquire) == State::done; }
-  /// False when the receiver was quicker: then the change will be done.
+  /// Returns false if the receiver was quicker: then the change will be made.
   bool withdraw() noexcept { return move(State::posted, State::empty); }
   /// When it is done: why it was refused, or nothing.
   std::string collect() {
@@ -57,7 +57,7 @@ class ChangeBox {
   }
 
   std::atomic<State> state_{State::empty};
-  StreamChange change_;  // for the side that moved the state last, like `refusal_`
+  StreamChange change_;  // belongs to the side that moved the state last, like `refusal_`
   std::string refusal_;
 };
 

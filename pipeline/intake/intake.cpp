@@ -9,14 +9,13 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/prepare_thread.hpp"
 
 namespace iqd {
 namespace {
 
 constexpr std::int64_t kLongestPatienceNs = 5'000'000;  // less than any radio's buffer holds
-/// A call takes 100 ms where nothing comes. A longer one may hang; a shorter one may be a thread that had to wait for
-/// its CPU.
+/// A call takes 100 ms if nothing comes. A call longer than this may hang; a shorter one may have waited for its CPU.
 constexpr std::int64_t kLongCallNs = 250'000'000;
 
 }  // namespace
@@ -25,12 +24,12 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
                Counters& counters)
     : options_(std::move(options)),
       counters_(counters),
-      engine_(&engine),
       link_(options_.name, source, std::move(opened)),
       meter_(options_.name, link_.info(), counters_.channels),
       clock_(options_.name, link_.info(), counters_),
       tunings_(link_.info().frequency_hz, engine.plan().ports.front().shape.frequency_hz, counters_),
       cutter_(engine.plan().block, engine.plan().window(), clock_, tunings_),
+      feed_(engine, cutter_),
       writer_(link_.info(), engine.ring()),
       silence_(link_.info().can_wait, counters_) {
   cutter_.reserve(engine.offers_left());
@@ -50,7 +49,7 @@ void Intake::start() {
 
 void Intake::stop() noexcept {
   stop_ = true;
-  engine().room().ring();
+  feed_.engine().room().ring();
 }
 
 void Intake::abandon() noexcept {
@@ -80,10 +79,10 @@ void Intake::run() {
   while (outcome == Outcome::failed && link_.info().reconnects) outcome = reopen() ? stream() : Outcome::stopped;
 
   cutter_.finish();
-  offer_complete();
+  feed_.offer_complete();
   meter_.finish();
   counters_.state = outcome == Outcome::failed ? SourceState::failed : SourceState::ended;
-  engine().close();
+  feed_.engine().close();
   phase_.store(Phase::ended, std::memory_order_release);
   link_.close();
   phase_.store(Phase::closed, std::memory_order_release);
@@ -118,31 +117,26 @@ Intake::Outcome Intake::stream() {
   return Outcome::stopped;
 }
 
-/// At the beginning of a block: sees that the ring can take all of it. When it cannot, waits or begins to drop.
-/// False when stopped while waiting.
+/// At the beginning of a block: checks whether the ring has room for all of it; if not, waits or begins to drop.
+/// Returns false if stopped while waiting.
 bool Intake::make_room() {
   if (cutter_.is_dropping() || !cutter_.is_between_blocks()) return true;
-  const auto room = [this] {
-    const Engine& engine = this->engine();
-    return cutter_.place_of(cutter_.block_end()) <= engine.tail(cutter_.oldest_place()) + engine.ring().samples() &&
-           engine.offers_left() > cutter_.held();
-  };
-  if (room()) return true;
+  if (feed_.has_room()) return true;
   if (options_.overrun == Overrun::drop) {
-    // A driver's backlog comes at once, faster than lanes wake up. Waiting for less than a block lasts never makes the
-    // backlog longer than that.
+    // A driver's backlog comes at once, faster than lanes wake up. A wait shorter than a block adds less than a block
+    // to the backlog.
     const std::int64_t block_ns = clock_.durations().ns_of(cutter_.block());
     const std::int64_t give_up = steady_ns() + std::min(block_ns * 3 / 4, kLongestPatienceNs);
     while (steady_ns() < give_up && !stopping()) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
-      if (room()) return true;
+      if (feed_.has_room()) return true;
     }
     cutter_.start_dropping();
-    offer_complete();
+    feed_.offer_complete();
     return true;
   }
-  while (!room() && !stopping()) {
-    engine().room().wait_until([&] { return room() || changes_.is_posted() || stop_; });
+  while (!feed_.has_room() && !stopping()) {
+    feed_.engine().room().wait_until([&] { return feed_.has_room() || changes_.is_posted() || stop_; });
     take_change();
   }
   silence_.excuse(steady_ns());
@@ -150,25 +144,12 @@ bool Intake::make_room() {
 }
 
 Received Intake::receive() {
-  const SampleIndex place = cutter_.place_of(cutter_.position());
-  std::int64_t most = std::min(RingWriter::kMost, cutter_.left_in_block());
-  const Engine& engine = this->engine();
-  if (!cutter_.is_dropping()) {
-    if (cutter_.left_in_block() < RingWriter::kMost) {
-      // A gap before them moves samples on by less than a block, unless the stream can wait for room.
-      const std::int64_t spare = options_.overrun == Overrun::drop ? cutter_.block() : 0;
-      const SampleIndex end =
-          std::min(engine.tail(cutter_.oldest_place()) + engine.ring().samples() - spare, place + RingWriter::kMost);
-      const std::int64_t more =
-          std::min((end - place - most) / cutter_.block(), engine.offers_left() - cutter_.held() - 1);
-      most += std::max<std::int64_t>(more, 0) * cutter_.block();
-    }
-    // Samples beyond the ring's end go to its beginning, by another call: the second mapping is for windows alone, and
-    // what nobody reads there takes no memory.
-    most = std::min(most, engine.ring().before_end(place));
-  }
+  // A stream that can wait for room needs no spare.
+  const std::int64_t most = feed_.most_at_once(options_.overrun == Overrun::drop);
+  const std::span<std::byte* const> into =
+      cutter_.is_dropping() ? writer_.aside() : writer_.at(cutter_.place_of(cutter_.position()));
   const std::int64_t began = steady_ns();
-  Received received = link_.receive(cutter_.is_dropping() ? writer_.aside() : writer_.at(place), most);
+  Received received = link_.receive(into, most);
   if (const std::int64_t now = steady_ns(); now - began > kLongCallNs) silence_.look(now);
   std::string doubt = clock_.verify(received, most);
   return doubt.empty() ? received : link_.failed(std::move(doubt));
@@ -176,17 +157,17 @@ Received Intake::receive() {
 
 void Intake::take(Received received) {
   const std::int64_t now = steady_ns();
-  const std::int64_t missing = clock_.missing_before(received, cutter_.position(), engine().plan().most_position(), now,
-                                                     silence_.last_data_ns());
+  const std::int64_t missing = clock_.missing_before(
+      received, cutter_.position(), feed_.engine().plan().most_position(), now, silence_.last_data_ns());
   counters_.received.add(static_cast<std::uint64_t>(received.samples));
   meter_.look(writer_.last(), received.samples);
   all_is_well();
   if (missing > 0) {
-    // They were written where the stream stood before the gap was known; their place is further on.
+    // They were written before the gap was known; their place is further on.
     if (!cutter_.is_dropping()) writer_.set_aside(received.samples);
     counters_.lost.add(static_cast<std::uint64_t>(missing));
     cutter_.skip(missing);
-    offer_complete();
+    feed_.offer_complete();
   }
   clock_.arrived(received, cutter_.position(), now);
   silence_.arrived(now, clock_.durations().ns_of(received.samples));
@@ -198,12 +179,12 @@ void Intake::take(Received received) {
     arrived(received.samples);
   if (!received.ends) return;
   cutter_.end_piece();
-  offer_complete();
+  feed_.offer_complete();
   clock_.end_piece();
   silence_.expect_nothing();
 }
 
-/// Samples that were set aside go where they belong, block by block as far as there is room.
+/// Copies samples that were set aside to their places, block by block while there is room.
 void Intake::put_back(std::int64_t samples) {
   std::int64_t done = 0;
   while (done < samples && make_room()) {
@@ -217,18 +198,9 @@ void Intake::put_back(std::int64_t samples) {
 
 void Intake::arrived(std::int64_t samples) {
   if (const std::int64_t dropped = cutter_.arrived(samples); dropped > 0)
-    counters_.drops(engine().slots_are_out() ? Drop::slots : Drop::lanes).add(static_cast<std::uint64_t>(dropped));
-  offer_complete();
-}
-
-void Intake::offer_complete() {
-  Engine& engine = this->engine();
-  for (SampleBlock& block : cutter_.complete()) {
-    block.received_ns = steady_ns();
-    engine.room().wait_until([&] { return engine.offers_left() > 0; });
-    engine.offer(block);
-  }
-  cutter_.take_complete();
+    counters_.drops(feed_.engine().slots_are_out() ? Drop::slots : Drop::lanes)
+        .add(static_cast<std::uint64_t>(dropped));
+  feed_.offer_complete();
 }
 
 bool Intake::is_silent_too_long() {
@@ -237,7 +209,7 @@ bool Intake::is_silent_too_long() {
   const std::int64_t silent_ns = silence_.silent_ns(now);
   if (!link_.info().reconnects || silent_ns <= options_.silent_ns) return false;
   link_.set_trouble(fmt::format("no samples for {:.1f} s", static_cast<double>(silent_ns) / 1e9));
-  log::warn("{}: {}, opening it again", options_.name, trouble());
+  log::warn("{}: {}; reconnecting", options_.name, trouble());
   return true;
 }
 
@@ -247,7 +219,7 @@ void Intake::all_is_well() noexcept {
   link_.clear_trouble();
 }
 
-/// Closes the source and tries until it is open again, waiting longer each time; false when stopped.
+/// Closes the source and tries until it is open again, waiting longer each time. Returns false if stopped.
 bool Intake::reopen() {
   counters_.state = SourceState::reconnecting;
   link_.close();
@@ -265,7 +237,7 @@ bool Intake::reopen() {
   return true;
 }
 
-/// Waits until it is time to try, or the device is seen again; false when stopped.
+/// Waits until it is time to try, or the device is seen again. Returns false if stopped.
 bool Intake::pause(std::int64_t ns) {
   constexpr std::int64_t kLookNs = 1'000'000'000;
   const std::int64_t until = steady_ns() + ns;

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "pipeline/engine/engine.hpp"
 #include "pipeline/intake/block_cutter.hpp"
+#include "pipeline/intake/block_feed.hpp"
 #include "pipeline/intake/change_box.hpp"
 #include "pipeline/intake/intake_options.hpp"
 #include "pipeline/intake/ring_writer.hpp"
@@ -21,9 +22,9 @@
 
 namespace iqd {
 
-/// The radio thread: receives into the ring, offers blocks to the engine, opens the source again when it failed. Its
-/// parts do not know of each other: what is missing and when samples were taken (StreamClock), which blocks they make
-/// (BlockCutter), where the driver writes (RingWriter), whether samples still come (SilenceWatch), what the radio is
+/// The radio thread: receives into the ring, offers blocks to the engine, reconnects a source that failed. Its parts
+/// are: what is missing and when samples were taken (StreamClock), which blocks they make (BlockCutter), who gets these
+/// (BlockFeed), where the driver writes (RingWriter), whether samples still come (SilenceWatch), what the radio is
 /// tuned to (TuningLog), and the calls into the driver (SourceLink).
 class Intake {
  public:
@@ -33,20 +34,20 @@ class Intake {
 
   void start();
   enum class Answer : std::uint8_t { done, refused, too_late };
-  /// Makes the change between two calls of the driver, and loses nothing; waits until it is made. `why` is the driver's
-  /// reason to refuse it. Nothing has changed when it was refused, or when the radio thread did not take it in time.
+  /// Makes the change between two calls into the driver, without losing samples, and waits until it is made. If it is
+  /// refused, `why` is the driver's reason. Nothing has changed if it was refused, or came too late for the thread.
   Answer change(StreamChange change, std::int64_t patience_ns, std::string& why);
-  /// Receives no more; what has arrived is still processed.
+  /// Stops receiving; what has arrived is still processed.
   void stop() noexcept;
-  /// The thread has closed the engine's entrance and is about to end.
+  /// The thread has closed the engine and is about to end.
   bool ended() const noexcept { return phase_.load(std::memory_order_acquire) != Phase::receiving; }
-  /// Waits until the source is closed, too, which is in the driver's hands.
+  /// Waits until the source is closed, too; the driver decides how long that takes.
   void join_closed() const noexcept;
   /// Nanoseconds that the running call into the driver has taken so far.
   std::int64_t in_driver_ns() const noexcept { return link_.in_call_ns(); }
-  /// What the source is doing. A call into the driver that has not returned brings no samples either. Any thread.
+  /// What the source is doing; `stalled` also if a call into the driver does not return in time. Any thread.
   SourceState state() const noexcept;
-  /// Why the stream ended before its time; read after `ended`.
+  /// Why the stream ended early; read it after `ended`.
   std::string failure() const;
   /// What went wrong last, while it is not streaming.
   std::string trouble() const { return link_.trouble(); }
@@ -62,7 +63,6 @@ class Intake {
   void take(Received received);
   void put_back(std::int64_t samples);
   void arrived(std::int64_t samples);
-  void offer_complete();
   bool is_silent_too_long();
   void all_is_well() noexcept;
   bool reopen();
@@ -71,17 +71,16 @@ class Intake {
   void retune(const SourceOptions& to);
   std::int64_t hand_over(StreamChange& change);
 
-  Engine& engine() const noexcept { return *engine_.load(std::memory_order_acquire); }
   bool stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
 
   IntakeOptions options_;
   Counters& counters_;
-  std::atomic<Engine*> engine_;
   SourceLink link_;
   LevelMeter meter_;
   StreamClock clock_;
   TuningLog tunings_;
   BlockCutter cutter_;
+  BlockFeed feed_;
   RingWriter writer_;
   SilenceWatch silence_;
   ChangeBox changes_;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes to a running stream: another engine, a radio that is retuned.
+// Changes to a running stream: another engine or plan, a retune.
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/prepare_thread.hpp"
 #include "pipeline/intake/intake.hpp"
 
 namespace iqd {
@@ -19,7 +19,7 @@ Intake::Answer Intake::change(StreamChange change, std::int64_t patience_ns, std
   changes_.post(std::move(change));
   const std::int64_t until = steady_ns() + patience_ns;
   while (!changes_.is_done()) {
-    engine().room().ring();
+    feed_.engine().room().ring();
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     const bool late = steady_ns() > until || ended();
     if (late && changes_.withdraw()) return Answer::too_late;
@@ -37,39 +37,39 @@ void Intake::take_change() {
   } catch (const std::exception& e) {
     refusal = e.what();
   } catch (...) {
-    refusal = "the driver does not say why";
+    refusal = "the driver gives no reason";
   }
   std::int64_t again = 0;
   if (refusal.empty()) {
     if (change->reopen) link_.reopen_with(*change->reopen);
-    if (change->plan) engine().replace_plan(std::move(change->plan));
+    if (change->plan) feed_.engine().replace_plan(std::move(change->plan));
     if (change->engine) again = hand_over(*change);
   }
   changes_.done(std::move(refusal));
-  // May wait for room, and so for the engine before. The sender does not.
+  // May wait for room, and so for the previous engine. The sender does not wait.
   if (again > 0) arrived(again);
 }
 
 void Intake::retune(const SourceOptions& to) {
   const std::optional<std::int64_t> time_ns = link_.retune(to);
-  // A source that can be read late is no radio.
+  // A source that can be read late is not a radio.
   if (link_.info().can_wait) return;
   counters_.retunes.add();
   const std::int64_t idle_ns = steady_ns() - silence_.last_data_ns();
   tunings_.add(clock_.first_after(time_ns, cutter_.position(), idle_ns), to, link_.now());
 }
 
-/// Everything from the first sample that was not offered yet, and as much of the past as there is, goes to the other
-/// engine's ring; the one before gets no more. Returns how many samples lie there, to be taken as if they came now.
+/// Moves everything from the first sample that was not offered yet, and the available past, to the next engine's ring;
+/// the previous engine gets no more. Returns how many of these samples count as arriving now.
 std::int64_t Intake::hand_over(StreamChange& change) {
-  Engine& before = engine();
+  Engine& before = feed_.engine();
   Engine& next = *change.engine;
   const std::int64_t most = std::min(before.ring().samples(), next.ring().samples());
   const BlockCutter::HandOver over = cutter_.hand_over(next.plan().block, next.plan().window(), most);
   assert(over.again + next.plan().window().past <= next.ring().samples());
   writer_.move_to(next.ring(), over.kept, over.kept_place, over.samples);
   tunings_.compare_with(next.plan().ports.front().shape.frequency_hz);
-  engine_.store(&next, std::memory_order_release);
+  feed_.change_to(next);
   if (options_.priority != change.options.priority || options_.cpus != change.options.cpus)
     prepare_thread({"iqd-radio", change.options.priority, change.options.cpus});
   if (options_.calibration != change.options.calibration) {

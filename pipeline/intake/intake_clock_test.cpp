@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clocks that are set, samples that are lost and samples that come late, told apart by the host's clock; and numbers
-// that cannot be.
+// The host's clock distinguishes clocks that are set, samples that are lost and samples that come late; and impossible
+// numbers are detected.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 using Do = Step::Do;
 constexpr std::int64_t kMs = 1'000'000;
 
-/// Whether the clock was seen to be set, and nothing was lost over it.
+/// Whether iqd detected that the clock was set, and counted no loss.
 bool sees_the_jump(std::int64_t by_ns) {
   Rig rig(radio_options(), {{{{.samples = 5000, .timed = true}, {.samples = 500, .timed = true, .jump_ns = by_ns}}}});
   rig.run();
@@ -27,8 +27,8 @@ bool sees_the_jump(std::int64_t by_ns) {
   return true;
 }
 
-/// By less than a loss might be: the host's clock says that there was no time for one. This machine may be held up
-/// between two samples for as long as the clock jumps, so one of a few times will do.
+/// A small step could be a loss, but the host's clock shows that there was no time for one. The machine may pause
+/// between two samples for as long as the clock jumps, so one success in a few tries is enough.
 TEST(IntakeClock, SetOnByLittleIsNoLoss) {
   const Quiet quiet;
   for (const std::int64_t by : {50 * kMs, 51 * kMs, 100 * kMs, 300 * kMs, 499 * kMs}) {
@@ -58,11 +58,11 @@ TEST(IntakeClock, SetAgainAndAgain) {
   rig.run();
   rig.expect_continuous();
   EXPECT_EQ(rig.counters.lost.value(), 0u);
-  EXPECT_EQ(rig.counters.time_jumps.value(), 199u) << "all but the first, which nothing came before";
+  EXPECT_EQ(rig.counters.time_jumps.value(), 199u) << "all but the first, before which nothing came";
   expect_all_published(rig, 100 * 600);
 }
 
-/// What came of a radio: nothing for `silent`, then `late` samples that waited in its buffers, then `lost` are missing.
+/// A radio delivers nothing for `silent_ms`, then `late` samples that waited in its buffers, then `lost` are missing.
 struct Loss {
   friend void PrintTo(const Loss& loss, std::ostream* to) { *to << loss.what; }
 
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(All, IntakeLoss,
                                            Loss{"the same, longer", 910, 100'000, 800'000},
                                            Loss{"silence, then hardly less than all of it", 260, 200'000, 50'000}));
 
-/// A recording, or another program, may tell of gaps that lead anywhere; there is nothing to open again.
+/// A recording, or another program, may report gaps of any length; reconnecting would not help.
 TEST(IntakeNumbers, GapsLeadNoFurtherThanPositionsMayGo) {
   const Quiet quiet;
   constexpr std::int64_t kMost = std::int64_t{1} << 53;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must hold however often, and in whatever order, things go wrong.
+// What must hold however often, and in whatever order, faults occur.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Gives the same script again and again, and fails at its end each time but the last.
+/// Plays the same script repeatedly, and fails at its end each time except the last.
 class Flapping final : public SourceOptions {
  public:
   Flapping(StreamInfo info, int openings, SourceView& view) : info_(info), left_(openings), view_(view) {}
@@ -61,7 +61,7 @@ class Flapping final : public SourceOptions {
 };
 
 TEST(IntakeEndurance, TenThousandReconnectsLeaveNothingBehind) {
-  constexpr int kTimes = 12'500;  // every fifth is in vain
+  constexpr int kTimes = 12'500;  // every fifth attempt fails
   const Quiet quiet;
   Rig rig(radio(), {{}});
   const Flapping options(radio().info, kTimes, rig.view);
@@ -73,13 +73,13 @@ TEST(IntakeEndurance, TenThousandReconnectsLeaveNothingBehind) {
   ASSERT_TRUE(Rig::eventually([&] { return rig.counters.reconnects.value() > 9'900 || intake.ended(); }, 60'000));
   EXPECT_EQ(entries("/proc/self/task"), threads);
   EXPECT_EQ(entries("/proc/self/fd"), files);
-  // So much of the memory as the sanitizers take for themselves cannot be told from a leak.
+  // Memory that the sanitizers use for themselves would look like a leak.
   if (IQD_COUNTS) {
     EXPECT_LT(resident_bytes(), memory + (4u << 20));
   }
   rig.engine->join();
   EXPECT_GE(rig.counters.reconnects.value(), 9'990u);
-  EXPECT_EQ(rig.view.most_open, 2) << "this one, and the rig's own that is never read";
+  EXPECT_EQ(rig.view.most_open, 2) << "this one, and the rig's own, which is never read";
   EXPECT_EQ(rig.counters.received.value(), rig.counters.published.value() + rig.counters.all_dropped());
   EXPECT_EQ(rig.counters.received.value(), 10 * (rig.counters.reconnects.value() + 1));
 }
@@ -96,7 +96,7 @@ TEST(IntakeEndurance, WhatADriverSaysIsCountedApart) {
   EXPECT_EQ(rig.counters.overflows.value(), 2u);
   EXPECT_EQ(rig.counters.late.value(), 3u);
   EXPECT_EQ(rig.counters.sequence_errors.value(), 4u);
-  EXPECT_EQ(rig.counters.lost.value(), 41u) << "as the time stamps tell";
+  EXPECT_EQ(rig.counters.lost.value(), 41u) << "as the time stamps show";
   rig.expect_continuous();
   rig.expect_conserved();
 }
@@ -114,11 +114,11 @@ TEST_P(IntakeLie, ATimeThatIsNoneIsNotBelieved) {
   EXPECT_GE(rig.counters.time_jumps.value(), 1u);
   EXPECT_LT(rig.counters.lost.value(), 100'000u) << "no more than can have passed";
   const bool could_be = std::abs(static_cast<double>(GetParam())) < 4e18;
-  EXPECT_TRUE(could_be || rig.counters.lost.value() == 0) << "a time that nobody has says nothing about samples";
+  EXPECT_TRUE(could_be || rig.counters.lost.value() == 0) << "an impossible time says nothing about samples";
 }
 
 TEST_P(IntakeLie, ANumberOfMissingSamplesThatIsNoneFails) {
-  if (GetParam() >= 0 && GetParam() < std::int64_t{1} << 53) GTEST_SKIP() << "that may be";
+  if (GetParam() >= 0 && GetParam() < std::int64_t{1} << 53) GTEST_SKIP() << "that is possible";
   const Quiet quiet;
   Rig rig(radio(), {{{{.samples = 100}, {.what = Do::lost, .lost = GetParam()}}}, {{{.samples = 50}}}});
   rig.run();
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Numbers, IntakeLie,
                                            std::numeric_limits<std::int64_t>::max(), -1, 0, std::int64_t{1} << 62,
                                            -(std::int64_t{1} << 62)));
 
-/// Whatever comes in whatever order: in = out, and messages tell of every gap.
+/// Any faults in any order: samples in = samples out, and messages report every gap.
 TEST(IntakeEndurance, AnyOrderOfFaultsIsAccountedFor) {
   const Quiet quiet;
   for (std::uint32_t seed = 0; seed < 10; ++seed) {

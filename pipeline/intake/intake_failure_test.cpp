@@ -27,9 +27,9 @@ TEST_P(IntakeFailure, OpensAgainAndTellsTheGap) {
   expect_all_published(rig, 1500);
   EXPECT_EQ(rig.counters.reconnects.value(), 1u);
   EXPECT_EQ(rig.view.opened, 2);
-  EXPECT_EQ(rig.view.most_open, 1) << "closed before it was opened again";
+  EXPECT_EQ(rig.view.most_open, 1) << "closed before the reconnect";
   const std::int64_t missing = expect_told_gaps(rig.records[0]);
-  EXPECT_GE(missing, 500) << "a millisecond at least went by, 500 samples of which came at once";
+  EXPECT_GE(missing, 500) << "at least a millisecond passed; 500 samples came at once";
   EXPECT_EQ(static_cast<std::uint64_t>(missing), rig.counters.lost.value());
   EXPECT_EQ(rig.counters.state.load(), SourceState::ended);
   EXPECT_EQ(rig.intake->failure(), "");
@@ -59,7 +59,7 @@ TEST(IntakeReopening, TriesUntilItIsThereAgain) {
   Rig rig(radio_options(), {{{{.samples = 100}, {.what = Do::fail}}},
                             {{}, true, true},
                             {{}, true, true},
-                            {{{.samples = 1}}, true, false, 2e6},  // another rate: not what was planned for
+                            {{{.samples = 1}}, true, false, 2e6},  // another rate than planned
                             {{{.samples = 64}, {.what = Do::fail}}},
                             {{{.samples = 10}}}});
   rig.run();
@@ -90,7 +90,7 @@ TEST(IntakeReopening, WaitsNoLongerThanItMay) {
   Rig rig(o, {{{{.what = Do::fail}}}, busy, busy, busy, busy, busy, busy, {{{.samples = 5}}}});
   const std::int64_t began = steady_ns();
   rig.run();
-  EXPECT_GE(steady_ns() - began, 130'000'000) << "10 ms, and six times 20; doubled without end it were 1270";
+  EXPECT_GE(steady_ns() - began, 130'000'000) << "10 ms, and six times 20; without the limit, 1270";
   EXPECT_LT(steady_ns() - began, 1'200'000'000);
   expect_all_published(rig, 5);
 }
@@ -144,15 +144,15 @@ TEST(IntakeReopening, StopsWhileWaiting) {
   rig.start();
   ASSERT_TRUE(Rig::eventually([&] { return rig.counters.state.load() == SourceState::reconnecting; }));
   EXPECT_FALSE(rig.intake->ended());
-  EXPECT_EQ(rig.intake->trouble(), "") << "it failed without a word";
+  EXPECT_EQ(rig.intake->trouble(), "") << "the driver gave no reason";
   rig.intake->stop();
   EXPECT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }, 1000));
   rig.engine->join();
   expect_all_published(rig, 100);
-  EXPECT_EQ(rig.intake->failure(), "") << "it was told to stop";
+  EXPECT_EQ(rig.intake->failure(), "") << "it was stopped";
 }
 
-/// Device time that starts anew with the device: how much is missing only the host can tell.
+/// The device's clock restarts with the device, so only the host's clock shows how much is missing.
 TEST(IntakeReopening, ClockThatStartsAnew) {
   Rig rig(radio_options(), {{{{.samples = 100, .timed = true}, {.what = Do::fail}}},
                             {{{.samples = 100, .timed = true, .jump_ns = -1'000'000'000'000'000'000}}}});
@@ -169,7 +169,7 @@ TEST(IntakeHang, TimeInTheDriverGrows) {
   const std::int64_t before = rig.intake->in_driver_ns();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_GE(rig.intake->in_driver_ns(), before + 5'000'000);
-  EXPECT_TRUE(Rig::eventually([&] { return rig.counters.published.value() == 640; })) << "what came before is there";
+  EXPECT_TRUE(Rig::eventually([&] { return rig.counters.published.value() == 640; })) << "earlier ones are published";
   rig.view.released = true;
   rig.view.bell.ring();
   rig.engine->join();
@@ -177,9 +177,9 @@ TEST(IntakeHang, TimeInTheDriverGrows) {
   expect_all_published(rig, 704);
 }
 
-/// A radio that never comes back: the process ends without its thread.
+/// The call never returns: the process ends without its thread.
 TEST(IntakeHang, MayBeAbandoned) {
-  // They outlive the test, as the thread does, and the end of the process.
+  // They outlive the test, like the thread, until the process ends.
   static auto& left = *new std::vector<Rig*>;
   Rig* const rig = left.emplace_back(new Rig(radio_options(), {{{{.samples = 640}, {.what = Do::hang}}}}));
   rig->start();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gaps cost no room in the ring: what was received behind one is lost only while all lanes are busy and the ring is
-// full of samples.
+// Gaps take no space in the ring: samples after a gap are dropped only while all lanes are busy and the ring is full of
+// samples.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,7 +12,7 @@
 namespace iqd::testing {
 namespace {
 
-/// A source that is not waited for, behind a door, with the least ring.
+/// A source that cannot wait, a closed door, and the smallest ring.
 Rig::Options behind_a_door() {
   Rig::Options o;
   o.info.can_wait = false;
@@ -23,7 +23,7 @@ Rig::Options behind_a_door() {
   return o;
 }
 
-/// While all lanes are at what came before the gap.
+/// While all lanes process what came before the gap.
 TEST(IntakeGap, OfAnyLengthCostsNoRoom) {
   for (const std::int64_t lost : {1ll, 63ll, 64ll, 1000ll, 1024ll, 1'000'003ll, 1ll << 40}) {
     GateStage::door().set(false);
@@ -40,7 +40,7 @@ TEST(IntakeGap, OfAnyLengthCostsNoRoom) {
   }
 }
 
-/// Blocks so large that the ring holds no more of them than it must.
+/// Blocks so large that the ring holds only as many as it must.
 TEST(IntakeGap, OfLargeBlocksCostsNoRoom) {
   constexpr std::int64_t kLargeBlock = 4096;
   for (const std::int64_t lost : {std::int64_t{5}, kLargeBlock - 101, std::int64_t{1'000'000'000}}) {
@@ -60,7 +60,7 @@ TEST(IntakeGap, OfLargeBlocksCostsNoRoom) {
   }
 }
 
-/// What was dropped costs no more room than what was lost: the first block that leaves the ring makes room for another.
+/// Dropped samples take no more space than lost ones: the first block that leaves the ring makes room for another.
 TEST(IntakeGap, DroppedSamplesCostNoRoomEither) {
   GateStage::door().set(false);
   Rig::Options o = behind_a_door();
@@ -87,7 +87,7 @@ TEST(IntakeGap, DroppedSamplesCostNoRoomEither) {
   EXPECT_EQ(rig.counters.received.value(), all);
 }
 
-/// Nor do gaps while samples are dropped: how many there were does not matter.
+/// Nor do gaps while samples are dropped, however many.
 TEST(IntakeGap, ManyWhileSamplesAreDroppedCostNoRoom) {
   GateStage::door().set(false);
   Rig::Options o = behind_a_door();
@@ -115,7 +115,7 @@ TEST(IntakeGap, ManyWhileSamplesAreDroppedCostNoRoom) {
   EXPECT_EQ(rig.counters.published.value(), 1024u + 64u);
 }
 
-/// Lanes that were busy before it may be idle behind it.
+/// Lanes that were busy before a gap may be idle after it.
 TEST(IntakeGap, EndsADrop) {
   GateStage::door().set(false);
   Rig rig(behind_a_door(), {{{{.samples = 20'000}, {.what = Step::Do::hang}, {.samples = 64, .lost = 1'000'000}}}});

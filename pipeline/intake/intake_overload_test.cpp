@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// More than the engine can take: a source that can wait is waited for, one that cannot loses samples, and says why.
+// More than the engine can take: a source that can wait does so; one that cannot loses samples, with a reason.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -38,8 +38,8 @@ TEST(IntakeOverload, ClosedLanesDropWhatTheRingCannotHold) {
   EXPECT_EQ(rig.counters.lost.value(), 0u);
 }
 
-/// A driver hands over what it has kept at once. This machine may be held up for longer than the radio thread waits, so
-/// one of a few times will do.
+/// A driver hands over its backlog at once. The machine that runs the test may pause for longer than the radio thread
+/// waits, so one success in a few tries is enough.
 TEST(IntakeOverload, QuickLanesTakeABacklogWhole) {
   Rig::Options o = behind_a_door(false);
   o.info.rate_hz = 1e4;
@@ -57,7 +57,7 @@ TEST(IntakeOverload, HeldSlotsAreNamed) {
   Rig::Options o = behind_a_door(false);
   o.slots = 3;
   Rig rig(o, {{{{.samples = 30'000, .chunk = 64, .wait_ns = 1000}}}});
-  rig.records[0].keep = 3;  // every slot there is
+  rig.records[0].keep = 3;  // all slots
   rig.start();
   ASSERT_TRUE(Rig::eventually([&] { return rig.drops(Drop::slots) > 10'000; }));
   EXPECT_EQ(rig.records[0].messages, 3u);
@@ -65,7 +65,7 @@ TEST(IntakeOverload, HeldSlotsAreNamed) {
   ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }));
   EXPECT_EQ(rig.drops(Drop::lanes), 0u);
   rig.counters.state = SourceState::ended;
-  // What waits in the ring cannot be published before somebody lets go; the leases are the outlet's, so it is told to.
+  // Blocks in the ring cannot be published until slots are released; the outlet holds the leases, so it releases them.
   dynamic_cast<RecordingOutlet&>(*rig.engine->routes()[0]->outlet).let_go_of_all();
   rig.engine->join();
   EXPECT_EQ(rig.counters.received.value(), rig.counters.published.value() + rig.counters.all_dropped());
@@ -78,7 +78,7 @@ TEST(IntakeOverload, SourceThatCanWaitLosesNothing) {
   ASSERT_TRUE(Rig::eventually([] { return GateStage::door().inside == 2; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_LE(rig.counters.received.value(), 1024u)
-      << "more than a page of ring: it goes on receiving without a place to put it";
+      << "more than a page of ring: it continues to receive without a place for the samples";
   GateStage::door().set(true);
   rig.engine->join();
   EXPECT_EQ(rig.counters.published.value(), 50'000u);
@@ -92,13 +92,13 @@ TEST(IntakeOverload, StopWhileWaiting) {
   rig.start();
   ASSERT_TRUE(Rig::eventually([] { return GateStage::door().inside == 2; }));
   rig.intake->stop();
-  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); })) << "it waits on though it was told to stop";
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); })) << "it still waits although it was stopped";
   GateStage::door().set(true);
   rig.engine->join();
   EXPECT_EQ(rig.counters.received.value(), rig.counters.published.value() + rig.counters.all_dropped());
 }
 
-/// What was received behind a gap and finds no place when told to stop is counted as such.
+/// Samples after a gap that have no place when the intake is stopped are counted as dropped for that reason.
 TEST(IntakeOverload, StoppedWithSamplesInHand) {
   GateStage::door().set(false);
   Rig::Options o = behind_a_door(true);
@@ -129,7 +129,7 @@ TEST(IntakeOverload, RefusedMessagesAreDropsAndGaps) {
   EXPECT_EQ(rig.engine->routes()[0]->counts->refused.value(), 100 - rig.records[0].sent.size());
 }
 
-/// Samples received = published + dropped + in flight at any moment: seen by somebody who looks while they flow.
+/// At any instant, received = published + dropped + in flight, also for a reader while samples flow.
 TEST(IntakeOverload, ConservationHoldsWhileRunning) {
   Rig::Options o = behind_a_door(false);
   o.lanes = 3;
@@ -148,7 +148,7 @@ TEST(IntakeOverload, ConservationHoldsWhileRunning) {
     const std::uint64_t received = rig.counters.received.value();
     ASSERT_LE(published + dropped, received);
     ASSERT_GE(received, last);
-    // Between the looks samples flow on, so the bound is of what the ring and a call of the driver can hold.
+    // Samples continue to flow between the reads, so the bound is what the ring and one call of the driver can hold.
     if (published == rig.counters.published.value() && dropped == rig.counters.all_dropped()) {
       ASSERT_LE(received - published - dropped, most);
     }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Radios that are set otherwise while they stream: from which sample on, and how that is told.
+// Radios that are retuned while they stream: from which sample on, and how that is reported.
 #include <gtest/gtest.h>
 
 #include "tests/support/engine_rig.hpp"
@@ -30,7 +30,7 @@ std::int64_t time_of(SampleIndex sample) {
   return ScriptedSource::kStartNs + sample * 1000;
 }
 
-/// Retunes while the source rests.
+/// Retunes while the source pauses.
 Intake::Answer retune(Rig& rig, std::uint64_t when_received, std::string* why = nullptr) {
   rig.start();
   EXPECT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == when_received; }));
@@ -42,7 +42,7 @@ Intake::Answer retune(Rig& rig, std::uint64_t when_received, std::string* why = 
   return rig.intake->change(std::move(change), 2'000'000'000, why ? *why : refused);
 }
 
-/// The one message that tells of it, and frequencies that are those of its two sides.
+/// Exactly one message reports the retune, and messages before and after it have the right frequencies.
 void expect_told(const Record& record, std::size_t message, SampleIndex tuned) {
   for (std::size_t n = 0; n < record.sent.size(); ++n) {
     const Sent& s = record.sent[n];
@@ -83,7 +83,7 @@ TEST(IntakeRetune, TimeThatIsFarAwayIsNotBelieved) {
   rig.expect_conserved();
 }
 
-/// All that may have been taken since the last sample came, so that nothing of before is told as new.
+/// All samples that may have been taken since the last one arrived count as old.
 TEST(IntakeRetune, WithoutATimeTheHostsClockTells) {
   Rig rig(radio(),
           {{{{.samples = 1000}, {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 50}, {.samples = 90'000}}}});
@@ -109,7 +109,7 @@ TEST(IntakeRetune, OfSeveralInABlockTheLastIsTold) {
   Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
   rig.view.tuned_ns = time_of(1410);
   ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
-  rig.view.tuned_ns = time_of(1405);  // a clock that goes back does not bring order into disorder
+  rig.view.tuned_ns = time_of(1405);  // a clock that goes back does not change the order of retunes
   StreamChange again;
   const ScriptedOptions to({}, {}, rig.view);
   again.source = &to;
@@ -145,7 +145,7 @@ TEST(IntakeRetune, RefusedChangesNothing) {
   EXPECT_EQ(rig.counters.tuned.load(), -1);
 }
 
-/// Whoever measured something of the radio cannot rely on it any more.
+/// Readers must know that the radio was set up again: earlier measurements of it no longer hold.
 TEST(IntakeRetune, OpenedAgainIsSetAnew) {
   Rig rig(radio(), {{{{.samples = 1000}, {.what = Do::fail}}}, {{{.samples = 500}}}});
   rig.run();
@@ -154,10 +154,10 @@ TEST(IntakeRetune, OpenedAgainIsSetAnew) {
   ASSERT_NE(back, sent.end());
   EXPECT_EQ(back->tuned, back->sample);
   EXPECT_EQ(std::ranges::count_if(sent, [](const Sent& s) { return s.tuned >= 0; }), 1);
-  EXPECT_EQ(rig.counters.retunes.value(), 0u) << "nobody asked for it";
+  EXPECT_EQ(rig.counters.retunes.value(), 0u) << "nobody requested it";
 }
 
-/// What a source that can be read late is told is no setting of a radio.
+/// A live change of a source that can be read late is not a retune of a radio.
 TEST(IntakeRetune, OnlyRadiosAreTuned) {
   Rig::Options o = radio();
   o.info.can_wait = true;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sources that give nothing for a while, and time stamps that tremble.
+// Sources that deliver nothing for a while, and time stamps that jitter.
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
@@ -50,7 +50,7 @@ TEST(IntakeSilence, LongSilenceOpensAgain) {
   expect_all_published(rig, 128);
 }
 
-/// Some radios take a while until they give samples, and not less so after they were away for long.
+/// Some radios need a while until they deliver samples, also after a long disconnection.
 TEST(IntakeSilence, IsCountedFromTheOpeningOn) {
   Rig::Options o = radio_options();
   o.intake.silent_ns = 200'000'000;
@@ -63,7 +63,7 @@ TEST(IntakeSilence, IsCountedFromTheOpeningOn) {
   expect_all_published(rig, 128);
 }
 
-/// 300 ms of samples at once, again and again: 100 ms without are no stall, and more than a second is one.
+/// 300 ms of samples at once, repeatedly: 100 ms without samples are no stall, more than a second is one.
 TEST(IntakeSilence, ManySamplesAtOnceAreThoseOfAWhile) {
   Rig::Options o = radio_options();
   o.info.rate_hz = 1e5;
@@ -82,7 +82,7 @@ TEST(IntakeSilence, ManySamplesAtOnceAreThoseOfAWhile) {
   EXPECT_EQ(rig.counters.stalls.value(), 1u);
 }
 
-/// A module that pays no heed to the time that it may take.
+/// A module that ignores the time-out of the call.
 TEST(IntakeSilence, IsSeenWhileACallBlocks) {
   Rig rig(radio_options(), {{{{.samples = 64}, {.what = Do::hang}, {.samples = 64}}, false}});
   rig.start();
@@ -118,8 +118,8 @@ TEST(IntakeSilence, SourceThatCanWaitIsNeverStalled) {
   expect_all_published(rig, 65);
 }
 
-/// Stamps of a clock that trembles by 40 us, which is 40 samples: the first is believed, and none after it was seen to
-/// go back. Behind enough that agree a loss of three samples is one again.
+/// Time stamps that jitter by 40 us, which is 40 samples: the first deviation counts, but none after the clock went
+/// back. After enough stamps that agree, a loss of three samples counts again.
 TEST(IntakeTime, StampsThatTrembleTellOfNoLoss) {
   Script script;
   script.steps.push_back({.samples = 64, .timed = true});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The radio thread and a source that does what it is told: what arrives, what is missing, and how that is told.
+// The radio thread and a scripted source: what arrives, what is missing, and how that is reported.
 #include "pipeline/intake/intake.hpp"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(Intake, NothingAtAllEndsWell) {
   rig.expect_conserved();
 }
 
-/// Blocks larger than what one call of a driver may bring, and smaller.
+/// Blocks larger and smaller than what one call of a driver may return.
 TEST(Intake, BlocksOfAnySize) {
   for (const std::int64_t block : {1, 7, 4096, 65535, 65536, 65537, 200'000}) {
     Rig::Options o;
@@ -130,7 +130,7 @@ TEST(Intake, OverflowWithATimeStampIsMeasuredByIt) {
   EXPECT_EQ(rig.counters.lost.value(), 1234u);
 }
 
-/// How many is not known exactly then, but that some are missing is.
+/// The exact number is unknown then, but it is known that samples are missing.
 TEST(Intake, OverflowWithoutTimeIsMeasuredByTheHost) {
   for (const std::int64_t wait_ms : {0, 20}) {
     Rig rig(radio(), {{{{.samples = 500}, {.what = Do::overflow, .wait_ns = wait_ms * 1'000'000}, {.samples = 64}}}});
@@ -148,7 +148,7 @@ TEST(Intake, OverflowWithoutTimeIsMeasuredByTheHost) {
   }
 }
 
-/// A clock that starts anew after an overflow cannot say how much is missing; the past is not continued all the same.
+/// A clock that restarts after an overflow cannot show how much is missing; but the next samples have no past.
 TEST(Intake, OverflowWithAClockSetAnewIsAGap) {
   Rig rig(radio(), {{{{.samples = 500, .timed = true},
                       {.what = Do::overflow},
@@ -171,8 +171,8 @@ TEST(Intake, WindowsDoNotReachOverAGap) {
   }
 }
 
-/// Pieces of a stream with times that jump by little and by much, forward and back: their samples are one behind the
-/// other, none is missing, and each piece ends a block and is the past of none.
+/// Pieces of a stream with times that jump by little and by much, forward and back: their samples are consecutive, none
+/// is missing, and each piece ends a block and is the past of none.
 TEST(Intake, PiecesHaveTimesOfTheirOwn) {
   constexpr std::int64_t kJump = 100'000'000, kBack = -3'600'000'000'000;
   Rig::Options o = radio();
@@ -200,7 +200,7 @@ TEST(Intake, PiecesHaveTimesOfTheirOwn) {
   }
 }
 
-/// The last block of a piece does not wait for what follows.
+/// The last block of a piece does not wait for later samples.
 TEST(Intake, APieceIsCompleteAtItsEnd) {
   Rig::Options o = radio();
   o.stages = {{"window", "{future: 30}"}};
@@ -213,7 +213,7 @@ TEST(Intake, APieceIsCompleteAtItsEnd) {
   rig.engine->join();
 }
 
-/// Captures of a radio: each goes on its way when it is whole, and what was not taken in between is lost.
+/// Captures of a radio: each is processed as soon as it is complete, and the samples between them are lost.
 TEST(Intake, PiecesWithGapsBetweenThem) {
   constexpr std::int64_t kFar = 1'000'000;  // more than the ring holds
   Rig::Options o = radio();

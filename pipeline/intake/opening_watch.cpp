@@ -25,7 +25,7 @@ OpeningWatch::Call::~Call() {
 std::string OpeningWatch::overdue() const {
   const std::lock_guard lock(mutex_);
   if (until_ns_ == 0 || steady_ns() < until_ns_) return {};
-  return fmt::format("{} does not return; it has had {:.3g} s (`realtime: {{hang: …}}`)", who_, most_s_);
+  return fmt::format("{} does not return; the limit is {:.3g} s (`realtime: {{hang: …}}`)", who_, most_s_);
 }
 
 }  // namespace iqd

@@ -15,12 +15,12 @@ namespace iqd {
 /// Calls that open a device, or close it again, made by one thread and watched by others: a driver may never return.
 class OpeningWatch {
  public:
-  /// Returns what `f` returns. `who` is told where it takes longer than `most_s`.
+  /// Returns what `f` returns. If it takes longer than `most_s`, `overdue` names `who`.
   template <class F> auto call(const std::string& who, double most_s, F f) {
     const Call call(*this, who, most_s);
     return f();
   }
-  /// Any thread: who does not come back, and since how many seconds; empty where nobody is late.
+  /// Any thread: which call does not return, and its limit; empty if none is late.
   std::string overdue() const;
 
  private:
@@ -36,12 +36,12 @@ class OpeningWatch {
   };
 
   mutable std::mutex mutex_;
-  std::string who_;  // of the call at work
+  std::string who_;  // of the running call
   double most_s_ = 0;
-  std::int64_t until_ns_ = 0;  // 0: there is none
+  std::int64_t until_ns_ = 0;  // 0: no call
 };
 
-/// A source that was opened; where nobody takes it, it is closed under the watch, too.
+/// An opened source. If nothing takes it, it is closed under the watch, too.
 class OpenedSource {
  public:
   OpenedSource(std::unique_ptr<Source> source, OpeningWatch& watch, std::string name, double most_s)

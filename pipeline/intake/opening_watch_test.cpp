@@ -25,9 +25,9 @@ TEST(OpeningWatch, TellsOthersWhoDoesNotComeBack) {
     return 7;
   });
   EXPECT_EQ(answer, 7);
-  EXPECT_EQ(early, "") << "it had been called just then";
-  EXPECT_THAT(late, HasSubstr("a: opening does not return; it has had 0.2 s"));
-  EXPECT_EQ(watch.overdue(), "") << "it came back";
+  EXPECT_EQ(early, "") << "the call has just begun";
+  EXPECT_THAT(late, HasSubstr("a: opening does not return; the limit is 0.2 s"));
+  EXPECT_EQ(watch.overdue(), "") << "it has returned";
 }
 
 TEST(OpeningWatch, ACallThatThrowsIsOver) {

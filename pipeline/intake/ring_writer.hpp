@@ -12,27 +12,27 @@
 
 namespace iqd {
 
-/// Where the driver writes: to a place in the ring, or aside, which is for samples that are dropped or whose
-/// place is not known yet. One thread.
+/// Where the driver writes: to a place in the ring, or aside, for samples that are dropped or whose place is not known
+/// yet. One thread.
 class RingWriter {
  public:
-  /// The most samples received at once: small blocks come several at a time, large ones in pieces.
+  /// The most samples per call: small blocks come several at a time, large ones in pieces.
   static constexpr std::int64_t kMost = 65536;
 
   RingWriter(const StreamInfo& info, const SampleRing& ring);
-  /// What is set aside, for a stream of this kind.
+  /// The size of the memory aside, for such a stream.
   static std::size_t aside_bytes(const StreamInfo& info) noexcept;
 
   /// One pointer for each channel.
   std::span<std::byte* const> at(SampleIndex place) noexcept;
   std::span<std::byte* const> aside() noexcept;
-  /// The pointers that were given last.
+  /// The pointers that were returned last.
   std::span<std::byte* const> last() const noexcept { return into_; }
   /// Copies what was written to `last` aside.
   void set_aside(std::int64_t samples) noexcept;
   /// Copies samples, from number `from` aside, to their place.
   void put_back(std::int64_t from, SampleIndex place, std::int64_t samples) noexcept;
-  /// Goes over to another ring, with samples from the one before.
+  /// Changes to another ring, and copies samples from the previous one.
   void move_to(const SampleRing& ring, SampleIndex place, SampleIndex place_before, std::int64_t samples) noexcept;
 
  private:

@@ -13,8 +13,7 @@ namespace iqd {
 /// Converts between counts of samples and nanoseconds at one rate. Without a rate (0) samples take no time.
 class SampleTime {
  public:
-  /// No time stamp lies further from the Unix epoch: the year 2100. The difference of any two fits, and so does their
-  /// sum with years.
+  /// No time stamp is further from the Unix epoch: the year 2100. The difference of any two fits, even plus years.
   static constexpr std::int64_t kMostNs = 4'102'444'800'000'000'000;
 
   explicit SampleTime(double rate_hz) noexcept : rate_hz_(rate_hz) {}

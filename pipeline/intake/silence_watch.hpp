@@ -12,7 +12,7 @@
 
 namespace iqd {
 
-/// Notices when samples stop coming. All times are of the host's steady clock, and given by the caller. One thread,
+/// Detects when samples stop coming. All times are of the host's steady clock, which the caller reads. One thread,
 /// except for `is_overdue`.
 class SilenceWatch {
  public:
@@ -20,14 +20,13 @@ class SilenceWatch {
   SilenceWatch(bool can_wait, Counters& counters) : can_wait_(can_wait), counters_(counters) {}
 
   /// Samples are overdue `stalled_ns` after they could have come, by default two blocks, at least 50 ms. A driver that
-  /// gives many at once is believed to be ahead by up to half of `silent_ns`.
+  /// delivers many at once may be ahead by up to half of `silent_ns`.
   void set_patience(const IntakeOptions& options, std::int64_t block_ns) noexcept {
     patience_ns_ = options.stalled_ns ? options.stalled_ns : std::max<std::int64_t>(2 * block_ns, 50'000'000);
     most_ahead_ns_ = options.silent_ns / 2;
   }
   void opened(std::int64_t now) noexcept { opened_ns_ = now; }
-  /// Samples that last so long have arrived. Those that a radio gives at once are those of a while, and the next come
-  /// as much later.
+  /// Samples with this duration have arrived. After many at once, the next ones may come that much later.
   void arrived(std::int64_t now, std::int64_t lasting_ns) noexcept {
     const std::int64_t left_ns = std::max<std::int64_t>(0, ahead_ns_ - (now - last_data_ns_));
     ahead_ns_ = std::min(left_ns + lasting_ns, most_ahead_ns_);
@@ -36,7 +35,7 @@ class SilenceWatch {
   }
   /// A piece has ended: the next one may come at any time.
   void expect_nothing() noexcept { due_ns_.store(kNever, std::memory_order_relaxed); }
-  /// It was iqd that did not receive until now.
+  /// iqd itself did not receive until now.
   void excuse(std::int64_t now) noexcept { last_data_ns_ = now; }
 
   /// Any thread.
@@ -50,7 +49,7 @@ class SilenceWatch {
     counters_.stalls.add();
   }
   std::int64_t last_data_ns() const noexcept { return last_data_ns_; }
-  /// Since samples came last, or since the source was opened.
+  /// How long ago samples came last, or the source was opened.
   std::int64_t silent_ns(std::int64_t now) const noexcept { return now - std::max(last_data_ns_, opened_ns_); }
 
  private:
@@ -62,7 +61,7 @@ class SilenceWatch {
   std::int64_t most_ahead_ns_ = 0;
   std::int64_t last_data_ns_ = 0;
   std::int64_t opened_ns_ = 0;
-  std::int64_t ahead_ns_ = 0;  // at the last samples: how much longer a time they were than had passed
+  std::int64_t ahead_ns_ = 0;  // when samples last came: how far their duration exceeded the elapsed time
   std::atomic<std::int64_t> due_ns_{kNever};
 };
 

@@ -76,7 +76,7 @@ void SourceLink::close() noexcept {
   call([this] { source_.reset(); });
 }
 
-/// A driver that cannot look does not say no.
+/// If the driver's check fails, the previous answer stays.
 bool SourceLink::came_back() noexcept {
   const bool was_there = is_there_;
   try {

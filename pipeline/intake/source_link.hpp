@@ -14,31 +14,31 @@
 
 namespace iqd {
 
-/// The radio thread's way to the source. Every call into the driver is watched, since it may never return; what the
-/// driver throws is a failed source. One thread, except where it says so.
+/// The radio thread's access to the source. Every call into the driver is watched, since it may never return. If the
+/// driver throws, the source has failed. One thread, except where noted.
 class SourceLink {
  public:
   SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened);
 
-  /// What the stream was when it was opened first, with the clock of the last opening.
+  /// The stream as first opened, but with the clock of the last opening.
   const StreamInfo& info() const noexcept { return info_; }
-  /// What the source says now; while it is open.
+  /// What the source reports now; only while it is open.
   StreamInfo now() const { return source_->info(); }
   bool is_open() const noexcept { return source_ != nullptr; }
   const SourceOptions& options() const noexcept { return *options_; }
-  /// Opens it with these options from now on.
+  /// Opens the source with these options from now on.
   void reopen_with(const SourceOptions& options) noexcept { options_ = &options; }
 
   Received receive(std::span<std::byte* const> into, std::int64_t most);
-  /// Throws where the driver refuses; see Source::retune.
+  /// Throws if the driver refuses; see Source::retune.
   std::optional<std::int64_t> retune(const SourceOptions& to);
-  /// False where it cannot be opened yet, or came back as another stream.
+  /// Returns false if it cannot be opened yet, or came back with another format or rate.
   bool open_again();
   void close() noexcept;
-  /// Looks whether a device that was not there can be seen now.
+  /// Whether a device that was disconnected can be seen again.
   bool came_back() noexcept;
 
-  /// Notes why the source failed.
+  /// Logs and keeps why the source failed.
   Received failed(std::string why);
   void set_trouble(std::string why);
   void clear_trouble();
@@ -48,14 +48,14 @@ class SourceLink {
   std::int64_t in_call_ns() const noexcept;
 
  private:
-  /// The time of a call counts from when `grace_ns` are over.
+  /// The time of a call counts only after `grace_ns`.
   template <class F> auto call(F f, std::int64_t grace_ns = 0) const;
 
   std::string name_;
   const SourceOptions* options_;
   std::unique_ptr<Source> source_;
   StreamInfo info_;
-  bool is_there_ = true;  // as far as is known, while it is waited for
+  bool is_there_ = true;  // as far as is known, while iqd waits for it
   mutable std::atomic<std::int64_t> call_began_ns_{0};
   mutable std::mutex trouble_mutex_;
   std::string trouble_;

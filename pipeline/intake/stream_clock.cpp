@@ -14,13 +14,13 @@
 namespace iqd {
 namespace {
 
-/// A smaller step of a clock cannot be told from missing samples.
+/// A smaller step of a clock looks like missing samples.
 constexpr std::int64_t kLeastJumpNs = 50'000'000;
-/// Samples cannot come earlier than the quickest ones by more.
+/// Samples cannot come more than this earlier than the quickest ones.
 constexpr std::int64_t kEarlyNs = 10'000'000;
-/// Without a quickest arrival to compare with: a clock that runs ahead of the elapsed time by more was set.
+/// Without a quickest arrival to compare with, a clock that is further ahead of the elapsed time was set.
 constexpr std::int64_t kClockSlackNs = 500'000'000;
-/// A clock that goes back by no more may be one that jitters.
+/// A clock that goes back by at most this may jitter.
 constexpr std::int64_t kMostJitterNs = 5'000'000;
 constexpr int kInStep = 64;
 
@@ -32,7 +32,7 @@ StreamClock::StreamClock(std::string name, const StreamInfo& info, Counters& cou
 std::string StreamClock::verify(Received& received, std::int64_t most) {
   if (received.event != Received::Event::samples) return {};
   if (received.samples < 0 || received.samples > most)
-    return fmt::format("the driver wrote {} samples where {} were asked for", received.samples, most);
+    return fmt::format("the driver returned {} samples; {} were requested", received.samples, most);
   if (received.lost < 0 || received.lost > kMostPosition) {
     if (info_.reconnects) return fmt::format("the driver reports {} missing samples", received.lost);
     received.lost = 0;
@@ -77,14 +77,14 @@ std::int64_t StreamClock::missing_by_stamp(Received& received, SampleIndex posit
   return uncertain ? missing_by_host(received, now_ns - last_data_ns) : 0;
 }
 
-/// Without a clock that holds, the host's shows how long nothing came.
+/// If the radio's clock is of no help, the host's shows how long nothing came.
 std::int64_t StreamClock::missing_by_host(const Received& received, std::int64_t idle_ns) noexcept {
   forget_arrivals();
   return std::max<std::int64_t>(1, durations_.samples_in(idle_ns) - received.samples);
 }
 
-/// Had so many samples been lost, those behind them would have come earlier than any did. Samples that were held up on
-/// their way come late, and prove nothing.
+/// If that many samples had been lost, the ones after them would have come earlier than any so far. Samples that were
+/// delayed come late, and prove nothing.
 bool StreamClock::was_set(const Received& received, std::int64_t ahead_ns, std::int64_t now_ns,
                           std::int64_t last_data_ns) const noexcept {
   if (info_.can_wait || !arrivals_.knows()) return ahead_ns > now_ns - last_data_ns + kClockSlackNs;
@@ -92,9 +92,9 @@ bool StreamClock::was_set(const Received& received, std::int64_t ahead_ns, std::
   return arrivals_.early_ns(saturated_add(received.time_ns, durations_.ns_of(received.samples)), now_ns) > kEarlyNs;
 }
 
-/// Time stamps may come from a clock other than the samples': the host's, or one that counts microseconds. Such a clock
-/// goes back by a little now and then, which the time of samples cannot. From then on stamps that differ as little
-/// report no loss, and are followed slowly, until enough of them in a row agree to the sample.
+/// Time stamps may come from a clock other than the sample clock: the host's, or one that counts microseconds. Such a
+/// clock sometimes goes back a little, which the sample clock cannot. From then on, stamps with as small a difference
+/// report no loss and are followed slowly, until enough consecutive ones agree to the sample.
 bool StreamClock::is_jitter(std::int64_t ahead_ns, SampleIndex position) noexcept {
   const bool little = ahead_ns <= jitter_ns_ && ahead_ns >= -jitter_ns_;
   if (little) {

@@ -13,23 +13,23 @@
 
 namespace iqd {
 
-/// The time of each sample, and how many samples are missing before those that arrive. Judges time stamps and counts of
-/// the driver by the host's steady clock, which the caller reads. One thread.
+/// The time of each sample, and how many samples are missing before those that arrive. Checks the driver's time stamps
+/// and counts against the host's steady clock, which the caller reads. One thread.
 class StreamClock {
  public:
   StreamClock(std::string name, const StreamInfo& info, Counters& counters);
 
-  /// Corrects what cannot be true in what a call for up to `most` samples brought. Returns why the driver cannot be
-  /// trusted any more, or nothing.
+  /// Corrects impossible values in the result of a call for up to `most` samples. Returns why the driver can no longer
+  /// be trusted, or nothing.
   std::string verify(Received& received, std::int64_t most);
   /// The driver reported a loss. The next time stamp, or the host's clock, shows how large it is.
   void expect_loss() noexcept { uncertain_ = true; }
-  /// Returns how many samples are missing between `position` and those received; at most up to `most_position`. A clock
-  /// that goes back, or further on than the host's, was set: that is counted, and nothing is missing. Drops the time of
-  /// samples whose time stamp jitters.
+  /// Returns how many samples are missing between `position` and those received; at most up to `most_position`. If the
+  /// clock goes back, or further ahead than the host's, it was set: that is counted, and nothing is missing. Drops the
+  /// time of samples whose time stamp jitters.
   std::int64_t missing_before(Received& received, SampleIndex position, SampleIndex most_position, std::int64_t now_ns,
                               std::int64_t last_data_ns);
-  /// The samples received have their place from `position` on.
+  /// The received samples begin at `position`.
   void arrived(const Received& received, SampleIndex position, std::int64_t now_ns) noexcept;
   /// The next samples have a time of their own.
   void end_piece() noexcept;
@@ -39,8 +39,8 @@ class StreamClock {
   std::int64_t time_of(SampleIndex sample) const noexcept;
   TimeSource source() const noexcept { return info_.time; }
   const SampleTime& durations() const noexcept { return durations_; }
-  /// The first sample at `position` or behind it that was taken after `time_ns`. Without a time: all that may have been
-  /// taken during the last `idle_ns` come before it.
+  /// The first sample, at `position` or later, that was taken after `time_ns`. Without a time, the one after all
+  /// samples that may have been taken during the last `idle_ns`.
   SampleIndex first_after(std::optional<std::int64_t> time_ns, SampleIndex position,
                           std::int64_t idle_ns) const noexcept;
 
@@ -62,9 +62,9 @@ class StreamClock {
   bool timed_ = false;
   SampleIndex time_index_ = 0;  // the sample that…
   std::int64_t time_ns_ = 0;    // …has this time
-  std::int64_t jitter_ns_ = 0;  // of time stamps that were seen to go back and forth
-  int in_step_ = 0;             // time stamps in a row that agree with the samples before
-  bool uncertain_ = false;      // samples were lost, how many is not known yet
+  std::int64_t jitter_ns_ = 0;  // of time stamps that go back and forth
+  int in_step_ = 0;             // consecutive time stamps that agree with the count of samples
+  bool uncertain_ = false;      // samples were lost; how many is not known yet
   log::RateLimit jump_lines_;
 };
 

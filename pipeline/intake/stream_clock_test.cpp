@@ -9,9 +9,9 @@
 namespace iqd {
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kMilliNs = 1'000'000;
 constexpr std::int64_t kStartNs = 1'700'000'000'000'000'000;
-constexpr SampleIndex kMostPosition = SampleIndex{1} << 40;
+constexpr SampleIndex kLastPosition = SampleIndex{1} << 40;
 
 /// A radio at 1 MS/s whose samples arrive as soon as they were taken, on a host clock that the test sets.
 class StreamClockTest : public ::testing::Test {
@@ -34,16 +34,16 @@ class StreamClockTest : public ::testing::Test {
     return r;
   }
   /// Receives a piece with this time stamp after `idle_ns`, and returns what was missing before it.
-  std::int64_t receive(std::int64_t time_ns, std::int64_t idle_ns = kMs) {
+  std::int64_t receive(std::int64_t time_ns, std::int64_t idle_ns = kMilliNs) {
     Received r = piece(time_ns);
     now_ += idle_ns;
-    const std::int64_t missing = clock_.missing_before(r, position_, kMostPosition, now_, now_ - idle_ns);
+    const std::int64_t missing = clock_.missing_before(r, position_, kLastPosition, now_, now_ - idle_ns);
     position_ += missing;
     clock_.arrived(r, position_, now_);
     position_ += r.samples;
     return missing;
   }
-  /// Pieces without a flaw.
+  /// Receives flawless pieces.
   void run(int pieces) {
     for (int i = 0; i < pieces; ++i) ASSERT_EQ(receive(kStartNs + position_ * 1000), 0);
   }
@@ -51,7 +51,7 @@ class StreamClockTest : public ::testing::Test {
   Counters counters_;
   StreamClock clock_{"test", radio(), counters_};
   SampleIndex position_ = 0;
-  std::int64_t now_ = 1'000 * kMs;
+  std::int64_t now_ = 1'000 * kMilliNs;
 };
 
 TEST_F(StreamClockTest, TimesFollowTheStamps) {
@@ -63,7 +63,7 @@ TEST_F(StreamClockTest, TimesFollowTheStamps) {
 
 TEST_F(StreamClockTest, ALaterStampMeansLostSamples) {
   run(3);
-  EXPECT_EQ(receive(kStartNs + (position_ + 700) * 1000, kMs + 700'000), 700);
+  EXPECT_EQ(receive(kStartNs + (position_ + 700) * 1000, kMilliNs + 700'000), 700);
   EXPECT_EQ(counters_.time_jumps.value(), 0u);
   EXPECT_EQ(clock_.time_of(3700), kStartNs + 3'700'000);
 }
@@ -76,14 +76,14 @@ TEST_F(StreamClockTest, AStampOfLessThanHalfASampleMeansNothing) {
 
 TEST_F(StreamClockTest, AClockThatGoesFurtherThanTheHostsWasSet) {
   run(3);
-  EXPECT_EQ(receive(kStartNs + position_ * 1000 + 3'600'000 * kMs), 0);
+  EXPECT_EQ(receive(kStartNs + position_ * 1000 + 3'600'000 * kMilliNs), 0);
   EXPECT_EQ(counters_.time_jumps.value(), 1u);
-  EXPECT_EQ(clock_.time_of(3000), kStartNs + 3 * kMs + 3'600'000 * kMs);
+  EXPECT_EQ(clock_.time_of(3000), kStartNs + 3 * kMilliNs + 3'600'000 * kMilliNs);
 }
 
 TEST_F(StreamClockTest, AClockThatGoesBackWasSet) {
   run(3);
-  EXPECT_EQ(receive(kStartNs + position_ * 1000 - 20 * kMs), 0);
+  EXPECT_EQ(receive(kStartNs + position_ * 1000 - 20 * kMilliNs), 0);
   EXPECT_EQ(counters_.time_jumps.value(), 1u);
 }
 
@@ -91,7 +91,7 @@ TEST_F(StreamClockTest, TheDriversCountComesFirst) {
   run(3);
   Received r = piece(kStartNs);
   r.lost = 42;
-  EXPECT_EQ(clock_.missing_before(r, position_, kMostPosition, now_ + kMs, now_), 42);
+  EXPECT_EQ(clock_.missing_before(r, position_, kLastPosition, now_ + kMilliNs, now_), 42);
 }
 
 TEST_F(StreamClockTest, AnAnnouncedLossWithoutStampsIsMeasuredByTheHost) {
@@ -99,7 +99,7 @@ TEST_F(StreamClockTest, AnAnnouncedLossWithoutStampsIsMeasuredByTheHost) {
   clock_.expect_loss();
   Received r = piece(0);
   r.has_time = false;
-  EXPECT_EQ(clock_.missing_before(r, position_, kMostPosition, now_ + 8 * kMs, now_), 8000 - kPiece);
+  EXPECT_EQ(clock_.missing_before(r, position_, kLastPosition, now_ + 8 * kMilliNs, now_), 8000 - kPiece);
 }
 
 TEST_F(StreamClockTest, AnAnnouncedLossIsAtLeastOneSample) {
@@ -107,7 +107,7 @@ TEST_F(StreamClockTest, AnAnnouncedLossIsAtLeastOneSample) {
   clock_.expect_loss();
   Received r = piece(0);
   r.has_time = false;
-  EXPECT_EQ(clock_.missing_before(r, position_, kMostPosition, now_, now_), 1);
+  EXPECT_EQ(clock_.missing_before(r, position_, kLastPosition, now_, now_), 1);
 }
 
 TEST_F(StreamClockTest, StampsThatJitterReportNoLoss) {
@@ -131,9 +131,9 @@ TEST_F(StreamClockTest, NoGapLeadsBeyondTheLastPosition) {
 TEST_F(StreamClockTest, APieceThatEndsLeavesTheNextItsOwnTime) {
   run(3);
   clock_.end_piece();
-  EXPECT_EQ(receive(kStartNs + 5'000 * kMs), 0);
+  EXPECT_EQ(receive(kStartNs + 5'000 * kMilliNs), 0);
   EXPECT_EQ(counters_.time_jumps.value(), 0u);
-  EXPECT_EQ(clock_.time_of(3000), kStartNs + 5'000 * kMs);
+  EXPECT_EQ(clock_.time_of(3000), kStartNs + 5'000 * kMilliNs);
 }
 
 TEST_F(StreamClockTest, ReopenedWithTheHostsTime) {
@@ -142,14 +142,14 @@ TEST_F(StreamClockTest, ReopenedWithTheHostsTime) {
   EXPECT_EQ(clock_.source(), TimeSource::host);
   Received r = piece(0);
   r.has_time = false;
-  EXPECT_EQ(clock_.missing_before(r, position_, kMostPosition, now_ + 50 * kMs, now_), 50'000 - kPiece);
+  EXPECT_EQ(clock_.missing_before(r, position_, kLastPosition, now_ + 50 * kMilliNs, now_), 50'000 - kPiece);
 }
 
 TEST_F(StreamClockTest, VerifyRefusesAnImpossibleNumberOfSamples) {
   Received r = piece(kStartNs);
   EXPECT_EQ(clock_.verify(r, kPiece), "");
   r.samples = kPiece + 1;
-  EXPECT_NE(clock_.verify(r, kPiece).find("1001 samples where 1000"), std::string::npos);
+  EXPECT_NE(clock_.verify(r, kPiece).find("1001 samples; 1000 were requested"), std::string::npos);
   r.samples = -1;
   EXPECT_NE(clock_.verify(r, kPiece), "");
 }
@@ -178,8 +178,8 @@ TEST_F(StreamClockTest, FirstAfterATimeOrTheTimeThatPassed) {
   run(3);
   EXPECT_EQ(clock_.first_after(kStartNs + 3'500'500, position_, 0), 3501);
   EXPECT_EQ(clock_.first_after(kStartNs, position_, 0), position_);
-  EXPECT_EQ(clock_.first_after(std::nullopt, position_, 2 * kMs), position_ + 2000);
-  EXPECT_EQ(clock_.first_after(std::nullopt, position_, 60'000 * kMs), position_ + 10'000'000);
+  EXPECT_EQ(clock_.first_after(std::nullopt, position_, 2 * kMilliNs), position_ + 2000);
+  EXPECT_EQ(clock_.first_after(std::nullopt, position_, 60'000 * kMilliNs), position_ + 10'000'000);
 }
 
 TEST(SampleTime, WithoutARateSamplesTakeNoTime) {
@@ -192,7 +192,7 @@ TEST(SampleTime, Limits) {
   const SampleTime slow(1e-3);
   EXPECT_EQ(slow.ns_of(std::numeric_limits<std::int64_t>::max()), SampleTime::kMostNs);
   EXPECT_EQ(slow.ns_of(std::numeric_limits<std::int64_t>::min()), -SampleTime::kMostNs);
-  EXPECT_EQ(SampleTime(1e9).samples_in(std::numeric_limits<std::int64_t>::max()), iqd::kMostPosition);
+  EXPECT_EQ(SampleTime(1e9).samples_in(std::numeric_limits<std::int64_t>::max()), kMostPosition);
 }
 
 }  // namespace

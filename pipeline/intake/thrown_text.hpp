@@ -7,14 +7,14 @@
 
 namespace iqd {
 
-/// Of what is being handled: drivers throw what they like.
+/// The text of the exception that is being handled; drivers throw any type.
 inline std::string thrown_text() {
   try {
     throw;
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
-    return "the driver threw something that is no exception of the standard library";
+    return "the driver threw an exception of an unknown type";
   }
 }
 

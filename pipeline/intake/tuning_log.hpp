@@ -13,17 +13,17 @@
 
 namespace iqd {
 
-/// From which sample on the radio is tuned to what, until blocks have carried it away. One thread.
+/// Retunes of the radio, each with its first sample, until a block carries them. One thread.
 class TuningLog {
  public:
   /// `planned_hz`: the frequency that blocks are compared with.
   TuningLog(double frequency_hz, double planned_hz, Counters& counters);
-  /// This calibration, or none, is watched from now on; `set` is how the source is configured, `stream` what it gives
+  /// Watches this calibration, or none, from now on. `set` is the source's configuration, `stream` what it delivers
   /// (null: it is not open).
   void watch(std::shared_ptr<CalibrationWatch> calibration, const SourceOptions& set, const StreamInfo* stream);
-  /// The source is configured as `set`, and gives `stream`, from `sample` on.
+  /// From `sample` on, the source is configured as `set` and delivers `stream`.
   void add(SampleIndex sample, const SourceOptions& set, const StreamInfo& stream);
-  /// Writes into a block where in it the radio was retuned, and its tuning at the block's end.
+  /// Writes into a block where the radio was retuned within it, and the tuning at its end.
   void mark(SampleBlock& block) noexcept;
   /// These blocks are not delivered: others that hold their samples will be marked instead.
   void unmark(std::span<const SampleBlock> blocks);
@@ -33,7 +33,7 @@ class TuningLog {
   bool holds(const SourceOptions& set, const StreamInfo& stream);
 
   struct Tuning {
-    SampleIndex from;  // this sample on
+    SampleIndex from;  // this sample
     double frequency_hz;
     bool calibrated;  // the source's calibration holds
   };

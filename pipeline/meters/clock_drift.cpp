@@ -30,7 +30,7 @@ double median_slope(const std::vector<Seen>& seen) {
   return median(slopes);
 }
 
-/// The standard deviation of a slope, by how far the middle half of the points is from it.
+/// The standard deviation of a slope, from the median distance of the points to the line.
 double deviation_of_slope(const std::vector<Seen>& seen, double slope) {
   constexpr double kOfMedian = 1.4826;  // normal: standard deviation over median deviation
   std::vector<double> off;
@@ -70,7 +70,7 @@ void ClockDrift::begin_anew() noexcept {
 
 std::optional<ClockDrift::Estimate> ClockDrift::estimate() const {
   const std::uint64_t end = end_.load(std::memory_order_acquire);
-  // The oldest of a full ring may be overwritten just now.
+  // The oldest point of a full ring may be being overwritten.
   const std::uint64_t begin = std::max(begin_.load(std::memory_order_acquire), end < kMost ? 0 : end - kMost + 1);
   if (end < begin + kLeast) return {};
   const Point& first = points_[begin % kMost];

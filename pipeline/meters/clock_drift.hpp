@@ -10,23 +10,24 @@
 
 namespace iqd {
 
-/// How a radio's clock goes against the host's, from when its samples arrived. What keeps samples on their way makes
-/// them later, never earlier: so of every two seconds the one that was quickest counts. The median of the slopes
-/// between all of up to five minutes does not mind that in some of them all were late. The host's clock is the one that
-/// is never set and that NTP keeps at its pace.
+/// Estimates the drift of a radio's clock against the host's from the arrival times of samples. Delays only make
+/// samples later, never earlier, so the fastest arrival in every two seconds counts. The estimate is the median of the
+/// slopes between all these points of up to five minutes, which tolerates intervals in which all samples were late. The
+/// host's clock is the one that is never set and whose rate NTP corrects.
 class ClockDrift {
  public:
-  /// The radio thread: samples up to `radio_ns` had arrived at `host_ns`. True once in two seconds: `delay_ns` is new.
+  /// The radio thread: samples up to `radio_ns` had arrived at `host_ns`. True every two seconds, when `delay_ns` is
+  /// new.
   bool saw(std::int64_t radio_ns, std::int64_t host_ns) noexcept;
-  /// The least of the last two seconds: host less radio.
+  /// The smallest delay of the last two seconds: host minus radio.
   std::int64_t delay_ns() const noexcept { return delay_ns_; }
-  /// The same thread: the radio's clock was set, or samples were lost without anybody knowing how many.
+  /// The same thread: the radio's clock was set, or an unknown number of samples was lost.
   void begin_anew() noexcept;
 
   struct Estimate {
-    double ppm = 0;        // by which the radio's clock is the faster one
+    double ppm = 0;        // positive: the radio's clock is faster
     double error_ppm = 0;  // two standard deviations
-    double over_s = 0;     // seen for so long
+    double over_s = 0;     // time observed
   };
   /// Any thread; none before 16 s.
   std::optional<Estimate> estimate() const;
@@ -41,7 +42,7 @@ class ClockDrift {
   };
 
   std::array<Point, kMost> points_;      // a ring
-  std::atomic<std::uint64_t> begin_{0};  // count points; since the clock was set last
+  std::atomic<std::uint64_t> begin_{0};  // begin_ and end_ count points; begin_: the first since the clock was set
   std::atomic<std::uint64_t> end_{0};
 
   // The radio thread's.

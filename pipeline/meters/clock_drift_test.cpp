@@ -10,13 +10,13 @@
 namespace iqd {
 namespace {
 
-/// A radio whose samples come every 10 ms, each a while after it was taken.
+/// A radio whose samples arrive every 10 ms, each some time after it was taken.
 class Arrivals {
  public:
   Arrivals(ClockDrift& drift, double ppm, std::int64_t radio_ns = 1'700'000'000'000'000'000)
       : drift_(drift), pace_(1 + ppm * 1e-6), radio_ns_(radio_ns) {}
 
-  /// For so long; `held_up`: this part of the seconds has nothing but late samples.
+  /// Runs for so long; `held_up`: the share of seconds in which all samples are late.
   void go_on(double seconds, double held_up = 0) {
     std::exponential_distribution<double> late(1 / 2e-3);
     std::uniform_real_distribution<double> chance;
@@ -58,7 +58,7 @@ TEST_P(ClockDriftOf, IsFoundThroughWhatDelaysSamples) {
   radio.go_on(120, 0.2);
   const auto found = drift.estimate();
   ASSERT_TRUE(found);
-  // The quickest of two seconds is known the less well, the more the clocks part in them.
+  // The more the clocks drift apart in two seconds, the less exactly the fastest arrival is known.
   EXPECT_NEAR(found->ppm, GetParam(), 0.5 + 5e-4 * std::fabs(GetParam()));
   EXPECT_NEAR(found->over_s, 118, 5);
   EXPECT_LT(found->error_ppm, 1);

@@ -20,9 +20,9 @@
 
 namespace iqd {
 
-/// Why received samples did not lead to results.
+/// Why received samples were dropped.
 enum class Drop : std::uint8_t {
-  lanes,    // every lane was busy and the ring full
+  lanes,    // every lane was busy and the ring was full
   slots,    // every result slot was held, by subscribers or sinks
   refused,  // a publisher or a sink could not take the result
   stopped,  // received while stopping
@@ -34,18 +34,18 @@ enum class SourceState : std::uint8_t { closed, opening, streaming, stalled, rec
 inline constexpr std::array<std::string_view, 7> kSourceStateNames{"closed",       "opening", "streaming", "stalled",
                                                                    "reconnecting", "failed",  "ended"};
 
-/// A number that a stage tells the operator.
+/// The name of a number that a stage reports to the operator.
 struct StageNumber {
   std::string stage;
   std::string name;
-  std::string dimension = {};  // where there is one for each of several: what they are, and which
+  std::string dimension = {};  // if there are several numbers: the dimension, and the entry in it
   std::string entry = {};
   friend bool operator<(const StageNumber& a, const StageNumber& b) {
     return std::tie(a.stage, a.name, a.dimension, a.entry) < std::tie(b.stage, b.name, b.dimension, b.entry);
   }
 };
 
-/// The numbers of all stages. They go on over reloads: the same name is the same number.
+/// The numbers of all stages. They continue over reloads: the same name is the same number.
 template <class Metric> class StageNumbers {
  public:
   using Value = decltype(std::declval<const Metric&>().value());
@@ -65,29 +65,29 @@ template <class Metric> class StageNumbers {
   std::map<StageNumber, Metric> metrics_;
 };
 
-/// What the counters of counters.def have come to.
+/// The values of the counters of counters.def.
 struct CounterValues {
 #define COUNTER(of, name, metric, help) std::uint64_t name = 0;
 #include "pipeline/meters/counters.def"
 #undef COUNTER
 };
 
-/// What one pipeline counts. Samples are counted per channel.
+/// The counters of one pipeline. Samples are counted per channel.
 struct Counters {
 #define COUNTER(of, name, metric, help) Counter name;
 #include "pipeline/meters/counters.def"
 #undef COUNTER
-  Counter taken_back;  // of what was published: at the end an outlet turned out to have lost some after all
+  Counter taken_back;  // published samples that an outlet lost later
   std::array<Counter, kDropNames.size()> dropped;
   Histogram latency;                   // last sample received → handed over
   StageNumbers<Counter> tallies;       // what stages count
-  StageNumbers<Gauge> levels;          // what they measured last
+  StageNumbers<Gauge> levels;          // what they last measured
   Gauge calibrated;                    // 1 while the source's calibration holds, 0 while not; NaN: it has none
-  std::vector<ChannelLevel> channels;  // of the source; their number is known when it is open
+  std::vector<ChannelLevel> channels;  // of the source; their number is known once it is open
   ClockDrift drift;                    // of the radio's clock
-  Gauge ahead_s;                       // the radio's time less the host's, as samples arrive
+  Gauge ahead_s;                       // the radio's time minus the host's, as samples arrive
   Gauge frequency_hz;
-  std::atomic<SampleIndex> tuned{-1};  // the radio was set last from this sample on; -1: it is as it was opened
+  std::atomic<SampleIndex> tuned{-1};  // first sample after the last retune; -1: none since it was opened
   std::atomic<SourceState> state{SourceState::closed};
 
   std::uint64_t published_for_good() const noexcept {

@@ -72,10 +72,10 @@ void LevelMeter::judge(std::size_t c, double share) {
   const bool is = channel.quiet_seconds == 0 || (was && channel.quiet_seconds < kQuietSeconds);
   if (is == was) return;
   shown.overloaded = is;
-  if (!is) return log::info("{}: channel {} is not overloaded any more", name_, c);
+  if (!is) return log::info("{}: channel {} is no longer overloaded", name_, c);
   shown.overloads.add();
   log::warn("{}: channel {} is overloaded: {:.3g} % of its samples are clipped{}", name_, c, 100 * share,
-            is_radio_ ? "; lower the gain, or attenuate what comes in" : "");
+            is_radio_ ? "; lower the gain or attenuate the input" : "");
 }
 
 }  // namespace iqd

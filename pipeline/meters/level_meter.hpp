@@ -15,8 +15,8 @@
 
 namespace iqd {
 
-/// How strong one channel of a source is: gauges of the last second, in dB of full scale, which a tone of amplitude 1
-/// has (NaN: none yet; of nothing but zeros minus infinity), and counts since the start.
+/// The level of one source channel: gauges of the last second, in dB of full scale, which is a tone of amplitude 1
+/// (NaN: none yet; minus infinity: only zeros), and counts since the start.
 struct ChannelLevel {
   Gauge rms_dbfs;
   Gauge peak_dbfs;    // of the largest real or imaginary part
@@ -25,19 +25,19 @@ struct ChannelLevel {
   std::atomic<bool> overloaded{false};
 };
 
-/// Measures every sample that a source gives, in the radio thread: an instruction a sample (AVX2); where all are
-/// clipped two of sc16 and five of cf32. More than one clipped sample in 10,000 of a second is an overload; it lasts
-/// until ten seconds have passed without, and is a line in the log when it begins and one when it ends.
+/// Measures every sample of a source, in the radio thread: one instruction per sample (AVX2); if all are clipped, two
+/// for sc16 and five for cf32. More than one clipped sample in 10,000 of a second is an overload. It ends after ten
+/// seconds without one. Its begin and its end are logged.
 class LevelMeter {
  public:
   static constexpr double kOverloadShare = 1e-4;
   static constexpr int kQuietSeconds = 10;
 
-  /// `shown` becomes one for each channel of the stream; none where its elements are no complex samples.
+  /// `shown` gets one entry for each channel of the stream; none if its elements are not complex samples.
   LevelMeter(std::string name, const StreamInfo& info, std::vector<ChannelLevel>& shown);
   /// `samples` of channel c are at `from[c]`.
   void look(std::span<std::byte* const> from, std::int64_t samples);
-  /// The stream ends: shows what was measured of a second that is not over.
+  /// The stream ends: shows what was measured of the unfinished second.
   void finish();
 
  private:
@@ -50,7 +50,7 @@ class LevelMeter {
   };
   std::string name_;
   Element element_;
-  double full_scale_;  // of a part; 0: there is none
+  double full_scale_;  // of the real or imaginary part; 0: none
   bool is_radio_;
   std::int64_t second_;  // samples
   std::vector<Channel> channels_;

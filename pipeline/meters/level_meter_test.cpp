@@ -24,14 +24,14 @@ StreamInfo radio(Element element, int channels = 1, double full_scale = 0) {
   return info;
 }
 
-/// A meter with what it shows.
+/// A meter and what it shows.
 struct Rig {
   explicit Rig(const StreamInfo& info) : meter("test", info, shown) {}
   template <class T> void look(std::vector<T> x) {
     std::byte* const from[] = {reinterpret_cast<std::byte*>(x.data())};
     meter.look(from, std::ssize(x));
   }
-  /// A second of which so many samples are at the end of the scale.
+  /// A second with this many samples at full scale.
   void second(int clipped) {
     std::vector<sc16> x(kRate, sc16{100, 100});
     for (int i = 0; i < clipped; ++i) x[static_cast<std::size_t>(i) * 2] = {32767, 0};
@@ -115,7 +115,7 @@ TEST(LevelMeter, AnOverloadIsOneEpisodeWithOneLineAtEachEnd) {
   EXPECT_TRUE(shown.overloaded);
   for (int i = 0; i < LevelMeter::kQuietSeconds - 1; ++i) rig.second(0);
   rig.second(1);
-  EXPECT_TRUE(shown.overloaded) << "it was quiet for nine seconds, and is not again";
+  EXPECT_TRUE(shown.overloaded) << "it was quiet for only nine seconds";
   EXPECT_EQ(shown.overloads.value(), 1u);
   EXPECT_EQ(shown.clipped.value(), 16u);
   EXPECT_EQ(log::lines() - lines, 1u);

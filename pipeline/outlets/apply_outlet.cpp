@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kRetryNs = 1'000'000'000;
 
-// The shortest decimal of a double is read as that double, which a float is, too.
+// The shortest decimal of a double reads back as that double; every float is also a double.
 std::string number_text(float value) {
   return fmt::format("{}", static_cast<double>(value));
 }
@@ -93,9 +93,9 @@ void ApplyOutlet::applied() {
   settings_.messages.add();
   settings_.bytes.add(taken_.bytes.size());
   if (settings_.messages.value() == 1)
-    log::info("apply {}: {} gives its values from now on", key_.text(), port_);
+    log::info("apply {}: values now come from {}", key_.text(), port_);
   else
-    log::debug("apply {}: another value of {}", key_.text(), port_);
+    log::debug("apply {}: new value from {}", key_.text(), port_);
 }
 
 void ApplyOutlet::refused(const std::string& why, std::int64_t now_ns) {
@@ -103,7 +103,7 @@ void ApplyOutlet::refused(const std::string& why, std::int64_t now_ns) {
   settings_.refused.add();
   if (why == told_) return;
   told_ = why;
-  log::warn("apply {}: a value of {} was refused, and what was set before stays: {}", key_.text(), port_, why);
+  log::warn("apply {}: a value from {} was refused, the previous one stays: {}", key_.text(), port_, why);
 }
 
 void ApplyOutlet::forget() {

@@ -14,17 +14,17 @@
 
 namespace iqd {
 
-/// The numbers of a payload as a file would have them, `[1, 0.5-2j]`, or as one number; read again they are the same to
-/// the bit. Of cf32, f32, i64 and i32.
+/// The numbers of a payload as in a pipeline file, `[1, 0.5-2j]`, or as one number; reading the text gives the same
+/// bits. For cf32, f32, i64 and i32.
 std::string numbers_text(Element element, std::span<const std::byte> payload);
 
-/// Where values go that become a live key: keeps the last one until somebody takes it. The publisher sends, another
-/// thread takes.
+/// The outlet for values that become a live key: keeps the last one until it is taken. The publisher thread sends,
+/// another thread takes.
 class ApplyOutlet final : public Outlet {
  public:
   ApplyOutlet(std::string port, LiveKey key, const PortFormat& format);
 
-  /// Never waits for long, and lets go of the message at once.
+  /// Never waits for long, and releases the message at once.
   bool send(const Message& message, Lease lease, bool scarce) override;
 
   // The other thread.
@@ -32,13 +32,13 @@ class ApplyOutlet final : public Outlet {
   const LiveKey& key() const noexcept { return key_; }
   /// Messages of another size may come.
   void expect(const PortFormat& format);
-  /// A value that differs from the last one that was set, as the YAML of the stage's keys; none where there is none, or
-  /// where one was refused less than a second ago. What became of it is to be told by `applied` or `refused`.
+  /// A value that differs from the last one that was set, as the YAML of the stage's keys; none if there is none, or if
+  /// one was refused less than a second ago. The caller must report the outcome with `applied` or `refused`.
   std::optional<std::string> take(std::int64_t now_ns);
   void applied();
-  /// In the log where the reason is another one than before. The same value is tried again when it comes again.
+  /// Logs the reason if it differs from the last one. The same value is tried again when it comes again.
   void refused(const std::string& why, std::int64_t now_ns);
-  /// The key has been set otherwise: the next value is taken whatever it is.
+  /// The key was set from elsewhere: the next value is taken even if it is the same as the last.
   void forget();
 
   /// Values that were set and that were refused; any thread.
@@ -53,14 +53,14 @@ class ApplyOutlet final : public Outlet {
 
   const std::string port_;
   const LiveKey key_;
-  std::mutex mutex_;  // of what follows; held for a copy or a swap
-  Value arrived_;     // has room, so that the publisher does not allocate
+  std::mutex mutex_;  // of arrived_ and is_new_; held for a copy or a swap
+  Value arrived_;     // has reserved room, so that the publisher does not allocate
   bool is_new_ = false;
 
   Value taken_;
-  std::optional<Value> last_;  // that was set
+  std::optional<Value> last_;  // the last value that was set
   std::int64_t not_before_ns_ = 0;
-  std::string told_;  // why one was refused
+  std::string told_;  // the last logged reason of a refusal
   RouteCounts settings_;
 };
 

@@ -26,7 +26,7 @@ template <class T> std::string text_of(const std::vector<T>& values) {
   return numbers_text(element_of<T>, bytes_of(values));
 }
 
-/// What a key of this type is after the text was read; complaints are a line each in `why`.
+/// The value of a key of this type after the text was read; problems are lines in `why`.
 template <class Key> Key read(const std::string& text, std::string* why = nullptr) {
   Problems problems;
   Key key{};
@@ -104,9 +104,9 @@ TEST(NumbersText, WhatIsNotFiniteIsRefusedByTheKey) {
   }
 }
 
-/// An outlet, and who sends to it.
-struct Rig {
-  explicit Rig(std::string key = "value", std::int64_t most = 4)
+/// An outlet and its sender.
+struct ApplyRig {
+  explicit ApplyRig(std::string key = "value", std::int64_t most = 4)
       : outlet("a.out", {"lab", "fir", std::move(key)}, format(most)) {}
   static PortFormat format(std::int64_t n) {
     PortFormat f;
@@ -128,11 +128,11 @@ struct Rig {
 };
 
 TEST(ApplyOutlet, GivesTheLastValueWhereItDiffersFromTheOneThatWasSet) {
-  Rig rig;
+  ApplyRig rig;
   EXPECT_EQ(rig.take(), "-");
   rig.send({1});
   rig.send({2});
-  EXPECT_EQ(rig.given_back, 2) << "messages are let go of at once";
+  EXPECT_EQ(rig.given_back, 2) << "messages are released at once";
   EXPECT_EQ(rig.take(), "{value: 2}");
   rig.outlet.applied();
   EXPECT_EQ(rig.take(), "-");
@@ -148,13 +148,13 @@ TEST(ApplyOutlet, GivesTheLastValueWhereItDiffersFromTheOneThatWasSet) {
 }
 
 TEST(ApplyOutlet, KeysOfGroups) {
-  Rig rig("design.deep.gain");
+  ApplyRig rig("design.deep.gain");
   rig.send({0.5f});
   EXPECT_EQ(rig.take(), "{design: {deep: {gain: 0.5}}}");
 }
 
 TEST(ApplyOutlet, RefusedValuesAreTriedAgainASecondLaterAndToldOnce) {
-  Rig rig;
+  ApplyRig rig;
   rig.send({1});
   ASSERT_EQ(rig.take(0), "{value: 1}");
   rig.outlet.applied();
@@ -176,7 +176,7 @@ TEST(ApplyOutlet, RefusedValuesAreTriedAgainASecondLaterAndToldOnce) {
 }
 
 TEST(ApplyOutlet, TakesWhateverComesAfterTheKeyWasSetOtherwise) {
-  Rig rig;
+  ApplyRig rig;
   rig.send({1});
   ASSERT_EQ(rig.take(), "{value: 1}");
   rig.outlet.applied();
@@ -189,8 +189,8 @@ TEST(ApplyOutlet, TakesWhateverComesAfterTheKeyWasSetOtherwise) {
 
 TEST(ApplyOutlet, EachValueIsOneMessageWhoeverIsQuicker) {
   constexpr std::int64_t kMost = 300;
-  Rig rig("value", 3);
-  rig.outlet.expect(Rig::format(kMost));
+  ApplyRig rig("value", 3);
+  rig.outlet.expect(ApplyRig::format(kMost));
   std::thread publisher([&] {
     for (int i = 1; i <= 2000; ++i)
       rig.send(std::vector<float>(1 + static_cast<std::size_t>(i % kMost), static_cast<float>(i)));

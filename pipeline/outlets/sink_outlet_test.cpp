@@ -77,7 +77,7 @@ TEST(SinkOutlet, HandsOnInOrderAndFinishes) {
     for (int i = 0; i < 1000; ++i) EXPECT_TRUE(send(outlet, view, i));
     outlet.finish();
     EXPECT_TRUE(view.finished);
-    EXPECT_EQ(view.leases, 0) << "everything was let go";
+    EXPECT_EQ(view.leases, 0) << "everything was released";
   }
   ASSERT_EQ(view.taken.size(), 1000u);
   for (std::size_t i = 0; i < 1000; ++i) EXPECT_EQ(view.taken[i].first, 100 * static_cast<std::int64_t>(i));
@@ -135,15 +135,15 @@ TEST(SinkOutlet, SlowSinkLosesTheNewestWhereTheStreamCannotWait) {
   ASSERT_TRUE(Rig::eventually([&] { return view.calls == 1; }));
   for (int i = 1; i <= 4; ++i) EXPECT_TRUE(send(outlet, view, i));
   for (int i = 5; i < 10; ++i) EXPECT_FALSE(send(outlet, view, i));
-  EXPECT_EQ(view.leases, 5) << "what was not taken is let go at once";
+  EXPECT_EQ(view.leases, 5) << "refused messages are released at once";
   view.open();
   outlet.finish();
   EXPECT_EQ(view.taken.size(), 5u);
   EXPECT_EQ(view.leases, 0);
 }
 
-/// Messages of so many bytes, each full of its own number, in slots that are used otherwise once they were given back,
-/// from engines that are gone then.
+/// Messages of this size, each filled with its own number. Their slots are overwritten once released, and their engines
+/// are gone by then.
 struct Slots {
   Slots(SinkView& view, std::size_t bytes) : view(view), bytes(bytes) {}
   struct Slot {
@@ -192,7 +192,7 @@ TEST(SinkOutlet, WhatMayWaitInMemoryDoesSoWithoutItsSlot) {
   ASSERT_TRUE(Rig::eventually([&] { return view.calls == 1; }));
   for (int i = 1; i < 13; ++i) EXPECT_TRUE(slots.send(outlet, i)) << i;
   EXPECT_EQ(view.leases, 3) << "one in the sink, two held";
-  EXPECT_EQ(log::lines() - lines, 1u) << "said once, when half of it is full";
+  EXPECT_EQ(log::lines() - lines, 1u) << "logged once, when half is full";
   for (int i = 13; i < 20; ++i) EXPECT_FALSE(slots.send(outlet, i)) << i;
   view.open();
   ASSERT_TRUE(Rig::eventually([&] { return view.calls == 13; }));
@@ -223,7 +223,7 @@ TEST(SinkOutlet, WhatWaitsInMemoryIsRefusedWithTheRest) {
   EXPECT_EQ(view.leases, 0);
 }
 
-/// A sink that takes nothing for a while keeps who sends waiting, and gets all of it.
+/// A sink that takes nothing for a while keeps the sender waiting, and gets everything.
 void expect_waited_for(SinkHold hold, int messages) {
   SinkView view;
   view.door = false;
@@ -263,7 +263,7 @@ TEST(SinkOutlet, InterruptLetsAWaitingSendGo) {
   outlet.finish();
   EXPECT_TRUE(view.interrupted);
   EXPECT_TRUE(view.finished);
-  EXPECT_EQ(view.calls, 1) << "what is held is not sent any more";
+  EXPECT_EQ(view.calls, 1) << "held messages are no longer sent";
   EXPECT_EQ(view.leases, 0);
 }
 
@@ -285,7 +285,7 @@ TEST(SinkOutlet, FailedSinkGetsNothingMore) {
   EXPECT_EQ(view.calls, 4);
   EXPECT_LT(taken, 100);
   EXPECT_EQ(view.leases, 0);
-  EXPECT_EQ(log::lines() - lines, 1u) << "said once, not for every message";
+  EXPECT_EQ(log::lines() - lines, 1u) << "logged once, not for every message";
 }
 
 TEST(SinkOutlet, ASinkThatThrewIsOpenedAgainAndTellsWhatIsMissing) {
@@ -310,7 +310,7 @@ TEST(SinkOutlet, ASinkThatThrewIsOpenedAgainAndTellsWhatIsMissing) {
   outlet.finish();
   ASSERT_EQ(opened, 3) << "with a pause after each failure";
   ASSERT_GE(view.taken.size(), 4u);
-  EXPECT_EQ(view.taken[3].first - view.taken[3].second, 300) << "the gap before the first that goes there again";
+  EXPECT_EQ(view.taken[3].first - view.taken[3].second, 300) << "the gap before the first message after reopening";
   EXPECT_EQ(static_cast<std::int64_t>(view.taken.size()) + refused + lost_after_all(outlet), sent);
   EXPECT_EQ(view.leases, 0);
 }
@@ -325,7 +325,7 @@ TEST(SinkOutlet, OneThatCannotBeOpenedAgainKeepsNobodyWaiting) {
   EXPECT_EQ(view.leases, 0);
 }
 
-/// The block after what the sink refused tells it as a gap, and for each refusal a block is counted as dropped.
+/// The block after a refusal reports it as a gap, and each refused block is counted as dropped.
 TEST(SinkOutlet, RefusalsAreToldAndCounted) {
   SinkView view;
   view.take = [](const Message& m) { return m.sample % 2560 != 640 && m.sample % 2560 != 704; };
@@ -365,8 +365,7 @@ TEST(SinkOutlet, WhatIsLostBehindTheLastBlockIsCountedToo) {
   EXPECT_EQ(route.counts->refused.value(), 10u);
 }
 
-/// A sink that loses blocks of an engine, each of them at another time than the other one, which loses some of the
-/// same.
+/// Two sinks of one engine lose blocks at different times, some of them the same.
 TEST(SinkOutlet, ABlockThatTwoLoseCountsOnce) {
   SinkView first, second;
   first.door = false;

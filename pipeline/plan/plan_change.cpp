@@ -9,7 +9,7 @@
 namespace iqd {
 namespace {
 
-/// All of a step but what it computes.
+/// Everything about a step except what it computes.
 auto place_of(const PlanStep& s) {
   return std::tie(s.entry, s.name, s.side, s.in, s.out, s.footprint, s.scratch_bytes, s.scratch_offset, s.carry_bytes);
 }

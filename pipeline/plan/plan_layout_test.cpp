@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a plan puts things: no two that live at the same time may share a byte.
+// Memory layout of a plan: no two ports that live at the same time may share a byte.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -14,7 +14,7 @@ namespace {
 
 struct Place {
   std::size_t begin, end;
-  int from, until;  // steps
+  StepIndex from, until;
   std::string what;
 };
 
@@ -31,16 +31,16 @@ void expect_apart(const std::vector<Place>& places, std::size_t most) {
 
 std::vector<Place> arena_of(const Plan& plan, Side side = Side::host) {
   std::vector<Place> places;
-  for (std::size_t p = 0; p < plan.ports.size(); ++p) {
+  for (PortIndex p = 0; p < plan.ports.size(); ++p) {
     const PlanPort& port = plan.ports[p];
-    const bool omitted = !port.wanted && port.maker >= 0 && port.name.ends_with(".start");
+    const bool omitted = !port.wanted && !port.is_source() && port.name.ends_with(".start");
     if (port.home != Home::arena || port.side != side || omitted) continue;
-    int until = port.maker;
-    for (std::size_t s = 0; s < plan.steps.size(); ++s)
-      for (const int in : plan.steps[s].in)
-        if (in == static_cast<int>(p)) until = static_cast<int>(s);
+    StepIndex until = port.maker;
+    for (StepIndex s = 0; s < plan.steps.size(); ++s)
+      for (const PortIndex in : plan.steps[s].in)
+        if (in == p) until = s;
     for (const PlanOutput& o : plan.outputs)
-      if (o.port == static_cast<int>(p)) until = static_cast<int>(plan.steps.size());
+      if (o.port == p) until = plan.steps.size();
     places.push_back({port.offset, port.offset + port.bytes(), port.maker, until, port.name});
   }
   return places;
@@ -51,42 +51,42 @@ std::vector<Place> slot_of(const Plan& plan) {
       {0, sizeof(SampleBlock) + plan.ports.size() * (2 * sizeof(std::int64_t) + sizeof(std::int32_t)), 0, 0,
        "block, positions and counts"}};
   for (const PlanOutput& o : plan.outputs) {
-    const PlanPort& port = plan.ports[static_cast<std::size_t>(o.port)];
+    const PlanPort& port = plan.ports[o.port];
     const auto bytes = static_cast<std::size_t>(port.most_new * port.shape.item_bytes() * port.shape.row_count());
     places.push_back({o.offset, o.offset + bytes, 0, 0, port.name});
   }
-  for (std::size_t p = 0; p < plan.ports.size(); ++p) {
+  for (PortIndex p = 0; p < plan.ports.size(); ++p) {
     const PlanPort& port = plan.ports[p];
     bool in_place = false;
-    for (const PlanOutput& o : plan.outputs) in_place = in_place || (o.in_place && o.port == static_cast<int>(p));
+    for (const PlanOutput& o : plan.outputs) in_place = in_place || (o.in_place && o.port == p);
     if (port.home == Home::slot && !in_place)
       places.push_back({port.offset, port.offset + port.bytes(), 0, 0, "the fact " + port.name});
   }
   return places;
 }
 
-/// The device reads the host's memory in place where that is little, and the host never the device's.
+/// The device reads small ports of the host in place, and the host never reads the device's memory.
 void expect_within_reach(const Plan& plan, const MappedLimits& limits) {
-  std::set<std::pair<int, Side>> copies;
+  std::set<std::pair<PortIndex, Side>> copies;
   for (const PlanStep& step : plan.steps) {
     const bool is_copy = step.entry == &transfer_entry();
-    for (const int in : step.in) {
-      const PlanPort& port = plan.ports[static_cast<std::size_t>(in)];
+    for (const PortIndex in : step.in) {
+      const PlanPort& port = plan.ports[in];
       const auto bytes = static_cast<std::size_t>(port.most_new * port.shape.item_bytes() * port.shape.row_count());
       if (!is_copy && step.side != port.side) {
         EXPECT_EQ(step.side, Side::device) << step.name << " reads " << port.name;
         EXPECT_LE(bytes, limits.in) << step.name << " reads " << port.name;
       }
       if (is_copy) {
-        EXPECT_TRUE(copies.insert({in, plan.ports[static_cast<std::size_t>(step.out[0])].side}).second) << step.name;
+        EXPECT_TRUE(copies.insert({in, plan.ports[step.out[0]].side}).second) << step.name;
       }
     }
   }
   for (const PlanPart& part : plan.parts)
-    for (std::size_t s = part.begin; s < part.end; ++s) EXPECT_EQ(plan.steps[s].side, part.side);
+    for (StepIndex s = part.begin; s < part.end; ++s) EXPECT_EQ(plan.steps[s].side, part.side);
 }
 
-/// With sides, each stage runs on any.
+/// `sides`: each stage runs on a random side.
 void expect_sound_layouts(bool sides) {
   std::mt19937 random(7);
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
@@ -161,7 +161,7 @@ TEST(PlanLayout, ReachAddsUpAtTheSource) {
   EXPECT_EQ(plan.reach().future, 6);
 }
 
-/// Two branches whose new parts do not start together: each reaches as far as the other may be behind.
+/// Two branches whose new parts do not start together: each reaches as far as the other may lag.
 TEST(PlanLayout, BranchesOfDifferentGranules) {
   PlanRig rig(10);
   ASSERT_TRUE(rig.add({"window", "{granule: 4, yield: 4, whole: true}", "frames"}));

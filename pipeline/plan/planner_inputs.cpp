@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-// What the inputs of a stage are connected to, and what has to stand between: a conversion, a transfer.
+// Connects the inputs of a stage, and inserts conversions and transfers where needed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +8,7 @@
 #include <cassert>
 #include <limits>
 
-#include "pipeline/plan/plan.hpp"
+#include "pipeline/plan/planner.hpp"
 #include "pipeline/plan/shape_check.hpp"
 #include "pipeline/stage/stage.hpp"
 
@@ -31,12 +31,10 @@ bool inputs_exist(const Connections& from, const std::vector<InputSpec>& inputs,
 
 }  // namespace
 
-int Planner::find_port(std::string_view name, const Section& section, std::string_view key) const {
-  if (const auto port = port_named_.find(name); port != port_named_.end()) return port->second;
-  if (const auto step = step_named_.find(name); step != step_named_.end()) {
-    const PlanStep& s = plan_.steps[static_cast<std::size_t>(step->second)];
-    if (s.out.size() == 1) return s.out.front();
-  }
+PortIndex Planner::find_port(std::string_view name, const Section& section, std::string_view key) const {
+  if (const PortIndex port = names_.port(name); port != kNoPort) return port;
+  if (const StepIndex step = names_.step(name); step != kNoStep && plan_.steps[step].out.size() == 1)
+    return plan_.steps[step].out.front();
   std::vector<std::string_view> names;
   for (const PlanPort& port : plan_.ports)
     if (!port.name.starts_with('~')) names.push_back(port.name);
@@ -44,22 +42,24 @@ int Planner::find_port(std::string_view name, const Section& section, std::strin
   std::string known = fmt::format("{}", fmt::join(std::span(names).first(std::min(names.size(), kEnough)), ", "));
   if (names.size() > kEnough) known += fmt::format(" and {} more", names.size() - kEnough);
   section.problem(key, fmt::format("there is no port '{}'{}; there are: {}", name, did_you_mean(name, names), known));
-  return -1;
+  return kNoPort;
 }
 
-int Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connections& from,
-                        const Section& section) const {
+/// The port that an input reads; kNoPort if it is optional and not connected, or if the named port does not exist.
+/// Nothing after another problem.
+std::optional<PortIndex> Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connections& from,
+                                             const Section& section) const {
   auto named = from.find(input.name);
   if (named == from.end() && inputs == 1) named = from.find("");
   if (named != from.end()) return find_port(named->second, section, "from");
 
-  if (const auto own_name = ports_called_.find(input.name); own_name != ports_called_.end())
-    for (auto p = own_name->second.rbegin(); p != own_name->second.rend(); ++p)
-      if (input.takes(plan_.ports[static_cast<std::size_t>(*p)].shape.element)) return *p;
+  const std::span<const PortIndex> own_name = names_.outputs_called(input.name);
+  for (auto p = own_name.rbegin(); p != own_name.rend(); ++p)
+    if (input.takes(plan_.ports[*p].shape.element)) return *p;
   // External inputs of the same name, as `iqd exec` gives them.
-  for (int s = 0; s < plan_.sources; ++s)
-    if (plan_.ports[static_cast<std::size_t>(s)].name == input.name) return s;
-  if (input.optional) return -1;
+  for (PortIndex s = 0; s < plan_.sources; ++s)
+    if (plan_.ports[s].name == input.name) return s;
+  if (input.optional) return kNoPort;
   const auto last =
       std::find_if(plan_.steps.rbegin(), plan_.steps.rend(), [](const PlanStep& s) { return s.name.front() != '~'; });
   if (last == plan_.steps.rend()) return 0;
@@ -71,20 +71,14 @@ int Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connec
                           : fmt::format("input '{}' is not connected: stage '{}' before it has several outputs; say "
                                         "`from: {{{}: {}.…}}`",
                                         input.name, last->name, input.name, last->name));
-  return -2;
+  return std::nullopt;
 }
 
-/// The planner's own step that was put in before under this name, or -1.
-int Planner::put_in(const std::string& name) const {
-  const auto port = port_named_.find(name);
-  return port == port_named_.end() ? -1 : port->second;
-}
-
-/// The port in another element type, converting it once for all who ask.
-int Planner::converted(int port, Element to, const Section& section, Side side) {
-  const std::string name = fmt::format("~{}.{}{}", plan_.ports[static_cast<std::size_t>(port)].name, name_of(to),
-                                       side == plan_.ports[static_cast<std::size_t>(port)].side ? "" : "@");
-  if (const int before = put_in(name); before >= 0) return before;
+/// The port in another element type; converted once for all readers.
+PortIndex Planner::converted(PortIndex port, Element to, const Section& section, Side side) {
+  const PlanPort& p = plan_.ports[port];
+  const std::string name = fmt::format("~{}.{}{}", p.name, name_of(to), side == p.side ? "" : "@");
+  if (const PortIndex before = names_.port(name); before != kNoPort) return before;
   const StageEntry* entry = find_stage(&StageEntry::make_converter, stages_);
   assert(entry && "the catalogue has no stage that converts");
   PlanStep step;
@@ -93,40 +87,47 @@ int Planner::converted(int port, Element to, const Section& section, Side side) 
   step.stage = entry->make_converter(to);
   step.side = side;
   if (!step.stage) {
-    section.problem("dtype", fmt::format("nothing converts to {}", name_of(to)));
-    return -1;
+    section.problem("dtype", fmt::format("there is no conversion to {}", name_of(to)));
+    return kNoPort;
   }
   step.in = {port};
-  return add_step(std::move(step), section) ? call_last_port(name) : -1;
+  return add_step(std::move(step), section) ? rename_last_port(name) : kNoPort;
 }
 
-/// The port where this side can read it: as it is, or a copy.
-int Planner::within_reach(int port, Side side, bool reread, const Section& section) {
-  const PlanPort& p = plan_.ports[static_cast<std::size_t>(port)];
+/// The port or a copy of it, where this side can read it.
+PortIndex Planner::within_reach(PortIndex port, Side side, bool reread, const Section& section) {
+  const PlanPort& p = plan_.ports[port];
   if (p.side == side) return port;
-  const auto bytes = static_cast<std::size_t>(p.most_new * p.shape.item_bytes() * p.shape.row_count());
-  // `transfer: mapped` has no limit, and is obeyed.
+  // `transfer: mapped` has no limit and overrides this.
   const bool may = !reread || target_.mapped.in == std::numeric_limits<std::size_t>::max();
-  const bool in_place = side == Side::device && may && bytes <= target_.mapped.in;
+  const bool in_place = side == Side::device && may && p.new_bytes() <= target_.mapped.in;
   return in_place ? port : transferred(port, side, section);
 }
 
-/// A copy of the port on the other side, made once for all who ask.
-int Planner::transferred(int port, Side side, const Section& section) {
-  const std::string name =
-      fmt::format("~{}.{}", plan_.ports[static_cast<std::size_t>(port)].name, side == Side::device ? "device" : "host");
-  if (const int before = put_in(name); before >= 0) return before;
+/// A copy of the port on the other side; made once for all readers.
+PortIndex Planner::transferred(PortIndex port, Side side, const Section& section) {
+  const std::string name = fmt::format("~{}.{}", plan_.ports[port].name, side == Side::device ? "device" : "host");
+  if (const PortIndex before = names_.port(name); before != kNoPort) return before;
   PlanStep step;
   step.entry = &transfer_entry();
   step.name = name;
   step.stage = step.entry->make();
   step.side = Side::device;
   step.in = {port};
-  if (!add_step(std::move(step), section)) return -1;
+  if (!add_step(std::move(step), section)) return kNoPort;
   PlanPort& copy = plan_.ports.back();
   copy.side = side;
   copy.count_of = port;
-  return call_last_port(name);
+  return rename_last_port(name);
+}
+
+/// The port as the input takes it: within this side's reach, and converted if needed. kNoPort after a problem.
+PortIndex Planner::readable(PortIndex port, const InputSpec& input, Side side, const Section& section) {
+  const PlanPort& given = plan_.ports[port];
+  if (!accept_input(input, given, section)) return kNoPort;
+  const bool as_it_is = input.takes(given.shape.element);
+  const PortIndex near = within_reach(port, side, input.reread, section);
+  return near == kNoPort || as_it_is ? near : converted(near, Element::cf32, section, side);
 }
 
 bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_ptr<Stage> stage,
@@ -140,17 +141,10 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
   step.stage = std::move(stage);
   step.side = side.value_or(entry.host_only ? Side::host : target_.side);
   for (const InputSpec& input : inputs) {
-    int port = pick_input(input, inputs.size(), from, section);
-    if (port < 0 && !(port == -1 && input.optional)) return false;
-    if (port >= 0) {
-      const PlanPort& given = plan_.ports[static_cast<std::size_t>(port)];
-      if (!accept_input(input, given, section)) return false;
-      const bool as_it_is = input.takes(given.shape.element);
-      port = within_reach(port, step.side, input.reread, section);
-      if (port >= 0 && !as_it_is) port = converted(port, Element::cf32, section, step.side);
-      if (port < 0) return false;
-    }
-    step.in.push_back(port);
+    const std::optional<PortIndex> picked = pick_input(input, inputs.size(), from, section);
+    if (!picked || (*picked == kNoPort && !input.optional)) return false;
+    step.in.push_back(*picked == kNoPort ? kNoPort : readable(*picked, input, step.side, section));
+    if (*picked != kNoPort && step.in.back() == kNoPort) return false;
   }
   return accept_inputs(inputs, step.in, plan_, section) && add_step(std::move(step), section);
 }

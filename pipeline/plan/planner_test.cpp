@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
+#include "pipeline/plan/planner.hpp"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "pipeline/plan/plan.hpp"
 #include "tests/support/engine_rig.hpp"
 
 namespace iqd::testing {
@@ -22,14 +23,14 @@ TEST(Planner, ConvertsOnceForAllWhoAsk) {
   ASSERT_TRUE(rig.add({"complex", "{}", "a", {{"", "source"}}}));
   ASSERT_TRUE(rig.add({"complex", "{}", "b", {{"", "source"}}}));
   ASSERT_TRUE(rig.add({"complex", "{}", "c"}));
-  const int output = rig.publish("source", "cf32");
+  const OutputIndex output = rig.publish("source", "cf32");
   const Plan plan = rig.planner.finish(rig.section);
   EXPECT_EQ(rig.complaints(), "");
   ASSERT_EQ(plan.steps.size(), 4u) << "one conversion and three stages";
   EXPECT_EQ(plan.steps[0].entry->name, "convert");
   EXPECT_EQ(plan.steps[1].in, plan.steps[2].in);
   EXPECT_EQ(plan.steps[3].in, plan.steps[2].out) << "the previous stage's output is cf32 already";
-  const PortFormat& format = plan.outputs[static_cast<std::size_t>(output)].format;
+  const PortFormat& format = plan.outputs[output].format;
   EXPECT_EQ(format.port, "source") << "the name of what was converted";
   EXPECT_EQ(format.element, Element::cf32);
 }
@@ -44,9 +45,7 @@ TEST(Planner, InputsAreResolvedAsTheyAreWritten) {
   const auto& ports = rig.planner.ports();
   const Plan plan = rig.planner.finish(rig.section);
   EXPECT_EQ(rig.complaints(), "");
-  const auto input = [&](std::size_t step, std::size_t i) {
-    return plan.ports[static_cast<std::size_t>(plan.steps[step].in[i])].name;
-  };
+  const auto input = [&](std::size_t step, std::size_t i) { return plan.ports[plan.steps[step].in[i]].name; };
   EXPECT_EQ(input(0, 0), "source");
   EXPECT_EQ(input(1, 0), "a.out");
   EXPECT_EQ(input(2, 0), "a.out");
@@ -56,7 +55,7 @@ TEST(Planner, InputsAreResolvedAsTheyAreWritten) {
   EXPECT_EQ(&ports, &rig.planner.ports());
 }
 
-/// Without `from`, an input takes the nearest earlier output of its own name, else the previous stage's only output.
+/// Without `from`, an input takes the nearest earlier output of its own name, else the only output of the stage before.
 TEST(Planner, InputTakesTheNearestOutputOfItsOwnName) {
   PlanRig rig(64);
   ASSERT_TRUE(rig.add({"pick", "{}", "far"}));
@@ -64,7 +63,7 @@ TEST(Planner, InputTakesTheNearestOutputOfItsOwnName) {
   ASSERT_TRUE(rig.add({"total", "{}", "total", {{"", "source"}}}));
   ASSERT_TRUE(rig.add({"use_finds"})) << rig.complaints();
   const Plan plan = rig.planner.finish(rig.section);
-  EXPECT_EQ(plan.ports[static_cast<std::size_t>(plan.steps[3].in[0])].name, "near.finds");
+  EXPECT_EQ(plan.ports[plan.steps[3].in[0]].name, "near.finds");
 }
 
 std::string complaint_about(const std::vector<StageLine>& lines, std::int64_t block = 64,
@@ -95,7 +94,7 @@ TEST(Planner, BlockThatIsTooSmall) {
   EXPECT_EQ(complaint_about({{"window", "{granule: 65, yield: 65, whole: true}", "fft"}}),
             "64 samples are too few: fft takes 65 at once; use a block of at least 65\n");
   EXPECT_EQ(complaint_about({{"window", "{granule: 4}", "slow"}, {"window", "{granule: 32, whole: true}", "fft"}}),
-            "64 samples are too few: fft takes 32 at once behind a lower rate; use a block of at least 128\n");
+            "64 samples are too few: fft takes 32 at once at a lower rate; use a block of at least 128\n");
   EXPECT_EQ(complaint_about({{"window", "{granule: 4}", "slow"}, {"window", "{granule: 16, whole: true}", "fft"}}), "");
   EXPECT_EQ(complaint_about({{"window", "{granule: 65}", "slow"}}), "") << "a decimator may skip a block";
 }
@@ -104,11 +103,11 @@ TEST(Planner, ShapesThatNoStageMayReadAreRefused) {
   PortShape shape = word_source();
   shape.rows = {{"channel", 0}};
   EXPECT_EQ(complaint_about({{"window"}}, 64, shape),
-            "input 'in' cannot be read: source has 0 of [channel]: there has to be 1 at least\n");
+            "input 'in' cannot be read: source has 0 of [channel]; at least 1 is required\n");
   shape.rows = {{"channel", std::int64_t{1} << 62}};
   EXPECT_EQ(complaint_about({{"window"}}, 64, shape),
             "input 'in' cannot be read: source has i32 [channel 4611686018427387904][n] with 64 of [n] in a block, "
-            "which are more than 1024 GB\n");
+            "more than 1024 GB\n");
   shape = word_source();
   shape.rate_hz = std::numeric_limits<double>::infinity();
   EXPECT_EQ(complaint_about({{"window"}}, 64, shape), "input 'in' cannot be read: source has inf positions a second\n");
@@ -117,7 +116,7 @@ TEST(Planner, ShapesThatNoStageMayReadAreRefused) {
 TEST(Planner, InputsHaveToGoTogether) {
   EXPECT_EQ(
       complaint_about({{"window", "{granule: 4}", "slow"}, {"sum", "{}", "s", {{"in0", "source"}, {"in1", "slow"}}}}),
-      "its inputs have to be equally long and of one rate; for 4 of source there are 1 of slow.out\n");
+      "its inputs must be equally long and have one rate; for 4 of source there are 1 of slow.out\n");
   EXPECT_EQ(complaint_about({{"window", "{granule: 4}", "a", {{"", "source"}}},
                              {"window", "{granule: 2}", "b", {{"", "source"}}},
                              {"window", "{granule: 2}", "c"},
@@ -130,27 +129,27 @@ TEST(Planner, InputsHaveToGoTogether) {
             "its inputs 'in0' and 'in1' have to be alike; they are i32 [channel 2][n] and i32 [channel 3][n]\n");
 }
 
-/// Rates, sizes and reaches are products over all stages; none may be more than a number can hold.
+/// Rates, sizes and reaches are products over all stages; none may overflow.
 TEST(Planner, ProductsOverManyStagesAreBounded) {
   const std::string odd = "{granule: 67108859, yield: 67108837}";
   EXPECT_EQ(complaint_about({{"window", odd, "a"}, {"window", odd, "b"}}), "");
   EXPECT_EQ(complaint_about({{"window", odd, "a"}, {"window", odd, "b"}, {"window", odd, "c"}}),
-            fmt::format("its rate is no ratio of the source's that can be computed with; b.out has {}/{} positions a "
-                        "sample already\n",
+            fmt::format("the ratio of its rate to the source's has too large terms; b.out already has {}/{} positions "
+                        "a sample\n",
                         std::int64_t{67108837} * 67108837, std::int64_t{67108859} * 67108859));
   EXPECT_EQ(complaint_about({{"window", "{yield: 65536}", "a"}, {"window", "{yield: 65536}", "b"}}),
-            "b.out has 274877906944 of [n] in a block; there may be 68719476736; use a smaller block\n");
+            "b.out has 274877906944 of [n] in a block; the maximum is 68719476736; use a smaller block\n");
   EXPECT_EQ(complaint_about({{"window", "{past: 40000000000}", "a"}, {"window", "{past: 40000000000}", "b"}}),
-            "stages behind source read too far around a block: decimate less, or use shorter filters\n");
+            "stages after source read too far around a block: decimate less, or use shorter filters\n");
   EXPECT_EQ(complaint_about({{"window", "{granule: 67108865}"}}),
-            "67108865 positions become 1, with 0 before and 0 behind: more than can be computed with\n");
+            "67108865 positions become 1, with 0 before and 0 after: too large to compute with\n");
 }
 
 TEST(Planner, UnknownPortsOfPublishAreToldWithAll) {
   PlanRig rig(64);
   ASSERT_TRUE(rig.add({"pick"}));
-  EXPECT_EQ(rig.publish("pick"), -1) << "which of its outputs?";
-  EXPECT_EQ(rig.publish("pick.fins"), -1);
+  EXPECT_EQ(rig.publish("pick"), kNoOutput) << "which of its outputs?";
+  EXPECT_EQ(rig.publish("pick.fins"), kNoOutput);
   EXPECT_EQ(rig.complaints(),
             "there is no port 'pick' (did you mean 'pick.finds'?); there are: source, pick.finds, "
             "pick.start\nthere is no port 'pick.fins' (did you mean 'pick.finds'?); there are: source, "
@@ -169,18 +168,18 @@ TEST(Planner, OnePortPublishedTwiceIsOneOutput) {
 
 TEST(Planner, TypesThatNothingConvertsTo) {
   PlanRig rig(64);
-  EXPECT_EQ(rig.publish("source", "i64"), -1);
-  EXPECT_EQ(rig.publish("source", "cf32"), -1);
-  EXPECT_EQ(rig.complaints(), "nothing converts to i64\ncannot be cast\n");
+  EXPECT_EQ(rig.publish("source", "i64"), kNoOutput);
+  EXPECT_EQ(rig.publish("source", "cf32"), kNoOutput);
+  EXPECT_EQ(rig.complaints(), "there is no conversion to i64\ncannot be cast\n");
 }
 
 TEST(Planner, OutputsLieInPlaceOrAreCopied) {
   PlanRig rig(64);
   ASSERT_TRUE(rig.add({"window", "{}", "a"}));
   ASSERT_TRUE(rig.add({"window", "{past: 3}", "b"}));
-  const auto source = static_cast<std::size_t>(rig.publish("source"));
-  const auto a = static_cast<std::size_t>(rig.publish("a"));
-  const auto b = static_cast<std::size_t>(rig.publish("b"));
+  const OutputIndex source = rig.publish("source");
+  const OutputIndex a = rig.publish("a");
+  const OutputIndex b = rig.publish("b");
   const Plan plan = rig.planner.finish(rig.section);
   EXPECT_FALSE(plan.outputs[source].in_place) << "the ring is not the slot";
   EXPECT_FALSE(plan.outputs[a].in_place) << "b reads further back than what is new";
@@ -196,8 +195,7 @@ TEST(Planner, FormatsTellWhatReadersNeed) {
   ASSERT_TRUE(rig.add({"window", "{granule: 4}", "slow"}));
   ASSERT_TRUE(rig.add({"pick", "{most: 9}"}));
   ASSERT_TRUE(rig.add({"total", "{}", "total", {{"", "slow"}}}));
-  const auto format = [&](std::string_view port) { return static_cast<std::size_t>(rig.publish(port)); };
-  const std::size_t slow = format("slow"), finds = format("pick.finds"), total = format("total");
+  const OutputIndex slow = rig.publish("slow"), finds = rig.publish("pick.finds"), total = rig.publish("total");
   const Plan plan = rig.planner.finish(rig.section);
   EXPECT_EQ(plan.outputs[slow].format.port, "slow.out");
   EXPECT_EQ(to_string(plan.outputs[slow].format.dims), "[channel 3][n 16]");

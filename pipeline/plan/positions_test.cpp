@@ -9,7 +9,7 @@
 namespace iqd {
 namespace {
 
-/// Every footprint that is small, for brute force.
+/// All small footprints, for brute force.
 std::vector<Footprint> footprints(std::int64_t most = 5) {
   std::vector<Footprint> all;
   for (std::int64_t granule = 1; granule <= most; ++granule)
@@ -18,11 +18,11 @@ std::vector<Footprint> footprints(std::int64_t most = 5) {
   return all;
 }
 
-/// Where output position p starts: its granule, or its own place in it.
+/// The input position where output position p starts: its granule, or its own place in it.
 std::int64_t start_of(const Footprint& f, std::int64_t p) {
   return f.whole ? floor_div(p, f.yield) * f.granule : floor_div(p * f.granule, f.yield);
 }
-/// What it needs: the granule to its end, or the sample that it lies at.
+/// One past the last input position that it needs: the end of the granule, or of its own sample.
 std::int64_t needs_before(const Footprint& f, std::int64_t p) {
   return f.whole ? (floor_div(p, f.yield) + 1) * f.granule : floor_div(p * f.granule, f.yield) + 1;
 }
@@ -53,7 +53,7 @@ TEST(Positions, FarPositionsScaleToTheOneThatFollows) {
   for (const Footprint& f : {Footprint{.granule = 67108859, .yield = 67108864}, {.granule = 67108864, .yield = 3}})
     for (const std::int64_t n : {std::int64_t{0}, std::int64_t{12345}, (std::int64_t{1} << 54) + 17}) {
       const std::int64_t p = first_from(f, n);
-      // Position p lies at p granule / yield, n or behind it; the one before it does not. Modulo 2^64.
+      // Position p lies at p granule / yield, at or after n; the one before it does not. Modulo 2^64.
       const auto bits = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
       const auto beyond = static_cast<std::int64_t>(bits(p) * bits(f.granule) - bits(n) * bits(f.yield));
       EXPECT_GE(beyond, 0) << n;
@@ -98,7 +98,7 @@ TEST(Positions, MostFromIsReachedAndNeverExceeded) {
     }
 }
 
-/// New parts follow each other without hole or overlap, however the stream is cut.
+/// New parts follow each other without hole or overlap for any cut of the stream.
 TEST(Positions, SpansTileTheOutput) {
   for (const Footprint& f : footprints())
     for (std::int64_t block = 1; block < 12; ++block) {
@@ -125,7 +125,7 @@ TEST(Positions, SpansAreCutToWhatExistsAndWhatIsNeeded) {
   EXPECT_EQ(advance({0, 0, 8, 8, true}, {0, 7, 0, 7}, {}).length(), 0) << "no whole frame";
 }
 
-/// What a window that reaches as far as it is told to holds: everything that the outputs read.
+/// A window with the computed reach holds everything that the outputs read.
 void expect_reach_suffices(const Footprint& f, const Reach& out, std::int64_t first, std::int64_t length,
                            bool aligned) {
   const Reach in = reach_before(f, out, aligned);
@@ -151,12 +151,12 @@ TEST(Positions, ReachSufficesForEveryBlock) {
               const bool aligned = block % f.granule == 0;
               for (std::int64_t at = 5 * block; at < 9 * block; at += block)
                 expect_reach_suffices(f, {out_past, out_future}, at, block, aligned);
-              if (testing::Test::HasFailure())
+              if (::testing::Test::HasFailure())
                 FAIL() << "granule " << f.granule << " yield " << f.yield << " whole " << f.whole << " block " << block;
             }
 }
 
-/// And no further than a granule more than the farthest sample that is read.
+/// The reach is at most a granule more than the farthest sample that is read.
 TEST(Positions, ReachIsNotWasted) {
   for (const Footprint& f : footprints())
     for (std::int64_t past = 0; past < 8; ++past) {

@@ -13,7 +13,7 @@ class TransferRun final : public StageRun {
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
     const PortIo& in = io.in[0];
     const PortIo& out = io.out[0];
-    const std::int64_t length = std::min(out.length, in.end() - out.first);  // of what is counted there may be fewer
+    const std::int64_t length = std::min(out.length, in.end() - out.first);  // counted items may be fewer
     if (length <= 0) return;
     backend_.copy(out.data, static_cast<std::size_t>(out.pitch), in.data + (out.first - in.first) * item_bytes_,
                   static_cast<std::size_t>(in.pitch), static_cast<std::size_t>(length * item_bytes_),

@@ -15,7 +15,7 @@
 namespace iqd {
 namespace {
 
-/// `key=value` of device arguments; empty where it is not among them.
+/// The value of `key` in device arguments; empty if it is not there.
 std::string argument(const std::string& args, std::string_view key) {
   std::string_view rest = args;
   while (!rest.empty()) {
@@ -29,7 +29,7 @@ std::string argument(const std::string& args, std::string_view key) {
   return {};
 }
 
-/// Where both say it, and differ by more than a part.
+/// Whether both are given and differ by more than `tolerance`.
 bool differs(const std::optional<double>& a, const std::optional<double>& b, double tolerance) {
   return a && b && std::fabs(*a - *b) > tolerance;
 }
@@ -45,7 +45,7 @@ std::string text_of(const StringMap& gains) {
   return text;
 }
 
-/// As YAML's single quotes have it.
+/// In YAML's single quotes.
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
@@ -75,24 +75,23 @@ void CalibrationTable::fields(FieldVisitor& v) {
   v.field("rate", rate_hz, {.help = "samples a second", .unit = Unit::rate, .low = 0, .required = true});
   v.field("frequency", frequency_hz, {.help = "centre frequency", .unit = Unit::hertz, .required = true});
   v.field("tolerance", tolerance_hz,
-          {.help = "how far from that frequency it still holds", .unit = Unit::hertz, .low = 0});
-  v.field("gain_setting", gain_db, {.help = "`gain` of the source; any where not given", .unit = Unit::decibel});
-  v.field("gain_elements", gain_elements, {.help = "`gains` of the source; any where not given"});
-  v.field("antenna", antenna, {.help = "`antenna` of the source; any where not given"});
-  v.field("bandwidth", bandwidth_hz, {.help = "`bandwidth` of the source; any where not given", .unit = Unit::hertz});
-  v.field("reference", reference, {.help = "the channel that all others are held against", .low = 0, .high = 1023});
-  v.field("channels", channels, {.help = "of the radio", .low = 0, .high = 1023, .required = true});
+          {.help = "how far from that frequency the table still holds", .unit = Unit::hertz, .low = 0});
+  v.field("gain_setting", gain_db, {.help = "`gain` of the source; default: any", .unit = Unit::decibel});
+  v.field("gain_elements", gain_elements, {.help = "`gains` of the source; default: any"});
+  v.field("antenna", antenna, {.help = "`antenna` of the source; default: any"});
+  v.field("bandwidth", bandwidth_hz, {.help = "`bandwidth` of the source; default: any", .unit = Unit::hertz});
+  v.field("reference", reference, {.help = "the channel that the others are compared with", .low = 0, .high = 1023});
+  v.field("channels", channels, {.help = "the radio's channels", .low = 0, .high = 1023, .required = true});
   v.field("gain", gains_db,
-          {.help = "of each channel over the reference",
+          {.help = "of each channel relative to the reference",
            .unit = Unit::decibel,
            .low = -200,
            .high = 200,
            .required = true});
   v.field("phase", phases_deg, {.help = "of each channel, degrees ahead of the reference", .required = true});
-  v.field("delay", delays_s,
-          {.help = "of each channel behind the reference; none where not given", .unit = Unit::seconds});
-  v.field("coherence", coherence, {.help = "of each channel with the reference, when it was measured"});
-  v.group("uncertainty", given, {.help = "one standard deviation of what stands above"}, [this](FieldVisitor& g) {
+  v.field("delay", delays_s, {.help = "of each channel behind the reference; default: none", .unit = Unit::seconds});
+  v.field("coherence", coherence, {.help = "of each channel with the reference, as measured"});
+  v.group("uncertainty", given, {.help = "one standard deviation of the values above"}, [this](FieldVisitor& g) {
     g.field("gain", gain_errors_db, {.help = "of each channel", .unit = Unit::decibel});
     g.field("phase", phase_errors_deg, {.help = "of each channel, degrees"});
     g.field("delay", delay_errors_s, {.help = "of each channel", .unit = Unit::seconds});
@@ -105,25 +104,25 @@ using Mismatch = CalibrationTable::Mismatch;
 
 constexpr const char* kAgain = "set it back, or measure again with `iqd calibrate`";
 
-/// How a radio shares a `gain` out among its elements is its own affair, so only like can be compared with like.
+/// The radio decides how to distribute a `gain` among its elements, so `gain` and `gains` cannot be compared.
 void compare_gains(const CalibrationTable& t, const RadioRequest& s, std::vector<Mismatch>& all) {
   if (s.agc)
     all.push_back({"agc",
-                   "the radio changes its gain as it goes, and the table is of one gain: set `gain` or `gains` "
-                   "in place of `agc`, or leave `calibration` out"});
+                   "the radio changes its gain as it goes, but the table holds for one gain: set `gain` or `gains` "
+                   "instead of `agc`, or remove `calibration`"});
   if (differs(t.gain_db, s.gain_db, 0.01))
-    all.push_back({"gain", fmt::format("the table was measured with a gain of {} dB, and it is {} dB: {}", *t.gain_db,
+    all.push_back({"gain", fmt::format("the table was measured with a gain of {} dB, but it is {} dB: {}", *t.gain_db,
                                        *s.gain_db, kAgain)});
   if (t.gain_db && !s.gains.empty())
-    all.push_back({"gains", fmt::format("the table was measured with `gain: {} dB`, not with elements one by one: {}",
-                                        *t.gain_db, kAgain)});
+    all.push_back(
+        {"gains", fmt::format("the table was measured with `gain: {} dB`, not with `gains`: {}", *t.gain_db, kAgain)});
   if (s.gain_db && !t.gain_elements.empty())
-    all.push_back({"gain", fmt::format("the table was measured with `gains: {{{}}}`, not with all elements in one: {}",
+    all.push_back({"gain", fmt::format("the table was measured with `gains: {{{}}}`, not with `gain`: {}",
                                        text_of(t.gain_elements), kAgain)});
   for (const auto& [element, db] : t.gain_elements)
     if (const auto its = s.gains.find(element); its != s.gains.end())
       if (differs(decibels(db), decibels(its->second), 0.01))
-        all.push_back({"gains", fmt::format("the table was measured with {} at {}, and it is {}: {}", element, db,
+        all.push_back({"gains", fmt::format("the table was measured with {} at {}, but it is {}: {}", element, db,
                                             its->second, kAgain)});
 }
 
@@ -133,19 +132,19 @@ std::vector<CalibrationTable::Mismatch> CalibrationTable::mismatches(const Radio
   std::vector<Mismatch> all;
   if (const auto mine = argument(radio, "serial"), its = argument(s.args, "serial"); !mine.empty() && !its.empty())
     if (mine != its)
-      all.push_back({"args", fmt::format("the table is of the radio with serial {}, and this is {}", mine, its)});
+      all.push_back({"args", fmt::format("the table is for the radio with serial {}, but this one has {}", mine, its)});
   if (std::fabs(s.rate_hz - rate_hz) > 1e-6 * rate_hz)
-    all.push_back({"rate", fmt::format("the table was measured at {} samples a second, and the source gives {}: {}",
+    all.push_back({"rate", fmt::format("the table was measured at {} samples a second, but the source has {}: {}",
                                        rate_hz, s.rate_hz, kAgain)});
   if (s.frequency_hz != 0 && std::fabs(s.frequency_hz - frequency_hz) > tolerance_hz)
-    all.push_back({"frequency", fmt::format("the table was measured at {} Hz, and the source is at {} Hz: {}",
+    all.push_back({"frequency", fmt::format("the table was measured at {} Hz, but the source is at {} Hz: {}",
                                             frequency_hz, s.frequency_hz, kAgain)});
   compare_gains(*this, s, all);
   if (!antenna.empty() && !s.antenna.empty() && antenna != s.antenna)
-    all.push_back(
-        {"antenna", fmt::format("the table was measured at antenna {}, and it is {}: {}", antenna, s.antenna, kAgain)});
+    all.push_back({"antenna", fmt::format("the table was measured at antenna {}, but the source uses {}: {}", antenna,
+                                          s.antenna, kAgain)});
   if (differs(bandwidth_hz, s.bandwidth_hz, 1))
-    all.push_back({"bandwidth", fmt::format("the table was measured with a bandwidth of {} Hz, and it is {} Hz: {}",
+    all.push_back({"bandwidth", fmt::format("the table was measured with a bandwidth of {} Hz, but it is {} Hz: {}",
                                             *bandwidth_hz, *s.bandwidth_hz, kAgain)});
   for (const std::int64_t c : s.channels)
     if (std::ranges::find(channels, c) == channels.end())
@@ -155,7 +154,7 @@ std::vector<CalibrationTable::Mismatch> CalibrationTable::mismatches(const Radio
 
 std::string CalibrationTable::yaml() const {
   std::string text =
-      "# How the channels of a radio differ, as `iqd calibrate` measured it: `calibration:` of a source "
+      "# Differences between the channels of a radio, measured by `iqd calibrate`. The key `calibration` of a source "
       "names this file.\n";
   text += fmt::format("date: {}\n", date);
   if (!radio.empty()) text += fmt::format("radio: {}\n", quoted(radio));
@@ -187,15 +186,15 @@ std::optional<CalibrationTable> load_calibration(const std::string& path, Proble
     if (values.size() != table.channels.size() && !(may_be_none && values.empty()))
       section.problem(key, fmt::format("has {} value(s) for {} channel(s)", values.size(), table.channels.size()));
     const auto bad = std::ranges::find_if(values, [](double v) { return !std::isfinite(v); });
-    if (bad != values.end()) section.problem(key, fmt::format("{} is no number that can be taken out", *bad));
+    if (bad != values.end()) section.problem(key, fmt::format("{} is not a finite number", *bad));
   };
   check("gain", table.gains_db, false);
   check("phase", table.phases_deg, false);
   check("delay", table.delays_s, true);
   for (const auto& [element, db] : table.gain_elements)
-    if (!decibels(db)) section.problem("gain_elements", fmt::format("{}: '{}' is no gain, e.g. 20 dB", element, db));
+    if (!decibels(db)) section.problem("gain_elements", fmt::format("{}: '{}' is not a gain, e.g. 20 dB", element, db));
   if (std::set<std::int64_t>(table.channels.begin(), table.channels.end()).size() != table.channels.size())
-    section.problem("channels", "a channel stands there twice");
+    section.problem("channels", "a channel is listed twice");
   if (problems.size() > before) return std::nullopt;
   return table;
 }

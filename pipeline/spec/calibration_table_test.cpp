@@ -78,7 +78,7 @@ TEST_F(CalibrationFile, WhatIsWrongHasItsLine) {
   EXPECT_FALSE(load("rate: 1e6\n"));
   EXPECT_THAT(complaints(), HasSubstr("frequency"));
   EXPECT_FALSE(load(table().yaml() + "gain_elements: {LNA: loud}\n"));
-  EXPECT_THAT(complaints(), HasSubstr("LNA: 'loud' is no gain, e.g. 20 dB"));
+  EXPECT_THAT(complaints(), HasSubstr("LNA: 'loud' is not a gain, e.g. 20 dB"));
   EXPECT_FALSE(load(table().yaml() + "gian: [1]\n"));
   EXPECT_THAT(complaints(), HasSubstr("did you mean 'gain'?"));
   Problems none;
@@ -110,7 +110,7 @@ TEST(CalibrationTable, HoldsForTheSettingsItWasMeasuredWith) {
   s.antenna.clear();
   s.args = "driver=x";
   s.channels = {2};
-  EXPECT_THAT(keys_of(s), IsEmpty()) << "what one side does not say keeps nothing";
+  EXPECT_THAT(keys_of(s), IsEmpty()) << "settings that one side leaves out are not compared";
   s.frequency_hz = 0;
   EXPECT_THAT(keys_of(s), IsEmpty()) << "not known yet";
 }
@@ -126,17 +126,17 @@ TEST(CalibrationTable, HoldsForTheGainOfEachElement) {
   s.gains["LNA"] = "21 dB";
   s.gains["VGA"] = "11";
   EXPECT_THAT(keys_of(s, of), ElementsAre("gains", "gains"));
-  EXPECT_THAT(of.mismatches(s).front().why, HasSubstr("measured with LNA at 20 dB, and it is 21 dB"));
+  EXPECT_THAT(of.mismatches(s).front().why, HasSubstr("measured with LNA at 20 dB, but it is 21 dB"));
   s.gains = {{"MIX", "3 dB"}};
-  EXPECT_THAT(keys_of(s, of), IsEmpty()) << "what one side does not say keeps nothing";
+  EXPECT_THAT(keys_of(s, of), IsEmpty()) << "settings that one side leaves out are not compared";
   s.gains.clear();
   EXPECT_THAT(keys_of(s, of), IsEmpty());
   s.gain_db = 32;
-  EXPECT_THAT(keys_of(s, of), ElementsAre("gain")) << "who knows how the radio divides it";
+  EXPECT_THAT(keys_of(s, of), ElementsAre("gain")) << "the radio may distribute it in any way";
   s = setting();
   s.gain_db = std::nullopt;
   s.gains = {{"LNA", "20 dB"}};
-  EXPECT_THAT(keys_of(s), ElementsAre("gains")) << "the same the other way round";
+  EXPECT_THAT(keys_of(s), ElementsAre("gains")) << "and vice versa";
 }
 
 TEST(CalibrationTable, DoesNotHoldForAGainThatTheRadioSets) {

@@ -8,7 +8,7 @@
 
 namespace iqd {
 
-/// What becomes of samples for which there is no room: they are dropped, or their source waits.
+/// What happens when there is no room for samples: they are dropped, or the source waits.
 enum class Overrun : std::uint8_t { drop, wait };
 inline std::span<const std::string_view> enum_names(Overrun) {
   static constexpr std::string_view names[] = {"drop", "wait"};

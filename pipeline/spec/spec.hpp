@@ -18,7 +18,7 @@ namespace iqd {
 
 struct CalibrationTable;  // pipeline/spec/calibration_table.hpp
 
-/// All that a file may name: what this program was built with.
+/// All stages and drivers that a file may name: those that this program was built with.
 struct Catalogue {
   std::span<const StageEntry> stages;
   std::span<const DriverEntry> drivers;
@@ -32,15 +32,15 @@ struct StageSpec {
   std::string backend;  // empty: the pipeline's
   Node node;            // its keys
   Section section;
-  std::shared_ptr<Stage> as_read{};  // its values then: files that keys name may be others by now
+  std::shared_ptr<Stage> as_read{};  // with the values as they were read: files that keys name may have changed since
 
-  /// A stage with these keys, new each time: a plan takes it over.
+  /// Makes a new stage with these keys on each call, for a plan to own.
   std::unique_ptr<Stage> make() const;
 };
 
 struct PublishSpec {
   std::string port;
-  std::string dtype;  // empty: as the port is
+  std::string dtype;  // empty: the port's
   bool send_empty = false;
   std::unique_ptr<OutletOptions> options;
   Section section;
@@ -49,12 +49,12 @@ struct PublishSpec {
 struct SinkSpec {
   std::string port;
   const DriverEntry* driver = nullptr;
-  std::shared_ptr<SinkOptions> options;  // also of whoever opens it again
+  std::shared_ptr<SinkOptions> options;  // shared with the code that reopens the sink
   Section section;
 };
 
-/// A live key as `to` of an `apply` entry names it: `[PIPELINE/]STAGE.KEY`; `source` is a stage here, and a key may be
-/// one of a group, `a.b`.
+/// A live key as `to` of an `apply` entry names it: `[PIPELINE/]STAGE.KEY`. `source` counts as a stage here, and a key
+/// may be in a group, `a.b`.
 struct LiveKey {
   std::string pipeline;
   std::string stage;
@@ -69,15 +69,15 @@ struct ApplySpec {
   std::string to;  // as written
   Section section;
   LiveKey key{};
-  enum class Takes : std::uint8_t { nothing, whole, real, complex } takes = Takes::nothing;  // numbers of that kind
+  enum class Takes : std::uint8_t { nothing, whole, real, complex } takes = Takes::nothing;  // kind of numbers
   bool takes_list = false;
 };
 
 /// How samples and results get into and out of a device.
 enum class Transfer : std::uint8_t {
-  automatic,  // whichever is quicker for their size
+  automatic,  // the faster way for their size
   mapped,     // the device works on the host's memory
-  copy,       // its engines copy
+  copy,       // the device's copy engines
 };
 inline std::span<const std::string_view> enum_names(Transfer) {
   static constexpr std::string_view names[] = {"auto", "mapped", "copy"};
@@ -91,7 +91,7 @@ struct RealTime {
   double hang_s = 10;
 };
 
-/// What is done with a radio that gives nothing any more.
+/// How a radio that stopped delivering samples is reopened.
 struct Reconnect {
   double silence_s = 5;
   double first_s = 1;
@@ -106,9 +106,9 @@ struct PipelineSpec {
   const DriverEntry* driver = nullptr;
   std::unique_ptr<SourceOptions> source;
   std::optional<Section> source_section;
-  std::shared_ptr<const CalibrationTable> calibration;  // of the file that the source's key names, as it was then
+  std::shared_ptr<const CalibrationTable> calibration;  // from the source's `calibration` file, as it was read
   std::int64_t block = 65536;
-  std::int64_t lanes = 0;                    // 0: as many as there are processors, at most 4
+  std::int64_t lanes = 0;                    // 0: one per CPU, at most 4
   std::vector<std::string> backend{"auto"};  // several devices share the blocks
   Wait wait = Wait::block;
   Transfer transfer = Transfer::automatic;
@@ -117,12 +117,12 @@ struct PipelineSpec {
   RealTime realtime;
   Reconnect reconnect;
   std::vector<StageSpec> stages;
-  bool stages_are_wrong = false;  // some could not be read, so there is no plan to make
+  bool stages_are_wrong = false;  // some could not be read, so no plan can be made
   std::vector<PublishSpec> publish;
   std::vector<SinkSpec> sinks;
   std::vector<ApplySpec> apply;
-  std::size_t file_bytes = 0;  // its share of what the file takes of the heap, as it was read
-  bool has_run = false;        // so it fits, whatever seems to be left of the machine
+  std::size_t file_bytes = 0;  // its share of the heap that the parsed file takes
+  bool has_run = false;        // so it fits, however little memory seems to be free
 
   /// Whether the source waits for lanes and sinks.
   bool is_lossless(const StreamInfo& stream) const noexcept {
@@ -130,27 +130,28 @@ struct PipelineSpec {
   }
 };
 
-/// One way out of a pipeline, as written: an entry of `publish`, `sinks` or `apply`.
+/// One route out of a pipeline, as written: an entry of `publish`, `sinks` or `apply`.
 using RouteSpec = std::variant<const PublishSpec*, const SinkSpec*, const ApplySpec*>;
-/// All of them, in the order of these lists: plans, sizes and engines number them so. They are the spec's.
+/// Returns all routes in the order of these lists; plans, sizes and engines use the same numbering. The pointers point
+/// into the spec.
 std::vector<RouteSpec> routes_of(const PipelineSpec& spec);
 
 struct Spec {
   std::vector<PipelineSpec> pipelines;
-  std::string listen;      // of the monitor; empty: no port is opened
-  std::string token_file;  // whoever changes something over HTTP has to know what is in it
+  std::string listen;      // the monitor's address; empty: no port is opened
+  std::string token_file;  // holds the secret that HTTP requests for changes must contain
   bool insecure = false;   // HTTP may be reached from other machines without a token
   std::optional<Section> monitor;
 };
 
-/// Keys of a stage, or of `source`, that hold instead of those in the file.
+/// Keys of a stage or of `source` that replace those in the file.
 struct Override {
   std::string pipeline;
   std::string stage;
   Node keys;
 };
 
-/// What is wrong goes to `problems`; the spec is usable where there are none.
+/// Problems go to `problems`; the spec is usable if there are none.
 Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems,
                std::span<const Override> overrides = {});
 

@@ -103,7 +103,7 @@ const PipelineSpec* find_pipeline(const Spec& spec, const ApplySpec& apply) {
   return nullptr;
 }
 
-/// The keys of the stage that is meant, or of the source; none where there is no such stage.
+/// The keys of the named stage or of the source; none if there is no such stage.
 std::optional<Keys> find_keys(const PipelineSpec& pipeline, const ApplySpec& apply) {
   Keys keys;
   std::vector<std::string_view> names{"source"};
@@ -117,14 +117,14 @@ std::optional<Keys> find_keys(const PipelineSpec& pipeline, const ApplySpec& app
     s.as_read->fields(keys);
     return keys;
   }
-  // What could not be read has been complained of.
+  // Stages that could not be read have been reported.
   if (!pipeline.stages_are_wrong && pipeline.source)
     apply.section.problem("to", fmt::format("{} has no stage '{}'{}; {}", pipeline.name, apply.key.stage,
                                             did_you_mean(apply.key.stage, names), choice(names)));
   return std::nullopt;
 }
 
-/// Takes over what kind of numbers the key takes.
+/// Records which kind of numbers the key takes.
 void find_key(const Keys& keys, ApplySpec& apply) {
   const auto key = std::ranges::find(keys.all, apply.key.key, &Keys::Key::name);
   const std::string live =
@@ -144,9 +144,9 @@ void find_key(const Keys& keys, ApplySpec& apply) {
 }  // namespace
 
 void apply_fields(ApplySpec& spec, FieldVisitor& v) {
-  v.field("port", spec.port, {.help = "stage.output, with one value a block or none", .required = true});
+  v.field("port", spec.port, {.help = "stage.output, with at most one value per block", .required = true});
   v.field("to", spec.to,
-          {.help = "the live key that each new value is set to: stage.key, or pipeline/stage.key", .required = true});
+          {.help = "the live key that gets each new value: stage.key, or pipeline/stage.key", .required = true});
 }
 
 void read_apply(const Node& item, PipelineSpec& spec, Problems& problems) {
@@ -167,7 +167,7 @@ void find_live_keys(Spec& spec) {
       }
       apply.key = *key;
       if (!taken.insert(key->text()).second)
-        apply.section.problem("to", fmt::format("{} is set by another entry already; keep one of them", key->text()));
+        apply.section.problem("to", fmt::format("another entry already sets {}; keep one of them", key->text()));
       const PipelineSpec* at = find_pipeline(spec, apply);
       if (!at) continue;
       if (const auto keys = find_keys(*at, apply)) find_key(*keys, apply);
@@ -181,10 +181,10 @@ void check_apply(const ApplySpec& apply, const PortShape& port) {
   const std::int64_t numbers = port.item_size() * port.row_count();
   const bool whole = port.element == Element::i64 || port.element == Element::i32;
   if (port.axis != Axis::block)
-    return problem("what is applied is one value a block: take a port without [n] and the like");
+    return problem("`apply` takes one value per block: use a port without [n] or counted items");
   if (!whole && port.element != Element::f32 && port.element != Element::cf32)
-    return problem("what is applied is cf32, f32, i64 or i32");
-  if (numbers > kMostNumbers) return problem(fmt::format("what is applied has {} numbers at most", kMostNumbers));
+    return problem("`apply` takes cf32, f32, i64 or i32");
+  if (numbers > kMostNumbers) return problem(fmt::format("`apply` takes at most {} numbers", kMostNumbers));
   if (apply.takes == Takes::nothing) return;
   if (numbers > 1 && !apply.takes_list) problem(fmt::format("{} takes one number", apply.to));
   if (port.element == Element::cf32 && apply.takes != Takes::complex)

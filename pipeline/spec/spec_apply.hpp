@@ -8,10 +8,10 @@ namespace iqd {
 
 void read_apply(const Node& item, PipelineSpec& spec, Problems& problems);
 
-/// Finds the live key that each `apply` entry names, in whichever pipeline; what is wrong goes to its section.
+/// Finds the live key that each `apply` entry names, in any pipeline; problems go to the entry's section.
 void find_live_keys(Spec& spec);
 
-/// Whether the values of a port can become the key; what is wrong goes to the section.
+/// Checks whether the values of a port can become the key; problems go to the entry's section.
 void check_apply(const ApplySpec& apply, const PortShape& port);
 
 }  // namespace iqd

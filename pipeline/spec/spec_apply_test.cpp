@@ -31,7 +31,7 @@ std::string applying(const std::string& entry) {
                      entry);
 }
 
-/// What is wrong with the entry, behind its place.
+/// The problems with the entry, without its place.
 std::string problem_of(const std::string& entry) {
   const std::string lines = problems_of(applying(entry));
   return lines.substr(std::min(lines.find("apply[0]"), lines.size()));
@@ -76,8 +76,8 @@ TEST(SpecApply, PortsThatCannotBeAppliedAreNamed) {
             "x.yaml:11:6 pipelines[1].apply[0].port: there is no port 'nothing'; there are: source, total.out, "
             "extremes.levels, pick.finds, pick.start, running.out\n");
   EXPECT_EQ(problem_of("{port: running, to: pick.divisor}"),
-            "apply[0].port: running is i32 [n]; what is applied is one value a block: take a port without [n] and the "
-            "like\n");
+            "apply[0].port: running is i32 [n]; `apply` takes one value per block: use a port without [n] or counted "
+            "items\n");
   EXPECT_EQ(problem_of("{port: extremes, to: source.gain}"),
             "apply[0].port: extremes is f32 [level 2]; source.gain takes one number\n");
   EXPECT_EQ(problem_of("{port: extremes, to: send/pick.divisor}"),
@@ -105,18 +105,17 @@ TEST(SpecApply, PortsByTheNumbersThatTheKeyTakes) {
   EXPECT_EQ(problem(Element::i64, 5, Takes::complex), "");
   EXPECT_EQ(problem(Element::i32, 5, Takes::real), "");
   EXPECT_EQ(problem(Element::i32, 5, Takes::whole), "");
-  EXPECT_EQ(problem(Element::cf32, 4097, Takes::complex),
-            "a is cf32 [value 4097]; what is applied has 4096 numbers at most");
+  EXPECT_EQ(problem(Element::cf32, 4097, Takes::complex), "a is cf32 [value 4097]; `apply` takes at most 4096 numbers");
   EXPECT_EQ(problem(Element::cf32, 5, Takes::real), "a is cf32 [value 5]; b.c takes no complex numbers");
   EXPECT_EQ(problem(Element::cf32, 5, Takes::whole), "a is cf32 [value 5]; b.c takes no complex numbers");
   EXPECT_EQ(problem(Element::f32, 5, Takes::whole), "a is f32 [value 5]; b.c takes whole numbers");
-  EXPECT_EQ(problem(Element::u8, 5, Takes::whole), "a is u8 [value 5]; what is applied is cf32, f32, i64 or i32");
+  EXPECT_EQ(problem(Element::u8, 5, Takes::whole), "a is u8 [value 5]; `apply` takes cf32, f32, i64 or i32");
 }
 
 TEST(SpecApply, TwoEntriesForOneKey) {
   EXPECT_EQ(problems_of("source: {tape: {}}\nblock: 64\nstages: [total: {}]\napply:\n"
                         "- {port: total, to: source.gain}\n- {port: total, to: iqd/source.gain}\n"),
-            "x.yaml:6:17 apply[1].to: iqd/source.gain is set by another entry already; keep one of them\n");
+            "x.yaml:6:17 apply[1].to: another entry already sets iqd/source.gain; keep one of them\n");
 }
 
 TEST(SpecApply, IsPartOfWhatAReloadCompares) {

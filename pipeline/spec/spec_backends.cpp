@@ -11,7 +11,7 @@
 namespace iqd {
 namespace {
 
-/// `cuda` is the first.
+/// `cuda` means `cuda:0`.
 std::string device_name(std::string_view backend) {
   return backend == "cuda" ? "cuda:0" : std::string(backend);
 }
@@ -26,31 +26,31 @@ void check_backend(const std::string& name, const Section& section) {
 }
 
 void check_backends(const PipelineSpec& spec) {
-  // As many as anybody has; who names more has made a mistake, which need not be said for each.
+  // More than any machine has; a longer list is reported once, not for each name.
   constexpr std::size_t kMostBackends = 64;
   if (spec.backend.size() > kMostBackends)
     return spec.section.problem("backend",
-                                fmt::format("names {}; {} are the most", spec.backend.size(), kMostBackends));
+                                fmt::format("names {}; at most {} are allowed", spec.backend.size(), kMostBackends));
   for (const std::string& name : spec.backend) check_backend(name, spec.section);
-  if (spec.backend.empty()) spec.section.problem("backend", "names none; leave it out, or say auto");
+  if (spec.backend.empty()) spec.section.problem("backend", "is empty; leave it out, or use auto");
   std::set<std::string> devices;
   for (const std::string& name : spec.backend) {
     if (spec.backend.size() > 1 && !is_device(name))
       spec.section.problem("backend",
-                           fmt::format("'{}' does not share blocks: of several all have to be devices", name));
+                           fmt::format("'{}' cannot share blocks: several backends must all be devices", name));
     if (is_device(name) && !devices.insert(device_name(name)).second)
       spec.section.problem("backend", fmt::format("'{}' is named twice", device_name(name)));
   }
   for (const StageSpec& s : spec.stages) {
     if (!is_device(s.backend) || s.backend == "cuda") continue;
     if (spec.backend.size() > 1) {
-      s.section.problem("backend", "every stage is on each of the pipeline's devices: say `cuda`, or leave it out");
+      s.section.problem("backend", "every stage runs on each of the pipeline's devices: use `cuda`, or leave it out");
       continue;
     }
     if (devices.empty()) devices.insert(s.backend);
     if (!devices.contains(s.backend))
-      s.section.problem("backend", fmt::format("'{}' is another device than the pipeline's: one pipeline stays on one "
-                                               "device, or has all of its stages on each of several",
+      s.section.problem("backend", fmt::format("'{}' is not the pipeline's device: a pipeline runs on one device, or "
+                                               "has all of its stages on each of several",
                                                s.backend));
   }
 }

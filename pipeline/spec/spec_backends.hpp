@@ -8,10 +8,10 @@
 
 namespace iqd {
 
-/// Whether it is the name of a backend.
+/// Reports a problem if `name` is no backend's name.
 void check_backend(const std::string& name, const Section& section);
 
-/// Of several backends all have to be devices, and different ones; stages may leave the device, but not for another.
+/// Several backends must all be different devices; a stage may run on the CPU, but not on another device.
 void check_backends(const PipelineSpec& spec);
 
 }  // namespace iqd

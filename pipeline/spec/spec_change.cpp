@@ -33,7 +33,7 @@ bool same_apply(const ApplySpec& one, const ApplySpec& other) {
   return one.port == other.port && one.key == other.key;
 }
 
-/// Adds the keys to those that are said later. Whether all of them were there; keys of groups count one by one.
+/// Adds the keys to `later`. Returns whether all were there already; keys of groups count one by one.
 bool covered(const Node& keys, const std::string& prefix, std::set<std::string>& later) {
   bool all = true;
   for (const auto& [key, value] : keys.entries()) {
@@ -62,7 +62,7 @@ class Comparison {
       found.retunes = found.retunes || d.live;
       note("source." + d.key, d.live);
     }
-    // The file that the key names may have been written anew.
+    // The file that the key names may have been rewritten.
     if (!found.source && a.calibration && b.calibration && *a.calibration != *b.calibration) plan("source.calibration");
   }
   void stages(PipelineSpec& a, PipelineSpec& b) {
@@ -78,7 +78,7 @@ class Comparison {
         same_code = same_code && d.live;
         note(a.stages[s].name + "." + d.key, d.live);
       }
-      // With the same keys it is the file that they name that has changed.
+      // The keys are the same, so the file that they name has changed.
       if (same_code && a.stages[s].as_read->program() != b.stages[s].as_read->program())
         plan(a.stages[s].name + ".file");
     }

@@ -32,7 +32,7 @@ TEST(AddOverride, KeysOfAGroupCountOneByOne) {
   std::vector<Override> overrides;
   add_override(overrides, keys("fir", "{design: {cutoff: 1, gain: 2}}"));
   add_override(overrides, keys("fir", "{design: {gain: 3}}"));
-  ASSERT_EQ(overrides.size(), 2u) << "the cutoff holds";
+  ASSERT_EQ(overrides.size(), 2u) << "the cutoff still applies";
   add_override(overrides, keys("fir", "{design: {cutoff: 4}}"));
   EXPECT_EQ(overrides.size(), 2u);
   add_override(overrides, keys("other", "{design: {gain: 3}}"));

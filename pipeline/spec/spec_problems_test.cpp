@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong with a file, in the words that an operator reads.
+// The problems of a file, as the operator reads them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,14 +13,13 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// A file that is right but for the lines given.
+/// A correct file plus the given lines.
 std::string with(const std::string& lines) {
   return "source: {tape: {}}\nblock: 64\n" + lines;
 }
 
 TEST(SpecProblems, ManyAtOnceInTheOrderOfTheFile) {
-  EXPECT_EQ(
-      problems_of(R"(nam: lab
+  EXPECT_EQ(problems_of(R"(nam: lab
 source: {tap: {}}
 block: many
 overrun: sometimes
@@ -36,18 +35,18 @@ publish:
 sinks:
   - {port: window.out, drein: {}}
 )"),
-      "x.yaml:1:1 nam: unknown key (did you mean 'name'?)\n"
-      "x.yaml:2:10 source.tap: this iqd has no such source (did you mean 'tape'?); it has tape, radio\n"
-      "x.yaml:3:1 block: 'many' is not a number\n"
-      "x.yaml:4:1 overrun: 'sometimes' is not one of auto, drop, wait\n"
-      "x.yaml:6:5 stages[0].windw: there is no stage of this name (did you mean 'window'?); `iqd stages` lists them\n"
-      "x.yaml:7:14 stages[1].window.pst: unknown key (did you mean 'past'?)\n"
-      "x.yaml:8:5 stages[2]: expected one key, the name of a stage, found 2 keys\n"
-      "x.yaml:9:13 stages[3].window: there is a 'window' already: give this one a `name:` of its own\n"
-      "x.yaml:10:5 stages[4]: expected one key, the name of a stage, found '5'\n"
-      "x.yaml:12:43 publish[0].dtype: 'f33' is not an element type: sc16 cf32 f32 f16 i32 i16 i8 u8\n"
-      "x.yaml:13:5 publish[1].port: is required\n"
-      "x.yaml:15:24 sinks[0].drein: is neither `port` nor a sink of this iqd (did you mean 'drain'?)\n");
+            "x.yaml:1:1 nam: unknown key (did you mean 'name'?)\n"
+            "x.yaml:2:10 source.tap: this build has no such source (did you mean 'tape'?); it has tape, radio\n"
+            "x.yaml:3:1 block: 'many' is not a number\n"
+            "x.yaml:4:1 overrun: 'sometimes' is not one of auto, drop, wait\n"
+            "x.yaml:6:5 stages[0].windw: unknown stage (did you mean 'window'?); `iqd stages` lists all\n"
+            "x.yaml:7:14 stages[1].window.pst: unknown key (did you mean 'past'?)\n"
+            "x.yaml:8:5 stages[2]: expected one key, the name of a stage, found 2 keys\n"
+            "x.yaml:9:13 stages[3].window: there is already a 'window': give this one its own `name:`\n"
+            "x.yaml:10:5 stages[4]: expected one key, the name of a stage, found '5'\n"
+            "x.yaml:12:43 publish[0].dtype: 'f33' is not an element type: sc16 cf32 f32 f16 i32 i16 i8 u8\n"
+            "x.yaml:13:5 publish[1].port: is required\n"
+            "x.yaml:15:24 sinks[0].drein: is neither `port` nor a sink of this build (did you mean 'drain'?)\n");
 }
 
 TEST(SpecProblems, Sources) {
@@ -55,7 +54,7 @@ TEST(SpecProblems, Sources) {
   EXPECT_EQ(problems_of("source: {tape: {}, radio: {}}\n"),
             "x.yaml:1:9 source: expected one key, the name of a driver, found 2 keys\n");
   EXPECT_EQ(problems_of("source: {drain: {path: x}}\n"),
-            "x.yaml:1:10 source.drain: this iqd has no such source; it has tape, radio\n");
+            "x.yaml:1:10 source.drain: this build has no such source; it has tape, radio\n");
   EXPECT_EQ(problems_of("source: {tape: {rate: 13}}\n"), "x.yaml:1:17 source.tape.rate: brings bad luck\n");
   EXPECT_EQ(problems_of("source: {tape: }\n"), "") << "a driver needs no keys";
 }
@@ -76,7 +75,7 @@ TEST(SpecProblems, Stages) {
             "x.yaml:4:14 stages[0].window.name: 'source' cannot be a name: letters, digits, - and _ only, and not "
             "'source'\n");
   EXPECT_EQ(problems_of(with("stages:\n  - window: {name: a}\n  - gate: {name: a}\n")),
-            "x.yaml:5:12 stages[1].gate.name: there is a 'a' already: give this one a `name:` of its own\n");
+            "x.yaml:5:12 stages[1].gate.name: there is already a 'a': give this one its own `name:`\n");
   EXPECT_EQ(problems_of(with("stages:\n  - window: {backend: gpu}\n")),
             "x.yaml:4:14 stages[0].window.backend: 'gpu' is not one of auto, cpu, cuda, cuda:N\n");
   EXPECT_EQ(problems_of(with("stages:\n  - sum: {from: {in0: [source]}}\n")),
@@ -97,7 +96,7 @@ TEST(SpecProblems, PublishAndSinks) {
   EXPECT_EQ(problems_of(with("publish:\n  - {port: source, topic: a, bind: x, dtype: cf32}\n")),
             "x.yaml:4:39 publish[0].dtype: cannot be cast\n");
   EXPECT_EQ(problems_of(with("publish:\n  - {port: source, topic: a, bind: x, dtype: i64}\n")),
-            "x.yaml:4:39 publish[0].dtype: nothing converts to i64\n");
+            "x.yaml:4:39 publish[0].dtype: there is no conversion to i64\n");
   EXPECT_EQ(problems_of(with("sinks:\n  - {drain: {path: x}}\n")),
             "x.yaml:4:13 sinks[0].drain: needs `port: stage.output`\n");
   EXPECT_EQ(problems_of(with("sinks:\n  - {port: source}\n")), "x.yaml:4:5 sinks[0]: needs a sink: one of drain\n");
@@ -121,14 +120,14 @@ TEST(SpecProblems, NumbersThatNoMachineHas) {
   const std::string huge = "4611686018427387904";
   for (const std::string key : {"granule: ", "yield: ", "past: ", "future: "})
     EXPECT_THAT(window("  - window: {" + key + huge + "}\n"),
-                AllOf(HasSubstr("x.yaml:4:13 stages[0].window: "), HasSubstr("more than can be computed with")))
+                AllOf(HasSubstr("x.yaml:4:13 stages[0].window: "), HasSubstr("too large to compute with")))
         << key;
   EXPECT_THAT(window("  - window: {name: a, granule: 67108859}\n  - window: {name: b, granule: 67108837}\n"
                      "  - window: {name: c, granule: 67108819}\n"),
-              HasSubstr("x.yaml:6:13 stages[2].window: its rate is no ratio of the source's that can be computed with; "
-                        "b.out has 1/4503597479886983 positions a sample already"));
+              HasSubstr("x.yaml:6:13 stages[2].window: the ratio of its rate to the source's has too large terms; "
+                        "b.out already has 1/4503597479886983 positions a sample"));
   EXPECT_THAT(window("  - window: {yield: 67108864}\n  - window: {name: b, yield: 67108864}\n"),
-              HasSubstr("of [n] in a block; there may be 68719476736; use a smaller block"));
+              HasSubstr("of [n] in a block; the maximum is 68719476736; use a smaller block"));
 }
 
 TEST(SpecProblems, MemoryThatIsNotThere) {
@@ -147,10 +146,10 @@ TEST(SpecProblems, PipelinesThatDoNotGoTogether) {
   - {name: a, block: 64, source: {tape: {}}, publish: [{port: source, topic: t, bind: x}]}
   - {name: b, block: 64, source: {tape: {}}, publish: [{port: source, topic: u, bind: x}]}
 )"),
-            "x.yaml:3:81 pipelines[1].publish[0].bind: x belongs to pipeline 'a' already; choose another port\n");
+            "x.yaml:3:81 pipelines[1].publish[0].bind: x already belongs to pipeline 'a'; choose another port\n");
   EXPECT_EQ(problems_of("pipelines:\n  - {name: a, source: {tape: {}}}\n  - {name: a, source: {tape: {}}}\n"),
-            "x.yaml:3:6 pipelines[1].name: there is a pipeline 'a' already: each needs a `name:` of its own\n");
-  EXPECT_EQ(problems_of("pipelines: []\n"), "x.yaml:1:1 pipelines: no pipeline in the list\n");
+            "x.yaml:3:6 pipelines[1].name: there is already a pipeline 'a': each needs its own `name:`\n");
+  EXPECT_EQ(problems_of("pipelines: []\n"), "x.yaml:1:1 pipelines: the list is empty\n");
   EXPECT_EQ(problems_of("pipelines:\n  - {source: {tape: {}}, monitor: {}}\n"),
             "x.yaml:2:26 pipelines[0].monitor: unknown key\n");
   EXPECT_EQ(problems_of("pipelines:\n  - {source: {tape: {}}}\nblock: 4\n"), "x.yaml:3:1 block: unknown key\n");
@@ -160,8 +159,8 @@ TEST(SpecProblems, TwoThatClaimOneRadio) {
   const std::string one = "  - {name: a, source: {radio: {args: x}}}\n";
   EXPECT_EQ(problems_of("pipelines:\n" + one + "  - {name: b, source: {radio: {args: y}}}\n"), "");
   EXPECT_EQ(problems_of("pipelines:\n" + one + "  - {name: b, source: {radio: {args: x}}}\n"),
-            "x.yaml:3:32 pipelines[1].source.radio.args: pipeline 'a' has radio 'x' already: take another radio or "
-            "channel, or publish `source` there and read it here with a source `zmq`\n");
+            "x.yaml:3:32 pipelines[1].source.radio.args: pipeline 'a' already uses radio 'x': use another radio or "
+            "channel, or publish `source` there and read it here with a `zmq` source\n");
 }
 
 TEST(SpecProblems, NoPipelineAtAll) {

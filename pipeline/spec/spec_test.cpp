@@ -11,7 +11,7 @@
 namespace iqd::testing {
 namespace {
 
-/// A file that is right. Its sections keep the problems that they report to.
+/// A correct file. Its sections refer to the problems that they report to.
 struct File {
   explicit File(const std::string& text) {
     const Document document = parse_document(text, "x.yaml", problems);
@@ -85,12 +85,12 @@ TEST(Spec, DefaultsAreThoseOfTheDocumentation) {
   EXPECT_EQ(spec.listen, "");
 }
 
-/// A stage of a spec is made anew each time, with its keys.
+/// A spec makes a new stage with its keys on each call.
 TEST(Spec, StagesAreMadeWithTheirKeys) {
   File file("source: {tape: {}}\nblock: 64\nstages:\n  - window: {past: 7, granule: 2}\n");
   for (int i = 0; i < 2; ++i) {
     Problems problems;
-    std::vector<int> outputs;
+    std::vector<OutputIndex> outputs;
     const Plan plan =
         make_plan(file.first(), {.element = Element::i32, .rate_hz = 1}, test_catalogue(), {}, outputs, problems);
     EXPECT_TRUE(problems.empty());

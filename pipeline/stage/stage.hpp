@@ -19,6 +19,7 @@
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/element_code.hpp"
+#include "pipeline/stage/positions.hpp"
 
 namespace iqd {
 
@@ -116,13 +117,6 @@ struct PortIo {
   template <class T> View<T, 2> as() const noexcept {
     return View<T, 2>(reinterpret_cast<T*>(data), {rows, length * item}, pitch / static_cast<std::int64_t>(sizeof(T)));
   }
-};
-
-/// Positions first … end-1.
-struct Positions {
-  std::int64_t first = 0;
-  std::int64_t end = 0;
-  std::int64_t length() const noexcept { return end - first; }
 };
 
 /// Everything that a stage gets for one block.

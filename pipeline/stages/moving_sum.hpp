@@ -6,24 +6,12 @@
 #include <cstdint>
 
 #include "base/integer.hpp"
-#include "base/views.hpp"
+#include "pipeline/stage/positions.hpp"
 
 /// Sums over windows that move by one sample. They do not accumulate error: nothing is ever subtracted, so a NaN or a
 /// huge value affects only the windows that contain it. A sum depends only on its own samples and their positions,
 /// however the stream is cut.
 namespace iqd::dsp {
-
-/// The positions of a stream that are available.
-struct Range {
-  std::int64_t first = 0;
-  std::int64_t end = 0;
-  IQD_HOST_DEVICE bool has(std::int64_t n) const noexcept { return n >= first && n < end; }
-  /// How many of the positions from … to-1 are available.
-  IQD_HOST_DEVICE std::int64_t common(std::int64_t from, std::int64_t to) const noexcept {
-    const std::int64_t low = from > first ? from : first, high = to < end ? to : end;
-    return high > low ? high - low : 0;
-  }
-};
 
 /// put(n, f(n) + … + f(n + window - 1)) for n = begin … end-1, in order. Two additions a sample (van Herk): each sum is
 /// one up to the end of a cell of `window` positions plus one from the beginning of the next. `scratch` has room for

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Names of the array's dimensions, and of the entries of those whose entries have names.
+/// Adds the names of the dimensions, and the labels of labelled dimensions.
 void add_dimensions(Json& facts, const PortFormat& format) {
   Json names = Json::array();
   names.push_back(format.varying < 0 ? "message" : format.dims[static_cast<std::size_t>(format.varying)].name);

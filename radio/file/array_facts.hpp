@@ -11,23 +11,23 @@
 
 namespace iqd::radio {
 
-/// What an operator says of a recording.
+/// The operator's notes on a recording.
 struct RecordingLabels {
   std::string description = {};
   std::string author = {};
-  std::string hardware = {};  // in place of what the radio says
+  std::string hardware = {};  // replaces the radio's own
 };
 
-/// The text beside an array: what its numbers are and when they were taken, under the keys of a message's header, what
-/// was lost on the way, and whether it is complete. True at every moment, but for what came since it was last written.
+/// The JSON file beside an array: what its numbers are and when they were taken, under the keys of a message's header,
+/// how many samples were lost, and whether it is complete. Correct at any moment, except for the latest changes.
 class ArrayFacts {
  public:
   ArrayFacts(const std::string& path, const PortFormat& format, const RecordingLabels& labels);
 
-  /// A message whose first item becomes this row; one without items only tells what was lost.
+  /// Takes a message whose first item becomes this row; one without items only reports a gap.
   void take(const Message& message, std::int64_t row);
-  /// Writes it anew where it has changed. `complete`: nothing more comes. False, with `errno`, where it cannot be; what
-  /// only lacks a descriptor is written the next time.
+  /// Writes the file if it has changed. `complete`: no more messages follow. Returns false, with `errno`, on failure;
+  /// if only descriptors are short, it is written the next time.
   bool write(bool complete);
 
  private:

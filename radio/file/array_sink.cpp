@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kSettleNs = 100'000'000;
 
-/// As NAME.messages.npy has it, little endian like everything that iqd writes.
+/// A record of NAME.messages.npy, little-endian like everything that iqd writes.
 struct Record {
   std::int64_t row, rows, sample, time_ns, gap;
 };
@@ -44,7 +44,7 @@ std::vector<std::int64_t> row_of(const PortFormat& format) {
 const std::string& free_path(const std::string& path, bool overwrite) {
   for (const std::string& file : {path, messages_path(path), facts_path(path)})
     if (!overwrite && ::access(file.c_str(), F_OK) == 0)
-      throw SetupError(fmt::format("{}: is there already; set overwrite: true or choose another path", file));
+      throw SetupError(fmt::format("{}: already exists; set overwrite: true or choose another path", file));
   return path;
 }
 
@@ -70,7 +70,7 @@ ArraySink::ArraySink(const std::string& path, bool overwrite, const PortFormat& 
       messages_(messages_path(path), kRecord, {}, sizeof(Record)),
       facts_(facts_path(path), format, labels) {
   if (!facts_.write(false))
-    throw SetupError(fmt::format("{}: cannot be written: {}", facts_path(path), std::strerror(errno)));
+    throw SetupError(fmt::format("{}: cannot write: {}", facts_path(path), std::strerror(errno)));
 }
 
 Need ArraySink::need(const std::string& path, const PortFormat& format) {
@@ -111,12 +111,11 @@ bool ArraySink::settle() {
   return rows_.settle() && messages_.settle() && facts_.write(false);
 }
 
-/// Always false.
+/// Always returns false.
 bool ArraySink::stop() {
   if (stopped_) return false;
   stopped_ = true;
-  log::error("{}: cannot be written any more: {}; recording has stopped after {} rows", path_, std::strerror(errno),
-             rows_.rows());
+  log::error("{}: write failed: {}; recording has stopped after {} rows", path_, std::strerror(errno), rows_.rows());
   settle();
   return false;
 }

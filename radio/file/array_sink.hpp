@@ -14,23 +14,23 @@
 
 namespace iqd::radio {
 
-/// Whether a path is that of a NumPy array: by its end.
+/// Whether a path names a NumPy array, by its suffix.
 bool is_npy(std::string_view path);
 /// The files beside the array.
 std::string messages_path(std::string_view path);
 std::string facts_path(std::string_view path);
 
-/// Writes any port as an array, valid at every moment. Its first dimension is the one that differs from message to
-/// message (packets, frames, samples), or else counts messages; several channels of samples become columns,
-/// [n][channel]. sc16 has a last dimension `iq` of 2. Beside it NAME.messages.npy has a record for each message: its
-/// first row, how many, source sample, time and gap; NAME.json says what the numbers are. When the disk is full
-/// recording ends, is logged once, and `send` is false from then on.
+/// Writes any port as an array that is valid at any moment. Its first dimension is the one that varies from message to
+/// message (packets, frames, samples), or else counts messages; channels of samples become columns, [n][channel]. sc16
+/// gets a last dimension `iq` of 2. NAME.messages.npy has a record for each message: its first row, the number of rows,
+/// source sample, time and gap; NAME.json describes the numbers. When the disk is full, recording stops, which is
+/// logged once, and `send` returns false from then on.
 class ArraySink final : public Sink {
  public:
-  /// Throws SetupError where a file cannot be made, or is there and is not to be overwritten.
+  /// Throws SetupError if a file cannot be created, or exists and must not be overwritten.
   ArraySink(const std::string& path, bool overwrite, const PortFormat& format, const RecordingLabels& labels = {});
   ~ArraySink() override;
-  /// What one takes of the host.
+  /// The memory and descriptors that one sink needs.
   static Need need(const std::string& path, const PortFormat& format);
 
   bool send(const Message& message) override;
@@ -42,7 +42,7 @@ class ArraySink final : public Sink {
   bool stop();
 
   std::string path_;
-  std::int64_t columns_;  // channels that are turned into columns; 1: rows are as they come
+  std::int64_t columns_;  // channels that become columns; 1: rows are written unchanged
   std::int64_t item_bytes_;
   GrowingNpy rows_;
   GrowingNpy messages_;

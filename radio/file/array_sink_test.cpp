@@ -24,9 +24,9 @@ namespace iqd::radio {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
-/// Packets of two kinds with three bits each.
+/// Packets of two kinds, three bits each.
 PortFormat packets() {
   PortFormat format = stream_format(Element::u8);
   format.dims = {{"packet", 8}, {"kind", 2}, {"bit", 3}};
@@ -35,7 +35,7 @@ PortFormat packets() {
   return format;
 }
 
-/// The records of NAME.messages.npy as numbers, by a reader that knows its layout only.
+/// The records of NAME.messages.npy as numbers, from a reader that knows only its layout.
 std::vector<std::vector<std::int64_t>> records(const ScratchFolder& folder) {
   const std::string text = folder.text("x.messages.npy");
   EXPECT_EQ(text.substr(1, 5), "NUMPY");
@@ -57,7 +57,7 @@ TEST(ArraySink, RowsAreTheDimensionThatVaries) {
   {
     ArraySink sink(folder / "x.npy", false, format);
     EXPECT_TRUE(sink.send(message_of<const std::uint8_t>(format, 100, two)));
-    EXPECT_TRUE(sink.send(message_of<const std::uint8_t>(format, 150, {})));  // no packets: nothing to tell
+    EXPECT_TRUE(sink.send(message_of<const std::uint8_t>(format, 150, {})));  // no packets: nothing to record
     EXPECT_TRUE(sink.send(message_of<const std::uint8_t>(format, 200, one, 7)));
   }
   const NpyArray array = read_npy(folder / "x.npy");
@@ -116,7 +116,7 @@ TEST(ArraySink, TellsWhatTheNumbersAre) {
   message.calibrated = true;
   ArraySink sink(folder / "x.npy", false, format, {.description = "d", .author = "a"});
   json facts = facts_in(folder);
-  EXPECT_EQ(facts["time_ns"], nullptr) << "nothing has come";
+  EXPECT_EQ(facts["time_ns"], nullptr) << "no message yet";
   EXPECT_EQ(facts["dims"], (json{"packet", "kind", "bit"}));
   EXPECT_EQ(facts["kinds"], (json{"zf", "mmse"}));
   EXPECT_EQ(facts["sample_rate"], 1e6);
@@ -146,8 +146,8 @@ TEST(ArraySink, TellsWhatTheNumbersAre) {
   facts = facts_in(folder);
   EXPECT_EQ(facts["lost"], 12);
   EXPECT_EQ(facts["tuned"], json::array({{{"row", 2}, {"sample", 210}, {"frequency", 1.4525e9}}}));
-  EXPECT_EQ(facts["frequency"], 1.4515e9) << "of the first";
-  EXPECT_EQ(facts["calibrated"], false) << "not of all";
+  EXPECT_EQ(facts["frequency"], 1.4515e9) << "of the first message";
+  EXPECT_EQ(facts["calibrated"], false) << "not all messages";
   EXPECT_EQ(facts["complete"], true);
   EXPECT_EQ(facts["sample"], 100);
   EXPECT_EQ(facts["author"], "a");
@@ -176,11 +176,11 @@ TEST(ArraySink, LeavesWhatIsThereAlone) {
   EXPECT_THROW(ArraySink(folder / "y.npy", false, packets()), SetupError);
   EXPECT_EQ(folder.text("y.json"), "of another");
   ArraySink sink(folder / "x.npy", true, packets());
-  EXPECT_THROW(ArraySink(folder / "x.npy", true, packets()), SetupError);  // two at once
+  EXPECT_THROW(ArraySink(folder / "x.npy", true, packets()), SetupError);  // two at the same time
   EXPECT_THAT(read_npy(folder / "x.npy").shape, ElementsAre(0, 2, 3));
 }
 
-/// In a child, so that limits and signals hit nobody else.
+/// Runs in a child process, so that limits and signals affect nothing else.
 template <class F> pid_t in_child(F body) {
   const pid_t child = ::fork();
   if (child != 0) return child;
@@ -218,7 +218,7 @@ TEST(ArraySink, WithoutDescriptorsForAMomentItGoesOn) {
     EXPECT_TRUE(sink.send(message_of<const std::uint8_t>(format, 100, one)));
     const FewDescriptors none;
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
-    EXPECT_TRUE(sink.send(message_of<const std::uint8_t>(format, 200, one, 7))) << "the text beside it is due";
+    EXPECT_TRUE(sink.send(message_of<const std::uint8_t>(format, 200, one, 7))) << "the JSON file is due";
   }
   EXPECT_EQ(json::parse(folder.text("x.json"))["lost"], 7);
   EXPECT_EQ(json::parse(folder.text("x.json"))["complete"], true);

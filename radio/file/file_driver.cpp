@@ -23,15 +23,15 @@ class FileSourceOptions final : public SourceOptions {
   void fields(FieldVisitor& v) override {
     v.field(
         "path", path_,
-        {.help = "SigMF recording: its .sigmf-meta, its .sigmf-data, or the name without either", .required = true});
-    v.field("repeat", settings_.repeat, {.help = "go on from the start without end"});
-    v.field("pace", settings_.pace, {.help = "play at the sample rate instead of as fast as the pipeline takes it"});
+        {.help = "SigMF recording: its .sigmf-meta, its .sigmf-data, or the name without suffix", .required = true});
+    v.field("repeat", settings_.repeat, {.help = "repeat without end"});
+    v.field("pace", settings_.pace, {.help = "play at the sample rate, not as fast as possible"});
     v.field("calibration", calibration_,
-            {.help = "a table of `iqd calibrate`: how channels differ is taken out before the first stage"});
+            {.help = "table of `iqd calibrate`, which removes channel differences before the first stage"});
   }
   StreamInfo describe(const Section& section) const override {
     std::vector<std::string> problems;
-    if (path_.empty() && !section.has("path")) return {};  // whoever reads the keys complains
+    if (path_.empty() && !section.has("path")) return {};  // the reader of the keys reports it
     const Recording recording = read_recording(path_, problems);
     if (problems.empty()) check_length(recording, problems);
     for (std::string& p : problems) section.problem("path", std::move(p));
@@ -63,20 +63,20 @@ class FileSinkOptions final : public SinkOptions {
  public:
   void fields(FieldVisitor& v) override {
     v.field("path", settings_.path,
-            {.help = "SigMF recording to make: NAME.sigmf-meta, with NAME.sigmf-data beside it; NAME.wav makes sound, "
-                     "NAME.npy an array of any port",
+            {.help = "SigMF recording to write: NAME.sigmf-meta and NAME.sigmf-data; NAME.wav: sound; "
+                     "NAME.npy: an array of any port",
              .required = true});
-    v.field("overwrite", settings_.overwrite, {.help = "replace a recording that is there already"});
+    v.field("overwrite", settings_.overwrite, {.help = "replace an existing recording"});
     v.field("description", settings_.description, {.help = "core:description of the recording"});
     v.field("author", settings_.author, {.help = "core:author of the recording"});
     v.field("hw", settings_.hardware, {.help = "core:hw of the recording: the radio and antenna"});
     v.field("buffer", buffer_bytes_,
-            {.help = "of a stream that cannot wait: so much waits in memory while the disk is busy, before samples are "
-                     "lost",
+            {.help = "memory for samples of a stream that cannot wait while the disk is busy; beyond it, samples are "
+                     "dropped",
              .unit = Unit::bytes,
              .low = 0,
              .high = 1LL << 40});
-    v.group("trigger", triggered_, {.help = "take only what is around a trigger; without: everything"},
+    v.group("trigger", triggered_, {.help = "record only around a trigger; without: everything"},
             [this](FieldVisitor& group) { trigger_.fields(group); });
   }
   void check(const PortFormat& format, const Section& section) const override {
@@ -87,18 +87,18 @@ class FileSinkOptions final : public SinkOptions {
     if (settings_.path.empty()) return;
     if (kind == Kind::wav)
       for (const std::string_view key : {"description", "author", "hw"})
-        if (section.has(key)) section.problem(key, "a WAV file has no place for it; SigMF recordings and arrays have");
+        if (section.has(key)) section.problem(key, "a WAV file cannot hold it; SigMF recordings and arrays can");
     const std::vector<std::string> files = files_of(settings_.path);
     const std::string folder = std::filesystem::path(files.front()).parent_path().string();
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
-      section.problem("path", fmt::format("{}: the folder is not there or cannot be written to", folder));
+      section.problem("path", fmt::format("{}: the folder does not exist or is not writable", folder));
       return;
     }
-    // A recording that is being made is this pipeline's own when its file is read again: `open` decides about it.
+    // After a reload, a recording in progress may be this pipeline's own: `open` decides.
     if (settings_.overwrite || FrameFile::is_locked(files.front())) return;
     for (const std::string& path : files) {
       if (::access(path.c_str(), F_OK) != 0) continue;
-      section.problem("path", path + " is there already; set overwrite: true or choose another path");
+      section.problem("path", path + " already exists; set overwrite: true or choose another path");
       return;
     }
   }
@@ -123,7 +123,7 @@ class FileSinkOptions final : public SinkOptions {
   static Kind kind_of(const std::string& path) {
     return is_wav(path) ? Kind::wav : is_npy(path) ? Kind::npy : Kind::sigmf;
   }
-  /// The data, and what is beside them.
+  /// The data file, and the files beside it.
   static std::vector<std::string> files_of(const std::string& path) {
     switch (kind_of(path)) {
       case Kind::sigmf: return {sigmf_paths(path).data, sigmf_paths(path).meta};

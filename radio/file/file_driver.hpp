@@ -6,7 +6,7 @@
 
 namespace iqd::radio {
 
-/// `file`: plays SigMF recordings, and makes them.
+/// `file`: plays and writes SigMF recordings.
 DriverEntry file_driver();
 
 }  // namespace iqd::radio

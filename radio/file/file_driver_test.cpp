@@ -17,11 +17,11 @@ namespace iqd::radio {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-/// Gives the fields of an options object their values.
+/// Assigns values to the fields of an options object.
 class Setter final : public FieldVisitor {
  public:
   explicit Setter(json values) : values_(std::move(values)) {}
@@ -98,7 +98,7 @@ TEST(FileDriver, SaysWhatToDoAboutWhatIsNoRecording) {
   const ScratchFolder folder;
   EXPECT_THAT(describe(folder / "nothing"), ElementsAre(HasSubstr("there is no such file")));
   folder.write("raw.bin", "12345678");
-  EXPECT_THAT(describe(folder / "raw.bin"), ElementsAre(HasSubstr("by itself is no SigMF recording")));
+  EXPECT_THAT(describe(folder / "raw.bin"), ElementsAre(HasSubstr("alone is not a SigMF recording")));
   folder.write("x.sigmf", "a tar");
   EXPECT_THAT(describe(folder / "x.sigmf"), ElementsAre(HasSubstr("tar -xf")));
   folder.write("x.sigmf-meta", "hello");
@@ -140,10 +140,10 @@ TEST(FileDriver, ChecksWhereItWouldRecord) {
   EXPECT_THAT(check({{"path", folder / "x"}, {"overwrite", true}}, format), IsEmpty());
   EXPECT_EQ(folder.text("x.sigmf-meta"), "old");
   const auto sink = sink_options({{"path", folder / "x"}, {"overwrite", true}})->open(format);
-  EXPECT_THAT(check({{"path", folder / "x"}}, format), IsEmpty());  // being recorded: the file is read again
+  EXPECT_THAT(check({{"path", folder / "x"}}, format), IsEmpty());  // being recorded: the configuration is read again
 }
 
-/// What was recorded is what is played, to the bit, with its gaps and times.
+/// A recording plays back bit for bit, with its gaps and times.
 template <class T> void round_trip(std::int64_t channels) {
   const ScratchFolder folder;
   std::mt19937 random(static_cast<unsigned>(channels));
@@ -204,8 +204,8 @@ TEST(FileDriver, WritesSoundWhereThePathSaysSo) {
   const PortFormat audio = stream_format(Element::f32);
   EXPECT_THAT(check(here, audio), IsEmpty());
   EXPECT_THAT(check(here, stream_format(Element::cf32)), ElementsAre(HasSubstr("a WAV file takes f32 or i16")));
-  EXPECT_THAT(check(here, audio, {"path", "author"}), ElementsAre(HasSubstr("a WAV file has no place for it")));
-  EXPECT_THAT(check({{"path", folder / "no/x.wav"}}, audio), ElementsAre(HasSubstr("the folder is not there")));
+  EXPECT_THAT(check(here, audio, {"path", "author"}), ElementsAre(HasSubstr("a WAV file cannot hold it")));
+  EXPECT_THAT(check({{"path", folder / "no/x.wav"}}, audio), ElementsAre(HasSubstr("the folder does not exist")));
 
   EXPECT_EQ(sink_options(here)->path(), folder / "x.wav");
   const auto sink = sink_options(here)->open(audio);

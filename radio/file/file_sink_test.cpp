@@ -27,8 +27,8 @@ namespace iqd::radio {
 namespace {
 
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 json meta_in(const ScratchFolder& folder, const char* name = "x.sigmf-meta") {
   return json::parse(folder.text(name));
@@ -132,9 +132,9 @@ TEST(FileSink, EveryGapBeginsACapture) {
   FileSink sink({.path = folder / "x"}, format);
   sink.send(message_of<const cf32>(format, 50, ramp(50, 10, 1)));
   sink.send(message_of<const cf32>(format, 60, ramp(60, 10, 1)));
-  sink.send(message_of<const cf32>(format, 75, ramp(75, 10, 1), 5));  // told
-  sink.send(message_of<const cf32>(format, 86, ramp(86, 10, 1)));     // seen from the index
-  sink.send(message_of<const cf32>(format, 0, ramp(0, 10, 1)));       // a stream that began anew
+  sink.send(message_of<const cf32>(format, 75, ramp(75, 10, 1), 5));  // reported
+  sink.send(message_of<const cf32>(format, 86, ramp(86, 10, 1)));     // detected from the index
+  sink.send(message_of<const cf32>(format, 0, ramp(0, 10, 1)));       // the stream was restarted
   sink.send(message_of<const cf32>(format, 10, ramp(10, 10, 1)));
   sink.send(message_of<const cf32>(format, 23, ramp(23, 10, 1), 3));
   sink.finish();
@@ -175,11 +175,11 @@ TEST(FileSink, WhereTheRadioIsSetOtherwiseACaptureBegins) {
   send(10, 13, 1e6);  // in the middle
   send(20, -1, 1e6);
   send(30, 30, 2e6);  // with the first
-  send(40, 50, 3e6);  // behind the last, as where a port is late
+  send(40, 50, 3e6);  // after the last, as on a late port
   send(50, -1, 3e6);
   send(60, -1, 3e6);
   send(75, 78, 4e6, 5);  // a gap, and then
-  send(85, 85, 4e6);     // another gain, say
+  send(85, 85, 4e6);     // e.g. a new gain
   sink.finish();
   const json meta = meta_in(folder);
   EXPECT_EQ(tunings(meta),
@@ -211,7 +211,7 @@ TEST(FileSink, AnnotatesWhatARecordingBeginsFor) {
   const Trigger first{
       .reason = "level > -20 dB", .number = 1, .first = 15, .items = 10, .time_ns = 1'743'422'400'000'000'000};
   sink.send(begun_by(message_of<const cf32>(format, 0, ramp(0, 10, 2)), first));
-  EXPECT_EQ(meta_in(folder)["annotations"], json::array()) << "its samples are still to come";
+  EXPECT_EQ(meta_in(folder)["annotations"], json::array()) << "its samples have not arrived";
   sink.send(message_of<const cf32>(format, 10, ramp(10, 15, 2)));
   sink.send(message_of<const cf32>(format, 25, {}));
   const Trigger second{.reason = "door", .number = 2, .first = 0};
@@ -240,7 +240,7 @@ TEST(FileSink, NoAnnotationReachesBeyondWhatWasRecorded) {
     sink.send(begun_by(message_of<const cf32>(format, 50, ramp(50, 10, 1), 40), Trigger{.reason = "b", .first = 10}));
   }
   const json annotations = meta_in(folder)["annotations"];
-  ASSERT_EQ(annotations.size(), 1u) << "nothing was recorded of the second";
+  ASSERT_EQ(annotations.size(), 1u) << "the second has no samples";
   EXPECT_EQ(annotations[0]["core:sample_start"], 5);
   EXPECT_EQ(annotations[0]["core:sample_count"], 10);
   std::vector<std::string> problems;
@@ -305,7 +305,7 @@ TEST(FileSink, FloodsOfGapsAreAllKept) {
   for (std::size_t n = 0; n < 30'000; ++n) ASSERT_EQ(data[2 * n].real(), static_cast<float>(n / 10 * 20 + n % 10));
 }
 
-/// At any moment, for a kill may come at any.
+/// At any moment, because a kill may come at any moment.
 TEST(FileSink, AGapIsKnownBeforeTheSamplesBehindIt) {
   constexpr std::int64_t kItems = 20'000;
   const ScratchFolder folder;
@@ -334,7 +334,7 @@ TEST(FileSink, AGapIsKnownBeforeTheSamplesBehindIt) {
 
 TEST(FileSink, NothingIsLeftBesideTheRecording) {
   const ScratchFolder folder;
-  folder.write("x.sigmf-meta.part", "of somebody who was killed");
+  folder.write("x.sigmf-meta.part", "of a killed recorder");
   const PortFormat format = stream_format(Element::cf32);
   FileSink sink({.path = folder / "x", .overwrite = true}, format);
   const auto names = [&] {
@@ -370,7 +370,7 @@ TEST(FileSink, LeavesAnOldRecordingAlone) {
   EXPECT_EQ(folder.items<sc16>("x.sigmf-data").size(), 10u);
   FileSink again({.path = folder / "x", .overwrite = true}, format);
   EXPECT_EQ(folder.items<sc16>("x.sigmf-data").size(), 0u);
-  EXPECT_THROW(FileSink({.path = folder / "x", .overwrite = true}, format), SetupError);  // two at once
+  EXPECT_THROW(FileSink({.path = folder / "x", .overwrite = true}, format), SetupError);  // two at the same time
 }
 
 TEST(FileSink, RefusesWhatIsNoStream) {
@@ -393,7 +393,7 @@ TEST(FileSink, RefusesWhatIsNoStream) {
   EXPECT_THROW(FileSink({.path = folder / "no/x"}, stream_format(Element::cf32)), SetupError);
 }
 
-/// Runs `body` in a child process, so that limits and signals hit nobody else; true when it exits with 0.
+/// Runs `body` in a child process, so that limits and signals affect nothing else. Returns true if it exits with 0.
 template <class F> bool in_child(F body) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -472,7 +472,7 @@ TEST(FileSink, ARecordingThatIsRemovedEnds) {
   const auto lines = log::lines();
   EXPECT_FALSE(sink.send(message_of<const cf32>(format, 1000, ramp(1000, 1000, 1))));
   EXPECT_FALSE(sink.send(message_of<const cf32>(format, 2000, ramp(2000, 1000, 1))));
-  EXPECT_EQ(log::lines(), lines + 1) << "which is told once";
+  EXPECT_EQ(log::lines(), lines + 1) << "logged once";
 }
 
 TEST(FileSink, AFullDiskAmidManyGapsLeavesNoCaptureWithoutItsData) {
@@ -496,7 +496,7 @@ TEST(FileSink, AFullDiskAmidManyGapsLeavesNoCaptureWithoutItsData) {
   EXPECT_EQ(recording.segments.size(), (data.size() + 99) / 100 + (data.size() % 100 == 0 ? 1 : 0));
 }
 
-/// Records until it is killed, with a gap now and then.
+/// Records with occasional gaps until it is killed.
 [[noreturn]] void record_for_ever(const std::string& path, std::int64_t channels) {
   const PortFormat format = stream_format(Element::cf32, channels, 3001);
   const Trigger trigger{.reason = "gap > 0", .number = 1, .first = 4000, .items = 100};
@@ -509,11 +509,11 @@ TEST(FileSink, AFullDiskAmidManyGapsLeavesNoCaptureWithoutItsData) {
     Message message = message_of<const cf32>(format, sample % (1 << 24), x, gap);
     if (i % 20 == 0) message.trigger = &trigger;
     sink.send(message);
-    if (i == 400) ::pause();  // a disk that is full would prove nothing
+    if (i == 400) ::pause();  // a full disk would prove nothing
   }
 }
 
-/// The samples of each capture count on from its global_index; only the very last frame may be zeros.
+/// Samples count up from the global_index of each capture; only the very last frame may be zeros.
 void expect_sound(const ScratchFolder& folder, std::int64_t channels) {
   std::vector<std::string> problems;
   const Recording recording = read_recording(folder / "x", problems);

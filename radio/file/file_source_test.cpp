@@ -18,7 +18,7 @@ namespace iqd::radio {
 namespace {
 
 using nlohmann::json;
-using testing::IsEmpty;
+using ::testing::IsEmpty;
 
 json meta_of(const std::string& datatype, int channels) {
   return {{"global",
@@ -38,7 +38,7 @@ std::unique_ptr<FileSource> open(const ScratchFolder& folder, const json& meta, 
   return std::make_unique<FileSource>(std::move(recording), settings);
 }
 
-/// Everything up to the end or `most` samples, in calls of `step`; and what each call said.
+/// Plays up to the end or `most` samples, in calls of `step`; records the result of each call.
 template <class T> struct Played {
   std::vector<std::vector<T>> channels;
   std::vector<Received> calls;
@@ -82,8 +82,8 @@ TEST(FileSource, TellsWhereTheRadioWasTunedOtherwise) {
     frequencies.push_back(source->info().frequency_hz / 1e6);
     at += r.samples;
   }
-  EXPECT_THAT(tuned, testing::ElementsAre(250, 400, 650)) << "the second round begins as the first did";
-  EXPECT_THAT(frequencies, testing::ElementsAre(100, 100, 101, 101, 100, 100, 101, 101));
+  EXPECT_THAT(tuned, ::testing::ElementsAre(250, 400, 650)) << "the second round begins like the first";
+  EXPECT_THAT(frequencies, ::testing::ElementsAre(100, 100, 101, 101, 100, 100, 101, 101));
 }
 
 TEST(FileSource, PartsTheChannels) {
@@ -150,12 +150,12 @@ TEST(FileSource, GapsAreToldOnceAndNothingReachesAcross) {
     EXPECT_TRUE(r.has_time);
     times.push_back(r.time_ns - played.calls[0].time_ns);
   }
-  EXPECT_THAT(samples, testing::ElementsAre(8, 2, 8, 7, 8, 7));
-  EXPECT_THAT(lost, testing::ElementsAre(0, 0, 51, 0, 0, 0));
-  EXPECT_THAT(times, testing::ElementsAre(0, 8000, 61'000, 69'000, 76'000, 84'000));
+  EXPECT_THAT(samples, ::testing::ElementsAre(8, 2, 8, 7, 8, 7));
+  EXPECT_THAT(lost, ::testing::ElementsAre(0, 0, 51, 0, 0, 0));
+  EXPECT_THAT(times, ::testing::ElementsAre(0, 8000, 61'000, 69'000, 76'000, 84'000));
 }
 
-/// Captures without samples whose times go to and fro by two centuries: what is missing adds up to no number.
+/// Captures without samples whose times jump back and forth by two centuries: the gaps must not overflow.
 TEST(FileSource, GapsThatAddUpStayNumbers) {
   const ScratchFolder folder;
   folder.write("x.sigmf-data", std::vector<sc16>(40));
@@ -216,7 +216,7 @@ TEST(FileSource, PacedIsAsSlowAsTheRate) {
   EXPECT_EQ(played.channels[0].size(), 200'000u);
   EXPECT_GT(seconds, 0.199);
   EXPECT_LT(seconds, 5.0);
-  EXPECT_GT(played.calls.size(), 10u);  // not all of it at the end
+  EXPECT_GT(played.calls.size(), 10u);  // not everything at the end
 }
 
 TEST(FileSource, AWaitCanBeInterrupted) {
@@ -229,7 +229,7 @@ TEST(FileSource, AWaitCanBeInterrupted) {
   std::byte* into = reinterpret_cast<std::byte*>(&sample);
   const std::int64_t start = steady_ns();
   EXPECT_EQ(source->receive({&into, 1}, 1).event, Received::Event::nothing);
-  EXPECT_GT(steady_ns() - start, 90'000'000);  // the longest that a call waits
+  EXPECT_GT(steady_ns() - start, 90'000'000);  // the longest wait of a call
   source->interrupt();
   const std::int64_t interrupted = steady_ns();
   EXPECT_EQ(source->receive({&into, 1}, 1).event, Received::Event::nothing);

@@ -17,20 +17,19 @@
 namespace iqd::radio {
 namespace {
 
-/// The kernel looks for a deadly signal between the pages of a write, whatever the size of a page is here: it is a
-/// multiple of this.
+/// A write can be interrupted by a fatal signal between two pages. Every page size is a multiple of this.
 constexpr std::int64_t kPage = 4096;
 
 }  // namespace
 
 FrameFile::FrameFile(const std::string& path, std::int64_t frame_bytes) : frame_(frame_bytes) {
-  // Not blocking: a pipe of this name would wait for a reader.
+  // Non-blocking, because a FIFO of this name would wait for a reader.
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (file_ < 0) throw SetupError(fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
+  if (file_ < 0) throw SetupError(fmt::format("{}: cannot create: {}", path, std::strerror(errno)));
   had_name_ = has_name();
   if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;  // some file systems have no locks
   ::close(file_);
-  throw SetupError(fmt::format("{}: is in use: it is being recorded already, or played; choose another path", path));
+  throw SetupError(fmt::format("{}: in use: it is being recorded or played; choose another path", path));
 }
 
 FrameFile::~FrameFile() {
@@ -55,7 +54,7 @@ bool FrameFile::has_name() const noexcept {
   return ::fstat(file_, &facts) == 0 && facts.st_nlink > 0;
 }
 
-/// A removed file would fill the disk, and nobody would ever find it.
+/// Writing on to a removed file would fill the disk unnoticed.
 bool FrameFile::was_removed() const noexcept {
   if (!had_name_ || has_name()) return false;
   errno = ENOENT;
@@ -77,7 +76,7 @@ bool FrameFile::append(std::span<const std::byte> frames) noexcept {
     const std::int64_t in_page = kPage - bytes_ % kPage;
     std::int64_t n = std::min(left, in_page / frame_ * frame_);
     if (n == 0) {
-      // This frame crosses a page, so a kill can cut it in two: the file gets the room for all of it beforehand.
+      // This frame crosses a page boundary, so a kill could split it: the file is extended for the whole frame first.
       n = frame_;
       if (::ftruncate(file_, bytes_ + n) != 0) return false;
     }

@@ -9,25 +9,25 @@
 
 namespace iqd::radio {
 
-/// A file that only ever grows by whole frames: what a killed writer leaves behind is never cut within one. Only where
-/// frames do not fit pages evenly can the very last frame be zeros then.
+/// A file that grows only by whole frames: after a kill, no frame is cut. If frames do not divide pages evenly, the
+/// very last frame may be zeros after a kill.
 class FrameFile {
  public:
-  /// Opens or makes the file, locked against other writers; what is in it stays until `cut`. Throws SetupError.
+  /// Opens or creates the file, and locks it against other writers; its content stays until `cut`. Throws SetupError.
   FrameFile(const std::string& path, std::int64_t frame_bytes);
   ~FrameFile();
   FrameFile(const FrameFile&) = delete;
   FrameFile& operator=(const FrameFile&) = delete;
 
-  /// Whole frames. False when the file takes no more (disk full, or it was removed): then it ends with the last frame
-  /// that found room, and `errno` says why.
+  /// Appends whole frames. Returns false if the file takes no more (disk full, or removed): then it ends with the last
+  /// frame that fit, and `errno` has the reason.
   bool append(std::span<const std::byte> frames) noexcept;
-  /// Frames of zeros, as a hole that takes no room on the disk. False as above.
+  /// Appends frames of zeros, as a hole without disk space. Returns false as above.
   bool append_zeros(std::int64_t frames) noexcept;
   std::int64_t frames() const noexcept { return bytes_ / frame_; }
-  /// Other bytes in the place of some that are there already. False as above.
+  /// Replaces existing bytes. Returns false as above.
   bool rewrite(std::int64_t at, std::span<const std::byte> bytes) noexcept;
-  /// Forgets what is behind the first `frames`.
+  /// Truncates the file to `frames`.
   void cut(std::int64_t frames) noexcept;
 
   /// Whether another FrameFile holds this path.
@@ -39,7 +39,7 @@ class FrameFile {
   bool was_removed() const noexcept;
 
   int file_ = -1;
-  bool had_name_ = false;  // some file systems do not tell
+  bool had_name_ = false;  // some file systems do not report it
   std::int64_t frame_;
   std::int64_t bytes_ = 0;
 };

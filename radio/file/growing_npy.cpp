@@ -13,7 +13,7 @@
 namespace iqd::radio {
 namespace {
 
-/// Of format version 1, a multiple of 64: room for any number of rows.
+/// For format version 1, a multiple of 64: room for any number of rows.
 constexpr std::size_t kHeaderBytes = 384;
 
 }  // namespace
@@ -24,7 +24,7 @@ GrowingNpy::GrowingNpy(const std::string& path, std::string descr, std::vector<s
   file_.cut(0);
   const std::string empty = header(0);
   if (!file_.append(std::as_bytes(std::span(empty))))
-    throw SetupError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+    throw SetupError(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
 }
 
 bool GrowingNpy::append(std::span<const std::byte> rows) noexcept {
@@ -49,7 +49,7 @@ std::string GrowingNpy::header(std::int64_t rows) const {
   for (const std::int64_t extent : row_) shape += fmt::format(" {},", extent);
   std::string text = fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': ({}), }}", descr_, shape);
   constexpr std::size_t kPrefix = 10;
-  if (text.size() + 1 > kHeaderBytes - kPrefix) throw SetupError("the array has more dimensions than its header holds");
+  if (text.size() + 1 > kHeaderBytes - kPrefix) throw SetupError("the array has too many dimensions for its header");
   text.resize(kHeaderBytes - kPrefix - 1, ' ');
   constexpr auto kLength = static_cast<unsigned>(kHeaderBytes - kPrefix);
   const char prefix[kPrefix] = {

@@ -12,18 +12,20 @@
 
 namespace iqd::radio {
 
-/// An array in a file as NumPy reads it, which rows are added to. What the header says is there at every moment, also
-/// after a kill: it is written behind the rows, now and then.
+/// A growing NumPy array in a file. The rows that its header counts always exist, even after a kill: the header is
+/// updated after the rows, now and then.
 class GrowingNpy {
  public:
-  /// `descr` as in the header, `'<f4'` with its quotes or a list of fields; `row`: the shape behind the first
-  /// dimension. Throws SetupError.
+  /// `descr` as in the header: `'<f4'` with its quotes, or a list of fields. `row`: the shape without the first
+  /// dimension.
+  /// Throws SetupError.
   GrowingNpy(const std::string& path, std::string descr, std::vector<std::int64_t> row, std::int64_t row_bytes);
 
-  /// Whole rows. False where the file takes no more: then it ends with the last that found room, and `errno` says why.
+  /// Appends whole rows. Returns false if the file takes no more: then it ends with the last row that fit, and `errno`
+  /// has the reason.
   bool append(std::span<const std::byte> rows) noexcept;
   std::int64_t rows() const noexcept;
-  /// Lets the header tell of all rows. False as above.
+  /// Makes the header count all rows. Returns false as above.
   bool settle();
 
  private:

@@ -24,7 +24,7 @@ bool take(std::string_view& rest, char c) noexcept {
   return true;
 }
 
-/// A number of exactly `digits` digits that is at most `most`.
+/// Takes a number of exactly `digits` digits that is at most `most`.
 bool take_number(std::string_view& rest, std::size_t digits, int most, int& into) noexcept {
   if (rest.size() < digits) return false;
   into = 0;
@@ -36,7 +36,7 @@ bool take_number(std::string_view& rest, std::size_t digits, int most, int& into
   return into <= most;
 }
 
-/// What follows the point; false where there is a point and no digit.
+/// Takes the digits after the point. Returns false if there is a point without a digit.
 bool take_fraction(std::string_view& rest, IsoTime& time) noexcept {
   time.resolution_ns = kSecond;
   if (!take(rest, '.')) return true;
@@ -72,7 +72,7 @@ std::optional<IsoTime> parse_iso_time(std::string_view text) noexcept {
   int second = 0;
   std::int64_t offset = 0;
   IsoTime time;
-  // Any two such times are less than 64 bits of nanoseconds apart.
+  // The difference of any two such times fits 64 bits of nanoseconds.
   const bool date = take_number(text, 4, kLastYear, year) && take(text, '-') && take_number(text, 2, 12, month) &&
                     take(text, '-') && take_number(text, 2, 31, day);
   const std::chrono::year_month_day ymd{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
@@ -85,7 +85,7 @@ std::optional<IsoTime> parse_iso_time(std::string_view text) noexcept {
   if (!take_fraction(text, time) || !take_offset(text, offset) || !text.empty()) return std::nullopt;
   const std::int64_t days = std::chrono::sys_days(ymd).time_since_epoch().count();
   time.ns += ((days * 24 + hour) * 3600 + (minute - offset) * 60 + second) * kSecond;
-  // Of such a year in UTC as well, so that what is written of it can be read.
+  // The year must be valid in UTC as well, so that the time can be written and read again.
   const bool is_of_a_year = time.ns >= kFirst && time.ns < kEnd;
   return is_of_a_year ? std::optional(time) : std::nullopt;
 }

@@ -21,31 +21,31 @@ constexpr std::array<DiskFormat, 3> kDiskFormats{
     {{"cf32_le", 8, Element::cf32}, {"ci16_le", 4, Element::sc16}, {"ci8", 2, Element::sc16}}};
 constexpr std::uintmax_t kMostMetaBytes = 256u << 20;
 
-/// Why a file cannot be read; empty where it can.
+/// Why a file cannot be read; empty if it can.
 std::string unreadable(const std::string& path) {
   std::error_code error;
   const auto status = fs::status(path, error);
   if (!fs::exists(status)) return "there is no such file";
-  if (!fs::is_regular_file(status)) return "it is not an ordinary file";
+  if (!fs::is_regular_file(status)) return "not a regular file";
   errno = 0;
-  if (!std::ifstream(path, std::ios::binary)) return fmt::format("cannot be opened: {}", std::strerror(errno));
+  if (!std::ifstream(path, std::ios::binary)) return fmt::format("cannot open: {}", std::strerror(errno));
   return {};
 }
 
-/// The whole metadata file; complains and gives nothing where that cannot be.
+/// Reads the whole metadata file. On failure it reports a problem and returns nothing.
 std::string read_meta(std::string_view path, const SigmfPaths& paths, std::vector<std::string>& problems) {
   if (std::string why = unreadable(paths.meta); !why.empty()) {
     if (path != paths.meta && path != paths.data && unreadable(std::string(path)).empty())
-      why = fmt::format("there is no such file, and {} by itself is no SigMF recording{}", path,
+      why = fmt::format("there is no such file, and {} alone is not a SigMF recording{}", path,
                         path.size() > 6 && path.substr(path.size() - 6) == ".sigmf" ? "; unpack it with tar -xf" : "");
     problems.push_back(
-        fmt::format("{}: {}; a recording is NAME.sigmf-meta with NAME.sigmf-data beside it", paths.meta, why));
+        fmt::format("{}: {}; a recording consists of NAME.sigmf-meta and NAME.sigmf-data", paths.meta, why));
     return {};
   }
   std::error_code error;
   const auto bytes = fs::file_size(paths.meta, error);
   if (error || bytes > kMostMetaBytes) {
-    problems.push_back(fmt::format("{}: {} MB are no metadata", paths.meta, error ? 0 : bytes >> 20));
+    problems.push_back(fmt::format("{}: {} MB cannot be metadata", paths.meta, error ? 0 : bytes >> 20));
     return {};
   }
   std::string text(bytes, '\0');
@@ -57,28 +57,28 @@ std::int64_t samples_between(const SigmfCapture& a, const SigmfCapture& b) noexc
   return b.sample_start - a.sample_start;
 }
 
-/// Samples that are missing between two captures by their global index, or, where one has none, by their times.
+/// Samples missing between two captures by their global index, or by their times if one has no index.
 std::int64_t lost_between(const SigmfCapture& a, const SigmfCapture& b, double rate_hz) noexcept {
   const std::int64_t present = samples_between(a, b);
   if (a.global_index && b.global_index) return *b.global_index - *a.global_index - present;
   if (!a.time || !b.time) return 0;
   const double elapsed = static_cast<double>(b.time->ns - a.time->ns) * 1e-9;
   const double missing = std::round(elapsed * rate_hz - static_cast<double>(present));
-  // Below the last digit that was written there is no gap to be seen, nor within what clocks drift apart.
+  // A gap must exceed the resolution of the times, and the drift between clocks.
   const auto resolution = static_cast<double>(std::max(a.time->resolution_ns, b.time->resolution_ns)) * 1e-9;
   const double smallest = std::max({1.0, std::floor(resolution * rate_hz), elapsed * 10e-6 * rate_hz});
   return missing >= smallest && missing < static_cast<double>(kMostSigmfIndex) ? static_cast<std::int64_t>(missing) : 0;
 }
 
-/// A time and a duration; one that leads out of 64 bits does not move it.
+/// Adds a duration to a time; an overflow leaves the time unchanged.
 std::int64_t plus_ns(std::int64_t time_ns, double ns) noexcept {
   constexpr double kMost = 9e18;
   const bool fits = std::fabs(ns) < kMost && std::fabs(static_cast<double>(time_ns) + ns) < kMost;
   return fits ? time_ns + std::llround(ns) : time_ns;
 }
 
-/// A segment's time is the one it was given; without one the clock runs on from a neighbour. A time so close to the
-/// running clock that no sample lies between does not move it.
+/// A segment keeps the time in its metadata; without one, time continues from the neighbouring segment. A time within
+/// one sample of the running time does not change it.
 void set_times(Recording& r) {
   const auto& captures = r.meta.captures;
   const auto first = std::find_if(captures.begin(), captures.end(), [](const SigmfCapture& c) { return c.time; });
@@ -86,7 +86,7 @@ void set_times(Recording& r) {
   if (!r.has_time) return;
   const double ns_per_sample = 1e9 / r.meta.rate_hz;
   const auto timed = static_cast<std::size_t>(first - captures.begin());
-  const auto length = [&](std::size_t i) {  // from the segment before to this one
+  const auto length = [&](std::size_t i) {  // from the previous segment to this one
     return static_cast<double>(r.segments[i - 1].samples + r.segments[i].lost) * ns_per_sample;
   };
   r.segments[timed].time_ns = first->time->ns;
@@ -101,17 +101,17 @@ void set_times(Recording& r) {
   }
 }
 
-/// Captures as positions in the data file, starting at 0 with the first sample.
+/// Converts captures to positions in the data file, starting at 0 with the first sample.
 void normalise(SigmfMeta& meta) {
   auto& captures = meta.captures;
-  // SigMF counts sample_start from core:offset; what starts before it was meant to count from the file's beginning.
+  // SigMF counts sample_start from core:offset. A start below it was meant from the beginning of the file.
   const bool absolute = captures.empty() || captures.front().sample_start >= meta.offset;
   for (SigmfCapture& c : captures) c.sample_start -= absolute ? meta.offset : 0;
   meta.annotated_end -= absolute ? meta.offset : 0;
   if (captures.empty() || captures.front().sample_start > 0) captures.insert(captures.begin(), SigmfCapture{});
 }
 
-/// What iqd announced and did not come to write.
+/// Removes segments that iqd announced, but whose samples it did not write.
 void leave_out_announced(Recording& r, std::int64_t samples) {
   if (r.meta.recorder != kSigmfRecorder) return;
   r.announced = std::erase_if(r.meta.captures, [&](const SigmfCapture& c) { return c.sample_start > samples; });
@@ -125,14 +125,14 @@ void check_captures(const Recording& r, std::int64_t samples, std::vector<std::s
     const SigmfCapture& b = captures[i];
     if (a.global_index && b.global_index && *b.global_index - *a.global_index < samples_between(a, b)) {
       problems.push_back(fmt::format(
-          "{}: at sample {} core:global_index advances by less than the samples in between; a new stream needs a "
-          "recording of its own",
+          "{}: at sample {} core:global_index advances by less than the samples in between; a new stream needs "
+          "its own recording",
           r.paths.meta, b.sample_start));
       return;
     }
   }
   if (captures.back().sample_start > samples) {
-    problems.push_back(fmt::format("{} says that a capture starts at sample {}, but {} has {} samples: it is cut short",
+    problems.push_back(fmt::format("{} has a capture that starts at sample {}, but {} has {} samples: it is cut short",
                                    r.paths.meta, captures.back().sample_start, r.paths.data, samples));
   } else if (r.meta.annotated_end > samples) {
     problems.push_back(fmt::format("{} has an annotation up to sample {}, but {} has {} samples: it is cut short",
@@ -177,7 +177,7 @@ void lay_out(Recording& r, std::int64_t data_bytes, std::vector<std::string>& pr
   if (payload % frame != 0) {
     problems.push_back(fmt::format(
         "{}: {} bytes of samples are not a whole number of {} samples of {} channel{} ({} bytes each): it is cut short "
-        "or {} is about something else",
+        "or {} describes another file",
         r.paths.data, payload, r.meta.datatype, r.meta.channels, r.meta.channels > 1 ? "s" : "", frame, r.paths.meta));
     return;
   }
@@ -213,7 +213,7 @@ Recording read_recording(std::string_view path, std::vector<std::string>& proble
   if (!r.meta.dataset.empty()) r.paths.data = (fs::path(r.paths.meta).parent_path() / r.meta.dataset).string();
   if (const std::string why = unreadable(r.paths.data); !why.empty()) {
     problems.push_back(fmt::format("{}: {}{}", r.paths.data, why,
-                                   r.meta.metadata_only ? "; the recording says that it comes without samples" : ""));
+                                   r.meta.metadata_only ? "; its metadata say that it has no samples" : ""));
   }
   if (!problems.empty()) return r;
   lay_out(r, static_cast<std::int64_t>(fs::file_size(r.paths.data)), problems);

@@ -12,41 +12,41 @@
 
 namespace iqd::radio {
 
-/// How samples lie in a data file that iqd reads.
+/// The layout of samples in a data file that iqd reads.
 struct DiskFormat {
   std::string_view name;  // in SigMF
   std::int64_t bytes;     // one sample of one channel
-  Element element;        // what they become in memory
+  Element element;        // type in memory
 };
-/// Null for a datatype that iqd does not read.
+/// Returns null for a datatype that iqd does not read.
 const DiskFormat* find_disk_format(std::string_view datatype) noexcept;
 
-/// Samples that were taken in one go.
+/// Samples without a gap.
 struct Segment {
   std::int64_t byte = 0;     // of its first sample in the data file
   std::int64_t samples = 0;  // of each channel
   std::int64_t lost = 0;     // missing between the segment before and this one
-  std::int64_t time_ns = 0;  // of its first sample; means nothing where the recording has no times
+  std::int64_t time_ns = 0;  // of its first sample; meaningless if the recording has no times
 };
 
-/// A recording whose metadata and data file go together.
+/// A recording whose metadata match the data file.
 struct Recording {
   SigmfPaths paths;
   SigmfMeta meta;
   const DiskFormat* format = nullptr;
   bool has_time = false;
   std::vector<Segment> segments;
-  std::size_t announced = 0;  // segments that begin beyond the data, and are left out
+  std::size_t announced = 0;  // segments that begin beyond the data, and are ignored
 
   StreamInfo info() const;
 };
 
-/// Reads and checks the metadata and lays the segments over the data file. Each thing wrong is appended to `problems`;
-/// the recording is of use only where there is none. iqd announces segments before their samples: where it was killed
-/// between the two, what a recording of its own says beyond the data is left out. In those of others that is wrong.
+/// Reads and checks the metadata, and maps the segments to the data file. Appends each problem to `problems`; the
+/// recording is usable only if there is none. iqd writes a segment's metadata before its samples. So after a kill, its
+/// recordings may have metadata beyond the data, which are ignored. In recordings of other programs they are a problem.
 Recording read_recording(std::string_view path, std::vector<std::string>& problems);
 
-/// As above for a data file of `data_bytes`, without touching any file.
+/// The same for a data file of `data_bytes`, without access to any file.
 void lay_out(Recording& recording, std::int64_t data_bytes, std::vector<std::string>& problems);
 
 }  // namespace iqd::radio

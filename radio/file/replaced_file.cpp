@@ -43,11 +43,11 @@ void ReplacedFile::remove() const noexcept {
   ::unlink(path_.c_str());
 }
 
-/// Where the file system, or a missing /proc, does not allow that, it fails.
+/// Fails if the file system does not support it, or if /proc is missing.
 bool ReplacedFile::write_unnamed(const std::string& text) const {
   const int file = ::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (file < 0) return false;
-  // A name that is taken cannot be given, so there is one in between, for a moment.
+  // An existing name cannot be replaced directly, so there is a temporary one for a moment.
   const std::string unnamed = "/proc/self/fd/" + std::to_string(file);
   const bool there =
       write_whole(file, text) && ::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, part().c_str(), AT_SYMLINK_FOLLOW) == 0;

@@ -6,18 +6,18 @@
 
 namespace iqd::radio {
 
-/// Whether a file could be written some time later: descriptors are short, and come back.
+/// Whether a write may succeed later: descriptors are short for the moment.
 bool is_passing(int error) noexcept;
 
-/// A text that is replaced as a whole: whoever reads it, also after a kill, finds the old one or the new one. While it
-/// is written it has no name, where the file system can do that, so a kill leaves nothing else behind.
+/// A text file that is replaced as a whole: a reader finds either the old or the new text, even after a kill. While it
+/// is written it has no name, if the file system supports that, so a kill leaves nothing behind.
 class ReplacedFile {
  public:
   explicit ReplacedFile(std::string path) : path_(std::move(path)) {}
 
-  /// False, with `errno`, where there is no room for it; then the old one is there still.
+  /// Returns false, with `errno`, if there is no room for it; then the old file remains.
   bool write(const std::string& text) const;
-  /// Removes the file, and what an interrupted `write` may have left beside it.
+  /// Removes the file, and remains of an interrupted `write`.
   void remove() const noexcept;
 
  private:

@@ -18,7 +18,7 @@ constexpr double kMostRate = 1e12;  // as in SigMF's schema
 constexpr std::string_view kMetaEnd = ".sigmf-meta";
 constexpr std::string_view kDataEnd = ".sigmf-data";
 
-/// Reads the members of one JSON object, and complains where one is not what it should be.
+/// Reads the members of a JSON object, and reports those with a wrong type or value.
 class Members {
  public:
   Members(const Json& object, std::string where, std::vector<std::string>& problems)
@@ -33,7 +33,7 @@ class Members {
   }
   std::string text(const char* key) const {
     const Json* value = find(key);
-    if (value && !value->is_string()) problem(key, "must be a text");
+    if (value && !value->is_string()) problem(key, "must be a string");
     return value && value->is_string() ? value->get<std::string>() : std::string();
   }
   std::optional<double> number(const char* key) const {
@@ -64,7 +64,7 @@ void check_extensions(const Members& global) {
   if (!extensions || !extensions->is_array()) return;
   for (const Json& e : *extensions) {
     if (!e.is_object() || e.value("optional", Json(true)) != Json(false)) continue;
-    global.problem("core:extensions", fmt::format("asks for {}, which iqd does not know; if the samples can be read "
+    global.problem("core:extensions", fmt::format("requires {}, which iqd does not know; if the samples can be read "
                                                   "without it, set its \"optional\" to true",
                                                   e.value("name", Json("?")).dump()));
   }
@@ -73,7 +73,7 @@ void check_extensions(const Members& global) {
 void read_global(const Members& global, SigmfMeta& meta) {
   meta.datatype = global.text("core:datatype");
   if (!global.find("core:datatype"))
-    global.problem("core:datatype", "is missing; add what the samples are: \"ci16_le\"");
+    global.problem("core:datatype", "is missing; add the sample type, e.g. \"ci16_le\"");
   const auto rate = global.number("core:sample_rate");
   if (!global.find("core:sample_rate")) global.problem("core:sample_rate", "is missing; add the samples per second");
   if (rate && !(*rate > 0 && *rate <= kMostRate)) {
@@ -116,7 +116,7 @@ SigmfCapture read_capture(const Members& members) {
   return capture;
 }
 
-/// The list under `key`, or null; complains where it is something else.
+/// The list under `key`, or null; reports any other type.
 const Json* list(const Json& root, const char* key, std::vector<std::string>& problems) {
   const auto found = root.find(key);
   if (found == root.end()) return nullptr;
@@ -126,7 +126,7 @@ const Json* list(const Json& root, const char* key, std::vector<std::string>& pr
 }
 
 void read_captures(const Json& root, SigmfMeta& meta, std::vector<std::string>& problems) {
-  constexpr std::size_t kMostProblems = 10;  // a broken recording may have thousands of captures
+  constexpr std::size_t kMostProblems = 10;  // a broken recording may have thousands of bad captures
   const Json* captures = list(root, "captures", problems);
   if (!captures) return;
   for (std::size_t i = 0; i < captures->size() && problems.size() < kMostProblems; ++i) {
@@ -138,14 +138,14 @@ void read_captures(const Json& root, SigmfMeta& meta, std::vector<std::string>& 
     meta.captures.push_back(read_capture(Members((*captures)[i], where, problems)));
     const auto n = meta.captures.size();
     if (n > 1 && meta.captures[n - 1].sample_start < meta.captures[n - 2].sample_start)
-      problems.push_back(where + ": core:sample_start is smaller than the one before; captures must be sorted by it");
+      problems.push_back(where + ": core:sample_start is less than the previous one; captures must be sorted by it");
   }
 }
 
 void read_annotations(const Json& root, SigmfMeta& meta, std::vector<std::string>& problems) {
   const Json* annotations = list(root, "annotations", problems);
   if (!annotations) return;
-  std::vector<std::string> ignored;  // nothing is done with annotations, so nothing in them can stand in the way
+  std::vector<std::string> ignored;  // annotations are not used, so no problem in them matters
   for (const Json& a : *annotations) {
     if (!a.is_object()) continue;
     const Members members(a, "annotations", ignored);
@@ -179,7 +179,7 @@ SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems)
   SigmfMeta meta;
   const Json root = Json::parse(text, nullptr, false);
   if (root.is_discarded()) {
-    problems.emplace_back("is not JSON; a .sigmf-meta file is (python3 -m json.tool FILE shows where it breaks)");
+    problems.emplace_back("is not JSON, as a .sigmf-meta file must be (python3 -m json.tool FILE shows the error)");
     return meta;
   }
   if (!root.is_object() || !root.contains("global") || !root["global"].is_object()) {

@@ -12,16 +12,16 @@
 
 namespace iqd::radio {
 
-/// From `sample_start` on, these hold: the samples up to the next capture were taken in one go.
+/// Applies from `sample_start` on: the samples up to the next capture have no gap.
 struct SigmfCapture {
-  std::int64_t sample_start = 0;  // core:offset included
+  std::int64_t sample_start = 0;  // includes core:offset
   std::optional<std::int64_t> global_index;
   std::optional<double> frequency_hz;
   std::optional<IsoTime> time;
-  std::int64_t header_bytes = 0;  // no samples: they stand before the segment's first
+  std::int64_t header_bytes = 0;  // bytes before the segment's first sample that are not samples
 };
 
-/// Something that was noticed in the samples.
+/// A remark on some of the samples.
 struct SigmfAnnotation {
   std::int64_t sample_start = 0;
   std::int64_t sample_count = 1;
@@ -31,10 +31,10 @@ struct SigmfAnnotation {
   std::int64_t end() const noexcept { return sample_start + sample_count; }
 };
 
-/// How iqd's recordings call their recorder.
+/// The name of the recorder in iqd's recordings.
 inline constexpr std::string_view kSigmfRecorder = "iqd";
 
-/// What a .sigmf-meta file says, as far as iqd reads or writes it.
+/// The part of a .sigmf-meta file that iqd reads or writes.
 struct SigmfMeta {
   std::string datatype;
   double rate_hz = 0;
@@ -42,30 +42,30 @@ struct SigmfMeta {
   std::int64_t offset = 0;
   std::int64_t trailing_bytes = 0;
   bool metadata_only = false;
-  std::string dataset;  // the data file's name where it is not the usual one
+  std::string dataset;  // the data file's name, unless it is the default
   std::string author;
   std::string description;
   std::string hardware;
   std::string recorder = std::string(kSigmfRecorder);
   std::vector<SigmfCapture> captures;
-  std::vector<SigmfAnnotation> annotations;  // to be written; of those that are read there is the next only
-  std::int64_t annotated_end = 0;            // no annotation reaches beyond this sample
+  std::vector<SigmfAnnotation> annotations;  // to be written; after reading, only the following is set
+  std::int64_t annotated_end = 0;            // no annotation ends after this sample
 };
 
-/// The largest sample index or byte count that is believed: sums and products of a few stay within 64 bits.
+/// The largest accepted sample index or byte count: sums and products of a few fit 64 bits.
 inline constexpr std::int64_t kMostSigmfIndex = std::int64_t{1} << 53;
 inline constexpr std::int64_t kMostSigmfChannels = 1000;  // as in SigMF's schema
 
-/// Reads metadata; each thing wrong with it is appended to `problems`, with what to do.
+/// Reads metadata; appends each problem to `problems`, with what to do.
 SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems);
-/// The text of a .sigmf-meta file, valid against SigMF's schema 1.2.5 where `meta` is.
+/// Returns the text of a .sigmf-meta file, valid against SigMF's schema 1.2.5 if `meta` is.
 std::string sigmf_text(const SigmfMeta& meta);
 
 struct SigmfPaths {
   std::string meta;
   std::string data;
 };
-/// The two files of a recording that is named by either of them, or by what their names have in common.
+/// The two files of a recording that is named by either of them, or by the part that their names share.
 SigmfPaths sigmf_paths(std::string_view path);
 
 }  // namespace iqd::radio

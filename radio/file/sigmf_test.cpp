@@ -14,9 +14,9 @@ namespace iqd::radio {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 json plain() {
   return {{"global", {{"core:datatype", "ci16_le"}, {"core:sample_rate", 1e6}, {"core:version", "1.2.5"}}},
@@ -30,7 +30,7 @@ std::vector<std::string> problems_of(const json& meta) {
   return problems;
 }
 
-/// What lay_out makes of metadata over so many bytes.
+/// The result of lay_out for metadata and `bytes` bytes of data.
 Recording laid_out(const json& meta, std::int64_t bytes, std::vector<std::string>& problems) {
   Recording r;
   r.paths = {"x.sigmf-meta", "x.sigmf-data"};
@@ -68,7 +68,7 @@ TEST(IsoTime, RefusesTheRest) {
        {"", "now", "2000-13-01T00:00:00Z", "2001-02-29T00:00:00Z", "2000-01-01", "2000-01-01T24:00:00Z",
         "2000-01-01T00:60:00Z", "2000-01-01T00:00:00", "2000-01-01T00:00:00.Z", "9999-01-01T00:00:00Z",
         "2000-01-01T00:00:00Zx", "2000-01-01T00:00:00+1:00", "-200-01-01T00:00:00Z",
-        // Of years that could not be read again.
+        // In years that could not be read again.
         "1900-01-01T00:00:00+00:01", "2150-12-31T23:59:60Z", "2150-12-31T23:59:59-00:01"})
     EXPECT_FALSE(parse_iso_time(text)) << text;
 }
@@ -124,7 +124,7 @@ TEST(Sigmf, SaysWhatIsWrong) {
   EXPECT_THAT(problems_of({{"global", 1}}), ElementsAre(HasSubstr("is not SigMF")));
   EXPECT_THAT(problems_of({{"global", json::object()}}),
               ElementsAre(HasSubstr("core:datatype is missing"), HasSubstr("core:sample_rate is missing")));
-  EXPECT_THAT(with("core:datatype", 7), ElementsAre(HasSubstr("core:datatype must be a text")));
+  EXPECT_THAT(with("core:datatype", 7), ElementsAre(HasSubstr("core:datatype must be a string")));
   EXPECT_THAT(with("core:sample_rate", 0), ElementsAre(HasSubstr("must be more than 0")));
   EXPECT_THAT(with("core:sample_rate", -1e6), ElementsAre(HasSubstr("must be more than 0")));
   EXPECT_THAT(with("core:sample_rate", "fast"), ElementsAre(HasSubstr("must be a number")));
@@ -254,7 +254,7 @@ TEST(Layout, WhatIqdAnnouncedAndDidNotWriteIsLeftOut) {
   const Recording r = laid_out(killed, 40, problems);
   EXPECT_THAT(problems, IsEmpty());
   ASSERT_EQ(r.segments.size(), 3u);
-  EXPECT_EQ(r.segments[2].samples, 2) << "which it did not write to its end";
+  EXPECT_EQ(r.segments[2].samples, 2) << "not written to its end";
   EXPECT_EQ(r.segments[2].lost, 6);
   EXPECT_EQ(r.announced, 2u);
   killed["global"]["core:recorder"] = "another program";
@@ -262,7 +262,7 @@ TEST(Layout, WhatIqdAnnouncedAndDidNotWriteIsLeftOut) {
   EXPECT_THAT(problems, ElementsAre(HasSubstr("cut short")));
 }
 
-/// Bytes are changed, removed, added and copied about, and numbers become extreme ones.
+/// Changes, removes, inserts and copies bytes, and makes numbers extreme.
 std::string mutated(std::string text, std::mt19937& random) {
   static const std::vector<std::string> kWords{"-1",
                                                "1e999",

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kMost32 = 0xffffffff;
 constexpr int kPcm = 1, kFloat = 3;
 
-/// Little-endian, whatever the machine.
+/// Little-endian on any machine.
 class Writer {
  public:
   explicit Writer(std::byte* to) : to_(to) {}
@@ -44,7 +44,7 @@ std::array<std::byte, kWavHeaderBytes> wav_header(const WavFormat& f, std::int64
   Writer w(header.data());
   w.chunk(large ? "RF64" : "RIFF", large ? kMost32 : riff);
   w.name("WAVE");
-  // Room for the sizes of a large file; a reader leaves a chunk of this other name out.
+  // Room for the sizes of a large file; readers skip the chunk under this other name.
   w.chunk(large ? "ds64" : "JUNK", 28);
   for (const std::int64_t size : {riff, data, frames}) w.number(large ? size : 0, 8);
   w.number(0, 4);

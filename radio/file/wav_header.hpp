@@ -8,9 +8,9 @@
 
 namespace iqd::radio {
 
-/// What a WAV file is about. Its samples are interleaved.
+/// The format of a WAV file. Its samples are interleaved.
 struct WavFormat {
-  bool floats = true;  // of 32 bits; else whole numbers of 16
+  bool floats = true;  // 32-bit floats; false: 16-bit integers
   std::int64_t channels = 1;
   std::int64_t rate = 48000;
 
@@ -19,8 +19,8 @@ struct WavFormat {
 
 inline constexpr std::size_t kWavHeaderBytes = 94;
 
-/// The header of a file with so many bytes of samples behind it: RIFF, or above 4 GiB RF64 (EBU Tech 3306), whose sizes
-/// have 64 bits. Both are as long, so a file may grow from one into the other.
+/// The header of a file with `data_bytes` of samples: RIFF, or above 4 GiB RF64 (EBU Tech 3306), whose sizes have 64
+/// bits. Both have the same length, so a file may grow from one into the other.
 std::array<std::byte, kWavHeaderBytes> wav_header(const WavFormat& format, std::int64_t data_bytes) noexcept;
 
 }  // namespace iqd::radio

@@ -19,12 +19,13 @@
 namespace iqd::radio {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "samples go to the file as they are");
+static_assert(std::endian::native == std::endian::little, "samples are written unchanged");
 
 constexpr std::size_t kStagingBytes = 256u << 10;
 constexpr std::int64_t kHeaderNs = 1'000'000'000;
 constexpr std::int64_t kMostSilence = 10;  // seconds
-constexpr std::int64_t kMost16 = 0xffff, kMost32 = 0xffffffff;
+constexpr std::int64_t kMostFrameBytes = 0xffff;
+constexpr std::int64_t kMostBytesPerSecond = 0xffffffff;
 
 WavFormat wav_format(const PortFormat& port) {
   return {.floats = port.element == Element::f32,
@@ -35,7 +36,7 @@ WavFormat wav_format(const PortFormat& port) {
 const std::string& free_path(const std::string& path, bool overwrite, const PortFormat& format) {
   if (const std::string why = unplayable(format); !why.empty()) throw SetupError(why);
   if (!overwrite && ::access(path.c_str(), F_OK) == 0)
-    throw SetupError(fmt::format("{}: is there already; set overwrite: true or choose another path", path));
+    throw SetupError(fmt::format("{}: already exists; set overwrite: true or choose another path", path));
   return path;
 }
 
@@ -52,13 +53,13 @@ std::string unplayable(const PortFormat& format) {
     return fmt::format("{} is {} {}; a WAV file takes f32 or i16, [n] or [channel][n]", format.port,
                        name_of(format.element), to_string(format.dims));
   const double rate = format.item_rate_hz;
-  // Rates are worked out in floating point: what is a millionth off is meant to be whole.
+  // Rates are computed in floating point: a deviation of a millionth is rounding.
   if (rate < 1 || std::fabs(rate - std::round(rate)) > 1e-6 * rate)
-    return fmt::format("{} has {} samples a second; a WAV file takes whole numbers", format.port, rate);
+    return fmt::format("{} has {} samples a second; a WAV file needs a whole number", format.port, rate);
   const WavFormat wav = wav_format(format);
-  if (wav.frame_bytes() <= kMost16 && wav.rate * wav.frame_bytes() <= kMost32) return {};
-  return fmt::format("{} has {} channels of {} samples a second; a WAV file has no room for that", format.port,
-                     wav.channels, rate);
+  if (wav.frame_bytes() <= kMostFrameBytes && wav.rate * wav.frame_bytes() <= kMostBytesPerSecond) return {};
+  return fmt::format("{} has {} channels of {} samples a second, too much for a WAV file", format.port, wav.channels,
+                     rate);
 }
 
 WavSink::WavSink(const std::string& path, bool overwrite, const PortFormat& format)
@@ -70,7 +71,7 @@ WavSink::WavSink(const std::string& path, bool overwrite, const PortFormat& form
   staging_.resize(std::max(kStagingBytes / frame, std::size_t{1}) * frame);
   file_.cut(0);
   if (!file_.append(wav_header(format_, 0)))
-    throw SetupError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+    throw SetupError(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
 }
 
 Need WavSink::need(const std::string& path) {
@@ -114,17 +115,17 @@ bool WavSink::append_silence(std::int64_t frames) {
   return frames == 0 || file_.append_zeros(frames * format_.frame_bytes()) || stop();
 }
 
-/// Of whole frames: what a full disk cut within one is left out.
+/// Counts whole frames only: a full disk may have cut the last one.
 bool WavSink::write_header() {
   const std::int64_t data = file_.frames() - static_cast<std::int64_t>(kWavHeaderBytes);
   return file_.rewrite(0, wav_header(format_, data - data % format_.frame_bytes())) || stop();
 }
 
-/// Always false.
+/// Always returns false.
 bool WavSink::stop() {
   if (stopped_) return false;
   stopped_ = true;
-  log::error("{}: cannot be written any more: {}; the sound has ended", path_, std::strerror(errno));
+  log::error("{}: write failed: {}; recording has stopped", path_, std::strerror(errno));
   write_header();
   return false;
 }

@@ -14,21 +14,21 @@
 
 namespace iqd::radio {
 
-/// Whether a path is that of a WAV file: by its end.
+/// Whether a path names a WAV file, by its suffix.
 bool is_wav(std::string_view path);
-/// Why such a port makes no WAV file; empty where it does: f32 or i16, [n] or [channel][n], at a whole rate.
+/// Why a port cannot become a WAV file; empty if it can: f32 or i16, [n] or [channel][n], at a whole rate.
 std::string unplayable(const PortFormat& format);
 
-/// Writes a port as sound: f32 (full scale ±1) or i16, channels interleaved. The header says once a second how long the
-/// file is, so a process that is killed leaves one that can be played; above 4 GiB it is RF64. What was lost is
-/// silence, so that the time stays right, of 10 seconds at most.
-/// When the disk is full recording ends, is logged once, and `send` is false from then on.
+/// Writes a port as sound: f32 (full scale ±1) or i16, channels interleaved. The length in the header is updated once a
+/// second, so that the file can be played after a kill; above 4 GiB it is RF64. Lost samples become silence, at most 10
+/// seconds per gap, so that the timing is kept.
+/// When the disk is full, recording stops, which is logged once, and `send` returns false from then on.
 class WavSink final : public Sink {
  public:
-  /// Throws SetupError where the file cannot be made, or is there and is not to be overwritten.
+  /// Throws SetupError if the file cannot be created, or exists and must not be overwritten.
   WavSink(const std::string& path, bool overwrite, const PortFormat& format);
   ~WavSink() override;
-  /// What one takes of the host.
+  /// The memory and descriptors that one sink needs.
   static Need need(const std::string& path);
 
   bool send(const Message& message) override;
@@ -42,7 +42,7 @@ class WavSink final : public Sink {
 
   std::string path_;
   WavFormat format_;
-  double period_;  // source samples from item to item
+  double period_;  // source samples per item
   FrameFile file_;
   std::vector<std::byte> staging_;
   bool started_ = false;

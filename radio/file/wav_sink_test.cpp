@@ -18,10 +18,10 @@
 namespace iqd::radio {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-/// A WAV file as a reader takes it: chunk by chunk, those that it does not know left out.
+/// A WAV file as a reader parses it: chunk by chunk, ignoring unknown ones.
 struct Wav {
   explicit Wav(const std::string& bytes) {
     EXPECT_EQ(bytes.substr(8, 4), "WAVE");
@@ -47,7 +47,7 @@ struct Wav {
       }
       at += size;
     }
-    ADD_FAILURE() << "there is no data chunk";
+    ADD_FAILURE() << "no data chunk";
   }
   template <class T> std::vector<T> samples() const {
     std::vector<T> x(data.size() / sizeof(T));
@@ -152,7 +152,7 @@ TEST(WavSink, AKilledProcessLeavesAFileThatPlays) {
   const pid_t child = ::fork();
   if (child == 0) {
     WavSink sink(folder / "x.wav", false, format);
-    sink.send(message_of<const float>(format, 0, x));  // with the first second's header
+    sink.send(message_of<const float>(format, 0, x));  // with the header of the first second
     sink.send(message_of<const float>(format, 24'000, x));
     ::raise(SIGKILL);
   }
@@ -194,8 +194,8 @@ TEST(WavSink, AboveFourGibibytesSizesHave64Bits) {
 TEST(WavSink, RefusesWhatAPlayerWouldNot) {
   EXPECT_EQ(unplayable(audio(Element::f32, 2)), "");
   EXPECT_THAT(unplayable(audio(Element::cf32)), HasSubstr("is cf32 [n 4096]; a WAV file takes f32 or i16"));
-  EXPECT_THAT(unplayable(audio(Element::f32, 1, 44100.5)), HasSubstr("whole numbers"));
-  EXPECT_THAT(unplayable(audio(Element::f32, 3, 1e9)), HasSubstr("no room"));
+  EXPECT_THAT(unplayable(audio(Element::f32, 1, 44100.5)), HasSubstr("whole number"));
+  EXPECT_THAT(unplayable(audio(Element::f32, 3, 1e9)), HasSubstr("too much"));
   PortFormat bins = audio(Element::f32);
   bins.item_rate_hz = 0;
   EXPECT_THAT(unplayable(bins), HasSubstr("a WAV file takes"));

@@ -8,7 +8,7 @@ namespace iqd::radio {
 DriverEntry generate_driver() {
   DriverEntry entry;
   entry.name = "generate";
-  entry.summary = "time and zeros, for pipelines that make their own signal";
+  entry.summary = "time and zeros, for pipelines that generate their own signal";
   entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<generate::GenerateOptions>()); };
   return entry;
 }

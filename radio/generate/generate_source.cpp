@@ -19,9 +19,9 @@ namespace iqd::radio::generate {
 namespace {
 
 constexpr std::int64_t kMostWaitNs = 100'000'000;
-constexpr double kMostSamples = 9e15;  // still exact as a double
+constexpr double kMostSamples = 9e15;  // exact as a double
 
-/// Nothing where the text is neither `unlimited` nor a whole number; -1 for `unlimited`. 1e6 is a whole number too.
+/// Returns -1 for `unlimited`, and nothing if the text is neither that nor a whole number. 1e6 is a whole number, too.
 std::optional<std::int64_t> samples_in(const std::string& text) {
   if (text == "unlimited") return -1;
   double value = 0;
@@ -55,7 +55,7 @@ std::int64_t GenerateSource::due_ns(std::int64_t sample) const {
       std::llroundl(static_cast<long double>(sample) * 1e9L / static_cast<long double>(settings_.rate_hz)));
 }
 
-/// How many of the wanted samples are due, after a wait for all of them that is not longer than a call may take.
+/// Waits for the wanted samples, but no longer than a call may take. Returns how many of them are due.
 std::int64_t GenerateSource::wait_for_some(std::int64_t wanted) const {
   const std::int64_t until = began_ns_ + due_ns(next_ + wanted) - steady_ns();
   if (until > 0 && !interrupted_) std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(until, kMostWaitNs)));
@@ -84,8 +84,8 @@ Received GenerateSource::receive(std::span<std::byte* const> into, std::int64_t 
 
 void GenerateOptions::fields(FieldVisitor& v) {
   v.field("rate", rate_hz_, {.help = "samples a second", .unit = Unit::rate, .low = 1, .required = true});
-  v.field("samples", samples_, {.help = "how many samples there are of each channel: a number, or `unlimited`"});
-  v.field("pace", pace_, {.help = "deliver at the rate, else as fast as samples are taken"});
+  v.field("samples", samples_, {.help = "samples per channel: a number, or `unlimited`"});
+  v.field("pace", pace_, {.help = "deliver at the rate; false: as fast as possible"});
   v.field("channels", channels_, {.help = "number of channels", .low = 1, .high = 1024});
 }
 
@@ -102,7 +102,7 @@ StreamInfo GenerateOptions::describe(const Section& section) const {
 
 std::unique_ptr<Source> GenerateOptions::open() const {
   const auto samples = samples_in(samples_);
-  if (!samples) throw SetupError(fmt::format("generate: samples: '{}' is no number of samples", samples_));
+  if (!samples) throw SetupError(fmt::format("generate: samples: '{}' is not a number of samples", samples_));
   Settings settings;
   settings.rate_hz = rate_hz_;
   if (*samples >= 0) settings.samples = *samples;

@@ -12,17 +12,17 @@
 
 namespace iqd::radio::generate {
 
-/// What is generated: zeros, which the first stage turns into a signal.
+/// What to generate: zeros, which the first stage turns into a signal.
 struct Settings {
   double rate_hz = 0;
-  std::optional<std::int64_t> samples;  // none: without end
+  std::optional<std::int64_t> samples;  // empty: without end
   bool pace = false;
   int channels = 1;
 };
 
-/// Time and zeros. Paced, samples come as a radio's would; else as fast as they are read, though their time stamps go
-/// on at the rate. The first has the time when it was asked for, so that what takes its time to open behind it does not
-/// make samples late.
+/// Time and zeros. With pace, samples come as from a radio. Otherwise they come as fast as they are read, though their
+/// time stamps still follow the rate. The first sample has the time of the first read, so that slow opening of later
+/// stages does not make samples late.
 class GenerateSource final : public Source {
  public:
   explicit GenerateSource(const Settings& settings);

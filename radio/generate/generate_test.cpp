@@ -14,9 +14,9 @@
 namespace iqd::radio::generate {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Event = Received::Event;
 
 GenerateOptions options(std::map<std::string, std::string> values) {

@@ -25,7 +25,7 @@ void Memory::open(const std::string& pipeline) {
   const std::lock_guard lock(mutex_);
   if (sinks_ > 0 && pipeline_ != pipeline)
     throw SetupError(
-        fmt::format("recall: name: '{}' is filled by pipeline '{}' already; choose another name", name_, pipeline_));
+        fmt::format("recall: name: '{}' is already filled by pipeline '{}'; choose another name", name_, pipeline_));
   pipeline_ = pipeline;
   ++sinks_;
 }
@@ -39,7 +39,7 @@ void Memory::begin(const void* writer, const Kept& kept, std::unique_ptr<Ring> r
   const std::lock_guard lock(mutex_);
   if (!ring_ || ring_->kept() != kept) {
     if (!ring) ring = std::make_unique<Ring>(kept);
-    ring_.swap(ring);  // the other goes when the lock has gone
+    ring_.swap(ring);  // the old one is freed after the lock is released
   }
   writer_ = writer;
 }

@@ -11,32 +11,32 @@
 
 namespace iqd::radio::recall {
 
-/// A ring that sinks fill and sources read, found by its name in all of the process. It is there as long as one of them
-/// holds it. Any thread; a lock is held while samples are copied.
+/// A ring that sinks fill and sources read, found by its name within the process. It exists as long as one of them
+/// holds it. Any thread; samples are copied under a lock.
 class Memory {
  public:
   static std::shared_ptr<Memory> named(const std::string& name);
   explicit Memory(std::string name) : name_(std::move(name)) {}
   const std::string& name() const noexcept { return name_; }
 
-  /// A pipeline fills it: another must not at the same time, and is told so by a SetupError. One may have two sinks for
-  /// a while, when a reload puts another in the place of the first.
+  /// Registers the pipeline that fills it; throws SetupError if another one does already. A pipeline may have two sinks
+  /// for a while, when a reload replaces the first.
   void open(const std::string& pipeline);
   void close() noexcept;
 
-  /// From here on the samples are this writer's. What was kept goes on where it is of this kind; else the ring takes
-  /// its place, or a new one where there is none.
+  /// Makes this the current writer. If the memory already has this format, its samples are kept; otherwise the ring
+  /// replaces it, or a new one if the ring is null.
   void begin(const void* writer, const Kept& kept, std::unique_ptr<Ring> ring);
-  /// False where another writer has begun.
+  /// Returns false if another writer has begun.
   bool write(const void* writer, std::int64_t time_ns, const std::byte* from, std::int64_t n);
 
   struct Look {
     std::optional<Kept> kept;
-    std::optional<std::int64_t> end_ns;  // behind the newest sample; nothing where there is none
-    std::int64_t touched_ns = 0;         // steady clock, when that came
+    std::optional<std::int64_t> end_ns;  // after the newest sample; nothing if the ring is empty
+    std::int64_t touched_ns = 0;         // steady clock, time of the last write
   };
   Look look() const;
-  /// As the ring's, where it has this format; else nothing is held.
+  /// As in Ring, if the memory has this format; otherwise 0.
   std::int64_t held(const Kept& as, std::int64_t start_ns, std::int64_t n) const;
   void copy(const Kept& as, std::int64_t start_ns, std::int64_t n, std::span<std::byte* const> rows) const;
 

@@ -9,7 +9,7 @@ namespace iqd::radio {
 DriverEntry recall_driver() {
   DriverEntry entry;
   entry.name = "recall";
-  entry.summary = "the last samples of streams of this process, of the same time beside each other";
+  entry.summary = "the last samples of several streams of this process, aligned in time";
   entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<recall::RecallSourceOptions>()); };
   entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<recall::RecallSinkOptions>()); };
   return entry;

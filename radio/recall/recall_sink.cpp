@@ -18,7 +18,7 @@ std::int64_t channels_of(const PortFormat& format) {
 }
 
 Kept kept_of(const SinkSettings& s, const PortFormat& format) {
-  constexpr double kMost = 1e15;  // more is in no memory
+  constexpr double kMost = 1e15;  // more than fits any memory
   return {format.element, channels_of(format), format.item_rate_hz,
           std::llround(std::min(s.keep_s * format.item_rate_hz, kMost))};
 }
@@ -28,8 +28,8 @@ std::unique_ptr<Ring> make_ring(const Kept& kept) {
     return std::make_unique<Ring>(kept);
   } catch (const std::bad_alloc&) {
     const auto channels = static_cast<double>(kept.channels) * static_cast<double>(size_of(kept.element));
-    throw SetupError(fmt::format("recall: keep: {} samples take {:.0f} MB, which there are not; keep less",
-                                 kept.samples, static_cast<double>(kept.samples) * channels / 1e6));
+    throw SetupError(fmt::format("recall: keep: not enough memory: {} samples need {:.0f} MB; keep less", kept.samples,
+                                 static_cast<double>(kept.samples) * channels / 1e6));
   }
 }
 
@@ -51,11 +51,11 @@ bool RecallSink::send(const Message& message) {
 
 void RecallSinkOptions::fields(FieldVisitor& v) {
   SinkSettings& s = settings_;
-  v.field("name", s.name, {.help = "that a source `recall` of this process finds them by", .required = true});
+  v.field("name", s.name, {.help = "name for the source `recall`, unique in this process", .required = true});
   v.field("keep", s.keep_s,
           {.help = "how far back samples are kept", .unit = Unit::seconds, .low = 0, .high = 3600, .required = true});
   v.field("delay", s.delay_s,
-          {.help = "added to each sample's time: what the transmitter adds, where that is asked for by time",
+          {.help = "added to each sample's time: the transmitter's `delay`, if sent by time stamp",
            .unit = Unit::seconds,
            .low = 0,
            .high = 3600});
@@ -63,22 +63,22 @@ void RecallSinkOptions::fields(FieldVisitor& v) {
 
 void RecallSinkOptions::check(const PortFormat& format, const Section& section) const {
   const SinkSettings& s = settings_;
-  if (s.name.empty()) section.problem("name", "is empty; a source finds the samples by it");
-  if (format.dims.empty()) return;  // of a pipeline whose stages could not be read
+  if (s.name.empty()) section.problem("name", "is empty; a source needs it to find the samples");
+  if (format.dims.empty()) return;  // a pipeline whose stages could not be read
   if (format.element != Element::sc16 && format.element != Element::cf32)
-    section.problem("", fmt::format("{} is {}, and sc16 or cf32 can be kept: put a `convert` stage before it",
+    section.problem("", fmt::format("{} is {}; only sc16 or cf32 can be kept: put a `convert` stage before it",
                                     format.port, name_of(format.element)));
   const bool shaped = format.dims.size() == 1 || (format.dims.size() == 2 && format.dims[0].name == "channel");
   if (!shaped || !(format.item_rate_hz > 0))
-    return section.problem("", fmt::format("{} is {}, and a stream of samples [n] or [channel][n] can be kept",
+    return section.problem("", fmt::format("{} is {}; only a stream of samples [n] or [channel][n] can be kept",
                                            format.port, to_string(format.dims)));
   if (std::llround(s.keep_s * format.item_rate_hz) < 1)
-    section.problem("keep", fmt::format("{} s are not one sample at {} samples a second; keep more than a capture "
-                                        "takes",
+    section.problem("keep", fmt::format("{} s are not one sample at {} samples a second; keep more than the length "
+                                        "of a capture",
                                         s.keep_s, format.item_rate_hz));
   else if (s.delay_s > 0 && s.keep_s <= s.delay_s)
-    section.problem("keep", fmt::format("{} s are over before a sample is sent, {} s after its time; keep `delay`, the "
-                                        "length of a capture, and what the receiver lags behind",
+    section.problem("keep", fmt::format("{} s end before a sample is sent, {} s after its time; keep `delay`, the "
+                                        "length of a capture, and the receiver's latency",
                                         s.keep_s, s.delay_s));
 }
 

@@ -17,8 +17,8 @@ struct SinkSettings {
   double delay_s = 0;
 };
 
-/// Keeps the last samples of a stream in a memory, each with its time and `delay`. What another sink has left there
-/// goes on where it is of the same kind.
+/// Keeps the last samples of a stream in a memory, each with its time plus `delay`. Samples of an earlier sink of the
+/// same format remain.
 class RecallSink final : public Sink {
  public:
   RecallSink(const SinkSettings& settings, const PortFormat& format);
@@ -31,7 +31,7 @@ class RecallSink final : public Sink {
   Kept kept_;
   std::int64_t delay_ns_;
   std::shared_ptr<Memory> memory_;
-  std::unique_ptr<Ring> ring_;  // until the first message, so that a sink before this one goes on until then
+  std::unique_ptr<Ring> ring_;  // until the first message, so that an earlier sink continues until then
   bool begun_ = false;
 };
 

@@ -91,7 +91,7 @@ bool RecallSource::take(std::int64_t now) {
   return true;
 }
 
-/// Finds the stretch of the next capture; false while there is none.
+/// Finds the stretch of the next capture. Returns false if there is none.
 bool RecallSource::choose(std::int64_t now) {
   std::optional<std::int64_t> end;
   bool unknown = false;
@@ -103,7 +103,7 @@ bool RecallSource::choose(std::int64_t now) {
   }
   if (unknown || !end) return false;
   const std::int64_t start = *end - length_ns_;
-  // What lies before the capture before is of a clock that was set back.
+  // A start before the previous capture means that the clock was set back.
   if (some_ && start >= start_ns_ && start < start_ns_ + length_ns_) return false;
   bool whole = true;
   for (Row& row : rows_) {
@@ -132,7 +132,7 @@ bool RecallSource::fits(const Row& row) const {
          same_rate(kept.rate_hz, settings_.rate_hz) && kept.samples >= settings_.samples;
 }
 
-/// A silent memory may still have a part of it.
+/// A silent memory may still have a part of the stretch.
 void RecallSource::copy() {
   std::byte* at = capture_.data();
   std::vector<std::byte*> into;
@@ -146,27 +146,27 @@ void RecallSource::copy() {
   }
 }
 
-/// Once, when it has changed.
+/// Logs each change once.
 void RecallSource::tell(Row& row) const {
   if (std::exchange(row.told, row.trouble) == row.trouble) return;
   const std::string& name = row.memory->name();
   switch (row.trouble) {
-    case Trouble::none: log::info("recall: '{}' is as it should be again", name); break;
+    case Trouble::none: log::info("recall: '{}' is complete again", name); break;
     case Trouble::silent:
       log::warn(
-          "recall: nothing comes to '{}': captures have zeros for it; is its pipeline running, with a sink "
+          "recall: nothing comes to '{}', so captures have zeros for it; is its pipeline running, with a sink "
           "`recall: {{name: {}, …}}`?",
           name, name);
       break;
     case Trouble::unfit:
-      log::warn("recall: '{}' keeps {} samples, {}, and a capture is {} samples, {}: it has zeros for it", name,
+      log::warn("recall: captures have zeros for '{}': it keeps {} samples, {}; a capture needs {} samples, {}", name,
                 row.look.kept->samples, kind(row.look.kept->element, row.look.kept->channels, row.look.kept->rate_hz),
                 settings_.samples, kind(settings_.element(), row.channels, settings_.rate_hz));
       break;
     case Trouble::gaps:
       log::warn(
-          "recall: '{}' holds {} samples of a capture of {}, the others are zeros: it has gaps, or its clock is "
-          "another, or its sink has to `keep` longer",
+          "recall: '{}' holds {} samples of a capture of {}, the others are zeros: it has gaps, another clock, or its "
+          "sink must `keep` longer",
           name, row.held, settings_.samples);
       break;
   }
@@ -199,24 +199,22 @@ std::optional<std::int64_t> RecallSource::retune(const SourceOptions& options) {
 
 void RecallSourceOptions::fields(FieldVisitor& v) {
   SourceSettings& s = settings_;
-  v.field(
-      "names", s.names,
-      {.help = "of the sinks `recall` that samples are taken from, in the order of the channels", .required = true});
-  v.field("channels", s.channels, {.help = "how many each of them has; without: one", .low = 1, .high = 1024});
+  v.field("names", s.names,
+          {.help = "names of the sinks `recall` to read, in the order of the channels", .required = true});
+  v.field("channels", s.channels, {.help = "number of channels of each; default: one", .low = 1, .high = 1024});
   v.field("rate", s.rate_hz,
-          {.help = "samples a second of all of them", .unit = Unit::rate, .low = 1, .required = true});
-  v.field("format", s.format, {.help = "what all of them are"});
-  v.field(
-      "samples", s.samples,
-      {.help = "of a capture; best the `block` of the pipeline, or that a multiple of it", .low = 1, .high = 1 << 24});
+          {.help = "their common rate, in samples a second", .unit = Unit::rate, .low = 1, .required = true});
+  v.field("format", s.format, {.help = "their common sample format"});
+  v.field("samples", s.samples,
+          {.help = "length of a capture; best the pipeline's `block`, or a divisor of it", .low = 1, .high = 1 << 24});
   v.field("every", s.every_s,
-          {.help = "from a capture to the next; 0: as they come, without overlap; none: where `again` asks for one",
+          {.help = "time between captures; 0: as they come, without overlap; none: only when `again` changes",
            .unit = Unit::seconds,
            .low = 0,
            .live = true});
-  v.field("again", s.again, {.help = "any number: a capture is taken when it changes", .live = true});
+  v.field("again", s.again, {.help = "any number: each change takes a capture", .live = true});
   v.field("patience", s.patience_s,
-          {.help = "how long samples are waited for that do not come; then they are zeros",
+          {.help = "how long to wait for missing samples before they become zeros",
            .unit = Unit::seconds,
            .low = 0.01,
            .high = 3600});
@@ -224,11 +222,11 @@ void RecallSourceOptions::fields(FieldVisitor& v) {
 
 StreamInfo RecallSourceOptions::describe(const Section& section) const {
   const SourceSettings& s = settings_;
-  if (s.names.empty()) section.problem("names", "is empty; name one sink `recall` or more");
+  if (s.names.empty()) section.problem("names", "is empty; name at least one sink `recall`");
   if (std::ranges::any_of(s.names, [](const std::string& name) { return name.empty(); }))
     section.problem("names", "one of them is empty");
   if (!s.channels.empty() && s.channels.size() != s.names.size())
-    section.problem("channels", fmt::format("are {}, and there are {} names; give one number for each, or none",
+    section.problem("channels", fmt::format("has {} numbers for {} names; give one number per name, or none",
                                             s.channels.size(), s.names.size()));
   return s.info();
 }

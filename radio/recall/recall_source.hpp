@@ -16,7 +16,7 @@ namespace iqd::radio::recall {
 
 struct SourceSettings {
   std::vector<std::string> names;
-  std::vector<std::int64_t> channels;  // of each; empty: 1
+  std::vector<std::int64_t> channels;  // per name; empty: 1
   double rate_hz = 0;
   Format format = Format::cf32;
   std::int64_t samples = 65536;
@@ -28,13 +28,12 @@ struct SourceSettings {
   StreamInfo info() const;
 };
 
-/// Captures: samples of the same time from several memories, below each other, as a stream of pieces. The next is due
-/// `every` after the one before, or when `again` changes. It is the newest stretch that all memories hold, and has
-/// nothing of the one before.
-///
-/// A memory that nothing came to for `patience`, or that keeps something else than the stream has, is not waited for:
-/// its samples are zeros. So are those missing where for `patience` no stretch was whole. Where no memory is left to
-/// wait for, there is no capture.
+/// Captures: samples of the same time from several memories, stacked as channels, as a stream of pieces. The next one
+/// is due `every` after the previous one, or when `again` changes. It is the newest stretch that all memories hold,
+/// without overlap with the previous one.
+/// The source does not wait for a memory without new samples for `patience`, or with another format: its samples are
+/// zeros. If no stretch is complete for `patience`, missing samples are zeros, too. If no memory is left to wait for,
+/// there is no capture.
 class RecallSource final : public Source {
  public:
   explicit RecallSource(const SourceSettings& settings);
@@ -68,13 +67,13 @@ class RecallSource final : public Source {
   std::int64_t length_ns_;  // of a capture
   std::vector<Row> rows_;
   std::vector<std::byte> capture_;  // [channel][samples]
-  std::int64_t rest_ = 0;           // samples of it that were not given yet
-  std::int64_t start_ns_ = 0;       // the time of its first
+  std::int64_t rest_ = 0;           // samples of it not yet returned
+  std::int64_t start_ns_ = 0;       // the time of its first sample
   bool some_ = false;               // there was a capture
-  bool asked_ = false;              // for one by `again`
-  std::int64_t opened_ns_;          // steady clock, as the following
+  bool asked_ = false;              // by `again`
+  std::int64_t opened_ns_;          // steady clock, like the following
   std::int64_t taken_ns_ = 0;
-  std::int64_t waits_since_ns_ = 0;  // for what is due; 0: nothing is
+  std::int64_t waits_since_ns_ = 0;  // for a due capture; 0: none is due
 };
 
 class RecallSourceOptions final : public SourceOptions {

@@ -22,7 +22,7 @@ using Event = Received::Event;
 
 constexpr std::int64_t kStartNs = 1'743'422'400'000'000'000;
 
-/// What sample n of a channel is.
+/// The value of sample n of a channel.
 cf32 value(std::int64_t n, std::int64_t channel = 0) {
   return {static_cast<float>(n), static_cast<float>(channel + 1)};
 }
@@ -35,12 +35,12 @@ std::vector<cf32> values(std::int64_t first, std::int64_t n, std::int64_t channe
   return x;
 }
 
-/// A ring of one channel, or several, with its times.
+/// A ring of one or several channels, with times.
 struct TimedRing {
   Ring ring;
   explicit TimedRing(std::int64_t samples, double rate = 1e6, std::int64_t channels = 1)
       : ring({Element::cf32, channels, rate, samples}) {}
-  /// Samples first … first + n - 1 at their time and `shift_ns`.
+  /// Writes samples first … first + n - 1 at their time plus `shift_ns`.
   void write(std::int64_t first, std::int64_t n, std::int64_t shift_ns = 0) {
     const auto x = values(first, n, ring.kept().channels);
     ring.write(at(first) + shift_ns, reinterpret_cast<const std::byte*>(x.data()), n);
@@ -100,7 +100,7 @@ TEST(RecallRing, TakesTheNearestSample) {
   EXPECT_EQ(r.read(r.at(20) - 600, 10), values(19, 10));
 }
 
-/// A rate whose samples are no whole nanoseconds, and time stamps that wander about by less than half a sample.
+/// A rate whose samples are not whole nanoseconds, and time stamps that vary by less than half a sample.
 TEST(RecallRing, GoesOnSampleBySample) {
   for (const std::int64_t wander : {0, 5}) {
     TimedRing r(50'000, 61.44e6);
@@ -113,7 +113,7 @@ TEST(RecallRing, GoesOnSampleBySample) {
   }
 }
 
-/// A clock that is slow by 20 ppm against the rate: no time is further off than half a sample.
+/// A clock that is 20 ppm slow relative to the rate: no time is off by more than half a sample.
 TEST(RecallRing, AWrongRateDoesNotAddUp) {
   TimedRing r(1'000'000);
   for (std::int64_t m = 0; m < 1000; ++m) r.write(m * 1000, 1000, m * 20);
@@ -133,7 +133,7 @@ TEST(RecallRing, ForgetsWhatWasBeforeItsClockWentBack) {
 
 // Sinks and sources -------------------------------------------------------------------------------------------------
 
-/// A sink as a pipeline has it, and the samples of a stream at 1 MS/s.
+/// A sink within a pipeline, and the samples of a stream at 1 MS/s.
 struct Feed {
   PortFormat format;
   std::unique_ptr<Sink> sink;
@@ -175,7 +175,7 @@ RecallSourceOptions options(std::vector<std::string> names, std::map<std::string
   return o;
 }
 
-/// A source and what it gave last.
+/// A source and its last result.
 struct Reader {
   std::unique_ptr<Source> source;
   std::vector<cf32> got;  // [channel][n]
@@ -192,7 +192,7 @@ struct Reader {
     for (std::int64_t c = 0; c < channels(); ++c) got.insert(got.end(), &x[c * most], &x[c * most] + last.samples);
     return last.event;
   }
-  /// Waits for a capture as long as it takes.
+  /// Waits for a capture without limit.
   void wait() {
     for (int i = 0; i < 20'000 && step() == Event::nothing; ++i) continue;
     ASSERT_EQ(last.event, Event::samples);
@@ -216,10 +216,10 @@ TEST(Recall, SamplesOfTheSameTimeComeTogether) {
   EXPECT_EQ(r.source->info().channels, 3);
   EXPECT_TRUE(r.source->info().can_wait);
   for (std::int64_t n = 0; n < 3000; n += 500) EXPECT_TRUE(sent.send(n, 500));
-  EXPECT_TRUE(r.nothing_comes()) << "nothing was heard yet";
+  EXPECT_TRUE(r.nothing_comes()) << "nothing was received yet";
   for (std::int64_t n = 0; n < 4500; n += 900) EXPECT_TRUE(heard.send(n, 900));
   r.wait();
-  // What was heard last, and what was sent 2 ms = 2000 samples before that.
+  // The newest received samples, and those sent 2 ms = 2000 samples before.
   EXPECT_EQ(r.last.time_ns, kStartNs + 4400 * 1000);
   EXPECT_TRUE(r.last.has_time);
   EXPECT_TRUE(r.last.ends);
@@ -234,7 +234,7 @@ TEST(Recall, ACaptureComesInPiecesOfAnySize) {
   EXPECT_EQ(r.got, values(100, 64));
   EXPECT_TRUE(r.last.has_time);
   EXPECT_FALSE(r.last.ends);
-  feed.send(200, 3000);  // what it was taken from may be over by then
+  feed.send(200, 3000);  // the original may have been overwritten
   feed.send(3200, 9000);
   ASSERT_EQ(r.step(64), Event::samples);
   EXPECT_EQ(r.got, values(164, 36));
@@ -280,7 +280,7 @@ TEST(Recall, OnCommandAlone) {
   o.fields(none);
   Reader r(o);
   EXPECT_TRUE(r.nothing_comes());
-  EXPECT_TRUE(r.last.ends) << "it is as it should be";
+  EXPECT_TRUE(r.last.ends) << "no capture is due";
   RecallSourceOptions next = o;
   assign(next, {{"again", "8"}});
   r.source->retune(next);
@@ -320,7 +320,7 @@ TEST(Recall, AGapIsWaitedFor) {
 TEST(Recall, ButNotForEver) {
   Feed a("a"), b("b");
   Reader r(options({"a", "b"}, {{"patience", "0.4"}}));
-  // Only the first goes on long enough: the other's clock is another.
+  // Only the first continues long enough: the other one's clock differs.
   for (std::int64_t n = 0; n < 200'000 && r.step() == Event::nothing; n += 50) {
     a.send(n, 50);
     b.send(n + 1'000'000, 50);
@@ -366,7 +366,7 @@ TEST(Recall, AReloadedSinkGoesOn) {
   Reader r(options({"a"}, {}));
   first->send(0, 60);
   Feed second("a");
-  EXPECT_TRUE(first->send(60, 10)) << "it is its own until the other begins";
+  EXPECT_TRUE(first->send(60, 10)) << "it has the memory until the other begins";
   EXPECT_TRUE(second.send(70, 50));
   EXPECT_FALSE(first->send(120, 10));
   first.reset();
@@ -392,7 +392,7 @@ TEST(Recall, ThePastStaysAsLongAsASourceIsThere) {
   r->wait();
   EXPECT_EQ(r->got, values(0, 100));
   r.reset();
-  EXPECT_FALSE(Memory::named("a")->look().kept) << "nobody held it any more";
+  EXPECT_FALSE(Memory::named("a")->look().kept) << "no holder was left";
 }
 
 TEST(Recall, TwoPipelinesCannotFillOne) {
@@ -424,7 +424,7 @@ TEST(Recall, TellsWhatCannotBeKept) {
   PortFormat frames = good;
   frames.dims[0].name = "frame";
   EXPECT_THAT(sink_complaints(frames, {}), ElementsAre(HasSubstr("[channel][n]")));
-  EXPECT_THAT(sink_complaints({}, {}), IsEmpty()) << "of stages that could not be read";
+  EXPECT_THAT(sink_complaints({}, {}), IsEmpty()) << "its stages could not be read";
 }
 
 TEST(Recall, TellsWhatCannotBeCaptured) {

@@ -28,8 +28,7 @@ std::int64_t Ring::end_ns() const noexcept {
   return pieces_.back().time_ns + kept_.duration_ns(pieces_.back().length);
 }
 
-/// Where the samples from the first-th on lie, in a run or two: span(place in the ring, how many come before, how
-/// many).
+/// Calls span(index in the ring, samples before, length) for the one or two runs that hold `n` samples from `first` on.
 template <class F> void Ring::spans(std::int64_t first, std::int64_t n, F span) const noexcept {
   const std::int64_t place = first % kept_.samples;
   const std::int64_t up = std::min(n, kept_.samples - place);
@@ -53,8 +52,8 @@ void Ring::write(std::int64_t time_ns, const std::byte* from, std::int64_t n) {
   while (pieces_.front().first + pieces_.front().length <= written_ - kept_.samples) pieces_.pop_front();
 }
 
-/// Times are rounded to a nanosecond. What is further off than that gets a time of its own, so that it cannot add up;
-/// what is off by half a sample or more does not go on from the samples before.
+/// Times are rounded to a nanosecond. A larger deviation starts a piece with its own time, so that errors do not add
+/// up; a deviation of half a sample or more does not continue the previous samples.
 void Ring::note(std::int64_t time_ns, std::int64_t n) {
   const std::int64_t first = written_;
   written_ += n;
@@ -69,7 +68,7 @@ void Ring::note(std::int64_t time_ns, std::int64_t n) {
   pieces_.push_back({first, n, time_ns, joined});
 }
 
-/// The parts of a stretch that are there: part(place in the stretch, first, length).
+/// Calls part(index in the stretch, first, length) for the parts of a stretch that exist.
 template <class F> void Ring::visit(std::int64_t start_ns, std::int64_t n, F part) const noexcept {
   const std::int64_t oldest = written_ - kept_.samples;
   std::int64_t next = 0;

@@ -12,7 +12,7 @@
 
 namespace iqd::radio::recall {
 
-/// What a ring keeps: so many samples of so many channels.
+/// The format of a ring: samples, channels, rate and element type.
 struct Kept {
   Element element = Element::cf32;
   std::int64_t channels = 1;
@@ -23,35 +23,33 @@ struct Kept {
   friend bool operator==(const Kept&, const Kept&) = default;
 };
 
-/// The newest samples of a stream, each with its time. Where the stream had a gap there is nothing for that time; where
-/// its clock went back, all before is forgotten.
-///
-/// Samples of the same time lie in two rings at places that differ by a part of a sample. A stretch that is asked for
-/// is placed by the time of its first sample, to the nearest whole one, and goes on sample by sample up to the next
-/// gap.
+/// The newest samples of a stream, each with its time. A gap in the stream leaves those times empty; if its clock goes
+/// back, all earlier samples are forgotten.
+/// Samples of the same time in two rings may differ by a fraction of a sample. A requested stretch is placed by the
+/// time of its first sample, rounded to the nearest one, and continues sample by sample to the next gap.
 class Ring {
  public:
-  /// Throws std::bad_alloc; all memory is there from then on.
+  /// Throws std::bad_alloc; allocates all memory at once.
   explicit Ring(const Kept& kept);
   static std::size_t bytes(const Kept& kept) noexcept;
   const Kept& kept() const noexcept { return kept_; }
 
-  /// Takes n samples of each channel, [channel][n], the first of them of this time.
+  /// Takes n samples of each channel, [channel][n]; the first one has this time.
   void write(std::int64_t time_ns, const std::byte* from, std::int64_t n);
 
   bool empty() const noexcept { return pieces_.empty(); }
-  /// The time behind the newest sample; not where it is empty.
+  /// The time after the newest sample; the ring must not be empty.
   std::int64_t end_ns() const noexcept;
-  /// How many of the n samples from `start_ns` on it has.
+  /// How many of the n samples from `start_ns` on it holds.
   std::int64_t held(std::int64_t start_ns, std::int64_t n) const noexcept;
-  /// Writes those to their places in each row, and nothing elsewhere.
+  /// Writes those samples to their places in each row, and nothing elsewhere.
   void copy(std::int64_t start_ns, std::int64_t n, std::span<std::byte* const> rows) const noexcept;
 
  private:
-  /// Samples whose times follow from that of the first. `joined`: they go on from the piece before, whose times are a
-  /// little different.
+  /// Samples whose times follow from that of the first. `joined`: they continue the previous piece, whose times differ
+  /// slightly.
   struct Piece {
-    std::int64_t first;  // counts what was written since the beginning
+    std::int64_t first;  // counted from the first sample ever written
     std::int64_t length;
     std::int64_t time_ns;
     bool joined;

@@ -23,8 +23,7 @@ std::optional<double> Arguments::number(const std::string& key) const {
   if (found == values_.end()) return std::nullopt;
   char* end = nullptr;
   const double value = std::strtod(found->second.c_str(), &end);
-  if (end == found->second.c_str() || *end != '\0' || !std::isfinite(value))
-    refuse(key, found->second, "this is no number");
+  if (end == found->second.c_str() || *end != '\0' || !std::isfinite(value)) refuse(key, found->second, "not a number");
   return value;
 }
 
@@ -32,7 +31,7 @@ double Arguments::number_up_to(const std::string& key, double otherwise, double 
   const double value = number(key, otherwise);
   if (value < 0 || value > high) {
     std::ostringstream wanted;
-    wanted << "a number from 0 to " << high << " is wanted";
+    wanted << "expected a number from 0 to " << high;
     refuse(key, values_.at(key), wanted.str());
   }
   return value;
@@ -46,7 +45,7 @@ std::vector<double> Arguments::numbers(const std::string& key, std::int64_t coun
   for (std::string one; std::getline(stream, one, '/');)
     values.push_back(Arguments(module_, {{key, one}}).number(key, 0));
   if (std::ssize(values) != count)
-    refuse(key, all, std::to_string(count) + " numbers are wanted, " + each + ", with / between them");
+    refuse(key, all, "expected " + std::to_string(count) + " numbers separated by /, " + each);
   return values;
 }
 
@@ -55,8 +54,7 @@ std::int64_t Arguments::count(const std::string& key, std::int64_t otherwise, st
   const std::optional<double> value = number(key);
   if (!value) return otherwise;
   if (*value != std::floor(*value) || *value < static_cast<double>(low) || *value > static_cast<double>(high))
-    refuse(key, values_.at(key),
-           "a whole number from " + std::to_string(low) + " to " + std::to_string(high) + " is wanted");
+    refuse(key, values_.at(key), "expected a whole number from " + std::to_string(low) + " to " + std::to_string(high));
   return static_cast<std::int64_t>(*value);
 }
 
@@ -64,7 +62,7 @@ bool Arguments::flag(const std::string& key, bool otherwise) const {
   const std::string value = text(key, otherwise ? "true" : "false");
   if (value == "true" || value == "1" || value == "yes" || value == "on") return true;
   if (value == "false" || value == "0" || value == "no" || value == "off") return false;
-  refuse(key, value, "true or false is wanted");
+  refuse(key, value, "expected true or false");
 }
 
 std::string Arguments::text(const std::string& key, const std::string& otherwise) const {
@@ -79,7 +77,7 @@ std::size_t Arguments::choice(const std::string& key, std::string_view otherwise
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   std::string known;
   for (const std::string_view name : names) known.append(known.empty() ? "" : ", ").append(name);
-  refuse(key, value, "one of these is wanted: " + known);
+  refuse(key, value, "expected one of: " + known);
 }
 
 std::optional<std::string> Arguments::unknown(std::initializer_list<std::string_view> known) const {

@@ -13,12 +13,12 @@
 
 namespace iqd::soapy_module {
 
-/// Throws the std::invalid_argument that says what an argument should be.
+/// Throws std::invalid_argument; `wanted` says what the argument should be.
 [[noreturn]] void refuse(const std::string& module, const std::string& key, const std::string& value,
                          const std::string& wanted);
 
-/// Device arguments with types. A value that is none of its type is a std::invalid_argument that names the module, the
-/// key and the value.
+/// Device arguments with types. An invalid value throws std::invalid_argument, which names the module, the key and the
+/// value.
 class Arguments {
  public:
   Arguments(std::string module, SoapySDR::Kwargs values) : module_(std::move(module)), values_(std::move(values)) {}
@@ -27,17 +27,17 @@ class Arguments {
 
   std::optional<double> number(const std::string& key) const;
   double number(const std::string& key, double otherwise) const { return number(key).value_or(otherwise); }
-  /// From 0 on.
+  /// At least 0.
   double number_up_to(const std::string& key, double otherwise, double high) const;
-  /// As in levels=0/-40: as many as `each` says, "one for each user"; zeros where they are not given.
+  /// As in levels=0/-40: `count` numbers, which `each` describes ("one for each user"); zeros if the key is missing.
   std::vector<double> numbers(const std::string& key, std::int64_t count, const std::string& each) const;
-  /// A whole number in low…high; 1e6 is one too.
+  /// A whole number in low…high; 1e6 is valid, too.
   std::int64_t count(const std::string& key, std::int64_t otherwise, std::int64_t low, std::int64_t high) const;
   bool flag(const std::string& key, bool otherwise) const;
   std::string text(const std::string& key, const std::string& otherwise) const;
-  /// The place of the word among these.
+  /// The index of the word among these names.
   std::size_t choice(const std::string& key, std::string_view otherwise, std::span<const std::string_view> names) const;
-  /// The first key that is none of these.
+  /// Returns the first key that is not among these.
   std::optional<std::string> unknown(std::initializer_list<std::string_view> known) const;
 
  private:

@@ -24,7 +24,7 @@
 namespace iqd::radio::soapy {
 namespace {
 
-/// Whether such a device has been open since the process began.
+/// Whether a device with these arguments has been open since the process began.
 bool remember(const std::string& args, bool is_open) {
   static std::mutex mutex;
   static std::set<std::string> all;
@@ -39,15 +39,14 @@ std::string found_devices() {
       list += "\n  " + SoapySDR::KwargsToString(device);
     return list.empty() ? " none" : list;
   } catch (...) {
-    return " (looking for them failed: " + text_of(std::current_exception()) + ")";
+    return " (search failed: " + text_of(std::current_exception()) + ")";
   }
 }
 
 std::string where_modules_are() {
   const char* path = std::getenv("SOAPY_SDR_PLUGIN_PATH");
-  return fmt::format(
-      "loaded modules: {}. A module in a folder of its own is found through SOAPY_SDR_PLUGIN_PATH, which is {}",
-      fmt::join(SoapySDR::listModules(), ", "), path && *path ? fmt::format("'{}'", path) : "not set");
+  return fmt::format("loaded modules: {}. Modules in other folders need SOAPY_SDR_PLUGIN_PATH, which is {}",
+                     fmt::join(SoapySDR::listModules(), ", "), path && *path ? fmt::format("'{}'", path) : "not set");
 }
 
 }  // namespace
@@ -58,7 +57,7 @@ std::string text_of(const std::exception_ptr& thrown) {
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
-    return "an exception without a text";
+    return "unknown exception";
   }
 }
 
@@ -83,7 +82,7 @@ void CloseStream::operator()(SoapySDR::Stream* stream) const noexcept {
   }
 }
 
-/// Returns what `f` returns; what it throws becomes a SetupError.
+/// Returns what `f` returns. Exceptions of `f` become a SetupError that names the step.
 template <class F> auto DeviceStream::step(const char* what, F f) const {
   try {
     return f();
@@ -98,7 +97,7 @@ DeviceStream::DeviceStream(const Settings& s, int direction, Element element)
     : name_(fmt::format("soapy '{}'", s.args)), direction_(direction), channels_(s.channels.begin(), s.channels.end()) {
   take_log();
   make(s);
-  step("look at the channels", [&] { check_channels(s); });
+  step("check the channels", [&] { check_channels(s); });
   write_settings(s);
   step("set the rate", [&] { set_rate(s); });
   set_live(s);
@@ -108,7 +107,7 @@ DeviceStream::DeviceStream(const Settings& s, int direction, Element element)
   shared_ = share(*device_, s.args);
 }
 
-/// What was open before is away, and not misspelt: no other radio is disturbed then by looking for all there are.
+/// A device that was open before is disconnected, not misspelt: then no search, which would disturb other radios.
 void DeviceStream::make(const Settings& s) {
   std::string reason = "the module returned no device";
   try {
@@ -127,7 +126,7 @@ void DeviceStream::check_channels(const Settings& s) const {
   const std::size_t there = device_->getNumChannels(direction_);
   for (const std::size_t channel : channels_)
     if (channel >= there)
-      throw SetupError(fmt::format("{}: there is no {} channel {}; the radio has {}, counted from 0", name_,
+      throw SetupError(fmt::format("{}: there is no {} channel {}; the radio has {}, numbered from 0", name_,
                                    direction_ == SOAPY_SDR_RX ? "receive" : "transmit", channel, there));
   check_antenna(s.antenna);
 }
@@ -140,16 +139,16 @@ void DeviceStream::check_antenna(const std::string& name) const {
         fmt::format("{}: there is no antenna '{}'; there are: {}", name_, name, fmt::join(antennas, ", ")));
 }
 
-/// Modules take what they do not know without a word; not all list everything that they know.
+/// Modules ignore unknown settings silently, and not all modules list every setting.
 void DeviceStream::write_settings(const Settings& s) {
   if (s.settings.empty()) return;
   std::vector<std::string> listed;
-  step("look at its settings", [&] {
+  step("list the settings", [&] {
     for (const SoapySDR::ArgInfo& info : device_->getSettingInfo()) listed.push_back(info.key);
   });
   for (const auto& [key, value] : s.settings) {
     if (!listed.empty() && std::find(listed.begin(), listed.end(), key) == listed.end())
-      log::warn("{}: the module does not list the setting '{}'; it lists {}", name_, key, fmt::join(listed, ", "));
+      log::warn("{}: the module does not list the setting '{}'; listed: {}", name_, key, fmt::join(listed, ", "));
     step("write a setting", [&, &k = key, &v = value] { device_->writeSetting(k, v); });
   }
 }
@@ -159,22 +158,22 @@ void DeviceStream::set_rate(const Settings& s) {
     device_->setSampleRate(direction_, c, s.rate_hz);
     rate_hz_ = device_->getSampleRate(direction_, c);
     if (!std::isfinite(rate_hz_) || rate_hz_ <= 0)
-      throw SetupError(fmt::format("{}: the module says that it has {} samples a second", name_, rate_hz_));
+      throw SetupError(fmt::format("{}: the module reports {} samples a second", name_, rate_hz_));
     if (!s.accepts(rate_hz_))
       throw SetupError(fmt::format("{}: {}", name_, s.refusal(static_cast<std::int64_t>(c), rate_hz_)));
     if (const double first_hz = device_->getSampleRate(direction_, channels_[0]); rate_hz_ != first_hz)
       throw SetupError(
-          fmt::format("{}: channel {} has {} samples a second and channel {} has {}: one stream has one "
-                      "rate; choose a rate that both have",
+          fmt::format("{}: channel {} has {} samples a second and channel {} has {}: all channels of a "
+                      "stream need the same rate; choose a rate that both support",
                       name_, channels_[0], first_hz, c, rate_hz_));
   }
 }
 
 void DeviceStream::set_live(const Settings& s) {
   for (const std::size_t c : channels_) {
-    if (!s.antenna.empty()) step("choose the antenna", [&] { device_->setAntenna(direction_, c, s.antenna); });
+    if (!s.antenna.empty()) step("set the antenna", [&] { device_->setAntenna(direction_, c, s.antenna); });
     if (s.bandwidth_hz) step("set the bandwidth", [&] { device_->setBandwidth(direction_, c, *s.bandwidth_hz); });
-    step("choose who sets the gain", [&] { choose_gain_mode(*device_, direction_, c, s); });
+    step("set the gain mode", [&] { choose_gain_mode(*device_, direction_, c, s); });
     if (s.frequency_hz) step("set the frequency", [&] { device_->setFrequency(direction_, c, *s.frequency_hz); });
     step("set the gain", [&] { set_gain(*device_, direction_, c, s); });
   }
@@ -185,7 +184,7 @@ void DeviceStream::set_live(const Settings& s) {
   }
 }
 
-/// With the live keys as the device has them.
+/// The settings, with the device's current values of the live keys.
 Settings DeviceStream::as_it_is(Settings now) const {
   const std::size_t first = channels_[0];
   now.frequency_hz = device_->getFrequency(direction_, first);
@@ -199,7 +198,7 @@ Settings DeviceStream::as_it_is(Settings now) const {
 void DeviceStream::retune(const Settings& s) {
   const std::size_t first = channels_[0];
   Settings before;
-  step("look at what it can be tuned to", [&] {
+  step("check the new settings", [&] {
     if (s.frequency_hz) check_range("frequency", *s.frequency_hz, device_->getFrequencyRange(direction_, first));
     if (s.gain_db) check_range("gain", *s.gain_db, {device_->getGainRange(direction_, first)});
     if (s.bandwidth_hz) check_range("bandwidth", *s.bandwidth_hz, device_->getBandwidthRange(direction_, first));
@@ -214,13 +213,13 @@ void DeviceStream::retune(const Settings& s) {
   }
 }
 
-/// Modules bring such a value into their range without a word. Some know no range, or an empty one.
+/// Modules limit such values silently. Some report no range, or an empty one.
 void DeviceStream::check_range(const char* key, double value, const SoapySDR::RangeList& ranges) const {
   const auto within = [&](const SoapySDR::Range& r) { return value >= r.minimum() && value <= r.maximum(); };
   const auto empty = [](const SoapySDR::Range& r) { return r.minimum() >= r.maximum(); };
   if (std::all_of(ranges.begin(), ranges.end(), empty) || std::any_of(ranges.begin(), ranges.end(), within)) return;
-  throw SetupError(fmt::format("{}: {} {} is out of its range, which is {} to {}", name_, key, value,
-                               ranges.front().minimum(), ranges.back().maximum()));
+  throw SetupError(fmt::format("{}: {} {} is out of range ({} to {})", name_, key, value, ranges.front().minimum(),
+                               ranges.back().maximum()));
 }
 
 void DeviceStream::set_clock() {
@@ -229,7 +228,7 @@ void DeviceStream::set_clock() {
     if (device_->getHardwareTime() < kYear2000Ns) device_->setHardwareTime(wall_ns());
     if (device_->getHardwareTime() >= kYear2000Ns) time_ = TimeSource::radio;
   } catch (...) {
-    log::info("{}: the radio's clock is not used: {}", name_, text_of(std::current_exception()));
+    log::info("{}: using host time, since the radio's clock failed: {}", name_, text_of(std::current_exception()));
   }
 }
 
@@ -237,18 +236,18 @@ void DeviceStream::set_up_stream(const Settings& s, Element element) {
   const std::string format = element == Element::cf32 ? "CF32" : "CS16";
   std::string native;
   double full_scale = 32768;
-  step("look at the formats", [&] {
+  step("check the formats", [&] {
     const auto offered = device_->getStreamFormats(direction_, channels_[0]);
     if (!offered.empty() && std::find(offered.begin(), offered.end(), format) == offered.end())
-      throw SetupError(fmt::format("{}: the module does not offer {}, which is {}; it offers {}", name_, format,
+      throw SetupError(fmt::format("{}: the module does not offer {} ({}); it offers {}", name_, format,
                                    name_of(element), fmt::join(offered, ", ")));
     native = device_->getNativeStreamFormat(direction_, channels_[0], full_scale);
     if (native != format) full_scale = 32768;
   });
-  // Some modules hand on what a converter of fewer bits gives, without scaling it.
+  // Some modules return the values of a converter with fewer bits unscaled.
   if (format == "CS16" && full_scale < 32767)
-    log::warn("{}: full scale of its 16-bit samples is {}, here it is 32768; `format: cf32` is scaled by the module",
-              name_, full_scale);
+    log::warn("{}: the module's 16-bit samples have full scale {}, not 32768; the module scales `format: cf32`", name_,
+              full_scale);
   if (format == "CS16") full_scale_ = full_scale >= 2 && full_scale <= 32768 ? full_scale : 32768;
   stream_ = {step("set up the stream",
                   [&] {
@@ -266,8 +265,7 @@ void DeviceStream::start() {
 }
 
 void DeviceStream::quieten(const Settings& s) {
-  for (const std::size_t c : channels_)
-    step("take the gain away", [&] { set_lowest_gain(*device_, direction_, c, s); });
+  for (const std::size_t c : channels_) step("reduce the gain", [&] { set_lowest_gain(*device_, direction_, c, s); });
 }
 
 void DeviceStream::amplify(const Settings& s) {
@@ -279,7 +277,7 @@ void DeviceStream::stop() {
 }
 
 Emission DeviceStream::granted(const Settings& s, std::size_t channel) const {
-  return step("look at what it has", [&] {
+  return step("read frequency and gain", [&] {
     Emission emission = s.emission(rate_hz_);
     if (emission.frequency_hz) emission.frequency_hz = device_->getFrequency(direction_, channel);
     if (emission.gain_db) emission.gain_db = device_->getGain(direction_, channel);

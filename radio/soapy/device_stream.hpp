@@ -24,41 +24,40 @@ struct CloseStream {
   void operator()(SoapySDR::Stream* stream) const noexcept;
 };
 
-/// A device with one stream of one direction, which is not yet active. Whatever the module throws while it is opened
-/// becomes a SetupError that says at which step; closing never throws, whatever state the device is in.
+/// A device with one stream of one direction, not yet active. Exceptions of the module during opening become a
+/// SetupError that names the step. Closing never throws, whatever the device's state.
 class DeviceStream {
  public:
   DeviceStream(const Settings& settings, int direction, Element element);
 
   /// Activates the stream. Throws SetupError.
   void start();
-  /// Stops it; it may be started again. Throws SetupError.
+  /// Stops the stream; it may be started again. Throws SetupError.
   void stop();
-  /// Takes the gain that was given away, to the lowest there is, and gives it back. Throw SetupError.
+  /// Sets the lowest gain, and the requested gain again. Both throw SetupError.
   void quieten(const Settings& settings);
   void amplify(const Settings& settings);
-  /// What a transmitter has of what was asked for. Throws SetupError.
+  /// The values that a transmitter actually has. Throws SetupError.
   Emission granted(const Settings& settings, std::size_t channel) const;
-  /// Takes over frequency, gain, antenna and bandwidth. Throws SetupError where the device refuses; then they are as
-  /// before.
+  /// Applies frequency, gain, antenna and bandwidth. Throws SetupError if the device refuses; then nothing has changed.
   void retune(const Settings& settings);
 
   SoapySDR::Device& device() const noexcept { return *device_; }
   SoapySDR::Stream* stream() const noexcept { return stream_.get(); }
   double rate_hz() const noexcept { return rate_hz_; }
   double frequency_hz() const noexcept { return frequency_hz_; }
-  /// Of a part of the stream's samples.
+  /// Full scale of the real or imaginary part of a sample.
   double full_scale() const noexcept { return full_scale_; }
-  /// Whether the stream's format is the device's own, so that no module converts it.
+  /// Whether the stream has the device's own format, so that the module does not convert.
   bool native() const noexcept { return native_; }
-  /// `e320 FA4EDE7, firmware …`, as far as the module says.
+  /// `e320 FA4EDE7, firmware …`, as far as the module reports it.
   const std::string& hardware() const noexcept { return hardware_; }
-  /// Whether the device's clock tells the time of day. It is set from the host's where it counts from its own start.
+  /// Whether the device's clock has the time of day. A clock that counts from its own start is set to the host's time.
   TimeSource time() const noexcept { return time_; }
-  /// Whoever finds the device gone says so: streams that are idle let go of it then, so that it can be opened anew.
+  /// Called when the device is found gone: idle streams then release it, so that it can be opened again.
   void give_up(bool gone) const noexcept { shared_->given_up = gone; }
   bool is_given_up() const noexcept { return shared_->given_up; }
-  /// `soapy 'driver=iqdsim'`, to begin messages with.
+  /// `soapy 'driver=iqdsim'`, the start of messages.
   const std::string& name() const noexcept { return name_; }
 
  private:
@@ -88,10 +87,10 @@ class DeviceStream {
   std::shared_ptr<SharedRadio> shared_;
 };
 
-/// Time stamps before the year 2000 count from something else than the Unix epoch.
+/// Time stamps before the year 2000 do not count from the Unix epoch.
 inline constexpr std::int64_t kYear2000Ns = 946'684'800'000'000'000;
 
-/// The text of what a module threw.
+/// The text of an exception thrown by a module.
 std::string text_of(const std::exception_ptr& thrown);
 
 }  // namespace iqd::radio::soapy

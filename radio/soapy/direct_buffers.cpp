@@ -20,7 +20,7 @@ std::unique_ptr<DirectBuffers> DirectBuffers::of(SoapySDR::Device& device, Soapy
     if (device.getNumDirectAccessBuffers(stream) == 0 || device.getStreamMTU(stream) == 0) return nullptr;
     return std::unique_ptr<DirectBuffers>(new DirectBuffers(device, stream, channels, sample_bytes));
   } catch (...) {
-    log::debug("soapy: the module cannot say whether it has buffers to be read in place");
+    log::debug("soapy: cannot ask the module for direct buffers");
     return nullptr;
   }
 }
@@ -37,7 +37,7 @@ DirectBuffers::~DirectBuffers() {
   try {
     release();
   } catch (...) {
-    log::debug("soapy: giving a buffer back failed");
+    log::debug("soapy: cannot release a direct buffer");
   }
 }
 
@@ -66,9 +66,9 @@ int DirectBuffers::acquire(int& flags, long long& time_ns, long timeout_us) {
   held_ = true;
   flags_ = flags;
   if (static_cast<std::size_t>(count) > most_)
-    throw std::runtime_error(fmt::format("the module says that a buffer of {} samples holds {}", most_, count));
+    throw std::runtime_error(fmt::format("the module reports that a buffer of {} samples holds {}", most_, count));
   if (count > 0 && std::find(buffers_.begin(), buffers_.end(), nullptr) != buffers_.end())
-    throw std::runtime_error("the module gave a buffer without an address");
+    throw std::runtime_error("the module returned a buffer without an address");
   at_ = 0;
   end_ = static_cast<std::size_t>(count);
   if (count == 0) release();

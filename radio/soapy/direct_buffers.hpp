@@ -10,20 +10,20 @@
 
 namespace iqd::radio::soapy {
 
-/// Reads a stream from the module's own buffers, so that the copy from there is the only one. One thread.
+/// Reads a stream from the module's own buffers, so that samples are copied only once. One thread.
 class DirectBuffers {
  public:
-  /// Null where the module has none for this stream. Before the stream is active.
+  /// Returns null if the module has no direct buffers for this stream. Call before the stream is active.
   static std::unique_ptr<DirectBuffers> of(SoapySDR::Device& device, SoapySDR::Stream* stream, std::size_t channels,
                                            std::size_t sample_bytes);
-  /// Gives a buffer back that is still held. Before the stream is closed.
+  /// Releases a buffer that is still held. Destroy before the stream is closed.
   ~DirectBuffers();
   DirectBuffers(const DirectBuffers&) = delete;
   DirectBuffers& operator=(const DirectBuffers&) = delete;
 
-  /// As Device::readStream does: samples that were written, or an error code. Of a buffer that is longer than `most`
-  /// the rest comes with the next calls, without a time stamp; with the last of it comes the end of a burst. Throws
-  /// what the module throws, and where it breaks its word.
+  /// Like Device::readStream: returns the number of samples, or an error code. If a buffer has more than `most`
+  /// samples, the next calls return the rest, without a time stamp; the last part has the end of a burst. Throws the
+  /// module's exceptions, and when the module violates the API.
   int read(std::span<void* const> into, std::size_t most, int& flags, long long& time_ns, long timeout_us);
 
  private:

@@ -14,7 +14,7 @@ void choose_gain_mode(SoapySDR::Device& device, int direction, std::size_t chann
   const bool manual = settings.gain_db || !settings.gains.empty();
   if (!settings.agc && !manual) return;
   if (device.hasGainMode(direction, channel)) return device.setGainMode(direction, channel, settings.agc);
-  if (settings.agc) throw std::runtime_error("it has no automatic gain; leave `agc` out");
+  if (settings.agc) throw std::runtime_error("the radio has no automatic gain; remove `agc`");
 }
 
 void set_gain(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings) {
@@ -24,12 +24,13 @@ void set_gain(SoapySDR::Device& device, int direction, std::size_t channel, cons
   for (const auto& [element, text] : settings.gains) {
     if (std::find(there.begin(), there.end(), element) == there.end())
       throw std::runtime_error(
-          fmt::format("channel {} has no element '{}'; it has: {}", channel, element, fmt::join(there, ", ")));
+          fmt::format("channel {} has no gain element '{}'; it has: {}", channel, element, fmt::join(there, ", ")));
     const double db = decibels(text).value_or(0);
     const SoapySDR::Range range = device.getGainRange(direction, channel, element);
     const bool known = range.minimum() < range.maximum();
     if (known && (db < range.minimum() || db > range.maximum()))
-      throw std::runtime_error(fmt::format("{} has {} to {} dB", element, range.minimum(), range.maximum()));
+      throw std::runtime_error(
+          fmt::format("the range of {} is {} to {} dB", element, range.minimum(), range.maximum()));
     device.setGain(direction, channel, element, db);
   }
 }

@@ -8,14 +8,14 @@
 
 namespace iqd::radio::soapy {
 
-/// Whether the radio or the configuration decides on a channel's gain; nothing changes where it says neither. Throws
-/// where the radio cannot.
+/// Sets automatic or manual gain for a channel; changes nothing if the configuration has neither. Throws if the radio
+/// has no automatic gain.
 void choose_gain_mode(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings);
 
-/// Sets `gain`, or the elements of `gains`. Throws where one is not there, or out of its range.
+/// Sets `gain`, or the elements of `gains`. Throws if an element does not exist, or its value is out of range.
 void set_gain(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings);
 
-/// Sets what the configuration sets to the lowest that there is.
+/// Sets the lowest value of each gain that the configuration sets.
 void set_lowest_gain(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings);
 
 }  // namespace iqd::radio::soapy

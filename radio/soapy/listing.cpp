@@ -21,7 +21,7 @@
 namespace iqd::radio::soapy {
 namespace {
 
-/// Modules hand on what a device's memory holds. Whoever reads metrics and recordings wants UTF-8, and one line.
+/// Modules return raw device memory. Metrics and recordings need UTF-8 on one line.
 std::string readable(const std::string& text) {
   using nlohmann::json;
   std::string whole = json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
@@ -40,7 +40,7 @@ std::string in_small_letters(std::string text) {
   return text;
 }
 
-/// The names that all drivers use, for those that modules do.
+/// Maps a module's name of a fact to the name that all drivers use.
 std::string fact_name(const std::string& key) {
   std::string name = in_small_letters(key);
   if (has(name, "serial")) return "serial";
@@ -49,14 +49,14 @@ std::string fact_name(const std::string& key) {
   return name;
 }
 
-/// `node_serial` of `node0_serial`: the same of several boards.
+/// Turns `node0_serial` into `node_serial`, so that boards share a name.
 std::string without_digits(std::string text) {
   std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
   return text;
 }
 
-/// What several boards say of the same is one fact, `7.5.0`, or `7.5.0, 7.5.1`. Of others that would have the same name
-/// the first has it, and each later one keeps its own.
+/// Equal facts of several boards are merged: `7.5.0`, or `7.5.0, 7.5.1`. If different facts map to the same name, the
+/// first one gets it, and each later one keeps its own.
 class Facts {
  public:
   void add(const std::string& key, const std::string& value) {
@@ -73,7 +73,7 @@ class Facts {
 
  private:
   std::vector<std::pair<std::string, std::string>> all_;
-  std::map<std::string, std::string> kinds_;  // of names, the keys that they are for
+  std::map<std::string, std::string> kinds_;  // maps names to the keys they are used for
 };
 
 std::string lock_name(std::string_view sensor) {
@@ -84,7 +84,7 @@ std::string lock_name(std::string_view sensor) {
   return std::string(sensor);
 }
 
-/// `clock_rate` is none.
+/// `clock_rate` is not a lock.
 bool is_lock(std::string_view sensor) {
   return has(sensor, "locked") || sensor.ends_with("_lock") || sensor == "lock";
 }
@@ -95,7 +95,7 @@ std::optional<double> number_in(const std::string& text) {
   return error == std::errc{} && end != text.data() ? std::optional(value) : std::nullopt;
 }
 
-/// A sensor that says whether something is locked is a lock, and any other a number.
+/// A sensor with "lock" in its name and a truth value is a lock; all others are numbers.
 void add(RadioReadings& readings, const std::string& key, const std::string& of, const std::string& said) {
   const bool yes = said == "true" || said == "True";
   const bool no = said == "false" || said == "False";
@@ -105,12 +105,12 @@ void add(RadioReadings& readings, const std::string& key, const std::string& of,
   if (const auto value = number_in(said)) readings.push_back({readable(key), of, *value});
 }
 
-/// What one sensor cannot say, others may.
+/// If one sensor fails, the others are still read.
 template <class F> void ask(F f) {
   try {
     f();
   } catch (...) {
-    log::debug("soapy: a sensor cannot be read");
+    log::debug("soapy: cannot read a sensor");
   }
 }
 
@@ -154,7 +154,7 @@ std::shared_ptr<SharedRadio> share(SoapySDR::Device& device, const std::string& 
   std::erase_if(entries, [](const auto& entry) { return entry.second.expired(); });
   if (auto entry = entries[&device].lock()) return entry;
   OpenRadio radio{.driver = "soapy", .args = args, .facts = facts_of(device)};
-  static std::map<std::string, std::string> told;  // opened again and again it is the same
+  static std::map<std::string, std::string> told;  // logged once, not at each opening
   if (const std::string what = radio.hardware(); !what.empty() && std::exchange(told[args], what) != what)
     log::info("soapy '{}': {}", args, what);
   std::shared_ptr<SharedRadio> entry(new SharedRadio{{std::move(radio), [&device] { return readings_of(device); }}});

@@ -11,20 +11,20 @@
 
 namespace iqd::radio::soapy {
 
-/// What all streams of one device hold: its place on the list of open radios, with what its sensors say, and whether
-/// one of them has found it gone.
+/// Shared by all streams of one device: its entry in the list of open radios, with its sensors, and whether one of the
+/// streams has found it gone.
 struct SharedRadio {
   RadioOnList listed;
   std::atomic<bool> given_up{false};
 };
 
-/// The same for all who have the device open. Throws nothing that a module throws.
+/// Returns the same object to all who have the device open. Module exceptions do not escape.
 std::shared_ptr<SharedRadio> share(SoapySDR::Device& device, const std::string& args);
 
-/// What a device is: product, serial, firmware, fpga, and everything else that the module says of it.
+/// The identity of a device: product, serial, firmware, fpga, and all other facts that the module reports.
 std::vector<std::pair<std::string, std::string>> facts_of(const SoapySDR::Device& device);
 
-/// What its sensors say, and those of its channels. Those that say neither a number nor yes or no are left out.
+/// The sensors of the device and of its channels. Sensors that are neither a number nor a truth value are left out.
 RadioReadings readings_of(const SoapySDR::Device& device);
 
 }  // namespace iqd::radio::soapy

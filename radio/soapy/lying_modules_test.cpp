@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-// The driver against a module that breaks its word, and one that has all that a module may have.
+// The driver against a module that violates the API, and one that has every feature.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,12 +22,12 @@ namespace iqd::radio::soapy {
 namespace {
 
 using scripted::script;
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
 using Event = Received::Event;
 using Values = std::map<std::string, std::string>;
 
@@ -48,7 +48,7 @@ std::string error_of(const SourceOptions& o) {
   return "no error";
 }
 
-class ScriptedModule : public testing::Test {
+class ScriptedModule : public ::testing::Test {
  protected:
   void SetUp() override { begin(); }
   scripted::Script& begin() {
@@ -74,7 +74,7 @@ class ScriptedModule : public testing::Test {
 
   std::unique_ptr<Source> source_;
   std::vector<std::vector<sc16>> memory_;
-  std::string said_;  // when it failed last
+  std::string said_;  // of the last failure
 };
 
 TEST_F(ScriptedModule, EveryErrorCodeIsAnEventOfItsKind) {
@@ -135,7 +135,7 @@ TEST_F(ScriptedModule, ATimeThatCannotBeIsNone) {
   EXPECT_TRUE(receive().has_time);
 }
 
-/// At 1 MS/s: ten samples, 90 us of nothing, ten more behind a time-out, and ten that follow at once.
+/// At 1 MS/s: ten samples, 90 us without samples, ten more after a time-out, and ten that follow directly.
 TEST_F(ScriptedModule, BurstsArePiecesAndWhatIsBetweenThemIsLost) {
   constexpr long long kStart = 1'700'000'000'000'000'000;
   long long time = kStart;
@@ -148,7 +148,7 @@ TEST_F(ScriptedModule, BurstsArePiecesAndWhatIsBetweenThemIsLost) {
   open();
   EXPECT_TRUE(receive().ends);
   code = SOAPY_SDR_TIMEOUT;
-  EXPECT_TRUE(receive().ends) << "the next one comes when it comes";
+  EXPECT_TRUE(receive().ends) << "the next burst may come at any time";
   code = 10;
   time = kStart + 100'000;
   more = 0;
@@ -156,16 +156,16 @@ TEST_F(ScriptedModule, BurstsArePiecesAndWhatIsBetweenThemIsLost) {
   EXPECT_EQ(next.lost, 90);
   EXPECT_FALSE(next.ends);
   code = SOAPY_SDR_TIMEOUT;
-  EXPECT_FALSE(receive().ends) << "in the middle of a burst it is a silence like any other";
+  EXPECT_FALSE(receive().ends) << "within a burst, silence is not the end";
   code = 10;
   time += 10'000;
   more = SOAPY_SDR_END_BURST;
   EXPECT_EQ(receive().lost, 0);
   time -= 1'000'000;
-  EXPECT_EQ(receive().lost, 0) << "a clock that was set back";
+  EXPECT_EQ(receive().lost, 0) << "the clock was set back";
 }
 
-/// A time stamp with the first samples of a burst and none with its last; the module's clock counts from its own start.
+/// A time stamp with the first samples of a burst and none with its last; the module's clock starts at 0.
 TEST_F(ScriptedModule, OneTimeStampInABurstWillDo) {
   int n = 0;
   script().read = [&](void* const*, std::size_t, int& flags, long long& time_ns) {
@@ -252,7 +252,7 @@ TEST_F(ScriptedModule, AFullScaleThatCannotBeIsThatOfTheFormat) {
   EXPECT_EQ(source_->info().full_scale, 2048);
 }
 
-/// Buffers as a driver has them: a count in each channel, a new buffer when the last one was given back.
+/// Buffers as a driver has them: each channel counts; the next buffer comes once the last one is released.
 class DirectModule : public ScriptedModule {
  protected:
   void SetUp() override {
@@ -293,7 +293,7 @@ TEST_F(DirectModule, ItsBuffersAreReadInPieces) {
     const Received got = receive(700);
     ASSERT_EQ(got.event, Event::samples);
     EXPECT_EQ(got.samples, place % 1000 == 0 ? 700 : 300);
-    EXPECT_EQ(got.has_time, place % 1000 == 0) << "a buffer has one time";
+    EXPECT_EQ(got.has_time, place % 1000 == 0) << "a buffer has one time stamp";
     if (got.has_time) {
       EXPECT_EQ(got.time_ns, 1'700'000'000'000'000'000 + place * 1000);
     }
@@ -305,7 +305,7 @@ TEST_F(DirectModule, ItsBuffersAreReadInPieces) {
   receive(10);
   EXPECT_TRUE(held_);
   source_.reset();
-  EXPECT_FALSE(held_) << "a buffer is given back before the stream is closed";
+  EXPECT_FALSE(held_) << "a buffer is released before the stream is closed";
 }
 
 TEST_F(DirectModule, ABurstEndsWithTheLastPieceOfABuffer) {
@@ -315,7 +315,7 @@ TEST_F(DirectModule, ABurstEndsWithTheLastPieceOfABuffer) {
   EXPECT_TRUE(receive(700).ends);
   place_ += 500;
   EXPECT_EQ(receive(700).lost, 500);
-  EXPECT_TRUE(receive(700).ends) << "and nothing of it is held any more";
+  EXPECT_TRUE(receive(700).ends) << "and the buffer is released";
 }
 
 TEST_F(DirectModule, TheyAreLeftAloneWhereTheyHoldAnotherFormat) {
@@ -379,7 +379,7 @@ TEST_F(ScriptedModule, GainsThatCannotBeAreSaid) {
   };
   EXPECT_THAT(check({{"gains", "LNA=-1.5 dB"}}), IsEmpty());
   EXPECT_THAT(check({{"gains", "LNA=much"}}), ElementsAre(HasSubstr("'much'")));
-  EXPECT_THAT(check({{"gains", "LNA=1"}, {"gain", "2"}}), ElementsAre(HasSubstr("one of both")));
+  EXPECT_THAT(check({{"gains", "LNA=1"}, {"gain", "2"}}), ElementsAre(HasSubstr("not both")));
   EXPECT_THAT(check({{"agc", "true"}, {"gain", "2"}}), ElementsAre(HasSubstr("agc")));
 }
 
@@ -400,9 +400,10 @@ TEST_F(ScriptedModule, WhatSeveralBoardsSayIsOneFact) {
       {"board0_firmware", "7.5.0"}, {"board1_firmware", "7.5.1"}, {"board2_firmware", "7.5.0"}, {"rx_serial", "9"}};
   open();
   const auto facts = open_radios().at(0).facts;
-  EXPECT_THAT(facts, testing::Contains(testing::Pair("firmware", "7.5.0, 7.5.1")));
-  EXPECT_THAT(facts, testing::Contains(testing::Pair("fw_version", "1.2"))) << "another thing of the same name";
-  EXPECT_THAT(facts, testing::Contains(testing::Pair("rx_serial", "9")));
+  EXPECT_THAT(facts, ::testing::Contains(::testing::Pair("firmware", "7.5.0, 7.5.1")));
+  EXPECT_THAT(facts, ::testing::Contains(::testing::Pair("fw_version", "1.2")))
+      << "a different fact with the same name";
+  EXPECT_THAT(facts, ::testing::Contains(::testing::Pair("rx_serial", "9")));
   EXPECT_EQ(source_->info().hardware, "scripted radio 17, firmware 7.5.0, 7.5.1, fpga 3");
 }
 
@@ -422,8 +423,8 @@ TEST_F(ScriptedModule, SensorsAndWhatItIsStandOnTheListOfOpenRadios) {
   std::vector<std::string> readings;
   for (const RadioReading& r : radios[0].readings)
     readings.push_back((r.is_lock ? "lock " : "") + r.name + " " + r.of + " " + std::to_string(r.value));
-  EXPECT_THAT(readings, testing::UnorderedElementsAre("lock reference  1.000000", "temperature  41.500000",
-                                                      "clock_rate  1.000000", "lock lo rx 0 0.000000"));
+  EXPECT_THAT(readings, ::testing::UnorderedElementsAre("lock reference  1.000000", "temperature  41.500000",
+                                                        "clock_rate  1.000000", "lock lo rx 0 0.000000"));
   source_.reset();
   EXPECT_THAT(open_radios(), IsEmpty());
 }

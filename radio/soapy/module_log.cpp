@@ -14,7 +14,7 @@
 namespace iqd::radio::soapy {
 namespace {
 
-/// What a module tells while it is opened is some lines; more in a second is a flood.
+/// A module logs a few lines while it is opened; more than that in a second is a flood.
 bool is_one_of_few() {
   constexpr int kFew = 50;
   static std::atomic<std::int64_t> second{0};

@@ -4,7 +4,7 @@
 
 namespace iqd::radio::soapy {
 
-/// What modules tell goes into the log from here on. They may write in floods, and to a terminal that nobody reads.
+/// Redirects the log of modules to iqd's. They may flood it, and would write to a terminal that nobody reads.
 void take_log();
 
 }  // namespace iqd::radio::soapy

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-/// For tests: a SoapySDR module, `driver=scripted`, that does and says what the test tells it to.
+/// For tests: a SoapySDR module, `driver=scripted`, that follows the test's script.
 namespace iqd::radio::soapy::scripted {
 
-/// What the next device does. A call that is not scripted does what a plain radio would.
+/// The behaviour of the next device. A call that is not scripted does what a plain radio would do.
 struct Script {
   std::function<int(void* const* buffers, std::size_t most, int& flags, long long& time_ns)> read;
   std::function<int(std::size_t& handle, const void** buffers, int& flags, long long& time_ns)> acquire;
@@ -28,19 +28,19 @@ struct Script {
   double full_scale = 32768;
   std::string serial = "17";
   double granted_hz = 1e6;
-  std::map<std::size_t, double> granted_of{};  // of these channels another rate
+  std::map<std::size_t, double> granted_of{};  // another rate for these channels
   std::function<int(std::size_t most, int flags)> write;
-  bool tells_streams = false;  // when they are started and stopped, and what is written
+  bool tells_streams = false;  // record start and stop of streams, and what is written
   bool no_stream = false;
-  int activated = 0;  // the code that starting gives
+  int activated = 0;  // the result of activateStream
   bool gain_mode = false;
   std::vector<std::string> elements{"LNA", "VGA"};
   std::vector<std::string> listed_settings;
   std::map<std::string, std::string> sensors;          // of the device
   std::map<std::string, std::string> more_info;        // of its hardware
   std::map<std::string, std::string> channel_sensors;  // of receive channel 0
-  // Under the mutex, since threads of the driver use these two while the device is open:
-  std::string throws_from;  // the call of this name throws; `all`: every one
+  // Protected by the mutex, since threads of the driver use these two while the device is open:
+  std::string throws_from;  // the call with this name throws; `all`: every call
   std::vector<std::string> told;
 };
 
@@ -163,7 +163,7 @@ class Device final : public SoapySDR::Device {
   }
 };
 
-/// Makes `driver=scripted` known, and begins a new script. No device may be open.
+/// Registers `driver=scripted`, and starts a new script. No device may be open.
 inline Script& begin() {
   static const SoapySDR::Registry registry(
       "scripted",

@@ -18,11 +18,10 @@ std::optional<double> decibels(std::string_view text) {
 }
 
 void Settings::fields(FieldVisitor& v, bool receives) {
-  RadioSettings::fields(v, "device arguments as Soapy programs take them, e.g. driver=iqdsim,scenario=tone", receives);
-  v.field("gains", gains,
-          {.help = "gain of single elements by their names, e.g. {LNA: 20 dB, VGA: 12 dB}, in place of `gain`"});
-  if (receives) v.field("agc", agc, {.help = "leave the gain to the radio"});
-  v.field("settings", settings, {.help = "the module's own settings, written after the device is open"});
+  RadioSettings::fields(v, "SoapySDR device arguments, e.g. driver=iqdsim,scenario=tone", receives);
+  v.field("gains", gains, {.help = "gain per element, e.g. {LNA: 20 dB, VGA: 12 dB}, in place of `gain`"});
+  if (receives) v.field("agc", agc, {.help = "automatic gain control by the radio"});
+  v.field("settings", settings, {.help = "the module's own settings, written after opening"});
 }
 
 RadioRequest Settings::request() const {
@@ -34,10 +33,9 @@ RadioRequest Settings::request() const {
 
 void Settings::check_gains(const Section& section) const {
   for (const auto& [element, db] : gains)
-    if (!decibels(db)) section.problem("gains", fmt::format("{}: '{}' is no gain, e.g. 20 dB", element, db));
-  if (gain_db && !gains.empty()) section.problem("gains", "`gain` sets all elements: choose one of both");
-  if (agc && (gain_db || !gains.empty()))
-    section.problem("agc", "the radio decides on the gain; leave `gain` and `gains` out");
+    if (!decibels(db)) section.problem("gains", fmt::format("{}: '{}' is not a gain, e.g. 20 dB", element, db));
+  if (gain_db && !gains.empty()) section.problem("gains", "use `gain` or `gains`, not both; `gain` sets all elements");
+  if (agc && (gain_db || !gains.empty())) section.problem("agc", "the radio sets the gain; remove `gain` and `gains`");
 }
 
 }  // namespace iqd::radio::soapy

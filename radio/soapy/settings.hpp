@@ -16,11 +16,11 @@ struct Settings : RadioSettings {
 
   void fields(FieldVisitor& visitor, bool receives);
   RadioRequest request() const;
-  /// What is wrong goes to the section.
+  /// Reports problems to the section.
   void check_gains(const Section& section) const;
 };
 
-/// Decibels, as `20` or `20 dB`; nothing where it is neither.
+/// Parses decibels, as `20` or `20 dB`; returns nothing for other texts.
 std::optional<double> decibels(std::string_view text);
 
 }  // namespace iqd::radio::soapy

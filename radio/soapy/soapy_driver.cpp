@@ -29,7 +29,7 @@ std::string text_of(const SoapySDR::RangeList& ranges) {
   return text;
 }
 
-/// What a module has nothing to say about is left out, and so is what it fails over.
+/// Skips facts that are empty, and those whose query fails.
 template <class F> void add(Facts& facts, std::string name, F ask) {
   try {
     std::string text = ask();
@@ -43,7 +43,7 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// Of the first channel; others are the same with nearly all radios.
+/// Facts of the first channel; on nearly all radios the others are the same.
 void add_direction(SoapySDR::Device& device, int direction, const std::string& prefix, Facts& facts) {
   const std::size_t channels = device.getNumChannels(direction);
   facts.emplace_back(prefix + "channels", std::to_string(channels));
@@ -65,7 +65,7 @@ void add_direction(SoapySDR::Device& device, int direction, const std::string& p
   fact("sensors", [&] { return joined(device.listSensors(direction, 0)); });
 }
 
-/// Versions of firmware and FPGA are here, where the module tells them, under names of its own.
+/// Includes the versions of firmware and FPGA, if the module reports them, under names of its own.
 void add_hardware(SoapySDR::Device& device, Facts& facts) {
   add(facts, "product", [&] { return device.getHardwareKey(); });
   const auto is_there = [&](const std::string& key) {
@@ -95,24 +95,24 @@ FoundDevice look_at(const SoapySDR::Kwargs& args) {
   try {
     if (device) SoapySDR::Device::unmake(device);
   } catch (...) {
-    log::debug("soapy: closing {} failed: {}", found.label, soapy::text_of(std::current_exception()));
+    log::debug("soapy: cannot close {}: {}", found.label, soapy::text_of(std::current_exception()));
   }
   return found;
 }
 
-/// What the caller says of a device holds beside what finding it told: its scenario, its rate.
+/// The result of discovery with the caller's own arguments: scenario, rate.
 SoapySDR::Kwargs together(SoapySDR::Kwargs found, const SoapySDR::Kwargs& asked) {
   found.insert(asked.begin(), asked.end());
   return found;
 }
 
-/// Those that the arguments mean. A module need not be able to find what it can open.
+/// The devices that the arguments match. A module may be able to open a device that it cannot find.
 std::vector<FoundDevice> probe_at(const SoapySDR::Kwargs& asked) {
   SoapySDR::KwargsList list;
   try {
     list = SoapySDR::Device::enumerate(asked);
   } catch (...) {
-    log::debug("soapy: looking for devices failed: {}", soapy::text_of(std::current_exception()));
+    log::debug("soapy: device search failed: {}", soapy::text_of(std::current_exception()));
   }
   std::vector<FoundDevice> found;
   if (list.empty()) {
@@ -130,7 +130,7 @@ std::vector<FoundDevice> probe(const std::string& args) {
   try {
     for (const SoapySDR::Kwargs& device : SoapySDR::Device::enumerate()) found.push_back(look_at(device));
   } catch (...) {
-    log::warn("soapy: looking for devices failed: {}", soapy::text_of(std::current_exception()));
+    log::warn("soapy: device search failed: {}", soapy::text_of(std::current_exception()));
   }
   return found;
 }
@@ -140,7 +140,7 @@ std::vector<FoundDevice> probe(const std::string& args) {
 DriverEntry soapy_driver() {
   DriverEntry entry;
   entry.name = "soapy";
-  entry.summary = "any radio that has a SoapySDR module, the simulated one included";
+  entry.summary = "any radio with a SoapySDR module, including the simulated radio";
   entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<soapy::SoapySourceOptions>()); };
   entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<soapy::SoapySinkOptions>()); };
   entry.probe = &probe;

@@ -11,66 +11,53 @@
 #include <vector>
 
 #include "base/driver.hpp"
-#include "base/log.hpp"
-#include "radio/soapy/device_stream.hpp"
 #include "radio/soapy/settings.hpp"
+#include "radio/soapy/transmit_status.hpp"
+#include "radio/soapy/transmit_stream.hpp"
+#include "radio/transmit_counters.hpp"
+#include "radio/transmit_watch.hpp"
 
 namespace iqd::radio::soapy {
 
-/// Transmits `[n]` or `[channel][n]` through any SoapySDR module. It is on only while samples come: where it was given
-/// a gain, that is the lowest there is before the first, half a second after the last, and from the end on; and its
-/// stream is stopped when none came for half a second. A thread of its own sees to that, and lets go of a device that
-/// others have found gone.
+/// Transmits `[n]` or `[channel][n]` through any SoapySDR module. It is on only while samples come: if it was given a
+/// gain, the gain is the lowest before the first sample, half a second after the last, and at the end. Its stream stops
+/// after half a second without samples. A thread does that, and releases a device that others have found gone.
 class SoapySink final : public Sink {
  public:
   SoapySink(const Settings& settings, const Timing& timing, Element element);
   ~SoapySink() override;
-  /// Waits while the radio's buffer is full. False where the samples came too late, or none were taken for a second.
-  /// Throws where none were for five.
+  /// Waits while the radio's buffer is full. Returns false if the samples were late, or if none were taken for a
+  /// second.
+  /// Throws if none were taken for five seconds.
   bool send(const Message& message) override;
-  /// Ends the burst and waits until it is on the air, a second at most.
+  /// Ends the burst, and waits at most a second until it has been sent.
   void finish() override;
-  /// As far as the module tells.
-  SinkCounts counts() const noexcept override { return {underflows_, late_, 0}; }
+  /// As far as the module reports them.
+  SinkCounts counts() const noexcept override { return counters_.counts(); }
   void interrupt() noexcept override { interrupted_ = true; }
 
  private:
   void open();
-  void switch_on();
-  void switch_off();
-  void end_burst();
-  void guard();
+  void guard(const std::stop_token& stopped);
   void look_after();
   bool transmit(const Message& message);
-  void refused();
   bool write(std::int64_t samples, int flags, std::int64_t time_ns);
-  void advance(std::int64_t samples) noexcept;
-  void read_status();
-  void take_status();
-  void note(std::atomic<std::uint64_t>& count, std::string_view what);
+  void refused();
 
   const Settings settings_;
   const Timing timing_;
   const Element element_;
   const std::string name_;
+  TransmitCounters counters_;
 
-  std::timed_mutex mutex_;  // of all up to the counts, between whoever sends and the guard
-  std::unique_ptr<DeviceStream> radio_;
-  std::vector<const void*> buffers_;
-  bool active_ = false;               // its stream
-  bool on_ = false;                   // it has the gain that was asked for
-  std::int64_t sent_ns_ = 0;          // steady clock, when somebody last had samples
-  std::int64_t refused_ns_ = 0;       // since then none were taken; 0: they are
-  std::int64_t on_air_until_ns_ = 0;  // steady clock, what was written, where the radio has a buffer for it
-  bool has_status_ = true;
-  bool burst_ended_ = false;
+  std::timed_mutex mutex_;  // protects the following up to the status, between send() and the guard
+  std::unique_ptr<TransmitStream> stream_;
+  TransmitWatch watch_;
+  std::int64_t on_air_until_ns_ = 0;  // steady clock, end of what was written, if the radio buffers it
+  TransmitStatus status_;
 
-  std::atomic<std::uint64_t> underflows_{0};
-  std::atomic<std::uint64_t> late_{0};
-  log::RateLimit limit_;
   std::atomic<bool> interrupted_{false};
-  std::atomic<bool> ends_{false};
-  std::thread guard_;
+  std::jthread guard_;
 };
 
 class SoapySinkOptions final : public SinkOptions {

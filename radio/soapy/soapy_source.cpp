@@ -21,15 +21,15 @@ namespace iqd::radio::soapy {
 namespace {
 
 constexpr long kTimeoutUs = 100'000;
-/// What gave nothing for so long when it is closed is closed for that.
+/// A source that is closed after so much silence has failed.
 constexpr std::int64_t kSilentNs = 250'000'000;
-/// What is as far from the Unix epoch is no time: sums with it have to stay numbers.
+/// A time as far from the Unix epoch is invalid: sums with it must not overflow.
 constexpr std::int64_t kYear2100Ns = 4'102'444'800'000'000'000;
-/// Of more between two bursts nobody believes that they are missing.
+/// A longer gap between two bursts is not plausible.
 constexpr double kMostSamples = 1e18;
-/// Of more in a row nothing will be read soon; there is no hurry then.
+/// After more errors in a row, the next samples are not urgent.
 constexpr int kErrorsAtOnce = 16;
-// Some modules return at once where they should wait.
+// Some modules return at once instead of waiting.
 constexpr auto kPause = std::chrono::milliseconds(1);
 
 bool is_time(std::int64_t ns) {
@@ -45,12 +45,12 @@ Received nothing() {
 
 SoapySource::SoapySource(const Settings& settings, Element element)
     : radio_(settings, SOAPY_SDR_RX, element), element_(element), buffers_(settings.channels.size()) {
-  // Some modules' own buffers hold the device's format, whatever the stream's is.
+  // Some modules' own buffers have the device's format, whatever the stream's is.
   if (radio_.native())
     direct_ = DirectBuffers::of(radio_.device(), radio_.stream(), buffers_.size(), size_of(element_));
 }
 
-/// Who shares the device cannot know that it says nothing any more.
+/// Other users of the device cannot know that it has fallen silent.
 SoapySource::~SoapySource() {
   if (last_ns_ != 0 && steady_ns() - last_ns_ > kSilentNs) radio_.give_up(true);
 }
@@ -74,7 +74,7 @@ Received SoapySource::receive(std::span<std::byte* const> into, std::int64_t mos
   int flags = 0;
   long long time_ns = 0;
   try {
-    // Not before somebody reads: what waits meanwhile would overflow the radio's buffer.
+    // Starts with the first read: samples that wait before it would overflow the radio's buffer.
     if (!std::exchange(started_, true)) radio_.start();
     const int count = read(static_cast<std::size_t>(most), flags, time_ns);
     if (count > most) throw std::runtime_error("the module returned more samples than were asked for");
@@ -113,12 +113,12 @@ Received SoapySource::samples(int count, int flags, std::int64_t time_ns) {
     since_stamp_ = 0;
   }
   since_stamp_ += count;
-  // Without any time nobody could tell what is between two of them.
+  // Without a time stamp, the gap between two bursts would be unknown.
   got.ends = between_bursts_ = (flags & SOAPY_SDR_END_BURST) != 0 && stamp_ns_;
   return got;
 }
 
-/// Behind a burst that is as it should be: the next one comes when it comes.
+/// After a burst, silence is normal: the next one may come at any time.
 Received SoapySource::none() const {
   Received got = nothing();
   got.ends = between_bursts_;
@@ -153,14 +153,14 @@ void SoapySource::warn(std::string_view what, std::string_view why) {
   log::warn("{}: {}: {}{}", radio_.name(), what, why, log::more_times(suppressed));
 }
 
-/// What was taken before the calls returned is on its way, with earlier times.
+/// Samples taken before these calls return are still on their way, with earlier times.
 std::optional<std::int64_t> SoapySource::retune(const SourceOptions& options) {
   radio_.retune(same_kind<SoapySourceOptions>(options).settings());
   try {
     if (time_begun_ && radio_.device().hasHardwareTime())
       return saturated_add(radio_.device().getHardwareTime(), time_offset_ns_);
   } catch (...) {
-    log::debug("{}: its clock cannot be read: {}", radio_.name(), text_of(std::current_exception()));
+    log::debug("{}: cannot read the radio's clock: {}", radio_.name(), text_of(std::current_exception()));
   }
   return {};
 }

@@ -14,11 +14,11 @@
 
 namespace iqd::radio::soapy {
 
-/// Samples from any SoapySDR module. What the module says turns into events: an overflow, a damaged packet
-/// (`sequence`) and a time error (`late`) go on, a time-out is `nothing`; every other error, an exception, or more
-/// samples than were asked for is an exception that says so. Time stamps that count from the radio's own start are
-/// moved to the host's time once, at the first. A module that gives bursts, with time stamps and END_BURST, ends a
-/// piece with each: what is missing up to the next one is `lost`; one time stamp in a burst will do.
+/// Samples from any SoapySDR module. Results of the module become events: an overflow, a damaged packet (`sequence`)
+/// and a time error (`late`) do not end the stream, and a time-out is `nothing`; every other error, an exception, or
+/// more samples than requested throws. Time stamps that count from the radio's own start are shifted to host time once,
+/// at the first. If a module marks bursts, with time stamps and END_BURST, each burst ends a piece, and the samples
+/// missing before the next one are `lost`; one time stamp per burst is enough.
 class SoapySource final : public Source {
  public:
   SoapySource(const Settings& settings, Element element);
@@ -43,11 +43,11 @@ class SoapySource final : public Source {
   bool started_ = false;
   bool time_begun_ = false;
   std::int64_t time_offset_ns_ = 0;
-  std::optional<std::int64_t> stamp_ns_;  // the last time stamp that was one, and what came since
+  std::optional<std::int64_t> stamp_ns_;  // the last valid time stamp, and the samples since
   std::int64_t since_stamp_ = 0;
   bool between_bursts_ = false;
-  int errors_ = 0;            // in a row
-  std::int64_t last_ns_ = 0;  // steady clock, of the last samples
+  int errors_ = 0;            // consecutive
+  std::int64_t last_ns_ = 0;  // steady clock, time of the last samples
   log::RateLimit limit_;
 };
 

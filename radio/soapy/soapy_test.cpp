@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-// The driver against the simulated radio. Each test has a serial number of its own: faults come once for each.
+// The driver against the simulated radio. Each test has its own serial number, since faults happen once per number.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,12 +22,12 @@
 namespace iqd::radio::soapy {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
 using Event = Received::Event;
 using namespace std::chrono_literals;
 
@@ -40,7 +40,7 @@ void load_simulator() {
 }
 
 std::string device(const std::string& args) {
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   return "driver=iqdsim,serial=" + std::string(test->name()) + ",pace=false," + args;
 }
 
@@ -54,7 +54,7 @@ SoapySourceOptions options(const std::string& args, Values more = {}) {
   return o;
 }
 
-/// An open source, and room for its samples.
+/// An open source, with memory for its samples.
 struct Opened {
   explicit Opened(const SourceOptions& options, std::size_t most = 1 << 16) : source(options.open()) {
     const StreamInfo info = source->info();
@@ -62,7 +62,7 @@ struct Opened {
     for (auto& m : memory) into.push_back(m.data());
   }
   Received receive(std::int64_t most) { return source->receive(into, most); }
-  /// Reads so many samples in a row, or to the first event that is none.
+  /// Reads `samples` samples, or up to the first other event.
   Received skip(std::int64_t samples) {
     Received got;
     for (std::int64_t done = 0; done < samples; done += got.samples) {
@@ -238,7 +238,7 @@ TEST(SoapySource, IsRetunedWhileItRuns) {
   EXPECT_EQ(o.source->info().frequency_hz, 1.1e9);
   EXPECT_EQ(o.skip(5000).event, Event::samples);
   EXPECT_THROW(o.source->retune(options("", {{"frequency", "7e9"}, {"gain", "40"}})), SetupError);
-  EXPECT_EQ(o.source->info().frequency_hz, 1.1e9) << "out of its range, so nothing was changed";
+  EXPECT_EQ(o.source->info().frequency_hz, 1.1e9) << "out of range, so nothing was changed";
   EXPECT_EQ(o.skip(5000).event, Event::samples);
 }
 
@@ -331,14 +331,14 @@ TEST(SoapySink, AFullRadioIsWaitedForAndUnderflowsAreCounted) {
   const std::vector<cf32> sent(50'000);
   const std::int64_t start = steady_ns();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(sink->send(message_of(format, sent)));
-  EXPECT_GT(steady_ns() - start, 90'000'000) << "250 ms of samples, of which the radio holds 100";
+  EXPECT_GT(steady_ns() - start, 90'000'000) << "250 ms of samples; the radio holds 100";
   EXPECT_EQ(sink->counts().underflows, 0u);
   std::this_thread::sleep_for(200ms);
   ASSERT_TRUE(sink->send(message_of(format, sent)));
   EXPECT_EQ(sink->counts().underflows, 1u);
   const std::int64_t end = steady_ns();
   sink->finish();
-  EXPECT_GT(steady_ns() - end, 10'000'000) << "until all is on the air";
+  EXPECT_GT(steady_ns() - end, 10'000'000) << "until everything is sent";
 }
 
 TEST(SoapySink, InterruptedItGivesUp) {
@@ -381,8 +381,8 @@ TEST(SoapySink, WhatIsNotPermittedIsRefusedBeforeItIsOpened) {
   assign(o, {{"gain", "30"}});
   EXPECT_THAT(wrong(o), ElementsAre(HasSubstr("gain: of 30 dB")));
   assign(o, {{"frequency", "868.4e6"}});
-  EXPECT_THAT(wrong(o), ElementsAre(AllOf(HasSubstr("frequency: takes 867.9 to 868.9 MHz"))));
-  EXPECT_THROW(o.open(stream_format(Element::sc16)), SetupError) << "nor does it go on the air";
+  EXPECT_THAT(wrong(o), ElementsAre(AllOf(HasSubstr("frequency: needs 867.9 to 868.9 MHz"))));
+  EXPECT_THROW(o.open(stream_format(Element::sc16)), SetupError) << "and it does not transmit";
 }
 
 TEST(SoapyProbe, ListsTheSimulatedRadio) {
@@ -394,7 +394,7 @@ TEST(SoapyProbe, ListsTheSimulatedRadio) {
   EXPECT_THAT(found[0].facts, Contains(Pair("tx_antennas", "TX")));
   EXPECT_THAT(found[0].facts, Contains(Pair("rx_rates", "1000-500000000")));
   EXPECT_THAT(found[0].facts, Contains(Pair("product", "iqdsim")));
-  EXPECT_THAT(found[0].facts, Contains(Pair("scenario", "tone")));  // of its hardware
+  EXPECT_THAT(found[0].facts, Contains(Pair("scenario", "tone")));  // from its hardware info
   EXPECT_THAT(found[0].facts, Contains(Pair("rx_frequencies", "0-6000000000")));
   EXPECT_THAT(found[0].facts, Contains(Pair("tx_gains", "0-60")));
   EXPECT_THAT(found[0].facts, Contains(Pair("rx_bandwidths", "1000-500000000")));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-// When a transmitter is on, and what becomes of it when its module fails.
+// When a transmitter is on, and what happens when its module fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,11 +16,11 @@ namespace iqd::radio::soapy {
 namespace {
 
 using scripted::script;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using Values = std::map<std::string, std::string>;
 
-/// A transmitter on a module that writes down when it is on.
-class ScriptedTransmitter : public testing::Test {
+/// A transmitter on a module that records when it is on.
+class ScriptedTransmitter : public ::testing::Test {
  protected:
   void SetUp() override { scripted::begin().tells_streams = true; }
   std::unique_ptr<Sink> transmitter(Values values = {}) {
@@ -45,7 +45,7 @@ class ScriptedTransmitter : public testing::Test {
 
 TEST_F(ScriptedTransmitter, IsOnOnlyWhileSamplesCome) {
   auto sink = transmitter({{"gain", "20"}});
-  EXPECT_THAT(told(), ElementsAre("gain 20", "gain 0", "on")) << "nothing to be heard until the first sample";
+  EXPECT_THAT(told(), ElementsAre("gain 20", "gain 0", "on")) << "silent until the first sample";
   EXPECT_TRUE(send(*sink));
   EXPECT_TRUE(send(*sink));
   EXPECT_THAT(told(), ElementsAre("gain 20", "100", "100"));
@@ -53,7 +53,7 @@ TEST_F(ScriptedTransmitter, IsOnOnlyWhileSamplesCome) {
   ASSERT_TRUE(eventually([&] {
     for (std::string& one : told()) seen.push_back(std::move(one));
     return seen.size() >= 3;
-  })) << "nobody sends any more";
+  })) << "no more samples";
   EXPECT_THAT(seen, ElementsAre("end", "gain 0", "off"));
   EXPECT_TRUE(send(*sink));
   EXPECT_THAT(told(), ElementsAre("on", "gain 20", "100"));
@@ -79,13 +79,13 @@ TEST_F(ScriptedTransmitter, WhateverAModuleThrowsIsAnException) {
   }
 }
 
-/// The source of the same device has found it gone; nobody sends, so the transmitter would never know.
+/// The source of the same device has found it gone. Without samples, the transmitter would not notice.
 TEST_F(ScriptedTransmitter, LetsGoOfADeviceThatOthersFoundGone) {
   auto sink = transmitter();
   SoapySourceOptions receiver;
   assign(receiver, Values{{"args", "driver=scripted"}, {"rate", "1e6"}});
   std::unique_ptr<Source> source = receiver.open();
-  EXPECT_EQ(scripted::Device::alive, 1) << "they share it";
+  EXPECT_EQ(scripted::Device::alive, 1) << "they share the device";
   script().read = [](auto...) { return SOAPY_SDR_STREAM_ERROR; };
   std::byte* const memory = reinterpret_cast<std::byte*>(samples_.data());
   EXPECT_THROW(source->receive({&memory, 1}, 10), std::exception);

@@ -20,7 +20,7 @@ using Quantity = Condition::Quantity;
 
 constexpr std::string_view kNames[] = {"level", "peak", "value", "items", "gap", "time"};
 constexpr std::string_view kExpected =
-    "expected one of level, peak, value, items, gap or time, one of < <= > >=, and a value: `level > -20 dB`";
+    "expected one of level, peak, value, items, gap or time, one of < <= > >=, and a value, e.g. `level > -20 dB`";
 
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
@@ -42,7 +42,7 @@ double decibels(double power) noexcept {
   return power > 0 ? 10 * std::log10(power) : -std::numeric_limits<double>::infinity();
 }
 
-/// The first of these values that the condition holds for; `n` where there is none.
+/// The first of these values for which the condition holds; `n` if there is none.
 template <class T> std::int64_t first_that_holds(const Condition& condition, const std::byte* from, std::int64_t n) {
   const T* const x = reinterpret_cast<const T*>(from);
   const auto holds = [&](const T& v) {
@@ -88,10 +88,10 @@ std::string unaskable(const Condition& condition, const PortFormat& format) {
     case Quantity::level:
     case Quantity::peak:
       if (is_complex(format) && is_stream(format)) break;
-      return port + "; level and peak are those of complex samples, [n] or [channel][n]: ask for `value` instead";
+      return port + "; level and peak need complex samples [n] or [channel][n]: use `value`";
     case Quantity::value:
       if (!is_complex(format)) break;
-      return port + "; `value` is for real numbers: ask for `level` or `peak` instead";
+      return port + "; `value` needs real numbers: use `level` or `peak`";
     case Quantity::items:
     case Quantity::gap:
     case Quantity::time: break;

@@ -13,43 +13,44 @@
 
 namespace iqd::radio::trigger {
 
-/// Something to wait for in what a port gives.
+/// A condition on what a port delivers.
 struct Condition {
   enum class Quantity : std::uint8_t {
-    level,  // of complex samples: mean power of a window, dB of full scale, in any channel
-    peak,   // the largest real or imaginary part in it
-    value,  // any one number of a port of real elements
-    items,  // how many a message has
-    gap,    // samples of the source that were lost just before it
-    time,   // of a sample, which comes once
+    level,  // of complex samples: mean power of a window in any channel, dB of full scale
+    peak,   // the largest real or imaginary part in the window, dB of full scale
+    value,  // any number of a port of real elements
+    items,  // the number of items of a message
+    gap,    // source samples lost just before the message
+    time,   // of a sample; holds once
   };
   Quantity quantity = Quantity::level;
   bool above = true;  // `>` or `>=`, else `<` or `<=`
   bool or_equal = false;
-  double value = 0;          // dB, or the number itself
-  std::int64_t time_ns = 0;  // of `time`
+  double value = 0;          // dB, or a plain number
+  std::int64_t time_ns = 0;  // for `time`
 
   bool holds(double x) const noexcept { return (above ? x > value : x < value) || (or_equal && x == value); }
 };
 
-/// Reads `level > -20 dB`, `value < 1`, `time >= 2026-03-31T12:00:00Z`; nothing, and `why`, where it is something else.
+/// Parses `level > -20 dB`, `value < 1`, `time >= 2026-03-31T12:00:00Z`. For other texts, returns nothing and sets
+/// `why`.
 std::optional<Condition> parse_condition(std::string_view text, std::string& why);
-/// Why this cannot be asked of a port; empty where it can.
+/// Why the condition does not apply to a port; empty if it does.
 std::string unaskable(const Condition& condition, const PortFormat& format);
 
-/// Looks for the places of a port where a condition holds.
+/// Finds where a condition holds in the messages of a port.
 class Watch {
  public:
-  /// `window`: items that a level is measured over.
+  /// `window`: number of items over which a level is measured.
   Watch(const Condition& condition, const PortFormat& format, std::int64_t window);
 
   struct Hit {
-    std::int64_t begin;  // the first item that it holds for, counted from the message's first: may be before that
-    std::int64_t end;    // behind the last one that was looked at for it
+    std::int64_t begin;  // first item for which it holds, counted from the message's first; may be before that
+    std::int64_t end;    // after the last item that was examined for it
   };
-  /// The first hit in a message from the item `from` on; what is behind it has not been looked at yet.
+  /// Returns the first hit in a message from the item `from` on. Items after it have not been examined.
   std::optional<Hit> look(const Message& message, std::int64_t from);
-  /// What comes next does not follow what was looked at.
+  /// The next message does not continue the previous one.
   void restart() noexcept;
 
  private:
@@ -61,10 +62,10 @@ class Watch {
   Condition condition_;
   bool is_stream_;
   std::int64_t window_;
-  double scale_;                     // turns powers of samples into parts of full scale's
-  std::vector<SampleLevel> levels_;  // of each channel
+  double scale_;                     // factor from the power of samples to full scale
+  std::vector<SampleLevel> levels_;  // per channel
   std::int64_t filled_ = 0;
-  bool is_over_ = false;  // a time comes once
+  bool is_over_ = false;  // a time holds only once
 };
 
 }  // namespace iqd::radio::trigger

@@ -10,7 +10,7 @@
 namespace iqd::radio::trigger {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Condition, IsReadFromText) {
   std::string why;

@@ -13,16 +13,16 @@
 
 namespace iqd::radio::trigger {
 
-/// Events of one name, which whoever waits for that name in this process hears of. Any thread.
+/// Events with a name, received by all listeners for that name in this process. Any thread.
 class Event {
  public:
-  /// There as long as somebody holds it.
+  /// Exists as long as somebody holds it.
   static std::shared_ptr<Event> named(const std::string& name);
 
-  /// `time_ns`: of the samples that it is about; nothing: those that come next.
+  /// `time_ns`: the time of the samples concerned; nothing: the next samples.
   void happens(std::optional<std::int64_t> time_ns);
 
-  /// Somebody who waits. Hears of what happens as long as it is there; of the newest where they are too many.
+  /// Receives events during its lifetime; if there are too many, only the newest.
   class Listener {
    public:
     explicit Listener(std::shared_ptr<Event> event);
@@ -33,7 +33,7 @@ class Event {
     struct Heard {
       std::optional<std::int64_t> time_ns;
     };
-    /// The oldest that was not taken yet.
+    /// The oldest event not yet taken.
     std::optional<Heard> take();
 
    private:
@@ -48,8 +48,8 @@ class Event {
   std::vector<Listener*> listeners_;
 };
 
-/// The event of this name happens now; of every name where it is empty. How many wait for it: none where there is no
-/// such name.
+/// Makes the event with this name happen now, or all events if the name is empty. Returns the number of listeners: 0 if
+/// the name is unknown.
 std::size_t tell(std::string_view name);
 
 }  // namespace iqd::radio::trigger

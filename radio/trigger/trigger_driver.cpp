@@ -14,7 +14,7 @@ namespace iqd::radio {
 namespace trigger {
 namespace {
 
-/// Makes an event happen where a port gives what is waited for: once a message, at its first place.
+/// Triggers an event when a port meets a condition: once per message, at the first place.
 class TriggerSink final : public Sink {
  public:
   TriggerSink(const std::string& name, Watch watch) : event_(Event::named(name)), watch_(std::move(watch)) {}
@@ -37,18 +37,17 @@ class TriggerSink final : public Sink {
 class TriggerOptions final : public SinkOptions {
  public:
   void fields(FieldVisitor& v) override {
-    v.field("name", name_,
-            {.help = "of the event; `trigger: {name: …}` of a file sink waits for it", .required = true});
+    v.field("name", name_, {.help = "name of the event, for `trigger: {name: …}` of a file sink", .required = true});
     v.field("when", when_,
             {.help = "condition of the port: `items > 0`, `value < 1`, `level > -20 dB`, `peak > -1 dB`, `gap > 0`, "
                      "`time > 2026-03-31T12:00:00Z`",
              .required = true});
-    v.field("window", window_s_,
-            {.help = "what level and peak are measured over", .unit = Unit::seconds, .low = 0, .high = 60});
+    v.field("window", window_s_, {.help = "window for level and peak", .unit = Unit::seconds, .low = 0, .high = 60});
   }
   void check(const PortFormat& format, const Section& section) const override {
-    if (name_.empty() && section.has("name")) section.problem("name", "is empty; a file sink waits for it by name");
-    if (when_.empty()) return;  // whoever reads the keys complains
+    if (name_.empty() && section.has("name"))
+      section.problem("name", "is empty; a file sink needs it to wait for the event");
+    if (when_.empty()) return;  // the reader of the keys reports it
     std::string why;
     const auto condition = parse_condition(when_, why);
     if (!condition) return section.problem("when", fmt::format("'{}': {}", when_, why));
@@ -74,7 +73,7 @@ class TriggerOptions final : public SinkOptions {
 DriverEntry trigger_driver() {
   DriverEntry entry;
   entry.name = "trigger";
-  entry.summary = "makes an event happen, which recordings wait for, where a port gives what is asked";
+  entry.summary = "triggers recordings when a port meets a condition";
   entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<trigger::TriggerOptions>()); };
   return entry;
 }

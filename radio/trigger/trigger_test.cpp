@@ -14,16 +14,16 @@
 namespace iqd::radio::trigger {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
-/// Keeps what it is given: the real part of each sample of the last channel, and where each message stands.
+/// Records what it is given: the real part of each sample of the last channel, and where each message starts.
 struct Seen {
   std::vector<float> x;
   std::vector<std::int64_t> starts, times, gaps, positions;
-  std::vector<Trigger> triggers;  // of messages that tell of one; `first` is the sample itself
+  std::vector<Trigger> triggers;  // of messages that have one; `first` is the sample itself
   int empty = 0;
   bool full = false;
 };
@@ -51,14 +51,14 @@ class SeeingSink final : public Sink {
   Seen& seen_;
 };
 
-/// A stream of which the n-th sample is n: 1 MS/s, so that a sample lasts 1 us.
+/// A stream whose n-th sample is n, at 1 MS/s, so that a sample lasts 1 us.
 class Stream {
  public:
   explicit Stream(const Settings& settings, std::int64_t channels = 1)
       : format_(stream_format(Element::cf32, channels)), channels_(channels) {
     sink_ = settings.put_before(std::make_unique<SeeingSink>(seen), format_, [this] { ++over; });
   }
-  /// `first_channel`: what the first of several channels has instead.
+  /// `first_channel`: the value of the first of several channels.
   bool give(std::int64_t first, std::int64_t n, std::int64_t gap = 0, float first_channel = 0) {
     std::vector<cf32> x;
     for (std::int64_t c = 0; c < channels_; ++c)
@@ -83,7 +83,7 @@ std::vector<float> count_up(int from, int to) {
   return x;
 }
 
-/// dB of full scale of the sample n in a window of its own.
+/// The level of sample n, in a window of one sample.
 std::string above(int n) {
   return "level >= " + std::to_string(20 * std::log10(n) - 1e-4) + " dB";
 }
@@ -99,7 +99,7 @@ Settings around(const std::string& when, int pre, int post, std::int64_t count =
 }
 
 TEST(Trigger, WhatIsAroundItIsHandedOn) {
-  // However the stream is cut.
+  // For any message size.
   for (const int size : {1, 7, 100, 1000}) {
     Stream s(around(above(500), 30, 50, 1));
     for (int n = 0; n < 1000; n += size) EXPECT_TRUE(s.give(n, std::min(size, 1000 - n)));
@@ -114,7 +114,7 @@ TEST(Trigger, WhatIsAroundItIsHandedOn) {
 TEST(Trigger, TheFirstMessageTellsOfIt) {
   for (const int size : {1, 7, 100, 1000}) {
     Settings settings = around(above(380), 30, 250);
-    settings.window_s = 100e-6;  // the first whose mean power is as much is that from 400 on
+    settings.window_s = 100e-6;  // the first window with that mean power starts at 400
     Stream s(settings);
     for (int n = 0; n < 1000; n += size) s.give(n, std::min(size, 1000 - n));
     ASSERT_THAT(s.seen.triggers, SizeIs(3)) << size;
@@ -126,7 +126,7 @@ TEST(Trigger, TheFirstMessageTellsOfIt) {
     EXPECT_EQ(first.items, 100);
     EXPECT_EQ(first.time_ns, 1'743'422'400'000'000'000 + 400'000);
     EXPECT_EQ(s.seen.triggers[1].number, 2);
-    EXPECT_EQ(s.seen.triggers[1].first, 650) << "where the one before ends";
+    EXPECT_EQ(s.seen.triggers[1].first, 650) << "where the previous one ends";
   }
 }
 
@@ -152,7 +152,7 @@ TEST(Trigger, WithoutAPastThereIsNoPreRoll) {
 }
 
 TEST(Trigger, TheNextBeginsWhereTheOneBeforeEnds) {
-  // It holds all the time from 500 on: nothing is lost and nothing comes twice.
+  // It holds from 500 on: nothing is missing and nothing comes twice.
   for (const int size : {1, 13, 1000}) {
     Stream s(around(above(500), 30, 50));
     for (int n = 0; n < 1000; n += size) s.give(n, std::min(size, 1000 - n));
@@ -170,13 +170,13 @@ TEST(Trigger, CountsItsRecordings) {
 }
 
 TEST(Trigger, TheLevelIsThatOfWholeWindows) {
-  // Windows of 100: their mean powers are those of numbers around 50, 150, 250 …
+  // Windows of 100 samples: their mean powers are those of numbers near 50, 150, 250 …
   Settings settings = around(above(200), 0, 1, 1);
   settings.window_s = 100e-6;
   for (const int size : {7, 100, 1000}) {
     Stream s(settings);
     for (int n = 0; n < 1000; n += size) s.give(n, std::min(size, 1000 - n));
-    EXPECT_EQ(s.seen.x, count_up(200, 300)) << size;  // the window that it was seen in is whole
+    EXPECT_EQ(s.seen.x, count_up(200, 300)) << size;  // the window in which it was found is complete
   }
 }
 
@@ -192,7 +192,7 @@ TEST(Trigger, BelowIsACondition) {
   Stream s(settings);
   s.give(5, 10);
   EXPECT_THAT(s.seen.x, IsEmpty());
-  s.give(0, 10);  // the zero of a stream that begins anew
+  s.give(0, 10);  // the zero of a restarted stream
   EXPECT_EQ(s.seen.x, count_up(0, 3));
 }
 
@@ -215,7 +215,7 @@ TEST(Trigger, ATimeComesOnce) {
     for (int n = 0; n < 1000; n += size) s.give(n, std::min(size, 1000 - n));
     EXPECT_EQ(s.seen.x, count_up(140, 170)) << size;
   }
-  Stream late(around(when, 10, 20));  // it is over already: at once
+  Stream late(around(when, 10, 20));  // the time has passed: triggers at once
   late.give(600, 100);
   EXPECT_EQ(late.seen.x, count_up(600, 620));
 }
@@ -227,18 +227,18 @@ TEST(Trigger, AnEventIsPlacedByItsTime) {
   for (int n = 0; n < 1000; n += 100) s.give(n, 100);
   EXPECT_THAT(s.seen.x, IsEmpty());
   const auto event = Event::named("event test");
-  event->happens(1'743'422'400'000'000'000 + 700'000);   // told late: it lies in what was kept
-  event->happens(1'743'422'400'000'000'000 + 1150'000);  // told before its samples come
+  event->happens(1'743'422'400'000'000'000 + 700'000);   // reported late: the samples are in memory
+  event->happens(1'743'422'400'000'000'000 + 1150'000);  // reported before its samples arrive
   for (int n = 1000; n < 1300; n += 100) s.give(n, 100);
   std::vector<float> expected = count_up(690, 720);
   for (const float x : count_up(1140, 1170)) expected.push_back(x);
   EXPECT_EQ(s.seen.x, expected);
-  EXPECT_EQ(tell("event test"), 1u);  // without a time: with the next sample
+  EXPECT_EQ(tell("event test"), 1u);  // without a time: at the next sample
   s.give(1300, 100);
   EXPECT_THAT(s.seen.x, SizeIs(90));
   EXPECT_EQ(s.seen.x.back(), 1319);
   EXPECT_EQ(tell("nobody waits for this"), 0u);
-  event->happens(1'743'422'400'000'000'000 + 1310'000);  // in a recording already
+  event->happens(1'743'422'400'000'000'000 + 1310'000);  // already in a recording
   s.give(1400, 100);
   EXPECT_THAT(s.seen.x, SizeIs(90));
 }
@@ -268,7 +268,7 @@ TEST(MessagePart, AWholeMessageHasAllItsRows) {
   const Message message = message_of<const cf32>(format, 0, x);
   std::vector<std::byte> storage;
   EXPECT_EQ(part_of(message, 0, 100, storage).payload.size(), 1600u);
-  EXPECT_EQ(part_of(message, 0, 100, storage).payload.data(), message.payload.data()) << "where it lies";
+  EXPECT_EQ(part_of(message, 0, 100, storage).payload.data(), message.payload.data()) << "not copied";
   EXPECT_EQ(part_of(message, 0, 99, storage).payload.size(), 2u * 99 * 8);
   EXPECT_EQ(part_of(message, 1, 99, storage).payload.size(), 2u * 99 * 8);
 }
@@ -319,7 +319,7 @@ TEST(TriggerSink, TellsOfWhatAPortGives) {
   const auto heard = listener.take();
   ASSERT_TRUE(heard);
   EXPECT_EQ(heard->time_ns, 1'743'422'400'000'000'000 + 200'000);
-  EXPECT_FALSE(listener.take());  // once a message
+  EXPECT_FALSE(listener.take());  // once per message
 }
 
 TEST(TriggerSink, RefusesWhatAPortHasNot) {

@@ -33,12 +33,12 @@ bool is_outside(const std::string& source) {
   return source == "external" || source == "gpsdo";
 }
 
-/// On a busy host or network libuhd may take a late answer for a wrong one ("No CHDR connection available").
+/// On a busy host or network, libuhd may mistake a late answer for a wrong one ("No CHDR connection available").
 uhd::usrp::multi_usrp::sptr make_at_the_second_try(const std::string& args) {
   try {
     return uhd::usrp::multi_usrp::make(args);
-  } catch (const uhd::runtime_error&) {  // which no device at all is not
-    log::info("uhd '{}': tried again: {}", args, text_of(std::current_exception()));
+  } catch (const uhd::runtime_error&) {  // a missing device throws another exception
+    log::info("uhd '{}': trying again: {}", args, text_of(std::current_exception()));
   }
   std::this_thread::sleep_for(500ms);
   return uhd::usrp::multi_usrp::make(args);
@@ -64,13 +64,13 @@ Device::Device(const Settings& s)
       time_source_(s.time_source),
       lock_within_s_(s.lock_within_s) {
   take_uhd_log();
-  usrp_ = step("open it; `iqd probe` shows what there is", [&] { return make_at_the_second_try(args_); });
-  step("choose clock and time source", [&] { set_sources(); });
+  usrp_ = step("open it (`iqd probe` lists the radios)", [&] { return make_at_the_second_try(args_); });
+  step("set clock and time source", [&] { set_sources(); });
   const std::size_t boards = step("count the boards", [&] { return usrp_->get_num_mboards(); });
   if (boards > 1 && !(is_outside(clock_source_) && is_outside(time_source_)))
-    log::warn("{}: {} USRPs are in step only with a common `clock_source` and `time_source`, e.g. external", name_,
+    log::warn("{}: {} USRPs are in step only with a shared `clock_source` and `time_source`, e.g. external", name_,
               boards);
-  OpenRadio radio{"uhd", args_, step("ask what it is", [&] { return facts_of(*usrp_); })};
+  OpenRadio radio{"uhd", args_, step("read its identity", [&] { return facts_of(*usrp_); })};
   hardware_ = radio.hardware();
   log::info("{}: {}", name_, hardware_);
   on_list_.emplace(std::move(radio), [this] { return read(); });
@@ -102,10 +102,9 @@ void Device::await_reference() const {
           !comes_true(lock_within_s_, [&] { return usrp_->get_mboard_sensor(sensor, board).to_bool(); }))
         throw SetupError(fmt::format("{}: board {} {} within {} s (`lock_within`)", name_, board, why, lock_within_s_));
   };
-  if (is_outside(clock_source_))
-    await("ref_locked", "does not lock to its reference; is the 10 MHz cable in place? It did not");
+  if (is_outside(clock_source_)) await("ref_locked", "did not lock to its 10 MHz reference (is the cable connected?)");
   if (clock_source_ == "gpsdo" || time_source_ == "gpsdo")
-    await("gps_locked", "has no fix of its GPS; is the antenna in place? There was none");
+    await("gps_locked", "did not get a GPS fix (is the antenna connected?)");
 }
 
 void Device::set_time() {
@@ -120,9 +119,9 @@ void Device::set_time() {
     if (is_right())
       time_ = TimeSource::radio;
     else
-      log::info("{}: the radio's clock cannot be set; times are the host's", name_);
+      log::info("{}: the radio's clock cannot be set; using host time", name_);
   } catch (...) {
-    log::info("{}: the radio's clock is not used: {}", name_, text_of(std::current_exception()));
+    log::info("{}: using host time, since the radio's clock failed: {}", name_, text_of(std::current_exception()));
   }
   stands_ = time_ == TimeSource::host;
 }
@@ -132,7 +131,7 @@ void Device::set_time_at_pulse() {
   usrp::set_time_at_pulse(*usrp_);
 }
 
-/// A clock that cannot be set may say so by standing still.
+/// Some clocks cannot be set and show it only by standing still.
 bool Device::is_right() const {
   constexpr std::int64_t kMostOff = 2 * kSecond;
   const std::int64_t first = ns_of(usrp_->get_time_now());
@@ -168,11 +167,11 @@ void close_in_time(const std::string& name, std::function<void()> close) {
   try {
     std::thread(work).detach();
   } catch (const std::system_error& e) {
-    log::warn("{}: no thread can be started for closing it: {}", name, e.what());
+    log::warn("{}: cannot start a thread to close it: {}", name, e.what());
     work();
   }
   if (is_closed.wait_for(kClosing) != std::future_status::ready)
-    log::warn("{}: it does not answer while it is closed; going on without waiting", name);
+    log::warn("{}: the device does not respond to closing; continuing without waiting", name);
 }
 
 bool comes_true(double within_s, const std::function<bool()>& holds) {
@@ -195,7 +194,7 @@ uhd::time_spec_t time_of(std::int64_t ns) noexcept {
 }
 
 std::string text_of(const std::exception_ptr& thrown) {
-  std::string text = "an exception without a text";
+  std::string text = "unknown exception";
   try {
     std::rethrow_exception(thrown);
   } catch (const std::exception& e) {

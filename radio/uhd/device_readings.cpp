@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-// What a device says of itself: once what it is, then how it is.
+// Reads a device's identity and its sensors.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using uhd::usrp::multi_usrp;
 
-/// Values of several boards, each once: `4.3`, or `4.3, 4.4`.
+/// Values of several boards, each only once: `4.3`, or `4.3, 4.4`.
 class OfBoards {
  public:
   void add(const std::string& value) {
@@ -46,7 +46,7 @@ void add_locks(multi_usrp& usrp, std::size_t board, RadioReadings& readings) {
     if (has_sensor(usrp, sensor, board))
       readings.push_back({name, of, usrp.get_mboard_sensor(sensor, board).to_bool() ? 1.0 : 0.0, true});
   };
-  // With the reference inside some boards say that nothing is locked, as nothing has to be.
+  // With the internal reference, some boards report "not locked", because nothing has to lock.
   if (clock != "internal") add("ref_locked", "reference");
   if (clock == "gpsdo" || time == "gpsdo") add("gps_locked", "gps");
   if (time == "internal" || time == "none") return;
@@ -54,7 +54,7 @@ void add_locks(multi_usrp& usrp, std::size_t board, RadioReadings& readings) {
   readings.push_back({"pps", of, since >= 0 && since < 1.5 ? 1.0 : 0.0, true});
 }
 
-/// Those of a GPS take up to a second each.
+/// Sensors of a GPS take up to a second each.
 void add_numbers(multi_usrp& usrp, std::size_t board, RadioReadings& readings) {
   using Sensor = uhd::sensor_value_t;
   for (const std::string& name : usrp.get_mboard_sensor_names(board)) {
@@ -79,7 +79,7 @@ Facts facts_of(multi_usrp& usrp) {
   }
   products.add_to(facts, "product");
   serials.add_to(facts, "serial");
-  // Where software runs on the radio itself, that is its firmware.
+  // If software runs on the radio itself, that is its firmware.
   add_version(usrp, "fw_version", "firmware", facts);
   if (facts.empty() || facts.back().first != "firmware") add_version(usrp, "mpm_version", "firmware", facts);
   add_version(usrp, "fpga_version", "fpga", facts);

@@ -19,8 +19,8 @@ using uhd::usrp::multi_usrp;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// `set_time_unknown_pps` waits for a pulse and sets the time at the next. So that we know which second that is, we
-/// call it well within one.
+/// `set_time_unknown_pps` waits for a pulse and sets the time at the next. It must be called well within a second, so
+/// that the number of that second is certain.
 void await_middle_of_second() {
   while (true) {
     const double fraction = static_cast<double>(wall_ns() % kSecond) / kSecond;
@@ -33,25 +33,25 @@ std::int64_t gps_second(multi_usrp& usrp, std::size_t board) {
   return usrp.get_mboard_sensor("gps_time", board).to_int();
 }
 
-/// The second that the GPS has just begun to tell: it does so some time after the pulse, and before the next.
+/// Waits for the GPS to report the next second: it does so some time after its pulse, and before the following one.
 std::int64_t next_gps_second(multi_usrp& usrp, std::size_t board) {
-  constexpr std::int64_t kPatience = 5 * kSecond;  // some take a second to answer
+  constexpr std::int64_t kPatience = 5 * kSecond;  // some GPS take a second to answer
   const std::int64_t first = gps_second(usrp, board);
   for (const std::int64_t deadline = steady_ns() + kPatience; steady_ns() < deadline; std::this_thread::sleep_for(20ms))
     if (const std::int64_t now = gps_second(usrp, board); now != first) return now;
-  throw std::runtime_error(fmt::format("the GPS of board {} stands still at {}", board, first));
+  throw std::runtime_error(fmt::format("the GPS time of board {} stands still at {}", board, first));
 }
 
 void set_time_by_gps(multi_usrp& usrp, std::size_t board) {
   constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i) {
     usrp.set_time_next_pps(uhd::time_spec_t(next_gps_second(usrp, board) + 1, 0.0), board);
-    // The first that begins may be the one at whose pulse the time was set.
+    // The next second may still be the one at whose pulse the time was set.
     next_gps_second(usrp, board);
     const std::int64_t told = next_gps_second(usrp, board);
     if (usrp.get_time_last_pps(board).get_full_secs() == told) return;
   }
-  throw std::runtime_error(fmt::format("the GPS of board {} does not agree with its pulses", board));
+  throw std::runtime_error(fmt::format("the GPS time of board {} does not match its pulses", board));
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ void set_time_at_pulse(multi_usrp& usrp) {
   await_middle_of_second();
   usrp.set_time_unknown_pps(uhd::time_spec_t(static_cast<std::int64_t>(wall_ns() / kSecond + 2), 0.0));
   if (!usrp.get_time_synchronized())
-    throw std::runtime_error("the boards do not have the same time; does the pulse reach each of them?");
+    throw std::runtime_error("the boards have different times; does the pulse reach each board?");
 }
 
 void set_time_by_gps(multi_usrp& usrp) {

@@ -102,7 +102,7 @@ FrontEnd::FrontEnd(const Settings& s, const Calls& calls)
   if (calls_.transmits) device().step("switch it off", [&] { switch_off(); });
   device().step("set the rate", [&] { set_rate(); });
   device().step("set its time", [&] { device().set_time(); });
-  if (!s.gain_profile.empty()) device().step("choose the gain profile", [&] { set_gain_profile(); });
+  if (!s.gain_profile.empty()) device().step("set the gain profile", [&] { set_gain_profile(); });
   device().step("tune", [&] {
     check_ranges(s);
     set_live(s);
@@ -117,7 +117,7 @@ void FrontEnd::choose_channels() {
   const std::size_t there = (usrp().*calls_.count)();
   for (const std::size_t channel : channels_)
     if (channel >= there)
-      throw SetupError(fmt::format("{}: there is no {} channel {}; the radio has {}, counted from 0", name(),
+      throw SetupError(fmt::format("{}: there is no {} channel {}; the radio has {}, numbered from 0", name(),
                                    calls_.name, channel, there));
 }
 
@@ -137,18 +137,18 @@ void FrontEnd::set_gain_profile() {
   }
 }
 
-/// libuhd brings such values into their range, and only its log says so.
+/// libuhd limits such values to the range, and only logs it.
 void FrontEnd::check_ranges(const Settings& s) const {
   const auto check = [&](const char* key, std::optional<double> value, const uhd::meta_range_t& range) {
     if (value && (*value < range.start() || *value > range.stop()))
-      throw SetupError(fmt::format("{}: {} {} is out of its range, which is {} to {}", name(), key, *value,
-                                   range.start(), range.stop()));
+      throw SetupError(
+          fmt::format("{}: {} {} is out of range ({} to {})", name(), key, *value, range.start(), range.stop()));
   };
   for (const std::size_t c : channels_) {
     check("frequency", s.frequency_hz, (usrp().*calls_.frequencies)(c));
     check("gain", s.gain_db, (usrp().*calls_.gains)(c));
     if (s.power_dbm && !usrp().has_tx_power_reference(c))
-      throw SetupError(fmt::format("{}: it is not calibrated for `power`; use `gain`", name()));
+      throw SetupError(fmt::format("{}: not calibrated for `power`; use `gain`", name()));
   }
 }
 
@@ -170,7 +170,7 @@ void FrontEnd::set_antenna(const std::string& antenna) {
   }
 }
 
-/// Several channels are tuned at one time: then their oscillators keep their phases where the hardware can do it.
+/// Tunes all channels at the same time, so that their oscillators keep their phases if the hardware supports it.
 uhd::time_spec_t FrontEnd::set_frequency(double hz) {
   const bool at_once = channels_.size() > 1 && device().time() == TimeSource::radio;
   const uhd::time_spec_t when = usrp().get_time_now() + uhd::time_spec_t(at_once ? 0.1 : 0.0);
@@ -197,13 +197,13 @@ void FrontEnd::await_locks(double within_s) const {
     if (std::find(there.begin(), there.end(), "lo_locked") == there.end()) continue;
     if (!comes_true(within_s, [&] { return (usrp().*calls_.sensor)("lo_locked", c).to_bool(); }))
       throw SetupError(
-          fmt::format("{}: the oscillator of {} channel {} does not lock at {} MHz; choose another "
+          fmt::format("{}: the oscillator of {} channel {} does not lock at {} MHz; use another "
                       "`frequency` or `lo_offset`",
                       name(), calls_.name, c, (usrp().*calls_.frequency)(c) / 1e6));
   }
 }
 
-/// Before it is on: where the device was tuned to, and the step of its gain that comes next to the asked one.
+/// Checks before switching on: the granted frequency, and the gain step nearest to the requested gain.
 void FrontEnd::require_permitted() const {
   for (const std::size_t c : channels_) {
     Emission granted = settings_.emission(rate_hz_);
@@ -228,14 +228,14 @@ void FrontEnd::switch_on() {
   device().set_on_air(true);
 }
 
-/// One that was never told its gain keeps what it has.
+/// Leaves the gain alone if the configuration does not set it.
 void FrontEnd::switch_off() {
   device().set_on_air(false);
   if (!settings_.gain_db && !settings_.power_dbm) return;
   for (const std::size_t c : channels_) (usrp().*calls_.set_gain)((usrp().*calls_.gains)(c).start(), c);
 }
 
-/// What is about to be changed, as it is now.
+/// The current values of the settings that are about to change.
 Settings FrontEnd::before(const Settings& next) const {
   Settings now = next;
   const std::size_t c = channels_[0];

@@ -12,24 +12,24 @@
 
 namespace iqd::radio::usrp {
 
-/// libuhd's calls of one direction, by what they do.
+/// libuhd's calls for one direction.
 struct Calls;
 extern const Calls kReceive;
 extern const Calls kTransmit;
 
-/// The channels of a device in one direction, set up as asked, their oscillators locked. Whatever libuhd throws
-/// meanwhile becomes a SetupError that says at which step. A transmitter is at its lowest gain until it is switched on.
+/// The channels of a device in one direction, configured and with locked oscillators. Exceptions of libuhd become a
+/// SetupError that names the step. A transmitter has its lowest gain until it is switched on.
 class FrontEnd {
  public:
   FrontEnd(const Settings& settings, const Calls& calls);
-  /// Takes over what may change while samples flow. Throws SetupError where that is refused; then all is as before.
-  /// Returns the device's time from which on it holds.
+  /// Applies settings that may change while samples flow, and returns the device time from which they hold. Throws
+  /// SetupError if the device refuses; then nothing has changed.
   uhd::time_spec_t retune(const Settings& settings);
 
-  /// Gives a transmitter the gain or power that was asked for. Throws SetupError where what it then has is not
-  /// permitted; then it is off.
+  /// Sets the requested gain or power of a transmitter. Throws SetupError if the resulting gain is not permitted; then
+  /// the transmitter is off.
   void switch_on();
-  /// Takes it away again: the lowest gain there is.
+  /// Sets the lowest gain.
   void switch_off();
 
   uhd::stream_args_t stream_args(Element element) const;
@@ -40,9 +40,9 @@ class FrontEnd {
   std::size_t channels() const noexcept { return channels_.size(); }
   double rate_hz() const noexcept { return rate_hz_; }
   double frequency_hz() const noexcept { return frequency_hz_; }
-  /// From here on nobody else gets the device: it is about to be closed.
+  /// Call before closing the device: from now on, nobody else gets it.
   void leave() noexcept { shared_.reset(); }
-  /// Gives the device away; nothing else may be called then, but `leave`.
+  /// Moves the device out; only `leave` may be called afterwards.
   std::shared_ptr<Device> release() noexcept {
     leave();
     return std::move(device_);

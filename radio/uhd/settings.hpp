@@ -6,15 +6,15 @@
 
 namespace iqd::radio::usrp {
 
-/// How samples travel between the radio and the host.
+/// Sample format between the radio and the host.
 enum class WireFormat { sc16, sc12, sc8 };
 std::span<const std::string_view> enum_names(WireFormat);
 
-/// When a receiver begins: as soon as it can, or at a full second of its clock.
+/// When a receiver starts: immediately, or at a full second of its clock.
 enum class Start { at_once, second };
 std::span<const std::string_view> enum_names(Start);
 
-/// What a transmitter makes a burst of: all that comes without a gap, or each message.
+/// What a transmitter sends as one burst: everything up to a gap, or each message.
 enum class Bursts { stream, message };
 std::span<const std::string_view> enum_names(Bursts);
 

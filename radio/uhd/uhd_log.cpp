@@ -19,7 +19,7 @@ void take_log_line(const uhd::log::logging_info& line) {
   std::uint64_t suppressed = 0;
   std::string text = line.message;
   std::replace(text.begin(), text.end(), '\n', ' ');
-  // What it tells at each opening, a dozen lines, is of no use to who knows the device.
+  // At each opening libuhd logs a dozen lines that do not help.
   if (line.verbosity < uhd::log::warning) return log::debug("uhd: {}: {}", line.component, text);
   if (!limit.allow(suppressed)) return;
   log::warn("uhd: {}: {}{}", line.component, text, log::more_times(suppressed));
@@ -30,10 +30,10 @@ void take_log_line(const uhd::log::logging_info& line) {
 void take_uhd_log() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // libuhd reads these when it writes its first line.
+    // libuhd reads these before it writes its first line.
     ::setenv("UHD_LOG_FASTPATH_DISABLE", "1", 1);
     ::setenv("UHD_LOG_CONSOLE_LEVEL", "off", 1);
-    uhd::log::set_console_level(uhd::log::off);  // a Soapy module may have come first
+    uhd::log::set_console_level(uhd::log::off);  // a Soapy module may have started libuhd before
     uhd::log::add_logger("iqd", &take_log_line);
   });
 }

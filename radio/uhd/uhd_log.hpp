@@ -4,8 +4,8 @@
 
 namespace iqd::radio::usrp {
 
-/// Before the first call of libuhd: its log goes to ours, and its letters (O, U, L, D …) go nowhere, since what they
-/// tell is counted.
+/// Call before any other call of libuhd: redirects its log to iqd's, and suppresses its letters (O, U, L, D …), since
+/// iqd counts these events.
 void take_uhd_log();
 
 }  // namespace iqd::radio::usrp

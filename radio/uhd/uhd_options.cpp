@@ -10,8 +10,8 @@ namespace {
 void check_built_in(const Section& section) {
   if (!is_built_in())
     section.problem("",
-                    "this iqd was built without UHD; build it where libuhd-dev is installed, or use `soapy` with "
-                    "the module for UHD (args driver=uhd)");
+                    "this iqd was built without UHD; build it with libuhd-dev installed, or use `soapy` with "
+                    "the UHD module (args driver=uhd)");
 }
 
 }  // namespace
@@ -32,33 +32,27 @@ std::span<const std::string_view> enum_names(Bursts) {
 }
 
 void Settings::fields(FieldVisitor& v, bool receives) {
-  RadioSettings::fields(
-      v, "device arguments as UHD's programs take them, e.g. addr=192.168.10.2, or addr0=…,addr1=… for an array",
-      receives);
-  v.field("subdev", subdev, {.help = "front ends, as UHD writes them, e.g. A:0 B:0; the device's own if not given"});
-  v.field("clock_source", clock_source,
-          {.help = "the 10 MHz reference: internal, external, gpsdo; left as it is if not given"});
+  RadioSettings::fields(v, "UHD device arguments, e.g. addr=192.168.10.2, or addr0=…,addr1=… for an array", receives);
+  v.field("subdev", subdev, {.help = "UHD subdevice specification, e.g. A:0 B:0; default: the device's own"});
+  v.field("clock_source", clock_source, {.help = "10 MHz reference: internal, external, gpsdo; default: unchanged"});
   v.field("time_source", time_source,
-          {.help = "the pulse a second: internal, external, gpsdo; left as it is if not given"});
-  v.field(
-      "lock_within", lock_within_s,
-      {.help = "how long a reference or GPS from outside and the oscillators may take to lock before it is an error",
-       .unit = Unit::seconds,
-       .low = 0,
-       .high = 3600});
-  v.field("wire_format", wire_format,
-          {.help = "how samples travel between host and radio; fewer bits let more of them through"});
+          {.help = "pulse per second (PPS): internal, external, gpsdo; default: unchanged"});
+  v.field("lock_within", lock_within_s,
+          {.help = "longest time for an external reference, the GPS and the oscillators to lock",
+           .unit = Unit::seconds,
+           .low = 0,
+           .high = 3600});
+  v.field("wire_format", wire_format, {.help = "sample format between host and radio; fewer bits allow a higher rate"});
   v.field("lo_offset", lo_offset_hz,
-          {.help = "how far the analogue oscillator is tuned from `frequency`, to have its carrier out of the way",
+          {.help = "offset of the analogue oscillator from `frequency`, to move its carrier out of the band",
            .unit = Unit::hertz});
   v.field("gain_profile", gain_profile,
-          {.help = "how the device shares `gain` out, e.g. default, low_noise; left as it is if not given"});
-  if (receives)
-    return v.field("start", start, {.help = "begin as soon as it can, or at a full second of the radio's clock"});
-  v.field("power", power_dbm, {.help = "dBm at the antenna port, of calibrated devices, in place of `gain`"});
+          {.help = "how the device distributes `gain`, e.g. default, low_noise; default: unchanged"});
+  if (receives) return v.field("start", start, {.help = "start immediately, or at a full second of the radio's clock"});
+  v.field("power", power_dbm, {.help = "dBm at the antenna port, in place of `gain`; needs a calibrated device"});
   v.field("permitted_powers", permitted.powers_dbm,
-          {.help = "dBm, the highest `power`, one for all bands or one for each"});
-  v.field("bursts", bursts, {.help = "what is one burst: all that comes without a gap, or each message"});
+          {.help = "highest `power` in dBm, one for all bands or one per band"});
+  v.field("bursts", bursts, {.help = "one burst for all samples up to a gap, or one per message"});
 }
 
 RadioRequest Settings::request() const {
@@ -100,7 +94,8 @@ void UhdSinkOptions::fields(FieldVisitor& v) {
 
 void UhdSinkOptions::check(const PortFormat& format, const Section& section) const {
   check_built_in(section);
-  if (settings_.power_dbm && settings_.gain_db) section.problem("power", "sets the gain as well: choose one of both");
+  if (settings_.power_dbm && settings_.gain_db)
+    section.problem("power", "also sets the gain; use `power` or `gain`, not both");
   check_transmitted(format, settings_, section);
 }
 

@@ -7,14 +7,14 @@
 
 namespace iqd::radio::usrp {
 
-/// The keys of `uhd`. They are read and described in every build; in one without libuhd, a file that names `uhd` has
-/// a problem that says so.
+/// The keys of `uhd`. Every build reads and documents them; without libuhd, a file that names `uhd` gets a problem that
+/// says so.
 class UhdSourceOptions final : public SourceOptions {
  public:
   void fields(FieldVisitor& visitor) override;
   StreamInfo describe(const Section& section) const override;
   std::unique_ptr<Source> open() const override;
-  /// Whether it can be found, and nobody has it.
+  /// Whether the device is found, and not in use.
   bool is_there() const override;
   std::vector<std::string> claims() const override { return settings_.claims("uhd", true); }
   double opening_wait_s() const override { return settings_.lock_within_s; }
@@ -42,7 +42,7 @@ class UhdSinkOptions final : public SinkOptions {
   Timing timing_;
 };
 
-// What needs libuhd: in other files here, or in without_uhd.cpp.
+// Functions that need libuhd: defined in other files here, or in without_uhd.cpp.
 bool is_built_in() noexcept;
 std::unique_ptr<Source> open_source(const Settings& settings, Element element);
 std::unique_ptr<Sink> open_sink(const Settings& settings, const Timing& timing, Element element);

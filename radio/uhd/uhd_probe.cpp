@@ -18,7 +18,7 @@ std::string ends_of(const uhd::meta_range_t& range) {
   return fmt::format("{}-{}", range.start(), range.stop());
 }
 
-/// Those that finding it did not tell, such as its versions.
+/// Adds facts that discovery did not return, such as versions.
 void add_versions(uhd::usrp::multi_usrp& usrp, Facts& facts) {
   for (auto& fact : facts_of(usrp))
     if (std::none_of(facts.begin(), facts.end(), [&](const auto& f) { return f.first == fact.first; }))
@@ -48,7 +48,7 @@ void add_channels(uhd::usrp::multi_usrp& usrp, Facts& facts) {
   facts.emplace_back("time_sources", fmt::format("{}", fmt::join(usrp.get_time_sources(0), ", ")));
 }
 
-/// What finding it told, and what the caller said of it: its clock rate, its transport.
+/// The result of discovery with the caller's own arguments: clock rate, transport.
 uhd::device_addr_t together(uhd::device_addr_t found, const uhd::device_addr_t& asked) {
   for (const std::string& key : asked.keys())
     if (!found.has_key(key)) found[key] = asked[key];
@@ -61,7 +61,7 @@ FoundDevice look_at(const uhd::device_addr_t& args) {
   for (const std::string& key : args.keys())
     if (is_known(args[key])) found.facts.emplace_back(key, args[key]);
   if (args.get("claimed", "False") == "True") {
-    found.facts.emplace_back("error", "another program uses it");
+    found.facts.emplace_back("error", "in use by another program");
     return found;
   }
   try {
@@ -81,18 +81,18 @@ bool is_built_in() noexcept {
   return true;
 }
 
-/// A device that has firmware to load first may take half a minute.
+/// A device that has to load firmware first may take half a minute.
 std::vector<FoundDevice> probe(const std::string& args) {
   take_uhd_log();
   const uhd::device_addr_t asked(args);
   std::vector<FoundDevice> found;
   for (const uhd::device_addr_t& device : uhd::device::find(asked, uhd::device::USRP))
     found.push_back(look_at(together(device, asked)));
-  if (found.empty() && !args.empty()) throw SetupError("no USRP answers there");
+  if (found.empty() && !args.empty()) throw SetupError("no USRP found");
   return found;
 }
 
-/// A device that another program has, or a process that was killed a moment ago, says so.
+/// Discovery marks a device in use by another program, or by a process killed a moment ago.
 bool can_be_opened(const std::string& args) {
   take_uhd_log();
   try {

@@ -6,9 +6,9 @@
 
 namespace iqd::radio::usrp {
 
-/// Transmits `[n]` or `[channel][n]` through a USRP, or several. The samples are one burst, or each message is one;
-/// with `timed` a new one begins, at its own time, where the stream has a gap or the radio ran out of samples. It
-/// throws once the device is gone.
+/// Transmits `[n]` or `[channel][n]` through one or several USRPs. The samples are one burst, or each message is one;
+/// with `timed` a new burst begins, at its own time, at a gap in the stream or after an underflow. Throws once the
+/// device is gone.
 class UhdSink final : public Sink {
  public:
   UhdSink(const Settings& settings, const Timing& timing, Element element)

@@ -18,11 +18,11 @@ namespace iqd::radio::usrp {
 namespace {
 
 constexpr double kTimeoutSeconds = 0.1;
-/// From the command to the first sample of several channels, which begin at one time.
+/// From the command to the first sample of several channels, which start at the same time.
 constexpr double kStartSeconds = 0.2;
-/// A network keeps a packet back for milliseconds; a clock is set by more.
+/// A network delays a packet by milliseconds; setting a clock moves it by more.
 constexpr std::int64_t kMostStaleNs = 100'000'000;
-/// Closed after so much silence it was closed for that.
+/// A source that is closed after so much silence has failed.
 constexpr std::int64_t kSilentNs = 3'000'000'000;
 
 using Event = Received::Event;
@@ -39,7 +39,7 @@ Received event(Event which) {
 UhdSource::UhdSource(const Settings& settings, Element element)
     : front_end_(std::make_shared<FrontEnd>(settings, kReceive)),
       element_(element),
-      // recv() waits for all samples that were asked for, each packet as long as its time-out.
+      // recv() waits for all requested samples, and for each packet up to its time-out.
       most_(std::max<std::int64_t>(1, static_cast<std::int64_t>(front_end_->rate_hz() * kTimeoutSeconds))),
       stream_(front_end_->device().step(
           "set up the stream", [&] { return front_end_->usrp().get_rx_stream(front_end_->stream_args(element)); })),
@@ -77,7 +77,7 @@ uhd::time_spec_t next_second(const uhd::time_spec_t& earliest) noexcept {
   return {earliest.get_full_secs() + (earliest.get_frac_secs() > 0 ? 1 : 0), 0.0};
 }
 
-/// Channels are aligned by their time stamps, so several begin at one time.
+/// Time stamps align the channels, so several channels start at a common time.
 void UhdSource::start() {
   const bool at_second = front_end_->settings().start == Start::second;
   uhd::stream_cmd_t command(uhd::stream_cmd_t::STREAM_MODE_START_CONTINUOUS);
@@ -94,7 +94,7 @@ void UhdSource::start() {
 Received UhdSource::receive(std::span<std::byte* const> into, std::int64_t most) {
   std::copy(into.begin(), into.end(), buffers_.begin());
   try {
-    // Not before somebody reads: what waits meanwhile would overflow the radio's buffer.
+    // Starts with the first read: samples that wait before it would overflow the radio's buffer.
     if (!std::exchange(started_, true)) start();
     uhd::rx_metadata_t metadata;
     const std::size_t count =
@@ -118,8 +118,8 @@ std::int64_t UhdSource::ns_of_samples(std::int64_t count) const {
   return std::llround(static_cast<double>(count) / front_end_->rate_hz() * 1e9);
 }
 
-/// What comes behind later samples counts as lost already, and what comes twice was handed on: it would shift all that
-/// follows.
+/// Removes samples that are late (their gap is already counted as lost) or duplicates: both would shift all later
+/// samples.
 std::int64_t UhdSource::leave_out_stale(std::int64_t count, std::int64_t time_ns) {
   const std::int64_t due_ns = timed_ns_ ? *timed_ns_ + ns_of_samples(since_timed_) : time_ns;
   const std::int64_t stale = stale_samples(time_ns, due_ns, count, front_end_->rate_hz());
@@ -136,7 +136,7 @@ Received UhdSource::samples(std::int64_t count, const uhd::rx_metadata_t& metada
   Received got = event(Event::samples);
   got.samples = count;
   last_ns_ = steady_ns();
-  // libuhd computes the time within a packet that an earlier call left unfinished, on some devices with a wrong rate.
+  // libuhd computes the time inside a packet that an earlier call left unfinished, on some devices from a wrong rate.
   got.has_time = metadata.has_time_spec && metadata.fragment_offset == 0;
   if (!got.has_time) {
     since_timed_ += count;
@@ -169,7 +169,7 @@ Received::Event event_of(const uhd::rx_metadata_t& error) noexcept {
 Received UhdSource::error(const uhd::rx_metadata_t& metadata) {
   const auto code = metadata.error_code;
   if (code == Code::ERROR_CODE_LATE_COMMAND || code == Code::ERROR_CODE_BROKEN_CHAIN) {
-    warn("the stream is started again", metadata.strerror());
+    warn("restarting the stream", metadata.strerror());
     start();
   } else if (code == Code::ERROR_CODE_BAD_PACKET || code == Code::ERROR_CODE_ALIGNMENT) {
     warn("samples were lost", metadata.strerror());
@@ -177,7 +177,7 @@ Received UhdSource::error(const uhd::rx_metadata_t& metadata) {
   return event(event_of(metadata));
 }
 
-/// What was taken before is on its way, with earlier times.
+/// Samples taken before the retune are still on their way, with earlier times.
 std::optional<std::int64_t> UhdSource::retune(const SourceOptions& options) {
   const uhd::time_spec_t holds_from = front_end_->retune(same_kind<UhdSourceOptions>(options).settings());
   if (!time_begun_ || front_end_->device().time() != TimeSource::radio) return {};

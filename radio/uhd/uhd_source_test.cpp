@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-// What the simulated USRP of tests/system/uhd_test.py never says.
+// Cases that the simulated USRP of tests/system/uhd_test.py does not produce.
 #include "radio/uhd/uhd_source.hpp"
 
 #include <gtest/gtest.h>
@@ -42,9 +42,9 @@ TEST(UhdTime, WhatComesLateOrTwiceIsLeftOutUpToWhatIsDue) {
     return stale_samples(time_ns, 5'000'000'000, count, 1e6);
   };
   EXPECT_EQ(stale(5'000'000'000, 371), 0);
-  EXPECT_EQ(stale(5'000'371'000, 371), 0) << "behind a gap";
-  EXPECT_EQ(stale(5'000'000'000 - 742'000, 371), 371) << "behind the next packet";
-  EXPECT_EQ(stale(5'000'000'000 - 371'000, 1000), 371) << "twice, and then what is due";
+  EXPECT_EQ(stale(5'000'371'000, 371), 0) << "after a gap";
+  EXPECT_EQ(stale(5'000'000'000 - 742'000, 371), 371) << "after the next packet";
+  EXPECT_EQ(stale(5'000'000'000 - 371'000, 1000), 371) << "a duplicate, then the expected samples";
   EXPECT_EQ(stale(5'000'000'000 - 400, 371), 0) << "rounding";
   EXPECT_EQ(stale(4'800'000'000, 371), 0) << "the clock was set back";
 }
@@ -59,13 +59,13 @@ TEST(UhdTime, IsKeptToTheNanosecond) {
   for (const std::int64_t ns : {0L, 1L, 999'999'999L, 1'700'000'000'123'456'789L}) EXPECT_EQ(ns_of(time_of(ns)), ns);
 }
 
-/// Sums with it stay numbers, and it is none that is believed.
+/// Arithmetic with it does not overflow, and it is still rejected as invalid.
 TEST(UhdTime, OneThatCannotBeStaysFarAway) {
   using Limits = std::numeric_limits<std::int64_t>;
   for (const std::int64_t seconds : {Limits::max(), Limits::min(), std::int64_t{1} << 40}) {
     const std::int64_t ns = ns_of(uhd::time_spec_t(seconds, 0.5));
     EXPECT_EQ(ns > 0, seconds > 0);
-    EXPECT_GT(std::abs(ns), 4'200'000'000'000'000'000) << "behind the year 2100";
+    EXPECT_GT(std::abs(ns), 4'200'000'000'000'000'000) << "after the year 2100";
     EXPECT_LT(std::abs(ns), 4'600'000'000'000'000'000);
   }
 }

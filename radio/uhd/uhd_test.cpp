@@ -15,12 +15,12 @@
 namespace iqd::radio::usrp {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class LiveKeys final : public FieldVisitor {
  public:
@@ -30,7 +30,7 @@ class LiveKeys final : public FieldVisitor {
   std::set<std::string> keys;
 };
 
-/// What is complained about, but for UHD itself where it is not built in.
+/// The problems, except for the missing UHD build.
 template <class F> std::vector<std::string> without_the_build(F f) {
   std::vector<std::string> texts = complaints(f);
   std::erase_if(texts, [](const std::string& text) { return text.find("built without UHD") != std::string::npos; });
@@ -109,9 +109,9 @@ TEST(UhdSink, WhatIsPermittedIsKnownWithoutADevice) {
   };
   EXPECT_THAT(check(), IsEmpty());
   assign(o, {{"power", "15"}});
-  EXPECT_THAT(check(), ElementsAre(HasSubstr("power: of 15 dBm is above the 14 dBm")));
+  EXPECT_THAT(check(), ElementsAre(HasSubstr("power: of 15 dBm is above the limit of 14 dBm")));
   assign(o, {{"gain", "20"}, {"power", "10"}});
-  EXPECT_THAT(check(), ElementsAre(AllOf(HasSubstr("power: "), HasSubstr("choose one"))));
+  EXPECT_THAT(check(), ElementsAre(AllOf(HasSubstr("power: "), HasSubstr("not both"))));
   EXPECT_TRUE(o.reconnects());
 }
 
@@ -121,7 +121,7 @@ TEST(UhdSink, ItIsAsWideAsItsRateOrItsFilter) {
   const auto check = [&] {
     return without_the_build([&](const Section& s) { o.check(stream_format(Element::sc16), s); });
   };
-  EXPECT_THAT(check(), ElementsAre(HasSubstr("frequency: takes 867.9 to 868.9 MHz")));
+  EXPECT_THAT(check(), ElementsAre(HasSubstr("frequency: needs 867.9 to 868.9 MHz")));
   assign(o, {{"bandwidth", "500e3"}});
   EXPECT_THAT(check(), IsEmpty());
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kDeepest = 32;
 
-/// A place in a JSON text. Every function steps over what it reads, or returns false.
+/// A position in a JSON text. Each function skips what it reads, or returns false.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
@@ -25,7 +25,7 @@ class Cursor {
     rest_.remove_prefix(1);
     return true;
   }
-  /// What stands between the quotes, escapes as they are.
+  /// Returns the text between the quotes, with escapes unchanged.
   bool string(std::string_view& text) noexcept {
     if (!take('"')) return false;
     for (std::size_t i = 0; i < rest_.size(); ++i) {

@@ -11,15 +11,15 @@
 
 namespace iqd::radio::zmq {
 
-/// What a source wants to know of the first frame of a message. Texts point into the frame.
+/// What a source needs from the first frame of a message. Texts point into the frame.
 struct Header {
   std::string_view topic;
   std::optional<std::int64_t> sample;
   std::optional<std::int64_t> time_ns;
   std::int64_t gap = 0;
   std::optional<std::int64_t> tuned;
-  double frequency_hz = 0;    // 0: not said
-  double sample_rate_hz = 0;  // 0: not said
+  double frequency_hz = 0;    // 0: not given
+  double sample_rate_hz = 0;  // 0: not given
   double item_rate_hz = 0;
   std::string_view dtype;
   std::string_view datatype;
@@ -27,18 +27,18 @@ struct Header {
   int rank = -1;  // dimensions; -1: no shape
 };
 
-/// Reads `topic {json}`; nothing where it is not that. Whatever stands there: it neither allocates nor reads beyond.
-/// Keys that are not known are skipped, a null is a key that is not there.
+/// Parses `topic {json}`; returns nothing for any other text. For any input it neither allocates nor reads beyond the
+/// end. Unknown keys are skipped, and a null counts as a missing key.
 std::optional<Header> parse_header(std::string_view frame) noexcept;
 
-/// How samples lie in a payload.
+/// The layout of samples in a payload.
 struct Layout {
   Element element = Element::cf32;
   std::int64_t channels = 1;
   std::int64_t samples = 0;
 };
 
-/// Nothing where the message holds something else than `[n]` or `[channel][n]` of cf32, sc16 or f32, or not so many
+/// Returns nothing if the message is not `[n]` or `[channel][n]` of cf32, sc16 or f32, or has the wrong number of
 /// bytes.
 std::optional<Layout> layout_of(const Header& header, std::size_t payload_bytes) noexcept;
 

@@ -14,7 +14,7 @@ namespace iqd::radio::zmq {
 namespace {
 
 void check_one_address(const Endpoints& endpoints, const Section& section) {
-  if (endpoints.size() > 1) section.problem(endpoints.key(), "with `framing: json` all channels share one address");
+  if (endpoints.size() > 1) section.problem(endpoints.key(), "with `framing: json`, all channels share one address");
 }
 
 Needs sockets_of(const Endpoints& endpoints, std::size_t hwm_bytes) {
@@ -30,28 +30,27 @@ void ZmqSourceOptions::fields(FieldVisitor& v) {
   SourceSettings& s = settings_;
   s.endpoints.fields(v);
   v.field("kind", s.kind,
-          {.help = "sub: one of many readers, may miss messages; pull: takes them off a queue; req: asks for each, as "
-                   "srsRAN's radio does"});
+          {.help = "sub: one of many subscribers, may miss messages; pull: takes messages from a queue; req: "
+                   "requests each message, as srsRAN's radio does"});
   v.field("framing", s.framing,
-          {.help = "what messages begin with. json: iqd's header; raw: nothing; gnuradio-tags: what GNU Radio's sinks "
-                   "with pass_tags write; auto: raw with req, json otherwise"});
-  v.field("topic", s.topic, {.help = "only messages of this topic; all of them if not given"});
+          {.help = "what precedes the samples. json: iqd's header; raw: nothing; gnuradio-tags: the header of GNU "
+                   "Radio's sinks with pass_tags; auto: raw with req, json otherwise"});
+  v.field("topic", s.topic, {.help = "only messages with this topic; default: all"});
   v.field("rate", s.rate_hz,
-          {.help = "samples a second; messages that say another rate are left out",
+          {.help = "samples a second; messages with another rate are ignored",
            .unit = Unit::rate,
            .low = 1,
            .required = true});
   v.field("frequency", s.frequency_hz,
-          {.help = "where the samples' radio was tuned to; if not given, what the headers say", .unit = Unit::hertz});
+          {.help = "the radio's centre frequency; default: from the headers", .unit = Unit::hertz});
   v.field("channels", s.channels, {.help = "number of channels", .low = 1, .high = 1024});
   v.field("element", s.element, {.help = "type of the samples"});
-  v.field(
-      "message_bytes", s.message_bytes,
-      {.help = "of the largest message that is taken; who announces more is disconnected. 0: as much as a quarter of "
-               "a second of samples, at least 1 MiB, at most 32 MiB",
-       .unit = Unit::bytes,
-       .low = 0,
-       .high = 4294967296.0});
+  v.field("message_bytes", s.message_bytes,
+          {.help = "size limit of a message; a peer that announces more is disconnected. 0: a quarter of a second of "
+                   "samples, at least 1 MiB, at most 32 MiB",
+           .unit = Unit::bytes,
+           .low = 0,
+           .high = 4294967296.0});
 }
 
 StreamInfo ZmqSourceOptions::describe(const Section& section) const {
@@ -61,16 +60,16 @@ StreamInfo ZmqSourceOptions::describe(const Section& section) const {
   if (s.has_headers()) {
     check_one_address(s.endpoints, section);
     if (s.kind == SourceKind::req)
-      section.problem("framing",
-                      "what is asked for with `kind: req` has no header of iqd's; use raw, or gnuradio-tags");
+      section.problem("framing", "with `kind: req`, messages have no iqd header; use raw or gnuradio-tags");
   } else {
     check_channels(s.endpoints, s.channels, section);
     if (s.channels > 1 && s.kind == SourceKind::sub)
-      section.problem("kind", "a subscription begins anywhere, so the channels would not be in step; use pull or req");
+      section.problem("kind",
+                      "a subscription may start at any message, so channels would not be in step; use pull or req");
     if (s.channels > 1 && s.framing == Framing::gnuradio_tags)
-      section.problem("framing", "gnuradio-tags is for one channel");
+      section.problem("framing", "gnuradio-tags supports only one channel");
     if (!s.topic.empty() && s.kind == SourceKind::req)
-      section.problem("topic", "with `kind: req` a message has no topic");
+      section.problem("topic", "with `kind: req`, messages have no topic");
   }
   return s.info();
 }
@@ -88,21 +87,20 @@ void ZmqSinkOptions::fields(FieldVisitor& v) {
   SinkSettings& s = settings_;
   s.endpoints.fields(v);
   v.field("kind", s.kind,
-          {.help = "push: each message to one reader; pub: to all who listen; rep: to whoever asks, as srsRAN's radio "
+          {.help = "push: each message to one reader; pub: to all subscribers; rep: on request, as srsRAN's radio "
                    "does"});
   v.field("framing", s.framing,
-          {.help = "what messages begin with. json: iqd's header; raw: nothing; auto: raw with rep, json otherwise"});
-  v.field("topic", s.topic, {.help = "if not given: the port's name with json, none with raw"});
-  v.field("hwm_bytes", s.hwm_bytes,
-          {.help = "push and pub: how much may wait for a slow reader", .unit = Unit::bytes, .low = 1});
+          {.help = "what precedes the samples. json: iqd's header; raw: nothing; auto: raw with rep, json otherwise"});
+  v.field("topic", s.topic, {.help = "default: the port's name with json, none with raw"});
+  v.field("hwm_bytes", s.hwm_bytes, {.help = "push and pub: queue for a slow reader", .unit = Unit::bytes, .low = 1});
   v.field("wait", s.wait_s,
-          {.help = "how long a message waits for a reader before it is lost; if not given: 1 s with push, without end "
+          {.help = "how long a message waits for a reader before it is dropped; default: 1 s with push, without limit "
                    "with rep",
            .unit = Unit::seconds,
            .low = 0,
            .high = 3600});
   v.field("delay", s.delay_s,
-          {.help = "rep: so much of zeros before the first sample, for peers that wait for each other",
+          {.help = "rep: zeros before the first sample, for peers that wait for each other",
            .unit = Unit::seconds,
            .low = 0,
            .high = 10});
@@ -113,17 +111,17 @@ void ZmqSinkOptions::check(const PortFormat& format, const Section& section) con
   s.endpoints.check(section);
   check_topic(s.topic, section);
   if (s.framing == Framing::gnuradio_tags)
-    section.problem("framing", "a sink writes json or raw; for gnuradio-tags use `publish`");
+    section.problem("framing", "a sink supports json and raw; for gnuradio-tags use `publish`");
   if (s.has_headers()) {
     check_one_address(s.endpoints, section);
-    if (s.kind == SinkKind::rep) section.problem("framing", "answers of `kind: rep` have no header; use raw");
+    if (s.kind == SinkKind::rep) section.problem("framing", "with `kind: rep`, messages have no header; use raw");
   } else if (const std::string why = not_bare(format); !why.empty()) {
     section.problem("framing", why);
   } else {
     check_channels(s.endpoints, format.dims.size() == 2 ? format.dims[0].extent : 1, section);
   }
-  if (s.kind == SinkKind::rep && !s.topic.empty()) section.problem("topic", "with `kind: rep` a message has no topic");
-  if (s.kind != SinkKind::rep && s.delay_s > 0) section.problem("delay", "only `kind: rep` has a delay");
+  if (s.kind == SinkKind::rep && !s.topic.empty()) section.problem("topic", "with `kind: rep`, messages have no topic");
+  if (s.kind != SinkKind::rep && s.delay_s > 0) section.problem("delay", "needs `kind: rep`");
 }
 
 std::unique_ptr<Sink> ZmqSinkOptions::open(const PortFormat& format) const {
@@ -138,7 +136,7 @@ Needs ZmqSinkOptions::needs(const PortFormat& format) const {
   const auto message = static_cast<std::size_t>(format.bytes(format.most()));
   if (settings_.kind == SinkKind::rep) return sockets_of(settings_.endpoints, 0);
   Needs needs = sockets_of(settings_.endpoints, std::max(static_cast<std::size_t>(settings_.hwm_bytes), message));
-  // What is on its way is a copy.
+  // A message in flight is a copy.
   needs.push_back({.what = "messages to " + std::string(settings_.endpoints[0].address()), .bytes = message});
   return needs;
 }

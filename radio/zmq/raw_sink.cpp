@@ -19,7 +19,8 @@ std::string not_bare(const PortFormat& format) {
   const bool stream =
       (rank == 1 || (rank == 2 && format.dims[0].name == "channel")) && format.varying == static_cast<int>(rank) - 1;
   if (stream) return {};
-  return fmt::format("{} is {}; without headers go [n] and [channel][n] alone", format.port, to_string(format.dims));
+  return fmt::format("{} is {}; without headers only [n] and [channel][n] can be sent", format.port,
+                     to_string(format.dims));
 }
 
 RawSink::RawSink(const SinkSettings& settings, const PortFormat& format) : settings_(settings) {
@@ -46,7 +47,7 @@ void RawSink::send_frame(Socket& socket, const void* data, std::size_t bytes, in
     throw std::runtime_error("zmq sink " + settings_.endpoints[0].address() + ": " + last_error());
 }
 
-/// A pub socket takes everything at any time.
+/// A pub socket always takes everything.
 bool RawSink::wait_until_taken() {
   const std::int64_t deadline = steady_ns() + static_cast<std::int64_t>(settings_.wait_s.value_or(kWaitS) * 1e9);
   const auto all_take = [this](long timeout_ms) {

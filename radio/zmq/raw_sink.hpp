@@ -16,17 +16,17 @@
 
 namespace iqd::radio::zmq {
 
-/// Why a port cannot leave without headers; empty where it can: `[n]` or `[channel][n]` of anything.
+/// Why a port cannot be sent without headers; empty if it can: `[n]` or `[channel][n]` of any type.
 std::string not_bare(const PortFormat& format);
 
-/// Sends each message's samples and nothing else, by `push` or `pub`, one socket a channel. Where a topic is given it
-/// is a frame of its own before them, which GNU Radio calls a key. Push sockets are waited for as by ZmqSink, all
-/// together: a message goes out on every channel or on none. What is lost leaves no trace in the stream.
+/// Sends each message's samples and nothing else, by `push` or `pub`, one socket per channel. A topic, if given,
+/// precedes them as a frame of its own, which GNU Radio calls a key. Waits for all push sockets, as ZmqSink does: a
+/// message goes out on every channel or on none. Receivers cannot see what is dropped.
 class RawSink final : public Sink {
  public:
   RawSink(const SinkSettings& settings, const PortFormat& format);
   bool send(const Message& message) override;
-  /// What is still queued has ten seconds to leave after the sockets are closed.
+  /// Queued messages have ten seconds to leave after the sockets are closed.
   void finish() override;
   void interrupt() noexcept override { interrupted_ = true; }
 
@@ -40,15 +40,14 @@ class RawSink final : public Sink {
   std::atomic<bool> interrupted_{false};
 };
 
-/// Answers questions for samples, as the transmitter of srsRAN's and OCUDU's ZeroMQ radio does, one socket a channel:
-/// each answer has as much as there is, at most a millisecond, and no more than was asked for where the question is
-/// four bytes, the number that GNU Radio asks for. `send` returns when every channel has had all of the message, so
-/// that the peer's pace is the stream's. It waits `wait` for a question, for ever where that is not given; after it
-/// waited in vain, messages are lost at once until somebody asks again.
-///
-/// The peer's only clock is its count of samples. So `delay` begins the stream with zeros, which are there before the
-/// first message, since that may wait for them; a thread gives them away until it comes. And what was lost before a
-/// message is zeros too, up to ten seconds. When a peer hangs up, what it had asked for is lost with it, on all
+/// Answers requests for samples, like the transmitter of srsRAN's and OCUDU's ZeroMQ radio, one socket per channel.
+/// Each answer has the samples available, at most a millisecond; if the request is a 4-byte number, as from GNU Radio,
+/// at most that many. `send` returns when every channel has had the whole message, so the peer sets the pace of the
+/// stream. It waits `wait` for a request, or without limit if that is not given. After a time-out, messages are dropped
+/// at once until the next request.
+/// The peer's only clock is its count of samples. So `delay` starts the stream with zeros. They are available before
+/// the first message, since that may depend on them: a thread sends them until it arrives. A gap before a message
+/// becomes zeros, too, up to ten seconds. When a peer hangs up, the samples that it requested are lost, on all
 /// channels.
 class ReplySink final : public Sink {
  public:
@@ -63,9 +62,9 @@ class ReplySink final : public Sink {
     explicit Line(Endpoint endpoint) : socket(ZMQ_REP, std::move(endpoint)) {}
     Socket socket;
     std::uint64_t departures = 0;  // of peers
-    std::int64_t zeros = 0;        // that precede the message
+    std::int64_t zeros = 0;        // before the message
     std::int64_t left = 0;         // of both
-    std::int64_t ahead = 0;        // samples that the peer has had of what counts as lost; negative: zeros still due
+    std::int64_t ahead = 0;        // lost samples that the peer already has; negative: zeros still due
   };
   void serve_delay() noexcept;
   void take_over();
@@ -75,10 +74,10 @@ class ReplySink final : public Sink {
   void keep_in_step();
 
   SinkSettings settings_;
-  std::size_t size_;       // of a sample
+  std::size_t size_;       // per sample
   double rate_hz_;         // of the port
-  double source_rate_hz_;  // that gaps are counted in
-  std::int64_t most_;      // samples of an answer
+  double source_rate_hz_;  // rate in which gaps are counted
+  std::int64_t most_;      // samples per answer
   std::vector<std::byte> zeros_;
   std::deque<Line> lines_;
   std::vector<zmq_pollitem_t> polled_;
@@ -86,7 +85,7 @@ class ReplySink final : public Sink {
   bool patient_ = true;
   std::atomic<bool> interrupted_{false};
   std::atomic<bool> first_is_here_{false};
-  std::thread early_;  // has the lines to itself until it is joined
+  std::thread early_;  // owns the lines until it is joined
 };
 
 }  // namespace iqd::radio::zmq

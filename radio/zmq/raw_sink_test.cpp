@@ -19,16 +19,16 @@
 namespace iqd::radio::zmq {
 namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Values = std::map<std::string, std::string>;
 
 constexpr std::int64_t kMostRead = 1 << 20;
 
-/// Values from `first` on, for each channel a thousand further.
+/// Values from `first` on, plus 1000 per channel.
 std::vector<float> ramp(int first, int count, int channels = 1) {
   std::vector<float> x;
   for (int c = 0; c < channels; ++c)
@@ -36,7 +36,7 @@ std::vector<float> ramp(int first, int count, int channels = 1) {
   return x;
 }
 
-/// A receiver that asks, as srsRAN's does.
+/// A receiver that sends requests, as srsRAN's does.
 struct Peer {
   explicit Peer(const std::string& address) : socket(ZMQ_REQ, Endpoint{"", address, {}}) {
     socket.set(ZMQ_RCVTIMEO, 10'000);
@@ -57,17 +57,17 @@ struct Peer {
     question(bytes);
     return answer();
   }
-  /// So many values, in as many answers as it takes.
+  /// Takes `count` values, in any number of answers.
   std::vector<float> take(std::size_t count) {
     std::vector<float> all;
-    while (all.size() < count && !testing::Test::HasFailure())
+    while (all.size() < count && !::testing::Test::HasFailure())
       for (const float x : ask()) all.push_back(x);
     return all;
   }
   Socket socket;
 };
 
-class ZmqReplySink : public testing::Test {
+class ZmqReplySink : public ::testing::Test {
  protected:
   std::string at(int channel = 0) const { return "ipc://" + folder_ / ("c" + std::to_string(channel)); }
   void open(Values values = {}) {
@@ -101,7 +101,7 @@ TEST_F(ZmqReplySink, AnswersWithWhatThereIsAMillisecondAtMost) {
   });
   EXPECT_EQ(peer.ask(), ramp(0, 1000));
   EXPECT_EQ(peer.ask(), ramp(1000, 1000));
-  EXPECT_EQ(peer.ask(), ramp(2000, 500)) << "the message ends there";
+  EXPECT_EQ(peer.ask(), ramp(2000, 500)) << "the message ends here";
   EXPECT_EQ(peer.ask(), ramp(2500, 4));
   sender.join();
 }
@@ -110,8 +110,8 @@ TEST_F(ZmqReplySink, GivesNoMoreThanANumberAskedFor) {
   open();
   Peer peer(at());
   std::thread sender([&] { EXPECT_TRUE(send(ramp(0, 100))); });
-  EXPECT_EQ(peer.ask(std::string("\x07\x00\x00\x00", 4)), ramp(0, 7)) << "four bytes, as GNU Radio asks";
-  EXPECT_EQ(peer.ask(std::string("\x00\x00\x00\x00", 4)), ramp(7, 93)) << "none is no number";
+  EXPECT_EQ(peer.ask(std::string("\x07\x00\x00\x00", 4)), ramp(0, 7)) << "four bytes, as GNU Radio requests";
+  EXPECT_EQ(peer.ask(std::string("\x00\x00\x00\x00", 4)), ramp(7, 93)) << "0 is not a count";
   sender.join();
 }
 
@@ -131,7 +131,7 @@ TEST_F(ZmqReplySink, DelayAndGapsAreZeros) {
   open({{"delay", "0.002"}});
   Peer peer(at());
   std::thread sender([&] {
-    EXPECT_TRUE(send(ramp(1, 10), 55)) << "before the first nothing is missing";
+    EXPECT_TRUE(send(ramp(1, 10), 55)) << "nothing is missing before the first message";
     EXPECT_TRUE(send(ramp(11, 10), 1500));
   });
   std::vector<float> due(2000, 0.0f);
@@ -142,7 +142,7 @@ TEST_F(ZmqReplySink, DelayAndGapsAreZeros) {
   sender.join();
 }
 
-/// A peer that has to hear before it sends gets them before there is a message.
+/// A peer that must receive before it sends gets the zeros before the first message.
 TEST_F(ZmqReplySink, DelayIsThereBeforeTheFirstMessage) {
   open({{"delay", "0.0025"}});
   Peer peer(at());
@@ -164,7 +164,7 @@ TEST_F(ZmqReplySink, WhatNobodyAskedForInTimeIsLostOnceAndThenAtOnce) {
   EXPECT_LT(steady_ns() - middle, 90'000'000);
 }
 
-/// What counts as the gap before the next message begins where the first that was not taken whole began.
+/// The gap before the next message counts from the first message that was not taken whole.
 TEST_F(ZmqReplySink, WhatAPeerHadOfALostMessageIsNoGapForIt) {
   open({{"wait", "0.2"}});
   Peer peer(at());
@@ -216,7 +216,7 @@ TEST_F(ZmqReplySink, ChannelsOfANewPeerBeginTogether) {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   left.emplace(at(0));
   right.emplace(at(1));
-  EXPECT_EQ(right->ask(), ramp(3000, 1000)) << "from where the other channel was";
+  EXPECT_EQ(right->ask(), ramp(3000, 1000)) << "from the other channel's position";
   EXPECT_EQ(left->ask(), ramp(2000, 1000));
   sender.join();
 }
@@ -275,7 +275,7 @@ TEST(ZmqRawSink, WhatCannotLeaveWithoutHeadersIsSaid) {
   const Values rep{{"bind", "ipc://a"}, {"kind", "rep"}};
   PortFormat frames = stream_format(Element::cf32);
   EXPECT_THAT(check(frames, rep), IsEmpty());
-  EXPECT_THAT(check(stream_format(Element::cf32, 2), rep), ElementsAre(HasSubstr("one address a channel")));
+  EXPECT_THAT(check(stream_format(Element::cf32, 2), rep), ElementsAre(HasSubstr("one address per channel")));
   frames.dims = {{"frame", 10}, {"bin", 256}};
   frames.varying = 0;
   EXPECT_THAT(check(frames, rep), ElementsAre(AllOf(HasSubstr("framing"), HasSubstr("[channel][n]"))));

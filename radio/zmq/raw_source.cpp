@@ -81,11 +81,11 @@ bool RawSource::took(RawLine& line, RawLine::Came came) {
     }
     case RawLine::Came::refused: {
       ++refused_;
-      // By GNU Radio's count what was left out is known to the sample.
+      // With GNU Radio's count, the exact number of missing samples is known.
       broken_ = broken_ || settings_.framing != Framing::gnuradio_tags;
       std::uint64_t suppressed = 0;
       if (limit_.allow(suppressed))
-        log::error("zmq source {}: a message was left out: {} ({} so far)", line.address(), line.why(), refused_);
+        log::error("zmq source {}: ignored a message: {} ({} so far)", line.address(), line.why(), refused_);
       return false;
     }
     case RawLine::Came::failed:
@@ -96,16 +96,16 @@ bool RawSource::took(RawLine& line, RawLine::Came came) {
   }
 }
 
-/// Of a peer that hung up. What it was asked it will not answer, and where its channels were left in the middle of a
-/// message, they are no longer in step.
+/// Handles a peer that hung up. It will not answer open requests. Channels that were interrupted within a message are
+/// no longer in step.
 void RawSource::take_leave(const RawLine& line) {
   broken_ = true;
   std::uint64_t suppressed = 0;
-  if (limit_.allow(suppressed)) log::warn("zmq source {}: the other side hung up", line.address());
+  if (limit_.allow(suppressed)) log::warn("zmq source {}: the peer hung up", line.address());
   if (settings_.kind == SourceKind::req || lines_.size() > 1) open_again();
 }
 
-/// What it takes may be short for a moment.
+/// May fail while descriptors or memory are short.
 bool RawSource::open_again() {
   try {
     open();
@@ -113,12 +113,12 @@ bool RawSource::open_again() {
   } catch (const SetupError& e) {
     lines_.clear();
     std::uint64_t suppressed = 0;
-    if (limit_.allow(suppressed)) log::warn("zmq source: cannot be opened again yet: {}", e.what());
+    if (limit_.allow(suppressed)) log::warn("zmq source: cannot reopen yet: {}", e.what());
     return false;
   }
 }
 
-/// For something to happen to a channel that has no sample; false when the time is over.
+/// Waits for an event on a channel that has no sample. Returns false when the time is over.
 bool RawSource::wait(std::int64_t until_ns) {
   const std::int64_t left_ms = (until_ns - steady_ns()) / 1'000'000;
   if (left_ms <= 0) return false;

@@ -12,21 +12,19 @@
 
 namespace iqd::radio::zmq {
 
-/// Samples from messages that hold nothing else, as srsRAN's and OCUDU's ZeroMQ radio and GNU Radio's blocks send them:
-/// of any length, in whole samples, one socket a channel. The k-th sample of each channel since the peers came belongs
-/// to the same moment.
-///
-/// A message that does not hold what it should is counted and left out. What is missing cannot be known, except from
-/// GNU Radio's tags; so that, and a peer that hung up, is an overflow of unknown length. Where the stream depends on
-/// the peer's beginning (a question is out that nobody will answer, or there are several channels), all sockets are
-/// opened anew.
+/// Samples from messages without headers, as srsRAN's and OCUDU's ZeroMQ radio and GNU Radio's blocks send them: of any
+/// length, in whole samples, one socket per channel. The k-th samples of all channels since the peers connected belong
+/// to the same time.
+/// Invalid messages are counted and ignored. The number of missing samples is unknown, except with GNU Radio's tags, so
+/// an invalid message, or a peer that hangs up, is an overflow of unknown length. If the stream depends on where the
+/// peer starts (a request will never be answered, or there are several channels), all sockets are opened again.
 class RawSource final : public Source {
  public:
   explicit RawSource(const SourceSettings& settings);
   StreamInfo info() const override { return settings_.info(); }
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
 
-  /// Messages that were left out.
+  /// The number of ignored messages.
   std::uint64_t refused() const noexcept { return refused_; }
 
  private:
@@ -42,7 +40,7 @@ class RawSource final : public Source {
   std::deque<RawLine> lines_;
   std::vector<zmq_pollitem_t> polled_;
   bool failed_ = false;
-  bool broken_ = false;  // something is missing before the next sample
+  bool broken_ = false;  // samples are missing before the next one
   std::int64_t lost_ = 0;
   std::uint64_t refused_ = 0;
   log::RateLimit limit_;

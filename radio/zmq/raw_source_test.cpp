@@ -18,20 +18,20 @@
 namespace iqd::radio::zmq {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Event = Received::Event;
 using Values = std::map<std::string, std::string>;
 
-/// Samples that name their own place, as they lie in a message.
+/// Samples whose values are their positions, as in a message.
 std::string ramp(int from, int count) {
   std::vector<cf32> x;
   for (int i = 0; i < count; ++i) x.emplace_back(static_cast<float>(from + i), -1.0f);
   return {reinterpret_cast<const char*>(x.data()), x.size() * sizeof(cf32)};
 }
 
-/// A transmitter: answers one question at a time with what it is told to, or just sends.
+/// A transmitter: answers one request at a time with the given messages, or just sends.
 struct Peer {
   Peer(int type, const std::string& address) { open(type, address); }
   void open(int type, const std::string& address) {
@@ -39,10 +39,10 @@ struct Peer {
     socket->set(ZMQ_RCVTIMEO, 10'000);
     socket->open(1 << 20);
   }
-  /// The question's bytes.
+  /// The bytes of the request.
   std::string asked() {
     Frame question;
-    EXPECT_TRUE(question.receive(socket->handle())) << "nobody asks";
+    EXPECT_TRUE(question.receive(socket->handle())) << "no request";
     return std::string(question.text());
   }
   void send(const std::vector<std::string>& frames) {
@@ -57,7 +57,7 @@ struct Peer {
   std::optional<Socket> socket;
 };
 
-class ZmqRawSource : public testing::Test {
+class ZmqRawSource : public ::testing::Test {
  protected:
   std::string at(int channel = 0) const { return "ipc://" + folder_ / ("c" + std::to_string(channel)); }
   void open(Values values = {}) {
@@ -72,7 +72,7 @@ class ZmqRawSource : public testing::Test {
     for (auto& m : memory_) into_.push_back(reinterpret_cast<std::byte*>(m.data()));
   }
   Received receive(std::int64_t most = 4096) { return source_->receive(into_, most); }
-  /// The next event that is one; a peer that comes back may take its time.
+  /// Returns the next event other than `nothing`; reconnecting may take a while.
   Received next() {
     Received got;
     for (int i = 0; i < 100 && got.event == Event::nothing; ++i) got = receive();
@@ -131,7 +131,7 @@ TEST_F(ZmqRawSource, HalfASampleIsRefusedAndABreak) {
   EXPECT_EQ(next().event, Event::overflow);
   EXPECT_EQ(next().samples, 10);
   EXPECT_EQ(first(), 20);
-  EXPECT_EQ(refused(), 1u) << "an empty answer is no mistake";
+  EXPECT_EQ(refused(), 1u) << "an empty answer is not an error";
   EXPECT_EQ(next().event, Event::overflow);
   EXPECT_EQ(next().samples, 10);
   EXPECT_EQ(first(), 40);
@@ -207,7 +207,7 @@ TEST_F(ZmqRawSource, ChannelsOfAPeerThatBeganAnewAreInStepAgain) {
   EXPECT_EQ(next().event, Event::overflow);
   EXPECT_EQ(next().samples, 20);
   EXPECT_EQ(first(0), 500);
-  EXPECT_EQ(first(1), 500) << "the 70 samples of before are not beside these";
+  EXPECT_EQ(first(1), 500) << "the 70 earlier samples are not paired with these";
   answers.join();
 }
 
@@ -225,8 +225,8 @@ TEST_F(ZmqRawSource, ASubscriptionTakesItsTopicAlone) {
   while (receive().event == Event::samples) {
   }
   peer.send({R"(iq {"v":1})", ramp(0, 8), ramp(8, 1)});
-  EXPECT_EQ(receive().samples, 8) << "a header behind the topic is skipped";
-  EXPECT_EQ(receive().samples, 1) << "further frames hold samples too";
+  EXPECT_EQ(receive().samples, 8) << "a header after the topic is skipped";
+  EXPECT_EQ(receive().samples, 1) << "further frames hold samples, too";
   peer.send({"iq"});
   EXPECT_EQ(receive().event, Event::nothing);
   EXPECT_EQ(refused(), 1u);
@@ -249,7 +249,7 @@ TEST_F(ZmqRawSource, TagsTellTimeAndLoss) {
   };
   send(1000, 100, tag(1040, "rx_time", time(2'000, 0.5)), 1);
   Received got = next();
-  EXPECT_EQ(got.samples, 40) << "up to the sample that has a time";
+  EXPECT_EQ(got.samples, 40) << "up to the sample that has a time stamp";
   EXPECT_FALSE(got.has_time);
   got = next();
   EXPECT_EQ(got.samples, 60);
@@ -264,7 +264,7 @@ TEST_F(ZmqRawSource, TagsTellTimeAndLoss) {
   EXPECT_EQ(got.lost, 33);
   EXPECT_FALSE(got.has_time);
   send(0, 10);
-  EXPECT_EQ(next().event, Event::overflow) << "the flowgraph began anew";
+  EXPECT_EQ(next().event, Event::overflow) << "the flowgraph was restarted";
   EXPECT_EQ(next().samples, 10);
   send(10, 10, tag(10, "rx_rate", real(2e6)), 1);
   send(20, 10);
@@ -278,20 +278,20 @@ TEST_F(ZmqRawSource, TagsTellTimeAndLoss) {
   EXPECT_EQ(next().lost, 20) << "an empty message in between hides nothing";
   peer.send({head(75, 0) + "half"});
   send(80, 10);
-  EXPECT_EQ(next().lost, 10) << "nor does one that is left out";
+  EXPECT_EQ(next().lost, 10) << "nor does an ignored one";
   EXPECT_EQ(refused(), 4u);
   send(90 + 3600 * 1'000'000ull, 10);
   EXPECT_EQ(next().lost, 3'600'000'000);
   for (const std::uint64_t far : {2 * 3600 * 1'000'001ull + 1000, (1ull << 61) - 100}) {
     send(far, 10);
-    EXPECT_EQ(next().event, Event::overflow) << "nobody lost that much: it is no count";
+    EXPECT_EQ(next().event, Event::overflow) << "the count is implausible";
     got = next();
     EXPECT_EQ(got.samples, 10);
     EXPECT_EQ(got.lost, 0);
   }
 }
 
-/// Messages of chance, a few of them right: what is left out and what is delivered make up all.
+/// Random messages, some of them valid: delivered plus ignored is everything.
 TEST_F(ZmqRawSource, WhateverComesIsDeliveredOrCounted) {
   Peer peer(ZMQ_PUSH, at());
   open({{"kind", "pull"}, {"framing", "raw"}});
@@ -299,7 +299,7 @@ TEST_F(ZmqRawSource, WhateverComesIsDeliveredOrCounted) {
   std::uint64_t wrong = 0;
   std::int64_t right = 0, received = 0;
   for (int round = 0; round < 5'000; ++round) {
-    const bool last = round % 20 == 19;  // of those that are read then; it is right, so that nobody waits for more
+    const bool last = round % 20 == 19;  // the last one read must be valid, so that nothing waits for more
     const std::size_t bytes = last || random() % 4 == 0 ? 8 * (1 + random() % 500) : random() % 4000;
     std::vector<std::string> frames{std::string(bytes, static_cast<char>(random()))};
     if (!last && random() % 4 == 0) frames.emplace_back(random() % 20, 'x');
@@ -331,8 +331,8 @@ TEST(ZmqRawOptions, WhatDoesNotFitIsSaid) {
   };
   EXPECT_THAT(source(one), IsEmpty());
   EXPECT_THAT(source(with(two, {{"channels", "2"}})), IsEmpty());
-  EXPECT_THAT(source(two), ElementsAre(HasSubstr("one address a channel")));
-  EXPECT_THAT(source(with(one, {{"channels", "2"}})), ElementsAre(HasSubstr("one address a channel")));
+  EXPECT_THAT(source(two), ElementsAre(HasSubstr("one address per channel")));
+  EXPECT_THAT(source(with(one, {{"channels", "2"}})), ElementsAre(HasSubstr("one address per channel")));
   EXPECT_THAT(source(with(one, {{"framing", "json"}})), ElementsAre(HasSubstr("framing")));
   EXPECT_THAT(source(with(one, {{"topic", "t"}})), ElementsAre(HasSubstr("topic")));
   EXPECT_THAT(source({{"connect", "ipc://a,ipc://b"}, {"channels", "2"}}), ElementsAre(HasSubstr("share one address")));

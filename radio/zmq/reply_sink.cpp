@@ -17,10 +17,10 @@
 namespace iqd::radio::zmq {
 namespace {
 
-constexpr double kMostSeconds = 1e-3;  // of samples in an answer: srsRAN's receiver has room for 10 ms at 61.44 MS/s
+constexpr double kMostSeconds = 1e-3;  // of samples per answer: srsRAN's receiver has room for 10 ms at 61.44 MS/s
 constexpr double kMostSilenceS = 10;
 
-/// How many samples a question is for; four bytes are a number, anything else means as many as there are.
+/// How many samples are requested; four bytes are a number, anything else means all available.
 std::int64_t asked_for(const Frame& question) {
   std::uint32_t count = 0;
   if (question.size() == sizeof count) std::memcpy(&count, question.data(), sizeof count);
@@ -50,11 +50,11 @@ void ReplySink::serve_delay() noexcept {
   try {
     serve(nullptr, 0, HUGE_VAL);
   } catch (const std::exception& e) {
-    log::error("{}", e.what());  // the first message meets the same
+    log::error("{}", e.what());  // the first message meets the same error
   }
 }
 
-/// From the thread that gives the delay away, with what is left of it.
+/// Takes over the sockets from the thread that sends the delay, and what is left of it.
 void ReplySink::take_over() {
   if (!early_.joinable()) return;
   first_is_here_ = true;
@@ -73,13 +73,13 @@ bool ReplySink::send(const Message& m) {
     line.left = line.zeros + m.extent;
   }
   const bool all = serve(m.payload.data(), m.extent, settings_.wait_s.value_or(HUGE_VAL));
-  // What was not served whole is, all of it, part of the gap before the next message; some of it the peer has had.
+  // All of a message that was not served whole counts as the next gap; the peer already has some of it.
   for (Line& line : lines_) line.ahead = all ? 0 : line.ahead + line.zeros + m.extent - line.left;
   return all;
 }
 
-/// What is left on each channel: zeros, then `count` samples, which lie channel by channel. False when told to stop, or
-/// when nobody asked in time.
+/// Sends what is left on each channel: zeros, then `count` samples, stored channel by channel. Returns false when
+/// interrupted, or if no request came in time.
 bool ReplySink::serve(const std::byte* samples, std::int64_t count, double patience_s) {
   while (wait_for_question(patience_s)) {
     if (polled_.empty()) return true;
@@ -92,7 +92,7 @@ bool ReplySink::serve(const std::byte* samples, std::int64_t count, double patie
   return false;
 }
 
-/// On a channel that has something left; where none has, there are none to poll.
+/// On any channel that has something left; returns true if none has.
 bool ReplySink::wait_for_question(double patience_s) {
   const std::int64_t begin = steady_ns();
   for (;;) {
@@ -110,11 +110,12 @@ bool ReplySink::wait_for_question(double patience_s) {
   }
 }
 
-/// A question has to be taken and answered at once, else the socket takes no other. `samples` are the channel's.
+/// A request must be taken and answered in one go: until then the socket takes no other. `samples` belong to the
+/// channel.
 void ReplySink::answer(Line& line, const std::byte* samples, std::int64_t count) {
   Frame question;
   if (!question.receive(line.socket.handle(), ZMQ_DONTWAIT)) return;
-  const std::int64_t at = count - line.left;  // negative: among the zeros
+  const std::int64_t at = count - line.left;  // negative: within the zeros
   const std::int64_t there = at < 0 ? -at : line.left;
   const std::int64_t n = std::min({question.more() ? INT64_MAX : asked_for(question), most_, there});
   while (question.more() && question.receive(line.socket.handle(), ZMQ_DONTWAIT)) {
@@ -125,7 +126,7 @@ void ReplySink::answer(Line& line, const std::byte* samples, std::int64_t count)
   line.left -= n;
 }
 
-/// The next peer begins on all channels at once, where the one before was furthest.
+/// The next peer starts on all channels at the position of the channel that was furthest.
 void ReplySink::keep_in_step() {
   bool hung_up = false;
   std::int64_t least = INT64_MAX;

@@ -12,19 +12,19 @@
 
 namespace iqd::radio::zmq {
 
-/// What was sent has so long to leave after the socket is closed.
+/// How long queued messages have to leave after the socket is closed.
 inline constexpr int kLingerMs = 10'000;
-/// How long a waiting sink does not look whether it was interrupted.
+/// The longest time a waiting sink takes to notice an interrupt.
 inline constexpr long kPollMs = 50;
-/// How long a push socket waits for a reader where the configuration does not say.
+/// The default time that a push socket waits for a reader.
 inline constexpr double kWaitS = 1;
 
-/// XPUB is PUB that can be asked what readers want, and so can refuse what is too much.
+/// An XPUB socket is a PUB socket that sees subscriptions, and can refuse excessive ones.
 inline int socket_type(SinkKind kind) {
   return kind == SinkKind::pub ? ZMQ_XPUB : ZMQ_PUSH;
 }
 
-/// Opens the socket of a sink that is not asked. ZeroMQ counts messages, people count bytes.
+/// Opens the socket of a sink without requests. ZeroMQ limits queues by messages, the configuration by bytes.
 inline void open_for(Socket& socket, const SinkSettings& settings, const PortFormat& format) {
   const std::int64_t message = std::max<std::int64_t>(format.bytes(format.most()), 1);
   socket.set(ZMQ_SNDHWM, static_cast<int>(std::clamp<std::int64_t>(settings.hwm_bytes / message, 1, 1'000'000)));

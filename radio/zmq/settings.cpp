@@ -34,20 +34,18 @@ std::span<const std::string_view> enum_names(SampleFormat) {
 }
 
 void Endpoints::fields(FieldVisitor& v) {
-  v.field("bind", bind,
-          {.help = "address to wait at for peers, e.g. tcp://127.0.0.1:5555; with bare samples one a channel"});
-  v.field("connect", connect, {.help = "address of a peer that waits; with bare samples one a channel"});
+  v.field("bind", bind, {.help = "address to listen at, e.g. tcp://127.0.0.1:5555; without headers, one per channel"});
+  v.field("connect", connect, {.help = "address of a peer that binds; without headers, one per channel"});
   access.fields(v);
 }
 
 void Endpoints::check(const Section& section) const {
   if (bind.empty() == connect.empty())
-    return section.problem("", "exactly one of `bind` and `connect` is needed, e.g. bind: \"tcp://127.0.0.1:5555\"");
+    return section.problem("", "needs exactly one of `bind` and `connect`, e.g. bind: \"tcp://127.0.0.1:5555\"");
   for (std::size_t i = 0; i < size(); ++i) {
     const std::string address = (*this)[i].address();
     if (!is_address(address))
-      return section.problem(key(),
-                             fmt::format("'{}' is no address; they begin with tcp://, ipc:// or inproc://", address));
+      return section.problem(key(), fmt::format("'{}' is not an address; use tcp://, ipc:// or inproc://", address));
     access.check(address, !bind.empty(), section);
   }
 }
@@ -59,15 +57,15 @@ Endpoint Endpoints::operator[](std::size_t i) const {
 void check_channels(const Endpoints& endpoints, std::int64_t channels, const Section& section) {
   const auto addresses = static_cast<std::int64_t>(endpoints.size());
   if (addresses == 0 || addresses == channels) return;
-  section.problem(endpoints.key(), fmt::format("{} address(es) for {} channel(s); without headers each channel has a "
-                                               "socket of its own: give one address a channel, as a list",
+  section.problem(endpoints.key(), fmt::format("{} address(es) for {} channel(s); without headers, each channel needs "
+                                               "its own socket: give one address per channel, as a list",
                                                addresses, channels));
 }
 
 void check_topic(const std::string& topic, const Section& section) {
   const bool clean =
       std::all_of(topic.begin(), topic.end(), [](char c) { return static_cast<unsigned char>(c) > ' '; });
-  if (!clean) section.problem("topic", fmt::format("'{}': a topic has no spaces", topic));
+  if (!clean) section.problem("topic", fmt::format("'{}': a topic cannot contain spaces", topic));
 }
 
 Element SourceSettings::type() const {

@@ -12,12 +12,11 @@
 
 namespace iqd::radio::zmq {
 
-/// What stands before the samples of a message. With `by_kind`: nothing where one asks and one answers, iqd's own
-/// header elsewhere.
+/// What precedes the samples of a message. `by_kind`: nothing for req and rep, iqd's own header otherwise.
 enum class Framing { by_kind, json, raw, gnuradio_tags };
 std::span<const std::string_view> enum_names(Framing);
 
-/// Where the sockets of a stream stand: one for all channels, or one for each.
+/// The addresses of a stream's sockets: one for all channels, or one per channel.
 struct Endpoints {
   std::vector<std::string> bind;
   std::vector<std::string> connect;
@@ -30,9 +29,9 @@ struct Endpoints {
   std::string_view key() const { return bind.empty() ? "connect" : "bind"; }
 };
 
-/// Without headers each channel has a socket of its own. What does not fit goes to the section.
+/// Without headers each channel needs its own socket. Reports a mismatch to the section.
 void check_channels(const Endpoints& endpoints, std::int64_t channels, const Section& section);
-/// Whether a topic is one word.
+/// Checks that a topic has no spaces.
 void check_topic(const std::string& topic, const Section& section);
 
 enum class SourceKind { pull, sub, req };
@@ -40,7 +39,7 @@ std::span<const std::string_view> enum_names(SourceKind);
 enum class SampleFormat { cf32, sc16, f32 };
 std::span<const std::string_view> enum_names(SampleFormat);
 
-/// A count that jumps further is none: what is missing is not known then.
+/// A count that jumps further is implausible: then the number of missing samples is unknown.
 inline constexpr double kMostMissingS = 3600;
 
 struct SourceSettings {
@@ -52,11 +51,11 @@ struct SourceSettings {
   std::optional<double> frequency_hz;
   std::int64_t channels = 1;
   SampleFormat element = SampleFormat::cf32;
-  std::int64_t message_bytes = 0;  // 0: by the rate
+  std::int64_t message_bytes = 0;  // 0: from the rate
 
-  /// Bytes of a message, at most: a peer that announces more is disconnected before there is room for it.
+  /// Size limit of a message: a peer that announces more is disconnected before memory is allocated.
   std::int64_t most_received() const;
-  /// Messages that wait, at most: ZeroMQ's 1000 would be gigabytes.
+  /// Length limit of the queue: ZeroMQ's default of 1000 messages would be gigabytes.
   int high_water() const;
   bool has_headers() const {
     return framing == Framing::json || (framing == Framing::by_kind && kind != SourceKind::req);

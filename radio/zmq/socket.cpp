@@ -39,7 +39,7 @@ Socket::Socket(int type, Endpoint endpoint)
     : endpoint_(std::move(endpoint)),
       context_(is_inproc(endpoint_.address()) ? shared_context() : new_context()),
       socket_(::zmq_socket(context_.get(), type)) {
-  if (!socket_) throw SetupError("zmq: cannot make a socket: " + last_error());
+  if (!socket_) throw SetupError("zmq: cannot create a socket: " + last_error());
   set(ZMQ_LINGER, 0);
 }
 

@@ -10,7 +10,7 @@
 
 namespace iqd::radio::zmq {
 
-/// Where a socket stands, as the configuration says it.
+/// A socket's address, as configured.
 struct Endpoint {
   std::string bind;
   std::string connect;
@@ -19,7 +19,8 @@ struct Endpoint {
   const std::string& address() const { return bind.empty() ? connect : bind; }
 };
 
-/// One ZeroMQ socket. Those at inproc:// share a context, so that they meet; any other has its own, and a door.
+/// One ZeroMQ socket. inproc:// sockets share a context, so that they can connect; any other has its own context, and a
+/// door.
 class Socket {
  public:
   /// Throws SetupError.
@@ -29,30 +30,29 @@ class Socket {
 
   void set(int option, int value);
   void subscribe(const std::string& prefix);
-  /// Before `open`: a host that vanishes without a word counts as a peer that hung up, after 30 s at most. Not for
-  /// readers that may stop reading.
+  /// Call before `open`: a host that disappears silently counts as a peer that hung up, after at most 30 s. Not for
+  /// subscribers that may stop reading.
   void notice_lost_hosts();
-  /// Peers that announce a message of more than `message_bytes` are disconnected. Throws a SetupError that says what to
-  /// do.
+  /// Disconnects peers that announce a message of more than `message_bytes`. Throws a SetupError that says what to do.
   void open(std::int64_t message_bytes);
-  /// Of a ZMQ_XPUB socket, in its thread, now and then: what readers ask for would pile up.
+  /// For a ZMQ_XPUB socket, in its thread, now and then: unread subscriptions would pile up.
   void read_subscriptions();
   void* handle() const noexcept { return socket_.get(); }
-  /// None at inproc://, and before `open`.
+  /// Null for inproc://, and before `open`.
   const net::Door* door() const noexcept { return door_.get(); }
 
  private:
   Endpoint endpoint_;
-  net::Binding binding_;  // goes after the context, with which the socket is closed
+  net::Binding binding_;  // destroyed after the context, which closes the socket
   std::shared_ptr<void> context_;
   net::SocketHandle socket_;
   std::unique_ptr<net::Door> door_;
 };
 
-/// What peers send that are sent to: subscriptions, or nothing.
+/// Size limit of messages from readers of a sink: subscriptions, or nothing.
 inline constexpr std::int64_t kAnswerBytes = net::Subscriptions::kMessageBytes;
 
-/// What went wrong in the last call of libzmq.
+/// The error of the last call of libzmq.
 std::string last_error();
 
 }  // namespace iqd::radio::zmq

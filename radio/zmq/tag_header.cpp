@@ -11,7 +11,7 @@
 namespace iqd::radio::zmq {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "GNU Radio writes its header as the host has it");
+static_assert(std::endian::native == std::endian::little, "GNU Radio writes its header in host byte order");
 
 constexpr std::uint16_t kMagic = 0x5ff0;
 constexpr std::uint8_t kVersion = 1;
@@ -19,7 +19,7 @@ constexpr int kDeepest = 32;
 constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 61;
 constexpr double kMostSeconds = 9e9;
 
-/// What a serialized value of GNU Radio's (PMT) begins with.
+/// The first byte of a serialized GNU Radio value (PMT).
 enum class Kind : std::uint8_t {
   yes,
   no,
@@ -37,7 +37,7 @@ enum class Kind : std::uint8_t {
   int64,
 };
 
-/// A place in a message. Every function steps over what it reads, or returns false.
+/// A position in a message. Each function skips what it reads, or returns false.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
@@ -53,7 +53,7 @@ class Cursor {
     std::memcpy(&value, rest_.data(), sizeof value);
     return skip(sizeof value);
   }
-  /// Values are written with the highest byte first, the header around them is not.
+  /// Values are big-endian, the header around them is not.
   template <class T> bool read_swapped(T& value) noexcept {
     std::array<char, sizeof(T)> bytes{};
     if (!read(bytes)) return false;
@@ -110,7 +110,7 @@ class Cursor {
     std::uint16_t length = 0;
     return read_swapped(length) && skip(length);
   }
-  /// A list is a pair of its first and the rest of it, so its length is no depth.
+  /// A list is a pair of its first element and the rest, so its length does not count as depth.
   bool skip_pairs(int depth) noexcept {
     do {
       if (!skip_value(depth + 1)) return false;
@@ -135,7 +135,7 @@ class Cursor {
   std::string_view rest_;
 };
 
-/// Of an `rx_time`: whole seconds, and a fraction of one.
+/// Reads an `rx_time`: whole seconds, and a fraction.
 bool read_time(Cursor& at, std::int64_t& time_ns) noexcept {
   std::uint32_t count = 0;
   double seconds = 0, fraction = 0;
@@ -159,7 +159,7 @@ bool read_tag(Cursor& at, TagHeader& header, std::vector<TimeTag>& times) {
   } else if (!at.skip_value()) {
     return false;
   }
-  return at.skip_value();  // who wrote it
+  return at.skip_value();  // the source of the tag
 }
 
 }  // namespace

@@ -9,22 +9,22 @@
 
 namespace iqd::radio::zmq {
 
-/// From a sample of a stream on, so many nanoseconds since the epoch.
+/// A time stamp: nanoseconds since the epoch at a sample.
 struct TimeTag {
-  std::int64_t sample = 0;  // of the message
+  std::int64_t sample = 0;  // index in the message
   std::int64_t time_ns = 0;
 };
 
-/// What GNU Radio's ZeroMQ sinks with `pass_tags` write before the samples of a message.
+/// The header that GNU Radio's ZeroMQ sinks with `pass_tags` write before the samples of a message.
 struct TagHeader {
-  std::size_t bytes = 0;    // the samples begin behind them
-  std::int64_t offset = 0;  // of the first sample since the flowgraph began
-  double rate_hz = 0;       // the last tag `rx_rate`; 0: none
+  std::size_t bytes = 0;    // length of the header
+  std::int64_t offset = 0;  // of the first sample, since the flowgraph began
+  double rate_hz = 0;       // from the last tag `rx_rate`; 0: none
 };
 
-/// Reads a header and, into `times`, its tags `rx_time`, in order; other tags are skipped. Nothing where it is not
-/// that, or says what cannot be. Whatever stands there: it does not read beyond, and allocates for `times` alone, which
-/// gets no more than there are bytes.
+/// Parses a header, and stores its tags `rx_time` in order in `times`; other tags are skipped. Returns nothing for
+/// invalid or impossible headers. For any input it does not read beyond the end, and allocates only for `times`, which
+/// never has more entries than the input has bytes.
 std::optional<TagHeader> parse_tag_header(std::string_view message, std::vector<TimeTag>& times);
 
 }  // namespace iqd::radio::zmq

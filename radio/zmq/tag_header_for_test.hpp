@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-/// What GNU Radio writes before samples, put together from its parts.
+/// GNU Radio's header before samples, assembled from its parts.
 namespace iqd::radio::zmq::tag_text {
 
 template <class T> std::string raw(T value) {
@@ -15,7 +15,7 @@ template <class T> std::string raw(T value) {
   std::memcpy(bytes.data(), &value, sizeof value);
   return bytes;
 }
-/// Highest byte first.
+/// Big-endian.
 template <class T> std::string number(T value) {
   std::string bytes = raw(value);
   std::reverse(bytes.begin(), bytes.end());

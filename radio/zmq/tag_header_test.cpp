@@ -62,7 +62,7 @@ TEST(ZmqTagHeader, ReadsWhatPublishWrites) {
   std::vector<TimeTag> times;
   const auto got = parse_tag_header({text.data(), size}, times);
   ASSERT_TRUE(got);
-  EXPECT_EQ(got->bytes, size - sizeof(cf32)) << "the first sample comes along";
+  EXPECT_EQ(got->bytes, size - sizeof(cf32)) << "the first sample follows";
   EXPECT_EQ(got->offset, 4115);
   EXPECT_EQ(got->rate_hz, 2.5e6);
   ASSERT_EQ(times.size(), 1u);
@@ -82,7 +82,7 @@ TEST(ZmqTagHeader, WhatIsNoneIsRefused) {
   EXPECT_FALSE(parse_tag_header(head(0, 1) + tag(0, "rx_time", time(UINT64_MAX, 0)), times));
   EXPECT_FALSE(parse_tag_header(head(0, 1) + tag(0, "rx_time", time(1, NAN)), times));
   EXPECT_FALSE(parse_tag_header(head(0, 1) + tag(0, "rx_rate", real(HUGE_VAL)), times));
-  EXPECT_FALSE(parse_tag_header(head(0, 1) + tag(0, "a", "\x7f"), times)) << "no such kind of value";
+  EXPECT_FALSE(parse_tag_header(head(0, 1) + tag(0, "a", "\x7f"), times)) << "unknown kind of value";
   EXPECT_FALSE(parse_tag_header(head(0, 1) + tag(0, "a", "\x08" + number(UINT32_MAX)), times));
   EXPECT_FALSE(parse_tag_header(head(0, 1) + tag(0, "a", std::string(100'000, '\x07')), times)) << "too deep";
   ASSERT_TRUE(parse_tag_header(head(0, 0), times));
@@ -114,7 +114,7 @@ TEST(ZmqTagHeader, AMillionMalformedOnesDoNoHarm) {
         default: text.resize(at);
       }
     }
-    // A buffer of exactly its size, so that the sanitizer sees a read behind it.
+    // A buffer of the exact size, so that the sanitizer detects a read beyond it.
     exact.assign(text.begin(), text.end());
     exact.shrink_to_fit();
     const auto got = parse_tag_header({exact.data(), exact.size()}, times);

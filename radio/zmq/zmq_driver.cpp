@@ -8,8 +8,7 @@ namespace iqd::radio {
 DriverEntry zmq_driver() {
   DriverEntry entry;
   entry.name = "zmq";
-  entry.summary =
-      "samples to and from another iqd, a software radio (srsRAN, OCUDU), GNU Radio, or any program over ZeroMQ";
+  entry.summary = "samples over ZeroMQ to and from another iqd, srsRAN, OCUDU, GNU Radio, or any program";
   entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<zmq::ZmqSourceOptions>()); };
   entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<zmq::ZmqSinkOptions>()); };
   return entry;

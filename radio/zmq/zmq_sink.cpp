@@ -21,7 +21,7 @@ ZmqSink::ZmqSink(const SinkSettings& settings, const PortFormat& format)
   open_for(socket_, settings, format);
 }
 
-/// The buffer grows to what a message needs, once: facts are not known before the first that has some.
+/// Grows the buffer once, to what a message needs: facts are unknown before the first message that has some.
 std::size_t ZmqSink::write_head(const Message& m) {
   if (const std::size_t bytes = write_header(m, settings_.topic, head_)) return bytes;
   const std::int64_t items = std::max(m.extent, m.format->most());
@@ -32,7 +32,7 @@ std::size_t ZmqSink::write_head(const Message& m) {
 bool ZmqSink::send(const Message& m) {
   if (settings_.kind == SinkKind::pub) socket_.read_subscriptions();
   const std::size_t bytes = write_head(m);
-  if (bytes == 0) throw std::runtime_error("zmq sink " + settings_.endpoints[0].address() + ": a header is too long");
+  if (bytes == 0) throw std::runtime_error("zmq sink " + settings_.endpoints[0].address() + ": the header is too long");
   while (::zmq_send(socket_.handle(), head_.data(), bytes, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
     if (::zmq_errno() != EAGAIN && ::zmq_errno() != EINTR)
       throw std::runtime_error("zmq sink " + settings_.endpoints[0].address() + ": " + last_error());

@@ -12,13 +12,13 @@
 
 namespace iqd::radio::zmq {
 
-/// Sends each message as two frames in iqd's wire format. A push socket whose queue is full, or that has no peer, is
-/// waited for once; as long as it takes nothing, later messages are lost at once. A pub socket never waits.
+/// Sends each message as two frames in iqd's wire format. If a push socket's queue is full, or it has no peer, the sink
+/// waits once; after that, messages are dropped at once until the socket takes one again. A pub socket never waits.
 class ZmqSink final : public Sink {
  public:
   ZmqSink(const SinkSettings& settings, const PortFormat& format);
   bool send(const Message& message) override;
-  /// What is still queued has ten seconds to leave after the socket is closed.
+  /// Queued messages have ten seconds to leave after the socket is closed.
   void finish() override;
   void interrupt() noexcept override { interrupted_ = true; }
 

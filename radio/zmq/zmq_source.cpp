@@ -17,12 +17,12 @@ constexpr int kTimeoutMs = 100;
 double item_rate(const Header& h) {
   return h.item_rate_hz > 0 ? h.item_rate_hz : h.sample_rate_hz;
 }
-/// Samples at the message's source to one of its own.
+/// Source samples per sample of the message.
 double step(const Header& h) {
   return h.item_rate_hz > 0 && h.sample_rate_hz > 0 ? h.sample_rate_hz / h.item_rate_hz : 1;
 }
 
-/// Whether sums of these numbers stay numbers: a message may come from anybody.
+/// Whether arithmetic with these numbers cannot overflow: any program may send a message.
 bool in_range(const Header& h) {
   constexpr std::int64_t kMost = std::int64_t{1} << 61;
   constexpr double kSteepest = 1e6;
@@ -86,7 +86,8 @@ Received ZmqSource::deliver(std::span<std::byte* const> into, std::int64_t most)
   return got;
 }
 
-/// Both frames of the next message. False where none came; `complete` says whether there were two.
+/// Receives both frames of the next message. Returns false if none came; `complete` says whether there were exactly
+/// two.
 bool ZmqSource::fetch_frames(bool& complete) {
   complete = false;
   if (!head_.receive(socket_.handle())) return false;
@@ -108,19 +109,19 @@ ZmqSource::Fetched ZmqSource::fetch() {
     return Fetched::failed;
   }
   if (!complete) {
-    refuse("it has not two frames");
+    refuse("it does not have two frames");
     return Fetched::nothing;
   }
   return accept() ? follow(header_) : Fetched::nothing;
 }
 
-/// Takes the message that was fetched, or says why not.
+/// Checks the fetched message; takes it or reports why not.
 bool ZmqSource::accept() {
   const auto header = parse_header({head_.data(), head_.size()});
   if (!header) return refuse("its first frame is not `topic {json}`");
-  if (!settings_.topic.empty() && header->topic != settings_.topic) return refuse("its topic is another");
+  if (!settings_.topic.empty() && header->topic != settings_.topic) return refuse("it has another topic");
   const auto layout = layout_of(*header, payload_.size());
-  if (!layout) return refuse("it holds no samples [n] or [channel][n] of cf32, sc16 or f32, or not as many as it says");
+  if (!layout) return refuse("it is not [n] or [channel][n] of cf32, sc16 or f32, or its size does not match");
   if (layout->element != settings_.type())
     return refuse(fmt::format("it holds {}, not {}", name_of(layout->element), name_of(settings_.type())));
   if (layout->channels != settings_.channels)
@@ -139,12 +140,11 @@ bool ZmqSource::refuse(std::string_view why) {
   ++refused_;
   std::uint64_t suppressed = 0;
   if (limit_.allow(suppressed))
-    log::error("zmq source {}: a message was left out: {} ({} so far)", settings_.endpoints[0].address(), why,
-               refused_);
+    log::error("zmq source {}: ignored a message: {} ({} so far)", settings_.endpoints[0].address(), why, refused_);
   return false;
 }
 
-/// Finds out what is missing since the message before.
+/// Determines how many samples are missing since the previous message.
 ZmqSource::Fetched ZmqSource::follow(const Header& h) {
   const double per_item = step(h);
   const bool first = !std::exchange(begun_, true);
@@ -160,7 +160,7 @@ ZmqSource::Fetched ZmqSource::follow(const Header& h) {
   return Fetched::message;
 }
 
-/// A header's frequency is that of its last sample. Without one, or where the configuration says it, there is none.
+/// A header has the frequency of its last sample. If it has none, or the configuration gives one, it is ignored.
 void ZmqSource::look_at_tuning(const Header& h) {
   tuned_ = -1;
   const bool other = !settings_.frequency_hz && h.frequency_hz != 0 && h.frequency_hz != frequency_hz_;

@@ -13,16 +13,16 @@
 
 namespace iqd::radio::zmq {
 
-/// Samples from messages in iqd's own wire format. Messages that are none, or that do not hold what the configuration
-/// says, are counted and left out; what is missing between two that were taken becomes `lost`. That the radio was set
-/// otherwise is told from the sample on that a header names, or else from the first whose header has another frequency.
+/// Samples from messages in iqd's own wire format. Messages that are invalid, or do not match the configuration, are
+/// counted and ignored; samples missing between two accepted messages are `lost`. A retune is reported at the sample
+/// that a header names, or else at the first message with another frequency.
 class ZmqSource final : public Source {
  public:
   explicit ZmqSource(const SourceSettings& settings);
   StreamInfo info() const override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
 
-  /// Messages that were left out.
+  /// The number of ignored messages.
   std::uint64_t refused() const noexcept { return refused_; }
 
  private:
@@ -41,10 +41,10 @@ class ZmqSource final : public Source {
   Frame payload_;
   Header header_;
   Layout layout_;
-  std::int64_t done_ = 0;    // samples of the message that were delivered
-  std::int64_t lost_ = 0;    // before its first
-  std::int64_t tuned_ = -1;  // sample of the message from which on the radio was set otherwise; -1: it was not
-  double frequency_hz_;      // of what was delivered, as far as is known
+  std::int64_t done_ = 0;    // samples of the message already delivered
+  std::int64_t lost_ = 0;    // before its first sample
+  std::int64_t tuned_ = -1;  // sample of the message at which the radio was retuned; -1: none
+  double frequency_hz_;      // of the delivered samples, as far as known
   bool begun_ = false;
   std::int64_t expected_ = 0;  // source index of the next message
   std::uint64_t refused_ = 0;

@@ -24,15 +24,15 @@ namespace iqd::radio::zmq {
 namespace {
 
 using nlohmann::json;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Event = Received::Event;
 using Values = std::map<std::string, std::string>;
 
 std::string address() {
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
   return "inproc://" + std::string(test->test_suite_name()) + test->name();
 }
 
@@ -86,7 +86,7 @@ template <class T> Message message_of(const PortFormat& format, const std::vecto
   return m;
 }
 
-/// A bare socket that sends whatever it is told to.
+/// A plain socket that sends any given frames.
 struct Sender {
   Sender() : socket(ZMQ_PUSH, Endpoint{address(), "", {}}) { socket.open(kAnswerBytes); }
   void send(const std::vector<std::string>& frames) {
@@ -97,7 +97,7 @@ struct Sender {
   Socket socket;
 };
 
-/// Where the pieces of a message say that the radio was set otherwise, and where it is tuned to behind each.
+/// The positions of retunes in the pieces of a message, and the frequency after each.
 std::vector<std::pair<std::int64_t, double>> tunings(Opened& o, std::int64_t samples, std::int64_t step) {
   std::vector<std::pair<std::int64_t, double>> all;
   for (std::int64_t at = 0; at < samples;) {
@@ -112,7 +112,7 @@ std::vector<std::pair<std::int64_t, double>> tunings(Opened& o, std::int64_t sam
 TEST(Zmq, ARetuneOfTheOtherSideIsPassedOn) {
   PortFormat format = stream_port(1, Element::cf32);
   format.frequency_hz = 100e6;
-  format.item_rate_hz = 0.5e6;  // behind a stage that decimates: 2 samples of the source to one
+  format.item_rate_hz = 0.5e6;  // after a stage that decimates: 2 source samples per sample
   const auto sink = open_sink(format);
   Opened o(Values{{"rate", "0.5e6"}});
   const std::vector<cf32> x(100);
@@ -122,17 +122,17 @@ TEST(Zmq, ARetuneOfTheOtherSideIsPassedOn) {
     m.retuned_hz = retuned_hz;
     ASSERT_TRUE(sink->send(m));
   };
-  using testing::Pair;
+  using ::testing::Pair;
   send(0, -1, 0);
-  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(0, 100e6))) << "as the first header says";
+  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(0, 100e6))) << "from the first header";
   send(200, -1, 0);
   EXPECT_THAT(tunings(o, 100, 30), IsEmpty());
   send(400, 521, 1e6);
   EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(61, 101e6)));
   send(600, 600, 1e6);
-  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(0, 101e6))) << "another gain";
+  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(0, 101e6))) << "a new gain";
   send(1000, -1, 2e6);
-  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(0, 102e6))) << "the message that told of it was lost";
+  EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(0, 102e6))) << "the message that reported it was lost";
   send(1200, 5'000'000'000'000, 3e6);
   EXPECT_THAT(tunings(o, 100, 30), ElementsAre(Pair(99, 103e6)));
 }
@@ -148,7 +148,7 @@ TEST(Zmq, AFrequencyOfTheConfigurationHolds) {
   Message m = message_of(format, x, 100);
   m.tuned = 150;
   ASSERT_TRUE(sink->send(m));
-  EXPECT_THAT(tunings(o, 100, 100), ElementsAre(testing::Pair(50, 7e6)));
+  EXPECT_THAT(tunings(o, 100, 100), ElementsAre(::testing::Pair(50, 7e6)));
 }
 
 TEST(Zmq, WhatASinkSendsASourceReceivesInPieces) {
@@ -184,7 +184,7 @@ TEST(Zmq, WhatIsMissingIsToldInTheStreamsOwnSamples) {
   const std::vector<cf32> samples(100);
   for (const SampleIndex at : {8000, 8400, 8400 + 400 + 4 * 33})
     ASSERT_TRUE(sink->send(message_of(format, samples, at)));
-  EXPECT_EQ(o.receive().lost, 0) << "a stream may begin anywhere";
+  EXPECT_EQ(o.receive().lost, 0) << "a stream may start anywhere";
   EXPECT_EQ(o.receive().lost, 0);
   EXPECT_EQ(o.receive().lost, 33);
   EXPECT_EQ(o.refused(), 0u);
@@ -324,7 +324,7 @@ TEST(ZmqHeader, ReadsWhatWriteHeaderWrites) {
   EXPECT_EQ(layout->samples, 10);
 }
 
-/// What the parser takes must be what a full JSON reader sees.
+/// Whatever the parser accepts must equal the result of a full JSON reader.
 void compare(const std::string& text) {
   const auto ours = parse_header("t " + text);
   const json theirs = json::parse(text, nullptr, false);
@@ -363,7 +363,7 @@ TEST(ZmqHeader, SurvivesWhateverComes) {
       }
     }
     if (round % 10 == 0) compare(text);
-    // A buffer of exactly its size, so that the sanitizer sees a read behind it.
+    // A buffer of the exact size, so that the sanitizer detects a read beyond it.
     const std::vector<char> exact(text.begin(), text.end());
     if (const auto h = parse_header({exact.data(), exact.size()})) (void)layout_of(*h, below(5000));
   }
@@ -394,7 +394,7 @@ TEST(ZmqOptions, WhatIsWrongIsSaid) {
               ElementsAre(HasSubstr("topic")));
 }
 
-/// What one iqd sends another over CURVE; with a wrong key nothing comes.
+/// One iqd sends to another over CURVE; with a wrong key nothing arrives.
 TEST(Zmq, KeysOfBothSides) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("iqd-zmq-keys-" + std::to_string(::getpid()));

@@ -13,7 +13,6 @@ namespace {
 
 using complex = std::complex<double>;
 
-constexpr double kPi = std::numbers::pi;
 constexpr double kDirect = 300;  // dB: no scattered part
 
 TEST(ArrayChannel, AntennasLieWhereTheyShould) {
@@ -22,7 +21,7 @@ TEST(ArrayChannel, AntennasLieWhereTheyShould) {
     const auto p = circle.position(m), next = circle.position((m + 1) % 8);
     EXPECT_EQ(p.x, 0);
     EXPECT_NEAR(std::hypot(p.y, p.z), 2, 1e-12);
-    EXPECT_NEAR(std::hypot(p.y - next.y, p.z - next.z), 4 * std::sin(kPi / 8), 1e-12);
+    EXPECT_NEAR(std::hypot(p.y - next.y, p.z - next.z), 4 * std::sin(std::numbers::pi / 8), 1e-12);
   }
   for (const auto& [antennas, columns] : {std::pair{16, 4}, {8, 4}, {64, 8}, {12, 4}, {7, 7}, {1, 1}}) {
     const ArrayChannel plane({.array = ArrayKind::planar, .antennas = antennas});
@@ -58,8 +57,8 @@ TEST(ArrayChannel, DirectWavesArePlane) {
         {.array = array, .antennas = 16, .rice_db = kDirect, .powers_db = {0, -6}, .motion_deg = 40, .seed = 3});
     for (std::int64_t u = 0; u < 3; ++u)
       for (const double seconds : {0.0, 0.5}) {
-        const double azimuth = (channel.azimuth_deg(u) + 40 * seconds) * kPi / 180;
-        const double elevation = channel.elevation_deg(u) * kPi / 180;
+        const double azimuth = (channel.azimuth_deg(u) + 40 * seconds) * std::numbers::pi / 180;
+        const double elevation = channel.elevation_deg(u) * std::numbers::pi / 180;
         const complex first = channel.gain(0, u, seconds);
         EXPECT_NEAR(std::abs(first), u == 1 ? std::pow(10, -6.0 / 20) : 1, 1e-12);
         const auto at = channel.position(0);
@@ -68,7 +67,8 @@ TEST(ArrayChannel, DirectWavesArePlane) {
           const double further = (p.x - at.x) * std::cos(elevation) * std::cos(azimuth) +
                                  (p.y - at.y) * std::cos(elevation) * std::sin(azimuth) +
                                  (p.z - at.z) * std::sin(elevation);
-          EXPECT_LT(std::abs(channel.gain(m, u, seconds) / first - std::polar(1.0, 2 * kPi * further)), 1e-9);
+          EXPECT_LT(std::abs(channel.gain(m, u, seconds) / first - std::polar(1.0, 2 * std::numbers::pi * further)),
+                    1e-9);
         }
       }
   }

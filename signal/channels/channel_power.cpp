@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "signal/filters/scratch.hpp"
-
 namespace iqd {
 namespace {
 
@@ -21,10 +19,7 @@ void add_powers(const cf32* bins, double* power, std::int64_t n) noexcept {
 WelchSpectrum::WelchSpectrum(std::int64_t size) : window_(welch_window(size)), plan_(size) {}
 
 std::size_t WelchSpectrum::scratch_bytes(std::int64_t size) noexcept {
-  Scratch count(nullptr);
-  count.take<cf32>(size);
-  count.take<cf32>(size);
-  return count.bytes();
+  return FftRoom{size, Scratch(nullptr)}.scratch.bytes();
 }
 
 std::int64_t WelchSpectrum::run(std::span<const cf32> x, std::int64_t frames, std::span<double> power,
@@ -32,17 +27,15 @@ std::int64_t WelchSpectrum::run(std::span<const cf32> x, std::int64_t frames, st
   const std::int64_t n = size(), hop = n / 2;
   frames = welch_frames(std::ssize(x), n, frames);
   if (frames == 0) return 0;
-  Scratch scratch(memory);
-  cf32* const time = scratch.take<cf32>(n);
-  cf32* const bins = scratch.take<cf32>(n);
+  const FftRoom room{n, Scratch(memory)};
   std::fill(power.begin(), power.end(), 0.0);
   for (std::int64_t f = 0; f < frames; ++f) {
     const cf32* const from = x.data() + f * hop;
     const float* const w = window_.values.data();
-    for (std::int64_t i = 0; i < n; ++i) time[i] = {from[i].real() * w[i], from[i].imag() * w[i]};
-    plan_.run(time, bins);
-    add_powers(bins, power.data() + n / 2, n - n / 2);
-    add_powers(bins + (n - n / 2), power.data(), n / 2);
+    for (std::int64_t i = 0; i < n; ++i) room.time[i] = {from[i].real() * w[i], from[i].imag() * w[i]};
+    plan_.run(room.time, room.bins);
+    add_powers(room.bins, power.data() + n / 2, n - n / 2);
+    add_powers(room.bins + (n - n / 2), power.data(), n / 2);
   }
   for (double& p : power) p /= static_cast<double>(frames);
   return frames;

@@ -16,7 +16,6 @@ namespace {
 
 using complex = std::complex<double>;
 using cf32 = std::complex<float>;
-constexpr double kPi = std::numbers::pi;
 
 /// Signals of both antennas with margins around them.
 struct Sent {
@@ -95,7 +94,8 @@ TEST(FadingChannel, ADopplerShiftDecorrelatesAsItShould) {
         mean += channel.gain(p / 8, p % 8, 0, 7919 * i + lag) * std::conj(channel.gain(p / 8, p % 8, 0, 7919 * i));
     mean /= static_cast<double>(kPaths * kTimes);
     if (lag == 0) power = mean.real();
-    EXPECT_LT(std::abs(mean - std::cyl_bessel_j(0, 2 * kPi * kDoppler * static_cast<double>(lag))), 0.05) << lag;
+    EXPECT_LT(std::abs(mean - std::cyl_bessel_j(0, 2 * std::numbers::pi * kDoppler * static_cast<double>(lag))), 0.05)
+        << lag;
   }
   EXPECT_NEAR(power, 1, 0.05);
   const complex before = channel.gain(0, 0, 0, 1'000'000), behind = channel.gain(0, 0, 0, 1'000'010);

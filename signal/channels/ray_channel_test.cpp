@@ -14,7 +14,6 @@ namespace iqd {
 namespace {
 
 using complex = std::complex<double>;
-constexpr double kPi = std::numbers::pi;
 constexpr double kRate = 20.625e6;
 constexpr RayChannel kAll[] = {RayChannel::awgn, RayChannel::ch1, RayChannel::ch2, RayChannel::ch3, RayChannel::ch4};
 
@@ -23,13 +22,14 @@ complex response(const ChannelTaps& channel, double f) {
   complex sum = 0;
   for (std::size_t i = 0; i < channel.taps.size(); ++i)
     sum += channel.taps[i] *
-           std::polar(1.0, -2 * kPi * f * (static_cast<double>(i) - static_cast<double>(channel.before)));
+           std::polar(1.0, -2 * std::numbers::pi * f * (static_cast<double>(i) - static_cast<double>(channel.before)));
   return sum;
 }
 complex exact_response(std::span<const Ray> rays, double f_hz) {
   complex sum = 0;
   for (const Ray& ray : rays)
-    sum += std::polar(std::pow(10, ray.gain_db / 20), ray.phase_degrees * kPi / 180 - 2 * kPi * f_hz * ray.delay_s);
+    sum += std::polar(std::pow(10, ray.gain_db / 20),
+                      ray.phase_degrees * std::numbers::pi / 180 - 2 * std::numbers::pi * f_hz * ray.delay_s);
   return sum;
 }
 
@@ -70,7 +70,8 @@ TEST(RayChannel, ASingleRayIsASingleTap) {
 
 TEST(RayChannel, RaysMayBeEarlyAndMayBeNone) {
   const Ray rays[] = {{.gain_db = 0, .delay_s = -2.5 / kRate, .phase_degrees = 90}};
-  EXPECT_NEAR(std::arg(response(taps_of(rays, kRate, 2), 0.1) * std::polar(1.0, -2 * kPi * 0.25)), kPi / 2, 1e-4);
+  EXPECT_NEAR(std::arg(response(taps_of(rays, kRate, 2), 0.1) * std::polar(1.0, -2 * std::numbers::pi * 0.25)),
+              std::numbers::pi / 2, 1e-4);
   for (const complex tap : taps_of({}, kRate, 2).taps) EXPECT_EQ(tap, complex(0));
 }
 

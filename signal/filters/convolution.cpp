@@ -42,37 +42,29 @@ class Direct final : public Convolver {
  public:
   explicit Direct(const ConvolutionShape& shape) : shape_(shape) {}
 
-  std::size_t scratch_bytes() const noexcept override {
-    Scratch count(nullptr);
-    take(count);
-    return count.bytes();
-  }
+  std::size_t scratch_bytes() const noexcept override { return Work{shape_, Scratch(nullptr)}.scratch.bytes(); }
   double flops() const noexcept override { return direct_flops(shape_, shape_.all_taps()); }
 
   void run(const ConvolutionIo& io, std::byte* memory, StreamView) const noexcept override {
-    Scratch scratch(memory);
-    const Work work = take(scratch);
-    const FilterPhase all{work.re, work.im, shape_.all_taps(), reinterpret_cast<const float*>(work.x + past())};
+    const Work work{shape_, Scratch(memory)};
+    const FilterPhase all{work.re, work.im, shape_.all_taps(), reinterpret_cast<const float*>(work.x + work.past)};
     for (std::int64_t b = 0; b < io.x.extent(0); ++b) {
       if (b == 0 || io.h.extent(0) > 1) split_filter(row_of(io.h, b), row_of(io.g, b), work);
-      load(io.x.row(b), -past(), past() + shape_.outputs() + kFilterMargin, work.x);
+      load(io.x.row(b), -work.past, work.past + shape_.outputs() + kFilterMargin, work.x);
       filter_tile({&all, 1}, true, reinterpret_cast<float*>(&io.y(b, 0)), shape_.outputs());
     }
   }
 
  private:
   struct Work {
-    cf32* taps;
-    float* re;
-    float* im;
-    cf32* x;  // the packet, padded with zeros on both sides
+    const ConvolutionShape& shape;
+    Scratch scratch;
+    std::int64_t past = shape.all_taps() - 1 + kFilterMargin;
+    cf32* taps = scratch.take<cf32>(shape.all_taps());
+    float* re = scratch.take<float>(shape.all_taps());
+    float* im = scratch.take<float>(shape.all_taps());
+    cf32* x = scratch.take<cf32>(past + shape.outputs() + kFilterMargin);  // padded with zeros on both sides
   };
-  Work take(Scratch& scratch) const noexcept {
-    const std::int64_t taps = shape_.all_taps();
-    return {scratch.take<cf32>(taps), scratch.take<float>(taps), scratch.take<float>(taps),
-            scratch.take<cf32>(past() + shape_.outputs() + kFilterMargin)};
-  }
-  std::int64_t past() const noexcept { return shape_.all_taps() - 1 + kFilterMargin; }
 
   void split_filter(View<const cf32, 1> h, View<const cf32, 1> g, const Work& work) const noexcept {
     join_filters(h, g, work.taps);
@@ -95,15 +87,12 @@ class Transforms final : public Convolver {
         inverse_(size, FftPlan::Direction::inverse) {}
 
   std::size_t scratch_bytes() const noexcept override {
-    Scratch count(nullptr);
-    take(count);
-    return count.bytes();
+    return Work{{segments_.size, Scratch(nullptr)}}.scratch.bytes();
   }
   double flops() const noexcept override { return segment_flops(shape_, segments_); }
 
   void run(const ConvolutionIo& io, std::byte* memory, StreamView) const noexcept override {
-    Scratch scratch(memory);
-    const Work work = take(scratch);
+    const Work work{{segments_.size, Scratch(memory)}};
     for (std::int64_t b = 0; b < io.x.extent(0); ++b) {
       if (b == 0 || io.h.extent(0) > 1) respond(row_of(io.h, b), row_of(io.g, b), work);
       for (std::int64_t s = 0; s < segments_.count; ++s) convolve(io.x.row(b), s, work, &io.y(b, 0));
@@ -111,14 +100,9 @@ class Transforms final : public Convolver {
   }
 
  private:
-  struct Work {
-    cf32* time;
-    cf32* frequency;
-    cf32* response;
+  struct Work : FftRoom {
+    cf32* response = scratch.take<cf32>(size);
   };
-  Work take(Scratch& scratch) const noexcept {
-    return {scratch.take<cf32>(segments_.size), scratch.take<cf32>(segments_.size), scratch.take<cf32>(segments_.size)};
-  }
 
   /// The filters' transform, with the 1/size that the inverse transform omits.
   void respond(View<const cf32, 1> h, View<const cf32, 1> g, const Work& work) const noexcept {
@@ -132,13 +116,13 @@ class Transforms final : public Convolver {
   void convolve(View<const cf32, 1> x, std::int64_t s, const Work& work, cf32* y) const noexcept {
     const std::int64_t first = s * segments_.step - segments_.skip;
     load(x, first, segments_.size, work.time);
-    forward_.run(work.time, work.frequency);
+    forward_.run(work.time, work.bins);
     // Written out: std::complex's product checks for infinities, which prevents vectorisation.
     for (std::int64_t n = 0; n < segments_.size; ++n) {
-      const cf32 a = work.frequency[n], h = work.response[n];
-      work.frequency[n] = {a.real() * h.real() - a.imag() * h.imag(), a.real() * h.imag() + a.imag() * h.real()};
+      const cf32 a = work.bins[n], h = work.response[n];
+      work.bins[n] = {a.real() * h.real() - a.imag() * h.imag(), a.real() * h.imag() + a.imag() * h.real()};
     }
-    inverse_.run(work.frequency, work.time);
+    inverse_.run(work.bins, work.time);
     const std::int64_t end = std::min(segments_.size, shape_.outputs() - first);
     std::copy(work.time + segments_.skip, work.time + end, y + first + segments_.skip);
   }

@@ -27,7 +27,7 @@ std::vector<cf32> run(const ConvolutionCase& c, const ConvolutionChoice& choice,
   return y;
 }
 
-class CpuConvolutionOf : public testing::TestWithParam<ConvolutionShape> {};
+class CpuConvolutionOf : public ::testing::TestWithParam<ConvolutionShape> {};
 
 TEST_P(CpuConvolutionOf, EachMethodIsTheDefinition) {
   const ConvolutionShape& shape = GetParam();
@@ -39,7 +39,7 @@ TEST_P(CpuConvolutionOf, EachMethodIsTheDefinition) {
       for (int i = 0; i < 3; ++i) EXPECT_EQ(y[b * (shape.outputs() + 3) + shape.outputs() + i], cf32(9, 9));
   }
 }
-INSTANTIATE_TEST_SUITE_P(Shapes, CpuConvolutionOf, testing::ValuesIn(convolution_shapes()), [](const auto& shape) {
+INSTANTIATE_TEST_SUITE_P(Shapes, CpuConvolutionOf, ::testing::ValuesIn(convolution_shapes()), [](const auto& shape) {
   std::string name = text_of(shape.param);
   for (char& c : name) c = c == '+' ? 'p' : c == '/' ? 'i' : c;
   return name;

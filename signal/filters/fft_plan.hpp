@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/element.hpp"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd {
 
@@ -37,6 +38,14 @@ class FftPlan {
   };
   std::int64_t size_;
   std::unique_ptr<void, Free> plan_;
+};
+
+/// Scratch memory for a plan's input and output.
+struct FftRoom {
+  std::int64_t size;
+  Scratch scratch;
+  cf32* time = scratch.take<cf32>(size);
+  cf32* bins = scratch.take<cf32>(size);
 };
 
 }  // namespace iqd

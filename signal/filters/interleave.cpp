@@ -97,6 +97,20 @@ void interleave_bytes(const std::byte* from, std::size_t bytes, std::int64_t cha
   }
 }
 
+void split_cf32(const float* x, std::int64_t n, float* re, float* im) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    re[i] = x[2 * i];
+    im[i] = x[2 * i + 1];
+  }
+}
+
+void split_sc16(const sc16* x, std::int64_t n, float* re, float* im) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    re[i] = static_cast<float>(x[i].re) * (1.0f / 32768);
+    im[i] = static_cast<float>(x[i].im) * (1.0f / 32768);
+  }
+}
+
 }  // namespace iqd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -104,10 +118,19 @@ HWY_AFTER_NAMESPACE();
 namespace iqd {
 
 HWY_EXPORT(interleave_bytes);
+HWY_EXPORT(split_cf32);
+HWY_EXPORT(split_sc16);
 
 void interleave(const std::byte* from, std::size_t bytes, std::int64_t channels, std::int64_t pitch,
                 std::int64_t samples, std::byte* to) noexcept {
   HWY_DYNAMIC_DISPATCH(interleave_bytes)(from, bytes, channels, pitch, samples, to);
+}
+
+void split(const cf32* x, std::int64_t n, float* re, float* im) noexcept {
+  HWY_DYNAMIC_DISPATCH(split_cf32)(reinterpret_cast<const float*>(x), n, re, im);
+}
+void split(const sc16* x, std::int64_t n, float* re, float* im) noexcept {
+  HWY_DYNAMIC_DISPATCH(split_sc16)(x, n, re, im);
 }
 
 }  // namespace iqd

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace iqd {
 
@@ -21,6 +22,10 @@ class Scratch {
     at_ += static_cast<std::size_t>(count) * sizeof(T);
     return piece;
   }
+  template <class T> std::span<T> take_span(std::int64_t count) noexcept {
+    return {take<T>(count), static_cast<std::size_t>(count)};
+  }
+  std::byte* take_bytes(std::size_t count) noexcept { return take<std::byte>(static_cast<std::int64_t>(count)); }
   /// Bytes taken, plus room for an unaligned start.
   std::size_t bytes() const noexcept { return at_ - start_ + kAlignment; }
 

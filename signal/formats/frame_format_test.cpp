@@ -10,8 +10,8 @@
 namespace iqd {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::uint32_t crc_of_text(CrcName name, std::string_view text) {
   const Crc crc = crc_of(name);

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "signal/filters/scratch.hpp"
 #include "signal/formats/pn_sequence.hpp"
 
 namespace iqd {
@@ -73,17 +72,9 @@ std::vector<cf32> NomaFormat::filler_points(std::int64_t u) const {
 }
 
 /// Parts of the scratch memory.
-struct NomaFrameMaker::Pieces {
-  Pieces(const OfdmFormat& air, std::byte* memory)
-      : scratch(memory),
-        bins(scratch.take<cf32>(air.fft)),
-        work(scratch.take<cf32>(air.fft)),
-        carriers(scratch.take<cf32>(air.carriers)) {}
-
-  Scratch scratch;
-  cf32* bins;
-  cf32* work;
-  cf32* carriers;
+struct NomaFrameMaker::Pieces : FftRoom {
+  std::int64_t count;
+  cf32* carriers = scratch.take<cf32>(count);
 };
 
 NomaFrameMaker::NomaFrameMaker(const NomaFormat& format, SymbolMap map)
@@ -100,7 +91,7 @@ NomaFrameMaker::NomaFrameMaker(const NomaFormat& format, SymbolMap map)
 }
 
 std::size_t NomaFrameMaker::scratch_bytes() const noexcept {
-  return Pieces(format_.air, nullptr).scratch.bytes();
+  return Pieces{{format_.air.fft, Scratch(nullptr)}, format_.air.carriers}.scratch.bytes();
 }
 
 void NomaFrameMaker::fill(std::int64_t symbol, std::int64_t user, std::span<const std::uint8_t> bits,
@@ -132,13 +123,13 @@ void NomaFrameMaker::fill(std::int64_t symbol, std::int64_t user, std::span<cons
 void NomaFrameMaker::make(std::int64_t user, double amplitude, std::span<const std::uint8_t> bits, cf32* out,
                           std::byte* scratch) const noexcept {
   const OfdmFormat& air = format_.air;
-  const Pieces pieces(air, scratch);
+  const Pieces pieces{{air.fft, Scratch(scratch)}, air.carriers};
   const auto scale = static_cast<float>(amplitude / std::sqrt(static_cast<double>(air.carriers)));
   for (std::int64_t symbol = 0; symbol < air.symbols(); ++symbol) {
     fill(symbol, user, bits, pieces.carriers);
     std::fill_n(pieces.bins, air.fft, cf32(0));
     for (std::int64_t c = 0; c < air.carriers; ++c) pieces.bins[air.bin_of(c)] = scale * pieces.carriers[c];
-    put_symbol(air, plan_, symbol, pieces.bins, pieces.work, out);
+    put_symbol(air, plan_, symbol, pieces.bins, pieces.time, out);
   }
 }
 

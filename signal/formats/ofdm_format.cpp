@@ -9,7 +9,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "signal/filters/scratch.hpp"
 #include "signal/formats/pn_sequence.hpp"
 
 namespace iqd {
@@ -140,9 +139,7 @@ OfdmFrameMaker::OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, 
 }
 
 std::size_t OfdmFrameMaker::scratch_bytes() const noexcept {
-  Scratch pieces(nullptr);
-  for (int piece = 0; piece < 2; ++piece) pieces.take<cf32>(format_.fft);
-  return pieces.bytes();
+  return FftRoom{format_.fft, Scratch(nullptr)}.scratch.bytes();
 }
 
 void OfdmFrameMaker::fill(std::int64_t symbol, std::int64_t a, std::span<const std::uint8_t> bits,
@@ -162,13 +159,11 @@ void OfdmFrameMaker::fill(std::int64_t symbol, std::int64_t a, std::span<const s
 
 void OfdmFrameMaker::make(std::span<const std::uint8_t> bits, std::span<cf32* const> antennas,
                           std::byte* scratch) const noexcept {
-  Scratch pieces(scratch);
-  cf32* const bins = pieces.take<cf32>(format_.fft);
-  cf32* const x = pieces.take<cf32>(format_.fft);
+  const FftRoom room{format_.fft, Scratch(scratch)};
   for (std::int64_t a = 0; a < format_.tx; ++a)
     for (std::int64_t symbol = 0; symbol < format_.symbols(); ++symbol) {
-      fill(symbol, a, bits, bins);
-      put_symbol(format_, plan_, symbol, bins, x, antennas[static_cast<std::size_t>(a)]);
+      fill(symbol, a, bits, room.bins);
+      put_symbol(format_, plan_, symbol, room.bins, room.time, antennas[static_cast<std::size_t>(a)]);
     }
 }
 

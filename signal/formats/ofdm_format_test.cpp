@@ -17,7 +17,7 @@ namespace {
 using complex = std::complex<double>;
 
 constexpr OfdmFormat kTwenty{.fft = 2048, .carriers = 1200, .prefix = 144, .frame = 30720, .tx = 4};
-constexpr OfdmFormat kSmall{.fft = 64, .carriers = 42, .prefix = 7, .frame = 777, .tx = 3, .pilot_every = 10};
+constexpr OfdmFormat kSmallOfdm{.fft = 64, .carriers = 42, .prefix = 7, .frame = 777, .tx = 3, .pilot_every = 10};
 
 double sign_of(std::int64_t bit) {
   const PnSequence pn(15);
@@ -119,7 +119,7 @@ TEST(OfdmFormat, CarriersLieAroundTheMiddleWhichIsNotSent) {
 TEST(OfdmFormat, WhatCannotBeUsedIsToldWithItsKey) {
   const auto key = [](const OfdmFormat& f) { return f.fault() ? f.fault()->key : "none"; };
   EXPECT_EQ(key({}), "none");
-  EXPECT_EQ(key(kSmall), "none");
+  EXPECT_EQ(key(kSmallOfdm), "none");
   EXPECT_EQ(key({.fft = 500}), "fft");
   EXPECT_EQ(key({.fft = 0}), "fft");
   EXPECT_EQ(key({.fft = 16384}), "fft");
@@ -172,7 +172,7 @@ TEST(OfdmReference, CoversAreOrthogonal) {
 TEST(OfdmFrameMaker, SamplesAreTheSumOfCarriers) {
   constexpr double kAmplitude = 0.5;
   for (const Modulation modulation : {Modulation::qpsk, Modulation::qam16, Modulation::qam64, Modulation::qam256}) {
-    const OfdmFormat f = kSmall;
+    const OfdmFormat f = kSmallOfdm;
     const Made made(f, modulation, kAmplitude);
     for (std::int64_t a = 0; a < f.tx; ++a)
       for (std::int64_t symbol = 0; symbol < f.symbols(); ++symbol) {

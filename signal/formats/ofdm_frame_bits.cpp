@@ -49,7 +49,7 @@ void OfdmFrameBits::encode(std::span<const std::uint8_t> information, std::span<
   }
   const auto n = static_cast<std::size_t>(code_->n()), k = static_cast<std::size_t>(code_->k());
   const auto words = static_cast<std::size_t>(words_);
-  const std::span<std::uint8_t> coded(Scratch(scratch).take<std::uint8_t>(words_ * code_->n()), words * n);
+  const auto coded = Scratch(scratch).take_span<std::uint8_t>(words_ * code_->n());
   for (std::size_t w = 0; w < words; ++w) ldpc_encode(*code_, information.subspan(w * k, k), coded.subspan(w * n, n));
   std::uint8_t* to = bits.data();
   for (std::size_t i = 0; i < n; ++i)
@@ -61,7 +61,7 @@ void OfdmFrameBits::make(std::int64_t frame, std::span<std::uint8_t> bits, std::
   if (code_ == nullptr) return payload(frame, bits);
   Scratch pieces(scratch);
   pieces.take<std::uint8_t>(words_ * code_->n());
-  const std::span<std::uint8_t> held(pieces.take<std::uint8_t>(information()), static_cast<std::size_t>(information()));
+  const auto held = pieces.take_span<std::uint8_t>(information());
   payload(frame, held);
   encode(held, bits, scratch);
 }

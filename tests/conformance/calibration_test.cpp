@@ -29,7 +29,7 @@ std::vector<cf32> aligned(StageRunner& runner, SampleIndex tuned, bool before, b
   return all;
 }
 
-class Calibration : public testing::TestWithParam<const char*> {};
+class Calibration : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Calibration, HoldsFromSampleToSample) {
   if (const std::string why = no_cuda(); GetParam() == std::string_view("cuda") && !why.empty())
@@ -60,7 +60,7 @@ TEST_P(Calibration, HoldsFromSampleToSample) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(On, Calibration, testing::Values("cpu", "cuda"),
+INSTANTIATE_TEST_SUITE_P(On, Calibration, ::testing::Values("cpu", "cuda"),
                          [](const auto& on) { return std::string(on.param); });
 
 }  // namespace

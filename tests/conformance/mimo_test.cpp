@@ -85,28 +85,29 @@ Ports detect_frames(const Case& c, const Heard& heard, std::int64_t frames, cons
 }
 
 /// Survivors that are nearly equally good may be chosen differently; then LLRs differ, now and then.
-Either backend may choose among survivors that are nearly equally good, so LLRs differ now and then.
-  const std::vector<double> a = numbers_in(cpu.at("llr").shape.element, cpu.at("llr").joined());
-  const std::vector<double> b = numbers_in(cuda.at("llr").shape.element, cuda.at("llr").joined());
-  ASSERT_EQ(a.size(), b.size());
-  ASSERT_FALSE(a.empty());
-  const double unit = cpu.at("llr").shape.element == Element::i8 ? 1 : 1e-3;  // one quantization step
-  std::size_t apart = 0, turned = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    apart += std::fabs(a[i] - b[i]) > unit * std::max(1.0, std::fabs(a[i]));
-    turned += a[i] * b[i] < 0 && std::fabs(a[i]) > 10 * unit;
-  }
-  EXPECT_LE(static_cast<double>(apart), 2e-4 * static_cast<double>(a.size()));
-  EXPECT_LE(static_cast<double>(turned), 1e-4 * static_cast<double>(a.size()));
-  const auto bits = values<std::uint8_t>(cpu.at("bits")), other = values<std::uint8_t>(cuda.at("bits"));
-  std::size_t differ = 0;
-  for (std::size_t i = 0; i < bits.size(); ++i) differ += bits[i] != other[i];
-  EXPECT_LE(static_cast<double>(differ), 2e-4 * static_cast<double>(bits.size()));
-  const auto d = values<float>(cpu.at("distance")), e = values<float>(cuda.at("distance"));
-  std::size_t far = 0;
-  for (std::size_t i = 0; i < d.size(); ++i) far += !(std::fabs(d[i] - e[i]) <= 1e-3F * std::max(1e-3F, d[i]));
-  EXPECT_LE(static_cast<double>(far), 1e-3 * static_cast<double>(d.size()));
-  EXPECT_EQ(values<std::int64_t>(cpu.at("events")), values<std::int64_t>(cuda.at("events")));
+Either backend may choose among survivors that are nearly equally good,
+    so LLRs differ now and then.const std::vector<double> a =
+        numbers_in(cpu.at("llr").shape.element, cpu.at("llr").joined());
+const std::vector<double> b = numbers_in(cuda.at("llr").shape.element, cuda.at("llr").joined());
+ASSERT_EQ(a.size(), b.size());
+ASSERT_FALSE(a.empty());
+const double unit = cpu.at("llr").shape.element == Element::i8 ? 1 : 1e-3;  // one quantization step
+std::size_t apart = 0, turned = 0;
+for (std::size_t i = 0; i < a.size(); ++i) {
+  apart += std::fabs(a[i] - b[i]) > unit * std::max(1.0, std::fabs(a[i]));
+  turned += a[i] * b[i] < 0 && std::fabs(a[i]) > 10 * unit;
+}
+EXPECT_LE(static_cast<double>(apart), 2e-4 * static_cast<double>(a.size()));
+EXPECT_LE(static_cast<double>(turned), 1e-4 * static_cast<double>(a.size()));
+const auto bits = values<std::uint8_t>(cpu.at("bits")), other = values<std::uint8_t>(cuda.at("bits"));
+std::size_t differ = 0;
+for (std::size_t i = 0; i < bits.size(); ++i) differ += bits[i] != other[i];
+EXPECT_LE(static_cast<double>(differ), 2e-4 * static_cast<double>(bits.size()));
+const auto d = values<float>(cpu.at("distance")), e = values<float>(cuda.at("distance"));
+std::size_t far = 0;
+for (std::size_t i = 0; i < d.size(); ++i) far += !(std::fabs(d[i] - e[i]) <= 1e-3F * std::max(1e-3F, d[i]));
+EXPECT_LE(static_cast<double>(far), 1e-3 * static_cast<double>(d.size()));
+EXPECT_EQ(values<std::int64_t>(cpu.at("events")), values<std::int64_t>(cuda.at("events")));
 }
 
 std::vector<Case> cases() {
@@ -133,7 +134,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-class DetectorOnCuda : public testing::TestWithParam<Case> {
+class DetectorOnCuda : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO DETECTOR WAS TESTED ON CUDA: " << why;
@@ -186,7 +187,7 @@ TEST_P(DetectorOnCuda, ErasesTheSame) {
   }
 }
 
-std::string case_name(const testing::TestParamInfo<Case>& info) {
+std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   std::string name =
       fmt::format("{}_{}x{}_{}_{}", info.param.stage, info.param.tx, info.param.rx, info.param.keys, info.index);
   std::replace_if(
@@ -194,7 +195,7 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Mimo, DetectorOnCuda, testing::ValuesIn(cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Mimo, DetectorOnCuda, ::testing::ValuesIn(cases()), case_name);
 
 }  // namespace
 }  // namespace iqd::conformance

@@ -139,7 +139,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-class NomaOnCuda : public testing::TestWithParam<Case> {};
+class NomaOnCuda : public ::testing::TestWithParam<Case> {};
 
 TEST_P(NomaOnCuda, AgreesWithTheCpu) {
   if (!no_cuda().empty()) GTEST_SKIP() << no_cuda();
@@ -165,7 +165,7 @@ TEST_P(NomaOnCuda, PublishedVariantsGiveTheSame) {
     EXPECT_LE(far_apart(own, detect(other, heard, "cuda"), "symbols"), 1e-4) << variant;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Methods, NomaOnCuda, testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Methods, NomaOnCuda, ::testing::ValuesIn(cases()));
 
 TEST(Noma, WithMoreAntennasThanUsersDecisionsAreRight) {
   for (const std::string_view keys :

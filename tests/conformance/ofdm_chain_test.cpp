@@ -149,7 +149,7 @@ const Case kCases[] = {
     {"four_in_20mhz", {2048, 1200, 144, 30720, 4, 25}, Modulation::qam64, 4, 34, -700, 0},
 };
 
-class ChainOnCuda : public testing::TestWithParam<Case> {};
+class ChainOnCuda : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ChainOnCuda, EachStageAgreesWithTheCpu) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
@@ -185,7 +185,7 @@ TEST_P(ChainOnCuda, TheWholeReceiverDecodesInBlocks) {
   EXPECT_EQ(errors(heard, cuda.at("decoder")), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Frames, ChainOnCuda, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Frames, ChainOnCuda, ::testing::ValuesIn(kCases),
                          [](const auto& c) { return std::string(c.param.name); });
 
 /// More antennas than the multi-antenna receiver supports, and few carriers, as for several users.

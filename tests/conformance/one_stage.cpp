@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 
 namespace iqd::conformance {
 

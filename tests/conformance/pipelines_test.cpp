@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
-#include "pipeline/backend/cpu_backend.hpp"
+#include "pipeline/backend/find_backend.hpp"
 #include "tests/conformance/stage_input.hpp"
 #include "tests/conformance/tape.hpp"
 

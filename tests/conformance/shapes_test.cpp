@@ -34,10 +34,10 @@ void fill(StageInput& in) {
     std::memcpy(in.data.data() + at, pattern.data(), std::min(pattern.size(), in.data.size() - at));
 }
 
-class Shapes : public testing::TestWithParam<const StageEntry*> {
+class Shapes : public ::testing::TestWithParam<const StageEntry*> {
  protected:
   static const StageEntry& entry() { return *GetParam(); }
-  static bool is_elementwise() { return dynamic_cast<const ElementStage*>(entry().make().get()) != nullptr; }
+  static bool is_elementwise() { return entry().make()->is_elementwise(); }
   static std::int64_t length() { return entry().inputs.front().items() ? 4 : 2000; }
   static Inputs good() { return inputs_for(entry(), element(), 1, length(), Signal::noise); }
   static Element element() { return entry().inputs.front().elements.front(); }
@@ -272,7 +272,7 @@ std::vector<const StageEntry*> all_entries() {
   for (const StageEntry& e : all_stages()) all.push_back(&e);
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Stages, Shapes, testing::ValuesIn(all_entries()),
+INSTANTIATE_TEST_SUITE_P(Stages, Shapes, ::testing::ValuesIn(all_entries()),
                          [](const auto& instance) { return std::string(instance.param->name); });
 
 std::string problems_of(const std::string& stages) {
@@ -367,7 +367,7 @@ TEST_P(Arrays, OfAnyShapeAreRefusedOrComputed) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Stages, Arrays, testing::ValuesIn(all_entries()),
+INSTANTIATE_TEST_SUITE_P(Stages, Arrays, ::testing::ValuesIn(all_entries()),
                          [](const auto& instance) { return std::string(instance.param->name); });
 
 }  // namespace

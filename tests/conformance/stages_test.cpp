@@ -39,7 +39,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-std::string case_name(const testing::TestParamInfo<Case>& info) {
+std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   return fmt::format("{}_{}_{}", info.param.entry->name, name_of(info.param.element), info.param.backend);
 }
 
@@ -49,7 +49,7 @@ std::string all_of(const Problems& problems) {
   return text;
 }
 
-class Conformance : public testing::TestWithParam<Case> {
+class Conformance : public ::testing::TestWithParam<Case> {
  protected:
   static const InputSpec& input() { return GetParam().entry->inputs.front(); }
   static bool takes_items() { return input().items(); }
@@ -210,7 +210,7 @@ TEST_P(Conformance, EmptyAndShortInputs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Stages, Conformance, testing::ValuesIn(cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Stages, Conformance, ::testing::ValuesIn(cases()), case_name);
 
 TEST(Cuda, IsTested) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO STAGE WAS TESTED ON CUDA: " << why;

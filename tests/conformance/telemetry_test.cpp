@@ -87,7 +87,7 @@ void PrintTo(const Case& c, std::ostream* out) {
        << c.offset << ", gain " << c.gain;
 }
 
-class TelemetryOnCuda : public testing::TestWithParam<Case> {
+class TelemetryOnCuda : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO RECEIVER WAS TESTED ON CUDA: " << why;
@@ -141,9 +141,9 @@ TEST_P(TelemetryOnCuda, TheWholeReceiverAgreesInBlocks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Channels, TelemetryOnCuda,
-                         testing::Values(Case{RayChannel::awgn, 12, 0, 1}, Case{RayChannel::ch1, 14, 0.02F, 0.1F},
-                                         Case{RayChannel::ch2, 16, -0.05, 10}, Case{RayChannel::ch3, 14, 0.09, 0.3F},
-                                         Case{RayChannel::ch4, 14, -0.09, 3}),
+                         ::testing::Values(Case{RayChannel::awgn, 12, 0, 1}, Case{RayChannel::ch1, 14, 0.02F, 0.1F},
+                                           Case{RayChannel::ch2, 16, -0.05, 10}, Case{RayChannel::ch3, 14, 0.09, 0.3F},
+                                           Case{RayChannel::ch4, 14, -0.09, 3}),
                          [](const auto& c) { return std::string(enum_names(c.param.channel)[c.index]); });
 
 /// The same channels on the CPU: starts are exact, and nearly all bits are correct.

@@ -47,7 +47,7 @@ class Builder {
     std::vector<PortShape> in, out;
     for (std::size_t i = 0; i < entry->inputs.size(); ++i) {
       call.in.push_back(i == 0 ? last_ : 0);
-      in.emplace_back().element = program.values[static_cast<std::size_t>(call.in.back())];
+      in.emplace_back().element = program.values[call.in.back()];
       in.back().rate_hz = 1e6;
     }
     out.assign(entry->outputs.size(), in.front());
@@ -56,11 +56,11 @@ class Builder {
     stage->shape(context);
     EXPECT_TRUE(problems.empty()) << problems.front().text();
     for (const PortShape& o : out) {
-      call.out.push_back(static_cast<int>(program.values.size()));
+      call.out.push_back(program.values.size());
       program.values.push_back(o.element);
     }
     last_ = call.out.front();
-    call.code = dynamic_cast<const ElementStage&>(*stage).elements();
+    call.code = stage->elements();
     program.calls.push_back(std::move(call));
     return *this;
   }
@@ -72,7 +72,7 @@ class Builder {
   ElementProgram program;
 
  private:
-  int last_ = 0;
+  std::size_t last_ = 0;
 };
 
 ElementProgram chain(Element in, const std::vector<Line>& lines) {
@@ -167,7 +167,7 @@ void PrintTo(const Case& c, std::ostream* out) {
   if (c.count >= 0) *out << ", " << c.count << " given";
 }
 
-class FusedRun : public testing::TestWithParam<Case> {
+class FusedRun : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     int devices = 0;
@@ -233,9 +233,9 @@ TEST_P(FusedRun, GivesTheBitsOfTheProcessor) {
     in.fill(random);
     std::vector<std::unique_ptr<PortOf>> there, here;
     std::vector<PortIo> there_io, here_io;
-    for (const int v : p.outputs)
+    for (const std::size_t v : p.outputs)
       for (auto [ports, io] : {std::pair(&there, &there_io), std::pair(&here, &here_io)}) {
-        ports->push_back(std::make_unique<PortOf>(p.values[static_cast<std::size_t>(v)], GetParam()));
+        ports->push_back(std::make_unique<PortOf>(p.values[v], GetParam()));
         io->push_back(ports->back()->io);
       }
     StageIo io;
@@ -260,10 +260,10 @@ TEST_P(FusedRun, GivesTheBitsOfTheProcessor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, FusedRun,
-                         testing::Values(Case{0, 1, 0, -1}, Case{1, 1, 0, -1}, Case{1, 2, 1, -1}, Case{1023, 1, 0, -1},
-                                         Case{8192, 1, 0, -1}, Case{8191, 3, 1, -1}, Case{300'001, 2, 3, -1},
-                                         Case{500'000, 1, 16, -1}, Case{1000, 2, 0, 0}, Case{1000, 2, 8, 777},
-                                         Case{0, 1, 0, 0}));
+                         ::testing::Values(Case{0, 1, 0, -1}, Case{1, 1, 0, -1}, Case{1, 2, 1, -1},
+                                           Case{1023, 1, 0, -1}, Case{8192, 1, 0, -1}, Case{8191, 3, 1, -1},
+                                           Case{300'001, 2, 3, -1}, Case{500'000, 1, 16, -1}, Case{1000, 2, 0, 0},
+                                           Case{1000, 2, 8, 777}, Case{0, 1, 0, 0}));
 
 }  // namespace
 }  // namespace fusion

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "tests/support/fake_device.hpp"
 
@@ -71,11 +70,12 @@ template <class Run> std::unique_ptr<StageRun> run_there(Backend& backend, Run r
   return cpu_run(std::move(run));
 }
 
-class ElementWordStage : public Stage, public ElementStage {
+class ElementWordStage : public Stage {
  public:
   void fields(FieldVisitor&) override {}
   void shape(ShapeContext& context) override { varies_ = context.in[0].axis != Axis::stream; }
   virtual std::unique_ptr<ElementCode> code() const = 0;
+  bool is_elementwise() const override { return true; }
   std::unique_ptr<ElementCode> elements() const override { return code(); }
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     return run_there(backend, [code = std::shared_ptr(code()), varies = varies_](const StageIo& io) noexcept {
@@ -113,6 +113,7 @@ class ScaleStage final : public ElementWordStage {
     v.field("alone", alone_, {.help = "never fused"});
   }
   std::unique_ptr<ElementCode> code() const override { return std::make_unique<ScaleCode>(by_, along_); }
+  bool is_elementwise() const override { return true; }
   std::unique_ptr<ElementCode> elements() const override { return alone_ ? nullptr : code(); }
 
  private:

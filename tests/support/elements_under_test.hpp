@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "config/reader.hpp"
-#include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd::testing {
@@ -25,7 +24,7 @@ struct ElementsUnderTest {
     std::vector<Footprint> footprint(inputs.size());
     ShapeContext context{.in = inputs, .out = out, .footprint = footprint, .section = section};
     stage->shape(context);
-    if (problems.empty()) code = dynamic_cast<const ElementStage&>(*stage).elements();
+    if (problems.empty()) code = stage->elements();
   }
 
   Problems problems;

@@ -13,6 +13,7 @@
 #include "config/reader.hpp"
 #include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/intake/intake.hpp"
+#include "pipeline/plan/planner.hpp"
 #include "tests/support/recording_outlet.hpp"
 #include "tests/support/scripted_source.hpp"
 #include "tests/support/word_stages.hpp"
@@ -51,7 +52,7 @@ struct PlanRig {
     return planner.add_stage(*entry, line.name.empty() ? line.stage : line.name, std::move(stage), line.from, section,
                              line.side);
   }
-  int publish(std::string_view port, std::string_view dtype = {}) {
+  OutputIndex publish(std::string_view port, std::string_view dtype = {}) {
     return planner.publish(port, section, "port", dtype);
   }
   /// All problems, one line each, without places.
@@ -101,7 +102,7 @@ class Rig {
     std::vector<std::unique_ptr<Route>> routes;
     for (std::size_t i = 0; i < options.publish.size(); ++i) {
       routes.push_back(std::make_unique<Route>());
-      routes.back()->output = static_cast<std::size_t>(rig.publish(options.publish[i]));
+      routes.back()->output = rig.publish(options.publish[i]);
       routes.back()->outlet = std::make_unique<RecordingOutlet>(records[i]);
       routes.back()->send_empty = options.send_empty;
     }

@@ -34,7 +34,7 @@ class Radio {
       : channels_(channels.size()) {
     static const std::string loaded = SoapySDR::loadModule(built_path(IQD_SIM_MODULE, "IQD_SIM_MODULE"));
     EXPECT_TRUE(loaded.empty() || loaded.find("already") != std::string::npos) << loaded;
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     device = SoapySDR::Device::make("driver=iqdsim,epoch=1700000000,serial=" + std::string(test->name()) + "," + args);
     device->setSampleRate(SOAPY_SDR_RX, 0, rate);
     rx = device->setupStream(SOAPY_SDR_RX, format, channels);

@@ -8,8 +8,8 @@
 
 namespace iqd::fusion {
 
-/// The headers that device code may include which is compiled at run time: those of the list `device_headers` beside
-/// this file, as they were when the library was built. In libiqd_cuda.
+/// The headers that device code compiled at run time may include: those listed in the file `device_headers` here, as
+/// they were when the library was built. In libiqd_cuda.
 std::span<const gpu::Header> device_headers();
 
 }  // namespace iqd::fusion

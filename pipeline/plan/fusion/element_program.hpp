@@ -9,59 +9,57 @@
 
 #include "base/element.hpp"
 #include "pipeline/stage/cuda_half.hpp"
-#include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd::fusion {
 
-/// What a step computes that several element-wise ones became: values, of which the inputs are the first, and calls
-/// that make the others. All ports have the same rows, positions and items; all outputs have the same positions in a
-/// block.
+/// What a fused step computes: a list of values, inputs first, and calls that make the others. All ports have the same
+/// rows, positions and items; all outputs have the same positions in a block.
 struct ElementProgram {
   struct Call {
     std::shared_ptr<const ElementCode> code;
-    std::vector<int> in;  // values
-    std::vector<int> out;
+    std::vector<std::size_t> in;  // values
+    std::vector<std::size_t> out;
   };
   std::vector<Element> values;
-  int inputs = 0;
-  std::vector<int> outputs;  // values that leave, in the order of the ports
-  std::vector<Call> calls;   // in turn
-  bool varies = false;  // there are as many positions as the first input's count says, and the outputs' is the same
+  std::size_t inputs = 0;
+  std::vector<std::size_t> outputs;  // values that become outputs, in the order of the ports
+  std::vector<Call> calls;           // in order
+  bool varies = false;               // the first input's count is the number of positions, and the count of the outputs
 };
 
-/// No more of these in one program: what a kernel has registers, and its arguments room for.
+/// The limits of one program: a kernel's registers and the room for its arguments.
 constexpr std::size_t kMostCalls = 24;
 constexpr std::size_t kMostInputs = 4;
 constexpr std::size_t kMostOutputs = 4;
 constexpr std::size_t kMostOfCall = 4;  // inputs of a call, and outputs
 
-/// On the processor: piece by piece, so that what is between two calls stays in the cache. The same bits as each call
-/// by itself, since an element has the same bits wherever a call begins.
+/// On the CPU: runs piece by piece, so that values between two calls stay in the cache. Gives the same bits as separate
+/// stages, since an element has the same bits wherever a call begins.
 std::unique_ptr<StageRun> make_cpu_run(const ElementProgram& program);
-/// What that needs of StageIo::scratch.
+/// The bytes of StageIo::scratch that a CPU run needs.
 std::size_t cpu_scratch_bytes(const ElementProgram& program);
 
 /// For a device: the source text of a kernel `iqd_fused(Fused, Job)` of fused_job.hpp.
 struct KernelText {
   std::string source;
-  std::vector<std::byte> parameters;  // what `Fused` is filled with
-  int width = 1;                      // elements of an access
-  int accesses = 1;                   // of a thread, at most
+  std::vector<std::byte> parameters;  // the bytes of `Fused`
+  int width = 1;                      // elements per access
+  int accesses = 1;                   // per thread, at most
 };
-/// Each call has device code.
+/// Every call must have device code.
 KernelText kernel_text(const ElementProgram& program);
-/// As device code calls it; empty where it has no name there.
+/// The element's type in device code; empty if it has none.
 std::string_view device_type(Element element) noexcept;
 
-/// The CUDA half, by the name `fused`.
+/// The CUDA half; its name is `fused`.
 struct CudaHalf {
-  /// Why it cannot compile kernels; empty where it can.
+  /// Why it cannot compile kernels; empty if it can.
   std::string (*why_not)();
   /// Throws SetupError.
   std::unique_ptr<StageRun> (*make)(const ElementProgram& program, const KernelText& text);
 };
-/// Whether neighbours can be fused there. Why not is said in the log, once.
+/// Whether the backend can fuse neighbours. If not, logs the reason once.
 bool can_fuse(const Backend& backend);
 
 /// The program, ready for the backend. Throws SetupError.

@@ -10,65 +10,66 @@
 namespace iqd::fusion {
 namespace {
 
-/// Element-wise itself, and already what neighbours can become.
-class FusedStage final : public Stage, public ElementStage {
+/// Element-wise too, but not fused any further.
+class FusedStage final : public Stage {
  public:
   FusedStage(ElementProgram program, std::vector<std::unique_ptr<Stage>> parts)
       : program_(std::move(program)), parts_(std::move(parts)) {}
   void fields(FieldVisitor&) override {}
   void shape(ShapeContext&) override {}
   std::unique_ptr<StageRun> make(Backend& backend) const override { return make_run(program_, backend); }
+  bool is_elementwise() const override { return true; }
   std::unique_ptr<ElementCode> elements() const override { return nullptr; }
 
  private:
   ElementProgram program_;
-  std::vector<std::unique_ptr<Stage>> parts_;  // their code may look at them
+  std::vector<std::unique_ptr<Stage>> parts_;  // kept alive: their code may refer to them
 };
 
-/// Of the steps that are made here; no stage that a file can name.
+/// The entry of fused steps; files cannot name it.
 const StageEntry& fused_entry() {
   static const StageEntry entry = [] {
     StageEntry e;
     e.family = "plan";
     e.name = "fused";
-    e.summary = "element-wise neighbours in one";
+    e.summary = "fused element-wise stages";
     e.outputs.assign(kMostOutputs, {.name = "out"});
     return e;
   }();
   return entry;
 }
 
-ElementProgram program_of(const Plan& plan, const Group& group, const Grouping& grouping) {
+ElementProgram program_of(const Plan& plan, const Group& group, const PortGraph& graph) {
   ElementProgram program;
-  std::vector<int> value_of(plan.ports.size(), -1);
-  const auto add_value = [&](int port) {
-    value_of[static_cast<std::size_t>(port)] = static_cast<int>(program.values.size());
-    program.values.push_back(plan.ports[static_cast<std::size_t>(port)].shape.element);
-    return value_of[static_cast<std::size_t>(port)];
+  std::vector<std::size_t> value_of(plan.ports.size());
+  const auto add_value = [&](PortIndex port) {
+    value_of[port] = program.values.size();
+    program.values.push_back(plan.ports[port].shape.element);
+    return value_of[port];
   };
-  for (const int p : group.inputs) add_value(p);
-  program.inputs = static_cast<int>(group.inputs.size());
-  for (const std::size_t s : group.steps) {
-    ElementProgram::Call call{grouping.code_of(s), {}, {}};
-    for (const int p : plan.steps[s].in) call.in.push_back(value_of[static_cast<std::size_t>(p)]);
-    for (const int p : plan.steps[s].out) call.out.push_back(add_value(p));
+  for (const PortIndex p : group.inputs) add_value(p);
+  program.inputs = group.inputs.size();
+  for (const StepIndex s : group.steps) {
+    ElementProgram::Call call{graph.code_of(s), {}, {}};
+    for (const PortIndex p : plan.steps[s].in) call.in.push_back(value_of[p]);
+    for (const PortIndex p : plan.steps[s].out) call.out.push_back(add_value(p));
     program.calls.push_back(std::move(call));
   }
-  for (const int p : group.outputs) program.outputs.push_back(value_of[static_cast<std::size_t>(p)]);
-  program.varies = plan.ports[static_cast<std::size_t>(group.outputs.front())].shape.axis != Axis::stream;
+  for (const PortIndex p : group.outputs) program.outputs.push_back(value_of[p]);
+  program.varies = plan.ports[group.outputs.front()].shape.axis != Axis::stream;
   return program;
 }
 
-/// What the planner put in has the stage's name, all else its own.
+/// The name of the step, or of the stage if the planner inserted it.
 std::string_view readable_name(const PlanStep& step) {
   return step.name.front() == '~' ? step.entry->name : std::string_view(step.name);
 }
 
-PlanStep fused_step(Plan& plan, const Group& group, const Grouping& grouping) {
+PlanStep fused_step(Plan& plan, const Group& group, const PortGraph& graph) {
   PlanStep fused;
-  ElementProgram program = program_of(plan, group, grouping);
+  ElementProgram program = program_of(plan, group, graph);
   std::vector<std::unique_ptr<Stage>> stages;
-  for (const std::size_t s : group.steps) {
+  for (const StepIndex s : group.steps) {
     PlanStep& part = plan.steps[s];
     fused.parts.emplace_back(readable_name(part));
     fused.name += (fused.name.empty() ? "" : "+") + fused.parts.back();
@@ -85,31 +86,31 @@ PlanStep fused_step(Plan& plan, const Group& group, const Grouping& grouping) {
   return fused;
 }
 
-/// Takes out the ports that no step makes any more, and says anew who makes and who reads which.
+/// Removes the ports that no step makes any more, and updates makers and readers.
 void renumber(Plan& plan) {
   std::vector<bool> stays(plan.ports.size(), false);
   std::fill_n(stays.begin(), plan.sources, true);
   for (const PlanStep& s : plan.steps)
-    for (const int p : s.out) stays[static_cast<std::size_t>(p)] = true;
-  std::vector<int> now(plan.ports.size(), -1);
+    for (const PortIndex p : s.out) stays[p] = true;
+  std::vector<PortIndex> now(plan.ports.size(), kNoPort);
   std::vector<PlanPort> ports;
-  for (std::size_t p = 0; p < plan.ports.size(); ++p) {
+  for (PortIndex p = 0; p < plan.ports.size(); ++p) {
     if (!stays[p]) continue;
-    now[p] = static_cast<int>(ports.size());
+    now[p] = ports.size();
     ports.push_back(std::move(plan.ports[p]));
   }
-  const auto renumbered = [&](int& p) { p = p < 0 ? p : now[static_cast<std::size_t>(p)]; };
+  const auto renumbered = [&](PortIndex& p) { p = p == kNoPort ? p : now[p]; };
   for (PlanPort& p : ports) {
     renumbered(p.count_of);
-    p.maker = p.last_reader = -1;
+    p.maker = p.last_reader = kNoStep;
   }
   for (PlanOutput& o : plan.outputs) renumbered(o.port);
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+  for (StepIndex s = 0; s < plan.steps.size(); ++s) {
     std::ranges::for_each(plan.steps[s].in, renumbered);
     std::ranges::for_each(plan.steps[s].out, renumbered);
-    for (const int p : plan.steps[s].in)
-      if (p >= 0) ports[static_cast<std::size_t>(p)].last_reader = static_cast<int>(s);
-    for (const int p : plan.steps[s].out) ports[static_cast<std::size_t>(p)].maker = static_cast<int>(s);
+    for (const PortIndex p : plan.steps[s].in)
+      if (p != kNoPort) ports[p].last_reader = s;
+    for (const PortIndex p : plan.steps[s].out) ports[p].maker = s;
   }
   plan.ports = std::move(ports);
 }
@@ -117,13 +118,13 @@ void renumber(Plan& plan) {
 }  // namespace
 
 void fuse_neighbours(Plan& plan, const std::array<bool, kSides>& sides) {
-  const Grouping grouping(plan, sides);
-  const std::vector<Group> groups = grouping.groups();
+  const PortGraph graph(plan, sides);
+  const std::vector<Group> groups = Grouping(graph).groups();
   if (groups.size() == plan.steps.size()) return;
   std::vector<PlanStep> steps;
   for (const Group& group : groups)
     steps.push_back(group.steps.size() == 1 ? std::move(plan.steps[group.steps.front()])
-                                            : fused_step(plan, group, grouping));
+                                            : fused_step(plan, group, graph));
   plan.steps = std::move(steps);
   renumber(plan);
 }

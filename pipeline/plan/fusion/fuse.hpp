@@ -8,8 +8,8 @@
 
 namespace iqd::fusion {
 
-/// Makes one step of each run of element-wise neighbours on these sides. What lies between them is no port any more, so
-/// it has no memory. Before it is known how far ports reach and where they lie.
+/// Fuses each run of neighbouring element-wise steps on these sides into one step. Ports between them disappear, and
+/// need no memory. Must be called before reach and places of ports are computed.
 void fuse_neighbours(Plan& plan, const std::array<bool, kSides>& sides);
 
 }  // namespace iqd::fusion

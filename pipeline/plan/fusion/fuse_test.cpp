@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which steps become one, and what the plan is then.
+// Which steps are fused, and the resulting plan.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
@@ -31,9 +31,9 @@ struct Planned {
     for (const PlanPort& p : plan.ports) names.push_back(p.name);
     return names;
   }
-  std::vector<std::string> names(const std::vector<int>& ports) const {
+  std::vector<std::string> names(const std::vector<PortIndex>& ports) const {
     std::vector<std::string> all;
-    for (const int p : ports) all.push_back(plan.ports.at(static_cast<std::size_t>(p)).name);
+    for (const PortIndex p : ports) all.push_back(plan.ports.at(p).name);
     return all;
   }
   const PlanStep& step(std::string_view name) const {
@@ -61,9 +61,9 @@ TEST(Fuse, ARunBecomesOneStepWithoutMemoryBetween) {
   EXPECT_EQ(p.ports(), (Names{"source", "c.out"}));
   EXPECT_EQ(p.step("a+b+c").parts, (Names{"a", "b", "c"}));
   EXPECT_EQ(p.names(p.step("a+b+c").in), Names{"source"});
-  EXPECT_EQ(p.plan.ports[1].maker, 0);
-  EXPECT_EQ(p.plan.ports[0].last_reader, 0);
-  EXPECT_EQ(p.plan.outputs[0].port, 1);
+  EXPECT_EQ(p.plan.ports[1].maker, 0u);
+  EXPECT_EQ(p.plan.ports[0].last_reader, 0u);
+  EXPECT_EQ(p.plan.outputs[0].port, 1u);
   EXPECT_EQ(p.plan.outputs[0].format.port, "c.out");
   EXPECT_TRUE(p.plan.outputs[0].in_place);
 }
@@ -105,7 +105,7 @@ TEST(Fuse, ReadersOfTheSamePortLoadItOnce) {
   EXPECT_EQ(p.names(p.step("a+b").in), Names{"w.out"});
 }
 
-/// The way out through the window comes back: a and d cannot be one, or the window would have to be within.
+/// The path through the window comes back: a and d cannot be fused, or the window would have to be inside.
 TEST(Fuse, NoWayLeadsOutAndBack) {
   const Planned p({scale("a", "source"), window("w", "a"), mix("d", "a", "w")}, {"d"});
   EXPECT_EQ(p.steps(), (Names{"a", "w", "d"}));
@@ -122,12 +122,12 @@ TEST(Fuse, GroupsDoNotWaitForEachOther) {
   std::vector<bool> is_made(p.plan.ports.size());
   is_made[0] = true;
   for (const PlanStep& s : p.plan.steps) {
-    for (const int in : s.in) EXPECT_TRUE(is_made.at(static_cast<std::size_t>(in))) << s.name;
-    for (const int out : s.out) is_made[static_cast<std::size_t>(out)] = true;
+    for (const PortIndex in : s.in) EXPECT_TRUE(is_made.at(in)) << s.name;
+    for (const PortIndex out : s.out) is_made[out] = true;
   }
 }
 
-/// What a group waits for comes before it, even where it stood between its stages.
+/// Steps that a group waits for come before it, even if they stood between its stages.
 TEST(Fuse, OthersComeBefore) {
   const Planned p({scale("a", "source"), window("w", "source"), window("v", "w"), mix("b", "a", "w")}, {"b", "v"});
   EXPECT_EQ(p.steps(), (Names{"w", "a+b", "v"}));
@@ -149,17 +149,17 @@ TEST(Fuse, ADeviceThatCannotCompileIsLeftAsItIs) {
   EXPECT_EQ(p.steps(), (Names{"~source.device", "a", "b", "~b.out.host", "c+d"}));
 }
 
-/// Other rates, other items, or what is counted anew are other positions.
+/// Other rates, other items and newly counted items are other positions.
 TEST(Fuse, OtherPositionsStayApart) {
   const Planned p({scale("a", "source"), window("slow", "a", "{granule: 4}"), scale("b", "slow"), scale("c", "b")},
                   {"c"});
   EXPECT_EQ(p.steps(), (Names{"a", "slow", "b+c"}));
   const Planned q(
       {scale("a", "source"), {"pick", "{most: 9}", "p", {{"", "a"}}}, scale("b", "p.finds"), scale("c", "b")}, {"c"});
-  EXPECT_EQ(q.steps(), (Names{"a", "p", "b+c"})) << "items that are counted, too";
+  EXPECT_EQ(q.steps(), (Names{"a", "p", "b+c"})) << "counted items too";
 }
 
-/// b exists where both windows do, and a where the first does: at the start and at gaps these are not the same.
+/// b exists where both windows do, a where the first does: at the start and at gaps these differ.
 TEST(Fuse, EachOutputHasThePositionsThatItHasAlone) {
   const std::vector<StageLine> windows{window("w", "source", "{granule: 4, yield: 4, whole: true}"),
                                        window("v", "source", "{granule: 8, yield: 8, whole: true}")};
@@ -174,15 +174,15 @@ TEST(Fuse, EachOutputHasThePositionsThatItHasAlone) {
   EXPECT_EQ(together.steps(), (Names{"w", "v", "a+b+c"}));
   EXPECT_EQ(together.names(together.step("a+b+c").in), (Names{"w.out", "v.out"}));
   const Planned led(with({scale("a", "v"), mix("b", "w", "a"), scale("c", "b")}), {"c"});
-  EXPECT_EQ(led.names(led.step("a+b+c").in), (Names{"w.out", "v.out"})) << "first the one that counts";
+  EXPECT_EQ(led.names(led.step("a+b+c").in), (Names{"w.out", "v.out"})) << "the input with the count comes first";
   const Planned swapped(with({mix("a", "v", "w"), mix("b", "w", "v")}), {"a", "b"});
-  EXPECT_EQ(swapped.steps(), (Names{"w", "v", "a", "b"})) << "counted by one, and by the other";
+  EXPECT_EQ(swapped.steps(), (Names{"w", "v", "a", "b"})) << "counted by different inputs";
   const Planned alike({window("w", "source"), window("v", "source"), mix("a", "v", "w"), mix("b", "w", "v")},
                       {"a", "b"});
   EXPECT_EQ(alike.steps(), (Names{"w", "v", "a+b"})) << "these windows have the source's positions";
 }
 
-/// a alone with b would leave without what b needs, and with c the way would lead through b.
+/// a could not be fused with b alone, as w is needed only by b, nor with c alone, as the path leads through b.
 TEST(Fuse, AThirdMayMakeOneOfTwo) {
   const Planned p({window("w", "source"), scale("a", "source"), mix("b", "a", "w"), mix("c", "a", "b")}, {"c"});
   EXPECT_EQ(p.steps(), (Names{"w", "a+b+c"}));
@@ -204,25 +204,25 @@ TEST(Fuse, WhatAKernelTakesIsLimited) {
 TEST(Fuse, WhatThePlannerPutInIsPartOfIt) {
   PlanRig rig(kBlock);
   ASSERT_TRUE(rig.add(scale("a", "source"))) << rig.complaints();
-  const int output = rig.publish("a", "f32");
+  const OutputIndex output = rig.publish("a", "f32");
   const Plan plan = rig.planner.finish(rig.section);
-  ASSERT_EQ(plan.steps.size(), 2u) << "this conversion does not say that it is element-wise";
-  EXPECT_EQ(plan.outputs[static_cast<std::size_t>(output)].format.port, "a.out");
+  ASSERT_EQ(plan.steps.size(), 2u) << "this conversion is not declared element-wise";
+  EXPECT_EQ(plan.outputs[output].format.port, "a.out");
 }
 
-/// A filter that looks back at one output lets the others be made as far back, and copied out.
+/// A filter that reads one output's past makes the other outputs reach as far back too, so they are copied out.
 TEST(Fuse, AllOutputsReachAsFar) {
   const Planned p({scale("a", "source"), scale("b", "a"), window("w", "a", "{past: 9, future: 2}")}, {"b", "w"});
   ASSERT_EQ(p.steps(), (Names{"a+b", "w"}));
-  for (const int out : p.step("a+b").out) {
-    EXPECT_EQ(p.plan.ports[static_cast<std::size_t>(out)].reach, (Reach{9, 2}));
-    EXPECT_EQ(p.plan.ports[static_cast<std::size_t>(out)].capacity, kBlock + 11);
+  for (const PortIndex out : p.step("a+b").out) {
+    EXPECT_EQ(p.plan.ports[out].reach, (Reach{9, 2}));
+    EXPECT_EQ(p.plan.ports[out].capacity, kBlock + 11);
   }
   EXPECT_EQ(p.plan.reach(), (Reach{9, 2}));
   EXPECT_FALSE(p.plan.outputs[0].in_place);
 }
 
-/// Layouts are the same for plans that differ in live keys, so blocks at work can go on.
+/// Plans that differ only in live keys have the same layout, so blocks begun under one can continue.
 TEST(Fuse, LiveKeysDoNotChangeTheLayout) {
   const auto with = [](const std::string& keys) {
     return Planned({{"scale", keys, "a", {{"", "source"}}}, scale("b", "a")}, {"b"});
@@ -277,7 +277,7 @@ TEST(Fuse, ItemsThatAreCounted) {
   expect_same_as_apart(o, kHoles, "a+b");
 }
 
-/// Of two that are counted by themselves the shorter one counts, in all that is made of them.
+/// Of two inputs with separate counts, the smaller count holds for everything made from them.
 TEST(Fuse, ItemsOfTwoCounts) {
   Rig::Options o;
   o.stages = {{"pick", "{divisor: 3, most: 50}", "p", {{"", "source"}}},

@@ -3,55 +3,54 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <limits>
 
 #include "pipeline/plan/fusion/element_program.hpp"
 
 namespace iqd::fusion {
 namespace {
 
-/// Elements of a piece. What lies between calls is a few of these at 8 bytes an element, and should fit in the
-/// first-level cache; the calls' own cost is small beside such a loop.
+/// Elements of a piece. The values between calls are a few pieces with 8 bytes per element, and should fit in the
+/// first-level cache; a call's own cost is small compared with its loop.
 constexpr std::int64_t kPiece = 1024;
 constexpr std::size_t kShelfBytes = kPiece * 8;
 constexpr std::size_t kMostValues = kMostInputs + kMostCalls * kMostOfCall;
+constexpr std::size_t kNoShelf = std::numeric_limits<std::size_t>::max();
 
-/// Where values that do not leave are kept for a piece: on shelves of the scratch, which others have when nobody reads
-/// them any more. A call may write over an input of the same size.
+/// Intermediate values of a piece are kept on shelves of the scratch; a shelf is reused when its value has no more
+/// readers. A call may overwrite an input of the same size.
 class Shelves {
  public:
-  explicit Shelves(const ElementProgram& program) : program_(program), shelf_of_(program.values.size(), -1) {
+  explicit Shelves(const ElementProgram& program) : program_(program), shelf_of_(program.values.size(), kNoShelf) {
     for (std::size_t c = 0; c < program.calls.size(); ++c) place(c);
   }
-  int shelf_of(std::size_t value) const { return shelf_of_[value]; }
+  /// kNoShelf: it is at a port.
+  std::size_t shelf_of(std::size_t value) const { return shelf_of_[value]; }
   std::size_t count() const { return until_.size(); }
 
  private:
   void place(std::size_t call) {
-    for (const int out : program_.calls[call].out) {
+    for (const std::size_t out : program_.calls[call].out) {
       if (leaves(out)) continue;
-      int& shelf = shelf_of_[static_cast<std::size_t>(out)];
-      shelf = free_shelf(out, call);
-      until_[static_cast<std::size_t>(shelf)] = last_reader(out, call);
-      size_[static_cast<std::size_t>(shelf)] = size_of_value(out);
+      const std::size_t shelf = shelf_of_[out] = free_shelf(out, call);
+      until_[shelf] = last_reader(out, call);
+      size_[shelf] = size_of_value(out);
     }
   }
-  int free_shelf(int value, std::size_t call) {
+  std::size_t free_shelf(std::size_t value, std::size_t call) {
     for (std::size_t s = 0; s < until_.size(); ++s)
-      if (until_[s] < call || (until_[s] == call && made_before(s, call) && size_[s] == size_of_value(value)))
-        return static_cast<int>(s);
+      if (until_[s] < call || (until_[s] == call && made_before(s, call) && size_[s] == size_of_value(value))) return s;
     until_.push_back(0);
     size_.push_back(0);
-    return static_cast<int>(until_.size()) - 1;
+    return until_.size() - 1;
   }
-  /// Whether what lies there is none of this call's own outputs.
+  /// Whether the shelf holds none of this call's own outputs.
   bool made_before(std::size_t shelf, std::size_t call) const {
-    return std::ranges::none_of(program_.calls[call].out, [&](int out) {
-      return shelf_of_[static_cast<std::size_t>(out)] == static_cast<int>(shelf);
-    });
+    return std::ranges::none_of(program_.calls[call].out, [&](std::size_t out) { return shelf_of_[out] == shelf; });
   }
-  bool leaves(int value) const { return std::ranges::find(program_.outputs, value) != program_.outputs.end(); }
-  std::size_t size_of_value(int value) const { return size_of(program_.values[static_cast<std::size_t>(value)]); }
-  std::size_t last_reader(int value, std::size_t maker) const {
+  bool leaves(std::size_t value) const { return std::ranges::find(program_.outputs, value) != program_.outputs.end(); }
+  std::size_t size_of_value(std::size_t value) const { return size_of(program_.values[value]); }
+  std::size_t last_reader(std::size_t value, std::size_t maker) const {
     std::size_t last = maker;
     for (std::size_t c = maker; c < program_.calls.size(); ++c)
       if (std::ranges::find(program_.calls[c].in, value) != program_.calls[c].in.end()) last = c;
@@ -59,9 +58,9 @@ class Shelves {
   }
 
   const ElementProgram& program_;
-  std::vector<int> shelf_of_;       // of each value
-  std::vector<std::size_t> until_;  // of each shelf: the last call that reads it
-  std::vector<std::size_t> size_;   // of the elements that lie there
+  std::vector<std::size_t> shelf_of_;  // of each value
+  std::vector<std::size_t> until_;     // of each shelf: the last call that reads it
+  std::vector<std::size_t> size_;      // of the elements on it
 };
 
 class CpuRun final : public StageRun {
@@ -83,7 +82,7 @@ class CpuRun final : public StageRun {
  private:
   using Places = std::array<std::byte*, kMostValues>;
 
-  /// Of inputs that are counted the shortest counts.
+  /// The smallest count of the inputs holds.
   static std::int64_t hand_on_count(const StageIo& io) noexcept {
     std::int32_t count = *io.in[0].count;
     for (const PortIo& in : io.in) count = std::min(count, *in.count);
@@ -93,18 +92,18 @@ class CpuRun final : public StageRun {
   void run_piece(const StageIo& io, std::int64_t row, std::int64_t done, std::int64_t n) const noexcept {
     Places at;
     for (std::size_t v = 0; v < shelf_of_.size(); ++v)
-      if (shelf_of_[v] >= 0) at[v] = io.scratch + static_cast<std::size_t>(shelf_of_[v]) * kShelfBytes;
+      if (shelf_of_[v] != kNoShelf) at[v] = io.scratch + shelf_of_[v] * kShelfBytes;
     for (std::size_t i = 0; i < io.in.size(); ++i) at[i] = place(io, io.in[i], i, row, done);
     for (std::size_t o = 0; o < io.out.size(); ++o) {
-      const auto value = static_cast<std::size_t>(program_.outputs[o]);
+      const std::size_t value = program_.outputs[o];
       at[value] = place(io, io.out[o], value, row, done);
     }
     const std::int64_t first = io.out[0].first * io.out[0].item + done;
     for (const ElementProgram::Call& call : program_.calls) {
       std::array<const void*, kMostOfCall> in{};
       std::array<void*, kMostOfCall> out{};
-      for (std::size_t i = 0; i < call.in.size(); ++i) in[i] = at[static_cast<std::size_t>(call.in[i])];
-      for (std::size_t o = 0; o < call.out.size(); ++o) out[o] = at[static_cast<std::size_t>(call.out[o])];
+      for (std::size_t i = 0; i < call.in.size(); ++i) in[i] = at[call.in[i]];
+      for (std::size_t o = 0; o < call.out.size(); ++o) out[o] = at[call.out[o]];
       call.code->apply({in.data(), call.in.size()}, {out.data(), call.out.size()}, first, n);
     }
   }
@@ -115,7 +114,7 @@ class CpuRun final : public StageRun {
   }
 
   ElementProgram program_;
-  std::vector<int> shelf_of_;  // of each value; -1: it lies at a port
+  std::vector<std::size_t> shelf_of_;  // of each value
 };
 
 }  // namespace

@@ -22,8 +22,7 @@ std::vector<char> compile(const KernelText& text) {
   try {
     return gpu::compile_cached(text.source, "iqd_fused.cu", options, gpu::current_architecture(), device_headers());
   } catch (const SetupError& e) {
-    throw SetupError(std::string("neighbouring stages cannot be made one kernel; `fuse: off` runs them one by one. ") +
-                     e.what());
+    throw SetupError(std::string("neighbouring stages cannot be fused; `fuse: off` runs them one by one. ") + e.what());
   }
 }
 
@@ -44,7 +43,7 @@ class Run final : public StageRun {
     const std::int64_t elements = job.positions * job.item;
     job.tile = tile_for(elements, rows);
     const unsigned tiles = gpu::groups_of(elements, job.tile);
-    // A count is handed on even where there is no room for a position.
+    // The count is passed on even if there is no room for any position.
     const dim3 grid(program_.varies ? std::max(tiles, 1u) : tiles, static_cast<unsigned>(rows));
     void* arguments[] = {const_cast<std::byte*>(parameters_.data()), &job};
     kernel_.launch_with(grid, kJobThreads, 0, stream, arguments);
@@ -72,7 +71,7 @@ class Run final : public StageRun {
     job.first_at = reinterpret_cast<const long long*>(lead.first_at);
     return job;
   }
-  /// As many accesses of a thread as leave work for every multiprocessor: of a small block each thread has one.
+  /// As many accesses per thread as leave work for every multiprocessor; one per thread for a small block.
   int tile_for(std::int64_t elements, std::int64_t rows) const noexcept {
     int accesses = accesses_;
     const auto groups = [&] { return rows * gpu::groups_of(elements, std::int64_t{kJobThreads} * accesses * width_); };

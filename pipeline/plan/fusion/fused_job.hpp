@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a fused kernel is launched with: the host fills it, and text that is compiled at run time reads it. Includes
-// nothing, since the run-time compiler has no library.
+// The arguments of a fused kernel: the host fills them, and code compiled at run time reads them. Includes nothing,
+// since the run-time compiler has no library.
 #pragma once
 
 namespace iqd::fusion {
@@ -10,7 +10,7 @@ namespace iqd::fusion {
 constexpr int kJobPorts = 4;  // inputs, and outputs, at most
 constexpr int kJobThreads = 128;
 
-/// Rows of a port, from the first element that is computed on.
+/// Rows of a port, from the first element that is computed.
 struct JobPort {
   char* data;
   long long pitch;  // bytes
@@ -23,7 +23,7 @@ struct Job {
   int inputs;
   int outputs;
   int tile;    // elements of a group of threads
-  int varies;  // there are as many positions as the inputs' counts say
+  int varies;  // the number of positions is the smallest of the inputs' counts
   const int* count_in[kJobPorts];
   int* count_out[kJobPorts];
   long long positions;        // at most

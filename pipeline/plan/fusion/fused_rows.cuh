@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the text of a fused kernel includes; compiled at run time, so without a library. The text brings
+// Included by the text of a fused kernel; compiled at run time, so without a library. The text defines
 //
 //   struct Fused {
 //     using Inputs = Ports<Port<0, X0>, Port<1, X1> …>;
@@ -9,8 +9,8 @@
 //     void operator()(X0 x0, X1 x1 …, Y0& y0 …, long long index) const;
 //   };
 //
-// and a kernel that hands it to map_elements. As in gpu/map_rows.cuh a thread has all its loads under way before the
-// first value is used, and what lies between the calls of an element stays in registers.
+// and a kernel that passes it to map_elements. As in gpu/map_rows.cuh, a thread issues all its loads before it uses the
+// first value, and values between an element's calls stay in registers.
 #pragma once
 
 #include "pipeline/plan/fusion/fused_job.hpp"
@@ -33,7 +33,7 @@ template <> struct WordOf<8> { using Type = uint2; };
 template <> struct WordOf<16> { using Type = uint4; };
 template <class V> using Word = typename WordOf<sizeof(V)>::Type;
 
-/// The values of a thread at one port: so many accesses of so many elements.
+/// The values of a thread at one port: `accesses` accesses of `width` elements.
 template <class P, int accesses, int width> struct Lane {
   using V = Vector<typename P::Type, width>;
   V at[accesses];
@@ -74,7 +74,7 @@ __device__ void call(const Fused& fused, const Lanes<Ports<X...>, accesses, widt
         static_cast<Lane<Y, accesses, width>&>(out).at[a].at[i]..., index);
 }
 
-/// n elements from `first` on, or as many as the group's threads have accesses for; what fills no access is left out.
+/// n elements from `first` on, or as many as the accesses of the thread block cover; a partial access is left out.
 template <int accesses, int width, class Fused>
 __device__ void map_piece(const Fused& fused, const Job& job, long long first, int n, long long index) {
   Lanes<typename Fused::Inputs, accesses, width> in;
@@ -92,7 +92,7 @@ __device__ void map_piece(const Fused& fused, const Job& job, long long first, i
   }
 }
 
-/// Of inputs that are counted the shortest counts; one thread hands that on.
+/// The smallest count of the inputs holds; one thread writes it to the outputs.
 __device__ inline long long count_positions(const Job& job) {
   int count = *job.count_in[0];
   for (int i = 1; i < job.inputs; ++i) count = min(count, *job.count_in[i]);
@@ -101,15 +101,15 @@ __device__ inline long long count_positions(const Job& job) {
   return count;
 }
 
-/// All of a group of threads: tile blockIdx.x of row blockIdx.y.
+/// The work of a thread block: tile blockIdx.x of row blockIdx.y.
 template <int accesses, int width, class Fused> __device__ void map_elements(const Fused& fused, const Job& job) {
-  constexpr int kSingly = 4;  // accesses of a thread where rows are not aligned
+  constexpr int kSingly = 4;  // accesses of a thread if rows are not aligned
   const long long positions = job.varies ? count_positions(job) : job.positions;
   const long long first = static_cast<long long>(blockIdx.x) * job.tile;
   const long long left = positions * job.item - first;
   const int n = static_cast<int>(left < job.tile ? left : job.tile);
   if (n <= 0) return;
-  // Read by each thread: where no call looks at the index, the compiler leaves it out.
+  // Read by each thread: if no call uses the index, the compiler removes it.
   const long long index = *job.first_at * job.item + first;
   int done = 0;
   if (Lanes<typename Fused::Inputs, accesses, width>::aligned(job.in, first) &&

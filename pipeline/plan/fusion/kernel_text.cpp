@@ -11,13 +11,13 @@
 namespace iqd::fusion {
 namespace {
 
-constexpr std::size_t kWidest = 16;        // bytes of an access
-constexpr std::size_t kMostAccesses = 4;   // of a thread and a port
-constexpr std::size_t kMostElements = 16;  // of a thread, so that the code stays short
+constexpr std::size_t kWidest = 16;        // bytes per access
+constexpr std::size_t kMostAccesses = 4;   // per thread and port
+constexpr std::size_t kMostElements = 16;  // per thread, so that the code stays short
 constexpr std::size_t kAlign = 16;         // of a call's parameters
 
-std::string_view type_of(const ElementProgram& p, int value) {
-  return device_type(p.values[static_cast<std::size_t>(value)]);
+std::string_view type_of(const ElementProgram& p, std::size_t value) {
+  return device_type(p.values[value]);
 }
 
 /// The lines of a body that makes every value of the program.
@@ -26,20 +26,20 @@ std::string body_of(const ElementProgram& p) {
   for (std::size_t c = 0; c < p.calls.size(); ++c) {
     const ElementProgram::Call& call = p.calls[c];
     std::string arguments;
-    for (const int v : call.in) arguments += fmt::format("v{}, ", v);
-    for (const int v : call.out) arguments += fmt::format("v{}, ", v);
-    for (const int v : call.out)
+    for (const std::size_t v : call.in) arguments += fmt::format("v{}, ", v);
+    for (const std::size_t v : call.out) arguments += fmt::format("v{}, ", v);
+    for (const std::size_t v : call.out)
       if (std::ranges::find(p.outputs, v) == p.outputs.end()) text += fmt::format("    {} v{};\n", type_of(p, v), v);
     text += fmt::format("    call{}({}n);\n", c, arguments);
   }
   return text;
 }
 
-/// What the kernel is given with each launch, and what it does with an element.
+/// The kernel's argument, and what it does with an element.
 std::string struct_of(const ElementProgram& p, const std::vector<ElementCode::DeviceCode>& codes) {
   std::vector<std::string> inputs, outputs, parameters;
   std::string members;
-  for (int v = 0; v < p.inputs; ++v) {
+  for (std::size_t v = 0; v < p.inputs; ++v) {
     inputs.push_back(fmt::format("iqd::fusion::Port<{}, {}>", v, type_of(p, v)));
     parameters.push_back(fmt::format("{} v{}", type_of(p, v), v));
   }
@@ -77,9 +77,8 @@ std::string_view device_type(Element element) noexcept {
 KernelText kernel_text(const ElementProgram& program) {
   KernelText kernel;
   std::size_t widest = 1;
-  for (int v = 0; v < program.inputs; ++v)
-    widest = std::max(widest, size_of(program.values[static_cast<std::size_t>(v)]));
-  for (const int v : program.outputs) widest = std::max(widest, size_of(program.values[static_cast<std::size_t>(v)]));
+  for (std::size_t v = 0; v < program.inputs; ++v) widest = std::max(widest, size_of(program.values[v]));
+  for (const std::size_t v : program.outputs) widest = std::max(widest, size_of(program.values[v]));
   const std::size_t width = kWidest / widest;
   kernel.width = static_cast<int>(width);
   kernel.accesses = static_cast<int>(std::clamp<std::size_t>(kMostElements / width, 1, kMostAccesses));

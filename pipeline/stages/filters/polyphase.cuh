@@ -7,26 +7,21 @@
 #include <vector>
 
 #include "gpu/device_array.hpp"
-#include "gpu/runtime.hpp"
-#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/products.cuh"
+#include "pipeline/stages/rows.cuh"
 #include "signal/filters/polyphase.hpp"
 
 /// signal/filters/polyphase.hpp's filter on a GPU, one thread per output. Inputs and taps are read through the L1
 /// cache, which adjacent threads share.
 namespace iqd::dsp {
 
-inline constexpr unsigned kPolyphaseThreads = 256;
+inline constexpr int kPolyphaseThreads = 256;
 
 /// One block of rows. Taps are in the order in which adjacent outputs need them, that of the oldest input first:
 /// [taps][m mod L], or, with fewer rows than phases, [taps][row], each with the difference to the next row's.
-template <class Tap> struct PolyphaseJob {
-  const std::byte* x;
-  std::byte* y;
-  std::int64_t x_pitch;  // bytes
-  std::int64_t y_pitch;
-  std::int64_t x_length;
-  std::int64_t outputs;
+template <class Sample, class Tap> struct PolyphaseJob {
+  View<const Sample, 2> x;
+  View<Sample, 2> y;
   const std::int64_t* x_first_at;
   const std::int64_t* y_first_at;
   const Tap* h;
@@ -71,7 +66,7 @@ __device__ Sample sum_of_products(const Sample* x, int begin, int end, const At&
 
 /// Reference: y[m] = sum over j of h[phase][j] * x[place(m).at + ahead - (taps - 1) + j]
 template <class Sample, class Tap, bool Between> __global__ void __launch_bounds__(kPolyphaseThreads)
-    filter_phases(const PolyphaseJob<Tap> job) {
+    filter_phases(const PolyphaseJob<Sample, Tap> job) {
   __shared__ PolyphaseStart start;
   if (threadIdx.x == 0) {
     const std::int64_t first = *job.y_first_at;
@@ -81,15 +76,15 @@ template <class Sample, class Tap, bool Between> __global__ void __launch_bounds
   }
   __syncthreads();
   const std::int64_t m = static_cast<std::int64_t>(blockIdx.x) * kPolyphaseThreads + threadIdx.x;
-  if (m >= job.outputs) return;
+  if (m >= job.y.extent(1)) return;
   const PolyphasePlace place = advance(start.place, job.ratio, m);
-  const Sample* const x = reinterpret_cast<const Sample*>(job.x + blockIdx.y * job.x_pitch) + place.at;
+  const Sample* const x = job.x.row(blockIdx.y).data() + place.at;
   const auto within = [&](std::int64_t j) {
     return static_cast<int>(min(max(j, std::int64_t{0}), std::int64_t{job.taps}));
   };
   const int begin = max(within(-place.at), !Between && place.phase >= job.short_from ? 1 : 0);
-  const int end = within(job.x_length - place.at);
-  Sample& y = reinterpret_cast<Sample*>(job.y + blockIdx.y * job.y_pitch)[m];
+  const int end = within(job.x.extent(1) - place.at);
+  Sample& y = job.y(blockIdx.y, m);
   if constexpr (Between) {
     const double at =
         static_cast<double>(place.phase) * (static_cast<double>(job.rows) / static_cast<double>(job.ratio.up));
@@ -116,26 +111,19 @@ template <class Sample, class Tap, bool Between> class PolyphaseRun final : publ
   }
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
-    const PortIo& in = io.in[0];
-    const PortIo& out = io.out[0];
-    const dim3 grid(gpu::groups_of(out.length, kPolyphaseThreads), static_cast<unsigned>(out.rows));
-    if (grid.x == 0 || grid.y == 0) return;
-    const PolyphaseJob<Tap> job{in.data,
-                                out.data,
-                                in.pitch,
-                                out.pitch,
-                                in.length,
-                                out.length,
-                                in.first_at,
-                                out.first_at,
-                                taps_.data(),
-                                shape_.ratio,
-                                shape_.past(),
-                                static_cast<int>(shape_.taps),
-                                row_stride_,
-                                static_cast<int>(shape_.rows),
-                                static_cast<int>(shape_.short_from)};
-    filter_phases<Sample, Tap, Between><<<grid, kPolyphaseThreads, 0, gpu::stream_of(stream)>>>(job);
+    const PortIo &in = io.in[0], &out = io.out[0];
+    const PolyphaseJob<Sample, Tap> job{.x = in.as<const Sample>(),
+                                        .y = out.as<Sample>(),
+                                        .x_first_at = in.first_at,
+                                        .y_first_at = out.first_at,
+                                        .h = taps_.data(),
+                                        .ratio = shape_.ratio,
+                                        .past = shape_.past(),
+                                        .taps = static_cast<int>(shape_.taps),
+                                        .row_stride = row_stride_,
+                                        .rows = static_cast<int>(shape_.rows),
+                                        .short_from = static_cast<int>(shape_.short_from)};
+    launch_rows(filter_phases<Sample, Tap, Between>, job, out, kPolyphaseThreads, kPolyphaseThreads, stream);
   }
 
  private:

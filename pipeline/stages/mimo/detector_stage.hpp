@@ -54,10 +54,7 @@ inline bool shape_detector(ShapeContext& context, const DetectorKeys& keys, Dete
   if (keys.llr == LlrForm::i8) context.out[kLlr].llr_scale = keys.llr_scale;
   context.out[kBits].element = Element::u8;
   context.out[kDistance].element = Element::f32;
-  PortShape& events = context.out[kEvents];
-  events.element = Element::i64;
-  events.axis = Axis::block;
-  events.item = {{"event", std::ssize(kDetectorEvents)}};
+  context.out[kEvents].tally(kDetectorEvents);
   return true;
 }
 

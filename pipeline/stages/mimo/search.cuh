@@ -104,9 +104,7 @@ class SearchRun final : public StageRun {
       kernel_ = kernel_for.template operator()<kTx, kBits>();
       layout_ = layout_for<kTx, kBits>(shape, most);
     });
-    gpu::check(
-        cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(layout_.bytes)),
-        name);
+    gpu::allow_shared(kernel_, layout_.bytes, name);
   }
 
   std::size_t device_scratch_bytes() const noexcept override { return kTallyBytes; }

@@ -122,7 +122,7 @@ class CudaMeter {
 
   /// Device memory. It begins at a multiple of 256.
   std::size_t scratch_bytes() const noexcept {
-    return plans_.work_bytes() + held_bytes() + static_cast<std::size_t>(plans_.size()) * sizeof(double);
+    return plans_.work_bytes() + plans_.held_bytes() + static_cast<std::size_t>(plans_.size()) * sizeof(double);
   }
 
   /// Returns the number of frames measured; if there are none, nothing is written. The spectrum may be null if nothing
@@ -135,7 +135,7 @@ class CudaMeter {
     job.frames = welch_frames(samples, job.size, average_);
     job.window = window_.data();
     job.peak = peak_;
-    job.power = reinterpret_cast<double*>(scratch + plans_.work_bytes() + held_bytes());
+    job.power = reinterpret_cast<double*>(scratch + plans_.work_bytes() + plans_.held_bytes());
     job.bands = bands_.data();
     job.is_told = is_told_.data();
     job.carriers = carriers_;
@@ -146,11 +146,6 @@ class CudaMeter {
   }
 
  private:
-  std::size_t held_bytes() const noexcept {
-    return static_cast<std::size_t>(plans_.most() * plans_.size() * static_cast<std::int64_t>(sizeof(cf32)) + 255) /
-           256 * 256;
-  }
-
   void put(const MeterJob& job, std::byte* scratch, cudaStream_t stream) const noexcept {
     auto* const held = reinterpret_cast<float2*>(scratch + plans_.work_bytes());
     auto* const samples_held = reinterpret_cast<cf32*>(held);

@@ -24,7 +24,7 @@ Samples noise(std::size_t n) {
   return x;
 }
 
-/// What is heard of x, read in pieces of so many samples.
+/// What is received of x, read in pieces of `piece` samples.
 Samples heard(const std::string& args, const Samples& x, std::size_t piece = 4096) {
   Radio radio("pace=false,scenario=loopback," + args);
   radio.start_transmitter();
@@ -35,7 +35,7 @@ Samples heard(const std::string& args, const Samples& x, std::size_t piece = 409
   return radio.read(x.size(), piece);
 }
 
-/// The same by the model itself, behind a silence.
+/// The expected result from the model, after silence.
 Samples modelled(const Transmitter::Options& options, const Samples& x) {
   const Transmitter transmitter(options);
   Samples padded(static_cast<std::size_t>(transmitter.past()));
@@ -105,8 +105,8 @@ TEST(SimLoopback, WhatIsWrongIsRefused) {
     return {};
   };
   EXPECT_THAT(complaint("pa=class_d"), HasSubstr("none, memoryless, spec"));
-  EXPECT_THAT(complaint("delay=-1"), HasSubstr("delay=-1: a number from 0"));
-  EXPECT_THAT(complaint("lo=2"), HasSubstr("lo=2: a number from 0 to 1"));
+  EXPECT_THAT(complaint("delay=-1"), HasSubstr("delay=-1: expected a number from 0"));
+  EXPECT_THAT(complaint("lo=2"), HasSubstr("lo=2: expected a number from 0 to 1"));
   EXPECT_THAT(complaint("memory=maybe"), HasSubstr("true or false"));
 }
 

@@ -26,7 +26,7 @@ constexpr double kRate = 7.68e6;
 constexpr std::int64_t kFrame = 7680;
 constexpr std::size_t kStart = 1001;
 
-/// What a receive channel hears, unpaced.
+/// What a receive channel receives, without pace.
 Samples hear(const std::string& args, std::size_t samples, std::size_t channel = 0, std::size_t piece = 16384,
              double rate = kRate) {
   Radio radio("pace=false,scenario=mimo," + args, rate, {channel});
@@ -150,9 +150,9 @@ TEST(SimMimo, WhatIsWrongIsRefusedByName) {
         "delay_spread=1", "period=0", "levels=0/1/2", "levels=0/loud/0/0", "start=-1", "tx=9", "snr=good"}) {
     try {
       Radio radio("scenario=mimo,rx=4," + bad, kRate);
-      ADD_FAILURE() << bad << " was taken";
+      ADD_FAILURE() << bad << " was accepted";
     } catch (const std::exception& e) {
-      EXPECT_THAT(e.what(), testing::HasSubstr(bad.substr(0, bad.find('=')) + "=")) << bad;
+      EXPECT_THAT(e.what(), ::testing::HasSubstr(bad.substr(0, bad.find('=')) + "=")) << bad;
     }
   }
 }

@@ -6,8 +6,8 @@
 
 namespace {
 
-/// The radio is always there. What the caller says about it is part of what it is, since Soapy hands out one device
-/// for equal descriptions.
+/// The radio always exists. The caller's arguments are part of its description, since Soapy hands out one device for
+/// equal descriptions.
 SoapySDR::KwargsList find(const SoapySDR::Kwargs& args) {
   SoapySDR::Kwargs found = args;
   found["driver"] = "iqdsim";

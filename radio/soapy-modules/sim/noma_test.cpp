@@ -25,7 +25,7 @@ constexpr double kRate = 30.72e6;
 constexpr std::size_t kFrame = 74528;
 constexpr double kStep = 1.0 / 32768;
 
-/// What a receive channel hears, unpaced.
+/// What a receive channel receives, without pace.
 Samples hear(const std::string& args, std::size_t samples, std::size_t channel = 0, std::size_t piece = 16384) {
   Radio radio("pace=false,scenario=noma," + args, kRate, {channel});
   radio.start();
@@ -68,7 +68,7 @@ TEST(SimNoma, AChannelHearsAllUsersThroughTheArray) {
                              "payload=pn15,level=-16,period=4";
     const double amplitude = std::pow(10, -16.0 / 20) / std::sqrt(1 + std::pow(10, -0.3) + 0.1);
     const Samples x = hear(args, 1001 + 4 * kFrame, 2);
-    for (std::size_t frame = 0; frame < 4; ++frame) {  // they go forth, and back
+    for (std::size_t frame = 0; frame < 4; ++frame) {  // users move forth, then back
       const double seconds = static_cast<double>(std::min(frame, 4 - frame) * kFrame) / kRate;
       const auto users = sent(format, SymbolMap::qam16, 15, static_cast<std::int64_t>(frame));
       const auto expected = [&](std::size_t n) {
@@ -105,7 +105,7 @@ TEST(SimNoma, NoiseIsThatOfTheCarriers) {
     const Samples clean = hear(args, 2 * kFrame, channel);
     Samples noise = hear(args + ",snr=-5", 2 * kFrame, channel);
     for (std::size_t n = 0; n < noise.size(); ++n) noise[n] -= clean[n];
-    // A user of 0 dB has 7 dB more than these two together.
+    // A 0 dB user has 7 dB more than these two together.
     EXPECT_NEAR(power_db(noise), -40 + 7 + 5 + 10 * std::log10(2048.0 / 144), 0.05);
   }
 }
@@ -143,9 +143,9 @@ TEST(SimNoma, WhatIsWrongIsRefusedByName) {
         "radius=-1", "powers=0/1", "powers=0/0/0/0/0/loud", "motion=fast", "period=0", "start=-1", "snr=good"}) {
     try {
       Radio radio("scenario=noma,rx=4," + bad, kRate);
-      ADD_FAILURE() << bad << " was taken";
+      ADD_FAILURE() << bad << " was accepted";
     } catch (const std::exception& e) {
-      EXPECT_THAT(e.what(), testing::HasSubstr(bad.substr(0, bad.find('=')) + "=")) << bad;
+      EXPECT_THAT(e.what(), ::testing::HasSubstr(bad.substr(0, bad.find('=')) + "=")) << bad;
     }
   }
 }

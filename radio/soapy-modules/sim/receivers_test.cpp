@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scenarios that simple receivers are tried with: ook, fsk, fm, qpsk.
+// The scenarios for simple receivers: ook, fsk, fm, qpsk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ double at_frequency(const std::vector<double>& x, double cycles_per_sample) {
 }
 
 TEST(SimOok, PulsesAreThoseOfTheFrame) {
-  // 25 samples a chip, and a frame every 0.1 s.
+  // 25 samples a chip, a frame every 0.1 s.
   const Samples x = hear("scenario=ook,level=-6,start=500", 100e3, 10'500 + 32 * 25);
   const double full = std::pow(10, -6.0 / 20);
   EXPECT_EQ(x[499], cf32(0));
@@ -49,7 +49,7 @@ TEST(SimOok, PulsesAreThoseOfTheFrame) {
     const double level = std::abs(x[500 + 25 * k + 12]) / full;
     EXPECT_NEAR(level, level > 0.5 ? 1 : 0, 1e-5) << k;
     chips += level > 0.5 ? '1' : '0';
-    EXPECT_EQ(std::abs(x[10'500 + 25 * k + 12]) > full / 2, level > 0.5) << "the next frame begins as this one does";
+    EXPECT_EQ(std::abs(x[10'500 + 25 * k + 12]) > full / 2, level > 0.5) << "the next frame begins in the same way";
   }
   EXPECT_EQ(chips, "10101010101010101111000011001100");
   // 90 = 01011010: pulses of one and two chips.
@@ -70,7 +70,7 @@ TEST(SimFsk, FrequenciesAreTheDeviation) {
   const double turn = 2 * kPi * 6000 / 200e3;
   for (std::size_t k = 0; k < 32; ++k) EXPECT_NEAR(s[20 * k + 9], k % 2 == 0 ? turn : -turn, 1e-4) << k;
   for (std::size_t n = 0; n < 20 * 48; ++n) EXPECT_NEAR(std::abs(x[n]), 1, 1e-5);
-  // The text's first characters are the frame's number: 00000, behind preamble, sync word and length.
+  // The text starts with the frame's number, 00000, after preamble, sync word and length.
   std::string character;
   for (std::size_t k = 0; k < 8; ++k) character += s[20 * (48 + 8 + k) + 9] > 0 ? '1' : '0';
   EXPECT_EQ(character, "00110000");
@@ -80,7 +80,7 @@ TEST(SimFm, PartsOfTheMultiplexAreWhereTheyBelong) {
   constexpr double kRate = 500e3;
   const auto s = steps(hear("scenario=fm,level=0,left=1000,right=5000,amplitude=0.3", kRate, 100'001));
   const auto part = [&](double hz) {
-    // A step is the mean over a sample of what turns.
+    // A step is the mean of the rotation over a sample.
     const double mean = std::sin(kPi * hz / kRate) / (kPi * hz / kRate);
     return at_frequency(s, hz / kRate) / (2 * kPi * 75e3 / kRate) / mean;
   };
@@ -95,7 +95,7 @@ TEST(SimFm, PartsOfTheMultiplexAreWhereTheyBelong) {
   EXPECT_LT(at_frequency(mono, 19e3 / kRate), 1e-4);
 }
 
-/// PN15 by its definition, and the symbols that it makes.
+/// PN15 by its definition, and its symbols.
 std::vector<int> quarters(std::size_t count, bool differential) {
   std::vector<int> b(2 * count, 1), q;
   for (std::size_t n = 15; n < b.size(); ++n) b[n] = b[n - 14] ^ b[n - 15];
@@ -110,7 +110,7 @@ std::vector<int> quarters(std::size_t count, bool differential) {
 }
 
 TEST(SimQpsk, SymbolsComeOutOfTheMatchedFilter) {
-  constexpr int kA = 8;  // samples a symbol
+  constexpr int kA = 8;  // samples per symbol
   for (const bool differential : {true, false}) {
     const std::string args = "scenario=qpsk,level=0,timing=0.25,phase=30,symbol_rate=125000,differential=";
     const Samples x = hear(args + (differential ? "true" : "false"), 1e6, 8 * 700);
@@ -139,7 +139,7 @@ TEST(SimQpsk, NoiseIsAsStrongAsEbN0Says) {
   const Samples clean = hear(args, 1e6, 200'000);
   Samples noise = hear(args + ",ebn0=7", 1e6, 200'000);
   for (std::size_t n = 0; n < noise.size(); ++n) noise[n] -= clean[n];
-  // Five samples for two bits.
+  // Five samples per two bits.
   EXPECT_NEAR(power_db(noise), -10 - 7 + 10 * std::log10(2.5), 0.05);
 }
 
@@ -166,10 +166,10 @@ TEST(SimReceivers, WhatIsWrongIsRefusedByName) {
                                 "qpsk,payload=prbs", "qpsk,symbol_rate=1e6", "qpsk,alpha=2", "qpsk,timing=-1"}) {
     try {
       Radio radio("scenario=" + bad);
-      ADD_FAILURE() << bad << " was taken";
+      ADD_FAILURE() << bad << " was accepted";
     } catch (const std::exception& e) {
       const std::string key = bad.substr(bad.find(',') + 1);
-      EXPECT_THAT(e.what(), testing::HasSubstr(key.substr(0, key.find('=')))) << bad;
+      EXPECT_THAT(e.what(), ::testing::HasSubstr(key.substr(0, key.find('=')))) << bad;
     }
   }
 }

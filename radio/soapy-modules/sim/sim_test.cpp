@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-// The plug-in as any Soapy program sees it.
+// The plug-in as a Soapy program sees it.
 #include <SoapySDR/Constants.h>
 #include <SoapySDR/Errors.h>
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// What is at one frequency, as a complex amplitude.
+/// The complex amplitude at one frequency.
 std::complex<double> at_frequency(std::span<const cf32> x, double cycles_per_sample) {
   std::complex<double> sum = 0;
   for (std::size_t n = 0; n < x.size(); ++n)
@@ -51,7 +51,7 @@ TEST(Sim, ToneHasItsFrequencyLevelAndPhase) {
 }
 
 TEST(Sim, ToneDoesNotDriftFarIntoTheStream) {
-  // 0.3 cycles a sample is no binary fraction, and the samples lost bring the stream far ahead at once.
+  // 0.3 cycles per sample is no binary fraction, and the loss moves the stream far ahead at once.
   Radio radio("pace=false,level=0,frequency=300000,lose_every=10,lose=1000000000000");
   radio.start();
   radio.read(10);
@@ -160,7 +160,7 @@ TEST(Sim, LoopbackReturnsWhatWasSentLaterAndScaled) {
   int flags = 0;
   ASSERT_EQ(radio.device->writeStream(radio.tx, &buffer, 3000, flags), 3000);
   buffer = sent.data() + 3000;
-  // A burst that is to begin 1000 samples later.
+  // A burst that should begin 1000 samples later.
   flags = SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST;
   ASSERT_EQ(radio.device->writeStream(radio.tx, &buffer, 2000, flags, kEpoch + 4'000'000), 2000);
   radio.start();
@@ -363,9 +363,9 @@ TEST(SimArguments, WhatIsWrongIsRefusedByName) {
                                 "stall_at=-1", "rate_grid=0", "buffer=0"}) {
     try {
       Radio radio(bad);
-      ADD_FAILURE() << bad << " was taken";
+      ADD_FAILURE() << bad << " was accepted";
     } catch (const std::exception& e) {
-      EXPECT_THAT(e.what(), testing::HasSubstr(bad.substr(0, bad.find('=')))) << bad;
+      EXPECT_THAT(e.what(), ::testing::HasSubstr(bad.substr(0, bad.find('=')))) << bad;
     }
   }
 }

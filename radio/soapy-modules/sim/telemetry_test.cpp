@@ -25,23 +25,23 @@ using Reference = std::vector<std::complex<double>>;
 
 constexpr double kRate = 20.625e6;
 constexpr std::size_t kPacket = 12672;
-constexpr std::size_t kStart = 20;  // samples at the start that still show the packet before
+constexpr std::size_t kStart = 20;  // samples at the start that still contain the previous packet
 
-/// What the scenario gives, unpaced.
+/// The scenario's samples, without pace.
 Samples hear(const std::string& args, std::size_t samples, std::size_t piece = 16384) {
   Radio radio("pace=false,scenario=telemetry," + args, kRate);
   radio.start();
   return radio.read(samples, piece);
 }
 
-/// Bits of b(n) = b(n - tap) ^ b(n - order), which begins with ones.
+/// Bits of b(n) = b(n - tap) ^ b(n - order), starting with ones.
 std::vector<std::uint8_t> sequence(std::size_t order, std::size_t tap, std::size_t count) {
   std::vector<std::uint8_t> b(count, 1);
   for (std::size_t n = order; n < count; ++n) b[n] = b[n - tap] ^ b[n - order];
   return b;
 }
 
-/// Packets with these bits in them, one after another.
+/// Packets with these payload bits, in sequence.
 std::vector<std::uint8_t> frames(std::span<const std::uint8_t> payload) {
   const PacketFormat format;
   const auto pilot = format.pilot();
@@ -100,7 +100,7 @@ TEST(SimTelemetry, TapsMayComeFromAFile) {
   }
   const double scale = std::sqrt(static_cast<double>(expected.size()) / power);
   for (auto& v : expected) v *= scale;
-  // The scale is made from the signal's spectrum, here from two packets.
+  // The scenario's scale comes from the signal's spectrum, here from two packets.
   EXPECT_LT(worst(std::span(x).subspan(kStart), std::span(expected).subspan(kStart)), 0.03);
 }
 
@@ -164,9 +164,9 @@ TEST(SimTelemetry, WhatIsWrongIsRefusedByName) {
                                 "fading=-1", "ebn0=loud", "offset=far"}) {
     try {
       Radio radio("scenario=telemetry," + bad);
-      ADD_FAILURE() << bad << " was taken";
+      ADD_FAILURE() << bad << " was accepted";
     } catch (const std::exception& e) {
-      EXPECT_THAT(e.what(), testing::HasSubstr(bad.substr(0, bad.find('=')))) << bad;
+      EXPECT_THAT(e.what(), ::testing::HasSubstr(bad.substr(0, bad.find('=')))) << bad;
     }
   }
 }

@@ -14,7 +14,7 @@
 
 namespace iqd::warp {
 
-/// A name without a file, which one socket of a host can have.
+/// An abstract socket name, without a file, which only one socket of the host can bind.
 Claim::Claim(const Node& node) : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
   if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "warp: cannot make a socket");
   const std::string name = "iqd-warp-" + text_of(node.options().address);
@@ -27,8 +27,8 @@ Claim::Claim(const Node& node) : fd_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC
   ::close(fd_);
   if (error != EADDRINUSE) throw std::system_error(error, std::generic_category(), "warp: cannot claim " + node.name());
   throw std::runtime_error("warp: " + node.name() +
-                           " is in use, by another program of this host or by this one under other arguments; end "
-                           "that, or take another node");
+                           " is in use by another program on this host, or by this one under other arguments; stop "
+                           "that or use another node");
 }
 
 Claim::~Claim() {

@@ -6,11 +6,11 @@
 
 namespace iqd::warp {
 
-/// A node that nobody else of this host may set, as long as this lives. A node obeys whoever speaks to it, so two would
-/// disturb each other without a word. The kernel gives it back when the process ends, however it does.
+/// Exclusive control of a node on this host, for the lifetime of the object. A node obeys every sender, so two programs
+/// would disturb each other unnoticed. The kernel releases the claim when the process ends, however it ends.
 class Claim {
  public:
-  /// Throws std::runtime_error where somebody has it.
+  /// Throws std::runtime_error if another device has the node.
   explicit Claim(const Node& node);
   ~Claim();
   Claim(const Claim&) = delete;

@@ -8,7 +8,7 @@
 
 namespace iqd::warp {
 
-/// Which samples of a stretch have come, in whatever order and however often.
+/// Which samples of a stretch have arrived, in any order and any number of times.
 class Coverage {
  public:
   void begin(std::uint32_t first, std::uint32_t count) {
@@ -17,7 +17,7 @@ class Coverage {
     missing_from_ = first;
     islands_.clear();
   }
-  /// They have to lie within the stretch. True where one of them is new.
+  /// They must lie within the stretch. Returns true if one of them is new.
   bool add(std::uint32_t first, std::uint32_t count) {
     std::uint32_t& end = first <= missing_from_ ? missing_from_ : islands_[first];
     if (first + count <= end) return false;
@@ -30,7 +30,7 @@ class Coverage {
     return count <= end_ - begin_ && first >= begin_ && first - begin_ <= end_ - begin_ - count;
   }
   std::uint32_t first_missing() const noexcept { return missing_from_; }
-  /// Where what is there goes on behind the first missing sample.
+  /// Where the first run of missing samples ends.
   std::uint32_t missing_up_to() const noexcept { return islands_.empty() ? end_ : islands_.begin()->first; }
   std::uint32_t end() const noexcept { return end_; }
   bool whole() const noexcept { return missing_from_ == end_; }
@@ -38,7 +38,7 @@ class Coverage {
  private:
   std::uint32_t begin_ = 0, end_ = 0;
   std::uint32_t missing_from_ = 0;
-  std::map<std::uint32_t, std::uint32_t> islands_;  // behind it: where they begin, where they end
+  std::map<std::uint32_t, std::uint32_t> islands_;  // behind it: begin and end of each run that has arrived
 };
 
 }  // namespace iqd::warp

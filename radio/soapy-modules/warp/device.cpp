@@ -3,30 +3,26 @@
 #include "radio/soapy-modules/warp/device.hpp"
 
 #include <SoapySDR/Logger.hpp>
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
 
 #include "base/clock.hpp"
-#include "radio/soapy-modules/warp/front_end.hpp"
 
 namespace iqd::warp {
 namespace {
 
 constexpr std::uint8_t kHardware = 3;
-/// What a node is told before a stream says otherwise. A node that was restarted has others, and is known by that.
-constexpr std::uint32_t kNoLength = 1;
 
 void check_known(const Arguments& args) {
   const auto key = args.unknown(
       {"driver",  "label", "serial", "version", "chains",  "node", "address",  "port",     "broadcast", "trigger_port",
        "trigger", "host",  "mtu",    "timeout", "silence", "rate", "watchdog", "tx_delay", "configure", "initialise"});
-  if (key) SoapySDR::log(SOAPY_SDR_WARNING, "warp: the device argument '" + *key + "' is not known and does nothing");
+  if (key) SoapySDR::log(SOAPY_SDR_WARNING, "warp: the device argument '" + *key + "' is unknown and has no effect");
 }
 
-/// Gives a node without a number the one that it is to have.
+/// Assigns `node` to the unnumbered node with this serial number.
 void configure(const Places& places, std::uint32_t serial) {
   const NodeOptions& node = places.nodes[0];
   UdpSocket socket;
@@ -36,17 +32,12 @@ void configure(const Places& places, std::uint32_t serial) {
       places.broadcast);
 }
 
-/// Of several nodes one has it, and says nothing of the others.
+/// With several nodes, `serial` matches one of them and says nothing about the others.
 void check_serial(const Arguments& args, const Info& info, const std::string& name) {
   const std::string said = std::to_string(info.serial);
   if (args.text("node", "").find('/') == std::string::npos && args.text("serial", said) != said)
     throw std::invalid_argument("warp: no node has the serial number " + args.text("serial", "") + "; " + name +
                                 " has " + said);
-}
-
-/// Of the converter in the board's FPGA, whose register's upper ten bits are kelvins times 1024 / 503.975.
-double celsius(std::uint32_t raw) {
-  return raw / 65536.0 * 503.975 - 273.15;
 }
 
 constexpr std::array kCounts{"captures",    "lost_triggers", "bursts",        "skipped",
@@ -62,19 +53,17 @@ Device::Device(const SoapySDR::Kwargs& args)
       trigger_(places_.trigger) {
   check_known(args_);
   if (watchdog_ns_ < 100'000'000 || watchdog_ns_ > 3600'000'000'000)
-    args_.refuse("watchdog", args_.text("watchdog", ""), "0.1 to 3600 seconds are wanted");
+    args_.refuse("watchdog", args_.text("watchdog", ""), "expected 0.1 to 3600 seconds");
   if (const auto serial = args_.count("configure", 0, 0, 0xFFFFFFFF))
     configure(places_, static_cast<std::uint32_t>(serial));
   for (const NodeOptions& o : places_.nodes) {
-    auto& node = *nodes_.emplace_back(std::make_unique<Node>(o));
-    const Info info = infos_.emplace_back(node.info());
-    check_serial(args_, info, node.name());
+    const auto& [node, info] = nodes_.add(o);
+    check_serial(args_, info, node->name());
     if (info.hardware != kHardware)
-      SoapySDR::logf(SOAPY_SDR_WARNING, "warp: %s says that it is no WARP v3, but hardware %d", node.name().c_str(),
+      SoapySDR::logf(SOAPY_SDR_WARNING, "warp: %s reports hardware %d, not a WARP v3", node->name().c_str(),
                      info.hardware);
-    for (std::size_t c = 0; c < info.interfaces; ++c) chains_.push_back({&node, c});
+    for (std::size_t c = 0; c < info.interfaces; ++c) chains_.emplace_back(Chain{node.get(), c});
   }
-  front_ends_.resize(chains_.size());
 }
 
 Device::~Device() {
@@ -83,70 +72,38 @@ Device::~Device() {
 }
 
 SoapySDR::Kwargs Device::getHardwareInfo() const {
-  SoapySDR::Kwargs about;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const Info& info = infos_[i];
-    const std::string prefix = "node" + std::to_string(nodes_[i]->options().id) + "_";
-    about[prefix + "at"] = text_of(nodes_[i]->options().address);
-    about[prefix + "serial"] = std::to_string(info.serial);
-    about[prefix + "firmware"] = std::to_string(info.version >> 16) + "." + std::to_string(info.version >> 8 & 0xFF) +
-                                 "." + std::to_string(info.version & 0xFF);
-    about[prefix + "most_samples"] = std::to_string(info.most_rx) + " rx, " + std::to_string(info.most_tx) + " tx";
-  }
-  return about;
+  return nodes_.hardware_info();
 }
 
-const Chain& Device::chain(std::size_t channel) const {
+const RfChain& Device::chain(std::size_t channel) const {
   if (channel >= chains_.size())
     throw std::out_of_range("warp: channel " + std::to_string(channel) + " of " + std::to_string(chains_.size()));
   return chains_[channel];
 }
-Device::FrontEnd& Device::front_end(std::size_t channel) {
-  chain(channel);
-  return front_ends_[channel];
-}
-const Device::FrontEnd& Device::front_end(std::size_t channel) const {
-  chain(channel);
-  return front_ends_[channel];
+RfChain& Device::chain(std::size_t channel) {
+  return const_cast<RfChain&>(static_cast<const Device*>(this)->chain(channel));
 }
 
 SoapySDR::Kwargs Device::getChannelInfo(int, std::size_t channel) const {
-  const Chain& c = chain(channel);
+  const Chain& c = chain(channel).chain();
   return {{"node", std::to_string(c.node->options().id)}, {"rf", std::string(1, static_cast<char>('A' + c.number))}};
 }
 
 void Device::setAntenna(int, std::size_t channel, const std::string& name) {
   chain(channel);
-  if (name != "RF") throw std::invalid_argument("warp: there is no antenna " + name + "; each channel has one, RF");
+  if (name != "RF") throw std::invalid_argument("warp: no antenna " + name + "; each channel has only RF");
 }
 
-/// Makes a node what this device says that it is, before the first thing is set.
+/// Claims the nodes, and initialises them before the first setting.
 void Device::prepare() {
   const std::lock_guard lock(mutex_);
   if (prepared_) return;
-  if (claims_.empty()) {
-    std::vector<std::unique_ptr<Claim>> claims;  // all or none
-    for (const auto& node : nodes_) claims.push_back(std::make_unique<Claim>(*node));
-    claims_ = std::move(claims);
-  }
+  nodes_.claim();
   const bool initialise = args_.flag("initialise", true);
   const auto tx_delay = static_cast<std::uint32_t>(args_.count("tx_delay", 0, 0, 0xFFFFFFFF));
-  for (const auto& node : nodes_) {
-    if (initialise) node->ask(Command::node_initialise, {});
-    node->ask(Command::trigger_add, {trigger_.id()});
-    node->ask(Command::tx_delay, {tx_delay});
-    for (const Command length : {Command::tx_length, Command::rx_length}) node->ask(length, {kNoLength});
-    node->info();
-  }
+  nodes_.set_up({initialise, trigger_.id(), tx_delay});
   prepared_ = true;
-  for (std::size_t c = 0; c < chains_.size(); ++c) {
-    set_channel(c);
-    set_tx_gains(c);
-    set_rx_gains(c);
-    set_low_pass(SOAPY_SDR_TX, c);
-    set_low_pass(SOAPY_SDR_RX, c);
-    chains_[c].node->ask(Command::gain_control, {rf_select(chains_[c].number), 0});
-  }
+  for (const RfChain& c : chains_) c.send_all();
 }
 
 long long Device::getHardwareTime(const std::string&) const {
@@ -170,47 +127,39 @@ SoapySDR::ArgInfo Device::getSensorInfo(const std::string& name) const {
 std::string Device::readSensor(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   if (name == "temperature") {
-    double highest = celsius(0);
-    for (const auto& node : nodes_)
-      if (const Words said = node->ask(Command::node_temperature, {}); !said.empty())
-        highest = std::max(highest, celsius(said[0]));
     std::ostringstream text;
-    text << std::round(highest * 10) / 10;
+    text << std::round(nodes_.celsius() * 10) / 10;
     return text.str();
   }
   if (name == "captures") return std::to_string(receiver_ ? receiver_->captures() : 0);
   if (name == "lost_triggers") return std::to_string(receiver_ ? receiver_->lost_triggers() : 0);
-  if (name == "bursts") return std::to_string(transmitter_ ? transmitter_->bursts() : 0);
-  if (name == "skipped") return std::to_string(transmitter_ ? transmitter_->skipped() : 0);
-  std::uint64_t sum = 0;
-  for (const auto& node : nodes_) {
-    const NodeCounts& counts = node->counts();
-    if (name == "asked_again") sum += counts.asked_again;
-    if (name == "not_ready") sum += counts.not_ready;
-    if (name == "written_again") sum += counts.written_again;
-    if (name == "ignored") sum += counts.ignored;
-  }
-  return std::to_string(sum);
+  if (name == "bursts") return std::to_string(transmitter_ ? transmitter_->transmitter().bursts() : 0);
+  if (name == "skipped") return std::to_string(transmitter_ ? transmitter_->transmitter().skipped() : 0);
+  if (name == "asked_again") return std::to_string(nodes_.sum(&NodeCounts::asked_again));
+  if (name == "not_ready") return std::to_string(nodes_.sum(&NodeCounts::not_ready));
+  if (name == "written_again") return std::to_string(nodes_.sum(&NodeCounts::written_again));
+  if (name == "ignored") return std::to_string(nodes_.sum(&NodeCounts::ignored));
+  return "0";
 }
 
 SoapySDR::ArgInfoList Device::getSettingInfo() const {
   SoapySDR::ArgInfo identify;
   identify.key = "identify";
-  identify.description = "has the nodes show which they are, whatever is written";
+  identify.description = "makes the nodes show which they are; the value is ignored";
   SoapySDR::ArgInfo ask;
   ask.key = "ask";
-  ask.description = "a command for all nodes, as numbers: 0x40000004 1 1. Read it for what they answered";
+  ask.description = "sends a command to all nodes, as numbers: 0x40000004 1 1. Read this setting for the answers";
   return {identify, ask};
 }
 
 void Device::writeSetting(const std::string& name, const std::string& value) {
   const std::lock_guard lock(mutex_);
   if (name == "identify")
-    for (const auto& node : nodes_) node->ask(Command::node_identify, {});
+    nodes_.identify();
   else if (name == "ask")
     ask_all(value);
   else
-    throw std::invalid_argument("warp: there is no setting " + name + "; there are identify and ask");
+    throw std::invalid_argument("warp: no setting " + name + "; known: identify, ask");
 }
 
 void Device::ask_all(const std::string& command) {
@@ -219,21 +168,12 @@ void Device::ask_all(const std::string& command) {
   for (std::string one; in >> one;) {
     std::size_t end = 0;
     const unsigned long word = std::stoul(one, &end, 0);
-    if (end != one.size() || word > 0xFFFFFFFF) throw std::invalid_argument("warp: ask: '" + one + "' is no word");
+    if (end != one.size() || word > 0xFFFFFFFF) throw std::invalid_argument("warp: ask: " + one + " is no 32-bit word");
     words.push_back(static_cast<std::uint32_t>(word));
   }
-  if (words.empty()) throw std::invalid_argument("warp: ask: a command is wanted, and the words that go with it");
+  if (words.empty()) throw std::invalid_argument("warp: ask: expected a command and its words");
   prepare();
-  std::ostringstream said;
-  for (const auto& node : nodes_) {
-    const auto answer =
-        node->ask(Command{words[0]}, std::span(words).subspan(1), steady_ns() + node->options().silence_ns);
-    if (!answer) throw NodeSilent("warp: " + node->name() + " does not answer that");
-    said << (said.str().empty() ? "" : "; ") << node->options().id << ":" << std::hex << std::showbase;
-    for (const std::uint32_t word : *answer) said << " " << word;
-    said << std::dec << std::noshowbase;
-  }
-  answer_ = said.str();
+  answer_ = nodes_.ask(words);
 }
 
 std::string Device::readSetting(const std::string& name) const {

@@ -10,31 +10,20 @@
 #include <vector>
 
 #include "radio/soapy-modules/arguments.hpp"
-#include "radio/soapy-modules/warp/claim.hpp"
-#include "radio/soapy-modules/warp/guard.hpp"
-#include "radio/soapy-modules/warp/node.hpp"
+#include "radio/soapy-modules/warp/chain.hpp"
+#include "radio/soapy-modules/warp/guarded_transmitter.hpp"
+#include "radio/soapy-modules/warp/node_group.hpp"
 #include "radio/soapy-modules/warp/places.hpp"
 #include "radio/soapy-modules/warp/receiver.hpp"
-#include "radio/soapy-modules/warp/transmitter.hpp"
+#include "radio/soapy-modules/warp/rf_chain.hpp"
+#include "radio/soapy-modules/warp/stream.hpp"
 
 namespace iqd::warp {
 
-enum class Format : std::uint8_t { cf32, cs16 };
-
-/// One stream of one direction; a device has at most one of each.
-struct Stream {
-  int direction = 0;
-  Format format = Format::cs16;
-  std::vector<std::size_t> channels;
-  bool open = false;
-  bool active = false;
-};
-
-/// One node, or several with one trigger. Its channels are the RF chains, A first, of the nodes in their order. The two
-/// directions may be used by two threads.
-///
-/// Nodes are only asked what they are until somebody sets something or opens a stream: looking at a node that another
-/// program uses does not disturb it.
+/// One node, or several with a common trigger. The channels are the RF chains of the nodes in order, A first. Two
+/// threads may use the two directions.
+/// Until a program sets something or opens a stream, nodes are only queried, so looking at a node does not disturb the
+/// program that uses it.
 class Device final : public SoapySDR::Device {
  public:
   explicit Device(const SoapySDR::Kwargs& args);
@@ -67,7 +56,7 @@ class Device final : public SoapySDR::Device {
   int readStreamStatus(SoapySDR::Stream* stream, std::size_t& channels, int& flags, long long& time_ns,
                        long timeout_us) override;
 
-  // What the RF chains are set to (device_front_end.cpp).
+  // Settings of the RF chains (device_front_end.cpp).
   using SoapySDR::Device::getFrequency;
   using SoapySDR::Device::getFrequencyRange;
   using SoapySDR::Device::getGain;
@@ -99,11 +88,11 @@ class Device final : public SoapySDR::Device {
   double getSampleRate(int, std::size_t) const override { return rate_hz_; }
   SoapySDR::RangeList getSampleRateRange(int, std::size_t) const override { return {{rate_hz_, rate_hz_}}; }
 
-  /// The host's, since a node has none that can be read: time stamps are when the host's trigger left.
+  /// Host time, because a node has no readable clock: time stamps say when the host sent the trigger.
   bool hasHardwareTime(const std::string& what) const override { return what.empty(); }
   long long getHardwareTime(const std::string& what) const override;
 
-  // What else there is to know and to do (device.cpp).
+  // Sensors, settings and the life cycle (device.cpp).
   std::vector<std::string> listSensors() const override;
   SoapySDR::ArgInfo getSensorInfo(const std::string& name) const override;
   std::string readSensor(const std::string& name) const override;
@@ -112,30 +101,14 @@ class Device final : public SoapySDR::Device {
   std::string readSetting(const std::string& name) const override;
 
  private:
-  /// What a chain is set to, as numbers on the wire.
-  struct FrontEnd {
-    double hz = 2.412e9;
-    std::uint32_t tx_baseband = 3, tx_rf = 0, tx_low_pass = 3;
-    std::uint32_t rx_rf = 1, rx_baseband = 0, rx_low_pass = 3;
-    bool automatic = false;
-  };
-  const Chain& chain(std::size_t channel) const;
-  FrontEnd& front_end(std::size_t channel);
-  const FrontEnd& front_end(std::size_t channel) const;
+  RfChain& chain(std::size_t channel);
+  const RfChain& chain(std::size_t channel) const;
   void prepare();
-  void set_channel(std::size_t channel);
-  void set_tx_gains(std::size_t channel);
-  void set_rx_gains(std::size_t channel);
-  void set_low_pass(int direction, std::size_t channel);
   void ask_all(const std::string& command);
 
   std::vector<Chain> chains_of(const Stream& stream) const;
   void set_up_receiver(const Arguments& args);
   void set_up_transmitter(const Arguments& args);
-  std::uint32_t length_of(const Arguments& args, std::uint32_t Info::*most) const;
-  void start_transmitter();
-  void stay_alive();
-  std::vector<Guard::Words> last_words() const;
   int read(void* const* buffers, std::size_t samples, int& flags, long long& time_ns, std::int64_t deadline_ns);
 
   Arguments args_;
@@ -143,19 +116,15 @@ class Device final : public SoapySDR::Device {
   double rate_hz_;
   std::int64_t watchdog_ns_;
   Trigger trigger_;
-  std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<std::unique_ptr<Claim>> claims_;  // of nodes that it sets
-  std::vector<Info> infos_;
-  std::vector<Chain> chains_;
-  std::vector<FrontEnd> front_ends_;
+  NodeGroup nodes_;
+  std::vector<RfChain> chains_;
   std::string answer_;  // to the last setting `ask`
 
-  mutable std::recursive_mutex mutex_;  // settings and the life of streams
+  mutable std::recursive_mutex mutex_;  // settings and the life cycle of streams
   bool prepared_ = false;
   Stream rx_, tx_;
   std::unique_ptr<Receiver> receiver_;
-  std::unique_ptr<Transmitter> transmitter_;
-  std::unique_ptr<Guard> guard_;
+  std::unique_ptr<GuardedTransmitter> transmitter_;
 };
 
 }  // namespace iqd::warp

@@ -13,48 +13,27 @@ namespace iqd::warp {
 namespace {
 
 [[noreturn]] void no_such(const char* what, const std::string& name) {
-  throw std::invalid_argument(std::string("warp: there is no ") + what + " " + name);
+  throw std::invalid_argument(std::string("warp: no ") + what + " " + name);
 }
 
 SoapySDR::Range range_of(const Steps& s) {
   return {s.low, s.high, (s.high - s.low) / (s.last - s.first)};
 }
 
+RfChain::GainStage stage_named(const std::string& name) {
+  if (name == "RF") return RfChain::GainStage::rf;
+  if (name == "BB") return RfChain::GainStage::baseband;
+  no_such("gain", name);
+}
+
 }  // namespace
-
-void Device::set_channel(std::size_t channel) {
-  const Chain& c = chain(channel);
-  const Channel& at = channel_at(front_ends_[channel].hz);
-  c.node->ask(Command::channel, {rf_select(c.number), at.band, at.number});
-}
-
-void Device::set_tx_gains(std::size_t channel) {
-  const Chain& c = chain(channel);
-  const FrontEnd& f = front_ends_[channel];
-  c.node->ask(Command::tx_gains, {rf_select(c.number), f.tx_baseband, f.tx_rf});
-}
-
-void Device::set_rx_gains(std::size_t channel) {
-  const Chain& c = chain(channel);
-  const FrontEnd& f = front_ends_[channel];
-  c.node->ask(Command::rx_gains, {rf_select(c.number), f.rx_rf, f.rx_baseband});
-}
-
-void Device::set_low_pass(int direction, std::size_t channel) {
-  const Chain& c = chain(channel);
-  const FrontEnd& f = front_ends_[channel];
-  const bool tx = direction == SOAPY_SDR_TX;
-  c.node->ask(tx ? Command::tx_low_pass : Command::rx_low_pass,
-              {rf_select(c.number), tx ? f.tx_low_pass : f.rx_low_pass});
-}
 
 void Device::setFrequency(int, std::size_t channel, double hz, const SoapySDR::Kwargs&) {
   const std::lock_guard lock(mutex_);
-  const double exact = channel_at(hz).hz;
-  front_end(channel);
+  channel_at(hz);  // refuses a frequency without a channel
+  RfChain& c = chain(channel);
   prepare();
-  front_ends_[channel].hz = exact;
-  set_channel(channel);
+  c.set_frequency(hz);
 }
 void Device::setFrequency(int direction, std::size_t channel, const std::string& name, double hz,
                           const SoapySDR::Kwargs& args) {
@@ -62,7 +41,7 @@ void Device::setFrequency(int direction, std::size_t channel, const std::string&
   setFrequency(direction, channel, hz, args);
 }
 double Device::getFrequency(int, std::size_t channel) const {
-  return front_end(channel).hz;
+  return chain(channel).frequency_hz();
 }
 double Device::getFrequency(int direction, std::size_t channel, const std::string& name) const {
   if (name != "RF") no_such("frequency", name);
@@ -82,7 +61,7 @@ std::vector<std::string> Device::listGains(int direction, std::size_t) const {
   return {"RF", "BB"};
 }
 
-/// The receiver takes as much as it can from RF, the transmitter from the baseband: Soapy's own way for the first.
+/// Fills the receiver's RF gain first (Soapy's default order), and the transmitter's baseband gain first.
 void Device::setGain(int direction, std::size_t channel, double db) {
   if (direction == SOAPY_SDR_RX) return SoapySDR::Device::setGain(direction, channel, db);
   setGain(direction, channel, "BB", std::min(db, 0.0));
@@ -91,30 +70,18 @@ void Device::setGain(int direction, std::size_t channel, double db) {
 
 void Device::setGain(int direction, std::size_t channel, const std::string& name, double db) {
   const std::lock_guard lock(mutex_);
-  const bool rf = name == "RF";
-  if (!rf && name != "BB") no_such("gain", name);
-  front_end(channel);
+  const RfChain::GainStage stage = stage_named(name);
+  RfChain& c = chain(channel);
   prepare();
-  FrontEnd& f = front_ends_[channel];
-  if (direction == SOAPY_SDR_TX) {
-    (rf ? f.tx_rf : f.tx_baseband) =
-        rf ? kTxRfGain.nearest(db) : static_cast<std::uint32_t>(nearest(kTxBasebandGain, db));
-    set_tx_gains(channel);
-  } else {
-    (rf ? f.rx_rf : f.rx_baseband) = rf ? kRxRfGain.below(db) : kRxBasebandGain.nearest(db);
-    set_rx_gains(channel);
-  }
+  c.set_gain(direction, stage, db);
 }
 
 double Device::getGain(int direction, std::size_t channel) const {
   return getGain(direction, channel, "BB") + getGain(direction, channel, "RF");
 }
 double Device::getGain(int direction, std::size_t channel, const std::string& name) const {
-  const FrontEnd& f = front_end(channel);
-  const bool rf = name == "RF";
-  if (!rf && name != "BB") no_such("gain", name);
-  if (direction == SOAPY_SDR_TX) return rf ? kTxRfGain.value(f.tx_rf) : kTxBasebandGain[f.tx_baseband];
-  return rf ? kRxRfGain.value(f.rx_rf) : kRxBasebandGain.value(f.rx_baseband);
+  const RfChain& c = chain(channel);
+  return c.gain_db(direction, stage_named(name));
 }
 
 SoapySDR::Range Device::getGainRange(int direction, std::size_t channel) const {
@@ -122,8 +89,7 @@ SoapySDR::Range Device::getGainRange(int direction, std::size_t channel) const {
   return {rf.minimum() + bb.minimum(), rf.maximum() + bb.maximum()};
 }
 SoapySDR::Range Device::getGainRange(int direction, std::size_t, const std::string& name) const {
-  const bool rf = name == "RF";
-  if (!rf && name != "BB") no_such("gain", name);
+  const bool rf = stage_named(name) == RfChain::GainStage::rf;
   if (direction == SOAPY_SDR_TX)
     return rf ? range_of(kTxRfGain) : SoapySDR::Range(kTxBasebandGain.front(), kTxBasebandGain.back());
   return range_of(rf ? kRxRfGain : kRxBasebandGain);
@@ -135,29 +101,22 @@ bool Device::hasGainMode(int direction, std::size_t) const {
 void Device::setGainMode(int direction, std::size_t channel, bool automatic) {
   const std::lock_guard lock(mutex_);
   if (direction != SOAPY_SDR_RX) throw std::invalid_argument("warp: a transmitter has no automatic gain");
-  const Chain& c = chain(channel);
+  RfChain& c = chain(channel);
   prepare();
-  c.node->ask(Command::gain_control, {rf_select(c.number), automatic});
-  front_ends_[channel].automatic = automatic;
+  c.set_automatic(automatic);
 }
 bool Device::getGainMode(int direction, std::size_t channel) const {
-  return direction == SOAPY_SDR_RX && front_end(channel).automatic;
+  return direction == SOAPY_SDR_RX && chain(channel).is_automatic();
 }
 
 void Device::setBandwidth(int direction, std::size_t channel, double hz) {
   const std::lock_guard lock(mutex_);
-  front_end(channel);
+  RfChain& c = chain(channel);
   prepare();
-  FrontEnd& f = front_ends_[channel];
-  if (direction == SOAPY_SDR_TX)
-    f.tx_low_pass = static_cast<std::uint32_t>(wide_enough(kTxLowPassHz, hz)) + 1;
-  else
-    f.rx_low_pass = static_cast<std::uint32_t>(wide_enough(kRxLowPassHz, hz));
-  set_low_pass(direction, channel);
+  c.set_bandwidth(direction, hz);
 }
 double Device::getBandwidth(int direction, std::size_t channel) const {
-  const FrontEnd& f = front_end(channel);
-  return direction == SOAPY_SDR_TX ? kTxLowPassHz[f.tx_low_pass - 1] : kRxLowPassHz[f.rx_low_pass];
+  return chain(channel).bandwidth_hz(direction);
 }
 SoapySDR::RangeList Device::getBandwidthRange(int direction, std::size_t) const {
   SoapySDR::RangeList list;
@@ -173,8 +132,7 @@ SoapySDR::RangeList Device::getBandwidthRange(int direction, std::size_t) const 
 
 void Device::setSampleRate(int, std::size_t channel, double hz) {
   chain(channel);
-  if (hz != rate_hz_)
-    SoapySDR::logf(SOAPY_SDR_INFO, "warp: the rate stays what it always is, %g samples a second", rate_hz_);
+  if (hz != rate_hz_) SoapySDR::logf(SOAPY_SDR_INFO, "warp: the sample rate is fixed at %g S/s", rate_hz_);
 }
 
 }  // namespace iqd::warp

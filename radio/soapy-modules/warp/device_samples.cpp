@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples between a program and the streams of a device.
+// Moves samples between a program and the streams of a device.
 #include <SoapySDR/Constants.h>
 #include <SoapySDR/Errors.h>
 
@@ -19,12 +19,8 @@ namespace iqd::warp {
 namespace {
 
 constexpr float kFullScale = 32768;
-/// An exchange with a node has at least so long, whatever the caller's patience.
+/// The minimum time for an exchange with a node, however short the caller's time-out.
 constexpr std::int64_t kLeastNs = 10'000'000;
-
-Stream& stream_of(SoapySDR::Stream* handle) {
-  return *reinterpret_cast<Stream*>(handle);
-}
 
 std::int64_t deadline_of(long timeout_us) {
   return steady_ns() + std::max(std::int64_t{timeout_us} * 1000, kLeastNs);
@@ -39,7 +35,7 @@ void to_floats(const std::int16_t* iq, std::size_t values, float* out) {
   for (std::size_t i = 0; i < values; ++i) out[i] = iq[i] * (1 / kFullScale);
 }
 
-/// Rounds and saturates; truncation is what compilers make vector code of.
+/// Rounds and saturates, by truncation, because compilers vectorize that.
 void to_shorts(const float* x, std::size_t values, std::int16_t* out) {
   for (std::size_t i = 0; i < values; ++i) {
     const float v = std::min(std::max(x[i] * kFullScale, -32768.0f), 32767.0f);
@@ -47,8 +43,8 @@ void to_shorts(const float* x, std::size_t values, std::int16_t* out) {
   }
 }
 
-/// What a program hands over, of either format.
-class Given final : public Transmitter::Rows {
+/// The caller's samples, in either format.
+class Given final : public Burst::Rows {
  public:
   Given(const void* const* buffers, Format format) : buffers_(buffers), format_(format) {}
   void copy(std::size_t row, std::uint32_t at, std::uint32_t count, std::int16_t* to) const override {
@@ -100,15 +96,6 @@ int Device::read(void* const* buffers, std::size_t samples, int& flags, long lon
   return static_cast<int>(n);
 }
 
-void Device::stay_alive() {
-  if (guard_->alive()) return;
-  SoapySDR::log(SOAPY_SDR_WARNING,
-                "warp: the watchdog had switched the transmitter off, since this process gave no "
-                "sign of life; it is on again (device argument watchdog=, seconds)");
-  guard_.reset();
-  start_transmitter();
-}
-
 int Device::writeStream(SoapySDR::Stream* handle, const void* const* buffers, std::size_t samples, int& flags,
                         long long time_ns, long timeout_us) {
   if (!stream_of(handle).active) {
@@ -116,11 +103,11 @@ int Device::writeStream(SoapySDR::Stream* handle, const void* const* buffers, st
     return SOAPY_SDR_TIMEOUT;
   }
   try {
-    stay_alive();
+    transmitter_->stay_alive();
     const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(samples, std::numeric_limits<int>::max()));
     const auto time = flags & SOAPY_SDR_HAS_TIME ? std::optional<std::int64_t>(time_ns) : std::nullopt;
-    const int taken = transmitter_->write(Given(buffers, tx_.format), count, time, flags & SOAPY_SDR_END_BURST,
-                                          deadline_of(timeout_us));
+    const int taken = transmitter_->transmitter().write(Given(buffers, tx_.format), count, time,
+                                                        flags & SOAPY_SDR_END_BURST, deadline_of(timeout_us));
     if (taken == Transmitter::kLate) return SOAPY_SDR_TIME_ERROR;
     return taken == 0 && count > 0 ? SOAPY_SDR_TIMEOUT : taken;
   } catch (const std::exception& e) {
@@ -134,12 +121,13 @@ int Device::readStreamStatus(SoapySDR::Stream* handle, std::size_t& channels, in
   if (stream.direction == SOAPY_SDR_RX) return SOAPY_SDR_NOT_SUPPORTED;
   if (!stream.active) return SOAPY_SDR_TIMEOUT;
   try {
-    stay_alive();
+    transmitter_->stay_alive();
     const std::int64_t asked_ns = steady_ns() + std::int64_t{timeout_us} * 1000;
-    auto report = transmitter_->next_report();
+    Transmitter& transmitter = transmitter_->transmitter();
+    auto report = transmitter.next_report();
     if (!report) {
-      transmitter_->advance(deadline_of(timeout_us));
-      report = transmitter_->next_report();
+      transmitter.advance(deadline_of(timeout_us));
+      report = transmitter.next_report();
     }
     if (!report) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(std::max<std::int64_t>(asked_ns - steady_ns(), 0)));

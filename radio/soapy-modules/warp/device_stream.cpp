@@ -6,22 +6,15 @@
 #include <SoapySDR/Logger.hpp>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
 #include "radio/soapy-modules/warp/device.hpp"
-#include "radio/soapy-modules/warp/front_end.hpp"
 
 namespace iqd::warp {
 namespace {
 
-constexpr double kFullScale = 32768;
 constexpr std::size_t kMtu = 16384;
 constexpr std::uint32_t kUsualLength = 32768;
-Stream& stream_of(SoapySDR::Stream* handle) {
-  return *reinterpret_cast<Stream*>(handle);
-}
-
 SoapySDR::ArgInfo info_of(const std::string& key, const std::string& value, const std::string& what,
                           const std::string& units, SoapySDR::ArgInfo::Type type) {
   SoapySDR::ArgInfo info;
@@ -33,21 +26,27 @@ SoapySDR::ArgInfo info_of(const std::string& key, const std::string& value, cons
   return info;
 }
 
+/// The default is limited by the node with the shortest buffers; `most` is the limit that a node reports.
+std::uint32_t length_of(const Arguments& args, const NodeGroup& nodes, std::uint32_t Info::*most) {
+  const std::uint32_t least = nodes.least(most);
+  return static_cast<std::uint32_t>(args.count("length", std::min(kUsualLength, least), 1, least));
+}
+
 }  // namespace
 
 std::string Device::getNativeStreamFormat(int, std::size_t, double& full_scale) const {
-  full_scale = kFullScale;
+  full_scale = 32768;
   return "CS16";
 }
 
 SoapySDR::ArgInfoList Device::getStreamArgsInfo(int direction, std::size_t) const {
   const bool rx = direction == SOAPY_SDR_RX;
   SoapySDR::ArgInfoList list{
-      info_of("length", "32768", rx ? "of a capture" : "of a burst, at most", "samples", SoapySDR::ArgInfo::INT),
-      info_of("every", "0", "from the beginning of one to that of the next, at least", "s", SoapySDR::ArgInfo::FLOAT)};
-  auto more = rx ? info_of("trigger", "own", "captures begin by themselves, or with what is transmitted", "",
+      info_of("length", "32768", rx ? "of a capture" : "of a burst, maximum", "samples", SoapySDR::ArgInfo::INT),
+      info_of("every", "0", "minimum time from one start to the next", "s", SoapySDR::ArgInfo::FLOAT)};
+  auto more = rx ? info_of("trigger", "own", "own: captures start on their own; transmit: with bursts", "",
                            SoapySDR::ArgInfo::STRING)
-                 : info_of("mode", "single", "a burst is sent once, or again and again until there is another", "",
+                 : info_of("mode", "single", "single: sends a burst once; continuous: repeats it", "",
                            SoapySDR::ArgInfo::STRING);
   more.options = rx ? std::vector<std::string>{"own", "transmit"} : std::vector<std::string>{"single", "continuous"};
   list.push_back(more);
@@ -63,9 +62,9 @@ SoapySDR::Stream* Device::setupStream(int direction, const std::string& format,
   const std::lock_guard lock(mutex_);
   Stream& stream = direction == SOAPY_SDR_RX ? rx_ : tx_;
   const Stream& other = direction == SOAPY_SDR_RX ? tx_ : rx_;
-  if (stream.open) throw std::runtime_error("warp: there is one stream of each direction, and it is in use");
+  if (stream.open) throw std::runtime_error("warp: the only stream in this direction is in use");
   if (format != "CS16" && format != "CF32")
-    throw std::invalid_argument("warp: format " + format + " is not offered; CS16 and CF32 are");
+    throw std::invalid_argument("warp: format " + format + " is not supported; use CS16 or CF32");
   stream.direction = direction;
   stream.format = format == "CF32" ? Format::cf32 : Format::cs16;
   stream.channels = channels.empty() ? std::vector<std::size_t>{0} : channels;
@@ -73,11 +72,11 @@ SoapySDR::Stream* Device::setupStream(int direction, const std::string& format,
     chain(c);
     if (other.open && std::count(other.channels.begin(), other.channels.end(), c))
       throw std::runtime_error("warp: channel " + std::to_string(c) +
-                               " transmits or receives, not both at once; use another for one of them");
+                               " cannot transmit and receive, not both at once; use another channel for one of them");
   }
   const Arguments args("warp", kwargs);
   if (const auto key = args.unknown({"length", "every", direction == SOAPY_SDR_RX ? "trigger" : "mode"}))
-    args.refuse(*key, args.text(*key, ""), "there is no such stream argument");
+    args.refuse(*key, args.text(*key, ""), "unknown stream argument");
   prepare();
   if (direction == SOAPY_SDR_RX)
     set_up_receiver(args);
@@ -89,21 +88,14 @@ SoapySDR::Stream* Device::setupStream(int direction, const std::string& format,
 
 std::vector<Chain> Device::chains_of(const Stream& stream) const {
   std::vector<Chain> chains;
-  for (const std::size_t c : stream.channels) chains.push_back(chains_[c]);
+  for (const std::size_t c : stream.channels) chains.push_back(chains_[c].chain());
   return chains;
-}
-
-/// As long as the least of the nodes allows; `most` is what a node says of that.
-std::uint32_t Device::length_of(const Arguments& args, std::uint32_t Info::*most) const {
-  std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
-  for (const Info& info : infos_) least = std::min(least, info.*most);
-  return static_cast<std::uint32_t>(args.count("length", std::min(kUsualLength, least), 1, least));
 }
 
 void Device::set_up_receiver(const Arguments& args) {
   static constexpr std::string_view kTriggers[] = {"own", "transmit"};
   Receiver::Options o;
-  o.length = length_of(args, &Info::most_rx);
+  o.length = length_of(args, nodes_, &Info::most_rx);
   o.every_ns = std::llround(args.number_up_to("every", 0, 1e6) * 1e9);
   o.with_bursts = args.choice("trigger", "own", kTriggers) == 1;
   o.rate_hz = rate_hz_;
@@ -113,11 +105,11 @@ void Device::set_up_receiver(const Arguments& args) {
 void Device::set_up_transmitter(const Arguments& args) {
   static constexpr std::string_view kModes[] = {"single", "continuous"};
   Transmitter::Options o;
-  o.length = length_of(args, &Info::most_tx);
+  o.length = length_of(args, nodes_, &Info::most_tx);
   o.every_ns = std::llround(args.number_up_to("every", 0, 1e6) * 1e9);
   o.continuous = args.choice("mode", "single", kModes) == 1;
   o.rate_hz = rate_hz_;
-  transmitter_ = std::make_unique<Transmitter>(trigger_, chains_of(tx_), o);
+  transmitter_ = std::make_unique<GuardedTransmitter>(trigger_, chains_of(tx_), o, watchdog_ns_);
 }
 
 void Device::closeStream(SoapySDR::Stream* handle) {
@@ -135,27 +127,9 @@ int Device::activateStream(SoapySDR::Stream* handle, int flags, long long, std::
   if (stream.direction == SOAPY_SDR_RX)
     receiver_->start();
   else
-    start_transmitter();
+    transmitter_->start();
   stream.active = true;
   return 0;
-}
-
-/// Nothing is on the air without somebody who would switch it off.
-void Device::start_transmitter() {
-  guard_ = std::make_unique<Guard>(last_words(), watchdog_ns_);
-  transmitter_->start();
-}
-
-std::vector<Guard::Words> Device::last_words() const {
-  std::vector<Guard::Words> words;
-  for (const NodeMask& m : transmitter_->masks()) {
-    const sockaddr_in& to = m.node->options().address;
-    words.push_back({to, m.node->packet(Command::buffers_disable, {m.buffers})});
-    words.push_back({to, m.node->packet(Command::tx_mode, {kSingle})});
-    for (std::uint32_t bit = rf_select(0); bit != 0; bit <<= 1)
-      if (m.rf & bit) words.push_back({to, m.node->packet(Command::both_off, {bit})});
-  }
-  return words;
 }
 
 int Device::deactivateStream(SoapySDR::Stream* handle, int flags, long long) {
@@ -164,17 +138,15 @@ int Device::deactivateStream(SoapySDR::Stream* handle, int flags, long long) {
   const std::lock_guard lock(mutex_);
   if (!stream.active) return 0;
   stream.active = false;
+  if (stream.direction == SOAPY_SDR_TX) {
+    transmitter_->stop();
+    return 0;
+  }
   try {
-    if (stream.direction == SOAPY_SDR_RX) {
-      receiver_->stop();
-    } else {
-      transmitter_->stop();
-      guard_->dismiss();
-    }
+    receiver_->stop();
   } catch (const std::exception& e) {
     SoapySDR::log(SOAPY_SDR_ERROR, e.what());
   }
-  if (stream.direction == SOAPY_SDR_TX) guard_.reset();  // it says what could not be said, though nobody may hear
   return 0;
 }
 

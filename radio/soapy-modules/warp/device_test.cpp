@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plug-in as any Soapy program sees it, with simulated nodes at the other end.
+// The plug-in as a Soapy program sees it, with simulated nodes at the other end.
 #include <gmock/gmock.h>
 
 #include "radio/soapy-modules/warp/rig_for_test.hpp"
@@ -30,7 +30,7 @@ TEST(Warp, IsFoundAndSaysWhatItIs) {
   EXPECT_EQ(rig.device->getSampleRate(SOAPY_SDR_RX, 0), 40e6);
   EXPECT_EQ(rig.device->getHardwareInfo().at("node0_serial"), "42");
   EXPECT_EQ(rig.device->getHardwareInfo().at("node0_firmware"), "7.5.0");
-  EXPECT_EQ(rig.node().times(1), 0) << "looking at it does not initialise it";
+  EXPECT_EQ(rig.node().times(1), 0) << "looking at a node does not initialise it";
   EXPECT_TRUE(SoapySDR::Device::enumerate("driver=warp,address=127.0.0.1,port=1").empty());
 }
 
@@ -100,14 +100,14 @@ TEST(Warp, WhatIsWrongIsRefusedByName) {
   EXPECT_NE(refusal([&] { rig.device->setupStream(SOAPY_SDR_RX, "CS16", {4}); }), "");
 }
 
-/// Whoever sets something first has the node, however the other one's arguments are spelled.
+/// The first device that sets something owns the node, whatever arguments the other one uses.
 TEST(Warp, ANodeBelongsToOne) {
   Rig rig;
   SoapySDR::Device* other = SoapySDR::Device::make(rig.args + ",silence=1");
   rig.device->setGain(SOAPY_SDR_RX, 0, 10);
   EXPECT_THAT(refusal([&] { other->setGain(SOAPY_SDR_RX, 1, 10); }), HasSubstr("is in use"));
-  EXPECT_EQ(rig.node().times(1), 1) << "nor was it initialised";
-  EXPECT_NO_THROW(other->readSensor("temperature")) << "all may look";
+  EXPECT_EQ(rig.node().times(1), 1) << "it was not initialised again";
+  EXPECT_NO_THROW(other->readSensor("temperature")) << "reading is open to all";
   SoapySDR::Device::unmake(rig.device);
   EXPECT_NO_THROW(other->setGain(SOAPY_SDR_RX, 1, 10));
   rig.device = other;

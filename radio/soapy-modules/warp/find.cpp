@@ -19,7 +19,7 @@ constexpr std::int64_t kRoundNs = 150'000'000;
 constexpr std::uint16_t kRounds = 2;
 constexpr int kUsualNodes = 16;
 
-/// Whether this host is in 10.0.0.0/24, where WARP nodes are. Others are not bothered with packets.
+/// Whether this host is in 10.0.0.0/24, the WARP nodes' default network. Other networks get no packets.
 bool in_their_network() {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return false;
@@ -42,14 +42,15 @@ struct Found {
   std::string address;
 };
 
-/// Whether it answers a question of ours: others talk to their nodes, too.
+/// Whether this answers one of our requests: other hosts talk to their nodes, too.
 bool answers(const Packet& packet, std::uint16_t host, std::span<const std::uint16_t> ids, int rounds) {
   const Header& h = packet.header;
   const bool asked = std::ranges::count(ids, kBroadcast) || std::ranges::count(ids, h.source);
   return h.type == Type::to_host && h.destination == host && asked && h.sequence < rounds;
 }
 
-/// Who answers when asked what it is, by number. A question to everybody may always have one answer more.
+/// Maps the number of each node that answers to its info. A broadcast always waits until the end of the round, since
+/// one more answer may come.
 std::map<int, Found> ask_all(const std::vector<sockaddr_in>& addresses, const std::vector<std::uint16_t>& ids,
                              std::uint16_t host) {
   std::map<int, Found> found;
@@ -87,7 +88,7 @@ void describe(const Found& found, int id, SoapySDR::Kwargs& as) {
   as["label"] = "WARP v3 node " + std::to_string(id) + " (serial " + as["serial"] + ") at " + found.address;
 }
 
-/// The nodes that are asked for, as one device: all of them or none.
+/// The requested nodes as one device: all of them or none.
 SoapySDR::KwargsList find_these(const SoapySDR::Kwargs& args) {
   const Places places = places_of({"warp", args});
   std::vector<sockaddr_in> addresses;
@@ -117,8 +118,8 @@ SoapySDR::KwargsList find_nodes(const SoapySDR::Kwargs& args) {
   if (!in_their_network()) {
     if (args.contains("driver"))
       SoapySDR::log(SOAPY_SDR_INFO,
-                    "warp: this host has no address in 10.0.0.0/24, where WARP nodes are; give it "
-                    "10.0.0.250, or say address=");
+                    "warp: this host has no address in 10.0.0.0/24, the network of WARP nodes; give it "
+                    "10.0.0.250 or set address=");
     return {};
   }
   const Places places = places_of({"warp", args});

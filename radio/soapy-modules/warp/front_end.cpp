@@ -25,7 +25,7 @@ constexpr std::array<Channel, 34> make_channels() {
 constexpr auto kChannels = make_channels();
 
 double steps_up(const Steps& s, double value) noexcept {
-  const double within = value > s.low ? std::min(value, s.high) : s.low;  // also of what is no number
+  const double within = value > s.low ? std::min(value, s.high) : s.low;  // also if value is NaN
   return (within - s.low) / (s.high - s.low) * (s.last - s.first);
 }
 
@@ -41,7 +41,7 @@ const Channel& channel_at(double hz) {
   for (const auto* near : {above - 1, above})
     if (std::fabs(near->hz - hz) < kSameHz) return *near;
   std::ostringstream text;
-  text << "warp: there is no channel at " << hz / 1e6 << " MHz; the nearest are " << text_of(above[-1]) << " and "
+  text << "warp: no channel at " << hz / 1e6 << " MHz; the nearest are " << text_of(above[-1]) << " and "
        << text_of(*above);
   throw std::invalid_argument(text.str());
 }
@@ -72,7 +72,7 @@ std::size_t nearest(std::span<const double> values, double value) noexcept {
 
 std::string text_of(const Channel& c) {
   std::ostringstream text;
-  text << c.hz / 1e6 << " MHz (channel " << c.number << " of the band of " << (c.band ? "5" : "2.4") << " GHz)";
+  text << c.hz / 1e6 << " MHz (channel " << c.number << " of the " << (c.band ? "5" : "2.4") << " GHz band)";
   return text.str();
 }
 

@@ -48,7 +48,7 @@ TEST(WarpFrontEnd, ChannelsAndTheirFrequencies) {
 }
 
 TEST(WarpFrontEnd, AFrequencyBetweenIsRefusedWithTheNearestTwo) {
-  EXPECT_THAT(refusal(2.440e9), AllOf(HasSubstr("2440 MHz"), HasSubstr("2442 MHz (channel 7 of the band of 2.4 GHz)"),
+  EXPECT_THAT(refusal(2.440e9), AllOf(HasSubstr("2440 MHz"), HasSubstr("2442 MHz (channel 7 of the 2.4 GHz band)"),
                                       HasSubstr("2437 MHz (channel 6")));
   EXPECT_THAT(refusal(5.4e9), AllOf(HasSubstr("5320 MHz (channel 8"), HasSubstr("5500 MHz (channel 9")));
   EXPECT_THAT(refusal(3e9), AllOf(HasSubstr("2462 MHz"), HasSubstr("5180 MHz"))) << "one on each side";
@@ -66,7 +66,7 @@ TEST(WarpFrontEnd, GainsAndTheirNumbers) {
   EXPECT_EQ(kTxRfGain.value(63), 31);
   EXPECT_EQ(kRxRfGain.nearest(15), 2u);
   EXPECT_EQ(kRxRfGain.below(15), 2u);
-  EXPECT_EQ(kRxRfGain.below(29.9), 2u) << "what is missing the baseband gives";
+  EXPECT_EQ(kRxRfGain.below(29.9), 2u) << "the baseband gain adds the rest";
   EXPECT_EQ(kRxRfGain.below(30), 3u);
   EXPECT_EQ(kRxRfGain.below(-1), 1u);
   EXPECT_EQ(kRxRfGain.value(1), 0);
@@ -82,7 +82,7 @@ TEST(WarpFrontEnd, FiltersThatLetEnoughThrough) {
   EXPECT_EQ(wide_enough(kRxLowPassHz, 7.5e6), 0u);
   EXPECT_EQ(wide_enough(kRxLowPassHz, 7.6e6), 1u);
   EXPECT_EQ(wide_enough(kRxLowPassHz, 18e6), 3u);
-  EXPECT_EQ(wide_enough(kRxLowPassHz, 40e6), 3u) << "the widest that there is";
+  EXPECT_EQ(wide_enough(kRxLowPassHz, 40e6), 3u) << "the widest filter";
   EXPECT_EQ(wide_enough(kTxLowPassHz, 18e6), 1u);
 }
 

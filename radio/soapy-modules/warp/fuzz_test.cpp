@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A million packets that are broken, cut, repeated, out of order or for others. Any bytes at all: tests/fuzz.
+// A million packets that are broken, truncated, repeated, out of order or for other hosts. tests/fuzz feeds random
+// bytes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace iqd::warp {
 namespace {
 
-/// A reply of so many samples, and what somebody makes of it on the way.
+/// A reply of `samples` samples, and damaged versions of it.
 class Reply {
  public:
   static constexpr std::uint32_t kFirst = 5000, kCount = 16384, kEach = 359;
@@ -26,16 +27,16 @@ class Reply {
                                        {2, 0, 9, kFirst + at, n}, &iq[2 * at]));
     }
   }
-  /// One that must not be taken for a part of it.
+  /// One that must not be accepted as part of the reply.
   Bytes false_one() {
     Bytes b = packets[random_() % packets.size()];
     const auto flip = [&](std::size_t at) { b[at] ^= static_cast<std::byte>(1u << random_() % 8); };
     switch (random_() % 6) {
       case 0: b.resize(random_() % b.size()); break;
-      case 1: flip(2 + random_() % 6); break;   // for another host, of another node, of no type
-      case 2: flip(10 + random_() % 2); break;  // of another request
-      case 3: flip(22 + random_() % 2); break;  // of another buffer
-      case 4: flip(30 + random_() % 4); break;  // says another count than it has
+      case 1: flip(2 + random_() % 6); break;   // for another host, from another node, of an unknown type
+      case 2: flip(10 + random_() % 2); break;  // for another request
+      case 3: flip(22 + random_() % 2); break;  // for another buffer
+      case 4: flip(30 + random_() % 4); break;  // with a wrong count
       default:
         b.resize(random_() % 1500);
         for (std::byte& x : b) x = static_cast<std::byte>(random_());

@@ -21,7 +21,7 @@
 namespace iqd::warp {
 namespace {
 
-/// Beside the module that this is a part of.
+/// The guard lies beside the module that contains this code.
 std::string path_of_guard() {
   Dl_info here{};
   ::dladdr(reinterpret_cast<const void*>(&path_of_guard), &here);
@@ -29,7 +29,7 @@ std::string path_of_guard() {
   return module.substr(0, module.rfind('/') + 1) + "warp_guard";
 }
 
-/// Its standard input is the socket, and that is all that it has.
+/// Passes the socket as standard input, and no other descriptor.
 pid_t start(const std::string& path, int socket) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -48,8 +48,8 @@ pid_t start(const std::string& path, int socket) {
   if (error != 0)
     throw std::system_error(error, std::generic_category(),
                             "warp: cannot start " + path +
-                                ", which switches the transmitter off when this process "
-                                "cannot, so nothing is transmitted");
+                                ", which switches the transmitter off if this process "
+                                "fails; transmission is disabled");
   return process;
 }
 
@@ -89,7 +89,7 @@ Guard::~Guard() {
 
 void Guard::send(const void* bytes, std::size_t size) {
   if (::send(socket_, bytes, size, MSG_NOSIGNAL) < 0)
-    throw std::system_error(errno, std::generic_category(), "warp: warp_guard has ended");
+    throw std::system_error(errno, std::generic_category(), "warp: warp_guard exited");
 }
 
 void Guard::dismiss() noexcept {

@@ -12,27 +12,25 @@
 
 namespace iqd::warp {
 
-/// Switches a transmitter off when nobody is in control any more: a process of its own, which says some last words to
-/// the nodes when this one has ended, however it did, or gives no sign of life for too long.
-///
-/// It is another program, `warp_guard` beside the module, since a copy of a process with a GPU's memory is no small
-/// thing.
+/// Switches a transmitter off when its program has lost control: a separate process that sends last commands to the
+/// nodes when this process has ended, however it ended, or was silent for too long.
+/// It is a program of its own, `warp_guard` beside the module, because forking a process with GPU memory is expensive.
 class Guard {
  public:
   struct Words {
     sockaddr_in to;
     Bytes packet;
   };
-  /// Throws std::runtime_error where it cannot be started.
+  /// Throws std::runtime_error if the guard cannot be started.
   Guard(const std::vector<Words>& last, std::int64_t patience_ns);
-  /// Lets it act, unless it was dismissed.
+  /// Makes the guard act, unless it was dismissed.
   ~Guard();
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  /// A sign of life. False: it did not come in time, and the transmitter is off.
+  /// Sends a sign of life. Returns false if it came too late: then the transmitter is off.
   bool alive() noexcept;
-  /// What had to be switched off is.
+  /// Ends the guard without action: the transmitter is already off.
   void dismiss() noexcept;
 
  private:

@@ -12,7 +12,7 @@
 namespace iqd::warp {
 namespace {
 
-/// A node that answers the first question when it has heard the second.
+/// A node that answers the first request after it has received the second.
 TEST(WarpNode, AnAnswerThatComesLateCountsAllTheSame) {
   const int fd = ::socket(AF_INET, SOCK_DGRAM, 0);
   sockaddr_in here = endpoint("127.0.0.1", 0), from{};

@@ -38,23 +38,23 @@ Bytes Node::packet(Command command, std::initializer_list<std::uint32_t> words) 
   return encode({options_.id, options_.host, Type::to_node, 0, 0, static_cast<std::uint32_t>(command)}, words);
 }
 
-/// A packet that cannot leave is one more that gets no answer.
+/// A packet that cannot be sent counts as one without an answer.
 void Node::send(const Bytes& bytes) {
   socket_.send(bytes);
 }
 
-/// To one of the requests from `since` on: who answers late is heard all the same.
+/// Waits for the reply to any request from `since` on: late answers count, too.
 std::optional<Packet> Node::reply(std::uint16_t since, std::int64_t deadline_ns) {
   while (const auto bytes = socket_.receive(deadline_ns)) {
     const auto packet = decode(*bytes);
     if (packet && is_reply(*packet, options_.host, options_.id, since, sequence_)) return packet;
     ++counts_.ignored;
-    if (steady_ns() > deadline_ns) break;  // they may come without end
+    if (steady_ns() > deadline_ns) break;  // other packets may arrive without end
   }
   return {};
 }
 
-/// The same with a look at the clock: a node that was silent for too long is gone.
+/// Like reply(), and fails when a node was silent for too long.
 std::optional<Packet> Node::expect(std::uint16_t since, std::int64_t deadline_ns) {
   const std::int64_t began = steady_ns();
   auto packet = reply(since, std::min(deadline_ns, began + options_.patience_ns));
@@ -63,9 +63,9 @@ std::optional<Packet> Node::expect(std::uint16_t since, std::int64_t deadline_ns
     return packet;
   }
   silent_ns_ += steady_ns() - began;
-  if (silent_ns_ > options_.silence_ns) {  // and stays gone until it says something: closing it is not to take as long
-    throw NodeSilent("warp: " + name() + " does not answer; is it on, is its id " + std::to_string(options_.id) +
-                     ", has this host an address in its network?");
+  if (silent_ns_ > options_.silence_ns) {  // stays gone until it answers: closing it must not wait again
+    throw NodeSilent("warp: " + name() + " does not answer; check that it is on, that its id is " +
+                     std::to_string(options_.id) + " and that this host has an address in its network");
   }
   return {};
 }
@@ -99,7 +99,7 @@ std::optional<Words> Node::ask(Command command, std::initializer_list<std::uint3
 
 Words Node::ask(Command command, std::initializer_list<std::uint32_t> words) {
   const auto answer = ask(command, words, steady_ns() + 2 * options_.silence_ns);
-  if (!answer) throw NodeSilent("warp: " + name() + " is never ready");
+  if (!answer) throw NodeSilent("warp: " + name() + " does not become ready");
   return *answer;
 }
 
@@ -109,13 +109,12 @@ bool Node::recognise(std::int64_t deadline_ns) {
 
 void Node::compare(const Info& info) {
   if (serial_.value_or(info.serial) != info.serial)
-    throw std::runtime_error("warp: " + name() + " has the serial number " + std::to_string(info.serial) +
-                             " now, not " + std::to_string(*serial_) + ": another board has taken its place");
+    throw std::runtime_error("warp: " + name() + " has the serial number " + std::to_string(info.serial) + ", not " +
+                             std::to_string(*serial_) + ": the board was replaced");
   serial_ = info.serial;
   const bool tx = tx_length_.forgotten(info.tx_length), rx = rx_length_.forgotten(info.rx_length);
   if (tx || rx)
-    throw std::runtime_error("warp: " + name() +
-                             " has other lengths than it was told: it was restarted, or set by another host");
+    throw std::runtime_error("warp: " + name() + " lost its settings: it was restarted, or another host changed them");
 }
 
 void Node::Length::tell(std::uint32_t value) noexcept {
@@ -124,7 +123,7 @@ void Node::Length::tell(std::uint32_t value) noexcept {
   told = value;
 }
 
-/// Of a node that says something of its own no conclusion can be drawn.
+/// A node that never reports the lengths that were set allows no conclusion.
 bool Node::Length::forgotten(std::uint32_t said) noexcept {
   if (!told) return false;
   if (said == told) says = true;
@@ -135,7 +134,7 @@ Info Node::info() {
   constexpr int kTries = 3;
   for (int i = 0; i < kTries; ++i)
     if (const auto info = decode_info(ask(Command::node_info, {}))) return *info;
-  throw std::runtime_error("warp: what " + name() + " says about itself is not what a node says");
+  throw std::runtime_error("warp: " + name() + " reports invalid information about itself");
 }
 
 }  // namespace iqd::warp

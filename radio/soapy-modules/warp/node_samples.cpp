@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples on their way from a node and to it.
+// Transfers samples from and to a node.
 #include <algorithm>
 #include <cmath>
 
@@ -28,19 +28,18 @@ Node::Read Node::read(Piece& piece, std::optional<std::uint8_t>& capture, std::i
   }
 }
 
-/// From the first missing sample to the next that is there.
+/// Requests from the first missing sample up to the next that has arrived.
 void Node::request(Piece& piece) {
   const std::uint32_t first = piece.coverage.first_missing();
   const std::uint32_t count = piece.coverage.missing_up_to() - first;
   asked_up_to_ = first + count;
   packets_asked_ = (count + packet_samples_ - 1) / packet_samples_;
-  // The most that fits, always: what a node made of it is known by then, and a node that takes its headers off would
-  // take them off once more each time.
+  // Always the maximum, not packet_samples_: a node that subtracts its headers would subtract them again each time.
   send(encode(header(Command::read_iq), {piece.buffer, first, count, 4 * options_.samples_a_packet, packets_asked_}));
 }
 
-/// Takes the packets of the last request until the piece is whole. Where all that were asked for have come and samples
-/// are missing all the same, or none comes any more, they have to be asked for again.
+/// Takes the packets of the last request until the piece is whole. If all of them came and samples are still missing,
+/// or no more packets come, returns `later`: the samples have to be requested again.
 Node::Read Node::collect(Piece& piece, std::optional<std::uint8_t>& capture, std::uint16_t since,
                          std::int64_t deadline_ns) {
   using Outcome = Read::Outcome;
@@ -61,13 +60,13 @@ Node::Read Node::collect(Piece& piece, std::optional<std::uint8_t>& capture, std
     }
     if (piece.coverage.whole()) return {Outcome::whole};
     ++came;
-    // A node may put less into a packet than would fit, so that more of them are needed. The last one has what is left.
+    // A node may put fewer samples into a packet than fit, so more packets are needed. The last one has the remainder.
     if (said.first + said.count < asked_up_to_) packet_samples_ = std::min(packet_samples_, said.count);
   }
   return {Outcome::later};
 }
 
-/// The header tells how far the capture has got, and how long it is.
+/// The header says how far the capture has got, and how long it is.
 Node::Read Node::wait_for(const SampleHeader& h, std::uint32_t end) {
   ++counts_.not_ready;
   const std::uint32_t length = h.count ? h.count : end;
@@ -83,7 +82,7 @@ Node::Write Node::write(std::uint32_t buffer, std::uint32_t first, std::uint32_t
     const Write wrote = send_samples(buffer, first, count, iq, part, deadline_ns);
     if (wrote == Write::done || wrote == Write::not_ready) return wrote;
     ++counts_.written_again;
-    part.begins = true;  // what the node has made of the rest is not known, so this is checked by itself
+    part.begins = true;  // what the node kept of the rest is unknown, so this part gets a checksum of its own
     if (steady_ns() >= deadline_ns) return wrote;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conversation with a node, and with one that misbehaves.
+// The exchange with a node, including nodes that misbehave.
 #include "radio/soapy-modules/warp/node.hpp"
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ struct Pair {
     return o;
   }
   void set(Command command, std::uint32_t word) { node.ask(command, {word}); }
-  /// Takes a capture of so many samples with the first `chains` chains.
+  /// Takes a capture of `samples` samples with the first `chains` chains.
   void capture(std::uint32_t samples, std::uint32_t mask = 1) {
     set(Command::trigger_add, 1);
     set(Command::rx_length, samples);
@@ -131,7 +131,7 @@ TEST(WarpNode, EverythingAtOnce) {
     pair.id.reset();
     Piece piece;
     const int before = pair.network.node().seen().captures;
-    while (pair.network.node().seen().captures == before) {  // the trigger may be what is lost
+    while (pair.network.node().seen().captures == before) {  // the trigger itself may be lost
       pair.capture(30'000);
       std::this_thread::sleep_for(20ms);
     }
@@ -151,7 +151,7 @@ TEST(WarpNode, NotReadySaysHowLongItWillTake) {
   std::optional<std::uint8_t> id;
   const auto got = pair.node.read(piece, id, steady_ns() + kSecond);
   EXPECT_EQ(got.outcome, Outcome::not_ready);
-  EXPECT_GT(got.wait_ns, 1'000'000) << "some 100,000 samples at 40 MS/s";
+  EXPECT_GT(got.wait_ns, 1'000'000) << "about 100,000 samples at 40 MS/s";
   EXPECT_LE(got.wait_ns, 2'500'000);
 }
 
@@ -164,18 +164,18 @@ TEST(WarpNode, OtherReadingsOfTheProtocolAreUnderstood) {
   const std::int64_t began = steady_ns();
   ASSERT_EQ(pair.read(piece, 0, 50'000).outcome, Outcome::whole);
   expect_pattern(piece, 1, 0, 0);
-  EXPECT_LE(pair.node.counts().asked_again, 1u) << "then it knows how much is in a packet";
+  EXPECT_LE(pair.node.counts().asked_again, 1u) << "after that it knows the size of a packet";
   EXPECT_LT(steady_ns() - began, kSecond);
   const int requests = pair.network.node().seen().requests;
   for (int i = 0; i < 5; ++i) ASSERT_EQ(pair.read(piece, 0, 50'000).outcome, Outcome::whole);
   EXPECT_EQ(pair.network.node().seen().requests, requests + 5);
-  EXPECT_EQ((*pair.network.node().last(0x30000009))[4], 143u) << "of 350 samples each, not of fewer and fewer";
+  EXPECT_EQ((*pair.network.node().last(0x30000009))[4], 143u) << "of 350 samples each, not shrinking";
   const std::vector<std::int16_t> iq(2000, 5);
   EXPECT_EQ(pair.node.write(1, 500, 1000, iq.data(), steady_ns() + 10 * kSecond), Node::Write::done);
   EXPECT_EQ(pair.node.counts().written_again, 0u);
 }
 
-/// A piece whose last packet is short, and comes first or alone.
+/// A piece whose last packet is short, and arrives first or alone.
 TEST(WarpNode, AShortPacketAtTheEndIsNoMeasureOfTheOthers) {
   warp_node::Options o;
   o.faults.lose = 2;
@@ -209,7 +209,7 @@ TEST(WarpNode, WritesWhatIsToBeSent) {
     Pair pair(o);
     std::vector<std::int16_t> iq(2 * 5000);
     for (std::size_t i = 0; i < iq.size(); ++i) iq[i] = static_cast<std::int16_t>(i * 7 - 30'000);
-    for (std::uint32_t at = 0; at < 5000; at += 1000)  // with losses a long one never comes whole
+    for (std::uint32_t at = 0; at < 5000; at += 1000)  // with losses, a long read never completes
       ASSERT_EQ(pair.node.write(1, at, 1000, iq.data() + 2 * at, steady_ns() + 30 * kSecond), Node::Write::done);
     if (lost) {
       EXPECT_GT(pair.node.counts().written_again, 0u);
@@ -275,7 +275,7 @@ TEST(WarpCoverage, CountsEachSampleOnceInAnyOrder) {
   EXPECT_EQ(c.first_missing(), 105u);
   EXPECT_EQ(c.missing_up_to(), 120u);
   EXPECT_TRUE(c.add(104, 16));
-  EXPECT_EQ(c.first_missing(), 130u) << "over the island";
+  EXPECT_EQ(c.first_missing(), 130u) << "past the island";
   EXPECT_TRUE(c.add(140, 10));
   EXPECT_TRUE(c.add(130, 10));
   EXPECT_TRUE(c.whole());

@@ -21,7 +21,7 @@ template <class T> void put(std::byte* at, T value) noexcept {
   for (std::size_t i = 0; i < sizeof(T); ++i) at[i] = static_cast<std::byte>(value >> 8 * (sizeof(T) - 1 - i));
 }
 
-/// A packet of so many bytes, all but what stands behind the command.
+/// Starts a packet of `size` bytes: everything up to the command.
 Bytes begin(const Header& h, std::size_t size) {
   Bytes out(size);
   put(&out[2], h.destination);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a node and its host say to each other, as bytes and as what they mean. All integers are big-endian. Nothing here
-// opens a socket, waits or keeps anything; bytes that mean nothing are no packet, whatever they are.
+// The packets of nodes and hosts, as bytes and as values. All integers are big-endian. This code opens no socket, never
+// waits and has no state. Invalid bytes never decode to a packet.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ namespace iqd::warp {
 using Bytes = std::vector<std::byte>;
 using Words = std::vector<std::uint32_t>;
 
-inline constexpr std::size_t kTriggerBytes = 18;       // a trigger ends behind its id
-inline constexpr std::size_t kHeaderBytes = 22;        // everything else has its arguments from here on
-inline constexpr std::size_t kSampleHeaderBytes = 12;  // in front of samples
+inline constexpr std::size_t kTriggerBytes = 18;       // a trigger ends after its id
+inline constexpr std::size_t kHeaderBytes = 22;        // arguments of all other packets begin here
+inline constexpr std::size_t kSampleHeaderBytes = 12;  // before samples
 inline constexpr std::uint16_t kBroadcast = 0xFFFF;    // as a destination: every node
 
 enum class Type : std::uint8_t { trigger = 0, to_node = 1, to_host = 2 };
@@ -66,28 +66,28 @@ struct Header {
   std::uint32_t command = 0;  // of a trigger: its id, one bit
 };
 
-/// A packet that was taken apart. `arguments` lies in the bytes that were given.
+/// A decoded packet. `arguments` points into the bytes that were passed.
 struct Packet {
   Header header;
   std::uint16_t count = 0;  // of arguments
   std::span<const std::byte> arguments;
 };
 
-/// Nothing where the bytes are none: too few of them, a type that there is not, a length that does not agree.
+/// Returns nothing if the bytes are no packet: too few bytes, an unknown type, inconsistent lengths.
 std::optional<Packet> decode(std::span<const std::byte> bytes);
-/// Whether it is what a node answers to one of the requests of this host from `since` to `last`.
+/// Whether this is the node's answer to one of this host's requests from `since` to `last`.
 bool is_reply(const Packet& packet, std::uint16_t host, std::uint16_t node, std::uint16_t since,
               std::uint16_t last) noexcept;
-/// The arguments, where they are words.
+/// The arguments, if they are words.
 Words words_of(const Packet& packet);
 
-/// A command with words as arguments; `header.type` says whose it is.
+/// A command with words as arguments; `header.type` says who sends it.
 Bytes encode(const Header& header, std::span<const std::uint32_t> words);
 Bytes encode(const Header& header, std::initializer_list<std::uint32_t> words);
 /// A trigger for every node that listens for one of these ids.
 Bytes encode_trigger(const Header& header);
 
-/// In front of samples, in both directions.
+/// Precedes samples, in both directions.
 struct SampleHeader {
   std::uint16_t buffer = 0;  // one bit: A 1, B 2, C 4, D 8
   std::uint8_t flags = 0;
@@ -100,18 +100,18 @@ inline constexpr std::uint8_t kSamplesNotReady = 0x02;  // from a node
 inline constexpr std::uint8_t kFirstOfWrite = 0x10;     // to a node
 inline constexpr std::uint8_t kLastOfWrite = 0x20;      // to a node
 
-/// Samples as they are on the wire, one word each: I in the high half, Q in the low one, both Q1.15.
+/// Samples as on the wire, one word each: I in the high half, Q in the low one, both Q1.15.
 struct Samples {
   SampleHeader header;
-  std::span<const std::byte> words;  // header.count of them; none where a flag says that there are none
+  std::span<const std::byte> words;  // header.count words; none if a flag says so
 };
 std::optional<Samples> decode_samples(const Packet& packet);
 /// One argument: the sample header, and `header.count` samples, I and Q in turn.
 Bytes encode_samples(const Header& header, const SampleHeader& samples, const std::int16_t* iq);
-/// Words to I and Q in turn.
+/// Converts words to interleaved I and Q.
 void unpack(std::span<const std::byte> words, std::int16_t* iq) noexcept;
 
-/// What a node says about itself: 13 words.
+/// What a node reports about itself: 13 words.
 struct Info {
   std::uint32_t serial = 0;
   std::uint64_t dna = 0;
@@ -124,10 +124,10 @@ struct Info {
   std::uint32_t interface_groups = 0;
   std::uint32_t interfaces = 0;  // RF chains
 };
-/// Nothing where it is too short, or says what no node has.
+/// Returns nothing if it is too short or has impossible values.
 std::optional<Info> decode_info(std::span<const std::uint32_t> words);
 
-/// Of what was written: for each packet its first sample's number, then its last word.
+/// Checksum of a write: for each packet its first sample's number, then its last word.
 class Checksum {
  public:
   void add(std::uint32_t word) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packets against vectors that were written by hand from the description of the protocol, field by field; and bytes
-// that mean nothing, a million of them.
+// Packets against vectors that were written by hand from the protocol description, field by field; and a million
+// invalid packets.
 #include "radio/soapy-modules/warp/packet.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Digits of hexadecimal numbers, two a byte; what stands behind a # up to the end of its line is a remark.
+/// Hexadecimal digits, two per byte; a # starts a comment to the end of the line.
 Bytes bytes(std::string_view text) {
   Bytes out;
   int digits = 0, value = 0;
@@ -217,7 +217,7 @@ TEST(WarpPacket, InfoIsThirteenWords) {
   }
 }
 
-/// By the formulas, on paper: 3, then 5: s1 = 3, 8; s2 = 3, 11. 0xffff counts as nothing, 0x10000 as 1.
+/// From the formulas, by hand: 3, then 5: s1 = 3, 8; s2 = 3, 11. 0xffff counts as 0, 0x10000 as 1.
 TEST(WarpPacket, ChecksumByItsFormula) {
   Checksum sum;
   EXPECT_EQ(sum.value(), 0u);
@@ -240,7 +240,7 @@ TEST(WarpPacket, WhatIsTooShortOrDoesNotAgreeIsNone) {
     other[at] = static_cast<std::byte>(value);
     return decode(other).has_value();
   };
-  EXPECT_TRUE(changed(9, 0x4a)) << "as it is";
+  EXPECT_TRUE(changed(9, 0x4a)) << "unchanged";
   EXPECT_FALSE(changed(7, 3)) << "there are three types";
   EXPECT_FALSE(changed(9, 0x4b)) << "says that it is longer";
   EXPECT_FALSE(changed(9, 0x49)) << "its arguments end behind it";

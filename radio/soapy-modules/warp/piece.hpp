@@ -11,25 +11,24 @@
 
 namespace iqd::warp {
 
-/// A stretch of samples of one buffer on its way to the host, put together from packets in whatever order they come,
-/// and however often.
+/// A stretch of samples of one buffer, assembled from packets in any order and with repetitions.
 struct Piece {
   std::uint32_t buffer = 0;
   Coverage coverage;
-  std::vector<std::int16_t> iq;  // of all the stretch, I and Q in turn
+  std::vector<std::int16_t> iq;  // the whole stretch, I and Q interleaved
 
   void begin(std::uint32_t buffer_bit, std::uint32_t first, std::uint32_t count);
 
   enum class Taken : std::uint8_t {
     fresh,          // some samples that were missing
-    again,          // none
+    again,          // only samples that have arrived before
     unfit,          // no samples of this stretch
-    not_ready,      // the node has none yet
-    failed,         // nor will it have any
-    other_capture,  // samples, but of another capture
+    not_ready,      // the node has no samples yet
+    failed,         // the node will never have samples
+    other_capture,  // samples of another capture
   };
-  /// `capture` is the id that samples are to have; without one it becomes that of the first that come. What the node
-  /// said goes to `said`.
+  /// `capture` is the id that samples must have; if empty, it takes that of the first samples that arrive. `said`
+  /// receives the node's sample header.
   Taken take(const Packet& packet, std::optional<std::uint8_t>& capture, SampleHeader& said);
 };
 

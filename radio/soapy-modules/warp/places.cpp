@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kMostId = 200;
 constexpr int kIpUdpBytes = 28;
 
-/// As in node=0/1/2.
+/// Splits node=0/1/2.
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts;
   std::istringstream stream(text);
@@ -25,7 +25,7 @@ std::string usual_address(std::int64_t id) {
   return "10.0.0." + std::to_string(id + 1);
 }
 
-/// To all in the network of a node. Within this host nobody hears that who listens at one address.
+/// The broadcast address of the node's network. On loopback, a broadcast does not reach a socket bound to one address.
 std::string usual_broadcast(const std::string& address) {
   return address.starts_with("127.") ? address : address.substr(0, address.rfind('.')) + ".255";
 }
@@ -34,7 +34,7 @@ std::int64_t ns_of(const Arguments& args, const std::string& key, double otherwi
   const double seconds = args.number(key, otherwise);
   if (seconds < low || seconds > high) {
     std::ostringstream wanted;
-    wanted << low << " to " << high << " seconds are wanted";
+    wanted << "expected " << low << " to " << high << " seconds";
     args.refuse(key, args.text(key, ""), wanted.str());
   }
   return std::llround(seconds * 1e9);
@@ -49,7 +49,7 @@ NodeOptions options_of(const Arguments& args) {
   o.samples_a_packet = static_cast<std::uint32_t>(
       (mtu - kIpUdpBytes - static_cast<std::int64_t>(kHeaderBytes + kSampleHeaderBytes)) / 4);
   o.rate_hz = args.number("rate", 40e6);
-  if (o.rate_hz < 1e3 || o.rate_hz > 40e6) args.refuse("rate", args.text("rate", ""), "1e3 to 40e6 are wanted");
+  if (o.rate_hz < 1e3 || o.rate_hz > 40e6) args.refuse("rate", args.text("rate", ""), "expected 1e3 to 40e6");
   return o;
 }
 
@@ -58,16 +58,16 @@ NodeOptions options_of(const Arguments& args) {
 Places places_of(const Arguments& args) {
   const std::vector<std::string> ids = parts_of(args.text("node", "0"));
   const std::vector<std::string> addresses = parts_of(args.text("address", ""));
-  if (ids.empty()) args.refuse("node", args.text("node", ""), "the number of a node, or several with / between them");
+  if (ids.empty()) args.refuse("node", args.text("node", ""), "expected a node number, or several with / between");
   if (addresses.size() > 1 && addresses.size() != ids.size())
-    args.refuse("address", args.text("address", ""), "one for all nodes, or one for each, with / between them");
+    args.refuse("address", args.text("address", ""), "expected one for all nodes, or one for each, separated by /");
   const auto port = args.count("port", 9000, 1, 65535 - kMostId);
   Places places;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     NodeOptions o = options_of(args);
     o.id = static_cast<std::uint16_t>(Arguments("warp", {{"node", ids[i]}}).count("node", 0, 0, kMostId));
     for (const NodeOptions& other : places.nodes)
-      if (other.id == o.id) args.refuse("node", args.text("node", ""), "each of them once");
+      if (other.id == o.id) args.refuse("node", args.text("node", ""), "a node is listed twice");
     const std::string address = addresses.empty()      ? usual_address(o.id)
                                 : addresses.size() > 1 ? addresses[i]
                                                        : addresses[0];

@@ -14,15 +14,15 @@ namespace iqd::warp {
 
 using soapy_module::Arguments;
 
-/// Which nodes the device arguments mean, and how they are reached.
+/// The nodes that the device arguments name, and their addresses.
 struct Places {
   std::vector<NodeOptions> nodes;
-  sockaddr_in broadcast{};  // of commands and triggers for all
+  sockaddr_in broadcast{};  // for commands and triggers to all nodes
   Trigger::Options trigger;
 };
 /// Throws std::invalid_argument.
 Places places_of(const Arguments& args);
-/// The nodes that answer: as the arguments say, or in the network of this host that WARP nodes have.
+/// Returns the nodes that answer: those in the arguments, or those in the WARP nodes' default network.
 SoapySDR::KwargsList find_nodes(const SoapySDR::Kwargs& args);
 
 }  // namespace iqd::warp

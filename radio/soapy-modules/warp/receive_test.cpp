@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Captures of simulated nodes, whole and of all chains, whatever goes wrong.
+// Captures of simulated nodes arrive whole, from all chains, despite faults.
 #include <gmock/gmock.h>
 
 #include <complex>
@@ -100,7 +100,7 @@ TEST(Warp, ALostTriggerIsFiredAgain) {
   EXPECT_GE(rig.sensor("lost_triggers"), 2u);
 }
 
-/// It answers as before, but not with what was asked for.
+/// It answers as before, but its settings are lost.
 TEST(Warp, ANodeThatWasRestartedIsNotReadFrom) {
   for (const int serial : {1, 2}) {
     Rig rig;

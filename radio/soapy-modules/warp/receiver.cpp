@@ -15,11 +15,8 @@
 namespace iqd::warp {
 namespace {
 
-/// Some 45 packets of 1500 bytes, which a socket's usual buffer holds though nobody reads meanwhile.
-constexpr std::uint32_t kPiece = 16384;
-/// A node that is not ready so long after the end of a capture never saw its trigger.
+/// A node that is still not ready so long after the end of a capture never got its trigger.
 constexpr std::int64_t kLateNs = 250'000'000;
-constexpr int kMostStale = 3;
 constexpr int kMostFailures = 10;
 
 bool wait_until(std::int64_t ns, std::int64_t deadline_ns) {
@@ -34,32 +31,20 @@ std::int64_t ns_of(double samples, double rate_hz) {
 
 }  // namespace
 
-std::vector<NodeMask> masks_of(const std::vector<Chain>& chains) {
-  std::vector<NodeMask> masks;
-  for (const Chain& c : chains) {
-    auto at = std::find_if(masks.begin(), masks.end(), [&](const NodeMask& m) { return m.node == c.node; });
-    if (at == masks.end()) at = masks.insert(at, {c.node, 0, 0});
-    at->buffers |= buffer_select(c.number);
-    at->rf |= rf_select(c.number);
-  }
-  return masks;
-}
-
 Receiver::Receiver(Trigger& trigger, std::vector<Chain> chains, const Options& options)
     : trigger_(trigger),
       chains_(std::move(chains)),
       masks_(masks_of(chains_)),
       options_(options),
-      pieces_(chains_.size()),
-      ids_(chains_.size()),
-      last_ids_(chains_.size()) {}
+      pieces_(chains_.size(), options.length),
+      ids_(chains_.size()) {}
 
 void Receiver::start() {
   for (const NodeMask& m : masks_) m.node->ask(Command::rx_length, {options_.length});
   for (const Chain& c : chains_) c.node->ask(Command::receive_enable, {rf_select(c.number)});
   state_ = State::idle;
   next_ns_ = 0;
-  given_from_ = given_to_ = 0;
+  pieces_.drop();
 }
 
 void Receiver::stop() {
@@ -83,9 +68,9 @@ Receiver::Event Receiver::advance(std::int64_t deadline_ns) {
         if (!begin(deadline_ns)) return Event::nothing;
         break;
       case State::running:
-        if (!wait_until(ready_ns_, deadline_ns)) return Event::nothing;
-        position_ = 0;
-        std::fill(ids_.begin(), ids_.end(), std::nullopt);
+        if (!wait_until(ready_ns(), deadline_ns)) return Event::nothing;
+        pieces_.rewind();
+        ids_.begin();
         state_ = State::reading;
         next_piece();
         break;
@@ -115,52 +100,48 @@ bool Receiver::begin(std::int64_t deadline_ns) {
   } else {
     return false;
   }
-  ready_ns_ = shot_.steady_ns + ns_of(options_.length, options_.rate_hz);
   next_ns_ = shot_.steady_ns + options_.every_ns;
   state_ = State::running;
   return true;
 }
 
 void Receiver::next_piece() {
-  const std::uint32_t count = std::min(kPiece, options_.length - position_);
-  for (std::size_t i = 0; i < chains_.size(); ++i) pieces_[i].begin(buffer_select(chains_[i].number), position_, count);
+  pieces_.begin(chains_);
   step_ = 0;
 }
 
-/// Brings a piece of all chains. `samples`: it is in hand, or there is something else to do.
+/// Fetches a piece of all chains. Returns `samples` if a piece is available or another state has work to do.
 Receiver::Event Receiver::read(std::int64_t deadline_ns) {
   using Outcome = Node::Read::Outcome;
-  if (position_ > 0 && step_ == chains_.size()) next_piece();
+  if (!pieces_.at_start() && step_ == chains_.size()) next_piece();
   for (; step_ < chains_.size(); ++step_) {
     const Node::Read got = chains_[step_].node->read(pieces_[step_], ids_[step_], deadline_ns);
     switch (got.outcome) {
       case Outcome::later: return Event::nothing;
       case Outcome::not_ready:
-        if (steady_ns() > ready_ns_ + kLateNs) return give_up();
+        if (steady_ns() > ready_ns() + kLateNs) return give_up();
         return wait_until(steady_ns() + got.wait_ns, deadline_ns) ? Event::samples : Event::nothing;
       case Outcome::other_capture: return give_up();
       case Outcome::failed:
         if (++failures_ > kMostFailures)
-          throw std::runtime_error("warp: " + chains_[step_].node->name() + " cannot give what it received");
+          throw std::runtime_error("warp: " + chains_[step_].node->name() + " cannot deliver its capture");
         return give_up();
       case Outcome::whole: break;
     }
-    if (position_ == 0 && stale(step_)) return give_up();
+    if (pieces_.at_start() && is_repeated(step_)) return give_up();
   }
-  if (position_ == 0 && !recognise(deadline_ns)) return Event::nothing;
+  if (pieces_.at_start() && !recognise(deadline_ns)) return Event::nothing;
   failures_ = 0;
-  given_from_ = 0;
-  given_to_ = pieces_[0].coverage.end() - position_;
-  position_ += given_to_;
+  pieces_.finish();
   if (!at_end()) return Event::samples;
   trigger_.end_capture();
-  last_ids_ = ids_;
+  ids_.accept();
   ++captures_;
   state_ = State::idle;
   return Event::samples;
 }
 
-/// A node that was restarted answers as before, but receives at another frequency.
+/// A restarted node answers as before, but receives at another frequency.
 bool Receiver::recognise(std::int64_t deadline_ns) {
   for (const NodeMask& m : masks_)
     if (!m.node->recognise(deadline_ns)) return false;
@@ -168,31 +149,32 @@ bool Receiver::recognise(std::int64_t deadline_ns) {
   return true;
 }
 
-/// Whether this is the capture before once more, since the trigger was lost.
-bool Receiver::stale(std::size_t row) {
-  if (!ids_count_ || ids_[row] != last_ids_[row]) {
-    if (row + 1 == chains_.size()) stale_ = 0;
-    return false;
-  }
-  if (++stale_ < kMostStale) return true;
-  SoapySDR::logf(SOAPY_SDR_WARNING, "warp: %s gives its captures no numbers, so a lost trigger cannot be noticed",
-                 chains_[row].node->name().c_str());
-  return ids_count_ = false;
+/// Whether a channel has the previous capture again, because the trigger was lost.
+bool Receiver::is_repeated(std::size_t channel) {
+  const CaptureIds::Verdict verdict = ids_.check(channel);
+  if (verdict == CaptureIds::Verdict::unnumbered)
+    SoapySDR::logf(SOAPY_SDR_WARNING, "warp: %s does not number its captures, so lost triggers go unnoticed",
+                   chains_[channel].node->name().c_str());
+  return verdict == CaptureIds::Verdict::repeated;
 }
 
-/// Begins anew. What was handed on of this capture is all that there is of it.
+/// Starts the next capture. The rest of this one is lost.
 Receiver::Event Receiver::give_up() {
-  if (position_ == 0) ++lost_triggers_;
+  if (pieces_.at_start()) ++lost_triggers_;
   doubtful_ = true;
   trigger_.end_capture();
   step_ = 0;
   state_ = State::arming;
-  return position_ == 0 ? Event::samples : Event::lost;
+  return pieces_.at_start() ? Event::samples : Event::lost;
+}
+
+/// When the capture is over.
+std::int64_t Receiver::ready_ns() const noexcept {
+  return shot_.steady_ns + ns_of(options_.length, options_.rate_hz);
 }
 
 std::int64_t Receiver::time_ns() const noexcept {
-  const double at = static_cast<double>(position_ - given_to_) + given_from_;
-  return shot_.wall_ns + ns_of(at, options_.rate_hz);
+  return shot_.wall_ns + ns_of(pieces_.first(), options_.rate_hz);
 }
 
 }  // namespace iqd::warp

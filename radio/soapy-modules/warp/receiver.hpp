@@ -4,35 +4,23 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
-#include "radio/soapy-modules/warp/node.hpp"
+#include "radio/soapy-modules/warp/capture_ids.hpp"
+#include "radio/soapy-modules/warp/capture_pieces.hpp"
+#include "radio/soapy-modules/warp/chain.hpp"
 #include "radio/soapy-modules/warp/trigger.hpp"
 
 namespace iqd::warp {
 
-/// One RF chain of one node.
-struct Chain {
-  Node* node = nullptr;
-  std::size_t number = 0;
-};
-/// The chains of each node as one word, in the order of the nodes.
-struct NodeMask {
-  Node* node;
-  std::uint32_t buffers;
-  std::uint32_t rf;
-};
-std::vector<NodeMask> masks_of(const std::vector<Chain>& chains);
-
-/// Captures, one behind the other: arm, trigger, wait, read. One thread. Nothing takes longer than its deadline
-/// (steady_ns) says; the next call goes on where the last one stopped.
+/// Captures in sequence: arm, trigger, wait, read. For one thread. No call takes longer than its deadline (steady_ns);
+/// the next call continues where the last one stopped.
 class Receiver {
  public:
   struct Options {
     std::uint32_t length = 32768;  // samples of a capture
-    std::int64_t every_ns = 0;     // from one to the next at least
-    bool with_bursts = false;      // begins with the transmitter's bursts, else by itself
+    std::int64_t every_ns = 0;     // minimum time from one start to the next
+    bool with_bursts = false;      // starts with the transmitter's bursts, otherwise on its own
     double rate_hz = 40e6;
   };
   Receiver(Trigger& trigger, std::vector<Chain> chains, const Options& options);
@@ -41,16 +29,16 @@ class Receiver {
   void stop();
 
   enum class Event : std::uint8_t { samples, nothing, lost };
-  /// Sees that there are samples in hand. `lost`: the rest of a capture could not be had.
+  /// Makes samples available. `lost`: the rest of a capture could not be read.
   Event advance(std::int64_t deadline_ns);
 
-  // What is in hand.
-  std::uint32_t available() const noexcept { return given_to_ - given_from_; }
-  const std::int16_t* iq(std::size_t channel) const noexcept { return &pieces_[channel].iq[2 * given_from_]; }
+  // The available samples.
+  std::uint32_t available() const noexcept { return pieces_.available(); }
+  const std::int16_t* iq(std::size_t channel) const noexcept { return pieces_.iq(channel); }
   std::int64_t time_ns() const noexcept;
-  /// Whether these are the last ones of a capture.
-  bool at_end() const noexcept { return position_ == options_.length; }
-  void take(std::uint32_t samples) noexcept { given_from_ += samples; }
+  /// Whether they are the last ones of a capture.
+  bool at_end() const noexcept { return pieces_.at_end(); }
+  void take(std::uint32_t samples) noexcept { pieces_.take(samples); }
 
   std::uint64_t captures() const noexcept { return captures_; }
   std::uint64_t lost_triggers() const noexcept { return lost_triggers_; }
@@ -61,9 +49,10 @@ class Receiver {
   bool begin(std::int64_t deadline_ns);
   Event read(std::int64_t deadline_ns);
   bool recognise(std::int64_t deadline_ns);
-  bool stale(std::size_t row);
+  bool is_repeated(std::size_t channel);
   Event give_up();
   void next_piece();
+  std::int64_t ready_ns() const noexcept;
 
   Trigger& trigger_;
   const std::vector<Chain> chains_;
@@ -71,18 +60,13 @@ class Receiver {
   const Options options_;
 
   State state_ = State::idle;
-  std::size_t step_ = 0;       // nodes that are armed, chains that are read
-  std::int64_t next_ns_ = 0;   // not before
-  std::int64_t ready_ns_ = 0;  // when the capture is over
+  std::size_t step_ = 0;      // index of the node being armed, or of the chain being read
+  std::int64_t next_ns_ = 0;  // earliest start
   Shot shot_;
-  std::uint32_t position_ = 0;  // behind the piece in hand, or at work
-  std::vector<Piece> pieces_;   // one a chain
-  std::vector<std::optional<std::uint8_t>> ids_, last_ids_;
-  std::uint32_t given_from_ = 0, given_to_ = 0;
-  bool ids_count_ = true;  // nodes give each capture another id
-  bool doubtful_ = false;  // whether they know what they were set to, since a capture failed
-  int stale_ = 0;          // in a row
-  int failures_ = 0;       // the same
+  CapturePieces pieces_;
+  CaptureIds ids_;
+  bool doubtful_ = false;  // a capture failed, so the nodes may have lost their settings
+  int failures_ = 0;       // consecutive
   std::atomic<std::uint64_t> captures_{0}, lost_triggers_{0};
 };
 

@@ -38,7 +38,7 @@ inline bool eventually(const std::function<bool()>& holds) {
   return false;
 }
 
-/// Nodes, and a device that is made of them.
+/// Nodes, and a device that consists of them.
 struct Rig {
   explicit Rig(warp_node::Options options = {}, const std::string& more = "", int nodes = 1)
       : network(all(options, nodes), 0) {
@@ -71,7 +71,7 @@ struct Rig {
     tx = device->setupStream(SOAPY_SDR_TX, format, with, stream_args);
     ASSERT_EQ(device->activateStream(tx), 0);
   }
-  /// One call, again after a time-out: words of each channel, `flags` and `time`.
+  /// One read, repeated after a time-out: the words of each channel; also sets `flags` and `time`.
   std::vector<Words> read(std::size_t most = 100'000) {
     std::vector<Shorts> x(channels, Shorts(2 * most));
     std::vector<void*> buffers;
@@ -87,7 +87,7 @@ struct Rig {
                            static_cast<std::uint16_t>(x[c][2 * n + 1]));
     return words;
   }
-  /// A whole capture; `time` is that of its first sample. Times within it go on sample by sample.
+  /// A whole capture; `time` is that of its first sample. Checks that the times within it are continuous.
   std::vector<Words> capture(std::size_t most = 100'000, double rate = 40e6) {
     std::vector<Words> all(channels);
     long long began = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bursts to simulated nodes, and when they leave.
+// Bursts to simulated nodes, and when they are sent.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ TEST(Warp, WhatIsSentIsHeard) {
   rig.receive({{"length", "5000"}, {"trigger", "transmit"}}, {1});
   rig.transmit({{"length", "5000"}});
   const Shorts sent = ramp(5000);
-  // The capture is armed by the first read, so somebody has to read when the burst leaves.
+  // The first read arms the capture, so the test must read when the burst is sent.
   std::vector<Words> heard;
   std::thread reader([&] { heard = rig.capture(); });
   ASSERT_TRUE(eventually([&] { return rig.node().times(0x30000005) > 0; }));
@@ -39,7 +39,7 @@ TEST(Warp, WhatIsSentIsHeard) {
   reader.join();
   EXPECT_EQ(code, 0);
   EXPECT_TRUE(flags & SOAPY_SDR_END_BURST);
-  EXPECT_EQ(ended, rig.time + 125'000) << "5000 samples behind the trigger that the capture begins with";
+  EXPECT_EQ(ended, rig.time + 125'000) << "5000 samples after the trigger that starts the capture";
   Words expected(10, 0);
   for (const std::uint32_t word : words_of(sent)) expected.push_back(word);
   expected.resize(5000);
@@ -61,7 +61,7 @@ TEST(Warp, LostPiecesOfABurstAreWrittenAgain) {
   EXPECT_EQ(rig.capture()[0], words_of(sent));
 }
 
-/// So that a node may do with the first packet what it likes.
+/// A node may clear its buffer on the first packet of a write.
 TEST(Warp, ABurstIsOneWrite) {
   warp_node::Options o;
   o.wires = {-1, 0};
@@ -108,7 +108,7 @@ TEST(Warp, ATimedBurstLeavesAtItsTime) {
   rig.transmit({{"length", "2000"}});
   const Shorts sent = ramp(2000);
   int in_time = 0;
-  for (int i = 0; i < 10; ++i) {  // the machine may be busy, and then says so
+  for (int i = 0; i < 10; ++i) {  // on a busy machine it may fail and report that
     const long long at = wall_ns() + 100 * kMs;
     ASSERT_EQ(rig.write(sent, SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST, at), 2000);
     const int before = rig.node().seen().sent;
@@ -116,7 +116,7 @@ TEST(Warp, ATimedBurstLeavesAtItsTime) {
     if (code == SOAPY_SDR_TIME_ERROR) continue;
     ASSERT_EQ(code, 0);
     EXPECT_GE(wall_ns(), at);
-    EXPECT_EQ(rig.time, at + 50'000) << "it ends 2000 samples behind its time";
+    EXPECT_EQ(rig.time, at + 50'000) << "it ends 2000 samples after its time";
     EXPECT_GE(rig.node().seen().sent, before);
     ++in_time;
   }
@@ -125,7 +125,7 @@ TEST(Warp, ATimedBurstLeavesAtItsTime) {
   EXPECT_EQ(rig.status(), SOAPY_SDR_TIME_ERROR);
 }
 
-/// A stream that never ends and has times: a burst every so often, begun at the right sample.
+/// An endless stream with times: a burst at each interval, begun at the right sample.
 TEST(Warp, BurstsOfAStreamAreItsSamplesOfTheirTime) {
   warp_node::Options o;
   o.wires = {-1, 0};

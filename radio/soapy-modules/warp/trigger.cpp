@@ -26,7 +26,7 @@ bool Trigger::begin_capture(std::int64_t deadline_ns) {
   return true;
 }
 
-/// Half of the call lies before the packet left, half behind.
+/// Assumes that the packet left in the middle of the call.
 Shot Trigger::fire() {
   const Bytes bytes = encode_trigger({kBroadcast, options_.host, Type::trigger, ++sequence_, 0, options_.id});
   const Shot before{wall_ns(), steady_ns()};

@@ -11,14 +11,14 @@
 
 namespace iqd::warp {
 
-/// A trigger that left, by both clocks of the host.
+/// When a trigger left, by both clocks of the host.
 struct Shot {
   std::int64_t wall_ns = 0;
   std::int64_t steady_ns = 0;
 };
 
 /// The trigger of all nodes of a device. It starts whatever is armed, so captures and bursts take turns: none begins
-/// while another is at work, but for a capture that is to begin with a burst. Each wait ends by a deadline (steady_ns).
+/// while another is running, except for a capture that waits for a burst. Each wait ends by a deadline (steady_ns).
 class Trigger {
  public:
   struct Options {
@@ -28,20 +28,20 @@ class Trigger {
   };
   explicit Trigger(const Options& options) : options_(options) {}
 
-  // The receiver's.
-  /// False where a burst is still being sent.
+  // For the receiver.
+  /// Returns false if a burst is still being sent.
   bool begin_capture(std::int64_t deadline_ns);
   Shot fire();
-  /// What is armed now begins with the next burst…
+  /// Makes the capture that is armed begin with the next burst.
   void await_burst();
-  /// …which was then.
+  /// When that burst began.
   std::optional<Shot> burst(std::int64_t deadline_ns);
   void end_capture();
 
-  // The transmitter's.
-  /// False where a capture is still being taken or read; one that nobody reads is not waited for longer than a second.
+  // For the transmitter.
+  /// Returns false if a capture is still being taken or read; waits at most a second for one that nobody reads.
   bool begin_burst(std::int64_t deadline_ns);
-  /// The burst is to be as if it had begun at `wall_ns`, where that is said.
+  /// With `wall_ns`, the burst counts as begun at that time.
   Shot fire_burst(std::optional<std::int64_t> wall_ns);
   void end_burst();
 
@@ -57,7 +57,7 @@ class Trigger {
   std::int64_t capture_since_ns_ = 0;
   bool burst_ = false;
   bool awaited_ = false;
-  std::optional<Shot> begun_;  // of a capture that awaited a burst
+  std::optional<Shot> begun_;  // when the burst began that a capture awaited
 };
 
 }  // namespace iqd::warp

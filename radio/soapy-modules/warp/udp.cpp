@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kLargest = 65536;
 
-/// False where none came by then.
+/// Returns false if no packet arrived before the deadline.
 bool wait_for_packet(int fd, std::int64_t deadline_ns) {
   const std::int64_t left = std::max<std::int64_t>(deadline_ns - steady_ns(), 0);
   pollfd wanted{fd, POLLIN, 0};
@@ -34,7 +34,7 @@ sockaddr_in endpoint(const std::string& address, std::uint16_t port) {
   e.sin_family = AF_INET;
   e.sin_port = htons(port);
   if (::inet_pton(AF_INET, address.c_str(), &e.sin_addr) != 1)
-    throw std::invalid_argument("warp: '" + address + "' is no IPv4 address; one like 10.0.0.1 is wanted");
+    throw std::invalid_argument("warp: '" + address + "' is not an IPv4 address such as 10.0.0.1");
   return e;
 }
 
@@ -56,7 +56,7 @@ UdpSocket::~UdpSocket() {
 
 void UdpSocket::connect(const sockaddr_in& peer) {
   if (::connect(fd_, reinterpret_cast<const sockaddr*>(&peer), sizeof peer) != 0)
-    throw std::system_error(errno, std::generic_category(), "warp: there is no way to " + text_of(peer));
+    throw std::system_error(errno, std::generic_category(), "warp: no route to " + text_of(peer));
 }
 
 void UdpSocket::make_room(int bytes) noexcept {
@@ -78,7 +78,7 @@ std::optional<std::span<const std::byte>> UdpSocket::receive(std::int64_t deadli
     const ssize_t n =
         ::recvfrom(fd_, buffer_.data(), buffer_.size(), 0, reinterpret_cast<sockaddr*>(from), from ? &size : nullptr);
     if (n >= 0) return std::span<const std::byte>(buffer_.data(), static_cast<std::size_t>(n));
-    // Where nothing listens there, an earlier packet came back as an error, which is over with this call.
+    // If nothing listens there, an earlier packet has come back as an error, which this call has cleared.
     if (!wait_for_packet(fd_, deadline_ns)) return {};
   }
 }

@@ -13,7 +13,7 @@
 
 namespace iqd::warp {
 
-/// Throws std::invalid_argument where it is no IPv4 address, as 10.0.0.1.
+/// Throws std::invalid_argument if `address` is not an IPv4 address such as 10.0.0.1.
 sockaddr_in endpoint(const std::string& address, std::uint16_t port);
 std::string text_of(const sockaddr_in& endpoint);
 
@@ -26,15 +26,15 @@ class UdpSocket {
   UdpSocket(const UdpSocket&) = delete;
   UdpSocket& operator=(const UdpSocket&) = delete;
 
-  /// From now on with this one alone: what comes from elsewhere is left out.
+  /// Talks only to this peer from now on: packets from elsewhere are ignored.
   void connect(const sockaddr_in& peer);
-  /// As much room for what comes as the system gives, up to so many bytes.
+  /// Requests a receive buffer of up to `bytes`; the system may grant less.
   void make_room(int bytes) noexcept;
-  /// False where it could not leave.
+  /// Returns false if the packet could not be sent.
   bool send(std::span<const std::byte> bytes) noexcept;
   bool send_to(std::span<const std::byte> bytes, const sockaddr_in& to) noexcept;
-  /// The next packet, which stays until the next call; nothing where none came by then (steady_ns), at least what is
-  /// there already.
+  /// Returns the next packet, valid until the next call, or nothing if none came by the deadline (steady_ns). Packets
+  /// that have already arrived are returned in any case.
   std::optional<std::span<const std::byte>> receive(std::int64_t deadline_ns, sockaddr_in* from = nullptr);
   int fd() const noexcept { return fd_; }
 

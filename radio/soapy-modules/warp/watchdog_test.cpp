@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nobody transmits without being watched.
+// No transmission without a guard.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +18,8 @@ using ::testing::ElementsAre;
 
 constexpr const char* kChild = "IQD_WARP_CHILD";
 
-/// Not a test, but what another process of this program does: it transmits on and on, and calls nothing any more.
+/// Not a test, but the main function of another process of this program: it transmits continuously, then makes no
+/// calls.
 TEST(WarpWatchdog, DISABLED_Transmits) {
   load_module();
   SoapySDR::Device* device = SoapySDR::Device::make(std::getenv(kChild));
@@ -31,7 +32,7 @@ TEST(WarpWatchdog, DISABLED_Transmits) {
   for (;;) ::pause();
 }
 
-/// That process, from when its transmitter is on the air.
+/// That process, once its transmitter is on the air.
 class Other {
  public:
   Other(Rig& rig, const std::string& watchdog) {
@@ -86,9 +87,9 @@ TEST(WarpWatchdog, SignsOfLifeKeepItOnAndClosingSwitchesItOff) {
   ASSERT_EQ(rig.device->activateStream(rig.tx), 0);
   ASSERT_EQ(rig.write(Shorts(2000, 99), SOAPY_SDR_END_BURST), 1000);
   ASSERT_TRUE(eventually([&] { return rig.node().transmits(3); }));
-  ASSERT_TRUE(eventually([&] { return !rig.node().transmits(3); })) << "nobody called";
+  ASSERT_TRUE(eventually([&] { return !rig.node().transmits(3); })) << "the program made no calls";
   ASSERT_EQ(rig.write(Shorts(2000, 99), SOAPY_SDR_END_BURST), 1000);
-  EXPECT_TRUE(eventually([&] { return rig.node().transmits(3); })) << "who comes back goes on";
+  EXPECT_TRUE(eventually([&] { return rig.node().transmits(3); })) << "a program that returns continues";
 }
 
 }  // namespace

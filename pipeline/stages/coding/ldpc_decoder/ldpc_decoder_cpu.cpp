@@ -130,13 +130,10 @@ Decoder::Layers layers_of(const LdpcCode& code) {
 
 /// The contents of the scratch memory.
 struct Room {
-  Room(const LdpcCode& code, std::byte* memory)
-      : scratch(memory),
-        posterior(scratch.take<float>(code.columns * (code.lift + Decoder::kChunk))),
-        messages(scratch.take<float>(std::ssize(code.entries) * code.lift)) {}
+  const LdpcCode& code;
   Scratch scratch;
-  float* posterior;
-  float* messages;
+  float* posterior = scratch.take<float>(code.columns * (code.lift + Decoder::kChunk));
+  float* messages = scratch.take<float>(std::ssize(code.entries) * code.lift);
 };
 
 float as_float(float x) {
@@ -154,11 +151,11 @@ float as_float(std::int8_t x) {
 Decoder::Decoder(const Setup& setup) : setup_(setup), code_(code_of(setup.code)), layers_(layers_of(code_)) {}
 
 std::size_t Decoder::scratch_bytes(const LdpcCode& code) {
-  return Room(code, nullptr).scratch.bytes();
+  return Room{code, Scratch(nullptr)}.scratch.bytes();
 }
 
 std::int64_t Decoder::decode(const Job& job, std::int64_t words, std::byte* scratch) const noexcept {
-  const Room room(code_, scratch);
+  const Room room{code_, Scratch(scratch)};
   std::int64_t failed = 0;
   for (std::int64_t w = 0; w < words; ++w) {
     load(job.llr, setup_.begin_of(w, code_.n()), room.posterior);

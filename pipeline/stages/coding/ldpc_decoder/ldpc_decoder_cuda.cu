@@ -101,9 +101,7 @@ class Run final : public StageRun {
  public:
   explicit Run(const Setup& setup)
       : setup_(setup), kernel_(kernel_for(setup.code, std::make_integer_sequence<int, std::size(kLdpcCodes)>())) {
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    for (const Kernel kernel : {kernel_, Kernel{count_words}})
-      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading ldpc_decoder");
+    gpu::load_kernels("loading ldpc_decoder", kernel_, count_words);
   }
 
   std::size_t device_scratch_bytes() const noexcept override { return static_cast<std::size_t>(setup_.most); }

@@ -40,7 +40,7 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     if (auto* cuda = device_half<CudaHalf>(backend, "ldpc_decoder")) return cuda(setup_);
     return cpu_run([decoder = Decoder(setup_), words = setup_.words](const StageIo& io) noexcept {
       const std::int64_t all = *io.in[0].count * words;
-      auto* const events = reinterpret_cast<std::int64_t*>(io.out[kTally].data);
+      auto* const events = io.out[kTally].row<std::int64_t>();
       events[kWords] = all;
       events[kFailed] = decoder.decode(job_of(io), all, io.scratch);
       *io.out[kBits].count = *io.out[kIterations].count = *io.in[0].count;
@@ -56,10 +56,7 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     if (!item_is_word)
       for (const std::size_t o : {kBits, kIterations}) out[o].item = {{"word", words}};
     out[kBits].item.push_back({"bit", code.k()});
-    out[kTally].element = Element::i64;
-    out[kTally].axis = Axis::block;
-    out[kTally].most = 1;
-    out[kTally].item = {{"event", std::ssize(kEvents)}};
+    out[kTally].tally(kEvents);
   }
 
   Setup setup_;

@@ -72,8 +72,7 @@ class Run final : public StageRun {
  public:
   Run(const LdpcCode& code, std::int64_t words_of_item)
       : code_(code), words_of_item_(words_of_item), entries_(code.entries) {
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    gpu::check(cudaFuncGetAttributes(&loaded, encode_words), "loading ldpc_encoder");
+    gpu::load_kernels("loading ldpc_encoder", encode_words);
   }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {

@@ -18,9 +18,8 @@ class LdpcEncoderStage final : public ConfiguredStage<Config> {
           "",
           fmt::format("needs items of {} bits or a multiple, such as [word][k]; its input is {}", code.k(), in.text()));
     words_ = in.item_size() / code.k();
-    context.out[0].item.clear();
-    if (words_ > 1) context.out[0].item.push_back({"word", words_});
-    context.out[0].item.push_back({"bit", code.n()});
+    context.out[0].item = {{"bit", code.n()}};
+    if (words_ > 1) context.out[0].item.insert(context.out[0].item.begin(), {"word", words_});
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
@@ -29,8 +28,8 @@ class LdpcEncoderStage final : public ConfiguredStage<Config> {
     return cpu_run([&code, of_item = words_](const StageIo& io) noexcept {
       const auto k = static_cast<std::size_t>(code.k()), n = static_cast<std::size_t>(code.n());
       const auto words = static_cast<std::size_t>(*io.in[0].count * of_item);
-      const auto* const bits = reinterpret_cast<const std::uint8_t*>(io.in[0].data);
-      auto* const coded = reinterpret_cast<std::uint8_t*>(io.out[0].data);
+      const auto* const bits = io.in[0].row<const std::uint8_t>();
+      auto* const coded = io.out[0].row<std::uint8_t>();
       for (std::size_t w = 0; w < words; ++w) ldpc_encode(code, {bits + w * k, k}, {coded + w * n, n});
       *io.out[0].count = *io.in[0].count;
     });

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "gpu/device_array.hpp"
-#include "gpu/runtime.hpp"
-#include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/complex.cuh"
 #include "pipeline/stages/filters/align_channels/align_channels.hpp"
 #include "pipeline/stages/filters/products.cuh"
+#include "pipeline/stages/rows.cuh"
 
 namespace iqd::align_channels {
 namespace {
@@ -29,12 +28,8 @@ struct Row {
 };
 
 struct Job {
-  const std::byte* x;
-  std::byte* y;
-  std::int64_t x_pitch;  // bytes
-  std::int64_t y_pitch;
-  std::int64_t x_length;
-  std::int64_t outputs;
+  View<const float2, 2> x;
+  View<float2, 2> y;
   std::int64_t past;  // inputs before the first output's own
   const Row* rows;
   const Row* none;  // passes samples on
@@ -74,7 +69,7 @@ __device__ float2 sample_at(const float2* x, std::int64_t length, std::int64_t n
 /// Outputs y[0 … count-1]; x[at] is at the position of the first one.
 __device__ void shift(const Row& row, const Job& job, const float2* x, std::int64_t at, float2* y, int count) {
   for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads)
-    y[i] = dsp::product(sample_at(x, job.x_length, at + row.whole + i), row.factor);
+    y[i] = dsp::product(sample_at(x, job.x.extent(1), at + row.whole + i), row.factor);
 }
 
 /// The same with a fractional delay, by all threads of the block, with its tile.
@@ -85,7 +80,7 @@ __device__ void interpolate(const Row& row, const Job& job, const float2* x, std
   __syncthreads();
   if (t < kTaps) tile.taps[t] = row.taps[t];
 #pragma unroll 4
-  for (int i = t; i < count + kTaps - 1; i += kThreads) tile.x[padded(i)] = sample_at(x, job.x_length, from + i);
+  for (int i = t; i < count + kTaps - 1; i += kThreads) tile.x[padded(i)] = sample_at(x, job.x.extent(1), from + i);
   __syncthreads();
   float2 sum[kEach] = {};
   if (own < count) add_products(tile.taps, tile.x + padded(own), sum);
@@ -102,12 +97,12 @@ __global__ void __launch_bounds__(kThreads) align_rows(const Job job) {
   __shared__ Tile tile;
   __shared__ Calibrated calibrated;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kTile;
-  const auto count = static_cast<int>(min(job.outputs - first, static_cast<std::int64_t>(kTile)));
+  const auto count = static_cast<int>(min(job.y.extent(1) - first, static_cast<std::int64_t>(kTile)));
   // Only one thread reads host memory.
   if (threadIdx.x == 0) calibrated = calibrated_in(job.block, *job.first_at + first, count);
   __syncthreads();
-  const auto* const x = reinterpret_cast<const float2*>(job.x + blockIdx.y * job.x_pitch);
-  auto* const y = reinterpret_cast<float2*>(job.y + blockIdx.y * job.y_pitch) + first;
+  const float2* const x = job.x.row(blockIdx.y).data();
+  float2* const y = job.y.row(blockIdx.y).data() + first;
   const auto put = [&](bool corrects, int begin, int end) {
     if (begin == end) return;
     const Row& row = corrects ? job.rows[blockIdx.y] : *job.none;
@@ -143,22 +138,15 @@ class Run final : public StageRun {
   Run(const std::vector<Correction>& channels, bool follows) : rows_(rows_of(channels)), follows_(follows) {}
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
-    const PortIo& in = io.in[0];
-    const PortIo& out = io.out[0];
-    const dim3 grid(gpu::groups_of(out.length, kTile), static_cast<unsigned>(out.rows));
-    if (grid.x == 0 || grid.y == 0) return;
-    const Job job{.x = in.data,
-                  .y = out.data,
-                  .x_pitch = in.pitch,
-                  .y_pitch = out.pitch,
-                  .x_length = in.length,
-                  .outputs = out.length,
+    const PortIo &in = io.in[0], &out = io.out[0];
+    const Job job{.x = in.as<const float2>(),
+                  .y = out.as<float2>(),
                   .past = out.first - in.first,
                   .rows = rows_.data(),
                   .none = rows_.data() + rows_.size() - 1,
                   .first_at = out.first_at,
                   .block = follows_ ? io.block : nullptr};
-    align_rows<<<grid, kThreads, 0, gpu::stream_of(stream)>>>(job);
+    dsp::launch_rows(align_rows, job, out, kTile, kThreads, stream);
   }
 
  private:

@@ -82,8 +82,7 @@ class AlignChannelsStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("gain", gain_db,
-          {.help = "by how much each channel is too strong", .unit = Unit::decibel, .live = true});
+  v.field("gain", gain_db, {.help = "by how much each channel is too strong", .unit = Unit::decibel, .live = true});
   v.field("phase", phase_deg, {.help = "by how many degrees each channel is rotated", .live = true});
   v.field("delay", delay, {.help = "by how many samples each channel is late; may be fractional"});
   v.field("while_calibrated", while_calibrated,

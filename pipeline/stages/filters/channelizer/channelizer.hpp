@@ -51,11 +51,7 @@ class Channelizer {
            std::byte* scratch) const noexcept;
 
  private:
-  struct Memory {
-    cf32* window;
-    cf32* time;
-    cf32* bins;
-  };
+  struct Memory;
   Memory take(std::byte* scratch) const noexcept;
   const cf32* inputs_of(View<const cf32, 1> x, std::int64_t newest, cf32* window) const noexcept;
   void fold(const cf32* x, std::int64_t newest, cf32* sums, cf32* time) const noexcept;

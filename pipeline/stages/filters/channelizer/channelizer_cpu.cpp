@@ -8,7 +8,6 @@
 #include "base/integer.hpp"
 #include "pipeline/stages/filters/channelizer/channelizer.hpp"
 #include "signal/filters/filter_design.hpp"
-#include "signal/filters/scratch.hpp"
 
 // Compiled once for each kind of CPU.
 #undef HWY_TARGET_INCLUDE
@@ -127,19 +126,17 @@ Channelizer::Channelizer(const Config& config)
   }
 }
 
-Channelizer::Memory Channelizer::take(std::byte* memory) const noexcept {
-  Scratch scratch(memory);
-  cf32* const window = scratch.take<cf32>(turns_ * channels_);
-  cf32* const time = scratch.take<cf32>(kFrames * stride_);
-  return {window, time, scratch.take<cf32>(kFrames * stride_)};
+struct Channelizer::Memory : FftRoom {
+  std::int64_t inputs;
+  cf32* window = scratch.take<cf32>(inputs);
+};
+
+Channelizer::Memory Channelizer::take(std::byte* scratch) const noexcept {
+  return {{kFrames * stride_, Scratch(scratch)}, turns_ * channels_};
 }
 
 std::size_t Channelizer::scratch_bytes() const noexcept {
-  Scratch count(nullptr);
-  count.take<cf32>(turns_ * channels_);
-  count.take<cf32>(kFrames * stride_);
-  count.take<cf32>(kFrames * stride_);
-  return count.bytes();
+  return take(nullptr).scratch.bytes();
 }
 
 void Channelizer::run(View<const cf32, 1> x, std::int64_t x_first, View<cf32, 2> y, std::int64_t y_first,

@@ -138,37 +138,23 @@ class Bank : public StageRun {
   gpu::DeviceArray<int> selected_;
 };
 
-struct Kernel {
-  void (*run)(Job, const Complex32*) = nullptr;
-  int frames = 1;  // per thread block
-  int threads = 1;
-  int bytes = 0;
-};
-
 class OnePass final : public Bank {
  public:
   OnePass(std::int64_t channels, std::int64_t decimation, std::span<const double> taps,
           std::span<const std::int64_t> select)
       : Bank(channels, decimation, taps, select),
-        kernel_(gpu::with_fft_size(channels,
-                                   [](auto k) {
-                                     using Group = FftGroup<k()>;
-                                     return Kernel{split_frames<k()>, Group::kFrames, Group::kThreads, Group::kBytes};
-                                   })),
+        kernel_(gpu::with_fft_size(channels, [](auto k) { return gpu::fft_kernel<k()>(split_frames<k()>); })),
         factors_(std::span<const Complex32>(gpu::fft_factors(static_cast<int>(channels)))) {
-    gpu::check(cudaFuncSetAttribute(kernel_.run, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel_.bytes),
-               "shared memory of a channelizer");
+    kernel_.allow("shared memory of a channelizer");
   }
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
     const unsigned groups = gpu::groups_of(io.out[0].length, kernel_.frames);
-    if (groups > 0)
-      kernel_.run<<<groups, static_cast<unsigned>(kernel_.threads), static_cast<unsigned>(kernel_.bytes),
-                    gpu::stream_of(stream)>>>(job_of(io), factors_.data());
+    if (groups > 0) kernel_.launch(groups, gpu::stream_of(stream), job_of(io), factors_.data());
   }
 
  private:
-  Kernel kernel_;
+  gpu::FftKernel<Job, const Complex32*> kernel_;
   gpu::DeviceArray<Complex32> factors_;
 };
 

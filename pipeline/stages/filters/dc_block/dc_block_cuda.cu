@@ -63,15 +63,12 @@ template <class Sample, class Sum> __global__ void __launch_bounds__(kSumThreads
 }
 
 template <class Sum> struct Room {
-  Room(std::int64_t length, std::int64_t piece, std::byte* memory) : scratch(memory) {
-    sums = scratch.take<Sum>(piece + length);
-    cells = scratch.take<Sum>(Places{nullptr, 0, piece + 2 * length}.most_cells());
-    sums_cells = scratch.take<Sum>(Places{nullptr, 0, piece + length}.most_cells());
-  }
+  std::int64_t length;
+  std::int64_t piece;
   Scratch scratch;
-  Sum* sums;
-  Sum* cells;
-  Sum* sums_cells;
+  Sum* sums = scratch.take<Sum>(piece + length);
+  Sum* cells = scratch.take<Sum>(Places{nullptr, 0, piece + 2 * length}.most_cells());
+  Sum* sums_cells = scratch.take<Sum>(Places{nullptr, 0, piece + length}.most_cells());
 };
 
 template <class Sample, class Sum> class Run final : public StageRun {
@@ -79,22 +76,21 @@ template <class Sample, class Sum> class Run final : public StageRun {
   Run(std::int64_t length, std::int64_t most_new) : length_(length), piece_(std::max(most_new, length)) {}
 
   std::size_t device_scratch_bytes() const noexcept override {
-    return Room<Sum>(length_, piece_, nullptr).scratch.bytes();
+    return Room<Sum>{length_, piece_, Scratch(nullptr)}.scratch.bytes();
   }
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
     const PortIo &in = io.in[0], &out = io.out[0];
     for (std::int64_t row = 0; row < out.rows; ++row)
       for (std::int64_t done = 0; done < out.length; done += piece_)
-        filter(in, reinterpret_cast<const Sample*>(in.data + row * in.pitch),
-               reinterpret_cast<Sample*>(out.data + row * out.pitch) + done, out.first - in.first + done,
+        filter(in, in.row<const Sample>(row), out.row<Sample>(row) + done, out.first - in.first + done,
                std::min(piece_, out.length - done), io.device_scratch, gpu::stream_of(stream));
   }
 
  private:
   void filter(const PortIo& in, const Sample* x, Sample* y, std::int64_t begin, std::int64_t count, std::byte* scratch,
               cudaStream_t stream) const noexcept {
-    const Room<Sum> room(length_, piece_, scratch);
+    const Room<Sum> room{length_, piece_, Scratch(scratch)};
     const std::int64_t first = begin - length_ + 1, windows = count + length_ - 1;
     const Places there{in.first_at, std::max<std::int64_t>(0, first),
                        std::min(in.length, first + windows + length_ - 1)};

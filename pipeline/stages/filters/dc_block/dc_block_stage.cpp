@@ -38,8 +38,7 @@ class DcBlockStage final : public ConfiguredStage<Config> {
 void Config::fields(FieldVisitor& v) {
   v.field(
       "length", length,
-      {.help =
-           "samples of the moving average; a signal more than 0.6 rate / length away from DC loses less than 3 dB",
+      {.help = "samples of the moving average; a signal more than 0.6 rate / length away from DC loses less than 3 dB",
        .low = 1,
        .high = 1 << 20});
 }

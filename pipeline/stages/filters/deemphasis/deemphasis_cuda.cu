@@ -12,11 +12,8 @@ namespace {
 constexpr int kThreads = 64;
 
 struct Job {
-  const std::byte* x;
-  std::byte* y;
-  std::int64_t x_pitch;  // bytes
-  std::int64_t y_pitch;
-  std::int64_t length;
+  View<const float, 2> x;
+  View<float, 2> y;
   std::int64_t past;  // samples available before the first output
   const std::int64_t* first_at;
   float step;
@@ -28,11 +25,10 @@ __global__ void __launch_bounds__(kThreads) deemphasize(const Job job) {
   const std::int64_t y_first = *job.first_at;
   const std::int64_t run = y_first / Pole::kRun + static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const std::int64_t first = max(run * Pole::kRun, y_first);
-  const std::int64_t end = min((run + 1) * Pole::kRun, y_first + job.length);
+  const std::int64_t end = min((run + 1) * Pole::kRun, y_first + job.y.extent(1));
   if (first >= end) return;
-  const auto* const x = reinterpret_cast<const float*>(job.x + blockIdx.y * job.x_pitch);
-  auto* const y = reinterpret_cast<float*>(job.y + blockIdx.y * job.y_pitch);
-  run_from(x, y_first - job.past, job.step, job.memory, first, end, y + (first - y_first));
+  run_from(job.x.row(blockIdx.y).data(), y_first - job.past, job.step, job.memory, first, end,
+           &job.y(blockIdx.y, first - y_first));
 }
 
 class Run final : public StageRun {
@@ -40,13 +36,11 @@ class Run final : public StageRun {
   explicit Run(const Pole& pole) : pole_(pole) {}
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
-    const PortIo& in = io.in[0];
-    const PortIo& out = io.out[0];
+    const PortIo &in = io.in[0], &out = io.out[0];
     // One run more than the samples fill: the first run's beginning depends on the position.
     const dim3 grid(gpu::groups_of(out.length / Pole::kRun + 2, kThreads), static_cast<unsigned>(out.rows));
     if (out.length == 0 || out.rows == 0) return;
-    const Job job{in.data,      out.data,   in.pitch,    out.pitch, out.length, out.first - in.first,
-                  out.first_at, pole_.step, pole_.memory};
+    const Job job{in.as<const float>(), out.as<float>(), out.first - in.first, out.first_at, pole_.step, pole_.memory};
     deemphasize<<<grid, kThreads, 0, gpu::stream_of(stream)>>>(job);
   }
 

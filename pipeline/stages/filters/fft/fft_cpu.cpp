@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "pipeline/stages/filters/fft/fft.hpp"
-#include "signal/filters/scratch.hpp"
 
 namespace iqd::fft {
 namespace {
@@ -33,23 +32,18 @@ Transform::Transform(const Config& config)
 }
 
 std::size_t Transform::scratch_bytes(std::int64_t size) noexcept {
-  Scratch count(nullptr);
-  count.take<cf32>(batch_of(size) * size);
-  count.take<cf32>(batch_of(size) * size);
-  return count.bytes();
+  return FftRoom{batch_of(size) * size, Scratch(nullptr)}.scratch.bytes();
 }
 
 void Transform::run(View<const cf32, 2> x, std::int64_t x_first, View<cf32, 3> y, std::int64_t y_first,
                     std::byte* memory) const noexcept {
-  Scratch scratch(memory);
-  cf32* const time = scratch.take<cf32>(batch_ * size_);
-  cf32* const bins = scratch.take<cf32>(batch_ * size_);
+  const FftRoom room{batch_ * size_, Scratch(memory)};
   const std::int64_t end = y_first + y.extent(1);
   for (std::int64_t row = 0; row < y.extent(0); ++row)
     for (std::int64_t f = y_first; f < end;) {
       const std::int64_t skipped = f % batch_;
       const Frames frames{f, std::min(batch_ - skipped, end - f), skipped};
-      run_batch(&x(row, f * size_ - x_first), &y(row, f - y_first, 0), frames, time, bins);
+      run_batch(&x(row, f * size_ - x_first), &y(row, f - y_first, 0), frames, room.time, room.bins);
       f += frames.count;
     }
 }

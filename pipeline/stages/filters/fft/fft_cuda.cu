@@ -17,10 +17,9 @@ using gpu::Complex32;
 using gpu::FftGroup;
 
 struct Job {
-  const Complex32* x;  // row 0, the first frame
-  Complex32* y;
-  std::int64_t x_pitch;  // elements
-  std::int64_t y_pitch;
+  View<const Complex32, 2> x;
+  View<Complex32, 2> y;
+  std::int64_t skipped;  // samples of x before the first frame
   std::int64_t frames;
   const float* window;
   const Complex32* factors;
@@ -59,32 +58,24 @@ __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce) t
   extern __shared__ Complex32 shared[];
   const std::int64_t row = blockIdx.y;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * FftGroup<N>::kFrames;
-  const Load<Inverse, Windowed> load{job.x + row * job.x_pitch + first * N, job.window, job.shift_before};
-  const Store<Inverse> store{job.y + row * job.y_pitch + first * N, job.shift_after};
+  const Load<Inverse, Windowed> load{&job.x(row, job.skipped + first * N), job.window, job.shift_before};
+  const Store<Inverse> store{&job.y(row, first * N), job.shift_after};
   const auto frames = static_cast<int>(min(job.frames - first, static_cast<std::int64_t>(FftGroup<N>::kFrames)));
   gpu::fft_frames<N>(frames, job.factors, shared, load, store);
 }
 
-struct Kernel {
-  void (*run)(Job) = nullptr;
-  int frames = 1;  // per thread block
-  int threads = 1;
-  int bytes = 0;
-};
+using Kernel = gpu::FftKernel<Job>;
 
 template <bool Inverse, bool Windowed> Kernel kernel_for(std::int64_t size) {
-  return gpu::with_fft_size(size, [](auto n) {
-    using Group = FftGroup<n()>;
-    return Kernel{transform_frames<n(), Inverse, Windowed>, Group::kFrames, Group::kThreads, Group::kBytes};
-  });
+  return gpu::with_fft_size(size,
+                            [](auto n) { return gpu::fft_kernel<n()>(transform_frames<n(), Inverse, Windowed>); });
 }
 
 Kernel kernel_for(const Config& c) {
   const bool windowed = c.window != Window::rectangular;
   const Kernel kernel = c.inverse ? (windowed ? kernel_for<true, true>(c.size) : kernel_for<true, false>(c.size))
                                   : (windowed ? kernel_for<false, true>(c.size) : kernel_for<false, false>(c.size));
-  gpu::check(cudaFuncSetAttribute(kernel.run, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.bytes),
-             "shared memory of a transform");
+  kernel.allow("shared memory of a transform");
   return kernel;
 }
 
@@ -96,16 +87,11 @@ gpu::DeviceArray<float> window_of(const Config& c) {
 }
 
 Job job_of(const StageIo& io, std::int64_t size) {
-  const PortIo& in = io.in[0];
-  const PortIo& out = io.out[0];
-  constexpr auto kElement = static_cast<std::int64_t>(sizeof(Complex32));
-  Job job{};
-  job.x = reinterpret_cast<const Complex32*>(in.data) + (out.first * size - in.first);
-  job.y = reinterpret_cast<Complex32*>(out.data);
-  job.x_pitch = in.pitch / kElement;
-  job.y_pitch = out.pitch / kElement;
-  job.frames = out.length;
-  return job;
+  const PortIo &in = io.in[0], &out = io.out[0];
+  return {.x = in.as<const Complex32>(),
+          .y = out.as<Complex32>(),
+          .skipped = out.first * size - in.first,
+          .frames = out.length};
 }
 
 /// Powers of two up to 8192: one kernel that reads and writes memory once.
@@ -126,9 +112,7 @@ class OnePass final : public StageRun {
     job.shift_before = shift_before_;
     job.shift_after = shift_after_;
     const dim3 grid(gpu::groups_of(job.frames, kernel_.frames), static_cast<unsigned>(io.out[0].rows));
-    if (grid.x == 0 || grid.y == 0) return;
-    kernel_.run<<<grid, static_cast<unsigned>(kernel_.threads), static_cast<unsigned>(kernel_.bytes),
-                  gpu::stream_of(stream)>>>(job);
+    if (grid.x > 0 && grid.y > 0) kernel_.launch(grid, gpu::stream_of(stream), job);
   }
 
  private:
@@ -184,8 +168,8 @@ class Planned final : public StageRun {
     const Job job = job_of(io, plans_.size());
     if (job.frames <= 0) return;
     for (std::int64_t row = 0; row < io.out[0].rows; ++row)
-      run_row(reinterpret_cast<const cf32*>(job.x + row * job.x_pitch),
-              reinterpret_cast<cf32*>(job.y + row * job.y_pitch), job.frames, io.device_scratch, gpu::stream_of(view));
+      run_row(io.in[0].row<const cf32>(row) + job.skipped, io.out[0].row<cf32>(row), job.frames, io.device_scratch,
+              gpu::stream_of(view));
   }
 
  private:

@@ -65,8 +65,7 @@ class Direct final : public Filter {
   template <class T> void run_rows(View<const T, 2> x, std::int64_t x_first, View<T, 2> y, std::int64_t y_first,
                                    std::byte* memory) const noexcept {
     Scratch scratch(memory);
-    const std::span<FilterPhase> phases(scratch.take<FilterPhase>(phase_count_),
-                                        static_cast<std::size_t>(phase_count_));
+    const auto phases = scratch.take_span<FilterPhase>(phase_count_);
     T* const inputs = scratch.take<T>(stride_ * phase_count_);
     for (std::int64_t p = 0; p < phase_count_; ++p) phases[static_cast<std::size_t>(p)] = phase(p, inputs);
     for (std::int64_t row = 0; row < y.extent(0); ++row)

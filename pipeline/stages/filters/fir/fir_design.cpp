@@ -48,8 +48,7 @@ class Reader {
     if (!symbols) return problem("symbol_rate", "missing: a root raised cosine needs it, in symbols a second");
     if (!(*symbols > 0 && *symbols < rate_))
       return problem("symbol_rate", fmt::format("has to lie between 0 and the sample rate, {:g}", rate_));
-    if (design_.ntaps < 1)
-      return problem("ntaps", "missing: usually 11 times the samples per symbol");
+    if (design_.ntaps < 1) return problem("ntaps", "missing: usually 11 times the samples per symbol");
     return complex(root_raised_cosine(*symbols, rate_, design_.alpha, design_.ntaps, design_.gain));
   }
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "gpu/device_array.hpp"
-#include "gpu/runtime.hpp"
 #include "gpu/warp_sum.cuh"
 #include "pipeline/stages/filters/fir/fir_methods.cuh"
 #include "pipeline/stages/filters/fir/tiling.hpp"
 #include "pipeline/stages/filters/products.cuh"
+#include "pipeline/stages/rows.cuh"
 
 namespace iqd::fir {
 namespace {
@@ -24,27 +24,16 @@ constexpr int kMostShared = 64 * 1024;  // the smallest devices have no more; a 
 constexpr unsigned kBusy = 96;
 
 /// One block of rows.
-struct Job {
-  const std::byte* x;
-  std::byte* y;
-  std::int64_t x_pitch;  // bytes
-  std::int64_t y_pitch;
-  std::int64_t x_length;
-  std::int64_t outputs;
+template <class Sample> struct Job {
+  View<const Sample, 2> x;
+  View<Sample, 2> y;
   std::int64_t start;  // the first output multiplies tap 0 by x[start]
-
-  template <class Sample> __device__ const Sample* x_row() const {
-    return reinterpret_cast<const Sample*>(x + blockIdx.y * x_pitch);
-  }
-  template <class Sample> __device__ Sample* y_row() const {
-    return reinterpret_cast<Sample*>(y + blockIdx.y * y_pitch);
-  }
 };
 
 using dsp::add;
 using dsp::multiply_add;
 
-template <class Sample, class Tap> struct TilesJob : Job {
+template <class Sample, class Tap> struct TilesJob : Job<Sample> {
   const Tap* taps;
   Tiling tiling;
   int stride;
@@ -123,7 +112,7 @@ template <int each, class Sample, class Tap> __global__ void __launch_bounds__(k
   Tap* const h = reinterpret_cast<Tap*>(memory);
   Sample* const x = reinterpret_cast<Sample*>(h + tiling.piece_size());
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * (kThreads * each);
-  const auto outputs = static_cast<int>(min(job.outputs - first, static_cast<std::int64_t>(kThreads * each)));
+  const auto outputs = static_cast<int>(min(job.y.extent(1) - first, static_cast<std::int64_t>(kThreads * each)));
   const int own = static_cast<int>(threadIdx.x) * each;
 
   Sample sum[each] = {};
@@ -133,7 +122,7 @@ template <int each, class Sample, class Tap> __global__ void __launch_bounds__(k
     const std::int64_t from = job.start + first * tiling.decimation + tiling.staged_from(piece);
     const int staged = tiling.staged((outputs + each - 1) / each * each);
     const auto stage = [&](auto place) {
-      stage_inputs(job.template x_row<Sample>(), job.x_length, from, staged, place, x);
+      stage_inputs(job.x.row(blockIdx.y).data(), job.x.extent(1), from, staged, place, x);
     };
     if (tiling.decimation == 1)
       stage([](int i) { return Tiling::padded<each>(i); });
@@ -152,11 +141,11 @@ template <int each, class Sample, class Tap> __global__ void __launch_bounds__(k
 #pragma unroll
   for (int r = 0; r < each; ++r) x[Tiling::padded<each>(own) + r] = sum[r];
   __syncthreads();
-  Sample* const y = job.template y_row<Sample>() + first;
+  Sample* const y = job.y.row(blockIdx.y).data() + first;
   for (int i = static_cast<int>(threadIdx.x); i < outputs; i += kThreads) y[i] = x[Tiling::padded<each>(i)];
 }
 
-template <class Sample, class Tap> struct DotsJob : Job {
+template <class Sample, class Tap> struct DotsJob : Job<Sample> {
   const Tap* taps;
   std::int64_t tap_count;
   std::int64_t decimation;
@@ -168,11 +157,11 @@ template <int each, class Sample, class Tap> __global__ void __launch_bounds__(k
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t first =
       (static_cast<std::int64_t>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / kWarp) * each;
-  if (first >= job.outputs) return;
-  const Sample* const x = job.template x_row<Sample>();
+  if (first >= job.y.extent(1)) return;
+  const Sample* const x = job.x.row(blockIdx.y).data();
   const auto sample = [&](int r, std::int64_t k) {
     const std::int64_t n = job.start + (first + r) * job.decimation - k;
-    return n >= 0 && n < job.x_length ? x[n] : Sample();
+    return n >= 0 && n < job.x.extent(1) ? x[n] : Sample();
   };
   Sample sum[each] = {};
 #pragma unroll 4
@@ -181,18 +170,17 @@ template <int each, class Sample, class Tap> __global__ void __launch_bounds__(k
 #pragma unroll
     for (int r = 0; r < each; ++r) sum[r] = multiply_add(h, sample(r, k), sum[r]);
   }
-  Sample* const y = job.template y_row<Sample>();
+  Sample* const y = job.y.row(blockIdx.y).data();
 #pragma unroll
   for (int r = 0; r < each; ++r) {
     const Sample all = gpu::sum_of_warp(sum[r]);
-    if (lane == r && first + r < job.outputs) y[first + r] = all;
+    if (lane == r && first + r < job.y.extent(1)) y[first + r] = all;
   }
 }
 
-Job job_of(const StageIo& io, std::int64_t decimation) noexcept {
-  const PortIo& in = io.in[0];
-  const PortIo& out = io.out[0];
-  return {in.data, out.data, in.pitch, out.pitch, in.length, out.length, out.first * decimation - in.first};
+template <class Sample> Job<Sample> job_of(const StageIo& io, std::int64_t decimation) noexcept {
+  const PortIo &in = io.in[0], &out = io.out[0];
+  return {in.as<const Sample>(), out.as<Sample>(), out.first * decimation - in.first};
 }
 
 template <class Sample, class Tap> class Tiles final : public StageRun {
@@ -205,9 +193,8 @@ template <class Sample, class Tap> class Tiles final : public StageRun {
     std::vector<Tap> placed(static_cast<std::size_t>(tiling_.pieces) * tiling_.piece_size());
     for (std::size_t k = 0; k < taps.size(); ++k) placed[tiling_.place_of_tap(static_cast<std::int64_t>(k))] = taps[k];
     taps_ = gpu::DeviceArray<Tap>(placed);
-    allow_shared(filter_tiles<8, Sample, Tap>);
-    allow_shared(filter_tiles<4, Sample, Tap>);
-    allow_shared(filter_tiles<2, Sample, Tap>);
+    for (const auto kernel : {filter_tiles<8, Sample, Tap>, filter_tiles<4, Sample, Tap>, filter_tiles<2, Sample, Tap>})
+      gpu::allow_shared(kernel, kMostShared, "shared memory for a filter");
   }
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
@@ -221,20 +208,11 @@ template <class Sample, class Tap> class Tiles final : public StageRun {
   }
 
  private:
-  using Kernel = void (*)(TilesJob<Sample, Tap>);
-  static void allow_shared(Kernel kernel) {
-    gpu::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    kMostShared),
-               "shared memory for a filter");
-  }
-
   template <int each> void launch(const StageIo& io, StreamView stream) const noexcept {
-    const PortIo& out = io.out[0];
     const int stride = tiling_.stride(kThreads * each, each, sizeof(Sample));
     const std::size_t shared = tiling_.piece_size() * sizeof(Tap) + tiling_.decimation * stride * sizeof(Sample);
-    const dim3 grid(gpu::groups_of(out.length, kThreads * each), static_cast<unsigned>(out.rows));
-    const TilesJob<Sample, Tap> job{job_of(io, tiling_.decimation), taps_.data(), tiling_, stride};
-    filter_tiles<each, Sample, Tap><<<grid, kThreads, shared, gpu::stream_of(stream)>>>(job);
+    const TilesJob<Sample, Tap> job{job_of<Sample>(io, tiling_.decimation), taps_.data(), tiling_, stride};
+    dsp::launch_rows(filter_tiles<each, Sample, Tap>, job, io.out[0], kThreads * each, kThreads, stream, shared);
   }
 
   Tiling tiling_;
@@ -254,11 +232,9 @@ template <class Sample, class Tap> class Dots final : public StageRun {
 
  private:
   template <int each> void launch(const StageIo& io, StreamView stream) const noexcept {
-    const PortIo& out = io.out[0];
-    const dim3 grid(gpu::groups_of(out.length, kWarps * each), static_cast<unsigned>(out.rows));
-    const DotsJob<Sample, Tap> job{job_of(io, decimation_), taps_.data(), static_cast<std::int64_t>(taps_.size()),
-                                   decimation_};
-    filter_dots<each, Sample, Tap><<<grid, kThreads, 0, gpu::stream_of(stream)>>>(job);
+    const DotsJob<Sample, Tap> job{job_of<Sample>(io, decimation_), taps_.data(),
+                                   static_cast<std::int64_t>(taps_.size()), decimation_};
+    dsp::launch_rows(filter_dots<each, Sample, Tap>, job, io.out[0], kWarps * each, kThreads, stream);
   }
 
   std::int64_t decimation_;

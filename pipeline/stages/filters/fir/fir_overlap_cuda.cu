@@ -158,24 +158,16 @@ __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce) f
   filter_frame<N, Decimates>(job, frame, shared, Sample{});
 }
 
-struct Kernel {
-  void (*run)(Job) = nullptr;
-  int frames = 1;  // per thread block
-  int threads = 1;
-  int bytes = 0;
-};
+using Kernel = gpu::FftKernel<Job>;
 
 template <class Sample> Kernel kernel_for(std::int64_t size, bool decimates) {
   const auto of = [decimates](auto n) {
-    using Group = FftGroup<n()>;
-    return Kernel{decimates ? filter_segments<n(), true, Sample> : filter_segments<n(), false, Sample>, Group::kFrames,
-                  Group::kThreads, Group::kBytes};
+    return gpu::fft_kernel<n()>(decimates ? filter_segments<n(), true, Sample> : filter_segments<n(), false, Sample>);
   };
   const Kernel kernel = size == 2048   ? of(std::integral_constant<int, 2048>())
                         : size == 4096 ? of(std::integral_constant<int, 4096>())
                                        : of(std::integral_constant<int, 8192>());
-  gpu::check(cudaFuncSetAttribute(kernel.run, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.bytes),
-             "shared memory of a filter");
+  kernel.allow("shared memory of a filter");
   return kernel;
 }
 
@@ -262,9 +254,7 @@ template <class Sample> class OverlapSave final : public StageRun {
     const std::int64_t frame = std::is_same_v<Sample, float> ? 2 * job.each : job.each;
     const std::int64_t frames = (job.outputs + frame - 1) / frame;
     const dim3 grid(gpu::groups_of(frames, kernel_.frames), static_cast<unsigned>(rows));
-    if (grid.x == 0 || grid.y == 0) return;
-    kernel_.run<<<grid, static_cast<unsigned>(kernel_.threads), static_cast<unsigned>(kernel_.bytes),
-                  gpu::stream_of(stream)>>>(job);
+    if (grid.x > 0 && grid.y > 0) kernel_.launch(grid, gpu::stream_of(stream), job);
   }
 
   Cut cut_;

@@ -6,7 +6,6 @@
 
 #include "pipeline/stages/filters/fir/fir.hpp"
 #include "signal/filters/fft_plan.hpp"
-#include "signal/filters/scratch.hpp"
 
 // Plain loops, compiled once for each kind of CPU, which the compiler vectorises.
 #undef HWY_TARGET_INCLUDE
@@ -43,11 +42,6 @@ HWY_EXPORT(all_finite);
 
 namespace {
 
-struct Transforms {
-  cf32* time;
-  cf32* frequency;
-};
-
 /// Circular convolution by transforms of three to six times the filter's length. Wrap-around spoils each transform's
 /// first taps-1 results, which are discarded. Two pieces of a real stream share one transform, as real and imaginary
 /// part. A bad sample spoils all results of its transform, so those that are not finite are recomputed by the
@@ -65,21 +59,16 @@ class OverlapSave final : public Filter {
         response_(static_cast<std::size_t>(size_)),
         real_response_(static_cast<std::size_t>(size_)) {
     std::vector<std::byte> memory(scratch_bytes());
-    const Transforms work = take(memory.data());
+    const FftRoom work{size_, Scratch(memory.data())};
     respond(taps, work, response_, [](std::complex<double> h) { return cf32(h); });
     respond(taps, work, real_response_, [](std::complex<double> h) { return cf32(static_cast<float>(h.real())); });
   }
 
-  std::size_t scratch_bytes() const noexcept override {
-    Scratch count(nullptr);
-    count.take<cf32>(size_);
-    count.take<cf32>(size_);
-    return count.bytes();
-  }
+  std::size_t scratch_bytes() const noexcept override { return FftRoom{size_, Scratch(nullptr)}.scratch.bytes(); }
 
   void run(View<const cf32, 2> x, std::int64_t x_first, View<cf32, 2> y, std::int64_t y_first,
            std::byte* scratch) const noexcept override {
-    const Transforms work = take(scratch);
+    const FftRoom work{size_, Scratch(scratch)};
     const std::int64_t outputs = outputs_per_piece();
     for (std::int64_t row = 0; row < y.extent(0); ++row)
       for (std::int64_t i = 0; i < y.extent(1); i += outputs) {
@@ -93,7 +82,7 @@ class OverlapSave final : public Filter {
 
   void run(View<const float, 2> x, std::int64_t x_first, View<float, 2> y, std::int64_t y_first,
            std::byte* scratch) const noexcept override {
-    const Transforms work = take(scratch);
+    const FftRoom work{size_, Scratch(scratch)};
     const std::int64_t outputs = outputs_per_piece();
     for (std::int64_t row = 0; row < y.extent(0); ++row)
       for (std::int64_t i = 0; i < y.extent(1); i += 2 * outputs) {
@@ -110,19 +99,15 @@ class OverlapSave final : public Filter {
   }
 
  private:
-  Transforms take(std::byte* memory) const noexcept {
-    Scratch scratch(memory);
-    return {scratch.take<cf32>(size_), scratch.take<cf32>(size_)};
-  }
   std::int64_t outputs_per_piece() const noexcept { return (size_ - past_ - 1) / decimation_ + 1; }
 
   /// The transform of the taps, with the factor 1/size that the inverse transform leaves out.
-  template <class Part>
-  void respond(std::span<const std::complex<double>> taps, Transforms work, std::vector<cf32>& response, Part part) {
+  template <class Part> void respond(std::span<const std::complex<double>> taps, const FftRoom& work,
+                                     std::vector<cf32>& response, Part part) {
     std::fill_n(work.time, size_, cf32());
     for (std::size_t k = 0; k < taps.size(); ++k) work.time[k] = part(taps[k] / static_cast<double>(size_));
-    forward_.run(work.time, work.frequency);
-    std::copy_n(work.frequency, size_, response.begin());
+    forward_.run(work.time, work.bins);
+    std::copy_n(work.bins, size_, response.begin());
   }
 
   /// A transform's input from x(start) on; zero outside x. Copied at once, as in `store`: one by one these copies took
@@ -144,11 +129,11 @@ class OverlapSave final : public Filter {
     for (std::int64_t i = end; i < size_; ++i) put(time[i], T());
   }
 
-  void convolve(Transforms work, const std::vector<cf32>& response) const noexcept {
-    forward_.run(work.time, work.frequency);
+  void convolve(const FftRoom& work, const std::vector<cf32>& response) const noexcept {
+    forward_.run(work.time, work.bins);
     HWY_DYNAMIC_DISPATCH(multiply_bins)
-    (reinterpret_cast<float*>(work.frequency), reinterpret_cast<const float*>(response.data()), size_);
-    inverse_.run(work.frequency, work.time);
+    (reinterpret_cast<float*>(work.bins), reinterpret_cast<const float*>(response.data()), size_);
+    inverse_.run(work.bins, work.time);
   }
 
   void store(const cf32* time, View<cf32, 1> y, std::int64_t at) const noexcept {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/rotate/rotate.hpp"
 
@@ -28,7 +27,7 @@ class RotateCode final : public ElementCode {
   Rotator rotator_;
 };
 
-class RotateStage final : public ConfiguredStage<Config>, public ElementStage {
+class RotateStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
@@ -51,6 +50,7 @@ class RotateStage final : public ConfiguredStage<Config>, public ElementStage {
     });
   }
 
+  bool is_elementwise() const override { return true; }
   std::unique_ptr<ElementCode> elements() const override { return std::make_unique<RotateCode>(rotator()); }
 
  private:

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/convert/convert.hpp"
 
@@ -44,7 +43,7 @@ class ConversionCode final : public ElementCode {
   Element to_;
 };
 
-class ConvertStage final : public ConfiguredStage<Config>, public ElementStage {
+class ConvertStage final : public ConfiguredStage<Config> {
  public:
   using ConfiguredStage::ConfiguredStage;
 
@@ -67,6 +66,7 @@ class ConvertStage final : public ConfiguredStage<Config>, public ElementStage {
     });
   }
 
+  bool is_elementwise() const override { return true; }
   std::unique_ptr<ElementCode> elements() const override { return std::make_unique<ConversionCode>(from_, to_); }
 
  private:

@@ -34,10 +34,9 @@ std::string fault_of(std::complex<double> value, Element element) {
   if (element == Element::cf32) return {};
   if (element == Element::f32) return value.imag() == 0 ? "" : "has to be real: the input is f32";
   const auto [least, most] = range_of(element);
-  return is_whole(value, element)
-             ? ""
-             : fmt::format("has to be a whole number from {:.0f} to {:.0f}: the input is {}", least, most,
-                           name_of(element));
+  return is_whole(value, element) ? ""
+                                  : fmt::format("has to be a whole number from {:.0f} to {:.0f}: the input is {}",
+                                                least, most, name_of(element));
 }
 
 namespace keys {

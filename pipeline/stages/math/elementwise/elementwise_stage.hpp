@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/elementwise/elementwise.hpp"
 
@@ -54,7 +53,7 @@ template <class Op, class... X> Element output_of(Types<X...>, Element in) {
 
 /// Any operation as a stage. The inputs have the same type, rows, axis and items; the outputs differ from them at most
 /// in type.
-template <class Op, const std::string_view& name> class ElementwiseStage final : public Stage, public ElementStage {
+template <class Op, const std::string_view& name> class ElementwiseStage final : public Stage {
  public:
   void fields(FieldVisitor& visitor) override { keys_.fields(visitor); }
 
@@ -91,6 +90,7 @@ template <class Op, const std::string_view& name> class ElementwiseStage final :
         });
   }
 
+  bool is_elementwise() const override { return true; }
   std::unique_ptr<ElementCode> elements() const override {
     return std::make_unique<OperationCode<Op>>(keys_.operation(), name, in_);
   }

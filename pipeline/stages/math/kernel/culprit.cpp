@@ -16,9 +16,9 @@ struct Fault {
   const char* what;
 };
 constexpr std::array<Fault, 4> kFaults{{{SIGFPE, "divides a whole number by zero (SIGFPE)"},
-                                        {SIGSEGV, "reads or writes where nothing is (SIGSEGV)"},
-                                        {SIGBUS, "reads or writes where nothing is (SIGBUS)"},
-                                        {SIGILL, "cannot go on (SIGILL)"}}};
+                                        {SIGSEGV, "accesses invalid memory (SIGSEGV)"},
+                                        {SIGBUS, "accesses invalid memory (SIGBUS)"},
+                                        {SIGILL, "executes an illegal instruction (SIGILL)"}}};
 
 thread_local const char* volatile code_at_work = nullptr;
 std::array<struct sigaction, kFaults.size()> before;
@@ -27,7 +27,7 @@ void say(const char* text) noexcept {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
 }
 
-/// Calls nothing but what may be called here. Back from it the fault happens again, and goes to whoever had it before.
+/// Calls only async-signal-safe functions. After it returns the fault happens again and goes to the previous handler.
 void on_fault(int signal, siginfo_t* info, void*) noexcept {
   for (std::size_t i = 0; i < kFaults.size(); ++i) {
     if (kFaults[i].signal != signal) continue;
@@ -39,7 +39,7 @@ void on_fault(int signal, siginfo_t* info, void*) noexcept {
       say("\n");
     }
     ::sigaction(signal, &before[i], nullptr);
-    if (info->si_code <= 0) ::raise(signal);  // somebody sent it
+    if (info->si_code <= 0) ::raise(signal);  // sent by kill(), so it does not happen again
   }
 }
 

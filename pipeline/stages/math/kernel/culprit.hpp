@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Whose code it was that a fatal signal came from.
+/// Names the kernel whose code raised a fatal signal.
 namespace iqd::kernel {
 
-/// While it lives, this thread is in the code with this label: a text that outlives it.
+/// While it lives, this thread runs the code with this label. The label must outlive it.
 class AtWork {
  public:
   explicit AtWork(const char* label) noexcept;
@@ -14,8 +14,8 @@ class AtWork {
   AtWork& operator=(const AtWork&) = delete;
 };
 
-/// From now on a SIGFPE, SIGSEGV, SIGBUS or SIGILL in such code says its label on standard error before it has its way:
-/// the process ends by the signal, as it would have. A second call does nothing.
+/// From now on a SIGFPE, SIGSEGV, SIGBUS or SIGILL in such code first prints its label on standard error. Then the
+/// signal ends the process as it would have. A second call does nothing.
 void name_culprits() noexcept;
 
 }  // namespace iqd::kernel

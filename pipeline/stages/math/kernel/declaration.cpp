@@ -18,7 +18,7 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Where the literal or comment that begins here ends; `at` itself where none does.
+/// Where the literal or comment that begins here ends; `at` itself if none begins here.
 std::size_t end_of_literal(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(at);
   const auto behind = [&](std::string_view mark) {
@@ -33,7 +33,7 @@ std::size_t end_of_literal(std::string_view text, std::size_t at) {
   return std::min(end + 1, text.size());
 }
 
-/// A line of the preprocessor, with those that it goes on in.
+/// The end of a preprocessor line, with its continuation lines.
 std::size_t end_of_directive(std::string_view text, std::size_t at) {
   while (at < text.size() && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
   return std::min(at, text.size());
@@ -61,7 +61,7 @@ std::vector<Token> tokens_of(std::string_view text) {
 
 using Tokens = std::vector<Token>::const_iterator;
 
-/// One behind the bracket that closes the one at `open`.
+/// One past the bracket that closes the one at `open`.
 Tokens behind_bracket(Tokens open, Tokens end) {
   int depth = 0;
   for (; open != end; ++open) {
@@ -72,7 +72,7 @@ Tokens behind_bracket(Tokens open, Tokens end) {
   return end;
 }
 
-/// The words of a type, without those that leave a value's type as it is.
+/// The words of a type, without those that do not change a value's type.
 std::string type_of(Tokens begin, Tokens end) {
   static constexpr std::array<std::string_view, 20> kPassedOver{"const",
                                                                 "volatile",
@@ -125,7 +125,7 @@ std::vector<Declaration::Argument> arguments_of(Tokens begin, Tokens end) {
   return arguments;
 }
 
-/// A declaration that begins at `begin` and goes to a `;` or a `{`, where it is one of a function.
+/// Adds the declaration from `begin` to its `;` or `{`, if it is one of a function.
 void add_function(Tokens begin, Tokens end, std::vector<Declaration>& found) {
   const Tokens open = std::find_if(begin, end, [](const Token& t) { return t.text == "("; });
   if (open == end || open - begin < 2) return;

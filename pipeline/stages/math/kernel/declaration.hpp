@@ -9,8 +9,8 @@
 
 namespace iqd::kernel {
 
-/// A function as it is declared in a text of CUDA C++. Types are as written, less what does not change a value's:
-/// `const`, `&`, `__restrict__`, `std::`; words are one space apart, `*` has none before it.
+/// A function declaration in a CUDA C++ text. Types are as written, without what does not change a value's type:
+/// `const`, `&`, `__restrict__`, `std::`. Words are one space apart; `*` has none before it.
 struct Declaration {
   struct Argument {
     std::string type;
@@ -24,8 +24,8 @@ struct Declaration {
   int line = 1;            // of the name, in the text
 };
 
-/// The functions that stand in the text itself: not in a class or a namespace, not in what it includes. Comments and
-/// lines of the preprocessor are passed over. Of a text that is no C++ it finds what looks like functions.
+/// The functions that the text itself declares: not those in a class or a namespace, or in included files. Skips
+/// comments and preprocessor lines. In a text that is not C++ it finds whatever looks like a function.
 std::vector<Declaration> find_functions(std::string_view text);
 
 /// The line of the first `{` that is never closed.

@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Products and sums are rounded as on a GPU: none are fused but where the text says so.
+/// Products and sums are rounded as on a GPU: they are fused only if the text says so.
 std::vector<std::string> options() {
   std::vector<std::string> all{"-x",
                                "c++",
@@ -60,7 +60,7 @@ class ScratchFolder {
     std::string name = (fs::temp_directory_path(error) / "iqd-kernel-XXXXXX").string();
     if (error || ::mkdtemp(name.data()) == nullptr)
       throw SetupError(
-          fmt::format("no folder for the compiler's files can be made as {}: {}; $TMPDIR names another place", name,
+          fmt::format("cannot create {} for the compiler's files: {}; set $TMPDIR to another folder", name,
                       std::strerror(errno)));
     path_ = name;
   }
@@ -76,7 +76,7 @@ class ScratchFolder {
   fs::path path_;
 };
 
-/// This environment, but messages in English.
+/// This process's environment, with messages in English.
 std::vector<std::string> english_environment() {
   std::vector<std::string> all{"LC_ALL=C"};
   for (char** v = environ; *v != nullptr; ++v)
@@ -91,7 +91,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-/// Templates can keep a compiler busy for ever; what it calls inherits this.
+/// Templates can keep a compiler busy without end. Its children inherit the limits.
 void limit(pid_t child) noexcept {
   const auto set = [child](__rlimit_resource what, rlim_t most) {
     const rlimit limit{most, most};
@@ -102,7 +102,7 @@ void limit(pid_t child) noexcept {
   set(RLIMIT_FSIZE, rlim_t{256} << 20);
 }
 
-/// Runs it to its end; what it prints goes to a file. True where it succeeded. Throws SetupError.
+/// Runs the command to its end, with its output in a file. True if it succeeded. Throws SetupError if it cannot run.
 bool run(std::vector<std::string> command, const std::string& log) {
   std::vector<std::string> environment = english_environment();
   posix_spawn_file_actions_t files;
@@ -110,7 +110,7 @@ bool run(std::vector<std::string> command, const std::string& log) {
   ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   ::posix_spawn_file_actions_adddup2(&files, 1, 2);
-  // The daemon's threads have signals blocked that a compiler is to heed.
+  // The daemon's threads block signals that a compiler must receive.
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -123,7 +123,7 @@ bool run(std::vector<std::string> command, const std::string& log) {
                                   pointers(environment).data());
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
-  if (error != 0) throw SetupError(fmt::format("the compiler {} cannot be started: {}", program, std::strerror(error)));
+  if (error != 0) throw SetupError(fmt::format("cannot start the compiler {}: {}", program, std::strerror(error)));
   limit(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
@@ -149,7 +149,7 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file) no_file(path);
 }
 
-/// Of the program in $PATH, or at a path.
+/// The path of a program in $PATH, or of one given by its path; empty if there is none.
 std::string find_program(const std::string& name) {
   if (name.find('/') != name.npos) return ::access(name.c_str(), X_OK) == 0 ? name : "";
   const char* path = std::getenv("PATH");
@@ -162,7 +162,7 @@ std::string find_program(const std::string& name) {
   return {};
 }
 
-/// Code for one processor may not run on the next: a folder in a network is read by several.
+/// Identifies the CPU: code for one may not run on another, and a network folder may serve several hosts.
 std::string processor() {
   std::ifstream info("/proc/cpuinfo");
   std::string text;
@@ -171,7 +171,7 @@ std::string processor() {
   return text;
 }
 
-/// Another after an update.
+/// Changes if the compiler is updated.
 std::string version_of(const std::string& compiler) {
   std::error_code error;
   const fs::path file = fs::canonical(compiler, error);
@@ -179,7 +179,7 @@ std::string version_of(const std::string& compiler) {
                      fs::last_write_time(file, error).time_since_epoch().count());
 }
 
-/// The shared object; empty, and messages, where the text is wrong.
+/// Returns the shared object; if the text is wrong, returns nothing and sets the messages.
 std::vector<char> compile(std::vector<std::string> command, const std::string& text, const Program& program,
                           std::vector<Message>& messages) {
   const ScratchFolder folder;
@@ -193,7 +193,7 @@ std::vector<char> compile(std::vector<std::string> command, const std::string& t
   return {};
 }
 
-/// Null where there is none, or it is for another system than it says.
+/// Null if there is none, or it cannot be loaded on this system.
 std::shared_ptr<const HostCode> load_kept(const FileCache& cache, const std::string& key) try {
   const std::optional<std::vector<char>> object = cache.find(key);
   return object ? std::make_shared<const HostCode>(*object) : nullptr;
@@ -204,14 +204,14 @@ std::shared_ptr<const HostCode> load_kept(const FileCache& cache, const std::str
 void keep(const FileCache& cache, const std::string& key, const std::vector<char>& object) {
   static std::once_flag warned;
   if (const std::string why = cache.keep(key, object); !why.empty())
-    std::call_once(warned, [&] { log::warn("compiled kernels are not kept for the next start: {}", why); });
+    std::call_once(warned, [&] { log::warn("cannot cache compiled kernels: {}", why); });
 }
 
 }  // namespace
 
 HostCode::HostCode(const std::vector<char>& object) : file_(::memfd_create("iqd-kernel", MFD_CLOEXEC)) {
-  // In memory: what was checked is what is loaded, and no folder has to allow programs. The file stays open, since a
-  // library is known by its name, and this one must not be another's while that lives.
+  // In memory: what was checked is what is loaded, and it works if all folders are mounted noexec. The file stays open:
+  // a library is known by its name, so no other library may get this one's name while it is loaded.
   const bool written = file_ >= 0 && ::write(file_, object.data(), object.size()) == std::ssize(object);
   if (written) library_ = ::dlopen(fmt::format("/proc/self/fd/{}", file_).c_str(), RTLD_NOW | RTLD_LOCAL);
   void* const found = library_ ? ::dlsym(library_, "iqd_kernel_apply") : nullptr;
@@ -221,7 +221,7 @@ HostCode::HostCode(const std::vector<char>& object) : file_(::memfd_create("iqd-
     return;
   }
   const char* why = written ? ::dlerror() : std::strerror(errno);
-  const std::string text = fmt::format("a compiled kernel cannot be loaded: {}", why ? why : "no reason given");
+  const std::string text = fmt::format("cannot load a compiled kernel: {}", why ? why : "no reason given");
   if (library_) ::dlclose(library_);
   if (file_ >= 0) ::close(file_);
   throw SetupError(text);
@@ -243,7 +243,7 @@ std::vector<std::string> host_compiler() {
 
 std::shared_ptr<const HostCode> compile_for_host(const Program& program, std::vector<Message>& messages) {
   static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const HostCode>> loaded;  // those of this process's kernels
+  static std::map<std::string, std::shared_ptr<const HostCode>> loaded;  // this process's kernels
   const std::vector<std::string> command = host_compiler();
   if (command.empty()) throw SetupError(kNoCompiler);
   const std::string text = host_text(program);

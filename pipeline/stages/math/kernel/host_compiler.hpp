@@ -13,17 +13,17 @@
 
 namespace iqd::kernel {
 
-/// A program as the processor runs it; loaded while it lives.
+/// A program compiled for the CPU; unloaded by the destructor.
 class HostCode {
  public:
-  /// A shared object. Throws SetupError where it cannot be loaded.
+  /// `object` is a shared object's bytes. Throws SetupError if it cannot be loaded.
   explicit HostCode(const std::vector<char>& object);
   ~HostCode();
   HostCode(const HostCode&) = delete;
   HostCode& operator=(const HostCode&) = delete;
 
-  /// y(0 … n-1) of x(-past … n-1+future) of each input, with the program's values. Which bits an element gets depends
-  /// on nothing but its arguments. y may be where an input of the same size is, without a halo.
+  /// y(0 … n-1) from x(-past … n-1+future) of each input, with the program's values. An element's bits depend on its
+  /// arguments alone. Without a halo y may be an input of the same element size.
   void apply(const void* const* in, void* out, std::int64_t n, const Program& program) const noexcept {
     const AtWork at_work(program.label.c_str());
     apply_(in, out, n, program.values.data());
@@ -36,14 +36,14 @@ class HostCode {
 };
 
 inline constexpr const char* kNoCompiler =
-    "a `kernel` on the processor needs a C++ compiler: install one (`sudo apt install g++`), or name it in $CXX; on a "
-    "GPU (`backend: cuda`) none is needed";
+    "a `kernel` on the CPU needs a C++ compiler: install one (`sudo apt install g++`), or name it in $CXX; a GPU "
+    "(`backend: cuda`) does not need it";
 
-/// The host's compiler, its arguments: $CXX, or `c++` where it is not set, as $PATH has it. Empty where there is none.
+/// The host's compiler and its arguments: $CXX, or `c++` if that is not set, found in $PATH. Empty if there is none.
 std::vector<std::string> host_compiler();
 
-/// Compiled by it, or taken from this process or the cache folder. Null, and messages, where the text is wrong. Throws
-/// SetupError where there is no compiler, or it cannot be started.
+/// Compiles the program, or takes it from this process or the cache folder. If the text is wrong, returns null and adds
+/// messages. Throws SetupError if there is no compiler, or it cannot be started.
 std::shared_ptr<const HostCode> compile_for_host(const Program& program, std::vector<Message>& messages);
 
 }  // namespace iqd::kernel

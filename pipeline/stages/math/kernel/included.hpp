@@ -10,11 +10,11 @@ namespace iqd::kernel {
 
 inline constexpr std::size_t kMostText = 1 << 20;
 
-/// The texts of the files that are included from beside a text, and so on: where one has changed, so has the program.
-/// The compiler complains about what is not there.
+/// The texts of all files that a text includes from its folder, directly or not: if one changes, the program changes.
+/// The compiler reports missing ones.
 struct Included {
   std::string text;     // all of them together
-  std::string endless;  // a pipe or a device, which a compiler would read for ever; empty where there is none
+  std::string endless;  // a pipe or a device, which a compiler would read without end; empty if there is none
 };
 Included included_by(const std::string& text, const std::filesystem::path& folder);
 

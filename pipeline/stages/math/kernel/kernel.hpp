@@ -12,17 +12,17 @@
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 
-/// y(n) = f(x0(n), x1(n), parameters…): a function of the user's, in CUDA C++, compiled when the pipeline starts.
+/// y(n) = f(x0(n), x1(n), parameters…): the user's function in CUDA C++, compiled when the pipeline starts.
 ///
 /// x0, x1  [row][n…]  one or two inputs, of the types that `in` names; the same shape
 /// y       [row][n…]  of the type `out`
 ///
 /// With `past` or `future` f gets pointers instead of values: x[-past] … x[future] are valid, and 0 where the stream
-/// has none. What f returns goes on as it is, NaN too. f has to be a function of its arguments alone: it is called for
-/// any element by any thread, now and then for one whose result nobody sees. Keeps nothing between calls.
+/// has no sample. y is exactly what f returns, NaN included. f must depend on its arguments alone: any thread may call
+/// it for any element, sometimes for one whose result is discarded. Keeps nothing between calls.
 namespace iqd::kernel {
 
-inline constexpr std::int64_t kMostHalo = 2048;  // past and future together: a GPU's group has it in shared memory
+inline constexpr std::int64_t kMostHalo = 2048;  // past and future together, in a GPU's shared memory
 inline constexpr std::size_t kMostParameters = 16;
 
 struct Config {
@@ -38,7 +38,7 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// A value for a parameter of the function, as each type takes it. The generated code declares the same.
+/// The value of a parameter, in a form for each type. The generated code declares the same struct.
 struct Parameter {
   double number = 0;
   float re = 0;
@@ -49,11 +49,11 @@ struct Parameter {
 /// What is compiled.
 struct Program {
   std::string name;    // of the file, for messages
-  std::string folder;  // where its includes are looked for
+  std::string folder;  // where its includes are searched
   std::string text;
-  bool is_code = false;  // the text stands in the pipeline's file
+  bool is_code = false;  // the text is in the pipeline's file
   int first_line = 1;    // of the text, in that file
-  std::string included;  // the texts that it includes from files beside it
+  std::string included;  // the texts that it includes from files in its folder
   std::string function;
   int function_line = 1;  // in that file
   std::vector<Element> in;
@@ -62,18 +62,13 @@ struct Program {
   std::int64_t future = 0;
   std::vector<std::string> types;   // of the parameters
   std::vector<Parameter> values{};  // as many
-  std::string label{};              // for who looks for the culprit: `mine.cu: f of stages[0].kernel`
+  std::string label{};              // names the code if it crashes: `mine.cu: f of stages[0].kernel`
 
   bool element_wise() const noexcept { return past == 0 && future == 0; }
 };
 
-/// The type of C++ that stands for an element in the user's text; empty where there is none.
-std::string_view type_name(Element element) noexcept;
-/// `__device__ float2 f(float2 x, float k)`
-std::string declaration_of(const Program& program, const std::vector<std::string>& names);
-
-/// Reads and checks what needs no compiler; a program that has its text already keeps it. False, and problems, where
-/// something is wrong.
+/// Reads the program and checks what needs no compiler. A program that already has its text keeps it. On a mistake it
+/// adds problems and returns false.
 bool read_program(const Config& config, const Section& section, Program& program);
 
 struct DeviceProgram {
@@ -88,9 +83,10 @@ struct DeviceProgram {
 
 /// The CUDA half.
 struct CudaHalf {
-  /// Throws SetupError, with what the compiler says, where the text is wrong.
+  /// Throws SetupError, with the compiler's output, if the text is wrong.
   std::unique_ptr<StageRun> (*make)(const DeviceProgram& program);
-  /// Compiles alone, for no device in particular. Empty where that went well, or there is no compiler.
+  /// Only compiles, for no particular device. Returns the compiler's output; empty on success, or if there is no
+  /// compiler.
   std::string (*check)(const DeviceProgram& program);
 };
 

@@ -8,7 +8,7 @@
 namespace iqd::kernel {
 namespace {
 
-constexpr std::int64_t kPiece = 64;  // results at an end of a row, of which the windows are put together
+constexpr std::int64_t kPiece = 64;  // results at a time at an end of a row, where windows are copied
 
 std::int64_t bytes_of(Element element) noexcept {
   return static_cast<std::int64_t>(size_of(element));
@@ -20,7 +20,7 @@ std::int64_t piece_length(const Program& p) noexcept {
   return p.past + kPiece + p.future;
 }
 
-/// Results n0 … n1-1 of windows that are whole.
+/// Results n0 … n1-1, whose windows lie inside the row.
 void run_inside(const HostProgram& host, const StageIo& io, std::int64_t row, std::int64_t n0,
                 std::int64_t n1) noexcept {
   const Program& p = host.program;
@@ -29,7 +29,7 @@ void run_inside(const HostProgram& host, const StageIo& io, std::int64_t row, st
   host.code->apply(in, out, (n1 - n0) * io.out[0].item, p);
 }
 
-/// The same where the row begins or ends within a window: there are zeros.
+/// Results n0 … n1-1, whose windows extend past an end of the row: zeros there.
 void run_at_end(const HostProgram& host, const StageIo& io, std::int64_t row, std::int64_t n0,
                 std::int64_t n1) noexcept {
   const Program& p = host.program;

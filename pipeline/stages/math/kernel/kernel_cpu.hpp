@@ -7,16 +7,16 @@
 
 namespace iqd::kernel {
 
-/// A program made ready for the processor.
+/// A program that is ready to run on the CPU.
 struct HostProgram {
   Program program;
   std::shared_ptr<const HostCode> code;
-  bool varies = false;  // as many positions as the input says, instead of those of a stream
+  bool varies = false;  // the input gives the number of positions, instead of the stream
 };
 
-/// Room that run_cpu needs: none without a halo.
+/// Scratch memory that run_cpu needs: none without a halo.
 std::size_t scratch_bytes(const Program& program) noexcept;
-/// One block.
+/// Processes one block.
 void run_cpu(const HostProgram& host, const StageIo& io) noexcept;
 
 }  // namespace iqd::kernel

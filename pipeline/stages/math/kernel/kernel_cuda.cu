@@ -15,11 +15,11 @@ namespace iqd::kernel {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kElements = 4 * kThreads;  // of a group
-constexpr std::int64_t kTile = 512;               // of a group with a halo
+constexpr std::int64_t kElements = 4 * kThreads;  // per thread block
+constexpr std::int64_t kTile = 512;               // per thread block with a halo
 constexpr const char* kAnyArchitecture = "sm_90";
 
-/// As the text declares it.
+/// The text declares the same struct as IqdJob.
 struct Job {
   const std::byte* x[2];
   std::int64_t x_pitch[2];
@@ -69,7 +69,7 @@ class Run final : public StageRun {
     job.item = y.item;
     job.count_out = y.count;
     std::copy(program_.values.begin(), program_.values.end(), job.p);
-    // A count is handed on even where there is no room for a position.
+    // A count is passed on even if there is no room for any position.
     const unsigned tiles = gpu::groups_of(job.length, program_.element_wise ? kElements : kTile);
     const dim3 grid(program_.varies ? std::max(tiles, 1u) : tiles, static_cast<unsigned>(y.rows));
     kernel_.launch(grid, kThreads, 0, stream, job);

@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "base/file_cache.hpp"
-#include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/kernel/kernel.hpp"
 #include "pipeline/stages/math/kernel/kernel_cpu.hpp"
@@ -13,7 +12,7 @@
 namespace iqd::kernel {
 namespace {
 
-/// The first thing that a compiler found wrong, as the one thing to say.
+/// The compiler's first error as an exception.
 UsageError mistake(const std::vector<Message>& messages, const Program& program) {
   Problems problems;
   add_problems(messages, program, Section("kernel", {}, problems));
@@ -22,7 +21,7 @@ UsageError mistake(const std::vector<Message>& messages, const Program& program)
 
 class Elements final : public ElementCode {
  public:
-  /// Without code for the processor where a device is to have it.
+  /// `code` is null if the program is for a GPU.
   Elements(const Program& program, std::shared_ptr<const HostCode> code) : program_(program), code_(std::move(code)) {}
 
   void apply(std::span<const void* const> in, std::span<void* const> out, std::int64_t,
@@ -37,7 +36,7 @@ class Elements final : public ElementCode {
   std::shared_ptr<const HostCode> code_;
 };
 
-class KernelStage final : public ConfiguredStage<Config>, public ElementStage {
+class KernelStage final : public ConfiguredStage<Config> {
  public:
   bool has_program() const override { return true; }
   bool load(const Section& section) override {
@@ -106,6 +105,7 @@ class KernelStage final : public ConfiguredStage<Config>, public ElementStage {
         [host = HostProgram{program_, std::move(code), varies_}](const StageIo& io) noexcept { run_cpu(host, io); });
   }
 
+  bool is_elementwise() const override { return true; }
   std::unique_ptr<ElementCode> elements() const override {
     if (!program_.element_wise() || (!code_ && !for_device_)) return nullptr;
     return std::make_unique<Elements>(program_, code_);
@@ -117,18 +117,18 @@ class KernelStage final : public ConfiguredStage<Config>, public ElementStage {
     for (std::size_t i = 0; i < program_.in.size() && i < context.in.size(); ++i)
       if (context.in[i].element != program_.in[i])
         context.section.problem(
-            "in", fmt::format("names {}, and what comes in is {}", name_of(program_.in[i]), context.in[i].text()));
+            "in", fmt::format("names {}, but the input is {}", name_of(program_.in[i]), context.in[i].text()));
     if (context.in.size() != program_.in.size())
       context.section.problem(
-          "in", fmt::format("names {} input(s), and there are {}", program_.in.size(), context.in.size()));
+          "in", fmt::format("names {} input(s), but there are {}", program_.in.size(), context.in.size()));
     PortShape other = context.in.back();
     other.element = first.element;
     if (other.text() != first.text())
-      context.section.problem("", fmt::format("its two inputs have to be alike; they are {} and {}", first.text(),
+      context.section.problem("", fmt::format("its two inputs have to match; they are {} and {}", first.text(),
                                               context.in.back().text()));
     if (!program_.element_wise() && (first.axis != Axis::stream || !first.item.empty()))
       context.section.problem("",
-                              fmt::format("with a halo it takes single samples, [n]; its input is {}", first.text()));
+                              fmt::format("with a halo the input has to be samples, [n]; it is {}", first.text()));
   }
 
   DeviceProgram device_program() const {
@@ -139,7 +139,7 @@ class KernelStage final : public ConfiguredStage<Config>, public ElementStage {
     try {
       return cuda.make(device_program());
     } catch (const SetupError& e) {
-      // What is wrong with the text is the operator's, who has to see where.
+      // A mistake in the text is the operator's, who needs its place.
       const std::vector<Message> messages = errors_in(e.what());
       if (messages.front().place.file.empty()) throw;
       throw mistake(messages, program_);
@@ -159,21 +159,22 @@ class KernelStage final : public ConfiguredStage<Config>, public ElementStage {
 
 void Config::fields(FieldVisitor& v) {
   v.field("file", file,
-          {.help = "the CUDA C++ that the function is in; beside the pipeline's file where it is relative"});
-  v.field("code", code, {.help = "its text, instead of a file"});
-  v.field("function", function, {.help = "its name"});
+          {.help = "the CUDA C++ file with the function; a relative path starts at the pipeline's file"});
+  v.field("code", code, {.help = "the function's text, instead of `file`"});
+  v.field("function", function, {.help = "the function's name"});
   v.field("in", in, {.help = "the inputs' types, one or two of cf32 sc16 f32 i32 i16 i8 u8"});
-  v.field("out", out, {.help = "the type that it returns"});
+  v.field("out", out, {.help = "the type that the function returns"});
   v.field("past", past,
-          {.help = "elements before each that it reads: it gets a pointer then", .low = 0, .high = kMostHalo});
-  v.field("future", future, {.help = "elements behind each that it reads", .low = 0, .high = kMostHalo});
-  v.field("params", params, {.help = "values of its further arguments, by their names", .live = true});
+          {.help = "how many elements before x[0] it reads; it then gets pointers", .low = 0, .high = kMostHalo});
+  v.field("future", future,
+          {.help = "how many elements after x[0] it reads; it then gets pointers", .low = 0, .high = kMostHalo});
+  v.field("params", params, {.help = "values of the function's other arguments, by name", .live = true});
 }
 
 StageEntry entry() {
   return {.family = "math",
           .name = "kernel",
-          .summary = "a function of your own in CUDA C++, for processor and GPU",
+          .summary = "a function of your own in CUDA C++, for CPU and GPU",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .dims = "any"}},
           .outputs = {{.name = "out"}},
           .make = make_stage<KernelStage>,

@@ -10,7 +10,6 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/kernel/messages.hpp"
 #include "pipeline/stages/math/kernel/texts.hpp"
@@ -98,13 +97,13 @@ constexpr const char* kWindow = "__device__ float f(const float* x) { return x[-
 TEST_F(Kernel, WithAHaloItGetsAWindow) {
   UnderTest s(with(kWindow, "in: [f32], out: f32, past: 2, future: 1"), {Element::f32});
   ASSERT_EQ(s.complaints(), "");
-  // Where the stream has nothing there are zeros.
+  // Zeros outside the stream.
   EXPECT_EQ(s.stream<float>(std::vector<float>{1, 2, 3, 4}), (std::vector<float>{210, 320, 431, 42}));
   EXPECT_EQ(s.stream<float>(std::vector<float>{5}), (std::vector<float>{50}));
 }
 
 TEST_F(Kernel, HowTheStreamIsCutDoesNotMatter) {
-  // A product of complex numbers is what compilers like to fuse, some elements and not others.
+  // Compilers like to fuse a complex product, for some elements and not for others.
   const std::string code =
       "__device__ float2 f(const float2* a, const float2* b) { float2 s = make_float2(0, 0); "
       "for (int k = -7; k <= 2; ++k) { s.x += a[k].x * b[k].x - a[k].y * b[k].y; "
@@ -137,7 +136,7 @@ TEST_F(Kernel, FilesAreFoundBesideThePipeline) {
   UnderTest s(keys, {Element::f32});
   ASSERT_EQ(s.complaints(), "");
   EXPECT_EQ(s.stream<float>(std::vector<float>{3}), std::vector<float>{6});
-  // What is included is a part of it.
+  // An included file is part of the program.
   folder_.write("twice.h", "__device__ float twice(float x) { return -2 * x; }\n");
   UnderTest changed(keys, {Element::f32});
   EXPECT_EQ(changed.stream<float>(std::vector<float>{3}), std::vector<float>{-6});
@@ -157,7 +156,7 @@ TEST_F(Kernel, ADevicesCompilerSaysTheSame) {
   p.in = {Element::cf32};
   p.text = "__device__ float2 f(float2 x) {\n  return y;\n}";
   const std::string log = check(p);
-  if (log.empty()) GTEST_SKIP() << "NVRTC WAS NOT TESTED: there is none";
+  if (log.empty()) GTEST_SKIP() << "NVRTC WAS NOT TESTED: it is not installed";
   EXPECT_EQ(errors_in(log).front().place.file, "mine.cu");
   EXPECT_EQ(errors_in(log).front().place.line, 2);
   p.types = {"float", "float2", "int"};
@@ -214,7 +213,7 @@ TEST_F(Kernel, ElementWiseItTakesPartInFusion) {
         document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
     EXPECT_TRUE(stage->load(section)) << yaml;
     stage->compile(false, section);
-    return dynamic_cast<ElementStage&>(*stage).elements();
+    return stage->elements();
   };
   const auto code = code_of(with(kScale, "params: {k: 2}"));
   ASSERT_TRUE(code);
@@ -231,7 +230,7 @@ TEST_F(Kernel, ElementWiseItTakesPartInFusion) {
   EXPECT_EQ(device->parameters.size(), sizeof(Parameter));
   EXPECT_THAT(device->text, HasSubstr(kScale));
   EXPECT_FALSE(code_of(with(kWindow, "in: [f32], out: f32, past: 2, future: 1")));
-  // Its macros would be seen by the others.
+  // Its macros would affect the other stages.
   const std::string file = folder_.write("m.cu", "#define TWO 2\n__device__ float f(float x) { return TWO * x; }\n");
   EXPECT_FALSE(code_of("{file: " + file + ", in: [f32], out: f32}")->device_code());
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMost = 10;
 
-/// A number at the end of a text, and what stands before the mark in front of it: `mine.cu:3` → `mine.cu`, 3.
+/// Takes the number at the end of a text, and the mark before it: `mine.cu:3` → `mine.cu`, 3.
 std::optional<int> take_number(std::string_view& text, char mark) {
   const std::size_t at = text.rfind(mark);
   if (at == text.npos) return std::nullopt;
@@ -44,12 +44,12 @@ Place place_of(std::string_view text) {
   return place;
 }
 
-/// Adds the error that a line tells of, if it does.
+/// Adds the error that a line reports, if any.
 void add_error(std::string_view line, std::vector<Message>& errors) {
   for (const std::string_view mark : {": error", ": fatal error", ": catastrophic error"}) {
     const std::size_t at = line.find(mark);
     if (at == line.npos) continue;
-    // `error:`, and NVRTC's `error #20:` where it is told to number them.
+    // `error:`, or `error #20:` if NVRTC numbers its errors.
     const std::size_t colon = line.find(": ", at + mark.size());
     if (colon == line.npos || line.substr(at + mark.size(), colon - at - mark.size()).size() > 12) continue;
     errors.push_back({place_of(line.substr(0, at)), std::string(line.substr(colon + 2))});
@@ -66,7 +66,8 @@ std::string line_of(std::istream&& text, int number) {
   return line;
 }
 
-/// Of `code` the compiler sees no indentation. 0 where the line stands otherwise in the file: in quotes, with escapes.
+/// The compiler sees `code` without its indentation. 0 if the line is written differently in the file: in quotes, with
+/// escapes.
 int column_in_file(const Program& program, const Place& place) {
   const std::string seen = line_of(std::istringstream(program.text), place.line - program.first_line + 1);
   const std::size_t begin = std::min(seen.find_first_not_of(" \t"), seen.size());
@@ -80,7 +81,7 @@ int column_in_file(const Program& program, const Place& place) {
 
 std::vector<Message> errors_in(std::string_view log) {
   std::vector<Message> errors;
-  std::string last = "the compiler failed, and does not say why";
+  std::string last = "the compiler failed without a message";
   while (!log.empty() && errors.size() < kMost) {
     const std::size_t end = std::min(log.find('\n'), log.size());
     const std::string_view line = log.substr(0, end);
@@ -104,7 +105,7 @@ void add_problems(const std::vector<Message>& messages, const Program& program, 
   for (const Message& m : messages) {
     if (all_ours)
       return add({program.name, program.function_line, 0},
-                 fmt::format("{} cannot be called as it has to be: {}", program.function, m.what));
+                 fmt::format("{} does not match `in`, `out` and `params`: {}", program.function, m.what));
     if (is_ours(m)) continue;
     Place place = m.place.file.empty() ? Place{program.name, program.first_line, 0} : m.place;
     if (program.is_code && place.file == program.name && place.column > 0)

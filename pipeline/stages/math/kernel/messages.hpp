@@ -13,16 +13,16 @@ namespace iqd::kernel {
 
 /// One error of a compiler.
 struct Message {
-  Place place;  // no file: it does not say where
+  Place place;  // without a file if the error has no place
   std::string what;
 };
 
-/// The errors in what a compiler printed: GCC's and Clang's `file:line:column: error: …`, NVRTC's `file(line): error:
-/// …`, the linker's `undefined reference`. Not more than ten; where none is found, the last line that says anything.
+/// The errors in a compiler's output: GCC's and Clang's `file:line:column: error: …`, NVRTC's `file(line): error: …`,
+/// the linker's `undefined reference`. At most ten; if there are none, the last line that is not blank.
 std::vector<Message> errors_in(std::string_view log);
 
-/// As problems of the user's file. What is wrong where we call the function is wrong with its declaration, or comes of
-/// what is wrong before: it is told only where there is nothing else to tell.
+/// Adds the messages as problems of the user's file. An error where we call the function is caused by its declaration
+/// or by an earlier error: it is reported only if there are no others.
 void add_problems(const std::vector<Message>& messages, const Program& program, const Section& section);
 
 }  // namespace iqd::kernel

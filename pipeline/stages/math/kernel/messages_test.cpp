@@ -31,7 +31,7 @@ TEST(Messages, OfEachCompiler) {
 }
 
 TEST(Messages, WhatIsNotUnderstoodIsHandedOn) {
-  EXPECT_EQ(text_of(""), ":0:0: the compiler failed, and does not say why|");
+  EXPECT_EQ(text_of(""), ":0:0: the compiler failed without a message|");
   EXPECT_EQ(text_of("something\nelse\n  \n"), ":0:0: else|");
   EXPECT_EQ(errors_in([] {
               std::string log;
@@ -51,14 +51,14 @@ TEST(Messages, OfOurOwnPartAreAboutTheDeclaration) {
   program.function_line = 7;
   add_problems({{{std::string(kOwnPart), 12, 3}, "no match"}, {{}, "lost"}, {{"mine.h", 2, 1}, "odd"}}, program,
                section);
-  ASSERT_EQ(problems.size(), 2U) << "what follows from the user's mistakes is not told";
+  ASSERT_EQ(problems.size(), 2U) << "errors that follow from the user's mistakes are not reported";
   EXPECT_EQ(problems[0].text(), "mine.cu:1 stages[0].kernel: lost");
   EXPECT_EQ(problems[1].text(), "mine.h:2:1 stages[0].kernel: odd");
   problems.clear();
   add_problems({{{std::string(kOwnPart), 12, 3}, "no match"}, {{std::string(kOwnPart), 13, 3}, "no more"}}, program,
                section);
   ASSERT_EQ(problems.size(), 1U);
-  EXPECT_EQ(problems[0].text(), "mine.cu:7 stages[0].kernel: f cannot be called as it has to be: no match");
+  EXPECT_EQ(problems[0].text(), "mine.cu:7 stages[0].kernel: f does not match `in`, `out` and `params`: no match");
 }
 
 TEST(Messages, OfAnOpenBraceThereIsOne) {

@@ -54,14 +54,14 @@ std::optional<std::complex<double>> parse_value(std::string_view text) {
   return std::complex<double>(re->real(), im->real());
 }
 
-/// Why a value does not go into a parameter; empty where it does.
+/// Why a parameter cannot have a value; empty if it can.
 std::string misfit(const ParameterType& type, std::complex<double> value) {
   const auto in_range = [&](double x) { return x >= type.low && x <= type.high; };
-  if (value.imag() != 0 && !type.is_complex) return fmt::format("is complex, and f's is {}", type.name);
+  if (value.imag() != 0 && !type.is_complex) return fmt::format("is complex, but the parameter is {}", type.name);
   if (!in_range(value.real()) || (type.is_complex && !in_range(value.imag())))
-    return fmt::format("does not go into {}", type.name);
+    return fmt::format("is out of range for {}", type.name);
   if (type.is_whole && value.real() != std::floor(value.real()))
-    return fmt::format("is not whole, as {} is", type.name);
+    return fmt::format("is not a whole number, but the parameter is {}", type.name);
   return {};
 }
 
@@ -74,7 +74,7 @@ bool is_parameter_type(std::string_view type) noexcept {
 std::optional<Parameter> read_parameter(std::string_view type, std::string_view text, std::string& why) {
   const ParameterType& into = *parameter_type(type);
   const auto value = parse_value(text);
-  why = value ? misfit(into, *value) : "is no number (2.5, 0.3-0.1j or [0.3, -0.1])";
+  why = value ? misfit(into, *value) : "is not a number (2.5, 0.3-0.1j or [0.3, -0.1])";
   if (!why.empty()) return std::nullopt;
   return Parameter{value->real(), static_cast<float>(value->real()), static_cast<float>(value->imag()),
                    into.is_whole ? static_cast<std::int64_t>(value->real()) : 0};

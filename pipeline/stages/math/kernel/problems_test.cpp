@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said of a kernel that is wrong.
+// The problems that a wrong kernel reports.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using KernelProblems = KernelTest;
 
-constexpr const char* kScale = "__device__ float2 f(float2 x, float k) { return make_float2(k * x.x, k * x.y); }";
+constexpr const char* kScaleText = "__device__ float2 f(float2 x, float k) { return make_float2(k * x.x, k * x.y); }";
 
 TEST_F(KernelProblems, WhatDoesNotCompileHasItsLine) {
   const std::string file = folder_.write("bad.cu", "__device__ float2 f(float2 x) {\n  x.x = y;\n  return x;\n}\n");
@@ -56,7 +56,7 @@ TEST_F(KernelProblems, AnotherSignatureIsToldWithTheRightOne) {
   const auto file = [&](const std::string& text) {
     return "{file: " + folder_.write("f.cu", text) + ", params: {k: 2}}";
   };
-  const std::string right = "it has to be __device__ float2 f(float2 x, float k)";
+  const std::string right = "expected __device__ float2 f(float2 x, float k)";
   for (const char* text :
        {"\nfloat2 f(float2 x, float k) { return x; }", "\n__device__ float f(float2 x, float k) { return x.x; }",
         "\n__device__ float2 f(float x, float k) { return make_float2(x, k); }",
@@ -79,29 +79,28 @@ TEST_F(KernelProblems, KeysThatAreWrongAreToldWithTheirPlace) {
             "test.yaml:1:2 file: " + none + " cannot be read: No such file or directory\n");
   EXPECT_EQ(complaint("{file: " + empty + "}"), "test.yaml:1:2 file: " + empty + " is empty\n");
   EXPECT_THAT(complaint("{file: " + folder_.path().string() + "}"), HasSubstr("is a folder"));
-  EXPECT_THAT(complaint("{file: /dev/zero}"), HasSubstr("is no ordinary file"));
-  EXPECT_THAT(complaint("{file: " + folder_.write("b.cu", std::string("a\0b", 3)) + "}"), HasSubstr("is no text"));
+  EXPECT_THAT(complaint("{file: /dev/zero}"), HasSubstr("is not a regular file"));
+  EXPECT_THAT(complaint("{file: " + folder_.write("b.cu", std::string("a\0b", 3)) + "}"),
+              HasSubstr("is not a text file"));
   EXPECT_THAT(complaint("{}"), HasSubstr("needs `file:`"));
   EXPECT_THAT(complaint("{code: a, file: b}"), HasSubstr("one of them"));
-  EXPECT_THAT(complaint(with(kScale, "function: g")), HasSubstr("there is no function 'g' in test.yaml; there is f"));
+  EXPECT_THAT(complaint(with(kScaleText, "function: g")), HasSubstr("there is no function 'g' in test.yaml; there is f"));
   for (const char* name : {"2f", "f;", "a b", "''", "f::g"})
-    EXPECT_THAT(complaint(with(kScale, std::string("function: ") + name)),
-                HasSubstr("cannot be the name of a function"));
-  EXPECT_THAT(complaint(with(kScale, "in: [cf64]")), HasSubstr("'cf64' is none of cf32"));
-  EXPECT_THAT(complaint(with(kScale, "in: []")), HasSubstr("one or two"));
-  EXPECT_THAT(complaint(with(kScale, "in: [f32], params: {k: 1}")),
-              HasSubstr("it has to be __device__ float2 f(float x, float k)"));
-  EXPECT_THAT(complaint(with(kScale, "past: 2000, future: 49")), HasSubstr("2048 is the most"));
-  EXPECT_THAT(complaint(with(kScale, "params: {k: [1, 2]}")), HasSubstr("params.k: '[1, 2]' is complex"));
-  EXPECT_THAT(complaint(with(kScale, "params: {k: 1e39}")), HasSubstr("does not go into float"));
-  EXPECT_THAT(complaint(with(kScale, "params: {k: fast}")), HasSubstr("is no number"));
+    EXPECT_THAT(complaint(with(kScaleText, std::string("function: ") + name)), HasSubstr("is not a valid function name"));
+  EXPECT_THAT(complaint(with(kScaleText, "in: [cf64]")), HasSubstr("'cf64' is not one of cf32"));
+  EXPECT_THAT(complaint(with(kScaleText, "in: []")), HasSubstr("one or two"));
+  EXPECT_THAT(complaint(with(kScaleText, "in: [f32], params: {k: 1}")),
+              HasSubstr("expected __device__ float2 f(float x, float k)"));
+  EXPECT_THAT(complaint(with(kScaleText, "past: 2000, future: 49")), HasSubstr("the maximum is 2048"));
+  EXPECT_THAT(complaint(with(kScaleText, "params: {k: [1, 2]}")), HasSubstr("params.k: '[1, 2]' is complex"));
+  EXPECT_THAT(complaint(with(kScaleText, "params: {k: 1e39}")), HasSubstr("is out of range for float"));
+  EXPECT_THAT(complaint(with(kScaleText, "params: {k: fast}")), HasSubstr("is not a number"));
 }
 
 TEST_F(KernelProblems, WhatComesInHasToBeWhatItTakes) {
-  EXPECT_THAT(complaint(with(kScale, "params: {k: 1}"), {Element::f32}),
-              HasSubstr("names cf32, and what comes in is f32"));
-  EXPECT_THAT(complaint(with(kScale, "params: {k: 1}"), {Element::cf32, Element::cf32}),
-              HasSubstr("names 1 input(s), and there are 2"));
+  EXPECT_THAT(complaint(with(kScaleText, "params: {k: 1}"), {Element::f32}), HasSubstr("names cf32, but the input is f32"));
+  EXPECT_THAT(complaint(with(kScaleText, "params: {k: 1}"), {Element::cf32, Element::cf32}),
+              HasSubstr("names 1 input(s), but there are 2"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/file_cache.hpp"
+#include "pipeline/stages/math/kernel/element_types.hpp"
 
 namespace iqd::kernel {
 namespace {
@@ -29,7 +30,7 @@ std::string own_part(int line = 1) {
   return fmt::format("\n#line {} \"{}\"\n", line, kOwnPart);
 }
 
-/// With its own name and lines.
+/// The user's text, with its own file name and line numbers.
 std::string users_part(const Program& p) {
   std::string name;
   for (const char c : p.name) name += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
@@ -43,7 +44,7 @@ std::string argument(const std::string& type, std::size_t i) {
   return fmt::format("static_cast<{}>(p[{}].whole)", type, i);
 }
 
-/// The types, and the call: of pointers in any case, for what is around it to be the same.
+/// The types and the call. iqd_call always takes pointers, so that the code around it is the same.
 std::string call(const Program& p) {
   const std::string_view last = type_name(p.in.back());
   std::string text = fmt::format(
@@ -58,13 +59,13 @@ std::string call(const Program& p) {
   return text + ");\n}\n";
 }
 
-/// What all the texts of a generated kernel would see.
+/// Whether the text has directives, which would affect all the texts of a generated kernel.
 bool has_directives(std::string_view text) {
   return text.find("#include") != text.npos || text.find("#define") != text.npos || text.find("# ") != text.npos ||
          text.find("#undef") != text.npos;
 }
 
-/// Names the texts that are included, for the caches go by the text.
+/// Contains a hash of the included texts, since the caches use the text as key.
 std::string whole(const Program& program, const char* prelude, const char* adapter) {
   return fmt::format("// with {}\n#line 1 \"{}\"\n{}{}{}{}{}", content_key({program.included}), kOwnPart, prelude,
                      users_part(program), own_part(), call(program), adapter);
@@ -84,7 +85,7 @@ std::optional<ElementCode::DeviceCode> shared_text(const Program& program) {
   if (!program.element_wise() || has_directives(program.text)) return std::nullopt;
   const std::string body = users_part(program) + own_part() + call(program);
   const std::string space = "iqd_kernel_" + content_key({body});
-  // The elements come as types of the generated kernel, of the same bytes.
+  // The generated kernel has its own element types, with the same bytes.
   std::string text = fmt::format(
       "#ifndef IQD_KERNEL_PRELUDE\n#define IQD_KERNEL_PRELUDE\n{}"
       "template <class To, class From> __device__ To iqd_bytes(const From& from) {{\n"

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "pipeline/stage/element_code.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/signal_source/signal_source.hpp"
 #include "signal/formats/phase.hpp"
@@ -36,7 +35,7 @@ class ToneCode final : public ElementCode {
   Element element_;
 };
 
-class SignalSourceStage final : public ConfiguredStage<Config>, public ElementStage {
+class SignalSourceStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
@@ -66,6 +65,7 @@ class SignalSourceStage final : public ConfiguredStage<Config>, public ElementSt
     });
   }
 
+  bool is_elementwise() const override { return true; }
   std::unique_ptr<ElementCode> elements() const override {
     return std::make_unique<ToneCode>(config_.waveform, config_.oscillation(rate_hz_), config_.element());
   }

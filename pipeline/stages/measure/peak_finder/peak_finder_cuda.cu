@@ -94,9 +94,7 @@ class Run final : public StageRun {
   explicit Run(const CudaSetup& setup) : setup_(setup), capacity_(2 * setup.max + kTile) {
     const std::int64_t groups = std::min(kAtOnce * gpu::count_multiprocessors(), kMostCandidates / capacity_);
     most_parts_ = std::max<std::int64_t>(1, groups / setup.rows);
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    gpu::check(cudaFuncGetAttributes(&loaded, find_peaks), "loading peak_finder");
-    gpu::check(cudaFuncGetAttributes(&loaded, merge_parts), "loading peak_finder");
+    gpu::load_kernels("loading peak_finder", find_peaks, merge_parts);
   }
 
   std::size_t device_scratch_bytes() const noexcept override {

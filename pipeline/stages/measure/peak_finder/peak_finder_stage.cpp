@@ -49,7 +49,7 @@ class PeakFinderStage final : public ConfiguredStage<Config> {
       const std::int64_t end = bins ? in.item : io.end_new - in.first;
       std::int64_t found = 0;
       for (std::int64_t row = 0; row < in.rows; ++row) {
-        const std::span<Peak> to(reinterpret_cast<Peak*>(out.data + row * out.pitch), static_cast<std::size_t>(max));
+        const std::span<Peak> to(out.row<Peak>(row), static_cast<std::size_t>(max));
         found = run_cpu(in.as<const float>().row(row), begin, end, threshold, to);
         if (padded) std::fill(to.begin() + found, to.end(), Peak{kNone, kNone});
       }

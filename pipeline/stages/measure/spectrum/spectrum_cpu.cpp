@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "pipeline/stages/measure/spectrum/spectrum.hpp"
-#include "signal/filters/scratch.hpp"
 
 namespace iqd::spectrum {
 
@@ -17,25 +16,22 @@ Spectrum::Spectrum(const Config& config) : average_(config.average), plan_(confi
 }
 
 std::size_t Spectrum::scratch_bytes(std::int64_t size) noexcept {
-  Scratch count(nullptr);
-  count.take<cf32>(size);
-  count.take<cf32>(size);
-  count.take<double>(size);
-  return count.bytes();
+  FftRoom room{size, Scratch(nullptr)};
+  room.scratch.take<double>(size);
+  return room.scratch.bytes();
 }
 
 std::int64_t Spectrum::run(View<const cf32, 2> x, std::int64_t x_first, std::int64_t begin, std::int64_t end,
                            View<float, 2> y, std::byte* memory) const noexcept {
-  Scratch scratch(memory);
-  cf32* const time = scratch.take<cf32>(size());
-  cf32* const bins = scratch.take<cf32>(size());
-  double* const power = scratch.take<double>(size());
+  FftRoom room{size(), Scratch(memory)};
+  double* const power = room.scratch.take<double>(size());
   const std::int64_t first = (begin + size() - 1) / size();
   const std::int64_t whole = std::max<std::int64_t>(end / size() - first, 0);
   const std::int64_t frames = average_ > 0 ? std::min(average_, whole) : whole;
   for (std::int64_t row = 0; frames > 0 && row < y.extent(0); ++row) {
     std::fill_n(power, size(), 0.0);
-    for (std::int64_t f = first; f < first + frames; ++f) add(&x(row, f * size() - x_first), time, bins, power);
+    for (std::int64_t f = first; f < first + frames; ++f)
+      add(&x(row, f * size() - x_first), room.time, room.bins, power);
     write(power, frames, &y(row, 0));
   }
   return frames;

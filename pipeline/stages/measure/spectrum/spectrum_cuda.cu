@@ -118,20 +118,12 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, 512 / 
 
 constexpr int kBuffers = 2;  // for the frames being transformed, and those being fetched
 
-struct Kernel {
-  void (*run)(Job) = nullptr;
-  int frames = 1;
-  int threads = 1;
-  int bytes = 0;
-};
+using Kernel = gpu::FftKernel<Job>;
 
 Kernel kernel_for(std::int64_t size) {
-  const Kernel kernel = gpu::with_fft_size(size, [](auto n) {
-    using Group = FftGroup<n()>;
-    return Kernel{add_spectra<n()>, Group::kFrames, Group::kThreads, kBuffers * Group::kBytes};
-  });
-  gpu::check(cudaFuncSetAttribute(kernel.run, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.bytes),
-             "shared memory of a spectrum");
+  const Kernel kernel =
+      gpu::with_fft_size(size, [](auto n) { return gpu::fft_kernel<n()>(add_spectra<n()>, kBuffers); });
+  kernel.allow("shared memory of a spectrum");
   return kernel;
 }
 
@@ -165,8 +157,7 @@ class OnePass final : public StageRun {
     job.parts =
         static_cast<int>(std::clamp<std::int64_t>((job.average + kernel_.frames - 1) / kernel_.frames, 1, most_parts_));
     const dim3 grid(static_cast<unsigned>(job.parts), static_cast<unsigned>(rows_));
-    kernel_.run<<<grid, static_cast<unsigned>(kernel_.threads), static_cast<unsigned>(kernel_.bytes),
-                  gpu::stream_of(stream)>>>(job);
+    kernel_.launch(grid, gpu::stream_of(stream), job);
     if (job.parts > 1) put_finish(job, rows_, gpu::stream_of(stream));
   }
 
@@ -222,12 +213,13 @@ class Planned final : public StageRun {
         parts_(static_cast<int>(std::clamp<std::int64_t>(kMostSums / c.size, 1, kMostParts))) {}
 
   std::size_t device_scratch_bytes() const noexcept override {
-    return plans_.work_bytes() + held_bytes() + static_cast<std::size_t>(parts_ * plans_.size()) * sizeof(double);
+    return plans_.work_bytes() + plans_.held_bytes() +
+           static_cast<std::size_t>(parts_ * plans_.size()) * sizeof(double);
   }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
     Job job = fixed_.job(io);
-    job.sums = reinterpret_cast<double*>(io.device_scratch + plans_.work_bytes() + held_bytes());
+    job.sums = reinterpret_cast<double*>(io.device_scratch + plans_.work_bytes() + plans_.held_bytes());
     job.parts = parts_;
     for (std::int64_t row = 0; row < io.in[0].rows; ++row) {
       add_row(job, row, io.device_scratch, gpu::stream_of(view));
@@ -239,11 +231,6 @@ class Planned final : public StageRun {
  private:
   static constexpr std::int64_t kMostSums = 1 << 18;
   static constexpr std::int64_t kMostParts = 256;
-
-  std::size_t held_bytes() const noexcept {
-    return static_cast<std::size_t>(plans_.most() * plans_.size() * static_cast<std::int64_t>(sizeof(cf32)) + 255) /
-           256 * 256;
-  }
 
   void add_row(const Job& job, std::int64_t row, std::byte* scratch, cudaStream_t stream) const noexcept {
     auto* const held = reinterpret_cast<Complex32*>(scratch + plans_.work_bytes());

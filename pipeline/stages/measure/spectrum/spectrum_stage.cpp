@@ -14,11 +14,7 @@ class SpectrumStage final : public ConfiguredStage<Config> {
     if (config_.window != Window::rectangular && config_.window != Window::kaiser && config_.size == 2)
       context.section.problem("size", "2 samples of this window are about 0: use 3 or more, or `window: rectangular`");
     rows_ = in.row_count();
-    PortShape& out = context.out[0];
-    out.element = Element::f32;
-    out.axis = Axis::block;
-    out.item = {{"bin", config_.size}};
-    out.rate_hz = 0;
+    context.out[0].hold_per_block(Element::f32, {{"bin", config_.size}});
     context.chunk_exempt = true;
     context.scratch_bytes = Spectrum::scratch_bytes(config_.size);
   }

@@ -15,14 +15,7 @@ namespace iqd::exhaustive_detector::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using mimo::kMostAntennas;
-using mimo::HWY_NAMESPACE::all;
-using mimo::HWY_NAMESPACE::ComplexLanes;
-using mimo::HWY_NAMESPACE::ComplexV;
-using mimo::HWY_NAMESPACE::Front;
-using mimo::HWY_NAMESPACE::llr_of;
-using mimo::HWY_NAMESPACE::minus_product;
-using mimo::HWY_NAMESPACE::Real;
-using mimo::HWY_NAMESPACE::V;
+using namespace mimo::HWY_NAMESPACE;
 
 constexpr int kMostLevels = 16;  // per axis
 
@@ -108,7 +101,7 @@ std::int64_t run(const mimo::DetectorShape& shape, const mimo::DetectorJob& job,
   Scratch scratch(memory);
   Front& front = *scratch.take<Front>(1);
   Tree& tree = *scratch.take<Tree>(1);
-  return mimo::HWY_NAMESPACE::detect_all(shape, job, batch, front, [&](Front& f) { tree.search(f); });
+  return detect_all(shape, job, batch, front, [&](Front& f) { tree.search(f); });
 }
 
 }  // namespace iqd::exhaustive_detector::HWY_NAMESPACE

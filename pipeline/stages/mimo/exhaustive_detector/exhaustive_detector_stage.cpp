@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/error.hpp"
 #include "pipeline/stages/mimo/detector_stage.hpp"
 #include "pipeline/stages/mimo/exhaustive_detector/exhaustive_detector.hpp"
 
@@ -23,8 +22,7 @@ class ExhaustiveDetectorStage final : public mimo::DetectorStage {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu)
-      throw SetupError("exhaustive_detector runs on the CPU only: set `backend: cpu`");
+    require_cpu(backend, "exhaustive_detector runs on the CPU only: set `backend: cpu`");
     return mimo::detector_cpu_run(run_cpu, detector_shape());
   }
 };

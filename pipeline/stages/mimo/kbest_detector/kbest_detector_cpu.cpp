@@ -18,24 +18,16 @@ HWY_BEFORE_NAMESPACE();
 namespace iqd::kbest_detector::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mimo::HWY_NAMESPACE::all;
-using mimo::HWY_NAMESPACE::F;
-using mimo::HWY_NAMESPACE::Front;
-using mimo::HWY_NAMESPACE::I;
-using mimo::HWY_NAMESPACE::kMostLanes;
-using mimo::HWY_NAMESPACE::Paths;
-using mimo::HWY_NAMESPACE::Real;
-using mimo::HWY_NAMESPACE::V;
-using mimo::HWY_NAMESPACE::Whole;
+using namespace mimo::HWY_NAMESPACE;
 using Number = hn::Vec<I>;
 /// Chooses the K best continuations of a row. Finds the cost of the K-th by bisection over the bits of floats, counting
 /// at each step; then collects them in one pass.
 class Chooser {
  public:
-  Chooser(const Config& config, int bits, Scratch& scratch) : most_(config.paths(bits)) {
-    best_ = scratch.take<Real>(std::int64_t{most_} << bits / 2);
-    chosen_ = scratch.take<Whole>(most_ + 1);
-  }
+  Chooser(const Config& config, int bits, Scratch& scratch)
+      : most_(config.paths(bits)),
+        best_(scratch.take<Real>(std::int64_t{most_} << bits / 2)),
+        chosen_(scratch.take<Whole>(most_ + 1)) {}
 
   int choose(const Paths& paths, const Paths::Choice& choice) {
     const int survivors = std::min(most_, paths.size() * paths.points());
@@ -160,7 +152,7 @@ std::int64_t run(const mimo::DetectorShape& shape, const Config& config, const m
   Paths paths(shape.tx, shape.bits, config.paths(shape.bits), scratch);
   Chooser chooser(config, shape.bits, scratch);
   paths.prepare();
-  return mimo::HWY_NAMESPACE::detect_all(shape, job, batch, front, [&](Front& f) {
+  return detect_all(shape, job, batch, front, [&](Front& f) {
     paths.descend(f, static_cast<float>(config.clip),
                   [&](const Paths::Choice& choice) { return chooser.choose(paths, choice); });
   });

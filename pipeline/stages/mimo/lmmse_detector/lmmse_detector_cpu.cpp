@@ -17,9 +17,8 @@ namespace iqd::lmmse_detector::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using mimo::kMostAntennas;
-using mimo::HWY_NAMESPACE::all;
-using mimo::HWY_NAMESPACE::Front;
-using Value = mimo::HWY_NAMESPACE::V;
+using namespace mimo::HWY_NAMESPACE;
+using Value = V;
 
 HWY_INLINE Value number(float x) {
   return all(x);
@@ -53,7 +52,7 @@ void search(Front& f) {
 
 std::int64_t run(const mimo::DetectorShape& shape, const mimo::DetectorJob& job, const mimo::Batch& batch,
                  std::byte* memory) {
-  return mimo::HWY_NAMESPACE::detect_all(shape, job, batch, *Scratch(memory).take<Front>(1), search);
+  return detect_all(shape, job, batch, *Scratch(memory).take<Front>(1), search);
 }
 
 }  // namespace iqd::lmmse_detector::HWY_NAMESPACE

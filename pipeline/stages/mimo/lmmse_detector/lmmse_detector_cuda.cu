@@ -85,9 +85,7 @@ Kernel kernel_for(const mimo::DetectorShape& shape) {
 class Run final : public StageRun {
  public:
   explicit Run(const mimo::DetectorShape& shape) : shape_(shape), kernel_(kernel_for(shape)) {
-    gpu::check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(mimo::output_bytes(shape))),
-               "loading lmmse_detector");
+    gpu::allow_shared(kernel_, mimo::output_bytes(shape), "loading lmmse_detector");
   }
 
   std::size_t device_scratch_bytes() const noexcept override { return mimo::kTallyBytes; }

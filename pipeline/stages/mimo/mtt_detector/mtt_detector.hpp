@@ -13,12 +13,13 @@
 #include "pipeline/stages/mimo/detector.hpp"
 
 /// Soft detection by multi-pass trellis traversal. With the sorted QR decomposition H P = Q R and yh = Q^H y, stage t
-/// of the trellis is row m = tx - 1 - t of R; its vertices are the points of the constellation. Survivors S_t are one
-/// path for each vertex of row m:
+/// of the trellis is row m = tx - 1 - t of R; its vertices are the points of the constellation. The survivors S_t are
+/// one path per vertex of row m:
 ///
-///   S_0: d(q) = |yh_m - R_mm q|^2;   S_t: for each vertex q the path k of S_t-1 with the least d(k) + |delta_k - R_mm
-///   q|^2 L_t: each survivor of S_t goes on over the rows below, each time to the point of least cost LLR = (least d
-///   with bit 1 - least d with bit 0) / noise, of antenna perm[m] over L_t, or over all lists (`pooled`)
+///   S_0: d(q) = |yh_m - R_mm q|^2
+///   S_t: for each vertex q the path k of S_t-1 with the least d(k) + |delta_k - R_mm q|^2
+///   L_t: each survivor of S_t continues over the rows below, at each row to the point of least cost
+///   LLR = (least d with bit 1 - least d with bit 0) / noise, of antenna perm[m] over L_t, or over all lists (`pooled`)
 ///
 /// Ports and edge values: detector.hpp. For two transmit antennas it is exact (max-log).
 namespace iqd::mtt_detector {
@@ -42,7 +43,7 @@ struct Config {
 };
 
 std::size_t scratch_bytes(const mimo::DetectorShape& shape);
-/// Fills llr, hard and distance of the job, and returns how many vectors were erased.
+/// Fills llr, hard and distance of the job, and returns the number of erased vectors.
 std::int64_t run_cpu(const mimo::DetectorShape& shape, const Config& config, const mimo::DetectorJob& job,
                      const mimo::Batch& batch, std::byte* memory) noexcept;
 

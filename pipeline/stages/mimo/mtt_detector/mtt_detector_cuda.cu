@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread a vector, in one kernel from h and y to LLRs. Compiled with -fmad=false: only what says fmaf is fused.
+// One thread per vector, in one kernel from h and y to LLRs. Compiled with -fmad=false: only what is written as fmaf is
+// fused.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -24,8 +25,8 @@ using mimo::Tally;
 
 using Kernel = void (*)(DetectorShape, DetectorJob, Tally*, std::uint32_t);
 
-/// Groups of a multiprocessor at once, at least: as many as registers allow without spilling. More warps hide more
-/// latency, but for 64-QAM, which hides it by its 64 sums.
+/// Least thread blocks per multiprocessor: as many as registers allow without spilling. More warps hide more latency,
+/// except with 64-QAM, whose 64 independent sums hide it.
 template <class Search, bool kSquare> constexpr int kGroups =
     Search::kThreads > 128                                                 ? 1
     : Search::kTx > 4                                                      ? 2
@@ -59,15 +60,15 @@ template <class Search, bool kSquare> __global__ void __launch_bounds__(Search::
   mimo::count_erased(job, tally, erased);
 }
 
-/// A kernel, and how it is started.
+/// A kernel and its launch parameters.
 struct Choice {
   Kernel kernel;
   int threads;
   unsigned groups;
   std::size_t shared_bytes;
-  std::uint32_t last;  // argument: how many points there are, or for scan_vectors whether lists are pooled
+  std::uint32_t last;  // argument: number of points; for scan_vectors, whether lists are pooled
 
-  /// Asking loads the code, before samples flow.
+  /// The query loads the code before samples flow.
   int groups_at_once() const {
     gpu::check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
@@ -84,7 +85,7 @@ constexpr int rounded_up(std::int64_t n) {
   return static_cast<int>((n + kWarp - 1) / kWarp * kWarp);
 }
 
-/// As many threads a group as there may be, but fewer where the vectors then spread more evenly over the device.
+/// The largest thread block that fits, or a smaller one where the vectors then spread more evenly over the GPU.
 template <class Search, bool kSquare> Choice choice(const DetectorShape& shape) {
   const auto times = [](std::int64_t n, std::int64_t each) { return std::max<std::int64_t>((n + each - 1) / each, 1); };
   const std::int64_t processors = gpu::count_multiprocessors(), groups = processors * kGroups<Search, kSquare>;
@@ -113,7 +114,7 @@ template <int kTx> Choice choice_of_points(const DetectorShape& shape, const Con
   if (shape.bits == 4) return choice_of_lists<kTx, 4>(shape, config.lists);
   return choice_of_lists<kTx, 6>(shape, config.lists);
 }
-/// Antennas that there are not are columns of zeros: they are sorted to the end of the search and cost nothing there.
+/// Antennas that do not exist are columns of zeros: they are sorted to the end of the search and cost nothing there.
 Choice choice_for(const DetectorShape& shape, const Config& config) {
   if (shape.tx <= 2) return choice_of_points<2>(shape, config);
   if (shape.tx <= 4) return choice_of_points<4>(shape, config);
@@ -124,8 +125,8 @@ class Run final : public StageRun {
  public:
   Run(const DetectorShape& shape, const Config& config) : shape_(shape), choice_(choice_for(shape, config)) {
     if (choice_.groups_at_once() == 0)
-      throw SetupError("mtt_detector: does not fit onto this device: give the stage `backend: cpu`");
-    cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+      throw SetupError("mtt_detector does not fit on this GPU: set `backend: cpu` for the stage");
+    cudaFuncAttributes loaded;  // the query loads the code before samples flow
     gpu::check(cudaFuncGetAttributes(&loaded, mimo::begin_tally), "loading mtt_detector");
   }
 
@@ -145,7 +146,7 @@ class Run final : public StageRun {
 };
 
 std::unique_ptr<StageRun> make(const DetectorShape& shape, const Config& config) {
-  if (shape.bits > 6) throw SetupError("mtt_detector: 256-QAM has no code for a GPU: give the stage `backend: cpu`");
+  if (shape.bits > 6) throw SetupError("mtt_detector has no GPU code for 256-QAM: set `backend: cpu` for the stage");
   return std::make_unique<Run>(shape, config);
 }
 

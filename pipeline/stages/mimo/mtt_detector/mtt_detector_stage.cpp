@@ -24,10 +24,8 @@ class MttDetectorStage final : public mimo::DetectorStageWith<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("lists", lists,
-          {.help = "the paths that an LLR is made of: those of its antenna's own pass, or all of them"});
-  v.field("variant", variant,
-          {.help = "paper: costs of all points one by one, as the algorithm was published; to compare with"});
+  v.field("lists", lists, {.help = "paths that an LLR is computed from: those of its antenna's own pass, or all"});
+  v.field("variant", variant, {.help = "paper: costs of all points one by one, as published; for comparison"});
 }
 
 StageEntry entry() {

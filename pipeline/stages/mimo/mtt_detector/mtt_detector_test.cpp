@@ -32,7 +32,7 @@ Detected detect(const Transmission& x, const std::string& others = "") {
   return detector.run(x);
 }
 
-/// Within the limits of single precision: 1e-3 of an LLR, or of 1 where it is less.
+/// Within the limits of single precision: 1e-3 of an LLR, or of 1 if the LLR is smaller.
 void expect_near(const std::vector<float>& got, const std::vector<double>& wanted, const std::string& what) {
   ASSERT_EQ(got.size(), wanted.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -100,7 +100,7 @@ TEST(MttDetector, BatchesOfAnySize) {
   const auto x = random_transmission(2, 2, 2, 65537, 0.1);
   const Detected all = detect(x);
   EXPECT_EQ(all.events[mimo::kVectors], 65537);
-  for (const std::int64_t first : {0, 1, 17, 65536}) {  // one by one they are the same
+  for (const std::int64_t first : {0, 1, 17, 65536}) {  // one by one gives the same
     Transmission one = x;
     one.y.assign(x.y.begin() + 2 * first, x.y.begin() + 2 * first + 2);
     one.h.assign(x.h.begin() + 4 * first, x.h.begin() + 4 * first + 4);
@@ -112,9 +112,9 @@ TEST(MttDetector, BatchesOfAnySize) {
 TEST(MttDetector, AntennasThatDiffer) {
   auto x = random_transmission(4, 4, 4, 40, 0.001);
   for (std::size_t i = 0; i < x.h.size(); ++i)
-    if (i % 4 == 1) x.h[i] *= 0.01f;  // a transmitter
+    if (i % 4 == 1) x.h[i] *= 0.01f;  // one transmitter
   expect_as_defined(x);
-  for (std::size_t v = 0; v < 40; ++v) {  // a receiver
+  for (std::size_t v = 0; v < 40; ++v) {  // one receiver
     x.y[4 * v + 2] *= 0.01f;
     for (std::size_t t = 0; t < 4; ++t) x.h[16 * v + 8 + t] *= 0.01f;
   }
@@ -142,7 +142,7 @@ TEST(MttDetector, DependentColumns) {
 TEST(MttDetector, WithoutNoiseItFindsWhatWasSent) {
   for (const int bits : {2, 4, 6}) {
     auto x = random_transmission(4, 4, bits, 50, 0);
-    for (std::size_t v = 0; v < 10; ++v)  // all paths of a row are as good where columns are orthogonal
+    for (std::size_t v = 0; v < 10; ++v)  // all paths of a row are equally good if columns are orthogonal
       for (std::size_t i = 0; i < 16; ++i) {
         x.h[16 * v + i] = i % 5 == 0;
         x.y[4 * v + i % 4] = cf32(constellation(bits)[static_cast<std::size_t>(x.symbols[4 * v + i % 4])]);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Included anew for each kind of processor, after <hwy/foreach_target.h> and <hwy/highway.h>.
+// Included once for each SIMD target, after <hwy/foreach_target.h> and <hwy/highway.h>.
 #if defined(IQD_MTT_PATH_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef IQD_MTT_PATH_INL_HPP
 #undef IQD_MTT_PATH_INL_HPP
@@ -13,7 +13,7 @@
 
 #include "pipeline/stages/mimo/front_end_inl.hpp"
 
-/// A way through the trellis, of a vector in each lane.
+/// A path through the trellis, for one vector per SIMD lane.
 HWY_BEFORE_NAMESPACE();
 namespace iqd::mtt_detector::HWY_NAMESPACE {
 
@@ -31,13 +31,30 @@ struct Path {
     cost.set(all(0));
     for (int row = 0; row < f.tx; ++row) left[row] = f.z[row];
   }
+  /// Copies what the path needs from `row` on. Symbols are needed only for lists that count all rows.
+  HWY_INLINE void keep(const Front& f, int row, bool with_symbols, const Path& from) {
+    cost = from.cost;
+    for (int below = 0; below < row; ++below) left[below] = from.left[below];
+    for (int above = row; with_symbols && above < f.tx; ++above) symbol[above] = from.symbol[above];
+  }
+  /// The same from the path that each lane names.
+  HWY_INLINE void keep(const Front& f, int row, bool with_symbols, const Path* paths, hn::Vec<I> path) {
+    constexpr int kSize = sizeof(Path) / sizeof(float);
+    const auto at = hn::Add(hn::Mul(path, hn::Set(I(), kSize)), hn::Iota(I(), 0));
+    const auto real = [at](const Real& of_first) { return gather(of_first.at, at, 0); };
+    cost.set(real(paths->cost));
+    for (int below = 0; below < row; ++below)
+      left[below].set({real(paths->left[below].re), real(paths->left[below].im)});
+    for (int above = row; with_symbols && above < f.tx; ++above)
+      symbol[above].set({real(paths->symbol[above].re), real(paths->symbol[above].im)});
+  }
   HWY_INLINE void append(const Front& f, int row, ComplexV s) {
     cost.set(cost_with(f, row, s));
     for (int below = 0; below < row; ++below)
       left[below].set(minus_product(left[below].get(), f.r[below][row].get(), s));
     symbol[row].set(s);
   }
-  /// What it costs once `row` has this symbol.
+  /// The cost once `row` has this symbol.
   HWY_INLINE V cost_with(const Front& f, int row, ComplexV s) const {
     const V diagonal = f.r[row][row].re.get();
     const ComplexV rest = left[row].get();

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// For each point q the survivor k with the least d_k + |e_k - r q|^2: Q^2 pairs, one instruction each.
+// For each point q, finds the survivor k with the least d_k + |e_k - r q|^2: Q^2 pairs, one instruction each.
 //
-// The square less r^2 |q|^2, which is the same for all k, is A_k(i) + B_k(j), both linear in the level, where
+// The square minus r^2 |q|^2, which is the same for all k, is A_k(i) + B_k(j), both linear in the level, with
 //
 //   A_k(i) = d_k + re(e_k)^2 - 2 r re(e_k) i,   B_k(j) = im(e_k)^2 - 2 r im(e_k) j.
 //
-// They are made whole numbers by adding 2^23 to floats, and get k as their last bits: min(A + B, so far) is then sum,
-// comparison and choice at once (__viaddmin_u32). A number that is too large for 23 bits comes out too small, but in
-// order, and never below 2^23: the bits of a float. The scale is such that no sum that is the least for any q is above
-// that: `bound` is a distance that some k has at most, at every q.
+// Adding 2^23 makes the floats integers, which get k in their last bits: min(A + B, so far) is then sum, comparison and
+// choice at once (__viaddmin_u32). A number too large for 23 bits comes out too small, since these are a float's bits,
+// but still in order and never below 2^23. The scale is such that no sum that is the least for any q exceeds 23 bits:
+// `bound` is a distance that some k has at most, at every q.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,7 @@ IQD_HOST_DEVICE inline std::uint32_t least_sum(std::uint32_t a, std::uint32_t b,
 #endif
 }
 
-/// Of few points: costs as they are, with k as the last bits of the float.
+/// For few points: costs as they are, with k as the last bits of the float.
 template <int kLevels, bool kFew = kLevels == 2> class Reduction {
  public:
   static constexpr bool kUsed = kLevels > 1;
@@ -68,15 +68,15 @@ template <int kLevels> class Reduction<kLevels, false> {
   static constexpr bool kUsed = kLevels > 1;
   static constexpr bool kBounded = true;
 
-  /// `points`: kLevels^2, not known to the compiler: it would make shifts of the products, which compete with the
-  /// minima.
+  /// `points`: kLevels^2, passed at run time: from a constant the compiler would turn the products into shifts, which
+  /// compete with the minima.
   IQD_HOST_DEVICE void start(float bound, float r, std::uint32_t points) {
-    constexpr float kLeastBound = 0x1p-60f;  // where all is hit exactly
-    constexpr float kMargin = 16;            // what is 0 may be rounded down: it may not fall below 2^23
+    constexpr float kLeastBound = 0x1p-60f;  // for exact hits
+    constexpr float kMargin = 16;            // rounding may not bring 0 below 2^23
     constexpr float kWhole = 8388608.0f - 4 * kMargin;
     const float top = kTop * r, square = top * top;
     bound_ = fmaxf(bound, kLeastBound);
-    reach_ = top + sqrtf(bound_);  // farther off than this no distance is below the bound
+    reach_ = top + sqrtf(bound_);  // beyond it no distance is below the bound
     scale_ = kWhole / (bound_ + 2 * square);
     twice_r_ = 2 * r;
     points_ = points;
@@ -88,7 +88,7 @@ template <int kLevels> class Reduction<kLevels, false> {
       for (int j = 0; j < kLevels; ++j) least_[i][j] = 0xffffffff;
   }
 
-  /// Survivor k, with e left of the row below it.
+  /// Survivor k, with residual e in the row below it.
   IQD_HOST_DEVICE void offer(int k, float d, float2 e) {
     const float re = fminf(fmaxf(e.x, -reach_), reach_), im = fminf(fmaxf(e.y, -reach_), reach_);
     const float scaled_re = re * scale_, scaled_im = im * scale_;
@@ -106,7 +106,7 @@ template <int kLevels> class Reduction<kLevels, false> {
     }
   }
 
-  /// The survivors of points 4 n … 4 n + 3, a byte each.
+  /// The survivors of points 4 n … 4 n + 3, one byte each.
   IQD_HOST_DEVICE std::uint32_t four_parents(int n) const {
     std::uint32_t four = 0;
 #pragma unroll
@@ -120,7 +120,7 @@ template <int kLevels> class Reduction<kLevels, false> {
   static constexpr float level(int i) {
     return static_cast<float>(2 * i) - kTop;
   }
-  /// A number of 2^23 … as a whole one, less that, with k behind it.
+  /// The float x >= 2^23 as an integer, minus 2^23, times the number of points, plus k.
   IQD_HOST_DEVICE std::uint32_t whole(float x, std::uint32_t k) const {
     return static_cast<std::uint32_t>(mimo::bits_of_float(x)) * points_ + k;
   }

@@ -1,22 +1,22 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The algorithm as it was published, to compare with: a thread a vertex, which tries all points one by one at each
-// extension and all survivors at each reduction. The sorted QR decomposition comes with it here.
+// The algorithm as published, for comparison: one thread per vertex, which tries all points one by one at each
+// extension and all survivors at each reduction. The time of the sorted QR decomposition is included.
 #pragma once
 
 #include "pipeline/stages/mimo/front_end.cuh"
 
 namespace iqd::mtt_detector {
 
-/// What the threads of a group share. A number of each vector lies kTileVectors behind the one before it.
+/// What the threads of a thread block share. Consecutive numbers of a vector are kTileVectors apart.
 template <int kTx> struct Scan {
   static constexpr int kThreads = mimo::kTileVectors;
   static constexpr int kMostPoints = 64;
   static constexpr int kNumbers = 3 * kTx + kTx * (kTx - 1);  // of a triangle
 
   struct alignas(16) Survivor {
-    float2 e;  // of the row below, what its path leaves
+    float2 e;  // residual of the row below
     float d;
     std::uint8_t symbol[kTx];  // by row
   };
@@ -28,7 +28,7 @@ template <int kTx> struct Scan {
 
   float2* point;       // by symbol
   float* number;       // of triangles
-  float* least;        // distance with each value of each bit, and of all paths
+  float* least;        // distance with each value of each bit, and the least of all paths
   Survivor* survivor;  // [thread]
   int bits, points, v, q;
 
@@ -53,7 +53,7 @@ template <int kTx> struct Scan {
   }
   __device__ float& least_of_all() const { return least[2 * kTx * bits * kThreads + v]; }
 
-  /// This thread's vector, for all.
+  /// Shares this thread's vector with all threads.
   __device__ void share(const mimo::Triangle<kTx>& r) {
     v = static_cast<int>(threadIdx.x);
 #pragma unroll
@@ -85,7 +85,7 @@ template <int kTx> struct Scan {
     const float2 p = point[symbol];
     return mimo::plus_square(d, {fmaf(-diagonal(row), p.x, e.x), fmaf(-diagonal(row), p.y, e.y)});
   }
-  /// On to a row by the best of all points.
+  /// Continues to a row by the best of all points.
   __device__ void extend(int row, Survivor& s) const {
     const float2 e = rest(row, s);
     float best = INFINITY;
@@ -122,7 +122,7 @@ template <int kTx> struct Scan {
     s.symbol[row] = static_cast<std::uint8_t>(q);
     __syncthreads();
   }
-  /// A whole path's distance, for the bits of some rows.
+  /// Counts a whole path's distance for the bits of some rows.
   __device__ void take(const Survivor& s, int low, int high) const {
     const auto lower = [d = __float_as_int(s.d)](float& to) { atomicMin(reinterpret_cast<int*>(&to), d); };
     for (int row = low; row <= high; ++row)
@@ -130,7 +130,7 @@ template <int kTx> struct Scan {
     lower(least_of_all());
   }
 
-  /// All passes over the rows from `low` up, of the vector `of`.
+  /// All passes over the rows from `low` up, for vector `of`.
   __device__ void search(int of, int low, bool pooled) {
     v = of;
     Survivor s{};
@@ -154,7 +154,7 @@ template <int kTx> __global__ void __launch_bounds__(mimo::kTileVectors)
   bool erased = false;
   if (tile.count > 0) {
     const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape);
-    const int thread = static_cast<int>(threadIdx.x), low = kTx - shape.tx;  // below are columns of zeros
+    const int thread = static_cast<int>(threadIdx.x), low = kTx - shape.tx;  // below it are columns of zeros
     Scan<kTx> scan(shape.bits, memory + mimo::output_bytes(shape));
     scan.share(r);
     for (int v = thread / scan.points; v < mimo::kTileVectors; v += mimo::kTileVectors / scan.points)

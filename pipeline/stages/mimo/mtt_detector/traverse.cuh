@@ -1,16 +1,15 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The traversal of one vector's trellis by one thread. Points are numbered by places, k = levels · i + j for the i-th
-// level of the real and the j-th of the imaginary part. What makes it quick, and changes no result:
+// One thread traverses one vector's trellis. Points are numbered by places, k = levels · i + j for the i-th level of
+// the real part and the j-th of the imaginary part. What makes it fast without changing results:
 //
-// - Going on is slicing, the point nearest to e / R_mm, not a search of all points.
+// - A path continues by slicing, to the point nearest to e / R_mm, without searching all points.
 // - The first reduction is slicing too. S_0 holds every point k, and |y_1 - R_11 k|^2 + |y_0 - R_00 q - R_01 k|^2 (rows
-//   from the lowest) grows in a circle around a best complex number k*(q): the best point is the one nearest to it.
-// - With `own` lists the last reduction is not needed: what each bit wants is, per level of one part, the least over k
+//   from the lowest) grows in circles around a best complex number k*(q): the best point is the one nearest to it.
+// - With `own` lists the last reduction is not needed: each bit needs, for each level of one part, the least over k
 //   with the best of the other part.
-// - What remains of reductions chooses by whole numbers (reduce.cuh), and the chosen paths' distances are computed
-// anew.
+// - The remaining reductions choose by integers (reduce.cuh); the distances of the chosen paths are then recomputed.
 //
 // Runs on the host as well, for tests.
 #pragma once
@@ -37,7 +36,7 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   static constexpr float kTop = Axis::kTop;
   static constexpr bool kUnrolled = kLevels == 2;
 
-  // Threads of a group. Where loops are long, more of them share what has been fetched of the code.
+  // Threads of a thread block. Where loops are long, more threads share the instructions fetched.
   static constexpr int kThreads = kTx == 4 && kBits > 4 && !kPooled ? 384 : 128;
   // A thread's memory: a column of 32-bit words, `kStride` apart.
   static constexpr int kStride = kThreads;
@@ -56,7 +55,7 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
     if constexpr (kTx > 1) set_first_reduction();
   }
 
-  /// Calls put(antenna, float (&llr)[kBits]) for each antenna; gives the least distance.
+  /// Calls put(antenna, float (&llr)[kBits]) for each antenna; returns the least distance.
   template <class Put> IQD_HOST_DEVICE float run(const Put& put) {
     if constexpr (kPooled) clear_least(0, kTx);
     pass<0>(put);
@@ -77,7 +76,7 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
 
   // ---- paths
 
-  /// y_m less what the symbols above send there.
+  /// y_m minus the contribution of the symbols above.
   IQD_HOST_DEVICE float2 rest(int m, const Path& s) const {
     float2 e = r_.y[m];
 #pragma unroll
@@ -99,13 +98,13 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
     const float r = r_.diagonal[top];
     const float square = plus_square(r * r, a);
     const bool any = square < FLT_MIN;
-    const float scale = kLevels == 2 ? 1.0f : any ? 0.0f : 0.5f / kTop / square;  // of two levels, the sign tells
+    const float scale = kLevels == 2 ? 1.0f : any ? 0.0f : 0.5f / kTop / square;  // with two levels the sign decides
     const float start = any ? kAnywhere : kMiddle;
     first_ = {fmaf(fmaf(r, r_.y[top].x, fmaf(a.x, y.x, a.y * y.y)), scale, start),
               fmaf(fmaf(r, r_.y[top].y, fmaf(a.x, y.y, -a.y * y.x)), scale, start)};
     turn_ = {a.x * r_.diagonal[top - 1] * scale, -a.y * r_.diagonal[top - 1] * scale};
   }
-  /// The rest of the survivor of S_t at its vertex, number k, which is already in s.
+  /// Completes the path of the survivor of S_t at vertex number k; the vertex itself is already in s.
   template <int t> IQD_HOST_DEVICE void trace(Path& s, int k) const {
     if constexpr (t > 0) {
 #pragma unroll
@@ -159,8 +158,8 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
 
   // ---- passes
 
-  /// A distance that some survivor of S_t has at most, at every vertex of the next row: that of the path which is
-  /// nearest at each row, or rather of the survivor where it goes through.
+  /// A distance that at least one survivor of S_t does not exceed at any vertex of the next row. Takes the survivor at
+  /// the vertex that the path of nearest points reaches.
   template <int t> IQD_HOST_DEVICE float bound() const {
     constexpr int m = kTx - 1 - t;
     Path s;
@@ -177,11 +176,11 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   template <int t, class Put> IQD_HOST_DEVICE void pass(const Put& put) {
     constexpr int m = kTx - 1 - t;
     constexpr bool kReduces = t > 0 && t < kLastParents;
-    constexpr bool kEnds = !kPooled && t == kTx - 2;  // the last pass is done with this one
+    constexpr bool kEnds = !kPooled && t == kTx - 2;  // finishes the last pass too
     Reduction<kReduces ? kLevels : 1> next;
     if constexpr (kReduces) next.start(next.kBounded ? bound<t>() : 0, r_.diagonal[m - 1], points_);
     Ends<kEnds ? kAxisBits : 0> ends;
-    Levels own;  // of this row, where loops are unrolled; else in memory
+    Levels own;  // of this row, if loops are unrolled; else in memory
 #pragma unroll
     for (int i = 0; i < kLevels; ++i) own[0][i] = own[1][i] = INFINITY;
     if constexpr (!kPooled && !kUnrolled) clear_least(0, 1);

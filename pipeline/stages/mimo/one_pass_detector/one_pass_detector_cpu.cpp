@@ -14,12 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace iqd::one_pass_detector::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using mimo::HWY_NAMESPACE::all;
-using mimo::HWY_NAMESPACE::F;
-using mimo::HWY_NAMESPACE::Front;
-using mimo::HWY_NAMESPACE::I;
-using mimo::HWY_NAMESPACE::Paths;
-using mimo::HWY_NAMESPACE::V;
+using namespace mimo::HWY_NAMESPACE;
 
 /// Puts the path of least cost into every symbol; of equal costs the first.
 int reduce(const Paths& paths, const Paths::Choice& choice) {
@@ -46,7 +41,7 @@ std::int64_t run(const mimo::DetectorShape& shape, float clip, const mimo::Detec
   Front& front = *scratch.take<Front>(1);
   Paths paths(shape.tx, shape.bits, std::int64_t{1} << shape.bits, scratch);
   paths.prepare();
-  return mimo::HWY_NAMESPACE::detect_all(shape, job, batch, front, [&](Front& f) {
+  return detect_all(shape, job, batch, front, [&](Front& f) {
     paths.descend(f, clip, [&](const Paths::Choice& choice) { return reduce(paths, choice); });
   });
 }

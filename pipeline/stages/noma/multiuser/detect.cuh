@@ -42,9 +42,7 @@ class Detect {
   /// Throws SetupError.
   explicit Detect(const Method& method, Scheme scheme = Scheme::own)
       : shape_(method), kernel_(detect_kernel(method.antennas, method.users)) {
-    gpu::check(cudaFuncSetAttribute(kernel_.run, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(kernel_.shared)),
-               "shared memory for this number of antennas");
+    gpu::allow_shared(kernel_.run, kernel_.shared, "shared memory for this number of antennas");
     if (scheme != Scheme::own && shape_.dictionary > 0) published_.emplace(shape_, scheme);
   }
 

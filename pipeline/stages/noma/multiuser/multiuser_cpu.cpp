@@ -26,7 +26,7 @@ class Frames {
         results_(method, job, w_),
         values_(scratch.take<Values>(method.users)),
         usable_(scratch.take<std::uint8_t>(std::max(method.pilots, kTile))),
-        equations_(scratch.take<std::byte>(static_cast<std::int64_t>(begin_bytes(method)))) {}
+        equations_(scratch.take_bytes(begin_bytes(method))) {}
 
   void forget() const { carried_.set_model(false); }
   /// Clears stale memory: planes are read beyond their ends, and columns beyond the users.

@@ -93,24 +93,17 @@ inline bool check_side_input(const ShapeContext& context, std::size_t input, std
 }
 
 inline void shape_outputs(ShapeContext& context, const MultiuserKeys& keys, const Method& method) {
-  const auto set = [&](Output port, Element element, std::vector<Dim> item) -> PortShape& {
-    PortShape& out = context.out[port];
-    out.element = element;
-    out.item = std::move(item);
-    return out;
-  };
+  const auto& out = context.out;
   constexpr Element kForms[] = {Element::f32, Element::f16, Element::i8};
   const Dim user{"user", method.users}, t{"t", method.data}, bit{"bit", method.bits()};
-  set(kSymbols, Element::cf32, {user, t});
-  PortShape& llr = set(kLlr, kForms[static_cast<std::size_t>(keys.llr)], {user, t, bit});
-  if (keys.llr == LlrForm::i8) llr.llr_scale = keys.llr_scale;
-  set(kBits, Element::u8, {user, t, bit});
-  set(kModel, Element::f32, {user, {"value", std::ssize(kModelValues)}});
-  set(kLinear, Element::f32, {user, {"component", 2 * method.antennas}});
-  set(kGamma, Element::f32, {user, {"row", 2 * method.dictionary}});
-  PortShape& events = set(kTally, Element::i64, {{"event", std::ssize(kEvents)}});
-  events.axis = Axis::block;
-  events.rate_hz = 0;
+  out[kSymbols].hold(Element::cf32, {user, t});
+  out[kLlr].hold(kForms[static_cast<std::size_t>(keys.llr)], {user, t, bit});
+  if (keys.llr == LlrForm::i8) out[kLlr].llr_scale = keys.llr_scale;
+  out[kBits].hold(Element::u8, {user, t, bit});
+  out[kModel].hold(Element::f32, {user, {"value", std::ssize(kModelValues)}});
+  out[kLinear].hold(Element::f32, {user, {"component", 2 * method.antennas}});
+  out[kGamma].hold(Element::f32, {user, {"row", 2 * method.dictionary}});
+  out[kTally].tally(kEvents);
 }
 
 inline std::unique_ptr<StageRun> make_run(Backend& backend, const Method& method, Scheme scheme) {

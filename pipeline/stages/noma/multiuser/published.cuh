@@ -157,8 +157,8 @@ class Published {
       const int fitting = 4 * static_cast<int>(gpu::count_multiprocessors()) / static_cast<int>(groups_of_pairs());
       cut(std::clamp(fitting, full, std::max(full, shape.dictionary)));
     }
-    permit(share_slice<1>, slice_bytes(1));
-    permit(share_slice<2>, slice_bytes(2));
+    gpu::allow_shared(share_slice<1>, slice_bytes(1), "shared memory for a slice of the dictionary");
+    gpu::allow_shared(share_slice<2>, slice_bytes(2), "shared memory for a slice of the dictionary");
   }
 
   std::size_t scratch_bytes() const noexcept {
@@ -175,13 +175,6 @@ class Published {
   }
 
  private:
-  static void permit(const void* kernel, std::size_t bytes) {
-    gpu::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-               "shared memory for a slice of the dictionary");
-  }
-  template <class... T> static void permit(void (*kernel)(T...), std::size_t bytes) {
-    permit(reinterpret_cast<const void*>(kernel), bytes);
-  }
   void cut(int slices) {
     slices_.places = (shape_.dictionary + slices - 1) / slices;
     slices_.count = (shape_.dictionary + slices_.places - 1) / slices_.places;

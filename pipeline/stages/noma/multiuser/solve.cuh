@@ -11,8 +11,8 @@ inline constexpr int kProductThreads = 128;
 inline constexpr int kSolveThreads = 512;
 inline constexpr int kSolveWarps = kSolveThreads / kWarp;
 
-__host__ __device__ inline std::size_t solve_bytes(const Task& task) {
-  return static_cast<std::size_t>(task.antennas) * static_cast<std::size_t>(task.columns()) * sizeof(double2);
+__host__ __device__ inline std::size_t solve_bytes(const Numbers& of) {
+  return static_cast<std::size_t>(of.antennas) * static_cast<std::size_t>(of.columns()) * sizeof(double2);
 }
 
 /// += a b^*

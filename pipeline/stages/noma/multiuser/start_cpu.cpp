@@ -11,16 +11,13 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr double kRegularization = 1e-6;  // times the number of rows, of least squares
-constexpr double kLeastNoise = 1e-12;     // times the trace of H H^H
+constexpr double kLeastStartNoise = 1e-12;     // times the trace of H H^H
 constexpr double kLeastPivot = 1e-15;     // relative to the original diagonal entry
 
 /// R w = B for the antennas in use; R [m][m] Hermitian (diagonal and below), B [m][user] for all users.
 struct Equations {
-  Equations(const Method& method, Scratch& scratch)
-      : users(method.users),
-        size(method.used_count),
-        left(scratch.take<Complex>(method.antennas * method.antennas)),
-        right(scratch.take<Complex>(method.antennas * users)) {}
+  Equations(const Method& method, std::byte* memory)
+      : antennas(method.antennas), users(method.users), size(method.used_count), scratch(memory) {}
 
   void clear() const {
     std::fill_n(left, size * size, 0);
@@ -55,10 +52,12 @@ struct Equations {
     for (int m = size - 1; m >= 0; --m) eliminate(m, m + 1, size, [this, m](int k) { return std::conj(r(k, m)); });
   }
 
+  int antennas;
   std::int64_t users;
   int size;
-  Complex* left;
-  Complex* right;
+  Scratch scratch;
+  Complex* left = scratch.take<Complex>(antennas * antennas);
+  Complex* right = scratch.take<Complex>(antennas * users);
 
  private:
   template <class Factor> void eliminate(int m, int from, int to, Factor factor) const {
@@ -110,7 +109,7 @@ void least_mean_squares(const WorkingSet& w, const Given& given, const Equations
     for (int n = 0; n <= m; ++n)
       for (int u = 0; u < users; ++u) e.r(m, n) += e.b(m)[u] * std::conj(e.b(n)[u]);
   }
-  e.add_to_diagonal(std::max(static_cast<double>(*given.noise), kLeastNoise * e.trace()));
+  e.add_to_diagonal(std::max(static_cast<double>(*given.noise), kLeastStartNoise * e.trace()));
   e.solve();
 }
 
@@ -139,9 +138,7 @@ bool all_finite(const WorkingSet& w, const Given& given) {
 }  // namespace
 
 std::size_t begin_bytes(const Method& method) {
-  Scratch count(nullptr);
-  Equations(method, count);
-  return count.bytes();
+  return Equations(method, nullptr).scratch.bytes();
 }
 
 bool begin(const WorkingSet& w, const Given& given, std::int64_t valid, float scale, std::byte* memory) noexcept {
@@ -149,8 +146,7 @@ bool begin(const WorkingSet& w, const Given& given, std::int64_t valid, float sc
   std::fill_n(w.c, w.row(m.antennas, 0), 0.0f);
   if (!all_finite(w, given)) return false;
   if (m.start == Start::zero) return true;
-  Scratch scratch(memory);
-  const Equations e(m, scratch);
+  const Equations e(m, memory);
   find_filter(w, given, valid, e);
   const double of_scaled = m.start == Start::lls ? 1 : static_cast<double>(scale);
   const double to_c = 1 / (static_cast<double>(m.linear) * of_scaled);

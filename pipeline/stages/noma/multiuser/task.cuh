@@ -6,6 +6,7 @@
 
 #include "gpu/warp_sum.cuh"
 #include "pipeline/stages/noma/multiuser/multiuser.hpp"
+#include "signal/filters/scratch.hpp"
 
 /// What the training kernels share. Sums are always in the same order, so the same frame gives the same bits.
 namespace iqd::noma::training {
@@ -29,14 +30,18 @@ struct State {
 
 /// State kept from frame to frame: the newest places, as many as the next frame has old places.
 struct Kept {
-  bool* present;
-  float2* x;      // [place][antenna]
-  float2* gamma;  // [user][place]
-  float2* c;      // [user][antenna]
+  std::int64_t users;
+  std::int64_t antennas;
+  std::int64_t places;
+  Scratch carry;
+  bool* present = carry.take<bool>(1);
+  float2* x = carry.take<float2>(places * antennas);   // [place][antenna]
+  float2* gamma = carry.take<float2>(users * places);  // [user][place]
+  float2* c = carry.take<float2>(users * antennas);    // [user][antenna]
 };
 
-/// All parameters of a training kernel: numbers of the Method, the frame's index in the block, and memory.
-struct Task {
+/// Numbers of the Method.
+struct Numbers {
   int antennas;
   int users;
   int pilots;
@@ -49,7 +54,6 @@ struct Task {
   Start start;
   bool online;
   bool agc;
-  bool fresh;
   int used_count;
   float epsilon;
   float linear;
@@ -58,38 +62,51 @@ struct Task {
   unsigned long long used;  // one bit per antenna
   const float* weight;      // [age]
   const float* share;       // [pilots in the window - 1]
-  int most;                 // most frames in a block
-  int frame;
-  int pass;
-  int stretch;  // its first pilot
-  Job job;
-
-  State* state;
-  Kept kept;
-  float2* x;          // [place][antenna], the Model's
-  float* norm;        // [place]
-  float2* gamma;      // [user][place]
-  float* unit;        // [user]: a power of two above the parts of gamma
-  float2* c;          // [user][antenna]
-  float* noise;       // [user]
-  float* scale;       // [1]
-  double* power;      // [t]: |r|^2; -1 for a pilot left out
-  float2* b;          // [user][t]
-  float2* side;       // `start` or `h` of this frame; antennas not in use are 0
-  float* height;      // [t]: w_G, or 0 if the pilot may not have a kernel
-  float* inverse;     // [t]: 1 / (w_L |x|^2 + height), or 0
-  double2* products;  // [slice][antenna][antenna, then user]: parts of sum x x^H and sum x b^*
-  float4* gram;       // [place][t]: what a factor of the place adds to the estimate of pilot t, see gram.cuh
-  float2* base;       // [user][t]: the estimates before training
-  float2* entering;   // [user][t]: the estimates before the stretch, without factors that change in it
-  float2* handed_on;  // [user][kMostWindow]: of the window before the stretch
-  float2* factor;     // [user][t]: each pilot's factor from training, with or without a kernel
-  float2* errors;     // [user][t]: squared, without the pilot's own kernel and with it
-  double* found;      // [user][2]: their means
-  double* norms;      // [tile][user]: parts of gamma' K gamma
-  int tiles;          // of `norms`; 0: no kernels, or nothing reads the norms
+  int tiles;                // of `norms`; 0: no kernels, or nothing reads the norms
 
   __host__ __device__ int columns() const { return antennas + users; }
+};
+
+/// All parameters of a training kernel: numbers of the Method, memory, and the frame's index in the block.
+struct Task : Numbers {
+  Scratch scratch;
+  State* state = scratch.take<State>(1);
+  float2* x = scratch.take<float2>(std::int64_t{places} * antennas);   // [place][antenna], the Model's
+  float* norm = scratch.take<float>(places);                           // [place]
+  float2* gamma = scratch.take<float2>(std::int64_t{users} * places);  // [user][place]
+  float* unit = scratch.take<float>(users);                        // [user]: a power of two above the parts of gamma
+  float2* c = scratch.take<float2>(users * antennas);              // [user][antenna]
+  float* noise = scratch.take<float>(users);                       // [user]
+  float* scale = scratch.take<float>(1);                           // [1]
+  double* power = scratch.take<double>(pilots);                    // [t]: |r|^2; -1 for a pilot left out
+  float2* b = scratch.take<float2>(std::int64_t{users} * pilots);  // [user][t]
+  float2* side = scratch.take<float2>(users * antennas);  // `start` or `h` of this frame; antennas not in use are 0
+  float* height = scratch.take<float>(pilots);            // [t]: w_G, or 0 if the pilot may not have a kernel
+  float* inverse = scratch.take<float>(pilots);           // [t]: 1 / (w_L |x|^2 + height), or 0
+  /// [slice][antenna][antenna, then user]: parts of sum x x^H and sum x b^*
+  double2* products = scratch.take<double2>(start == Start::lls ? std::int64_t{slices} * antennas * columns() : 0);
+  /// [place][t]: what a factor of the place adds to the estimate of pilot t, see gram.cuh
+  float4* gram = scratch.take<float4>(passes > 0 ? std::int64_t{places} * pilots : 0);
+  float2* base = scratch.take<float2>(std::int64_t{users} * pilots);  // [user][t]: the estimates before training
+  /// [user][t]: the estimates before the stretch, without factors that change in it
+  float2* entering = scratch.take<float2>(std::int64_t{users} * pilots);
+  float2* handed_on =
+      scratch.take<float2>(users * kMostWindow);  // [user][kMostWindow]: of the window before the stretch
+  /// [user][t]: each pilot's factor from training, with or without a kernel
+  float2* factor = scratch.take<float2>(std::int64_t{users} * pilots);
+  /// [user][t]: squared, without the pilot's own kernel and with it
+  float2* errors = scratch.take<float2>(std::int64_t{users} * pilots);
+  double* found = scratch.take<double>(users * 2);                    // [user][2]: their means
+  double* norms = scratch.take<double>(std::int64_t{users} * tiles);  // [tile][user]: parts of gamma' K gamma
+
+  Kept kept{0, 0, 0, Scratch(nullptr)};
+  Job job{};
+  int most = 0;  // most frames in a block
+  int frame = 0;
+  int pass = 0;
+  int stretch = 0;  // its first pilot
+  bool fresh = false;
+
   __device__ bool idle() const { return frame >= state->frames; }
   __device__ bool uses(int antenna) const { return used >> antenna & 1; }
 };

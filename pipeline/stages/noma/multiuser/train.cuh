@@ -26,36 +26,22 @@ class Train {
         share_(std::span(method.share)),
         adapt_(training::adapt_kernel(method.window)) {
     set_numbers(method);
-    Scratch count(nullptr);
-    training::Task task = task_;
-    place(task, count);
-    scratch_bytes_ = count.bytes();
-    gpu::check(cudaFuncSetAttribute(training::solve_start, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(training::solve_bytes(task_))),
-               "shared memory for this number of antennas");
-    using Kernel = void (*)(training::Task);
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    for (const Kernel kernel :
-         {Kernel(training::begin_block), Kernel(training::tell_events), Kernel(training::inspect_pilots),
-          Kernel(training::scale_pilots), Kernel(training::sum_products), Kernel(training::fill_gram),
-          Kernel(training::estimate_first), Kernel(training::estimate_stretch), adapt_.run,
-          Kernel(training::estimate_last), Kernel(training::sum_norms), Kernel(training::finish_users),
-          Kernel(training::hand_out_model)})
-      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading apsm_detector");
+    using namespace training;
+    gpu::allow_shared(solve_start, solve_bytes(numbers_), "shared memory for this number of antennas");
+    gpu::load_kernels("loading apsm_detector", begin_block, tell_events, inspect_pilots, scale_pilots, sum_products,
+                      fill_gram, estimate_first, estimate_stretch, adapt_.run, estimate_last, sum_norms, finish_users,
+                      hand_out_model);
   }
 
-  std::size_t scratch_bytes() const noexcept { return scratch_bytes_; }
+  std::size_t scratch_bytes() const noexcept { return training::Task{numbers_, Scratch(nullptr)}.scratch.bytes(); }
 
   /// A block and its memory.
   class Block {
    public:
     /// `carry` is used only if the method is online.
     Block(const Train& train, const Job& job, std::int64_t most, bool fresh, std::byte* carry, std::byte* scratch)
-        : train_(train), task_(train.task_) {
-      Scratch memory(scratch);
-      train.place(task_, memory);
-      Scratch kept(carry);
-      if (task_.online) train.place(task_.kept, kept);
+        : train_(train), task_{train.numbers_, Scratch(scratch)} {
+      if (task_.online) task_.kept = {task_.users, task_.antennas, task_.old_places, Scratch(carry)};
       task_.job = job;
       task_.most = static_cast<int>(most);
       task_.fresh = fresh;
@@ -94,62 +80,29 @@ class Train {
 
  private:
   void set_numbers(const Method& m) {
-    task_.antennas = m.antennas;
-    task_.users = m.users;
-    task_.pilots = static_cast<int>(m.pilots);
-    task_.places = static_cast<int>(m.dictionary);
-    task_.old_places = static_cast<int>(m.old_places());
-    task_.first_kernel = static_cast<int>(m.pilots - m.kernels);
-    task_.window = m.window;
-    task_.passes = m.passes;
-    task_.slices = std::clamp(task_.pilots / 24, 1, 32);
-    task_.start = m.start;
-    task_.online = m.online;
-    task_.agc = m.agc;
-    task_.used_count = m.used_count;
-    task_.epsilon = m.epsilon;
-    task_.linear = m.linear;
-    task_.gaussian = m.gaussian;
-    task_.exponent = std::min(2.8853900817f * m.exponent, 1e30f);  // times 2 log2(e)
-    task_.weight = weight_.data();
-    task_.share = share_.data();
+    numbers_.antennas = m.antennas;
+    numbers_.users = m.users;
+    numbers_.pilots = static_cast<int>(m.pilots);
+    numbers_.places = static_cast<int>(m.dictionary);
+    numbers_.old_places = static_cast<int>(m.old_places());
+    numbers_.first_kernel = static_cast<int>(m.pilots - m.kernels);
+    numbers_.window = m.window;
+    numbers_.passes = m.passes;
+    numbers_.slices = std::clamp(numbers_.pilots / 24, 1, 32);
+    numbers_.start = m.start;
+    numbers_.online = m.online;
+    numbers_.agc = m.agc;
+    numbers_.used_count = m.used_count;
+    numbers_.epsilon = m.epsilon;
+    numbers_.linear = m.linear;
+    numbers_.gaussian = m.gaussian;
+    numbers_.exponent = std::min(2.8853900817f * m.exponent, 1e30f);  // times 2 log2(e)
+    numbers_.weight = weight_.data();
+    numbers_.share = share_.data();
     for (int a = 0; a < m.antennas; ++a)
-      task_.used |= static_cast<unsigned long long>(m.used[static_cast<std::size_t>(a)]) << a;
-    const int side = (task_.places + training::kTile - 1) / training::kTile;
-    task_.tiles = m.passes > 0 ? side * (side + 1) / 2 : 0;
-  }
-
-  static void place(training::Task& t, Scratch& scratch) {
-    const std::int64_t users = t.users, antennas = t.antennas, pilots = t.pilots, places = t.places;
-    t.state = scratch.take<training::State>(1);
-    t.x = scratch.take<float2>(places * antennas);
-    t.norm = scratch.take<float>(places);
-    t.gamma = scratch.take<float2>(users * places);
-    t.c = scratch.take<float2>(users * antennas);
-    t.unit = scratch.take<float>(users);
-    t.noise = scratch.take<float>(users);
-    t.scale = scratch.take<float>(1);
-    t.power = scratch.take<double>(pilots);
-    t.b = scratch.take<float2>(users * pilots);
-    t.side = scratch.take<float2>(users * antennas);
-    t.height = scratch.take<float>(pilots);
-    t.inverse = scratch.take<float>(pilots);
-    t.products = scratch.take<double2>(t.start == Start::lls ? t.slices * antennas * t.columns() : 0);
-    t.gram = scratch.take<float4>(t.passes > 0 ? places * pilots : 0);
-    t.base = scratch.take<float2>(users * pilots);
-    t.entering = scratch.take<float2>(users * pilots);
-    t.handed_on = scratch.take<float2>(users * kMostWindow);
-    t.factor = scratch.take<float2>(users * pilots);
-    t.errors = scratch.take<float2>(users * pilots);
-    t.found = scratch.take<double>(users * 2);
-    t.norms = scratch.take<double>(users * t.tiles);
-  }
-  void place(training::Kept& kept, Scratch& carry) const {
-    const std::int64_t users = task_.users, antennas = task_.antennas, places = task_.old_places;
-    kept.present = carry.take<bool>(1);
-    kept.x = carry.take<float2>(places * antennas);
-    kept.gamma = carry.take<float2>(users * places);
-    kept.c = carry.take<float2>(users * antennas);
+      numbers_.used |= static_cast<unsigned long long>(m.used[static_cast<std::size_t>(a)]) << a;
+    const int side = (numbers_.places + training::kTile - 1) / training::kTile;
+    numbers_.tiles = m.passes > 0 ? side * (side + 1) / 2 : 0;
   }
 
   void enqueue(const training::Task& t, cudaStream_t stream) const noexcept {
@@ -186,8 +139,7 @@ class Train {
   gpu::DeviceArray<float> weight_;
   gpu::DeviceArray<float> share_;
   training::AdaptKernel adapt_;
-  training::Task task_{};
-  std::size_t scratch_bytes_ = 0;
+  training::Numbers numbers_{};
 };
 
 }  // namespace iqd::noma

@@ -9,16 +9,11 @@ namespace iqd::noma_modulator {
 
 /// Parts of the scratch memory.
 struct Frames::Pieces {
-  Pieces(const Frames& frames, std::byte* memory)
-      : scratch(memory),
-        payload(scratch.take<std::uint8_t>(frames.payload_.bits()), static_cast<std::size_t>(frames.payload_.bits())),
-        samples(scratch.take<cf32>(frames.maker_.format().air.frame)),
-        for_maker(scratch.take<std::byte>(static_cast<std::int64_t>(frames.maker_.scratch_bytes()))) {}
-
+  const Frames& frames;
   Scratch scratch;
-  std::span<std::uint8_t> payload;  // of a frame, for all users
-  cf32* samples;                    // of a frame that is only partly needed
-  std::byte* for_maker;
+  std::span<std::uint8_t> payload = scratch.take_span<std::uint8_t>(frames.payload_.bits());  // of a frame, all users
+  cf32* samples = scratch.take<cf32>(frames.maker_.format().air.frame);  // of a frame that is only partly needed
+  std::byte* for_maker = scratch.take_bytes(frames.maker_.scratch_bytes());
 };
 
 Frames::Frames(const Config& config)
@@ -31,7 +26,7 @@ Frames::Frames(const Config& config)
 }
 
 std::size_t Frames::scratch_bytes() const noexcept {
-  return Pieces(*this, nullptr).scratch.bytes();
+  return Pieces{*this, Scratch(nullptr)}.scratch.bytes();
 }
 
 /// `bits_of`: returns a frame's bits, for all users sent.
@@ -56,7 +51,7 @@ void Frames::fill(View<cf32, 2> y, std::int64_t y_first, const Pieces& pieces, B
 }
 
 void Frames::make(View<cf32, 2> y, std::int64_t y_first, std::byte* scratch) const noexcept {
-  const Pieces pieces(*this, scratch);
+  const Pieces pieces{*this, Scratch(scratch)};
   const std::int64_t own = first_user_ * maker_.format().user_bits(maker_.map());
   fill(y, y_first, pieces, [&](std::int64_t frame) {
     payload_.payload(frame, pieces.payload);
@@ -66,7 +61,7 @@ void Frames::make(View<cf32, 2> y, std::int64_t y_first, std::byte* scratch) con
 
 void Frames::modulate(std::span<const std::uint8_t> bits, std::int64_t first, View<cf32, 2> y, std::int64_t y_first,
                       std::byte* scratch) const noexcept {
-  fill(y, y_first, Pieces(*this, scratch),
+  fill(y, y_first, Pieces{*this, Scratch(scratch)},
        [&](std::int64_t frame) { return bits.subspan(static_cast<std::size_t>(frame * this->bits() - first)); });
 }
 

@@ -4,8 +4,7 @@
 
 #include <memory>
 
-#include "base/error.hpp"
-#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/frame_modulator.hpp"
 #include "pipeline/stages/noma/noma_keys.hpp"
 #include "pipeline/stages/noma/noma_modulator/noma_modulator.hpp"
 
@@ -15,30 +14,18 @@ namespace {
 class NomaModulatorStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
-    const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single bits or samples, [n]; its input is {}", in.text()));
+    dsp::check_bits_or_samples(context);
     if (!noma::check_format(config_.format, context.section) || !check_users(context.section)) return;
     frames_ = std::make_shared<const Frames>(config_);
     context.scratch_bytes = frames_->scratch_bytes();
-    PortShape& out = context.out[0];
-    out.rows.clear();
-    if (frames_->rows() > 1) out.rows.push_back({"channel", frames_->rows()});
-    of_bits_ = in.element == Element::u8;
-    if (of_bits_) shape_of_bits(context);
+    of_bits_ = context.in[0].element == Element::u8;
+    dsp::shape_frames(context, frames_->rows(), frames_->bits(), config_.format.air.frame,
+                      "applies to cf32 input only; with u8 input the frames carry the input bits: remove the key");
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu) throw SetupError("noma_modulator runs on the CPU only: set `backend: cpu`");
-    if (of_bits_)
-      return cpu_run([frames = frames_](const StageIo& io) noexcept {
-        const PortIo &in = io.in[0], &out = io.out[0];
-        frames->modulate({reinterpret_cast<const std::uint8_t*>(in.data), static_cast<std::size_t>(in.length)},
-                         in.first, out.as<cf32>(), out.first, io.scratch);
-      });
-    return cpu_run([frames = frames_](const StageIo& io) noexcept {
-      frames->make(io.out[0].as<cf32>(), io.out[0].first, io.scratch);
-    });
+    require_cpu(backend, "noma_modulator runs on the CPU only: set `backend: cpu`");
+    return dsp::frames_cpu_run(frames_, of_bits_);
   }
 
  private:
@@ -54,17 +41,6 @@ class NomaModulatorStage final : public ConfiguredStage<Config> {
     else
       return true;
     return false;
-  }
-
-  void shape_of_bits(ShapeContext& context) const {
-    const std::int64_t granule = frames_->bits(), frame = config_.format.air.frame;
-    context.footprint[0] = {.granule = granule, .yield = frame, .whole = true};
-    context.out[0].element = Element::cf32;
-    context.out[0].rate_hz = context.in[0].rate_hz * static_cast<double>(frame) / static_cast<double>(granule);
-    if (context.section.has("payload"))
-      context.section.problem("payload",
-                              "applies to cf32 input only; with u8 input the frames carry the input bits: "
-                              "remove the key");
   }
 
   std::shared_ptr<const Frames> frames_;

@@ -21,15 +21,11 @@ template <class T, class F> T sum_parts(const Layout& l, F make) noexcept {
 
 /// Scratch memory of a frame.
 struct Room {
-  Room(const Layout& l, std::byte* memory)
-      : scratch(memory),
-        antennas(scratch.take<Pairs>(l.rx)),
-        ramp(scratch.take<Complex>(l.carriers)),
-        channels(scratch.take<Complex>(l.channels_size())) {}
+  const Layout& layout;
   Scratch scratch;
-  Pairs* antennas;
-  Complex* ramp;
-  Complex* channels;
+  Pairs* antennas = scratch.take<Pairs>(layout.rx);
+  Complex* ramp = scratch.take<Complex>(layout.carriers);
+  Complex* channels = scratch.take<Complex>(layout.channels_size());
 };
 
 /// Estimates from the training symbol: the delay, and the factor that removes the phase.
@@ -89,12 +85,12 @@ Layout layout_of(const Config& config, std::int64_t antennas) noexcept {
 }
 
 std::size_t scratch_bytes(const Layout& layout) noexcept {
-  return Room(layout, nullptr).scratch.bytes();
+  return Room{layout, Scratch(nullptr)}.scratch.bytes();
 }
 
 void run_cpu(const Layout& l, const Known& known, const Complex* carriers, std::int64_t frames, const Output& out,
              std::byte* scratch) noexcept {
-  const Room room(l, scratch);
+  const Room room{l, Scratch(scratch)};
   for (std::int64_t f = 0; f < frames; ++f, carriers += l.frame_size()) {
     const Heard heard = hear(l, known, carriers + l.symbol_size(), room);
     const float drift = find_drift(l, known, carriers, room);

@@ -7,7 +7,7 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/items.cuh"
 #include "pipeline/stages/noma/noma_slots/noma_slots.hpp"
 
 namespace iqd::noma_slots {
@@ -24,14 +24,6 @@ struct Job {
   const std::int32_t* found;
   std::int32_t* counts[kPorts];
 };
-
-/// Returns the number of frames to all threads of a thread block.
-__device__ std::int32_t found_of(const Job& job) {
-  __shared__ std::int32_t found;
-  if (threadIdx.x == 0) found = *job.found;
-  __syncthreads();
-  return found;
-}
 
 /// Sum of make(antenna, part) over the parts of each antenna; threads 0 … rx - 1 get their antenna's.
 template <class T, class F> __device__ T sum_parts(const Layout& l, F make) {
@@ -87,7 +79,7 @@ __device__ float find_drift(const Job& job, const Complex* channels) {
 __global__ void __launch_bounds__(kSums) find_channels(const Job job) {
   const Layout& l = job.layout;
   const std::int64_t rows = l.training * l.users, i = blockIdx.x % rows, f = blockIdx.x / rows;
-  if (f >= found_of(job)) return;
+  if (f >= dsp::read_once(job.found)) return;
   const Complex* const frame = job.carriers + f * l.frame_size();
   const Complex* const symbol = frame + (kBefore + i / l.users) * l.symbol_size();
   const Complex* const row = job.rows + i * l.carriers;
@@ -104,7 +96,7 @@ __global__ void __launch_bounds__(kSums) place_slots(const Job job) {
   const Layout& l = job.layout;
   const int t = static_cast<int>(threadIdx.x), rx = static_cast<int>(l.rx);
   const std::int64_t symbols = l.symbols - kBefore, s = blockIdx.x % symbols, f = blockIdx.x / symbols;
-  const std::int32_t found = found_of(job);
+  const std::int32_t found = dsp::read_once(job.found);
   if (blockIdx.x == 0 && t < kPorts) *job.counts[t] = found;
   if (f >= found) return;
   const Complex* const frame = job.carriers + f * l.frame_size();
@@ -133,9 +125,7 @@ class Run final : public StageRun {
         signs_(std::span(known.signs)),
         points_(std::span(known.points)),
         rows_(std::span(known.channels)) {
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    for (const auto kernel : {find_channels, place_slots})
-      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading noma_slots");
+    gpu::load_kernels("loading noma_slots", find_channels, place_slots);
   }
 
   std::size_t device_scratch_bytes() const noexcept override {

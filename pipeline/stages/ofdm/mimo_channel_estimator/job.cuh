@@ -6,6 +6,7 @@
 
 #include "pipeline/stages/complex.cuh"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/frame_fit.hpp"
+#include "signal/filters/scratch.hpp"
 
 /// What the kernels of the estimator share.
 namespace iqd::mimo_channel_estimator {
@@ -39,8 +40,21 @@ struct Constants {
   const float2* pilot_weights;
 };
 
-struct Job {
+/// Memory between the kernels, for as many frames as a block has at most.
+struct Room {
   Extents e;
+  std::int64_t most;
+  Scratch scratch;
+  std::int32_t* found = scratch.take<std::int32_t>(1);
+  // [frame][symbol][kMostAntennas]: energy, or the pilots' sum that shows the phase
+  Sum* sums = scratch.take<Sum>(most * e.symbols * kMostAntennas);
+  // [frame][symbol]: contains a NaN or an infinity
+  std::int32_t* spoilt = scratch.take<std::int32_t>(most * e.symbols);
+  Fit* fits = scratch.take<Fit>(most);                                  // [frame]
+  float2* pilot_h = scratch.take<float2>(most * e.pilots * e.pairs());  // [frame][pilot][rx][tx]
+};
+
+struct Job : Room {
   Constants known;
   const float2* carriers;
   const std::int32_t* found_at;  // in host memory
@@ -49,12 +63,6 @@ struct Job {
   float2* h;
   float* noise;
   float* phase;
-  // Between the kernels:
-  std::int32_t* found;
-  Sum* sums;             // [frame][symbol][kMostAntennas]: energy, or the pilots' sum that shows the phase
-  std::int32_t* spoilt;  // [frame][symbol]: contains a NaN or an infinity
-  Fit* fits;             // [frame]
-  float2* pilot_h;       // [frame][pilot][rx][tx]
 };
 
 using dsp::product;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "pipeline/stages/items.cuh"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/job.cuh"
 
 /// Noise and phase of a frame, before its channel is known.
@@ -35,10 +36,8 @@ __device__ Sum compare_pilots(const Job& job, const float2* training, const floa
 
 /// One thread block per symbol: checks for NaN and infinity, and computes the sums for noise and phase.
 __global__ void __launch_bounds__(kThreads) measure_symbols(const Job job) {
-  __shared__ std::int32_t found;
   __shared__ Sum sums[kThreads];
-  if (threadIdx.x == 0) found = *job.found_at;
-  __syncthreads();
+  const std::int32_t found = dsp::read_once(job.found_at);
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     *job.found = found;
     for (std::int32_t* const count : job.counts) *count = found;

@@ -40,34 +40,30 @@ class Run final : public StageRun {
         pilot_(on_device(design.pilot)),
         data_(on_device(design.data)),
         place_(on_device(design.place)),
+        extents_(design.extents),
         most_(most) {
-    job_.e = design.extents;
-    job_.known = {known_.data(),       ramp_.data(),
+    constants_ = {known_.data(),       ramp_.data(),
                   uncover_.data(),     taps_.data(),
                   first_.data(),       pilot_.data(),
                   data_.data(),        place_.data(),
                   odd_.data(),         static_cast<std::int32_t>(design.odd.size()),
                   pilot_signs_.data(), pilot_weights_.data()};
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    for (const auto kernel : {measure_symbols, fit_frames, estimate_channel, write_vectors})
-      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading mimo_channel_estimator");
+    gpu::load_kernels("loading mimo_channel_estimator", measure_symbols, fit_frames, estimate_channel, write_vectors);
   }
 
   std::size_t device_scratch_bytes() const noexcept override {
-    Job job = job_;
-    return deal(nullptr, job);
+    return Room{extents_, most_, Scratch(nullptr)}.scratch.bytes();
   }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
-    Job job = job_;
-    job.carriers = reinterpret_cast<const float2*>(io.in[0].data);
+    Job job{{extents_, most_, Scratch(io.device_scratch)}, constants_};
+    job.carriers = io.in[0].row<const float2>();
     job.found_at = io.in[0].count;
     for (std::size_t o = 0; o < 4; ++o) job.counts[o] = io.out[o].count;
-    job.y = reinterpret_cast<float2*>(io.out[0].data);
-    job.h = reinterpret_cast<float2*>(io.out[1].data);
-    job.noise = reinterpret_cast<float*>(io.out[2].data);
-    job.phase = reinterpret_cast<float*>(io.out[3].data);
-    deal(io.device_scratch, job);
+    job.y = io.out[0].row<float2>();
+    job.h = io.out[1].row<float2>();
+    job.noise = io.out[2].row<float>();
+    job.phase = io.out[3].row<float>();
     const cudaStream_t stream = gpu::stream_of(view);
     const Extents& e = job.e;
     const auto frames = static_cast<unsigned>(io.in[0].length);
@@ -81,26 +77,12 @@ class Run final : public StageRun {
   }
 
  private:
-  /// Assigns the job its memory between kernels; returns its size.
-  std::size_t deal(std::byte* memory, Job& job) const noexcept {
-    std::size_t at = 0;
-    const auto take = [&]<class T>(T*& piece, std::int64_t count) {
-      piece = reinterpret_cast<T*>(memory + at);
-      at = (at + static_cast<std::size_t>(count) * sizeof(T) + 255) / 256 * 256;
-    };
-    take(job.found, 1);
-    take(job.sums, most_ * job.e.symbols * kMostAntennas);
-    take(job.spoilt, most_ * job.e.symbols);
-    take(job.fits, most_);
-    take(job.pilot_h, most_ * job.e.pilots * job.e.pairs());
-    return at;
-  }
-
   gpu::DeviceArray<float2> known_, ramp_, uncover_, pilot_weights_;
   gpu::DeviceArray<float> taps_, pilot_signs_;
   gpu::DeviceArray<std::int32_t> first_, odd_, pilot_, data_, place_;
+  Extents extents_;
   std::int64_t most_;
-  Job job_{};
+  Constants constants_{};
 };
 
 }  // namespace

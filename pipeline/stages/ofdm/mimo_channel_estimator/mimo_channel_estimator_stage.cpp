@@ -37,21 +37,19 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
     for (PortShape& out : context.out) out.most = most_;
     context.out[kY].item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"rx", rx}};
     context.out[kH].item = {{"carrier", f.data_carriers()}, {"rx", rx}, {"tx", f.tx}};
-    for (const Output o : {kNoise, kPhase}) context.out[o].element = Element::f32;
-    context.out[kNoise].item.clear();
-    context.out[kPhase].item = {{"symbol", f.data_symbols()}};
+    context.out[kNoise].hold(Element::f32, {});
+    context.out[kPhase].hold(Element::f32, {{"symbol", f.data_symbols()}});
     context.scratch_bytes = scratch_bytes(design_.extents);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) return cuda(design_, most_);
     return cpu_run([design = design_](const StageIo& io) noexcept {
-      const auto at = [&io](Output o) { return io.out[o].data; };
-      run_cpu(design, reinterpret_cast<const cf32*>(io.in[0].data), *io.in[0].count,
-              {.y = reinterpret_cast<cf32*>(at(kY)),
-               .h = reinterpret_cast<cf32*>(at(kH)),
-               .noise = reinterpret_cast<float*>(at(kNoise)),
-               .phase = reinterpret_cast<float*>(at(kPhase))},
+      run_cpu(design, io.in[0].row<const cf32>(), *io.in[0].count,
+              {.y = io.out[kY].row<cf32>(),
+               .h = io.out[kH].row<cf32>(),
+               .noise = io.out[kNoise].row<float>(),
+               .phase = io.out[kPhase].row<float>()},
               io.scratch);
       for (const PortIo& out : io.out) *out.count = *io.in[0].count;
     });

@@ -81,28 +81,16 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGro
   gpu::fft_frames<N>(transforms, job.factors, shared, Load<N>{job}, Store<N>{job});
 }
 
-struct Kernel {
-  void (*run)(Job) = nullptr;
-  int transforms = 1;  // of a thread block
-  int threads = 1;
-  int bytes = 0;
-};
+using Kernel = gpu::FftKernel<Job>;
 
 Kernel kernel_for(std::int64_t size) {
-  const Kernel kernel = gpu::with_fft_size(size, [](auto n) {
-    if constexpr (n() < 64) {
-      return Kernel{};
-    } else {
-      using Group = FftGroup<n()>;
-      return Kernel{transform_symbols<n()>, Group::kFrames, Group::kThreads, Group::kBytes};
-    }
-  });
+  const Kernel kernel = gpu::with_fft_size(
+      size, [](auto n) -> Kernel { return gpu::fft_kernel<n()>(transform_symbols<n()>); }, gpu::FromSixtyFour());
   if (kernel.bytes > gpu::most_shared_bytes())
     throw SetupError(
         "ofdm_demod: the GPU has too little shared memory for a transform of 8192 points; set "
         "`backend: cpu`");
-  gpu::check(cudaFuncSetAttribute(kernel.run, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.bytes),
-             "shared memory of ofdm_demod");
+  kernel.allow("shared memory of ofdm_demod");
   return kernel;
 }
 
@@ -123,13 +111,12 @@ class Run final : public StageRun {
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
     Job job = job_;
-    job.frames = reinterpret_cast<const Complex32*>(io.in[0].data);
-    job.carriers = reinterpret_cast<Complex32*>(io.out[0].data);
+    job.frames = io.in[0].row<const Complex32>();
+    job.carriers = io.out[0].row<Complex32>();
     job.found = io.in[0].count;
     job.count = io.out[0].count;
-    const unsigned groups = gpu::groups_of(io.in[0].length * job.symbols * job.rx, kernel_.transforms);
-    kernel_.run<<<std::max(groups, 1u), static_cast<unsigned>(kernel_.threads), static_cast<unsigned>(kernel_.bytes),
-                  gpu::stream_of(stream)>>>(job);
+    const unsigned groups = gpu::groups_of(io.in[0].length * job.symbols * job.rx, kernel_.frames);
+    kernel_.launch(std::max(groups, 1u), gpu::stream_of(stream), job);
   }
 
  private:

@@ -32,8 +32,7 @@ class OfdmDemodStage final : public Stage {
     if (auto* cuda = device_half<CudaHalf>(backend, "ofdm_demod")) return cuda(format_, rx_, scale_of(format_));
     return cpu_run([demodulator = Demodulator(format_, rx_)](const StageIo& io) noexcept {
       *io.out[0].count = *io.in[0].count;
-      demodulator.run(reinterpret_cast<const cf32*>(io.in[0].data), *io.in[0].count,
-                      reinterpret_cast<cf32*>(io.out[0].data), io.scratch);
+      demodulator.run(io.in[0].row<const cf32>(), *io.in[0].count, io.out[0].row<cf32>(), io.scratch);
     });
   }
 

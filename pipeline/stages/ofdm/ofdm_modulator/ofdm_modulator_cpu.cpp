@@ -9,19 +9,13 @@
 namespace iqd::ofdm_modulator {
 /// The parts of the scratch memory.
 struct Frames::Pieces {
-  Pieces(const Frames& frames, std::byte* memory) : scratch(memory) {
-    const OfdmFormat& format = frames.maker_.format();
-    bits = {scratch.take<std::uint8_t>(frames.bits_.bits()), static_cast<std::size_t>(frames.bits_.bits())};
-    samples = scratch.take<cf32>(format.tx * format.frame);
-    for_bits = scratch.take<std::byte>(static_cast<std::int64_t>(frames.bits_.scratch_bytes()));
-    for_maker = scratch.take<std::byte>(static_cast<std::int64_t>(frames.maker_.scratch_bytes()));
-  }
-
+  const Frames& frames;
   Scratch scratch;
-  std::span<std::uint8_t> bits;  // of a frame
-  cf32* samples;                 // [tx][frame]: of a frame that is needed in part
-  std::byte* for_bits;
-  std::byte* for_maker;
+  std::span<std::uint8_t> bits = scratch.take_span<std::uint8_t>(frames.bits_.bits());  // of a frame
+  cf32* samples = scratch.take<cf32>(frames.maker_.format().tx *
+                                     frames.maker_.format().frame);  // [tx][frame]: of a frame that is needed in part
+  std::byte* for_bits = scratch.take_bytes(frames.bits_.scratch_bytes());
+  std::byte* for_maker = scratch.take_bytes(frames.maker_.scratch_bytes());
 };
 
 Frames::Frames(const Config& config)
@@ -29,7 +23,7 @@ Frames::Frames(const Config& config)
       bits_(config.format.bits(config.modulation), code_of(config.code), order_of(config.payload)) {}
 
 std::size_t Frames::scratch_bytes() const noexcept {
-  return Pieces(*this, nullptr).scratch.bytes();
+  return Pieces{*this, Scratch(nullptr)}.scratch.bytes();
 }
 
 template <class BitsOf>
@@ -53,13 +47,13 @@ void Frames::fill(View<cf32, 2> y, std::int64_t y_first, const Pieces& pieces, B
 }
 
 void Frames::make(View<cf32, 2> y, std::int64_t y_first, std::byte* scratch) const noexcept {
-  const Pieces pieces(*this, scratch);
+  const Pieces pieces{*this, Scratch(scratch)};
   fill(y, y_first, pieces, [&](std::int64_t frame) { bits_.make(frame, pieces.bits, pieces.for_bits); });
 }
 
 void Frames::modulate(std::span<const std::uint8_t> bits, std::int64_t first, View<cf32, 2> y, std::int64_t y_first,
                       std::byte* scratch) const noexcept {
-  const Pieces pieces(*this, scratch);
+  const Pieces pieces{*this, Scratch(scratch)};
   fill(y, y_first, pieces, [&](std::int64_t frame) {
     const std::int64_t at = frame * bits_.information() - first;
     bits_.encode(bits.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(bits_.information())), pieces.bits,

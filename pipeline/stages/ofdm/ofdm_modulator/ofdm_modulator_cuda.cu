@@ -90,28 +90,16 @@ template <int N> __global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGro
   gpu::fft_frames<N>(transforms, grid.factors, shared, load, store);
 }
 
-struct Kernel {
-  void (*run)(Pass, Grid, const std::uint8_t*, Output) = nullptr;
-  int transforms = 1;  // of a thread block
-  int threads = 1;
-  int bytes = 0;
-};
+using Kernel = gpu::FftKernel<Pass, Grid, const std::uint8_t*, Output>;
 
 Kernel kernel_for(std::int64_t fft) {
   if (gpu::fft_shared_bytes(fft) > gpu::most_shared_bytes())
     throw SetupError(
         "ofdm_modulator: the GPU has too little shared memory for this fft; use a smaller one, or "
         "set `backend: cpu`");
-  using SixtyFourAndMore = std::integer_sequence<int, 5, 6, 7, 8, 9, 10, 11, 12>;
   const Kernel kernel = gpu::with_fft_size(
-      fft,
-      [](auto n) {
-        using Group = FftGroup<n()>;
-        return Kernel{transform_symbols<n()>, Group::kFrames, Group::kThreads, Group::kBytes};
-      },
-      SixtyFourAndMore());
-  gpu::check(cudaFuncSetAttribute(kernel.run, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.bytes),
-             "shared memory of a transform");
+      fft, [](auto n) -> Kernel { return gpu::fft_kernel<n()>(transform_symbols<n()>); }, gpu::FromSixtyFour());
+  kernel.allow("shared memory of a transform");
   return kernel;
 }
 
@@ -203,9 +191,8 @@ class Run final : public StageRun {
                                                                                               bits);
     else
       copy_bits<<<dim3(gpu::groups_of(information_, kThreads), frames), kThreads, 0, stream>>>(pass, source, bits);
-    const dim3 groups(gpu::groups_of(pass.most * grid_.symbols, kernel_.transforms), static_cast<unsigned>(format_.tx));
-    kernel_.run<<<groups, static_cast<unsigned>(kernel_.threads), static_cast<unsigned>(kernel_.bytes), stream>>>(
-        pass, grid_, bits, Output{out.data, out.pitch});
+    const dim3 groups(gpu::groups_of(pass.most * grid_.symbols, kernel_.frames), static_cast<unsigned>(format_.tx));
+    kernel_.launch(groups, stream, pass, grid_, bits, Output{out.data, out.pitch});
   }
 
   OfdmFormat format_;

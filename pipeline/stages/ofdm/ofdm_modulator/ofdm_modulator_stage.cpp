@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/frame_modulator.hpp"
 #include "pipeline/stages/ofdm/ofdm_keys.hpp"
 #include "pipeline/stages/ofdm/ofdm_modulator/ofdm_modulator.hpp"
 
@@ -28,31 +28,19 @@ std::vector<std::uint32_t> checks_of(const LdpcCode* code) {
 class OfdmModulatorStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
-    const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single bits or samples, [n]; its input is {}", in.text()));
+    dsp::check_bits_or_samples(context);
     if (!ofdm::check_format(config_.format, context.section) || !holds_a_word(context.section)) return;
     frames_ = std::make_shared<const Frames>(config_);
     context.scratch_bytes = frames_->scratch_bytes();
-    PortShape& out = context.out[0];
-    out.rows.clear();
-    if (config_.format.tx > 1) out.rows.push_back({"channel", config_.format.tx});
-    of_bits_ = in.element == Element::u8;
-    if (of_bits_) shape_of_bits(context);
+    of_bits_ = context.in[0].element == Element::u8;
+    dsp::shape_frames(context, config_.format.tx, frames_->bits().information(), config_.format.frame,
+                      "is for a cf32 input; with a u8 input, the frames carry the bits of the input; remove the key");
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (auto* const cuda = device_half<CudaHalf>(backend, "ofdm_modulator"))
       return cuda(*frames_, checks_of(frames_->bits().code()), of_bits_);
-    if (of_bits_)
-      return cpu_run([frames = frames_](const StageIo& io) noexcept {
-        const PortIo &in = io.in[0], &out = io.out[0];
-        frames->modulate({reinterpret_cast<const std::uint8_t*>(in.data), static_cast<std::size_t>(in.length)},
-                         in.first, out.as<cf32>(), out.first, io.scratch);
-      });
-    return cpu_run([frames = frames_](const StageIo& io) noexcept {
-      frames->make(io.out[0].as<cf32>(), io.out[0].first, io.scratch);
-    });
+    return dsp::frames_cpu_run(frames_, of_bits_);
   }
 
  private:
@@ -65,17 +53,6 @@ class OfdmModulatorStage final : public ConfiguredStage<Config> {
                                         "modulation",
                                         code->n(), bits));
     return false;
-  }
-
-  void shape_of_bits(ShapeContext& context) const {
-    const std::int64_t granule = frames_->bits().information(), frame = config_.format.frame;
-    context.footprint[0] = {.granule = granule, .yield = frame, .whole = true};
-    context.out[0].element = Element::cf32;
-    context.out[0].rate_hz = context.in[0].rate_hz * static_cast<double>(frame) / static_cast<double>(granule);
-    if (context.section.has("payload"))
-      context.section.problem("payload",
-                              "is for a cf32 input; with a u8 input, the frames carry the bits of the input; "
-                              "remove the key");
   }
 
   std::shared_ptr<const Frames> frames_;

@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kChoosers) choose_frames(const Job job) {
   for (std::int64_t first = 0; first < job.cell_count; first += kChoosers) {
     const std::int64_t k = first + t;
     const bool frame =
-        k < job.cell_count && is_largest(job, k) && job.grid.asked(job.fresh).holds(job.at(job.cells[k].place));
+        k < job.cell_count && is_largest(job, k) && job.grid.asked(job.fresh).has(job.at(job.cells[k].place));
     const unsigned ballot = __ballot_sync(kAll, frame);
     if (t % 32 == 0) before[t / 32] = __popc(ballot);
     __syncthreads();

@@ -19,20 +19,6 @@ using V = hn::Vec<D>;
 constexpr int kParts = 8;  // partial sums of a step
 constexpr float kLargest = std::numeric_limits<float>::max();
 
-void split_cf32(const float* x, std::int64_t n, float* re, float* im) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    re[i] = x[2 * i];
-    im[i] = x[2 * i + 1];
-  }
-}
-
-void split_sc16(const sc16* x, std::int64_t n, float* re, float* im) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    re[i] = static_cast<float>(x[i].re) * (1.0f / 32768);
-    im[i] = static_cast<float>(x[i].im) * (1.0f / 32768);
-  }
-}
-
 float sum_of(float* parts, int n) {
   for (n /= 2; n > 0; n /= 2)
     for (int j = 0; j < n; ++j) parts[j] += parts[j + n];
@@ -141,17 +127,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace iqd::ofdm_sync {
 
-HWY_EXPORT(split_cf32);
-HWY_EXPORT(split_sc16);
 HWY_EXPORT(sum_all);
 HWY_EXPORT(likeness_of_all);
 
-void split(const cf32* x, std::int64_t n, float* re, float* im) noexcept {
-  HWY_DYNAMIC_DISPATCH(split_cf32)(reinterpret_cast<const float*>(x), n, re, im);
-}
-void split(const sc16* x, std::int64_t n, float* re, float* im) noexcept {
-  HWY_DYNAMIC_DISPATCH(split_sc16)(x, n, re, im);
-}
 void sum_blocks(const float* re, const float* im, const Grid& grid, std::int64_t count,
                 float* const (&sums)[kSums]) noexcept {
   HWY_DYNAMIC_DISPATCH(sum_all)(re, im, grid, count, sums);

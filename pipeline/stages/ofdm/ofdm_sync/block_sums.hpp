@@ -14,9 +14,6 @@ namespace iqd::ofdm_sync {
 /// Arrays of sums and of M are padded: this many floats behind their ends may be read or written.
 inline constexpr std::int64_t kMargin = 128;
 
-void split(const cf32* x, std::int64_t n, float* re, float* im) noexcept;
-void split(const sc16* x, std::int64_t n, float* re, float* im) noexcept;
-
 /// Sums of `count` consecutive steps, from count step + L samples: eight partial sums (or as many as a step has
 /// samples, if that is fewer), each of every eighth sample, which are then added by halves. `sums`: as in Sums.
 void sum_blocks(const float* re, const float* im, const Grid& grid, std::int64_t count,

@@ -69,10 +69,10 @@ __global__ void __launch_bounds__(kThreads) find_candidates(const Job job) {
   likeness[t] = own;
   __syncthreads();
   const std::int64_t around = job.grid.half * job.grid.step;
-  const Range asked = job.grid.asked(job.fresh);
+  const Positions asked = job.grid.asked(job.fresh);
   const bool core = t >= kAround && t < kAround + kCore;
-  bool largest =
-      core && own > 0 && own >= job.grid.threshold && Range{asked.first - around, asked.end + around}.holds(job.at(j));
+  bool largest = core && own > 0 && own >= job.grid.threshold &&
+                 Positions{asked.first - around, asked.end + around}.has(job.at(j));
   if (largest)
     for (int i = 1; i <= kAround; ++i) largest = largest && likeness[t - i] < own && likeness[t + i] <= own;
   const unsigned found = __ballot_sync(kAll, largest) >> (t % 32 / kCell * kCell) & ((1u << kCell) - 1);

@@ -8,20 +8,13 @@
 #include <numbers>
 
 #include "base/views.hpp"
+#include "pipeline/stage/positions.hpp"
 #include "pipeline/stages/arithmetic.hpp"
 
 /// The arithmetic that CPU and GPU share: positions, and what is computed from sums.
 namespace iqd::ofdm_sync {
 
 using elementwise::Complex;
-
-/// first … end - 1.
-struct Range {
-  std::int64_t first = 0;
-  std::int64_t end = 0;
-  IQD_HOST_DEVICE constexpr bool holds(std::int64_t n) const noexcept { return n >= first && n < end; }
-  constexpr std::int64_t length() const noexcept { return end > first ? end - first : 0; }
-};
 
 /// Steps in L: M is computed at absolute multiples of L/16. The grid may miss M's plateau by half a step, which costs 3
 /// %; with sums over steps, the cost is a few operations a sample.
@@ -78,7 +71,9 @@ struct Grid {
     return room < 0 ? 0 : room / step + 1;
   }
   /// The range of g whose frames may start within `fresh`.
-  IQD_HOST_DEVICE constexpr Range asked(Range fresh) const noexcept { return {fresh.first - lag, fresh.end + reach()}; }
+  IQD_HOST_DEVICE constexpr Positions asked(Positions fresh) const noexcept {
+    return {fresh.first - lag, fresh.end + reach()};
+  }
   /// Samples needed around a block's new ones.
   constexpr std::int64_t past() const noexcept { return 2 * lag + half * step; }
   constexpr std::int64_t future() const noexcept {

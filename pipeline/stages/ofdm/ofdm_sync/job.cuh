@@ -8,7 +8,9 @@
 #include "base/integer.hpp"
 #include "gpu/fft_kernel.cuh"
 #include "gpu/warp_sum.cuh"
+#include "pipeline/stages/items.cuh"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
+#include "signal/filters/scratch.hpp"
 
 /// What the kernels of the search share.
 namespace iqd::ofdm_sync {
@@ -47,45 +49,48 @@ struct Measured {
   int fit;    // whole, with a valid energy
 };
 
-/// One block. Positions count from the first sample that exists.
-struct Job {
-  const std::byte* x;
-  std::int64_t pitch;  // bytes
+/// Memory between the kernels, for a block of `length` samples, `new_length` of them new.
+struct Room {
+  Grid grid;
   std::int64_t length;
+  std::int64_t new_length;
+  Scratch scratch;
+  std::int64_t cell_count = ceil_div(grid.places(length, 0), kCell);  // at most
+  /// Frames are more than half a frame apart.
+  std::int64_t most_chosen = (new_length + grid.lag + grid.reach()) / ((grid.half + 1) * grid.step) + 1;
+  std::int64_t sum_pitch = length / grid.step + 1;
+  std::int64_t* lead = scratch.take<std::int64_t>(1);                    // the first grid point
+  float* sums = scratch.take<float>(kSums * grid.antennas * sum_pitch);  // [antenna][which, as in Sums][step]
+  Cell* cells = scratch.take<Cell>(cell_count);
+  // [cell][antenna][training symbol][hypothesis]
+  Complex* fits = scratch.take<Complex>(cell_count * spectra() * grid.hypotheses());
+  Chosen* chosen = scratch.take<Chosen>(most_chosen);  // in order
+  int* chosen_count = scratch.take<int>(1);
+  // [chosen][antenna][training symbol][delay]
+  float* profiles = scratch.take<float>(most_chosen * spectra() * grid.fft);
+  Measured* measured = scratch.take<Measured>(most_chosen);
+
+  __host__ __device__ std::int64_t spectra() const { return grid.antennas * grid.tx; }
+};
+
+/// One block. Positions count from the first sample that exists.
+struct Job : Room {
+  const std::byte* x;
+  std::int64_t pitch;            // bytes
   const std::int64_t* first_at;  // of the port
   std::int64_t skipped;          // samples between that and the first used here
-  Range fresh;
-  Grid grid;
+  Positions fresh;
   const float* pairs;
   const float* training;
   const Complex32* factors;
 
-  std::int64_t* lead;  // the first grid point
-  float* sums;         // [antenna][which, as in Sums][step]
-  std::int64_t sum_pitch;
-  Cell* cells;
-  std::int64_t cell_count;  // at most
-  Complex* fits;            // [cell][antenna][training symbol][hypothesis]
-  Chosen* chosen;           // in order
-  int* chosen_count;
-  std::int64_t most_chosen;
-  float* profiles;  // [chosen][antenna][training symbol][delay]
-  Measured* measured;
-
-  std::int64_t most;
-  float2* frames;
-  std::int64_t* start;
-  float* offset_hz;
-  float* metric;
-  std::int64_t* events;
-  std::int32_t* frame_count;
-  std::int32_t* start_count;
-  std::int32_t* offset_count;
-  std::int32_t* metric_count;
-  std::int32_t* event_count;
+  dsp::Items<float2> frames;
+  dsp::Items<std::int64_t> start;
+  dsp::Items<float> offset_hz;
+  dsp::Items<float> metric;
+  dsp::Items<std::int64_t> events;
 
   __device__ std::int64_t first() const { return *first_at + skipped; }
-  __host__ __device__ std::int64_t spectra() const { return grid.antennas * grid.tx; }
   __device__ std::int64_t at(std::int64_t place) const { return *lead + place * grid.step; }
   __device__ std::int64_t places() const { return grid.places(length, *lead); }
   __device__ float* part(std::int64_t r, int which) const { return sums + (kSums * r + which) * sum_pitch; }

@@ -88,7 +88,7 @@ class Search {
   /// x: all samples that exist, with up to `past` and `future` around the new ones; `lead`: the first of them whose
   /// absolute position is a multiple of the grid's step. Sample: cf32 or sc16.
   template <class Sample>
-  void run(View<const Sample, 2> x, Range fresh, std::int64_t lead, std::byte* scratch, Output& out) const noexcept;
+  void run(View<const Sample, 2> x, Positions fresh, std::int64_t lead, std::byte* scratch, Output& out) const noexcept;
 
  private:
   Pattern pattern_;
@@ -101,7 +101,7 @@ class Search {
 enum Port : std::uint8_t { kFrames, kStart, kOffset, kMetric, kTally };
 
 /// The range of a block's samples that this stage asked for; its neighbours may have asked for more.
-inline Range seen_of(const Grid& grid, const StageIo& io) noexcept {
+inline Positions seen_of(const Grid& grid, const StageIo& io) noexcept {
   const PortIo& in = io.in[0];
   return {std::max<std::int64_t>(0, io.first_new - grid.past() - in.first),
           std::min(in.length, io.end_new + grid.future() - in.first)};

@@ -9,6 +9,7 @@
 #include "pipeline/stages/ofdm/ofdm_sync/block_sums.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/training.hpp"
+#include "signal/filters/interleave.hpp"
 #include "signal/formats/phase.hpp"
 
 namespace iqd::ofdm_sync {
@@ -16,8 +17,8 @@ namespace {
 
 template <class Sample> class Block {
  public:
-  Block(const Pattern& pattern, const FftPlan& forward, const FftPlan& inverse, View<const Sample, 2> x, Range fresh,
-        std::int64_t lead, const Room& room, Output& out)
+  Block(const Pattern& pattern, const FftPlan& forward, const FftPlan& inverse, View<const Sample, 2> x,
+        Positions fresh, std::int64_t lead, const Room& room, Output& out)
       : g_(pattern.grid),
         forward_(forward),
         training_(pattern, inverse, room),
@@ -35,12 +36,12 @@ template <class Sample> class Block {
   void run() noexcept {
     fill_sums();
     find_likeness(g_, sums_.data(), places_, room_.likeness);
-    const Range asked = g_.asked(fresh_);
+    const Positions asked = g_.asked(fresh_);
     const std::int64_t around = g_.half * g_.step;
-    const Range seen{asked.first - around, asked.end + around};
+    const Positions seen{asked.first - around, asked.end + around};
     std::int64_t count = 0;
     for (std::int64_t j = 0; j < places_; ++j)
-      if (seen.holds(at(j)) && may_be_frame(j) && confirm(j, room_.found[count])) ++count;
+      if (seen.has(at(j)) && may_be_frame(j) && confirm(j, room_.found[count])) ++count;
     for (std::int64_t f = 0; f < count; ++f)
       if (is_largest(f, count)) emit(room_.found[f]);
   }
@@ -120,7 +121,7 @@ template <class Sample> class Block {
 
   void emit(const Found& found) noexcept {
     const auto count = [this](Event e) -> std::int64_t& { return out_.events[e]; };
-    if (!fresh_.holds(found.start < 0 ? at(found.place) : found.start)) return;
+    if (!fresh_.has(found.start < 0 ? at(found.place) : found.start)) return;
     if (found.start < 0 || found.start + g_.frame > length_) return static_cast<void>(++count(kCut));
     const std::int64_t index = count(kFound);
     if (index == out_.most) return static_cast<void>(++count(kCrowded));
@@ -195,7 +196,7 @@ template <class Sample> class Block {
   Training training_;
   View<const Sample, 2> x_;
   std::int64_t length_;
-  Range fresh_;
+  Positions fresh_;
   std::int64_t lead_;
   std::int64_t places_;
   const Room& room_;
@@ -212,15 +213,15 @@ Search::Search(Pattern pattern, std::int64_t most_new)
       inverse_(pattern_.grid.fft, FftPlan::Direction::inverse) {}
 
 std::size_t scratch_bytes(const Pattern& pattern, std::int64_t most_new) {
-  return Room(pattern, most_new, nullptr).scratch.bytes();
+  return Room{pattern.grid, most_new, Scratch(nullptr)}.scratch.bytes();
 }
 
-template <class Sample> void Search::run(View<const Sample, 2> x, Range fresh, std::int64_t lead, std::byte* scratch,
-                                         Output& out) const noexcept {
-  const Room room(pattern_, most_new_, scratch);
+template <class Sample> void Search::run(View<const Sample, 2> x, Positions fresh, std::int64_t lead,
+                                         std::byte* scratch, Output& out) const noexcept {
+  const Room room{pattern_.grid, most_new_, Scratch(scratch)};
   Block<Sample>(pattern_, forward_, inverse_, x, fresh, lead, room, out).run();
 }
-template void Search::run(View<const cf32, 2>, Range, std::int64_t, std::byte*, Output&) const noexcept;
-template void Search::run(View<const sc16, 2>, Range, std::int64_t, std::byte*, Output&) const noexcept;
+template void Search::run(View<const cf32, 2>, Positions, std::int64_t, std::byte*, Output&) const noexcept;
+template void Search::run(View<const sc16, 2>, Positions, std::int64_t, std::byte*, Output&) const noexcept;
 
 }  // namespace iqd::ofdm_sync

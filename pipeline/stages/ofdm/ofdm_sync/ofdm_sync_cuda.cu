@@ -15,57 +15,20 @@
 #include "pipeline/stages/ofdm/ofdm_sync/find_candidates.cuh"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/place_frames.cuh"
-#include "signal/filters/scratch.hpp"
 
 namespace iqd::ofdm_sync {
 namespace {
 
-/// Memory between the kernels, for a block of `length` samples, `fresh` of them new.
-struct Room {
-  Room(const Grid& g, std::int64_t length, std::int64_t fresh, std::byte* memory)
-      : cell_count(ceil_div(g.places(length, 0), kCell)),
-        most_chosen((fresh + g.lag + g.reach()) / ((g.half + 1) * g.step) + 1),
-        sum_pitch(length / g.step + 1),
-        scratch(memory) {
-    const std::int64_t spectra = g.antennas * g.tx;
-    lead = scratch.take<std::int64_t>(1);
-    sums = scratch.take<float>(kSums * g.antennas * sum_pitch);
-    cells = scratch.take<Cell>(cell_count);
-    fits = scratch.take<Complex>(cell_count * spectra * g.hypotheses());
-    chosen = scratch.take<Chosen>(most_chosen);
-    chosen_count = scratch.take<int>(1);
-    profiles = scratch.take<float>(most_chosen * spectra * g.fft);
-    measured = scratch.take<Measured>(most_chosen);
-  }
-  std::int64_t cell_count;
-  std::int64_t most_chosen;  // frames are more than half a frame apart
-  std::int64_t sum_pitch;
-  Scratch scratch;
-  std::int64_t* lead;
-  float* sums;
-  Cell* cells;
-  Complex* fits;
-  Chosen* chosen;
-  int* chosen_count;
-  float* profiles;
-  Measured* measured;
-};
-
 /// The kernels that contain a transform.
 struct Transforms {
-  void (*fit)(Job) = nullptr;
-  void (*profile)(Job) = nullptr;
-  unsigned frames = 1;  // of a thread block
-  unsigned threads = 1;
-  unsigned bytes = 0;
+  gpu::FftKernel<Job> fit;
+  gpu::FftKernel<Job> profile;
 };
 template <class Sample> Transforms transforms_for(std::int64_t size) {
-  const auto of_size = [](auto n) {
-    using Group = gpu::FftGroup<n()>;
-    return Transforms{fit_candidates<n(), Sample>, make_profiles<n(), Sample>, Group::kFrames, Group::kThreads,
-                      Group::kBytes};
+  const auto of_size = [](auto n) -> Transforms {
+    return {gpu::fft_kernel<n()>(fit_candidates<n(), Sample>), gpu::fft_kernel<n()>(make_profiles<n(), Sample>)};
   };
-  return gpu::with_fft_size(size, of_size, std::integer_sequence<int, 5, 6, 7, 8, 9, 10, 11, 12>());  // 64 … 8192
+  return gpu::with_fft_size(size, of_size, gpu::FromSixtyFour());
 }
 
 template <class Sample> class Run final : public StageRun {
@@ -78,18 +41,13 @@ template <class Sample> class Run final : public StageRun {
         pairs_(std::span(pattern.pairs)),
         training_(std::span(pattern.training)),
         factors_(std::span<const Complex32>(gpu::fft_factors(static_cast<int>(grid_.fft)))) {
-    for (const auto kernel : {transforms_.fit, transforms_.profile})
-      gpu::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      static_cast<int>(transforms_.bytes)),
-                 "shared memory of a transform");
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    for (const auto kernel :
-         {sum_steps<Sample>, find_candidates, choose_frames, measure_frames<Sample>, place_frames<Sample>})
-      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading ofdm_sync");
+    for (const auto& kernel : {transforms_.fit, transforms_.profile}) kernel.allow("shared memory of a transform");
+    gpu::load_kernels("loading ofdm_sync", sum_steps<Sample>, find_candidates, choose_frames, measure_frames<Sample>,
+                      place_frames<Sample>);
   }
 
   std::size_t device_scratch_bytes() const noexcept override {
-    return Room(grid_, longest_, most_new_, nullptr).scratch.bytes();
+    return Room{grid_, longest_, most_new_, Scratch(nullptr)}.scratch.bytes();
   }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
@@ -97,17 +55,16 @@ template <class Sample> class Run final : public StageRun {
     const Job job = job_of(io);
     const auto antennas = static_cast<unsigned>(grid_.antennas);
     const auto chosen = static_cast<unsigned>(job.most_chosen);
-    const unsigned spectra = gpu::groups_of(job.spectra(), transforms_.frames);
-    const Transforms& t = transforms_;
+    const unsigned spectra = gpu::groups_of(job.spectra(), transforms_.fit.frames);
     if (job.cell_count > 0) {
       const unsigned steps = gpu::groups_of(job.length / grid_.step, kThreads / parts_of(grid_));
       const auto cells = static_cast<unsigned>(job.cell_count);
       sum_steps<Sample><<<dim3(steps, antennas), kThreads, 0, stream>>>(job);
       find_candidates<<<gpu::groups_of(job.cell_count * kCell, kCore), kThreads, 0, stream>>>(job);
-      t.fit<<<dim3(cells, spectra), t.threads, t.bytes, stream>>>(job);
+      transforms_.fit.launch(dim3(cells, spectra), stream, job);
     }
     choose_frames<<<1, kChoosers, 0, stream>>>(job);
-    t.profile<<<dim3(chosen, spectra), t.threads, t.bytes, stream>>>(job);
+    transforms_.profile.launch(dim3(chosen, spectra), stream, job);
     const auto power_bytes = static_cast<unsigned>(grid_.fft * static_cast<std::int64_t>(sizeof(float)));
     measure_frames<Sample><<<chosen, kMeasurers, power_bytes, stream>>>(job);
     const unsigned tiles = gpu::groups_of(grid_.frame, kTile);
@@ -117,46 +74,22 @@ template <class Sample> class Run final : public StageRun {
  private:
   Job job_of(const StageIo& io) const noexcept {
     const PortIo& in = io.in[0];
-    const Range seen = seen_of(grid_, io);
-    Job job{};
+    const Positions seen = seen_of(grid_, io);
+    Job job{{grid_, seen.length(), io.end_new - io.first_new, Scratch(io.device_scratch)}};
     job.x = in.data + seen.first * static_cast<std::int64_t>(sizeof(Sample));
     job.pitch = in.pitch;
-    job.length = seen.length();
     job.first_at = in.first_at;
     job.skipped = seen.first;
     job.fresh = {io.first_new - in.first - seen.first, io.end_new - in.first - seen.first};
-    job.grid = grid_;
     job.pairs = pairs_.data();
     job.training = training_.data();
     job.factors = factors_.data();
-    const Room room(grid_, job.length, job.fresh.length(), io.device_scratch);
-    job.lead = room.lead;
-    job.sums = room.sums;
-    job.sum_pitch = room.sum_pitch;
-    job.cells = room.cells;
-    job.cell_count = room.cell_count;
-    job.fits = room.fits;
-    job.chosen = room.chosen;
-    job.chosen_count = room.chosen_count;
-    job.most_chosen = room.most_chosen;
-    job.profiles = room.profiles;
-    job.measured = room.measured;
-    set_outputs(job, io);
+    job.frames = io.out[kFrames];
+    job.start = io.out[kStart];
+    job.offset_hz = io.out[kOffset];
+    job.metric = io.out[kMetric];
+    job.events = io.out[kTally];
     return job;
-  }
-
-  static void set_outputs(Job& job, const StageIo& io) noexcept {
-    job.most = io.out[kFrames].length;
-    job.frames = reinterpret_cast<float2*>(io.out[kFrames].data);
-    job.start = reinterpret_cast<std::int64_t*>(io.out[kStart].data);
-    job.offset_hz = reinterpret_cast<float*>(io.out[kOffset].data);
-    job.metric = reinterpret_cast<float*>(io.out[kMetric].data);
-    job.events = reinterpret_cast<std::int64_t*>(io.out[kTally].data);
-    job.frame_count = io.out[kFrames].count;
-    job.start_count = io.out[kStart].count;
-    job.offset_count = io.out[kOffset].count;
-    job.metric_count = io.out[kMetric].count;
-    job.event_count = io.out[kTally].count;
   }
 
   Grid grid_;

@@ -17,13 +17,13 @@ constexpr double kMostCarriers = 32;  // of offset
 
 template <class Sample> void run_block(const Search& search, const Grid& grid, const StageIo& io) noexcept {
   const PortIo& in = io.in[0];
-  const Range seen = seen_of(grid, io);
+  const Positions seen = seen_of(grid, io);
   const std::int64_t first = in.first + seen.first;
   const View<const Sample, 2> all = in.as<const Sample>();
-  Output out{.frames = reinterpret_cast<cf32*>(io.out[kFrames].data),
-             .start = reinterpret_cast<std::int64_t*>(io.out[kStart].data),
-             .offset_hz = reinterpret_cast<float*>(io.out[kOffset].data),
-             .metric = reinterpret_cast<float*>(io.out[kMetric].data),
+  Output out{.frames = io.out[kFrames].row<cf32>(),
+             .start = io.out[kStart].row<std::int64_t>(),
+             .offset_hz = io.out[kOffset].row<float>(),
+             .metric = io.out[kMetric].row<float>(),
              .most = io.out[kFrames].length};
   search.run(View<const Sample, 2>(all.data() + seen.first, {in.rows, seen.length()}, all.stride(0)),
              {io.first_new - first, io.end_new - first}, ceil_div(first, grid.step) * grid.step - first, io.scratch,
@@ -31,8 +31,7 @@ template <class Sample> void run_block(const Search& search, const Grid& grid, c
   const auto found = static_cast<std::int32_t>(out.events[kFound]);
   for (std::int32_t i = 0; i < found; ++i) out.start[i] += first;
   for (const Port port : {kFrames, kStart, kOffset, kMetric}) *io.out[port].count = found;
-  std::ranges::copy(out.events, reinterpret_cast<std::int64_t*>(io.out[kTally].data));
-  *io.out[kTally].count = 1;
+  io.out[kTally].put_tally(out.events);
 }
 
 class OfdmSyncStage final : public ConfiguredStage<Config> {
@@ -45,26 +44,16 @@ class OfdmSyncStage final : public ConfiguredStage<Config> {
     context.footprint[0] = {.past = pattern.grid.past(), .future = pattern.grid.future()};
     context.scratch_bytes = scratch_bytes(pattern, most_new_);
 
-    const auto set = [&](Port port, Element element, std::vector<Dim> item) -> PortShape& {
-      PortShape& out = context.out[port];
-      out.element = element;
-      out.rows.clear();
-      out.item = std::move(item);
-      return out;
+    const auto set = [&](Port port, Element element, std::vector<Dim> item) {
+      context.out[port].hold(element, std::move(item));
+      context.out[port].count_items("frame", pattern.grid.most_frames(most_new_));
+      context.out[port].rows.clear();
     };
     set(kFrames, Element::cf32, {{"rx", in_.row_count()}, {"sample", config_.format.frame}});
     set(kStart, Element::i64, {});
     set(kOffset, Element::f32, {});
     set(kMetric, Element::f32, {});
-    for (const Port port : {kFrames, kStart, kOffset, kMetric}) {
-      PortShape& out = context.out[port];
-      out.axis = Axis::counted;
-      out.axis_name = "frame";
-      out.most = pattern.grid.most_frames(most_new_);
-    }
-    PortShape& tally = set(kTally, Element::i64, {{"event", std::ssize(kEvents)}});
-    tally.axis = Axis::block;
-    tally.rate_hz = 0;
+    context.out[kTally].tally(kEvents);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {

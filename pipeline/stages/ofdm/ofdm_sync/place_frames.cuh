@@ -134,7 +134,7 @@ template <class Sample> __global__ void __launch_bounds__(kMeasurers) measure_fr
   const std::int64_t at = job.at(chosen.place);
   add_profiles(job, chosen, power);
   Measured m{grid.settled(at - grid.prefix + first_path(job, power)), 0, chosen.metric, 0, 0, 0};
-  const bool own = job.fresh.holds(m.start < 0 ? at : m.start);
+  const bool own = job.fresh.has(m.start < 0 ? at : m.start);
   m.cut = own && (m.start < 0 || m.start + grid.frame > job.length);
   m.whole = own && !m.cut;
   if (m.whole) {
@@ -169,17 +169,14 @@ __device__ void write_counts(const Job& job, int chosen) {
     cut += __syncthreads_count(own.cut);
     fit += __syncthreads_count(own.fit);
   }
-  const auto given = static_cast<int>(min(static_cast<std::int64_t>(fit), job.most));
-  for (int i = 0, found = 0; fit >= job.most && i < chosen; ++i) {
-    if (found >= job.most) crowded += job.measured[i].whole;
+  const auto given = static_cast<int>(min(static_cast<std::int64_t>(fit), job.frames.most));
+  for (int i = 0, found = 0; fit >= job.frames.most && i < chosen; ++i) {
+    if (found >= job.frames.most) crowded += job.measured[i].whole;
     found += job.measured[i].fit;
   }
   if (threadIdx.x > 0) return;
-  *job.frame_count = given;
-  *job.start_count = given;
-  *job.offset_count = given;
-  *job.metric_count = given;
-  *job.event_count = 1;
+  *job.frames.count = *job.start.count = *job.offset_hz.count = *job.metric.count = given;
+  *job.events.count = 1;
   job.events[kFound] = given;
   job.events[kCut] = cut;
   job.events[kNotFinite] = whole - given - crowded;
@@ -201,11 +198,11 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) place_frames
     const int i = first + static_cast<int>(threadIdx.x);
     to += __syncthreads_count(i < index && job.measured[i].fit);
   }
-  if (to >= job.most) return;
+  if (to >= job.frames.most) return;
   const std::int64_t r = blockIdx.y;
   const std::int64_t first = blockIdx.x % tiles * std::int64_t{kTile};
   const std::uint64_t step = turns_against(own.offset_hz, grid.rate_hz);
-  float2* const frame = job.frames + (to * grid.antennas + r) * grid.frame;
+  float2* const frame = job.frames.data + (to * grid.antennas + r) * grid.frame;
   const std::int64_t end = min(first + kTile, grid.frame);
 #pragma unroll 8
   for (std::int64_t m = first + threadIdx.x; m < end; m += kThreads) {

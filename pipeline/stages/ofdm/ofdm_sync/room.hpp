@@ -28,34 +28,21 @@ struct Found {
 
 /// Memory for one block.
 struct Room {
-  Room(const Pattern& p, std::int64_t most_new, std::byte* memory) : scratch(memory) {
-    const Grid& g = p.grid;
-    const std::int64_t longest = g.past() + most_new + g.future();
-    pitch = ceil_div(longest, g.step) + g.blocks + kSteps + kMargin;
-    tile = std::max<std::int64_t>(4096, 4 * g.fft);
-    re = scratch.take<float>(tile + g.lag);
-    im = scratch.take<float>(tile + g.lag);
-    sums = scratch.take<float>(kSums * g.antennas * pitch);
-    likeness = scratch.take<float>(pitch);
-    points = scratch.take<cf32>(g.fft);
-    spectra = scratch.take<cf32>(g.antennas * g.tx * g.fft);
-    profile = scratch.take<float>(g.fft);
-    phasors = scratch.take<cf32>(std::max(g.fft, kRun) + kRun);
-    fits = scratch.take<Complex>(g.antennas * g.hypotheses());
-    found = scratch.take<Found>(pitch / (kSteps + 1) + 1);
-  }
+  const Grid& g;
+  std::int64_t most_new;
   Scratch scratch;
-  std::int64_t pitch;
-  std::int64_t tile;
-  float *re, *im;
-  float* sums;  // [antenna][which, as in Sums][step]
-  float* likeness;
-  cf32* points;
-  cf32* spectra;  // [antenna][training symbol][bin]
-  float* profile;
-  cf32* phasors;
-  Complex* fits;  // [antenna][hypothesis]
-  Found* found;
+  std::int64_t pitch = ceil_div(g.past() + most_new + g.future(), g.step) + g.blocks + kSteps + kMargin;
+  std::int64_t tile = std::max<std::int64_t>(4096, 4 * g.fft);
+  float* re = scratch.take<float>(tile + g.lag);
+  float* im = scratch.take<float>(tile + g.lag);
+  float* sums = scratch.take<float>(kSums * g.antennas * pitch);  // [antenna][which, as in Sums][step]
+  float* likeness = scratch.take<float>(pitch);
+  cf32* points = scratch.take<cf32>(g.fft);
+  cf32* spectra = scratch.take<cf32>(g.antennas * g.tx * g.fft);  // [antenna][training symbol][bin]
+  float* profile = scratch.take<float>(g.fft);
+  cf32* phasors = scratch.take<cf32>(std::max(g.fft, kRun) + kRun);
+  Complex* fits = scratch.take<Complex>(g.antennas * g.hypotheses());  // [antenna][hypothesis]
+  Found* found = scratch.take<Found>(pitch / (kSteps + 1) + 1);
 };
 
 inline cf32 complex_of(cf32 x) noexcept {

@@ -44,7 +44,7 @@ struct Gain {
   /// The first sample of n's window.
   IQD_HOST_DEVICE std::int64_t begin(std::int64_t n) const noexcept { return n + ahead - window + 1; }
   /// The gain of sample n, whose window has this energy.
-  IQD_HOST_DEVICE float at(std::int64_t n, const dsp::Range& there, double energy) const noexcept {
+  IQD_HOST_DEVICE float at(std::int64_t n, const Positions& there, double energy) const noexcept {
     const auto samples = static_cast<double>(there.common(begin(n), begin(n) + window));
     const double gain = target / sqrt(energy / samples);
     return static_cast<float>(gain < most ? gain : most);

@@ -6,7 +6,7 @@ namespace iqd::agc {
 
 void run_cpu(const Gain& gain, View<const cf32, 2> x, std::int64_t first, View<cf32, 2> y, std::int64_t out_first,
              double* scratch) noexcept {
-  const dsp::Range there{first, first + x.extent(1)};
+  const Positions there{first, first + x.extent(1)};
   for (std::int64_t r = 0; r < y.extent(0); ++r) {
     const cf32* const row = x.row(r).data();
     const auto power = [&](std::int64_t n) {

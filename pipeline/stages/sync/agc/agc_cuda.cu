@@ -44,8 +44,7 @@ class Run final : public StageRun {
     const PortIo &in = io.in[0], &out = io.out[0];
     for (std::int64_t row = 0; row < out.rows; ++row)
       for (std::int64_t done = 0; done < out.length; done += piece_)
-        scale(in, reinterpret_cast<const float2*>(in.data + row * in.pitch),
-              reinterpret_cast<float2*>(out.data + row * out.pitch) + done, out.first - in.first + done,
+        scale(in, in.row<const float2>(row), out.row<float2>(row) + done, out.first - in.first + done,
               std::min(piece_, out.length - done), io.device_scratch, gpu::stream_of(stream));
   }
 

@@ -25,15 +25,11 @@ const Complex* parts_of(const cf32* x) noexcept {
 /// Sums of the hops that were measured last. A window and its neighbours consist of four consecutive hops.
 struct Room {
   static constexpr std::int64_t kRows = 4;
-  Room(const Search& search, std::byte* memory) : scratch(memory) {
-    sums = scratch.take<cf32>(kRows * search.bins());
-    weights = scratch.take<double>(kRows);
-    hops = scratch.take<std::int64_t>(kRows);
-  }
+  const Search& search;
   Scratch scratch;
-  cf32* sums;
-  double* weights;
-  std::int64_t* hops;  // the hop of each row
+  cf32* sums = scratch.take<cf32>(kRows * search.bins());
+  double* weights = scratch.take<double>(kRows);
+  std::int64_t* hops = scratch.take<std::int64_t>(kRows);  // the hop of each row
 };
 
 /// y = x exp(-j 2 pi (phase + i slope)) for i = begin … end-1 of a hop. Each sample's factor depends only on its place.
@@ -64,7 +60,7 @@ Synchronizer::Synchronizer(const Config& config)
 }
 
 std::size_t Synchronizer::scratch_bytes() const noexcept {
-  return Room(search_, nullptr).scratch.bytes();
+  return Room{search_, Scratch(nullptr)}.scratch.bytes();
 }
 
 /// The direction of the line of |x|^2 at the symbol rate; 0 if there is none.
@@ -114,7 +110,7 @@ void Synchronizer::measure(const Input& in, std::int64_t hop, cf32* sums, double
 
 Estimate Synchronizer::estimate(const Input& in, const dsp::Hops& hops, std::int64_t g,
                                 std::byte* scratch) const noexcept {
-  const Room room(search_, scratch);
+  const Room room{search_, Scratch(scratch)};
   const std::int64_t source = hops.source(g);
   const auto row_of = [&](std::int64_t hop) {
     const std::int64_t row = hop & (Room::kRows - 1);
@@ -133,7 +129,7 @@ std::int64_t Synchronizer::run(const Input& in, const Output& out, std::int64_t&
                                std::byte* scratch) const noexcept {
   const dsp::Hops hops(search_.hop, in.first, in.end, out.first, out.end);
   if (hops.last == hops.begin) return 0;
-  std::fill_n(Room(search_, scratch).hops, Room::kRows, std::numeric_limits<std::int64_t>::min());
+  std::fill_n(Room{search_, Scratch(scratch)}.hops, Room::kRows, std::numeric_limits<std::int64_t>::min());
   std::int64_t windows = 0, here = turns;
   Estimate now = estimate(in, hops, hops.begin, scratch);
   for (std::int64_t g = hops.begin; g < hops.last; ++g) {

@@ -9,7 +9,7 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/items.cuh"
 #include "pipeline/stages/sync/carrier_sync/carrier_sync.hpp"
 #include "pipeline/stages/sync/group_sums.cuh"
 #include "pipeline/stages/sync/hops.hpp"
@@ -25,8 +25,20 @@ constexpr int kScanThreads = 1024;
 constexpr int kTurnThreads = 256;
 constexpr std::int64_t kMostParts = 1030;  // of a hop with the maximum number of bins
 
+/// Data passed between the kernels, for as many hops as a piece has.
+struct Room {
+  std::int64_t windows;
+  std::int64_t bins;
+  Scratch scratch;
+  Complex* sums = scratch.take<Complex>((windows + 1) * bins);  // [hop][bin]
+  double* weights = scratch.take<double>(windows + 1);          // [hop]
+  Estimate* estimates = scratch.take<Estimate>(windows);
+  std::int64_t* turns = scratch.take<std::int64_t>(windows);  // of each hop: the phase's number of turns before it
+  std::int64_t* ahead = scratch.take<std::int64_t>(1);        // turns after the new part
+};
+
 /// A piece of the output.
-struct Job {
+struct Job : Room {
   const float2* x;
   const std::int64_t* first_at;
   std::int64_t length;
@@ -35,28 +47,15 @@ struct Job {
   Search search;
   const float2* line;  // or null
   const float2* table;
-  Complex* sums;    // [hop][bin]
-  double* weights;  // [hop]
-  Estimate* estimates;
-  std::int64_t* turns;           // of each hop: the phase's number of turns before it
   const std::int64_t* turns_in;  // at the hop of `begin`; null: 0
   std::int64_t* turns_out;       // at that of `end`
   float2* y;                     // from `begin` on
-  float* values;
-  std::int32_t* window_count;  // null: these windows belong to the next block
-  std::int64_t most_windows;
+  dsp::Items<float> values;      // the count is null if these windows belong to the next block
 
   __device__ dsp::Hops hops(std::int64_t first) const {
     return {search.hop, first, first + length, first + begin, first + end};
   }
 };
-
-__device__ std::int64_t first_of(const Job& job) {
-  __shared__ std::int64_t value;
-  if (threadIdx.x == 0) value = *job.first_at;
-  __syncthreads();
-  return value;
-}
 
 __device__ Complex parts_of(float2 x) {
   return {x.x, x.y};
@@ -85,7 +84,7 @@ __device__ Complex timing(const Job& job, std::int64_t place, double* memory) {
 __global__ void __launch_bounds__(kThreads) measure_hops(const Job job) {
   __shared__ double memory[kWarps];
   __shared__ Complex parts[kMostParts];
-  const std::int64_t first = first_of(job);
+  const std::int64_t first = dsp::read_once(job.first_at);
   const dsp::Hops hops = job.hops(first);
   const std::int64_t hop = hops.begin - 1 + blockIdx.x, place = hop * hops.hop - first;
   if (hop > hops.last) return;
@@ -123,7 +122,7 @@ __global__ void __launch_bounds__(kThreads) measure_hops(const Job job) {
 }
 
 __global__ void __launch_bounds__(kThreads) find_lines(const Job job) {
-  const std::int64_t first = first_of(job);
+  const std::int64_t first = dsp::read_once(job.first_at);
   const dsp::Hops hops = job.hops(first);
   const std::int64_t g = hops.begin + blockIdx.x * kThreads + threadIdx.x;
   if (g > hops.last) return;
@@ -137,7 +136,7 @@ __global__ void __launch_bounds__(kThreads) find_lines(const Job job) {
 /// By one thread block: the phase's number of turns before each hop.
 __global__ void __launch_bounds__(kScanThreads) count_turns(const Job job) {
   __shared__ std::int64_t memory[kScanThreads / kWarp];
-  const std::int64_t first = first_of(job);
+  const std::int64_t first = dsp::read_once(job.first_at);
   const dsp::Hops hops = job.hops(first);
   const std::int64_t left_at = floor_div(first + job.end, hops.hop);
   const std::int64_t skipped = hops.begin * hops.hop < first + job.begin ? 1 : 0;
@@ -154,11 +153,11 @@ __global__ void __launch_bounds__(kScanThreads) count_turns(const Job job) {
     job.turns[g - hops.begin] = turns;
     if (g == left_at) *job.turns_out = turns;
     const std::int64_t window = g - hops.begin - skipped;
-    if (g < hops.last && window >= 0 && window < job.most_windows)
-      job.search.write(*e, turns, job.values + window * static_cast<std::int64_t>(kValues.size()));
+    if (g < hops.last && window >= 0 && window < job.values.most)
+      job.search.write(*e, turns, job.values.data + window * static_cast<std::int64_t>(kValues.size()));
   }
-  if (threadIdx.x == 0 && job.window_count)
-    *job.window_count = static_cast<std::int32_t>(max(hops.last - hops.begin - skipped, std::int64_t{0}));
+  if (threadIdx.x == 0 && job.values.count)
+    *job.values.count = static_cast<std::int32_t>(max(hops.last - hops.begin - skipped, std::int64_t{0}));
 }
 
 /// exp(-j 2 pi turns), to 1e-7
@@ -170,7 +169,7 @@ __device__ Complex quick_phasor_back(double turns) {
 
 /// One thread block per hop, or per part of a hop.
 __global__ void __launch_bounds__(kTurnThreads) turn_samples(const Job job) {
-  const std::int64_t first = first_of(job);
+  const std::int64_t first = dsp::read_once(job.first_at);
   const dsp::Hops hops = job.hops(first);
   const std::int64_t g = hops.begin + blockIdx.x, place = g * hops.hop - first;
   if (g >= hops.last) return;
@@ -184,23 +183,6 @@ __global__ void __launch_bounds__(kTurnThreads) turn_samples(const Job job) {
   }
 }
 
-/// Data passed between the kernels, for as many hops as a piece has.
-struct Room {
-  Room(std::int64_t windows, std::int64_t bins, std::byte* memory) : scratch(memory) {
-    sums = scratch.take<Complex>((windows + 1) * bins);
-    weights = scratch.take<double>(windows + 1);
-    estimates = scratch.take<Estimate>(windows);
-    turns = scratch.take<std::int64_t>(windows);
-    ahead = scratch.take<std::int64_t>(1);
-  }
-  Scratch scratch;
-  Complex* sums;
-  double* weights;
-  Estimate* estimates;
-  std::int64_t* turns;
-  std::int64_t* ahead;  // turns after the new part
-};
-
 class Run final : public StageRun {
  public:
   Run(const Synchronizer& synchronizer, std::int64_t most_new)
@@ -208,9 +190,7 @@ class Run final : public StageRun {
         piece_(std::max(most_new, 4 * search_.hop)),
         line_(std::span<const cf32>(synchronizer.line())),
         table_(std::span<const cf32>(synchronizer.bins())) {
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    for (const auto kernel : {measure_hops, find_lines, count_turns, turn_samples})
-      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading carrier_sync");
+    gpu::load_kernels("loading carrier_sync", measure_hops, find_lines, count_turns, turn_samples);
   }
 
   std::size_t device_scratch_bytes() const noexcept override { return room(nullptr).scratch.bytes(); }
@@ -220,22 +200,20 @@ class Run final : public StageRun {
     const PortIo &in = io.in[0], &out = io.out[kSamples], &estimates = io.out[kEstimates];
     const cudaStream_t stream = gpu::stream_of(view);
     auto* const carry = reinterpret_cast<std::int64_t*>(io.carry);
-    std::int64_t* const ahead = room(io.device_scratch).ahead;
     Job job = job_of(in, io.device_scratch);
     job.begin = out.first - in.first;
     job.end = std::min(io.end_new, out.end()) - in.first;
     job.turns_in = io.fresh ? nullptr : carry;
     job.turns_out = carry;
-    job.y = reinterpret_cast<float2*>(out.data);
-    job.values = reinterpret_cast<float*>(estimates.data);
-    job.most_windows = job.values ? estimates.length : 0;
-    job.window_count = estimates.count;
+    job.y = out.row<float2>();
+    job.values = estimates;
+    if (!job.values.data) job.values.most = 0;
     launch(job, stream);
-    job.most_windows = 0;
-    job.window_count = nullptr;
+    job.values.most = 0;
+    job.values.count = nullptr;
     for (const std::int64_t end = out.end() - in.first; job.end < end;) {
       job.turns_in = job.turns_out;
-      job.turns_out = ahead;
+      job.turns_out = job.ahead;
       job.y += job.end - job.begin;
       job.begin = job.end;
       job.end = std::min(end, job.begin + piece_);
@@ -246,21 +224,18 @@ class Run final : public StageRun {
  private:
   static constexpr std::int64_t kMostGroups = 64;  // thread blocks per hop
 
-  Room room(std::byte* memory) const noexcept { return Room(search_.most_windows(piece_), search_.bins(), memory); }
+  Room room(std::byte* memory) const noexcept {
+    return {search_.most_windows(piece_), search_.bins(), Scratch(memory)};
+  }
 
   Job job_of(const PortIo& in, std::byte* scratch) const noexcept {
-    const Room room = this->room(scratch);
-    Job job{};
-    job.x = reinterpret_cast<const float2*>(in.data);
+    Job job{room(scratch)};
+    job.x = in.row<const float2>();
     job.first_at = in.first_at;
     job.length = in.length;
     job.search = search_;
     job.line = reinterpret_cast<const float2*>(line_.data());
     job.table = reinterpret_cast<const float2*>(table_.data());
-    job.sums = room.sums;
-    job.weights = room.weights;
-    job.estimates = room.estimates;
-    job.turns = room.turns;
     return job;
   }
 

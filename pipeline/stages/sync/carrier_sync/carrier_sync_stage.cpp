@@ -19,11 +19,8 @@ class CarrierSyncStage final : public ConfiguredStage<Config> {
     context.carry_bytes = sizeof(std::int64_t);
     context.scratch_bytes = synchronizer.scratch_bytes();
     PortShape& estimates = context.out[kEstimates];
-    estimates.element = Element::f32;
-    estimates.axis = Axis::counted;
-    estimates.axis_name = "window";
-    estimates.item = {{"value", std::ssize(kValues), {kValues.begin(), kValues.end()}}};
-    estimates.most = search.most_windows(most_new_);
+    estimates.hold(Element::f32, {{"value", std::ssize(kValues), {kValues.begin(), kValues.end()}}});
+    estimates.count_items("window", search.most_windows(most_new_));
     estimates.rate_hz = context.in[0].rate_hz / static_cast<double>(search.hop);
   }
 
@@ -34,9 +31,8 @@ class CarrierSyncStage final : public ConfiguredStage<Config> {
       const PortIo &in = io.in[0], &out = io.out[kSamples], &estimates = io.out[kEstimates];
       std::int64_t& turns = *reinterpret_cast<std::int64_t*>(io.carry);
       if (io.fresh) turns = 0;
-      const Input input{reinterpret_cast<const cf32*>(in.data), in.first, in.end()};
-      const Output output{reinterpret_cast<cf32*>(out.data), out.first, out.end(), io.end_new,
-                          reinterpret_cast<float*>(estimates.data)};
+      const Input input{in.row<const cf32>(), in.first, in.end()};
+      const Output output{out.row<cf32>(), out.first, out.end(), io.end_new, estimates.row<float>()};
       *estimates.count = static_cast<std::int32_t>(synchronizer.run(input, output, turns, io.scratch));
     });
   }

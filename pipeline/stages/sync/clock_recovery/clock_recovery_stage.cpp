@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/error.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/clock_recovery/clock_recovery.hpp"
 
@@ -16,9 +15,9 @@ void run_block(const Loop& loop, const StageIo& io) noexcept {
     state = {};
     state.whole = io.first_new;
   }
-  const Input input{reinterpret_cast<const cf32*>(in.data), in.first, in.end()};
-  auto* const symbols = reinterpret_cast<cf32*>(io.out[kSymbols].data);
-  auto* const clock = reinterpret_cast<float*>(io.out[kClock].data);
+  const Input input{in.row<const cf32>(), in.first, in.end()};
+  auto* const symbols = io.out[kSymbols].row<cf32>();
+  auto* const clock = io.out[kClock].row<float>();
   std::int32_t count = 0;
   while (state.whole < io.end_new) {
     symbols[count] = loop.step(state, input);
@@ -35,17 +34,14 @@ class ClockRecoveryStage final : public ConfiguredStage<Config> {
     context.footprint[0] = {.past = loop.past(), .future = Loop::kFuture};
     context.carry_bytes = sizeof(State);
     for (PortShape& out : context.out) {
-      out.axis = Axis::counted;
-      out.axis_name = "symbol";
-      out.most = loop.most_symbols(context.most_new);
+      out.count_items("symbol", loop.most_symbols(context.most_new));
       out.rate_hz = context.in[0].rate_hz / config_.samples_per_symbol;
     }
     context.out[kClock].element = Element::f32;
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu)
-      throw SetupError("clock_recovery cannot run on a GPU: remove its `backend`, or use symbol_sync");
+    require_cpu(backend, "clock_recovery cannot run on a GPU: remove its `backend`, or use symbol_sync");
     return cpu_run([loop = Loop(config_)](const StageIo& io) noexcept { run_block(loop, io); });
   }
 };

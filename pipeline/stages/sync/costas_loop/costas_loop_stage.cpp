@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/error.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/costas_loop/costas_loop.hpp"
 
@@ -16,9 +15,9 @@ void run_row(const Loop& loop, const StageIo& io, std::int64_t row, bool counted
   State& carried = reinterpret_cast<State*>(io.carry)[row];
   if (io.fresh) carried = {};
   const std::int64_t length = counted ? *in.count : out.length, fresh = counted ? length : io.end_new - out.first;
-  const auto* const x = reinterpret_cast<const cf32*>(in.data + row * in.pitch) + (counted ? 0 : out.first - in.first);
-  auto* const y = reinterpret_cast<cf32*>(out.data + row * out.pitch);
-  auto* const f = reinterpret_cast<float*>(frequency.data ? frequency.data + row * frequency.pitch : nullptr);
+  const auto* const x = in.row<const cf32>(row) + (counted ? 0 : out.first - in.first);
+  auto* const y = out.row<cf32>(row);
+  auto* const f = frequency.row<float>(row);
   State state = carried;
   for (std::int64_t n = 0; n < length; ++n) {
     y[n] = loop.step(state, x[n]);
@@ -38,8 +37,7 @@ class CostasLoopStage final : public ConfiguredStage<Config> {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu)
-      throw SetupError("costas_loop cannot run on a GPU: remove its `backend`, or use carrier_sync");
+    require_cpu(backend, "costas_loop cannot run on a GPU: remove its `backend`, or use carrier_sync");
     return cpu_run([loop = Loop(config_), counted = counted_](const StageIo& io) noexcept {
       for (std::int64_t row = 0; row < io.out[kOut].rows; ++row) run_row(loop, io, row, counted);
       if (!counted) return;

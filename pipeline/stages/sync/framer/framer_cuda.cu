@@ -26,8 +26,19 @@ struct Cell {
   Ending ending;
 };
 
+/// Data passed between the kernels.
+struct Room {
+  std::int64_t positions;  // where T is computed, at most
+  std::int64_t most_cells;
+  std::int64_t frame_bytes;
+  Scratch scratch;
+  float* metric = scratch.take<float>(positions);  // [end - begin]
+  Cell* cells = scratch.take<Cell>(most_cells);
+  std::uint8_t* bytes = scratch.take<std::uint8_t>(most_cells * frame_bytes);  // [cell][bytes]
+};
+
 /// One block. Positions count from the first sample that exists.
-struct Job {
+struct Job : Room {
   const float* x;
   std::int64_t length;
   std::int64_t begin, end;   // where T is computed
@@ -36,10 +47,7 @@ struct Job {
   const std::int64_t* first_at;
   FrameRules rules;
   float threshold;
-  float* metric;  // [end - begin]
-  Cell* cells;
   std::int64_t cell_count;
-  std::uint8_t* bytes;  // [cell][bytes]
 
   std::uint8_t* out;
   std::int64_t* start;
@@ -132,7 +140,7 @@ class Run final : public StageRun {
   Run(const Plan& plan, std::int64_t most_new)
       : plan_(plan), most_new_(most_new), offsets_(plan.offsets), weights_(plan.weights), bit_(plan.bit) {}
 
-  std::size_t device_scratch_bytes() const noexcept override { return Room(plan_, most_new_, nullptr).scratch.bytes(); }
+  std::size_t device_scratch_bytes() const noexcept override { return room(nullptr).scratch.bytes(); }
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
     const Job job = job_of(io);
@@ -143,25 +151,14 @@ class Run final : public StageRun {
   }
 
  private:
-  /// Data passed between the kernels.
-  struct Room {
-    Room(const Plan& plan, std::int64_t most_new, std::byte* memory) : scratch(memory) {
-      metric = scratch.take<float>(most_new + 2 * plan.span);
-      cells = scratch.take<Cell>(most(plan, most_new));
-      bytes = scratch.take<std::uint8_t>(most(plan, most_new) * plan.format.bytes);
-    }
-    static std::int64_t most(const Plan& plan, std::int64_t most_new) { return ceil_div(most_new, plan.span + 1); }
-    Scratch scratch;
-    float* metric;
-    Cell* cells;
-    std::uint8_t* bytes;
-  };
+  Room room(std::byte* memory) const noexcept {
+    return {most_new_ + 2 * plan_.span, ceil_div(most_new_, plan_.span + 1), plan_.format.bytes, Scratch(memory)};
+  }
 
   Job job_of(const StageIo& io) const noexcept {
     const PortIo& in = io.in[0];
-    const Room room(plan_, most_new_, io.device_scratch);
-    Job job{};
-    job.x = reinterpret_cast<const float*>(in.data);
+    Job job{room(io.device_scratch)};
+    job.x = in.row<const float>();
     job.length = in.length;
     job.first = io.first_new - in.first;
     job.begin = std::max<std::int64_t>(0, job.first - plan_.span);
@@ -174,15 +171,12 @@ class Run final : public StageRun {
     job.rules.weights = weights_.data();
     job.rules.bit = bit_.data();
     job.threshold = plan_.threshold;
-    job.metric = room.metric;
-    job.cells = room.cells;
     job.cell_count = std::max<std::int64_t>(0, ceil_div(job.last - job.first, plan_.span + 1));
-    job.bytes = room.bytes;
-    job.out = reinterpret_cast<std::uint8_t*>(io.out[kBytes].data);
-    job.start = reinterpret_cast<std::int64_t*>(io.out[kStart].data);
-    job.payload = reinterpret_cast<std::int32_t*>(io.out[kLength].data);
-    job.peak = reinterpret_cast<float*>(io.out[kMetric].data);
-    job.events = reinterpret_cast<std::int64_t*>(io.out[kTally].data);
+    job.out = io.out[kBytes].row<std::uint8_t>();
+    job.start = io.out[kStart].row<std::int64_t>();
+    job.payload = io.out[kLength].row<std::int32_t>();
+    job.peak = io.out[kMetric].row<float>();
+    job.events = io.out[kTally].row<std::int64_t>();
     for (const Port port : {kBytes, kStart, kLength, kMetric, kTally}) job.counts[port] = io.out[port].count;
     return job;
   }

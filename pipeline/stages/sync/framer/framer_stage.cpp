@@ -18,16 +18,15 @@ constexpr std::int64_t kFarthest = std::int64_t{1} << 24;  // samples of a frame
 
 void run_block(const Plan& plan, const StageIo& io) noexcept {
   const PortIo& in = io.in[0];
-  Output out{.bytes = reinterpret_cast<std::uint8_t*>(io.out[kBytes].data),
-             .start = reinterpret_cast<std::int64_t*>(io.out[kStart].data),
-             .length = reinterpret_cast<std::int32_t*>(io.out[kLength].data),
-             .metric = reinterpret_cast<float*>(io.out[kMetric].data)};
+  Output out{.bytes = io.out[kBytes].row<std::uint8_t>(),
+             .start = io.out[kStart].row<std::int64_t>(),
+             .length = io.out[kLength].row<std::int32_t>(),
+             .metric = io.out[kMetric].row<float>()};
   run_cpu(plan, in.as<const float>().row(0), io.first_new - in.first, io.end_new - in.first, io.scratch, out);
   const auto good = static_cast<std::int32_t>(out.events[0]);
   for (std::int32_t i = 0; i < good; ++i) out.start[i] += in.first;
   for (const Port port : {kBytes, kStart, kLength, kMetric}) *io.out[port].count = good;
-  std::ranges::copy(out.events, reinterpret_cast<std::int64_t*>(io.out[kTally].data));
-  *io.out[kTally].count = 1;
+  io.out[kTally].put_tally(out.events);
 }
 
 class FramerStage final : public ConfiguredStage<Config> {
@@ -78,8 +77,8 @@ class FramerStage final : public ConfiguredStage<Config> {
     const std::size_t chips = format.pattern.size();
     const auto ones = std::count(format.pattern.begin(), format.pattern.end(), 1);
     if (chips < kShortest || chips > kLongest)
-      section.problem("sync_word", fmt::format("preamble and sync word have {} chips together, not {} to {}",
-                                               chips, kShortest, kLongest));
+      section.problem("sync_word", fmt::format("preamble and sync word have {} chips together, not {} to {}", chips,
+                                               kShortest, kLongest));
     else if (ones == 0 || ones == std::ssize(format.pattern))
       section.problem("sync_word", "preamble and sync word need both kinds of chips, 0 and 1");
     const std::size_t bit = format.one.size();
@@ -90,30 +89,22 @@ class FramerStage final : public ConfiguredStage<Config> {
     if (format.has_length && format.bytes > 255)
       section.problem("bytes", "a length byte allows at most 255; use `length: fixed` for more");
     if (!(chip >= kFewest && chip <= kMost))
-      return section.problem("chip_rate", fmt::format("{:g} samples a second are {:g} a chip, not {} to {}",
-                                                      in.rate_hz, chip, kFewest, kMost));
+      return section.problem("chip_rate", fmt::format("{:g} samples a second are {:g} a chip, not {} to {}", in.rate_hz,
+                                                      chip, kFewest, kMost));
     if (static_cast<double>(format.chips(format.most_bytes())) * chip > static_cast<double>(kFarthest))
       section.problem("bytes", fmt::format("frames are longer than {} samples: decimate first", kFarthest));
   }
 
   void set_outputs(ShapeContext& context) const {
     const auto set = [&](Port port, Element element, std::vector<Dim> item) {
-      PortShape& out = context.out[port];
-      out.element = element;
-      out.item = std::move(item);
-      out.axis = Axis::counted;
-      out.axis_name = "packet";
-      out.most = plan_->most_packets(most_new_);
+      context.out[port].hold(element, std::move(item));
+      context.out[port].count_items("packet", plan_->most_packets(most_new_));
     };
     set(kBytes, Element::u8, {{"byte", plan_->format.bytes}});
     set(kStart, Element::i64, {});
     set(kLength, Element::i32, {});
     set(kMetric, Element::f32, {});
-    PortShape& tally = context.out[kTally];
-    tally.element = Element::i64;
-    tally.item = {{"event", std::ssize(kEvents)}};
-    tally.axis = Axis::block;
-    tally.rate_hz = 0;
+    context.out[kTally].tally(kEvents);
   }
 
   std::shared_ptr<const Plan> plan_;

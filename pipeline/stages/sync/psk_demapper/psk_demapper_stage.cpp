@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/error.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/psk_demapper/psk_demapper.hpp"
 
@@ -25,9 +24,9 @@ class Writer {
   Writer(const Demapper& demapper, const Config& config, const StageIo& io)
       : demapper_(demapper), config_(config), carried_(*reinterpret_cast<Carried*>(io.carry)) {
     if (io.fresh) carried_ = {};
-    bits_ = reinterpret_cast<std::uint8_t*>(io.out[kBits].data);
-    llr_ = reinterpret_cast<float*>(io.out[kLlr].data);
-    packets_ = reinterpret_cast<std::uint8_t*>(io.out[kPackets].data);
+    bits_ = io.out[kBits].row<std::uint8_t>();
+    llr_ = io.out[kLlr].row<float>();
+    packets_ = io.out[kPackets].row<std::uint8_t>();
   }
 
   void add(cf32 y) noexcept {
@@ -84,30 +83,20 @@ class PskDemapperStage final : public ConfiguredStage<Config> {
     counted_ = context.in[0].axis == Axis::counted;
     const std::int64_t bits = bits_of(config_.modulation);
     for (PortShape& out : context.out) {
-      out.axis = Axis::counted;
-      out.axis_name = "symbol";
-      out.most = context.most_new;
-      out.element = Element::u8;
-      out.item = {{"bit", bits}};
+      out.hold(Element::u8, {{"bit", bits}});
+      out.count_items("symbol", context.most_new);
     }
     context.out[kLlr].element = Element::f32;
-    PortShape& packets = context.out[kPackets];
-    packets.axis_name = "packet";
-    packets.item = {{"bit", config_.packet}};
-    packets.most = context.most_new * bits / config_.packet + 1;
+    context.out[kPackets].item = {{"bit", config_.packet}};
+    context.out[kPackets].count_items("packet", context.most_new * bits / config_.packet + 1);
     context.carry_bytes = sizeof(Carried) + static_cast<std::size_t>(config_.packet);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu)
-      throw SetupError("psk_demapper cannot run on a GPU: remove its `backend`");
+    require_cpu(backend, "psk_demapper cannot run on a GPU: remove its `backend`");
     return cpu_run([demapper = Demapper(config_), config = config_, counted = counted_](const StageIo& io) noexcept {
-      const PortIo& in = io.in[0];
-      const auto* const x = reinterpret_cast<const cf32*>(in.data);
-      const std::int64_t begin = counted ? 0 : io.first_new - in.first;
-      const std::int64_t end = counted ? *in.count : io.end_new - in.first;
       Writer writer(demapper, config, io);
-      for (std::int64_t n = begin; n < end; ++n) writer.add(x[n]);
+      for (const cf32 x : io.new_values<cf32>(counted)) writer.add(x);
       *io.out[kBits].count = *io.out[kLlr].count = writer.symbols();
       *io.out[kPackets].count = writer.packets();
     });

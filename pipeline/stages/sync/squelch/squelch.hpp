@@ -48,7 +48,7 @@ struct Gate {
   /// How many earlier samples the gate of a sample depends on, and whether it opens there.
   std::int64_t past() const noexcept { return window - 1 + hold + ramp; }
   /// Whether the level reaches the threshold, by the energy of the window that ends with n.
-  IQD_HOST_DEVICE bool loud(std::int64_t n, const dsp::Range& there, double energy) const noexcept {
+  IQD_HOST_DEVICE bool loud(std::int64_t n, const Positions& there, double energy) const noexcept {
     const auto samples = static_cast<double>(there.common(n - window + 1, n + 1));
     return samples > 0 && energy >= power * samples;
   }

@@ -9,13 +9,10 @@ namespace iqd::squelch {
 namespace {
 
 struct Room {
-  Room(const Gate& gate, std::byte* memory) : scratch(memory) {
-    sums = scratch.take<double>(gate.window);
-    open = scratch.take<std::uint8_t>(gate.ramp);
-  }
+  const Gate& gate;
   Scratch scratch;
-  double* sums;
-  std::uint8_t* open;  // ring of the last `ramp` samples
+  double* sums = scratch.take<double>(gate.window);
+  std::uint8_t* open = scratch.take<std::uint8_t>(gate.ramp);  // ring of the last `ramp` samples
 };
 
 /// The gate, from sample to sample.
@@ -50,13 +47,13 @@ class Doorman {
 }  // namespace
 
 std::size_t scratch_bytes(const Gate& gate) noexcept {
-  return Room(gate, nullptr).scratch.bytes();
+  return Room{gate, Scratch(nullptr)}.scratch.bytes();
 }
 
 std::int64_t run_cpu(const Gate& gate, View<const cf32, 2> x, std::int64_t first, const Output& out,
                      std::byte* scratch) noexcept {
-  const dsp::Range there{first, first + x.extent(1)};
-  const Room room(gate, scratch);
+  const Positions there{first, first + x.extent(1)};
+  const Room room{gate, Scratch(scratch)};
   const std::int64_t begin = std::max(first, out.first - gate.hold - gate.ramp), end = out.first + out.y.extent(1);
   std::int64_t openings = 0;
   for (std::int64_t r = 0; r < out.y.extent(0); ++r) {

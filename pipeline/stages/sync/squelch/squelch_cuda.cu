@@ -81,20 +81,16 @@ __global__ void set_count(std::int32_t* count) {
 }
 
 struct Room {
-  Room(const Gate& gate, std::int64_t piece, std::byte* memory) : scratch(memory) {
-    const std::int64_t opens = piece + gate.ramp, louds = opens + gate.hold;
-    loud = scratch.take<std::uint8_t>(louds);
-    open = scratch.take<std::uint8_t>(opens);
-    power_cells = scratch.take<double>(Places{nullptr, 0, louds + gate.window}.most_cells());
-    loud_cells = scratch.take<int>(Places{nullptr, 0, louds}.most_cells());
-    open_cells = scratch.take<int>(Places{nullptr, 0, opens}.most_cells());
-  }
+  const Gate& gate;
+  std::int64_t piece;
   Scratch scratch;
-  std::uint8_t* loud;
-  std::uint8_t* open;
-  double* power_cells;
-  int* loud_cells;
-  int* open_cells;
+  std::int64_t opens = piece + gate.ramp;
+  std::int64_t louds = opens + gate.hold;
+  std::uint8_t* loud = scratch.take<std::uint8_t>(louds);
+  std::uint8_t* open = scratch.take<std::uint8_t>(opens);
+  double* power_cells = scratch.take<double>(Places{nullptr, 0, louds + gate.window}.most_cells());
+  int* loud_cells = scratch.take<int>(Places{nullptr, 0, louds}.most_cells());
+  int* open_cells = scratch.take<int>(Places{nullptr, 0, opens}.most_cells());
 };
 
 /// A piece of a row: the samples begin … end-1 of x.
@@ -111,7 +107,9 @@ class Run final : public StageRun {
  public:
   Run(const Gate& gate, std::int64_t most_new) : gate_(gate), piece_(std::max(most_new, gate.past())) {}
 
-  std::size_t device_scratch_bytes() const noexcept override { return Room(gate_, piece_, nullptr).scratch.bytes(); }
+  std::size_t device_scratch_bytes() const noexcept override {
+    return Room{gate_, piece_, Scratch(nullptr)}.scratch.bytes();
+  }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
     const PortIo &in = io.in[0], &out = io.out[kSamples], &gate = io.out[kGate];
@@ -121,10 +119,9 @@ class Run final : public StageRun {
     for (std::int64_t row = 0; row < out.rows; ++row)
       for (std::int64_t done = 0; done < out.length; done += piece_) {
         const std::int64_t begin = out.first - in.first + done;
-        auto* const g = reinterpret_cast<float*>(gate.data ? gate.data + row * gate.pitch : nullptr);
+        float* const g = gate.row<float>(row);
         run(io,
-            {reinterpret_cast<const float2*>(in.data + row * in.pitch),
-             reinterpret_cast<float2*>(out.data + row * out.pitch) + done, g ? g + done : nullptr, begin,
+            {in.row<const float2>(row), out.row<float2>(row) + done, g ? g + done : nullptr, begin,
              begin + std::min(piece_, out.length - done), row == 0 && done == 0},
             stream);
       }
@@ -133,7 +130,7 @@ class Run final : public StageRun {
  private:
   void run(const StageIo& io, const Piece& piece, cudaStream_t stream) const noexcept {
     const PortIo& in = io.in[0];
-    const Room room(gate_, piece_, io.device_scratch);
+    const Room room{gate_, piece_, Scratch(io.device_scratch)};
     const auto groups = [](std::int64_t n) { return gpu::groups_of(n, kSumThreads); };
     const std::int64_t count = piece.end - piece.begin;
     const Places opens{in.first_at, std::max<std::int64_t>(0, piece.begin - gate_.ramp), piece.end};

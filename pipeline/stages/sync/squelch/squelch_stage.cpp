@@ -15,12 +15,7 @@ class SquelchStage final : public ConfiguredStage<Config> {
     context.footprint[0].past = gate().past();
     context.scratch_bytes = scratch_bytes(gate());
     context.out[kGate].element = Element::f32;
-    PortShape& tally = context.out[kTally];
-    tally.element = Element::i64;
-    tally.rows.clear();
-    tally.axis = Axis::block;
-    tally.item = {{"event", std::ssize(kEvents)}};
-    tally.rate_hz = 0;
+    context.out[kTally].tally(kEvents);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {

@@ -35,13 +35,10 @@ std::vector<float> make_taps() {
 }
 
 struct Room {
-  Room(const Timing& timing, std::int64_t most_new, std::byte* memory) : scratch(memory) {
-    sums = scratch.take<Sums>(timing.most_windows(most_new) + 1);
-    estimates = scratch.take<Estimate>(timing.most_windows(most_new));
-  }
+  std::int64_t windows;
   Scratch scratch;
-  Sums* sums;           // from the hop before the first one on
-  Estimate* estimates;  // from the first hop on
+  Sums* sums = scratch.take<Sums>(windows + 1);           // from the hop before the first one on
+  Estimate* estimates = scratch.take<Estimate>(windows);  // from the first hop on
 };
 
 /// The signal between two samples.
@@ -76,7 +73,7 @@ Synchronizer::Synchronizer(const Config& config)
 }
 
 std::size_t Synchronizer::scratch_bytes(std::int64_t most_new) const noexcept {
-  return Room(timing_, most_new, nullptr).scratch.bytes();
+  return Room{timing_.most_windows(most_new), Scratch(nullptr)}.scratch.bytes();
 }
 
 Sums Synchronizer::measure(const Input& in, std::int64_t hop) const noexcept {
@@ -107,7 +104,7 @@ Sums Synchronizer::measure(const Input& in, std::int64_t hop) const noexcept {
 
 Count Synchronizer::run(const Input& in, const Output& out, std::byte* scratch) const noexcept {
   const dsp::Hops hops(timing_.hop, in.first, in.end, in.first_new, in.end_new);
-  const Room room(timing_, in.end_new - in.first_new, scratch);
+  const Room room{timing_.most_windows(in.end_new - in.first_new), Scratch(scratch)};
   if (hops.last == hops.begin) return {};
   for (std::int64_t g = hops.begin - 1; g <= hops.last; ++g) room.sums[g - hops.begin + 1] = measure(in, g);
   for (std::int64_t g = hops.begin; g <= hops.last; ++g) {

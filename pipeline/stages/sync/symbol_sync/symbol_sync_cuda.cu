@@ -8,7 +8,7 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
-#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/items.cuh"
 #include "pipeline/stages/sync/group_sums.cuh"
 #include "pipeline/stages/sync/hops.hpp"
 #include "pipeline/stages/sync/symbol_sync/symbol_sync.hpp"
@@ -30,7 +30,15 @@ struct Piece {
   std::int64_t place;  // among the block's symbols
 };
 
-struct Job {
+struct Room {
+  std::int64_t windows;
+  Scratch scratch;
+  Sums* sums = scratch.take<Sums>(windows + 1);
+  Estimate* estimates = scratch.take<Estimate>(windows);
+  Piece* pieces = scratch.take<Piece>(windows);
+};
+
+struct Job : Room {
   const float2* x;
   const std::int64_t* first_at;
   std::int64_t length;
@@ -39,31 +47,17 @@ struct Job {
   Timing timing;
   const Complex64* line;
   const float* taps;
-  Sums* sums;
-  Estimate* estimates;
-  Piece* pieces;
-  float2* symbols;
-  float* values;
-  std::int32_t* symbol_count;
-  std::int32_t* window_count;
-  std::int64_t most_symbols;
-  std::int64_t most_windows;
+  dsp::Items<float2> symbols;
+  dsp::Items<float> values;
 
   __device__ dsp::Hops hops(std::int64_t first) const {
     return {timing.hop, first, first + length, first + first_new, first + end_new};
   }
 };
 
-__device__ std::int64_t first_of(const Job& job) {
-  __shared__ std::int64_t value;
-  if (threadIdx.x == 0) value = *job.first_at;
-  __syncthreads();
-  return value;
-}
-
 __global__ void __launch_bounds__(kThreads) measure_hops(const Job job) {
   __shared__ double memory[kThreads / kWarp];
-  const std::int64_t first = first_of(job);
+  const std::int64_t first = dsp::read_once(job.first_at);
   const dsp::Hops hops = job.hops(first);
   const std::int64_t hop = hops.begin - 1 + blockIdx.x, place = hop * hops.hop - first;
   if (hop > hops.last) return;
@@ -87,7 +81,7 @@ __global__ void __launch_bounds__(kThreads) measure_hops(const Job job) {
 /// By one thread block: all clocks, and the place of each hop's symbols.
 __global__ void __launch_bounds__(kScanThreads) place_symbols(const Job job) {
   __shared__ std::int64_t memory[kScanThreads / kWarp];
-  const std::int64_t first = first_of(job);
+  const std::int64_t first = dsp::read_once(job.first_at);
   const dsp::Hops hops = job.hops(first);
   for (std::int64_t g = hops.begin + threadIdx.x; g <= hops.last; g += kScanThreads) {
     const std::int64_t source = hops.source(g);
@@ -108,8 +102,9 @@ __global__ void __launch_bounds__(kScanThreads) place_symbols(const Job job) {
       piece.begin = piece.clock.symbols_before(job.first_new - place);
       piece.end = piece.clock.symbols_before(job.end_new - place);
       const std::int64_t window = g - hops.begin - skipped;
-      if (job.values && window >= 0 && window < job.most_windows)
-        job.timing.write(piece.clock, e->strength, job.values + window * static_cast<std::int64_t>(kValues.size()));
+      if (job.values.data && window >= 0 && window < job.values.most)
+        job.timing.write(piece.clock, e->strength,
+                         job.values.data + window * static_cast<std::int64_t>(kValues.size()));
     }
     std::int64_t total;
     piece.place = placed + dsp::scan<kScanThreads>(piece.end - piece.begin, memory, total);
@@ -117,8 +112,8 @@ __global__ void __launch_bounds__(kScanThreads) place_symbols(const Job job) {
     placed += total;
   }
   if (threadIdx.x > 0) return;
-  *job.symbol_count = static_cast<std::int32_t>(min(placed, job.most_symbols));
-  *job.window_count = hops.last > hops.begin ? static_cast<std::int32_t>(hops.last - hops.begin - skipped) : 0;
+  *job.symbols.count = static_cast<std::int32_t>(min(placed, job.symbols.most));
+  *job.values.count = hops.last > hops.begin ? static_cast<std::int32_t>(hops.last - hops.begin - skipped) : 0;
 }
 
 /// The signal between two samples; `n` is the first of the samples that it is interpolated from.
@@ -141,7 +136,7 @@ __device__ float2 value_at(const Job& job, std::int64_t n, double step) {
 }
 
 __global__ void __launch_bounds__(kThreads) make_symbols(const Job job) {
-  const std::int64_t first = first_of(job);
+  const std::int64_t first = dsp::read_once(job.first_at);
   const dsp::Hops hops = job.hops(first);
   const std::int64_t g = hops.begin + blockIdx.x;
   if (g >= hops.last) return;
@@ -149,24 +144,12 @@ __global__ void __launch_bounds__(kThreads) make_symbols(const Job job) {
   const std::int64_t place = g * hops.hop - first;
   for (std::int64_t i = piece.begin + threadIdx.x; i < piece.end; i += kThreads) {
     const std::int64_t to = piece.place + i - piece.begin;
-    if (to >= job.most_symbols) return;
+    if (to >= job.symbols.most) return;
     const double offset = piece.clock.offset(i), whole = floor(offset);
     job.symbols[to] =
         value_at(job, place + static_cast<std::int64_t>(whole) - Timing::kBefore, (offset - whole) * Timing::kSteps);
   }
 }
-
-struct Room {
-  Room(std::int64_t windows, std::byte* memory) : scratch(memory) {
-    sums = scratch.take<Sums>(windows + 1);
-    estimates = scratch.take<Estimate>(windows);
-    pieces = scratch.take<Piece>(windows);
-  }
-  Scratch scratch;
-  Sums* sums;
-  Estimate* estimates;
-  Piece* pieces;
-};
 
 class Run final : public StageRun {
  public:
@@ -175,12 +158,12 @@ class Run final : public StageRun {
         windows_(timing_.most_windows(most_new)),
         line_(std::span<const Complex64>(synchronizer.line())),
         taps_(std::span<const float>(synchronizer.taps())) {
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    for (const auto kernel : {measure_hops, place_symbols, make_symbols})
-      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading symbol_sync");
+    gpu::load_kernels("loading symbol_sync", measure_hops, place_symbols, make_symbols);
   }
 
-  std::size_t device_scratch_bytes() const noexcept override { return Room(windows_, nullptr).scratch.bytes(); }
+  std::size_t device_scratch_bytes() const noexcept override {
+    return Room{windows_, Scratch(nullptr)}.scratch.bytes();
+  }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
     const cudaStream_t stream = gpu::stream_of(view);
@@ -193,10 +176,9 @@ class Run final : public StageRun {
 
  private:
   Job job_of(const StageIo& io) const noexcept {
-    const PortIo &in = io.in[0], &symbols = io.out[kSymbols], &estimates = io.out[kEstimates];
-    const Room room(windows_, io.device_scratch);
-    Job job{};
-    job.x = reinterpret_cast<const float2*>(in.data);
+    const PortIo& in = io.in[0];
+    Job job{{windows_, Scratch(io.device_scratch)}};
+    job.x = in.row<const float2>();
     job.first_at = in.first_at;
     job.length = in.length;
     job.first_new = io.first_new - in.first;
@@ -204,15 +186,8 @@ class Run final : public StageRun {
     job.timing = timing_;
     job.line = line_.data();
     job.taps = taps_.data();
-    job.sums = room.sums;
-    job.estimates = room.estimates;
-    job.pieces = room.pieces;
-    job.symbols = reinterpret_cast<float2*>(symbols.data);
-    job.values = reinterpret_cast<float*>(estimates.data);
-    job.symbol_count = symbols.count;
-    job.window_count = estimates.count;
-    job.most_symbols = symbols.length;
-    job.most_windows = estimates.length;
+    job.symbols = io.out[kSymbols];
+    job.values = io.out[kEstimates];
     return job;
   }
 

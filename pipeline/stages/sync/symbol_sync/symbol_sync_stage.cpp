@@ -16,16 +16,11 @@ class SymbolSyncStage final : public ConfiguredStage<Config> {
     context.footprint[0] = {.past = timing.reach(), .future = timing.reach()};
     context.scratch_bytes = Synchronizer(config_).scratch_bytes(most_new_);
     PortShape& symbols = context.out[kSymbols];
-    symbols.axis = Axis::counted;
-    symbols.axis_name = "symbol";
-    symbols.most = timing.most_symbols(most_new_);
+    symbols.count_items("symbol", timing.most_symbols(most_new_));
     symbols.rate_hz = context.in[0].rate_hz / config_.samples_per_symbol;
     PortShape& estimates = context.out[kEstimates];
-    estimates.element = Element::f32;
-    estimates.axis = Axis::counted;
-    estimates.axis_name = "window";
-    estimates.item = {{"value", std::ssize(kValues), {kValues.begin(), kValues.end()}}};
-    estimates.most = timing.most_windows(most_new_);
+    estimates.hold(Element::f32, {{"value", std::ssize(kValues), {kValues.begin(), kValues.end()}}});
+    estimates.count_items("window", timing.most_windows(most_new_));
     estimates.rate_hz = context.in[0].rate_hz / static_cast<double>(timing.hop);
   }
 
@@ -34,9 +29,8 @@ class SymbolSyncStage final : public ConfiguredStage<Config> {
     if (auto* cuda = device_half<CudaHalf>(backend, "symbol_sync")) return cuda(synchronizer, most_new_);
     return cpu_run([synchronizer](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
-      const Input input{reinterpret_cast<const cf32*>(in.data), in.first, in.end(), io.first_new, io.end_new};
-      const Output output{reinterpret_cast<cf32*>(io.out[kSymbols].data),
-                          reinterpret_cast<float*>(io.out[kEstimates].data)};
+      const Input input{in.row<const cf32>(), in.first, in.end(), io.first_new, io.end_new};
+      const Output output{io.out[kSymbols].row<cf32>(), io.out[kEstimates].row<float>()};
       const Count count = synchronizer.run(input, output, io.scratch);
       *io.out[kSymbols].count = static_cast<std::int32_t>(count.symbols);
       *io.out[kEstimates].count = static_cast<std::int32_t>(count.windows);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/error.hpp"
 #include "config/array_file.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/ber_meter/ber_meter.hpp"
@@ -64,29 +63,24 @@ class BerMeterStage final : public ConfiguredStage<Config> {
                                                       sequence_->window(), bits));
     words_ = PackedBits::words_for(bits);
     context.scratch_bytes = static_cast<std::size_t>(words_) * sizeof(std::uint64_t);
-    PortShape& out = context.out[0];
-    out.element = Element::i64;
-    out.axis = Axis::block;
-    out.most = 1;
-    out.item = {{"event", std::ssize(kEvents)}};
-    if (apart) out.item.push_back(in.item[0]);
+    context.out[0].tally(kEvents);
+    if (apart) context.out[0].item.push_back(in.item[0]);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu)
-      throw SetupError("ber_meter has no code for a GPU: leave its `backend` out");
-    return cpu_run([sequence = sequence_, kinds = kinds_, packets = packets_,
-                    words = words_](const StageIo& io) noexcept {
-      const PortIo& in = io.in[0];
-      const std::span report(reinterpret_cast<std::int64_t*>(io.out[0].data), static_cast<std::size_t>(io.out[0].item));
-      const std::span scratch(reinterpret_cast<std::uint64_t*>(io.scratch), static_cast<std::size_t>(words));
-      std::fill(report.begin(), report.end(), 0);
-      const auto* const bits = reinterpret_cast<const std::uint8_t*>(in.data);
-      const std::int64_t size = in.item / packets;
-      for (std::int64_t p = 0; p < *in.count * packets; ++p)
-        count_packets(*sequence, {bits + p * size, static_cast<std::size_t>(size)}, kinds, report, scratch);
-      *io.out[0].count = 1;
-    });
+    require_cpu(backend, "ber_meter has no code for a GPU: leave its `backend` out");
+    return cpu_run(
+        [sequence = sequence_, kinds = kinds_, packets = packets_, words = words_](const StageIo& io) noexcept {
+          const PortIo& in = io.in[0];
+          const std::span report(io.out[0].row<std::int64_t>(), static_cast<std::size_t>(io.out[0].item));
+          const std::span scratch(reinterpret_cast<std::uint64_t*>(io.scratch), static_cast<std::size_t>(words));
+          std::fill(report.begin(), report.end(), 0);
+          const auto* const bits = in.row<const std::uint8_t>();
+          const std::int64_t size = in.item / packets;
+          for (std::int64_t p = 0; p < *in.count * packets; ++p)
+            count_packets(*sequence, {bits + p * size, static_cast<std::size_t>(size)}, kinds, report, scratch);
+          *io.out[0].count = 1;
+        });
   }
 
  private:

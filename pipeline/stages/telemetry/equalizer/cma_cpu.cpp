@@ -7,7 +7,7 @@
 #include "pipeline/stages/arithmetic.hpp"
 #include "pipeline/stages/telemetry/equalizer/overlap.hpp"
 
-// Plain loops, compiled once for each kind of processor: the compiler makes vectors of them.
+// Plain loops, compiled once for each CPU instruction set: the compiler vectorizes them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/telemetry/equalizer/cma_cpu.cpp"
 #include <hwy/foreach_target.h>
@@ -104,7 +104,7 @@ void Descent::run(const cf32* window, cf32* taps, const DescentMemory& memory) c
   for (std::int64_t i = 0; i < iterations_; ++i) step(size, memory);
   const float before = HWY_DYNAMIC_DISPATCH(mean_square)(taps, kTaps);
   const float now = HWY_DYNAMIC_DISPATCH(mean_square)(memory.taps, kTaps);
-  if (now <= kMostGrowth * before) std::copy_n(memory.taps, kTaps, taps);  // not where it is NaN
+  if (now <= kMostGrowth * before) std::copy_n(memory.taps, kTaps, taps);  // false if NaN
 }
 
 void Descent::receive(const cf32* window, const DescentMemory& memory) const noexcept {

@@ -6,7 +6,7 @@
 #include "signal/filters/fft_plan.hpp"
 #include "signal/filters/scratch.hpp"
 
-/// The constant modulus algorithm on the processor: four short transforms a block and iteration, see overlap.hpp.
+/// The constant modulus algorithm on the CPU: four short transforms per block and iteration, see overlap.hpp.
 namespace iqd::equalizer {
 
 /// A lane's scratch.
@@ -14,7 +14,7 @@ struct DescentMemory {
   cf32* spectra;   // [block][bin] of the received samples
   cf32* a;         // [block][…]
   cf32* b;         // [block][…]
-  cf32* taps;      // [kBlock] the taps, then zeros
+  cf32* taps;      // the taps, zero-padded
   cf32* filter;    // [bin] their spectrum; later the gradient's
   cf32* gradient;  // [tap]
 
@@ -23,9 +23,9 @@ struct DescentMemory {
 
 class Descent {
  public:
-  /// Throws SetupError where there is no memory.
+  /// Throws SetupError if memory is short.
   explicit Descent(const Setup& setup);
-  /// From the taps that it is given on; where it diverges they stay as they are. `window` in units of the channel.
+  /// Starts from the given taps; if it diverges, they are left unchanged. `window` is in units of the channel.
   void run(const cf32* window, cf32* taps, const DescentMemory& memory) const noexcept;
 
  private:

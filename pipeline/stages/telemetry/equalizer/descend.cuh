@@ -6,15 +6,15 @@
 #include "pipeline/stages/telemetry/equalizer/overlap.hpp"
 #include "pipeline/stages/telemetry/equalizer/packet_job.cuh"
 
-/// Taps of cma, from mmse's on: a group of threads has a packet, each of its teams a block of it at a time. The blocks'
-/// spectra stay in shared memory (or scratch) over the iterations, so that memory is read once.
+/// Taps of cma, starting from mmse's: a thread block handles a packet, and each of its teams one block of it at a time.
+/// The blocks' spectra stay in shared memory (or scratch) over the iterations, so global memory is read once.
 namespace iqd::equalizer {
 
 constexpr int kTeams = 4;
 constexpr int kTeam = gpu::kFftThreads<kBlock>;
 constexpr int kDescendThreads = kTeams * kTeam;
 constexpr int kPoints = gpu::kFftPoints<kBlock>;
-constexpr int kTeamPlaces = kParts * kPartStride;  // that a team exchanges points through
+constexpr int kTeamPlaces = kParts * kPartStride;  // through which a team exchanges points
 static_assert(kTeamPlaces >= gpu::padded(kBlock) && kPartStride >= gpu::padded(kPartSize));
 static_assert(kParts * gpu::kFftThreads<kPartSize> == kTeam);
 
@@ -25,7 +25,7 @@ struct DescendMemory {
   float places[kDescendThreads];
 };
 
-/// The sum over the group's threads, the same for all and always in the same order. Each thread has a place.
+/// The sum over the thread block, the same for all threads and always in the same order. Each thread has a place.
 __device__ inline float sum_of_group(float x, float* places) {
   __syncthreads();
   places[threadIdx.x] = x;
@@ -45,11 +45,11 @@ class PacketDescent {
         t_(static_cast<int>(threadIdx.x) % kTeam),
         blocks_(count_blocks(job.samples)) {}
 
-  /// All threads of the group.
+  /// Called by all threads of the thread block.
   __device__ void run(int packet, float unit) {
     const Complex32* const start = job_.taps_of(packet, Kind::mmse);
     const int i = static_cast<int>(threadIdx.x);
-    const bool mine = i < kTaps;  // such a thread has a tap
+    const bool mine = i < kTaps;  // this thread has a tap
     const Complex32 first = mine ? start[i] : Complex32{};
     if (mine) memory_.taps[i] = first;
     const float energy = sum_of_group(receive(packet, unit), memory_.places);
@@ -58,13 +58,13 @@ class PacketDescent {
     const Complex32 last = mine ? memory_.taps[i] : Complex32{};
     const float before = sum_of_group(square(first), memory_.places);
     const float now = sum_of_group(square(last), memory_.places);
-    const bool good = now <= kMostGrowth * before;  // not where it is NaN
+    const bool good = now <= kMostGrowth * before;  // false if NaN
     if (mine) job_.taps_of(packet, Kind::cma)[i] = good ? last : first;
   }
 
  private:
-  /// A barrier for each team. Their numbers are constants: with one in a register the compiler keeps all sixteen
-  /// barriers for the kernel, and spills.
+  /// A barrier for each team. The barrier numbers are constants: with a number in a register, the compiler reserves all
+  /// sixteen barriers for the kernel, and spills.
   struct TeamSync {
     int team;
     template <int kNumber> static __device__ void wait() {
@@ -90,7 +90,7 @@ class PacketDescent {
     sync();
     gpu::fft_steps<kBlock, 1>(v, exchange(), job_.block_factors, t_, sync);
   }
-  /// Transforms of 256 points, one for each part, in memory of their own.
+  /// Transforms of 256 points, one for each part, in separate memory.
   __device__ static void transform_part(Complex32 (&v)[kPoints], Complex32* memory, const Complex32* factors, int t) {
     gpu::fft_steps<kPartSize, 1>(v, memory, factors, t, WarpSync{});
     __syncwarp();
@@ -110,7 +110,7 @@ class PacketDescent {
   int blocks_;
 };
 
-/// Spectra of the team's blocks; returns the energy of the samples that are this thread's.
+/// Spectra of the team's blocks; returns the energy of this thread's samples.
 __device__ inline float PacketDescent::receive(int packet, float unit) {
   const Complex32* const window = job_.windows + static_cast<std::int64_t>(packet) * job_.window;
   const int end = static_cast<int>(PacketFormat::kGuard) + job_.samples;
@@ -150,7 +150,7 @@ __device__ inline void PacketDescent::iterate(float step) {
   tap = {tap.re - step * gradient.re, tap.im + step * gradient.im};
 }
 
-/// C / 2048, by one team: a transform back needs no factor then.
+/// C / 2048, by one team: the inverse transform then needs no factor.
 __device__ inline void PacketDescent::make_response() const {
   constexpr int kThreads = gpu::kFftThreads<kPartSize>;
   const int part = t_ / kThreads;
@@ -180,7 +180,7 @@ __device__ inline void PacketDescent::add_gradient(int block, Complex32 (&sum)[k
     v[e] = {y.re, -y.im};
   }
   const int end = min(kBlock, kOld + job_.samples - kNew * block);
-#pragma unroll 1  // with one transform the code is short and takes few registers
+#pragma unroll 1  // a single copy of the transform keeps the code short and takes few registers
   for (int turn = 0; turn < 2; ++turn) {
     transform(v);
     if (turn == 0) {
@@ -197,7 +197,7 @@ __device__ inline void PacketDescent::add_gradient(int block, Complex32 (&sum)[k
   }
 }
 
-/// What the team has found, conjugate, of the gradient: a share of each part.
+/// The team's result for the gradient, conjugated: a share of each part.
 __device__ inline void PacketDescent::shorten(Complex32 (&sum)[kPoints]) const {
   constexpr int kThreads = gpu::kFftThreads<kPartSize>;
   const TeamSync sync{team_};

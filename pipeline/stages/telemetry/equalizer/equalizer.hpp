@@ -15,33 +15,33 @@
 #include "pipeline/stage/cuda_half.hpp"
 #include "signal/formats/packet_format.hpp"
 
-/// Five ways to undo the channel of a packet, r_h(k) = sum h(n) h*(n-k) being its autocorrelation and N the noise's
+/// Five ways to undo a packet's channel. r_h(k) = sum h(n) h*(n-k) is the channel's autocorrelation, N the noise's
 /// variance:
 ///
 /// zf    186 taps c(-60) … c(125): (R + zf_load |h|^2 I) c = h*(-k), R[i,j] = r_h(i-j)
 /// mmse  the same with (R + N I)
-/// cma   c = mmse, then some times c -= step / mean|r|^2 grad, grad(k) = mean of 2 (|y(m)|^2 - 1) y(m) r*(m-k), y = c r
+/// cma   c = mmse, then repeatedly c -= step / mean|r|^2 grad, grad(k) = mean of 2 (|y(m)|^2 - 1) y(m) r*(m-k), y = c r
 /// fde1  C = H* / (|H|^2 + N) at each bin of a transform over the whole window
 /// fde2  C = H* Psi / (|H|^2 Psi + N), Psi: the signal's power spectrum
 ///
 /// windows [packet][window] cf32, channel [packet][38] cf32 h(-12) … h(25), noise [packet] f32
-/// symbols [packet][kind][bit] cf32  at the bits' centres, behind the detection filter where the kind has it
+/// symbols [packet][kind][bit] cf32  at the bits' centres, filtered by the detection filter if the kind has it
 /// taps    [packet][kind][186] cf32  of zf, mmse and cma, without the detection filter
 ///
-/// No channel (all 0): zeros. Something not finite in a packet's inputs: NaN in all of its outputs. Negative noise is
-/// taken as 0. A cma that diverges (its taps a thousand times what they were) is given up: that packet gets mmse's.
+/// No channel (all 0): zeros. A NaN or an infinity in a packet's inputs: NaN in all of its outputs. Negative noise
+/// counts as 0. A cma that diverges (its taps grow a thousandfold) is discarded: that packet gets mmse's.
 namespace iqd::equalizer {
 
 inline constexpr std::int64_t kChannelTaps = 38;
 inline constexpr std::int64_t kChannelFirst = -12;
 inline constexpr std::int64_t kTaps = 186;
 inline constexpr std::int64_t kFirst = -60;
-/// A packet's values are worked out in units of the power of two at its channel's largest part, so that squares stay
-/// in range. A channel below this is none.
+/// A packet is computed in units of the power of two at its channel's largest part, so that squares stay in range. A
+/// channel smaller than this counts as none.
 inline constexpr float kLeastChannel = 0x1p-126f;
 inline constexpr float kMostNoise = 1e30f;         // in those units
-inline constexpr float kLeastDivisor = 1e-30f;     // of a bin: where there is neither channel nor noise
-inline constexpr double kLeastLoad = 1e-10;        // on the matrices' diagonals, times |h|^2: keeps them definite
+inline constexpr float kLeastDivisor = 1e-30f;     // for a bin without channel and noise
+inline constexpr double kLeastLoad = 1e-10;        // load of the matrices' diagonals, times |h|^2: keeps them definite
 inline constexpr float kMostGrowth = 1e3f * 1e3f;  // of |c|^2, in cma
 
 enum class Kind : std::uint8_t { zf, mmse, cma, fde1, fde2 };
@@ -49,7 +49,7 @@ inline std::span<const std::string_view> enum_names(Kind) {
   static constexpr std::string_view names[] = {"zf", "mmse", "cma", "fde1", "fde2"};
   return names;
 }
-/// Has taps of its own.
+/// Computed as taps.
 constexpr bool linear(Kind kind) noexcept {
   return kind <= Kind::cma;
 }
@@ -66,7 +66,7 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-/// What both halves need to know.
+/// What both halves need.
 struct Setup {
   struct Output {
     Kind kind;

@@ -20,7 +20,7 @@ namespace iqd::equalizer {
 namespace {
 
 constexpr std::int64_t kSize = 2 * kHalf;
-constexpr std::int64_t kSolverGroups = 4;  // of a multiprocessor; a group has 476 KB of factors in scratch
+constexpr std::int64_t kSolverGroups = 4;  // per multiprocessor; a thread block has 476 KB of factors in scratch
 
 /// exp(-j 2 pi m / size)
 gpu::DeviceArray<Complex32> roots(int size, int count) {
@@ -36,22 +36,23 @@ gpu::DeviceArray<Complex32> factors(int size) {
   return gpu::DeviceArray<Complex32>(std::span<const Complex32>(gpu::fft_factors(size)));
 }
 
-/// A kernel whose groups have a packet each, with the packet's spectrum in shared memory where there is room for it.
+/// A kernel with one thread block per packet, and the packet's spectrum in shared memory if there is room for it.
 struct Kernel {
   void (*run)(Job);
   unsigned threads;
   std::int64_t bytes;     // of shared memory
-  std::int64_t spectrum;  // bytes of it in scratch, a group; 0: it is in shared memory
+  std::int64_t spectrum;  // bytes of it in scratch, per thread block; 0: it is in shared memory
 };
 
 Kernel make_kernel(void (*run)(Job), unsigned threads, std::int64_t bytes, std::int64_t spectrum) {
-  cudaFuncAttributes loaded;  // asking loads the code, before samples flow
+  cudaFuncAttributes loaded;  // the query loads the code before samples flow
   gpu::check(cudaFuncGetAttributes(&loaded, run), "loading equalizer");
   const std::int64_t there = gpu::most_shared_bytes() - static_cast<std::int64_t>(loaded.sharedSizeBytes);
   if (bytes > there)
-    throw SetupError("equalizer needs " + std::to_string(bytes) + " bytes of shared memory on a device, which has " +
-                     std::to_string(there) + ": give it `backend: cpu`");
-  // Not what this one needs: the limit is the kernel's, and another equalizer may have longer packets.
+    throw SetupError("equalizer needs " + std::to_string(bytes) + " bytes of shared memory, but the GPU has " +
+                     std::to_string(there) + "; set `backend: cpu`");
+  // Sets the maximum, not what this instance needs: the limit belongs to the kernel, and another equalizer may have
+  // longer packets.
   gpu::check(cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(there)),
              "shared memory of equalizer");
   if (bytes + spectrum > there) return {run, threads, bytes, spectrum};
@@ -174,8 +175,8 @@ Job Run::job_of(const StageIo& io) const noexcept {
 std::unique_ptr<StageRun> make(const Setup& setup) {
   if (setup.size > kSize)
     throw SetupError("equalizer takes windows of up to " + std::to_string(kSize) +
-                     " samples on a device; these packets' are " + std::to_string(setup.format.window()) +
-                     " long: give it `backend: cpu`, or make `payload_bits` smaller");
+                     " samples on a GPU; those of these packets have " + std::to_string(setup.format.window()) +
+                     "; set `backend: cpu`, or a smaller `payload_bits`");
   return std::make_unique<Run>(setup);
 }
 

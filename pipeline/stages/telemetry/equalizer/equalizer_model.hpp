@@ -22,7 +22,7 @@ inline std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// A packet with its neighbours, what it was sent through, and the noise's variance; rounded to float.
+/// A packet with its neighbours, the channel that it came through, and the noise's variance; rounded to float.
 struct Received {
   Signal window;
   Signal channel;  // h(-12) … h(25)
@@ -42,7 +42,7 @@ inline void PrintTo(const Ray& ray, std::ostream* out) {
   *out << ray.gain << " after " << ray.delay;
 }
 
-/// Rays that are limited to the signal's band, as an estimate from the signal is.
+/// Rays that are band-limited like the signal, as an estimate from the signal is.
 inline Received receive(const PacketFormat& format, const std::vector<Ray>& rays, double noise, unsigned seed) {
   std::mt19937 engine(seed);
   std::normal_distribution<double> normal(0, std::sqrt(noise / 2));
@@ -133,7 +133,7 @@ class Model {
     return c;
   }
 
-  /// What comes of taps, at the bits' centres; two samples a bit where d is to be applied.
+  /// Symbols that the taps give at the bits' centres; if d is applied, two samples a bit.
   Signal symbols_of_taps(const Signal& c, bool detection_filter) const {
     const auto d = soqpsk::detection_filter();
     const std::int64_t reach = detection_filter ? std::ssize(d) / 2 : 0;
@@ -148,7 +148,7 @@ class Model {
     return symbols;
   }
 
-  /// fde1 where psi is all 1.
+  /// fde1 if psi is all 1.
   Signal symbols_of_bins(const std::vector<double>& psi, const std::vector<double>& d) const {
     const std::int64_t size = transform_size(format_);
     Signal x(at(size)), h(at(size));

@@ -17,7 +17,7 @@ std::vector<float> floats(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-/// The kinds by their names; tells the section what is wrong with them.
+/// The kinds by their names; reports what is wrong with them to the section.
 std::vector<Setup::Output> read_kinds(const Config& config, const Section& section) {
   const auto names = enum_names(Kind{});
   std::vector<Setup::Output> outputs;
@@ -31,12 +31,12 @@ std::vector<Setup::Output> read_kinds(const Config& config, const Section& secti
     const auto kind = static_cast<Kind>(found - names.begin());
     const bool twice = std::any_of(outputs.begin(), outputs.end(), [kind](const auto& o) { return o.kind == kind; });
     if (twice) {
-      section.problem("kinds", fmt::format("'{}' is there twice: name each kind once", name));
+      section.problem("kinds", fmt::format("'{}' is listed twice; list each kind once", name));
       return outputs;
     }
     outputs.push_back({kind, true});
   }
-  if (config.kinds.empty()) section.problem("kinds", fmt::format("name one or more of {}", fmt::join(names, ", ")));
+  if (config.kinds.empty()) section.problem("kinds", fmt::format("list one or more of {}", fmt::join(names, ", ")));
   return outputs;
 }
 
@@ -44,12 +44,12 @@ void read_filters(const Config& config, const Section& section, std::vector<Setu
   const std::vector<std::string>& words = config.detection_filter;
   if (words.size() != 1 && words.size() != config.kinds.size())
     return section.problem("detection_filter",
-                           fmt::format("has {} words for {} kinds: give one for all, or one for each in the order of "
+                           fmt::format("has {} words for {} kinds; give one for all, or one for each in the order of "
                                        "`kinds`",
                                        words.size(), config.kinds.size()));
   for (const std::string& word : words)
     if (word != "on" && word != "off" && word != "true" && word != "false")
-      return section.problem("detection_filter", fmt::format("'{}' is neither on nor off", word));
+      return section.problem("detection_filter", fmt::format("'{}' is not on or off", word));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string& word = words[words.size() == 1 ? 0 : std::min(i, words.size() - 1)];
     outputs[i].filtered = word == "on" || word == "true";
@@ -112,24 +112,22 @@ class EqualizerStage final : public ConfiguredStage<Config> {
     *io.out[0].count = *io.out[1].count = count;
   }
 
-  Setup setup_;  // but for the tables, which `make` works out
+  Setup setup_;  // without the tables, which `make` computes
 };
 
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field(
-      "kinds", kinds,
-      {.help = "which equalizers, in the order in which they come out: zf, mmse, cma, fde1, fde2", .required = true});
+  v.field("kinds", kinds,
+          {.help = "the equalizers, in the order of the output: zf, mmse, cma, fde1, fde2", .required = true});
   v.group("cma", cma_given, {.help = "the constant modulus algorithm", .live = true}, [this](FieldVisitor& inner) {
-    inner.field("step", cma_step, {.help = "how far it goes in an iteration", .low = 0, .high = 1, .live = true});
+    inner.field("step", cma_step, {.help = "step size of an iteration", .low = 0, .high = 1, .live = true});
     inner.field("iterations", cma_iterations, {.help = "0 gives mmse", .low = 0, .high = 1000, .live = true});
   });
-  v.field(
-      "zf_load", zf_load,
-      {.help = "what zf adds to its matrix's diagonal, times the channel's energy", .low = 0, .high = 1, .live = true});
+  v.field("zf_load", zf_load,
+          {.help = "diagonal loading of zf, times the channel's energy", .low = 0, .high = 1, .live = true});
   v.field("detection_filter", detection_filter,
-          {.help = "on or off, for all kinds or a list with one for each", .live = true});
+          {.help = "on or off for all kinds, or a list with one for each", .live = true});
   telemetry::packet_fields(v, format);
 }
 
@@ -137,7 +135,7 @@ StageEntry entry() {
   return {
       .family = "telemetry",
       .name = "equalizer",
-      .summary = "undoes each packet's channel in up to five ways and filters for detection",
+      .summary = "equalizes each packet's channel in up to five ways and applies the detection filter",
       .inputs =
           {{.name = "windows", .elements = {Element::cf32}, .dims = "[packet][sample]", .example = {{"sample", 13184}}},
            {.name = "channel", .elements = {Element::cf32}, .dims = "[packet][tap]", .example = {{"tap", 38}}},

@@ -47,7 +47,7 @@ std::vector<Ray> long_echoes() {
   return {{0, 1}, {6, std::polar(0.7, 1.0)}, {14, std::polar(0.2, -2.1)}};
 }
 
-/// Inputs of packets as the stage gets them.
+/// Inputs of packets as the stage receives them.
 struct Inputs {
   Values windows;
   Values channels;
@@ -109,7 +109,7 @@ Values part(const Values& values, std::int64_t index, std::int64_t size) {
   return {values.begin() + index * size, values.begin() + (index + 1) * size};
 }
 
-/// The distance of two vectors relative to the second, rms.
+/// The rms distance of two vectors, relative to the second.
 double distance(const Values& got, const Signal& wanted) {
   EXPECT_EQ(got.size(), wanted.size());
   double left = 0;
@@ -121,7 +121,7 @@ double distance(const Values& got, const Signal& wanted) {
   return std::sqrt(left / all);
 }
 
-// How far float32 may be from the model: the limits of the receiver's definition.
+// How far float32 may be from the model: the limits that the receiver's definition sets.
 constexpr double kMmseLimit = 1e-4;
 constexpr double kZfLimit = 5e-3;
 constexpr double kFdeLimit = 1e-5;
@@ -247,7 +247,7 @@ TEST(Equalizer, GainChangesNothingButTheTaps) {
   }
 }
 
-/// What is left of the circle: the mean of (|y|^2 - 1)^2.
+/// The remaining distance from the circle: the mean of (|y|^2 - 1)^2.
 double dispersion(const Values& y) {
   double sum = 0;
   for (const cf32 v : y) sum += std::pow(std::norm(Complex(v)) - 1, 2) / static_cast<double>(y.size());
@@ -272,7 +272,7 @@ TEST(Equalizer, CmaBringsSamplesToTheCircle) {
 TEST(Equalizer, ACmaThatDivergesIsGivenUp) {
   const PacketFormat format = short_packets();
   Received packet = receive(format, three_rays(), kNoise, 11);
-  for (Complex& v : packet.window) v *= 100;  // far outside the circle: each step goes too far
+  for (Complex& v : packet.window) v *= 100;  // far outside the circle: each step overshoots
   const Outputs y = run(format, "kinds: [mmse, cma]", packet);
   EXPECT_TRUE(same_bits(part(y.symbols, 1, format.bits()), part(y.symbols, 0, format.bits())));
   EXPECT_TRUE(same_bits(part(y.taps, 1, kTaps), part(y.taps, 0, kTaps)));
@@ -376,12 +376,12 @@ TEST(Equalizer, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{}"), HasSubstr("kinds: is required"));
   EXPECT_THAT(complaints("{kinds: [mmsee]}"),
               HasSubstr("'mmsee' is not one of zf, mmse, cma, fde1, fde2 (did you mean"));
-  EXPECT_THAT(complaints("{kinds: [zf, zf]}"), HasSubstr("'zf' is there twice"));
-  EXPECT_THAT(complaints("{kinds: []}"), HasSubstr("name one or more of"));
+  EXPECT_THAT(complaints("{kinds: [zf, zf]}"), HasSubstr("'zf' is listed twice"));
+  EXPECT_THAT(complaints("{kinds: []}"), HasSubstr("list one or more of"));
   EXPECT_THAT(complaints("{kinds: [zf], detection_filter: [on, off]}"), HasSubstr("2 words for 1 kinds"));
-  EXPECT_THAT(complaints("{kinds: [zf], detection_filter: maybe}"), HasSubstr("neither on nor off"));
+  EXPECT_THAT(complaints("{kinds: [zf], detection_filter: maybe}"), HasSubstr("'maybe' is not on or off"));
   EXPECT_THAT(complaints("{cma: {step: -1}}"), HasSubstr("cma.step"));
-  EXPECT_THAT(complaints("{kinds: [zf], payload_bits: 100}"), HasSubstr("input 'windows' has to hold 1096 elements"));
+  EXPECT_THAT(complaints("{kinds: [zf], payload_bits: 100}"), HasSubstr("input 'windows' must hold 1096 elements"));
   EXPECT_THAT(complaints("{kinds: [zf], preamble: XY}"), HasSubstr("preamble"));
 }
 

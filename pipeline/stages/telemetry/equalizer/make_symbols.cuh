@@ -4,26 +4,26 @@
 
 #include "pipeline/stages/telemetry/equalizer/packet_job.cuh"
 
-/// Symbols of all kinds: a group of threads has a packet. Of the 16,384 bins of a window a thread holds k and k + 8192,
-/// k = t + 512 e. They come of two transforms of 8192 points, E of the samples (or taps) with even indices and O of
-/// those with odd ones,
+/// Symbols of all kinds: a thread block handles a packet. Of the 16,384 bins of a window, a thread holds k and k +
+/// 8192, k = t + 512 e. They result from two transforms of 8192 points, E of the samples (or taps) with even indices
+/// and O of those with odd ones,
 ///
 ///   X(k) = E(k) + w^k O(k)   X(k + 8192) = E(k) - w^k O(k)   w = exp(-j 2 pi / 16384)
 ///
-/// and both together, added up, are bin k of every second sample. Filters begin at index 0 here, so what they make
-/// comes so much later, or sooner, than it should; and all that their first step of radix 16 does is to say each tap
-/// 16 times, which needs no memory.
+/// and their sum is bin k of every second sample. Filters begin at index 0 here, so their output is late, or early, by
+/// a fixed number of samples. Since they are short, their first radix-16 step only repeats each tap 16 times, which
+/// needs no memory.
 namespace iqd::equalizer {
 
 constexpr int kHalf = 8192;
 constexpr int kSymbolThreads = gpu::kFftThreads<kHalf>;
 constexpr int kBins = gpu::kFftPoints<kHalf>;
-constexpr int kLateBy = static_cast<int>(-kFirst);         // what linear kinds make
-constexpr int kSoonBy = static_cast<int>(-kChannelFirst);  // what the other ones make
+constexpr int kLateBy = static_cast<int>(-kFirst);         // output of linear kinds
+constexpr int kSoonBy = static_cast<int>(-kChannelFirst);  // output of the others
 constexpr int kHalfTaps = static_cast<int>(kTaps) / 2;     // with even indices, and as many with odd ones
 constexpr int kHalfChannel = static_cast<int>(kChannelTaps) / 2;
 static_assert(kTaps % 2 == 0 && kChannelTaps % 2 == 0 && kLateBy % 2 == 0 && kSoonBy % 2 == 0);
-static_assert(16 * kHalfTaps <= 3 * kSymbolThreads);  // so `begin_transform` has three points of a thread
+static_assert(16 * kHalfTaps <= 3 * kSymbolThreads);  // so `begin_transform` needs at most three points a thread
 
 struct alignas(16) BinPair {
   Complex32 low, high;  // k and k + 8192
@@ -64,13 +64,13 @@ class Symbols {
         root_(gpu::fft_factor(job.half_roots, t_)),
         received_(received + t_) {}
 
-  /// All threads of the group.
+  /// Called by all threads of the thread block.
   __device__ void run(int packet) {
     packet_ = packet;
     const float unit = receive();
     if (!(unit > 0)) return fill(unit);
     noise_ = noise_of(job_, packet, unit);
-#pragma unroll 1  // with all of it once, the code stays in the instruction cache
+#pragma unroll 1  // a single copy of the loop body fits the instruction cache
     for (int i = 0; i < 2 * job_.kinds; ++i) {
       const bool filtered = i >= job_.kinds;
       if (i == job_.kinds) weigh();
@@ -86,7 +86,7 @@ class Symbols {
     __syncthreads();
     gpu::fft_exchange<kHalf, 1>(v, memory_.exchange, t_, [] { __syncthreads(); });
   }
-  /// What begin_transform() would leave of these points and zeros.
+  /// The same result as begin_transform() for these points and zeros.
   __device__ void begin_transform(const Complex32* taps, int count, Points& v) const {
 #pragma unroll
     for (int e = 0; e < kBins; ++e) v[e] = {};
@@ -99,7 +99,7 @@ class Symbols {
   __device__ void end_transform(Points& v) const {
     gpu::fft_steps<kHalf, 16>(v, memory_.exchange, job_.half_factors, t_, [] { __syncthreads(); });
   }
-  /// Bins of even and odd indices, to bins of both.
+  /// Combines bins of even and odd indices into bins of both.
   __device__ BinPair pair_of(Complex32 even, Complex32 odd, int e) const {
     const Complex32 turned = gpu::times(odd, gpu::times(root_, turn_of(e)));
     return {even + turned, even - turned};
@@ -131,7 +131,7 @@ __device__ inline bool is_finite(Complex32 a) {
   return isfinite(a.re) && isfinite(a.im);
 }
 
-/// The window's bins. Returns the packet's unit, NaN where something in the window is not finite.
+/// The window's bins. Returns the packet's unit, NaN if something in the window is not finite.
 __device__ inline float Symbols::receive() {
   const Complex32* const window = job_.windows + static_cast<std::int64_t>(packet_) * job_.window;
   const bool aligned = reinterpret_cast<std::uintptr_t>(window) % 16 == 0;
@@ -139,7 +139,7 @@ __device__ inline float Symbols::receive() {
 #pragma unroll
   for (int e = 0; e < kBins; ++e) {
     const int at = 2 * (t_ + kSymbolThreads * e);
-    if (at >= job_.window) continue;  // which is even
+    if (at >= job_.window) continue;  // the window's length is even
     if (aligned) {
       const float4 v = *reinterpret_cast<const float4*>(window + at);
       even[e] = {v.x, v.y}, odd[e] = {v.z, v.w};
@@ -173,7 +173,7 @@ __device__ inline float Symbols::receive() {
   return unit;
 }
 
-/// The detection filter.
+/// Applies the detection filter.
 __device__ inline void Symbols::weigh() const {
 #pragma unroll
   for (int e = 0; e < kBins; ++e) {
@@ -183,7 +183,7 @@ __device__ inline void Symbols::weigh() const {
   }
 }
 
-/// Puts it where all threads see it; hands out the taps. Returns by how much it comes late.
+/// Loads the filter into shared memory; writes the taps. Returns the delay of its output in samples.
 __device__ inline int Symbols::load_filter(Kind kind, int output, float unit) const {
   const bool own = linear(kind);
   const Complex32* const from = own ? job_.taps_of(packet_, kind) : job_.channel + packet_ * kChannelTaps;
@@ -213,7 +213,7 @@ __device__ inline BinPair Symbols::invert(BinPair h, Kind kind, int e) const {
   return {inverse(h.low, k), inverse(h.high, k + kHalf)};
 }
 
-/// The conjugates of what the window becomes, of even bins and odd ones (in v) of a filter.
+/// The conjugates of the filtered window, from the even bins and the odd ones (in v) of a filter.
 __device__ inline void Symbols::equalize(Kind kind, const Points& even, Points& v) const {
 #pragma unroll
   for (int e = 0; e < kBins; ++e) {
@@ -244,7 +244,7 @@ __device__ inline void Symbols::make(int output, float unit) const {
   store(v, output, late);
 }
 
-/// Those of the samples that v holds the conjugates of that are bits' centres.
+/// Stores the bits' centres; v holds the conjugates of the samples.
 __device__ inline void Symbols::store(const Points& v, int output, int late) const {
   const int first = (static_cast<int>(PacketFormat::kGuard) + late) / 2;
   Complex32* const to = symbols_of(output);

@@ -29,7 +29,7 @@ std::vector<cf64> noise(int n, unsigned seed) {
   return x;
 }
 
-/// A packet's window and its blocks, filtered and correlated around the block's ends, as transforms do it.
+/// A packet's window and its blocks, filtered and correlated cyclically per block, as transforms do.
 struct Blocks {
   int samples;
   std::vector<cf64> window = noise(samples + 2 * kGuard, 1);
@@ -86,7 +86,7 @@ TEST(Overlap, BinsLieApart) {
   EXPECT_EQ(places.size(), static_cast<std::size_t>(kBlock));
   EXPECT_LT(*places.rbegin(), kParts * kPartStride);
   EXPECT_GE(kPartStride, gpu::padded(kPartSize));
-  // What the kernel adds instead of dividing again.
+  // The kernel adds these constants instead of dividing again.
   for (int t = 0; t < 128; ++t)
     for (int e = 0; e < 16; ++e) EXPECT_EQ(bin_place(t + 128 * e), bin_place(t) + 128 / kParts * e);
 }

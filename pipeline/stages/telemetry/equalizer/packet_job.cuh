@@ -7,8 +7,9 @@
 #include "gpu/fft_kernel.cuh"
 #include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
 
-/// What the three kernels of a block know: `solve_systems` makes zf's and mmse's taps, `descend` cma's out of mmse's,
-/// and `make_symbols` filters. Taps go through scratch, in units of their packet's channel (see equalizer.hpp).
+/// What the three kernels of a block share: `solve_systems` computes the taps of zf and mmse, `descend` those of cma
+/// from mmse's, and `make_symbols` filters. Taps go through scratch, in units of their packet's channel (see
+/// equalizer.hpp).
 namespace iqd::equalizer {
 
 using gpu::Complex32;
@@ -28,12 +29,12 @@ struct Job {
   std::int32_t most;  // packets
 
   Complex32* symbols;  // [packet][kind][bit]
-  Complex32* taps;     // [packet][linear kind][186]; null: nobody wants them
+  Complex32* taps;     // null: not wanted
   std::int32_t* count[2];
 
   Complex32* held_taps;  // [packet][zf mmse cma][186]
-  Complex64* factor;     // [solver][column][kStride]: the Cholesky factors under way
-  Complex32* spectra;    // [group][…]: of the packets under way; null: they are in shared memory
+  Complex64* factor;     // [solver][column][kStride]: Cholesky factors in use
+  Complex32* spectra;    // [thread block][…]: of the packets in progress; null: they are in shared memory
 
   const Complex32* block_factors;  // of transforms of 256 and 2048 points
   const Complex32* block_roots;    // exp(-j 2 pi m / 2048)
@@ -59,7 +60,7 @@ struct Job {
   }
 };
 
-/// How many packets there are. All threads of the group call it, once.
+/// The number of packets. All threads of the thread block call it, once.
 __device__ inline int count_packets(const Job& job) {
   __shared__ int packets;
   if (threadIdx.x == 0) {
@@ -70,8 +71,8 @@ __device__ inline int count_packets(const Job& job) {
   return packets;
 }
 
-/// What a packet is multiplied with before everything: a power of two that brings the channel's largest part to 1 … 2;
-/// 0 where there is no channel; NaN where it or the noise is not finite. All lanes of a warp call it, `lanes` of them
+/// The factor that a packet is multiplied with first: a power of two that brings the channel's largest part to 1 … 2; 0
+/// if there is no channel; NaN if the channel or the noise is not finite. All lanes of a warp call it, `lanes` of them
 /// for the same packet.
 template <int lanes> __device__ float unit_of(const Job& job, int packet) {
   const int lane = static_cast<int>(threadIdx.x) % lanes;

@@ -6,11 +6,11 @@
 #include "pipeline/stages/telemetry/equalizer/toeplitz.hpp"
 
 /// Taps of zf and mmse: eight lanes solve a system as toeplitz_cpu.cpp does, with the same operations in the same
-/// order, so that the taps are the processor's to the bit.
+/// order, so the taps are bit-identical to the CPU's.
 namespace iqd::equalizer {
 
 constexpr int kSolverLanes = 8;
-constexpr int kSolverThreads = 32;  // each group of threads is a warp
+constexpr int kSolverThreads = 32;  // a thread block is one warp
 constexpr int kSolvers = kSolverThreads / kSolverLanes;
 constexpr int kColumn = static_cast<int>(kStride);
 constexpr int kEach = kColumn / kSolverLanes;
@@ -23,11 +23,11 @@ __device__ inline Complex64 of_first_lane(Complex64 x) {
   return {of_first_lane(x.re), of_first_lane(x.im)};
 }
 
-/// A vector along a column of the factor: a lane has the places p = kEach lane … kEach lane + kEach - 1.
+/// A vector along a column of the factor: a lane holds p = kEach lane … kEach lane + kEach - 1.
 struct Places {
   Complex64 at[kEach];
 
-  /// Place p becomes what p + 1 was.
+  /// Moves what was at p + 1 to p.
   __device__ void shift(int lane, Complex64 last) {
     const Complex64 next{__shfl_down_sync(kAllLanes, at[0].re, 1, kSolverLanes),
                          __shfl_down_sync(kAllLanes, at[0].im, 1, kSolverLanes)};
@@ -37,7 +37,7 @@ struct Places {
   }
 };
 
-/// One system under way.
+/// A system in progress.
 struct System {
   Complex32* h;       // [38]
   Complex64* b;       // [kSystem + kColumn], zeros at the end
@@ -68,7 +68,7 @@ __device__ inline Complex64 System::right(int i) const {
   return n >= 0 && n < static_cast<int>(kBand) ? Complex64{h[n].re, -h[n].im} : Complex64{};
 }
 
-/// From one column of the factor to the next.
+/// Advances from one column of the factor to the next.
 __device__ inline void advance(Places& u, Places& v, int lane) {
   const double diagonal = of_first_lane(u.at[0].re);
   const Complex64 first = of_first_lane(v.at[1]);
@@ -84,7 +84,7 @@ __device__ inline void advance(Places& u, Places& v, int lane) {
   }
 }
 
-/// b becomes the solution of L b = g; `factor` becomes L. The load is the larger of the two and of the least.
+/// b becomes the solution of L b = g; `factor` becomes L. The diagonal load is the largest of the two and the minimum.
 __device__ inline void System::substitute_forward(double zf_load, double noise) const {
   Places u, v, rest;
 #pragma unroll
@@ -114,8 +114,8 @@ __device__ inline void System::substitute_forward(double zf_load, double noise) 
   }
 }
 
-/// b becomes the solution of L^H c = b: each lane adds up every eighth product of a column. Columns are fetched so far
-/// ahead that they come from memory in time.
+/// b becomes the solution of L^H c = b: each lane sums every eighth product of a column. Columns are prefetched early
+/// enough to hide the memory latency.
 __device__ inline void System::substitute_back() const {
   constexpr int kAhead = 3;
   static_assert(kSystem % kAhead == 0);
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(kSolverThreads) solve_systems(const Job job) {
   const int systems = count_packets(job) * each;
   for (int first = static_cast<int>(blockIdx.x) * kSolvers; first < systems;
        first += static_cast<int>(gridDim.x) * kSolvers) {
-    // Where there is none left, or no channel, lanes solve what nobody asked for: the warp stays together.
+    // Without a system, or without a channel, lanes solve a dummy: the warp stays converged.
     const int i = min(first + solver, systems - 1);
     const int packet = i / each;
     const bool zf = job.solve_zf && i % each == 0;

@@ -5,7 +5,7 @@
 
 #include "pipeline/stages/telemetry/equalizer/toeplitz.hpp"
 
-// Plain loops of fixed length over separate real and imaginary parts, compiled once for each kind of processor.
+// Plain loops of fixed length over separate real and imaginary parts, compiled once for each CPU instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/telemetry/equalizer/toeplitz_cpu.cpp"
 #include <hwy/foreach_target.h>
@@ -19,7 +19,7 @@ template <std::int64_t Size> struct Split {
   alignas(64) double im[Size] = {};
 };
 
-/// The two vectors, from the diagonal down: u is the factor's next column, v what it still has to lose.
+/// The two vectors, from the diagonal down: u is the factor's next column, v what remains to be subtracted from it.
 struct Generators {
   Split<kStride> u;
   Split<kStride + 1> v;
@@ -67,7 +67,7 @@ void substitute_forward(Generators& generators, Split<kRows + kStride>& b, Toepl
   }
 }
 
-/// b becomes the solution of L^H c = b; behind its end there are zeros.
+/// b becomes the solution of L^H c = b; it is zero-padded.
 void substitute_back(const ToeplitzFactor& factor, Split<kRows + kStride>& b) {
   constexpr std::int64_t kLanes = 8;
   std::fill_n(b.re + kRows, kStride, 0.0);

@@ -15,7 +15,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// What T c leaves of g, relative to g, in double.
+/// The residual g - T c relative to g, in double precision.
 struct Problem {
   std::array<Complex, kBand> t{};
   std::array<cf32, kRows> g{};
@@ -39,7 +39,7 @@ struct Problem {
   }
 };
 
-/// The autocorrelation of noise, and a load on its diagonal.
+/// The autocorrelation of noise, with a load on its diagonal.
 Problem noisy(double load, unsigned seed) {
   std::mt19937 engine(seed);
   std::normal_distribution<double> normal;

@@ -144,14 +144,7 @@ void average(const Offsets& offsets, std::span<Correlation> s, Mean* mean) {
 class Corrector {
  public:
   Corrector(const Pilot& pilot, const Offsets& offsets, Scratch& scratch)
-      : pilot_(pilot),
-        offsets_(offsets),
-        fine_(scratch.take<cf32>(kRun)),
-        fine_j_(scratch.take<cf32>(kRun)),
-        re_(scratch.take<float>(pilot.columns)),
-        im_(scratch.take<float>(pilot.columns)),
-        channel_(scratch.take<cf32>(kTaps)),
-        run_(scratch.take<cf32>(kRun)) {}
+      : pilot_(pilot), offsets_(offsets), scratch_(scratch) {}
 
   void correct(const cf32* window, Correlation s, std::int64_t packet, const Estimates& out) noexcept {
     cf32* const to = out.windows ? out.windows + packet * pilot_.window : nullptr;
@@ -207,14 +200,15 @@ class Corrector {
 
   const Pilot& pilot_;
   const Offsets& offsets_;
+  Scratch& scratch_;
   Phase turn_;
   bool ready_ = false;
-  cf32* fine_;
-  cf32* fine_j_;
-  float* re_;
-  float* im_;
-  cf32* channel_;
-  cf32* run_;
+  cf32* fine_ = scratch_.take<cf32>(kRun);
+  cf32* fine_j_ = scratch_.take<cf32>(kRun);
+  float* re_ = scratch_.take<float>(pilot_.columns);
+  float* im_ = scratch_.take<float>(pilot_.columns);
+  cf32* channel_ = scratch_.take<cf32>(kTaps);
+  cf32* run_ = scratch_.take<cf32>(kRun);
 };
 
 }  // namespace
@@ -230,7 +224,7 @@ std::size_t scratch_bytes(const Pilot& pilot, std::int64_t most_packets) {
 void run_cpu(const Pilot& pilot, const Offsets& offsets, const cf32* windows, std::int64_t packets, Mean* mean,
              const Estimates& out, std::byte* memory) noexcept {
   Scratch scratch(memory);
-  const std::span<Correlation> s(scratch.take<Correlation>(packets), static_cast<std::size_t>(packets));
+  const auto s = scratch.take_span<Correlation>(packets);
   for (std::int64_t p = 0; p < packets; ++p)
     s[static_cast<std::size_t>(p)] = correlate(pilot, windows + p * pilot.window);
   average(offsets, s, mean);

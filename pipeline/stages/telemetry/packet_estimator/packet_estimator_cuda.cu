@@ -154,9 +154,7 @@ class Run final : public StageRun {
     job_.rows = static_cast<int>(pilot.rows);
     job_.columns = static_cast<int>(pilot.columns);
     job_.offsets = offsets;
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    for (const auto kernel : {correlate_packets, average_block, average_carry, correct_packets})
-      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading packet_estimator");
+    gpu::load_kernels("loading packet_estimator", correlate_packets, average_block, average_carry, correct_packets);
   }
 
   std::size_t device_scratch_bytes() const noexcept override { return scratch_bytes_; }

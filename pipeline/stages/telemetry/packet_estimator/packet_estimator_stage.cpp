@@ -30,10 +30,7 @@ class PacketEstimatorStage final : public ConfiguredStage<Config> {
       if (config_.average == Average::packet) out.marks.emplace_back("offset_of_packet");
     }
     context.out[kChannel].item = {{"tap", kTaps}};
-    for (const Output o : {kNoise, kOffset, kOffsetHz}) {
-      context.out[o].element = Element::f32;
-      context.out[o].item.clear();
-    }
+    for (const Output o : {kNoise, kOffset, kOffsetHz}) context.out[o].hold(Element::f32, {});
     context.chunk_exempt = config_.average == Average::block;
     context.carry_bytes = config_.average == Average::carry ? sizeof(Mean) : 0;
     context.scratch_bytes = scratch_bytes(pilot_, most_packets_);
@@ -42,15 +39,14 @@ class PacketEstimatorStage final : public ConfiguredStage<Config> {
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (auto* cuda = device_half<CudaHalf>(backend, "packet_estimator")) return cuda(pilot_, offsets_, most_packets_);
     return cpu_run([pilot = pilot_, offsets = offsets_](const StageIo& io) noexcept {
-      const auto at = [&io](Output o) { return io.out[o].data; };
       auto* const mean = reinterpret_cast<Mean*>(io.carry);
       if (mean && io.fresh) *mean = {};
-      run_cpu(pilot, offsets, reinterpret_cast<const cf32*>(io.in[0].data), *io.in[0].count, mean,
-              {.windows = reinterpret_cast<cf32*>(at(kWindows)),
-               .channel = reinterpret_cast<cf32*>(at(kChannel)),
-               .noise = reinterpret_cast<float*>(at(kNoise)),
-               .offset = reinterpret_cast<float*>(at(kOffset)),
-               .offset_hz = reinterpret_cast<float*>(at(kOffsetHz))},
+      run_cpu(pilot, offsets, io.in[0].row<const cf32>(), *io.in[0].count, mean,
+              {.windows = io.out[kWindows].row<cf32>(),
+               .channel = io.out[kChannel].row<cf32>(),
+               .noise = io.out[kNoise].row<float>(),
+               .offset = io.out[kOffset].row<float>(),
+               .offset_hz = io.out[kOffsetHz].row<float>()},
               io.scratch);
       for (const PortIo& out : io.out) *out.count = *io.in[0].count;
     });

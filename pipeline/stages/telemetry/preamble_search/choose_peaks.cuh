@@ -30,7 +30,7 @@ struct Candidate {
   int open = 0;
 };
 
-__device__ Range cells_around(const Job& job, std::int64_t n) {
+__device__ Positions cells_around(const Job& job, std::int64_t n) {
   const std::int64_t from = max(n - job.half - job.searched.first, std::int64_t{0});
   const std::int64_t to = n + job.half - job.searched.first;
   return {from / job.layout.cell, min(to / job.layout.cell + 1, job.cell_count)};
@@ -43,8 +43,8 @@ __device__ Candidate candidate_of(const Job& job, std::int64_t k) {
   c.n = job.cell_first(k) + own.place;
   c.level = own.level;
   c.metric = own.metric;
-  if (!(own.level > 0 && own.metric >= job.threshold) || !job.peaks.holds(c.n)) return c;
-  const Range around = cells_around(job, c.n);
+  if (!(own.level > 0 && own.metric >= job.threshold) || !job.peaks.has(c.n)) return c;
+  const Positions around = cells_around(job, c.n);
   int open = 1;
   for (std::int64_t j = around.first; j < around.end; ++j) {
     const Verdict verdict = compare(job.cells[j], job.cell_first(j), c.n, c.level, job.half);
@@ -126,13 +126,13 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) choose_peaks
     const std::int64_t n = __shfl_sync(kAll, own.n, turn);
     const float level = __shfl_sync(kAll, own.level, turn);
     const int open = __shfl_sync(kAll, own.open, turn);
-    const Range around = cells_around(job, n);
+    const Positions around = cells_around(job, n);
     if (open & 2 && !is_largest_in<Sample>(job, around.first, n, level)) continue;
     if (open & 4 && !is_largest_in<Sample>(job, around.end - 1, n, level)) continue;
     const std::int64_t start = job.refine ? refined<Sample>(job, n) : n;
     if (lane != turn) continue;
     packet.start = start;
-    found = job.fresh.holds(start < 0 ? n : start);
+    found = job.fresh.has(start < 0 ? n : start);
   }
   const bool cut = found && (packet.start < 0 || packet.start + job.samples + kGuard > job.length);
   const bool whole = found && !cut;

@@ -26,20 +26,6 @@ std::int64_t lanes() {
   return static_cast<std::int64_t>(hn::Lanes(D()));
 }
 
-void split_cf32(const float* x, std::int64_t n, float* re, float* im) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    re[i] = x[2 * i];
-    im[i] = x[2 * i + 1];
-  }
-}
-
-void split_sc16(const sc16* x, std::int64_t n, float* re, float* im) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    re[i] = static_cast<float>(x[i].re) * (1.0f / 32768);
-    im[i] = static_cast<float>(x[i].im) * (1.0f / 32768);
-  }
-}
-
 /// |c|^2 of kAtOnce vectors of positions.
 HWY_INLINE void make_powers(const cf32* q, std::int64_t period, const float* re, const float* im, float* power) {
   const D d;
@@ -140,18 +126,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace iqd::preamble_search {
 
-HWY_EXPORT(split_cf32);
-HWY_EXPORT(split_sc16);
 HWY_EXPORT(correlate_tile);
 HWY_EXPORT(largest_of);
 HWY_EXPORT(fit_of);
 
-void split(const cf32* x, std::int64_t n, float* re, float* im) noexcept {
-  HWY_DYNAMIC_DISPATCH(split_cf32)(reinterpret_cast<const float*>(x), n, re, im);
-}
-void split(const sc16* x, std::int64_t n, float* re, float* im) noexcept {
-  HWY_DYNAMIC_DISPATCH(split_sc16)(x, n, re, im);
-}
 void correlate(const cf32* q, std::int64_t period, std::int64_t repeats, const Tile& tile,
                std::int64_t outputs) noexcept {
   HWY_DYNAMIC_DISPATCH(correlate_tile)(q, period, repeats, tile, outputs);

@@ -23,9 +23,6 @@ struct Tile {
   float* metric;  // T(n)
 };
 
-void split(const cf32* x, std::int64_t n, float* re, float* im) noexcept;
-void split(const sc16* x, std::int64_t n, float* re, float* im) noexcept;
-
 /// Computes level and metric from re and im, which hold n = outputs + span samples.
 void correlate(const cf32* q, std::int64_t period, std::int64_t repeats, const Tile& tile,
                std::int64_t outputs) noexcept;

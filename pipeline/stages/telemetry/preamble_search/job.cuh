@@ -7,8 +7,10 @@
 #include <cstdint>
 
 #include "base/integer.hpp"
+#include "pipeline/stages/items.cuh"
 #include "pipeline/stages/telemetry/preamble_search/cells.hpp"
 #include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
+#include "signal/filters/scratch.hpp"
 
 /// What the kernels of the search share.
 namespace iqd::preamble_search {
@@ -57,15 +59,28 @@ struct Layout {
   int passes = 0;
 };
 
+/// Memory between the kernels.
+struct Room {
+  std::int64_t most_cells;
+  std::int64_t most_packets;
+  Scratch scratch;
+  std::int64_t most_groups = ceil_div(most_cells, kThreads);
+  Cell* cells = scratch.take<Cell>(most_cells);
+  Packet* chosen = scratch.take<Packet>(most_groups * kThreads);  // [group][kThreads]
+  Counts* counts = scratch.take<Counts>(most_groups);             // [group]
+  Packet* packets = scratch.take<Packet>(most_packets);           // in order
+  int* packet_count = scratch.take<int>(1);
+};
+
 /// One block. Positions count from the first sample that exists.
-struct Job {
+struct Job : Room {
   const std::byte* x;
   std::int64_t length;
   std::int64_t valid;  // L exists before this position
   const std::int64_t* first_at;
-  Range fresh;
-  Range searched;
-  Range peaks;
+  Positions fresh;
+  Positions searched;
+  Positions peaks;
   Layout layout;
   int repeats;
   int steps;
@@ -80,25 +95,15 @@ struct Job {
 
   std::int64_t first_tile;
   float* correlation;
-  Range correlated;
+  Positions correlated;
 
-  Cell* cells;
   std::int64_t cell_count;
-  Packet* chosen;  // [group][kThreads]
-  Counts* counts;  // [group]
   int groups;
-  Packet* packets;  // in order
-  int* packet_count;
 
-  std::int64_t most;
-  float2* windows;
-  std::int64_t* start;
-  float* metric;
-  std::int64_t* events;
-  std::int32_t* window_count;
-  std::int32_t* start_count;
-  std::int32_t* metric_count;
-  std::int32_t* event_count;
+  dsp::Items<float2> windows;
+  dsp::Items<std::int64_t> start;
+  dsp::Items<float> metric;
+  dsp::Items<std::int64_t> events;
 
   __device__ std::int64_t cell_first(std::int64_t k) const { return searched.first + k * layout.cell; }
   __device__ std::int64_t window() const { return samples + 2 * kGuard; }

@@ -75,10 +75,8 @@ __device__ void write_counts(const Job& job, int packets, int given, int crowded
   for (int group = static_cast<int>(threadIdx.x); group < job.groups; group += kThreads) cut += job.counts[group].cut;
   cut = sum_of_group(cut);
   if (threadIdx.x > 0) return;
-  *job.window_count = given;
-  *job.start_count = given;
-  *job.metric_count = given;
-  *job.event_count = 1;
+  *job.windows.count = *job.start.count = *job.metric.count = given;
+  *job.events.count = 1;
   job.events[kFound] = given;
   job.events[kCut] = cut;
   job.events[kNotFinite] = packets - given - crowded;
@@ -96,14 +94,14 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) place_window
   const std::int64_t to = sum_of_group(fit_before);
   Packet packet{0, 0, 0};
   if (index < packets) packet = job.packets[index];
-  const bool takes_last_room = packet.fit && to == job.most - 1;
-  const bool last = index >= packets - 1 && to + packet.fit < job.most;
+  const bool takes_last_room = packet.fit && to == job.windows.most - 1;
+  const bool last = index >= packets - 1 && to + packet.fit < job.windows.most;
   if (part == 0 && (takes_last_room || last))
     write_counts(job, packets, static_cast<int>(to) + packet.fit, takes_last_room ? packets - index - 1 : 0);
-  if (!packet.fit || to >= job.most) return;
+  if (!packet.fit || to >= job.windows.most) return;
   const std::int64_t each = (job.window() + kParts - 1) / kParts;
   const std::int64_t end = min((part + 1) * each, job.window());
-  float2* const window = job.windows + to * job.window();
+  float2* const window = job.windows.data + to * job.window();
 #pragma unroll 4
   for (std::int64_t i = part * each + threadIdx.x; i < end; i += kThreads)
     window[i] = sample_at<Sample>(job, packet.start - kGuard + i);

@@ -14,6 +14,7 @@
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stage/positions.hpp"
 #include "signal/formats/packet_format.hpp"
 #include "signal/formats/soqpsk.hpp"
 
@@ -58,15 +59,6 @@ enum Event : std::uint8_t { kFound, kCut, kNotFinite, kCrowded };
 inline constexpr float kLeastEnergy = 1e-30f;
 inline constexpr float kMostEnergy = 1e30f;
 
-/// first … end - 1.
-struct Range {
-  std::int64_t first = 0;
-  std::int64_t end = 0;
-
-  constexpr std::int64_t length() const noexcept { return end > first ? end - first : 0; }
-  IQD_HOST_DEVICE constexpr bool holds(std::int64_t n) const noexcept { return n >= first && n < end; }
-};
-
 /// What the search looks for, and how far around a start it has to look; all in samples.
 struct Pattern {
   explicit Pattern(const Config& config);
@@ -90,7 +82,7 @@ struct Pattern {
   /// Room for packets in a block with that many new samples.
   std::int64_t most_packets(std::int64_t most_new) const noexcept { return (most_new + samples - 1) / samples + 2; }
   /// Where L is needed to find the packets that start within `fresh`, of `length` existing samples.
-  Range searched(std::int64_t length, Range fresh) const noexcept {
+  Positions searched(std::int64_t length, Positions fresh) const noexcept {
     const std::int64_t around = reach() + half;
     return {std::max<std::int64_t>(0, fresh.first - around), std::min(length - span + 1, fresh.end + around)};
   }
@@ -101,7 +93,7 @@ struct Pattern {
     return start < 0 && start >= -kEarly ? 0 : start;
   }
   /// Where the peaks of packets that start within `fresh` may lie.
-  Range peaks(Range fresh) const noexcept { return {fresh.first - reach(), fresh.end + reach()}; }
+  Positions peaks(Positions fresh) const noexcept { return {fresh.first - reach(), fresh.end + reach()}; }
 };
 
 /// Where results are written. Positions count from the first sample that exists.
@@ -109,16 +101,16 @@ struct Output {
   View<cf32, 2> windows;
   std::int64_t* start;
   float* metric;
-  float* correlation;  // null if not wanted
-  Range correlated;    // range of T to write
+  float* correlation;    // null if not wanted
+  Positions correlated;  // range of T to write
   std::array<std::int64_t, kEvents.size()> events{};
 };
 
 std::size_t scratch_bytes(const Pattern& pattern, std::int64_t most_new);
 
 /// x: all samples that exist, with up to `past` and `future` around the new ones. Sample: cf32 or sc16.
-template <class Sample> void run_cpu(const Pattern& pattern, View<const Sample, 1> x, Range fresh, std::byte* scratch,
-                                     std::int64_t most_new, Output& out) noexcept;
+template <class Sample> void run_cpu(const Pattern& pattern, View<const Sample, 1> x, Positions fresh,
+                                     std::byte* scratch, std::int64_t most_new, Output& out) noexcept;
 
 /// The stage's outputs, in order.
 enum Port : std::uint8_t { kWindows, kStart, kMetric, kCorrelation, kTally };

@@ -9,6 +9,7 @@
 #include "pipeline/stages/telemetry/preamble_search/cells.hpp"
 #include "pipeline/stages/telemetry/preamble_search/correlate.hpp"
 #include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
+#include "signal/filters/interleave.hpp"
 #include "signal/filters/scratch.hpp"
 
 namespace iqd::preamble_search {
@@ -26,26 +27,24 @@ struct Layout {
 };
 
 struct Room {
-  Room(const Pattern& p, std::int64_t most_new, std::byte* memory) : scratch(memory) {
-    const Layout layout(p);
-    const std::int64_t inputs = std::max(layout.tile, p.samples) + p.span + kMargin;
-    const std::int64_t outputs = layout.tile + p.span + kMargin;
-    tile = {.re = scratch.take<float>(inputs),
+  const Pattern& p;
+  std::int64_t most_new;
+  Scratch scratch;
+  Layout layout = Layout(p);
+  std::int64_t inputs = std::max(layout.tile, p.samples) + p.span + kMargin;
+  std::int64_t outputs = layout.tile + p.span + kMargin;
+  Tile tile{.re = scratch.take<float>(inputs),
             .im = scratch.take<float>(inputs),
             .power = scratch.take<float>(outputs),
             .energy = scratch.take<float>(outputs),
             .level = scratch.take<float>(outputs),
             .metric = scratch.take<float>(outputs)};
-    cells = scratch.take<Cell>(ceil_div(most_new + 2 * (p.reach() + p.half), layout.cell));
-  }
-  Scratch scratch;
-  Tile tile;
-  Cell* cells;
+  Cell* cells = scratch.take<Cell>(ceil_div(most_new + 2 * (p.reach() + p.half), layout.cell));
 };
 
 template <class Sample> class Search {
  public:
-  Search(const Pattern& pattern, View<const Sample, 1> x, Range fresh, const Room& room, Output& out)
+  Search(const Pattern& pattern, View<const Sample, 1> x, Positions fresh, const Room& room, Output& out)
       : p_(pattern),
         layout_(pattern),
         x_(x),
@@ -58,11 +57,11 @@ template <class Sample> class Search {
 
   void run() noexcept {
     fill_cells();
-    const Range peaks = p_.peaks(fresh_);
+    const Positions peaks = p_.peaks(fresh_);
     for (std::int64_t k = 0; k < cells_; ++k) {
       const Cell& cell = room_.cells[k];
       const std::int64_t n = first_of(k) + cell.place;
-      if (cell.level > 0 && cell.metric >= p_.threshold && peaks.holds(n) && is_peak(n, cell.level))
+      if (cell.level > 0 && cell.metric >= p_.threshold && peaks.has(n) && is_peak(n, cell.level))
         emit(n, p_.refine ? refined(n) : n, cell.metric);
     }
   }
@@ -95,7 +94,7 @@ template <class Sample> class Search {
 
   /// Also writes the correlation if it is wanted; its range may exceed the searched one.
   void fill_cells() noexcept {
-    const Range wanted = out_.correlation ? out_.correlated : Range{searched_.first, searched_.first};
+    const Positions wanted = out_.correlation ? out_.correlated : Positions{searched_.first, searched_.first};
     const std::int64_t origin = searched_.first;
     const std::int64_t begin = floor_div(std::min<std::int64_t>(0, wanted.first - origin), layout_.tile);
     const std::int64_t end = std::max(origin + searched_.length(), wanted.end);
@@ -156,7 +155,7 @@ template <class Sample> class Search {
   }
 
   void emit(std::int64_t peak, std::int64_t start, float metric) noexcept {
-    if (!fresh_.holds(start < 0 ? peak : start)) return;
+    if (!fresh_.has(start < 0 ? peak : start)) return;
     const auto count = [this](Event e) -> std::int64_t& { return out_.events[e]; };
     if (start < 0 || start + p_.samples + Pattern::kGuard > length_) return static_cast<void>(++count(kCut));
     const std::int64_t index = count(kFound);
@@ -194,8 +193,8 @@ template <class Sample> class Search {
   Layout layout_;
   View<const Sample, 1> x_;
   std::int64_t length_;
-  Range fresh_;
-  Range searched_;
+  Positions fresh_;
+  Positions searched_;
   std::int64_t cells_;
   const Room& room_;
   Output& out_;
@@ -239,15 +238,15 @@ std::int64_t Pattern::future() const noexcept {
 }
 
 std::size_t scratch_bytes(const Pattern& pattern, std::int64_t most_new) {
-  return Room(pattern, most_new, nullptr).scratch.bytes();
+  return Room{pattern, most_new, Scratch(nullptr)}.scratch.bytes();
 }
 
-template <class Sample> void run_cpu(const Pattern& pattern, View<const Sample, 1> x, Range fresh, std::byte* scratch,
-                                     std::int64_t most_new, Output& out) noexcept {
-  const Room room(pattern, most_new, scratch);
+template <class Sample> void run_cpu(const Pattern& pattern, View<const Sample, 1> x, Positions fresh,
+                                     std::byte* scratch, std::int64_t most_new, Output& out) noexcept {
+  const Room room{pattern, most_new, Scratch(scratch)};
   Search<Sample>(pattern, x, fresh, room, out).run();
 }
-template void run_cpu(const Pattern&, View<const cf32, 1>, Range, std::byte*, std::int64_t, Output&) noexcept;
-template void run_cpu(const Pattern&, View<const sc16, 1>, Range, std::byte*, std::int64_t, Output&) noexcept;
+template void run_cpu(const Pattern&, View<const cf32, 1>, Positions, std::byte*, std::int64_t, Output&) noexcept;
+template void run_cpu(const Pattern&, View<const sc16, 1>, Positions, std::byte*, std::int64_t, Output&) noexcept;
 
 }  // namespace iqd::preamble_search

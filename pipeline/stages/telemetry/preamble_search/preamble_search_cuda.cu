@@ -20,28 +20,10 @@
 namespace iqd::preamble_search {
 namespace {
 
-/// Memory between the kernels.
-struct Room {
-  Room(const Pattern& p, const Layout& layout, std::int64_t most_new, std::byte* memory) : scratch(memory) {
-    const std::int64_t most_cells = ceil_div(most_new + 2 * (p.reach() + p.half), layout.cell);
-    const std::int64_t most_groups = ceil_div(most_cells, kThreads);
-    cells = scratch.take<Cell>(most_cells);
-    chosen = scratch.take<Packet>(most_groups * kThreads);
-    counts = scratch.take<Counts>(most_groups);
-    packets = scratch.take<Packet>(most_packets(p, most_new));
-    packet_count = scratch.take<int>(1);
-  }
-  /// Peaks are more than half a packet apart.
-  static std::int64_t most_packets(const Pattern& p, std::int64_t fresh) {
-    return (fresh + 2 * p.reach()) / (p.half + 1) + 1;
-  }
-  Scratch scratch;
-  Cell* cells;
-  Packet* chosen;
-  Counts* counts;
-  Packet* packets;
-  int* packet_count;
-};
+/// Peaks are more than half a packet apart.
+std::int64_t most_packets(const Pattern& p, std::int64_t fresh) {
+  return (fresh + 2 * p.reach()) / (p.half + 1) + 1;
+}
 
 template <class Sample> class Run final : public StageRun {
  public:
@@ -55,17 +37,11 @@ template <class Sample> class Run final : public StageRun {
     if (static_cast<std::int64_t>(layout_.shared_bytes()) > most)
       throw SetupError("preamble_search: a preamble of " + std::to_string(pattern.span) +
                        " samples is too long for this device; set `backend: cpu`");
-    gpu::check(cudaFuncSetAttribute(reinterpret_cast<const void*>(search_cells<Sample>),
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
-               "shared memory for a search");
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    for (const auto kernel : {choose_peaks<Sample>, check_windows<Sample>, place_windows<Sample>})
-      gpu::check(cudaFuncGetAttributes(&loaded, kernel), "loading preamble_search");
+    gpu::allow_shared(search_cells<Sample>, most, "shared memory for a search");
+    gpu::load_kernels("loading preamble_search", choose_peaks<Sample>, check_windows<Sample>, place_windows<Sample>);
   }
 
-  std::size_t device_scratch_bytes() const noexcept override {
-    return Room(pattern_, layout_, most_new_, nullptr).scratch.bytes();
-  }
+  std::size_t device_scratch_bytes() const noexcept override { return room(nullptr).scratch.bytes(); }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
     const auto stream = gpu::stream_of(view);
@@ -74,7 +50,7 @@ template <class Sample> class Run final : public StageRun {
     if (tiles > 0)
       search_cells<Sample><<<static_cast<unsigned>(tiles), kThreads, layout_.shared_bytes(), stream>>>(job);
     if (job.groups > 0) choose_peaks<Sample><<<static_cast<unsigned>(job.groups), kThreads, 0, stream>>>(job);
-    const auto packets = static_cast<unsigned>(Room::most_packets(pattern_, job.fresh.length()));
+    const auto packets = static_cast<unsigned>(most_packets(pattern_, job.fresh.length()));
     check_windows<Sample><<<packets, kThreads, 0, stream>>>(job);
     place_windows<Sample><<<packets * kParts, kThreads, 0, stream>>>(job);
   }
@@ -84,10 +60,15 @@ template <class Sample> class Run final : public StageRun {
     return gpu::DeviceArray<float2>({reinterpret_cast<const float2*>(x.data()), x.size()});
   }
 
+  Room room(std::byte* memory) const noexcept {
+    return {ceil_div(most_new_ + 2 * (pattern_.reach() + pattern_.half), layout_.cell),
+            most_packets(pattern_, most_new_), Scratch(memory)};
+  }
+
   /// Sets the tiles that hold the searched range and the wanted T; returns how many there are.
   std::int64_t set_tiles(Job& job) const noexcept {
     const std::int64_t origin = job.searched.first;
-    const Range wanted = job.correlation ? job.correlated : Range{origin, origin};
+    const Positions wanted = job.correlation ? job.correlated : Positions{origin, origin};
     job.first_tile = floor_div(std::min<std::int64_t>(0, wanted.first - origin), layout_.tile);
     const std::int64_t end = std::max(job.searched.length(), wanted.end - origin);
     return ceil_div(end, layout_.tile) - job.first_tile;
@@ -95,8 +76,7 @@ template <class Sample> class Run final : public StageRun {
 
   Job job_of(const StageIo& io) const noexcept {
     const PortIo& in = io.in[0];
-    const Room room(pattern_, layout_, most_new_, io.device_scratch);
-    Job job{};
+    Job job{room(io.device_scratch)};
     job.x = in.data;
     job.length = in.length;
     job.valid = in.length - pattern_.span + 1;
@@ -115,30 +95,16 @@ template <class Sample> class Run final : public StageRun {
     job.preamble = preamble_.data();
     job.sync_word = sync_word_.data();
     job.sync_length = static_cast<int>(sync_word_.size());
-    job.cells = room.cells;
     job.cell_count = ceil_div(job.searched.length(), layout_.cell);
-    job.chosen = room.chosen;
-    job.counts = room.counts;
     job.groups = static_cast<int>(gpu::groups_of(job.cell_count, kThreads));
-    job.packets = room.packets;
-    job.packet_count = room.packet_count;
-    set_outputs(job, io);
-    return job;
-  }
-
-  static void set_outputs(Job& job, const StageIo& io) noexcept {
     const PortIo& correlation = io.out[kCorrelation];
-    job.correlation = reinterpret_cast<float*>(correlation.data);
-    job.correlated = {correlation.first - io.in[0].first, correlation.end() - io.in[0].first};
-    job.most = io.out[kWindows].length;
-    job.windows = reinterpret_cast<float2*>(io.out[kWindows].data);
-    job.start = reinterpret_cast<std::int64_t*>(io.out[kStart].data);
-    job.metric = reinterpret_cast<float*>(io.out[kMetric].data);
-    job.events = reinterpret_cast<std::int64_t*>(io.out[kTally].data);
-    job.window_count = io.out[kWindows].count;
-    job.start_count = io.out[kStart].count;
-    job.metric_count = io.out[kMetric].count;
-    job.event_count = io.out[kTally].count;
+    job.correlation = correlation.row<float>();
+    job.correlated = {correlation.first - in.first, correlation.end() - in.first};
+    job.windows = io.out[kWindows];
+    job.start = io.out[kStart];
+    job.metric = io.out[kMetric];
+    job.events = io.out[kTally];
+    return job;
   }
 
   Pattern pattern_;

@@ -12,19 +12,17 @@ namespace {
 template <class Sample> void run_block(const Pattern& pattern, std::int64_t most_new, const StageIo& io) noexcept {
   const PortIo& in = io.in[0];
   const PortIo& correlation = io.out[kCorrelation];
-  Output out{.windows = View<cf32, 2>(reinterpret_cast<cf32*>(io.out[kWindows].data),
-                                      {io.out[kWindows].length, pattern.window()}),
-             .start = reinterpret_cast<std::int64_t*>(io.out[kStart].data),
-             .metric = reinterpret_cast<float*>(io.out[kMetric].data),
-             .correlation = reinterpret_cast<float*>(correlation.data),
+  Output out{.windows = View<cf32, 2>(io.out[kWindows].row<cf32>(), {io.out[kWindows].length, pattern.window()}),
+             .start = io.out[kStart].row<std::int64_t>(),
+             .metric = io.out[kMetric].row<float>(),
+             .correlation = correlation.row<float>(),
              .correlated = {correlation.first - in.first, correlation.end() - in.first}};
-  const Range fresh{io.first_new - in.first, io.end_new - in.first};
+  const Positions fresh{io.first_new - in.first, io.end_new - in.first};
   run_cpu(pattern, in.as<const Sample>().row(0), fresh, io.scratch, most_new, out);
   const auto found = static_cast<std::int32_t>(out.events[kFound]);
   for (std::int32_t i = 0; i < found; ++i) out.start[i] += in.first;
   for (const Port port : {kWindows, kStart, kMetric}) *io.out[port].count = found;
-  std::ranges::copy(out.events, reinterpret_cast<std::int64_t*>(io.out[kTally].data));
-  *io.out[kTally].count = 1;
+  io.out[kTally].put_tally(out.events);
 }
 
 class PreambleSearchStage final : public ConfiguredStage<Config> {
@@ -37,25 +35,14 @@ class PreambleSearchStage final : public ConfiguredStage<Config> {
     context.footprint[0] = {.past = pattern.past(), .future = pattern.future()};
     context.scratch_bytes = scratch_bytes(pattern, most_new_);
 
-    const auto set = [&](Port port, Element element, std::vector<Dim> item) -> PortShape& {
-      PortShape& out = context.out[port];
-      out.element = element;
-      out.item = std::move(item);
-      return out;
-    };
-    set(kWindows, Element::cf32, {{"window", pattern.window()}});
-    set(kStart, Element::i64, {});
-    set(kMetric, Element::f32, {});
-    for (const Port port : {kWindows, kStart, kMetric}) {
-      PortShape& out = context.out[port];
-      out.axis = Axis::counted;  // rate_hz stays that of the samples: an offset in hertz is computed from it
-      out.axis_name = "packet";
-      out.most = pattern.most_packets(most_new_);
-    }
-    set(kCorrelation, Element::f32, {});
-    PortShape& tally = set(kTally, Element::i64, {{"event", std::ssize(kEvents)}});
-    tally.axis = Axis::block;
-    tally.rate_hz = 0;
+    context.out[kWindows].hold(Element::cf32, {{"window", pattern.window()}});
+    context.out[kStart].hold(Element::i64, {});
+    context.out[kMetric].hold(Element::f32, {});
+    // rate_hz stays that of the samples: an offset in hertz is computed from it.
+    for (const Port port : {kWindows, kStart, kMetric})
+      context.out[port].count_items("packet", pattern.most_packets(most_new_));
+    context.out[kCorrelation].hold(Element::f32, {});
+    context.out[kTally].tally(kEvents);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {

@@ -85,7 +85,7 @@ __device__ Cell search_cell(const Job& job, std::int64_t first, const float* pow
       sum += energy[i + m * period];
     }
     level = n >= 0 && n < job.valid ? finite_level(level) : 0;
-    if (job.correlation && job.correlated.holds(n))
+    if (job.correlation && job.correlated.has(n))
       job.correlation[n - job.correlated.first] = level > 0 ? metric_of(level, sum) : 0;
     if (level <= best.level) continue;
     best.level = level;

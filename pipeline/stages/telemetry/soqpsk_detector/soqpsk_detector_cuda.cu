@@ -198,8 +198,7 @@ class Run final : public StageRun {
  public:
   Run(const Setup& setup, LlrForm llr)
       : setup_(setup), llr_(llr), pilot_(std::span(setup.pilot)), processors_(gpu::count_multiprocessors()) {
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    gpu::check(cudaFuncGetAttributes(&loaded, detect_chains), "loading soqpsk_detector");
+    gpu::load_kernels("loading soqpsk_detector", detect_chains);
   }
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {

@@ -32,7 +32,7 @@ class SoqpskDetectorStage final : public ConfiguredStage<Config> {
       const PortIo& in = io.in[0];
       for (const PortIo& out : io.out) *out.count = *in.count;
       const std::int64_t chains = *in.count * (in.item / setup.bits);
-      run_cpu(setup, reinterpret_cast<const cf32*>(in.data), chains, results_of(io.out, llr));
+      run_cpu(setup, in.row<const cf32>(), chains, results_of(io.out, llr));
     });
   }
 

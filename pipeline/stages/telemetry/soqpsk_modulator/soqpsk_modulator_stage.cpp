@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/frame_modulator.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
 #include "pipeline/stages/telemetry/soqpsk_modulator/soqpsk_modulator.hpp"
 
@@ -14,11 +12,9 @@ using soqpsk::Modulator;
 class SoqpskModulatorStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
-    const PortShape& in = context.in[0];
-    if (in.axis != Axis::stream || !in.item.empty())
-      context.section.problem("", fmt::format("takes single bits or samples, [n]; its input is {}", in.text()));
+    dsp::check_bits_or_samples(context);
     if (!telemetry::check_packets(config_.format, context.section)) return;
-    of_bits_ = in.element == Element::u8;
+    of_bits_ = context.in[0].element == Element::u8;
     if (of_bits_) shape_of_bits(context);
   }
 

@@ -61,7 +61,7 @@ void Bands::measure(std::span<const double> power, std::span<float, kLevels.size
 std::size_t Meter::scratch_bytes(std::int64_t size) noexcept {
   Scratch count(nullptr);
   count.take<double>(size);
-  count.take<std::byte>(static_cast<std::int64_t>(WelchSpectrum::scratch_bytes(size)));
+  count.take_bytes(WelchSpectrum::scratch_bytes(size));
   return count.bytes();
 }
 
@@ -69,8 +69,8 @@ std::int64_t Meter::run(std::span<const cf32> x, std::span<float, kLevels.size()
                         std::byte* memory) const noexcept {
   const std::int64_t size = spectrum_.size();
   Scratch scratch(memory);
-  const std::span<double> power(scratch.take<double>(size), static_cast<std::size_t>(size));
-  auto* const rest = scratch.take<std::byte>(static_cast<std::int64_t>(WelchSpectrum::scratch_bytes(size)));
+  const auto power = scratch.take_span<double>(size);
+  auto* const rest = scratch.take_bytes(WelchSpectrum::scratch_bytes(size));
   const std::int64_t frames = spectrum_.run(x, average_, power, rest);
   if (frames == 0) return 0;
   bands_.measure(power, levels);

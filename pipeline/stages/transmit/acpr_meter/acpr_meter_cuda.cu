@@ -23,17 +23,12 @@ class Run final : public StageRun {
     const cudaStream_t stream = gpu::stream_of(view);
     std::int64_t frames = 0;
     for (std::int64_t row = 0; row < in.rows; ++row)
-      frames =
-          meter_.run(reinterpret_cast<const float2*>(in.data + row * in.pitch) + (io.first_new - in.first),
-                     io.end_new - io.first_new, row_of(levels, row), row_of(spectrum, row), io.device_scratch, stream);
+      frames = meter_.run(in.row<const float2>(row) + (io.first_new - in.first), io.end_new - io.first_new,
+                          levels.row<float>(row), spectrum.row<float>(row), io.device_scratch, stream);
     write_counts<<<1, 1, 0, stream>>>(levels.count, spectrum.count, frames > 0 ? 1 : 0);
   }
 
  private:
-  static float* row_of(const PortIo& port, std::int64_t row) noexcept {
-    return port.data == nullptr ? nullptr : reinterpret_cast<float*>(port.data + row * port.pitch);
-  }
-
   CudaMeter meter_;
 };
 

@@ -20,13 +20,8 @@ class AcprMeterStage final : public ConfiguredStage<Config> {
     const PortShape& in = context.in[0];
     rate_hz_ = in.rate_hz;
     check(config_, rate_hz_, context.section);
-    for (PortShape& out : context.out) {
-      out.element = Element::f32;
-      out.axis = Axis::block;
-      out.rate_hz = 0;
-    }
-    context.out[0].item = {{"level", std::ssize(kLevels), {kLevels.begin(), kLevels.end()}}};
-    context.out[1].item = {{"bin", config_.size}};
+    context.out[0].hold_per_block(Element::f32, {{"level", std::ssize(kLevels), {kLevels.begin(), kLevels.end()}}});
+    context.out[1].hold_per_block(Element::f32, {{"bin", config_.size}});
     context.chunk_exempt = true;
     context.scratch_bytes = Meter::scratch_bytes(config_.size);
   }
@@ -38,21 +33,17 @@ class AcprMeterStage final : public ConfiguredStage<Config> {
       const PortIo &in = io.in[0], &levels = io.out[0], &spectrum = io.out[1];
       std::int64_t frames = 0;
       for (std::int64_t row = 0; row < in.rows; ++row) {
-        const auto* const x = reinterpret_cast<const cf32*>(in.data + row * in.pitch) + (io.first_new - in.first);
+        const auto* const x = in.row<const cf32>(row) + (io.first_new - in.first);
         const std::size_t bins = spectrum.data != nullptr ? static_cast<std::size_t>(spectrum.item) : 0;
         frames = meter.run({x, static_cast<std::size_t>(io.end_new - io.first_new)},
-                           std::span<float, kLevels.size()>(row_of(levels, row), kLevels.size()),
-                           {row_of(spectrum, row), bins}, io.scratch);
+                           std::span<float, kLevels.size()>(levels.row<float>(row), kLevels.size()),
+                           {spectrum.row<float>(row), bins}, io.scratch);
       }
       *levels.count = *spectrum.count = frames > 0 ? 1 : 0;
     });
   }
 
  private:
-  static float* row_of(const PortIo& port, std::int64_t row) noexcept {
-    return port.data == nullptr ? nullptr : reinterpret_cast<float*>(port.data + row * port.pitch);
-  }
-
   double rate_hz_ = 0;
 };
 

@@ -59,7 +59,6 @@ class Trainer {
  private:
   struct Trial;
   struct Work;
-  static Work work_in(std::byte* scratch, const AphOrders& orders, std::int64_t samples) noexcept;
   Report learn(std::span<const cf32> sent, std::span<const cf32> received, std::span<cf32> coefficients,
                const Work& work) const noexcept;
   void look(std::span<const cf32> sent, std::span<const cf32> received, Report& report) const noexcept;

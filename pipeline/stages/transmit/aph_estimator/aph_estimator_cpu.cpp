@@ -24,12 +24,15 @@ struct Trainer::Trial {
 };
 
 struct Trainer::Work {
-  Complex64* u = nullptr;
-  Complex64* h = nullptr;
-  cf32* other = nullptr;  // coefficients
-  cf32* errors = nullptr;
-  std::byte* rest = nullptr;
-  std::size_t bytes = 0;
+  AphOrders orders;
+  std::int64_t samples;
+  Scratch scratch;
+  Complex64* u = scratch.take<Complex64>(samples);
+  Complex64* h = scratch.take<Complex64>(orders.coefficients());
+  cf32* other = scratch.take<cf32>(orders.coefficients());  // coefficients
+  cf32* errors = scratch.take<cf32>(samples);
+  std::byte* rest =
+      scratch.take_bytes(std::max(Aligner::scratch_bytes(samples), NormalEquations(orders).scratch_bytes()));
 };
 
 Setup setup_of(const Config& config, double rate_hz) {
@@ -54,30 +57,17 @@ Trainer::Trainer(const Config& config, double rate_hz)
   if (config.measured) meter_.emplace(config.aclr, rate_hz);
 }
 
-Trainer::Work Trainer::work_in(std::byte* memory, const AphOrders& orders, std::int64_t samples) noexcept {
-  Scratch scratch(memory);
-  Work w;
-  w.u = scratch.take<Complex64>(samples);
-  w.h = scratch.take<Complex64>(orders.coefficients());
-  w.other = scratch.take<cf32>(orders.coefficients());
-  w.errors = scratch.take<cf32>(samples);
-  w.rest = scratch.take<std::byte>(
-      static_cast<std::int64_t>(std::max(Aligner::scratch_bytes(samples), NormalEquations(orders).scratch_bytes())));
-  w.bytes = scratch.bytes();
-  return w;
-}
-
 std::size_t Trainer::scratch_bytes(const Config& config) noexcept {
   // The meter reuses the memory of the other steps.
   const std::size_t metered = config.measured ? acpr_meter::Meter::scratch_bytes(config.aclr.size) : 0;
-  return work_in(nullptr, config.orders.orders(), config.samples).bytes + metered;
+  return Work{config.orders.orders(), config.samples, Scratch(nullptr)}.scratch.bytes() + metered;
 }
 
 Report Trainer::train(std::span<const cf32> sent, std::span<const cf32> received, std::span<cf32> coefficients,
                       std::byte* scratch) const noexcept {
   const auto length = static_cast<std::size_t>(std::min<std::int64_t>(setup_.samples, std::ssize(sent)));
-  Report report =
-      learn(sent.first(length), received.first(length), coefficients, work_in(scratch, setup_.orders, setup_.samples));
+  Report report = learn(sent.first(length), received.first(length), coefficients,
+                        {setup_.orders, setup_.samples, Scratch(scratch)});
   if (report.is_refused()) std::copy(setup_.applied.begin(), setup_.applied.end(), coefficients.begin());
   report.has_coefficients = report.goes_on() || (report.is_refused() && setup_.told);
   return report;

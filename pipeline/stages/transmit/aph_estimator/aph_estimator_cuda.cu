@@ -19,24 +19,6 @@
 namespace iqd::aph_estimator {
 namespace {
 
-constexpr int kLevels = static_cast<int>(acpr_meter::kLevels.size());
-
-/// Pieces of scratch at multiples of 256, if scratch begins at one.
-class Pieces {
- public:
-  explicit Pieces(std::byte* memory) : memory_(memory) {}
-  template <class T> T* take(std::int64_t count) {
-    std::byte* const piece = memory_ + used_;
-    used_ += (static_cast<std::size_t>(count) * sizeof(T) + 255) / 256 * 256;
-    return reinterpret_cast<T*>(piece);
-  }
-  std::size_t used() const { return used_; }
-
- private:
-  std::byte* memory_;
-  std::size_t used_ = 0;
-};
-
 class Run final : public StageRun {
  public:
   explicit Run(const Setup& setup)
@@ -44,88 +26,59 @@ class Run final : public StageRun {
     if (setup.bands) meter_.emplace(*setup.bands, setup.size, setup.average);
   }
 
-  std::size_t device_scratch_bytes() const noexcept override { return place(nullptr).bytes; }
+  std::size_t device_scratch_bytes() const noexcept override { return room(nullptr).scratch.bytes(); }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
     const cudaStream_t stream = gpu::stream_of(view);
-    const Place place = this->place(io.device_scratch);
-    Job job = place.job;
+    Job job{room(io.device_scratch)};
+    job.search = setup_.search;
+    job.gain = setup_.gain;
+    job.above = setup_.above;
+    job.told = setup_.told;
+    job.applied = applied_.data();
     const Positions both = io.new_in_all();
     job.n = std::min(setup_.samples, both.length());
-    const auto new_samples = [&](const PortIo& port) {
-      return reinterpret_cast<const cf32*>(port.data) + (both.first - port.first);
-    };
+    const auto new_samples = [&](const PortIo& port) { return port.row<const cf32>() + (both.first - port.first); };
     job.z = new_samples(io.in[0]);
     job.s = new_samples(io.in[1]);
-    job.coefficients = reinterpret_cast<cf32*>(io.out[kCoefficients].data);
-    job.values = reinterpret_cast<float*>(io.out[kReport].data);
-    job.events = reinterpret_cast<std::int64_t*>(io.out[kEvents].data);
-    job.coefficients_count = io.out[kCoefficients].count;
-    job.report_count = io.out[kReport].count;
-    job.events_count = io.out[kEvents].count;
-    job.is_metered = meter_ && measure(job, job.s, 0, place, stream);
-    align(job, place, stream);
+    job.coefficients = io.out[kCoefficients];
+    job.values = io.out[kReport];
+    job.events = io.out[kEvents];
+    job.is_metered = meter_ && measure(job, job.s, 0, stream);
+    align(job, stream);
     fit(job, stream);
     compare_coefficients<<<kGroups, kThreads, 0, stream>>>(job);
     if (job.is_metered) {
-      measure(job, job.z, 1, place, stream);
-      measure(job, job.errors, 2, place, stream);
+      measure(job, job.z, 1, stream);
+      measure(job, job.errors, 2, stream);
     }
     conclude<<<1, kThreads, 0, stream>>>(job);
   }
 
  private:
-  struct Place {
-    Job job;
-    std::byte* work;  // of transforms
-    std::byte* meter;
-    std::size_t bytes;
-  };
-
-  Place place(std::byte* scratch) const noexcept {
-    const std::int64_t c = setup_.orders.coefficients(), edges = functions_.count * setup_.orders.taps;
-    const std::int64_t sums = (functions_.count + 2) * edges;
-    Pieces pieces(scratch);
-    Place p{};
-    p.job.size = plans_.size();
-    p.job.search = setup_.search;
-    p.job.gain = setup_.gain;
-    p.job.above = setup_.above;
-    p.job.orders = setup_.orders;
-    p.job.functions = functions_;
-    p.job.told = setup_.told;
-    p.job.applied = applied_.data();
-    p.work = pieces.take<std::byte>(static_cast<std::int64_t>(plans_.work_bytes()));
-    p.meter = pieces.take<std::byte>(meter_ ? static_cast<std::int64_t>(meter_->scratch_bytes()) : 0);
-    p.job.record = pieces.take<Record>(1);
-    p.job.partials = pieces.take<double>(kFits * kGroups * std::max<std::int64_t>(4 * sums, 16));
-    p.job.spectra = pieces.take<cf32>(4 * plans_.size());
-    p.job.u = pieces.take<Complex64>(kFits * setup_.samples);
-    p.job.sums = pieces.take<Sums>(kFits * sums);
-    p.job.edges = pieces.take<Complex64>(kFits * 2 * edges);
-    p.job.matrices = pieces.take<Complex64>(kFits * c * c);
-    p.job.h = pieces.take<Complex64>(kFits * c);
-    p.job.diagonals = pieces.take<double>(kFits * 2 * c);
-    p.job.trained = pieces.take<cf32>(kFits * c);
-    p.job.errors = pieces.take<cf32>(meter_ ? setup_.samples : 0);
-    p.job.levels = pieces.take<float>(3 * kLevels);
-    p.bytes = pieces.used();
-    return p;
+  Room room(std::byte* memory) const noexcept {
+    return {.orders = setup_.orders,
+            .functions = functions_,
+            .samples = setup_.samples,
+            .size = plans_.size(),
+            .work_bytes = plans_.work_bytes(),
+            .meter_bytes = meter_ ? meter_->scratch_bytes() : 0,
+            .scratch = Scratch(memory)};
   }
 
-  bool measure(const Job& job, const cf32* x, int which, const Place& place, cudaStream_t stream) const noexcept {
-    return meter_->run(reinterpret_cast<const float2*>(x), job.n, job.levels + which * kLevels, nullptr, place.meter,
+  bool measure(const Job& job, const cf32* x, int which, cudaStream_t stream) const noexcept {
+    return meter_->run(reinterpret_cast<const float2*>(x), job.n, job.levels + which * kLevels, nullptr, job.meter,
                        stream) > 0;
   }
 
-  void align(const Job& job, const Place& place, cudaStream_t stream) const noexcept {
+  void align(const Job& job, cudaStream_t stream) const noexcept {
     look<<<kGroups, kThreads, 0, stream>>>(job);
     count_rail<<<kGroups, kThreads, 0, stream>>>(job);
     judge_look<<<1, kThreads, 0, stream>>>(job);
     load_signals<<<kGroups, kThreads, 0, stream>>>(job);
-    plans_.run(job.spectra, job.spectra, 3, false, place.work, stream);
+    plans_.run(job.spectra, job.spectra, 3, false, job.work, stream);
     multiply_spectra<<<kGroups, kThreads, 0, stream>>>(job);
-    plans_.run(job.spectra + 2 * job.size, job.spectra + 3 * job.size, 1, true, place.work, stream);
+    plans_.run(job.spectra + 2 * job.size, job.spectra + 3 * job.size, 1, true, job.work, stream);
     find_peak<<<kGroups, kThreads, 0, stream>>>(job);
     take_peak<<<1, kThreads, 0, stream>>>(job);
     for (int i = 0; i < kClimbs; ++i) {

@@ -13,22 +13,21 @@ namespace iqd::aph_estimator {
 namespace {
 
 std::span<const cf32> samples_at(const Positions& positions, const PortIo& port) noexcept {
-  return {reinterpret_cast<const cf32*>(port.data) + (positions.first - port.first),
-          static_cast<std::size_t>(positions.length())};
+  return {port.row<const cf32>() + (positions.first - port.first), static_cast<std::size_t>(positions.length())};
 }
 
 void train(const Trainer& trainer, const StageIo& io) noexcept {
   const PortIo& coefficients = io.out[kCoefficients];
   const PortIo& report = io.out[kReport];
-  const PortIo& events = io.out[kEvents];
-  const std::span into(reinterpret_cast<cf32*>(coefficients.data), static_cast<std::size_t>(coefficients.item));
+  const std::span into(coefficients.row<cf32>(), static_cast<std::size_t>(coefficients.item));
   const Positions both = io.new_in_all();
   const Report result = trainer.train(samples_at(both, io.in[0]), samples_at(both, io.in[1]), into, io.scratch);
-  result.write(reinterpret_cast<float*>(report.data));
-  auto* const count = reinterpret_cast<std::int64_t*>(events.data);
-  for (std::size_t e = 0; e < kOutcomes.size(); ++e) count[e] = e == static_cast<std::size_t>(result.outcome);
+  result.write(report.row<float>());
+  std::array<std::int64_t, kOutcomes.size()> events{};
+  events[static_cast<std::size_t>(result.outcome)] = 1;
+  io.out[kEvents].put_tally(events);
   *coefficients.count = result.has_coefficients ? 1 : 0;
-  *report.count = *events.count = 1;
+  *report.count = 1;
 }
 
 class AphEstimatorStage final : public ConfiguredStage<Config> {
@@ -46,10 +45,10 @@ class AphEstimatorStage final : public ConfiguredStage<Config> {
       return context.section.problem("above", "needs the group `aclr` with the carriers");
     rate_hz_ = context.in[0].rate_hz;
     if (config_.measured) acpr_meter::check(config_.aclr, rate_hz_, context.section, "aclr.");
-    set(context.out[kCoefficients], Element::cf32, {"coefficient", orders.coefficients()});
-    set(context.out[kReport], Element::f32,
-        {"value", std::ssize(kValues), std::vector<std::string>(kValues.begin(), kValues.end())});
-    set(context.out[kEvents], Element::i64, {"event", std::ssize(kOutcomes)});
+    context.out[kCoefficients].hold_per_block(Element::cf32, {{"coefficient", orders.coefficients()}});
+    context.out[kReport].hold_per_block(Element::f32,
+                                        {{"value", std::ssize(kValues), {kValues.begin(), kValues.end()}}});
+    context.out[kEvents].tally(kOutcomes);
     context.chunk_exempt = true;
     context.scratch_bytes = Trainer::scratch_bytes(config_);
   }
@@ -60,13 +59,6 @@ class AphEstimatorStage final : public ConfiguredStage<Config> {
   }
 
  private:
-  static void set(PortShape& out, Element element, Dim dim) {
-    out.element = element;
-    out.axis = Axis::block;
-    out.item = {std::move(dim)};
-    out.rate_hz = 0;
-  }
-
   double rate_hz_ = 0;
 };
 

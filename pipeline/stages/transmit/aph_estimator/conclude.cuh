@@ -61,7 +61,6 @@ __global__ void __launch_bounds__(kThreads) compare_coefficients(const __grid_co
 }
 
 __global__ void __launch_bounds__(kThreads) conclude(const __grid_constant__ Job job) {
-  constexpr int kLevels = static_cast<int>(acpr_meter::kLevels.size());
   Record& record = *job.record;
   const Trying& best = record.tries[record.best];
   Report& report = record.report;
@@ -75,9 +74,9 @@ __global__ void __launch_bounds__(kThreads) conclude(const __grid_constant__ Job
   if (best.fit.found && job.is_metered)
     report.aclr_after_db =
         aclr_expected(job.levels + 2 * kLevels, job.levels + kLevels, best.range.length() - kSkipped, job.n);
-  report.write(job.values);
-  *job.coefficients_count = given ? 1 : 0;
-  *job.report_count = *job.events_count = 1;
+  report.write(job.values.data);
+  *job.coefficients.count = given ? 1 : 0;
+  *job.values.count = *job.events.count = 1;
 }
 
 }  // namespace

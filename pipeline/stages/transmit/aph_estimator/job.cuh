@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
+#include "pipeline/stages/items.cuh"
 #include "pipeline/stages/transmit/aph_estimator/normal_equations.hpp"
 #include "pipeline/stages/transmit/aph_estimator/residual.hpp"
 #include "pipeline/stages/transmit/aph_estimator/setup.hpp"
+#include "pipeline/stages/transmit/channel_meter.hpp"
+#include "signal/filters/scratch.hpp"
 
 /// A training is a chain of kernels. Those with many thread blocks sum over the samples and store a sum for each thread
 /// block; a single thread block then combines these in order and writes the conclusions into the record. Once the
@@ -38,53 +43,65 @@ struct Record {
   int best = 0;
 };
 
-/// The arguments of all kernels: pieces of scratch, except for the samples, the keys and the outputs.
-struct Job {
+/// Numbers of a metered signal's levels.
+inline constexpr int kLevels = static_cast<int>(acpr_meter::kLevels.size());
+
+/// Memory between the kernels.
+struct Room {
+  AphOrders orders;
+  Functions functions;
+  std::int64_t samples;  // of a training, at most
+  std::int64_t size;     // of the transforms
+  std::size_t work_bytes;
+  std::size_t meter_bytes;  // 0: nothing is metered
+  Scratch scratch;
+  int edge_count = functions.count * orders.taps;
+  int count = orders.coefficients();
+  std::int64_t sum_count = (functions.count + 2) * edge_count;
+  std::byte* work = scratch.take_bytes(work_bytes);  // of transforms; ends at a multiple of 256 for the meter
+  std::byte* meter = scratch.take_bytes(meter_bytes);
+  Record* record = scratch.take<Record>(1);
+  /// [thread block] of the sums, or [fit][thread block]
+  double* partials = scratch.take<double>(kFits * kGroups * std::max<std::int64_t>(4 * sum_count, 16));
+  cf32* spectra = scratch.take<cf32>(4 * size);             // [first half, second half, both, correlation][size]
+  Complex64* u = scratch.take<Complex64>(kFits * samples);  // [fit][n]
+  Sums* sums = scratch.take<Sums>(kFits * sum_count);       // [fit][Assembly's]
+  Complex64* edges = scratch.take<Complex64>(kFits * 2 * edge_count);    // [fit][head, tail][function][tap]
+  Complex64* matrices = scratch.take<Complex64>(kFits * count * count);  // [fit][coefficient][coefficient]
+  Complex64* h = scratch.take<Complex64>(kFits * count);                 // [fit][coefficient]
+  double* diagonals = scratch.take<double>(kFits * 2 * count);           // [fit][scale, factor's][coefficient]
+  cf32* trained = scratch.take<cf32>(kFits * count);                     // [fit][coefficient]
+  cf32* errors = scratch.take<cf32>(meter_bytes > 0 ? samples : 0);      // [n]
+  float* levels = scratch.take<float>(3 * kLevels);                      // [received, sent, wrong][level]
+};
+
+/// The arguments of all kernels.
+struct Job : Room {
   const cf32* z;
   const cf32* s;
   std::int64_t n;
-  std::int64_t size;  // of the transforms
   std::int64_t search;
   double gain;
   double above;
-  AphOrders orders;
-  Functions functions;
   bool told;
   bool is_metered;  // there is a whole frame
   const cf32* applied;
 
-  Record* record;
-  double* partials;     // [thread block] of the sums, or [fit][thread block]
-  cf32* spectra;        // [first half, second half, both, correlation][size]
-  Complex64* u;         // [fit][n]
-  Sums* sums;           // [fit][Assembly's]
-  Complex64* edges;     // [fit][head, tail][function][tap]
-  Complex64* matrices;  // [fit][coefficient][coefficient]
-  Complex64* h;         // [fit][coefficient]
-  double* diagonals;    // [fit][scale, factor's][coefficient]
-  cf32* trained;        // [fit][coefficient]
-  cf32* errors;         // [n]
-  float* levels;        // [received, sent, wrong][level]
-
-  cf32* coefficients;
-  float* values;
-  std::int64_t* events;
-  std::int32_t* coefficients_count;
-  std::int32_t* report_count;
-  std::int32_t* events_count;
+  dsp::Items<cf32> coefficients;
+  dsp::Items<float> values;
+  dsp::Items<std::int64_t> events;
 
   template <class T> IQD_HOST_DEVICE T* partials_of(int row) const {
     return reinterpret_cast<T*>(partials) + static_cast<std::int64_t>(row) * kGroups;
   }
   IQD_HOST_DEVICE Assembly assembly(int fit) const {
-    const int edge = functions.count * orders.taps, c = orders.coefficients();
     return {.orders = orders,
             .functions = functions.count,
-            .sums = sums + static_cast<std::int64_t>(fit) * (functions.count + 2) * edge,
-            .head = edges + fit * 2 * edge,
-            .tail = edges + fit * 2 * edge + edge,
-            .matrix = matrices + fit * c * c,
-            .right = h + fit * c};
+            .sums = sums + fit * sum_count,
+            .head = edges + fit * 2 * edge_count,
+            .tail = edges + fit * 2 * edge_count + edge_count,
+            .matrix = matrices + fit * count * count,
+            .right = h + fit * count};
   }
 };
 

@@ -21,16 +21,12 @@ struct Room {
   static constexpr std::int64_t kHistory = 16;  // earlier samples: at most taps - 1
   static constexpr std::int64_t kStride = kHistory + kSize;
 
-  Room(int branches, Scratch& scratch)
-      : v_re(scratch.take<float>(kStride * branches)),
-        v_im(scratch.take<float>(kStride * branches)),
-        z_re(scratch.take<float>(kSize)),
-        z_im(scratch.take<float>(kSize)) {}
-
-  float* v_re;  // [branch][sample]: |x|^2b x
-  float* v_im;
-  float* z_re;
-  float* z_im;
+  int branches;
+  Scratch scratch;
+  float* v_re = scratch.take<float>(kStride * branches);  // [branch][sample]: |x|^2b x
+  float* v_im = scratch.take<float>(kStride * branches);
+  float* z_re = scratch.take<float>(kSize);
+  float* z_im = scratch.take<float>(kSize);
 };
 
 }  // namespace iqd::aph_predistorter
@@ -249,15 +245,12 @@ Model make_model(const AphOrders& orders, std::span<const std::complex<double>> 
 }
 
 std::size_t scratch_bytes(const Model& model) {
-  Scratch count(nullptr);
-  Room(model.branches, count);
-  return count.bytes();
+  return Room{model.branches, Scratch(nullptr)}.scratch.bytes();
 }
 
 template <class In, class Out>
 void run_cpu(const Model& model, float clip, const Row<In, Out>& row, Watch& watch, std::byte* memory) noexcept {
-  Scratch scratch(memory);
-  const Room room(model.branches, scratch);
+  const Room room{model.branches, Scratch(memory)};
   if constexpr (std::is_same_v<In, Complex>)
     HWY_DYNAMIC_DISPATCH(floats)(model, clip, row, watch, room);
   else if constexpr (std::is_same_v<Out, sc16>)

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gpu/runtime.hpp"
-#include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/items.cuh"
 #include "pipeline/stages/transmit/aph_predistorter/aph_predistorter.hpp"
 #include "pipeline/stages/transmit/aph_predistorter/compared.cuh"
 #include "pipeline/stages/transmit/aph_predistorter/job.cuh"
@@ -42,24 +42,16 @@ template <class S, class In, class Out> __global__ void __launch_bounds__(kThrea
   leave(job, watch);
 }
 
-/// The destinations of a block's results.
-struct Report {
-  float* peak;  // null: not wanted
-  std::int32_t* peak_count;
-  std::int64_t* events;
-  std::int32_t* event_count;
-};
-
-__global__ void __launch_bounds__(kThreads) tell(const Watch* watches, int n, const Report to) {
+__global__ void __launch_bounds__(kThreads)
+    tell(const Watch* watches, int n, const dsp::Items<float> peak, const dsp::Items<std::int64_t> events) {
   Watch watch;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kThreads) watch.add(watches[i]);
   watch = together<kThreads>(watch);
   if (threadIdx.x > 0) return;
-  if (to.peak != nullptr) *to.peak = sqrtf(watch.largest);
-  *to.peak_count = 1;
-  to.events[0] = watch.clipped;
-  to.events[1] = watch.not_finite;
-  *to.event_count = 1;
+  if (peak.data != nullptr) peak[0] = sqrtf(watch.largest);
+  events[0] = watch.clipped;
+  events[1] = watch.not_finite;
+  *peak.count = *events.count = 1;
 }
 
 class Run final : public StageRun {
@@ -75,9 +67,8 @@ class Run final : public StageRun {
     const cudaStream_t stream = gpu::stream_of(view);
     const PortIo& out = io.out[kOut];
     const int watches = out.length > 0 && out.rows > 0 ? launch(job_of(io), io.device_scratch, stream) : 0;
-    const Report to{reinterpret_cast<float*>(io.out[kPeak].data), io.out[kPeak].count,
-                    reinterpret_cast<std::int64_t*>(io.out[kTally].data), io.out[kTally].count};
-    tell<<<1, kThreads, 0, stream>>>(reinterpret_cast<const Watch*>(io.device_scratch), watches, to);
+    tell<<<1, kThreads, 0, stream>>>(reinterpret_cast<const Watch*>(io.device_scratch), watches, io.out[kPeak],
+                                     io.out[kTally]);
   }
 
  private:

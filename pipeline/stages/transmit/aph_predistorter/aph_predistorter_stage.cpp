@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -47,11 +48,9 @@ template <class In, class Out> void run_block(const Setup& setup, const StageIo&
     clipped += watch.clipped;
     not_finite += watch.not_finite;
   }
-  if (io.out[kPeak].data != nullptr) *reinterpret_cast<float*>(io.out[kPeak].data) = std::sqrt(largest);
-  auto* const events = reinterpret_cast<std::int64_t*>(io.out[kTally].data);
-  events[0] = clipped;
-  events[1] = not_finite;
-  *io.out[kPeak].count = *io.out[kTally].count = 1;
+  if (float* const peak = io.out[kPeak].row<float>()) *peak = std::sqrt(largest);
+  io.out[kTally].put_tally(std::array{clipped, not_finite});
+  *io.out[kPeak].count = 1;
 }
 
 class AphPredistorterStage final : public Stage {
@@ -87,16 +86,9 @@ class AphPredistorterStage final : public Stage {
     context.scratch_bytes = scratch_bytes(setup_.model);
     context.chunk_exempt = true;  // one peak per block
     context.out[kOut].element = setup_.out;
-    const auto set = [&](Port port, Element element, Dim dim) {
-      PortShape& out = context.out[port];
-      out.element = element;
-      out.rows.clear();
-      out.axis = Axis::block;
-      out.item = {std::move(dim)};
-      out.rate_hz = 0;
-    };
-    set(kPeak, Element::f32, {"peak", 1, {"peak"}});
-    set(kTally, Element::i64, {"event", std::ssize(kEvents)});
+    context.out[kPeak].hold_per_block(Element::f32, {{"peak", 1, {"peak"}}});
+    context.out[kPeak].rows.clear();
+    context.out[kTally].tally(kEvents);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/error.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/test_waveform/test_waveform.hpp"
 
@@ -17,11 +16,10 @@ class TestWaveformStage final : public ConfiguredStage<Config> {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (backend.kind() != BackendKind::cpu)
-      throw SetupError("test_waveform has no code for a GPU: leave its `backend` out");
+    require_cpu(backend, "test_waveform has no code for a GPU: leave its `backend` out");
     return cpu_run([period = waveform_.make()](const StageIo& io) noexcept {
       const PortIo& out = io.out[0];
-      play(period, out.first, {reinterpret_cast<cf32*>(out.data), static_cast<std::size_t>(out.length)});
+      play(period, out.first, {out.row<cf32>(), static_cast<std::size_t>(out.length)});
     });
   }
 

@@ -31,32 +31,33 @@ const std::initializer_list<std::string_view> kArguments{
 
 void warn_of_unknown(const Arguments& args) {
   const auto key = args.unknown(kArguments);
-  if (key) SoapySDR::log(SOAPY_SDR_WARNING, "iqdsim: the device argument '" + *key + "' is not known and does nothing");
+  if (key) SoapySDR::log(SOAPY_SDR_WARNING, "iqdsim: the device argument '" + *key + "' is unknown and has no effect");
 }
 
 }  // namespace
 
 Device::Device(const SoapySDR::Kwargs& args)
     : args_("iqdsim", args),
-      paced_(args_.flag("pace", true)),
+      pacing_(args_.flag("pace", true), args_.number("buffer", 0.25)),
       time_stamps_(args_.flag("time", true)),
-      short_reads_(args_.flag("short_reads", false)),
-      has_front_end_(args_.flag("front_end", false)),
-      buffer_s_(args_.number("buffer", 0.25)) {
+      short_reads_(args_.flag("short_reads", false)) {
+  const bool has_front_end = args_.flag("front_end", false);
   warn_of_unknown(args_);
   if (args_.text("hang_open", "") == "make") hang();
   if (Faults::unplugged(args_.text("serial", ""))) throw std::runtime_error("iqdsim: the device is unplugged");
-  if (buffer_s_ <= 0 || buffer_s_ > 10) throw std::invalid_argument("iqdsim: buffer= is from 0 to 10 seconds");
-  if (std::fabs(args_.number("clock_ppm", 0)) > 1e4) throw std::invalid_argument("iqdsim: clock_ppm= is within ±10000");
-  if (args_.number("rate_grid", 1) <= 0) throw std::invalid_argument("iqdsim: rate_grid= is above 0");
+  if (pacing_.buffer_s() <= 0 || pacing_.buffer_s() > 10)
+    throw std::invalid_argument("iqdsim: buffer= must be above 0, up to 10 seconds");
+  if (std::fabs(args_.number("clock_ppm", 0)) > 1e4)
+    throw std::invalid_argument("iqdsim: clock_ppm= must be within ±10000");
+  if (args_.number("rate_grid", 1) <= 0) throw std::invalid_argument("iqdsim: rate_grid= must be above 0");
   for (const int direction : {SOAPY_SDR_TX, SOAPY_SDR_RX}) {
     const bool rx = direction == SOAPY_SDR_RX;
-    ports_[direction].resize(static_cast<std::size_t>(args_.count(rx ? "rx" : "tx", 4, rx ? 1 : 0, kMostChannels)));
-    for (Port& p : ports_[direction]) p.antenna = rx ? "RX" : "TX";
+    ports_.create(direction, static_cast<std::size_t>(args_.count(rx ? "rx" : "tx", 4, rx ? 1 : 0, kMostChannels)),
+                  rx ? "RX" : "TX");
   }
-  settings_.resize(ports_[SOAPY_SDR_RX].size());
+  if (has_front_end) front_end_.emplace(ports_.count(SOAPY_SDR_RX));
   direct_.resize(static_cast<std::size_t>(args_.count("direct_buffers", 0, 0, 64)));
-  set_up();  // shows now what is wrong with the arguments
+  set_up();  // checks the arguments now
   start_clock();
 }
 
@@ -68,7 +69,7 @@ SoapySDR::Kwargs Device::getHardwareInfo() const {
           {"fpga", "1.0"}};
 }
 
-/// The reference is there but for a time that the arguments name.
+/// Locked, except for the time that the arguments name.
 bool Device::is_locked() const {
   const auto lost_at = args_.number("unlock_at");
   if (!lost_at || !running()) return true;
@@ -88,63 +89,61 @@ SoapySDR::ArgInfo Device::getSensorInfo(int, std::size_t, const std::string& key
 }
 std::string Device::readSensor(const std::string& key) const {
   if (key == "temperature") return "42.5";
-  if (key != "ref_locked") throw std::invalid_argument("iqdsim: there is no sensor " + key);
+  if (key != "ref_locked") throw std::invalid_argument("iqdsim: no sensor " + key);
   return is_locked() ? "true" : "false";
 }
 std::string Device::readSensor(int direction, std::size_t channel, const std::string& key) const {
-  port(direction, channel);
-  if (key != "lo_locked") throw std::invalid_argument("iqdsim: there is no sensor " + key);
+  ports_.at(direction, channel);
+  if (key != "lo_locked") throw std::invalid_argument("iqdsim: no sensor " + key);
   return is_locked() ? "true" : "false";
 }
 
 std::size_t Device::getNumChannels(int direction) const {
-  return ports_[direction == SOAPY_SDR_RX].size();
-}
-
-Device::Port& Device::port(int direction, std::size_t channel) {
-  return const_cast<Port&>(static_cast<const Device*>(this)->port(direction, channel));
-}
-const Device::Port& Device::port(int direction, std::size_t channel) const {
-  const auto& ports = ports_[direction == SOAPY_SDR_RX];
-  if (channel >= ports.size())
-    throw std::out_of_range("iqdsim: channel " + std::to_string(channel) + " of " + std::to_string(ports.size()));
-  return ports[channel];
+  return ports_.count(direction);
 }
 
 std::vector<std::string> Device::listAntennas(int direction, std::size_t) const {
   return {direction == SOAPY_SDR_RX ? "RX" : "TX"};
 }
 void Device::setAntenna(int direction, std::size_t channel, const std::string& name) {
-  if (name != listAntennas(direction, channel)[0]) throw std::invalid_argument("iqdsim: there is no antenna " + name);
-  port(direction, channel).antenna = name;
+  if (name != listAntennas(direction, channel)[0]) throw std::invalid_argument("iqdsim: no antenna " + name);
+  ports_.at(direction, channel).antenna = name;
 }
 std::string Device::getAntenna(int direction, std::size_t channel) const {
-  return port(direction, channel).antenna;
+  return ports_.at(direction, channel).antenna;
+}
+
+/// The new gain and frequency apply from the current position of the hardware.
+void Device::note_setting(int direction, std::size_t channel) {
+  if (direction != SOAPY_SDR_RX || !front_end_) return;
+  const Port& p = ports_.at(direction, channel);
+  front_end_->set(channel, running() ? now() : 0, p.gain_db, p.frequency_hz);
 }
 
 void Device::setGain(int direction, std::size_t channel, double db) {
-  port(direction, channel).gain_db = std::clamp(db, 0.0, 60.0);
+  ports_.at(direction, channel).gain_db = std::clamp(db, 0.0, 60.0);
   note_setting(direction, channel);
 }
 double Device::getGain(int direction, std::size_t channel) const {
-  return port(direction, channel).gain_db;
+  return ports_.at(direction, channel).gain_db;
 }
 
 void Device::setFrequency(int direction, std::size_t channel, double hz, const SoapySDR::Kwargs&) {
-  port(direction, channel).frequency_hz = std::clamp(hz, 0.0, 6e9);
+  ports_.at(direction, channel).frequency_hz = std::clamp(hz, 0.0, 6e9);
   note_setting(direction, channel);
 }
 double Device::getFrequency(int direction, std::size_t channel) const {
-  return port(direction, channel).frequency_hz;
+  return ports_.at(direction, channel).frequency_hz;
 }
 
 void Device::setSampleRate(int direction, std::size_t channel, double hz) {
-  port(direction, channel);
+  ports_.at(direction, channel);
   double granted = std::clamp(hz, kSlowest, kFastest);
   if (const auto grid = args_.number("rate_grid")) granted = std::max(1.0, std::round(granted / *grid)) * *grid;
   const std::lock_guard lock(mutex_);
   if (granted == rate_hz_) return;
-  if (running()) throw std::runtime_error("iqdsim: both directions share one rate, and it stays while a stream runs");
+  if (running())
+    throw std::runtime_error("iqdsim: cannot change the rate while a stream runs; both directions share it");
   rate_hz_ = granted;
 }
 SoapySDR::RangeList Device::getSampleRateRange(int, std::size_t) const {
@@ -152,10 +151,10 @@ SoapySDR::RangeList Device::getSampleRateRange(int, std::size_t) const {
 }
 
 void Device::setBandwidth(int direction, std::size_t channel, double hz) {
-  port(direction, channel).bandwidth_hz = std::clamp(hz, kSlowest, kFastest);
+  ports_.at(direction, channel).bandwidth_hz = std::clamp(hz, kSlowest, kFastest);
 }
 double Device::getBandwidth(int direction, std::size_t channel) const {
-  const double set = port(direction, channel).bandwidth_hz;
+  const double set = ports_.at(direction, channel).bandwidth_hz;
   return set > 0 ? set : rate_hz_;
 }
 

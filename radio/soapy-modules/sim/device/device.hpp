@@ -3,47 +3,28 @@
 #pragma once
 
 #include <SoapySDR/Device.hpp>
-#include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "radio/soapy-modules/sim/device/faults.hpp"
+#include "radio/soapy-modules/sim/device/burst_reports.hpp"
+#include "radio/soapy-modules/sim/device/direct_buffers.hpp"
+#include "radio/soapy-modules/sim/device/fault_injector.hpp"
+#include "radio/soapy-modules/sim/device/front_end.hpp"
+#include "radio/soapy-modules/sim/device/medium.hpp"
+#include "radio/soapy-modules/sim/device/pacing.hpp"
+#include "radio/soapy-modules/sim/device/ports.hpp"
 #include "radio/soapy-modules/sim/device/sample_clock.hpp"
-#include "radio/soapy-modules/sim/scenarios/air.hpp"
+#include "radio/soapy-modules/sim/device/stream.hpp"
 #include "radio/soapy-modules/sim/scenarios/arguments.hpp"
-#include "radio/soapy-modules/sim/scenarios/format.hpp"
-#include "radio/soapy-modules/sim/scenarios/scenario.hpp"
 
 namespace iqd::sim {
 
-/// One stream of one direction; a device has at most one of each.
-struct Stream {
-  int direction = 0;
-  Format format = Format::cf32;
-  std::vector<std::size_t> channels;
-  bool open = false;
-  std::atomic<bool> active{false};
-  std::atomic<std::int64_t> next{0};  // position of the next sample
-  bool in_burst = false;              // transmit: samples follow on each other
-  std::vector<cf32> scratch;
-};
-
-/// Something that happened to a transmission.
-struct Status {
-  int code = 0;
-  int flags = 0;
-  std::int64_t time_ns = 0;
-};
-
-/// Never returns.
-[[noreturn]] void hang();
-
-/// The simulated radio. Positions count from the activation of the first stream to the end of the last; receiving and
-/// transmitting may be done by two threads.
+/// The simulated radio. Positions count from the activation of the first stream to the end of the last. Two threads may
+/// receive and transmit.
 class Device final : public SoapySDR::Device {
  public:
   explicit Device(const SoapySDR::Kwargs& args);
@@ -106,72 +87,35 @@ class Device final : public SoapySDR::Device {
   long long getHardwareTime(const std::string& what) const override;
 
  private:
-  struct Port {
-    std::string antenna;
-    double gain_db = 0;
-    double frequency_hz = 100e6;
-    double bandwidth_hz = 0;
-  };
-  Port& port(int direction, std::size_t channel);
-  const Port& port(int direction, std::size_t channel) const;
   bool running() const { return rx_.active || tx_.active; }
   void set_up();
   void start_clock();
-  /// The position that the hardware would be at: paced by host time, else as far as was read (or written).
+  /// The position that the hardware would be at: paced by host time, otherwise how far the program has read (or
+  /// written).
   std::int64_t now() const;
-  std::int64_t ahead() const;
   bool is_locked() const;
-
-  // Receiving (device_receive.cpp).
-  int suffer(Stream& rx, long timeout_us);
-  int wait_for_samples(Stream& rx, std::int64_t wanted, long timeout_us, std::int64_t& samples);
-  void render(Stream& rx, void* const* buffers, std::int64_t samples);
   void note_setting(int direction, std::size_t channel);
-  void pass_front_end(const Stream& rx, void* const* buffers, std::int64_t samples);
-
-  // Buffers to be read in place (device_direct.cpp).
-  struct DirectBuffer {
-    std::vector<std::vector<std::byte>> channels;
-    bool held = false;
-  };
-  std::vector<void*> addresses(std::size_t handle);
-
-  // Transmitting (device_transmit.cpp).
   int place(Stream& tx, int flags, long long time_ns);
   bool wait_for_room(const Stream& tx, long timeout_us) const;
-  void send(Stream& tx, const void* const* buffers, std::int64_t samples);
-  void report(int code, int flags, std::int64_t position);
-  bool take_status(Status& status);
+  void report(int code, std::int64_t position);
+  std::optional<Status> take_report();
 
   Arguments args_;
-  bool paced_;
+  Pacing pacing_;
   bool time_stamps_;
   bool short_reads_;
-  bool has_front_end_;
-  double buffer_s_;
   double rate_hz_ = 1e6;
-  std::vector<Port> ports_[2];
+  Ports ports_;
+  std::optional<FrontEnd> front_end_;
 
-  mutable std::mutex mutex_;  // activation against the other direction's calls
+  mutable std::mutex mutex_;  // protects activation against calls in the other direction
   SampleClock clock_;
-  std::unique_ptr<Air> air_;
-  std::unique_ptr<Scenario> scenario_;
-  std::unique_ptr<Faults> faults_;
-  struct Setting {
-    std::int64_t from;  // position
-    double gain_db;
-    double frequency_hz;
-  };
-  std::mutex settings_mutex_;
-  std::vector<std::vector<Setting>> settings_;  // of each receive channel, by position
+  std::unique_ptr<Medium> medium_;
+  FaultInjector faults_;
   Stream rx_;
   Stream tx_;
-  std::vector<DirectBuffer> direct_;
-  std::atomic<bool> unplugged_{false};
-  std::atomic<bool> hangs_when_closed_{false};
-  SampleClock::Steady::time_point stalled_until_{};
-  std::deque<Status> status_;
-  std::int64_t burst_end_ = -1;  // position at which the end of a burst is to be reported
+  DirectBuffers direct_;
+  BurstReports reports_;
 };
 
 }  // namespace iqd::sim

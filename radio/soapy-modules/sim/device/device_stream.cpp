@@ -14,8 +14,6 @@ namespace iqd::sim {
 namespace {
 
 constexpr std::size_t kMtu = 16384;
-constexpr double kTransmitBuffer = 0.1;                         // seconds
-constexpr std::int64_t kUnpacedBuffer = std::int64_t{1} << 20;  // samples
 
 Stream& stream_of(SoapySDR::Stream* handle) {
   return *reinterpret_cast<Stream*>(handle);
@@ -33,21 +31,19 @@ SoapySDR::Stream* Device::setupStream(int direction, const std::string& format,
   Stream& stream = direction == SOAPY_SDR_RX ? rx_ : tx_;
   if (args_.text("hang_open", "") == "stream") hang();
   const std::lock_guard lock(mutex_);
-  if (stream.open) throw std::runtime_error("iqdsim: there is one stream of each direction, and it is in use");
+  if (stream.open) throw std::runtime_error("iqdsim: the only stream in this direction is in use");
   stream.format = format_named(format);
   stream.channels = channels.empty() ? std::vector<std::size_t>{0} : channels;
-  for (const std::size_t channel : stream.channels) port(direction, channel);
+  for (const std::size_t channel : stream.channels) ports_.at(direction, channel);
   stream.direction = direction;
   stream.scratch.resize(4096);
-  if (direction == SOAPY_SDR_RX)
-    for (DirectBuffer& b : direct_)
-      b = {{stream.channels.size(), std::vector<std::byte>(kMtu * bytes_of(stream.format))}};
+  if (direction == SOAPY_SDR_RX) direct_.allocate(stream.channels.size(), kMtu * bytes_of(stream.format));
   stream.open = true;
   return reinterpret_cast<SoapySDR::Stream*>(&stream);
 }
 
 void Device::closeStream(SoapySDR::Stream* handle) {
-  if (hangs_when_closed_) hang();
+  if (faults_.hangs_when_closed()) hang();
   const std::lock_guard lock(mutex_);
   stream_of(handle).active = false;
   stream_of(handle).open = false;
@@ -57,34 +53,28 @@ std::size_t Device::getStreamMTU(SoapySDR::Stream*) const {
   return kMtu;
 }
 
-std::int64_t Device::ahead() const {
-  return paced_ ? static_cast<std::int64_t>(rate_hz_ * kTransmitBuffer) + 1 : kUnpacedBuffer;
-}
-
-/// What is heard and what goes wrong, from position 0 on.
+/// Sets up the scenario and the faults, from position 0 on.
 void Device::set_up() {
-  const auto late = static_cast<std::int64_t>(rate_hz_ * buffer_s_);
+  const auto late = static_cast<std::int64_t>(rate_hz_ * pacing_.buffer_s());
   const auto delay = static_cast<std::int64_t>(args_.number_up_to("delay", 0, kLongestDelay));
-  air_ = std::make_unique<Air>(static_cast<int>(ports_[SOAPY_SDR_TX].size()),
-                               ahead() + late + delay + 4 * static_cast<std::int64_t>(kMtu));
-  const int channels = static_cast<int>(ports_[SOAPY_SDR_RX].size());
-  scenario_ = make_scenario({args_, rate_hz_, channels, *air_});
-  faults_ = std::make_unique<Faults>(args_, rate_hz_);
+  const std::int64_t kept = pacing_.transmit_buffer(rate_hz_) + late + delay + 4 * static_cast<std::int64_t>(kMtu);
+  medium_ = std::make_unique<Medium>(args_, Medium::Size{rate_hz_, static_cast<int>(ports_.count(SOAPY_SDR_RX)),
+                                                         static_cast<int>(ports_.count(SOAPY_SDR_TX)), kept});
+  faults_.start(args_, rate_hz_);
   rx_.next = 0;
   tx_.next = 0;
   tx_.in_burst = false;
-  status_.clear();
-  burst_end_ = -1;
+  reports_.clear();
 }
 
-/// Position 0 is now.
+/// Makes position 0 now.
 void Device::start_clock() {
   const auto epoch = args_.number("epoch");
   clock_.start(rate_hz_, epoch ? std::llround(*epoch * 1e9) : wall_ns(), args_.number("clock_ppm", 0));
 }
 
 std::int64_t Device::now() const {
-  if (paced_) return clock_.position();
+  if (pacing_.is_paced()) return clock_.position();
   return rx_.active ? rx_.next : tx_.next;
 }
 
@@ -96,13 +86,12 @@ int Device::activateStream(SoapySDR::Stream* handle, int flags, long long, std::
   const bool first = !running();
   if (first) {
     set_up();
-    scenario_->prepare();
+    medium_->prepare();
     start_clock();
   }
-  if (paced_ && !first) stream.next = std::max(stream.next.load(), clock_.position());
-  stalled_until_ = {};
-  if (stream.direction == SOAPY_SDR_TX && scenario_->hears_air())
-    for (const std::size_t channel : stream.channels) air_->open(static_cast<int>(channel));
+  if (pacing_.is_paced() && !first) stream.next = std::max(stream.next.load(), clock_.position());
+  faults_.resume();
+  if (stream.direction == SOAPY_SDR_TX) medium_->open(stream);
   stream.active = true;
   return 0;
 }

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What has happened to a serial number since the process began.
+/// The faults of a serial number since the process began.
 struct History {
   std::set<Fault::Kind> happened;
   Clock::time_point back_at{};
@@ -59,7 +59,7 @@ Faults::Faults(const Arguments& args, double rate_hz) : serial_(args.text("seria
 void Faults::once(Fault::Kind kind, const Arguments& args, double rate_hz, const std::string& when, double seconds) {
   const std::optional<double> at = args.number(when);
   if (!at) return;
-  if (*at < 0) throw std::invalid_argument("iqdsim: " + when + " is before the stream begins");
+  if (*at < 0) throw std::invalid_argument("iqdsim: " + when + " must not be negative");
   if (has_happened(serial_, kind)) return;
   events_.push_back({{kind, 0, seconds}, std::llround(*at * rate_hz), 0});
 }
@@ -81,7 +81,7 @@ Fault Faults::take(std::int64_t next) {
   if (due == events_.end()) return {};
   const Fault fault = due->fault;
   if (due->every > 0) {
-    // Behind what it loses, or a loss longer than its period would leave no sample at all.
+    // Counts from the end of the loss: a loss longer than its period would otherwise leave no samples.
     due->at += ((next + fault.lost - due->at) / due->every + 1) * due->every;
   } else {
     note(serial_, fault);

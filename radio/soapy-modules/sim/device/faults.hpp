@@ -11,25 +11,25 @@
 
 namespace iqd::sim {
 
-/// What can go wrong at a sample.
+/// A fault at a sample.
 struct Fault {
   enum class Kind : std::uint8_t { none, overflow, late, loss, stall, jump, disconnect, hang, hang_close };
   Kind kind = Kind::none;
   std::int64_t lost = 0;  // overflow, late, loss: samples
-  double seconds = 0;     // stall, jump: how long, how far; disconnect: how long it stays away
+  double seconds = 0;     // stall, jump: how long, how far; disconnect: how long
 };
 
-/// The faults that the device arguments ask for, at positions of the sample clock. Those that come once come once in
-/// the life of the process for a serial number, so a device that is opened again is sound.
+/// The faults from the device arguments, at positions of the sample clock. One-time faults happen once per serial
+/// number and process, so a device that is opened again works.
 class Faults {
  public:
   Faults(const Arguments& arguments, double rate_hz);
-  /// Samples that can be read from position `next` on before something happens.
+  /// How many samples from position `next` on can be read before the next fault.
   std::int64_t clear_until(std::int64_t next) const noexcept;
-  /// What happens at `next` or should have happened before it; it will not be told again.
+  /// Returns the fault that is due at or before `next`, and removes it.
   Fault take(std::int64_t next);
 
-  /// Whether the device with this serial number is unplugged just now.
+  /// Whether the device with this serial number is currently unplugged.
   static bool unplugged(const std::string& serial);
 
  private:

@@ -12,7 +12,7 @@
 
 namespace iqd::sim {
 
-/// The device's own time: position n was at start + n / rate. Paced, it runs with the host's clock, or so much faster.
+/// The device's clock: position n was at start + n / rate. Paced, it follows the host's clock, with an optional error.
 class SampleClock {
  public:
   using Steady = std::chrono::steady_clock;
@@ -23,13 +23,13 @@ class SampleClock {
     epoch_ns_ = epoch_ns;
     started_ = Steady::now();
   }
-  /// The position that host time has come to.
+  /// The position at the current host time.
   std::int64_t position() const {
     return static_cast<std::int64_t>(std::chrono::duration<double>(Steady::now() - started_).count() * rate_hz_ *
                                      pace_);
   }
   Steady::time_point when(std::int64_t position) const {
-    // A nanosecond more than exact, so that who waits for a position finds it there.
+    // A nanosecond longer than exact, so that a caller who waits for a position finds it reached.
     const double after = static_cast<double>(after_ns(position)) / pace_;
     return started_ + std::chrono::nanoseconds(static_cast<std::int64_t>(after) + 1);
   }
@@ -51,7 +51,7 @@ class SampleClock {
   }
 
   double rate_hz_ = 1;
-  double pace_ = 1;  // of this clock, in seconds of the host's
+  double pace_ = 1;  // seconds of this clock per second of the host's
   std::int64_t epoch_ns_ = 0;
   std::atomic<std::int64_t> jumped_ns_{0};
   Steady::time_point started_{};

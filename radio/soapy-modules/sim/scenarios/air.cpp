@@ -8,7 +8,7 @@ namespace iqd::sim {
 
 Air::Air(int channels, std::int64_t depth) : depth_(depth), channels_(static_cast<std::size_t>(channels)) {}
 
-/// Calls f(place in the ring, offset, samples) for the one or two pieces that a run of positions lies in.
+/// Calls f(index in the ring, offset, samples) for each of the one or two pieces that the positions occupy.
 template <class F> void Air::pieces(std::int64_t first, std::int64_t count, F f) const {
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t place = (first + done) % depth_;

@@ -12,17 +12,16 @@ namespace iqd::sim {
 
 using cf32 = std::complex<float>;
 
-/// What was transmitted, by position on the device's sample clock, as far back as the rings are deep. One thread
-/// writes while another reads.
+/// The last transmitted samples, by position on the device's sample clock. One thread writes while another reads.
 class Air {
  public:
-  /// `depth` samples of each channel that is opened.
+  /// `depth`: samples kept per opened channel.
   Air(int channels, std::int64_t depth);
-  /// Takes the memory of a channel that is going to be written.
+  /// Allocates the memory of a channel before it is written.
   void open(int channel);
-  /// Positions that were passed over are zeros; `first` is not before the end of what was written earlier.
+  /// Positions that are skipped become zeros. `first` must not be before the end of the previous write.
   void write(int channel, std::int64_t first, std::span<const cf32> samples);
-  /// Zeros where nothing was sent, and where it is too long ago.
+  /// Returns zeros where nothing was sent, and where the samples are no longer kept.
   void read(int channel, std::int64_t first, std::span<cf32> out);
 
  private:

@@ -17,15 +17,15 @@ namespace {
 
 constexpr std::int64_t kTaps = 128;
 constexpr double kFarthest = 10'000;
-/// A scenario has nothing before its position 0; with delays it is heard from here on.
+/// A scenario has no samples before its position 0, so channels with delays start here.
 constexpr std::int64_t kLead = 16'384;
-/// Of the noise of receivers, which is another one than that of scenarios.
+/// Separates the receivers' noise from that of scenarios.
 constexpr std::uint64_t kOwnSeed = 0x5eed'0f'0e4e;
 
 struct Flaw {
   cf32 factor;
-  std::int64_t whole;       // samples that the channel comes later, rounded up
-  std::vector<float> taps;  // read the rest earlier
+  std::int64_t whole;       // delay in samples, rounded up
+  std::vector<float> taps;  // advance by the rest
 };
 
 Flaw flaw_of(double gain_db, double phase_deg, double delay) {
@@ -45,9 +45,9 @@ class FlawedChannels final : public Scenario {
     const auto gains = each("channel_gains"), phases = each("channel_phases"), delays = each("channel_delays");
     for (std::size_t c = 0; c < gains.size(); ++c) {
       if (!(std::fabs(delays[c]) <= kFarthest))
-        refuse("channel_delays", args.text("channel_delays", ""), "samples from -10000 to 10000 are wanted");
+        refuse("channel_delays", args.text("channel_delays", ""), "expected samples from -10000 to 10000");
       if (delays[c] != 0 && scenario_->hears_air())
-        refuse("channel_delays", args.text("channel_delays", ""), "the scenario loopback has a delay of its own");
+        refuse("channel_delays", args.text("channel_delays", ""), "scenario=loopback has its own argument delay=");
       if (delays[c] != 0) lead_ = kLead;
       flaws_.push_back(flaw_of(gains[c], phases[c], delays[c]));
     }

@@ -8,8 +8,8 @@
 
 namespace iqd::sim {
 
-/// A scenario as receivers hear it that are not alike: what the arguments `common`, `channel_gains`, `channel_phases`,
-/// `channel_delays` and `channel_noise` say of each channel. Without any of them it is the scenario itself.
+/// A scenario as received by channels that differ, according to the arguments `common`, `channel_gains`,
+/// `channel_phases`, `channel_delays` and `channel_noise`. Without any of them, it returns the scenario itself.
 std::unique_ptr<Scenario> with_channel_flaws(const Setting& setting, std::unique_ptr<Scenario> scenario);
 
 }  // namespace iqd::sim

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Channels that are not alike: what each gives, against a tone by its formula.
+// Channels that differ: the output of each against a computed tone.
 #include <gtest/gtest.h>
 
 #include <numbers>

@@ -38,7 +38,7 @@ HWY_EXPORT(to_shorts);
 Format format_named(const std::string& name) {
   if (name == "CF32") return Format::cf32;
   if (name == "CS16") return Format::cs16;
-  throw std::invalid_argument("iqdsim: format " + name + " is not offered; CF32 and CS16 are");
+  throw std::invalid_argument("iqdsim: format " + name + " is not supported; use CF32 or CS16");
 }
 
 void to_cs16(std::span<const cf32> samples, std::int16_t* __restrict out) noexcept {

@@ -11,7 +11,7 @@ namespace iqd::sim {
 
 using cf32 = std::complex<float>;
 
-/// How a program wants its samples.
+/// The sample format that a program asked for.
 enum class Format : std::uint8_t { cf32, cs16 };
 
 constexpr double kFullScale = 32768;

@@ -11,23 +11,23 @@
 
 namespace iqd::sim {
 
-/// Frames that begin every `interval` of a transmitter's time, with silence between them. Which chip is sent when is
-/// told as the integral over its levels, 0 or 1, so that a sample can have the mean of what is sent in its time.
+/// Frames that begin every `interval` of the transmitter's time, with silence between them. The chips are given as the
+/// integral over their levels, 0 or 1, so that each sample can be the mean over its duration.
 class KeyedFrames {
  public:
   using Payload = std::function<std::vector<std::uint8_t>(std::int64_t frame)>;
 
-  /// Reads `chip_rate` and `interval`, which are these where they are not given. Refuses an interval that is shorter
-  /// than a frame.
+  /// Reads `chip_rate` and `interval`; the parameters are their defaults. Refuses an interval that is shorter than a
+  /// frame.
   KeyedFrames(const Arguments& arguments, FrameFormat format, double chip_rate, double interval_s, Payload payload);
 
   struct Sent {
     double chips;
     double ones;
   };
-  /// Up to a time: how many chips of a frame were sent, and how many of these were ones, both with parts.
+  /// How many chips of a frame were sent up to a time, and how many of them were ones, both with fractions.
   Sent sent(std::int64_t frame, double time_s);
-  /// The frame whose turn it is; -1 before the first.
+  /// The frame at a time; -1 before the first.
   std::int64_t frame_at(double time_s) const noexcept;
   double chip_rate() const noexcept { return chip_rate_; }
 
@@ -38,9 +38,9 @@ class KeyedFrames {
   Payload payload_;
   double chip_rate_;
   double interval_s_;
-  std::int64_t frame_ = -1;  // that the lists are of
+  std::int64_t frame_ = -1;  // the frame that the lists belong to
   std::vector<std::uint8_t> chips_;
-  std::vector<std::int32_t> ones_before_;  // chip k; one more at the end
+  std::vector<std::int32_t> ones_before_;  // for chip k; one more at the end
 };
 
 }  // namespace iqd::sim

@@ -14,7 +14,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::complex<float>>>;
 
-/// [tx][sample]: the frames behind `before` samples that repeat their end, and in front of a filter's margin.
+/// [tx][sample]: `before` samples that repeat the end of the frames, the frames, and a margin for the filter.
 Rows transmitted(const MimoOptions& options, std::int64_t before) {
   const OfdmFormat& format = options.format;
   const std::int64_t samples = options.frames * format.frame;

@@ -12,18 +12,18 @@
 
 namespace iqd::sim {
 
-/// What several antennas send and how it comes to the receiver's. The frames 0 … frames - 1 come again and again.
+/// What several antennas send, and the channel to the receiver's antennas. The frames 0 … frames - 1 repeat.
 struct MimoOptions {
   OfdmFormat format;
   Modulation modulation = Modulation::qam16;
   const LdpcCode* code = nullptr;
-  int order = 23;  // of the sequence that the payload is taken from
+  int order = 23;  // of the payload's pseudo-random sequence
   std::int64_t frames = 16;
   FadingChannel::Options channel;
 };
 
-/// [rx][sample]: all frames as they are received; the first begins at sample 0, and into it the last one's echoes
-/// reach. Where gains have the mean power 1, the samples have it as well.
+/// [rx][sample]: all frames as received. The first begins at sample 0 and contains the last one's echoes. If the gains
+/// have a mean power of 1, so have the samples.
 std::vector<std::vector<std::complex<float>>> render_mimo_frames(const MimoOptions& options);
 
 }  // namespace iqd::sim

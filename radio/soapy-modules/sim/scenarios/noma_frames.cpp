@@ -16,7 +16,7 @@
 namespace iqd::sim {
 namespace {
 
-/// y += h x. By parts: the library's product looks for NaN.
+/// y += h x, by real and imaginary parts: the library's complex product checks for NaN.
 void add_scaled(const cf32* from, cf32 h, std::span<cf32> to) noexcept {
   const auto* __restrict x = reinterpret_cast<const float*>(from);
   auto* __restrict y = reinterpret_cast<float*>(to.data());
@@ -54,13 +54,13 @@ class Renderer {
     double power = 0;
     for (std::int64_t u = 0; u < options.format.users; ++u) power += channel_.power(u);
     amplitude_ = amplitude_of(options.level_db) / std::sqrt(power);
-    // The noise of a sample is spread over all bins, and that of the carriers in use counts.
+    // A sample's noise spreads over all bins; only that of the carriers in use counts.
     const OfdmFormat& air = options.format.air;
     noise_amplitude_ = amplitude_ * amplitude_of(-options.snr_db.value_or(0)) *
                        std::sqrt(static_cast<double>(air.fft) / static_cast<double>(air.carriers));
   }
 
-  /// Frame number `frame`, into its place in all antennas' rows.
+  /// Renders frame number `frame` into its place in the rows of all antennas.
   void render(std::int64_t frame, std::vector<std::vector<std::int16_t>>& rows) {
     send(frame);
     carrier_.write(frame * length_, amplitude_, 0, turns_);
@@ -76,7 +76,7 @@ class Renderer {
   }
 
  private:
-  /// Whole turns in a period.
+  /// Rounds the offset to whole turns per period.
   static Tone carrier_of(const NomaOptions& options) {
     const auto period = static_cast<double>(options.frames * options.format.air.frame);
     return Tone(std::round(options.offset_hz / options.rate_hz * period) / period);

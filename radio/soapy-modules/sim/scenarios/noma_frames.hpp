@@ -11,24 +11,24 @@
 
 namespace iqd::sim {
 
-/// What several users send and how the antennas of an array hear it. The frames 0 … frames - 1 come again and again.
+/// What several users send, and how the antennas of an array receive it. The frames 0 … frames - 1 repeat.
 struct NomaOptions {
   NomaFormat format;
   SymbolMap modulation = SymbolMap::qpsk;
-  int order = 23;  // of the sequence that the payload is taken from
+  int order = 23;  // of the payload's pseudo-random sequence
   std::int64_t frames = 16;
   double rate_hz = 1;
-  ArrayChannel::Options channel;  // a frame has the gains of `seconds_of`
-  double level_db = -20;          // of what an antenna hears of all users in the mean, of full scale
-  std::optional<double> snr_db;   // of a user of 0 dB, on a carrier
-  double offset_hz = 0;           // of the carrier; the nearest that fits the period is taken
+  ArrayChannel::Options channel;  // a frame has the gains at `seconds_of`
+  double level_db = -20;          // mean power of all users at an antenna, of full scale
+  std::optional<double> snr_db;   // of a 0 dB user, on a carrier
+  double offset_hz = 0;           // of the carrier, rounded to fit the period
 };
 
-/// [antenna][sample][2]: all frames as they are received, as 16-bit numbers; the first begins at sample 0.
+/// [antenna][sample][2]: all frames as received, as 16-bit numbers; the first begins at sample 0.
 std::vector<std::vector<std::int16_t>> render_noma_frames(const NomaOptions& options);
 
-/// When a frame's gains are those of this second: users go forth in the first half of the period, and back in the
-/// second, so that nothing jumps where it begins again.
+/// The time whose gains a frame has: users move forth in the first half of the period and back in the second, so the
+/// gains do not jump when it repeats.
 double seconds_of(const NomaOptions& options, std::int64_t frame);
 
 }  // namespace iqd::sim

@@ -12,7 +12,7 @@ namespace iqd::sim {
 namespace {
 
 constexpr std::int64_t kParts = 64;
-constexpr double kTooSmallToMatter = 1e-5;  // taps at the ends, beside the largest
+constexpr double kTooSmallToMatter = 1e-5;  // taps at the ends, relative to the largest
 
 }  // namespace
 
@@ -49,7 +49,7 @@ std::int64_t Propagation::ahead(std::int64_t n) const noexcept {
   return std::llround(static_cast<double>(n) * parts_per_sample_);
 }
 
-/// The end of the samples from n on that are as far ahead as it is.
+/// The end of the run of samples from n on that are equally far ahead.
 std::int64_t Propagation::same_until(std::int64_t n, std::int64_t end) const noexcept {
   const std::int64_t here = ahead(n);
   if (ahead(end - 1) == here) return end;

@@ -11,12 +11,12 @@
 
 namespace iqd::sim {
 
-/// The way of a transmission to the receiver: some rays, and a transmitter whose clock is `clock_error` (1e-6: 1 ppm)
-/// faster than the receiver's: sample n shows the transmission at n (1 + clock_error), to 1/64 of a sample.
+/// The path of a transmission to the receiver: some rays, and a transmitter clock that is `clock_error` (1e-6: 1 ppm)
+/// faster than the receiver's. Sample n shows the transmission at n (1 + clock_error), to 1/64 of a sample.
 class Propagation {
  public:
   Propagation(std::span<const Ray> rays, double rate_hz, double clock_error);
-  /// Writes samples first, first + 1, … as they are received.
+  /// Writes the received samples first, first + 1, ….
   void write(Transmission& from, std::int64_t first, std::span<cf32> out);
 
  private:
@@ -26,12 +26,12 @@ class Propagation {
     std::int64_t last = 0;
   };
   static Filter filter_of(std::span<const Ray> rays, double rate_hz);
-  /// How far the transmitter is ahead at sample n, in parts of a sample.
+  /// How far the transmitter is ahead at sample n, in fractions of a sample.
   std::int64_t ahead(std::int64_t n) const noexcept;
   std::int64_t same_until(std::int64_t n, std::int64_t end) const noexcept;
 
   double parts_per_sample_;
-  std::vector<Filter> filters_;          // one for each part of a sample; a single one where both clocks agree
+  std::vector<Filter> filters_;          // one for each fraction of a sample; a single one if both clocks agree
   std::int64_t behind_ = 0, ahead_ = 0;  // how far the filters reach
   std::vector<cf32> sent_;
 };

@@ -12,7 +12,7 @@ constexpr double kMostPpm = 50'000;
 
 double clock_error(const Arguments& args) {
   const double ppm = args.number("ppm", 0);
-  if (std::fabs(ppm) > kMostPpm) refuse("ppm", args.text("ppm", ""), "a number from -50000 to 50000 is wanted");
+  if (std::fabs(ppm) > kMostPpm) refuse("ppm", args.text("ppm", ""), "expected a number from -50000 to 50000");
   return ppm * 1e-6;
 }
 
@@ -51,7 +51,7 @@ double positive(const Arguments& args, const std::string& key, double otherwise,
   const double value = args.number(key, otherwise);
   if (value > 0 && value <= most) return value;
   std::ostringstream wanted;
-  wanted << "a number above 0, and " << most << " at most, is wanted";
+  wanted << "expected a number above 0, up to " << most;
   refuse(key, args.text(key, std::to_string(otherwise)), wanted.str());
 }
 

@@ -14,18 +14,18 @@
 
 namespace iqd::sim {
 
-/// How a narrow signal reaches the receiver: its level, a carrier that is off (`offset`, `phase`), a transmitter whose
-/// clock is (`ppm`), and noise. A first part of the stream may be empty (`start`).
+/// How a narrowband signal reaches the receiver: its level, a carrier offset (`offset`, `phase`), the transmitter's
+/// clock error (`ppm`), and noise. It may start late (`start`).
 class Reception {
  public:
-  /// `noise_db`: power of a sample's noise over that of the signal; none: there is no noise.
+  /// `noise_db`: power of a sample's noise relative to the signal; empty: no noise.
   Reception(const Setting& setting, std::optional<double> noise_db);
 
-  /// The transmitter's time at sample n, in seconds since it began; it may be negative.
+  /// The transmitter's time at sample n, in seconds since it began; may be negative.
   double time_at(std::int64_t n) const noexcept { return static_cast<double>(n - start_) * step_s_; }
   /// Seconds from sample to sample, by the transmitter's clock.
   double step_s() const noexcept { return step_s_; }
-  /// Makes what is received of what is sent with power 1.
+  /// Turns what is sent, with power 1, into what is received.
   void receive(int channel, std::int64_t first, std::span<cf32> x);
 
  private:
@@ -39,10 +39,10 @@ class Reception {
   float noise_amplitude_ = 0;
 };
 
-/// Noise as `snr` says it: dB, in the whole sampling bandwidth.
+/// The noise relative to the signal from `snr`: dB, in the whole sampling bandwidth.
 std::optional<double> noise_of_snr(const Arguments& arguments);
 
-/// What `key` says, if it lies above 0 and not above `most`.
+/// The value of `key`, which must be above 0 and at most `most`.
 double positive(const Arguments& arguments, const std::string& key, double otherwise, double most);
 
 }  // namespace iqd::sim

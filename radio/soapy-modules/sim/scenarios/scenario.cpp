@@ -24,7 +24,7 @@ std::unique_ptr<Scenario> make_scenario(const Setting& setting) {
     if (entry.name == wanted) return with_channel_flaws(setting, entry.make(setting));
     known.append(" ").append(entry.name);
   }
-  throw std::invalid_argument("iqdsim: scenario=" + wanted + " is not known; there are:" + known);
+  throw std::invalid_argument("iqdsim: scenario=" + wanted + " is unknown; known:" + known);
 }
 
 }  // namespace iqd::sim

@@ -14,10 +14,10 @@
 
 namespace iqd::sim {
 
-/// Samples that the argument `delay` may say; the air is kept for so long.
+/// Largest value of the argument `delay`, in samples; transmitted samples are kept this long.
 inline constexpr double kLongestDelay = 1 << 24;
 
-/// What a scenario is made from. `air` outlives it.
+/// What a scenario is made from. `air` must outlive it.
 struct Setting {
   const Arguments& arguments;
   double rate_hz;
@@ -25,18 +25,18 @@ struct Setting {
   Air& air;
 };
 
-/// What the simulated antennas hear.
+/// What the simulated antennas receive.
 class Scenario {
  public:
   virtual ~Scenario() = default;
-  /// Before anything is heard, and before the clock runs: the work that takes long.
+  /// Does the slow work before the clock runs and before the first render().
   virtual void prepare() {}
   /// Writes positions first, first + 1, … of a receive channel; full scale is 1. The same positions always give the
-  /// same samples, however they are cut (`loopback`: as soon as they were sent).
+  /// same samples, in pieces of any size (`loopback`: once they were sent).
   virtual void render(int channel, std::int64_t first, std::span<cf32> out) = 0;
-  /// The same as 16-bit numbers, where it has them at hand: [sample][2]. False where it has not.
+  /// The same as 16-bit numbers, [sample][2], if it has them ready. Returns false if not.
   virtual bool render_cs16(int, std::int64_t, std::int64_t, std::int16_t*) { return false; }
-  /// Whether it listens to the air, so that what is transmitted has to be kept.
+  /// Whether it uses what is transmitted, which then has to be kept.
   virtual bool hears_air() const { return false; }
 };
 
@@ -62,7 +62,7 @@ inline constexpr ScenarioEntry kScenarios[] = {
     {"fm", &make_fm},     {"qpsk", &make_qpsk},
 };
 
-/// Makes the one that the argument `scenario` names (default: tone). Throws std::invalid_argument.
+/// Makes the scenario that the argument `scenario` names (default: tone). Throws std::invalid_argument.
 std::unique_ptr<Scenario> make_scenario(const Setting& setting);
 
 /// 10^(db/20)

@@ -16,7 +16,7 @@ constexpr double kPilot = 0.1;  // of the deviation
 constexpr double kProgramme = 0.9;
 constexpr double kHighestHz = 15'000;
 
-/// Part of what modulates the carrier: amplitude * cos(2 pi hz t + phase), amplitude 1 being the whole deviation.
+/// One component of the modulation: amplitude * cos(2 pi hz t + phase); amplitude 1 is the full deviation.
 struct Part {
   double hz;
   double amplitude;
@@ -29,14 +29,14 @@ std::vector<double> tones_of(const Arguments& args, const std::string& key, cons
   std::istringstream all(args.text(key, otherwise));
   for (std::string one; std::getline(all, one, '/');) {
     const double hz = Arguments("iqdsim", {{key, one}}).number(key, 0);
-    if (hz < 1 || hz > kHighestHz) refuse(key, one, "a tone of 1 to 15000 Hz is wanted");
+    if (hz < 1 || hz > kHighestHz) refuse(key, one, "expected a tone of 1 to 15000 Hz");
     tones.push_back(hz);
   }
   return tones;
 }
 
-/// A station's signal: the sum of both channels, a pilot, and around twice its frequency their difference. High tones
-/// are raised before, as a circuit with the time constant tau does it.
+/// A station's signal: the sum of both channels, a pilot, and their difference around twice the pilot's frequency. High
+/// tones are pre-emphasized with the time constant tau.
 class Multiplex {
  public:
   explicit Multiplex(const Arguments& args)
@@ -67,7 +67,7 @@ class Multiplex {
   std::vector<Part> parts_;
 };
 
-/// A broadcasting station. The phase of its carrier is the integral of cosines, which are known at any time.
+/// A broadcasting station. Its carrier's phase is the integral of cosines, so it is known at any time.
 class FmScenario final : public Scenario {
  public:
   explicit FmScenario(const Setting& setting) : reception_(setting, noise_of_snr(setting.arguments)) {

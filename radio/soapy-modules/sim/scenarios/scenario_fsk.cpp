@@ -14,11 +14,11 @@ namespace {
 constexpr double kChipRate = 9600;
 constexpr double kIntervalS = 0.06;
 constexpr double kDeviationHz = 5000;
-constexpr std::size_t kNumber = 6;  // characters of a frame's number, with a space
+constexpr std::size_t kNumber = 6;  // characters of the frame number and a space
 
 std::string text_of(const Arguments& args) {
   std::string text = args.text("text", "The simulated radio says hello.");
-  if (text.size() + kNumber > 64) refuse("text", text, "58 characters fit into a frame");
+  if (text.size() + kNumber > 64) refuse("text", text, "expected at most 58 characters");
   return text;
 }
 
@@ -35,7 +35,7 @@ std::vector<std::uint8_t> numbered(std::int64_t frame, const std::string& text) 
   return {payload.begin(), payload.end()};
 }
 
-/// A transmitter of text: 2-FSK, whose phase goes on from chip to chip.
+/// A transmitter of text: 2-FSK with continuous phase.
 class FskScenario final : public Scenario {
  public:
   explicit FskScenario(const Setting& setting)
@@ -53,7 +53,7 @@ class FskScenario final : public Scenario {
       if (frame < 0) continue;
       const KeyedFrames::Sent from = frames_.sent(frame, begin);
       const KeyedFrames::Sent to = frames_.sent(frame, begin + reception_.step_s());
-      // In the middle of the sample: ones turn forwards, zeros back.
+      // At the middle of the sample: ones turn forwards, zeros backwards.
       const double turned = turn_ * (from.ones + to.ones - (from.chips + to.chips) / 2);
       out[i] = cf32(std::polar((to.chips - from.chips) / chips_a_sample, turned));
     }
@@ -63,7 +63,7 @@ class FskScenario final : public Scenario {
  private:
   Reception reception_;
   KeyedFrames frames_;
-  double turn_;  // radians a chip
+  double turn_;  // radians per chip
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLoPhase = 0.7;
 
-/// What `pa` says, and what other arguments change of it. The part of the delay that is whole samples is left out.
+/// The preset `pa`, with the changes from other arguments. The whole samples of the delay are handled elsewhere.
 Transmitter::Options transmitter_of(const Arguments& args, double delay) {
   static constexpr std::string_view kNames[] = {"none", "memoryless", "spec"};
   const Transmitter::Options impaired = Transmitter::impaired();
@@ -32,7 +32,7 @@ bool ideal(const Transmitter::Options& o) {
   return o.iq_gain_db == 0 && o.iq_phase_deg == 0 && o.lo == 0.0 && o.before.size() == 1 && o.a3 == 0.0 && o.delay == 0;
 }
 
-/// Each transmitter is wired to the receiver of its own number.
+/// Each transmit channel is wired to the receive channel with its number.
 class LoopbackScenario final : public Scenario {
  public:
   explicit LoopbackScenario(const Setting& setting) : air_(setting.air) {
@@ -67,7 +67,7 @@ class LoopbackScenario final : public Scenario {
 
   Air& air_;
   std::int64_t delay_ = 0;
-  std::optional<Transmitter> transmitter_;  // none where it would change nothing
+  std::optional<Transmitter> transmitter_;  // empty if it would change nothing
   float gain_ = 1;
   float noise_amplitude_ = 0;
   std::shared_ptr<const Noise> noise_;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kPiece = 4096;
 constexpr std::int64_t kMostTaps = 512;
-constexpr double kWeakestTap = 1e-3;  // of the first one's power, where `taps` does not say how many there are
+constexpr double kWeakestTap = 1e-3;  // relative power of the first tap, unless `taps` is given
 
 OfdmFormat format_of(const Arguments& args) {
   static constexpr std::string_view kNames[] = {"5mhz", "20mhz"};
@@ -26,8 +26,8 @@ OfdmFormat format_of(const Arguments& args) {
   return format;
 }
 
-/// How many taps there are by themselves: those that are not too weak to matter, in the part of the prefix that stays
-/// in front of a receiver's window.
+/// The default number of taps: those strong enough to matter, within the part of the prefix that stays ahead of a
+/// receiver's window.
 std::int64_t taps_of(double spread, const OfdmFormat& format) {
   return 1 + std::min(format.prefix - format.early(),
                       static_cast<std::int64_t>(std::ceil(-std::log(kWeakestTap) * spread)));
@@ -40,7 +40,7 @@ MimoOptions options_of(const Setting& setting) {
   options.modulation = static_cast<Modulation>(args.choice("modulation", "16qam", enum_names(Modulation{})));
   options.code = code_of(static_cast<LdpcChoice>(args.choice("code", "none", enum_names(LdpcChoice{}))));
   if (options.code && options.code->n() > options.format.bits(options.modulation))
-    refuse("code", args.text("code", ""), "a frame has fewer bits than one word of it");
+    refuse("code", args.text("code", ""), "a frame is shorter than one code word");
   options.order = order_of(static_cast<PnName>(args.choice("payload", "pn23", enum_names(PnName{}))));
   options.frames = args.count("period", 16, 1, 256);
   const double spread = args.number_up_to("delay_spread", 0, 1e-4) * setting.rate_hz;
@@ -55,7 +55,7 @@ MimoOptions options_of(const Setting& setting) {
   return options;
 }
 
-/// x = gain y, turned by a carrier.
+/// x = gain y, rotated by a carrier.
 void turn(const cf32* samples, const cf32* by, std::span<cf32> out) noexcept {
   const auto* __restrict y = reinterpret_cast<const float*>(samples);
   const auto* __restrict t = reinterpret_cast<const float*>(by);
@@ -66,7 +66,7 @@ void turn(const cf32* samples, const cf32* by, std::span<cf32> out) noexcept {
   }
 }
 
-/// Antennas that send frames, which all receive channels hear together.
+/// Antennas that send frames; each receive channel receives all of them.
 class MimoScenario final : public Scenario {
  public:
   explicit MimoScenario(const Setting& setting)
@@ -78,7 +78,7 @@ class MimoScenario final : public Scenario {
       amplitudes_.push_back(amplitude_of(level + own));
     if (const auto snr = setting.arguments.number("snr")) {
       noise_ = Noise::shared(seed_of(setting.arguments));
-      // The noise of a sample is spread over all bins, and that of the carriers in use counts.
+      // A sample's noise spreads over all bins; only that of the carriers in use counts.
       const OfdmFormat& format = options_.format;
       noise_amplitude_ =
           std::sqrt(static_cast<double>(format.fft) / static_cast<double>(format.carriers)) * amplitude_of(-*snr);
@@ -114,7 +114,7 @@ class MimoScenario final : public Scenario {
   Tone carrier_;
   std::vector<double> amplitudes_;  // of receive channels
   std::shared_ptr<const Noise> noise_;
-  double noise_amplitude_ = 0;             // beside frames of power 1
+  double noise_amplitude_ = 0;             // relative to frames of power 1
   std::vector<std::vector<cf32>> frames_;  // of receive channels
   std::vector<cf32> carrier_at_;
 };

@@ -38,8 +38,8 @@ NomaOptions options_of(const Setting& setting) {
   return options;
 }
 
-/// Users that send frames on the same carriers, heard by the antennas of an array. A period of it, noise included, is
-/// made once and played again and again: so many fast channels come in real time from a part of a core.
+/// Users that send frames on the same carriers, received by the antennas of an array. One period, noise included, is
+/// rendered once and repeated: a fraction of a core then plays many fast channels in real time.
 class NomaScenario final : public Scenario {
  public:
   explicit NomaScenario(const Setting& setting)

@@ -24,7 +24,7 @@ FrameFormat format_of(const Arguments& args) {
   return format;
 }
 
-/// Who, the how manieth frame, tenths of a degree (the higher byte first), per cent of humidity.
+/// The id, the frame's number, tenths of a degree (high byte first), per cent of humidity.
 std::vector<std::uint8_t> reading(std::uint8_t id, std::int64_t frame) {
   const std::int64_t tenths = 190 + frame % 50;
   return {id, static_cast<std::uint8_t>(frame), static_cast<std::uint8_t>(tenths >> 8),

@@ -13,12 +13,13 @@
 namespace iqd::sim {
 namespace {
 
-/// The pulse reaches so many symbols to both sides; what is missing is 65 dB below the symbols, for a roll-off of
+/// The pulse extends this many symbols to each side. What is cut off is 65 dB below the symbols, for a roll-off of
 /// 0.35.
 constexpr std::int64_t kReach = 16;
-constexpr std::int64_t kParts = 256;  // of a symbol, at which the pulse is known
+constexpr std::int64_t kParts = 256;  // per symbol, at which the pulse is tabulated
 
-/// A root raised cosine: for each place between symbols the weights of those around it, whose squares sum to 1.
+/// A root raised cosine: for each position between symbols, the weights of the symbols around it, whose squares sum to
+/// 1.
 class Pulse {
  public:
   explicit Pulse(double alpha) {
@@ -50,12 +51,12 @@ class Pulse {
   std::vector<float> weights_;  // [part][symbol]
 };
 
-/// The symbols of an endless sequence of bits, two each. The sequence has an odd period, so it comes again after as
-/// many symbols as it has bits.
+/// The symbols of an endless bit sequence, two bits each. Its period is odd, so symbols repeat after as many symbols as
+/// the period has bits.
 class Symbols {
  public:
   Symbols(const PnSequence& pn, bool differential) : quarters_(static_cast<std::size_t>(pn.period())) {
-    // Of 00 01 10 11, in quarters of a turn: how far each is from the one before, or from 00.
+    // For 00 01 10 11, in quarter turns: the step from the previous symbol, or the angle from 00.
     static constexpr std::array<std::uint8_t, 4> steps{0, 1, 3, 2}, places{0, 3, 1, 2};
     std::uint32_t state = pn.mask();
     for (std::uint8_t& quarter : quarters_) {
@@ -78,10 +79,10 @@ class Symbols {
 
  private:
   std::vector<std::uint8_t> quarters_;
-  std::uint8_t turned_ = 0;  // in a period
+  std::uint8_t turned_ = 0;  // per period
 };
 
-/// QPSK with pulses of a root raised cosine, whose timing, phase and clock the receiver does not know.
+/// QPSK with root raised cosine pulses; the receiver knows neither timing, phase nor clock.
 class QpskScenario final : public Scenario {
  public:
   explicit QpskScenario(const Setting& setting)
@@ -96,7 +97,7 @@ class QpskScenario final : public Scenario {
 
   void render(int channel, std::int64_t first, std::span<cf32> out) override {
     if (!symbols_) prepare();
-    std::int64_t held = -1;  // the symbol in front of the sample; those around it are in `around`
+    std::int64_t held = -1;  // the symbol before the sample; those around it are in `around`
     std::array<cf32, 2 * kReach> around{};
     for (std::size_t i = 0; i < out.size(); ++i) {
       const double at = reception_.time_at(first + static_cast<std::int64_t>(i)) * symbol_rate_ - timing_;
@@ -111,7 +112,7 @@ class QpskScenario final : public Scenario {
   }
 
  private:
-  /// A symbol of power 1 has an energy of as many samples as it lasts.
+  /// A symbol of power 1 has an energy equal to its duration in samples.
   std::optional<double> noise_of(const Setting& setting) const {
     const std::optional<double> eb_n0_db = setting.arguments.number("ebn0");
     if (!eb_n0_db) return std::nullopt;

@@ -16,15 +16,14 @@
 namespace iqd::sim {
 namespace {
 
-constexpr std::int64_t kPiece = 2048;  // samples that go through everything before the next do
+constexpr std::int64_t kPiece = 2048;  // samples that pass through all steps before the next ones
 constexpr int kMostPpm = 1000;
 constexpr std::int64_t kMostTaps = 512;
 
 double number_in(const Arguments& args, const std::string& key, int low, int high) {
   const double value = args.number(key, 0);
   if (value < low || value > high)
-    refuse(key, args.text(key, ""),
-           "a number from " + std::to_string(low) + " to " + std::to_string(high) + " is wanted");
+    refuse(key, args.text(key, ""), "expected a number from " + std::to_string(low) + " to " + std::to_string(high));
   return value;
 }
 
@@ -32,7 +31,8 @@ template <class T> void append_taps(const NpyArray& array, double rate_hz, std::
   for (std::int64_t i = 0; i < array.size(); ++i) {
     std::complex<T> tap;
     std::memcpy(&tap, array.data.data() + i * static_cast<std::int64_t>(sizeof tap), sizeof tap);
-    if (!std::isfinite(tap.real()) || !std::isfinite(tap.imag())) throw std::invalid_argument("they are not finite");
+    if (!std::isfinite(tap.real()) || !std::isfinite(tap.imag()))
+      throw std::invalid_argument("not all taps are finite");
     if (tap == std::complex<T>{}) continue;
     rays.push_back({.gain_db = 20 * std::log10(static_cast<double>(std::abs(tap))),
                     .delay_s = static_cast<double>(i) / rate_hz,
@@ -40,16 +40,16 @@ template <class T> void append_taps(const NpyArray& array, double rate_hz, std::
   }
 }
 
-/// Each tap is a ray, the first without delay.
+/// Each tap is a ray; the first has no delay.
 std::vector<Ray> rays_of_file(const std::string& path, double rate_hz) {
   std::vector<Ray> rays;
   try {
     const NpyArray array = read_npy(path);
     if (array.shape.size() != 1 || array.size() > kMostTaps || (array.dtype != "<c8" && array.dtype != "<c16"))
-      throw std::invalid_argument("up to " + std::to_string(kMostTaps) + " complex taps in one dimension are wanted");
+      throw std::invalid_argument("expected a 1-D array of up to " + std::to_string(kMostTaps) + " complex taps");
     if (array.dtype == "<c8") append_taps<float>(array, rate_hz, rays);
     if (array.dtype == "<c16") append_taps<double>(array, rate_hz, rays);
-    if (rays.empty()) throw std::invalid_argument("nothing comes through taps that are all 0");
+    if (rays.empty()) throw std::invalid_argument("all taps are 0");
   } catch (const std::exception& e) {
     refuse("channel", path, e.what());
   }
@@ -60,7 +60,7 @@ std::vector<Ray> rays_of_argument(const std::string& channel, double rate_hz) {
   if (channel.ends_with(".npy")) return rays_of_file(channel, rate_hz);
   const auto names = enum_names(RayChannel{});
   const auto found = std::find(names.begin(), names.end(), channel);
-  if (found == names.end()) refuse("channel", channel, "awgn, ch1, ch2, ch3, ch4 or a file of taps (.npy) is wanted");
+  if (found == names.end()) refuse("channel", channel, "expected awgn, ch1, ch2, ch3, ch4 or a file of taps (.npy)");
   const auto rays = rays_of(static_cast<RayChannel>(found - names.begin()));
   return {rays.begin(), rays.end()};
 }
@@ -68,7 +68,7 @@ std::vector<Ray> rays_of_argument(const std::string& channel, double rate_hz) {
 Transmission::Options options_of(const Arguments& args) {
   const std::string payload = args.text("payload", "pn15");
   if (payload != "pn9" && payload != "pn15" && payload != "pn23")
-    refuse("payload", payload, "pn9, pn15 or pn23 is wanted");
+    refuse("payload", payload, "expected pn9, pn15 or pn23");
   return {.order = std::stoi(payload.substr(2)),
           .gap = args.count("gap", 0, 0, std::int64_t{1} << 32),
           .fading_db = number_in(args, "fading", 0, 40),
@@ -85,7 +85,7 @@ void turn(std::span<cf32> samples, std::span<const cf32> by) noexcept {
   }
 }
 
-/// An aircraft that sends packets through a channel.
+/// An aircraft that sends packets over a channel.
 class TelemetryScenario final : public Scenario {
  public:
   explicit TelemetryScenario(const Setting& setting)

@@ -14,7 +14,7 @@ namespace {
 constexpr int kCodes = 128;
 constexpr double kQuietest = -20;  // dBFS of the stronger of tone and noise, unless `level` is given
 
-/// One frequency for good, or one for each character of a text in turn.
+/// One constant frequency, or one for each character of a text in turn.
 class ToneScenario final : public Scenario {
  public:
   explicit ToneScenario(const Setting& setting) : text_(setting.arguments.text("text", "")) {
@@ -49,7 +49,7 @@ class ToneScenario final : public Scenario {
   void spell() {
     for (const char c : text_) {
       const auto code = static_cast<unsigned char>(c);
-      if (code >= kCodes) throw std::invalid_argument("iqdsim: text= may hold ASCII characters only");
+      if (code >= kCodes) throw std::invalid_argument("iqdsim: text= accepts only ASCII characters");
       if (!tones_[code]) tones_[code] = std::make_unique<Tone>((code - 64) / 1024.0);
     }
   }

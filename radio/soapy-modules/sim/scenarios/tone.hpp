@@ -11,7 +11,7 @@ namespace iqd::sim {
 
 using cf32 = std::complex<float>;
 
-/// exp(j 2π (f n + phase)), a function of the absolute position n: the phase is counted in whole 2^-64 of a turn, so it
+/// exp(j 2π (f n + phase)) as a function of the absolute position n. Phase is counted in units of 2^-64 turns, so it
 /// neither drifts nor depends on how the stream is read.
 class Tone {
  public:
@@ -21,7 +21,7 @@ class Tone {
 
  private:
   std::uint64_t increment_;
-  std::vector<cf32> table_;  // one piece from phase 0
+  std::vector<cf32> table_;  // one piece, starting at phase 0
 };
 
 }  // namespace iqd::sim

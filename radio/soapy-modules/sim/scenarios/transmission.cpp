@@ -47,7 +47,7 @@ void Transmission::load(std::int64_t packet) {
   bits_.clear();
   if (options_.gap == 0) {
     append_payload(packet - 1, payload - Modulator::kPast, Modulator::kPast);
-  } else {  // nothing turns before the first two bits and behind the last two
+  } else {  // the phase does not turn before the first two bits and after the last two
     for (std::int64_t k = -Modulator::kPast; k < 0; ++k) bits_.push_back(pilot_[static_cast<std::size_t>(k & 1)]);
   }
   bits_.insert(bits_.end(), pilot_.begin(), pilot_.end());

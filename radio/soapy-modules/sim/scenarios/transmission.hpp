@@ -12,9 +12,9 @@
 
 namespace iqd::sim {
 
-/// An endless transmission of iNET packets: packet p begins at sample p (packet's samples + gap), has bits p 6144, … of
-/// a pseudo-random sequence as its payload and an amplitude of its own. Power 1, but for that; silence in the gaps.
-/// It had no beginning: there are packets before position 0 too.
+/// An endless transmission of iNET packets. Packet p begins at sample p (packet's samples + gap); its payload is the
+/// bits p 6144, … of a pseudo-random sequence, and it has its own amplitude. The power is 1 before fading, 0 in the
+/// gaps. There are packets before position 0, too.
 class Transmission {
  public:
   struct Options {
@@ -38,8 +38,8 @@ class Transmission {
   PnSequence sequence_;
   soqpsk::Modulator modulator_;
   std::vector<std::uint8_t> pilot_;
-  std::int64_t loaded_;             // the packet that the following are of
-  std::vector<std::uint8_t> bits_;  // its own, kPast before and kFuture behind
+  std::int64_t loaded_;             // the packet that the following members belong to
+  std::vector<std::uint8_t> bits_;  // its own, with kPast before and kFuture after
   float gain_ = 1;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// warp_guard: started by the module when it transmits. It sleeps, and says its last words when the other side of its
-// standard input is gone or silent. Nothing else ends it but SIGKILL.
+// warp_guard: the module starts it when it transmits. It sleeps, and sends its last commands when the other end of its
+// standard input is closed or silent. Only SIGKILL ends it earlier.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ constexpr int kTimes = 3;  // packets get lost
 constexpr timespec kPause{0, 20'000'000};
 
 void say(const std::vector<Message>& words) {
-  ::close(STDIN_FILENO);  // who comes back too late notices, and waits for the end of this
+  ::close(STDIN_FILENO);  // a program that returns too late notices this, and waits for this process to end
   const int socket = ::socket(AF_INET, SOCK_DGRAM, 0);
   for (int i = 0; i < kTimes; ++i) {
     for (const Message& w : words)

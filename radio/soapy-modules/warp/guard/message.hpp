@@ -10,13 +10,13 @@
 namespace iqd::warp::guard {
 
 enum class Kind : std::uint32_t {
-  words,      // to be said at the end
-  begin,      // from now on signs of life are expected
-  alive,      // one
-  dismissed,  // nothing has to be said
+  words,      // to be sent at the end
+  begin,      // from now on, signs of life are expected
+  alive,      // a sign of life
+  dismissed,  // nothing is to be sent
 };
 
-/// What a process and its guard tell each other; both are of one build.
+/// A message from a process to its guard; both come from the same build.
 struct Message {
   Kind kind = Kind::alive;
   std::uint32_t size = 0;

@@ -9,7 +9,11 @@
 
 namespace iqd::warp_node {
 
-/// Big-endian fields of a packet, read at any place; behind the end there are zeros.
+using Datagram = std::vector<std::uint8_t>;
+
+inline constexpr std::size_t kArguments = 22;  // they begin here in a packet
+
+/// Reads big-endian fields at any offset; beyond the end it reads zeros.
 class Fields {
  public:
   explicit Fields(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -22,7 +26,7 @@ class Fields {
   std::span<const std::uint8_t> bytes_;
 };
 
-/// Big-endian fields one behind the other.
+/// Appends big-endian fields.
 class Writer {
  public:
   Writer& u8(std::uint32_t v) {
@@ -32,7 +36,7 @@ class Writer {
   Writer& u16(std::uint32_t v) { return u8(v >> 8).u8(v); }
   Writer& u32(std::uint32_t v) { return u16(v >> 16).u16(v); }
 
-  std::vector<std::uint8_t> bytes;
+  Datagram bytes;
 };
 
 }  // namespace iqd::warp_node

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// warp_node KEY=VALUE…: simulated WARP nodes, until it is told to end. It says its ports on the first line.
+// warp_node KEY=VALUE…: simulated WARP nodes, until it gets a signal. Prints its ports on the first line.
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -17,12 +17,12 @@ using iqd::warp_node::Options;
 
 constexpr const char* kUsage =
     "warp_node KEY=VALUE...: simulated WARP v3 nodes on UDP\n"
-    "  nodes=1 id=0 address=127.0.0.1 port=9000 trigger_port=10000   where; node n has port + n, 0 is any port\n"
-    "  chains=4 most=1048576 serial=1 rate=40e6 configured=true      what they are\n"
-    "  wires=-/0                  receive chain B hears transmit chain A; -: a pattern\n"
-    "  delay=0 amplifier=false snr=0                                 what is on the way\n"
-    "  small_packets=false start_once=false                          other readings of the protocol\n"
-    "  lose= repeat= swap= cut= foreign= lose_commands= lose_triggers= lose_written=   faults, every so many\n"
+    "  nodes=1 id=0 address=127.0.0.1 port=9000 trigger_port=10000   addresses; node n has port + n, 0: any free port\n"
+    "  chains=4 most=1048576 serial=1 rate=40e6 configured=true      properties of a node\n"
+    "  wires=-/0                  receive chain B hears transmit chain A; -: a test pattern\n"
+    "  delay=0 amplifier=false snr=0                                 the path between them\n"
+    "  small_packets=false start_once=false                          variants of the protocol\n"
+    "  lose= repeat= swap= cut= foreign= lose_commands= lose_triggers= lose_written=   a fault every N packets\n"
     "  late=0 deaf_at= deaf_for=0                                    seconds\n";
 
 int whole(const Arguments& args, const std::string& key, int otherwise, int low, int high) {
@@ -73,7 +73,7 @@ int run(const Arguments& args) {
            "rate",  "configured", "wires",   "delay", "amplifier",    "snr",           "small_packets", "start_once",
            "lose",  "repeat",     "swap",    "cut",   "foreign",      "lose_commands", "lose_triggers", "lose_written",
            "late",  "deaf_at",    "deaf_for"}))
-    args.refuse(*key, args.text(*key, ""), "there is no such argument");
+    args.refuse(*key, args.text(*key, ""), "unknown argument");
   std::vector<Options> nodes;
   for (int i = 0; i < whole(args, "nodes", 1, 1, 16); ++i) {
     nodes.push_back(options_of(args));

@@ -17,7 +17,7 @@ namespace {
 constexpr int kPollMs = 20;
 constexpr int kRoom = 8 << 20;
 
-/// A socket that is bound, and its port.
+/// Returns a bound socket, and its port.
 int bound(const std::string& address, int& port) {
   const int s = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const int on = 1;
@@ -51,12 +51,12 @@ std::span<const std::uint8_t> next(int socket, std::vector<std::uint8_t>& buffer
 Network::Network(const std::vector<Options>& nodes, int trigger_port) : trigger_port_(trigger_port) {
   for (const Options& o : nodes) {
     nodes_.push_back(std::make_unique<Node>(o));
-    // Nodes behind one that took any port take those behind it.
+    // If the first node took any free port, the others take the ports after it.
     int port = o.port ? o.port + o.id : port_ ? port_ + o.id : 0;
     sockets_.push_back(bound(o.address, port));
     if (port_ == 0) port_ = port - o.id;
   }
-  // Broadcasts come to a socket for all addresses only; several programs on one host may hear them.
+  // Only a socket bound to all addresses gets broadcasts; several programs on one host may share the port.
   triggers_ = bound(nodes.front().address.starts_with("127.") ? nodes.front().address : "0.0.0.0", trigger_port_);
   thread_ = std::thread([this] { run(); });
 }
@@ -86,7 +86,7 @@ void Network::serve(int socket, Node& node) {
     say(socket, node.answer(packet), &from);
 }
 
-/// Everything that is for all.
+/// Handles the packets that are for all nodes.
 void Network::hear_triggers() {
   std::vector<std::uint8_t> buffer(65536);
   sockaddr_in from{};

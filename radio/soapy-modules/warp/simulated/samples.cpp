@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a node hands out what it received and takes what it is to send.
+// How a node delivers captures and accepts bursts.
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "radio/soapy-modules/warp/simulated/node.hpp"
@@ -12,7 +11,6 @@
 namespace iqd::warp_node {
 namespace {
 
-constexpr std::size_t kArguments = 22;
 constexpr std::uint32_t kNotReady = 2, kError = 1, kFirst = 0x10;
 
 }  // namespace
@@ -30,11 +28,11 @@ Node::Datagram Node::samples(const Fields& request, std::uint32_t flags, int cap
   return w.bytes;
 }
 
-/// How far it has got, and how long the capture is.
+/// Reports how far the capture has got, and how long it is.
 Node::Datagram Node::not_ready(const Fields& request, const Chain& chain, std::int64_t now) const {
   const double since = chain.captured ? static_cast<double>(now - chain.triggered_ns) / 1e9 : 0;
-  const auto pointer = static_cast<std::uint32_t>(std::min<double>(since * options_.rate_hz, rx_length_));
-  return samples(request, kNotReady, chain.capture, pointer, rx_length_, nullptr);
+  const auto pointer = static_cast<std::uint32_t>(std::min<double>(since * options_.rate_hz, board_.rx_length()));
+  return samples(request, kNotReady, chain.capture, pointer, board_.rx_length(), nullptr);
 }
 
 std::vector<Node::Datagram> Node::read(const Fields& request) {
@@ -45,11 +43,11 @@ std::vector<Node::Datagram> Node::read(const Fields& request) {
   const std::uint32_t packets = request.u32(kArguments + 16);
   const int number = std::countr_zero(buffer);
   if (!std::has_single_bit(buffer) || number >= options_.chains || count == 0 ||
-      first + std::uint64_t{count} > rx_length_)
+      first + std::uint64_t{count} > board_.rx_length())
     return {samples(request, kError, 0, first, 0, nullptr)};
-  const Chain& chain = chains_[static_cast<std::size_t>(number)];
+  const Chain& chain = board_.chain(number);
   const std::int64_t now = steady_ns();
-  const double lasts = rx_length_ / options_.rate_hz + options_.faults.late_s;
+  const double lasts = board_.rx_length() / options_.rate_hz + faults_.late_s();
   if (!chain.captured || static_cast<double>(now - chain.triggered_ns) / 1e9 < lasts)
     return {not_ready(request, chain, now)};
   const std::uint32_t each = (options_.small_packets ? most_bytes - 34 : most_bytes) / 4;
@@ -60,7 +58,7 @@ std::vector<Node::Datagram> Node::read(const Fields& request) {
 }
 
 std::vector<Node::Datagram> Node::written(std::span<const std::uint8_t> bytes) {
-  if (due(options_.faults.lose_written, count_written_)) return {};
+  if (faults_.loses_written()) return {};
   const std::lock_guard lock(mutex_);
   const Fields p(bytes);
   const std::uint32_t buffer = p.u16(kArguments), flags = p.u8(kArguments + 2), id = p.u8(kArguments + 3);
@@ -69,40 +67,16 @@ std::vector<Node::Datagram> Node::written(std::span<const std::uint8_t> bytes) {
   const bool sound = std::has_single_bit(buffer) && number < options_.chains && p.u16(20) == 1 && n > 0 &&
                      p.u16(18) == 12 + 4 * n && first + std::uint64_t{n} <= options_.most;
   if (!sound) ++seen_.broken;
-  if (flags & kFirst) s1_ = s2_ = 0, write_id_ = id;
-  const auto add = [this](std::uint32_t x) {
-    s1_ = static_cast<std::uint32_t>((std::uint64_t{s1_} + x) % 65535);
-    s2_ = (s2_ + s1_) % 65535;
-  };
+  if (flags & kFirst) write_.begin(id);
   if (sound) {
-    auto& tx = chains_[static_cast<std::size_t>(number)].tx;
+    auto& tx = board_.chain(number).tx;
     if (options_.write_clears && (flags & kFirst)) std::fill(tx.begin(), tx.end(), 0);
     for (std::uint32_t i = 0; i < n; ++i) tx[first + i] = p.u32(kArguments + 12 + 4 * i);
-    if (!options_.start_once || (flags & kFirst)) add(first);
-    add(p.u32(kArguments + 12 + 4 * (n - 1)));
+    if (!options_.start_once || (flags & kFirst)) write_.add(first);
+    write_.add(p.u32(kArguments + 12 + 4 * (n - 1)));
   }
   if (!(p.u16(12) & 1)) return {};
-  return {reply(p, 0, {sound ? 0u : kError, write_id_, s2_ << 16 | s1_})};
-}
-
-/// The packets of a reply as they arrive.
-std::vector<Node::Datagram> Node::disturb(std::vector<Datagram> packets) {
-  const Faults& f = options_.faults;
-  std::vector<Datagram> out;
-  bool swap = false;
-  for (Datagram& p : packets) {
-    if (due(f.lose, count_lose_)) continue;
-    if (due(f.foreign, count_foreign_)) {
-      Datagram other = p;
-      other[count_foreign_ % 2 ? 3 : 5] ^= 1;  // for another host, or of another node
-      out.push_back(std::move(other));
-    }
-    if (due(f.cut, count_cut_)) p.resize(p.size() / 2);
-    out.push_back(p);
-    if (due(f.repeat, count_repeat_)) out.push_back(p);
-    if (std::exchange(swap, due(f.swap, count_swap_)) && out.size() > 1) std::swap(out.back(), out[out.size() - 2]);
-  }
-  return out;
+  return {reply(p, 0, {sound ? 0u : kError, write_.id(), write_.value()})};
 }
 
 }  // namespace iqd::warp_node

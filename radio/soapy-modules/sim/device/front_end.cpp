@@ -1,18 +1,16 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <SoapySDR/Constants.h>
+#include "radio/soapy-modules/sim/device/front_end.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <numbers>
 
-#include "radio/soapy-modules/sim/device/device.hpp"
-
 namespace iqd::sim {
 namespace {
 
-constexpr double kHome = 100e6;  // where the scenario is at its own frequencies
+constexpr double kHome = 100e6;  // tuned here, the scenario is at its own frequencies
 
 std::int16_t rounded(double x) {
   return static_cast<std::int16_t>(std::lrint(std::clamp(x, -32768.0, 32767.0)));
@@ -20,28 +18,23 @@ std::int16_t rounded(double x) {
 
 }  // namespace
 
-/// Gain and frequency hold from the position on that the hardware is at now.
-void Device::note_setting(int direction, std::size_t channel) {
-  if (direction != SOAPY_SDR_RX || !has_front_end_) return;
-  const Port& p = port(direction, channel);
-  const std::int64_t from = running() ? now() : 0;
-  const std::lock_guard lock(settings_mutex_);
-  settings_[channel].push_back({from, p.gain_db, p.frequency_hz});
+void FrontEnd::set(std::size_t channel, std::int64_t from, double gain_db, double frequency_hz) {
+  const std::lock_guard lock(mutex_);
+  settings_[channel].push_back({from, gain_db, frequency_hz});
 }
 
-/// What the scenario gave, amplified and mixed as each sample's setting has it.
-void Device::pass_front_end(const Stream& rx, void* const* buffers, std::int64_t samples) {
-  const std::lock_guard lock(settings_mutex_);
+void FrontEnd::receive(const Stream& rx, double rate_hz, void* const* buffers, std::int64_t samples) {
+  const std::lock_guard lock(mutex_);
   for (std::size_t c = 0; c < rx.channels.size(); ++c) {
     const auto& settings = settings_[rx.channels[c]];
     auto next = settings.begin();
     double gain = 1;
-    long double turns = 0;  // a sample
+    long double turns = 0;  // per sample
     for (std::int64_t n = 0; n < samples; ++n) {
       const std::int64_t at = rx.next + n;
       for (; next != settings.end() && next->from <= at; ++next) {
         gain = std::pow(10, next->gain_db / 20);
-        turns = static_cast<long double>(kHome - next->frequency_hz) / rate_hz_;
+        turns = static_cast<long double>(kHome - next->frequency_hz) / rate_hz;
       }
       const long double turned = turns * at;
       const std::complex<double> factor =

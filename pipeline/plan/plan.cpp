@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/plan/plan.hpp"
+
+#include <algorithm>
+
+#include "base/integer.hpp"
+#include "pipeline/plan/alignment.hpp"
+
+namespace iqd {
+namespace {
+
+constexpr std::int64_t kScratchAlign = 256;  // NVIDIA's libraries require it of their work space
+
+}  // namespace
+
+std::size_t PlanPort::bytes() const noexcept {
+  return bounded_bytes(shape.row_count(), pitch);
+}
+
+std::size_t PlanPort::new_bytes() const noexcept {
+  return static_cast<std::size_t>(shape.row_count() * most_new * shape.item_bytes());
+}
+
+Reach Plan::window() const noexcept {
+  const PlanPort& source = ports.front();
+  const auto step = static_cast<std::int64_t>(std::max<std::size_t>(kPortAlign / size_of(source.shape.element), 1));
+  return {ceil_div(source.reach.past, step) * step, source.reach.future};
+}
+
+std::int64_t Plan::most_position() const noexcept {
+  constexpr std::int64_t kMostOfPort = std::int64_t{1} << 61;
+  std::int64_t most = kMostPosition;
+  for (const PlanPort& port : ports) most = std::min(most, kMostOfPort / ceil_div(port.rate.num, port.rate.den));
+  return most;
+}
+
+bool Plan::sequential() const noexcept {
+  return std::any_of(steps.begin(), steps.end(), [](const PlanStep& s) { return s.carry_bytes > 0; });
+}
+
+bool Plan::uses(Side side) const noexcept {
+  return std::any_of(parts.begin(), parts.end(), [side](const PlanPart& p) { return p.side == side; });
+}
+
+void Plan::prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devices) {
+  std::size_t scratch = 0;
+  for (PlanStep& s : steps) {
+    s.runs.clear();
+    if (s.side == Side::host) s.runs.push_back(s.stage->make(host));
+    for (const auto& device : devices)
+      if (s.side == Side::device) {
+        device->use();
+        s.runs.push_back(s.stage->make(*device));
+        scratch = std::max(scratch, s.runs.back()->device_scratch_bytes());
+      }
+  }
+  // Only one step runs at a time, so all share one piece.
+  std::size_t& arena = arena_bytes[index_of(Side::device)];
+  device_scratch_offset = ceil_div(static_cast<std::int64_t>(arena), kScratchAlign) * kScratchAlign;
+  arena = device_scratch_offset + scratch;
+}
+
+}  // namespace iqd

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/math/kernel/program_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/text_file.hpp"
+#include "pipeline/stages/math/kernel/included.hpp"
+
+namespace iqd::kernel {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // NVRTC does not accept it
+
+/// The line that the text of `code` begins in: a text of several lines begins after the line of its key.
+int first_line_of(const std::string& code, const Section& section) {
+  section.problem("code", "");
+  const int line = std::max(section.problems().back().place.line, 1);
+  section.problems().pop_back();
+  return code.find('\n') == code.npos ? line : line + 1;
+}
+
+/// The folder of the pipeline's file.
+std::filesystem::path folder_of(const Section& section) {
+  return std::filesystem::path(section.place().file).parent_path();
+}
+std::string folder_name(const std::filesystem::path& folder) {
+  return folder.empty() ? "." : folder.string();
+}
+
+void take_code(const Config& config, const Section& section, Program& program) {
+  program.text = config.code;
+  program.is_code = true;
+  program.name = section.place().file.empty() ? "code" : section.place().file;
+  program.folder = folder_name(folder_of(section));
+  program.first_line = first_line_of(config.code, section);
+}
+
+/// `mine.cu` for `lab/../mine.cu`, if both are the same file.
+std::string shown(const std::filesystem::path& path) {
+  const std::filesystem::path plain = path.lexically_normal();
+  std::error_code error;
+  return (std::filesystem::equivalent(path, plain, error) ? plain : path).string();
+}
+
+/// Reads the text of a file; returns what is wrong with it, or nothing.
+std::string read_file(const std::filesystem::path& path, std::string& text) {
+  std::string why;
+  auto content = read_text(path.string(), kMostText, why);
+  if (!content) return why;
+  if (content->starts_with(kByteOrderMark)) content->erase(0, kByteOrderMark.size());
+  if (content->find_first_not_of(" \t\r\n") == std::string::npos) return "is empty";
+  if (content->find('\0') != std::string::npos) return "is not a text file";
+  text = std::move(*content);
+  return {};
+}
+
+bool take_file(const Config& config, const Section& section, Program& program) {
+  const std::filesystem::path path = folder_of(section) / config.file;
+  if (const std::string why = read_file(path, program.text); !why.empty()) {
+    section.problem("file", fmt::format("{} {}", shown(path), why));
+    return false;
+  }
+  program.name = shown(path);
+  program.folder = folder_name(path.parent_path());
+  return true;
+}
+
+}  // namespace
+
+bool load_text(const Config& config, const Section& section, Program& program) {
+  if (config.file.empty() == config.code.empty()) {
+    section.problem(config.file.empty() ? "" : "code",
+                    config.file.empty() ? "needs `file:`, the file with the function (or `code:`, its text)"
+                                        : "`file` is set too: give only one of them");
+    return false;
+  }
+  if (config.file.empty())
+    take_code(config, section, program);
+  else if (!take_file(config, section, program))
+    return false;
+  Included included = included_by(program.text, program.folder);
+  program.included = std::move(included.text);
+  if (included.endless.empty()) return true;
+  section.problem(program.is_code ? "code" : "file",
+                  fmt::format("includes {}, which is not a regular file", included.endless));
+  return false;
+}
+
+}  // namespace iqd::kernel

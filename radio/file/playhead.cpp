@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/file/playhead.hpp"
+
+#include <cmath>
+
+#include "base/integer.hpp"
+
+namespace iqd::radio {
+namespace {
+
+long double duration_ns(const Recording& r) {
+  if (r.segments.empty()) return 0;
+  const Segment& last = r.segments.back();
+  const auto before_last =
+      static_cast<long double>(last.time_ns) - static_cast<long double>(r.segments.front().time_ns);
+  return before_last + static_cast<long double>(last.samples) * 1e9L / static_cast<long double>(r.meta.rate_hz);
+}
+
+}  // namespace
+
+Playhead::Playhead(const Recording& recording, bool repeat)
+    : recording_(recording), repeat_(repeat), round_ns_(duration_ns(recording)) {}
+
+bool Playhead::find_next() noexcept {
+  const auto& segments = recording_.segments;
+  for (bool wrapped = false; position_ >= here().samples;) {
+    position_ = 0;
+    if (segment_ + 1 < segments.size()) {
+      lost_ = saturated_add(lost_, segments[++segment_].lost);
+      continue;
+    }
+    if (!repeat_ || wrapped) {
+      position_ = here().samples;
+      return false;
+    }
+    wrapped = true;
+    segment_ = 0;
+    ++rounds_;
+  }
+  return true;
+}
+
+std::int64_t Playhead::byte() const noexcept {
+  return here().byte + position_ * recording_.format->bytes * recording_.meta.channels;
+}
+
+std::int64_t Playhead::time_ns() const noexcept {
+  const auto in_segment =
+      static_cast<long double>(position_) * 1e9L / static_cast<long double>(recording_.meta.rate_hz);
+  const std::int64_t start = here().time_ns;
+  const auto time = static_cast<long double>(start) + in_segment + static_cast<long double>(rounds_) * round_ns_;
+  return std::fabs(time) < 9e18L ? std::llround(time) : start;
+}
+
+}  // namespace iqd::radio

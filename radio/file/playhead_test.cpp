@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/file/playhead.hpp"
+
+#include <gtest/gtest.h>
+
+#include "radio/file/pace.hpp"
+
+namespace iqd::radio {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+/// Two segments of one channel at 1 kS/s, with 5 samples lost between them.
+Recording two_segments() {
+  Recording recording;
+  recording.meta.rate_hz = 1000;
+  recording.format = find_disk_format("ci16_le");
+  recording.segments = {{.byte = 0, .samples = 10, .lost = 0, .time_ns = 1000 * kMs},
+                        {.byte = 48, .samples = 20, .lost = 5, .time_ns = 1015 * kMs}};
+  return recording;
+}
+
+TEST(Playhead, GoesThroughTheSegmentsOnce) {
+  const Recording recording = two_segments();
+  Playhead head(recording, false);
+  ASSERT_TRUE(head.find_next());
+  head.advance(4);
+  ASSERT_TRUE(head.find_next());
+  EXPECT_EQ(head.segment(), 0u);
+  EXPECT_EQ(head.left(), 6);
+  EXPECT_EQ(head.byte(), 16);
+  EXPECT_EQ(head.time_ns(), 1004 * kMs);
+  EXPECT_EQ(head.take_lost(), 0);
+  head.advance(6);
+  ASSERT_TRUE(head.find_next());
+  EXPECT_EQ(head.segment(), 1u);
+  EXPECT_EQ(head.left(), 20);
+  EXPECT_EQ(head.byte(), 48);
+  EXPECT_EQ(head.time_ns(), 1015 * kMs);
+  EXPECT_EQ(head.take_lost(), 5);
+  EXPECT_EQ(head.take_lost(), 0);
+  head.advance(20);
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(head.find_next());
+}
+
+TEST(Playhead, TheNextRoundContinuesTheTime) {
+  const Recording recording = two_segments();
+  Playhead head(recording, true);
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(head.find_next());
+    EXPECT_EQ(head.time_ns(), (1000 + 35 * round) * kMs);
+    head.advance(10);
+    ASSERT_TRUE(head.find_next());
+    EXPECT_EQ(head.take_lost(), 5);
+    head.advance(20);
+  }
+}
+
+TEST(Playhead, WithoutAnySampleItEnds) {
+  Recording recording = two_segments();
+  for (Segment& segment : recording.segments) segment.samples = 0;
+  EXPECT_FALSE(Playhead(recording, true).find_next());
+}
+
+TEST(Pace, SamplesAreDueAtTheirRate) {
+  Pace pace(1000);
+  EXPECT_EQ(pace.due(50, 7 * kMs), 0) << "it starts now";
+  EXPECT_NEAR(pace.ns_until(10, 9 * kMs), 8e6, 1);
+  EXPECT_EQ(pace.due(50, 17 * kMs), 10);
+  EXPECT_EQ(pace.due(8, 17 * kMs), 8) << "no more are wanted";
+  pace.gave(8);
+  EXPECT_EQ(pace.due(50, 17 * kMs), 2);
+  EXPECT_LT(pace.ns_until(1, 17 * kMs), 0);
+}
+
+}  // namespace
+}  // namespace iqd::radio
