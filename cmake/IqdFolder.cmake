@@ -32,24 +32,33 @@ if(IQD_FUZZ)
   target_compile_definitions(iqd_options INTERFACE HWY_COMPILE_ONLY_STATIC)
 endif()
 
-# iqd_batches(<target>): compiles up to IQD_BATCHES sources as one; batches.py decides which. Most compile time goes
-# into headers, so this halves the time (pipeline, daemon and their tests take 260 s of CPU time, not 615), but a change
-# of one source recompiles its whole batch.
+# iqd_batches(<target>): compiles the sources of a room (folders within it included) as one, IQD_BATCHES at most. Most
+# compile time goes into headers, so this halves the time, but a change of one source recompiles its whole batch. Names
+# in a room have to be unique, even in unnamed namespaces: the compiler reports those that are not. Sources that Highway
+# compiles once per instruction set, and those that include other sources, stay alone.
 function(iqd_batches target)
   if(NOT IQD_BATCHES)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
-  list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
-  execute_process(
-    COMMAND ${IQD_PYTHON} -B cmake/batches.py . ${IQD_BATCHES} ${sources}
-    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-    OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
-  string(REGEX MATCHALL "[^\n]+" lines "${lines}")
-  foreach(line IN LISTS lines)
-    string(REGEX MATCH "^([0-9]+) (.*)$" line "${line}")
-    set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP ${target}_${CMAKE_MATCH_1})
+  list(SORT sources)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source)
+    if(EXISTS ${source})  # others are written by the build
+      file(STRINGS ${source} alone REGEX "^ *#include .*(hwy/|\\.cpp)|^ *using namespace |^namespace [a-z_]+ = " LIMIT_COUNT 1)
+    endif()
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE room)
+    string(REGEX REPLACE "/?[^/]+$" "" room "${room}")
+    string(REGEX REPLACE "^([^/]+/[^/]+)/.*" "\\1" room "${room}")
+    string(MAKE_C_IDENTIFIER "${room}" room)
+    if(NOT EXISTS ${source} OR alone)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    else()
+      math(EXPR batch "0${in_${room}} / ${IQD_BATCHES}")
+      math(EXPR in_${room} "0${in_${room}} + 1")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${room}_${batch})
+    endif()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()

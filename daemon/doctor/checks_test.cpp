@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 /// A made-up /proc and /sys.
-class Tree : public ScratchFolder {
+class FakeSystem : public ScratchFolder {
  public:
   Finding finding(std::string_view name) const {
     Findings all = check_kernel(path());
@@ -36,7 +36,7 @@ rlimit limit(rlim_t value) {
 }
 
 TEST(Checks, FindNoFaultInWhatIsNotShown) {
-  const Tree empty;
+  const FakeSystem empty;
   Findings all = check_kernel(empty.path());
   std::ranges::move(check_buffers(empty.path(), {}), std::back_inserter(all));
   for (const Finding& f : all) {
@@ -46,7 +46,7 @@ TEST(Checks, FindNoFaultInWhatIsNotShown) {
 }
 
 TEST(Checks, ReadAMachineThatIsSetUp) {
-  const Tree t;
+  const FakeSystem t;
   for (int cpu = 0; cpu < 12; ++cpu)
     t.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/scaling_governor", "performance\n");
   t.write("sys/devices/system/cpu/cpufreq/policy0/x", "");
@@ -72,7 +72,7 @@ TEST(Checks, ReadAMachineThatIsSetUp) {
 }
 
 TEST(Checks, ReadAMachineThatIsNot) {
-  const Tree t;
+  const FakeSystem t;
   t.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
   t.write("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 7000000 kB\n");
   t.write("sys/fs/cgroup/memory.max", "100000000\n");
@@ -97,7 +97,7 @@ TEST(Checks, ReadAMachineThatIsNot) {
 }
 
 TEST(Checks, NameTheVirtualMachineAndWhatItsHostTakes) {
-  const Tree t;
+  const FakeSystem t;
   t.write("proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm\n");
   t.write("proc/stat", "cpu  700 0 100 150 0 0 0 50 0 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
   t.write("sys/class/dmi/id/sys_vendor", "Microsoft Corporation\n");
@@ -109,7 +109,7 @@ TEST(Checks, NameTheVirtualMachineAndWhatItsHostTakes) {
 }
 
 TEST(Checks, SurviveFilesThatMakeNoSense) {
-  const Tree t;
+  const FakeSystem t;
   t.write("proc/meminfo", "MemTotal:\nMemTotal: many kB\n\n:\n");
   t.write("proc/swaps", "Filename\nrubbish\n/dev/x y z w\n");
   t.write("proc/stat", "cpu one two\n");
@@ -157,7 +157,7 @@ TEST(Checks, AskThisProcess) {
 }
 
 TEST(Checks, PluginPathWithFoldersThatAreNotThere) {
-  const Tree t;
+  const FakeSystem t;
   EXPECT_EQ(judge_plugin_path("").verdict, Verdict::ok);
   EXPECT_EQ(judge_plugin_path(t.path().string() + "::").verdict, Verdict::ok);
   const Finding f = judge_plugin_path(t.path().string() + ":/no/such/folder");
@@ -166,7 +166,7 @@ TEST(Checks, PluginPathWithFoldersThatAreNotThere) {
 }
 
 TEST(Checks, AMissingBackendIsAFaultWhereItsDriverIs) {
-  const Tree t;
+  const FakeSystem t;
   const std::vector<FoundBackend> backends{{"cpu", "a CPU", {}, {}}, {"cuda", {}, {}, "no library"}};
   auto found = check_backends(backends, t.path());
   ASSERT_EQ(found.size(), 2u);
@@ -179,7 +179,7 @@ TEST(Checks, AMissingBackendIsAFaultWhereItsDriverIs) {
 }
 
 TEST(Checks, AMissingBackendIsAFaultWhereAGpuWantsADriver) {
-  const Tree t;
+  const FakeSystem t;
   t.write("sys/bus/pci/devices/0000:00:1f.3/vendor", "0x8086\n");
   t.write("sys/bus/pci/devices/0000:01:00.1/vendor", "0x10de\n");
   t.write("sys/bus/pci/devices/0000:01:00.1/class", "0x040300\n");  // the sound of a graphics card
@@ -243,7 +243,7 @@ TEST(Checks, TuningIsAHint) {
 }
 
 TEST(Checks, ReadWhatTheNvidiaDriverShows) {
-  const Tree t;
+  const FakeSystem t;
   t.write("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  Thu Jul 1\n");
   t.write("proc/driver/nvidia/gpus/0000:17:00.0/information", "Model: NVIDIA H200\n");
   for (const auto& [file, text] :
@@ -271,7 +271,7 @@ TEST(Checks, ADeviceIsThereWhereItsBackendIs) {
 }
 
 TEST(Plugins, AreFoundBesideTheProgramOrWhereTheyAreInstalled) {
-  const Tree t;
+  const FakeSystem t;
   EXPECT_EQ(own_plugins(t.path() / "bin/iqd", {}), "");
   const std::string installed = (t.path() / "bin" / IQD_INSTALLED_MODULES).lexically_normal().string();
   std::filesystem::create_directories(installed);

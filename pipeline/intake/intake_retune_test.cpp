@@ -13,7 +13,7 @@ using Do = Step::Do;
 
 constexpr double kBefore = 100e6, kAfter = 101e6;
 
-Rig::Options radio() {
+Rig::Options tunable_radio() {
   Rig::Options o;
   o.info.can_wait = false;
   o.info.reconnects = true;
@@ -53,7 +53,7 @@ void expect_told(const Record& record, std::size_t message, SampleIndex tuned) {
 }
 
 TEST(IntakeRetune, HoldsFromTheTimeThatTheRadioTells) {
-  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  Rig rig(tunable_radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
   rig.view.tuned_ns = time_of(1500);
   ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
   EXPECT_EQ(rig.counters.tuned.load(), 1500);
@@ -67,7 +67,7 @@ TEST(IntakeRetune, HoldsFromTheTimeThatTheRadioTells) {
 }
 
 TEST(IntakeRetune, TimeThatIsOverMeansTheNextSample) {
-  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  Rig rig(tunable_radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
   rig.view.tuned_ns = time_of(10);
   ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
   rig.engine->join();
@@ -75,7 +75,7 @@ TEST(IntakeRetune, TimeThatIsOverMeansTheNextSample) {
 }
 
 TEST(IntakeRetune, TimeThatIsFarAwayIsNotBelieved) {
-  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  Rig rig(tunable_radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
   rig.view.tuned_ns = std::numeric_limits<std::int64_t>::max();
   ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
   EXPECT_LE(rig.counters.tuned.load(), 1000 + 10'000'000) << "ten seconds";
@@ -85,7 +85,7 @@ TEST(IntakeRetune, TimeThatIsFarAwayIsNotBelieved) {
 
 /// All samples that may have been taken since the last one arrived count as old.
 TEST(IntakeRetune, WithoutATimeTheHostsClockTells) {
-  Rig rig(radio(),
+  Rig rig(tunable_radio(),
           {{{{.samples = 1000}, {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 50}, {.samples = 90'000}}}});
   ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
   rig.engine->join();
@@ -96,7 +96,8 @@ TEST(IntakeRetune, WithoutATimeTheHostsClockTells) {
 }
 
 TEST(IntakeRetune, InAGapItHoldsFromTheFirstSampleBehind) {
-  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .lost = 5000, .timed = true}}}});
+  Rig rig(tunable_radio(),
+          {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .lost = 5000, .timed = true}}}});
   rig.view.tuned_ns = time_of(3000);
   ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
   rig.engine->join();
@@ -106,7 +107,7 @@ TEST(IntakeRetune, InAGapItHoldsFromTheFirstSampleBehind) {
 }
 
 TEST(IntakeRetune, OfSeveralInABlockTheLastIsTold) {
-  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  Rig rig(tunable_radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
   rig.view.tuned_ns = time_of(1410);
   ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
   rig.view.tuned_ns = time_of(1405);  // a clock that goes back does not change the order of retunes
@@ -121,7 +122,7 @@ TEST(IntakeRetune, OfSeveralInABlockTheLastIsTold) {
 }
 
 TEST(IntakeRetune, MessageThatIsRefusedLeavesItToTheNext) {
-  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  Rig rig(tunable_radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
   rig.records[0].refuse = [](const Message& m) { return m.sample <= 1500 && m.sample + 64 > 1500; };
   rig.view.tuned_ns = time_of(1500);
   ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);
@@ -131,7 +132,7 @@ TEST(IntakeRetune, MessageThatIsRefusedLeavesItToTheNext) {
 }
 
 TEST(IntakeRetune, RefusedChangesNothing) {
-  Rig rig(radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
+  Rig rig(tunable_radio(), {{{{.samples = 1000, .timed = true}, kRest, {.samples = 1000, .timed = true}}}});
   rig.view.refuses = true;
   std::string why;
   EXPECT_EQ(retune(rig, 1000, &why), Intake::Answer::refused);
@@ -147,7 +148,7 @@ TEST(IntakeRetune, RefusedChangesNothing) {
 
 /// Readers must know that the radio was set up again: earlier measurements of it no longer hold.
 TEST(IntakeRetune, OpenedAgainIsSetAnew) {
-  Rig rig(radio(), {{{{.samples = 1000}, {.what = Do::fail}}}, {{{.samples = 500}}}});
+  Rig rig(tunable_radio(), {{{{.samples = 1000}, {.what = Do::fail}}}, {{{.samples = 500}}}});
   rig.run();
   const auto& sent = rig.records[0].sent;
   const auto back = std::ranges::find_if(sent, [](const Sent& s) { return s.gap > 0; });
@@ -159,7 +160,7 @@ TEST(IntakeRetune, OpenedAgainIsSetAnew) {
 
 /// A live change of a source that can be read late is not a retune of a radio.
 TEST(IntakeRetune, OnlyRadiosAreTuned) {
-  Rig::Options o = radio();
+  Rig::Options o = tunable_radio();
   o.info.can_wait = true;
   Rig rig(o, {{{{.samples = 1000}, kRest, {.samples = 100}}}});
   ASSERT_EQ(retune(rig, 1000), Intake::Answer::done);

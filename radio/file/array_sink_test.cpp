@@ -181,7 +181,7 @@ TEST(ArraySink, LeavesWhatIsThereAlone) {
 }
 
 /// Runs in a child process, so that limits and signals affect nothing else.
-template <class F> pid_t in_child(F body) {
+template <class F> pid_t in_child_process(F body) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   ::signal(SIGXFSZ, SIG_IGN);
@@ -190,7 +190,7 @@ template <class F> pid_t in_child(F body) {
 
 TEST(ArraySink, AFullDiskEndsItWithAWholeRow) {
   const ScratchFolder folder;
-  const pid_t child = in_child([&] {
+  const pid_t child = in_child_process([&] {
     const PortFormat format = packets();
     ArraySink sink(folder / "x.npy", false, format);
     const rlimit limit{1000, 1000};
@@ -227,7 +227,7 @@ TEST(ArraySink, WithoutDescriptorsForAMomentItGoesOn) {
 TEST(ArraySink, WhatAKillLeavesIsAnArray) {
   for (int round = 0; round < 20; ++round) {
     const ScratchFolder folder;
-    const pid_t child = in_child([&]() -> bool {
+    const pid_t child = in_child_process([&]() -> bool {
       const PortFormat format = packets();
       ArraySink sink(folder / "x.npy", false, format);
       const std::vector<std::uint8_t> rows(6 * 1000, 1);

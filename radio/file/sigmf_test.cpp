@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-json plain() {
+json plain_metadata() {
   return {{"global", {{"core:datatype", "ci16_le"}, {"core:sample_rate", 1e6}, {"core:version", "1.2.5"}}},
           {"captures", {{{"core:sample_start", 0}}}},
           {"annotations", json::array()}};
@@ -110,16 +110,16 @@ TEST(Sigmf, NamesBothFiles) {
 
 TEST(Sigmf, SaysWhatIsWrong) {
   const auto with = [](const char* key, json value) {
-    json meta = plain();
+    json meta = plain_metadata();
     meta["global"][key] = std::move(value);
     return problems_of(meta);
   };
   const auto capture = [](json value) {
-    json meta = plain();
+    json meta = plain_metadata();
     meta["captures"].push_back(std::move(value));
     return problems_of(meta);
   };
-  EXPECT_THAT(problems_of(plain()), IsEmpty());
+  EXPECT_THAT(problems_of(plain_metadata()), IsEmpty());
   EXPECT_THAT(problems_of(json(3)), ElementsAre(HasSubstr("is not SigMF")));
   EXPECT_THAT(problems_of({{"global", 1}}), ElementsAre(HasSubstr("is not SigMF")));
   EXPECT_THAT(problems_of({{"global", json::object()}}),
@@ -145,13 +145,13 @@ TEST(Sigmf, SaysWhatIsWrong) {
 }
 
 TEST(Sigmf, CapturesMustBeSorted) {
-  json meta = plain();
+  json meta = plain_metadata();
   meta["captures"] = {{{"core:sample_start", 10}}, {{"core:sample_start", 5}}};
   EXPECT_THAT(problems_of(meta), ElementsAre(HasSubstr("captures[1]")));
 }
 
 TEST(Layout, OffsetsAndForeignBytesAreLeftOut) {
-  json meta = plain();
+  json meta = plain_metadata();
   meta["global"]["core:offset"] = 1000;
   meta["global"]["core:trailing_bytes"] = 6;
   meta["captures"] = {{{"core:sample_start", 1000}, {"core:header_bytes", 16}},
@@ -167,7 +167,7 @@ TEST(Layout, OffsetsAndForeignBytesAreLeftOut) {
 }
 
 TEST(Layout, SamplesBeforeTheFirstCaptureCount) {
-  json meta = plain();
+  json meta = plain_metadata();
   meta["captures"] = {{{"core:sample_start", 4}}};
   std::vector<std::string> problems;
   const Recording r = laid_out(meta, 40, problems);
@@ -178,7 +178,7 @@ TEST(Layout, SamplesBeforeTheFirstCaptureCount) {
 }
 
 TEST(Layout, GapsByIndexAndByTime) {
-  json meta = plain();
+  json meta = plain_metadata();
   meta["captures"] = {
       {{"core:sample_start", 0}, {"core:global_index", 100}, {"core:datetime", "2025-01-01T00:00:00.000000Z"}},
       {{"core:sample_start", 10}, {"core:global_index", 160}},
@@ -199,7 +199,7 @@ TEST(Layout, GapsByIndexAndByTime) {
 }
 
 TEST(Layout, DigitsThatWereNotWrittenAreNoGap) {
-  json meta = plain();
+  json meta = plain_metadata();
   meta["captures"] = {{{"core:sample_start", 0}, {"core:datetime", "2025-01-01T00:00:00.000Z"}},
                       {{"core:sample_start", 10500}, {"core:datetime", "2025-01-01T00:00:00.011Z"}},
                       {{"core:sample_start", 11000}, {"core:datetime", "2025-01-01T00:00:00.111Z"}}};
@@ -211,7 +211,7 @@ TEST(Layout, DigitsThatWereNotWrittenAreNoGap) {
 }
 
 TEST(Layout, TimesRunBackToTheStart) {
-  json meta = plain();
+  json meta = plain_metadata();
   meta["captures"] = {{{"core:sample_start", 0}},
                       {{"core:sample_start", 250}, {"core:datetime", "2025-01-01T00:00:00.000250Z"}}};
   std::vector<std::string> problems;
@@ -226,25 +226,25 @@ TEST(Layout, DisagreementIsAProblem) {
     laid_out(meta, bytes, problems);
     return problems;
   };
-  EXPECT_THAT(problems_with(plain(), 41), ElementsAre(HasSubstr("not a whole number")));
-  json beyond = plain();
+  EXPECT_THAT(problems_with(plain_metadata(), 41), ElementsAre(HasSubstr("not a whole number")));
+  json beyond = plain_metadata();
   beyond["captures"].push_back({{"core:sample_start", 11}});
   EXPECT_THAT(problems_with(beyond, 40), ElementsAre(HasSubstr("cut short")));
   EXPECT_THAT(problems_with(beyond, 44), IsEmpty());  // a recording that ended at a gap
-  json annotated = plain();
+  json annotated = plain_metadata();
   annotated["annotations"].push_back({{"core:sample_start", 5}, {"core:sample_count", 6}});
   EXPECT_THAT(problems_with(annotated, 40), ElementsAre(HasSubstr("cut short")));
-  json trailing = plain();
+  json trailing = plain_metadata();
   trailing["global"]["core:trailing_bytes"] = 41;
   EXPECT_THAT(problems_with(trailing, 40), ElementsAre(HasSubstr("fewer than")));
-  json backwards = plain();
+  json backwards = plain_metadata();
   backwards["captures"] = {{{"core:sample_start", 0}, {"core:global_index", 0}},
                            {{"core:sample_start", 5}, {"core:global_index", 4}}};
   EXPECT_THAT(problems_with(backwards, 40), ElementsAre(HasSubstr("global_index")));
 }
 
 TEST(Layout, WhatIqdAnnouncedAndDidNotWriteIsLeftOut) {
-  json killed = plain();
+  json killed = plain_metadata();
   killed["global"]["core:recorder"] = "iqd";
   killed["captures"] = json::array();
   for (int i = 0; i < 5; ++i)
@@ -298,7 +298,7 @@ std::string mutated(std::string text, std::mt19937& random) {
 }
 
 TEST(Sigmf, SurvivesAnything) {
-  json meta = plain();
+  json meta = plain_metadata();
   meta["global"]["core:num_channels"] = 2;
   meta["global"]["core:offset"] = 10;
   meta["global"]["core:trailing_bytes"] = 8;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kK = 1152, kN = 2304;
 
-template <class T> StageInput items(const std::vector<T>& values, std::vector<Dim> item) {
+template <class T> StageInput ldpc_items(const std::vector<T>& values, std::vector<Dim> item) {
   StageInput in;
   in.shape.element = element_of<T>;
   in.shape.axis = Axis::counted;
@@ -33,7 +33,7 @@ Ports encode(std::int64_t words, const std::string& backend) {
   std::mt19937 generator(1);
   std::vector<std::uint8_t> bits(static_cast<std::size_t>(words * kK));
   for (auto& b : bits) b = static_cast<std::uint8_t>(generator());
-  return run("ldpc_encoder", "{}", {items(bits, {{"k", kK}})}, backend, 5);
+  return run("ldpc_encoder", "{}", {ldpc_items(bits, {{"k", kK}})}, backend, 5);
 }
 
 /// BPSK at an Eb/N0 at which half of the words are decoded.
@@ -67,26 +67,27 @@ TEST(LdpcOnCuda, WordsAreDecodedAlike) {
     half.push_back(to_f16(x));
     whole.push_back(static_cast<std::int8_t>(std::clamp(std::rint(8 * x), -127.0f, 127.0f)));
   }
-  const auto events = values<std::int64_t>(run("ldpc_decoder", "{}", {items(llr, {{"n", kN}})}, "cpu").at("events"));
+  const auto events =
+      values<std::int64_t>(run("ldpc_decoder", "{}", {ldpc_items(llr, {{"n", kN}})}, "cpu").at("events"));
   EXPECT_GT(events[1], 10) << "failed";
   EXPECT_LT(events[1], 56) << "failed";
   for (const char* keys : {"{}", "{early_stop: false}", "{iterations: 1}", "{iterations: 40, scale: 0.8}"})
     for (const std::int64_t block : {0, 1, 7}) {
-      expect_same(items(llr, {{"n", kN}}), keys, block);
-      expect_same(items(half, {{"n", kN}}), keys, block);
-      expect_same(items(whole, {{"n", kN}}), keys, block);
+      expect_same(ldpc_items(llr, {{"n", kN}}), keys, block);
+      expect_same(ldpc_items(half, {{"n", kN}}), keys, block);
+      expect_same(ldpc_items(whole, {{"n", kN}}), keys, block);
     }
   // Frames of six words, and a few surplus LLRs.
   for (const char* keys : {"{interleave: frame}", "{interleave: off}"})
     for (const std::int64_t block : {0, 3}) {
-      expect_same(items(llr, {{"carrier", kN / 2}, {"bit", 12}}), keys, block);
-      expect_same(items(whole, {{"symbol", 2}, {"bit", 3 * kN}}), keys, block);
+      expect_same(ldpc_items(llr, {{"carrier", kN / 2}, {"bit", 12}}), keys, block);
+      expect_same(ldpc_items(whole, {{"symbol", 2}, {"bit", 3 * kN}}), keys, block);
     }
   std::vector<float> odd(llr.begin(), llr.begin() + 10 * (6 * kN + 5));
-  expect_same(items(odd, {{"n", 6 * kN + 5}}), "{interleave: frame}", 4);
+  expect_same(ldpc_items(odd, {{"n", 6 * kN + 5}}), "{interleave: frame}", 4);
   for (std::size_t i = 0; i < odd.size(); i += 11)
     odd[i] = i % 2 ? NAN : i % 4 ? 0.0f : std::copysign(INFINITY, odd[i]);
-  expect_same(items(odd, {{"n", 6 * kN + 5}}), "{}", 4);
+  expect_same(ldpc_items(odd, {{"n", 6 * kN + 5}}), "{}", 4);
 }
 
 }  // namespace

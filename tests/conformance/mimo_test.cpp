@@ -16,7 +16,7 @@
 namespace iqd::conformance {
 namespace {
 
-struct Case {
+struct MimoCase {
   std::string_view stage;
   std::string keys;
   Modulation modulation;
@@ -25,24 +25,24 @@ struct Case {
   std::int64_t of_channel = 1;  // vectors with the same channel
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const MimoCase& c, std::ostream* out) {
   *out << c.stage << ' ' << c.keys << ' ' << c.tx << 'x' << c.rx << ", " << c.of_channel << " a channel";
 }
 
-struct Heard {
+struct MimoHeard {
   std::vector<cf32> y, h;
   std::vector<float> noise;
   std::vector<std::uint8_t> bits;
 };
 
-Heard symbols_through(const Case& c, std::int64_t vectors) {
+MimoHeard symbols_through(const MimoCase& c, std::int64_t vectors) {
   std::mt19937 generator(11);
   std::normal_distribution<float> normal(0, std::sqrt(0.5F));
   const int axis = bits_of(c.modulation) / 2;
   const float unit = 1 / std::sqrt(static_cast<float>(qam::power(axis)));
   const float noise = static_cast<float>(c.tx * std::pow(10, -c.snr_db / 10));
   const auto complex_normal = [&] { return cf32(normal(generator), normal(generator)); };
-  Heard heard;
+  MimoHeard heard;
   heard.noise = {noise};
   for (std::int64_t v = 0; v < vectors; ++v) {
     if (v % c.of_channel == 0)
@@ -66,7 +66,7 @@ Heard symbols_through(const Case& c, std::int64_t vectors) {
   return heard;
 }
 
-Ports detect(const Case& c, const Heard& heard, const std::string& backend) {
+Ports detect_mimo(const MimoCase& c, const MimoHeard& heard, const std::string& backend) {
   return run(c.stage, c.keys,
              {items(heard.y, Element::cf32, "vector", {{"rx", c.rx}}),
               items(heard.h, Element::cf32, "group", {{"rx", c.rx}, {"tx", c.tx}}),
@@ -75,7 +75,7 @@ Ports detect(const Case& c, const Heard& heard, const std::string& backend) {
 }
 
 /// The same symbols as frames of carriers with several symbols each.
-Ports detect_frames(const Case& c, const Heard& heard, std::int64_t frames, const std::string& backend) {
+Ports detect_frames(const MimoCase& c, const MimoHeard& heard, std::int64_t frames, const std::string& backend) {
   const std::int64_t groups = std::ssize(heard.h) / (c.rx * c.tx) / frames;
   return run(c.stage, c.keys,
              {items(heard.y, Element::cf32, "frame", {{"carrier", groups}, {"symbol", c.of_channel}, {"rx", c.rx}}),
@@ -84,35 +84,34 @@ Ports detect_frames(const Case& c, const Heard& heard, std::int64_t frames, cons
              backend, 2);
 }
 
-/// Survivors that are nearly equally good may be chosen differently; then LLRs differ, now and then.
-Either backend may choose among survivors that are nearly equally good,
-    so LLRs differ now and then.const std::vector<double> a =
-        numbers_in(cpu.at("llr").shape.element, cpu.at("llr").joined());
-const std::vector<double> b = numbers_in(cuda.at("llr").shape.element, cuda.at("llr").joined());
-ASSERT_EQ(a.size(), b.size());
-ASSERT_FALSE(a.empty());
-const double unit = cpu.at("llr").shape.element == Element::i8 ? 1 : 1e-3;  // one quantization step
-std::size_t apart = 0, turned = 0;
-for (std::size_t i = 0; i < a.size(); ++i) {
-  apart += std::fabs(a[i] - b[i]) > unit * std::max(1.0, std::fabs(a[i]));
-  turned += a[i] * b[i] < 0 && std::fabs(a[i]) > 10 * unit;
-}
-EXPECT_LE(static_cast<double>(apart), 2e-4 * static_cast<double>(a.size()));
-EXPECT_LE(static_cast<double>(turned), 1e-4 * static_cast<double>(a.size()));
-const auto bits = values<std::uint8_t>(cpu.at("bits")), other = values<std::uint8_t>(cuda.at("bits"));
-std::size_t differ = 0;
-for (std::size_t i = 0; i < bits.size(); ++i) differ += bits[i] != other[i];
-EXPECT_LE(static_cast<double>(differ), 2e-4 * static_cast<double>(bits.size()));
-const auto d = values<float>(cpu.at("distance")), e = values<float>(cuda.at("distance"));
-std::size_t far = 0;
-for (std::size_t i = 0; i < d.size(); ++i) far += !(std::fabs(d[i] - e[i]) <= 1e-3F * std::max(1e-3F, d[i]));
-EXPECT_LE(static_cast<double>(far), 1e-3 * static_cast<double>(d.size()));
-EXPECT_EQ(values<std::int64_t>(cpu.at("events")), values<std::int64_t>(cuda.at("events")));
+/// Either backend may choose among survivors that are nearly equally good, so LLRs differ now and then.
+void expect_alike(const Ports& cpu, const Ports& cuda) {
+  const std::vector<double> a = numbers_in(cpu.at("llr").shape.element, cpu.at("llr").joined());
+  const std::vector<double> b = numbers_in(cuda.at("llr").shape.element, cuda.at("llr").joined());
+  ASSERT_EQ(a.size(), b.size());
+  ASSERT_FALSE(a.empty());
+  const double unit = cpu.at("llr").shape.element == Element::i8 ? 1 : 1e-3;  // one quantization step
+  std::size_t apart = 0, turned = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    apart += std::fabs(a[i] - b[i]) > unit * std::max(1.0, std::fabs(a[i]));
+    turned += a[i] * b[i] < 0 && std::fabs(a[i]) > 10 * unit;
+  }
+  EXPECT_LE(static_cast<double>(apart), 2e-4 * static_cast<double>(a.size()));
+  EXPECT_LE(static_cast<double>(turned), 1e-4 * static_cast<double>(a.size()));
+  const auto bits = values<std::uint8_t>(cpu.at("bits")), other = values<std::uint8_t>(cuda.at("bits"));
+  std::size_t differ = 0;
+  for (std::size_t i = 0; i < bits.size(); ++i) differ += bits[i] != other[i];
+  EXPECT_LE(static_cast<double>(differ), 2e-4 * static_cast<double>(bits.size()));
+  const auto d = values<float>(cpu.at("distance")), e = values<float>(cuda.at("distance"));
+  std::size_t far = 0;
+  for (std::size_t i = 0; i < d.size(); ++i) far += !(std::fabs(d[i] - e[i]) <= 1e-3F * std::max(1e-3F, d[i]));
+  EXPECT_LE(static_cast<double>(far), 1e-3 * static_cast<double>(d.size()));
+  EXPECT_EQ(values<std::int64_t>(cpu.at("events")), values<std::int64_t>(cuda.at("events")));
 }
 
-std::vector<Case> cases() {
+std::vector<MimoCase> mimo_cases() {
   using enum Modulation;
-  std::vector<Case> all;
+  std::vector<MimoCase> all;
   for (const std::string_view stage : {"mtt_detector", "kbest_detector", "one_pass_detector", "lmmse_detector"})
     for (const auto& [modulation, snr] : {std::pair{qpsk, 8.0}, {qam16, 15.0}, {qam64, 21.0}})
       for (const auto& [rx, tx] : {std::pair{2, 2}, {4, 4}, {4, 2}, {8, 4}, {3, 3}, {1, 1}}) {
@@ -134,7 +133,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-class DetectorOnCuda : public ::testing::TestWithParam<Case> {
+class DetectorOnCuda : public ::testing::TestWithParam<MimoCase> {
  protected:
   void SetUp() override {
     if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO DETECTOR WAS TESTED ON CUDA: " << why;
@@ -143,21 +142,21 @@ class DetectorOnCuda : public ::testing::TestWithParam<Case> {
 
 TEST_P(DetectorOnCuda, AgreesWithTheCpu) {
   for (const std::int64_t channels : {1, 31, 700}) {
-    const Heard heard = symbols_through(GetParam(), channels * GetParam().of_channel);
-    expect_alike(detect(GetParam(), heard, "cpu"), detect(GetParam(), heard, "cuda"));
+    const MimoHeard heard = symbols_through(GetParam(), channels * GetParam().of_channel);
+    expect_alike(detect_mimo(GetParam(), heard, "cpu"), detect_mimo(GetParam(), heard, "cuda"));
   }
 }
 
 TEST_P(DetectorOnCuda, FramesAgreeToo) {
-  const Heard heard = symbols_through(GetParam(), 5 * 37 * GetParam().of_channel);
+  const MimoHeard heard = symbols_through(GetParam(), 5 * 37 * GetParam().of_channel);
   expect_alike(detect_frames(GetParam(), heard, 5, "cpu"), detect_frames(GetParam(), heard, 5, "cuda"));
 }
 
 /// What cannot be detected is erased; its neighbours are unaffected.
 TEST_P(DetectorOnCuda, ErasesTheSame) {
-  Case c = GetParam();
+  MimoCase c = GetParam();
   c.of_channel = 1;
-  Heard heard = symbols_through(c, 200);
+  MimoHeard heard = symbols_through(c, 200);
   const auto row = [&](std::size_t v) { return v * static_cast<std::size_t>(c.rx); };
   const auto matrix = [&](std::size_t v) { return v * static_cast<std::size_t>(c.rx * c.tx); };
   heard.y[row(3)] = {NAN, 0};
@@ -175,7 +174,7 @@ TEST_P(DetectorOnCuda, ErasesTheSame) {
   heard.noise[52] = INFINITY;
   heard.noise[53] = NAN;
   heard.noise[54] = 1e-6F;
-  const Ports cpu = detect(c, heard, "cpu"), cuda = detect(c, heard, "cuda");
+  const Ports cpu = detect_mimo(c, heard, "cpu"), cuda = detect_mimo(c, heard, "cuda");
   EXPECT_EQ(values<std::int64_t>(cuda.at("events")), values<std::int64_t>(cpu.at("events")));
   const auto a = numbers_in(cpu.at("llr").shape.element, cpu.at("llr").joined());
   const auto b = numbers_in(cuda.at("llr").shape.element, cuda.at("llr").joined());
@@ -187,7 +186,7 @@ TEST_P(DetectorOnCuda, ErasesTheSame) {
   }
 }
 
-std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+std::string mimo_case_name(const ::testing::TestParamInfo<MimoCase>& info) {
   std::string name =
       fmt::format("{}_{}x{}_{}_{}", info.param.stage, info.param.tx, info.param.rx, info.param.keys, info.index);
   std::replace_if(
@@ -195,7 +194,7 @@ std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Mimo, DetectorOnCuda, ::testing::ValuesIn(cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Mimo, DetectorOnCuda, ::testing::ValuesIn(mimo_cases()), mimo_case_name);
 
 }  // namespace
 }  // namespace iqd::conformance

@@ -16,7 +16,7 @@
 namespace iqd::conformance {
 namespace {
 
-struct Case {
+struct NomaCase {
   std::string_view stage;
   std::string keys;
   SymbolMap map;
@@ -27,24 +27,24 @@ struct Case {
   double snr_db = 25;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const NomaCase& c, std::ostream* out) {
   *out << c.stage << ' ' << c.keys << ' ' << c.antennas << 'x' << c.users << ", " << c.pilots << " pilots";
 }
 
-struct Heard {
+struct NomaHeard {
   std::vector<cf32> train_rx, train_tx, rx, h, start;
   std::vector<float> noise;
   std::vector<std::uint8_t> bits;  // [frame][user][t][bit]
 };
 
 /// Each user's rays come from other directions, so enough antennas separate the users well.
-Heard frames_of(const Case& c) {
+NomaHeard frames_of(const NomaCase& c) {
   std::mt19937 generator(7);
   std::normal_distribution<float> normal(0, std::sqrt(0.5F));
   const auto complex_normal = [&] { return cf32(normal(generator), normal(generator)); };
   const auto m_count = static_cast<std::size_t>(c.antennas), u_count = static_cast<std::size_t>(c.users);
   const auto amplitude = static_cast<float>(std::pow(10, -c.snr_db / 20));
-  Heard heard;
+  NomaHeard heard;
   heard.h.resize(m_count * u_count);
   for (cf32& h : heard.h) h = complex_normal();
   heard.noise = {amplitude * amplitude};
@@ -83,7 +83,7 @@ Heard frames_of(const Case& c) {
   return heard;
 }
 
-Ports detect(const Case& c, const Heard& heard, const std::string& backend, std::int64_t block = 0) {
+Ports detect_noma(const NomaCase& c, const NomaHeard& heard, const std::string& backend, std::int64_t block = 0) {
   const Dim antenna{"antenna", c.antennas}, user{"user", c.users};
   std::vector<StageInput> inputs{items(heard.train_rx, Element::cf32, "frame", {{"t", c.pilots}, antenna}),
                                  items(heard.train_tx, Element::cf32, "frame", {{"t", c.pilots}, user}),
@@ -97,7 +97,7 @@ Ports detect(const Case& c, const Heard& heard, const std::string& backend, std:
   return run(c.stage, c.keys, std::move(inputs), backend, block);
 }
 
-double error_rate(const Ports& ports, const Heard& heard) {
+double error_rate(const Ports& ports, const NomaHeard& heard) {
   const auto bits = values<std::uint8_t>(ports.at("bits"));
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < heard.bits.size(); ++i) wrong += bits.at(i) != heard.bits[i];
@@ -114,9 +114,9 @@ double far_apart(const Ports& a, const Ports& b, const std::string& port) {
   return worst;
 }
 
-std::vector<Case> cases() {
+std::vector<NomaCase> noma_cases() {
   using enum SymbolMap;
-  std::vector<Case> all{
+  std::vector<NomaCase> all{
       {"lls_detector", "{modulation: 16qam}", qam16, 16, 6},
       {"genie_detector", "{modulation: 64qam, llr: f16}", qam64, 16, 6},
       {"apsm_detector", "{modulation: 16qam}", qam16, 16, 6},
@@ -139,12 +139,12 @@ std::vector<Case> cases() {
   return all;
 }
 
-class NomaOnCuda : public ::testing::TestWithParam<Case> {};
+class NomaOnCuda : public ::testing::TestWithParam<NomaCase> {};
 
 TEST_P(NomaOnCuda, AgreesWithTheCpu) {
   if (!no_cuda().empty()) GTEST_SKIP() << no_cuda();
-  const Heard heard = frames_of(GetParam());
-  const Ports cpu = detect(GetParam(), heard, "cpu", 2), cuda = detect(GetParam(), heard, "cuda", 2);
+  const NomaHeard heard = frames_of(GetParam());
+  const Ports cpu = detect_noma(GetParam(), heard, "cpu", 2), cuda = detect_noma(GetParam(), heard, "cuda", 2);
   EXPECT_LE(far_apart(cpu, cuda, "symbols"), 1e-3);
   EXPECT_LE(far_apart(cpu, cuda, "linear"), 1e-3);
   EXPECT_LE(far_apart(cpu, cuda, "gamma"), 1e-3);
@@ -155,44 +155,44 @@ TEST_P(NomaOnCuda, AgreesWithTheCpu) {
 
 TEST_P(NomaOnCuda, PublishedVariantsGiveTheSame) {
   if (!no_cuda().empty()) GTEST_SKIP() << no_cuda();
-  Case c = GetParam();
+  NomaCase c = GetParam();
   if (c.stage != "apsm_detector") GTEST_SKIP() << "is linear";
-  const Heard heard = frames_of(c);
-  const Ports own = detect(c, heard, "cuda");
+  const NomaHeard heard = frames_of(c);
+  const Ports own = detect_noma(c, heard, "cuda");
   for (const std::string variant : {"one", "several", "slices", "balanced"}) {
-    Case other = c;
+    NomaCase other = c;
     other.keys.insert(other.keys.size() - 1, fmt::format(", variant: {}", variant));
-    EXPECT_LE(far_apart(own, detect(other, heard, "cuda"), "symbols"), 1e-4) << variant;
+    EXPECT_LE(far_apart(own, detect_noma(other, heard, "cuda"), "symbols"), 1e-4) << variant;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Methods, NomaOnCuda, ::testing::ValuesIn(cases()));
+INSTANTIATE_TEST_SUITE_P(Methods, NomaOnCuda, ::testing::ValuesIn(noma_cases()));
 
 TEST(Noma, WithMoreAntennasThanUsersDecisionsAreRight) {
   for (const std::string_view keys :
        {"{modulation: 16qam}", "{modulation: 16qam, start: port}", "{modulation: 16qam, mode: online}"}) {
-    const Case c{"apsm_detector", std::string(keys), SymbolMap::qam16, 16, 6, 685, 300, 2, 30};
-    const Heard heard = frames_of(c);
-    EXPECT_LE(error_rate(detect(c, heard, "cpu"), heard), 2e-3) << keys;
+    const NomaCase c{"apsm_detector", std::string(keys), SymbolMap::qam16, 16, 6, 685, 300, 2, 30};
+    const NomaHeard heard = frames_of(c);
+    EXPECT_LE(error_rate(detect_noma(c, heard, "cpu"), heard), 2e-3) << keys;
   }
 }
 
 TEST(Noma, TheLevelOfTheSignalDoesNotMatter) {
-  const Case c{"apsm_detector", "{modulation: 16qam}", SymbolMap::qam16, 8, 4, 150, 200, 1, 20};
-  Heard heard = frames_of(c);
-  const auto bits = values<std::uint8_t>(detect(c, heard, "cpu").at("bits"));
+  const NomaCase c{"apsm_detector", "{modulation: 16qam}", SymbolMap::qam16, 8, 4, 150, 200, 1, 20};
+  NomaHeard heard = frames_of(c);
+  const auto bits = values<std::uint8_t>(detect_noma(c, heard, "cpu").at("bits"));
   for (const float gain : {1e-3F, 1e3F}) {
-    Heard other = heard;
+    NomaHeard other = heard;
     for (auto* samples : {&other.train_rx, &other.rx})
       for (cf32& x : *samples) x *= gain;
-    EXPECT_EQ(values<std::uint8_t>(detect(c, other, "cpu").at("bits")), bits) << gain;
+    EXPECT_EQ(values<std::uint8_t>(detect_noma(c, other, "cpu").at("bits")), bits) << gain;
   }
 }
 
 /// LLRs must state the error rate: the mean of 1 / (1 + exp |llr|) over the bits is the share of wrong bits.
 TEST(Noma, LlrsSayHowOftenTheyAreWrong) {
-  const Case c{"apsm_detector", "{modulation: qpsk}", SymbolMap::qpsk, 8, 6, 685, 3000, 4, 0};
-  const Heard heard = frames_of(c);
-  const Ports ports = detect(c, heard, "cpu");
+  const NomaCase c{"apsm_detector", "{modulation: qpsk}", SymbolMap::qpsk, 8, 6, 685, 3000, 4, 0};
+  const NomaHeard heard = frames_of(c);
+  const Ports ports = detect_noma(c, heard, "cpu");
   const auto llr = values<float>(ports.at("llr"));
   double expected = 0;
   for (const float l : llr) expected += 1 / (1 + std::exp(std::fabs(static_cast<double>(l))));

@@ -22,7 +22,7 @@ constexpr std::int64_t kFrames = 4;
 constexpr std::int64_t kBefore = 1234;  // noise before the first frame
 constexpr std::int64_t kTaps = 5;       // of the channel, sample by sample
 
-struct Case {
+struct ChainCase {
   const char* name;
   OfdmFormat format;
   Modulation modulation;
@@ -32,7 +32,7 @@ struct Case {
   double last_antenna_db;  // relative to the others
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const ChainCase& c, std::ostream* out) {
   *out << c.name << ", " << c.rx << " antennas, " << c.snr_db << " dB";
 }
 
@@ -40,13 +40,13 @@ double rate_of(const OfdmFormat& f) {
   return static_cast<double>(f.fft) * 15e3;
 }
 
-struct Heard {
+struct ChainHeard {
   std::vector<cf32> samples;  // [rx][n]
   std::vector<std::uint8_t> information;
 };
 
 /// x_t(n) of all antennas, and the words in it.
-std::vector<std::vector<cf32>> sent_frames(const Case& c, std::vector<std::uint8_t>& information) {
+std::vector<std::vector<cf32>> sent_frames(const ChainCase& c, std::vector<std::uint8_t>& information) {
   const OfdmFrameMaker maker(c.format, c.modulation);
   const OfdmFrameBits bits_of_frame(c.format.bits(c.modulation), &ldpc_codes().front());
   std::vector<std::byte> scratch(std::max(maker.scratch_bytes(), bits_of_frame.scratch_bytes()));
@@ -65,8 +65,8 @@ std::vector<std::vector<cf32>> sent_frames(const Case& c, std::vector<std::uint8
   return sent;
 }
 
-Heard frames_through(const Case& c) {
-  Heard heard;
+ChainHeard frames_through(const ChainCase& c) {
+  ChainHeard heard;
   const auto sent = sent_frames(c, heard.information);
   std::mt19937 generator(5);
   std::normal_distribution<float> normal(0, std::sqrt(0.5F));
@@ -103,8 +103,8 @@ std::string format_of(const OfdmFormat& f) {
 }
 
 /// All stages' outputs. Each stage reads from `feed` if given, else the outputs of the stages before it.
-std::map<std::string, Ports> receive(const Case& c, const Heard& heard, const std::string& backend, std::int64_t block,
-                                     const std::map<std::string, Ports>* feed = nullptr) {
+std::map<std::string, Ports> receive(const ChainCase& c, const ChainHeard& heard, const std::string& backend,
+                                     std::int64_t block, const std::map<std::string, Ports>* feed = nullptr) {
   std::map<std::string, Ports> all;
   const auto from = [&](const char* stage, const char* port) {
     return input_of((feed ? *feed : all).at(stage).at(port));
@@ -120,7 +120,7 @@ std::map<std::string, Ports> receive(const Case& c, const Heard& heard, const st
   return all;
 }
 
-std::size_t errors(const Heard& heard, const Ports& decoder) {
+std::size_t errors(const ChainHeard& heard, const Ports& decoder) {
   const auto bits = values<std::uint8_t>(decoder.at("bits"));
   if (bits.size() != heard.information.size()) return std::max(bits.size(), heard.information.size());
   std::size_t wrong = 0;
@@ -128,32 +128,32 @@ std::size_t errors(const Heard& heard, const Ports& decoder) {
   return wrong;
 }
 
-std::vector<std::int64_t> starts_of(const Case& c) {
+std::vector<std::int64_t> starts_of(const ChainCase& c) {
   std::vector<std::int64_t> starts;
   for (std::int64_t f = 0; f < kFrames; ++f) starts.push_back(kBefore + f * c.format.frame);
   return starts;
 }
 
 /// The first path may be weak, so a frame may seem to start a little later.
-void expect_starts(const Case& c, const Ports& sync) {
+void expect_starts(const ChainCase& c, const Ports& sync) {
   const auto found = values<std::int64_t>(sync.at("start"));
   const auto expected = starts_of(c);
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LE(std::abs(found[i] - expected[i]), kTaps) << i;
 }
 
-const Case kCases[] = {
+const ChainCase kCases[] = {
     {"two_in_5mhz", {}, Modulation::qam16, 2, 25, 3000, 0},
     {"two_at_four", {}, Modulation::qam64, 4, 25, -41'000, 0},
     {"levels_apart", {}, Modulation::qpsk, 3, 18, 20'000, -40},
     {"four_in_20mhz", {2048, 1200, 144, 30720, 4, 25}, Modulation::qam64, 4, 34, -700, 0},
 };
 
-class ChainOnCuda : public ::testing::TestWithParam<Case> {};
+class ChainOnCuda : public ::testing::TestWithParam<ChainCase> {};
 
 TEST_P(ChainOnCuda, EachStageAgreesWithTheCpu) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
-  const Heard heard = frames_through(GetParam());
+  const ChainHeard heard = frames_through(GetParam());
   const auto cpu = receive(GetParam(), heard, "cpu", 0), cuda = receive(GetParam(), heard, "cuda", 0, &cpu);
   EXPECT_EQ(values<std::int64_t>(cuda.at("sync").at("start")), values<std::int64_t>(cpu.at("sync").at("start")));
   struct Limit {
@@ -179,7 +179,7 @@ TEST_P(ChainOnCuda, EachStageAgreesWithTheCpu) {
 
 TEST_P(ChainOnCuda, TheWholeReceiverDecodesInBlocks) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
-  const Heard heard = frames_through(GetParam());
+  const ChainHeard heard = frames_through(GetParam());
   const auto cuda = receive(GetParam(), heard, "cuda", GetParam().format.frame);
   expect_starts(GetParam(), cuda.at("sync"));
   EXPECT_EQ(errors(heard, cuda.at("decoder")), 0u);
@@ -192,8 +192,8 @@ INSTANTIATE_TEST_SUITE_P(Frames, ChainOnCuda, ::testing::ValuesIn(kCases),
 TEST(FrontEndOnCuda, HearsManyAntennas) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
   for (const int rx : {9, 16, 64}) {
-    const Case c{"many", {512, 36, 36, 7680, 1, 25}, Modulation::qpsk, rx, 15, 2000, -40};
-    const Heard heard = frames_through(c);
+    const ChainCase c{"many", {512, 36, 36, 7680, 1, 25}, Modulation::qpsk, rx, 15, 2000, -40};
+    const ChainHeard heard = frames_through(c);
     const auto sync = [&](const char* backend) {
       return run("ofdm_sync", format_of(c.format), {input_of(heard.samples, rate_of(c.format), rx)}, backend);
     };
@@ -210,8 +210,8 @@ TEST(FrontEndOnCuda, HearsManyAntennas) {
 }
 
 TEST(Chain, IsReceivedOnTheCpu) {
-  for (const Case& c : {kCases[0], kCases[2]}) {
-    const Heard heard = frames_through(c);
+  for (const ChainCase& c : {kCases[0], kCases[2]}) {
+    const ChainHeard heard = frames_through(c);
     const auto whole = receive(c, heard, "cpu", 0), blocks = receive(c, heard, "cpu", 5003);
     expect_starts(c, whole.at("sync"));
     EXPECT_EQ(errors(heard, whole.at("decoder")), 0u) << c.name;

@@ -188,7 +188,7 @@ bool same_headers(const Played::Port& a, const Played::Port& b) {
   return true;
 }
 
-std::vector<double> values(const Played::Port& port, bool decibels) {
+std::vector<double> port_values(const Played::Port& port, bool decibels) {
   std::vector<double> all;
   for (const testing::Sent& m : port.sent) {
     const std::vector<double> some = numbers_in(port.element, m.payload);
@@ -205,7 +205,7 @@ void expect_near(const Played& expected, const Played& got, const Chain& chain) 
     EXPECT_EQ(expected.ports[p].element, got.ports[p].element);
     if (!same_headers(expected.ports[p], got.ports[p])) continue;
     const bool decibels = chain.decibels && p == 0;
-    EXPECT_LE(distance(values(expected.ports[p], decibels), values(got.ports[p], decibels)), chain.tolerance);
+    EXPECT_LE(distance(port_values(expected.ports[p], decibels), port_values(got.ports[p], decibels)), chain.tolerance);
   }
 }
 
@@ -231,12 +231,12 @@ std::string missing(const std::string& backend) {
     return e.what();
   }
 }
-using Case = std::tuple<Chain, Size>;
-std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+using PipelineCase = std::tuple<Chain, Size>;
+std::string pipeline_case_name(const ::testing::TestParamInfo<PipelineCase>& info) {
   return fmt::format("{}_{}", std::get<Chain>(info.param).name, std::get<Size>(info.param).block);
 }
 
-class Pipelines : public ::testing::TestWithParam<Case> {
+class Pipelines : public ::testing::TestWithParam<PipelineCase> {
  protected:
   const Chain& chain() const { return std::get<0>(GetParam()); }
   const Size& size() const { return std::get<1>(GetParam()); }
@@ -277,9 +277,10 @@ TEST_P(CudaPipelines, GiveTheSameBitsTwice) {
 
 INSTANTIATE_TEST_SUITE_P(Cpu, Pipelines,
                          ::testing::Combine(::testing::ValuesIn(chains()), ::testing::ValuesIn(kSizes, kSizes + 3)),
-                         case_name);
+                         pipeline_case_name);
 INSTANTIATE_TEST_SUITE_P(All, CudaPipelines,
-                         ::testing::Combine(::testing::ValuesIn(chains()), ::testing::ValuesIn(kSizes)), case_name);
+                         ::testing::Combine(::testing::ValuesIn(chains()), ::testing::ValuesIn(kSizes)),
+                         pipeline_case_name);
 
 std::string block_name(const ::testing::TestParamInfo<Size>& info) {
   return fmt::format("{}", info.param.block);

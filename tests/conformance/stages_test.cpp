@@ -18,20 +18,20 @@ namespace {
 constexpr std::int64_t kLength = 5003;  // prime, so that no block size divides it
 constexpr std::int64_t kItems = 11;     // also prime, for stages whose items are arrays
 
-struct Case {
+struct StageCase {
   const StageEntry* entry;
   Element element;
   std::string backend;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const StageCase& c, std::ostream* out) {
   *out << c.entry->name << " of " << name_of(c.element) << " on " << c.backend;
 }
 
-std::vector<Case> cases() {
+std::vector<StageCase> cases() {
   std::vector<std::string> backends{"cpu"};
   if (no_cuda().empty()) backends.push_back("cuda");
-  std::vector<Case> all;
+  std::vector<StageCase> all;
   for (const StageEntry& entry : all_stages())
     for (const Element element : entry.inputs.front().elements)
       for (const std::string& backend : backends)
@@ -39,7 +39,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+std::string stage_case_name(const ::testing::TestParamInfo<StageCase>& info) {
   return fmt::format("{}_{}_{}", info.param.entry->name, name_of(info.param.element), info.param.backend);
 }
 
@@ -49,7 +49,7 @@ std::string all_of(const Problems& problems) {
   return text;
 }
 
-class Conformance : public ::testing::TestWithParam<Case> {
+class Conformance : public ::testing::TestWithParam<StageCase> {
  protected:
   static const InputSpec& input() { return GetParam().entry->inputs.front(); }
   static bool takes_items() { return input().items(); }
@@ -210,7 +210,7 @@ TEST_P(Conformance, EmptyAndShortInputs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Stages, Conformance, ::testing::ValuesIn(cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Stages, Conformance, ::testing::ValuesIn(cases()), stage_case_name);
 
 TEST(Cuda, IsTested) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO STAGE WAS TESTED ON CUDA: " << why;

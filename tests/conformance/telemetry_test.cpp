@@ -24,17 +24,17 @@ constexpr std::int64_t kPackets = 9;
 constexpr std::int64_t kBefore = 777;  // noise before the first packet
 
 /// A received signal, and where packets start in it.
-struct Heard {
+struct TelemetryHeard {
   std::vector<cf32> samples;
   std::vector<std::int64_t> starts;
 };
 
-Heard packets_through(RayChannel channel, double eb_n0_db, double offset, float gain) {
+TelemetryHeard packets_through(RayChannel channel, double eb_n0_db, double offset, float gain) {
   const PacketFormat format;
   std::mt19937 generator(7);
   std::vector<std::uint8_t> bits;
   const std::vector<std::uint8_t> pilot = format.pilot();
-  Heard heard;
+  TelemetryHeard heard;
   for (std::int64_t p = 0; p < kPackets; ++p) {
     heard.starts.push_back(kBefore + p * format.samples());
     bits.insert(bits.end(), pilot.begin(), pilot.end());
@@ -60,7 +60,7 @@ Heard packets_through(RayChannel channel, double eb_n0_db, double offset, float 
 constexpr const char* kKinds = "{kinds: [zf, mmse, cma, fde1, fde2]}";
 
 /// All stages' outputs. Each stage reads from `feed` if given, else the outputs of the stages before it.
-std::map<std::string, Ports> receive(const Heard& heard, const std::string& backend, std::int64_t block,
+std::map<std::string, Ports> receive(const TelemetryHeard& heard, const std::string& backend, std::int64_t block,
                                      const std::map<std::string, Ports>* feed = nullptr) {
   std::map<std::string, Ports> all;
   const auto from = [&](const char* stage, const char* port) {
@@ -75,30 +75,30 @@ std::map<std::string, Ports> receive(const Heard& heard, const std::string& back
   return all;
 }
 
-struct Case {
+struct TelemetryCase {
   RayChannel channel;
   double eb_n0_db;
   double offset;
   float gain;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const TelemetryCase& c, std::ostream* out) {
   *out << enum_names(c.channel)[static_cast<std::size_t>(c.channel)] << ", Eb/N0 " << c.eb_n0_db << " dB, offset "
        << c.offset << ", gain " << c.gain;
 }
 
-class TelemetryOnCuda : public ::testing::TestWithParam<Case> {
+class TelemetryOnCuda : public ::testing::TestWithParam<TelemetryCase> {
  protected:
   void SetUp() override {
     if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO RECEIVER WAS TESTED ON CUDA: " << why;
   }
-  Heard heard() const {
+  TelemetryHeard heard() const {
     return packets_through(GetParam().channel, GetParam().eb_n0_db, GetParam().offset, GetParam().gain);
   }
 };
 
 TEST_P(TelemetryOnCuda, EachStageAgreesWithTheCpu) {
-  const Heard air = heard();
+  const TelemetryHeard air = heard();
   const auto cpu = receive(air, "cpu", 0), cuda = receive(air, "cuda", 0, &cpu);
   EXPECT_EQ(values<std::int64_t>(cuda.at("search").at("start")), values<std::int64_t>(cpu.at("search").at("start")));
   struct Limit {
@@ -125,7 +125,7 @@ TEST_P(TelemetryOnCuda, EachStageAgreesWithTheCpu) {
 
 /// Bits may differ where the decision is uncertain on both.
 TEST_P(TelemetryOnCuda, TheWholeReceiverAgreesInBlocks) {
-  const Heard air = heard();
+  const TelemetryHeard air = heard();
   const auto cpu = receive(air, "cpu", 0), cuda = receive(air, "cuda", 30'011);
   EXPECT_EQ(values<std::int64_t>(cuda.at("search").at("start")), values<std::int64_t>(cpu.at("search").at("start")));
   const auto soft = values<float>(cpu.at("detector").at("soft")), other = values<float>(cuda.at("detector").at("soft"));
@@ -141,14 +141,16 @@ TEST_P(TelemetryOnCuda, TheWholeReceiverAgreesInBlocks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Channels, TelemetryOnCuda,
-                         ::testing::Values(Case{RayChannel::awgn, 12, 0, 1}, Case{RayChannel::ch1, 14, 0.02F, 0.1F},
-                                           Case{RayChannel::ch2, 16, -0.05, 10}, Case{RayChannel::ch3, 14, 0.09, 0.3F},
-                                           Case{RayChannel::ch4, 14, -0.09, 3}),
+                         ::testing::Values(TelemetryCase{RayChannel::awgn, 12, 0, 1},
+                                           TelemetryCase{RayChannel::ch1, 14, 0.02F, 0.1F},
+                                           TelemetryCase{RayChannel::ch2, 16, -0.05, 10},
+                                           TelemetryCase{RayChannel::ch3, 14, 0.09, 0.3F},
+                                           TelemetryCase{RayChannel::ch4, 14, -0.09, 3}),
                          [](const auto& c) { return std::string(enum_names(c.param.channel)[c.index]); });
 
 /// The same channels on the CPU: starts are exact, and nearly all bits are correct.
 TEST(Telemetry, IsReceivedOnTheCpu) {
-  const Heard air = packets_through(RayChannel::awgn, 14, 0.03, 0.3F);
+  const TelemetryHeard air = packets_through(RayChannel::awgn, 14, 0.03, 0.3F);
   const auto whole = receive(air, "cpu", 0), blocks = receive(air, "cpu", 20'003);
   EXPECT_EQ(values<std::int64_t>(whole.at("search").at("start")), air.starts);
   EXPECT_EQ(values<std::int64_t>(blocks.at("search").at("start")), air.starts);

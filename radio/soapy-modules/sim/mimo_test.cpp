@@ -22,21 +22,21 @@ namespace {
 
 using complex = std::complex<double>;
 
-constexpr double kRate = 7.68e6;
-constexpr std::int64_t kFrame = 7680;
-constexpr std::size_t kStart = 1001;
+constexpr double kRateMimo = 7.68e6;
+constexpr std::int64_t kFrameMimo = 7680;
+constexpr std::size_t kStartMimo = 1001;
 
 /// What a receive channel receives, without pace.
-Samples hear(const std::string& args, std::size_t samples, std::size_t channel = 0, std::size_t piece = 16384,
-             double rate = kRate) {
+Samples hear_mimo(const std::string& args, std::size_t samples, std::size_t channel = 0, std::size_t piece = 16384,
+                  double rate = kRateMimo) {
   Radio radio("pace=false,scenario=mimo," + args, rate, {channel});
   radio.start();
   return radio.read(samples, piece);
 }
 
 /// [antenna][sample] of frame number `frame`, each antenna of power 1.
-std::vector<Samples> sent(const OfdmFormat& format, Modulation modulation, const LdpcCode* code, int order,
-                          std::int64_t frame) {
+std::vector<Samples> sent_mimo(const OfdmFormat& format, Modulation modulation, const LdpcCode* code, int order,
+                               std::int64_t frame) {
   const OfdmFrameMaker maker(format, modulation);
   const OfdmFrameBits payload(format.bits(modulation), code, order);
   std::vector<std::uint8_t> bits(static_cast<std::size_t>(payload.bits()));
@@ -49,71 +49,73 @@ std::vector<Samples> sent(const OfdmFormat& format, Modulation modulation, const
   return x;
 }
 
-template <class F> double worst(const Samples& x, std::size_t first, std::size_t count, F expected) {
+template <class F> double worst_mimo(const Samples& x, std::size_t first, std::size_t count, F expected) {
   double most = 0;
   for (std::size_t n = 0; n < count; ++n) most = std::max(most, std::abs(complex(x[first + n]) - expected(n)));
   return most;
 }
 
 TEST(SimMimo, AnAntennaSendsTheFramesOfTheFormat) {
-  const Samples x = hear("tx=1,rx=1,fading=none,level=-6,payload=pn15,modulation=64qam", kStart + 2 * kFrame);
+  const Samples x =
+      hear_mimo("tx=1,rx=1,fading=none,level=-6,payload=pn15,modulation=64qam", kStartMimo + 2 * kFrameMimo);
   for (std::int64_t i = 0; i < 2; ++i) {
-    const auto frame = sent({.tx = 1}, Modulation::qam64, nullptr, 15, i);
+    const auto frame = sent_mimo({.tx = 1}, Modulation::qam64, nullptr, 15, i);
     const auto expected = [&](std::size_t n) { return std::pow(10, -6.0 / 20) * complex(frame[0][n]); };
-    EXPECT_LT(worst(x, kStart + static_cast<std::size_t>(i * kFrame), kFrame, expected), 1e-5) << i;
+    EXPECT_LT(worst_mimo(x, kStartMimo + static_cast<std::size_t>(i * kFrameMimo), kFrameMimo, expected), 1e-5) << i;
   }
 }
 
 TEST(SimMimo, WithoutFadingTheSecondChannelHearsTheDifferenceOfTwoAntennas) {
   const std::string args = "tx=2,rx=2,fading=none,level=0,code=80216e_2304_1_2,start=0";
-  const auto frame = sent({.tx = 2}, Modulation::qam16, find_ldpc_code("80216e_2304_1_2"), 23, 0);
+  const auto frame = sent_mimo({.tx = 2}, Modulation::qam16, find_ldpc_code("80216e_2304_1_2"), 23, 0);
   for (const std::size_t channel : {0u, 1u}) {
     const auto expected = [&](std::size_t n) {
       return (complex(frame[0][n]) + (channel == 0 ? 1.0 : -1.0) * complex(frame[1][n])) / std::sqrt(2);
     };
-    const Samples x = hear(args, kFrame, channel);
-    EXPECT_LT(worst(x, 0, kFrame, expected), 1e-5);
+    const Samples x = hear_mimo(args, kFrameMimo, channel);
+    EXPECT_LT(worst_mimo(x, 0, kFrameMimo, expected), 1e-5);
     EXPECT_NEAR(power_db(x), 0, 0.3);
   }
 }
 
 TEST(SimMimo, TheLargeFormatHasOtherNumbers) {
   const OfdmFormat format{.fft = 2048, .carriers = 1200, .prefix = 144, .frame = 30720, .tx = 1};
-  const auto frame = sent(format, Modulation::qpsk, nullptr, 23, 0);
-  const Samples x = hear("format=20mhz,tx=1,rx=1,fading=none,level=0,modulation=qpsk,start=0,period=1", 30720);
-  EXPECT_LT(worst(x, 0, 30720, [&](std::size_t n) { return complex(frame[0][n]); }), 1e-5);
+  const auto frame = sent_mimo(format, Modulation::qpsk, nullptr, 23, 0);
+  const Samples x = hear_mimo("format=20mhz,tx=1,rx=1,fading=none,level=0,modulation=qpsk,start=0,period=1", 30720);
+  EXPECT_LT(worst_mimo(x, 0, 30720, [&](std::size_t n) { return complex(frame[0][n]); }), 1e-5);
 }
 
 TEST(SimMimo, EchoesComeAsTheDrawsOfTheFrameSay) {
   // 0.3 us are 2.304 samples.
-  const Samples x = hear("tx=2,rx=2,delay_spread=3e-7,taps=6,level=0,start=7680,seed=5", 3 * kFrame, 1);
-  const FadingChannel channel({.rx = 2, .tx = 2, .powers = exponential_profile(2.304, 6), .block = kFrame, .seed = 5});
-  const auto first = sent({.tx = 2}, Modulation::qam16, nullptr, 23, 0);
-  const auto second = sent({.tx = 2}, Modulation::qam16, nullptr, 23, 1);
+  const Samples x = hear_mimo("tx=2,rx=2,delay_spread=3e-7,taps=6,level=0,start=7680,seed=5", 3 * kFrameMimo, 1);
+  const FadingChannel channel(
+      {.rx = 2, .tx = 2, .powers = exponential_profile(2.304, 6), .block = kFrameMimo, .seed = 5});
+  const auto first = sent_mimo({.tx = 2}, Modulation::qam16, nullptr, 23, 0);
+  const auto second = sent_mimo({.tx = 2}, Modulation::qam16, nullptr, 23, 1);
   const auto expected = [&](std::size_t n) {
     complex sum = 0;
     for (std::size_t t = 0; t < 2; ++t)
       for (std::size_t d = 0; d < 6; ++d)
-        sum += channel.gain(1, static_cast<std::int64_t>(t), static_cast<std::int64_t>(d), kFrame) *
-               complex(n >= d ? second[t][n - d] : first[t][kFrame + n - d]) / std::sqrt(2);
+        sum += channel.gain(1, static_cast<std::int64_t>(t), static_cast<std::int64_t>(d), kFrameMimo) *
+               complex(n >= d ? second[t][n - d] : first[t][kFrameMimo + n - d]) / std::sqrt(2);
     return sum;
   };
-  EXPECT_LT(worst(x, 2 * kFrame, kFrame, expected), 2e-5);
+  EXPECT_LT(worst_mimo(x, 2 * kFrameMimo, kFrameMimo, expected), 2e-5);
 }
 
 TEST(SimMimo, APeriodComesAgain) {
   for (const std::string fading : {"none", "block", "doppler,doppler=50"}) {
-    const Samples x = hear("tx=2,rx=1,delay_spread=1e-7,period=2,fading=" + fading, 5 * kFrame);
-    EXPECT_TRUE(std::equal(x.begin(), x.begin() + 3 * kFrame, x.begin() + 2 * kFrame)) << fading;
-    EXPECT_NE(x[kStart + 5000], x[kStart + kFrame + 5000]) << fading;
+    const Samples x = hear_mimo("tx=2,rx=1,delay_spread=1e-7,period=2,fading=" + fading, 5 * kFrameMimo);
+    EXPECT_TRUE(std::equal(x.begin(), x.begin() + 3 * kFrameMimo, x.begin() + 2 * kFrameMimo)) << fading;
+    EXPECT_NE(x[kStartMimo + 5000], x[kStartMimo + kFrameMimo + 5000]) << fading;
   }
 }
 
 TEST(SimMimo, NoiseIsThatOfTheCarriers) {
   const std::string args = "tx=2,rx=2,level=-30,offset=1000,levels=0/-40";
   for (const std::size_t channel : {0u, 1u}) {
-    const Samples clean = hear(args, 20 * kFrame, channel);
-    Samples noise = hear(args + ",snr=12", 20 * kFrame, channel);
+    const Samples clean = hear_mimo(args, 20 * kFrameMimo, channel);
+    Samples noise = hear_mimo(args + ",snr=12", 20 * kFrameMimo, channel);
     for (std::size_t n = 0; n < noise.size(); ++n) noise[n] -= clean[n];
     EXPECT_NEAR(power_db(noise), -30 - 12 + 10 * std::log10(512.0 / 300) - (channel == 0 ? 0 : 40), 0.05);
   }
@@ -121,27 +123,27 @@ TEST(SimMimo, NoiseIsThatOfTheCarriers) {
 
 TEST(SimMimo, ChannelsMayDifferInLevel) {
   const std::string args = "tx=2,rx=2,seed=3,offset=1e4";
-  const Samples x = hear(args, kFrame, 1), weak = hear(args + ",levels=10/-40", kFrame, 1);
-  EXPECT_LT(worst(weak, 0, kFrame, [&](std::size_t n) { return 0.01 * complex(x[n]); }), 1e-8);
+  const Samples x = hear_mimo(args, kFrameMimo, 1), weak = hear_mimo(args + ",levels=10/-40", kFrameMimo, 1);
+  EXPECT_LT(worst_mimo(weak, 0, kFrameMimo, [&](std::size_t n) { return 0.01 * complex(x[n]); }), 1e-8);
 }
 
 TEST(SimMimo, TheCarrierIsOffByAsMuchAsIsSaid) {
   const std::string args = "tx=2,rx=1,level=0,period=1";
-  const Samples x = hear(args, 3 * kFrame), turned = hear(args + ",offset=-12345", 3 * kFrame);
+  const Samples x = hear_mimo(args, 3 * kFrameMimo), turned = hear_mimo(args + ",offset=-12345", 3 * kFrameMimo);
   const auto expected = [&](std::size_t n) {
-    return complex(x[n]) * std::polar(1.0, -2 * std::numbers::pi * 12345 / kRate * static_cast<double>(n));
+    return complex(x[n]) * std::polar(1.0, -2 * std::numbers::pi * 12345 / kRateMimo * static_cast<double>(n));
   };
-  EXPECT_LT(worst(turned, 0, 3 * kFrame, expected), 2e-5);
+  EXPECT_LT(worst_mimo(turned, 0, 3 * kFrameMimo, expected), 2e-5);
 }
 
 TEST(SimMimo, SignalDependsOnPositionsAlone) {
   const std::string args = "tx=2,rx=2,snr=9,offset=-3e5,delay_spread=2e-7,period=2,fading=doppler,doppler=30";
-  const Samples whole = hear(args, 40000);
+  const Samples whole = hear_mimo(args, 40000);
   for (const std::size_t piece : {1u, 777u}) {
-    const Samples cut = hear(args, piece == 1 ? 3000 : 40000, 0, piece);
+    const Samples cut = hear_mimo(args, piece == 1 ? 3000 : 40000, 0, piece);
     EXPECT_TRUE(std::equal(cut.begin(), cut.end(), whole.begin())) << piece;
   }
-  EXPECT_NE(hear(args + ",seed=2", 100), Samples(whole.begin(), whole.begin() + 100));
+  EXPECT_NE(hear_mimo(args + ",seed=2", 100), Samples(whole.begin(), whole.begin() + 100));
 }
 
 TEST(SimMimo, WhatIsWrongIsRefusedByName) {
@@ -149,7 +151,7 @@ TEST(SimMimo, WhatIsWrongIsRefusedByName) {
        {"format=10mhz", "modulation=8psk", "code=turbo", "payload=prbs", "fading=rice", "doppler=-1", "taps=0",
         "delay_spread=1", "period=0", "levels=0/1/2", "levels=0/loud/0/0", "start=-1", "tx=9", "snr=good"}) {
     try {
-      Radio radio("scenario=mimo,rx=4," + bad, kRate);
+      Radio radio("scenario=mimo,rx=4," + bad, kRateMimo);
       ADD_FAILURE() << bad << " was accepted";
     } catch (const std::exception& e) {
       EXPECT_THAT(e.what(), ::testing::HasSubstr(bad.substr(0, bad.find('=')) + "=")) << bad;

@@ -21,32 +21,32 @@ namespace {
 
 using complex = std::complex<double>;
 
-constexpr double kRate = 30.72e6;
-constexpr std::size_t kFrame = 74528;
+constexpr double kRateNoma = 30.72e6;
+constexpr std::size_t kFrameNoma = 74528;
 constexpr double kStep = 1.0 / 32768;
 
 /// What a receive channel receives, without pace.
-Samples hear(const std::string& args, std::size_t samples, std::size_t channel = 0, std::size_t piece = 16384) {
-  Radio radio("pace=false,scenario=noma," + args, kRate, {channel});
+Samples hear_noma(const std::string& args, std::size_t samples, std::size_t channel = 0, std::size_t piece = 16384) {
+  Radio radio("pace=false,scenario=noma," + args, kRateNoma, {channel});
   radio.start();
   return radio.read(samples, piece);
 }
 
 /// [user][sample] of frame number `frame`, each user of power 1.
-std::vector<Samples> sent(const NomaFormat& format, SymbolMap map, int order, std::int64_t frame) {
+std::vector<Samples> sent_noma(const NomaFormat& format, SymbolMap map, int order, std::int64_t frame) {
   const NomaFrameMaker maker(format, map);
   const OfdmFrameBits payload(format.frame_bits(map), nullptr, order);
   std::vector<std::uint8_t> bits(static_cast<std::size_t>(payload.bits()));
   std::vector<std::byte> scratch(maker.scratch_bytes());
   payload.payload(frame, bits);
-  std::vector<Samples> x(static_cast<std::size_t>(format.users), Samples(kFrame));
+  std::vector<Samples> x(static_cast<std::size_t>(format.users), Samples(kFrameNoma));
   const auto each = static_cast<std::size_t>(format.user_bits(map));
   for (std::size_t u = 0; u < x.size(); ++u)
     maker.make(static_cast<std::int64_t>(u), 1, std::span(bits).subspan(u * each, each), x[u].data(), scratch.data());
   return x;
 }
 
-template <class F> double worst(const Samples& x, std::size_t first, std::size_t count, F expected) {
+template <class F> double worst_noma(const Samples& x, std::size_t first, std::size_t count, F expected) {
   double most = 0;
   for (std::size_t n = 0; n < count; ++n) most = std::max(most, std::abs(complex(x[first + n]) - expected(n)));
   return most;
@@ -67,17 +67,17 @@ TEST(SimNoma, AChannelHearsAllUsersThroughTheArray) {
                              "rx=4,users=3,spread=40,jitter=2,powers=0/-3/-10,seed=7,motion=1000,modulation=16qam,"
                              "payload=pn15,level=-16,period=4";
     const double amplitude = std::pow(10, -16.0 / 20) / std::sqrt(1 + std::pow(10, -0.3) + 0.1);
-    const Samples x = hear(args, 1001 + 4 * kFrame, 2);
+    const Samples x = hear_noma(args, 1001 + 4 * kFrameNoma, 2);
     for (std::size_t frame = 0; frame < 4; ++frame) {  // users move forth, then back
-      const double seconds = static_cast<double>(std::min(frame, 4 - frame) * kFrame) / kRate;
-      const auto users = sent(format, SymbolMap::qam16, 15, static_cast<std::int64_t>(frame));
+      const double seconds = static_cast<double>(std::min(frame, 4 - frame) * kFrameNoma) / kRateNoma;
+      const auto users = sent_noma(format, SymbolMap::qam16, 15, static_cast<std::int64_t>(frame));
       const auto expected = [&](std::size_t n) {
         complex sum = 0;
         for (std::size_t u = 0; u < 3; ++u)
           sum += channel.gain(2, static_cast<std::int64_t>(u), seconds) * complex(users[u][n]);
         return amplitude * sum;
       };
-      EXPECT_LT(worst(x, 1001 + frame * kFrame, 2 * 2192, expected), kStep) << frame;
+      EXPECT_LT(worst_noma(x, 1001 + frame * kFrameNoma, 2 * 2192, expected), kStep) << frame;
     }
   }
 }
@@ -86,24 +86,24 @@ TEST(SimNoma, LevelIsThatOfAllUsers) {
   double power = 0;
   for (int seed = 1; seed <= 8; ++seed)
     power +=
-        std::pow(10,
-                 power_db(hear("rx=1,period=1,level=-20,powers=0/0/-6/-6/-9/-9,seed=" + std::to_string(seed), kFrame)) /
-                     10) /
+        std::pow(10, power_db(hear_noma("rx=1,period=1,level=-20,powers=0/0/-6/-6/-9/-9,seed=" + std::to_string(seed),
+                                        kFrameNoma)) /
+                         10) /
         8;
   EXPECT_NEAR(10 * std::log10(power), -20, 1.5);
 }
 
 TEST(SimNoma, APeriodComesAgainWithItsNoise) {
-  const Samples x = hear("rx=1,users=2,period=2,snr=10,offset=1000,motion=30", 5 * kFrame);
-  EXPECT_TRUE(std::equal(x.begin(), x.begin() + 3 * kFrame, x.begin() + 2 * kFrame));
-  EXPECT_NE(x[5000], x[kFrame + 5000]);
+  const Samples x = hear_noma("rx=1,users=2,period=2,snr=10,offset=1000,motion=30", 5 * kFrameNoma);
+  EXPECT_TRUE(std::equal(x.begin(), x.begin() + 3 * kFrameNoma, x.begin() + 2 * kFrameNoma));
+  EXPECT_NE(x[5000], x[kFrameNoma + 5000]);
 }
 
 TEST(SimNoma, NoiseIsThatOfTheCarriers) {
   const std::string args = "rx=2,users=2,powers=-10/-10,period=2,level=-40";
   for (const std::size_t channel : {0u, 1u}) {
-    const Samples clean = hear(args, 2 * kFrame, channel);
-    Samples noise = hear(args + ",snr=-5", 2 * kFrame, channel);
+    const Samples clean = hear_noma(args, 2 * kFrameNoma, channel);
+    Samples noise = hear_noma(args + ",snr=-5", 2 * kFrameNoma, channel);
     for (std::size_t n = 0; n < noise.size(); ++n) noise[n] -= clean[n];
     // A 0 dB user has 7 dB more than these two together.
     EXPECT_NEAR(power_db(noise), -40 + 7 + 5 + 10 * std::log10(2048.0 / 144), 0.05);
@@ -112,18 +112,18 @@ TEST(SimNoma, NoiseIsThatOfTheCarriers) {
 
 TEST(SimNoma, TheCarrierFitsThePeriod) {
   const std::string args = "rx=1,users=1,level=-10,period=1,start=0";
-  const Samples x = hear(args, 2 * kFrame), turned = hear(args + ",offset=-12345", 2 * kFrame);
-  const double turns = std::round(-12345 / kRate * kFrame);  // in a period
+  const Samples x = hear_noma(args, 2 * kFrameNoma), turned = hear_noma(args + ",offset=-12345", 2 * kFrameNoma);
+  const double turns = std::round(-12345 / kRateNoma * kFrameNoma);  // in a period
   const auto expected = [&](std::size_t n) {
-    return complex(x[n]) * std::polar(1.0, 2 * std::numbers::pi * turns / kFrame * static_cast<double>(n));
+    return complex(x[n]) * std::polar(1.0, 2 * std::numbers::pi * turns / kFrameNoma * static_cast<double>(n));
   };
-  EXPECT_LT(worst(turned, 0, 2 * kFrame, expected), 2 * kStep);
+  EXPECT_LT(worst_noma(turned, 0, 2 * kFrameNoma, expected), 2 * kStep);
 }
 
 TEST(SimNoma, BothFormatsGiveTheSame) {
   const std::string args = "pace=false,scenario=noma,rx=2,users=2,period=1,snr=0";
-  const Samples x = hear("rx=2,users=2,period=1,snr=0", kFrame + 3000, 1, 777);
-  Radio radio(args, kRate, {1}, "CS16");
+  const Samples x = hear_noma("rx=2,users=2,period=1,snr=0", kFrameNoma + 3000, 1, 777);
+  Radio radio(args, kRateNoma, {1}, "CS16");
   radio.start();
   std::vector<std::uint32_t> part;
   for (std::size_t n = 0; n < x.size();) {
@@ -142,7 +142,7 @@ TEST(SimNoma, WhatIsWrongIsRefusedByName) {
        {"array=linear", "users=0", "users=33", "modulation=8psk", "payload=prbs", "spread=-1", "jitter=400",
         "radius=-1", "powers=0/1", "powers=0/0/0/0/0/loud", "motion=fast", "period=0", "start=-1", "snr=good"}) {
     try {
-      Radio radio("scenario=noma,rx=4," + bad, kRate);
+      Radio radio("scenario=noma,rx=4," + bad, kRateNoma);
       ADD_FAILURE() << bad << " was accepted";
     } catch (const std::exception& e) {
       EXPECT_THAT(e.what(), ::testing::HasSubstr(bad.substr(0, bad.find('=')) + "=")) << bad;

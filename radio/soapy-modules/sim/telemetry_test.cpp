@@ -23,13 +23,13 @@ namespace {
 
 using Reference = std::vector<std::complex<double>>;
 
-constexpr double kRate = 20.625e6;
+constexpr double kRateTelemetry = 20.625e6;
 constexpr std::size_t kPacket = 12672;
-constexpr std::size_t kStart = 20;  // samples at the start that still contain the previous packet
+constexpr std::size_t kStartTelemetry = 20;  // samples at the start that still contain the previous packet
 
 /// The scenario's samples, without pace.
-Samples hear(const std::string& args, std::size_t samples, std::size_t piece = 16384) {
-  Radio radio("pace=false,scenario=telemetry," + args, kRate);
+Samples hear_telemetry(const std::string& args, std::size_t samples, std::size_t piece = 16384) {
+  Radio radio("pace=false,scenario=telemetry," + args, kRateTelemetry);
   radio.start();
   return radio.read(samples, piece);
 }
@@ -57,32 +57,32 @@ Reference transmitted(std::size_t packets) {
   return soqpsk::modulate(frames(sequence(15, 14, packets * 6144)), 2);
 }
 
-double worst(std::span<const cf32> x, std::span<const std::complex<double>> expected) {
+double worst_telemetry(std::span<const cf32> x, std::span<const std::complex<double>> expected) {
   double most = 0;
   for (std::size_t n = 0; n < x.size(); ++n) most = std::max(most, std::abs(std::complex<double>(x[n]) - expected[n]));
   return most;
 }
 
 TEST(SimTelemetry, PacketsAreThoseOfTheSequence) {
-  const Samples x = hear("level=0", 2 * kPacket);
+  const Samples x = hear_telemetry("level=0", 2 * kPacket);
   const Reference expected = transmitted(3);
-  EXPECT_LT(worst(std::span(x).subspan(kStart), std::span(expected).subspan(kStart)), 1e-5);
+  EXPECT_LT(worst_telemetry(std::span(x).subspan(kStartTelemetry), std::span(expected).subspan(kStartTelemetry)), 1e-5);
 }
 
 TEST(SimTelemetry, BetweenPacketsThereMayBeSilence) {
-  const Samples x = hear("level=-6,gap=1001,payload=pn9", 2 * (kPacket + 1001));
+  const Samples x = hear_telemetry("level=-6,gap=1001,payload=pn9", 2 * (kPacket + 1001));
   const auto payload = sequence(9, 5, 2 * 6144);
   for (std::size_t p = 0; p < 2; ++p) {
     Reference alone = soqpsk::modulate(frames(std::span(payload).subspan(p * 6144, 6144)), 2);
     for (auto& v : alone) v *= std::pow(10, -6.0 / 20);
     alone.resize(kPacket + 1001);
-    EXPECT_LT(worst(std::span(x).subspan(p * alone.size(), alone.size()), alone), 1e-5) << p;
+    EXPECT_LT(worst_telemetry(std::span(x).subspan(p * alone.size(), alone.size()), alone), 1e-5) << p;
   }
 }
 
 TEST(SimTelemetry, ChannelsKeepThePower) {
   for (const std::string channel : {"awgn", "ch1", "ch2", "ch3", "ch4"})
-    EXPECT_NEAR(power_db(hear("level=-10,channel=" + channel, 10 * kPacket)), -10, 0.15) << channel;
+    EXPECT_NEAR(power_db(hear_telemetry("level=-10,channel=" + channel, 10 * kPacket)), -10, 0.15) << channel;
 }
 
 TEST(SimTelemetry, TapsMayComeFromAFile) {
@@ -91,7 +91,7 @@ TEST(SimTelemetry, TapsMayComeFromAFile) {
   const std::array<std::complex<float>, 3> taps{{{1, 0}, {0, 0}, {0, 0.5f}}};
   const std::array<std::int64_t, 1> shape{3};
   write_npy(path, "<c8", shape, std::as_bytes(std::span(taps)));
-  const Samples x = hear("level=0,channel=" + path, kPacket);
+  const Samples x = hear_telemetry("level=0,channel=" + path, kPacket);
   Reference expected = transmitted(2);
   double power = 0;
   for (std::size_t n = expected.size() - 1; n >= 2; --n) {
@@ -101,29 +101,29 @@ TEST(SimTelemetry, TapsMayComeFromAFile) {
   const double scale = std::sqrt(static_cast<double>(expected.size()) / power);
   for (auto& v : expected) v *= scale;
   // The scenario's scale comes from the signal's spectrum, here from two packets.
-  EXPECT_LT(worst(std::span(x).subspan(kStart), std::span(expected).subspan(kStart)), 0.03);
+  EXPECT_LT(worst_telemetry(std::span(x).subspan(kStartTelemetry), std::span(expected).subspan(kStartTelemetry)), 0.03);
 }
 
 TEST(SimTelemetry, NoiseIsAsStrongAsEbN0Says) {
   const std::string args = "level=-20,channel=ch2,offset=1000";
-  const Samples clean = hear(args, 40 * kPacket);
-  Samples noise = hear(args + ",ebn0=12", 40 * kPacket);
+  const Samples clean = hear_telemetry(args, 40 * kPacket);
+  Samples noise = hear_telemetry(args + ",ebn0=12", 40 * kPacket);
   for (std::size_t n = 0; n < noise.size(); ++n) noise[n] -= clean[n];
   EXPECT_NEAR(power_db(noise), -20 - 12 + 10 * std::log10(2), 0.05);
 }
 
 TEST(SimTelemetry, TheCarrierIsOffByAsMuchAsIsSaid) {
-  const Samples x = hear("level=0,offset=-200000", kPacket);
+  const Samples x = hear_telemetry("level=0,offset=-200000", kPacket);
   Reference expected = transmitted(2);
   for (std::size_t n = 0; n < x.size(); ++n)
-    expected[n] *= std::polar(1.0, -2 * std::numbers::pi * 200e3 / kRate * static_cast<double>(n));
-  EXPECT_LT(worst(std::span(x).subspan(kStart), std::span(expected).subspan(kStart)), 1e-5);
+    expected[n] *= std::polar(1.0, -2 * std::numbers::pi * 200e3 / kRateTelemetry * static_cast<double>(n));
+  EXPECT_LT(worst_telemetry(std::span(x).subspan(kStartTelemetry), std::span(expected).subspan(kStartTelemetry)), 1e-5);
 }
 
 TEST(SimTelemetry, AClockThatIsTooFastIsAheadMoreAndMore) {
   const Reference expected = transmitted(3);
   for (const int ppm : {1000, -1000}) {
-    const Samples x = hear("level=0,ppm=" + std::to_string(ppm), 2 * kPacket);
+    const Samples x = hear_telemetry("level=0,ppm=" + std::to_string(ppm), 2 * kPacket);
     for (std::size_t k = 1; k < 25; ++k)
       EXPECT_LT(std::abs(std::complex<double>(x[1000 * k]) - expected[(ppm > 0 ? 1001 : 999) * k]), 1e-4) << k;
     // Half a sample ahead or behind: between two samples of a smooth signal.
@@ -134,7 +134,7 @@ TEST(SimTelemetry, AClockThatIsTooFastIsAheadMoreAndMore) {
 
 TEST(SimTelemetry, FadingGivesEachPacketAGainOfItsOwn) {
   constexpr std::size_t kPackets = 150;
-  const Samples x = hear("level=-20,fading=3", kPackets * kPacket);
+  const Samples x = hear_telemetry("level=-20,fading=3", kPackets * kPacket);
   double sum = 0, squares = 0;
   for (std::size_t p = 0; p < kPackets; ++p) {
     const auto packet = std::span(x).subspan(p * kPacket, kPacket);
@@ -151,9 +151,9 @@ TEST(SimTelemetry, FadingGivesEachPacketAGainOfItsOwn) {
 
 TEST(SimTelemetry, SignalDependsOnPositionsAlone) {
   for (const std::string args : {"ppm=37,channel=ch2,ebn0=9,fading=4,offset=-3e5,gap=77", "payload=pn23,channel=ch4"}) {
-    const Samples whole = hear(args, 40000);
+    const Samples whole = hear_telemetry(args, 40000);
     for (const std::size_t piece : {1u, 777u}) {
-      const Samples cut = hear(args, piece == 1 ? 3000 : 40000, piece);
+      const Samples cut = hear_telemetry(args, piece == 1 ? 3000 : 40000, piece);
       EXPECT_TRUE(std::equal(cut.begin(), cut.end(), whole.begin())) << piece;
     }
   }

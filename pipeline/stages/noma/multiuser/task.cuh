@@ -90,8 +90,8 @@ struct Task : Numbers {
   float2* base = scratch.take<float2>(std::int64_t{users} * pilots);  // [user][t]: the estimates before training
   /// [user][t]: the estimates before the stretch, without factors that change in it
   float2* entering = scratch.take<float2>(std::int64_t{users} * pilots);
-  float2* handed_on =
-      scratch.take<float2>(users * kMostWindow);  // [user][kMostWindow]: of the window before the stretch
+  /// [user][kMostWindow]: of the window before the stretch
+  float2* handed_on = scratch.take<float2>(users * kMostWindow);
   /// [user][t]: each pilot's factor from training, with or without a kernel
   float2* factor = scratch.take<float2>(std::int64_t{users} * pilots);
   /// [user][t]: squared, without the pilot's own kernel and with it

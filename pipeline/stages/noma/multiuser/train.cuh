@@ -29,8 +29,8 @@ class Train {
     using namespace training;
     gpu::allow_shared(solve_start, solve_bytes(numbers_), "shared memory for this number of antennas");
     gpu::load_kernels("loading apsm_detector", begin_block, tell_events, inspect_pilots, scale_pilots, sum_products,
-                      fill_gram, estimate_first, estimate_stretch, adapt_.run, estimate_last, sum_norms, finish_users,
-                      hand_out_model);
+                      fill_gram, estimate_first, estimate_stretch, adapt_.run, estimate_last, sum_norms,
+                      training::finish_users, hand_out_model);
   }
 
   std::size_t scratch_bytes() const noexcept { return training::Task{numbers_, Scratch(nullptr)}.scratch.bytes(); }

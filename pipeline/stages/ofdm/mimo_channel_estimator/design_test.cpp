@@ -12,7 +12,7 @@
 namespace iqd::mimo_channel_estimator {
 namespace {
 
-std::size_t index(std::int64_t i) {
+std::size_t position(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
@@ -28,14 +28,14 @@ TEST(MimoChannelDesign, TapsFulfilTheNormalEquations) {
       return x == 0 ? 1 : std::sin(x) / x;
     };
     for (std::int64_t c = 0; c < carriers; ++c) {
-      const std::int64_t first = design.first[index(c)], taps = std::min<std::int64_t>(kTaps, carriers);
+      const std::int64_t first = design.first[position(c)], taps = std::min<std::int64_t>(kTaps, carriers);
       ASSERT_GE(first, 0);
       ASSERT_LE(first + taps, carriers);
       ASSERT_TRUE(first == c - kTaps / 2 || first == 0 || first + taps == carriers);
       for (std::int64_t k = 0; k < taps; ++k) {
-        double sum = std::pow(10, -2.5) * static_cast<double>(design.taps[index(c * kTaps + k)]);
+        double sum = std::pow(10, -2.5) * static_cast<double>(design.taps[position(c * kTaps + k)]);
         for (std::int64_t l = 0; l < taps; ++l)
-          sum += correlation(first + k, first + l) * static_cast<double>(design.taps[index(c * kTaps + l)]);
+          sum += correlation(first + k, first + l) * static_cast<double>(design.taps[position(c * kTaps + l)]);
         ASSERT_NEAR(sum, correlation(first + k, c), 1e-6) << "carrier " << c << " of " << carriers;
       }
     }

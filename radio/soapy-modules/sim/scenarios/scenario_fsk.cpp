@@ -22,7 +22,7 @@ std::string text_of(const Arguments& args) {
   return text;
 }
 
-FrameFormat format_of(const Arguments& args) {
+FrameFormat fsk_format(const Arguments& args) {
   FrameFormat format;
   format.pattern = read_chips("aaaaaaaa2dd4");
   format.bytes = static_cast<std::int64_t>(text_of(args).size() + kNumber);
@@ -40,7 +40,7 @@ class FskScenario final : public Scenario {
  public:
   explicit FskScenario(const Setting& setting)
       : reception_(setting, noise_of_snr(setting.arguments)),
-        frames_(setting.arguments, format_of(setting.arguments), kChipRate, kIntervalS,
+        frames_(setting.arguments, fsk_format(setting.arguments), kChipRate, kIntervalS,
                 [text = text_of(setting.arguments)](std::int64_t frame) { return numbered(frame, text); }),
         turn_(2 * std::numbers::pi * setting.arguments.number("deviation", kDeviationHz) / frames_.chip_rate()) {}
 

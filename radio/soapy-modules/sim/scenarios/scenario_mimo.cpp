@@ -17,7 +17,7 @@ constexpr std::int64_t kPiece = 4096;
 constexpr std::int64_t kMostTaps = 512;
 constexpr double kWeakestTap = 1e-3;  // relative power of the first tap, unless `taps` is given
 
-OfdmFormat format_of(const Arguments& args) {
+OfdmFormat mimo_format(const Arguments& args) {
   static constexpr std::string_view kNames[] = {"5mhz", "20mhz"};
   OfdmFormat format;
   if (args.choice("format", "5mhz", kNames) == 1)
@@ -33,10 +33,10 @@ std::int64_t taps_of(double spread, const OfdmFormat& format) {
                       static_cast<std::int64_t>(std::ceil(-std::log(kWeakestTap) * spread)));
 }
 
-MimoOptions options_of(const Setting& setting) {
+MimoOptions mimo_options(const Setting& setting) {
   const Arguments& args = setting.arguments;
   MimoOptions options;
-  options.format = format_of(args);
+  options.format = mimo_format(args);
   options.modulation = static_cast<Modulation>(args.choice("modulation", "16qam", enum_names(Modulation{})));
   options.code = code_of(static_cast<LdpcChoice>(args.choice("code", "none", enum_names(LdpcChoice{}))));
   if (options.code && options.code->n() > options.format.bits(options.modulation))
@@ -70,7 +70,7 @@ void turn(const cf32* samples, const cf32* by, std::span<cf32> out) noexcept {
 class MimoScenario final : public Scenario {
  public:
   explicit MimoScenario(const Setting& setting)
-      : options_(options_of(setting)),
+      : options_(mimo_options(setting)),
         start_(setting.arguments.count("start", 1001, 0, std::int64_t{1} << 40)),
         carrier_(setting.arguments.number("offset", 0) / setting.rate_hz) {
     const double level = setting.arguments.number("level", -20);

@@ -14,7 +14,7 @@ namespace {
 constexpr double kMostDegrees = 360;
 constexpr double kMostWavelengths = 1000;
 
-NomaOptions options_of(const Setting& setting) {
+NomaOptions noma_options(const Setting& setting) {
   const Arguments& args = setting.arguments;
   NomaOptions options;
   options.format.users = args.count("users", options.format.users, 1, NomaFormat::kMostUsers);
@@ -43,7 +43,7 @@ NomaOptions options_of(const Setting& setting) {
 class NomaScenario final : public Scenario {
  public:
   explicit NomaScenario(const Setting& setting)
-      : options_(options_of(setting)), start_(setting.arguments.count("start", 1001, 0, std::int64_t{1} << 40)) {}
+      : options_(noma_options(setting)), start_(setting.arguments.count("start", 1001, 0, std::int64_t{1} << 40)) {}
 
   void prepare() override { frames_ = render_noma_frames(options_); }
 

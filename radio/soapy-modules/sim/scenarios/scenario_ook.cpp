@@ -7,10 +7,10 @@
 namespace iqd::sim {
 namespace {
 
-constexpr double kChipRate = 4000;  // pulses of 250 and 500 us
-constexpr double kIntervalS = 0.1;
+constexpr double kOokChipRate = 4000;  // pulses of 250 and 500 us
+constexpr double kOokIntervalS = 0.1;
 
-FrameFormat format_of(const Arguments& args) {
+FrameFormat ook_format(const Arguments& args) {
   static constexpr std::string_view codings[] = {"widths", "manchester", "plain"};
   static constexpr std::string_view bits[][2] = {{"0b100", "0b110"}, {"0b01", "0b10"}, {"0b0", "0b1"}};
   const std::size_t coding = args.choice("coding", "widths", codings);
@@ -36,7 +36,7 @@ class OokScenario final : public Scenario {
  public:
   explicit OokScenario(const Setting& setting)
       : reception_(setting, noise_of_snr(setting.arguments)),
-        frames_(setting.arguments, format_of(setting.arguments), kChipRate, kIntervalS,
+        frames_(setting.arguments, ook_format(setting.arguments), kOokChipRate, kOokIntervalS,
                 [id = static_cast<std::uint8_t>(setting.arguments.count("id", 90, 0, 255))](std::int64_t frame) {
                   return reading(id, frame);
                 }) {}

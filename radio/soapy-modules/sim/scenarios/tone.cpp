@@ -9,7 +9,7 @@
 namespace iqd::sim {
 namespace {
 
-constexpr std::int64_t kPiece = 4096;
+constexpr std::int64_t kTonePiece = 4096;
 
 std::uint64_t turns(double cycles) noexcept {
   const double part = cycles - std::floor(cycles);
@@ -33,15 +33,15 @@ void rotate(cf32* out, const cf32* table, cf32 by, std::int64_t samples) noexcep
 
 }  // namespace
 
-Tone::Tone(double cycles_per_sample) : increment_(turns(cycles_per_sample)), table_(kPiece) {
+Tone::Tone(double cycles_per_sample) : increment_(turns(cycles_per_sample)), table_(kTonePiece) {
   for (std::size_t i = 0; i < table_.size(); ++i) table_[i] = cf32(rotation(increment_ * i));
 }
 
 void Tone::write(std::int64_t first, double amplitude, double phase_cycles, std::span<cf32> out) const noexcept {
   const std::uint64_t phase = turns(phase_cycles);
   for (std::int64_t done = 0, most = static_cast<std::int64_t>(out.size()); done < most;) {
-    const std::int64_t offset = (first + done) % kPiece;
-    const std::int64_t samples = std::min(kPiece - offset, most - done);
+    const std::int64_t offset = (first + done) % kTonePiece;
+    const std::int64_t samples = std::min(kTonePiece - offset, most - done);
     const auto start = static_cast<std::uint64_t>(first + done - offset);
     const cf32 by(amplitude * rotation(phase + increment_ * start));
     rotate(out.data() + done, table_.data() + offset, by, samples);
