@@ -59,9 +59,8 @@ class ScratchFolder {
     std::error_code error;
     std::string name = (fs::temp_directory_path(error) / "iqd-kernel-XXXXXX").string();
     if (error || ::mkdtemp(name.data()) == nullptr)
-      throw SetupError(
-          fmt::format("cannot create {} for the compiler's files: {}; set $TMPDIR to another folder", name,
-                      std::strerror(errno)));
+      throw SetupError(fmt::format("cannot create {} for the compiler's files: {}; set $TMPDIR to another folder", name,
+                                   std::strerror(errno)));
     path_ = name;
   }
   ~ScratchFolder() {

@@ -124,11 +124,10 @@ class KernelStage final : public ConfiguredStage<Config> {
     PortShape other = context.in.back();
     other.element = first.element;
     if (other.text() != first.text())
-      context.section.problem("", fmt::format("its two inputs have to match; they are {} and {}", first.text(),
-                                              context.in.back().text()));
+      context.section.problem(
+          "", fmt::format("its two inputs have to match; they are {} and {}", first.text(), context.in.back().text()));
     if (!program_.element_wise() && (first.axis != Axis::stream || !first.item.empty()))
-      context.section.problem("",
-                              fmt::format("with a halo the input has to be samples, [n]; it is {}", first.text()));
+      context.section.problem("", fmt::format("with a halo the input has to be samples, [n]; it is {}", first.text()));
   }
 
   DeviceProgram device_program() const {
@@ -158,8 +157,7 @@ class KernelStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("file", file,
-          {.help = "the CUDA C++ file with the function; a relative path starts at the pipeline's file"});
+  v.field("file", file, {.help = "the CUDA C++ file with the function; a relative path starts at the pipeline's file"});
   v.field("code", code, {.help = "the function's text, instead of `file`"});
   v.field("function", function, {.help = "the function's name"});
   v.field("in", in, {.help = "the inputs' types, one or two of cf32 sc16 f32 i32 i16 i8 u8"});

@@ -84,9 +84,11 @@ TEST_F(KernelProblems, KeysThatAreWrongAreToldWithTheirPlace) {
               HasSubstr("is not a text file"));
   EXPECT_THAT(complaint("{}"), HasSubstr("needs `file:`"));
   EXPECT_THAT(complaint("{code: a, file: b}"), HasSubstr("one of them"));
-  EXPECT_THAT(complaint(with(kScaleText, "function: g")), HasSubstr("there is no function 'g' in test.yaml; there is f"));
+  EXPECT_THAT(complaint(with(kScaleText, "function: g")),
+              HasSubstr("there is no function 'g' in test.yaml; there is f"));
   for (const char* name : {"2f", "f;", "a b", "''", "f::g"})
-    EXPECT_THAT(complaint(with(kScaleText, std::string("function: ") + name)), HasSubstr("is not a valid function name"));
+    EXPECT_THAT(complaint(with(kScaleText, std::string("function: ") + name)),
+                HasSubstr("is not a valid function name"));
   EXPECT_THAT(complaint(with(kScaleText, "in: [cf64]")), HasSubstr("'cf64' is not one of cf32"));
   EXPECT_THAT(complaint(with(kScaleText, "in: []")), HasSubstr("one or two"));
   EXPECT_THAT(complaint(with(kScaleText, "in: [f32], params: {k: 1}")),
@@ -98,7 +100,8 @@ TEST_F(KernelProblems, KeysThatAreWrongAreToldWithTheirPlace) {
 }
 
 TEST_F(KernelProblems, WhatComesInHasToBeWhatItTakes) {
-  EXPECT_THAT(complaint(with(kScaleText, "params: {k: 1}"), {Element::f32}), HasSubstr("names cf32, but the input is f32"));
+  EXPECT_THAT(complaint(with(kScaleText, "params: {k: 1}"), {Element::f32}),
+              HasSubstr("names cf32, but the input is f32"));
   EXPECT_THAT(complaint(with(kScaleText, "params: {k: 1}"), {Element::cf32, Element::cf32}),
               HasSubstr("names 1 input(s), but there are 2"));
 }

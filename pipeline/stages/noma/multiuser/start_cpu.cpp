@@ -10,9 +10,9 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double kRegularization = 1e-6;  // times the number of rows, of least squares
-constexpr double kLeastStartNoise = 1e-12;     // times the trace of H H^H
-constexpr double kLeastPivot = 1e-15;     // relative to the original diagonal entry
+constexpr double kRegularization = 1e-6;    // times the number of rows, of least squares
+constexpr double kLeastStartNoise = 1e-12;  // times the trace of H H^H
+constexpr double kLeastPivot = 1e-15;       // relative to the original diagonal entry
 
 /// R w = B for the antennas in use; R [m][m] Hermitian (diagonal and below), B [m][user] for all users.
 struct Equations {
