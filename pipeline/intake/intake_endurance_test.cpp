@@ -18,7 +18,7 @@ namespace {
 
 using Do = Step::Do;
 
-Rig::Options radio() {
+Rig::Options flapping_radio() {
   Rig::Options o;
   o.info.can_wait = false;
   o.info.reconnects = true;
@@ -63,9 +63,9 @@ class Flapping final : public SourceOptions {
 TEST(IntakeEndurance, TenThousandReconnectsLeaveNothingBehind) {
   constexpr int kTimes = 12'500;  // every fifth attempt fails
   const Quiet quiet;
-  Rig rig(radio(), {{}});
-  const Flapping options(radio().info, kTimes, rig.view);
-  Intake intake(options, options.open(), *rig.engine, radio().intake, rig.counters);
+  Rig rig(flapping_radio(), {{}});
+  const Flapping options(flapping_radio().info, kTimes, rig.view);
+  Intake intake(options, options.open(), *rig.engine, flapping_radio().intake, rig.counters);
   intake.start();
   ASSERT_TRUE(Rig::eventually([&] { return rig.counters.reconnects.value() > 500; }, 60'000));
   const std::size_t memory = resident_bytes();
@@ -85,13 +85,13 @@ TEST(IntakeEndurance, TenThousandReconnectsLeaveNothingBehind) {
 }
 
 TEST(IntakeEndurance, WhatADriverSaysIsCountedApart) {
-  Rig rig(radio(), {{{{.samples = 100, .timed = true},
-                      {.what = Do::overflow, .repeat = 2},
-                      {.samples = 100, .unsaid = 11, .timed = true},
-                      {.what = Do::late, .repeat = 3},
-                      {.samples = 100, .unsaid = 13, .timed = true},
-                      {.what = Do::sequence, .repeat = 4},
-                      {.samples = 100, .unsaid = 17, .timed = true}}}});
+  Rig rig(flapping_radio(), {{{{.samples = 100, .timed = true},
+                               {.what = Do::overflow, .repeat = 2},
+                               {.samples = 100, .unsaid = 11, .timed = true},
+                               {.what = Do::late, .repeat = 3},
+                               {.samples = 100, .unsaid = 13, .timed = true},
+                               {.what = Do::sequence, .repeat = 4},
+                               {.samples = 100, .unsaid = 17, .timed = true}}}});
   rig.run();
   EXPECT_EQ(rig.counters.overflows.value(), 2u);
   EXPECT_EQ(rig.counters.late.value(), 3u);
@@ -105,9 +105,9 @@ class IntakeLie : public ::testing::TestWithParam<std::int64_t> {};
 
 TEST_P(IntakeLie, ATimeThatIsNoneIsNotBelieved) {
   const Quiet quiet;
-  Rig rig(radio(), {{{{.samples = 100, .timed = true},
-                      {.samples = 100, .timed = true, .time_ns = GetParam()},
-                      {.samples = 100, .timed = true}}}});
+  Rig rig(flapping_radio(), {{{{.samples = 100, .timed = true},
+                               {.samples = 100, .timed = true, .time_ns = GetParam()},
+                               {.samples = 100, .timed = true}}}});
   rig.run();
   EXPECT_EQ(rig.counters.received.value(), 300u);
   EXPECT_EQ(rig.counters.received.value(), rig.counters.published.value());
@@ -120,7 +120,7 @@ TEST_P(IntakeLie, ATimeThatIsNoneIsNotBelieved) {
 TEST_P(IntakeLie, ANumberOfMissingSamplesThatIsNoneFails) {
   if (GetParam() >= 0 && GetParam() < std::int64_t{1} << 53) GTEST_SKIP() << "that is possible";
   const Quiet quiet;
-  Rig rig(radio(), {{{{.samples = 100}, {.what = Do::lost, .lost = GetParam()}}}, {{{.samples = 50}}}});
+  Rig rig(flapping_radio(), {{{{.samples = 100}, {.what = Do::lost, .lost = GetParam()}}}, {{{.samples = 50}}}});
   rig.run();
   EXPECT_EQ(rig.counters.reconnects.value(), 1u);
   EXPECT_EQ(rig.counters.received.value(), 150u);
@@ -161,7 +161,7 @@ TEST(IntakeEndurance, AnyOrderOfFaultsIsAccountedFor) {
       if (s > 0 && below(3) == 0) scripts.push_back({{}, true, true});
       scripts.push_back(std::move(script));
     }
-    Rig::Options o = radio();
+    Rig::Options o = flapping_radio();
     o.slots = 2 + static_cast<int>(below(6));
     o.intake.overrun = below(2) ? Overrun::drop : Overrun::wait;
     Rig rig(o, std::move(scripts));

@@ -17,7 +17,7 @@
 namespace iqd::radio::zmq {
 namespace {
 
-constexpr double kMostSeconds = 1e-3;  // of samples per answer: srsRAN's receiver has room for 10 ms at 61.44 MS/s
+constexpr double kMostReplySeconds = 1e-3;  // of samples per answer: srsRAN's receiver has room for 10 ms at 61.44 MS/s
 constexpr double kMostSilenceS = 10;
 
 /// How many samples are requested; four bytes are a number, anything else means all available.
@@ -34,7 +34,7 @@ ReplySink::ReplySink(const SinkSettings& settings, const PortFormat& format)
       size_(size_of(format.element)),
       rate_hz_(format.item_rate_hz),
       source_rate_hz_(format.rate_hz),
-      most_(std::max<std::int64_t>(std::llround(rate_hz_ * kMostSeconds), 1)),
+      most_(std::max<std::int64_t>(std::llround(rate_hz_ * kMostReplySeconds), 1)),
       zeros_(static_cast<std::size_t>(most_) * size_) {
   for (std::size_t i = 0; i < settings.endpoints.size(); ++i) {
     Line& line = lines_.emplace_back(settings.endpoints[i]);

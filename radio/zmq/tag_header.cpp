@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little, "GNU Radio writes its 
 
 constexpr std::uint16_t kMagic = 0x5ff0;
 constexpr std::uint8_t kVersion = 1;
-constexpr int kDeepest = 32;
+constexpr int kDeepestTag = 32;
 constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 61;
 constexpr double kMostSeconds = 9e9;
 
@@ -38,9 +38,9 @@ enum class Kind : std::uint8_t {
 };
 
 /// A position in a message. Each function skips what it reads, or returns false.
-class Cursor {
+class TagCursor {
  public:
-  explicit Cursor(std::string_view text) : rest_(text) {}
+  explicit TagCursor(std::string_view text) : rest_(text) {}
   std::size_t left() const noexcept { return rest_.size(); }
 
   bool skip(std::uint64_t bytes) noexcept {
@@ -79,7 +79,7 @@ class Cursor {
   }
   bool skip_value(int depth = 0) noexcept {
     Kind kind{};
-    if (depth > kDeepest || !read(kind)) return false;
+    if (depth > kDeepestTag || !read(kind)) return false;
     switch (kind) {
       case Kind::yes:
       case Kind::no:
@@ -136,7 +136,7 @@ class Cursor {
 };
 
 /// Reads an `rx_time`: whole seconds, and a fraction.
-bool read_time(Cursor& at, std::int64_t& time_ns) noexcept {
+bool read_time(TagCursor& at, std::int64_t& time_ns) noexcept {
   std::uint32_t count = 0;
   double seconds = 0, fraction = 0;
   if (!at.take(Kind::tuple) || !at.read_swapped(count) || count != 2) return false;
@@ -146,7 +146,7 @@ bool read_time(Cursor& at, std::int64_t& time_ns) noexcept {
   return true;
 }
 
-bool read_tag(Cursor& at, TagHeader& header, std::vector<TimeTag>& times) {
+bool read_tag(TagCursor& at, TagHeader& header, std::vector<TimeTag>& times) {
   std::uint64_t place = 0;
   std::string_view key;
   if (!at.read(place) || place >= kMostSamples || !at.symbol(key)) return false;
@@ -166,7 +166,7 @@ bool read_tag(Cursor& at, TagHeader& header, std::vector<TimeTag>& times) {
 
 std::optional<TagHeader> parse_tag_header(std::string_view message, std::vector<TimeTag>& times) {
   times.clear();
-  Cursor at(message);
+  TagCursor at(message);
   std::uint16_t magic = 0;
   std::uint8_t version = 0;
   std::uint64_t offset = 0, count = 0;

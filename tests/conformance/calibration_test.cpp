@@ -12,20 +12,21 @@
 namespace iqd::conformance {
 namespace {
 
-constexpr std::int64_t kBlock = 2000;
+constexpr std::int64_t kCalibrationBlock = 2000;
 
 /// Output of align_channels for the second block, if the source's calibration changes at sample `tuned`.
 std::vector<cf32> aligned(StageRunner& runner, SampleIndex tuned, bool before, bool after) {
   SampleBlock block;
-  block.first = block.length = kBlock;
+  block.first = block.length = kCalibrationBlock;
   block.tuned = tuned;
   block.was_calibrated = before;
   block.calibrated = after;
   runner.set_block(block);
   runner.run_block();
-  std::vector<cf32> all(2 * kBlock);
+  std::vector<cf32> all(2 * kCalibrationBlock);
   const BlockWork::Output out = runner.work().output(0);
-  for (int row = 0; row < 2; ++row) std::memcpy(&all[row * kBlock], out.data + row * out.pitch, kBlock * sizeof(cf32));
+  for (int row = 0; row < 2; ++row)
+    std::memcpy(&all[row * kCalibrationBlock], out.data + row * out.pitch, kCalibrationBlock * sizeof(cf32));
   return all;
 }
 
@@ -35,25 +36,28 @@ TEST_P(Calibration, HoldsFromSampleToSample) {
   if (const std::string why = no_cuda(); GetParam() == std::string_view("cuda") && !why.empty())
     GTEST_SKIP() << "NO CALIBRATION WAS TESTED ON CUDA: " << why;
   const StageEntry& entry = *find_stage("align_channels");
-  const auto inputs = inputs_for(entry, Element::cf32, 2, 3 * kBlock, Signal::noise);
+  const auto inputs = inputs_for(entry, Element::cf32, 2, 3 * kCalibrationBlock, Signal::noise);
   Problems problems;
   StageRunner runner(entry, "{gain: [6.02, 0], phase: [180, 0], delay: [0, 0.5], while_calibrated: true}", inputs,
-                     kBlock, GetParam(), problems);
+                     kCalibrationBlock, GetParam(), problems);
   ASSERT_TRUE(problems.empty()) << problems.front().text();
-  runner.rehearse(kBlock, kBlock);
+  runner.rehearse(kCalibrationBlock, kCalibrationBlock);
   const std::vector<cf32> corrected = aligned(runner, -1, false, true), passed = aligned(runner, -1, true, false);
-  std::vector<cf32> came(2 * kBlock);
+  std::vector<cf32> came(2 * kCalibrationBlock);
   for (std::size_t row = 0; row < 2; ++row)
-    std::memcpy(&came[row * kBlock], inputs[0].data.data() + (3 * row + 1) * kBlock * sizeof(cf32),
-                kBlock * sizeof(cf32));
+    std::memcpy(&came[row * kCalibrationBlock],
+                inputs[0].data.data() + (3 * row + 1) * kCalibrationBlock * sizeof(cf32),
+                kCalibrationBlock * sizeof(cf32));
   EXPECT_EQ(passed, came);
-  for (std::size_t n = 0; n < kBlock; ++n) EXPECT_LT(std::abs(corrected[n] + came[n] / 2.0F), 1e-3 * std::abs(came[n]));
-  EXPECT_GT(std::abs(corrected[kBlock + 50] - came[kBlock + 50]), 1e-3) << "half a sample apart";
-  for (const SampleIndex tuned : {kBlock - 7, kBlock, kBlock + 1, kBlock + 515, 2 * kBlock - 1, 2 * kBlock + 9}) {
+  for (std::size_t n = 0; n < kCalibrationBlock; ++n)
+    EXPECT_LT(std::abs(corrected[n] + came[n] / 2.0F), 1e-3 * std::abs(came[n]));
+  EXPECT_GT(std::abs(corrected[kCalibrationBlock + 50] - came[kCalibrationBlock + 50]), 1e-3) << "half a sample apart";
+  for (const SampleIndex tuned : {kCalibrationBlock - 7, kCalibrationBlock, kCalibrationBlock + 1,
+                                  kCalibrationBlock + 515, 2 * kCalibrationBlock - 1, 2 * kCalibrationBlock + 9}) {
     const std::vector<cf32> lost = aligned(runner, tuned, true, false), found = aligned(runner, tuned, false, true);
-    for (std::int64_t n = 0; n < 2 * kBlock; ++n) {
+    for (std::int64_t n = 0; n < 2 * kCalibrationBlock; ++n) {
       const auto i = static_cast<std::size_t>(n);
-      const bool is_before = kBlock + n % kBlock < tuned;
+      const bool is_before = kCalibrationBlock + n % kCalibrationBlock < tuned;
       ASSERT_EQ(lost[i], is_before ? corrected[i] : passed[i]) << n << ", tuned at " << tuned;
       ASSERT_EQ(found[i], is_before ? passed[i] : corrected[i]) << n << ", tuned at " << tuned;
     }

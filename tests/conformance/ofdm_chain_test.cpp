@@ -19,8 +19,8 @@ namespace iqd::conformance {
 namespace {
 
 constexpr std::int64_t kFrames = 4;
-constexpr std::int64_t kBefore = 1234;  // noise before the first frame
-constexpr std::int64_t kTaps = 5;       // of the channel, sample by sample
+constexpr std::int64_t kBeforeFrame = 1234;  // noise before the first frame
+constexpr std::int64_t kTaps = 5;            // of the channel, sample by sample
 
 struct ChainCase {
   const char* name;
@@ -71,7 +71,7 @@ ChainHeard frames_through(const ChainCase& c) {
   std::mt19937 generator(5);
   std::normal_distribution<float> normal(0, std::sqrt(0.5F));
   const auto complex_normal = [&] { return cf32(normal(generator), normal(generator)); };
-  const std::int64_t length = kBefore + kFrames * c.format.frame + 3000;
+  const std::int64_t length = kBeforeFrame + kFrames * c.format.frame + 3000;
   const auto tx = static_cast<float>(c.format.tx);
   // Noise power per carrier; unused carriers add to the noise power per sample.
   const float noise = std::sqrt(tx * std::pow(10.0F, -static_cast<float>(c.snr_db) / 10) *
@@ -85,7 +85,7 @@ ChainHeard frames_through(const ChainCase& c) {
       cf32 y = noise * complex_normal();
       for (std::int64_t t = 0; t < c.format.tx; ++t)
         for (std::int64_t d = 0; d < kTaps; ++d) {
-          const std::int64_t at = n - kBefore - d;
+          const std::int64_t at = n - kBeforeFrame - d;
           if (at < 0 || at >= kFrames * c.format.frame) continue;
           y += h[static_cast<std::size_t>(t * kTaps + d)] *
                sent[static_cast<std::size_t>(t)][static_cast<std::size_t>(at)];
@@ -103,8 +103,8 @@ std::string format_of(const OfdmFormat& f) {
 }
 
 /// All stages' outputs. Each stage reads from `feed` if given, else the outputs of the stages before it.
-std::map<std::string, Ports> receive(const ChainCase& c, const ChainHeard& heard, const std::string& backend,
-                                     std::int64_t block, const std::map<std::string, Ports>* feed = nullptr) {
+std::map<std::string, Ports> receive_chain(const ChainCase& c, const ChainHeard& heard, const std::string& backend,
+                                           std::int64_t block, const std::map<std::string, Ports>* feed = nullptr) {
   std::map<std::string, Ports> all;
   const auto from = [&](const char* stage, const char* port) {
     return input_of((feed ? *feed : all).at(stage).at(port));
@@ -130,7 +130,7 @@ std::size_t errors(const ChainHeard& heard, const Ports& decoder) {
 
 std::vector<std::int64_t> starts_of(const ChainCase& c) {
   std::vector<std::int64_t> starts;
-  for (std::int64_t f = 0; f < kFrames; ++f) starts.push_back(kBefore + f * c.format.frame);
+  for (std::int64_t f = 0; f < kFrames; ++f) starts.push_back(kBeforeFrame + f * c.format.frame);
   return starts;
 }
 
@@ -154,7 +154,7 @@ class ChainOnCuda : public ::testing::TestWithParam<ChainCase> {};
 TEST_P(ChainOnCuda, EachStageAgreesWithTheCpu) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
   const ChainHeard heard = frames_through(GetParam());
-  const auto cpu = receive(GetParam(), heard, "cpu", 0), cuda = receive(GetParam(), heard, "cuda", 0, &cpu);
+  const auto cpu = receive_chain(GetParam(), heard, "cpu", 0), cuda = receive_chain(GetParam(), heard, "cuda", 0, &cpu);
   EXPECT_EQ(values<std::int64_t>(cuda.at("sync").at("start")), values<std::int64_t>(cpu.at("sync").at("start")));
   struct Limit {
     const char *stage, *port;
@@ -180,7 +180,7 @@ TEST_P(ChainOnCuda, EachStageAgreesWithTheCpu) {
 TEST_P(ChainOnCuda, TheWholeReceiverDecodesInBlocks) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
   const ChainHeard heard = frames_through(GetParam());
-  const auto cuda = receive(GetParam(), heard, "cuda", GetParam().format.frame);
+  const auto cuda = receive_chain(GetParam(), heard, "cuda", GetParam().format.frame);
   expect_starts(GetParam(), cuda.at("sync"));
   EXPECT_EQ(errors(heard, cuda.at("decoder")), 0u);
 }
@@ -212,7 +212,7 @@ TEST(FrontEndOnCuda, HearsManyAntennas) {
 TEST(Chain, IsReceivedOnTheCpu) {
   for (const ChainCase& c : {kCases[0], kCases[2]}) {
     const ChainHeard heard = frames_through(c);
-    const auto whole = receive(c, heard, "cpu", 0), blocks = receive(c, heard, "cpu", 5003);
+    const auto whole = receive_chain(c, heard, "cpu", 0), blocks = receive_chain(c, heard, "cpu", 5003);
     expect_starts(c, whole.at("sync"));
     EXPECT_EQ(errors(heard, whole.at("decoder")), 0u) << c.name;
     EXPECT_EQ(distance(whole.at("sync").at("frames"), blocks.at("sync").at("frames")), 0) << c.name;

@@ -26,7 +26,7 @@ void add_scaled(const cf32* from, cf32 h, std::span<cf32> to) noexcept {
   }
 }
 
-void turn(std::span<cf32> samples, const cf32* by) noexcept {
+void noma_turn(std::span<cf32> samples, const cf32* by) noexcept {
   auto* __restrict y = reinterpret_cast<float*>(samples.data());
   const auto* __restrict t = reinterpret_cast<const float*>(by);
   for (std::size_t i = 0; i < 2 * samples.size(); i += 2) {
@@ -69,7 +69,7 @@ class Renderer {
       for (std::int64_t u = 0; u < options_.format.users; ++u)
         add_scaled(sent_.data() + u * length_,
                    cf32(channel_.gain(static_cast<std::int64_t>(m), u, seconds_of(options_, frame))), heard_);
-      turn(heard_, turns_.data());
+      noma_turn(heard_, turns_.data());
       if (noise_) noise_->add(m, frame * length_, static_cast<float>(noise_amplitude_), heard_);
       to_cs16(heard_, rows[m].data() + 2 * frame * length_);
     }

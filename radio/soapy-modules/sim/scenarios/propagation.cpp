@@ -11,20 +11,20 @@
 namespace iqd::sim {
 namespace {
 
-constexpr std::int64_t kParts = 64;
+constexpr std::int64_t kDelayParts = 64;
 constexpr double kTooSmallToMatter = 1e-5;  // taps at the ends, relative to the largest
 
 }  // namespace
 
 Propagation::Propagation(std::span<const Ray> rays, double rate_hz, double clock_error)
-    : parts_per_sample_(clock_error * kParts) {
+    : parts_per_sample_(clock_error * kDelayParts) {
   std::vector<Ray> shifted(rays.begin(), rays.end());
-  for (std::int64_t part = 0; part < (clock_error == 0 ? 1 : kParts); ++part) {
+  for (std::int64_t part = 0; part < (clock_error == 0 ? 1 : kDelayParts); ++part) {
     filters_.push_back(filter_of(shifted, rate_hz));
     const Filter& f = filters_.back();
     behind_ = std::max(behind_, std::ssize(f.re) - 1 - f.last);
     ahead_ = std::max(ahead_, f.last);
-    for (Ray& ray : shifted) ray.delay_s -= 1 / (kParts * rate_hz);
+    for (Ray& ray : shifted) ray.delay_s -= 1 / (kDelayParts * rate_hz);
   }
 }
 
@@ -64,7 +64,7 @@ std::int64_t Propagation::same_until(std::int64_t n, std::int64_t end) const noe
 void Propagation::write(Transmission& from, std::int64_t first, std::span<cf32> out) {
   const auto parts = static_cast<std::int64_t>(filters_.size());
   const std::int64_t end = first + std::ssize(out);
-  const auto [low, high] = std::minmax({floor_div(ahead(first), kParts), floor_div(ahead(end - 1), kParts)});
+  const auto [low, high] = std::minmax({floor_div(ahead(first), kDelayParts), floor_div(ahead(end - 1), kDelayParts)});
   const std::int64_t begin = first + low - behind_;
   const std::int64_t count = end + high + ahead_ - begin;
   sent_.resize(static_cast<std::size_t>(kFilterMargin + count + kFilterMargin));
@@ -72,8 +72,8 @@ void Propagation::write(Transmission& from, std::int64_t first, std::span<cf32> 
   from.write(begin, std::span(sent_).subspan(kFilterMargin, static_cast<std::size_t>(count)));
   for (std::int64_t n = first; n < end;) {
     const std::int64_t until = same_until(n, end);
-    const std::int64_t whole = floor_div(ahead(n), kParts);
-    const Filter& f = filters_[static_cast<std::size_t>((ahead(n) - whole * kParts) % parts)];
+    const std::int64_t whole = floor_div(ahead(n), kDelayParts);
+    const Filter& f = filters_[static_cast<std::size_t>((ahead(n) - whole * kDelayParts) % parts)];
     const FilterPhase all{f.re.data(), f.im.data(), std::ssize(f.re),
                           reinterpret_cast<const float*>(sent + (n + whole + f.last - begin))};
     filter_tile({&all, 1}, true, reinterpret_cast<float*>(out.data() + (n - first)), until - n);

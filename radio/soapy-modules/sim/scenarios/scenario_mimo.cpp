@@ -56,7 +56,7 @@ MimoOptions mimo_options(const Setting& setting) {
 }
 
 /// x = gain y, rotated by a carrier.
-void turn(const cf32* samples, const cf32* by, std::span<cf32> out) noexcept {
+void mimo_turn(const cf32* samples, const cf32* by, std::span<cf32> out) noexcept {
   const auto* __restrict y = reinterpret_cast<const float*>(samples);
   const auto* __restrict t = reinterpret_cast<const float*>(by);
   auto* __restrict x = reinterpret_cast<float*>(out.data());
@@ -105,7 +105,7 @@ class MimoScenario final : public Scenario {
   void render_piece(std::size_t c, std::int64_t first, const cf32* samples, std::span<cf32> out) {
     carrier_at_.resize(out.size());
     carrier_.write(first, amplitudes_[c], 0, carrier_at_);
-    turn(samples, carrier_at_.data(), out);
+    mimo_turn(samples, carrier_at_.data(), out);
     if (noise_) noise_->add(c, first, static_cast<float>(noise_amplitude_ * amplitudes_[c]), out);
   }
 

@@ -16,9 +16,9 @@
 namespace iqd::sim {
 namespace {
 
-constexpr std::int64_t kPiece = 2048;  // samples that pass through all steps before the next ones
-constexpr int kMostPpm = 1000;
-constexpr std::int64_t kMostTaps = 512;
+constexpr std::int64_t kTelemetryPiece = 2048;  // samples that pass through all steps before the next ones
+constexpr int kMostBitPpm = 1000;
+constexpr std::int64_t kMostRays = 512;
 
 double number_in(const Arguments& args, const std::string& key, int low, int high) {
   const double value = args.number(key, 0);
@@ -45,8 +45,8 @@ std::vector<Ray> rays_of_file(const std::string& path, double rate_hz) {
   std::vector<Ray> rays;
   try {
     const NpyArray array = read_npy(path);
-    if (array.shape.size() != 1 || array.size() > kMostTaps || (array.dtype != "<c8" && array.dtype != "<c16"))
-      throw std::invalid_argument("expected a 1-D array of up to " + std::to_string(kMostTaps) + " complex taps");
+    if (array.shape.size() != 1 || array.size() > kMostRays || (array.dtype != "<c8" && array.dtype != "<c16"))
+      throw std::invalid_argument("expected a 1-D array of up to " + std::to_string(kMostRays) + " complex taps");
     if (array.dtype == "<c8") append_taps<float>(array, rate_hz, rays);
     if (array.dtype == "<c16") append_taps<double>(array, rate_hz, rays);
     if (rays.empty()) throw std::invalid_argument("all taps are 0");
@@ -91,7 +91,7 @@ class TelemetryScenario final : public Scenario {
   explicit TelemetryScenario(const Setting& setting)
       : transmission_(options_of(setting.arguments)),
         propagation_(rays_of_argument(setting.arguments.text("channel", "awgn"), setting.rate_hz), setting.rate_hz,
-                     number_in(setting.arguments, "ppm", -kMostPpm, kMostPpm) * 1e-6),
+                     number_in(setting.arguments, "ppm", -kMostBitPpm, kMostBitPpm) * 1e-6),
         carrier_(setting.arguments.number("offset", 0) / setting.rate_hz),
         amplitude_(amplitude_of(setting.arguments.number("level", -20))) {
     if (const auto eb_n0_db = setting.arguments.number("ebn0")) {
@@ -103,7 +103,7 @@ class TelemetryScenario final : public Scenario {
 
   void render(int channel, std::int64_t first, std::span<cf32> out) override {
     for (std::size_t done = 0; done < out.size();) {
-      const std::span<cf32> piece = out.subspan(done, std::min<std::size_t>(kPiece, out.size() - done));
+      const std::span<cf32> piece = out.subspan(done, std::min<std::size_t>(kTelemetryPiece, out.size() - done));
       render_piece(channel, first + static_cast<std::int64_t>(done), piece);
       done += piece.size();
     }
