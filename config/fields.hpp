@@ -73,8 +73,8 @@ bool are_enough(Problems& problems);
 /// A group of keys in the file: knows the place of each, and adds problems with them to a shared list.
 class Section {
  public:
-  Section(std::string path, Place place, Problems problems)
-      : path_(std::move(path)), place_(std::move(place)), problems_(std::move(problems)) {}
+  Section(std::string path, Place place, const Problems& problems)
+      : path_(std::move(path)), place_(std::move(place)), problems_(problems) {}
   void note(std::string key, Place place) { places_[std::move(key)] = std::move(place); }
   /// An empty `key` means the whole section.
   void problem(std::string_view key, std::string what) const;

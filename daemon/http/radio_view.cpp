@@ -61,18 +61,18 @@ json radios_json(const std::vector<OpenRadio>& radios) {
 }
 
 std::vector<MetricFamily> radio_metrics(const std::vector<OpenRadio>& radios) {
-  constexpr auto kGauge = prometheus::MetricType::Gauge;
+  constexpr auto kType = prometheus::MetricType::Gauge;
   std::vector<MetricFamily> all = {
-      {"iqd_radio_info", "1 while a radio is open; the labels name its hardware and firmware versions.", kGauge, {}},
+      {"iqd_radio_info", "1 while a radio is open; the labels name its hardware and firmware versions.", kType, {}},
       {"iqd_radio_lock",
        "1 while a part of the radio that must lock is locked; `of` says which of several. If 0, check the cables of "
        "reference, pulse and GPS antenna.",
-       kGauge,
+       kType,
        {}},
       {"iqd_radio_reading",
        "Other readings of an open radio: temperatures in degrees Celsius, whether it is on the air; the rest in the "
        "unit of its driver.",
-       kGauge,
+       kType,
        {}}};
   for (const OpenRadio& radio : radios) {
     std::vector<ClientMetric::Label> info;

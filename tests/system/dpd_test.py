@@ -276,7 +276,7 @@ class Dpd(iqd.SystemTest):
         daemon, door = self.open(changes=[
             ("args: *radio, rate: 307200 S/s", 'args: "driver=iqdsim,scenario=noise,serial=OTHER", rate: 300000 S/s')])
         self.wait_for_event(door, "silent")
-        daemon.wait_for_log("'heard' keeps")
+        daemon.wait_for_log("zeros for 'heard'")
         self.assertEqual(self.applied(door), 0)
 
     def test_coefficients_of_a_wrong_size(self):

@@ -234,7 +234,7 @@ class Tags(Framing):
                             encoding="utf-8")
             done = iqd.command("check", path)
             self.assertEqual(done.returncode, 2)
-            self.assertRegex(done.stderr, r"wrong\.yaml:4:\d+ publish\[0\]\.framing: gnuradio-tags is for samples")
+            self.assertRegex(done.stderr, r"wrong\.yaml:4:\d+ publish\[0\]\.framing: gnuradio-tags needs samples of one channel")
 
 
 if __name__ == "__main__":
