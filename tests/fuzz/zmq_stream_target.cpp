@@ -20,7 +20,7 @@ using radio::zmq::Socket;
 using radio::zmq::SourceSettings;
 
 constexpr double kRate = 1e6;
-constexpr std::int64_t kMost = 64;  // samples of a call
+constexpr std::int64_t kMostStream = 64;  // samples of a call
 constexpr std::int64_t kLastSamples = 7;
 constexpr char kLast = '\x5a';  // all bytes of the message that marks the end of an input
 
@@ -71,7 +71,7 @@ void send_last(Socket& socket, const SourceSettings& s) {
 
 /// Receives from a source until the last message has arrived.
 void receive_all(Source& source, const SourceSettings& s) {
-  const std::size_t row = kMost * size_of(s.type());
+  const std::size_t row = kMostStream * size_of(s.type());
   std::vector<std::vector<std::byte>> rows(static_cast<std::size_t>(s.channels));
   std::vector<std::byte*> into;
   for (auto& r : rows) {
@@ -79,10 +79,10 @@ void receive_all(Source& source, const SourceSettings& s) {
     into.push_back(r.data());
   }
   for (bool last = false; !last;) {
-    const Received got = source.receive(into, kMost);
+    const Received got = source.receive(into, kMostStream);
     expect(got.event != Received::Event::failed && got.event != Received::Event::end, "no message ends the stream");
     if (got.event != Received::Event::samples) continue;
-    expect(got.samples > 0 && got.samples <= kMost, "as many samples as were asked for at most");
+    expect(got.samples > 0 && got.samples <= kMostStream, "as many samples as were asked for at most");
     expect(got.lost >= 0 && got.lost <= 3'600'000'000, "the number of lost samples is plausible");
     expect(got.tuned >= -1 && got.tuned < got.samples, "the radio was set at one of these samples");
     last = rows.back().front() == static_cast<std::byte>(kLast);

@@ -14,7 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string refusal(double hz) {
+std::string front_end_refusal(double hz) {
   try {
     channel_at(hz);
   } catch (const std::invalid_argument& e) {
@@ -48,15 +48,16 @@ TEST(WarpFrontEnd, ChannelsAndTheirFrequencies) {
 }
 
 TEST(WarpFrontEnd, AFrequencyBetweenIsRefusedWithTheNearestTwo) {
-  EXPECT_THAT(refusal(2.440e9), AllOf(HasSubstr("2440 MHz"), HasSubstr("2442 MHz (channel 7 of the 2.4 GHz band)"),
-                                      HasSubstr("2437 MHz (channel 6")));
-  EXPECT_THAT(refusal(5.4e9), AllOf(HasSubstr("5320 MHz (channel 8"), HasSubstr("5500 MHz (channel 9")));
-  EXPECT_THAT(refusal(3e9), AllOf(HasSubstr("2462 MHz"), HasSubstr("5180 MHz"))) << "one on each side";
-  EXPECT_THAT(refusal(100e6), AllOf(HasSubstr("2412 MHz"), HasSubstr("2417 MHz")));
-  EXPECT_THAT(refusal(6e9), AllOf(HasSubstr("5805 MHz"), HasSubstr("5785 MHz")));
-  EXPECT_EQ(refusal(2.412e9 + 0.5), "");
-  EXPECT_NE(refusal(2.412e9 + 2), "");
-  EXPECT_NE(refusal(std::numeric_limits<double>::quiet_NaN()), "");
+  EXPECT_THAT(front_end_refusal(2.440e9),
+              AllOf(HasSubstr("2440 MHz"), HasSubstr("2442 MHz (channel 7 of the 2.4 GHz band)"),
+                    HasSubstr("2437 MHz (channel 6")));
+  EXPECT_THAT(front_end_refusal(5.4e9), AllOf(HasSubstr("5320 MHz (channel 8"), HasSubstr("5500 MHz (channel 9")));
+  EXPECT_THAT(front_end_refusal(3e9), AllOf(HasSubstr("2462 MHz"), HasSubstr("5180 MHz"))) << "one on each side";
+  EXPECT_THAT(front_end_refusal(100e6), AllOf(HasSubstr("2412 MHz"), HasSubstr("2417 MHz")));
+  EXPECT_THAT(front_end_refusal(6e9), AllOf(HasSubstr("5805 MHz"), HasSubstr("5785 MHz")));
+  EXPECT_EQ(front_end_refusal(2.412e9 + 0.5), "");
+  EXPECT_NE(front_end_refusal(2.412e9 + 2), "");
+  EXPECT_NE(front_end_refusal(std::numeric_limits<double>::quiet_NaN()), "");
 }
 
 TEST(WarpFrontEnd, GainsAndTheirNumbers) {
