@@ -9,7 +9,7 @@
 #include <exception>
 
 #include "base/element.hpp"
-#include "base/npy.hpp"
+#include "base/files/npy.hpp"
 
 namespace iqd {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text_file.hpp"
+#include "base/files/text_file.hpp"
 #include "config/fields.hpp"
 
 namespace iqd {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/npy.hpp"
+#include "base/files/npy.hpp"
 #include "config/test_options.hpp"
 
 namespace iqd {

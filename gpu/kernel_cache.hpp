@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_cache.hpp"
+#include "base/files/file_cache.hpp"
 #include "gpu/compiler.hpp"
 
 namespace iqd::gpu {

@@ -41,4 +41,13 @@ Message message_of(const PortFormat& format, SampleIndex sample, std::span<const
   return message;
 }
 
+/// Sample n of every channel is n, wherever a message starts.
+inline std::vector<cf32> ramp(std::int64_t first, std::int64_t samples, std::int64_t channels) {
+  std::vector<cf32> payload;
+  for (std::int64_t c = 0; c < channels; ++c)
+    for (std::int64_t n = 0; n < samples; ++n)
+      payload.emplace_back(static_cast<float>(first + n), static_cast<float>(c));
+  return payload;
+}
+
 }  // namespace iqd::radio

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/npy.hpp"
+#include "base/files/npy.hpp"
 #include "pipeline/stage_runner.hpp"
 
 namespace iqd {

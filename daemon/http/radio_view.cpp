@@ -17,7 +17,7 @@ using nlohmann::json;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 
-/// Labels of `iqd_radio_info`: the same for every radio, whatever else it reports.
+/// Labels of `iqd_radio_info`: every radio has all of them.
 constexpr std::array<const char*, 4> kInfo{"product", "serial", "firmware", "fpga"};
 
 std::string fact(const OpenRadio& radio, const char* key) {

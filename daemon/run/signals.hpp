@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "base/event_file.hpp"
+#include "base/files/event_file.hpp"
 
 namespace iqd {
 

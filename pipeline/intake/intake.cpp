@@ -33,8 +33,9 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
       writer_(link_.info(), engine.ring()),
       silence_(link_.info().can_wait, counters_) {
   cutter_.reserve(engine.offers_left());
+  clock_.limit_gaps(engine.plan().most_position());
   silence_.set_patience(options_, clock_.durations().ns_of(cutter_.block()));
-  tunings_.watch(options_.calibration, source, &link_.info());
+  tunings_.watch(options_.calibration, source, link_.info());
 }
 
 Intake::~Intake() {
@@ -157,8 +158,7 @@ Received Intake::receive() {
 
 void Intake::take(Received received) {
   const std::int64_t now = steady_ns();
-  const std::int64_t missing = clock_.missing_before(
-      received, cutter_.position(), feed_.engine().plan().most_position(), now, silence_.last_data_ns());
+  const std::int64_t missing = clock_.missing_before(received, cutter_.position(), now, silence_.last_data_ns());
   counters_.received.add(static_cast<std::uint64_t>(received.samples));
   meter_.look(writer_.last(), received.samples);
   all_is_well();

@@ -68,14 +68,14 @@ std::int64_t Intake::hand_over(StreamChange& change) {
   const BlockCutter::HandOver over = cutter_.hand_over(next.plan().block, next.plan().window(), most);
   assert(over.again + next.plan().window().past <= next.ring().samples());
   writer_.move_to(next.ring(), over.kept, over.kept_place, over.samples);
+  clock_.limit_gaps(next.plan().most_position());
   tunings_.compare_with(next.plan().ports.front().shape.frequency_hz);
   feed_.change_to(next);
   if (options_.priority != change.options.priority || options_.cpus != change.options.cpus)
     prepare_thread({"iqd-radio", change.options.priority, change.options.cpus});
-  if (options_.calibration != change.options.calibration) {
-    const std::optional<StreamInfo> stream = link_.is_open() ? std::optional(link_.now()) : std::nullopt;
-    tunings_.watch(change.options.calibration, link_.options(), stream ? &*stream : nullptr);
-  }
+  if (options_.calibration != change.options.calibration)
+    tunings_.watch(change.options.calibration, link_.options(),
+                   link_.is_open() ? std::optional(link_.now()) : std::nullopt);
   options_ = change.options;
   silence_.set_patience(options_, clock_.durations().ns_of(cutter_.block()));
   before.close_for_successor();

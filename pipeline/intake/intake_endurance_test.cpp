@@ -19,10 +19,7 @@ namespace {
 using Do = Step::Do;
 
 Rig::Options flapping_radio() {
-  Rig::Options o;
-  o.info.can_wait = false;
-  o.info.reconnects = true;
-  o.ring = 1 << 16;
+  Rig::Options o = radio_options();
   o.slots = 64;
   o.intake.backoff_ns = o.intake.longest_backoff_ns = 1000;
   return o;

@@ -4,7 +4,7 @@
 // Radios that are retuned while they stream: from which sample on, and how that is reported.
 #include <gtest/gtest.h>
 
-#include "tests/support/engine_rig.hpp"
+#include "tests/support/radio_rig.hpp"
 
 namespace iqd::testing {
 namespace {
@@ -14,12 +14,9 @@ using Do = Step::Do;
 constexpr double kBefore = 100e6, kAfter = 101e6;
 
 Rig::Options tunable_radio() {
-  Rig::Options o;
-  o.info.can_wait = false;
-  o.info.reconnects = true;
+  Rig::Options o = radio_options();
   o.info.time = TimeSource::radio;
   o.info.frequency_hz = kBefore;
-  o.ring = 1 << 16;
   o.slots = 64;
   return o;
 }

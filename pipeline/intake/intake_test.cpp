@@ -6,21 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/engine_rig.hpp"
+#include "tests/support/radio_rig.hpp"
 
 namespace iqd::testing {
 namespace {
 
 using Do = Step::Do;
-
-Rig::Options radio() {
-  Rig::Options o;
-  o.info.can_wait = false;
-  o.info.rate_hz = 1e6;
-  o.ring = 1 << 16;
-  o.slots = 32;
-  return o;
-}
 
 TEST(Intake, ShortReadsMakeWholeBlocks) {
   for (const std::int64_t chunk : {1, 3, 64, 65, 1000, 0}) {
@@ -90,9 +81,9 @@ TEST(Intake, GapBeforeTheFirstSample) {
 }
 
 TEST(Intake, GapsThatOnlyTheTimeStampTells) {
-  Rig rig(radio(), {{{{.samples = 500, .timed = true},
-                      {.samples = 300, .unsaid = 77, .timed = true},
-                      {.samples = 300, .unsaid = 10'000, .timed = true}}}});
+  Rig rig(radio_options(false), {{{{.samples = 500, .timed = true},
+                                   {.samples = 300, .unsaid = 77, .timed = true},
+                                   {.samples = 300, .unsaid = 10'000, .timed = true}}}});
   rig.run();
   rig.expect_conserved();
   rig.expect_continuous();
@@ -104,7 +95,8 @@ TEST(Intake, GapsThatOnlyTheTimeStampTells) {
 
 TEST(Intake, ClockThatIsSetAnewIsNoGap) {
   for (const std::int64_t jump : {-5'000'000'000ll, -1'000'000ll, 3'600'000'000'000ll}) {
-    Rig rig(radio(), {{{{.samples = 500, .timed = true}, {.samples = 300, .timed = true, .jump_ns = jump}}}});
+    Rig rig(radio_options(false),
+            {{{{.samples = 500, .timed = true}, {.samples = 300, .timed = true, .jump_ns = jump}}}});
     rig.run();
     rig.expect_conserved();
     rig.expect_continuous();
@@ -118,11 +110,11 @@ TEST(Intake, ClockThatIsSetAnewIsNoGap) {
 }
 
 TEST(Intake, OverflowWithATimeStampIsMeasuredByIt) {
-  Rig rig(radio(), {{{{.samples = 500, .timed = true},
-                      {.what = Do::overflow},
-                      {.samples = 300, .unsaid = 1234, .timed = true},
-                      {.what = Do::overflow},
-                      {.samples = 300, .timed = true}}}});
+  Rig rig(radio_options(false), {{{{.samples = 500, .timed = true},
+                                   {.what = Do::overflow},
+                                   {.samples = 300, .unsaid = 1234, .timed = true},
+                                   {.what = Do::overflow},
+                                   {.samples = 300, .timed = true}}}});
   rig.run();
   rig.expect_conserved();
   rig.expect_continuous();
@@ -133,7 +125,8 @@ TEST(Intake, OverflowWithATimeStampIsMeasuredByIt) {
 /// The exact number is unknown then, but it is known that samples are missing.
 TEST(Intake, OverflowWithoutTimeIsMeasuredByTheHost) {
   for (const std::int64_t wait_ms : {0, 20}) {
-    Rig rig(radio(), {{{{.samples = 500}, {.what = Do::overflow, .wait_ns = wait_ms * 1'000'000}, {.samples = 64}}}});
+    Rig rig(radio_options(false),
+            {{{{.samples = 500}, {.what = Do::overflow, .wait_ns = wait_ms * 1'000'000}, {.samples = 64}}}});
     rig.run();
     const std::uint64_t lost = rig.counters.lost.value();
     EXPECT_GE(lost, wait_ms == 0 ? 1u : 19'000u);
@@ -150,9 +143,9 @@ TEST(Intake, OverflowWithoutTimeIsMeasuredByTheHost) {
 
 /// A clock that restarts after an overflow cannot show how much is missing; but the next samples have no past.
 TEST(Intake, OverflowWithAClockSetAnewIsAGap) {
-  Rig rig(radio(), {{{{.samples = 500, .timed = true},
-                      {.what = Do::overflow},
-                      {.samples = 64, .unsaid = 5, .timed = true, .jump_ns = -1'000'000'000'000}}}});
+  Rig rig(radio_options(false), {{{{.samples = 500, .timed = true},
+                                   {.what = Do::overflow},
+                                   {.samples = 64, .unsaid = 5, .timed = true, .jump_ns = -1'000'000'000'000}}}});
   rig.run();
   EXPECT_EQ(rig.counters.time_jumps.value(), 1u);
   EXPECT_GE(rig.counters.lost.value(), 1u);
@@ -175,7 +168,7 @@ TEST(Intake, WindowsDoNotReachOverAGap) {
 /// is missing, and each piece ends a block and is the past of none.
 TEST(Intake, PiecesHaveTimesOfTheirOwn) {
   constexpr std::int64_t kJump = 100'000'000, kBack = -3'600'000'000'000;
-  Rig::Options o = radio();
+  Rig::Options o = radio_options(false);
   o.stages = {{"window", "{past: 40, future: 30}"}};
   o.publish = {"source", "window.out"};
   Rig rig(o, {{{{.samples = 150, .chunk = 70, .timed = true, .ends = true},
@@ -202,7 +195,7 @@ TEST(Intake, PiecesHaveTimesOfTheirOwn) {
 
 /// The last block of a piece does not wait for later samples.
 TEST(Intake, APieceIsCompleteAtItsEnd) {
-  Rig::Options o = radio();
+  Rig::Options o = radio_options(false);
   o.stages = {{"window", "{future: 30}"}};
   o.publish = {"window.out"};
   Script script{{{.samples = 100, .ends = true}}, false};
@@ -216,7 +209,7 @@ TEST(Intake, APieceIsCompleteAtItsEnd) {
 /// Captures of a radio: each is processed as soon as it is complete, and the samples between them are lost.
 TEST(Intake, PiecesWithGapsBetweenThem) {
   constexpr std::int64_t kFar = 1'000'000;  // more than the ring holds
-  Rig::Options o = radio();
+  Rig::Options o = radio_options(false);
   o.intake.overrun = Overrun::wait;
   Rig rig(o, {{{{.samples = 150, .timed = true, .ends = true},
                 {.what = Do::nothing, .ends = true},
@@ -231,7 +224,7 @@ TEST(Intake, PiecesWithGapsBetweenThem) {
 }
 
 TEST(Intake, ASourceThatHasNothingToGiveIsAsItShouldBe) {
-  Rig rig(radio(), {{{{.what = Do::nothing, .ends = true}}, false}});
+  Rig rig(radio_options(false), {{{{.what = Do::nothing, .ends = true}}, false}});
   rig.start();
   EXPECT_TRUE(Rig::eventually([&] { return rig.counters.state.load() == SourceState::streaming; }));
   rig.intake->stop();
@@ -243,7 +236,7 @@ TEST(Intake, ManyShortPieces) {
   Script script;
   for (int i = 0; i < 3000; ++i) script.steps.push_back({.samples = 1 + i % 5, .lost = 1 + i % 3});
   for (const bool waits : {true, false}) {
-    Rig::Options o = waits ? Rig::Options{} : radio();
+    Rig::Options o = waits ? Rig::Options{} : radio_options(false);
     if (!waits) o.intake.overrun = Overrun::drop;
     Rig rig(o, {script});
     rig.run();

@@ -47,10 +47,10 @@ std::string StreamClock::verify(Received& received, std::int64_t most) {
   return {};
 }
 
-std::int64_t StreamClock::missing_before(Received& received, SampleIndex position, SampleIndex most_position,
-                                         std::int64_t now_ns, std::int64_t last_data_ns) {
+std::int64_t StreamClock::missing_before(Received& received, SampleIndex position, std::int64_t now_ns,
+                                         std::int64_t last_data_ns) {
   const std::int64_t missing = missing_by_stamp(received, position, now_ns, last_data_ns);
-  if (missing <= std::max<std::int64_t>(1, most_position - position)) return missing;
+  if (missing <= std::max<std::int64_t>(1, most_position_ - position)) return missing;
   counters_.time_jumps.add();
   forget_arrivals();
   return 1;

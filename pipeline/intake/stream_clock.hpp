@@ -18,17 +18,18 @@ namespace iqd {
 class StreamClock {
  public:
   StreamClock(std::string name, const StreamInfo& info, Counters& counters);
+  /// No gap leads beyond this position.
+  void limit_gaps(SampleIndex most_position) noexcept { most_position_ = most_position; }
 
   /// Corrects impossible values in the result of a call for up to `most` samples. Returns why the driver can no longer
   /// be trusted, or nothing.
   std::string verify(Received& received, std::int64_t most);
   /// The driver reported a loss. The next time stamp, or the host's clock, shows how large it is.
   void expect_loss() noexcept { uncertain_ = true; }
-  /// Returns how many samples are missing between `position` and those received; at most up to `most_position`. If the
+  /// Returns how many samples are missing between `position` and those received. If the
   /// clock goes back, or further ahead than the host's, it was set: that is counted, and nothing is missing. Drops the
   /// time of samples whose time stamp jitters.
-  std::int64_t missing_before(Received& received, SampleIndex position, SampleIndex most_position, std::int64_t now_ns,
-                              std::int64_t last_data_ns);
+  std::int64_t missing_before(Received& received, SampleIndex position, std::int64_t now_ns, std::int64_t last_data_ns);
   /// The received samples begin at `position`.
   void arrived(const Received& received, SampleIndex position, std::int64_t now_ns) noexcept;
   /// The next samples have a time of their own.
@@ -57,6 +58,7 @@ class StreamClock {
   std::string name_;
   StreamInfo info_;
   SampleTime durations_;
+  SampleIndex most_position_ = kMostPosition;
   Counters& counters_;
   ArrivalWatch arrivals_;
   bool timed_ = false;

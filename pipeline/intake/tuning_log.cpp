@@ -13,7 +13,7 @@ TuningLog::TuningLog(double frequency_hz, double planned_hz, Counters& counters)
 }
 
 void TuningLog::watch(std::shared_ptr<CalibrationWatch> calibration, const SourceOptions& set,
-                      const StreamInfo* stream) {
+                      const std::optional<StreamInfo>& stream) {
   calibration_ = std::move(calibration);
   calibrated_ = !stream || holds(set, *stream);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,8 +20,9 @@ class TuningLog {
   /// `planned_hz`: the frequency that blocks are compared with.
   TuningLog(double frequency_hz, double planned_hz, Counters& counters);
   /// Watches this calibration, or none, from now on. `set` is the source's configuration, `stream` what it delivers
-  /// (null: it is not open).
-  void watch(std::shared_ptr<CalibrationWatch> calibration, const SourceOptions& set, const StreamInfo* stream);
+  /// (none: it is not open).
+  void watch(std::shared_ptr<CalibrationWatch> calibration, const SourceOptions& set,
+             const std::optional<StreamInfo>& stream);
   /// From `sample` on, the source is configured as `set` and delivers `stream`.
   void add(SampleIndex sample, const SourceOptions& set, const StreamInfo& stream);
   /// Writes into a block where the radio was retuned within it, and the tuning at its end.

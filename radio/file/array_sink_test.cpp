@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "base/npy.hpp"
+#include "base/files/npy.hpp"
 #include "radio/messages_for_test.hpp"
 #include "tests/support/few_descriptors.hpp"
 #include "tests/support/scratch_folder.hpp"

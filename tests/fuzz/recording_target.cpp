@@ -8,7 +8,7 @@
 #include <fstream>
 #include <vector>
 
-#include "base/npy.hpp"
+#include "base/files/npy.hpp"
 #include "radio/file/array_sink.hpp"
 #include "radio/file/file_sink.hpp"
 #include "radio/file/recording.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "radio/soapy-modules/warp/node.hpp"
+#include "radio/soapy-modules/warp/node/node.hpp"
 #include "tests/fuzz/bytes.hpp"
 #include "tests/fuzz/target.hpp"
 

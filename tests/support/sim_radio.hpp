@@ -93,4 +93,20 @@ inline double power_db(std::span<const cf32> x) {
   return 10 * std::log10(sum / static_cast<double>(x.size()));
 }
 
+/// Samples of a receive channel, without pace, in calls of `piece` samples. `args` name the scenario.
+inline Samples hear(const std::string& args, double rate, std::size_t samples, std::size_t piece = 16384,
+                    std::size_t channel = 0) {
+  Radio radio("pace=false," + args, rate, {channel});
+  radio.start();
+  return radio.read(samples, piece);
+}
+
+/// The largest distance of samples from `expected(n)`, n = 0 … count-1; the first is x[first].
+template <class F> double largest_error(const Samples& x, std::size_t first, std::size_t count, F expected) {
+  double largest = 0;
+  for (std::size_t n = 0; n < count; ++n)
+    largest = std::max(largest, std::abs(std::complex<double>(x[first + n]) - expected(n)));
+  return largest;
+}
+
 }  // namespace iqd::sim

@@ -26,12 +26,9 @@ constexpr double kRateMimo = 7.68e6;
 constexpr std::int64_t kFrameMimo = 7680;
 constexpr std::size_t kStartMimo = 1001;
 
-/// What a receive channel receives, without pace.
 Samples hear_mimo(const std::string& args, std::size_t samples, std::size_t channel = 0, std::size_t piece = 16384,
                   double rate = kRateMimo) {
-  Radio radio("pace=false,scenario=mimo," + args, rate, {channel});
-  radio.start();
-  return radio.read(samples, piece);
+  return hear("scenario=mimo," + args, rate, samples, piece, channel);
 }
 
 /// [antenna][sample] of frame number `frame`, each antenna of power 1.
@@ -49,19 +46,13 @@ std::vector<Samples> sent_mimo(const OfdmFormat& format, Modulation modulation, 
   return x;
 }
 
-template <class F> double worst_mimo(const Samples& x, std::size_t first, std::size_t count, F expected) {
-  double most = 0;
-  for (std::size_t n = 0; n < count; ++n) most = std::max(most, std::abs(complex(x[first + n]) - expected(n)));
-  return most;
-}
-
 TEST(SimMimo, AnAntennaSendsTheFramesOfTheFormat) {
   const Samples x =
       hear_mimo("tx=1,rx=1,fading=none,level=-6,payload=pn15,modulation=64qam", kStartMimo + 2 * kFrameMimo);
   for (std::int64_t i = 0; i < 2; ++i) {
     const auto frame = sent_mimo({.tx = 1}, Modulation::qam64, nullptr, 15, i);
     const auto expected = [&](std::size_t n) { return std::pow(10, -6.0 / 20) * complex(frame[0][n]); };
-    EXPECT_LT(worst_mimo(x, kStartMimo + static_cast<std::size_t>(i * kFrameMimo), kFrameMimo, expected), 1e-5) << i;
+    EXPECT_LT(largest_error(x, kStartMimo + static_cast<std::size_t>(i * kFrameMimo), kFrameMimo, expected), 1e-5) << i;
   }
 }
 
@@ -73,7 +64,7 @@ TEST(SimMimo, WithoutFadingTheSecondChannelHearsTheDifferenceOfTwoAntennas) {
       return (complex(frame[0][n]) + (channel == 0 ? 1.0 : -1.0) * complex(frame[1][n])) / std::sqrt(2);
     };
     const Samples x = hear_mimo(args, kFrameMimo, channel);
-    EXPECT_LT(worst_mimo(x, 0, kFrameMimo, expected), 1e-5);
+    EXPECT_LT(largest_error(x, 0, kFrameMimo, expected), 1e-5);
     EXPECT_NEAR(power_db(x), 0, 0.3);
   }
 }
@@ -82,7 +73,7 @@ TEST(SimMimo, TheLargeFormatHasOtherNumbers) {
   const OfdmFormat format{.fft = 2048, .carriers = 1200, .prefix = 144, .frame = 30720, .tx = 1};
   const auto frame = sent_mimo(format, Modulation::qpsk, nullptr, 23, 0);
   const Samples x = hear_mimo("format=20mhz,tx=1,rx=1,fading=none,level=0,modulation=qpsk,start=0,period=1", 30720);
-  EXPECT_LT(worst_mimo(x, 0, 30720, [&](std::size_t n) { return complex(frame[0][n]); }), 1e-5);
+  EXPECT_LT(largest_error(x, 0, 30720, [&](std::size_t n) { return complex(frame[0][n]); }), 1e-5);
 }
 
 TEST(SimMimo, EchoesComeAsTheDrawsOfTheFrameSay) {
@@ -100,7 +91,7 @@ TEST(SimMimo, EchoesComeAsTheDrawsOfTheFrameSay) {
                complex(n >= d ? second[t][n - d] : first[t][kFrameMimo + n - d]) / std::sqrt(2);
     return sum;
   };
-  EXPECT_LT(worst_mimo(x, 2 * kFrameMimo, kFrameMimo, expected), 2e-5);
+  EXPECT_LT(largest_error(x, 2 * kFrameMimo, kFrameMimo, expected), 2e-5);
 }
 
 TEST(SimMimo, APeriodComesAgain) {
@@ -124,7 +115,7 @@ TEST(SimMimo, NoiseIsThatOfTheCarriers) {
 TEST(SimMimo, ChannelsMayDifferInLevel) {
   const std::string args = "tx=2,rx=2,seed=3,offset=1e4";
   const Samples x = hear_mimo(args, kFrameMimo, 1), weak = hear_mimo(args + ",levels=10/-40", kFrameMimo, 1);
-  EXPECT_LT(worst_mimo(weak, 0, kFrameMimo, [&](std::size_t n) { return 0.01 * complex(x[n]); }), 1e-8);
+  EXPECT_LT(largest_error(weak, 0, kFrameMimo, [&](std::size_t n) { return 0.01 * complex(x[n]); }), 1e-8);
 }
 
 TEST(SimMimo, TheCarrierIsOffByAsMuchAsIsSaid) {
@@ -133,7 +124,7 @@ TEST(SimMimo, TheCarrierIsOffByAsMuchAsIsSaid) {
   const auto expected = [&](std::size_t n) {
     return complex(x[n]) * std::polar(1.0, -2 * std::numbers::pi * 12345 / kRateMimo * static_cast<double>(n));
   };
-  EXPECT_LT(worst_mimo(turned, 0, 3 * kFrameMimo, expected), 2e-5);
+  EXPECT_LT(largest_error(turned, 0, 3 * kFrameMimo, expected), 2e-5);
 }
 
 TEST(SimMimo, SignalDependsOnPositionsAlone) {

@@ -25,11 +25,8 @@ constexpr double kRateNoma = 30.72e6;
 constexpr std::size_t kFrameNoma = 74528;
 constexpr double kStep = 1.0 / 32768;
 
-/// What a receive channel receives, without pace.
 Samples hear_noma(const std::string& args, std::size_t samples, std::size_t channel = 0, std::size_t piece = 16384) {
-  Radio radio("pace=false,scenario=noma," + args, kRateNoma, {channel});
-  radio.start();
-  return radio.read(samples, piece);
+  return hear("scenario=noma," + args, kRateNoma, samples, piece, channel);
 }
 
 /// [user][sample] of frame number `frame`, each user of power 1.
@@ -44,12 +41,6 @@ std::vector<Samples> sent_noma(const NomaFormat& format, SymbolMap map, int orde
   for (std::size_t u = 0; u < x.size(); ++u)
     maker.make(static_cast<std::int64_t>(u), 1, std::span(bits).subspan(u * each, each), x[u].data(), scratch.data());
   return x;
-}
-
-template <class F> double worst_noma(const Samples& x, std::size_t first, std::size_t count, F expected) {
-  double most = 0;
-  for (std::size_t n = 0; n < count; ++n) most = std::max(most, std::abs(complex(x[first + n]) - expected(n)));
-  return most;
 }
 
 TEST(SimNoma, AChannelHearsAllUsersThroughTheArray) {
@@ -77,7 +68,7 @@ TEST(SimNoma, AChannelHearsAllUsersThroughTheArray) {
           sum += channel.gain(2, static_cast<std::int64_t>(u), seconds) * complex(users[u][n]);
         return amplitude * sum;
       };
-      EXPECT_LT(worst_noma(x, 1001 + frame * kFrameNoma, 2 * 2192, expected), kStep) << frame;
+      EXPECT_LT(largest_error(x, 1001 + frame * kFrameNoma, 2 * 2192, expected), kStep) << frame;
     }
   }
 }
@@ -117,7 +108,7 @@ TEST(SimNoma, TheCarrierFitsThePeriod) {
   const auto expected = [&](std::size_t n) {
     return complex(x[n]) * std::polar(1.0, 2 * std::numbers::pi * turns / kFrameNoma * static_cast<double>(n));
   };
-  EXPECT_LT(worst_noma(turned, 0, 2 * kFrameNoma, expected), 2 * kStep);
+  EXPECT_LT(largest_error(turned, 0, 2 * kFrameNoma, expected), 2 * kStep);
 }
 
 TEST(SimNoma, BothFormatsGiveTheSame) {

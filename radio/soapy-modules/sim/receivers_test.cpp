@@ -19,12 +19,6 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-Samples hear_receivers(const std::string& args, double rate, std::size_t samples, std::size_t piece = 16384) {
-  Radio radio("pace=false," + args, rate);
-  radio.start();
-  return radio.read(samples, piece);
-}
-
 /// Turns between samples, in radians.
 std::vector<double> steps(const Samples& x) {
   std::vector<double> s;
@@ -41,7 +35,7 @@ double at_frequency(const std::vector<double>& x, double cycles_per_sample) {
 
 TEST(SimOok, PulsesAreThoseOfTheFrame) {
   // 25 samples a chip, a frame every 0.1 s.
-  const Samples x = hear_receivers("scenario=ook,level=-6,start=500", 100e3, 10'500 + 32 * 25);
+  const Samples x = hear("scenario=ook,level=-6,start=500", 100e3, 10'500 + 32 * 25);
   const double full = std::pow(10, -6.0 / 20);
   EXPECT_EQ(x[499], cf32(0));
   std::string chips;
@@ -60,12 +54,12 @@ TEST(SimOok, PulsesAreThoseOfTheFrame) {
 }
 
 TEST(SimOok, ASampleHasTheMeanOfItsTime) {
-  const Samples x = hear_receivers("scenario=ook,level=0,chip_rate=4096", 100e3, 100);
+  const Samples x = hear("scenario=ook,level=0,chip_rate=4096", 100e3, 100);
   EXPECT_NEAR(std::abs(x[24]), 100e3 / 4096 - 24, 1e-4);  // the first chip ends in it
 }
 
 TEST(SimFsk, FrequenciesAreTheDeviation) {
-  const Samples x = hear_receivers("scenario=fsk,level=0,deviation=6000,chip_rate=10000", 200e3, 6000);
+  const Samples x = hear("scenario=fsk,level=0,deviation=6000,chip_rate=10000", 200e3, 6000);
   const auto s = steps(x);
   const double turn = 2 * kPi * 6000 / 200e3;
   for (std::size_t k = 0; k < 32; ++k) EXPECT_NEAR(s[20 * k + 9], k % 2 == 0 ? turn : -turn, 1e-4) << k;
@@ -78,8 +72,7 @@ TEST(SimFsk, FrequenciesAreTheDeviation) {
 
 TEST(SimFm, PartsOfTheMultiplexAreWhereTheyBelong) {
   constexpr double kRateReceivers = 500e3;
-  const auto s =
-      steps(hear_receivers("scenario=fm,level=0,left=1000,right=5000,amplitude=0.3", kRateReceivers, 100'001));
+  const auto s = steps(hear("scenario=fm,level=0,left=1000,right=5000,amplitude=0.3", kRateReceivers, 100'001));
   const auto part = [&](double hz) {
     // A step is the mean of the rotation over a sample.
     const double mean = std::sin(kPi * hz / kRateReceivers) / (kPi * hz / kRateReceivers);
@@ -92,7 +85,7 @@ TEST(SimFm, PartsOfTheMultiplexAreWhereTheyBelong) {
   for (const double hz : {1000.0, 5000.0})
     for (const double side : {38e3 - hz, 38e3 + hz}) EXPECT_NEAR(part(side), 0.9 * 0.3 * raised(hz) / 4, 1e-4) << side;
   EXPECT_LT(part(38e3), 1e-4);
-  const auto mono = steps(hear_receivers("scenario=fm,level=0,stereo=false,emphasis=0", kRateReceivers, 100'001));
+  const auto mono = steps(hear("scenario=fm,level=0,stereo=false,emphasis=0", kRateReceivers, 100'001));
   EXPECT_LT(at_frequency(mono, 19e3 / kRateReceivers), 1e-4);
 }
 
@@ -114,7 +107,7 @@ TEST(SimQpsk, SymbolsComeOutOfTheMatchedFilter) {
   constexpr int kA = 8;  // samples per symbol
   for (const bool differential : {true, false}) {
     const std::string args = "scenario=qpsk,level=0,timing=0.25,phase=30,symbol_rate=125000,differential=";
-    const Samples x = hear_receivers(args + (differential ? "true" : "false"), 1e6, 8 * 700);
+    const Samples x = hear(args + (differential ? "true" : "false"), 1e6, 8 * 700);
     EXPECT_NEAR(power_db(std::span(x).subspan(400)), 0, 0.3);
     const auto expected = quarters(600, differential);
     for (int k = 40; k < 600; ++k) {
@@ -137,25 +130,25 @@ TEST(SimQpsk, SymbolsComeOutOfTheMatchedFilter) {
 
 TEST(SimQpsk, NoiseIsAsStrongAsEbN0Says) {
   const std::string args = "scenario=qpsk,level=-10,symbol_rate=200000";
-  const Samples clean = hear_receivers(args, 1e6, 200'000);
-  Samples noise = hear_receivers(args + ",ebn0=7", 1e6, 200'000);
+  const Samples clean = hear(args, 1e6, 200'000);
+  Samples noise = hear(args + ",ebn0=7", 1e6, 200'000);
   for (std::size_t n = 0; n < noise.size(); ++n) noise[n] -= clean[n];
   // Five samples per two bits.
   EXPECT_NEAR(power_db(noise), -10 - 7 + 10 * std::log10(2.5), 0.05);
 }
 
 TEST(SimReceivers, AClockThatIsOffIsAheadMoreAndMore) {
-  const Samples right = hear_receivers("scenario=fm,level=0", 250e3, 100'001);
-  const Samples fast = hear_receivers("scenario=fm,level=0,ppm=1000", 250e3, 100'000);
+  const Samples right = hear("scenario=fm,level=0", 250e3, 100'001);
+  const Samples fast = hear("scenario=fm,level=0,ppm=1000", 250e3, 100'000);
   for (std::size_t k = 1; k < 99; ++k) EXPECT_LT(std::abs(fast[1000 * k] - right[1001 * k]), 2e-3) << k;
 }
 
 TEST(SimReceivers, SignalDependsOnPositionsAlone) {
   for (const std::string scenario : {"ook", "fsk,snr=10", "fm,offset=1000", "qpsk,ebn0=8"}) {
     const std::string args = "scenario=" + scenario + ",ppm=-31";
-    const Samples whole = hear_receivers(args, 250e3, 40'000);
+    const Samples whole = hear(args, 250e3, 40'000);
     for (const std::size_t piece : {1u, 777u}) {
-      const Samples cut = hear_receivers(args, 250e3, piece == 1 ? 3000 : 40'000, piece);
+      const Samples cut = hear(args, 250e3, piece == 1 ? 3000 : 40'000, piece);
       EXPECT_TRUE(std::equal(cut.begin(), cut.end(), whole.begin())) << scenario << " " << piece;
     }
   }

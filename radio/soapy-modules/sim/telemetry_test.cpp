@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/npy.hpp"
+#include "base/files/npy.hpp"
 #include "signal/formats/packet_format.hpp"
 #include "signal/formats/soqpsk.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -27,11 +27,8 @@ constexpr double kRateTelemetry = 20.625e6;
 constexpr std::size_t kPacket = 12672;
 constexpr std::size_t kStartTelemetry = 20;  // samples at the start that still contain the previous packet
 
-/// The scenario's samples, without pace.
 Samples hear_telemetry(const std::string& args, std::size_t samples, std::size_t piece = 16384) {
-  Radio radio("pace=false,scenario=telemetry," + args, kRateTelemetry);
-  radio.start();
-  return radio.read(samples, piece);
+  return hear("scenario=telemetry," + args, kRateTelemetry, samples, piece);
 }
 
 /// Bits of b(n) = b(n - tap) ^ b(n - order), starting with ones.

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "radio/soapy-modules/arguments.hpp"
-#include "radio/soapy-modules/warp/chain.hpp"
-#include "radio/soapy-modules/warp/guarded_transmitter.hpp"
-#include "radio/soapy-modules/warp/node_group.hpp"
+#include "radio/soapy-modules/warp/node/chain.hpp"
+#include "radio/soapy-modules/warp/node/node_group.hpp"
 #include "radio/soapy-modules/warp/places.hpp"
-#include "radio/soapy-modules/warp/receiver.hpp"
+#include "radio/soapy-modules/warp/receive/receiver.hpp"
 #include "radio/soapy-modules/warp/rf_chain.hpp"
 #include "radio/soapy-modules/warp/stream.hpp"
+#include "radio/soapy-modules/warp/transmit/guarded_transmitter.hpp"
 
 namespace iqd::warp {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "radio/soapy-modules/warp/device.hpp"
-#include "radio/soapy-modules/warp/front_end.hpp"
+#include "radio/soapy-modules/warp/node/front_end.hpp"
 
 namespace iqd::warp {
 namespace {

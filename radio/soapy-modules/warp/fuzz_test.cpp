@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <random>
 
-#include "radio/soapy-modules/warp/piece.hpp"
+#include "radio/soapy-modules/warp/node/piece.hpp"
 
 namespace iqd::warp {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 #include <thread>
 
-#include "radio/soapy-modules/warp/node.hpp"
+#include "radio/soapy-modules/warp/node/node.hpp"
 
 namespace iqd::warp {
 namespace {

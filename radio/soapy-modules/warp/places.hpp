@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "radio/soapy-modules/arguments.hpp"
-#include "radio/soapy-modules/warp/node.hpp"
-#include "radio/soapy-modules/warp/trigger.hpp"
+#include "radio/soapy-modules/warp/node/node.hpp"
+#include "radio/soapy-modules/warp/node/trigger.hpp"
 
 namespace iqd::warp {
 

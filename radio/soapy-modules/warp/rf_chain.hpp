@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "radio/soapy-modules/warp/chain.hpp"
-#include "radio/soapy-modules/warp/front_end.hpp"
+#include "radio/soapy-modules/warp/node/chain.hpp"
+#include "radio/soapy-modules/warp/node/front_end.hpp"
 
 namespace iqd::warp {
 

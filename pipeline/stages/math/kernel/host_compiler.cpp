@@ -24,7 +24,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "base/file_cache.hpp"
+#include "base/files/file_cache.hpp"
 #include "base/log.hpp"
 #include "pipeline/stages/math/kernel/texts.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "base/text_file.hpp"
+#include "base/files/text_file.hpp"
 
 namespace iqd::kernel {
 namespace {

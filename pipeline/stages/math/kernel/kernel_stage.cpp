@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "base/file_cache.hpp"
+#include "base/files/file_cache.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/kernel/kernel.hpp"
 #include "pipeline/stages/math/kernel/kernel_cpu.hpp"

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/text_file.hpp"
+#include "base/files/text_file.hpp"
 #include "pipeline/stages/math/kernel/included.hpp"
 
 namespace iqd::kernel {

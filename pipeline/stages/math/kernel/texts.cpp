@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "base/file_cache.hpp"
+#include "base/files/file_cache.hpp"
 #include "pipeline/stages/math/kernel/element_types.hpp"
 
 namespace iqd::kernel {

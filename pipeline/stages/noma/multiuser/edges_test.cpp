@@ -25,7 +25,7 @@ TEST(ApsmEngineEdges, LeftOutPilotsKeepTheirPlaceAlone) {
   MultiuserFrames f(m, 1);
   f.train_rx[5 * 4 + 1] = {0, kNan};
   f.train_tx[17 * 2 + 1] = {std::numeric_limits<float>::infinity(), 0};
-  std::fill_n(f.train_rx.begin() + 30 * 4, 4, cf32(0));  // received as 0: its kernels learn all the same
+  std::fill_n(f.train_rx.begin() + 30 * 4, 4, cf32(0));  // received as 0; its kernels still learn
   compare(f);
   EXPECT_EQ(f.events[kPilotsLeftOut], 2);
   const std::vector<float> gamma = f.of_frame(f.gamma, 0, 0);

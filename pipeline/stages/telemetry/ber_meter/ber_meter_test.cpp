@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <random>
 
-#include "base/npy.hpp"
+#include "base/files/npy.hpp"
 #include "tests/support/pn_bits.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "tests/support/stage_under_test.hpp"

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "base/npy.hpp"
+#include "base/files/npy.hpp"
 #include "radio/soapy-modules/sim/scenarios/noise.hpp"
 #include "radio/soapy-modules/sim/scenarios/propagation.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
