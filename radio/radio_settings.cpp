@@ -110,6 +110,11 @@ void Reception::fields(FieldVisitor& v) {
           {.help = "table of `iqd calibrate`, which removes channel differences before the first stage"});
 }
 
+RadioRequest Reception::request(RadioRequest radio) const {
+  radio.resample = resample;
+  return radio;
+}
+
 StreamInfo Reception::describe(const RadioSettings& settings, const Section& section) const {
   settings.check(section);
   if (resample && settings.accept_rate)

@@ -55,6 +55,8 @@ struct Reception {
 
   void fields(FieldVisitor& visitor);
   Element element() const { return format == Format::cf32 ? Element::cf32 : Element::sc16; }
+  /// The radio's request, with what only a receiver requests.
+  RadioRequest request(RadioRequest radio) const;
   /// The requested stream; reports problems to the section.
   StreamInfo describe(const RadioSettings& settings, const Section& section) const;
 };

@@ -11,12 +11,11 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/file/staging.hpp"
 #include "signal/filters/interleave.hpp"
 
 namespace iqd::radio {
 namespace {
-
-constexpr std::size_t kInterleavedBytes = 256u << 10;  // fits a core's L2 cache
 
 std::int64_t channel_count(const PortFormat& format) {
   return format.dims.size() == 2 ? format.dims.front().extent : 1;
@@ -78,14 +77,13 @@ FileSink::FileSink(const FileSinkSettings& settings, const PortFormat& format)
       channels_(channel_count(format)),
       files_(create_files(settings, format)),
       captures_(format) {
-  const auto frame = static_cast<std::size_t>(frame_bytes(format));
-  if (channels_ > 1) staging_.resize(std::max(kInterleavedBytes / frame, std::size_t{1}) * frame);
+  if (channels_ > 1) staging_.resize(staging_bytes(static_cast<std::size_t>(frame_bytes(format))));
 }
 
 Need FileSink::need(const std::string& path, const PortFormat& format) {
   // Samples are held until their metadata are written: a message, or more while that takes time.
   const auto message = static_cast<std::size_t>(format.bytes(format.most()));
-  const std::size_t staging = channel_count(format) > 1 ? kInterleavedBytes : 0;
+  const std::size_t staging = channel_count(format) > 1 ? kStagingBytes : 0;
   return {.what = "recording " + path,
           .bytes = message + staging,
           .more = SigmfFiles::kMostHeldBytes,

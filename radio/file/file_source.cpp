@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "radio/file/staging.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -34,9 +35,7 @@ FileSource::FileSource(Recording recording, FileSourceSettings settings)
 
 Need FileSource::need(const std::string& path, const StreamInfo& stream) {
   const auto frame = size_of(stream.element) * static_cast<std::size_t>(stream.channels);
-  return {.what = "recording " + path,
-          .bytes = std::max(static_cast<std::size_t>(SampleFile::kStagingBytes), frame),
-          .files = 1};
+  return {.what = "recording " + path, .bytes = std::max(kStagingBytes, frame), .files = 1};
 }
 
 StreamInfo FileSource::info() const {

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/file/staging.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -50,8 +51,7 @@ SampleFile::SampleFile(const Recording& recording)
   ::posix_fadvise(file_, 0, 0, POSIX_FADV_SEQUENTIAL);
   const bool direct =
       recording.meta.channels == 1 && sample_bytes_ == static_cast<std::int64_t>(size_of(recording.format->element));
-  if (!direct)
-    staging_.resize(static_cast<std::size_t>(std::max(kStagingBytes / frame_bytes_, std::int64_t{1}) * frame_bytes_));
+  if (!direct) staging_.resize(staging_bytes(static_cast<std::size_t>(frame_bytes_)));
 }
 
 SampleFile::~SampleFile() {

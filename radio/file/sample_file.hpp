@@ -16,9 +16,6 @@ namespace iqd::radio {
 /// open, no sink overwrites it. One thread.
 class SampleFile {
  public:
-  /// The memory for samples as they are on disk, unless one frame is larger.
-  static constexpr std::int64_t kStagingBytes = 256 << 10;  // fits a core's L2 cache
-
   /// Throws SetupError if the file cannot be opened.
   explicit SampleFile(const Recording& recording);
   ~SampleFile();

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/file/staging.hpp"
 #include "signal/filters/interleave.hpp"
 
 namespace iqd::radio {
@@ -21,7 +22,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "samples are written unchanged");
 
-constexpr std::size_t kStagingBytes = 256u << 10;
 constexpr std::int64_t kHeaderNs = 1'000'000'000;
 constexpr std::int64_t kMostSilence = 10;  // seconds
 constexpr std::int64_t kMostFrameBytes = 0xffff;
@@ -67,8 +67,7 @@ WavSink::WavSink(const std::string& path, bool overwrite, const PortFormat& form
       format_(wav_format(format)),
       period_(format.rate_hz > 0 ? format.rate_hz / format.item_rate_hz : 1),
       file_(path, 1) {
-  const auto frame = static_cast<std::size_t>(format_.frame_bytes());
-  staging_.resize(std::max(kStagingBytes / frame, std::size_t{1}) * frame);
+  staging_.resize(staging_bytes(static_cast<std::size_t>(format_.frame_bytes())));
   file_.cut(0);
   if (!file_.append(wav_header(format_, 0)))
     throw SetupError(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/soapy/module_log.hpp"
 
-#include <fmt/format.h>
-
 #include <SoapySDR/Logger.hpp>
 #include <atomic>
 #include <mutex>

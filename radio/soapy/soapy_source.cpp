@@ -175,12 +175,6 @@ StreamInfo SoapySourceOptions::describe(const Section& section) const {
   return reception_.describe(settings_, section);
 }
 
-std::optional<RadioRequest> SoapySourceOptions::radio() const {
-  RadioRequest request = settings_.request();
-  request.resample = reception_.resample;
-  return request;
-}
-
 std::unique_ptr<Source> SoapySourceOptions::open() const {
   Settings settings = settings_;
   settings.accept_rate = settings.accept_rate || reception_.resample;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.hpp"
 #include "base/integer.hpp"
 #include "radio/file/iso_time.hpp"
 #include "radio/message_part.hpp"
@@ -80,6 +81,13 @@ std::optional<Condition> parse_condition(std::string_view text, std::string& why
   const bool decibel = condition.quantity == Quantity::level || condition.quantity == Quantity::peak;
   if (!read_number(value, decibel, condition.value)) return std::nullopt;
   return condition;
+}
+
+Condition require_condition(std::string_view text) {
+  std::string why;
+  const std::optional<Condition> condition = parse_condition(text, why);
+  if (!condition) throw SetupError(fmt::format("trigger: when: '{}': {}", text, why));
+  return *condition;
 }
 
 std::string unaskable(const Condition& condition, const PortFormat& format) {

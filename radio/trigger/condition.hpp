@@ -35,6 +35,8 @@ struct Condition {
 /// Parses `level > -20 dB`, `value < 1`, `time >= 2026-03-31T12:00:00Z`. For other texts, returns nothing and sets
 /// `why`.
 std::optional<Condition> parse_condition(std::string_view text, std::string& why);
+/// The same; throws SetupError for other texts.
+Condition require_condition(std::string_view text);
 /// Why the condition does not apply to a port; empty if it does.
 std::string unaskable(const Condition& condition, const PortFormat& format);
 

@@ -10,8 +10,8 @@ void Past::keep(const Message& message, std::int64_t from) {
   const std::int64_t n = message.extent - from;
   Kept& kept = kept_.emplace_back();
   if (!spare_.empty()) kept.payload = std::move(spare_.back()), spare_.pop_back();
-  const Message part = part_of(message, from, n, part_);
-  kept.payload.assign(part.payload.begin(), part.payload.end());
+  const Message part = part_of(message, from, n, kept.payload);
+  if (part.payload.data() != kept.payload.data()) kept.payload.assign(part.payload.begin(), part.payload.end());
   kept.message = part;
   kept.message.retuned_hz = part.frequency_hz() - format_.frequency_hz;
   kept.message.format = &format_;

@@ -41,7 +41,6 @@ class Past {
   std::int64_t most_;
   std::deque<Kept> kept_;
   std::vector<std::vector<std::byte>> spare_;
-  std::vector<std::byte> part_;
   std::int64_t items_ = 0;
   std::int64_t usable_ = 0;
   bool follows_ = false;

@@ -2,28 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/trigger/stretch_finder.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string>
-
-#include "base/error.hpp"
 
 namespace iqd::radio::trigger {
-namespace {
-
-Condition condition_of(const Settings& settings) {
-  std::string why;
-  const std::optional<Condition> condition = parse_condition(settings.when, why);
-  if (!condition) throw SetupError(fmt::format("trigger: when: '{}': {}", settings.when, why));
-  return *condition;
-}
-
-}  // namespace
 
 StretchFinder::StretchFinder(const Settings& settings, const PortFormat& format)
     : settings_(settings), pre_(settings.pre(format)), post_(settings.post(format)) {
-  if (!settings.when.empty()) watch_.emplace(condition_of(settings), format, settings.window(format));
+  if (!settings.when.empty()) watch_.emplace(require_condition(settings.when), format, settings.window(format));
   if (!settings.name.empty()) events_.emplace(settings.name, format.item_rate_hz);
 }
 

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "base/error.hpp"
 #include "config/fields.hpp"
 #include "radio/drivers.hpp"
 #include "radio/trigger/condition.hpp"
@@ -54,11 +53,8 @@ class TriggerOptions final : public SinkOptions {
     if (why = unaskable(*condition, format); !why.empty()) section.problem("when", std::move(why));
   }
   std::unique_ptr<Sink> open(const PortFormat& format) const override {
-    std::string why;
-    const auto condition = parse_condition(when_, why);
-    if (!condition) throw SetupError(fmt::format("trigger: when: '{}': {}", when_, why));
-    return std::make_unique<TriggerSink>(name_,
-                                         Watch(*condition, format, std::llround(window_s_ * format.item_rate_hz)));
+    const std::int64_t window = std::llround(window_s_ * format.item_rate_hz);
+    return std::make_unique<TriggerSink>(name_, Watch(require_condition(when_), format, window));
   }
 
  private:

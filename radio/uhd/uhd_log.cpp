@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/uhd/uhd_log.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>

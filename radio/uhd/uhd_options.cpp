@@ -71,12 +71,6 @@ StreamInfo UhdSourceOptions::describe(const Section& section) const {
   return reception_.describe(settings_, section);
 }
 
-std::optional<RadioRequest> UhdSourceOptions::radio() const {
-  RadioRequest request = settings_.request();
-  request.resample = reception_.resample;
-  return request;
-}
-
 std::unique_ptr<Source> UhdSourceOptions::open() const {
   Settings settings = settings_;
   settings.accept_rate = settings.accept_rate || reception_.resample;

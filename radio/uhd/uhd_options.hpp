@@ -18,7 +18,7 @@ class UhdSourceOptions final : public SourceOptions {
   bool is_there() const override;
   std::vector<std::string> claims() const override { return settings_.claims("uhd", true); }
   double opening_wait_s() const override { return settings_.lock_within_s; }
-  std::optional<RadioRequest> radio() const override;
+  std::optional<RadioRequest> radio() const override { return reception_.request(settings_.request()); }
   std::string calibration() const override { return reception_.calibration; }
   const Settings& settings() const noexcept { return settings_; }
 

@@ -65,9 +65,9 @@ zmq_pollitem_t RawLine::poll_item() const noexcept {
 }
 
 RawLine::Came RawLine::accept() {
-  std::size_t begin = 0;
-  if (!within_ && !open_message(begin)) return refuse(std::move(why_));
-  const std::string_view bytes = frame_.text().substr(begin);
+  const std::optional<std::size_t> begin = within_ ? 0 : open_message();
+  if (!begin) return refuse(std::move(why_));
+  const std::string_view bytes = frame_.text().substr(*begin);
   if (!samples_.are_whole(bytes))
     return refuse(fmt::format("its {} bytes are not a whole number of {}", bytes.size(), name_of(settings_.type())));
   within_ = frame_.more();
@@ -91,40 +91,39 @@ RawLine::Came RawLine::refuse(std::string why) {
   return why_.empty() ? Came::nothing : Came::refused;
 }
 
-/// Reads what precedes the samples, and sets where in the frame they begin.
-bool RawLine::open_message(std::size_t& begin) {
+/// Reads what precedes the samples, and returns where in the frame they begin.
+std::optional<std::size_t> RawLine::open_message() {
   why_.clear();
-  std::vector<TimeTag>& times = samples_.begin_message();
+  samples_.begin_message();
   if (!settings_.topic.empty()) {
     if (!is_topic(frame_.text(), settings_.topic)) {
       if (settings_.kind != SourceKind::sub) why_ = "it has another topic";
-      return false;
+      return {};
     }
     if (!frame_.more() || !frame_.receive(socket_.handle(), ZMQ_DONTWAIT)) {
       why_ = "it has only a topic";
-      return false;
+      return {};
     }
   } else if (settings_.framing != Framing::gnuradio_tags && frame_.more()) {
     why_ = "it has several frames; set `framing: json` for messages of iqd, or `topic` for messages with a key";
-    return false;
+    return {};
   }
-  return settings_.framing != Framing::gnuradio_tags || read_tags(times, begin);
+  return settings_.framing == Framing::gnuradio_tags ? read_tags() : 0;
 }
 
-bool RawLine::read_tags(std::vector<TimeTag>& times, std::size_t& begin) {
-  const auto header = parse_tag_header(frame_.text(), times);
+std::optional<std::size_t> RawLine::read_tags() {
+  const auto header = parse_tag_header(frame_.text(), samples_.times());
   if (!header) {
     why_ = "it does not begin with GNU Radio's tag header";
-    return false;
+    return {};
   }
   if (header->rate_hz > 0) other_rate_ = !same_rate(header->rate_hz, settings_.rate_hz);
   if (other_rate_) {
     why_ = fmt::format("its rate is not {} samples a second", settings_.rate_hz);
-    return false;
+    return {};
   }
   count_.next_is(header->offset);  // the samples of refused messages are missing here as well
-  begin = header->bytes;
-  return true;
+  return header->bytes;
 }
 
 std::uint64_t RawLine::departures() const {

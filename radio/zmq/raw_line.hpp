@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "radio/zmq/frame.hpp"
 #include "radio/zmq/peer_count.hpp"
@@ -41,8 +43,8 @@ class RawLine {
   bool ask();
   Came accept();
   Came refuse(std::string why);
-  bool open_message(std::size_t& begin);
-  bool read_tags(std::vector<TimeTag>& times, std::size_t& begin);
+  std::optional<std::size_t> open_message();
+  std::optional<std::size_t> read_tags();
   std::uint64_t departures() const;
 
   const SourceSettings& settings_;

@@ -7,10 +7,9 @@
 
 namespace iqd::radio::zmq {
 
-std::vector<TimeTag>& ReceivedSamples::begin_message() noexcept {
+void ReceivedSamples::begin_message() noexcept {
   times_.clear();
   taken_ = 0;
-  return times_;
 }
 
 std::int64_t ReceivedSamples::add(std::string_view bytes) noexcept {

@@ -17,8 +17,9 @@ class ReceivedSamples {
  public:
   explicit ReceivedSamples(std::size_t sample_bytes) : sample_bytes_(sample_bytes) {}
 
-  /// A message begins. Returns where its time stamps go, in order.
-  std::vector<TimeTag>& begin_message() noexcept;
+  void begin_message() noexcept;
+  /// Where the time stamps of the message that begins go, in order.
+  std::vector<TimeTag>& times() noexcept { return times_; }
   /// Whether these are whole samples.
   bool are_whole(std::string_view bytes) const noexcept { return bytes.size() % sample_bytes_ == 0; }
   /// These are the message's next samples. They must remain until they are taken. Returns how many they are.

@@ -32,7 +32,8 @@ TEST(ReceivedSamples, AreTakenPieceByPiece) {
 
 TEST(ReceivedSamples, EachTimeStampBeginsAPiece) {
   ReceivedSamples samples(2);
-  samples.begin_message() = {{0, 100}, {2, 200}, {4, 300}};
+  samples.begin_message();
+  samples.times() = {{0, 100}, {2, 200}, {4, 300}};
   samples.add("a1b2c3");
   ASSERT_NE(samples.time_ns(), nullptr);
   EXPECT_EQ(*samples.time_ns(), 100);

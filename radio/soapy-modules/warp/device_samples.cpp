@@ -18,7 +18,6 @@
 namespace iqd::warp {
 namespace {
 
-constexpr float kFullScale = 32768;
 /// The minimum time for an exchange with a node, however short the caller's time-out.
 constexpr std::int64_t kLeastNs = 10'000'000;
 

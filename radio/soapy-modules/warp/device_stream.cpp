@@ -35,7 +35,7 @@ std::uint32_t length_of(const Arguments& args, const NodeGroup& nodes, std::uint
 }  // namespace
 
 std::string Device::getNativeStreamFormat(int, std::size_t, double& full_scale) const {
-  full_scale = 32768;
+  full_scale = kFullScale;
   return "CS16";
 }
 
@@ -72,7 +72,7 @@ SoapySDR::Stream* Device::setupStream(int direction, const std::string& format,
     chain(c);
     if (other.open && std::count(other.channels.begin(), other.channels.end(), c))
       throw std::runtime_error("warp: channel " + std::to_string(c) +
-                               " cannot transmit and receive, not both at once; use another channel for one of them");
+                               " cannot transmit and receive at once; use another channel for one of them");
   }
   const Arguments args("warp", kwargs);
   if (const auto key = args.unknown({"length", "every", direction == SOAPY_SDR_RX ? "trigger" : "mode"}))

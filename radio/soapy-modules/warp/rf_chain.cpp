@@ -4,6 +4,8 @@
 
 #include <SoapySDR/Constants.h>
 
+#include "radio/soapy-modules/warp/node/front_end.hpp"
+
 namespace iqd::warp {
 
 void RfChain::send_all() const {

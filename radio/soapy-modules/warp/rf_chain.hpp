@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "radio/soapy-modules/warp/node/chain.hpp"
-#include "radio/soapy-modules/warp/node/front_end.hpp"
 
 namespace iqd::warp {
 

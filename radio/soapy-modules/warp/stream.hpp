@@ -10,6 +10,8 @@
 namespace iqd::warp {
 
 enum class Format : std::uint8_t { cf32, cs16 };
+/// The full scale of cs16.
+inline constexpr float kFullScale = 32768;
 
 /// The stream of one direction; a device has at most one in each.
 struct Stream {

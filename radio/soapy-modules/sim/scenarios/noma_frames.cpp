@@ -26,16 +26,6 @@ void add_scaled(const cf32* from, cf32 h, std::span<cf32> to) noexcept {
   }
 }
 
-void noma_turn(std::span<cf32> samples, const cf32* by) noexcept {
-  auto* __restrict y = reinterpret_cast<float*>(samples.data());
-  const auto* __restrict t = reinterpret_cast<const float*>(by);
-  for (std::size_t i = 0; i < 2 * samples.size(); i += 2) {
-    const float re = y[i], im = y[i + 1];
-    y[i] = t[i] * re - t[i + 1] * im;
-    y[i + 1] = t[i] * im + t[i + 1] * re;
-  }
-}
-
 class Renderer {
  public:
   explicit Renderer(const NomaOptions& options)
@@ -50,7 +40,8 @@ class Renderer {
         scratch_(maker_.scratch_bytes()),
         sent_(static_cast<std::size_t>(options.format.users * length_)),
         turns_(static_cast<std::size_t>(length_)),
-        heard_(static_cast<std::size_t>(length_)) {
+        heard_(static_cast<std::size_t>(length_)),
+        rotated_(static_cast<std::size_t>(length_)) {
     double power = 0;
     for (std::int64_t u = 0; u < options.format.users; ++u) power += channel_.power(u);
     amplitude_ = amplitude_of(options.level_db) / std::sqrt(power);
@@ -69,9 +60,9 @@ class Renderer {
       for (std::int64_t u = 0; u < options_.format.users; ++u)
         add_scaled(sent_.data() + u * length_,
                    cf32(channel_.gain(static_cast<std::int64_t>(m), u, seconds_of(options_, frame))), heard_);
-      noma_turn(heard_, turns_.data());
-      if (noise_) noise_->add(m, frame * length_, static_cast<float>(noise_amplitude_), heard_);
-      to_cs16(heard_, rows[m].data() + 2 * frame * length_);
+      rotate_by(heard_.data(), turns_.data(), rotated_);
+      if (noise_) noise_->add(m, frame * length_, static_cast<float>(noise_amplitude_), rotated_);
+      to_cs16(rotated_, rows[m].data() + 2 * frame * length_);
     }
   }
 
@@ -104,6 +95,7 @@ class Renderer {
   std::vector<cf32> sent_;  // [user][sample]
   std::vector<cf32> turns_;
   std::vector<cf32> heard_;
+  std::vector<cf32> rotated_;  // what is heard, with the carrier
 };
 
 }  // namespace

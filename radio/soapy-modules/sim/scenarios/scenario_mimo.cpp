@@ -55,17 +55,6 @@ MimoOptions mimo_options(const Setting& setting) {
   return options;
 }
 
-/// x = gain y, rotated by a carrier.
-void mimo_turn(const cf32* samples, const cf32* by, std::span<cf32> out) noexcept {
-  const auto* __restrict y = reinterpret_cast<const float*>(samples);
-  const auto* __restrict t = reinterpret_cast<const float*>(by);
-  auto* __restrict x = reinterpret_cast<float*>(out.data());
-  for (std::size_t i = 0; i < 2 * out.size(); i += 2) {
-    x[i] = t[i] * y[i] - t[i + 1] * y[i + 1];
-    x[i + 1] = t[i] * y[i + 1] + t[i + 1] * y[i];
-  }
-}
-
 /// Antennas that send frames; each receive channel receives all of them.
 class MimoScenario final : public Scenario {
  public:
@@ -105,7 +94,7 @@ class MimoScenario final : public Scenario {
   void render_piece(std::size_t c, std::int64_t first, const cf32* samples, std::span<cf32> out) {
     carrier_at_.resize(out.size());
     carrier_.write(first, amplitudes_[c], 0, carrier_at_);
-    mimo_turn(samples, carrier_at_.data(), out);
+    rotate_by(samples, carrier_at_.data(), out);
     if (noise_) noise_->add(c, first, static_cast<float>(noise_amplitude_ * amplitudes_[c]), out);
   }
 

@@ -49,4 +49,14 @@ void Tone::write(std::int64_t first, double amplitude, double phase_cycles, std:
   }
 }
 
+void rotate_by(const cf32* samples, const cf32* tone, std::span<cf32> out) noexcept {
+  const auto* __restrict y = reinterpret_cast<const float*>(samples);
+  const auto* __restrict t = reinterpret_cast<const float*>(tone);
+  auto* __restrict x = reinterpret_cast<float*>(out.data());
+  for (std::size_t i = 0; i < 2 * out.size(); i += 2) {
+    x[i] = t[i] * y[i] - t[i + 1] * y[i + 1];
+    x[i + 1] = t[i] * y[i + 1] + t[i + 1] * y[i];
+  }
+}
+
 }  // namespace iqd::sim

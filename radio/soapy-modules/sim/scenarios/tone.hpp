@@ -24,4 +24,8 @@ class Tone {
   std::vector<cf32> table_;  // one piece, starting at phase 0
 };
 
+/// Writes samples[n] times tone[n], by real and imaginary parts: the library's complex product checks for NaN. `out`
+/// must not overlap the others.
+void rotate_by(const cf32* samples, const cf32* tone, std::span<cf32> out) noexcept;
+
 }  // namespace iqd::sim

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <stdexcept>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -135,7 +133,6 @@ bool Transmitter::write_out(std::int64_t deadline_ns) {
   on_air_ = false;
   if (!writer_.write(burst_, deadline_ns)) return false;
   state_ = State::ready;
-  step_ = 0;
   return true;
 }
 
