@@ -193,7 +193,7 @@ class Backend {
 
 /// The object that a backend's shared library exports as `iqd_backend_module`.
 struct BackendModule {
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;
   std::uint32_t version;
   /// Number of devices; if 0, `why` says what is missing.
   int (*devices)(std::string& why);

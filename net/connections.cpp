@@ -28,8 +28,7 @@ std::string reason_of(const SocketMonitor::Event& event, bool curve) {
 void Connections::take(const SocketMonitor::Event& event, std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   switch (event.kind) {
-    case 0:
-    case ZMQ_EVENT_MONITOR_STOPPED: break;
+    case 0: break;
     case ZMQ_EVENT_ACCEPTED:
     case ZMQ_EVENT_CONNECTED: begin(static_cast<int>(event.value), now_ns); break;
     case ZMQ_EVENT_DISCONNECTED: end(static_cast<int>(event.value), now_ns); break;

@@ -13,7 +13,6 @@
 #include "pipeline/plan/fusion/element_program.hpp"
 #include "pipeline/plan/planner.hpp"
 #include "pipeline/plan/shape_check.hpp"
-#include "pipeline/stage/element_code.hpp"
 
 namespace iqd {
 namespace {

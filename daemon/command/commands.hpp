@@ -37,5 +37,7 @@ struct Loaded {
   void read(Document from, std::span<const Override> overrides = {});
 };
 std::unique_ptr<Loaded> load(const std::string& file);
+/// The pipeline with this name; without a name, the only one. Throws UsageError, which begins with the command.
+PipelineSpec& choose_pipeline(std::string_view command, Spec& spec, const std::string& name);
 
 }  // namespace iqd

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "base/host_limits.hpp"
@@ -36,6 +38,16 @@ std::unique_ptr<Loaded> load(const std::string& file) {
   std::vector<PipelineSpec>& pipelines = loaded->spec.pipelines;
   for (PipelineSpec& p : pipelines) p.file_bytes = taken / pipelines.size();
   return loaded;
+}
+
+PipelineSpec& choose_pipeline(std::string_view command, Spec& spec, const std::string& name) {
+  std::string names;
+  for (PipelineSpec& p : spec.pipelines) {
+    if (p.name == name || (name.empty() && spec.pipelines.size() == 1)) return p;
+    names += (names.empty() ? "" : ", ") + p.name;
+  }
+  throw UsageError(name.empty() ? fmt::format("{}: choose a --pipeline: {}", command, names)
+                                : fmt::format("{}: there is no pipeline '{}'; available: {}", command, name, names));
 }
 
 }  // namespace iqd

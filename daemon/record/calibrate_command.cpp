@@ -39,17 +39,6 @@ struct CalibrateOptions {
   bool json = false;
 };
 
-/// The pipeline whose source is calibrated. Its own calibration does not matter here.
-PipelineSpec& choose_pipeline(Spec& spec, const std::string& name) {
-  std::string names;
-  for (PipelineSpec& p : spec.pipelines) {
-    if (p.name == name || (name.empty() && spec.pipelines.size() == 1)) return p;
-    names += (names.empty() ? "" : ", ") + p.name;
-  }
-  throw UsageError(name.empty() ? "calibrate: choose a --pipeline: " + names
-                                : fmt::format("calibrate: there is no pipeline '{}'; available: {}", name, names));
-}
-
 std::unique_ptr<Loaded> load_source(const CalibrateOptions& o) {
   if (o.file.empty() == o.source.empty())
     throw UsageError("calibrate: give a pipeline file, or --source 'soapy: {args: …, channels: [0, 1], rate: …}'");
@@ -214,7 +203,7 @@ Exit calibrate(const CalibrateOptions& o) {
     throw UsageError(fmt::format("calibrate: {} already exists; use --overwrite, or choose another path", o.out));
   const auto loaded = load_source(o);
   if (report(loaded->problems)) return Exit::configuration;
-  const PipelineSpec& pipeline = choose_pipeline(loaded->spec, o.pipeline);
+  const PipelineSpec& pipeline = choose_pipeline("calibrate", loaded->spec, o.pipeline);
   const StreamInfo asked = pipeline.source->describe(*pipeline.source_section);
   if (setting_of(*pipeline.source, asked).agc)
     pipeline.source_section->problem("agc", "a table is valid for one gain: set `gain` or `gains` for the measurement");

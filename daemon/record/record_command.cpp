@@ -131,21 +131,11 @@ void refuse_own_source(const Spec& spec, const RecordOptions& o) {
   }
 }
 
-PipelineSpec& chosen_pipeline(Spec& spec, const std::string& name) {
-  std::string names;
-  for (PipelineSpec& p : spec.pipelines) {
-    if (p.name == name || (name.empty() && spec.pipelines.size() == 1)) return p;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", p.name);
-  }
-  throw UsageError(name.empty() ? fmt::format("record: choose a --pipeline: {}", names)
-                                : fmt::format("record: there is no pipeline '{}'; available: {}", name, names));
-}
-
 std::unique_ptr<Loaded> load_file(const RecordOptions& o) {
   if (o.has_radio()) throw UsageError("record: the pipeline file defines the radio; leave out the radio options");
   auto loaded = load(o.files.front());
   if (!loaded->problems.empty()) return loaded;
-  PipelineSpec& pipeline = chosen_pipeline(loaded->spec, o.pipeline);
+  PipelineSpec& pipeline = choose_pipeline("record", loaded->spec, o.pipeline);
   ordered_json document = {{"source", {{"generate", {{"rate", 1}}}}}};
   add_sink(document, o, !o.format.empty());
   Spec added = read_composed(document, loaded->problems);
@@ -194,7 +184,7 @@ std::shared_ptr<RecordingLimit> set_limit(Loaded& loaded, RecordOptions& o) {
   auto limit = std::make_shared<RecordingLimit>();
   limit->samples = o.samples;
   limit->seconds = o.seconds;
-  PipelineSpec& recorded = chosen_pipeline(loaded.spec, o.pipeline);
+  PipelineSpec& recorded = choose_pipeline("record", loaded.spec, o.pipeline);
   o.run.seconds = deadline(recorded, o);
   SinkSpec& sink = recorded.sinks.back();
   sink.options = limit_sink(std::move(sink.options), limit, trigger_of(o));

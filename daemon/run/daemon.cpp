@@ -110,7 +110,7 @@ Exit Daemon::run() {
   watch();
   requests_.close();
   manager_.stopping();
-  output_.show(statuses(), steady_ns(), true);
+  output_.show(statuses(), uptime_s(), true);
   for (const auto& p : pipelines_.list())
     if (const std::string why = p->failure(); !why.empty()) {
       log::error("{}", why);
@@ -135,7 +135,7 @@ void Daemon::watch() {
     if (options_.seconds > 0 && !stopping_ns_ && static_cast<double>(now - started_ns_) >= options_.seconds * 1e9)
       stop_all();
     notify_manager(now);
-    if (output_.is_due(now)) output_.show(statuses(), now, false);
+    if (output_.is_due(now)) output_.show(statuses(), uptime_s(), false);
   }
 }
 
@@ -235,13 +235,13 @@ void Daemon::exit_for_restart(const std::string& why) {
   log::error("{}; exiting so that the service manager restarts iqd", why);
   manager_.status(why + "; exiting to be restarted");
   hangs_.stop_others();
-  output_.show(statuses(), steady_ns(), true);
+  output_.show(statuses(), uptime_s(), true);
   end_at_once(Exit::failed);
 }
 
 void Daemon::exit_late() {
   failed_ = hangs_.abandon_late() || failed_;
-  output_.show(statuses(), steady_ns(), true);
+  output_.show(statuses(), uptime_s(), true);
   end_at_once(failed_ ? Exit::failed : Exit::ok);
 }
 

@@ -19,7 +19,7 @@ class StatusOutput {
   void begin(std::vector<PipelineStatus> statuses, std::int64_t now_ns);
   bool is_due(std::int64_t now_ns) const noexcept { return now_ns - shown_ns_ >= kEveryNs; }
   /// `last`: the daemon exits.
-  void show(std::vector<PipelineStatus> statuses, std::int64_t now_ns, bool last);
+  void show(std::vector<PipelineStatus> statuses, double uptime_s, bool last);
   /// One sentence on what has changed since it was shown last.
   std::string sentence(const std::vector<PipelineStatus>& statuses, std::int64_t now_ns) const;
 
@@ -30,7 +30,6 @@ class StatusOutput {
   std::string format_;
   std::vector<PipelineStatus> shown_;
   std::int64_t shown_ns_ = 0;
-  std::int64_t started_ns_ = 0;
 };
 
 }  // namespace iqd

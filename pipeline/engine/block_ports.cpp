@@ -24,15 +24,13 @@ BlockPorts::BlockPorts(const Plan& plan, Backend& shared)
   }
 }
 
-void BlockPorts::set(const Plan& plan, const SampleBlock& block, std::span<const SourceWindow> windows,
-                     const Arenas& arenas) noexcept {
-  plan_ = &plan;
+void BlockPorts::set(const SampleBlock& block, std::span<const SourceWindow> windows, const Arenas& arenas) noexcept {
   *block_ = block;
   arenas_ = arenas;
   for (std::size_t s = 0; s < windows.size(); ++s) {
     spans_[s] = windows[s].span;
     // Counted items are numbered from 0 in each block.
-    if (plan.ports[s].shape.axis == Axis::counted) spans_[s] = {0, spans_[s].length(), 0, spans_[s].length()};
+    if (plan_->ports[s].shape.axis == Axis::counted) spans_[s] = {0, spans_[s].length(), 0, spans_[s].length()};
     ports_[s].data = windows[s].data;
     ports_[s].pitch = windows[s].pitch;
     ports_[s].first = firsts_[s] = spans_[s].first;
@@ -41,7 +39,7 @@ void BlockPorts::set(const Plan& plan, const SampleBlock& block, std::span<const
   }
 }
 
-std::uint64_t BlockPorts::layout_key(std::size_t sources) const noexcept {
+std::uint64_t BlockPorts::layout_key() const noexcept {
   std::uint64_t key = 0x9e3779b97f4a7c15;
   const auto mix = [&key](std::uint64_t v) {
     key = (key ^ v) * 0xff51afd7ed558ccd;
@@ -49,7 +47,7 @@ std::uint64_t BlockPorts::layout_key(std::size_t sources) const noexcept {
   };
   mix(reinterpret_cast<std::uintptr_t>(slot_.data()));
   for (const std::byte* arena : arenas_) mix(reinterpret_cast<std::uintptr_t>(arena));
-  for (std::size_t s = 0; s < sources; ++s) {
+  for (std::size_t s = 0; s < plan_->sources; ++s) {
     mix(reinterpret_cast<std::uintptr_t>(ports_[s].data));
     mix(static_cast<std::uint64_t>(ports_[s].pitch));
   }

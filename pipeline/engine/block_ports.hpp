@@ -32,13 +32,15 @@ class BlockPorts {
 
   /// The slot's memory comes from `shared`.
   BlockPorts(const Plan& plan, Backend& shared);
+  const Plan& plan() const noexcept { return *plan_; }
+  /// From the next `set` on: this plan of the same layout.
+  void use(const Plan& plan) noexcept { plan_ = &plan; }
   /// These windows become the sources' ports.
-  void set(const Plan& plan, const SampleBlock& block, std::span<const SourceWindow> windows,
-           const Arenas& arenas) noexcept;
+  void set(const SampleBlock& block, std::span<const SourceWindow> windows, const Arenas& arenas) noexcept;
   /// Gives a step's outputs their memory for this block.
   void open_step(const PlanStep& step) noexcept;
   /// A key of everything that the steps are enqueued with, except absolute positions, which shift together.
-  std::uint64_t layout_key(std::size_t sources) const noexcept;
+  std::uint64_t layout_key() const noexcept;
 
   const SampleBlock& block() const noexcept { return *block_; }
   const PortIo& io(PortIndex port) const noexcept { return ports_[port]; }

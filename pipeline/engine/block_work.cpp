@@ -28,8 +28,7 @@ class BlockWork::DevicePart final : public Work {
 };
 
 BlockWork::BlockWork(const Plan& plan, Carries& carries, Backend& host, Backend& shared)
-    : plan_(&plan),
-      carries_(&carries),
+    : carries_(&carries),
       host_(&host),
       ports_(plan, shared),
       device_part_(plan.mixed() ? std::make_unique<DevicePart>(*this) : nullptr) {
@@ -47,16 +46,16 @@ void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> wind
   failed_ = false;
   next_step_ = 0;
   key_ = 0;
-  ports_.set(*plan_, block, windows, lane.arenas);
+  ports_.set(block, windows, lane.arenas);
   // How far sequential stages reach is only known when it is the block's turn.
-  if (!plan_->uses(Side::device) || plan_->sequential()) return;
-  for (const PlanStep& step : plan_->steps) ports_.open_step(step);
-  key_ = ports_.layout_key(windows.size());
+  if (!plan().uses(Side::device) || plan().sequential()) return;
+  for (const PlanStep& step : plan().steps) ports_.open_step(step);
+  key_ = ports_.layout_key();
 }
 
 void BlockWork::rehearse(Queue& lane) {
   if (!device_part_) return lane.rehearse(*this);
-  for (const PlanPart& part : plan_->parts) {
+  for (const PlanPart& part : plan().parts) {
     if (part.side == Side::host) continue;
     device_part_->set(part);
     lane_.device->rehearse(*device_part_);
@@ -64,8 +63,8 @@ void BlockWork::rehearse(Queue& lane) {
 }
 
 void BlockWork::enqueue(StreamView stream, StepClock* clock) noexcept {
-  if (!device_part_) return run_part(plan_->parts.front(), stream, clock, 0);
-  for (const PlanPart& part : plan_->parts) {
+  if (!device_part_) return run_part(plan().parts.front(), stream, clock, 0);
+  for (const PlanPart& part : plan().parts) {
     if (part.side == Side::host)
       run_part(part, {}, clock, part.begin);
     else
@@ -76,7 +75,7 @@ void BlockWork::enqueue(StreamView stream, StepClock* clock) noexcept {
 
 /// Later blocks do not wait for steps that this block does not reach.
 void BlockWork::give_up_turns() noexcept {
-  for (StepIndex s = next_step_; s < plan_->steps.size(); ++s) carries_->skip(s, block().seq);
+  for (StepIndex s = next_step_; s < plan().steps.size(); ++s) carries_->skip(s, block().seq);
 }
 
 void BlockWork::run_on_device(const PlanPart& part) noexcept {
@@ -98,15 +97,15 @@ void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clo
 }
 
 void BlockWork::run_step(StepIndex index, StreamView stream) noexcept {
-  const PlanStep& step = plan_->steps[index];
+  const PlanStep& step = plan().steps[index];
   if (key_ == 0) ports_.open_step(step);
   for (std::size_t i = 0; i < step.in.size(); ++i) in_[i] = step.in[i] == kNoPort ? PortIo{} : ports_.io(step.in[i]);
   bool empty = !step.out.empty();
   for (std::size_t o = 0; o < step.out.size(); ++o) {
-    const PlanPort& plan = plan_->ports[step.out[o]];
+    const PlanPort& port = plan().ports[step.out[o]];
     out_[o] = ports_.io(step.out[o]);
-    if (!plan.wanted && step.entry->outputs[o].can_omit) out_[o].data = nullptr;
-    empty = empty && plan.shape.axis == Axis::stream && out_[o].length == 0;
+    if (!port.wanted && step.entry->outputs[o].can_omit) out_[o].data = nullptr;
+    empty = empty && port.shape.axis == Axis::stream && out_[o].length == 0;
   }
   StageIo io;
   io.in = {in_.data(), step.in.size()};
@@ -116,7 +115,7 @@ void BlockWork::run_step(StepIndex index, StreamView stream) noexcept {
   io.first_new = std::max(lead.first_new, lead.first);
   io.end_new = std::max(io.first_new, std::min(lead.end_new, lead.end));
   io.scratch = lane_.arenas[index_of(Side::host)] + step.scratch_offset;
-  io.device_scratch = lane_.arenas[index_of(Side::device)] + plan_->device_scratch_offset;
+  io.device_scratch = lane_.arenas[index_of(Side::device)] + plan().device_scratch_offset;
   io.block = &block();
   if (step.carry_bytes)
     run_in_turn(index, io, stream);
@@ -125,7 +124,7 @@ void BlockWork::run_step(StepIndex index, StreamView stream) noexcept {
 }
 
 void BlockWork::run_stage(StepIndex index, const StageIo& io, StreamView stream) noexcept {
-  const PlanStep& step = plan_->steps[index];
+  const PlanStep& step = plan().steps[index];
   running_.step.store(index, std::memory_order_relaxed);
   running_.began_ns.store(steady_ns(), std::memory_order_release);
   step.runs[step.side == Side::device ? lane_.device_index : 0]->enqueue(io, stream);
@@ -133,7 +132,7 @@ void BlockWork::run_stage(StepIndex index, const StageIo& io, StreamView stream)
 }
 
 void BlockWork::run_in_turn(StepIndex index, StageIo& io, StreamView stream) noexcept {
-  const PlanStep& step = plan_->steps[index];
+  const PlanStep& step = plan().steps[index];
   Backend& backend = backend_of(step.side);
   carries_->wait_turn(index, block().seq, stream);
   io.carry = carries_->state(index);
@@ -148,11 +147,11 @@ void BlockWork::run_in_turn(StepIndex index, StageIo& io, StreamView stream) noe
 
 /// Ports that reach beyond the new part, or are the source itself, were not written to the slot directly.
 void BlockWork::copy_out(const PlanPart& part, StreamView stream) noexcept {
-  for (const PlanOutput& output : plan_->outputs) {
+  for (const PlanOutput& output : plan().outputs) {
     if (output.in_place || !belongs(output, part)) continue;
     const PortIo& io = ports_.io(output.port);
     const Span& span = ports_.span(output.port);
-    const std::int64_t item = plan_->ports[output.port].shape.item_bytes();
+    const std::int64_t item = plan().ports[output.port].shape.item_bytes();
     const std::int64_t from = std::max(span.first, span.first_new);
     const auto bytes =
         static_cast<std::size_t>(std::max<std::int64_t>(0, std::min(span.end, span.end_new) - from) * item);
@@ -164,21 +163,21 @@ void BlockWork::copy_out(const PlanPart& part, StreamView stream) noexcept {
 
 /// In a mixed plan, these are the steps on the host; the device's parts report their own.
 void BlockWork::timed(std::span<const std::int64_t> steps_ns) noexcept {
-  if (!device_part_) return part_times(plan_->parts.front(), steps_ns);
+  if (!device_part_) return part_times(plan().parts.front(), steps_ns);
   if (failed_) return;
-  for (const PlanPart& part : plan_->parts)
+  for (const PlanPart& part : plan().parts)
     if (part.side == Side::host) step_times(part.begin, steps_ns.subspan(part.begin, part.end - part.begin));
 }
 
 void BlockWork::part_times(const PlanPart& part, std::span<const std::int64_t> steps_ns) noexcept {
   step_times(part.begin, steps_ns.first(part.end - part.begin));
-  step_times(plan_->steps.size(), steps_ns.last(1));
+  step_times(plan().steps.size(), steps_ns.last(1));
 }
 
 /// Whether the output is complete when this part ends; the source is from the start.
 bool BlockWork::belongs(const PlanOutput& output, const PlanPart& part) const noexcept {
-  const PlanPort& port = plan_->ports[output.port];
-  if (port.is_source()) return &part == &plan_->parts.front();
+  const PlanPort& port = plan().ports[output.port];
+  if (port.is_source()) return &part == &plan().parts.front();
   return port.maker >= part.begin && port.maker < part.end;
 }
 

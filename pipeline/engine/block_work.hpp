@@ -32,15 +32,15 @@ class BlockWork : public Work {
   void enqueue(StreamView stream, StepClock* clock = nullptr) noexcept override;
   std::uint64_t capture_key() const noexcept override { return key_; }
   /// Uses this plan, which has the same layout, from the next `set` on.
-  void use(const Plan& plan) noexcept { plan_ = &plan; }
+  void use(const Plan& plan) noexcept { ports_.use(plan); }
   /// After `set`: lets the lane's device queue prepare for blocks with the same layout as this one.
   void rehearse(Queue& lane);
-  std::size_t timed_steps() const noexcept override { return plan_->timed_steps(); }
+  std::size_t timed_steps() const noexcept override { return plan().timed_steps(); }
   void timed(std::span<const std::int64_t> steps_ns) noexcept override;
   void finished(bool good) noexcept override { mark_done(good && !failed_); }
 
   const SampleBlock& block() const noexcept { return ports_.block(); }
-  const Plan& plan() const noexcept { return *plan_; }
+  const Plan& plan() const noexcept { return ports_.plan(); }
   Output output(OutputIndex index) const noexcept { return ports_.output(index); }
   const std::byte* fact(PortIndex port) const noexcept { return ports_.io(port).data; }
   std::int64_t count(PortIndex port) const noexcept { return *ports_.io(port).count; }
@@ -72,7 +72,6 @@ class BlockWork : public Work {
   bool belongs(const PlanOutput& output, const PlanPart& part) const noexcept;
   Backend& backend_of(Side side) const noexcept { return side == Side::host ? *host_ : *lane_.backend; }
 
-  const Plan* plan_;
   Carries* carries_;
   Backend* host_;
   BlockPorts ports_;

@@ -26,7 +26,6 @@ class Publisher {
   /// `on_device`: a block may take long without a host thread that shows it.
   Publisher(Delivery delivery, ResultSlots& slots, BlockLedger& ledger, Wait wait, bool on_device)
       : delivery_(std::move(delivery)), slots_(slots), ledger_(ledger), wait_(wait), on_device_(on_device) {}
-  ~Publisher() { join(); }
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 

@@ -13,26 +13,9 @@ namespace iqd {
 SourceLink::SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened)
     : name_(std::move(name)), options_(&options), source_(std::move(opened)), info_(source_->info()) {}
 
-template <class F> auto SourceLink::call(F f, std::int64_t grace_ns) const {
-  struct Watch {
-    Watch(std::atomic<std::int64_t>& began, std::int64_t grace_ns) : began_ns(began) {
-      began_ns.store(steady_ns() + grace_ns);
-    }
-    ~Watch() { began_ns.store(0); }
-    std::atomic<std::int64_t>& began_ns;
-  };
-  const Watch watch(call_began_ns_, grace_ns);
-  return f();
-}
-
-std::int64_t SourceLink::in_call_ns() const noexcept {
-  const std::int64_t began = call_began_ns_.load(std::memory_order_acquire);
-  return began ? steady_ns() - began : 0;
-}
-
 Received SourceLink::receive(std::span<std::byte* const> into, std::int64_t most) {
   try {
-    return call([&] { return source_->receive(into, most); });
+    return calls_.call([&] { return source_->receive(into, most); });
   } catch (...) {
     return failed(thrown_text());
   }
@@ -47,12 +30,13 @@ Received SourceLink::failed(std::string why) {
 }
 
 std::optional<std::int64_t> SourceLink::retune(const SourceOptions& to) {
-  return call([&] { return source_->retune(to); });
+  return calls_.call([&] { return source_->retune(to); });
 }
 
 bool SourceLink::open_again() {
   try {
-    source_ = call([this] { return options_->open(); }, static_cast<std::int64_t>(options_->opening_wait_s() * 1e9));
+    source_ =
+        calls_.call([this] { return options_->open(); }, static_cast<std::int64_t>(options_->opening_wait_s() * 1e9));
     const StreamInfo now = source_->info();
     if (now.element == info_.element && now.channels == info_.channels && now.rate_hz == info_.rate_hz) {
       info_.time = now.time;
@@ -73,14 +57,14 @@ bool SourceLink::open_again() {
 }
 
 void SourceLink::close() noexcept {
-  call([this] { source_.reset(); });
+  calls_.call([this] { source_.reset(); });
 }
 
 /// If the driver's check fails, the previous answer stays.
 bool SourceLink::came_back() noexcept {
   const bool was_there = is_there_;
   try {
-    is_there_ = call([this] { return options_->is_there(); });
+    is_there_ = calls_.call([this] { return options_->is_there(); });
   } catch (...) {
     return false;
   }

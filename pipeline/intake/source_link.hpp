@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
-#include "base/clock.hpp"
 #include "base/driver.hpp"
 #include "base/log.hpp"
+#include "pipeline/intake/call_watch.hpp"
 
 namespace iqd {
 
@@ -45,18 +44,15 @@ class SourceLink {
   /// Any thread: what went wrong last, while it is not streaming.
   std::string trouble() const;
   /// Any thread: how long the running call into the driver has taken so far; 0: there is none.
-  std::int64_t in_call_ns() const noexcept;
+  std::int64_t in_call_ns() const noexcept { return calls_.running_ns(); }
 
  private:
-  /// The time of a call counts only after `grace_ns`.
-  template <class F> auto call(F f, std::int64_t grace_ns = 0) const;
-
   std::string name_;
   const SourceOptions* options_;
   std::unique_ptr<Source> source_;
   StreamInfo info_;
   bool is_there_ = true;  // as far as is known, while iqd waits for it
-  mutable std::atomic<std::int64_t> call_began_ns_{0};
+  CallWatch calls_;
   mutable std::mutex trouble_mutex_;
   std::string trouble_;
   log::RateLimit failure_lines_;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "base/driver.hpp"
+#include "pipeline/intake/call_watch.hpp"
 
 namespace iqd {
 
@@ -33,11 +33,11 @@ class SinkLink {
   /// Of all sinks so far.
   SinkCounts counts() const noexcept;
   /// Nanoseconds that the current call has taken so far, opening and closing included; 0: there is none.
-  std::int64_t in_call_ns() const noexcept;
+  std::int64_t in_call_ns() const noexcept { return calls_.running_ns(); }
 
  private:
   const std::string name_;
-  std::atomic<std::int64_t> call_began_ns_{0};
+  CallWatch calls_;
   mutable std::mutex mutex_;  // of the pointer: one thread closes the sink while others use it
   std::unique_ptr<Sink> sink_;
   SinkCounts before_;  // counts of closed sinks

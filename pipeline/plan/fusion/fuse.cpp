@@ -19,7 +19,6 @@ class FusedStage final : public Stage {
   void shape(ShapeContext&) override {}
   std::unique_ptr<StageRun> make(Backend& backend) const override { return make_run(program_, backend); }
   bool is_elementwise() const override { return true; }
-  std::unique_ptr<ElementCode> elements() const override { return nullptr; }
 
  private:
   ElementProgram program_;
