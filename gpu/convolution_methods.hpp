@@ -23,10 +23,6 @@ struct TapRows {
 };
 TapRows tap_rows(View<const cf32, 2> filters) noexcept;
 
-constexpr std::size_t round_256(std::size_t bytes) noexcept {
-  return (bytes + 255) / 256 * 256;
-}
-
 /// Memory for the filters joined from both of a shape; 0 if there is only one.
 std::size_t joined_bytes(const ConvolutionShape& shape) noexcept;
 /// The first filters, or, if there are second ones, both joined in `memory`.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/element.hpp"
+#include "gpu/runtime.hpp"
 
 namespace iqd::gpu {
 
@@ -33,9 +34,7 @@ class FftPlans {
   /// Working memory of a run, a multiple of 256.
   std::size_t work_bytes() const noexcept { return work_bytes_; }
   /// Memory of such a buffer for `most` frames, a multiple of 256.
-  std::size_t held_bytes() const noexcept {
-    return (static_cast<std::size_t>(most_ * size_) * sizeof(cf32) + 255) / 256 * 256;
-  }
+  std::size_t held_bytes() const noexcept { return round_256(static_cast<std::size_t>(most_ * size_) * sizeof(cf32)); }
 
   /// Both on the device and aligned to 16 bytes; `in` may be `out`, otherwise it does not change. If cuFFT refuses,
   /// cudaGetLastError shows it.

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -37,11 +38,19 @@ std::int64_t count_multiprocessors();
 /// Shared memory that a kernel may request: 64 KiB on the smallest devices.
 std::int64_t most_shared_bytes();
 
-/// During set-up: lets a kernel use so much dynamic shared memory. Throws SetupError with `what`.
+/// During set-up: loads a kernel's code and lets it use all shared memory of the device, since the limit belongs to the
+/// kernel, and another instance may need more. Returns how much may be dynamic. Throws SetupError with `what`.
+template <class... Arguments> std::int64_t allow_shared(void (*kernel)(Arguments...), const char* what) {
+  const auto* const code = reinterpret_cast<const void*>(kernel);
+  cudaFuncAttributes loaded;
+  check(cudaFuncGetAttributes(&loaded, code), what);
+  const std::int64_t there = most_shared_bytes() - static_cast<std::int64_t>(loaded.sharedSizeBytes);
+  check(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(there)), what);
+  return there;
+}
+/// The same; also throws if there are not so many bytes.
 template <class... Arguments> void allow_shared(void (*kernel)(Arguments...), std::int64_t bytes, const char* what) {
-  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        what);
+  if (bytes > allow_shared(kernel, what)) raise(cudaErrorInvalidValue, what);
 }
 /// Loads the code of kernels before samples flow. Throws SetupError with `what`.
 template <class... Kernels> void load_kernels(const char* what, Kernels... kernels) {
@@ -53,6 +62,10 @@ template <class... Kernels> void load_kernels(const char* what, Kernels... kerne
 /// Thread blocks of `threads` for n threads.
 constexpr unsigned groups_of(std::int64_t n, std::int64_t threads) noexcept {
   return static_cast<unsigned>((n + threads - 1) / threads);
+}
+/// The next multiple of 256, which cudaMalloc aligns to.
+constexpr std::size_t round_256(std::size_t bytes) noexcept {
+  return (bytes + 255) / 256 * 256;
 }
 
 }  // namespace iqd::gpu

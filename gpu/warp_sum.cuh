@@ -19,4 +19,16 @@ __device__ inline float2 sum_of_warp(float2 v) {
   return {sum_of_warp(v.x), sum_of_warp(v.y)};
 }
 
+/// The sum over a thread block of `Threads` threads, returned to all of them: of each warp, then of the warps in order.
+/// `memory` is shared, with room for one number per warp, and may be used again at once.
+template <int Threads, class T> __device__ inline T sum_of_group(T v, T* memory) {
+  v = sum_of_warp(v);
+  if (threadIdx.x % kWarp == 0) memory[threadIdx.x / kWarp] = v;
+  __syncthreads();
+  T sum = 0;
+  for (int warp = 0; warp < Threads / kWarp; ++warp) sum += memory[warp];
+  __syncthreads();
+  return sum;
+}
+
 }  // namespace iqd::gpu

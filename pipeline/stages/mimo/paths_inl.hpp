@@ -45,7 +45,21 @@ class Paths {
   };
 
   /// At most `most` paths at a time.
-  Paths(int tx, int bits, std::int64_t most, Scratch& scratch) : tx_(tx), bits_(bits), most_(most), scratch_(scratch) {}
+  Paths(int tx, int bits, std::int64_t most, Scratch& scratch)
+      : tx_(tx),
+        bits_(bits),
+        most_(most),
+        re_{scratch.take<Real>(tx * most), scratch.take<Real>(tx * most)},
+        im_{scratch.take<Real>(tx * most), scratch.take<Real>(tx * most)},
+        cost_re_(scratch.take<Real>(most << bits / 2)),
+        cost_im_(scratch.take<Real>(most << bits / 2)),
+        parent_(scratch.take<Whole>(tx * most)),
+        symbol_(scratch.take<Whole>(tx * most)),
+        distance_(scratch.take<Real>(most)),
+        level_re_(scratch.take<float>(1 << bits)),
+        level_im_(scratch.take<float>(1 << bits)),
+        real_(scratch.take<std::int32_t>(1 << bits)),
+        imag_(scratch.take<std::int32_t>(1 << bits)) {}
 
   int points() const { return 1 << bits_; }
   int levels() const { return 1 << bits_ / 2; }
@@ -154,20 +168,19 @@ class Paths {
 
   int tx_, bits_;
   std::int64_t most_;
-  Scratch& scratch_;
   int size_ = 0;
   // [row][k]: residual of z; those of this row and the next
-  Real* re_[2] = {scratch_.take<Real>(tx_ * most_), scratch_.take<Real>(tx_* most_)};
-  Real* im_[2] = {scratch_.take<Real>(tx_ * most_), scratch_.take<Real>(tx_* most_)};
-  Real* cost_re_ = scratch_.take<Real>(most_ << bits_ / 2);  // [k][level]
-  Real* cost_im_ = scratch_.take<Real>(most_ << bits_ / 2);
-  Whole* parent_ = scratch_.take<Whole>(tx_ * most_);  // [row][k]
-  Whole* symbol_ = scratch_.take<Whole>(tx_ * most_);
-  Real* distance_ = scratch_.take<Real>(most_);
-  float* level_re_ = scratch_.take<float>(1 << bits_);  // [symbol]
-  float* level_im_ = scratch_.take<float>(1 << bits_);
-  std::int32_t* real_ = scratch_.take<std::int32_t>(1 << bits_);
-  std::int32_t* imag_ = scratch_.take<std::int32_t>(1 << bits_);
+  Real* re_[2];
+  Real* im_[2];
+  Real* cost_re_;  // [k][level]
+  Real* cost_im_;
+  Whole* parent_;  // [row][k]
+  Whole* symbol_;
+  Real* distance_;
+  float* level_re_;  // [symbol]
+  float* level_im_;
+  std::int32_t* real_;
+  std::int32_t* imag_;
 };
 
 }  // namespace iqd::mimo::HWY_NAMESPACE

@@ -6,26 +6,14 @@
 
 #include "gpu/warp_sum.cuh"
 
-/// Sums over the threads of a thread block, in an order that depends only on their numbers.
+/// Sums over a part of a thread block's threads.
 namespace iqd::dsp {
 namespace {
 
 using gpu::kWarp;
-using gpu::sum_of_warp;
 
-/// The sum over a thread block of `Threads` threads, returned to all of them; `memory` has room for one number per
-/// warp.
-template <int Threads> __device__ double sum_of_group(double v, double* memory) {
-  v = sum_of_warp(v);
-  if (threadIdx.x % kWarp == 0) memory[threadIdx.x / kWarp] = v;
-  __syncthreads();
-  double sum = 0;
-  for (int warp = 0; warp < Threads / kWarp; ++warp) sum += memory[warp];
-  __syncthreads();
-  return sum;
-}
-
-/// The sum over the threads before this one; `total` is that over all. `memory` as above.
+/// The sum over the threads before this one, in a thread block of `Threads`; `total` is that over all. `memory` has room
+/// for one number per warp.
 template <int Threads> __device__ std::int64_t scan(std::int64_t v, std::int64_t* memory, std::int64_t& total) {
   const std::int64_t own = v;
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;

@@ -165,9 +165,7 @@ class Planned final : public Bank {
           std::span<const std::int64_t> select)
       : Bank(channels, decimation, taps, select), plans_(channels) {}
 
-  std::size_t device_scratch_bytes() const noexcept override {
-    return plans_.work_bytes() + static_cast<std::size_t>(plans_.most() * channels_) * sizeof(Complex32);
-  }
+  std::size_t device_scratch_bytes() const noexcept override { return plans_.work_bytes() + plans_.held_bytes(); }
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
     const Job job = job_of(io);

@@ -160,9 +160,7 @@ class Planned final : public StageRun {
         window_(window_of(c)),
         plans_(c.size) {}
 
-  std::size_t device_scratch_bytes() const noexcept override {
-    return plans_.work_bytes() + static_cast<std::size_t>(plans_.most() * plans_.size()) * sizeof(cf32);
-  }
+  std::size_t device_scratch_bytes() const noexcept override { return plans_.work_bytes() + plans_.held_bytes(); }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
     const Job job = job_of(io, plans_.size());

@@ -19,7 +19,6 @@ using gpu::kWarp;
 constexpr int kWarps = kThreads / kWarp;
 /// Above this decimation adjacent outputs share few inputs, and a tile of inputs would not fit in shared memory.
 constexpr std::int64_t kMostTiled = 16;
-constexpr int kMostShared = 64 * 1024;  // the smallest devices have no more; a tile needs at most 60,000 bytes
 /// This many thread blocks keep the device busy. With fewer, each thread gets fewer outputs.
 constexpr unsigned kBusy = 96;
 
@@ -193,8 +192,9 @@ template <class Sample, class Tap> class Tiles final : public StageRun {
     std::vector<Tap> placed(static_cast<std::size_t>(tiling_.pieces) * tiling_.piece_size());
     for (std::size_t k = 0; k < taps.size(); ++k) placed[tiling_.place_of_tap(static_cast<std::int64_t>(k))] = taps[k];
     taps_ = gpu::DeviceArray<Tap>(placed);
+    // A tile needs at most 60,000 bytes, and even the smallest devices have 64 KiB.
     for (const auto kernel : {filter_tiles<8, Sample, Tap>, filter_tiles<4, Sample, Tap>, filter_tiles<2, Sample, Tap>})
-      gpu::allow_shared(kernel, kMostShared, "shared memory for a filter");
+      gpu::allow_shared(kernel, "shared memory for a filter");
   }
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {

@@ -68,11 +68,8 @@ struct Choice {
   std::size_t shared_bytes;
   std::uint32_t last;  // argument: number of points; for scan_vectors, whether lists are pooled
 
-  /// The query loads the code before samples flow.
   int groups_at_once() const {
-    gpu::check(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-        "shared memory for mtt_detector");
+    gpu::allow_shared(kernel, shared_bytes, "shared memory for mtt_detector");
     int groups = 0;
     gpu::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&groups, kernel, threads, shared_bytes),
                "loading mtt_detector");
@@ -126,8 +123,7 @@ class Run final : public StageRun {
   Run(const DetectorShape& shape, const Config& config) : shape_(shape), choice_(choice_for(shape, config)) {
     if (choice_.groups_at_once() == 0)
       throw SetupError("mtt_detector does not fit on this GPU: set `backend: cpu` for the stage");
-    cudaFuncAttributes loaded;  // the query loads the code before samples flow
-    gpu::check(cudaFuncGetAttributes(&loaded, mimo::begin_tally), "loading mtt_detector");
+    gpu::load_kernels("loading mtt_detector", mimo::begin_tally);
   }
 
   std::size_t device_scratch_bytes() const noexcept override { return mimo::kTallyBytes; }

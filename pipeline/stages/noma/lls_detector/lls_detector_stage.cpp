@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <memory>
-
 #include "pipeline/stages/noma/multiuser/linear_stage.hpp"
 
 namespace iqd::lls_detector {

@@ -115,7 +115,7 @@ static __global__ void __launch_bounds__(kEstimateThreads) estimate_last(const T
 
 /// c += sum of x conj(factor), and the mean errors. One thread block per user; for c one warp per antenna.
 static __global__ void __launch_bounds__(kFinishThreads) finish_users(const Task task) {
-  __shared__ double memory[2][kFinishWarps];
+  __shared__ double memory[kFinishWarps];
   if (task.idle() || !task.state->trained) return;
   const int user = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x), lane = thread % kWarp;
   const std::int64_t row = std::int64_t{user} * task.pilots;
@@ -124,8 +124,8 @@ static __global__ void __launch_bounds__(kFinishThreads) finish_users(const Task
     without_own += double{task.errors[row + t].x};
     with_own += double{task.errors[row + t].y};
   }
-  without_own = sum_of_group(without_own, memory[0]);
-  with_own = sum_of_group(with_own, memory[1]);
+  without_own = sum_of_group<kFinishThreads>(without_own, memory);
+  with_own = sum_of_group<kFinishThreads>(with_own, memory);
   if (thread == 0) {
     task.found[2 * user] = without_own / task.state->valid;
     task.found[2 * user + 1] = with_own / task.state->valid;
@@ -153,7 +153,7 @@ __device__ inline bool can_be_used(const Task& task) {
 }
 
 __device__ inline void tell_values(const Task& task, int user, bool good) {
-  __shared__ double memory[2][kFinishWarps];
+  __shared__ double memory[kFinishWarps];
   const int thread = static_cast<int>(threadIdx.x);
   double norm = 0, power = 0;
   for (int i = thread; good && i < task.tiles; i += kFinishThreads)
@@ -162,8 +162,8 @@ __device__ inline void tell_values(const Task& task, int user, bool good) {
     const float2 c = task.c[user * task.antennas + m];
     power += double{c.x} * double{c.x} + double{c.y} * double{c.y};
   }
-  norm = sum_of_group(norm, memory[0]);
-  power = sum_of_group(power, memory[1]);
+  norm = sum_of_group<kFinishThreads>(norm, memory);
+  power = sum_of_group<kFinishThreads>(power, memory);
   if (thread > 0) return;
   const float noise = good ? fmaxf(static_cast<float>(task.found[2 * user]), 1e-12f) : 0;
   task.noise[user] = noise;

@@ -134,12 +134,11 @@ static __global__ void __launch_bounds__(kTileThreads) sum_norms(const Task task
   const int side = static_cast<int>(threadIdx.x) / kTile,
             place = first[side % 2] + static_cast<int>(threadIdx.x) % kTile;
   for (int u = 0; u < task.users; ++u) {
-    __syncthreads();
     if (side < 2)
       gamma[side][threadIdx.x % kTile] =
           place < task.places ? task.gamma[std::int64_t{u} * task.places + place] : float2{0, 0};
     __syncthreads();
-    const double sum = sum_of_group(tile_norm(k, gamma[0], gamma[1]), memory);
+    const double sum = sum_of_group<kTileThreads>(tile_norm(k, gamma[0], gamma[1]), memory);
     if (threadIdx.x == 0)
       task.norms[(std::int64_t{row} * (row + 1) / 2 + column) * task.users + u] = column == row ? sum : 2 * sum;
   }

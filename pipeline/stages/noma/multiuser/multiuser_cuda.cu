@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiled with -fmad=false; only what is written as fmaf is fused.
-#include <memory>
-
+#include "gpu/runtime.hpp"
 #include "pipeline/stages/noma/multiuser/detect.cuh"
 #include "pipeline/stages/noma/multiuser/multiuser.hpp"
 #include "pipeline/stages/noma/multiuser/train.cuh"
@@ -26,15 +25,16 @@ class Run final : public StageRun {
     noma::Train::Block block(train_, job, most, io.fresh, io.carry, io.device_scratch);
     block.begin(stream);
     job.frames = block.frames();
+    std::byte* const behind = io.device_scratch + train_bytes();
     for (int frame = 0; frame < most; ++frame) {
       block.enqueue(frame, stream);
-      detect_.enqueue(block.model(), job, frame, block.erased(), io.device_scratch + train_bytes(), stream);
+      detect_.enqueue(block.model(), job, frame, block.erased(), behind, stream);
     }
     block.end(stream);
   }
 
  private:
-  std::size_t train_bytes() const noexcept { return (train_.scratch_bytes() + 255) / 256 * 256; }
+  std::size_t train_bytes() const noexcept { return gpu::round_256(train_.scratch_bytes()); }
 
   noma::Start start_;
   noma::Train train_;

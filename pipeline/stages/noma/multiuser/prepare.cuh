@@ -76,12 +76,12 @@ static __global__ void __launch_bounds__(kPrepareThreads) inspect_pilots(const T
 
 /// The gain, and whether the frame can be trained. Each thread block computes it; the first one writes it.
 __device__ inline float find_gain(const Task& task, bool begins) {
-  __shared__ double memory[2][kPrepareWarps];
+  __shared__ double memory[kPrepareWarps];
   double sum = 0, count = 0;
   for (int t = static_cast<int>(threadIdx.x); t < task.pilots; t += kPrepareThreads)
     if (const double p = task.power[t]; p >= 0) sum += p, count += 1;
-  sum = sum_of_group(sum, memory[0]);
-  count = sum_of_group(count, memory[1]);
+  sum = sum_of_group<kPrepareThreads>(sum, memory);
+  count = sum_of_group<kPrepareThreads>(count, memory);
   const double mean = sum / (count * task.used_count);
   float gain = static_cast<float>(1 / sqrt(mean));
   bool good = count > 0 && mean > 0 && isfinite(gain) && gain > 0;

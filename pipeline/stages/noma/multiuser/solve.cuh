@@ -74,7 +74,7 @@ __device__ inline void load_channel(const Task& task, double2* a) {
     if (row == column) trace += sum.x;
     a[i] = sum;
   }
-  trace = sum_of_group(trace, memory);
+  trace = sum_of_group<kSolveThreads>(trace, memory);
   const double noise = fmax(double{task.state->genie_noise}, 1e-12 * trace);
   for (int m = static_cast<int>(threadIdx.x); m < task.antennas; m += kSolveThreads) a[m * columns + m].x += noise;
   __syncthreads();

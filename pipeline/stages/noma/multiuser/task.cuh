@@ -112,6 +112,7 @@ struct Task : Numbers {
 };
 
 using gpu::kWarp;
+using gpu::sum_of_group;
 using gpu::sum_of_warp;
 inline constexpr int kStretch = 192;  // pilots per launch
 
@@ -120,15 +121,6 @@ __device__ inline int settled(const Task& task) {
   return max(0, task.stretch - (task.window - 1));
 }
 
-/// For all threads; `memory`: one value per warp. The threads have to synchronise before it is used again.
-__device__ inline double sum_of_group(double v, double* memory) {
-  v = sum_of_warp(v);
-  if (threadIdx.x % kWarp == 0) memory[threadIdx.x / kWarp] = v;
-  __syncthreads();
-  v = 0;
-  for (unsigned warp = 0; warp < blockDim.x / kWarp; ++warp) v += memory[warp];
-  return v;
-}
 __device__ inline bool finite(float2 v) {
   return isfinite(v.x) && isfinite(v.y);
 }

@@ -22,19 +22,34 @@ inline constexpr std::int64_t kTile = 64;  // places whose kernels are computed 
 /// Received vectors, scaled: [antenna][real, imaginary][vector], and |x|^2 / 2 of each. After the last one there is
 /// room to read a whole tile.
 struct Planes {
+  Planes(std::int64_t count, int antennas, Scratch& scratch)
+      : pitch((count + kTile - 1) / kTile * kTile + kTile),
+        x(scratch.take<float>(2 * antennas * pitch)),
+        half(scratch.take<float>(pitch)) {}
+
   float* real(std::int64_t antenna) const { return x + 2 * antenna * pitch; }
   float* imag(std::int64_t antenna) const { return real(antenna) + pitch; }
 
-  std::int64_t count;
-  int antennas;
-  Scratch& scratch;
-  std::int64_t pitch = (count + kTile - 1) / kTile * kTile + kTile;
-  float* x = scratch.take<float>(2 * antennas * pitch);
-  float* half = scratch.take<float>(pitch);
+  std::int64_t pitch;
+  float* x;
+  float* half;
 };
 
 struct WorkingSet {
-  WorkingSet(const Method& m, Scratch& memory) : method(m), scratch(memory) {
+  WorkingSet(const Method& m, Scratch& scratch)
+      : method(m),
+        places(m.dictionary, m.antennas, scratch),
+        vectors(kTile, m.antennas, scratch),
+        gamma(scratch.take<float>(places.pitch * 2 * columns)),
+        c(scratch.take<float>(m.antennas * 2 * columns)),
+        sent(scratch.take<float>(m.pilots * 2 * columns)),
+        has_kernel(scratch.take<float>(m.pilots)),
+        inverse(scratch.take<float>(m.pilots)),
+        linear(scratch.take<float>(kTile * 2 * columns)),
+        gaussian(scratch.take<float>(kTile * 2 * columns)),
+        error(scratch.take<float>(m.window * 2 * columns)),
+        delta(scratch.take<float>(m.window * 2 * columns)),
+        gram(scratch.take<float>(m.window * m.window * 3)) {
     for (int a = 0; a < m.antennas; ++a)
       if (m.used[static_cast<std::size_t>(a)]) used[static_cast<std::size_t>(used_count++)] = a;
     if (m.passes > 0) {
@@ -51,25 +66,23 @@ struct WorkingSet {
   std::int64_t place(std::int64_t t) const { return method.old_places() + t; }
 
   const Method& method;
-  Scratch& scratch;
   std::int64_t columns = (method.users + kColumns - 1) / kColumns * kColumns;
   std::array<int, kMostAntennas> used{};
   int used_count = 0;
   std::int64_t first_place = 0;  // of those that may have kernels
   std::int64_t end_place = 0;
-  Planes places{method.dictionary, method.antennas, scratch};
-  Planes vectors{kTile, method.antennas, scratch};                 // a tile of the data
-  float* gamma = scratch.take<float>(places.pitch * 2 * columns);  // [place][part][user]
-  float* c = scratch.take<float>(method.antennas * 2 * columns);   // [antenna][part][user]
-  float* sent = scratch.take<float>(method.pilots * 2 * columns);  // [pilot][part][user]
-  float* has_kernel = scratch.take<float>(method.pilots);          // [pilot]: 1, or 0
-  float* inverse = scratch.take<float>(method.pilots);             // [pilot]: of w_L |x|^2 + w_G, or 0
-  float* linear = scratch.take<float>(kTile * 2 * columns);        // [vector][part][user]: w_L c.v
-  float* gaussian = scratch.take<float>(kTile * 2 * columns);      // [vector][part][user]: sum of gamma K, without w_G
-  /// [pilot modulo W][part][user]: b - f, for the window's pilots
-  float* error = scratch.take<float>(method.window * 2 * columns);
-  float* delta = scratch.take<float>(method.window * 2 * columns);       // [pilot modulo W][part][user]
-  float* gram = scratch.take<float>(method.window * method.window * 3);  // [pilot modulo W][pilot modulo W][3]
+  Planes places;
+  Planes vectors;     // a tile of the data
+  float* gamma;       // [place][part][user]
+  float* c;           // [antenna][part][user]
+  float* sent;        // [pilot][part][user]
+  float* has_kernel;  // [pilot]: 1, or 0
+  float* inverse;     // [pilot]: of w_L |x|^2 + w_G, or 0
+  float* linear;      // [vector][part][user]: w_L c.v
+  float* gaussian;    // [vector][part][user]: sum of gamma K, without w_G
+  float* error;       // [pilot modulo W][part][user]: b - f, for the window's pilots
+  float* delta;       // [pilot modulo W][part][user]
+  float* gram;        // [pilot modulo W][pilot modulo W][3]
 };
 
 inline bool is_finite(cf32 x) {

@@ -79,7 +79,14 @@ double energy(cf32 z) {
 /// Processes one frame after the other, with the memory for it.
 class Estimator {
  public:
-  Estimator(const Design& design, const Extents& e, Scratch& scratch) : design_(design), e_(e), scratch_(scratch) {}
+  Estimator(const Design& design, const Extents& e, Scratch& scratch)
+      : design_(design),
+        e_(e),
+        uncover_(scratch.take<cf32>(e.tx * e.tx)),
+        rough_(scratch.take<cf32>(std::int64_t{std::max(e.carriers, kTaps)} * e.pairs() + slack())),
+        smooth_(scratch.take<cf32>(std::int64_t{e.carriers} * e.pairs() + slack())),
+        pilot_h_(scratch.take<cf32>(std::int64_t{e.pilots} * e.pairs())),
+        factor_(scratch.take<cf32>(std::int64_t{e.data_symbols()} * e.rx)) {}
 
   void run(const cf32* frame, std::int64_t number, const Estimates& out) noexcept {
     frame_ = frame;
@@ -209,16 +216,14 @@ class Estimator {
 
   const Design& design_;
   const Extents& e_;
-  Scratch& scratch_;
   const cf32* frame_ = nullptr;
   double noise_[kMostAntennas] = {};
   float scale_[kMostAntennas] = {};
-  cf32* uncover_ = scratch_.take<cf32>(e_.tx * e_.tx);
-  // [carrier][rx][tx]
-  cf32* rough_ = scratch_.take<cf32>(std::int64_t{std::max(e_.carriers, kTaps)} * e_.pairs() + slack());
-  cf32* smooth_ = scratch_.take<cf32>(std::int64_t{e_.carriers} * e_.pairs() + slack());
-  cf32* pilot_h_ = scratch_.take<cf32>(std::int64_t{e_.pilots} * e_.pairs());    // [pilot][rx][tx]
-  cf32* factor_ = scratch_.take<cf32>(std::int64_t{e_.data_symbols()} * e_.rx);  // [data symbol][rx]
+  cf32* uncover_;
+  cf32* rough_;    // [carrier][rx][tx]
+  cf32* smooth_;   // the same
+  cf32* pilot_h_;  // [pilot][rx][tx]
+  cf32* factor_;   // [data symbol][rx]
 };
 
 }  // namespace

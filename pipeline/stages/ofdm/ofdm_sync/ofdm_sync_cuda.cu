@@ -6,7 +6,6 @@
 // result depends on which thread block runs first.
 #include <algorithm>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "gpu/device_array.hpp"

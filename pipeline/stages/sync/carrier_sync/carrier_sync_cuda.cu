@@ -9,6 +9,7 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "gpu/warp_sum.cuh"
 #include "pipeline/stages/items.cuh"
 #include "pipeline/stages/sync/carrier_sync/carrier_sync.hpp"
 #include "pipeline/stages/sync/group_sums.cuh"
@@ -18,7 +19,7 @@
 namespace iqd::carrier_sync {
 namespace {
 
-using dsp::kWarp;
+using gpu::kWarp;
 constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarp;
 constexpr int kScanThreads = 1024;
@@ -73,9 +74,9 @@ __device__ Complex timing(const Job& job, std::int64_t place, double* memory) {
     im += power * static_cast<double>(line.y);
     energy += power;
   }
-  re = dsp::sum_of_group<kThreads>(re, memory);
-  im = dsp::sum_of_group<kThreads>(im, memory);
-  energy = dsp::sum_of_group<kThreads>(energy, memory);
+  re = gpu::sum_of_group<kThreads>(re, memory);
+  im = gpu::sum_of_group<kThreads>(im, memory);
+  energy = gpu::sum_of_group<kThreads>(energy, memory);
   const double length = sqrt(re * re + im * im);
   if (!(length > kFaintest * energy)) return {};
   return {static_cast<float>(re / length), static_cast<float>(im / length)};
@@ -103,11 +104,11 @@ __global__ void __launch_bounds__(kThreads) measure_hops(const Job job) {
       im += static_cast<double>(counts * v.im);
       weight += static_cast<double>(counts * power);
     }
-    re = dsp::sum_of_warp(re);
-    im = dsp::sum_of_warp(im);
+    re = gpu::sum_of_warp(re);
+    im = gpu::sum_of_warp(im);
     if (lane == 0) parts[part] = {static_cast<float>(re), static_cast<float>(im)};
   }
-  weight = dsp::sum_of_group<kThreads>(weight, memory);
+  weight = gpu::sum_of_group<kThreads>(weight, memory);
   if (threadIdx.x == 0) job.weights[blockIdx.x] = weight;
   const int bins = job.search.bins();
   for (int bin = static_cast<int>(threadIdx.x); bin < bins; bin += kThreads) {

@@ -19,7 +19,6 @@ struct Job {
   View<const float2, 2> x;
   View<float, 2> y;
   std::int64_t before;  // of the first output's sample, in x
-  std::int64_t past;    // samples of these that are read: 1 or 0
   float gain;
 };
 
@@ -36,7 +35,7 @@ __global__ void __launch_bounds__(kThreads) demodulate(const __grid_constant__ J
   for (int i = 0; i < kBatch; ++i) {
     const std::int64_t n = first + i * kThreads;
     now[i] = n < length ? x[n] : float2{};
-    before[i] = leads && n < length && n + job.past > 0 ? x[n - 1] : float2{};
+    before[i] = leads && n < length && n + job.before > 0 ? x[n - 1] : float2{};
   }
 #pragma unroll
   for (int i = 0; i < kBatch; ++i) {
@@ -45,7 +44,7 @@ __global__ void __launch_bounds__(kThreads) demodulate(const __grid_constant__ J
     const float im = __shfl_up_sync(0xffffffffu, now[i].y, 1);
     const Complex last = leads ? Complex{before[i].x, before[i].y} : Complex{re, im};
     const float turned = job.gain * arg(product(Complex{now[i].x, now[i].y}, conj(last)));
-    if (n < length) y[n] = n + job.past > 0 ? turned : 0.0f;
+    if (n < length) y[n] = n + job.before > 0 ? turned : 0.0f;
   }
 }
 
@@ -55,8 +54,7 @@ class Run final : public StageRun {
 
   void enqueue(const StageIo& io, StreamView stream) const noexcept override {
     const PortIo &in = io.in[0], &out = io.out[0];
-    const std::int64_t before = out.first - in.first;
-    const Job job{in.as<const float2>(), out.as<float>(), before, before > 0 ? 1 : 0, gain_};
+    const Job job{in.as<const float2>(), out.as<float>(), out.first - in.first, gain_};
     dsp::launch_rows(demodulate, job, out, kTile, kThreads, stream);
   }
 

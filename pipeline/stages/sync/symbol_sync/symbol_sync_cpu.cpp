@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "pipeline/stages/sync/hops.hpp"
+#include "pipeline/stages/sync/power.hpp"
 #include "pipeline/stages/sync/symbol_sync/symbol_sync.hpp"
 #include "signal/filters/scratch.hpp"
 #include "signal/filters/windows.hpp"
@@ -82,8 +82,7 @@ Sums Synchronizer::measure(const Input& in, std::int64_t hop) const noexcept {
   double re[kLanes] = {}, im[kLanes] = {}, energy[kLanes] = {};
   const auto add = [&](std::int64_t n, std::int64_t lane) {
     const cf32 x = in.x[n - in.first];
-    const float power = x.real() * x.real() + x.imag() * x.imag();
-    const double p = power <= std::numeric_limits<float>::max() ? static_cast<double>(power) : 0.0;
+    const double p = dsp::power_of(x.real(), x.imag());
     const Complex64 line = line_[static_cast<std::size_t>(n - place)];
     re[lane] += p * line.re;
     im[lane] += p * line.im;

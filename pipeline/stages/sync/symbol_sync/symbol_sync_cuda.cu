@@ -8,19 +8,20 @@
 
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "gpu/warp_sum.cuh"
 #include "pipeline/stages/items.cuh"
 #include "pipeline/stages/sync/group_sums.cuh"
 #include "pipeline/stages/sync/hops.hpp"
+#include "pipeline/stages/sync/power.hpp"
 #include "pipeline/stages/sync/symbol_sync/symbol_sync.hpp"
 #include "signal/filters/scratch.hpp"
 
 namespace iqd::symbol_sync {
 namespace {
 
-using dsp::kWarp;
+using gpu::kWarp;
 constexpr int kThreads = 128;
 constexpr int kScanThreads = 1024;
-constexpr float kLargest = 3.402823466e38f;
 
 /// A hop's symbols, and where to write them.
 struct Piece {
@@ -65,16 +66,15 @@ __global__ void __launch_bounds__(kThreads) measure_hops(const Job job) {
   for (std::int64_t i = threadIdx.x; i < hops.hop; i += kThreads) {
     if (place + i < 0 || place + i >= job.length) continue;
     const float2 x = job.x[place + i];
-    const float power = x.x * x.x + x.y * x.y;
-    const double p = power <= kLargest ? static_cast<double>(power) : 0.0;
+    const double p = dsp::power_of(x.x, x.y);
     const Complex64 line = job.line[i];
     re += p * line.re;
     im += p * line.im;
     energy += p;
   }
-  re = dsp::sum_of_group<kThreads>(re, memory);
-  im = dsp::sum_of_group<kThreads>(im, memory);
-  energy = dsp::sum_of_group<kThreads>(energy, memory);
+  re = gpu::sum_of_group<kThreads>(re, memory);
+  im = gpu::sum_of_group<kThreads>(im, memory);
+  energy = gpu::sum_of_group<kThreads>(energy, memory);
   if (threadIdx.x == 0) job.sums[blockIdx.x] = {{re, im}, energy};
 }
 

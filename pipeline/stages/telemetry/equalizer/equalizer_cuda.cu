@@ -45,16 +45,10 @@ struct Kernel {
 };
 
 Kernel make_kernel(void (*run)(Job), unsigned threads, std::int64_t bytes, std::int64_t spectrum) {
-  cudaFuncAttributes loaded;  // the query loads the code before samples flow
-  gpu::check(cudaFuncGetAttributes(&loaded, run), "loading equalizer");
-  const std::int64_t there = gpu::most_shared_bytes() - static_cast<std::int64_t>(loaded.sharedSizeBytes);
+  const std::int64_t there = gpu::allow_shared(run, "loading equalizer");
   if (bytes > there)
     throw SetupError("equalizer needs " + std::to_string(bytes) + " bytes of shared memory, but the GPU has " +
                      std::to_string(there) + "; set `backend: cpu`");
-  // Sets the maximum, not what this instance needs: the limit belongs to the kernel, and another equalizer may have
-  // longer packets.
-  gpu::check(cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(there)),
-             "shared memory of equalizer");
   if (bytes + spectrum > there) return {run, threads, bytes, spectrum};
   return {run, threads, bytes + spectrum, 0};
 }
@@ -76,14 +70,13 @@ class Run final : public StageRun {
         symbols_(
             make_kernel(make_symbols, kSymbolThreads, sizeof(SymbolMemory), kHalf * std::int64_t{sizeof(BinPair)})) {
     fix(setup);
-    cudaFuncAttributes loaded;
-    gpu::check(cudaFuncGetAttributes(&loaded, solve_systems), "loading equalizer");
+    gpu::load_kernels("loading equalizer", solve_systems);
   }
 
   std::size_t device_scratch_bytes() const noexcept override {
     const std::int64_t factor = solver_groups_ * kSolvers * kSystem * kColumn * std::int64_t{sizeof(Complex64)};
     const std::int64_t spectra = groups_ * std::max(descend_.spectrum, symbols_.spectrum);
-    return static_cast<std::size_t>(taps_bytes() + std::max(factor, spectra));
+    return taps_bytes() + static_cast<std::size_t>(std::max(factor, spectra));
   }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
@@ -104,9 +97,8 @@ class Run final : public StageRun {
   Job job_of(const StageIo& io) const noexcept;
 
   std::int64_t systems() const noexcept { return fixed_.solve_zf + fixed_.solve_mmse; }
-  std::int64_t taps_bytes() const noexcept {
-    const std::int64_t bytes = most_ * 3 * kTaps * std::int64_t{sizeof(Complex32)};
-    return systems() == 0 ? 0 : (bytes + 255) / 256 * 256;
+  std::size_t taps_bytes() const noexcept {
+    return systems() == 0 ? 0 : gpu::round_256(static_cast<std::size_t>(most_ * 3 * kTaps) * sizeof(Complex32));
   }
   void put(const Kernel& kernel, Job& job, std::byte* scratch, cudaStream_t stream) const noexcept {
     job.spectra = kernel.spectrum > 0 ? reinterpret_cast<Complex32*>(scratch) : nullptr;

@@ -45,17 +45,6 @@ struct Job {
   bool fresh;
 };
 
-/// The sum over all threads, returned to thread 0; `memory` has room for kWarps.
-__device__ double sum_of_group(double v, double* memory) {
-  v = gpu::sum_of_warp(v);
-  __syncthreads();
-  if (threadIdx.x % kWarp == 0) memory[threadIdx.x / kWarp] = v;
-  __syncthreads();
-  if (threadIdx.x == 0)
-    for (int warp = 1; warp < kWarps; ++warp) v += memory[warp];
-  return v;
-}
-
 __device__ int bits_of(float x) {
   return __float_as_int(x) & 0x7fffffff;
 }
@@ -93,8 +82,8 @@ __global__ void __launch_bounds__(kThreads, 3) correlate_packets(const Job job) 
     largest = max(largest, max(bits_of(r.x), bits_of(r.y)));
   }
   const bool unusable = __syncthreads_or(largest > bits_of(kLargest));
-  s.re = sum_of_group(s.re, memory);
-  s.im = sum_of_group(s.im, memory);
+  s.re = gpu::sum_of_group<kThreads>(s.re, memory);
+  s.im = gpu::sum_of_group<kThreads>(s.im, memory);
   if (threadIdx.x == 0) job.s[blockIdx.x] = unusable ? Correlation{NAN, NAN} : s;
 }
 
@@ -110,8 +99,8 @@ __global__ void __launch_bounds__(kThreads) average_block(const Job job) {
     s.re += one.re;
     s.im += one.im;
   }
-  s.re = sum_of_group(s.re, memory);
-  s.im = sum_of_group(s.im, memory);
+  s.re = gpu::sum_of_group<kThreads>(s.re, memory);
+  s.im = gpu::sum_of_group<kThreads>(s.im, memory);
   if (threadIdx.x == 0) total = s;
   __syncthreads();
   for (int p = static_cast<int>(threadIdx.x); p < packets; p += kThreads)

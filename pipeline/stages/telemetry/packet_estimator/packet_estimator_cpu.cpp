@@ -144,7 +144,14 @@ void average(const Offsets& offsets, std::span<Correlation> s, Mean* mean) {
 class Corrector {
  public:
   Corrector(const Pilot& pilot, const Offsets& offsets, Scratch& scratch)
-      : pilot_(pilot), offsets_(offsets), scratch_(scratch) {}
+      : pilot_(pilot),
+        offsets_(offsets),
+        fine_(scratch.take<cf32>(kRun)),
+        fine_j_(scratch.take<cf32>(kRun)),
+        re_(scratch.take<float>(pilot.columns)),
+        im_(scratch.take<float>(pilot.columns)),
+        channel_(scratch.take<cf32>(kTaps)),
+        run_(scratch.take<cf32>(kRun)) {}
 
   void correct(const cf32* window, Correlation s, std::int64_t packet, const Estimates& out) noexcept {
     cf32* const to = out.windows ? out.windows + packet * pilot_.window : nullptr;
@@ -200,15 +207,14 @@ class Corrector {
 
   const Pilot& pilot_;
   const Offsets& offsets_;
-  Scratch& scratch_;
   Phase turn_;
   bool ready_ = false;
-  cf32* fine_ = scratch_.take<cf32>(kRun);
-  cf32* fine_j_ = scratch_.take<cf32>(kRun);
-  float* re_ = scratch_.take<float>(pilot_.columns);
-  float* im_ = scratch_.take<float>(pilot_.columns);
-  cf32* channel_ = scratch_.take<cf32>(kTaps);
-  cf32* run_ = scratch_.take<cf32>(kRun);
+  cf32* fine_;
+  cf32* fine_j_;
+  float* re_;
+  float* im_;
+  cf32* channel_;
+  cf32* run_;
 };
 
 }  // namespace

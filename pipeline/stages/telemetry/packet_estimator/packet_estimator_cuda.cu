@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
+#include "gpu/warp_sum.cuh"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/complex.cuh"
 #include "pipeline/stages/telemetry/packet_estimator/average_offsets.cuh"
@@ -30,10 +31,17 @@ struct Shared {
   double memory[kWarps];
 };
 
+/// exp(j phase), to float precision.
+__device__ float2 exact_phasor(Phase phase) {
+  double sine, cosine;
+  sincospi(static_cast<double>(static_cast<std::int64_t>(phase.turns)) * 0x1p-63, &sine, &cosine);
+  return {static_cast<float>(cosine), static_cast<float>(sine)};
+}
+
 /// Derotates a tile of the window, samples begin … end - 1, and keeps those of the pilot in `rows`.
 __device__ void turn_tile(const Job& job, Shared& shared, float2* rows, int begin, int end) {
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread < kTile / kRun) shared.coarse[thread] = dsp::exact_phasor(shared.turn * (begin + thread * kRun - kGuard));
+  if (thread < kTile / kRun) shared.coarse[thread] = exact_phasor(shared.turn * (begin + thread * kRun - kGuard));
   __syncthreads();
   const std::int64_t packet = static_cast<std::int64_t>(blockIdx.x) * job.window;
   const float2* const x = job.windows + packet;
@@ -77,7 +85,7 @@ __device__ void solve_channel(const Job& job, Shared& shared, const float2* rows
     job.channel[static_cast<std::int64_t>(blockIdx.x) * kTaps + tap] = shared.channel[tap];
 }
 
-/// |r - X h|^2, returned to thread 0.
+/// |r - X h|^2.
 __device__ double residual_energy(const Job& job, Shared& shared, const float2* rows) {
   double energy = 0;
   for (int n = static_cast<int>(threadIdx.x); n < job.rows; n += kThreads) {
@@ -90,7 +98,7 @@ __device__ double residual_energy(const Job& job, Shared& shared, const float2* 
     }
     energy += double{e.x} * double{e.x} + double{e.y} * double{e.y};
   }
-  return sum_of_group(energy, shared.memory);
+  return gpu::sum_of_group<kThreads>(energy, shared.memory);
 }
 
 __device__ void write_numbers(const Job& job, float noise, double offset) {
@@ -124,7 +132,7 @@ __global__ void __launch_bounds__(kThreads, 2) correct_packets(const Job job) {
   }
   for (int n = job.rows + static_cast<int>(threadIdx.x); n < job.columns; n += kThreads) rows[n] = {0, 0};
   __syncthreads();
-  if (threadIdx.x < kRun) shared.fine[threadIdx.x] = dsp::exact_phasor(shared.turn * static_cast<int>(threadIdx.x));
+  if (threadIdx.x < kRun) shared.fine[threadIdx.x] = exact_phasor(shared.turn * static_cast<int>(threadIdx.x));
   const int end = job.out_windows ? job.window : kGuard + kTapsBehind + job.rows;
   for (int begin = job.out_windows ? 0 : kGuard; begin < end; begin += kTile)
     turn_tile(job, shared, rows, begin, min(begin + kTile, end));

@@ -9,18 +9,6 @@
 namespace iqd::preamble_search {
 namespace {
 
-/// Sum over a thread block, always in the same order; all threads call it, and all get the result.
-template <class T> __device__ T sum_of_group(T value) {
-  __shared__ T sums[kWarps];
-  value = gpu::sum_of_warp(value);
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = value;
-  __syncthreads();
-  T all = 0;
-  for (int w = 0; w < kWarps; ++w) all += sums[w];
-  return all;
-}
-
 /// The position of the packet with this index among those chosen, or -1; and how many there are.
 __device__ std::int64_t find_chosen(const Job& job, int index, int& all) {
   __shared__ int sums[kWarps];
@@ -53,6 +41,7 @@ __device__ std::int64_t find_chosen(const Job& job, int index, int& all) {
 
 /// One thread block for each possible packet.
 template <class Sample> __global__ void __launch_bounds__(kThreads) check_windows(const Job job) {
+  __shared__ float memory[kWarps];
   const auto index = static_cast<int>(blockIdx.x);
   int all;
   const std::int64_t place = find_chosen(job, index, all);
@@ -63,7 +52,7 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) check_window
 #pragma unroll 8
   for (std::int64_t i = threadIdx.x; i < job.window(); i += kThreads)
     sum += power_of(sample_at<Sample>(job, packet.start - kGuard + i));
-  const float energy = sum_of_group(sum);
+  const float energy = gpu::sum_of_group<kThreads>(sum, memory);
   packet.fit = energy >= kLeastEnergy && energy <= kMostEnergy;
   if (threadIdx.x == 0) job.packets[index] = packet;
 }
@@ -71,9 +60,10 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) check_window
 /// Called by the one thread block that knows how many windows are sent, and how many packets behind the last one have
 /// no room.
 __device__ void write_counts(const Job& job, int packets, int given, int crowded) {
+  __shared__ int memory[kWarps];
   int cut = 0;
   for (int group = static_cast<int>(threadIdx.x); group < job.groups; group += kThreads) cut += job.counts[group].cut;
-  cut = sum_of_group(cut);
+  cut = gpu::sum_of_group<kThreads>(cut, memory);
   if (threadIdx.x > 0) return;
   *job.windows.count = *job.start.count = *job.metric.count = given;
   *job.events.count = 1;
@@ -85,13 +75,14 @@ __device__ void write_counts(const Job& job, int packets, int given, int crowded
 
 /// kParts thread blocks for each possible packet.
 template <class Sample> __global__ void __launch_bounds__(kThreads) place_windows(const Job job) {
+  __shared__ int memory[kWarps];
   const auto index = static_cast<int>(blockIdx.x / kParts);
   const auto part = static_cast<int>(blockIdx.x % kParts);
   const int packets = *job.packet_count;
   if (index >= max(packets, 1)) return;
   int fit_before = 0;
   for (int i = static_cast<int>(threadIdx.x); i < index; i += kThreads) fit_before += job.packets[i].fit;
-  const std::int64_t to = sum_of_group(fit_before);
+  const std::int64_t to = gpu::sum_of_group<kThreads>(fit_before, memory);
   Packet packet{0, 0, 0};
   if (index < packets) packet = job.packets[index];
   const bool takes_last_room = packet.fit && to == job.windows.most - 1;

@@ -33,11 +33,10 @@ template <class Sample> class Run final : public StageRun {
         layout_(pattern),
         preamble_(constants(pattern.preamble)),
         sync_word_(constants(pattern.sync_word)) {
-    const std::int64_t most = gpu::most_shared_bytes();
+    const std::int64_t most = gpu::allow_shared(search_cells<Sample>, "shared memory for a search");
     if (static_cast<std::int64_t>(layout_.shared_bytes()) > most)
       throw SetupError("preamble_search: a preamble of " + std::to_string(pattern.span) +
                        " samples is too long for this device; set `backend: cpu`");
-    gpu::allow_shared(search_cells<Sample>, most, "shared memory for a search");
     gpu::load_kernels("loading preamble_search", choose_peaks<Sample>, check_windows<Sample>, place_windows<Sample>);
   }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/aph_estimator/aph_estimator.hpp"

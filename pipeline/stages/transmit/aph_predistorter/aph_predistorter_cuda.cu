@@ -72,7 +72,7 @@ class Run final : public StageRun {
   }
 
  private:
-  static constexpr std::size_t kWatchBytes = (kMostGroups * sizeof(Watch) + 255) / 256 * 256;
+  static constexpr std::size_t kWatchBytes = gpu::round_256(kMostGroups * sizeof(Watch));
 
   Job job_of(const StageIo& io) const noexcept {
     const PortIo& in = io.in[0];
