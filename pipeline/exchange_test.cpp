@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
+#include <utility>
 
 #include "base/error.hpp"
 #include "pipeline/pipeline.hpp"
@@ -46,7 +48,20 @@ class Show {
     SpecChange what = compare(pipeline->spec(), next);
     return pipeline->prepare(std::move(next), std::move(what), problems);
   }
-  std::string change_to(const std::string& text) { return pipeline->go_over(prepare(text)); }
+  /// Waits while earlier plans still have blocks in flight, as they may on a slow machine.
+  std::string change_to(const std::string& text) {
+    std::optional<Pipeline::Change> change;
+    const auto prepared = [&] {
+      try {
+        change = prepare(text);
+      } catch (const SetupError&) {
+        return false;
+      }
+      return true;
+    };
+    if (!Rig::eventually(prepared)) return "refused";
+    return pipeline->go_over(std::move(*change));
+  }
   void wait_for_blocks(std::uint64_t more) {
     const std::uint64_t wanted = pipeline->status().blocks + more;
     EXPECT_TRUE(Rig::eventually([&] { return pipeline->status().blocks >= wanted; }));

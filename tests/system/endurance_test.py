@@ -115,7 +115,7 @@ class Endurance(iqd.SystemTest):
             path.write_text(f"pipelines:\n  - name: a\n    {one % ''}\n  - name: b\n    {other}\n", encoding="utf-8")
             done = iqd.command("check", path)
             self.assertEqual(done.returncode, 2 if wrong else 0, done.stderr)
-            self.assertEqual("pipeline 'a' has soapy 'driver=iqdsim,serial=7' receive channel 0 already" in done.stderr,
+            self.assertEqual("pipeline 'a' already uses soapy 'driver=iqdsim,serial=7' receive channel 0" in done.stderr,
                              wrong, done.stderr)
 
     def test_the_drift_of_a_clock(self):

@@ -190,7 +190,7 @@ class Making(unittest.TestCase):
             f.truncate(130 << 20)
         done = self.make()
         self.assertEqual(done.returncode, 1)
-        self.assertIn("more than 128 MiB", done.stderr)
+        self.assertIn("larger than 128 MiB", done.stderr)
 
 
 if __name__ == "__main__":
