@@ -138,7 +138,7 @@ static __global__ void __launch_bounds__(kTileThreads) sum_norms(const Task task
       gamma[side][threadIdx.x % kTile] =
           place < task.places ? task.gamma[std::int64_t{u} * task.places + place] : float2{0, 0};
     __syncthreads();
-    const double sum = sum_of_group<kTileThreads>(tile_norm(k, gamma[0], gamma[1]), memory);
+    const double sum = sum_of_group<kTileThreads>(double{tile_norm(k, gamma[0], gamma[1])}, memory);
     if (threadIdx.x == 0)
       task.norms[(std::int64_t{row} * (row + 1) / 2 + column) * task.users + u] = column == row ? sum : 2 * sum;
   }
