@@ -91,12 +91,12 @@ function(iqd_folder name)
   endif()
 endfunction()
 
-# iqd_test(<name> SOURCES … LIBRARIES … [LABELS …]): the program <name>_test; each of its cases is a separate test.
+# iqd_test(<name> SOURCES … LIBRARIES … [LABEL …]): the program <name>_test; each of its cases is a separate test with
+# this label (`unit`).
 function(iqd_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
-  set(properties TIMEOUT 300)
-  if(arg_LABELS)
-    list(APPEND properties LABELS ${arg_LABELS})
+  cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT arg_LABEL)
+    set(arg_LABEL unit)
   endif()
   if(IQD_SANITIZE STREQUAL "thread")
     list(APPEND arg_SOURCES ${PROJECT_SOURCE_DIR}/tools/sanitizers/timed_locks.cpp)
@@ -104,5 +104,6 @@ function(iqd_test name)
   add_executable(${name}_test ${arg_SOURCES})
   iqd_batches(${name}_test)
   target_link_libraries(${name}_test PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest GTest::gtest_main)
-  gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT 300 LABELS ${arg_LABEL})
 endfunction()
