@@ -38,13 +38,13 @@ void read_halo(const Config& config, const Section& section, Program& program) {
 }  // namespace
 
 bool read_program(const Config& config, const Section& section, Program& program) {
-  const std::size_t before = section.problems().size();
+  const std::size_t already = section.problems().size();
   read_elements(config, section, program);
   read_halo(config, section, program);
-  if (section.problems().size() != before) return false;
+  if (section.problems().size() != already) return false;
   if (program.text.empty() && !load_text(config, section, program)) return false;
   read_function(config, section, program);
-  return section.problems().size() == before;
+  return section.problems().size() == already;
 }
 
 }  // namespace iqd::kernel
