@@ -10,10 +10,22 @@
 
 namespace iqd {
 
+/// Where the entries of a dimension lie in the spectrum, as offsets from their port's frequency: at equal distances, or
+/// each at its own value. Without a step and values, the entries are not frequencies.
+struct Frequencies {
+  double first_hz = 0;
+  double step_hz = 0;
+  std::vector<double> values_hz = {};
+
+  bool known() const noexcept { return step_hz != 0 || !values_hz.empty(); }
+  friend bool operator==(const Frequencies&, const Frequencies&) = default;
+};
+
 struct Dim {
   std::string name;
   std::int64_t extent = 0;
   std::vector<std::string> labels = {};  // names of its entries, if any
+  Frequencies frequencies = {};          // of its entries, if they are bins or channels
   friend bool operator==(const Dim&, const Dim&) = default;
 };
 
@@ -25,10 +37,11 @@ struct PortFormat {
   std::string pipeline;
   std::string port;  // stage.output
   Element element = Element::cf32;
-  std::vector<Dim> dims;  // the varying dimension has its largest extent
-  int varying = -1;       // which dimension differs from message to message, or -1
-  double rate_hz = 0;     // of the samples at the source
-  double frequency_hz = 0;
+  std::vector<Dim> dims;    // the varying dimension has its largest extent
+  int varying = -1;         // which dimension differs from message to message, or -1
+  double rate_hz = 0;       // of the samples at the source
+  double frequency_hz = 0;  // the radio frequency of the items' 0 Hz when the plan was made; 0: none is known
+  double span_hz = 0;       // the band of the items reaches half of it to each side; 0: that of the rate
   double item_rate_hz = 0;  // positions of the stream dimension per second; 0 if there is none
   double llr_scale = 0;     // for integer LLRs: the value of one step; otherwise 0
   bool calibrated = false;  // made from samples of a source with a calibration

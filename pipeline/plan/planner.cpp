@@ -28,6 +28,13 @@ void ask_for_shape(Stage& stage, ShapeContext& context) {
   }
 }
 
+/// What holds for the place of every stream of samples in the spectrum.
+void settle_place(const PortShape& in, PortShape& out) {
+  if (out.axis != Axis::stream || !out.item.empty()) return;
+  if (traits(in.element).complex && !traits(out.element).complex) out.leave_air();
+  if (out.span_hz >= out.rate_hz) out.span_hz = 0;
+}
+
 }  // namespace
 
 Planner::Planner(std::string pipeline, std::int64_t block, std::span<const StageEntry> stages, PlanTarget target)
@@ -87,6 +94,8 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
                        .section = section};
   const std::size_t problems = section.problems().size();
   ask_for_shape(*step.stage, context);
+  if (!in.empty())
+    for (PortShape& port : out) settle_place(in.front(), port);
   if (section.problems().size() == problems) step.stage->compile(step.side == Side::device, section);
   if (section.problems().size() > problems || !accept_declared(step, out, plan_, section)) return false;
   step.scratch_bytes = context.scratch_bytes;

@@ -8,59 +8,10 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/integer.hpp"
 #include "config/reader.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 
 namespace iqd {
-namespace {
-
-std::int64_t product(const std::vector<Dim>& dims) {
-  std::int64_t n = 1;
-  for (const Dim& d : dims) n = bounded_product(n, d.extent);
-  return n;
-}
-
-}  // namespace
-
-std::int64_t PortShape::row_count() const noexcept {
-  return product(rows);
-}
-std::int64_t PortShape::item_size() const noexcept {
-  return product(item);
-}
-
-std::string PortShape::text() const {
-  std::string text;
-  for (const Dim& d : rows) text += fmt::format("[{} {}]", d.name, d.extent);
-  if (axis == Axis::counted) text += fmt::format("[{} up to {}]", axis_name, most);
-  if (axis == Axis::stream) text += fmt::format("[{}]", axis_name);
-  for (const Dim& d : item) text += fmt::format("[{} {}]", d.name, d.extent);
-  return fmt::format("{}{}{}", name_of(element), text.empty() ? "" : " ", text);
-}
-
-void PortShape::hold(Element of, std::vector<Dim> dims) {
-  element = of;
-  item = std::move(dims);
-}
-
-void PortShape::hold_per_block(Element of, std::vector<Dim> dims) {
-  hold(of, std::move(dims));
-  axis = Axis::block;
-  rate_hz = 0;
-}
-
-void PortShape::count_items(std::string name, std::int64_t at_most) {
-  axis = Axis::counted;
-  axis_name = std::move(name);
-  most = at_most;
-}
-
-void PortShape::tally(std::span<const std::string_view> events) {
-  hold_per_block(Element::i64, {{"event", std::ssize(events)}});
-  rows.clear();
-}
-
 bool InputSpec::takes(Element e) const noexcept {
   return std::find(elements.begin(), elements.end(), e) != elements.end();
 }

@@ -14,55 +14,13 @@
 
 #include "base/backend.hpp"
 #include "base/block.hpp"
-#include "base/shape.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/element_code.hpp"
+#include "pipeline/stage/port_shape.hpp"
 #include "pipeline/stage/positions.hpp"
 
 namespace iqd {
-
-/// How the items of a port are spread over time.
-enum class Axis : std::uint8_t {
-  stream,   // at a fixed rational rate: [n], [frame][bin]
-  counted,  // as many as were found in a block: [packet][symbol]
-  block,    // at most one per block: [bin]
-};
-
-/// In `marks`: made from samples that were corrected by the source's calibration while it held.
-inline constexpr std::string_view kCalibratedMark = "calibrated";
-
-/// A port is an array [rows…][axis][item…]. Rows and item have fixed extents; the axis varies, and is not shown if it
-/// is `block`.
-struct PortShape {
-  Element element = Element::cf32;
-  std::vector<Dim> rows;  // [channel], empty for one channel
-  Axis axis = Axis::stream;
-  std::string axis_name = "n";
-  std::vector<Dim> item;      // [bin]; empty for scalars
-  std::int64_t most = 1;      // counted: the largest count
-  double rate_hz = 0;         // stream: items a second
-  double frequency_hz = 0;    // the radio's frequency
-  double source_rate_hz = 0;  // samples a second at the source
-  double llr_scale = 0;       // of integer LLRs: the value of 1
-  /// What a stage tells later stages about the origin of its items; passed on with the shape.
-  std::vector<std::string> marks;
-
-  std::int64_t row_count() const noexcept;
-  std::int64_t item_size() const noexcept;  // elements
-  std::int64_t item_bytes() const noexcept { return item_size() * static_cast<std::int64_t>(size_of(element)); }
-  std::string text() const;  // `cf32 [channel 2][n]`
-  friend bool operator==(const PortShape&, const PortShape&) = default;
-
-  /// Makes it a port of these elements and items; the axis and the rows stay.
-  void hold(Element of, std::vector<Dim> dims);
-  /// The same, with at most one item per block.
-  void hold_per_block(Element of, std::vector<Dim> dims);
-  /// Makes it a port that counts the items that are found in a block.
-  void count_items(std::string name, std::int64_t at_most);
-  /// Makes it a tally of these events.
-  void tally(std::span<const std::string_view> events);
-};
 
 /// How outputs depend on an input. Positions are absolute: they count from the start of the stream, not of a block.
 /// Output positions m·yield … (m+1)·yield-1 belong to the granule that starts at input position m·granule. Without

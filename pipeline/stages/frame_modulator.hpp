@@ -26,6 +26,7 @@ inline void shape_frames(ShapeContext& context, std::int64_t rows, std::int64_t 
                          const char* payload_problem) {
   const PortShape& in = context.in[0];
   PortShape& out = context.out[0];
+  out.leave_air();
   out.rows.clear();
   if (rows > 1) out.rows.push_back({"channel", rows});
   if (in.element != Element::u8) return;

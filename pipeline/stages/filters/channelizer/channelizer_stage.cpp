@@ -24,13 +24,7 @@ class ChannelizerStage final : public ConfiguredStage<Config> {
     context.footprint[0] = {.past = std::ssize(prototype(config_)) - 1, .granule = decimation};
     PortShape& out = context.out[0];
     out.rate_hz = in.rate_hz / static_cast<double>(decimation);
-    const std::vector<std::int64_t> select = selected(config_);
-    if (select.size() > 1) {
-      out.rows = {{"channel", std::ssize(select)}};
-    } else {
-      const std::int64_t k = 2 * select[0] > config_.channels ? select[0] - config_.channels : select[0];
-      out.frequency_hz += static_cast<double>(k) * in.rate_hz / static_cast<double>(config_.channels);
-    }
+    place(in, out);
     channelizer_ = std::make_shared<const Channelizer>(config_);
     context.scratch_bytes = channelizer_->scratch_bytes();
   }
@@ -45,6 +39,18 @@ class ChannelizerStage final : public ConfiguredStage<Config> {
   }
 
  private:
+  /// Each channel has a frequency of its own, and a band as wide as the distance to the next.
+  void place(const PortShape& in, PortShape& out) const {
+    const double spacing = in.rate_hz / static_cast<double>(config_.channels);
+    if (selected(config_).size() > 1) out.rows = {{"channel", std::ssize(selected(config_))}};
+    if (!(spacing > 0)) return;
+    std::vector<double> centres;
+    for (const std::int64_t k : selected(config_))
+      centres.push_back(spacing * static_cast<double>(2 * k > config_.channels ? k - config_.channels : k));
+    out.span_hz = spacing;
+    if (centres.size() == 1) return out.centre_on(centres[0]);
+    out.rows[0].frequencies = in.at(std::move(centres));
+  }
   void check(const Section& section) const {
     if (config_.oversample < 1 || config_.channels % config_.oversample != 0)
       section.problem("oversample",

@@ -13,7 +13,8 @@ class FftStage final : public ConfiguredStage<Config> {
     if (config_.size < 1) return context.section.problem("size", "has to be at least 1");
     PortShape& out = context.out[0];
     out.axis_name = "frame";
-    out.item = {{"bin", config_.size}};
+    out.item = {config_.inverse ? Dim{"bin", config_.size} : in.bins(config_.size, config_.shift)};
+    out.span_hz = in.band_hz();
     out.rate_hz = in.rate_hz / static_cast<double>(config_.size);
     context.footprint[0] = {.granule = config_.size, .whole = true};
     context.scratch_bytes = Transform::scratch_bytes(config_.size);

@@ -73,6 +73,15 @@ struct Config {
 /// The taps of a design at a sample rate. If it is not possible, adds problems and returns none.
 std::vector<std::complex<double>> taps_of(const Design& design, double rate_hz, const Section& section);
 
+/// The band that a filter passes, around `middle`, a frequency of its input with interpolation. Of real taps, which also
+/// pass the band around -middle, it is the upper one.
+struct PassBand {
+  double middle_hz = 0;
+  double half_hz = 0;  // from the middle to an edge; infinite: not known
+};
+/// Of a design: what it says. Of complex taps: around the mean frequency of their response. Of real taps: around 0.
+PassBand pass_band(const Config& config, double rate_hz);
+
 /// A prepared filter. Many threads may use it at once, each with its own scratch.
 class Filter {
  public:

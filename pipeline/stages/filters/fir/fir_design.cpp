@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
+#include <numbers>
 
 #include "pipeline/stages/filters/fir/fir.hpp"
 #include "signal/filters/filter_design.hpp"
@@ -98,6 +100,22 @@ class Reader {
 
 std::vector<std::complex<double>> taps_of(const Design& design, double rate_hz, const Section& section) {
   return Reader(design, rate_hz, section).taps();
+}
+
+PassBand pass_band(const Config& config, double rate_hz) {
+  const Design& d = config.design;
+  PassBand band{.half_hz = std::numeric_limits<double>::infinity()};
+  if (config.designed) {
+    if (d.type == Type::low_pass) band.half_hz = *d.cutoff;
+    if (d.type == Type::rrc) band.half_hz = *d.symbol_rate * (1 + d.alpha) / 2;
+    if (d.type == Type::band_pass) band = {(*d.low + *d.high) / 2, (*d.high - *d.low) / 2};
+    return band;
+  }
+  // The mean turn from tap to tap is the mean frequency, weighted by power.
+  std::complex<double> turn = 0;
+  for (std::size_t k = 1; k < config.taps.size(); ++k) turn += config.taps[k] * std::conj(config.taps[k - 1]);
+  if (turn.imag() != 0) band.middle_hz = std::arg(turn) / (2 * std::numbers::pi) * rate_hz;
+  return band;
 }
 
 void Design::fields(FieldVisitor& v) {

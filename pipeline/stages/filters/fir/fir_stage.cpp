@@ -27,6 +27,7 @@ class FirStage final : public ConfiguredStage<Config> {
                             .yield = config_.interpolation};
     context.out[0].rate_hz =
         in.rate_hz * static_cast<double>(config_.interpolation) / static_cast<double>(config_.decimation);
+    if (in.rate_hz > 0) place(in, context.out[0]);
     if (config_.interpolation > 1) {
       polyphase_ = make_polyphase_filter(phases(), element_ == Element::cf32);
       context.scratch_bytes = polyphase_->scratch_bytes();
@@ -54,6 +55,18 @@ class FirStage final : public ConfiguredStage<Config> {
   }
   template <class T, class F> static void run(const F& filter, const StageIo& io) noexcept {
     filter.run(io.in[0].as<const T>(), io.in[0].first, io.out[0].as<T>(), io.out[0].first, io.scratch);
+  }
+
+  /// What passes may be an image of the input's band, and decimation may fold it: its place on the air stays the same.
+  void place(const PortShape& in, PortShape& out) const {
+    const double rate_hz = in.rate_hz * static_cast<double>(config_.interpolation);
+    const PassBand band = pass_band(config_, rate_hz);
+    const auto nearest = [&](double step_hz) { return std::round(band.middle_hz / step_hz) * step_hz; };
+    const double image = config_.interpolation > 1 ? nearest(in.rate_hz) : 0;
+    const double alias = config_.decimation > 1 ? nearest(out.rate_hz) : 0;
+    if (image != alias) out.span_hz = 0;
+    out.centre_on(alias - image);
+    out.narrow_to(2 * (std::fabs(band.middle_hz - alias) + band.half_hz));
   }
 
   PolyphaseTaps phases() const { return polyphase_taps(taps_, {config_.interpolation, config_.decimation}); }

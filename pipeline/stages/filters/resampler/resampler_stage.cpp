@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/resampler/resampler.hpp"
 
@@ -23,6 +25,7 @@ class ResamplerStage final : public ConfiguredStage<Config> {
     taps_ = resampling_taps(*ratio, config_.attenuation_db, config_.bandwidth);
     context.footprint[0] = {.past = taps_.past(), .future = taps_.ahead, .granule = ratio->down, .yield = ratio->up};
     context.out[0].rate_hz = in.rate_hz * static_cast<double>(ratio->up) / static_cast<double>(ratio->down);
+    context.out[0].narrow_to(config_.bandwidth * std::min(in.rate_hz, context.out[0].rate_hz));
     filter_ = make_polyphase_filter(taps_, element_ == Element::cf32);
     context.scratch_bytes = filter_->scratch_bytes();
   }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "pipeline/stage/stage.hpp"
@@ -36,6 +37,7 @@ class RotateStage final : public ConfiguredStage<Config> {
       context.section.problem("frequency", "needs the sample rate of its input, which is not known");
     if (!std::isfinite(config_.frequency)) context.section.problem("frequency", "has to be a finite number");
     if (!std::isfinite(config_.phase)) context.section.problem("phase", "has to be a finite number");
+    if (rate_hz_ > 0 && std::isfinite(config_.frequency)) move(context.out[0]);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
@@ -54,6 +56,11 @@ class RotateStage final : public ConfiguredStage<Config> {
   std::unique_ptr<ElementCode> elements() const override { return std::make_unique<RotateCode>(rotator()); }
 
  private:
+  void move(PortShape& out) const {
+    const double up = std::remainder(config_.frequency, rate_hz_);
+    out.centre_on(-up);
+    if (out.span_hz > 0) out.span_hz = std::min(out.span_hz + 2 * std::fabs(up), rate_hz_);
+  }
   Rotator rotator() const { return {Phase::per_sample(config_.frequency, rate_hz_), Phase::of_radians(config_.phase)}; }
 
   double rate_hz_ = 0;

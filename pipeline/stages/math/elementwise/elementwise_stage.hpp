@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "pipeline/stage/stage.hpp"
@@ -63,6 +64,7 @@ template <class Op, const std::string_view& name> class ElementwiseStage final :
     out_ = output_of<Op>(typename Op::Input(), in_);
     counted_ = first.axis != Axis::stream;
     for (PortShape& out : context.out) out.element = out_;
+    if (first.axis == Axis::stream && first.item.empty()) place(context);
     keys_.check(in_, context.section);
     for (const PortShape& other : context.in.subspan(1)) {
       if (first.text() != other.text())
@@ -96,6 +98,16 @@ template <class Op, const std::string_view& name> class ElementwiseStage final :
   }
 
  private:
+  /// The conjugate is mirrored. A sum is where both inputs are, or the one that is on the air; a product has neither's
+  /// frequency.
+  static void place(ShapeContext& context) {
+    PortShape& out = context.out[0];
+    if constexpr (std::is_same_v<Op, op::conjugate>) out.mirrored = out.on_air && !out.mirrored;
+    if constexpr (std::is_same_v<Op, op::multiply> || std::is_same_v<Op, op::multiply_conjugate>)
+      out.leave_air();
+    else if constexpr (Op::kInputs == 2)
+      out.join(context.in[1]);
+  }
   /// The count of two inputs is the smaller one.
   static std::int64_t hand_on_count(const StageIo& io) noexcept {
     std::int32_t count = *io.in[0].count;

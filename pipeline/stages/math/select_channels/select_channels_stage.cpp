@@ -25,6 +25,14 @@ class SelectChannelsStage final : public ConfiguredStage<Config> {
     PortShape& out = context.out[0];
     out.rows.clear();
     if (config_.channels.size() > 1) out.rows = {{"channel", std::ssize(config_.channels)}};
+    if (in.rows.empty() || !in.rows[0].frequencies.known()) return;
+    std::vector<double> centres;
+    for (const std::int64_t c : config_.channels)
+      centres.push_back(in.rows[0].frequencies.values_hz[static_cast<std::size_t>(c)]);
+    if (out.rows.empty())
+      out.frequency_hz += centres[0];
+    else
+      out.rows[0].frequencies.values_hz = std::move(centres);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {

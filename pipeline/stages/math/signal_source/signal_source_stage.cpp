@@ -52,6 +52,7 @@ class SignalSourceStage final : public ConfiguredStage<Config> {
       context.section.problem("dtype",
                               "f32 does not go with `waveform: complex`: use cosine, sine, square or constant");
     context.out[0].element = config_.element();
+    context.out[0].leave_air();
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {

@@ -14,7 +14,8 @@ class SpectrumStage final : public ConfiguredStage<Config> {
     if (config_.window != Window::rectangular && config_.window != Window::kaiser && config_.size == 2)
       context.section.problem("size", "2 samples of this window are about 0: use 3 or more, or `window: rectangular`");
     rows_ = in.row_count();
-    context.out[0].hold_per_block(Element::f32, {{"bin", config_.size}});
+    context.out[0].hold_per_block(Element::f32, {in.bins(config_.size, true)});
+    context.out[0].span_hz = in.band_hz();
     context.chunk_exempt = true;
     context.scratch_bytes = Spectrum::scratch_bytes(config_.size);
   }

@@ -15,6 +15,7 @@ class SoqpskModulatorStage final : public ConfiguredStage<Config> {
     dsp::check_bits_or_samples(context);
     if (!telemetry::check_packets(config_.format, context.section)) return;
     of_bits_ = context.in[0].element == Element::u8;
+    context.out[0].leave_air();
     if (of_bits_) shape_of_bits(context);
   }
 

@@ -21,7 +21,8 @@ class AcprMeterStage final : public ConfiguredStage<Config> {
     rate_hz_ = in.rate_hz;
     check(config_, rate_hz_, context.section);
     context.out[0].hold_per_block(Element::f32, {{"level", std::ssize(kLevels), {kLevels.begin(), kLevels.end()}}});
-    context.out[1].hold_per_block(Element::f32, {{"bin", config_.size}});
+    context.out[1].hold_per_block(Element::f32, {in.bins(config_.size, true)});
+    context.out[1].span_hz = in.band_hz();
     context.chunk_exempt = true;
     context.scratch_bytes = Meter::scratch_bytes(config_.size);
   }

@@ -11,6 +11,7 @@ class TestWaveformStage final : public ConfiguredStage<Config> {
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     waveform_ = config_.waveform(in.rate_hz);
+    context.out[0].leave_air();
     if (const std::string fault = waveform_.fault(); !fault.empty())
       context.section.problem("", fault + ": change `frequencies`, `bandwidth` or the rate of the source");
   }
