@@ -24,7 +24,8 @@ struct SampleBlock {
   bool fresh = false;          // the stream begins here, or restarts after a gap
   std::int64_t dropped = 0;    // samples lost since the start of the stream, for any reason
   SampleIndex tuned = -1;      // the radio was retuned from this sample on; -1: no retune
-  double retuned_hz = 0;       // frequency offset from the plan's, at the end of the block
+  double retuned_hz = 0;       // offset of the radio's frequency from the plan's, at the end of the block
+  double was_retuned_hz = 0;   // the same before `tuned`
   bool calibrated = true;      // the source's calibration, if any, is valid at the end
   bool was_calibrated = true;  // the same before `tuned`
   std::int64_t time_ns = 0;    // of `first`, since the Unix epoch

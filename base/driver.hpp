@@ -112,14 +112,20 @@ struct Message {
   std::int64_t gap = 0;              // samples lost just before this block
   std::int64_t dropped = 0;          // samples lost since the start
   std::int64_t halo = 0;             // past samples that were used
-  double retuned_hz = 0;             // frequency offset from the format's
+  double retuned_hz = 0;             // frequency offset from the format's, at the end of the block
+  double was_retuned_hz = 0;         // the same before `tuned`
+  double respanned_hz = 0;           // offset of the span from the format's
   SampleIndex tuned = -1;            // the radio was retuned from this sample on, in the first message after it; or -1
   bool calibrated = false;           // for a format with `calibrated`: the calibration was applied
   const Trigger* trigger = nullptr;  // what starts a recording with this message; valid during `send`
   std::span<const std::byte> payload;
   std::span<const FactColumn> facts;
 
+  /// The radio frequency of the items' 0 Hz.
   double frequency_hz() const noexcept { return format->frequency_hz + retuned_hz; }
+  /// The same for items before `tuned`.
+  double was_at_hz() const noexcept { return format->frequency_hz + was_retuned_hz; }
+  double span_hz() const noexcept { return format->span_hz + respanned_hz; }
 };
 
 /// Problems that a transmitter has reported so far.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/wire.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -11,7 +12,8 @@ namespace {
 
 constexpr std::size_t kNumberMost = 24;                     // -1.7976931348623157e+308
 constexpr std::size_t kEscapeMost = 6;                      // \u001f
-constexpr std::size_t kFixedMost = 16 * kNumberMost + 360;  // the keys of every header, and their numbers
+constexpr std::size_t kAxisMost = 2 * kNumberMost + 50;     // an axis without its name and its values
+constexpr std::size_t kFixedMost = 16 * kNumberMost + 400;  // the keys of every header, and their numbers
 
 /// Holds any product of two positions.
 __extension__ using Wide = __int128;
@@ -197,6 +199,39 @@ void string_key(Writer& out, std::string_view key, std::string_view value) noexc
   out.string(value);
 }
 
+/// `"bin":{"first":99500000,"step":1000,"unit":"Hz"}`
+void write_axis(Writer& out, const Dim& dim, double frequency_hz) noexcept {
+  const Frequencies& of = dim.frequencies;
+  out.key(dim.name);
+  out.open("{");
+  if (of.values_hz.empty()) {
+    number_key(out, "first", frequency_hz + of.first_hz);
+    number_key(out, "step", of.step_hz);
+  } else {
+    out.key("values");
+    out.open("[");
+    for (const double value : of.values_hz) {
+      out.comma();
+      out.number(frequency_hz + value);
+    }
+    out.close("]");
+  }
+  string_key(out, "unit", "Hz");
+  out.close("}");
+}
+
+void write_band(Writer& out, const Message& m) noexcept {
+  const PortFormat& format = *m.format;
+  number_key(out, "frequency", m.frequency_hz());
+  if (m.span_hz() > 0 && m.span_hz() != format.item_rate_hz) number_key(out, "span", m.span_hz());
+  if (std::ranges::none_of(format.dims, [](const Dim& dim) { return dim.frequencies.known(); })) return;
+  out.key("axes");
+  out.open("{");
+  for (const Dim& dim : format.dims)
+    if (dim.frequencies.known()) write_axis(out, dim, m.frequency_hz());
+  out.close("}");
+}
+
 }  // namespace
 
 std::size_t write_header(const Message& m, std::string_view topic, std::span<char> into) noexcept {
@@ -218,7 +253,7 @@ std::size_t write_header(const Message& m, std::string_view topic, std::span<cha
   number_key(out, "sample_rate", format.rate_hz);
   if (format.item_rate_hz > 0 && format.item_rate_hz != format.rate_hz)
     number_key(out, "item_rate", format.item_rate_hz);
-  number_key(out, "frequency", m.frequency_hz());
+  write_band(out, m);
   number_key(out, "gap", m.gap);
   number_key(out, "dropped", m.dropped);
   number_key(out, "halo", m.halo);
@@ -240,6 +275,8 @@ std::size_t header_bound(const PortFormat& format, std::size_t topic_bytes, std:
     bytes += kNumberMost + kEscapeMost * dim.name.size() + 4;
     if (!dim.labels.empty()) bytes += dim.name.size() + 8;
     for (const std::string& label : dim.labels) bytes += kEscapeMost * label.size() + 3;
+    if (dim.frequencies.known())
+      bytes += kEscapeMost * dim.name.size() + kAxisMost + dim.frequencies.values_hz.size() * (kNumberMost + 1);
   }
   if (fact_columns == 0 || format.varying < 0) return bytes;
   const std::size_t column = kFactKeyMost + 2 * kNumberMost + 7;

@@ -15,7 +15,8 @@ namespace iqd {
 ///
 /// `shape` and `dims` describe the payload as NumPy reads it, so sc16 is `<i2` with a last dimension `iq` of 2. Facts
 /// become a list named after the varying dimension (`packets`), with one object for each item. Numbers that are not
-/// finite become null. `item_rate` is the payload's number of positions per second, if not `sample_rate`.
+/// finite become null. `item_rate` is the payload's number of positions per second, if not `sample_rate`. `frequency`,
+/// `span` and `axes` are those at the end of the block.
 std::size_t write_header(const Message& message, std::string_view topic, std::span<char> into) noexcept;
 
 /// Longest key of a fact, in characters.

@@ -114,6 +114,34 @@ TEST(Wire, SaysTheItemRateWhereItIsNotTheSampleRate) {
   EXPECT_EQ(parsed(header(m, "t"), "t")["item_rate"], f.rate_hz / 4);
 }
 
+TEST(Wire, SaysTheSpanWhereItIsNotTheItemRate) {
+  PortFormat f = packets_format();
+  Message m = message_of(f);
+  EXPECT_FALSE(parsed(header(m, "t"), "t").contains("span")) << "not known";
+  f.span_hz = 40e3;
+  EXPECT_EQ(parsed(header(m, "t"), "t")["span"], 40e3);
+  m.respanned_hz = 5e3;
+  EXPECT_EQ(parsed(header(m, "t"), "t")["span"], 45e3);
+  f.item_rate_hz = 45e3;
+  EXPECT_FALSE(parsed(header(m, "t"), "t").contains("span")) << "is the item rate";
+}
+
+TEST(Wire, AxesFollowTheFrequency) {
+  PortFormat f = packets_format();
+  f.dims = {{"channel", 3}, {"frame", 8}, {"bin", 4}};
+  f.varying = 1;
+  Message m = message_of(f);
+  EXPECT_FALSE(parsed(header(m, "t"), "t").contains("axes"));
+  f.dims[2].frequencies = {.first_hz = -2000, .step_hz = 1000};
+  EXPECT_EQ(parsed(header(m, "t"), "t")["axes"],
+            json::parse(R"({"bin": {"first": 1451498000.0, "step": 1000.0, "unit": "Hz"}})"));
+  f.dims[0].frequencies = {.values_hz = {0, 5e6, -5e6}};
+  m.retuned_hz = 1e6;
+  EXPECT_EQ(parsed(header(m, "t"), "t")["axes"],
+            json::parse(R"({"channel": {"values": [1452500000.0, 1457500000.0, 1447500000.0], "unit": "Hz"},
+                            "bin": {"first": 1452498000.0, "step": 1000.0, "unit": "Hz"}})"));
+}
+
 TEST(Wire, SaysWhetherACalibrationHoldsWhereThereIsOne) {
   PortFormat f = packets_format();
   Message m = message_of(f);
@@ -197,6 +225,9 @@ TEST(Wire, TheBoundHoldsForTheLongestOfEverything) {
   f.dims = {{std::string(30, '\x02'), INT64_MIN}, {"packet", INT64_MIN}, {"x", INT64_MIN}};
   f.varying = 1;
   f.rate_hz = f.frequency_hz = -1.7976931348623157e308;
+  f.span_hz = 1.7976931348623157e308;
+  f.dims[0].frequencies = {.first_hz = -1.7e300, .step_hz = -1.7976931348623157e308};
+  f.dims[1].frequencies = {.values_hz = std::vector<double>(50, 1.7976931348623155e291)};
   f.item_rate_hz = 2.2250738585072014e-308;
   const std::int64_t items = 3;
   const std::vector<std::int64_t> low(items, INT64_MIN);

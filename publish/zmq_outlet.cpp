@@ -70,12 +70,12 @@ class GnuRadioOutlet final : public ZmqOutlet {
   }
   bool send(const Message& m, Lease lease, bool scarce) override {
     // Repeated, for a flowgraph that starts later.
-    const bool due = static_cast<double>(m.sample - tagged_) >= m.format->rate_hz;
+    const bool due = static_cast<double>(m.sample - tagged_) >= m.format->rate_hz || m.frequency_hz() != tagged_hz_;
     const bool tagged = untagged_ || m.gap > 0 || due;
     const std::size_t n = write_gnuradio_header(m, tagged, head_);
     const auto rest = m.payload.subspan(std::min(m.payload.size(), size_of(m.format->element)));
     const bool sent = n > 0 && socket_->send(key_, {head_.data(), n}, rest, std::move(lease), scarce);
-    if (sent && tagged) tagged_ = m.sample;
+    if (sent && tagged) tagged_ = m.sample, tagged_hz_ = m.frequency_hz();
     untagged_ = !sent;  // samples lost here are a gap in the published stream
     return sent;
   }
@@ -83,6 +83,7 @@ class GnuRadioOutlet final : public ZmqOutlet {
  private:
   std::string key_;
   SampleIndex tagged_ = 0;
+  double tagged_hz_ = 0;
   bool untagged_ = true;
 };
 

@@ -190,12 +190,21 @@ Message Delivery::message_of(Route& route, const BlockWork& work) noexcept {
   m.dropped = block.dropped + route.lost;
   m.halo = std::min(block.past, plan_.reach().past);
   m.tuned = route.tuned;
-  // A port without a frequency gets none.
-  if (output.format.frequency_hz != 0 || plan_.ports.front().shape.frequency_hz == 0) m.retuned_hz = block.retuned_hz;
+  set_place(m, route.output, work);
   m.calibrated = block.calibrated && block.was_calibrated;
   m.payload = {result.data, static_cast<std::size_t>(m.extent * port.shape.item_bytes() * port.shape.row_count())};
   m.facts = {facts_.data(), output.facts.size()};
   return m;
+}
+
+/// The plan that computed the block may have other frequencies than the first, whose formats messages refer to.
+void Delivery::set_place(Message& m, OutputIndex index, const BlockWork& work) const noexcept {
+  const PortFormat& now = work.plan().outputs[index].format;
+  const bool on_air = plan_.ports[plan_.outputs[index].port].shape.on_air;
+  const double moved_hz = now.frequency_hz - m.format->frequency_hz;
+  m.retuned_hz = moved_hz + (on_air ? work.block().retuned_hz : 0);
+  m.was_retuned_hz = moved_hz + (on_air ? work.block().was_retuned_hz : 0);
+  m.respanned_hz = now.span_hz - m.format->span_hz;
 }
 
 void Delivery::fetch_lost(Route& route) {

@@ -76,6 +76,7 @@ class Delivery {
   void close_rows(const BlockWork& work, OutputIndex index) noexcept;
   bool send(Route& route, const BlockWork& work, int slot);
   Message message_of(Route& route, const BlockWork& work) noexcept;
+  void set_place(Message& m, OutputIndex index, const BlockWork& work) const noexcept;
   void fetch_lost(Route& route);
   bool hand_over(Route& route, const Message& message, const SampleBlock& block, int slot);
 

@@ -74,6 +74,8 @@ class Engine {
   void interrupt() noexcept;
 
   const Plan& plan() const noexcept { return plan_; }
+  /// Where the ports lie in the spectrum, after live changes. Any thread.
+  std::vector<PortPlace> places() const { return current_.places(); }
   const EngineBackends& backends() const noexcept { return backends_; }
   std::span<const std::unique_ptr<Route>> routes() const noexcept { return publisher_.delivery().routes(); }
   int lanes_busy() const noexcept { return lanes_.busy(); }

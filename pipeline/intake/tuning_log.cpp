@@ -35,6 +35,7 @@ void TuningLog::add(SampleIndex sample, const SourceOptions& set, const StreamIn
 void TuningLog::mark(SampleBlock& block) noexcept {
   auto next = tunings_.begin();
   block.was_calibrated = calibrated_;
+  block.was_retuned_hz = frequency_hz_ - planned_hz_;
   for (; next != tunings_.end() && next->from < block.end(); ++next) {
     block.tuned = std::max(next->from, block.first);
     frequency_hz_ = next->frequency_hz;
@@ -51,7 +52,7 @@ void TuningLog::unmark(std::span<const SampleBlock> blocks) {
   for (const SampleBlock& block : blocks)
     if (block.tuned >= 0) at = tunings_.insert(at, {block.tuned, planned_hz_ + block.retuned_hz, block.calibrated}) + 1;
   if (blocks.empty()) return;
-  frequency_hz_ = planned_hz_ + blocks.front().retuned_hz;
+  frequency_hz_ = planned_hz_ + blocks.front().was_retuned_hz;
   calibrated_ = blocks.front().was_calibrated;
 }
 

@@ -43,9 +43,11 @@ TEST_F(TuningLogTest, BlocksBeforeARetuneDoNotShowIt) {
   const SampleBlock in = marked(200);
   EXPECT_EQ(in.tuned, 250);
   EXPECT_EQ(in.retuned_hz, 1e6);
+  EXPECT_EQ(in.was_retuned_hz, 0);
   const SampleBlock behind = marked(300);
   EXPECT_EQ(behind.tuned, -1);
   EXPECT_EQ(behind.retuned_hz, 1e6);
+  EXPECT_EQ(behind.was_retuned_hz, 1e6);
 }
 
 TEST_F(TuningLogTest, OfSeveralInABlockTheLastCounts) {

@@ -61,4 +61,11 @@ void Plan::prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devi
   arena = device_scratch_offset + scratch;
 }
 
+std::vector<PortPlace> places_of(const Plan& plan) {
+  std::vector<PortPlace> places;
+  for (const PlanPort& port : plan.ports)
+    places.push_back({port.shape.frequency_hz, port.shape.band_hz(), port.shape.on_air});
+  return places;
+}
+
 }  // namespace iqd

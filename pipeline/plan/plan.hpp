@@ -145,8 +145,17 @@ struct Plan {
   void prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devices);
 };
 
-/// Whether the plans differ at most in what their steps compute, so that blocks begun under one can continue under the
-/// other.
+/// Where a port lies in the spectrum; see PortShape.
+struct PortPlace {
+  double frequency_hz = 0;
+  double span_hz = 0;  // 0: not known
+  bool on_air = true;
+};
+/// Of each port of the plan, as planned.
+std::vector<PortPlace> places_of(const Plan& plan);
+
+/// Whether the plans differ at most in what their steps compute, and in the frequencies and spans of their ports, so
+/// that blocks begun under one can continue under the other.
 bool same_layout(const Plan& one, const Plan& other);
 /// Whether the steps are set up alike, except for live keys.
 bool same_but_live(const PlanStep& one, const PlanStep& other);

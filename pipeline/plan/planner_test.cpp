@@ -190,6 +190,23 @@ TEST(Planner, OutputsLieInPlaceOrAreCopied) {
   }
 }
 
+TEST(Planner, AFrequencyIsNoMatterOfLayout) {
+  const auto plan_at = [](double frequency_hz, double span_hz, double rate_hz = 1e6) {
+    PortShape source = word_source(1, rate_hz);
+    source.frequency_hz = frequency_hz;
+    source.span_hz = span_hz;
+    PlanRig rig(64, source);
+    EXPECT_TRUE(rig.add({"window"}));
+    rig.publish("window");
+    return rig.planner.finish(rig.section);
+  };
+  const Plan plan = plan_at(100e6, 5e5);
+  EXPECT_EQ(plan.outputs[0].format.frequency_hz, 100e6);
+  EXPECT_EQ(plan.outputs[0].format.span_hz, 5e5);
+  EXPECT_TRUE(same_layout(plan, plan_at(101e6, 4e5)));
+  EXPECT_FALSE(same_layout(plan, plan_at(100e6, 5e5, 2e6)));
+}
+
 TEST(Planner, FormatsTellWhatReadersNeed) {
   PlanRig rig(64, word_source(3, 2e6));
   ASSERT_TRUE(rig.add({"window", "{granule: 4}", "slow"}));
