@@ -87,9 +87,11 @@ class Pipeline::Routing {
   }
 
   const PortFormat& format_at_work(const Route& now) const { return of_.engines_->plan().outputs[now.output].format; }
-  /// A sink gets the extent with each message, and no facts.
+  /// A sink gets the extent, the frequency and the span with each message, and no facts.
   static bool same_to_a_sink(PortFormat now, const PortFormat& next) {
     now.facts = next.facts;
+    now.frequency_hz = next.frequency_hz;
+    now.span_hz = next.span_hz;
     if (next.varying >= 0 && now.dims.size() == next.dims.size())
       now.dims[static_cast<std::size_t>(next.varying)].extent = next.most();
     return now == next;

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "base/axes.hpp"
 #include "radio/file/iso_time.hpp"
 #include "radio/message_part.hpp"
 
@@ -31,7 +32,7 @@ void add_text(Json& facts, const char* key, const std::string& text) {
 }  // namespace
 
 ArrayFacts::ArrayFacts(const std::string& path, const PortFormat& format, const RecordingLabels& labels)
-    : file_(path), frequency_hz_(format.frequency_hz) {
+    : file_(path), dims_(format.dims) {
   facts_["iqd"] = IQD_VERSION;
   facts_["pipeline"] = format.pipeline;
   facts_["port"] = format.port;
@@ -40,7 +41,7 @@ ArrayFacts::ArrayFacts(const std::string& path, const PortFormat& format, const 
   add_dimensions(facts_, format);
   facts_["sample_rate"] = format.rate_hz;
   if (format.item_rate_hz > 0 && format.item_rate_hz != format.rate_hz) facts_["item_rate"] = format.item_rate_hz;
-  facts_["frequency"] = format.frequency_hz;
+  set_place(format.frequency_hz, format.span_hz);
   if (format.llr_scale > 0) facts_["llr_scale"] = format.llr_scale;
   add_text(facts_, "hw", labels.hardware.empty() ? format.hardware : labels.hardware);
   add_text(facts_, "description", labels.description);
@@ -52,11 +53,13 @@ ArrayFacts::ArrayFacts(const std::string& path, const PortFormat& format, const 
 
 void ArrayFacts::take(const Message& message, std::int64_t row) {
   if (!begun_ && !message.payload.empty()) begin(message);
-  const bool other = message.frequency_hz() != frequency_hz_;
+  const bool other = message.frequency_hz() != frequency_hz_ || message.span_hz() != span_hz_;
   if (message.tuned >= 0 || other) {
     frequency_hz_ = message.frequency_hz();
+    span_hz_ = message.span_hz();
     const SampleIndex from = message.tuned >= 0 ? message.tuned : message.sample;
     facts_["tuned"].push_back({{"row", row}, {"sample", from}, {"frequency", frequency_hz_}});
+    if (span_hz_ > 0) facts_["tuned"].back()["span"] = span_hz_;
     stale_ = true;
   }
   if (message.format->calibrated && !message.calibrated && facts_["calibrated"] != false) {
@@ -76,8 +79,17 @@ void ArrayFacts::begin(const Message& message) {
   facts_["time"] = message.time == TimeSource::radio ? "radio" : "host";
   facts_["datetime"] = format_iso_time(message.time_ns);
   if (message.format->calibrated) facts_["calibrated"] = message.calibrated;
-  if (message.tuned <= message.sample) facts_["frequency"] = frequency_hz_ = message.frequency_hz();
+  const bool tuned_within = message.tuned > message.sample;
+  set_place(tuned_within ? message.was_at_hz() : message.frequency_hz(), message.span_hz());
   begun_ = stale_ = true;
+}
+
+/// Of the first row.
+void ArrayFacts::set_place(double frequency_hz, double span_hz) {
+  facts_["frequency"] = frequency_hz_ = frequency_hz;
+  span_hz_ = span_hz;
+  if (span_hz > 0) facts_["span"] = span_hz;
+  if (Json axes = axes_json<Json>(dims_, frequency_hz); !axes.empty()) facts_["axes"] = std::move(axes);
 }
 
 bool ArrayFacts::write(bool complete) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/driver.hpp"
 #include "radio/file/replaced_file.hpp"
@@ -32,11 +33,14 @@ class ArrayFacts {
 
  private:
   void begin(const Message& message);
+  void set_place(double frequency_hz, double span_hz);
 
   ReplacedFile file_;
   nlohmann::ordered_json facts_;
   std::int64_t lost_ = 0;
-  double frequency_hz_ = 0;
+  std::vector<Dim> dims_;
+  double frequency_hz_ = 0;  // of the latest row
+  double span_hz_ = 0;
   bool begun_ = false;
   bool stale_ = true;
 };

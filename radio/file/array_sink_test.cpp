@@ -105,6 +105,24 @@ json facts_in(const ScratchFolder& folder) {
   return json::parse(folder.text("x.json"));
 }
 
+TEST(ArraySink, TellsWhereItsBinsAre) {
+  const ScratchFolder folder;
+  PortFormat format = packets();
+  format.dims.back().frequencies = {.first_hz = -3000, .step_hz = 1000};
+  format.span_hz = 6e3;
+  const std::vector<std::uint8_t> two(12);
+  Message message = message_of<const std::uint8_t>(format, 100, two);
+  message.retuned_hz = message.was_retuned_hz = 500;
+  ArraySink sink(folder / "x.npy", false, format, {});
+  EXPECT_EQ(facts_in(folder)["axes"], json::parse(R"({"bit": {"first": 1451497e3, "step": 1e3, "unit": "Hz"}})"));
+  sink.send(message);
+  const json facts = facts_in(folder);
+  EXPECT_EQ(facts["frequency"], 1.4515005e9) << "of the first message";
+  EXPECT_EQ(facts["axes"]["bit"]["first"], 1451497.5e3);
+  EXPECT_EQ(facts["span"], 6e3);
+  EXPECT_EQ(facts["tuned"], json::array());
+}
+
 TEST(ArraySink, TellsWhatTheNumbersAre) {
   const ScratchFolder folder;
   PortFormat format = packets();

@@ -11,7 +11,9 @@ CaptureLog::CaptureLog(const PortFormat& format)
     : item_rate_hz_(format.item_rate_hz), period_(format.rate_hz > 0 ? format.rate_hz / format.item_rate_hz : 1) {}
 
 void CaptureLog::note_retune(const Message& message) noexcept {
-  if (message.tuned >= 0) tuned_ = message.tuned;
+  if (message.tuned < 0) return;
+  tuned_ = message.tuned;
+  was_at_hz_ = message.was_at_hz();
 }
 
 std::int64_t CaptureLog::items_before_retune(const Message& message) const noexcept {
@@ -22,7 +24,7 @@ std::int64_t CaptureLog::items_before_retune(const Message& message) const noexc
 
 std::optional<SigmfCapture> CaptureLog::before_retune(const Message& message, std::int64_t item) {
   if (!is_needed(message, item)) return std::nullopt;
-  return begin(message, 0, item, started_ ? frequency_hz_ : message.format->frequency_hz);
+  return begin(message, 0, item, was_at_hz_);
 }
 
 std::optional<SigmfCapture> CaptureLog::after_retune(const Message& message, std::int64_t first, std::int64_t item) {
@@ -34,7 +36,7 @@ std::optional<SigmfCapture> CaptureLog::after_retune(const Message& message, std
 
 bool CaptureLog::is_needed(const Message& message, std::int64_t item) const noexcept {
   if (!started_ || message.gap > 0) return true;
-  if (tuned_ < 0 && message.frequency_hz() != frequency_hz_) return true;
+  if ((tuned_ < 0 ? message.frequency_hz() : was_at_hz_) != frequency_hz_) return true;
   const double expected = origin_ + static_cast<double>(item - origin_item_) * period_;
   // Rounding to whole source samples accounts for half an item, and for at least one sample.
   return std::fabs(static_cast<double>(message.sample) - expected) >= std::max(1.0, period_ / 2);

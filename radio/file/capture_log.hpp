@@ -10,8 +10,8 @@
 
 namespace iqd::radio {
 
-/// Decides where the recording of a stream needs a new capture: at its first item, at gaps, and at retunes. Items are
-/// counted from the recording's first, source samples from the start of the stream. One thread.
+/// Decides where the recording of a stream needs a new capture: at its first item, at gaps, at retunes, and where a
+/// stage has moved the frequency. Items are counted from the recording's first, source samples from the start of the stream. One thread.
 class CaptureLog {
  public:
   explicit CaptureLog(const PortFormat& format);
@@ -39,6 +39,7 @@ class CaptureLog {
   std::int64_t origin_item_ = 0;   // …and the item's number
   std::int64_t origin_index_ = 0;  // and its core:global_index
   SampleIndex tuned_ = -1;         // sample of a retune that no capture shows yet; or -1
+  double was_at_hz_ = 0;           // frequency before that retune
   std::int64_t index_offset_ = 0;  // offset from the source's index to core:global_index
 };
 

@@ -69,6 +69,32 @@ TEST_F(Captures, ARetuneDividesAMessage) {
   EXPECT_EQ(log_.items_before_retune(retuned), 0) << "a capture shows it";
 }
 
+TEST_F(Captures, AStageThatMovesTheFrequencyNeedsOne) {
+  record(0, 0);
+  Message moved = message(100);
+  moved.retuned_hz = moved.was_retuned_hz = 40e3;
+  const auto capture = log_.after_retune(moved, 0, 100);
+  ASSERT_TRUE(capture);
+  EXPECT_EQ(capture->sample_start, 100);
+  EXPECT_EQ(capture->frequency_hz, 1.45154e9);
+}
+
+TEST_F(Captures, AStageAndTheRadioMayMoveItInOneMessage) {
+  record(0, 0);
+  Message both = message(100);
+  both.tuned = 140;
+  both.was_retuned_hz = 40e3;
+  both.retuned_hz = 1.04e6;
+  log_.note_retune(both);
+  const auto before = log_.before_retune(both, 100);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->frequency_hz, 1.45154e9);
+  const auto after = log_.after_retune(both, 40, 140);
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->sample_start, 140);
+  EXPECT_EQ(after->frequency_hz, 1.45254e9);
+}
+
 TEST_F(Captures, ARetuneInALaterMessageWaits) {
   record(0, 0);
   Message early = message(100);

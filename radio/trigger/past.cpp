@@ -14,6 +14,8 @@ void Past::keep(const Message& message, std::int64_t from) {
   if (part.payload.data() != kept.payload.data()) kept.payload.assign(part.payload.begin(), part.payload.end());
   kept.message = part;
   kept.message.retuned_hz = part.frequency_hz() - format_.frequency_hz;
+  kept.message.was_retuned_hz = part.was_at_hz() - format_.frequency_hz;
+  kept.message.respanned_hz = part.span_hz() - format_.span_hz;
   kept.message.format = &format_;
   kept.message.payload = kept.payload;
   kept.message.facts = {};
