@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -63,6 +64,37 @@ void explain_ports(const Plan& plan) {
                port.most_new, port.reach.past, port.reach.future, home_name(port));
 }
 
+/// `99.54 MHz`, exact to the hertz.
+std::string hertz_text(double hz) {
+  if (std::fabs(hz) >= 1e6) return fmt::format("{:.12g} MHz", hz / 1e6);
+  return std::fabs(hz) >= 1e3 ? fmt::format("{:.9g} kHz", hz / 1e3) : fmt::format("{:.6g} Hz", hz);
+}
+
+/// `bin: 99 MHz + 976.563 Hz each`
+std::string axis_text(const PlanPort& port) {
+  std::string text;
+  for (const auto* dims : {&port.shape.rows, &port.shape.item})
+    for (const Dim& dim : *dims) {
+      const Frequencies& of = dim.frequencies;
+      if (!of.known()) continue;
+      const auto at = [&](double offset) { return hertz_text(port.shape.frequency_hz + offset); };
+      text += fmt::format("{}{}: ", text.empty() ? "" : "; ", dim.name);
+      if (of.values_hz.empty()) text += fmt::format("{}, then every {}", at(of.first_hz), hertz_text(of.step_hz));
+      for (std::size_t k = 0; k < std::min<std::size_t>(of.values_hz.size(), 4); ++k)
+        text += (k ? ", " : "") + at(of.values_hz[k]);
+      if (of.values_hz.size() > 4) text += fmt::format(", … {}", at(of.values_hz.back()));
+    }
+  return text;
+}
+
+/// Where the ports lie in the spectrum.
+void explain_places(const Plan& plan) {
+  fmt::print("\n  {:<28} {:>20} {:>14}  axis\n", "port", "frequency", "span");
+  for (const PlanPort& port : plan.ports)
+    fmt::print("  {:<28} {:>20} {:>14}  {}\n", port.name, port.shape.on_air ? hertz_text(port.shape.frequency_hz) : "-",
+               port.shape.band_hz() > 0 ? hertz_text(port.shape.band_hz()) : "-", axis_text(port));
+}
+
 void explain_steps(const Plan& plan) {
   std::size_t widest = 28;  // a fused step has the names of all its stages
   for (const PlanStep& step : plan.steps) widest = std::max(widest, step.name.size());
@@ -107,6 +139,7 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
   explain_memory(sizing, stream);
   fmt::print("\n");
   explain_ports(plan);
+  explain_places(plan);
   explain_steps(plan);
   fmt::print("\n  {:<28} {:<30} {:>12}\n", "message", "shape", "bytes");
   for (const PlanOutput& o : plan.outputs)

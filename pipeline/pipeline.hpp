@@ -61,6 +61,7 @@ struct PipelineStatus : CounterValues {
     Histogram::Snapshot time;
   };
   std::vector<Step> steps;
+  std::vector<PortPlace> places;                               // of the plan's ports, as the radio is tuned now
   std::vector<std::pair<StageNumber, std::uint64_t>> tallies;  // what stages have counted
   std::vector<std::pair<StageNumber, double>> levels;          // what they last measured; NaN: nothing
   /// Signal level of a source channel; see ChannelLevel.

@@ -38,6 +38,9 @@ void show_engine(const Engine& engine, PipelineStatus& s) {
   s.slots = engine.slots();
   s.slots_free = engine.slots_free();
   const Plan& plan = engine.plan();
+  s.places = engine.places();
+  for (PortPlace& place : s.places)
+    if (place.on_air) place.frequency_hz += s.frequency_hz - plan.ports.front().shape.frequency_hz;
   for (const auto& route : engine.routes()) {
     const RouteCounts& counts = route->apply ? route->apply->settings() : *route->counts;
     s.ports.push_back({plan.outputs[route->output].format.port, route->to,

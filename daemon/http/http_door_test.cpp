@@ -106,6 +106,9 @@ TEST_F(Door, ThePlanHasShapesQueuesAndRates) {
   EXPECT_EQ(plan["stages"][0]["in"][0], "source");
   EXPECT_EQ(plan["stages"][0]["out"][0], "window.out");
   EXPECT_EQ(plan["ports"][0]["past"], 100);
+  EXPECT_EQ(plan["ports"][1]["span"], plan["ports"][1]["rate"]);
+  EXPECT_EQ(plan["ports"][1]["frequency"], 0);
+  EXPECT_EQ(plan["ports"][1]["axes"], nlohmann::json::object());
   EXPECT_EQ(plan["ports"][1]["maker"], "window");
   EXPECT_EQ(plan["queues"]["slots_free"], 32);
   EXPECT_TRUE(plan["samples_per_second"].is_null()) << "looked at once";

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/axes.hpp"
+
 namespace iqd {
 namespace {
 
@@ -27,12 +29,21 @@ std::string port_name(const Plan& plan, PortIndex port) {
   return port == kNoPort ? "" : plan.ports[port].name;
 }
 
-json port_json(const Plan& plan, const PlanPort& port) {
+json axes_of(const PortShape& shape, double frequency_hz) {
+  json axes = axes_json<json>(shape.rows, frequency_hz);
+  axes.update(axes_json<json>(shape.item, frequency_hz));
+  return axes;
+}
+
+json port_json(const Plan& plan, const PlanPort& port, const PortPlace& place) {
   return {{"name", port.name},
           {"maker", port.is_source() ? "source" : plan.steps[port.maker].name},
           {"element", name_of(port.shape.element)},
           {"shape", port.shape.text()},
           {"rate", port.shape.axis == Axis::stream ? json(port.shape.rate_hz) : json()},
+          {"frequency", place.frequency_hz},
+          {"span", place.span_hz > 0 ? json(place.span_hz) : json()},
+          {"axes", axes_of(port.shape, place.frequency_hz)},
           {"new_per_block", port.most_new},
           {"past", port.reach.past},
           {"future", port.reach.future},
@@ -106,7 +117,8 @@ json needs_json(const PipelineStatus& now) {
 
 json plan_json(const Plan& plan, const PipelineStatus& now, const PipelineStatus* then, double seconds) {
   json ports = json::array();
-  for (const PlanPort& port : plan.ports) ports.push_back(port_json(plan, port));
+  const std::vector<PortPlace> places = now.places.size() == plan.ports.size() ? now.places : places_of(plan);
+  for (std::size_t p = 0; p < plan.ports.size(); ++p) ports.push_back(port_json(plan, plan.ports[p], places[p]));
   return {{"name", now.name},
           {"source", {{"driver", now.radio}, {"state", kSourceStateNames[static_cast<std::size_t>(now.state)]}}},
           {"backend", now.backend},
