@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/integer.hpp"
+#include "pipeline/engine/block_ledger.hpp"
 #include "pipeline/engine/ring_layout.hpp"
 #include "pipeline/intake/ring_writer.hpp"
 #include "pipeline/outlets/sink_outlet.hpp"
@@ -33,7 +34,8 @@ std::size_t stack_bytes() {
   return is_known ? limit.rlim_cur : kUnlimited;
 }
 
-/// Enough for the blocks in the lanes, the one being received and one that waits; more if the source cannot wait.
+/// Enough for the blocks in the lanes, the one being received and one that waits. If the source cannot wait: also for
+/// the future of blocks before a gap, which are all complete there, and may be computed while more arrives.
 std::int64_t ring_samples_for(const Plan& plan, const StreamInfo& stream, int lanes) {
   const std::size_t row_sample = size_of(stream.element) * static_cast<std::size_t>(stream.channels);
   const Reach reach = plan.window();
@@ -41,7 +43,7 @@ std::int64_t ring_samples_for(const Plan& plan, const StreamInfo& stream, int la
       bounded_sum(bounded_sum(reach.past, reach.future), bounded_product<std::int64_t>(plan.block, lanes + 2));
   const auto affordable = static_cast<double>(kRingMost / row_sample);
   const auto generous = static_cast<std::int64_t>(std::min(stream.rate_hz * kRingSeconds, affordable));
-  return std::max(least, stream.can_wait ? 0 : generous);
+  return stream.can_wait ? least : std::max(bounded_sum(least, reach.future), generous);
 }
 
 Need state_of(const Plan& plan) {
@@ -59,10 +61,13 @@ Need state_of(const Plan& plan) {
   return need;
 }
 
-/// What is kept besides the results: for each port of each slot, and for each step of the plan.
-Need bookkeeping_of(const Plan& plan, int slots) {
+/// What is kept besides the results: for each port of each slot, for blocks on their way, and for each step of the plan.
+Need bookkeeping_of(const Plan& plan, int slots, std::int64_t ring_samples) {
   const std::size_t slot = plan.ports.size() * (sizeof(PortIo) + sizeof(Span));
-  return {"positions and times", static_cast<std::size_t>(slots) * slot + plan.timed_steps() * sizeof(Histogram)};
+  const std::size_t blocks =
+      2 * BlockLedger::most_outstanding(plan.block, plan.window().future, ring_samples) * sizeof(SampleBlock);
+  return {"positions and times",
+          static_cast<std::size_t>(slots) * slot + blocks + plan.timed_steps() * sizeof(Histogram)};
 }
 
 void add(Needs& to, Need need) {
@@ -154,7 +159,7 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   s.needs.push_back({fmt::format("{} lanes", s.engine.lanes), s.arena_bytes, 0, s.engine.lanes});
   s.needs.push_back({fmt::format("{} result slots", s.engine.slots), s.slot_bytes});
   add(s.needs, state_of(plan));
-  add(s.needs, bookkeeping_of(plan, s.engine.slots));
+  add(s.needs, bookkeeping_of(plan, s.engine.slots, s.engine.ring_samples));
   add(s.needs, {"spill buffer", RingWriter::aside_bytes(stream)});
   add(s.needs, {"parsed file", spec.file_bytes});
   add(s.needs, {"plan and stage tables", circumstances.plan_bytes});

@@ -112,7 +112,7 @@ class Engine {
   SampleRing ring_;
   Carries carries_;
   CurrentPlan current_{plan_};
-  SpscQueue<SampleBlock> ready_{BlockLedger::kMostOutstanding};
+  SpscQueue<SampleBlock> ready_;
   std::atomic<bool> open_;              // blocks may be started
   std::atomic<bool> succeeded_{false};  // the successor no longer needs this one
   std::atomic<std::uint32_t> dispatch_requests_{0};

@@ -233,6 +233,9 @@ bool Intake::reopen() {
   counters_.reconnects.add();
   clock_.reopened(link_.info().time);
   tunings_.add(cutter_.position(), link_.options(), link_.now());
+  // Nothing follows what has arrived, so it is processed now and not when the source is back.
+  cutter_.end_piece();
+  feed_.offer_complete();
   return true;
 }
 

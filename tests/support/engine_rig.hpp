@@ -110,7 +110,8 @@ class Rig {
     EXPECT_TRUE(rig.problems.empty()) << rig.complaints();
     EngineBackends backends{make_cpu_backend(), {options.devices.begin(), options.devices.end()}};
     plan.prepare(*backends.host, backends.devices);
-    const std::int64_t least = plan.window().past + plan.window().future + options.block * (options.lanes + 2);
+    const std::int64_t future = plan.window().future * (options.info.can_wait ? 1 : 2);
+    const std::int64_t least = plan.window().past + future + options.block * (options.lanes + 2);
     EngineOptions sizes{options.lanes, options.slots, std::max(options.ring, least)};
     sizes.time_every = options.time_every;
     engine = std::make_unique<Engine>(std::move(plan), std::move(backends), sizes, std::move(routes), counters);

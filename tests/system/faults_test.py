@@ -10,6 +10,7 @@ import unittest
 import numpy as np
 
 import iqd
+from door import Door
 
 RATE = 1e6
 
@@ -158,6 +159,30 @@ class Faults(iqd.SystemTest):
         back = next(m for m in messages if m.gap)
         # The gap agrees with the clock.
         self.assertAlmostEqual((back.time_ns - messages[0].time_ns) * RATE / 1e9, back.sample, delta=2)
+
+    def test_an_outage_costs_only_what_was_not_received(self):
+        """Blocks that wait for what comes after them are complete when nothing does, and are published at once."""
+        stages = "agc: {window: 60001, ahead: 30000}"
+        text = self.document("disconnect_every=250000", block=256, stages=stages, port="agc.out",
+                             more="reconnect: {first: 300 ms, longest: 300 ms}\n"
+                                  "monitor: {listen: \"127.0.0.1:0\"}\n")
+        messages, tails = [], set()
+        with self.daemon(text, "--wait-subscribers", 1) as daemon:
+            door = Door(daemon)
+            ends = time.monotonic() + iqd.PATIENCE
+            while (status := door.status())["reconnects"] < 6:
+                self.assertLess(time.monotonic(), ends, daemon.text)
+                if status["state"] == "reconnecting" and status["published"] == status["received"]:
+                    tails.add(status["received"])
+                messages += self.subscriber.rest(0.01)
+            daemon.signal()
+            messages += self.subscriber.rest()
+            self.assertEqual(daemon.wait(), 0, daemon.text)
+            status = daemon.final[0]
+        self.assertAccounted(messages, status)
+        self.assertEqual(sum(status["dropped"].values()), 0, status)
+        self.assertEqual(sum(m.gap for m in messages) + messages[0].sample, status["lost"])
+        self.assertLessEqual(set(range(250_000, 1_500_001, 250_000)), tails, "the rest waited for the radio")
 
     def test_stopped_while_it_is_away(self):
         text = self.document("disconnect_at=0.1,disconnect_for=60")
