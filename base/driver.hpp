@@ -32,6 +32,7 @@ struct StreamInfo {
   TimeSource time = TimeSource::host;
   bool can_wait = false;    // can be read late without loss: a file, not a radio
   bool reconnects = false;  // worth opening again after a failure
+  bool from_peer = false;   // others feed it: it can wait, but is not meant to fall silent
   std::string hardware{};   // for recordings: `USRP E320 3150a2f, firmware 4.3, FPGA 8.2`
   double full_scale = 0;    // largest real or imaginary part; 0: its element's range, or unknown
 };

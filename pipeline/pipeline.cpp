@@ -180,6 +180,10 @@ std::string Pipeline::radio_hangs(double share) const {
   return {};
 }
 
+double Pipeline::idle_s() const noexcept {
+  return engines_.running()->lanes_busy() > 0 ? 0 : static_cast<double>(intake_->idle_ns()) / 1e9;
+}
+
 std::string Pipeline::hung() const {
   if (std::string hangs = radio_hangs(); !hangs.empty()) return hangs;
   if (device_waits_s() > spec_.realtime.hang_s) return fmt::format("{} does not finish a block", backends_.names);

@@ -132,6 +132,8 @@ class Pipeline {
   SourceState state() const noexcept { return intake_->state(); }
   /// The last error, while it is not streaming.
   std::string trouble() const { return intake_->trouble(); }
+  /// How long no samples have been taken from the source although no lane is busy; 0: they flow, or none is due.
+  double idle_s() const noexcept;
   PipelineStatus status() const;
   /// Names what has made no progress for half of the time that `realtime: hang` allows; else empty.
   std::string stuck() const;

@@ -136,6 +136,12 @@ PipelineStatus earlier(const PipelineStatus& now, const std::vector<PipelineStat
   return {};
 }
 
+/// Slow streams in S/s, so that only a stream that does not flow reads 0.
+std::string rate_text(const PipelineStatus& now, const std::vector<PipelineStatus>& before, double seconds) {
+  const double rate_hz = static_cast<double>(now.received - earlier(now, before).received) / seconds;
+  return rate_hz > 0 && rate_hz < 1e3 ? fmt::format("{:.3f} S/s", rate_hz) : fmt::format("{:.3f} MS/s", rate_hz / 1e6);
+}
+
 }  // namespace
 
 std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final) {
@@ -157,11 +163,10 @@ std::string status_lines(const std::vector<PipelineStatus>& pipelines, const std
       if (now.dropped[d]) drops += fmt::format(" {}={}", kDropNames[d], now.dropped[d]);
     if (now.lost) drops += fmt::format(" radio={}", now.lost);
     text += fmt::format(
-        "{:<12} {:<12} {:8.3f} MS/s  {:9} blocks  latency us p50 {:7.0f} p99 {:7.0f} max {:7.0f}  dropped{}  O {} "
+        "{:<12} {:<12} {:>13}  {:9} blocks  latency us p50 {:7.0f} p99 {:7.0f} max {:7.0f}  dropped{}  O {} "
         "stalls {} reconnects {}\n",
-        now.name, kSourceStateNames[static_cast<std::size_t>(now.state)],
-        static_cast<double>(now.received - then.received) / seconds / 1e6, now.blocks, recent.quantile_ns(0.5) / 1e3,
-        recent.quantile_ns(0.99) / 1e3, static_cast<double>(now.latency.worst_ns) / 1e3,
+        now.name, kSourceStateNames[static_cast<std::size_t>(now.state)], rate_text(now, before, seconds), now.blocks,
+        recent.quantile_ns(0.5) / 1e3, recent.quantile_ns(0.99) / 1e3, static_cast<double>(now.latency.worst_ns) / 1e3,
         drops.empty() ? " none" : drops, now.overflows, now.stalls, now.reconnects);
   }
   return text;
@@ -173,9 +178,10 @@ std::string status_sentence(const std::vector<PipelineStatus>& pipelines, const 
   for (const PipelineStatus& now : pipelines) {
     std::uint64_t dropped = now.lost;
     for (const std::uint64_t d : now.dropped) dropped += d;
-    text += fmt::format("{}{} {} {:.3f} MS/s, {} samples lost or dropped", text.empty() ? "" : "; ", now.name,
+    text += fmt::format("{}{} {}{} {}, {} samples lost or dropped", text.empty() ? "" : "; ", now.name,
                         kSourceStateNames[static_cast<std::size_t>(now.state)],
-                        static_cast<double>(now.received - earlier(now, before).received) / seconds / 1e6, dropped);
+                        now.trouble.empty() ? "" : fmt::format(" ({})", now.trouble), rate_text(now, before, seconds),
+                        dropped);
   }
   return text;
 }

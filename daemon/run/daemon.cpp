@@ -273,6 +273,9 @@ std::vector<std::string> Daemon::not_ready() const {
     }
     if (const std::string stage = p->slow_stage(); !stage.empty())
       reasons.push_back(fmt::format("{}: stage '{}' does not return", p->name(), stage));
+    else if (const double idle_s = p->idle_s(); state == SourceState::streaming && idle_s > 0)
+      reasons.push_back(
+          fmt::format("{}: no samples taken for {:.1f} s: a subscriber or a sink takes no more", p->name(), idle_s));
   }
   return reasons;
 }

@@ -30,7 +30,7 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
       cutter_(engine.plan().block, engine.plan().window(), clock_, tunings_),
       feed_(engine, cutter_),
       writer_(link_.info(), engine.ring()),
-      silence_(link_.info().can_wait, counters_) {
+      silence_(options_.name, link_.info(), counters_) {
   cutter_.reserve(engine.offers_left());
   clock_.limit_gaps(engine.plan().most_position());
   silence_.set_patience(options_, clock_.durations().ns_of(cutter_.block()));
@@ -67,6 +67,17 @@ SourceState Intake::state() const noexcept {
   return silent ? SourceState::stalled : state;
 }
 
+std::string Intake::trouble() const {
+  std::string why = link_.trouble();
+  const SourceState now = state();
+  const bool waits = now == SourceState::stalled || now == SourceState::opening;
+  return why.empty() && waits ? silence_.trouble(steady_ns()) : why;
+}
+
+std::int64_t Intake::idle_ns() const noexcept {
+  return ended() ? 0 : silence_.idle_ns(steady_ns());
+}
+
 std::string Intake::failure() const {
   if (!ended() || counters_.state.load() != SourceState::failed) return {};
   return options_.name + ": the source failed and cannot be opened again";
@@ -75,6 +86,7 @@ std::string Intake::failure() const {
 void Intake::run() {
   prepare_thread({"iqd-radio", options_.priority, options_.cpus});
   silence_.excuse(steady_ns());
+  silence_.opened(steady_ns());
   Outcome outcome = stream();
   while (outcome == Outcome::failed && link_.info().reconnects) outcome = reopen() ? stream() : Outcome::stopped;
 
@@ -221,6 +233,9 @@ void Intake::all_is_well() noexcept {
 /// Closes the source and tries until it is open again, waiting longer each time. Returns false if stopped.
 bool Intake::reopen() {
   counters_.state = SourceState::reconnecting;
+  // Nothing follows what has arrived, so it is processed now and not when the source is back.
+  cutter_.end_piece();
+  feed_.offer_complete();
   link_.close();
   std::int64_t backoff = options_.backoff_ns;
   do {
@@ -233,9 +248,6 @@ bool Intake::reopen() {
   counters_.reconnects.add();
   clock_.reopened(link_.info().time);
   tunings_.add(cutter_.position(), link_.options(), link_.now());
-  // Nothing follows what has arrived, so it is processed now and not when the source is back.
-  cutter_.end_piece();
-  feed_.offer_complete();
   return true;
 }
 

@@ -50,7 +50,9 @@ class Intake {
   /// Why the stream ended early; read it after `ended`.
   std::string failure() const;
   /// What went wrong last, while it is not streaming.
-  std::string trouble() const { return link_.trouble(); }
+  std::string trouble() const;
+  /// How long no samples have been taken from a source that has some or is to have some; 0: they flow.
+  std::int64_t idle_ns() const noexcept;
   /// Detaches a thread that hangs in a driver, for a process that is about to end.
   void abandon() noexcept;
 

@@ -96,6 +96,68 @@ TEST(IntakeSilence, IsSeenWhileACallBlocks) {
   rig.engine->join();
 }
 
+Rig::Options peer_options() {
+  Rig::Options o;
+  o.info.from_peer = true;
+  o.intake.stalled_ns = 5'000'000;
+  o.intake.silent_ns = 20'000'000;
+  return o;
+}
+
+/// It can be read late and is never opened again, but it is not meant to fall silent.
+TEST(IntakeSilence, APeerThatFallsSilentStalls) {
+  const std::uint64_t lines = log::lines();
+  Rig rig(peer_options(), {{{{.samples = 64},
+                             {.what = Do::hang},
+                             {.what = Do::nothing, .wait_ns = 1'000'000, .repeat = 40},
+                             {.samples = 64}},
+                            false}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == 64; }));
+  EXPECT_EQ(rig.intake->trouble(), "");
+  rig.view.released = true;
+  rig.view.bell.ring();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.state.load() == SourceState::stalled; }));
+  EXPECT_TRUE(Rig::eventually(
+      [&] { return rig.intake->trouble().starts_with("no samples for 0.") || rig.counters.received.value() == 128; }));
+  ASSERT_TRUE(Rig::eventually([&] { return rig.counters.received.value() == 128; }));
+  EXPECT_TRUE(Rig::eventually([&] { return log::lines() >= lines + 2; })) << "silence and its end";
+  EXPECT_GE(rig.counters.stalls.value(), 1u);
+  EXPECT_EQ(rig.counters.reconnects.value(), 0u);
+  EXPECT_EQ(rig.view.opened, 1);
+  rig.intake->stop();
+  rig.engine->join();
+  expect_all_published(rig, 128);
+}
+
+TEST(IntakeSilence, APeerThatHasNeverBeenThereStalls) {
+  Rig rig(peer_options(), {{{}, false}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->state() == SourceState::stalled; }));
+  EXPECT_TRUE(rig.intake->trouble().starts_with("no samples for ")) << rig.intake->trouble();
+  rig.intake->stop();
+  rig.engine->join();
+  EXPECT_EQ(rig.counters.stalls.value(), 1u);
+}
+
+/// A pipeline that takes nothing more is at fault itself.
+TEST(IntakeSilence, APeerIsNotBlamedForAPipelineThatDoesNotRead) {
+  Rig::Options o = peer_options();
+  o.stages = {{"gate"}};
+  o.publish = {"gate"};
+  o.lanes = 1;
+  GateStage::door().set(false);
+  Rig rig(o, {{{{.samples = 6400}}}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->idle_ns() > 0; }));
+  EXPECT_EQ(rig.intake->state(), SourceState::streaming);
+  EXPECT_EQ(rig.counters.stalls.value(), 0u);
+  GateStage::door().set(true);
+  rig.engine->join();
+  expect_all_published(rig, 6400);
+  EXPECT_EQ(rig.intake->idle_ns(), 0);
+}
+
 TEST(IntakeSilence, BehindAPieceItIsAsItShouldBe) {
   Rig::Options o = radio_options();
   o.intake.silent_ns = 20'000'000;

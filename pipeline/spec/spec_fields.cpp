@@ -24,9 +24,10 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
     g.field("hang", spec.realtime.hang_s,
             {.help = "iqd exits when a driver call takes longer", .unit = Unit::seconds, .low = 0.5, .high = 3600});
   });
-  v.group("reconnect", given, {.help = "when to reopen a radio that delivers nothing"}, [&spec](FieldVisitor& g) {
+  v.group("reconnect", given, {.help = "what to do about a source that delivers nothing"}, [&spec](FieldVisitor& g) {
     g.field("silence", spec.reconnect.silence_s,
-            {.help = "a radio that delivers no sample for this long is closed and reopened",
+            {.help = "a radio that delivers no sample for this long is closed and reopened; the log names any source "
+                     "after 1 s, or after this if it is shorter",
              .unit = Unit::seconds,
              .low = 0.1,
              .high = 3600});

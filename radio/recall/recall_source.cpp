@@ -42,6 +42,7 @@ StreamInfo SourceSettings::info() const {
       channels.empty() ? std::ssize(names) : std::accumulate(channels.begin(), channels.end(), std::int64_t{}));
   info.rate_hz = rate_hz;
   info.can_wait = true;
+  info.from_peer = true;
   return info;
 }
 
@@ -69,7 +70,8 @@ Received RecallSource::receive(std::span<std::byte* const> into, std::int64_t mo
   if (waits_since_ns_ == 0) waits_since_ns_ = now;
   if (take(now)) return give(into, most);
   wait(length_ns_ / 4);
-  return {};
+  // Until its samples can be there, a capture is not due.
+  return {.ends = now - waits_since_ns_ <= patience_ns_ + length_ns_};
 }
 
 bool RecallSource::due(std::int64_t now) const {

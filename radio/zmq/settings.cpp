@@ -98,6 +98,7 @@ StreamInfo SourceSettings::info() const {
   info.rate_hz = rate_hz;
   info.frequency_hz = frequency_hz.value_or(0);
   info.can_wait = true;
+  info.from_peer = true;
   return info;
 }
 
