@@ -72,9 +72,9 @@ class Source {
   /// counts as `failed`.
   virtual Received receive(std::span<std::byte* const> into, std::int64_t most) = 0;
   /// Applies the live keys of `options`, which have the type that opened it; called between two calls of `receive`.
-  /// Throws if the device refuses; then nothing has changed. Returns the time, on the clock of its time stamps, from
-  /// which on samples have the new setting, if known: samples in buffers still have the old one. `info` shows the new
-  /// frequency at once.
+  /// Throws if the device refuses, and NotNow if it does not answer; then nothing has changed. Returns the time, on the
+  /// clock of its time stamps, from which on samples have the new setting, if known: samples in buffers still have the
+  /// old one. `info` shows the new frequency at once.
   virtual std::optional<std::int64_t> retune(const SourceOptions& options);
   /// From another thread: makes a waiting `receive` return soon.
   virtual void interrupt() noexcept {}

@@ -16,6 +16,12 @@ class SetupError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// It cannot be done at present. Nothing has changed, and the same request may succeed later.
+class NotNow : public SetupError {
+ public:
+  using SetupError::SetupError;
+};
+
 /// The operator requested something impossible; exit code 2.
 class UsageError : public std::runtime_error {
  public:

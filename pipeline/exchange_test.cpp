@@ -60,7 +60,7 @@ class Show {
       return true;
     };
     if (!Rig::eventually(prepared)) return "refused";
-    return pipeline->go_over(std::move(*change));
+    return pipeline->go_over(std::move(*change)).why;
   }
   void wait_for_blocks(std::uint64_t more) {
     const std::uint64_t wanted = pipeline->status().blocks + more;
@@ -191,7 +191,7 @@ TEST(Exchange, LiveKeysChangeWithinFusedSteps) {
     show.wait_for_blocks(2);
     Pipeline::Change change = show.prepare(scaled(by));
     ASSERT_EQ(change.engine, nullptr);
-    ASSERT_EQ(show.pipeline->go_over(std::move(change)), "");
+    ASSERT_EQ(show.pipeline->go_over(std::move(change)).why, "");
   }
   show.wait_for_blocks(2);
   show.end();
@@ -255,7 +255,7 @@ TEST(Exchange, LiveKeysChangeTheEngineAtWork) {
     Pipeline::Change change = show.prepare(picking(3 + turn % 2));
     ASSERT_EQ(change.engine, nullptr);
     ASSERT_NE(change.plan, nullptr);
-    ASSERT_EQ(show.pipeline->go_over(std::move(change)), "");
+    ASSERT_EQ(show.pipeline->go_over(std::move(change)).why, "");
   }
   ASSERT_EQ(show.change_to(picking(5)), "");
   const std::uint64_t then = show.theatre.records[0].messages;
@@ -279,7 +279,7 @@ TEST(Exchange, SourceTakesItsLiveKeysOrAllStaysAsItIs) {
   Pipeline::Change change = show.prepare(picking(2, 7));
   EXPECT_EQ(change.engine, nullptr);
   EXPECT_EQ(change.plan, nullptr) << "it concerns only the source";
-  EXPECT_EQ(show.pipeline->go_over(std::move(change)), "");
+  EXPECT_EQ(show.pipeline->go_over(std::move(change)).why, "");
   EXPECT_EQ(show.theatre.gain, 7);
   EXPECT_EQ(show.change_to(picking(3, 13)), "a gain of 13 is too much");
   EXPECT_EQ(show.theatre.gain, 7);

@@ -219,10 +219,10 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   constexpr std::size_t kMostRetired = 4;
   tidy();
   if (const std::string stage = slow_stage(); !stage.empty())
-    throw SetupError(fmt::format("{}: stage '{}' does not return: no change is possible until it does or iqd restarts",
-                                 name_, stage));
+    throw NotNow(fmt::format("{}: stage '{}' does not return: no change is possible until it does or iqd restarts",
+                             name_, stage));
   if (engines_.retired() >= kMostRetired)
-    throw SetupError(name_ + ": readers still hold results from earlier plans; try again when they have caught up");
+    throw NotNow(name_ + ": readers still hold results from earlier plans; try again when they have caught up");
   Change change{std::move(next), std::move(what)};
   const bool same_backends = wanted_backends(change.spec) == wanted_backends(spec_);
   change.backends = same_backends ? backends_ : choose_backends(change.spec);
@@ -239,7 +239,7 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   return change;
 }
 
-std::string Pipeline::go_over(Change change) {
+ChangeOutcome Pipeline::go_over(Change change) {
   constexpr std::int64_t kPatienceNs = 2'000'000'000;
   std::shared_ptr<Engine> before;
   StreamChange request;
@@ -254,14 +254,13 @@ std::string Pipeline::go_over(Change change) {
     before = engines_.replace(change.engine);
   }
   const std::shared_ptr<CalibrationWatch> calibration = request.options.calibration;
-  std::string why;
-  const Intake::Answer answer = intake_->change(std::move(request), kPatienceNs, why);
-  if (answer != Intake::Answer::done) {
+  ChangeOutcome outcome = intake_->change(std::move(request), kPatienceNs);
+  if (!outcome.is_done()) {
     if (change.engine) {
       engines_.replace(std::move(before));
       change.engine->discard();
     }
-    return answer == Intake::Answer::refused ? why : "the source did not answer in time; nothing has changed";
+    return outcome;
   }
   const std::lock_guard lock(exchange_);
   if (change.engine) {
@@ -273,7 +272,7 @@ std::string Pipeline::go_over(Change change) {
   stream_ = change.stream;
   spec_ = std::move(change.spec);
   reloads_.add();
-  return {};
+  return outcome;
 }
 
 }  // namespace iqd

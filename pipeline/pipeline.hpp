@@ -120,8 +120,8 @@ class Pipeline {
   /// Prepares the change to `next` while the stream continues. `next` has been checked, and its source differs only in
   /// live keys. Throws SetupError; problems go to `problems`; in both cases nothing changes.
   Change prepare(PipelineSpec next, SpecChange what, Problems& problems);
-  /// Makes the change between two blocks. Returns why it could not, and then nothing has changed; else empty.
-  std::string go_over(Change change);
+  /// Makes the change between two blocks.
+  ChangeOutcome go_over(Change change);
   /// Frees replaced engines whose results have all been released.
   void tidy() { engines_.tidy(); }
   /// Ports whose values become live keys, here or elsewhere.

@@ -3,6 +3,7 @@
 #include "daemon/http/http_routes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -49,6 +50,8 @@ HttpAnswer set_keys(const HttpCall& call, std::string_view pipeline, std::string
   const ChangeReport report = call.service.set(pipeline, stage, call.body);
   if (report.result == ChangeReport::Result::applied)
     for (const std::string& line : report.lines) log::info("http: set {}", line);
+  else if (report.result != ChangeReport::Result::unknown)
+    log::warn("http: not set: {}", fmt::join(report.lines, "; "));
   return changed(report);
 }
 

@@ -15,9 +15,9 @@ namespace iqd {
 struct ChangeReport {
   enum class Result : std::uint8_t {
     applied,  // or there was nothing to change
-    refused,  // the request is wrong: nothing has changed
+    refused,  // the request is wrong, or a device refuses a value: it always will be
     unknown,  // there is no such pipeline or stage
-    busy,     // not now: iqd is stopping, or too many changes are queued
+    busy,     // not now: iqd is stopping, too many changes are queued, the radio is disconnected
   };
   Result result = Result::applied;
   std::vector<std::string> lines;  // one for each thing that was done, or that is wrong

@@ -24,8 +24,8 @@ void require_there(const Pipeline& running, const PipelineSpec& next, const Spec
   const auto claims = running.spec().source->claims();
   const auto is_claimed = [&](const std::string& c) { return std::ranges::find(claims, c) != claims.end(); };
   if (std::ranges::any_of(next.source->claims(), is_claimed))
-    throw SetupError(fmt::format("{}: the radio is disconnected: {} cannot change until it is back", running.name(),
-                                 fmt::join(change.keys, ", ")));
+    throw NotNow(fmt::format("{}: the radio is disconnected: {} cannot change until it is back", running.name(),
+                             fmt::join(change.keys, ", ")));
 }
 
 /// What is stopped has to be able to start again, so its descriptors and threads are checked first.
@@ -122,6 +122,8 @@ ChangeReport PipelineSet::go_over(Loaded& next, Scope scope) {
     if (!problems.empty()) return refused(problems);
     steps = steps_to(next, scope);
     if (!steps.ends.empty() || !steps.renewals.empty()) require_means();
+  } catch (const NotNow& e) {
+    return {Result::busy, {e.what()}};
   } catch (const std::exception& e) {
     return {Result::refused, {e.what()}};
   }
@@ -173,13 +175,15 @@ PipelineSet::Steps PipelineSet::steps_to(Loaded& next, Scope scope) {
 }
 
 void PipelineSet::carry_out(Steps& steps, ChangeReport& report) {
+  // A radio may refuse: it is asked before anything else changes.
+  std::ranges::stable_partition(steps.changes, [](const auto& c) { return c.second.what.retunes; });
   for (auto& [pipeline, change] : steps.changes) {
     const std::string name = pipeline->spec().name;
     const std::string keys = fmt::format("{}", fmt::join(change.what.keys, ", "));
     const bool exchanged = change.engine != nullptr;
-    if (const std::string why = pipeline->go_over(std::move(change)); !why.empty()) {
-      report.result = Result::busy;
-      report.lines.push_back(fmt::format("{}: {} unchanged: {}", name, keys, why));
+    if (const ChangeOutcome outcome = pipeline->go_over(std::move(change)); !outcome.is_done()) {
+      report.result = outcome.answer == ChangeOutcome::Answer::refused ? Result::refused : Result::busy;
+      report.lines.push_back(fmt::format("{}: {} unchanged: {}", name, keys, outcome.why));
       return;
     }
     if (keys.find("realtime.") != std::string::npos) grant(pipeline->spec());

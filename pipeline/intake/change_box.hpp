@@ -23,30 +23,43 @@ struct StreamChange {
   std::unique_ptr<Plan> plan;             // or: the engine's plan from here on
 };
 
+/// What became of a change. If it was not made, nothing has changed.
+struct ChangeOutcome {
+  enum class Answer : std::uint8_t {
+    done,
+    refused,  // it will always be
+    not_now,  // it may succeed later
+  };
+  Answer answer = Answer::done;
+  std::string why{};  // it was not made
+  bool is_done() const noexcept { return answer == Answer::done; }
+};
+
 /// A mailbox for one change at a time, between one sender and one receiver. Nothing here waits.
 class ChangeBox {
  public:
   // The sender.
   void post(StreamChange change) {
     change_ = std::move(change);
-    refusal_.clear();
+    outcome_ = {};
     state_.store(State::posted, std::memory_order_release);
   }
   bool is_done() const noexcept { return state_.load(std::memory_order_acquire) == State::done; }
   /// Returns false if the receiver was quicker: then the change will be made.
   bool withdraw() noexcept { return move(State::posted, State::empty); }
-  /// When it is done: why it was refused, or nothing.
-  std::string collect() {
+  /// When it is done.
+  ChangeOutcome collect() {
+    ChangeOutcome outcome = std::move(outcome_);
     state_.store(State::empty, std::memory_order_release);
-    return std::move(refusal_);
+    return outcome;
   }
 
   // The receiver.
   bool is_posted() const noexcept { return state_.load(std::memory_order_acquire) == State::posted; }
   /// The change to be made now, or null. It stays here until `done`.
   StreamChange* take() noexcept { return is_posted() && move(State::posted, State::taken) ? &change_ : nullptr; }
-  void done(std::string refusal) {
-    refusal_ = std::move(refusal);
+  void done(ChangeOutcome outcome) {
+    outcome_ = std::move(outcome);
     state_.store(State::done, std::memory_order_release);
   }
 
@@ -57,8 +70,8 @@ class ChangeBox {
   }
 
   std::atomic<State> state_{State::empty};
-  StreamChange change_;  // belongs to the side that moved the state last, like `refusal_`
-  std::string refusal_;
+  StreamChange change_;  // belongs to the side that moved the state last, like `outcome_`
+  ChangeOutcome outcome_;
 };
 
 }  // namespace iqd

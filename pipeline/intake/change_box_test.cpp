@@ -29,9 +29,9 @@ TEST(ChangeBox, DeliversOnce) {
   EXPECT_EQ(taken->options.priority, 7);
   EXPECT_EQ(box.take(), nullptr);
   EXPECT_FALSE(box.is_done());
-  box.done("");
+  box.done({});
   EXPECT_TRUE(box.is_done());
-  EXPECT_EQ(box.collect(), "");
+  EXPECT_TRUE(box.collect().is_done());
   EXPECT_FALSE(box.is_done());
 }
 
@@ -39,12 +39,14 @@ TEST(ChangeBox, ARefusalDoesNotOutliveItsChange) {
   ChangeBox box;
   box.post(change_of(1));
   box.take();
-  box.done("out of range");
-  EXPECT_EQ(box.collect(), "out of range");
+  box.done({ChangeOutcome::Answer::refused, "out of range"});
+  const ChangeOutcome outcome = box.collect();
+  EXPECT_EQ(outcome.answer, ChangeOutcome::Answer::refused);
+  EXPECT_EQ(outcome.why, "out of range");
   box.post(change_of(2));
   box.take();
-  box.done("");
-  EXPECT_EQ(box.collect(), "");
+  box.done({});
+  EXPECT_TRUE(box.collect().is_done());
 }
 
 TEST(ChangeBox, WithdrawnWhileNobodyHasTakenIt) {
@@ -55,7 +57,7 @@ TEST(ChangeBox, WithdrawnWhileNobodyHasTakenIt) {
   box.post(change_of(2));
   box.take();
   EXPECT_FALSE(box.withdraw()) << "the receiver was quicker";
-  box.done("");
+  box.done({});
   EXPECT_TRUE(box.is_done());
 }
 

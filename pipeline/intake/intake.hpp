@@ -33,10 +33,8 @@ class Intake {
   ~Intake();
 
   void start();
-  enum class Answer : std::uint8_t { done, refused, too_late };
-  /// Makes the change between two calls into the driver, without losing samples, and waits until it is made. If it is
-  /// refused, `why` is the driver's reason. Nothing has changed if it was refused, or came too late for the thread.
-  Answer change(StreamChange change, std::int64_t patience_ns, std::string& why);
+  /// Makes the change between two calls into the driver, without losing samples, and waits until it is made or not.
+  ChangeOutcome change(StreamChange change, std::int64_t patience_ns);
   /// Stops receiving; what has arrived is still processed.
   void stop() noexcept;
   /// The thread has closed the engine and is about to end.

@@ -10,47 +10,52 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "pipeline/backend/prepare_thread.hpp"
 #include "pipeline/intake/intake.hpp"
 
 namespace iqd {
 
-Intake::Answer Intake::change(StreamChange change, std::int64_t patience_ns, std::string& why) {
+ChangeOutcome Intake::change(StreamChange change, std::int64_t patience_ns) {
   changes_.post(std::move(change));
   const std::int64_t until = steady_ns() + patience_ns;
   while (!changes_.is_done()) {
     feed_.engine().room().ring();
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     const bool late = steady_ns() > until || ended();
-    if (late && changes_.withdraw()) return Answer::too_late;
+    if (late && changes_.withdraw())
+      return {ChangeOutcome::Answer::not_now, ended() ? "the source has ended" : "the source did not answer in time"};
   }
-  why = changes_.collect();
-  return why.empty() ? Answer::done : Answer::refused;
+  return changes_.collect();
 }
 
 void Intake::take_change() {
   StreamChange* const change = changes_.take();
   if (!change) return;
-  std::string refusal;
+  ChangeOutcome outcome;
   try {
-    if (change->source && link_.is_open()) retune(*change->source);
+    if (change->source) retune(*change->source);
+  } catch (const NotNow& e) {
+    outcome = {ChangeOutcome::Answer::not_now, e.what()};
   } catch (const std::exception& e) {
-    refusal = e.what();
+    outcome = {ChangeOutcome::Answer::refused, e.what()};
   } catch (...) {
-    refusal = "the driver gives no reason";
+    outcome = {ChangeOutcome::Answer::refused, "the driver gives no reason"};
   }
   std::int64_t again = 0;
-  if (refusal.empty()) {
+  if (outcome.is_done()) {
     if (change->reopen) link_.reopen_with(*change->reopen);
     if (change->plan) feed_.engine().replace_plan(std::move(change->plan));
     if (change->engine) again = hand_over(*change);
   }
-  changes_.done(std::move(refusal));
+  changes_.done(std::move(outcome));
   // May wait for room, and so for the previous engine. The sender does not wait.
   if (again > 0) arrived(again);
 }
 
 void Intake::retune(const SourceOptions& to) {
+  // Whether the device takes the values would only be known when it is back, and it might never open with them.
+  if (!link_.is_open()) throw NotNow("the radio is disconnected; try again when it is back");
   const std::optional<std::int64_t> time_ns = link_.retune(to);
   // A source that can be read late is not a radio.
   if (link_.info().can_wait) return;

@@ -7,6 +7,7 @@
 #include <cassert>
 #include <concepts>
 #include <cstring>
+#include <utility>
 
 #include "base/log.hpp"
 
@@ -34,6 +35,12 @@ template <class T> std::string list_text(std::span<const std::byte> payload) {
     text += (text.empty() ? "" : ", ") + number_text(value);
   }
   return text;
+}
+
+/// Values differ from block to block, and so do the reasons that name them.
+std::string without_numbers(std::string why) {
+  std::erase_if(why, [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-'; });
+  return why;
 }
 
 }  // namespace
@@ -101,8 +108,9 @@ void ApplyOutlet::applied() {
 void ApplyOutlet::refused(const std::string& why, std::int64_t now_ns) {
   not_before_ns_ = now_ns + kRetryNs;
   settings_.refused.add();
-  if (why == told_) return;
-  told_ = why;
+  std::string reason = without_numbers(why);
+  if (reason == told_) return;
+  told_ = std::move(reason);
   log::warn("apply {}: a value from {} was refused, the previous one stays: {}", key_.text(), port_, why);
 }
 

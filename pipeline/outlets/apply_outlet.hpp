@@ -36,7 +36,7 @@ class ApplyOutlet final : public Outlet {
   /// one was refused less than a second ago. The caller must report the outcome with `applied` or `refused`.
   std::optional<std::string> take(std::int64_t now_ns);
   void applied();
-  /// Logs the reason if it differs from the last one. The same value is tried again when it comes again.
+  /// Logs the reason if it differs from the last one in more than numbers. The same value is tried again when it comes again.
   void refused(const std::string& why, std::int64_t now_ns);
   /// The key was set from elsewhere: the next value is taken even if it is the same as the last.
   void forget();
@@ -60,7 +60,7 @@ class ApplyOutlet final : public Outlet {
   Value taken_;
   std::optional<Value> last_;  // the last value that was set
   std::int64_t not_before_ns_ = 0;
-  std::string told_;  // the last logged reason of a refusal
+  std::string told_;  // the last logged reason of a refusal, without numbers
   RouteCounts settings_;
 };
 

@@ -170,9 +170,16 @@ TEST(ApplyOutlet, RefusedValuesAreTriedAgainASecondLaterAndToldOnce) {
   EXPECT_EQ(rig.take(4 * kSecond), "{value: 9}") << "it had been sent";
   rig.outlet.refused("too red", 4 * kSecond);
   EXPECT_EQ(log::lines(), lines + 2) << "another reason";
-  EXPECT_EQ(rig.outlet.settings().refused.value(), 4u);
+  rig.send({8});
+  EXPECT_EQ(rig.take(5 * kSecond), "{value: 8}");
+  rig.outlet.refused("too red by 0.5", 5 * kSecond);
+  rig.send({8.5});
+  EXPECT_EQ(rig.take(6 * kSecond), "{value: 8.5}");
+  rig.outlet.refused("too red by 0.25", 6 * kSecond);
+  EXPECT_EQ(log::lines(), lines + 3) << "another number is no other reason";
+  EXPECT_EQ(rig.outlet.settings().refused.value(), 6u);
   rig.send({1});
-  EXPECT_EQ(rig.take(6 * kSecond), "-") << "it is what is set";
+  EXPECT_EQ(rig.take(8 * kSecond), "-") << "it is what is set";
 }
 
 TEST(ApplyOutlet, TakesWhateverComesAfterTheKeyWasSetOtherwise) {

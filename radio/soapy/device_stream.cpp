@@ -20,6 +20,7 @@
 #include "base/log.hpp"
 #include "radio/soapy/gain.hpp"
 #include "radio/soapy/module_log.hpp"
+#include "radio/soapy/ranges.hpp"
 
 namespace iqd::radio::soapy {
 namespace {
@@ -100,6 +101,7 @@ DeviceStream::DeviceStream(const Settings& s, int direction, Element element)
   step("check the channels", [&] { check_channels(s); });
   write_settings(s);
   step("set the rate", [&] { set_rate(s); });
+  step("check the settings", [&] { check_ranges(*device_, direction_, channels_, s, name_); });
   set_live(s);
   set_clock();
   set_up_stream(s, element);
@@ -195,31 +197,28 @@ Settings DeviceStream::as_it_is(Settings now) const {
   return now;
 }
 
+/// A device that can be asked, and set back after it did not take a value, has refused that value.
 void DeviceStream::retune(const Settings& s) {
-  const std::size_t first = channels_[0];
   Settings before;
-  step("check the new settings", [&] {
-    if (s.frequency_hz) check_range("frequency", *s.frequency_hz, device_->getFrequencyRange(direction_, first));
-    if (s.gain_db) check_range("gain", *s.gain_db, {device_->getGainRange(direction_, first)});
-    if (s.bandwidth_hz) check_range("bandwidth", *s.bandwidth_hz, device_->getBandwidthRange(direction_, first));
+  try {
+    check_ranges(*device_, direction_, channels_, s, name_);
     check_antenna(s.antenna);
     before = as_it_is(s);
-  });
+  } catch (const SetupError&) {
+    throw;
+  } catch (...) {
+    throw NotNow(fmt::format("{}: cannot check the new settings: {}", name_, text_of(std::current_exception())));
+  }
   try {
     set_live(s);
-  } catch (const SetupError&) {
-    set_live(before);
+  } catch (const SetupError& refused) {
+    try {
+      set_live(before);
+    } catch (const SetupError&) {
+      throw NotNow(refused.what());
+    }
     throw;
   }
-}
-
-/// Modules limit such values silently. Some report no range, or an empty one.
-void DeviceStream::check_range(const char* key, double value, const SoapySDR::RangeList& ranges) const {
-  const auto within = [&](const SoapySDR::Range& r) { return value >= r.minimum() && value <= r.maximum(); };
-  const auto empty = [](const SoapySDR::Range& r) { return r.minimum() >= r.maximum(); };
-  if (std::all_of(ranges.begin(), ranges.end(), empty) || std::any_of(ranges.begin(), ranges.end(), within)) return;
-  throw SetupError(fmt::format("{}: {} {} is out of range ({} to {})", name_, key, value, ranges.front().minimum(),
-                               ranges.back().maximum()));
 }
 
 void DeviceStream::set_clock() {

@@ -67,7 +67,6 @@ class DeviceStream {
   void set_live(const Settings& settings);
   Settings as_it_is(Settings settings) const;
   void check_antenna(const std::string& name) const;
-  void check_range(const char* key, double value, const SoapySDR::RangeList& ranges) const;
   void write_settings(const Settings& settings);
   void set_rate(const Settings& settings);
   void set_clock();

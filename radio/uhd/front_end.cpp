@@ -27,6 +27,7 @@ struct Calls {
   std::string (multi_usrp::*antenna)(std::size_t);
   void (multi_usrp::*set_bandwidth)(double, std::size_t);
   double (multi_usrp::*bandwidth)(std::size_t);
+  uhd::meta_range_t (multi_usrp::*bandwidths)(std::size_t);
   uhd::freq_range_t (multi_usrp::*frequencies)(std::size_t);
   uhd::tune_result_t (multi_usrp::*set_frequency)(const uhd::tune_request_t&, std::size_t);
   double (multi_usrp::*frequency)(std::size_t);
@@ -50,6 +51,7 @@ const Calls kReceive = {"receive",
                         &multi_usrp::get_rx_antenna,
                         &multi_usrp::set_rx_bandwidth,
                         &multi_usrp::get_rx_bandwidth,
+                        &multi_usrp::get_rx_bandwidth_range,
                         &multi_usrp::get_rx_freq_range,
                         &multi_usrp::set_rx_freq,
                         &multi_usrp::get_rx_freq,
@@ -71,6 +73,7 @@ const Calls kTransmit = {"transmit",
                          &multi_usrp::get_tx_antenna,
                          &multi_usrp::set_tx_bandwidth,
                          &multi_usrp::get_tx_bandwidth,
+                         &multi_usrp::get_tx_bandwidth_range,
                          &multi_usrp::get_tx_freq_range,
                          &multi_usrp::set_tx_freq,
                          &multi_usrp::get_tx_freq,
@@ -140,13 +143,15 @@ void FrontEnd::set_gain_profile() {
 /// libuhd limits such values to the range, and only logs it.
 void FrontEnd::check_ranges(const Settings& s) const {
   const auto check = [&](const char* key, std::optional<double> value, const uhd::meta_range_t& range) {
-    if (value && (*value < range.start() || *value > range.stop()))
+    const bool is_known = !range.empty() && range.start() < range.stop();
+    if (value && is_known && (*value < range.start() || *value > range.stop()))
       throw SetupError(
           fmt::format("{}: {} {} is out of range ({} to {})", name(), key, *value, range.start(), range.stop()));
   };
   for (const std::size_t c : channels_) {
     check("frequency", s.frequency_hz, (usrp().*calls_.frequencies)(c));
     check("gain", s.gain_db, (usrp().*calls_.gains)(c));
+    check("bandwidth", s.bandwidth_hz, (usrp().*calls_.bandwidths)(c));
     if (s.power_dbm && !usrp().has_tx_power_reference(c))
       throw SetupError(fmt::format("{}: not calibrated for `power`; use `gain`", name()));
   }
@@ -248,19 +253,25 @@ Settings FrontEnd::before(const Settings& next) const {
 
 uhd::time_spec_t FrontEnd::retune(const Settings& s) {
   constexpr double kLockSeconds = 0.2;  // nobody receives meanwhile
-  return device().step("tune", [&] {
-    check_ranges(s);
-    const Settings was = before(s);
-    try {
-      const uhd::time_spec_t holds_from = set_live(s);
-      await_locks(kLockSeconds);
-      return holds_from;
-    } catch (...) {
-      usrp().clear_command_time();
-      set_live(was);
-      throw;
-    }
-  });
+  try {
+    return device().step("tune", [&] {
+      check_ranges(s);
+      const Settings was = before(s);
+      try {
+        const uhd::time_spec_t holds_from = set_live(s);
+        await_locks(kLockSeconds);
+        return holds_from;
+      } catch (...) {
+        usrp().clear_command_time();
+        set_live(was);
+        throw;
+      }
+    });
+  } catch (const SetupError& e) {
+    // What a device does not answer, it has not refused.
+    if (device().is_given_up()) throw NotNow(e.what());
+    throw;
+  }
 }
 
 uhd::stream_args_t FrontEnd::stream_args(Element element) const {

@@ -14,6 +14,7 @@
 
 #include "base/bell.hpp"
 #include "base/driver.hpp"
+#include "base/error.hpp"
 #include "config/fields.hpp"
 
 /// A source that follows a test's script, step by step.
@@ -70,10 +71,11 @@ struct SourceView {
   std::atomic<bool> interrupted{false};
   std::atomic<bool> released{false};  // releases a hanging step
   std::atomic<bool> is_there{true};
-  // For a retune: the new frequency, the reported time, and whether it refuses.
+  // For a retune: the new frequency, the reported time, and whether it answers and refuses.
   std::atomic<double> frequency_hz{0};
   std::optional<std::int64_t> tuned_ns;
   std::atomic<bool> refuses{false};
+  std::atomic<bool> answers{true};
   Bell bell;
 };
 
@@ -90,6 +92,7 @@ class ScriptedSource : public Source {
   StreamInfo info() const override { return info_; }
   void interrupt() noexcept override { view_.interrupted = true; }
   std::optional<std::int64_t> retune(const SourceOptions&) override {
+    if (!view_.answers) throw NotNow("it does not answer");
     if (view_.refuses) throw std::runtime_error("it is out of range");
     info_.frequency_hz = view_.frequency_hz;
     return view_.tuned_ns;

@@ -152,6 +152,22 @@ class Apply(iqd.SystemTest):
         self.assertEqual(daemon.stop(), 0)
         self.assertEqual(daemon.final[0]["dropped"]["refused"], 0)
 
+    def test_a_value_that_the_radio_refuses_is_told_once(self):
+        daemon, door, reader = self.open(apply="{port: aph_predistorter.peak, to: send/source.gain}")
+        self.wait_for(door, lambda p: p["messages"] >= 1)
+        for n, value in enumerate((1000, 2000), 1):
+            self.assertEqual(door.change("PATCH", "/api/pipelines/learn/stages/level", {"value": value})[0], 200)
+            self.wait_for(door, lambda p, n=n: p["refused"] >= n)
+        self.assertEqual(door.change("PATCH", "/api/pipelines/learn/stages/level", {"value": 50})[0], 200)
+        self.wait_for(door, lambda p: p["messages"] >= 2)
+        told = [line for line in daemon.log if "is out of range (0 to 60)" in line]
+        self.assertEqual(len(told), 1, daemon.text)
+        self.assertIn("the previous one stays", told[0])
+        reader.take(3)
+        self.assertEqual(daemon.stop(), 0)
+        for status in daemon.final:
+            self.assertConserved(status)
+
     def test_a_pipeline_may_end_before_its_key_is_set(self):
         """A value for a pipeline that has ended is refused; the pipeline that sends it keeps running."""
         iqd.write_recording(self.folder / "short", np.zeros(20000, np.complex64))

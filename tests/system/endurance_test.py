@@ -98,11 +98,13 @@ class Endurance(iqd.SystemTest):
         with self.daemon(text) as daemon:
             daemon.wait_for_log("cannot be opened again yet")
             door = Door(daemon)
-            status, answer = door.change("PATCH", "/api/stages/source", {"rate": "2e6"})
-            self.assertEqual(status, 422, answer)
-            self.assertIn("the radio is disconnected", answer["problems"][0])
-            self.assertEqual(door.change("PATCH", "/api/stages/source", {"frequency": "2e6"})[0], 200)
+            for keys in ({"rate": "2e6"}, {"frequency": "2e6"}, {"gain": 90}):
+                status, answer = door.change("PATCH", "/api/stages/source", keys)
+                self.assertEqual(status, 503, answer)
+                self.assertIn("the radio is disconnected", answer["problems"][0])
             door.wait_for_state("/readyz", 200)
+            self.assertEqual(door.change("PATCH", "/api/stages/source", {"gain": 90})[0], 422)
+            self.assertEqual(door.change("PATCH", "/api/stages/source", {"frequency": "2e6"})[0], 200)
             self.assertEqual(door.status()["radio"]["frequency"], 2e6)
             self.assertEqual(daemon.stop(), 0, daemon.text)
             self.assertConserved(daemon.final[0])

@@ -3,6 +3,7 @@
 """A radio retuned over HTTP: the stream and the recording state the first sample with the new settings."""
 
 import json
+import signal
 import subprocess
 import time
 import unittest
@@ -97,17 +98,49 @@ monitor: {{listen: "127.0.0.1:0"}}
     def test_what_the_radio_refuses_changes_nothing(self):
         daemon, door, reader = self.open()
         messages = reader.take(1)  # requests must wait while it starts
-        for keys, words in (({"frequency": 7e9}, "out of range"), ({"gain": 61}, "out of range"),
+        for keys, words in (({"frequency": 7e9}, "frequency 7000000000 is out of range (0 to 6000000000)"),
+                            ({"gain": 61}, "gain 61 is out of range (0 to 60)"),
+                            ({"gain": -1}, "gain -1 is out of range (0 to 60)"),
+                            ({"frequency": 101e6, "gain": 90}, "gain 90 is out of range (0 to 60)"),
                             ({"antenna": "roof"}, "there is no antenna 'roof'; there are: RX"),
-                            ({"bandwidth": 1}, "out of range")):
+                            ({"bandwidth": 1}, "bandwidth 1 is out of range (1000 to 500000000)")):
             status, answer = self.set(door, **keys)
-            self.assertNotEqual(status, 200)
+            self.assertEqual(status, 422, answer)
             self.assertIn(words, json.dumps(answer))
+            self.assertEqual([line.count(words) for line in daemon.log if words in line], [1], daemon.text)
         messages += reader.take(5)
         self.assertEqual(daemon.stop(), 0, daemon.text)
         messages += reader.rest()
         self.assertEqual({(m.frequency, "tuned" in m.meta) for m in messages}, {(HOME, False)})
         self.assertContinuous(messages)
+
+    def test_what_the_radio_refuses_in_a_reload_changes_nothing(self):
+        for ask in (lambda d, door: d.signal(signal.SIGHUP), lambda d, door: door.change("POST", "/api/reload")):
+            daemon, door, reader = self.open()
+            messages = reader.take(1)
+            path = self.folder / "pipeline.yaml"
+            path.write_text(path.read_text(encoding="utf-8").replace("format: cf32", "format: cf32, gain: 90"),
+                            encoding="utf-8")
+            answer = ask(daemon, door)
+            words = "gain 90 is out of range (0 to 60)"
+            daemon.wait_for_log(words)
+            if answer:
+                self.assertEqual(answer[0], 422, answer)
+                self.assertIn(words, answer[1]["problems"][0])
+            messages += reader.take(5)
+            self.assertEqual(daemon.text.count(words), 1, daemon.text)
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+            messages += reader.rest()
+            self.assertContinuous(messages)
+
+    def test_what_the_radio_refuses_when_it_is_opened(self):
+        daemon, door, reader = self.open()
+        reader.take(1)
+        status, answer = self.set(door, rate=2e6, gain=90)
+        self.assertEqual(status, 422, answer)
+        self.assertIn("gain 90 is out of range (0 to 60)", json.dumps(answer))
+        self.assertEqual(door.status()["sample_rate"], RATE)
+        self.assertEqual(daemon.stop(), 0, daemon.text)
 
     def test_another_rate_begins_anew(self):
         daemon, door, reader = self.open(args=",rate_grid=500000")

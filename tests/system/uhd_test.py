@@ -15,6 +15,7 @@ import numpy as np
 import iqd
 import uhd_case
 import uhd_sim
+from door import Door
 from uhd_case import numbered
 
 
@@ -167,6 +168,22 @@ class Uhd(uhd_case.UhdCase):
         self.assertEqual((status["reloads"], status["lost"], status["reconnects"]), (1, 0, 0), daemon.text)
         self.assertEqual((messages[0].frequency, messages[-1].frequency), (1e9, 1.1e9))
         self.assertAccounted(messages, status)
+
+    def test_what_it_refuses_is_refused_for_good(self):
+        self.sim.start()
+        with self.daemon(self.document() + 'monitor: {listen: "127.0.0.1:0"}\n') as daemon:
+            door = Door(daemon)
+            daemon.wait_for(lambda p: p["received"] > 0)
+            for keys, words in (({"gain": 90}, "gain 90 is out of range (0 to 76)"),
+                                ({"frequency": 60e9}, "frequency 60000000000 is out of range ("),
+                                ({"antenna": "RX9"}, "there is no antenna 'RX9'; there are: RX2, TX/RX")):
+                status, answer = door.change("PATCH", "/api/stages/source", keys)
+                self.assertEqual(status, 422, (answer, daemon.text))
+                self.assertIn(words, answer["problems"][0])
+                self.assertEqual(daemon.text.count(words), 1, daemon.text)
+            status, answer = door.change("PATCH", "/api/stages/source", {"gain": 40})
+            self.assertEqual(status, 200, answer)
+            self.stop(daemon)
 
     def test_it_stops_though_it_hangs_while_it_is_tuned(self):
         self.sim.start()

@@ -117,6 +117,22 @@ class Warp(iqd.SystemTest):
 
     # iqd receives
 
+    def test_what_it_refuses_is_refused_for_good(self):
+        text = self.document(self.start_node(), 65536, every=0.05, more='monitor: {listen: "127.0.0.1:0"}\n')
+        with self.daemon(text) as daemon:
+            door = Door(daemon)
+            self.incoming.take(1)
+            for keys, words in (({"frequency": "2.44 GHz"}, "2437 MHz"), ({"gain": 200}, "gain 200 is out of range ("),
+                                ({"bandwidth": 1}, "bandwidth 1 is out of range (7500000, 9500000, 14000000, 18000000)"),
+                                ({"antenna": "roof"}, "there is no antenna 'roof'")):
+                status, answer = door.change("PATCH", "/api/stages/source", keys)
+                self.assertEqual(status, 422, (answer, daemon.text))
+                self.assertIn(words, answer["problems"][0])
+                self.assertEqual(daemon.text.count("not set: "), daemon.text.count("unchanged: "), daemon.text)
+            self.assertEqual(door.change("PATCH", "/api/stages/source", {"frequency": "2.437 GHz"})[0], 200)
+            self.incoming.take(3)
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+
     def receive(self, args, length, count, **options):
         """At least `count` messages, and the final status."""
         text = self.document(args, length, **options)
