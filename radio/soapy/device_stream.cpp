@@ -197,26 +197,29 @@ Settings DeviceStream::as_it_is(Settings now) const {
   return now;
 }
 
-/// A device that can be asked, and set back after it did not take a value, has refused that value.
+/// A device that does not take a value, but can still be asked, has refused it.
 void DeviceStream::retune(const Settings& s) {
-  Settings before;
-  try {
+  const auto ask = [&] {
+    try {
+      return as_it_is(s);
+    } catch (...) {
+      throw NotNow(fmt::format("{}: the radio does not answer: {}", name_, text_of(std::current_exception())));
+    }
+  };
+  const Settings before = ask();
+  step("check the new settings", [&] {
     check_ranges(*device_, direction_, channels_, s, name_);
     check_antenna(s.antenna);
-    before = as_it_is(s);
-  } catch (const SetupError&) {
-    throw;
-  } catch (...) {
-    throw NotNow(fmt::format("{}: cannot check the new settings: {}", name_, text_of(std::current_exception())));
-  }
+  });
   try {
     set_live(s);
-  } catch (const SetupError& refused) {
+  } catch (const SetupError&) {
     try {
       set_live(before);
-    } catch (const SetupError&) {
-      throw NotNow(refused.what());
+    } catch (const SetupError& e) {
+      log::debug("{}", e.what());
     }
+    ask();
     throw;
   }
 }

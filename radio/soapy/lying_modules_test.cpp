@@ -227,6 +227,29 @@ TEST_F(ScriptedModule, WhateverThrowsItIsAnErrorOrAFailure) {
   source_.reset();
 }
 
+TEST_F(ScriptedModule, WhatItDoesNotTakeIsRefusedWhileItAnswers) {
+  const auto retuned = [this](const std::string& db) -> std::string {
+    try {
+      source_->retune(options({{"gain", db}}));
+    } catch (const NotNow& e) {
+      return std::string("not now: ") + e.what();
+    } catch (const SetupError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  open({{"gain", "10"}});
+  scripted::throw_from("setGain");
+  EXPECT_EQ(retuned("20"), "soapy 'driver=scripted': cannot set the gain: setGain threw");
+  scripted::throw_from("");
+  EXPECT_EQ(retuned("90"), "soapy 'driver=scripted': gain 90 is out of range (0 to 80)");
+  scripted::throw_from("all");
+  EXPECT_THAT(retuned("20"), AllOf(HasSubstr("not now: "), HasSubstr("the radio does not answer")));
+  scripted::throw_from("");
+  EXPECT_EQ(retuned("20"), "");
+  EXPECT_EQ(script().told.back(), "gain 20");
+}
+
 TEST_F(ScriptedModule, WhatMakesNoStreamIsSaid) {
   script().no_stream = true;
   EXPECT_THAT(error_of(options()), HasSubstr("stream"));

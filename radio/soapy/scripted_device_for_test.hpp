@@ -122,7 +122,12 @@ class Device final : public SoapySDR::Device {
   SoapySDR::Range getGainRange(int, std::size_t, const std::string&) const override { return {0, 40}; }
   bool hasGainMode(int, std::size_t) const override { return may("hasGainMode"), script().gain_mode; }
   void setGainMode(int, std::size_t, bool automatic) override { tell(automatic ? "agc on" : "agc off"); }
-  void setGain(int, std::size_t, double db) override { tell("gain " + std::to_string(static_cast<int>(db))); }
+  void setGain(int, std::size_t, double db) override {
+    may("setGain");
+    tell("gain " + std::to_string(static_cast<int>(db)));
+  }
+  using SoapySDR::Device::getFrequency;
+  double getFrequency(int, std::size_t) const override { return may("getFrequency"), 0; }
   void setGain(int, std::size_t channel, const std::string& name, double db) override {
     tell(name + std::to_string(channel) + " " + std::to_string(static_cast<int>(db)));
   }
