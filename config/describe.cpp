@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/quantity.hpp"
+#include "config/values.hpp"
 
 namespace iqd {
 namespace {
@@ -17,36 +18,11 @@ namespace {
 using nlohmann::json;
 using Complex = std::complex<double>;
 
-std::string complex_text(const Complex& x) {
-  if (x.imag() == 0) return quantity_text(x.real(), Unit::none);
-  return fmt::format("[{}, {}]", quantity_text(x.real(), Unit::none), quantity_text(x.imag(), Unit::none));
+/// A field's value as an operator would write it; empty for a group.
+std::string text_of(const FieldRef& field, Unit unit) {
+  if (std::holds_alternative<GroupRef>(field)) return "";
+  return value_text(values_of([&](FieldVisitor& v) { v.visit("", field, {}); }).front().value, unit);
 }
-
-/// A field's value as an operator would write it.
-class ValueText {
- public:
-  explicit ValueText(Unit unit) : unit_(unit) {}
-  std::string operator()(const bool* x) const { return *x ? "true" : "false"; }
-  std::string operator()(const std::int64_t* x) const {
-    return unit_ == Unit::none ? fmt::format("{}", *x) : quantity_text(static_cast<double>(*x), unit_);
-  }
-  std::string operator()(const double* x) const { return quantity_text(*x, unit_); }
-  std::string operator()(const std::string* x) const { return *x; }
-  std::string operator()(const Complex* x) const { return complex_text(*x); }
-  std::string operator()(const std::optional<double>* x) const { return *x ? quantity_text(**x, unit_) : "none"; }
-  template <class T> std::string operator()(const std::vector<T>* list) const {
-    constexpr std::size_t kEnough = 8;
-    std::string text;
-    for (std::size_t i = 0; i < list->size() && i < kEnough; ++i) text += (i > 0 ? ", " : "") + (*this)(&(*list)[i]);
-    return "[" + text + (list->size() > kEnough ? ", …]" : "]");
-  }
-  std::string operator()(const StringMap* map) const { return map->empty() ? "{}" : "{…}"; }
-  std::string operator()(const EnumRef& e) const { return std::string(e.names[static_cast<std::size_t>(e.value)]); }
-  std::string operator()(const GroupRef&) const { return ""; }
-
- private:
-  Unit unit_;
-};
 
 std::string range_text(const FieldRef& field, const FieldInfo& info) {
   if (const auto* e = std::get_if<EnumRef>(&field)) return fmt::format("{}", fmt::join(e->names, ", "));
@@ -71,7 +47,7 @@ class RowsOf final : public FieldVisitor {
 
   void visit(std::string_view key, FieldRef field, const FieldInfo& info) override {
     const auto* group = std::get_if<GroupRef>(&field);
-    std::string value = info.required ? "(required)" : std::visit(ValueText(info.unit), field);
+    std::string value = info.required ? "(required)" : text_of(field, info.unit);
     std::string help(info.help);
     if (info.live) help += help.empty() ? "live" : " (live)";
     rows.push_back({prefix_ + std::string(key), std::move(value), range_text(field, info), std::move(help)});
@@ -134,14 +110,8 @@ class ValueSchema {
   const FieldInfo& info_;
 };
 
-template <class T> json default_of(const T& x) {
-  return x;
-}
-json default_of(const Complex& x) {
-  return x.imag() == 0 ? json(x.real()) : json::array({x.real(), x.imag()});
-}
 template <class T> json with_default(json j, const T& x) {
-  j["default"] = default_of(x);
+  j["default"] = value_json(x);
   return j;
 }
 
@@ -157,15 +127,14 @@ class FieldSchema {
   json operator()(const std::optional<double>* x) const {
     json open = {{"enum", json::array({"none", "auto", "unlimited"})}};
     json j = {{"anyOf", json::array({of_value_(static_cast<const double*>(nullptr)), std::move(open)})}};
-    return with_default(std::move(j), *x ? json(**x) : json("none"));
+    j["default"] = *x ? value_json(**x) : json("none");
+    return j;
   }
   template <class T> json operator()(const std::vector<T>* list) const {
     json alone = of_value_(static_cast<const T*>(nullptr));
     json choice = json::array({{{"type", "array"}, {"items", alone}}, alone});
     if (!std::is_same_v<T, std::string>) choice.push_back(text_like("^@."));
-    json defaults = json::array();
-    for (const T& x : *list) defaults.push_back(default_of(x));
-    return with_default({{"anyOf", std::move(choice)}}, defaults);
+    return with_default({{"anyOf", std::move(choice)}}, *list);
   }
   json operator()(const StringMap* map) const {
     json plain = {{"type", json::array({"string", "number", "boolean", "null"})}};
@@ -178,7 +147,7 @@ class FieldSchema {
     json choice = names;
     for (const std::string& name : names)
       if (name == "on" || name == "off") choice.push_back(name == "on");
-    return with_default({{"enum", std::move(choice)}}, names[static_cast<std::size_t>(e.value)]);
+    return with_default({{"enum", std::move(choice)}}, names.at(static_cast<std::size_t>(e.value)));
   }
   json operator()(const GroupRef& group) const { return schema_of(group.fields); }
 
