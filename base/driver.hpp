@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/block.hpp"
+#include "base/device_key.hpp"
 #include "base/need.hpp"
 #include "base/shape.hpp"
 
@@ -76,6 +77,8 @@ class Source {
   /// clock of its time stamps, from which on samples have the new setting, if known: samples in buffers still have the
   /// old one. `info` shows the new frequency at once.
   virtual std::optional<std::int64_t> retune(const SourceOptions& options);
+  /// The device's settings, as read when it was opened or last retuned; asks no device. Empty if it is no radio.
+  virtual DeviceKeys device_keys() const { return {}; }
   /// From another thread: makes a waiting `receive` return soon.
   virtual void interrupt() noexcept {}
 };
@@ -136,8 +139,8 @@ struct SinkCounts {
   std::uint64_t sequence_errors = 0;
 };
 
-/// Where results go: a file, a radio's transmitter, a socket. Used by one thread, except for `interrupt`
-/// and `counts`.
+/// Where results go: a file, a radio's transmitter, a socket. Used by one thread, except for `interrupt`, `counts` and
+/// `device_keys`.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -146,6 +149,8 @@ class Sink {
   /// The stream has ended: writes out what is still buffered.
   virtual void finish() {}
   virtual SinkCounts counts() const noexcept { return {}; }
+  /// Like Source, as read when it was opened. The gain is that while it transmits.
+  virtual DeviceKeys device_keys() const { return {}; }
   virtual void interrupt() noexcept {}
 };
 

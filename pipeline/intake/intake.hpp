@@ -51,6 +51,8 @@ class Intake {
   std::string trouble() const;
   /// How long no samples have been taken from a source that has some or is to have some; 0: they flow.
   std::int64_t idle_ns() const noexcept;
+  /// The settings of the source's device, while it is open. Any thread.
+  DeviceKeys device_keys() const { return link_.device_keys(); }
   /// Detaches a thread that hangs in a driver, for a process that is about to end.
   void abandon() noexcept;
 

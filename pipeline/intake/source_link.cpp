@@ -11,7 +11,9 @@
 namespace iqd {
 
 SourceLink::SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened)
-    : name_(std::move(name)), options_(&options), source_(std::move(opened)), info_(source_->info()) {}
+    : name_(std::move(name)), options_(&options), source_(std::move(opened)), info_(source_->info()) {
+  set_device_keys(source_->device_keys());
+}
 
 Received SourceLink::receive(std::span<std::byte* const> into, std::int64_t most) {
   try {
@@ -30,7 +32,9 @@ Received SourceLink::failed(std::string why) {
 }
 
 std::optional<std::int64_t> SourceLink::retune(const SourceOptions& to) {
-  return calls_.call([&] { return source_->retune(to); });
+  const std::optional<std::int64_t> from = calls_.call([&] { return source_->retune(to); });
+  set_device_keys(source_->device_keys());
+  return from;
 }
 
 bool SourceLink::open_again() {
@@ -40,6 +44,7 @@ bool SourceLink::open_again() {
     const StreamInfo now = source_->info();
     if (now.element == info_.element && now.channels == info_.channels && now.rate_hz == info_.rate_hz) {
       info_.time = now.time;
+      set_device_keys(source_->device_keys());
       return true;
     }
     set_trouble("it came back with another format or rate");
@@ -57,6 +62,7 @@ bool SourceLink::open_again() {
 }
 
 void SourceLink::close() noexcept {
+  set_device_keys({});
   calls_.call([this] { source_.reset(); });
 }
 
@@ -72,17 +78,27 @@ bool SourceLink::came_back() noexcept {
 }
 
 void SourceLink::set_trouble(std::string why) {
-  const std::lock_guard lock(trouble_mutex_);
+  const std::lock_guard lock(told_mutex_);
   trouble_ = std::move(why);
 }
 
 void SourceLink::clear_trouble() {
-  const std::lock_guard lock(trouble_mutex_);
+  const std::lock_guard lock(told_mutex_);
   trouble_.clear();
 }
 
+void SourceLink::set_device_keys(DeviceKeys keys) {
+  const std::lock_guard lock(told_mutex_);
+  device_keys_ = std::move(keys);
+}
+
+DeviceKeys SourceLink::device_keys() const {
+  const std::lock_guard lock(told_mutex_);
+  return device_keys_;
+}
+
 std::string SourceLink::trouble() const {
-  const std::lock_guard lock(trouble_mutex_);
+  const std::lock_guard lock(told_mutex_);
   return trouble_;
 }
 

@@ -41,20 +41,25 @@ class SourceLink {
   Received failed(std::string why);
   void set_trouble(std::string why);
   void clear_trouble();
+  /// Any thread: the settings of the open device.
+  DeviceKeys device_keys() const;
   /// Any thread: what went wrong last, while it is not streaming.
   std::string trouble() const;
   /// Any thread: how long the running call into the driver has taken so far; 0: there is none.
   std::int64_t in_call_ns() const noexcept { return calls_.running_ns(); }
 
  private:
+  void set_device_keys(DeviceKeys keys);
+
   std::string name_;
   const SourceOptions* options_;
   std::unique_ptr<Source> source_;
   StreamInfo info_;
   bool is_there_ = true;  // as far as is known, while iqd waits for it
   CallWatch calls_;
-  mutable std::mutex trouble_mutex_;
+  mutable std::mutex told_mutex_;  // of what other threads may ask
   std::string trouble_;
+  DeviceKeys device_keys_;
   log::RateLimit failure_lines_;
 };
 

@@ -45,6 +45,11 @@ void SinkLink::interrupt() noexcept {
   if (sink_) sink_->interrupt();
 }
 
+DeviceKeys SinkLink::device_keys() const {
+  const std::lock_guard lock(mutex_);
+  return sink_ ? sink_->device_keys() : DeviceKeys();
+}
+
 SinkCounts SinkLink::counts() const noexcept {
   const std::lock_guard lock(mutex_);
   return sink_ ? sum(before_, sink_->counts()) : before_;

@@ -32,6 +32,8 @@ class SinkLink {
   void interrupt() noexcept;
   /// Of all sinks so far.
   SinkCounts counts() const noexcept;
+  /// Of the sink that is open.
+  DeviceKeys device_keys() const;
   /// Nanoseconds that the current call has taken so far, opening and closing included; 0: there is none.
   std::int64_t in_call_ns() const noexcept { return calls_.running_ns(); }
 

@@ -36,6 +36,8 @@ class SinkOutlet final : public Outlet {
   /// Nanoseconds that the current call into a radio's sink, opening and closing included, has taken so far; 0 if the
   /// sink is not a radio: a disk may be slow. Any thread.
   std::int64_t in_radio_ns() const noexcept;
+  /// The settings of its device, while it is open. Any thread.
+  DeviceKeys device_keys() const { return sink_.device_keys(); }
   /// Another plan may have fewer or more slots.
   void hold_at_most(std::size_t messages) noexcept { held_.hold_at_most(messages); }
   bool lossless() const noexcept { return lossless_; }

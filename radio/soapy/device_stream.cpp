@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/soapy/device_keys.hpp"
 #include "radio/soapy/gain.hpp"
 #include "radio/soapy/module_log.hpp"
 #include "radio/soapy/ranges.hpp"
@@ -184,6 +185,7 @@ void DeviceStream::set_live(const Settings& s) {
   } catch (...) {
     frequency_hz_ = s.frequency_hz.value_or(frequency_hz_);
   }
+  keys_ = keys_of(*device_, direction_, channels_[0], s);
 }
 
 /// The settings, with the device's current values of the live keys.

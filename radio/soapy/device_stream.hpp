@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/block.hpp"
+#include "base/device_key.hpp"
 #include "base/element.hpp"
 #include "base/open_radios.hpp"
 #include "radio/soapy/listing.hpp"
@@ -41,6 +42,9 @@ class DeviceStream {
   Emission granted(const Settings& settings, std::size_t channel) const;
   /// Applies frequency, gain, antenna and bandwidth. Throws SetupError if the device refuses; then nothing has changed.
   void retune(const Settings& settings);
+
+  /// The first channel's settings, as read when it was opened or last retuned.
+  const DeviceKeys& keys() const noexcept { return keys_; }
 
   SoapySDR::Device& device() const noexcept { return *device_; }
   SoapySDR::Stream* stream() const noexcept { return stream_.get(); }
@@ -78,6 +82,7 @@ class DeviceStream {
   double rate_hz_ = 0;
   double frequency_hz_ = 0;
   double full_scale_ = 1;
+  DeviceKeys keys_;
   bool native_ = false;
   std::string hardware_;
   TimeSource time_ = TimeSource::host;

@@ -33,6 +33,7 @@ SoapySink::SoapySink(const Settings& settings, const Timing& timing, Element ele
       counters_(name_),
       status_(counters_) {
   open();
+  keys_ = stream_->radio().keys();
   guard_ = std::jthread([this](const std::stop_token& stopped) { guard(stopped); });
 }
 

@@ -34,6 +34,7 @@ class SoapySink final : public Sink {
   void finish() override;
   /// As far as the module reports them.
   SinkCounts counts() const noexcept override { return counters_.counts(); }
+  DeviceKeys device_keys() const override { return keys_; }
   void interrupt() noexcept override { interrupted_ = true; }
 
  private:
@@ -49,6 +50,7 @@ class SoapySink final : public Sink {
   const Element element_;
   const std::string name_;
   TransmitCounters counters_;
+  DeviceKeys keys_;  // constant once it is open
 
   std::timed_mutex mutex_;  // protects the following up to the status, between send() and the guard
   std::unique_ptr<TransmitStream> stream_;

@@ -26,6 +26,7 @@ class SoapySource final : public Source {
   StreamInfo info() const override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
   std::optional<std::int64_t> retune(const SourceOptions& options) override;
+  DeviceKeys device_keys() const override { return radio_.keys(); }
 
  private:
   int read(std::size_t most, int& flags, long long& time_ns);

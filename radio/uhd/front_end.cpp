@@ -6,84 +6,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <uhd/types/tune_request.hpp>
-#include <uhd/usrp/subdev_spec.hpp>
 
 #include "base/error.hpp"
+#include "radio/uhd/calls.hpp"
 
 namespace iqd::radio::usrp {
-
-using uhd::usrp::multi_usrp;
-
-struct Calls {
-  const char* name;
-  bool transmits;
-  void (multi_usrp::*set_subdev)(const uhd::usrp::subdev_spec_t&, std::size_t);
-  std::size_t (multi_usrp::*count)();
-  void (multi_usrp::*set_rate)(double, std::size_t);
-  double (multi_usrp::*rate)(std::size_t);
-  std::vector<std::string> (multi_usrp::*antennas)(std::size_t);
-  void (multi_usrp::*set_antenna)(const std::string&, std::size_t);
-  std::string (multi_usrp::*antenna)(std::size_t);
-  void (multi_usrp::*set_bandwidth)(double, std::size_t);
-  double (multi_usrp::*bandwidth)(std::size_t);
-  uhd::meta_range_t (multi_usrp::*bandwidths)(std::size_t);
-  uhd::freq_range_t (multi_usrp::*frequencies)(std::size_t);
-  uhd::tune_result_t (multi_usrp::*set_frequency)(const uhd::tune_request_t&, std::size_t);
-  double (multi_usrp::*frequency)(std::size_t);
-  uhd::gain_range_t (multi_usrp::*gains)(std::size_t);
-  void (multi_usrp::*set_gain)(double, std::size_t);
-  double (multi_usrp::*gain)(std::size_t);
-  std::vector<std::string> (multi_usrp::*gain_profiles)(std::size_t);
-  void (multi_usrp::*set_gain_profile)(const std::string&, std::size_t);
-  std::vector<std::string> (multi_usrp::*sensors)(std::size_t);
-  uhd::sensor_value_t (multi_usrp::*sensor)(const std::string&, std::size_t);
-};
-
-const Calls kReceive = {"receive",
-                        false,
-                        &multi_usrp::set_rx_subdev_spec,
-                        &multi_usrp::get_rx_num_channels,
-                        &multi_usrp::set_rx_rate,
-                        &multi_usrp::get_rx_rate,
-                        &multi_usrp::get_rx_antennas,
-                        &multi_usrp::set_rx_antenna,
-                        &multi_usrp::get_rx_antenna,
-                        &multi_usrp::set_rx_bandwidth,
-                        &multi_usrp::get_rx_bandwidth,
-                        &multi_usrp::get_rx_bandwidth_range,
-                        &multi_usrp::get_rx_freq_range,
-                        &multi_usrp::set_rx_freq,
-                        &multi_usrp::get_rx_freq,
-                        &multi_usrp::get_rx_gain_range,
-                        &multi_usrp::set_rx_gain,
-                        &multi_usrp::get_rx_gain,
-                        &multi_usrp::get_rx_gain_profile_names,
-                        &multi_usrp::set_rx_gain_profile,
-                        &multi_usrp::get_rx_sensor_names,
-                        &multi_usrp::get_rx_sensor};
-const Calls kTransmit = {"transmit",
-                         true,
-                         &multi_usrp::set_tx_subdev_spec,
-                         &multi_usrp::get_tx_num_channels,
-                         &multi_usrp::set_tx_rate,
-                         &multi_usrp::get_tx_rate,
-                         &multi_usrp::get_tx_antennas,
-                         &multi_usrp::set_tx_antenna,
-                         &multi_usrp::get_tx_antenna,
-                         &multi_usrp::set_tx_bandwidth,
-                         &multi_usrp::get_tx_bandwidth,
-                         &multi_usrp::get_tx_bandwidth_range,
-                         &multi_usrp::get_tx_freq_range,
-                         &multi_usrp::set_tx_freq,
-                         &multi_usrp::get_tx_freq,
-                         &multi_usrp::get_tx_gain_range,
-                         &multi_usrp::set_tx_gain,
-                         &multi_usrp::get_tx_gain,
-                         &multi_usrp::get_tx_gain_profile_names,
-                         &multi_usrp::set_tx_gain_profile,
-                         &multi_usrp::get_tx_sensor_names,
-                         &multi_usrp::get_tx_sensor};
 
 namespace {
 
@@ -111,6 +38,7 @@ FrontEnd::FrontEnd(const Settings& s, const Calls& calls)
     set_live(s);
     await_locks(s.lock_within_s);
     if (calls_.transmits) require_permitted();
+    keys_ = read_keys(s);
   });
   device().watch(calls_.transmits, channels_);
 }
@@ -260,6 +188,7 @@ uhd::time_spec_t FrontEnd::retune(const Settings& s) {
       try {
         const uhd::time_spec_t holds_from = set_live(s);
         await_locks(kLockSeconds);
+        keys_ = read_keys(s);
         return holds_from;
       } catch (...) {
         usrp().clear_command_time();

@@ -38,6 +38,8 @@ class FrontEnd {
   const std::string& name() const noexcept { return device_->name(); }
   const Settings& settings() const noexcept { return settings_; }
   std::size_t channels() const noexcept { return channels_.size(); }
+  /// The first channel's settings, as read when it was opened or last retuned.
+  const DeviceKeys& keys() const noexcept { return keys_; }
   double rate_hz() const noexcept { return rate_hz_; }
   double frequency_hz() const noexcept { return frequency_hz_; }
   /// Call before closing the device: from now on, nobody else gets it.
@@ -60,12 +62,14 @@ class FrontEnd {
   void set_level(const Settings& settings);
   void await_locks(double within_s) const;
   void require_permitted() const;
+  DeviceKeys read_keys(const Settings& settings) const;
 
   const Calls& calls_;
   Settings settings_;
   std::vector<std::size_t> channels_;
   double rate_hz_ = 0;
   double frequency_hz_ = 0;
+  DeviceKeys keys_;
   std::shared_ptr<SharedDevice> shared_;
   std::shared_ptr<Device> device_;
 };

@@ -30,6 +30,8 @@ class Transmitter {
   /// Ends the burst, and waits at most two seconds until it has been sent.
   void finish();
   SinkCounts counts() const noexcept { return counters_.counts(); }
+  /// Constant; any thread.
+  const DeviceKeys& keys() const noexcept { return front_end_.keys(); }
   void interrupt() noexcept { interrupted_ = true; }
   const std::string& name() const noexcept { return name_; }
   /// Call before closing the device: from now on, nobody else gets it.

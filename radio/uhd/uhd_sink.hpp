@@ -21,6 +21,7 @@ class UhdSink final : public Sink {
   bool send(const Message& message) override { return transmitter_->send(message); }
   void finish() override { transmitter_->finish(); }
   SinkCounts counts() const noexcept override { return transmitter_->counts(); }
+  DeviceKeys device_keys() const override { return transmitter_->keys(); }
   void interrupt() noexcept override { transmitter_->interrupt(); }
 
  private:

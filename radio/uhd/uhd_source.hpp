@@ -30,6 +30,7 @@ class UhdSource final : public Source {
   StreamInfo info() const override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
   std::optional<std::int64_t> retune(const SourceOptions& options) override;
+  DeviceKeys device_keys() const override { return front_end_->keys(); }
 
  private:
   void start();

@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kMostChannels = 64;
 constexpr double kSlowest = 1e3;
 constexpr double kFastest = 500e6;
+constexpr double kMostGain = 60;
 
 // clang-format off
 const std::initializer_list<std::string_view> kArguments{
@@ -26,7 +27,8 @@ const std::initializer_list<std::string_view> kArguments{
     "period", "taps", "delay_spread", "doppler", "levels", "start", "array", "users", "radius", "spread", "jitter",
     "powers", "motion", "phase", "chip_rate", "interval", "coding", "id", "deviation", "left", "right", "amplitude",
     "stereo", "emphasis", "symbol_rate", "timing", "alpha", "differential", "late_every", "late_lost",
-    "disconnect_every", "hang_close_at", "clock_ppm", "unlock_at", "front_end", "unlock_for", "direct_buffers", "hang_open"};
+    "disconnect_every", "hang_close_at", "clock_ppm", "unlock_at", "front_end", "unlock_for", "direct_buffers", "hang_open",
+    "gain_step"};
 // clang-format on
 
 void warn_of_unknown(const Arguments& args) {
@@ -121,8 +123,13 @@ void Device::note_setting(int direction, std::size_t channel) {
 }
 
 void Device::setGain(int direction, std::size_t channel, double db) {
-  ports_.at(direction, channel).gain_db = std::clamp(db, 0.0, 60.0);
+  const double step = args_.number("gain_step", 0);
+  const double granted = step > 0 ? std::round(db / step) * step : db;
+  ports_.at(direction, channel).gain_db = std::clamp(granted, 0.0, kMostGain);
   note_setting(direction, channel);
+}
+SoapySDR::Range Device::getGainRange(int, std::size_t) const {
+  return {0, kMostGain, args_.number("gain_step", 0)};
 }
 double Device::getGain(int direction, std::size_t channel) const {
   return ports_.at(direction, channel).gain_db;

@@ -65,7 +65,7 @@ class Device final : public SoapySDR::Device {
   using SoapySDR::Device::setGain;
   void setGain(int direction, std::size_t channel, double db) override;
   double getGain(int direction, std::size_t channel) const override;
-  SoapySDR::Range getGainRange(int, std::size_t) const override { return {0, 60}; }
+  SoapySDR::Range getGainRange(int direction, std::size_t channel) const override;
   void setFrequency(int direction, std::size_t channel, double hz, const SoapySDR::Kwargs& args) override;
   double getFrequency(int direction, std::size_t channel) const override;
   SoapySDR::RangeList getFrequencyRange(int, std::size_t) const override { return {{0, 6e9}}; }
