@@ -77,7 +77,11 @@ class TextOf {
     for (std::size_t i = 0; i < list.size() && i < kEnough; ++i) text += (i > 0 ? ", " : "") + (*this)(list[i]);
     return "[" + text + (list.size() > kEnough ? ", …]" : "]");
   }
-  std::string operator()(const StringMap& map) const { return map.empty() ? "{}" : "{…}"; }
+  std::string operator()(const StringMap& map) const {
+    std::string text;
+    for (const auto& [key, value] : map) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, value);
+    return "{" + text + "}";
+  }
 
  private:
   Unit unit_;

@@ -14,6 +14,7 @@
 #include "pipeline/intake/opening_watch.hpp"
 #include "pipeline/outlets/apply_outlet.hpp"
 #include "pipeline/sizing.hpp"
+#include "pipeline/spec/pipeline_parts.hpp"
 #include "pipeline/spec/spec_change.hpp"
 #include "pipeline/spec_plan.hpp"
 
@@ -142,6 +143,9 @@ class Pipeline {
   std::string slow_stage(std::optional<double> seconds = {}) const;
   /// Calls `visit` with the running plan.
   void visit_plan(const std::function<void(const Plan&)>& visit) const { visit(engines_.running()->plan()); }
+
+  /// Calls `visit` with each part that has keys, and the settings of its open radio. Changes wait meanwhile.
+  void visit_parts(const std::function<void(const PipelinePart&, const DeviceKeys&)>& visit) const;
 
   /// The size of the running plan; for the thread that makes changes.
   const Sizing& sizing() const noexcept { return sizing_; }

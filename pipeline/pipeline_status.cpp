@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "pipeline/outlets/sink_outlet.hpp"
 #include "pipeline/pipeline.hpp"
 
 namespace iqd {
@@ -78,6 +79,19 @@ PipelineStatus Pipeline::status() const {
   show_counters(*counters_, s);
   show_engine(*engine, s);
   return s;
+}
+
+void Pipeline::visit_parts(const std::function<void(const PipelinePart&, const DeviceKeys&)>& visit) const {
+  const std::shared_ptr<Engine> engine = engines_.running();
+  const std::lock_guard lock(exchange_);
+  for (const PipelinePart& part : parts_of(spec_, catalogue_)) {
+    DeviceKeys device;
+    if (part.kind == PipelinePart::Kind::source) device = intake_->device_keys();
+    // During a change, the engine may be the next one already.
+    if (part.route < engine->routes().size() && engine->routes()[part.route]->sink)
+      device = engine->routes()[part.route]->sink->device_keys();
+    visit(part, device);
+  }
 }
 
 std::string Pipeline::summary() const {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.hpp"
+#include "daemon/http/keys_view.hpp"
 #include "daemon/http/metrics.hpp"
 #include "daemon/http/status.hpp"
 #include "radio/trigger/event.hpp"
@@ -90,9 +91,17 @@ constexpr HttpRoute kRoutes[] = {
      [](const HttpCall& c) { return changed(c.service.reload()); }},
     {"POST", "/api/triggers/*", "triggers the recordings that wait for this event",
      [](const HttpCall& c) { return happen(c.names[0]); }},
+    {"GET", "/api/stages", "all stages, sources, sinks and other outlets that have keys",
+     [](const HttpCall& c) { return parts_answer(c.service, ""); }},
+    {"GET", "/api/stages/*", "keys of one as they are set now, with ranges, and who set them",
+     [](const HttpCall& c) { return keys_answer(c.service, "", c.names[0]); }},
     {"PATCH", "/api/stages/*", "sets live keys of a stage, or keys of the source; the body is {\"key\": value}",
      [](const HttpCall& c) { return set_keys(c, "", c.names[0]); }},
-    {"PATCH", "/api/pipelines/*/stages/*", "the same for a file with several pipelines",
+    {"GET", "/api/pipelines/*/stages", "the same for a file with several pipelines",
+     [](const HttpCall& c) { return parts_answer(c.service, c.names[0]); }},
+    {"GET", "/api/pipelines/*/stages/*", "the same",
+     [](const HttpCall& c) { return keys_answer(c.service, c.names[0], c.names[1]); }},
+    {"PATCH", "/api/pipelines/*/stages/*", "the same",
      [](const HttpCall& c) { return set_keys(c, c.names[0], c.names[1]); }},
 };
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "pipeline/pipeline.hpp"
+#include "pipeline/spec/key_origins.hpp"
+#include "pipeline/spec/pipeline_parts.hpp"
 
 namespace iqd {
 
@@ -23,6 +25,14 @@ struct ChangeReport {
   std::vector<std::string> lines;  // one for each thing that was done, or that is wrong
 };
 
+/// A part of a running pipeline whose keys somebody asks for.
+struct AskedPart {
+  std::string_view pipeline;
+  const PipelinePart& part;
+  const DeviceKeys& device;  // of its open radio
+  const KeyOrigins& origins;
+};
+
 /// The running daemon as the HTTP server sees it. Any thread may call; the main thread makes changes one after the
 /// other, and callers wait for them.
 class Service {
@@ -36,6 +46,8 @@ class Service {
   virtual std::vector<std::string> not_healthy() const = 0;
   /// Each pipeline's plan, which does not change during the call.
   virtual void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const = 0;
+  /// Each part of each pipeline that has keys, which do not change during the call.
+  virtual void visit_parts(const std::function<void(const AskedPart&)>& visit) const = 0;
   /// Reads the file again, as SIGHUP does.
   virtual ChangeReport reload() = 0;
   /// Sets live keys of one stage, or keys of the `source`: `keys` is a JSON object. `pipeline` may be empty if there

@@ -40,12 +40,13 @@ class Daemon final : public Service {
   std::vector<std::string> not_ready() const override;
   std::vector<std::string> not_healthy() const override;
   void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const override;
+  void visit_parts(const std::function<void(const AskedPart&)>& visit) const override { pipelines_.visit_parts(visit); }
   ChangeReport reload() override {
     return requests_.ask([this] { return reload_now(); });
   }
   ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) override {
     return requests_.ask([this, p = std::string(pipeline), s = std::string(stage), k = std::string(keys)] {
-      return change([&] { return pipelines_.set(p, s, k); });
+      return change([&] { return pipelines_.set(p, s, k, SetBy::patch); });
     });
   }
 
@@ -146,7 +147,7 @@ void Daemon::apply_values() {
     const std::optional<std::string> keys = apply->take(steady_ns());
     if (!keys) continue;
     const LiveKey& key = apply->key();
-    const ChangeReport report = change([&] { return pipelines_.set(key.pipeline, key.stage, *keys); });
+    const ChangeReport report = change([&] { return pipelines_.set(key.pipeline, key.stage, *keys, SetBy::apply); });
     if (report.result == Result::applied)
       apply->applied();
     else

@@ -37,6 +37,7 @@ bool PipelineSet::set_up() {
     close(opened);
     return false;
   }
+  for (const auto& p : opened) origins_.start(p->name(), wall_ns());
   const std::lock_guard lock(list_);
   pipelines_ = std::move(opened);
   return true;
@@ -82,6 +83,13 @@ void PipelineSet::start() {
 std::vector<std::shared_ptr<Pipeline>> PipelineSet::look() const {
   const std::lock_guard lock(list_);
   return pipelines_;
+}
+
+void PipelineSet::visit_parts(const std::function<void(const AskedPart&)>& visit) const {
+  for (const auto& p : look())
+    p->visit_parts([&](const PipelinePart& part, const DeviceKeys& device) {
+      visit({p->name(), part, device, origins_});
+    });
 }
 
 std::string PipelineSet::hung() const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 
 #include "daemon/command/commands.hpp"
 #include "daemon/http/service.hpp"
+#include "pipeline/spec/key_origins.hpp"
 
 namespace iqd {
 
@@ -41,13 +43,15 @@ class PipelineSet {
   ChangeReport reload();
   /// Sets live keys of a stage, or any keys of the source, until the next reload. Keys of the source that are not live
   /// restart the pipeline.
-  ChangeReport set(const std::string& pipeline, const std::string& stage, const std::string& keys);
+  ChangeReport set(const std::string& pipeline, const std::string& stage, const std::string& keys, SetBy by);
   /// The `apply` outlets, whose values become keys.
   std::vector<std::shared_ptr<ApplyOutlet>> applies() const;
   void tidy();
 
   /// Any thread: the current pipelines; they stay alive while held.
   std::vector<std::shared_ptr<Pipeline>> look() const;
+  /// Any thread: each part of the current pipelines that has keys.
+  void visit_parts(const std::function<void(const AskedPart&)>& visit) const;
   /// Any thread: the call into a driver that blocks the opening and changing thread for too long; empty: none.
   std::string hung() const;
 
@@ -71,6 +75,7 @@ class PipelineSet {
 
   std::unique_ptr<Loaded> loaded_;
   std::vector<Override> overrides_;
+  KeyOrigins origins_;
   bool is_memory_locked_ = false;
   std::shared_ptr<OpeningWatch> watch_ = std::make_shared<OpeningWatch>();
   mutable std::mutex list_;  // guards `pipelines_` between the changing thread and readers

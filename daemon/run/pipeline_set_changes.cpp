@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "daemon/run/change_request.hpp"
 #include "daemon/run/pipeline_set.hpp"
@@ -50,16 +51,42 @@ void require_free(const Pipeline& running, const PipelineSpec& next, const SpecC
   }
 }
 
+std::string no_pipeline(const std::vector<std::shared_ptr<Pipeline>>& pipelines, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& p : pipelines) names.push_back(p->name());
+  const std::string all = fmt::format("{}", fmt::join(names, ", "));
+  return name.empty() ? "there are several pipelines: name one of " + all
+                      : fmt::format("there is no pipeline '{}'; there are: {}", name, all);
+}
+
+std::string no_stage(const PipelineSpec& spec, const std::string& name) {
+  std::vector<std::string_view> names{"source"};
+  for (const StageSpec& s : spec.stages) names.push_back(s.name);
+  return fmt::format("{} has no stage '{}'{}; there are: {}", spec.name, name, did_you_mean(name, names),
+                     fmt::join(names, ", "));
+}
+
 }  // namespace
 
 /// The steps from the running file to another one.
 struct PipelineSet::Steps {
+  /// What a reload changes in a pipeline.
+  struct Reload {
+    std::vector<std::string> keys;
+    std::vector<std::string> undone;  // as `undone_by`
+  };
   struct Renewal {
     std::shared_ptr<Pipeline> running;
     PipelineSpec spec;
     std::vector<std::string> keys;
+    std::optional<Reload> reload;
   };
-  std::vector<std::pair<std::shared_ptr<Pipeline>, Pipeline::Change>> changes{};
+  struct Exchange {
+    std::shared_ptr<Pipeline> running;
+    Pipeline::Change change;
+    std::optional<Reload> reload;
+  };
+  std::vector<Exchange> changes{};
   std::vector<Renewal> renewals{};                  // pipelines whose source changes
   std::vector<std::shared_ptr<Pipeline>> ends{};    // pipelines that are no longer in the file
   std::vector<PipelineSpec> additions{};            // pipelines that are new in the file
@@ -73,6 +100,7 @@ ChangeReport PipelineSet::reload() {
   const ChangeReport report = go_over(*next, Scope::all);
   if (report.result != Result::applied) return report;
   overrides_.clear();
+  for (const auto& p : pipelines_) origins_.reload(p->name(), {}, wall_ns());
   for (const auto& apply : applies()) apply->forget();
   // The HTTP server keeps its settings.
   next->spec.listen = loaded_->spec.listen;
@@ -81,15 +109,14 @@ ChangeReport PipelineSet::reload() {
   return report;
 }
 
-ChangeReport PipelineSet::set(const std::string& pipeline, const std::string& stage, const std::string& keys) {
+ChangeReport PipelineSet::set(const std::string& pipeline, const std::string& stage, const std::string& keys,
+                              SetBy by) {
   std::shared_ptr<Pipeline> at = find(pipeline);
-  if (!at)
-    return {Result::unknown,
-            {pipeline.empty() ? "there are several pipelines: name one" : "there is no pipeline '" + pipeline + "'"}};
+  if (!at) return {Result::unknown, {no_pipeline(pipelines_, pipeline)}};
   const auto& stages = at->spec().stages;
   const auto has_name = [&](const StageSpec& s) { return s.name == stage; };
   if (stage != "source" && std::none_of(stages.begin(), stages.end(), has_name))
-    return {Result::unknown, {fmt::format("{} has no stage '{}'", at->spec().name, stage)}};
+    return {Result::unknown, {no_stage(at->spec(), stage)}};
 
   if (at->finished()) return {Result::refused, {at->spec().name + " has ended: no key can be set"}};
 
@@ -98,7 +125,9 @@ ChangeReport PipelineSet::set(const std::string& pipeline, const std::string& st
   if (auto no = read_request({stage, keys}, loaded_->document, at->spec(), overrides, *next)) return *std::move(no);
   at.reset();  // a pipeline cannot end while this holds it
   const ChangeReport report = go_over(*next, Scope::named);
-  if (report.result == Result::applied) overrides_ = std::move(overrides);
+  if (report.result != Result::applied) return report;
+  origins_.set(overrides.back(), by, wall_ns());
+  overrides_ = std::move(overrides);
   return report;
 }
 
@@ -158,11 +187,14 @@ PipelineSet::Steps PipelineSet::steps_to(Loaded& next, Scope scope) {
     SpecChange change = compare((*here)->spec(), spec);
     if (change.none()) continue;
     require_there(**here, spec, change);
+    std::optional<Steps::Reload> reload;
+    if (scope == Scope::all) reload = {change.keys, undone_by(spec, (*here)->spec(), catalogue(), origins_)};
     if (change.source || (scope == Scope::all && (*here)->finished())) {
       require_free(**here, spec, change);
-      steps.renewals.push_back({*here, std::move(spec), change.keys});
+      steps.renewals.push_back({*here, std::move(spec), change.keys, std::move(reload)});
     } else {
-      steps.changes.emplace_back(*here, (*here)->prepare(std::move(spec), std::move(change), next.problems));
+      steps.changes.push_back(
+          {*here, (*here)->prepare(std::move(spec), std::move(change), next.problems), std::move(reload)});
     }
   }
   if (scope == Scope::named) return steps;
@@ -175,9 +207,14 @@ PipelineSet::Steps PipelineSet::steps_to(Loaded& next, Scope scope) {
 }
 
 void PipelineSet::carry_out(Steps& steps, ChangeReport& report) {
+  const auto note = [&](const std::string& pipeline, const std::optional<Steps::Reload>& reload) {
+    if (!reload) return;
+    origins_.reload(pipeline, reload->keys, wall_ns());
+    report.lines.insert(report.lines.end(), reload->undone.begin(), reload->undone.end());
+  };
   // A radio may refuse: it is asked before anything else changes.
-  std::ranges::stable_partition(steps.changes, [](const auto& c) { return c.second.what.retunes; });
-  for (auto& [pipeline, change] : steps.changes) {
+  std::ranges::stable_partition(steps.changes, [](const auto& c) { return c.change.what.retunes; });
+  for (auto& [pipeline, change, reload] : steps.changes) {
     const std::string name = pipeline->spec().name;
     const std::string keys = fmt::format("{}", fmt::join(change.what.keys, ", "));
     const bool exchanged = change.engine != nullptr;
@@ -188,15 +225,18 @@ void PipelineSet::carry_out(Steps& steps, ChangeReport& report) {
     }
     if (keys.find("realtime.") != std::string::npos) grant(pipeline->spec());
     report.lines.push_back(fmt::format("{}: {} changed {}", name, keys, exchanged ? "between two blocks" : "at once"));
+    note(name, reload);
   }
   std::vector<PipelineSpec> ended;
   for (auto& ends : steps.ends) {
     report.lines.push_back(ends->spec().name + ": ended");
     ended.push_back(retire(std::move(ends)));
   }
-  for (auto& [running, spec, keys] : steps.renewals) {
-    report.lines.push_back(fmt::format("{}: {} changed, pipeline restarted", spec.name, fmt::join(keys, ", ")));
+  for (auto& [running, spec, keys, reload] : steps.renewals) {
+    const std::string name = spec.name;
+    report.lines.push_back(fmt::format("{}: {} changed, pipeline restarted", name, fmt::join(keys, ", ")));
     if (!restart(std::move(running), std::move(spec), report)) return restore(std::move(ended), "", report);
+    note(name, reload);
   }
   if (const std::string why = add_all(steps, report); !why.empty()) return restore(std::move(ended), why, report);
   if (steps.monitor) report.lines.emplace_back("monitor: unchanged until iqd is restarted");
@@ -218,7 +258,10 @@ std::string PipelineSet::add_all(Steps& steps, ChangeReport& report) {
     close(steps.opened);
     return e.what();
   }
-  for (const auto& pipeline : started) report.lines.push_back(pipeline->spec().name + ": started");
+  for (const auto& pipeline : started) {
+    origins_.start(pipeline->name(), wall_ns());
+    report.lines.push_back(pipeline->name() + ": started");
+  }
   return {};
 }
 

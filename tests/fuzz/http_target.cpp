@@ -49,6 +49,10 @@ class ReadingService final : public Service {
   void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const override {
     for (std::size_t i = 0; i < plans_.size(); ++i) visit(plans_[i], statuses_[i]);
   }
+  void visit_parts(const std::function<void(const AskedPart&)>& visit) const override {
+    for (const PipelineSpec& p : loaded_.spec.pipelines)
+      for (const PipelinePart& part : parts_of(p, catalogue())) visit({p.name, part, {}, origins_});
+  }
   ChangeReport reload() override { return {}; }
   ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) override {
     for (PipelineSpec& running : loaded_.spec.pipelines) {
@@ -67,6 +71,7 @@ class ReadingService final : public Service {
  private:
   Loaded loaded_;
   std::vector<Plan> plans_;
+  KeyOrigins origins_;
   std::vector<PipelineStatus> statuses_;
 };
 

@@ -49,6 +49,13 @@ class FakeService : public Service {
     const auto held = locked();
     for (std::size_t i = 0; i < plans.size(); ++i) visit(plans[i], status[i]);
   }
+  void visit_parts(const std::function<void(const AskedPart&)>& visit) const override {
+    const auto held = locked();
+    for (const PipelinePart& part : parts_of(spec.pipelines.front(), catalogue)) {
+      const bool is_source = part.kind == PipelinePart::Kind::source;
+      visit({spec.pipelines.front().name, part, is_source ? device : DeviceKeys(), origins});
+    }
+  }
   ChangeReport reload() override {
     ++reloads;
     return locked()->report;
@@ -77,6 +84,8 @@ class FakeService : public Service {
   Document document;
   Spec spec;
   std::vector<Plan> plans;
+  DeviceKeys device;  // of the source
+  KeyOrigins origins;
   std::vector<PipelineStatus> status;
   std::vector<std::string> unready;
   std::vector<std::string> unhealthy;
