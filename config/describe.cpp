@@ -9,6 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "config/columns.hpp"
 #include "config/quantity.hpp"
 #include "config/values.hpp"
 
@@ -69,12 +70,6 @@ std::string in_markdown(const std::string& s) {
 }
 std::string as_code(const std::string& s) {
   return s.empty() || s == "(required)" ? s : "`" + in_markdown(s) + "`";
-}
-
-/// Characters on a terminal: UTF-8 bytes that begin a character.
-std::size_t width(const std::string& s) {
-  return static_cast<std::size_t>(
-      std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 json text_like(const char* pattern) {
@@ -197,20 +192,10 @@ std::string text_table(const FieldList& fields) {
   RowsOf visitor;
   fields(visitor);
   visitor.rows.insert(visitor.rows.begin(), {"key", "default", "range", "meaning"});
-  std::size_t key = 0, value = 0, range = 0;
-  for (const Row& r : visitor.rows) {
-    key = std::max(key, width(r.key));
-    value = std::max(value, width(r.value));
-    range = std::max(range, width(r.range));
-  }
-  const auto padded = [](const std::string& s, std::size_t n) { return s + std::string(n - width(s) + 2, ' '); };
-  std::string text;
-  if (visitor.rows.size() == 1) return text;
-  for (const Row& r : visitor.rows) {
-    std::string line = padded(r.key, key) + padded(r.value, value) + padded(r.range, range) + r.help;
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
+  if (visitor.rows.size() == 1) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const Row& r : visitor.rows) rows.push_back({r.key, r.value, r.range, r.help});
+  return in_columns(rows);
 }
 
 }  // namespace iqd

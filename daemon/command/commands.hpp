@@ -22,6 +22,10 @@ void add_record(CommandLine& line);
 void add_doctor(CommandLine& line);
 void add_calibrate(CommandLine& line);
 void add_keygen(CommandLine& line);
+void add_status(CommandLine& line);
+void add_ready(CommandLine& line);
+void add_get(CommandLine& line);
+void add_set(CommandLine& line);
 
 /// What this program was built with.
 const Catalogue& catalogue();

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -60,7 +61,9 @@ TEST_F(Door, EveryRouteOfTheIndexAnswers) {
   for (const HttpRoute& route : http_routes()) {
     EXPECT_THAT(index, HasSubstr(std::string(route.path)));
     std::string path(route.path);
-    for (std::size_t at; (at = path.find('*')) != path.npos;) path.replace(at, 1, "x");
+    for (const auto& [part, name] :
+         {std::pair{"pipelines/*", "pipelines/test"}, {"stages/*", "stages/window"}, {"*", "x"}})
+      if (const std::size_t at = path.find(part); at != path.npos) path.replace(at, std::strlen(part), name);
     EXPECT_THAT(ask(request(route.method, path, "", route.changes() ? "{}" : "")), StartsWith("HTTP/1.1 200 OK"));
   }
 }

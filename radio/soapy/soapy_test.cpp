@@ -242,6 +242,31 @@ TEST(SoapySource, IsRetunedWhileItRuns) {
   EXPECT_EQ(o.skip(5000).event, Event::samples);
 }
 
+const DeviceKey& key_named(const DeviceKeys& keys, std::string_view name) {
+  const auto found = std::ranges::find(keys, name, &DeviceKey::key);
+  EXPECT_NE(found, keys.end()) << name;
+  return *found;
+}
+
+TEST(SoapySource, KnowsWhatTheRadioHasGranted) {
+  SoapySourceOptions asked = options("gain_step=1", {{"gain", "30.4"}, {"frequency", "433e6"}});
+  Opened opened(asked);
+  DeviceKeys keys = opened.source->device_keys();
+  EXPECT_EQ(std::get<double>(key_named(keys, "gain").value), 30) << "asked for 30.4";
+  EXPECT_EQ(key_named(keys, "gain").ranges.at(0).high, 60);
+  EXPECT_EQ(key_named(keys, "gain").ranges.at(0).step, 1);
+  EXPECT_EQ(std::get<double>(key_named(keys, "frequency").value), 433e6);
+  EXPECT_EQ(key_named(keys, "frequency").ranges.at(0).high, 6e9);
+  EXPECT_EQ(std::get<double>(key_named(keys, "rate").value), 1e6);
+  EXPECT_EQ(std::get<std::string>(key_named(keys, "antenna").value), "RX");
+  EXPECT_THAT(key_named(keys, "antenna").choices, ElementsAre("RX"));
+  opened.receive(1000);
+  assign(asked, {{"gain", "12.6"}});
+  opened.source->retune(asked);
+  keys = opened.source->device_keys();
+  EXPECT_EQ(std::get<double>(key_named(keys, "gain").value), 13);
+}
+
 TEST(SoapySource, SaysWhichRadioItAsksFor) {
   auto o = options("", {{"args", "driver=x"}, {"rate", "20e6"}, {"gains", "LNA=20 dB,VGA=12"}, {"agc", "true"}});
   const RadioRequest radio = o.radio().value();
