@@ -1,0 +1,190 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a running iqd is set to, over HTTP and with `iqd get`, `set`, `status` and `ready`."""
+
+import json
+import time
+import unittest
+
+import iqd
+from door import Door
+
+TOKEN = "correct-horse-battery"
+
+
+def file(where, name="lab", gain="gain: 30 dB, ", args="", stages="- rotate: {frequency: 1 kHz}", more=""):
+    return f"""name: {name}
+source: {{soapy: {{args: "driver=iqdsim,gain_step=1,serial={name}{args}", rate: 1 MS/s, {gain}frequency: 433 MHz}}}}
+block: 4096
+stages:
+{stages}
+publish:
+- {{port: rotate, topic: x, bind: "{where}"}}
+{more}"""
+
+
+class Ask(iqd.SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.where = iqd.endpoint()
+
+    def open(self, text, monitor='{listen: "127.0.0.1:0"}'):
+        daemon = self.enterContext(self.daemon(f"{text}monitor: {monitor}\n"))
+        door = Door(daemon)
+        door.wait_for_state("/readyz", 200)
+        return daemon, door
+
+    def iqd(self, door, command, *arguments, code=0):
+        """What `iqd COMMAND` prints, to standard error if it fails."""
+        done = iqd.command(command, *arguments, "--address", f"127.0.0.1:{door.port}")
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def keys(self, door, stage, pipeline=None):
+        below = f"/pipelines/{pipeline}" if pipeline else ""
+        return json.loads(door.get(f"/api{below}/stages/{stage}"))["keys"]
+
+    def write(self, text):
+        (self.folder / "pipeline.yaml").write_text(text + 'monitor: {listen: "127.0.0.1:0"}\n', encoding="utf-8")
+
+    def test_values_ranges_and_origins_over_http(self):
+        began = time.time()
+        _, door = self.open(file(self.where))
+        gain = self.keys(door, "source")["gain"]
+        self.assertLess(abs(gain.pop("since") - began), iqd.PATIENCE)
+        self.assertEqual(gain, {"value": 30, "unit": "dB", "range": [0, 60], "step": 1, "live": True, "default": None,
+                                "by": "file"})
+        keys = self.keys(door, "source")
+        self.assertEqual((keys["frequency"]["value"], keys["frequency"]["range"]), (433e6, [0, 6e9]))
+        self.assertEqual((keys["antenna"]["value"], keys["antenna"]["choices"]), ("RX", ["RX"]))
+        self.assertEqual((keys["rate"]["value"], keys["rate"]["live"]), (1e6, False))
+        self.assertEqual(keys["format"]["choices"], ["sc16", "cf32"])
+        asked = time.time()
+        self.assertEqual(door.change("PATCH", "/api/stages/source", {"gain": 30.4})[0], 200)
+        gain = self.keys(door, "source")["gain"]
+        self.assertEqual((gain["value"], gain["asked"], gain["by"]), (30, 30.4, "patch"))
+        self.assertLess(abs(gain["since"] - asked), iqd.PATIENCE)
+        self.assertEqual(self.keys(door, "source")["frequency"]["by"], "file")
+        self.assertEqual(self.keys(door, "rotate")["frequency"]["value"], 1000)
+        self.assertEqual(self.keys(door, "publish.0")["bind"]["value"], self.where)
+        self.assertEqual([s["name"] for s in json.loads(door.get("/api/stages"))["stages"]],
+                         ["source", "rotate", "publish.0"])
+        status, body = door.ask("GET", "/api/stages/rotat")
+        self.assertEqual(status, 404)
+        self.assertIn("there are: source, rotate, publish.0", body)
+
+    def test_what_is_shown_can_be_set(self):
+        """PATCH with all keys of a stage as they are shown changes nothing."""
+        stages = ("- rotate: {frequency: 1 kHz}\n- fir: {taps: [1, [0, 2], 3]}\n- agc: {window: 256}\n"
+                  "- fir: {name: second, design: {type: low_pass, cutoff: 100 kHz, transition: 50 kHz}}")
+        _, door = self.open(file(self.where, stages=stages))
+        for stage in ("rotate", "fir", "agc"):
+            values = {name: key["value"] for name, key in self.keys(door, stage).items()
+                      if key["value"] not in (None, []) and "." not in name}
+            status, answer = door.change("PATCH", f"/api/stages/{stage}", values)
+            self.assertEqual((status, answer), (200, {"applied": ["nothing has changed"]}), values)
+        self.assertEqual(self.keys(door, "second")["design.cutoff"]["value"], 100e3)
+
+    def test_a_reload_says_what_it_undoes(self):
+        daemon, door = self.open(file(self.where))
+        self.assertEqual(door.change("PATCH", "/api/stages/source", {"gain": 40, "frequency": "434 MHz"})[0], 200)
+        self.write(file(self.where).replace("433 MHz", "434 MHz"))
+        status, answer = door.change("POST", "/api/reload")
+        self.assertEqual(status, 200)
+        self.assertIn("lab: source.gain: 30 dB (file) replaces 40 dB (patch)", answer["applied"])
+        self.assertNotIn("434 MHz", str(answer), "the file says the same")
+        daemon.wait_for_log("source.gain: 30 dB (file) replaces 40 dB (patch)")
+        keys = self.keys(door, "source")
+        self.assertEqual([(keys[k]["value"], keys[k]["by"]) for k in ("gain", "frequency")],
+                         [(30, "file"), (434e6, "file")])
+        self.assertEqual(door.change("POST", "/api/reload")[1], {"applied": ["nothing has changed"]})
+
+    def test_the_command_line(self):
+        _, door = self.open(file(self.where))
+        printed = self.iqd(door, "set", "source.gain=40.3", "source.frequency=434 MHz", "rotate.frequency=2 kHz")
+        self.assertIn("source.gain: 40 dB (asked for 40.3 dB)", printed)
+        self.assertIn("rotate.frequency: 2 kHz", printed)
+        self.assertRegex(self.iqd(door, "get", "source.gain"), r"gain +40 dB .* 0 dB … 60 dB .* live +patch")
+        self.assertEqual(json.loads(self.iqd(door, "get", "rotate.frequency", "--json"))["value"], 2000)
+        everything = self.iqd(door, "get")
+        for words in ("lab/source (soapy)", "lab/rotate", "lab/publish.0", "434 MHz"):
+            self.assertIn(words, everything)
+        answer = json.loads(self.iqd(door, "set", "source.gain=20", "--json"))
+        self.assertEqual((answer["keys"]["source.gain"]["value"], len(answer["applied"])), (20, 1))
+
+    def test_status_and_ready(self):
+        daemon, door = self.open(file(self.where, args=",stall_at=6,stall_for=2"))
+        printed = self.iqd(door, "status")
+        for words in (f"127.0.0.1:{door.port}", "ready", "lab", "streaming", "of 1 MS/s", "losses", "p99", "433 MHz",
+                      "rotate.out → x", "0 readers", "dBFS"):
+            self.assertIn(words, printed)
+        self.assertEqual(json.loads(self.iqd(door, "status", "--json"))["pipelines"][0]["name"], "lab")
+        self.assertEqual(self.iqd(door, "ready"), "ready\n")
+        door.wait_for_state("/readyz", 503)
+        done = iqd.command("ready", f"127.0.0.1:{door.port}", "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["ready"]), (1, False))
+        self.assertEqual(iqd.command("status", f"http://127.0.0.1:{door.port}/").returncode, 1)
+        door.wait_for_state("/readyz", 200)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(self.iqd(door, "status", code=1).count("nothing answers on 127.0.0.1"), 1)
+        self.assertIn("nothing answers", self.iqd(door, "ready", code=1))
+
+    def test_what_is_refused(self):
+        _, door = self.open(file(self.where))
+        for arguments, words in ((["set", "source.gain=600"], "out of range (0 to 60)"),
+                                 (["set", "source.gain=loud"], "expected"),
+                                 (["set", "source.gian=3"], "did you mean 'gain'?"),
+                                 (["set", "rotate.shift=3"], "rotate has no key 'shift'; it has: frequency"),
+                                 (["set", "nothing.gain=3"], "there are: source, rotate"),
+                                 (["get", "nothing"], "there are: source, rotate"),
+                                 (["get", "source.gian"], "it has: "),
+                                 (["set", "publish.0.topic=y"], "no stage 'publish.0'"),
+                                 (["get", "--pipeline", "other"], "there is no pipeline 'other'; there are: lab"),
+                                 (["status", "--pipeline", "other"], "there is no pipeline 'other'; there are: lab")):
+            with self.subTest(arguments=arguments):
+                self.assertIn(words, self.iqd(door, *arguments, code=1))
+        for arguments in (["set", "source.gain"], ["set", "source=3"], ["set"], ["get", "--address", "a:b"]):
+            with self.subTest(arguments=arguments):
+                self.assertEqual(iqd.command(*arguments).returncode, 2)
+        self.assertEqual(self.keys(door, "source")["gain"]["value"], 30)
+
+    def test_tokens(self):
+        path = self.folder / "token"
+        path.write_text(TOKEN + "\n", encoding="utf-8")
+        path.chmod(0o600)
+        wrong = self.folder / "wrong"
+        wrong.write_text(TOKEN[::-1] + "\n", encoding="utf-8")
+        wrong.chmod(0o600)
+        _, door = self.open(file(self.where), f'{{listen: "127.0.0.1:0", token: {path}}}')
+        self.assertIn("30 dB", self.iqd(door, "get", "source.gain"))
+        self.assertIn("requires a token", self.iqd(door, "set", "source.gain=40", code=1))
+        self.assertIn("another token", self.iqd(door, "set", "source.gain=40", "--token", wrong, code=1))
+        self.assertIn("40 dB", self.iqd(door, "set", "source.gain=40", "--token", path))
+        self.assertNotIn(TOKEN, self.iqd(door, "get"))
+
+    def test_several_pipelines(self):
+        other = iqd.endpoint()
+        one, two = (file(where, name).replace("\n", "\n  ") for name, where in (("a", self.where), ("b", other)))
+        _, door = self.open(f"pipelines:\n- {one}\n- {two}\n")
+        self.assertIn("name one of a, b", self.iqd(door, "get", "source.gain", code=1))
+        self.assertIn("name one of a, b", self.iqd(door, "set", "source.gain=3", code=1))
+        self.iqd(door, "set", "source.gain=11", "--pipeline", "a")
+        self.iqd(door, "set", "b/source.gain=12", "a/rotate.frequency=5 kHz")
+        self.assertEqual([self.keys(door, "source", p)["gain"]["value"] for p in "ab"], [11, 12])
+        self.assertEqual(self.keys(door, "rotate", "a")["frequency"]["value"], 5000)
+        self.assertEqual(len(json.loads(door.get("/api/stages"))["stages"]), 6)
+        self.assertEqual(len(json.loads(door.get("/api/pipelines/b/stages"))["stages"]), 3)
+        self.assertNotIn("\na ", self.iqd(door, "status", "--pipeline", "b"))
+
+    def test_an_unplugged_radio_has_the_values_of_the_file(self):
+        _, door = self.open(file(self.where, gain="gain: 30.4, ", args=",disconnect_at=3,disconnect_for=4"))
+        self.assertEqual(self.keys(door, "source")["gain"]["value"], 30)
+        door.wait_for_state("/readyz", 503)
+        gain = self.keys(door, "source")["gain"]
+        self.assertEqual((gain["value"], "range" in gain), (30.4, False))
+        door.wait_for_state("/readyz", 200)
+        self.assertEqual(self.keys(door, "source")["gain"]["value"], 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
