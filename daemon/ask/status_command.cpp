@@ -78,9 +78,9 @@ Exit ready(const MonitorOptions& o) {
 
 void add(CommandLine& line, const char* name, const char* help, Exit (*run)(const MonitorOptions&)) {
   auto o = std::make_shared<MonitorOptions>();
-  add_monitor_options(line.command(name, help, [o, run] { return run(*o); })
-                          .option("ADDRESS", &o->address, "as --address: HOST:PORT"),
-                      *o);
+  add_monitor_options(
+      line.command(name, help, [o, run] { return run(*o); }).option("ADDRESS", &o->address, "as --address: HOST:PORT"),
+      *o);
 }
 
 }  // namespace
