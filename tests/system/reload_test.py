@@ -101,7 +101,9 @@ class Reload(iqd.SystemTest):
         self.assertTone(self.until(reader, lambda m: abs(self.factor(m) - 3) < 0.01)[-1:], 3j)
         # A value set by PATCH lasts until the file is read again.
         status, answer = door.change("POST", "/api/reload")
-        self.assertEqual((status, answer), (200, {"applied": [f"demo: multiply_const.value changed {AT_ONCE}"]}))
+        self.assertEqual((status, answer), (200, {"applied": [
+            f"demo: multiply_const.value changed {AT_ONCE}",
+            "demo: multiply_const.value: 0.5 (file) replaces [0, 3] (patch)"]}))
         self.assertTone(self.until(reader, lambda m: abs(self.factor(m) - 0.5) < 0.01)[-1:], 0.5)
         self.assertEqual(door.change("POST", "/api/reload"), (200, {"applied": ["nothing has changed"]}))
         for path, body, expected, words in (
