@@ -5,8 +5,8 @@
 #include <civetweb.h>
 #include <fmt/format.h>
 
-#include <array>
-#include <memory>
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "daemon/http/http_access.hpp"
@@ -15,13 +15,8 @@ namespace iqd {
 namespace {
 
 /// An answer that takes longer is none; a change may close a radio and open another.
-constexpr int kPatienceMs = 10'000;
-constexpr int kPatienceOfChangeMs = 120'000;
-
-struct Hang {
-  void operator()(mg_connection* connection) const noexcept { mg_close_connection(connection); }
-};
-using Connection = std::unique_ptr<mg_connection, Hang>;
+constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kPatienceOfChange = std::chrono::seconds(120);
 
 std::string encoded(std::string_view name) {
   std::string text(name.size() * 3 + 1, '\0');
@@ -32,18 +27,10 @@ std::string encoded(std::string_view name) {
 
 std::string request_text(const MonitorAddress& to, const std::string& token, std::string_view method,
                          const std::string& path, const std::string& body) {
-  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", method, path, to.text());
+  std::string text = fmt::format("{} {} HTTP/1.0\r\nHost: {}\r\n", method, path, to.text());
   if (!token.empty()) text += fmt::format("Authorization: Bearer {}\r\n", token);
   if (method != "GET") text += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", body.size());
   return text + "\r\n" + body;
-}
-
-std::string read_all(mg_connection* connection) {
-  std::string body;
-  std::array<char, 16384> part{};
-  for (int got = 0; (got = mg_read(connection, part.data(), part.size())) > 0;)
-    body.append(part.data(), static_cast<std::size_t>(got));
-  return body;
 }
 
 }  // namespace
@@ -59,35 +46,15 @@ void add_monitor_options(Command command, MonitorOptions& options) {
 
 MonitorClient::MonitorClient(const MonitorOptions& options)
     : address_(monitor_address(options.address)),
-      token_(options.token_file.empty() ? "" : read_token(options.token_file)) {
-  mg_init_library(0);
-}
+      token_(options.token_file.empty() ? "" : read_token(options.token_file)) {}
 
-MonitorClient::~MonitorClient() {
-  mg_exit_library();
-}
-
-MonitorClient::Answer MonitorClient::ask(std::string_view method, const std::string& path,
-                                         const std::string& body) const {
-  std::array<char, 256> why{};
-  const bool brackets = address_.host.find(':') != std::string::npos;
-  const std::string host = brackets ? "[" + address_.host + "]" : address_.host;
-  const Connection connection(mg_connect_client(host.c_str(), address_.port, 0, why.data(), why.size()));
-  if (!connection)
-    throw SetupError(
-        fmt::format("nothing answers on {}: {}. Is iqd running, with `monitor: {{listen: \"{}\"}}` in its file? "
-                    "--address or IQD_MONITOR name another address",
-                    address_.text(), why.data(), address_.text()));
-  const std::string text = request_text(address_, token_, method, path, body);
-  mg_write(connection.get(), text.data(), text.size());
-  const int patience = method == "GET" ? kPatienceMs : kPatienceOfChangeMs;
-  if (mg_get_response(connection.get(), why.data(), why.size(), patience) < 0)
-    throw SetupError(fmt::format("{} gave no answer: {}", address_.text(), why.data()));
-  return {mg_get_response_info(connection.get())->status_code, read_all(connection.get())};
+HttpReply MonitorClient::ask(std::string_view method, const std::string& path, const std::string& body) const {
+  return exchange(address_, request_text(address_, token_, method, path, body),
+                  method == "GET" ? kPatience : kPatienceOfChange);
 }
 
 /// The reasons of the answer, one per line.
-std::string MonitorClient::refusal(const Answer& answer) const {
+std::string MonitorClient::refusal(const HttpReply& answer) const {
   if (answer.status == 401)
     return token_.empty()
                ? fmt::format("{} requires a token for changes: give its file with --token FILE", address_.text())
@@ -103,7 +70,7 @@ std::string MonitorClient::refusal(const Answer& answer) const {
 }
 
 nlohmann::json MonitorClient::call(std::string_view method, const std::string& path, const std::string& body) const {
-  const Answer answer = ask(method, path, body);
+  const HttpReply answer = ask(method, path, body);
   if (answer.status != 200) throw SetupError(refusal(answer));
   nlohmann::json json = nlohmann::json::parse(answer.body, nullptr, false);
   if (!json.is_object()) throw SetupError(refusal(answer));

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/ask/http_exchange.hpp"
 #include "daemon/ask/monitor_address.hpp"
 #include "daemon/command/command_line.hpp"
 
@@ -25,23 +26,16 @@ class MonitorClient {
  public:
   /// Throws UsageError if the address or the token's file is wrong.
   explicit MonitorClient(const MonitorOptions& options);
-  ~MonitorClient();
-  MonitorClient(const MonitorClient&) = delete;
-  MonitorClient& operator=(const MonitorClient&) = delete;
 
-  struct Answer {
-    int status = 0;
-    std::string body;
-  };
   /// Throws SetupError if nothing answers there.
-  Answer ask(std::string_view method, const std::string& path, const std::string& body = {}) const;
+  HttpReply ask(std::string_view method, const std::string& path, const std::string& body = {}) const;
   /// The JSON of the answer. Throws SetupError if the request is refused, with the reasons, one per line.
   nlohmann::json call(std::string_view method, const std::string& path, const std::string& body = {}) const;
 
   const MonitorAddress& address() const noexcept { return address_; }
 
  private:
-  std::string refusal(const Answer& answer) const;
+  std::string refusal(const HttpReply& answer) const;
 
   MonitorAddress address_;
   std::string token_;

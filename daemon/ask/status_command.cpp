@@ -23,7 +23,7 @@ constexpr auto kBetween = std::chrono::milliseconds(500);
 
 /// Why it is not ready, one reason each; of one pipeline if it is named. Empty: ready.
 std::vector<std::string> not_ready(const MonitorClient& client, const std::string& pipeline) {
-  const MonitorClient::Answer answer = client.ask("GET", "/readyz");
+  const HttpReply answer = client.ask("GET", "/readyz");
   if (answer.status == 200) return {};
   if (answer.status != 503)
     throw SetupError(fmt::format("{} gave the answer {} for /readyz", client.address().text(), answer.status));
