@@ -4,6 +4,8 @@
 
 #include <cassert>
 
+#include "signal/formats/bit_pattern.hpp"
+
 namespace iqd {
 
 std::vector<std::uint8_t> chips_of(const FrameFormat& format, std::span<const std::uint8_t> payload) {
@@ -26,22 +28,7 @@ std::vector<std::uint8_t> chips_of(const FrameFormat& format, std::span<const st
 }
 
 std::vector<std::uint8_t> read_chips(std::string_view text) {
-  std::vector<std::uint8_t> chips;
-  if (text.starts_with("0b")) {
-    for (const char c : text.substr(2)) {
-      if (c != '0' && c != '1') return {};
-      chips.push_back(c == '1');
-    }
-    return chips;
-  }
-  for (const char c : text) {
-    const bool digit = c >= '0' && c <= '9';
-    const char letter = static_cast<char>(c | 0x20);
-    if (!digit && (letter < 'a' || letter > 'f')) return {};
-    const int value = digit ? c - '0' : letter - 'a' + 10;
-    for (int b = 3; b >= 0; --b) chips.push_back(static_cast<std::uint8_t>(value >> b & 1));
-  }
-  return chips;
+  return read_bits(text).value_or(std::vector<std::uint8_t>());
 }
 
 }  // namespace iqd

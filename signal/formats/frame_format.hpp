@@ -76,7 +76,7 @@ struct FrameFormat {
 /// A frame as sent. `payload` has `format.bytes` bytes, with has_length 1 … `format.bytes`.
 std::vector<std::uint8_t> chips_of(const FrameFormat& format, std::span<const std::uint8_t> payload);
 
-/// Chips from `2dd4`, four per digit, or from `0b0110`, one per digit; empty for any other text.
+/// Chips from `2dd4` or `0x2dd4`, four per digit, or from `0b0110`, one per digit; empty for any other text.
 std::vector<std::uint8_t> read_chips(std::string_view text);
 
 }  // namespace iqd

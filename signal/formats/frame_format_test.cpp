@@ -72,6 +72,7 @@ TEST(FrameFormat, ChipsOfAFrame) {
 
 TEST(FrameFormat, ChipsAreReadFromText) {
   EXPECT_THAT(read_chips("2D"), ElementsAre(0, 0, 1, 0, 1, 1, 0, 1));
+  EXPECT_THAT(read_chips("0x2d"), ElementsAre(0, 0, 1, 0, 1, 1, 0, 1));
   EXPECT_THAT(read_chips("0b011"), ElementsAre(0, 1, 1));
   EXPECT_THAT(read_chips("2g"), IsEmpty());
   EXPECT_THAT(read_chips("0b012"), IsEmpty());

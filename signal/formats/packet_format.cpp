@@ -5,41 +5,25 @@
 namespace iqd {
 namespace {
 
-constexpr std::size_t kMostDigits = 256;
+constexpr std::int64_t kMostPatternBits = 1024;
 constexpr std::int64_t kFewestRepeats = 4;   // two periods before the offset's terms, one of terms, one after
 constexpr std::int64_t kFewestSamples = 75;  // of the pilot: as many equations as the channel has taps
 constexpr std::int64_t kMostBits = 1 << 21;
 
-int value_of(char digit) noexcept {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-  if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
-  return -1;
-}
-
 std::optional<std::string> fault_of_digits(const std::string& digits) {
-  if (digits.empty() || digits.size() > kMostDigits)
-    return "has to have 1 to " + std::to_string(kMostDigits) + " hexadecimal digits; it has " +
-           std::to_string(digits.size());
-  if (!bits_of_hex(digits)) return "'" + digits + "' is not hexadecimal: write digits 0 to 9 and A to F, without 0x";
+  if (!read_bits(digits))
+    return "'" + digits + "' is not hexadecimal, as in CD98 or 0xCD98, and not bits, as in 0b1101";
+  if (const std::int64_t bits = bit_count(digits); bits < 1 || bits > kMostPatternBits || bits % 4 != 0)
+    return "has to have 4 to " + std::to_string(kMostPatternBits) + " bits, a multiple of 4; it has " +
+           std::to_string(bits);
   return {};
 }
 
 }  // namespace
 
-std::optional<std::vector<std::uint8_t>> bits_of_hex(std::string_view digits) {
-  std::vector<std::uint8_t> bits;
-  for (const char digit : digits) {
-    const int value = value_of(digit);
-    if (value < 0) return {};
-    for (int bit = 3; bit >= 0; --bit) bits.push_back(static_cast<std::uint8_t>(value >> bit & 1));
-  }
-  return bits;
-}
-
 std::vector<std::uint8_t> PacketFormat::pilot() const {
-  const auto period = bits_of_hex(preamble).value();
-  const auto sync = bits_of_hex(sync_word).value();
+  const auto period = read_bits(preamble).value();
+  const auto sync = read_bits(sync_word).value();
   std::vector<std::uint8_t> bits;
   for (std::int64_t i = 0; i < repeats; ++i) bits.insert(bits.end(), period.begin(), period.end());
   bits.insert(bits.end(), sync.begin(), sync.end());

@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace iqd {
+#include "signal/formats/bit_pattern.hpp"
 
-/// Hexadecimal digits as bits, most significant first; empty if any other character occurs.
-std::optional<std::vector<std::uint8_t>> bits_of_hex(std::string_view digits);
+namespace iqd {
 
 /// Structure of a telemetry packet: a short preamble repeated several times, a sync word, then data. The defaults are
 /// iNET's.
@@ -19,15 +17,15 @@ struct PacketFormat {
   /// Samples that a packet's window includes on each side of the packet.
   static constexpr std::int64_t kGuard = 256;
 
-  std::string preamble = "CD98";  // hexadecimal, one period
+  std::string preamble = "CD98";  // as `read_bits` takes it, one period
   std::int64_t repeats = 8;
   std::string sync_word = "034776C7272895B0";
   std::int64_t payload_bits = 6144;
   std::int64_t samples_per_bit = 2;
 
-  std::int64_t period_bits() const noexcept { return 4 * static_cast<std::int64_t>(preamble.size()); }
+  std::int64_t period_bits() const noexcept { return bit_count(preamble); }
   std::int64_t preamble_bits() const noexcept { return repeats * period_bits(); }
-  std::int64_t sync_bits() const noexcept { return 4 * static_cast<std::int64_t>(sync_word.size()); }
+  std::int64_t sync_bits() const noexcept { return bit_count(sync_word); }
   /// The known bits: preamble and sync word.
   std::int64_t pilot_bits() const noexcept { return preamble_bits() + sync_bits(); }
   std::int64_t bits() const noexcept { return pilot_bits() + payload_bits; }

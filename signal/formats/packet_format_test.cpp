@@ -7,13 +7,6 @@
 namespace iqd {
 namespace {
 
-TEST(PacketFormat, HexadecimalDigitsAreBitsMostSignificantFirst) {
-  EXPECT_EQ(bits_of_hex("1aF"), (std::vector<std::uint8_t>{0, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1}));
-  EXPECT_EQ(bits_of_hex(""), std::vector<std::uint8_t>());
-  EXPECT_FALSE(bits_of_hex("12G4"));
-  EXPECT_FALSE(bits_of_hex("0x12"));
-}
-
 TEST(PacketFormat, ThePacketsOfINet) {
   const PacketFormat f;
   EXPECT_FALSE(f.fault());
@@ -39,7 +32,9 @@ TEST(PacketFormat, WhatCannotBeUsedIsToldWithItsKey) {
   EXPECT_EQ(key({.preamble = ""}), "preamble");
   EXPECT_EQ(key({.preamble = "CDx8"}), "preamble");
   EXPECT_EQ(key({.preamble = std::string(300, 'C')}), "preamble");
-  EXPECT_EQ(key({.sync_word = "0x34"}), "sync_word");
+  EXPECT_EQ(key({.preamble = "0xCD98", .sync_word = "0b0011"}), "none");
+  EXPECT_EQ(key({.sync_word = "0y34"}), "sync_word");
+  EXPECT_EQ(key({.preamble = "0b11001"}), "preamble");
   EXPECT_EQ(key({.repeats = 3}), "repeats");
   EXPECT_EQ(key({.preamble = "C", .repeats = 4, .sync_word = "B05"}), "sync_word");  // 56 samples
   EXPECT_EQ(key({.preamble = "C", .repeats = 4, .sync_word = "B05", .samples_per_bit = 4}), "none");

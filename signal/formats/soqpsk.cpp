@@ -133,7 +133,7 @@ std::vector<complex> modulate(std::span<const std::uint8_t> bits, std::int64_t s
 
 std::vector<complex> pilot_waveform(const PacketFormat& format) {
   const auto pilot = format.pilot();
-  const auto period = bits_of_hex(format.preamble).value();
+  const auto period = read_bits(format.preamble).value();
   const std::int64_t n = std::ssize(pilot);
   return modulated(n, format.samples_per_bit, [&](std::int64_t k) {
     if (k >= 0 && k < n) return pilot[static_cast<std::size_t>(k)];
@@ -142,7 +142,7 @@ std::vector<complex> pilot_waveform(const PacketFormat& format) {
 }
 
 std::vector<complex> preamble_waveform(const PacketFormat& format, Template form) {
-  const auto period = bits_of_hex(format.preamble).value();
+  const auto period = read_bits(format.preamble).value();
   auto x = modulated(std::ssize(period), format.samples_per_bit,
                      [&](std::int64_t k) { return period[modulo(k, period.size())]; });
   if (form == Template::grid45)

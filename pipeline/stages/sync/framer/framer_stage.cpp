@@ -58,7 +58,8 @@ class FramerStage final : public ConfiguredStage<Config> {
     const auto chips_of_key = [&](std::string_view key, const std::string& text) {
       auto chips = read_chips(text);
       if (chips.empty() && !text.empty())
-        section.problem(key, fmt::format("'{}' is neither hexadecimal digits nor bits like 0b0110", text));
+        section.problem(
+            key, fmt::format("'{}' is neither hexadecimal digits, with or without 0x, nor bits like 0b0110", text));
       return chips;
     };
     format.pattern = chips_of_key("preamble", config_.preamble);
@@ -116,7 +117,8 @@ class FramerStage final : public ConfiguredStage<Config> {
 void Config::fields(FieldVisitor& v) {
   v.field("chip_rate", chip_rate,
           {.help = "chips a second; a chip is the shortest element sent", .unit = Unit::rate, .required = true});
-  v.field("preamble", preamble, {.help = "chips at the beginning, as hexadecimal digits or like 0b1010; may be empty"});
+  v.field("preamble", preamble,
+          {.help = "chips at the beginning: hexadecimal, with or without 0x, or like 0b1010; may be empty"});
   v.field("sync_word", sync_word, {.help = "chips after the preamble, in the same notation"});
   v.field("zero", zero, {.help = "the chips of a bit that is 0: 01 for Manchester, 100 for pulse widths"});
   v.field("one", one, {.help = "the chips of a bit that is 1"});

@@ -53,7 +53,7 @@ class Signal {
 
   std::vector<cf32> window(double offset) {
     const std::int64_t guard_bits = kGuard / format_.samples_per_bit;
-    const auto preamble = bits_of_hex(format_.preamble).value();
+    const auto preamble = read_bits(format_.preamble).value();
     std::vector<std::uint8_t> bits;
     const auto period = std::ssize(preamble);
     const auto surround = [&](std::int64_t k) {
