@@ -48,6 +48,8 @@ struct PortFormat {
   int facts = 0;            // most fact columns of a message
   std::string hardware{};   // the radio that the samples came from
 
+  /// False while a pipeline is checked whose plan does not reach the port.
+  bool is_known() const noexcept { return !port.empty(); }
   std::int64_t bytes(std::int64_t extent) const noexcept {
     auto n = static_cast<std::int64_t>(size_of(element));
     for (std::size_t d = 0; d < dims.size(); ++d) n *= static_cast<int>(d) == varying ? extent : dims[d].extent;

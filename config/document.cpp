@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "config/recovery.hpp"
 #include "config/text_check.hpp"
 #include "config/tree.hpp"
 
@@ -176,6 +177,22 @@ Node with_groups(const Node& map) {
   return {std::move(tree), all, map.line_, map.column_, map.path_};
 }
 
+namespace {
+
+/// What is left of a text that is not valid YAML, with all that is wrong in place of the first syntax error.
+Document parse_rest(const std::string& text, const std::string& name, std::size_t before, Problems& problems) {
+  Problems found;
+  auto tree = std::make_shared<Tree>();
+  tree->file = name;
+  if (const auto rest = without_damage(text, name, found)) parse_into(*tree, *rest, found);
+  if (tree->root.datum == nullptr) return {Node(), name};
+  problems.resize(before);
+  problems.insert(problems.end(), found.begin(), found.end());
+  return {root_of(std::move(tree)), name, true};
+}
+
+}  // namespace
+
 Document parse_document(const std::string& text, const std::string& name, Problems& problems) {
   auto tree = std::make_shared<Tree>();
   tree->file = name;
@@ -184,6 +201,8 @@ Document parse_document(const std::string& text, const std::string& name, Proble
   if (problems.size() == before) parse_into(*tree, text, problems);
   if (problems.size() == before && (tree->root.datum == nullptr || tree->root.datum->kind == Node::Kind::null))
     problems.push_back({{name, 0, 0}, "", "is empty"});
+  else if (tree->root.datum == nullptr)
+    return parse_rest(text, name, before, problems);
   return {root_of(std::move(tree)), name};
 }
 

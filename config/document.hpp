@@ -67,11 +67,13 @@ Node with_groups(const Node& map);
 struct Document {
   Node root;
   std::string file;
+  bool is_damaged = false;  // a syntax error has cost entries of the list `pipelines`, which have no value
 };
 
 /// Reads a file of at most 4 MiB. Adds problems if it cannot be read, is not YAML, or is YAML that iqd refuses
 /// (duplicate keys, keys that are not words, several documents, tabs in the indentation, and anything excessive such as
-/// multiplying aliases). The document has what was understood.
+/// multiplying aliases). The document has what was understood: after a syntax error in an entry of a list `pipelines`,
+/// the other entries.
 Document load_document(const std::string& path, Problems& problems, Readable kind = Readable::stream);
 Document parse_document(const std::string& text, const std::string& name, Problems& problems);
 

@@ -297,5 +297,47 @@ TEST(Document, FoundIsShort) {
   EXPECT_EQ(root("a: " + std::string(39, 'x') + "µµ")["a"].found(), "'" + std::string(39, 'x') + "…'");
 }
 
+/// What is left of the list `pipelines`, and the complaints.
+std::string left_of(const std::string& text) {
+  Problems problems;
+  const Document document = parse_document(text, "a.yaml", problems);
+  EXPECT_EQ(document.is_damaged, document.root && !problems.empty());
+  std::string all;
+  for (const Node& n : document.root["pipelines"].items())
+    if (n.kind() != Kind::null) all += n["name"].scalar() + "@" + std::to_string(n["name"].place().line) + " ";
+  for (const Problem& p : problems) all += "\n" + p.text();
+  return all;
+}
+
+TEST(Document, ASyntaxErrorCostsItsPipelineOnly) {
+  const std::string good = "  - name: a\n    block: 1\n",
+                    last = "  - name: c\n    list: [1, 2]\nmonitor: {listen: x}\n";
+  EXPECT_EQ(left_of("pipelines:\n" + good + "  - {name: b, list: [1, 2}\n" + last),
+            "a@2 c@5 \na.yaml:4:26: invalid YAML: illegal flow end");
+  EXPECT_EQ(left_of("pipelines:\n" + good + "  - name: b\n    list: [1, 2\n" + last),
+            "a@2 c@6 \na.yaml:5:16: invalid YAML: a '[' is not closed");
+  EXPECT_EQ(left_of("pipelines:\n" + good + "  - name: \"b\n    block: 1\n" + last),
+            "a@2 c@6 \na.yaml:5:13: invalid YAML: a quote is not closed");
+  EXPECT_EQ(left_of("pipelines:\n" + good + "  - name: b\n\tblock: 1\n" + last),
+            "a@2 c@6 \na.yaml:5:1: a tab in the indentation; YAML allows only spaces");
+}
+
+TEST(Document, EverySyntaxErrorOfAListIsReported) {
+  EXPECT_EQ(left_of("pipelines:\n- {name: a, list: [}\n# a comment\n\n- {name: b}\n- {name: c, list: ]}\n"),
+            "b@5 \na.yaml:2:20: invalid YAML: illegal flow end\na.yaml:6:19: invalid YAML: illegal flow end");
+  EXPECT_EQ(left_of("monitor: {}\npipelines:\n- {name: a, list: [}\n- {name: b, list: [}\n"),
+            "\na.yaml:3:20: invalid YAML: illegal flow end\na.yaml:4:20: invalid YAML: illegal flow end");
+}
+
+TEST(Document, AnAliasOfALostAnchorIsNoErrorOfItsOwn) {
+  EXPECT_EQ(left_of("pipelines:\n- {name: &n a, list: [}\n- {name: *n}\n- {name: c}\n"),
+            "c@4 \na.yaml:2:23: invalid YAML: illegal flow end");
+}
+
+TEST(Document, ASyntaxErrorElsewhereCostsTheFile) {
+  EXPECT_EQ(left_of("monitor: [\npipelines:\n- {name: a}\n- {name: b}\n").substr(0, 2), "\na");
+  EXPECT_EQ(left_of("pipelines:\n- {name: a}\nmonitor: ]\n").substr(0, 2), "\na");
+}
+
 }  // namespace
 }  // namespace iqd

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <tuple>
 
 namespace iqd {
 namespace {
+
+constexpr std::size_t kMost = 1000;  // problems that are useful
 
 /// Ignores case, and treats dash, underscore and blank as equal.
 std::string folded(std::string_view word) {
@@ -49,7 +52,8 @@ std::string Problem::text() const {
   std::string s = place.file;
   if (place.line > 0) s += ":" + std::to_string(place.line);
   if (place.line > 0 && place.column > 0) s += ":" + std::to_string(place.column);
-  if (!s.empty() && !path.empty()) s += " ";
+  if (severity == Severity::warning) s += s.empty() ? "warning" : ": warning";
+  if (!s.empty() && !path.empty()) s += severity == Severity::warning ? ": " : " ";
   s += path;
   if (!s.empty()) s += ": ";
   s += what;
@@ -58,19 +62,62 @@ std::string Problem::text() const {
   return s;
 }
 
+void Problems::warn(Place place, std::string path, std::string what) {
+  std::vector<Problem>& list = lists_->warnings;
+  const auto comes_before = [](const Place& a, const Problem& b) {
+    return std::tie(a.line, a.column) < std::tie(b.place.line, b.place.column);
+  };
+  const auto is_same = [&](const Problem& p) { return p.path == path && p.what == what && p.place.line == place.line; };
+  if (list.size() >= kMost || std::ranges::any_of(list, is_same)) return;
+  const auto at = std::upper_bound(list.begin(), list.end(), place, comes_before);
+  list.insert(at, {std::move(place), std::move(path), std::move(what), Severity::warning});
+}
+
 bool are_enough(Problems& problems) {
-  constexpr std::size_t kMost = 1000;
   if (problems.size() < kMost) return false;
   if (problems.size() == kMost)
     problems.push_back({problems.back().place, "", fmt::format("more than {} problems; iqd stops here", kMost)});
   return true;
 }
 
-void Section::problem(std::string_view key, std::string what) const {
+Problem Section::about(std::string_view key, std::string what) const {
   const auto known = places_.find(key);
   std::string path = path_;
   if (!key.empty()) path += (path.empty() ? "" : ".") + std::string(key);
-  problems_.push_back({known == places_.end() ? place_ : known->second, std::move(path), std::move(what)});
+  return {known == places_.end() ? place_ : known->second, std::move(path), std::move(what)};
+}
+
+void Section::problem(std::string_view key, std::string what) const {
+  problems_.push_back(about(key, std::move(what)));
+}
+
+void Section::warning(std::string_view key, std::string what) const {
+  Problem about_key = about(key, std::move(what));
+  problems_.warn(std::move(about_key.place), std::move(about_key.path), std::move(about_key.what));
+}
+
+std::vector<std::string> Section::wrong_keys() const {
+  std::vector<std::string> keys;
+  for (const Problem& p : problems_) {
+    std::string_view rest = p.path;
+    if (p.place.file != place_.file || !rest.starts_with(path_)) continue;
+    rest.remove_prefix(path_.size());
+    if (!path_.empty() && !rest.empty() && !rest.starts_with('.')) continue;
+    if (rest.starts_with('.')) rest.remove_prefix(1);
+    keys.emplace_back(rest.substr(0, rest.find('[')));
+  }
+  return keys;
+}
+
+bool Section::is_wrong(std::string_view key) const {
+  const std::vector<std::string> keys = wrong_keys();
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+Section Section::with(const Problems& problems) const {
+  Section other(path_, place_, problems);
+  other.places_ = places_;
+  return other;
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {

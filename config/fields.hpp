@@ -27,16 +27,21 @@ struct Place {
   int column = 0;
 };
 
-/// A mistake for the operator to fix.
+enum class Severity { error, warning };
+
+/// A mistake for the operator to fix, or a warning: what works, but is likely meant differently.
 struct Problem {
   Place place;
   std::string path;  // stages[2].fir.taps
   std::string what;
+  Severity severity = Severity::error;
   /// `demo.yaml:9:5 stages[2].fir.tabs: unknown key (did you mean 'taps'?)`
+  /// `demo.yaml:9:5: warning: stages[2].fir: nothing reads its output 'out'`
   std::string text() const;
 };
 
-/// All mistakes found. Copies share one list, so that a section can add problems during its whole lifetime.
+/// All mistakes found, and apart from them all warnings: the list, its size and `empty` are of mistakes alone. Copies
+/// share the lists, so that a section can add problems during its whole lifetime.
 class Problems {
  public:
   using value_type = Problem;
@@ -46,24 +51,33 @@ class Problems {
   Problems() = default;
   Problems(const Problems&) = default;  // no move, which would leave an object without a list
   Problems& operator=(const Problems&) = default;
-  bool empty() const noexcept { return list_->empty(); }
-  std::size_t size() const noexcept { return list_->size(); }
-  iterator begin() noexcept { return list_->begin(); }
-  iterator end() noexcept { return list_->end(); }
-  const_iterator begin() const noexcept { return list_->begin(); }
-  const_iterator end() const noexcept { return list_->end(); }
-  const Problem& front() const { return list_->front(); }
-  Problem& back() { return list_->back(); }
-  const Problem& operator[](std::size_t i) const { return (*list_)[i]; }
-  const Problem& at(std::size_t i) const { return list_->at(i); }
-  void push_back(Problem problem) { list_->push_back(std::move(problem)); }
-  void pop_back() { list_->pop_back(); }
-  void insert(const_iterator at, const_iterator first, const_iterator last) { list_->insert(at, first, last); }
-  void resize(std::size_t size) { list_->resize(size); }
-  void clear() noexcept { list_->clear(); }
+  bool empty() const noexcept { return errors().empty(); }
+  std::size_t size() const noexcept { return errors().size(); }
+  iterator begin() noexcept { return errors().begin(); }
+  iterator end() noexcept { return errors().end(); }
+  const_iterator begin() const noexcept { return errors().begin(); }
+  const_iterator end() const noexcept { return errors().end(); }
+  const Problem& front() const { return errors().front(); }
+  Problem& back() { return errors().back(); }
+  const Problem& operator[](std::size_t i) const { return errors()[i]; }
+  const Problem& at(std::size_t i) const { return errors().at(i); }
+  void push_back(Problem problem) { errors().push_back(std::move(problem)); }
+  void pop_back() { errors().pop_back(); }
+  void insert(const_iterator at, const_iterator first, const_iterator last) { errors().insert(at, first, last); }
+  void resize(std::size_t size) { errors().resize(size); }
+  void clear() noexcept { errors().clear(); }
+
+  /// In the order of the file.
+  const std::vector<Problem>& warnings() const noexcept { return lists_->warnings; }
+  /// The same warning is kept once, and no more than are useful.
+  void warn(Place place, std::string path, std::string what);
 
  private:
-  std::shared_ptr<std::vector<Problem>> list_ = std::make_shared<std::vector<Problem>>();
+  struct Lists {
+    std::vector<Problem> errors, warnings;
+  };
+  std::vector<Problem>& errors() const noexcept { return lists_->errors; }
+  std::shared_ptr<Lists> lists_ = std::make_shared<Lists>();
 };
 
 /// Whether there are too many problems to be useful; the last one then says so. Loops over lists that may be long ask
@@ -78,12 +92,20 @@ class Section {
   void note(std::string key, Place place) { places_[std::move(key)] = std::move(place); }
   /// An empty `key` means the whole section.
   void problem(std::string_view key, std::string what) const;
+  void warning(std::string_view key, std::string what) const;
+  /// The keys that problems name so far, `taps` for `taps[3]`; an empty one is the section itself.
+  std::vector<std::string> wrong_keys() const;
+  bool is_wrong(std::string_view key) const;
+  /// The same keys with another list of problems.
+  Section with(const Problems& problems) const;
   bool has(std::string_view key) const { return places_.find(key) != places_.end(); }
   const std::string& path() const { return path_; }
   const Place& place() const { return place_; }
   Problems& problems() const { return problems_; }
 
  private:
+  Problem about(std::string_view key, std::string what) const;
+
   std::string path_;
   Place place_;
   mutable Problems problems_;  // adding a problem does not change the section
@@ -100,6 +122,10 @@ struct FieldInfo {
   double high = std::numeric_limits<double>::infinity();
   bool required = false;
   bool live = false;  // may change while samples flow
+  // A number of another size is probably meant in another unit than the base unit, unless its unit is written.
+  double bare_low = 0;
+  double bare_high = std::numeric_limits<double>::infinity();
+  bool shapes = false;  // of a source: decides the type or the number of channels
 };
 
 /// An enumeration by its names. Needs `std::span<const std::string_view> enum_names(E)` next to the enum, in order.

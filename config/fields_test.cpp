@@ -86,5 +86,46 @@ TEST(Section, AtTheRootHasNoDot) {
   EXPECT_EQ(problems.at(0).text(), "a.yaml:1:1 block: too small");
 }
 
+TEST(Warnings, AreNoProblems) {
+  Problems problems;
+  Section section("source.file", {"a.yaml", 3, 1}, problems);
+  section.note("rate", {"a.yaml", 4, 7});
+  section.warning("rate", "is slow");
+  section.warning("", "is odd");
+  section.warning("rate", "is slow");
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(problems.begin(), problems.end());
+  ASSERT_EQ(problems.warnings().size(), 2u) << "the same is kept once";
+  EXPECT_EQ(problems.warnings()[0].text(), "a.yaml:3:1: warning: source.file: is odd");
+  EXPECT_EQ(problems.warnings()[1].text(), "a.yaml:4:7: warning: source.file.rate: is slow");
+  section.problem("rate", "is wrong");
+  EXPECT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems.front().text(), "a.yaml:4:7 source.file.rate: is wrong");
+}
+
+TEST(Warnings, AreNoMoreThanAreUseful) {
+  Problems problems;
+  for (int i = 0; i < 5000; ++i) problems.warn({"a.yaml", i, 1}, "", "is odd");
+  EXPECT_EQ(problems.warnings().size(), 1000u);
+}
+
+TEST(Section, KnowsItsWrongKeys) {
+  Problems problems;
+  const Section section("source.file", {"a.yaml", 3, 1}, problems);
+  section.problem("", "is odd");
+  section.problem("curve.secret", "is missing");
+  problems.push_back({{"a.yaml", 4, 1}, "source.file.list[3]", "is wrong"});
+  problems.push_back({{"a.yaml", 4, 1}, "source.files", "is another section"});
+  problems.push_back({{"b.yaml", 4, 1}, "source.file.path", "is in another file"});
+  section.warning("rate", "is slow");
+  EXPECT_EQ(section.wrong_keys(), (std::vector<std::string>{"", "curve.secret", "list"}));
+  EXPECT_TRUE(section.is_wrong("list"));
+  EXPECT_FALSE(section.is_wrong("rate"));
+  Problems others;
+  section.with(others).problem("rate", "is wrong");
+  EXPECT_EQ(problems.size(), 5u);
+  EXPECT_EQ(others.front().text(), "a.yaml:3:1 source.file.rate: is wrong");
+}
+
 }  // namespace
 }  // namespace iqd

@@ -102,12 +102,15 @@ std::optional<double> scaled(std::string_view number, int exponent) {
   return to_double(fmt::format("{}e{}", number.substr(0, e), exponent));
 }
 
-std::optional<std::int64_t> hexadecimal(std::string_view s) {
+/// `0x1f` and `0b1101`.
+std::optional<std::int64_t> bit_pattern(std::string_view s) {
   const bool negative = !s.empty() && s.front() == '-';
   if (negative) s.remove_prefix(1);
-  if (s.size() < 3 || s[0] != '0' || (s[1] != 'x' && s[1] != 'X') || s[2] == '-') return std::nullopt;
+  if (s.size() < 3 || s[0] != '0' || s[2] == '-') return std::nullopt;
+  const bool hexadecimal = s[1] == 'x' || s[1] == 'X';
+  if (!hexadecimal && s[1] != 'b' && s[1] != 'B') return std::nullopt;
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(s.data() + 2, s.data() + s.size(), value, 16);
+  const auto [end, error] = std::from_chars(s.data() + 2, s.data() + s.size(), value, hexadecimal ? 16 : 2);
   if (error != std::errc() || end != s.data() + s.size()) return std::nullopt;
   return negative ? -value : value;
 }
@@ -153,7 +156,7 @@ std::string quantity_pattern(Unit unit) {
 
 std::optional<double> parse_quantity(std::string_view text, Unit unit, std::string& why) {
   text = trimmed(text);
-  if (const auto hex = hexadecimal(text)) return static_cast<double>(*hex);
+  if (const auto bits = bit_pattern(text)) return static_cast<double>(*bits);
   const std::size_t n = number_length(text);
   if (n == 0) {
     why =
@@ -177,7 +180,7 @@ std::optional<double> parse_quantity(std::string_view text, Unit unit, std::stri
 
 std::optional<std::int64_t> parse_whole(std::string_view text, Unit unit, std::string& why) {
   text = trimmed(text);
-  if (const auto hex = hexadecimal(text)) return hex;
+  if (const auto bits = bit_pattern(text)) return bits;
   std::int64_t exact = 0;
   const std::string_view digits = !text.empty() && text.front() == '+' ? text.substr(1) : text;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), exact);
@@ -219,6 +222,11 @@ std::optional<std::complex<double>> parse_complex(std::string_view text) {
   const auto re = to_double(text.substr(0, n));
   const auto im = imaginary(rest);
   return re && im ? std::optional<std::complex<double>>({*re, *im}) : std::nullopt;
+}
+
+bool has_unit(std::string_view text) {
+  text = trimmed(text);
+  return !bit_pattern(text) && number_length(text) < text.size();
 }
 
 std::string quantity_text(double value, Unit unit) {

@@ -16,11 +16,14 @@ namespace iqd {
 /// exact: `1.4515 GHz` is the double next to 1451500000. On failure, `why` has the reason.
 std::optional<double> parse_quantity(std::string_view text, Unit unit, std::string& why);
 
-/// Integers, exact over all 64 bits: `5`, `-3`, `0x10`, `1e6`, `64 MiB`; not `2.5`.
+/// Integers, exact over all 64 bits: `5`, `-3`, `0x10`, `0b1010`, `1e6`, `64 MiB`; not `2.5`.
 std::optional<std::int64_t> parse_whole(std::string_view text, Unit unit, std::string& why);
 
 /// `2`, `0.3-0.1j`, `1e-3j`, `-j`.
 std::optional<std::complex<double>> parse_complex(std::string_view text);
+
+/// Whether the number has a suffix.
+bool has_unit(std::string_view text);
 
 /// With the usual prefix: `20.625 MS/s`, `0`, `1 kHz`.
 std::string quantity_text(double value, Unit unit);

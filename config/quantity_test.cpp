@@ -48,6 +48,7 @@ TEST(Quantity, BareNumbersAreInTheBaseUnit) {
   EXPECT_EQ(quantity("5.", Unit::seconds), 5.0);
   EXPECT_EQ(quantity(" 0x10 ", Unit::none), 16.0);
   EXPECT_EQ(quantity("-0x10", Unit::none), -16.0);
+  EXPECT_EQ(quantity("0b101", Unit::none), 5.0);
 }
 
 TEST(Quantity, SaysWhatFits) {
@@ -77,6 +78,10 @@ TEST(Whole, IsExactOverAllBits) {
   EXPECT_EQ(parse_whole("0x7fffffffffffffff", Unit::none, why), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(parse_whole("1e6", Unit::none, why), 1000000);
   EXPECT_EQ(parse_whole("0x10", Unit::none, why), 16);
+  EXPECT_EQ(parse_whole("0b1101", Unit::none, why), 13);
+  EXPECT_EQ(parse_whole("-0B11", Unit::none, why), -3);
+  EXPECT_FALSE(parse_whole("0b12", Unit::none, why));
+  EXPECT_FALSE(parse_whole("0b", Unit::none, why));
   EXPECT_EQ(parse_whole("+7", Unit::none, why), 7);
   EXPECT_EQ(parse_whole("1.5 KiB", Unit::bytes, why), 1536);
 }
@@ -127,6 +132,11 @@ TEST(QuantityPattern, TakesWhatTheParserTakes) {
     EXPECT_TRUE(std::isfinite(quantity(text, Unit::rate)));
   }
   for (const char* text : {"20 ms", "MS/s", "1.2.3"}) EXPECT_FALSE(matches(text, rate)) << text;
+}
+
+TEST(Quantity, KnowsWhetherAUnitIsWritten) {
+  for (const char* text : {"98.5", " 1e6 ", "-3", "0x10", "0b11", ".5"}) EXPECT_FALSE(has_unit(text)) << text;
+  for (const char* text : {"98.5 MHz", "1e6Hz", "2 s"}) EXPECT_TRUE(has_unit(text)) << text;
 }
 
 }  // namespace

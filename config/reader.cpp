@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <tuple>
 
 #include "config/array_file.hpp"
+#include "config/range.hpp"
 
 namespace iqd {
 namespace {
@@ -23,20 +23,13 @@ std::string expected(std::string_view what, const Node& node) {
   return fmt::format("expected {}, found {}", what, node.found());
 }
 
-std::string out_of_range(double value, const FieldInfo& info) {
-  const std::string low = quantity_text(info.low, info.unit);
-  const std::string high = quantity_text(info.high, info.unit);
-  const std::string got = quantity_text(value, info.unit);
-  if (std::isinf(info.high)) return fmt::format("must be at least {}, is {}", low, got);
-  if (std::isinf(info.low)) return fmt::format("must be at most {}, is {}", high, got);
-  return fmt::format("must be between {} and {}, is {}", low, high, got);
-}
-
-/// Converts one value to its C++ type: `take` returns false and sets `why` if it cannot.
+/// Converts one value to its C++ type: `take` returns false and sets `why` if it cannot. `doubt` says what is wrong with
+/// a value that it took.
 class Taker {
  public:
   explicit Taker(const FieldInfo& info) : info_(info) {}
   std::string why;
+  std::string doubt;
 
   bool take(const Node& node, bool& into) {
     constexpr std::array<std::string_view, 3> kYes{"true", "yes", "on"};
@@ -54,6 +47,7 @@ class Taker {
     const auto value = parse_whole(node.scalar(), info_.unit, why);
     if (!value || !in_range(static_cast<double>(*value))) return false;
     into = *value;
+    doubt = unit_doubt(node.scalar(), static_cast<double>(into), info_);
     return true;
   }
   bool take(const Node& node, double& into) {
@@ -61,6 +55,7 @@ class Taker {
     const auto value = parse_quantity(node.scalar(), info_.unit, why);
     if (!value || !in_range(*value)) return false;
     into = *value;
+    doubt = unit_doubt(node.scalar(), into, info_);
     return true;
   }
   bool take(const Node& node, std::optional<double>& into) {
@@ -102,7 +97,7 @@ class Taker {
   }
   bool in_range(double value) {
     if (value >= info_.low && value <= info_.high) return true;
-    return fail(out_of_range(value, info_));
+    return fail(range_fault(value, info_));
   }
   bool fail(std::string what) {
     why = std::move(what);
@@ -164,7 +159,8 @@ class Reader final : public FieldVisitor {
  private:
   template <class T> void read(const Node& value, T* target, const FieldInfo& info) {
     Taker taker(info);
-    if (!taker.take(value, *target)) complain(key_, value.path(), taker.why);
+    if (!taker.take(value, *target)) return complain(key_, value.path(), taker.why);
+    wonder(key_, value.path(), taker);
   }
   void read(const Node& value, const EnumRef& target, const FieldInfo& info) {
     Taker taker(info);
@@ -226,10 +222,14 @@ class Reader final : public FieldVisitor {
       if constexpr (!std::is_same_v<T, std::string>)
         if (value.scalar().starts_with('@')) return read_file(value, *target, info);
       if (!taker.take(value, list.emplace_back())) return complain(key_, value.path(), taker.why);
+      wonder(key_, value.path(), taker);
     }
     bool good = true;
     for (const Node& item : value.items()) {
-      if (taker.take(item, list.emplace_back())) continue;
+      if (taker.take(item, list.emplace_back())) {
+        wonder(item.place(), item.path(), taker);
+        continue;
+      }
       good = false;
       if (are_enough(section_.problems())) break;
       complain(item.place(), item.path(), taker.why);
@@ -253,6 +253,9 @@ class Reader final : public FieldVisitor {
 
   void complain(Place place, std::string path, std::string what) {
     section_.problems().push_back({std::move(place), std::move(path), std::move(what)});
+  }
+  void wonder(const Place& place, const std::string& path, const Taker& taker) {
+    if (!taker.doubt.empty()) section_.problems().warn(place, path, taker.doubt);
   }
 
   const Node node_;

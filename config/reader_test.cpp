@@ -289,5 +289,49 @@ TEST_F(ReaderArrays, AreRefusedWhereTheyDoNotFit) {
   EXPECT_EQ(complaint_here("kinds: @none.npy"), "");  // an ordinary string
 }
 
+/// Keys whose base unit is hardly ever meant.
+std::vector<std::string> warnings(const std::string& text) {
+  double frequency = 0;
+  std::int64_t bytes = 0;
+  std::vector<double> bands;
+  std::optional<double> tau;
+  Problems problems;
+  const Document document = parse_document(text, "a.yaml", problems);
+  read_fields(
+      document.root,
+      [&](FieldVisitor& v) {
+        v.field("frequency", frequency, {.help = "", .unit = Unit::hertz, .bare_low = 9e3});
+        v.field("bytes", bytes, {.help = "", .unit = Unit::bytes, .bare_low = 1024});
+        v.field("bands", bands, {.help = "", .unit = Unit::hertz, .bare_low = 9e3});
+        v.field("tau", tau, {.help = "", .unit = Unit::seconds, .bare_high = 0.01});
+      },
+      problems);
+  EXPECT_TRUE(problems.empty());
+  std::vector<std::string> lines;
+  for (const Problem& p : problems.warnings()) lines.push_back(p.text());
+  return lines;
+}
+
+TEST(Reader, WarnsOfABareNumberThatIsProbablyMeantInAnotherUnit) {
+  EXPECT_THAT(warnings("frequency: 98.5\n"),
+              ElementsAre("a.yaml:1:1: warning: frequency: 98.5 has no unit, so it is 98.5 Hz; write the unit that you "
+                          "mean: Hz, kHz, MHz or GHz"));
+  EXPECT_THAT(warnings("bytes: 64\ntau: 50\n"),
+              ElementsAre("a.yaml:1:1: warning: bytes: 64 has no unit, so it is 64 B; write the unit that you mean: B, "
+                          "KiB, MiB, GiB, kB, MB or GB",
+                          "a.yaml:2:1: warning: tau: 50 has no unit, so it is 50 s; write the unit that you mean: s, "
+                          "ms, us or ns"));
+  EXPECT_THAT(warnings("bands: [88 MHz, 108]\n"),
+              ElementsAre("a.yaml:1:17: warning: bands[1]: 108 has no unit, so it is 108 Hz; write the unit that you "
+                          "mean: Hz, kHz, MHz or GHz"));
+  EXPECT_THAT(warnings("frequency: -98.5\n"), ::testing::SizeIs(1));
+}
+
+TEST(Reader, DoesNotWarnOfWhatIsWrittenWithItsUnitOrIsPlausible) {
+  for (const char* text : {"frequency: 98.5 MHz", "frequency: 98.5 Hz", "frequency: 98.5e6", "frequency: 0",
+                           "bytes: 64 MiB", "bytes: 1 B", "bytes: 65536", "tau: 50 us", "tau: 50e-6", "tau: none"})
+    EXPECT_THAT(warnings(std::string(text) + "\n"), ElementsAre()) << text;
+}
+
 }  // namespace
 }  // namespace iqd
