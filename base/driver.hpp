@@ -26,6 +26,9 @@ class Section;       // config/fields.hpp
 
 /// Properties of a stream: as requested before the source is open, as granted afterwards.
 struct StreamInfo {
+  /// What is known before the source is open. `type`: the element and the channels, but not the rate.
+  enum class Known : std::uint8_t { whole, type, nothing };
+
   Element element = Element::sc16;
   int channels = 1;
   double rate_hz = 0;
@@ -36,6 +39,7 @@ struct StreamInfo {
   bool from_peer = false;   // others feed it: it can wait, but is not meant to fall silent
   std::string hardware{};   // for recordings: `USRP E320 3150a2f, firmware 4.3, FPGA 8.2`
   double full_scale = 0;    // largest real or imaginary part; 0: its element's range, or unknown
+  Known known = Known::whole;
 };
 
 /// The result of one call of `receive`.
@@ -205,7 +209,7 @@ class SinkOptions {
  public:
   virtual ~SinkOptions() = default;
   virtual void fields(FieldVisitor& visitor) = 0;
-  /// Checks whether this port can go there; problems go to the section.
+  /// Checks the keys, and whether this port can go there if it is known; problems go to the section.
   virtual void check(const PortFormat& format, const Section& section) const = 0;
   virtual std::unique_ptr<Sink> open(const PortFormat& format) const = 0;
   /// Like SourceOptions.

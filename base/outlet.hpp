@@ -80,6 +80,7 @@ class OutletOptions {
  public:
   virtual ~OutletOptions() = default;
   virtual void fields(FieldVisitor& visitor) = 0;
+  /// Like SinkOptions.
   virtual void check(const PortFormat& format, const Section& section) const = 0;
   /// The address that it binds exclusively; empty if it binds none.
   virtual std::string endpoint() const = 0;

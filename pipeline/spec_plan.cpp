@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <set>
 
 #include "config/reader.hpp"
 #include "pipeline/backend/backend_name.hpp"
@@ -78,22 +78,82 @@ PlanTarget target_of(const PipelineSpec& spec) {
 
 namespace {
 
-/// The plan's output for a route; kNoOutput after a problem.
+/// The plan's output for a route; kNoOutput after a problem, or if its port is not known.
 OutputIndex publish_route(Planner& planner, const RouteSpec& route) {
   const auto* const published = std::get_if<const PublishSpec*>(&route);
   const std::string_view dtype = published ? std::string_view((*published)->dtype) : std::string_view();
-  return std::visit([&](const auto* r) { return planner.publish(r->port, r->section, "port", dtype); }, route);
+  return std::visit(
+      [&](const auto* r) { return r->port.empty() ? kNoOutput : planner.publish(r->port, r->section, "port", dtype); },
+      route);
 }
 
-/// Checks whether an output's results can go to a route; problems go to the entry's section.
+/// Checks a route's keys, and whether the results of its output can go there; problems go to the entry's section.
 struct RouteCheck {
   const Plan& plan;
-  const PlanOutput& output;
+  const PlanOutput* output;  // null: not known
 
-  void operator()(const PublishSpec* p) const { p->options->check(output.format, p->section); }
-  void operator()(const SinkSpec* s) const { s->options->check(output.format, s->section); }
-  void operator()(const ApplySpec* a) const { check_apply(*a, plan.ports[output.port].shape); }
+  PortFormat format() const { return output ? output->format : PortFormat(); }
+  void operator()(const PublishSpec* p) const { p->options->check(format(), p->section); }
+  void operator()(const SinkSpec* s) const {
+    if (s->options) s->options->check(format(), s->section);
+  }
+  void operator()(const ApplySpec* a) const {
+    if (output) check_apply(*a, plan.ports[output->port].shape);
+  }
 };
+
+/// Adds the source, as far as its stream is known.
+void add_source(Planner& planner, const PipelineSpec& spec, const StreamInfo& stream) {
+  PortShape source;
+  source.element = stream.element;
+  if (stream.channels != 1) source.rows = {{"channel", stream.channels}};
+  source.rate_hz = source.source_rate_hz = stream.rate_hz;
+  source.frequency_hz = stream.frequency_hz;
+  const bool is_known = stream.known != StreamInfo::Known::nothing;
+  const std::string fault = is_known ? fault_of(source, spec.block) : "";
+  if (!fault.empty()) spec.source_section->problem("", "its stream " + fault);
+  const bool has_shape = is_known && fault.empty();
+  planner.add_source("source", has_shape ? source : PortShape());
+  if (!has_shape) planner.forget_source("source");
+  if (!has_shape || stream.known != StreamInfo::Known::whole) planner.doubt_rates();
+}
+
+/// What is wrong at a key that could be read is true whatever the other keys are.
+void load_as_far_as_read(const StageSpec& stage) {
+  Problems found;
+  const std::vector<std::string> wrong = stage.section.wrong_keys();
+  const Section section = stage.section.with(found);
+  stage.as_read->load(section);
+  const std::vector<std::string> keys = section.wrong_keys();
+  for (std::size_t i = 0; i < found.size() && i < keys.size(); ++i)
+    if (stage.section.has(keys[i]) && std::ranges::find(wrong, keys[i]) == wrong.end())
+      stage.section.problems().push_back(found[i]);
+}
+
+void add_stage(Planner& planner, const StageSpec& stage) {
+  if (stage.is_wrong) {
+    if (stage.as_read) load_as_far_as_read(stage);
+    return planner.add_unread(stage.entry, stage.name, stage.from, stage.section);
+  }
+  if (!stage.as_read->load(stage.section))
+    return planner.add_unread(stage.entry, stage.name, stage.from, stage.section);
+  std::optional<Side> side;
+  if (stage.backend == "cpu" || is_device(stage.backend)) side = is_device(stage.backend) ? Side::device : Side::host;
+  planner.add_stage(*stage.entry, stage.name, stage.make(), stage.from, stage.section, side);
+}
+
+void add_stages(Planner& planner, const PipelineSpec& spec) {
+  std::set<std::string_view> names;
+  const auto is_taken = [&](const std::string& name) {
+    return std::ranges::find(spec.stages, name, &StageSpec::name) != spec.stages.end();
+  };
+  for (const StageSpec& stage : spec.stages) {
+    add_stage(planner, stage);
+    for (const std::string& other : stage.other_names)
+      if (!is_taken(other)) planner.forget_name(other);
+    if (!stage.name.empty() && !names.insert(stage.name).second) planner.forget_name(stage.name);
+  }
+}
 
 }  // namespace
 
@@ -101,27 +161,12 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
                std::vector<OutputIndex>& outputs, Problems& problems) {
   const std::size_t before = problems.size();
   Planner planner(spec.name, spec.block, catalogue.stages, target);
-  PortShape source;
-  source.element = stream.element;
-  if (stream.channels != 1) source.rows = {{"channel", stream.channels}};
-  source.rate_hz = source.source_rate_hz = stream.rate_hz;
-  source.frequency_hz = stream.frequency_hz;
-  if (const std::string fault = fault_of(source, spec.block); !fault.empty()) {
-    spec.source_section->problem("", "its stream " + fault);
-    return {};
+  add_source(planner, spec, stream);
+  if (stream.known == StreamInfo::Known::whole) {
+    add_calibration(planner, spec, stream, catalogue.stages);
+    add_resampler(planner, spec, stream, catalogue.stages);
   }
-  planner.add_source("source", source);
-  add_calibration(planner, spec, stream, catalogue.stages);
-  add_resampler(planner, spec, stream, catalogue.stages);
-  for (const StageSpec& s : spec.stages) {
-    std::optional<Side> side;
-    if (s.backend == "cpu" || is_device(s.backend)) side = is_device(s.backend) ? Side::device : Side::host;
-    if (!planner.add_stage(*s.entry, s.name, s.make(), s.from, s.section, side)) break;
-  }
-  if (problems.size() > before) {
-    sort_by_place(problems, before);
-    return {};
-  }
+  add_stages(planner, spec);
   const std::vector<RouteSpec> routes = routes_of(spec);
   for (const RouteSpec& route : routes) outputs.push_back(publish_route(planner, route));
   Plan plan = planner.finish(spec.section);
@@ -129,92 +174,9 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   if (plan.sequential() && spec.backend.size() > 1)
     spec.section.problem("backend", "a stage takes blocks in sequence, so several devices cannot share them");
   for (std::size_t r = 0; r < routes.size(); ++r)
-    if (outputs[r] != kNoOutput) std::visit(RouteCheck{plan, plan.outputs[outputs[r]]}, routes[r]);
+    std::visit(RouteCheck{plan, outputs[r] == kNoOutput ? nullptr : &plan.outputs[outputs[r]]}, routes[r]);
   sort_by_place(problems, before);
   return plan;
-}
-
-namespace {
-
-/// Checks what can be checked if the stages could not be read.
-void check_without_plan(const PipelineSpec& spec, Problems& problems) {
-  for (const PublishSpec& p : spec.publish) p.options->check({}, p.section);
-  sort_by_place(problems);
-}
-
-/// Reads the users' code that stages run. False if it has problems.
-bool load_programs(const PipelineSpec& spec, const Problems& problems) {
-  const std::size_t before = problems.size();
-  for (const StageSpec& stage : spec.stages) stage.as_read->load(stage.section);
-  return problems.size() == before;
-}
-
-/// Each socket belongs to one pipeline.
-void refuse_shared_endpoints(const Spec& spec) {
-  std::map<std::string, std::pair<std::string, const OutletOptions*>> owners;
-  for (const PipelineSpec& pipeline : spec.pipelines)
-    for (const PublishSpec& p : pipeline.publish) {
-      const std::string endpoint = p.options->endpoint();
-      if (endpoint.empty()) continue;
-      const auto [at, is_new] = owners.insert({endpoint, {pipeline.name, p.options.get()}});
-      const auto& [owner, first] = at->second;
-      if (owner != pipeline.name)
-        p.section.problem("bind",
-                          fmt::format("{} already belongs to pipeline '{}'; choose another port", endpoint, owner));
-      else if (const std::string_view key = is_new ? "" : p.options->clash(*first); !key.empty())
-        p.section.problem(key, fmt::format("entries at {} share a socket: give each the same value", endpoint));
-    }
-}
-
-/// Reports what two pipelines claim but only one can have: a channel of a radio.
-void refuse_shared_claims(const Spec& spec) {
-  std::map<std::string, std::string> owners;
-  const auto claim = [&](const std::vector<std::string>& claims, const std::string& pipeline, const Section& section) {
-    for (const std::string& what : claims)
-      if (const auto [at, is_new] = owners.insert({what, pipeline}); !is_new)
-        section.problem("args", fmt::format("pipeline '{}' already uses {}: use another radio or channel, or publish "
-                                            "`source` there and read it here with a `zmq` source",
-                                            at->second, what));
-  };
-  for (const PipelineSpec& p : spec.pipelines) {
-    if (p.source) claim(p.source->claims(), p.name, *p.source_section);
-    for (const SinkSpec& sink : p.sinks) claim(sink.options->claims(), p.name, sink.section);
-  }
-}
-
-}  // namespace
-
-std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems) {
-  return check_spec(spec, catalogue, problems, {});
-}
-
-std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems,
-                             const Allowance& allowance) {
-  std::vector<Plan> plans;
-  Allowance left = allowance;
-  for (const PipelineSpec& pipeline : spec.pipelines) {
-    if (!pipeline.source) continue;
-    const std::size_t before = problems.size();
-    const StreamInfo stream = pipeline.source->describe(*pipeline.source_section);
-    if (pipeline.overrun == Overrun::wait && !stream.can_wait)
-      pipeline.section.problem("overrun", "a radio cannot wait: `wait` is for file, zmq, generate and recall");
-    if (problems.size() > before) continue;
-    if (pipeline.stages_are_wrong || !load_programs(pipeline, problems)) {
-      check_without_plan(pipeline, problems);
-      continue;
-    }
-    std::vector<OutputIndex> outputs;
-    plans.push_back(make_plan(pipeline, stream, catalogue, target_of(pipeline), outputs, problems));
-    if (problems.size() > before) continue;
-    const bool locked = pipeline.realtime.lock_memory && left.left.locked.has_value();
-    const Sizing sizing = size_up(pipeline, plans.back(), stream, outputs, {.locked = locked});
-    check_limits(pipeline, sizing, left);
-    left.promise(sizing);
-  }
-  refuse_shared_endpoints(spec);
-  refuse_shared_claims(spec);
-  sort_by_place(problems);
-  return plans;
 }
 
 }  // namespace iqd

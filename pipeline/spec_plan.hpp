@@ -26,17 +26,21 @@ PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends);
 PlanTarget target_of(const PipelineSpec& spec);
 
 /// The plan of a pipeline for a stream of this kind. `outputs` gets the plan's output for each of `routes_of(spec)`.
-/// Problems are in the order of the file.
+/// Problems are in the order of the file; after one, the plan lacks what depends on it. It also lacks stages that need a
+/// rate that the stream does not have yet.
 Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
                std::vector<OutputIndex>& outputs, Problems& problems);
 
 struct Allowance;  // pipeline/sizing.hpp
 
 /// Checks everything that can be known without opening a device: the plan of each pipeline for the stream that its
-/// source describes, whether all fit, and whether their endpoints and names conflict.
+/// source describes, whether all fit, and whether their endpoints and names conflict. What was wrong when the spec was
+/// read hides nothing else; what is only a consequence of it is not reported. A plan is whole if there is no problem.
 std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems,
                              const Allowance& allowance);
 /// The same, with all that this process may still take.
 std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Problems& problems);
+/// Reports calibrations that do not hold for the settings of their sources; see `check_calibration`.
+void check_calibrations(const Spec& spec);
 
 }  // namespace iqd

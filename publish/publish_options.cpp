@@ -57,9 +57,10 @@ void Options::check(const PortFormat& format, const Section& section) const {
   if (config_.topic.find_first_of(" \t\n") != std::string::npos)
     section.problem("topic",
                     fmt::format("'{}' contains a space, which ends the topic on the wire; use . or _", config_.topic));
-  else if (config_.topic.empty() && section.has("topic"))
+  else if (config_.topic.empty() && section.has("topic") && !section.is_wrong("topic"))
     section.problem("topic", "is empty: subscribers need it");
-  if (config_.bind.empty() && config_.connect.empty())
+  const bool is_given = section.is_wrong("bind") || section.is_wrong("connect");
+  if (config_.bind.empty() && config_.connect.empty() && !is_given)
     section.problem("", "needs either `bind:` or `connect:`, e.g. bind: \"tcp://127.0.0.1:5555\"");
   if (!config_.bind.empty() && !config_.connect.empty())
     section.problem("connect", "a socket binds or connects, not both: remove `bind:` or `connect:`");
@@ -69,8 +70,7 @@ void Options::check(const PortFormat& format, const Section& section) const {
                     fmt::format("'{}' is not an endpoint such as tcp://host:port or ipc://path", endpoint));
   if (!endpoint.empty()) config_.access.check(config_.endpoint(), !config_.bind.empty(), section);
   const bool plain_stream = format.dims.size() == 1 && format.varying == 0 && format.item_rate_hz > 0;
-  const bool is_known = !format.port.empty();
-  if (config_.framing == Framing::gnuradio_tags && is_known && !plain_stream)
+  if (config_.framing == Framing::gnuradio_tags && format.is_known() && !plain_stream)
     section.problem("framing", fmt::format("gnuradio-tags needs samples of one channel, [n]; {} is {}", format.port,
                                            to_string(format.dims)));
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "radio/plausible.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -28,7 +29,8 @@ void Permitted::fields(FieldVisitor& v) {
   v.field("permitted_bands", bands_hz,
           {.help = "bands for transmission, as low and high end of each; default: no restriction",
            .unit = Unit::hertz,
-           .low = 0});
+           .low = 0,
+           .bare_low = kLowestRadio});
   v.field("permitted_gains", gains_db,
           {.help = "highest `gain`, one for all bands or one per band", .unit = Unit::decibel});
 }

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "radio/plausible.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -28,18 +29,26 @@ bool is_stream(const PortFormat& format) {
 
 void RadioSettings::fields(FieldVisitor& v, std::string_view args_help, bool receives) {
   v.field("args", args, {.help = args_help});
-  v.field("channels", channels, {.help = "channels of the radio, in the order of the stream", .low = 0, .high = 1023});
+  v.field("channels", channels,
+          {.help = "channels of the radio, in the order of the stream", .low = 0, .high = 1023, .shapes = receives});
   v.field("rate", rate_hz,
           {.help = receives ? "samples a second" : "samples a second; default: the port's rate",
            .unit = Unit::rate,
            .low = 1,
-           .required = receives});
+           .required = receives,
+           .bare_low = kSlowestRadio});
   v.field("frequency", frequency_hz,
-          {.help = "centre frequency; default: unchanged", .unit = Unit::hertz, .live = receives});
+          {.help = "centre frequency; default: unchanged",
+           .unit = Unit::hertz,
+           .live = receives,
+           .bare_low = kLowestRadio});
   v.field("gain", gain_db, {.help = "overall gain; default: unchanged", .unit = Unit::decibel, .live = receives});
   v.field("antenna", antenna, {.help = "name of the antenna port; default: unchanged", .live = receives});
   v.field("bandwidth", bandwidth_hz,
-          {.help = "bandwidth of the analogue filter; default: unchanged", .unit = Unit::hertz, .live = receives});
+          {.help = "bandwidth of the analogue filter; default: unchanged",
+           .unit = Unit::hertz,
+           .live = receives,
+           .bare_low = kSlowestRadio});
   v.field("stream_args", stream_args, {.help = "stream arguments for the driver"});
   v.field("accept_rate", accept_rate, {.help = "accept any rate that the radio grants"});
   if (!receives) permitted.fields(v);
@@ -103,7 +112,8 @@ std::span<const std::string_view> enum_names(Format) {
 }
 
 void Reception::fields(FieldVisitor& v) {
-  v.field("format", format, {.help = "sample format in memory: 16-bit integers, or floats of twice the size"});
+  v.field("format", format,
+          {.help = "sample format in memory: 16-bit integers, or floats of twice the size", .shapes = true});
   v.field("resample", resample,
           {.help = "resample from the granted to the requested rate, by a `resampler` before the first stage"});
   v.field("calibration", calibration,
@@ -131,9 +141,11 @@ StreamInfo Reception::describe(const RadioSettings& settings, const Section& sec
 
 void Timing::fields(FieldVisitor& v) {
   v.field("timed", timed, {.help = "transmit each sample at its own time stamp and `delay`"});
-  v.field(
-      "delay", delay_s,
-      {.help = "with `timed`: time from a sample's time stamp to its transmission", .unit = Unit::seconds, .low = 0});
+  v.field("delay", delay_s,
+          {.help = "with `timed`: time from a sample's time stamp to its transmission",
+           .unit = Unit::seconds,
+           .low = 0,
+           .bare_high = 10});
 }
 
 std::int64_t Timing::leaves_ns(const Message& message) const noexcept {
@@ -150,6 +162,7 @@ void Timing::require_clock(const std::string& name, TimeSource time) const {
 
 void check_transmitted(const PortFormat& format, const RadioSettings& settings, const Section& section) {
   settings.check(section);
+  if (!format.is_known()) return settings.permitted.check(settings.emission(settings.rate_hz), section);
   if (format.element != Element::sc16 && format.element != Element::cf32)
     section.problem("", fmt::format("{} is {}; a transmitter needs sc16 or cf32: put a `convert` stage before it",
                                     format.port, name_of(format.element)));

@@ -41,7 +41,7 @@ Findings check_disks(const Spec& spec) {
   for (const PipelineSpec& p : spec.pipelines)
     for (const SinkSpec& s : p.sinks) {
       if (!s.options) continue;
-      const std::string path = s.options->path();
+      const std::string path = s.options ? s.options->path() : "";
       if (path.empty()) continue;
       const std::string folder = std::filesystem::path(path).parent_path().string();
       wanted.emplace(folder.empty() ? "." : folder, s.port == "source" ? bytes_per_s(p) : 0);

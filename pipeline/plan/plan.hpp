@@ -123,6 +123,7 @@ struct Plan {
   std::vector<PlanOutput> outputs;
   std::vector<PortIndex> tallies;                 // ports whose numbers are added up
   std::vector<PortIndex> levels;                  // ports whose last numbers are shown
+  std::vector<std::string> unread;                // steps whose outputs nothing reads
   std::vector<PlanPart> parts;                    // in order; never empty
   std::array<std::size_t, kSides> arena_bytes{};  // per lane
   std::size_t device_scratch_offset = 0;          // in the device's arena

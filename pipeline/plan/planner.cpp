@@ -83,27 +83,30 @@ bool Planner::add_step(PlanStep step, const Section& section) {
 
 /// Asks the stage for its outputs, and adds them as ports if they are accepted.
 bool Planner::shape_step(PlanStep& step, const Section& section) {
+  // Without rates, a complaint may be a consequence of that. A conversion does not depend on them.
+  Problems unsaid;
+  const Section silent = section.with(unsaid);
+  const Section& to = rates_are_known_ || step.entry->make_converter ? section : silent;
   std::vector<PortShape> in, out;
   for (const PortIndex p : step.in) in.push_back(p != kNoPort ? plan_.ports[p].shape : PortShape{});
   out.assign(step.entry->outputs.size(), in.empty() ? PortShape{} : in.front());
   step.footprint.assign(std::max<std::size_t>(in.size(), 1), Footprint{});
-  ShapeContext context{.in = in,
-                       .out = out,
-                       .footprint = step.footprint,
-                       .most_new = plan_.ports[step.lead()].most_new,
-                       .section = section};
-  const std::size_t problems = section.problems().size();
+  ShapeContext context{
+      .in = in, .out = out, .footprint = step.footprint, .most_new = plan_.ports[step.lead()].most_new, .section = to};
+  const std::size_t problems = to.problems().size();
   ask_for_shape(*step.stage, context);
   if (!in.empty())
     for (PortShape& port : out) settle_place(in.front(), port);
-  if (section.problems().size() == problems) step.stage->compile(step.side == Side::device, section);
-  if (section.problems().size() > problems || !accept_declared(step, out, plan_, section)) return false;
+  if (to.problems().size() > problems) return false;
+  const std::size_t faults = section.problems().size();
+  step.stage->compile(step.side == Side::device, section);
+  if (section.problems().size() > faults || !accept_declared(step, out, plan_, to)) return false;
   step.scratch_bytes = context.scratch_bytes;
   step.carry_bytes = context.carry_bytes;
   step.chunk_exempt = context.chunk_exempt;
   std::vector<PlanPort> ports;
   for (std::size_t o = 0; o < out.size(); ++o) ports.push_back(output_port(step, o, std::move(out[o])));
-  if (!std::ranges::all_of(ports, [&](const PlanPort& port) { return accept_output(port, section); })) return false;
+  if (!std::ranges::all_of(ports, [&](const PlanPort& port) { return accept_output(port, to); })) return false;
   for (PlanPort& port : ports) step.out.push_back(add_port(std::move(port)));
   return true;
 }
@@ -132,15 +135,15 @@ PlanPort Planner::output_port(const PlanStep& step, std::size_t output, PortShap
 OutputIndex Planner::publish(std::string_view name, const Section& section, std::string_view key,
                              std::string_view dtype) {
   PortIndex port = find_port(name, section, key);
-  if (port == kNoPort) return kNoOutput;
+  if (port == kUnknownPort) return kNoOutput;
   // With a device, even the source's port goes through it, since the lane's queue is the device's.
   if (port < plan_.sources && target_.side == Side::device) port = transferred(port, Side::device, section);
-  if (port == kNoPort) return kNoOutput;
+  if (port == kUnknownPort) return kNoOutput;
   const PlanPort& source = plan_.ports[port];
   if (port < plan_.sources && !accept_output(source, section)) return kNoOutput;
   const auto element = element_named(dtype);
   if (element && *element != source.shape.element) port = converted(port, *element, section, source.side);
-  if (port == kNoPort) return kNoOutput;
+  if (port == kUnknownPort) return kNoOutput;
   for (OutputIndex o = 0; o < plan_.outputs.size(); ++o)
     if (plan_.outputs[o].port == port) return o;
   plan_.outputs.emplace_back().port = port;
@@ -149,13 +152,30 @@ OutputIndex Planner::publish(std::string_view name, const Section& section, std:
 
 Plan Planner::finish(const Section& section, bool whole_granules) {
   if (whole_granules) check_granules(plan_, section);
+  find_unread();
   if (target_.fuse) fusion::fuse_neighbours(plan_, {true, target_.device_fuses});
   find_reach(plan_);
   if (std::ranges::all_of(plan_.ports, [&](const PlanPort& port) { return accept_reach(port, section); }))
     lay_out(plan_, target_.mapped.out);
   find_parts(plan_);
   describe_outputs(plan_);
+  // What becomes a fact in other ports' headers is read, too.
+  std::erase_if(plan_.unread, [this](const std::string& step) {
+    return std::ranges::any_of(plan_.ports,
+                               [&](const PlanPort& p) { return p.wanted && p.name.starts_with(step + '.'); });
+  });
   return std::move(plan_);
+}
+
+/// Lists the stages that could be left out. Before fusion, since that leaves out ports.
+void Planner::find_unread() {
+  for (const PlanStep& step : plan_.steps) {
+    const auto is_read = [&](PortIndex p) {
+      return plan_.ports[p].is_read() ||
+             std::ranges::any_of(plan_.outputs, [p](const PlanOutput& o) { return o.port == p; });
+    };
+    if (!step.out.empty() && std::ranges::none_of(step.out, is_read)) plan_.unread.push_back(step.name);
+  }
 }
 
 }  // namespace iqd

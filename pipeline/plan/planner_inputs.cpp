@@ -15,18 +15,26 @@
 namespace iqd {
 namespace {
 
+/// Whether all connections name an input; problems for those that do not.
 bool inputs_exist(const Connections& from, const std::vector<InputSpec>& inputs, const StageEntry& entry,
                   const Section& section) {
+  std::vector<std::string_view> names;
+  for (const InputSpec& i : inputs) names.push_back(i.name);
+  bool all = true;
   for (const auto& connection : from) {
     const std::string& input = connection.first;
-    const bool known = std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& i) { return i.name == input; });
-    if (known || (input.empty() && inputs.size() == 1)) continue;
-    std::vector<std::string_view> names;
-    for (const InputSpec& i : inputs) names.push_back(i.name);
-    section.problem("from", fmt::format("{} has no input '{}'{}", entry.name, input, did_you_mean(input, names)));
-    return false;
+    if (std::ranges::find(names, input) != names.end() || (input.empty() && inputs.size() == 1)) continue;
+    all = false;
+    if (names.empty())
+      section.problem("from", fmt::format("{} has no inputs", entry.name));
+    else if (input.empty())
+      section.problem("from", fmt::format("{} has several inputs: {}; name each, as in `from: {{{}: {}, {}: …}}`",
+                                          entry.name, fmt::join(names, ", "), names[0], connection.second, names[1]));
+    else
+      section.problem("from", fmt::format("{} has no input '{}'{}; it has: {}", entry.name, input,
+                                          did_you_mean(input, names), fmt::join(names, ", ")));
   }
-  return true;
+  return all;
 }
 
 }  // namespace
@@ -35,43 +43,45 @@ PortIndex Planner::find_port(std::string_view name, const Section& section, std:
   if (const PortIndex port = names_.port(name); port != kNoPort) return port;
   if (const StepIndex step = names_.step(name); step != kNoStep && plan_.steps[step].out.size() == 1)
     return plan_.steps[step].out.front();
-  std::vector<std::string_view> names;
-  for (const PlanPort& port : plan_.ports)
-    if (!port.name.starts_with('~')) names.push_back(port.name);
+  const std::vector<std::string_view> names = names_.listed();
   constexpr std::size_t kEnough = 30;
   std::string known = fmt::format("{}", fmt::join(std::span(names).first(std::min(names.size(), kEnough)), ", "));
   if (names.size() > kEnough) known += fmt::format(" and {} more", names.size() - kEnough);
   section.problem(key, fmt::format("there is no port '{}'{}; there are: {}", name, did_you_mean(name, names), known));
-  return kNoPort;
+  return kUnknownPort;
 }
 
-/// The port that an input reads; kNoPort if it is optional and not connected, or if the named port does not exist.
-/// Nothing after another problem.
-std::optional<PortIndex> Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connections& from,
-                                             const Section& section) const {
+/// The port that an input reads; kNoPort if it is optional and not connected.
+PortIndex Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connections& from,
+                              const Section& section) const {
   auto named = from.find(input.name);
   if (named == from.end() && inputs == 1) named = from.find("");
-  if (named != from.end()) return find_port(named->second, section, "from");
+  return named != from.end() ? find_port(named->second, section, "from") : pick_unnamed(input, section);
+}
 
+/// The last output of the input's name, or else the last stage's only output.
+PortIndex Planner::pick_unnamed(const InputSpec& input, const Section& section) const {
+  const auto makes = [&](const StageEntry& e) {
+    return std::ranges::find(e.outputs, input.name, &OutputSpec::name) != e.outputs.end();
+  };
+  if (names_.has_unknown() && std::ranges::any_of(stages_, makes)) return kUnknownPort;
   const std::span<const PortIndex> own_name = names_.outputs_called(input.name);
   for (auto p = own_name.rbegin(); p != own_name.rend(); ++p)
-    if (input.takes(plan_.ports[*p].shape.element)) return *p;
+    if (*p == kUnknownPort || input.takes(plan_.ports[*p].shape.element)) return *p;
   // External inputs of the same name, as `iqd exec` gives them.
   for (PortIndex s = 0; s < plan_.sources; ++s)
     if (plan_.ports[s].name == input.name) return s;
   if (input.optional) return kNoPort;
-  const auto last =
-      std::find_if(plan_.steps.rbegin(), plan_.steps.rend(), [](const PlanStep& s) { return s.name.front() != '~'; });
-  if (last == plan_.steps.rend()) return 0;
-  if (last->out.size() == 1) return last->out.front();
-  section.problem("", last->out.empty()
+  if (!last_) return names_.port(plan_.ports.front().name);
+  if (last_->out.size() == 1) return last_->out.front();
+  section.problem("", last_->out.empty()
                           ? fmt::format("input '{}' is not connected: stage '{}' before it has no output; say `from: "
                                         "{{{}: stage.output}}`",
-                                        input.name, last->name, input.name)
+                                        input.name, last_->name, input.name)
                           : fmt::format("input '{}' is not connected: stage '{}' before it has several outputs; say "
                                         "`from: {{{}: {}.…}}`",
-                                        input.name, last->name, input.name, last->name));
-  return std::nullopt;
+                                        input.name, last_->name, input.name, last_->name));
+  return kUnknownPort;
 }
 
 /// The port in another element type; converted once for all readers.
@@ -88,10 +98,10 @@ PortIndex Planner::converted(PortIndex port, Element to, const Section& section,
   step.side = side;
   if (!step.stage) {
     section.problem("dtype", fmt::format("there is no conversion to {}", name_of(to)));
-    return kNoPort;
+    return kUnknownPort;
   }
   step.in = {port};
-  return add_step(std::move(step), section) ? rename_last_port(name) : kNoPort;
+  return add_step(std::move(step), section) ? rename_last_port(name) : kUnknownPort;
 }
 
 /// The port or a copy of it, where this side can read it.
@@ -114,39 +124,77 @@ PortIndex Planner::transferred(PortIndex port, Side side, const Section& section
   step.stage = step.entry->make();
   step.side = Side::device;
   step.in = {port};
-  if (!add_step(std::move(step), section)) return kNoPort;
+  if (!add_step(std::move(step), section)) return kUnknownPort;
   PlanPort& copy = plan_.ports.back();
   copy.side = side;
   copy.count_of = port;
   return rename_last_port(name);
 }
 
-/// The port as the input takes it: within this side's reach, and converted if needed. kNoPort after a problem.
+/// The port as the input takes it: within this side's reach, and converted if needed.
 PortIndex Planner::readable(PortIndex port, const InputSpec& input, Side side, const Section& section) {
   const PlanPort& given = plan_.ports[port];
-  if (!accept_input(input, given, section)) return kNoPort;
+  if (!accept_input(input, given, section)) return kUnknownPort;
   const bool as_it_is = input.takes(given.shape.element);
   const PortIndex near = within_reach(port, side, input.reread, section);
-  return near == kNoPort || as_it_is ? near : converted(near, Element::cf32, section, side);
+  return near == kUnknownPort || as_it_is ? near : converted(near, Element::cf32, section, side);
+}
+
+/// Connects all inputs that can be connected. False after a problem, or if one is not known.
+bool Planner::connect(PlanStep& step, const std::vector<InputSpec>& inputs, const Connections& from,
+                      const Section& section) {
+  // After a wrong name it is not known which of the unnamed inputs it was meant for.
+  const bool all_named = inputs_exist(from, inputs, *step.entry, section);
+  bool all_known = all_named;
+  for (const InputSpec& input : inputs) {
+    const bool is_named = from.contains(input.name) || (inputs.size() == 1 && from.contains(""));
+    const PortIndex picked = is_named || all_named ? pick_input(input, inputs.size(), from, section) : kUnknownPort;
+    const bool there = picked != kNoPort && picked != kUnknownPort;
+    step.in.push_back(there ? readable(picked, input, step.side, section) : picked);
+    all_known = all_known && step.in.back() != kUnknownPort;
+  }
+  return all_known && accept_inputs(inputs, step.in, plan_, section);
+}
+
+/// The stage's outputs exist, but have no shape.
+void Planner::add_unshaped(const StageEntry& entry, const std::string& name) {
+  for (const OutputSpec& output : entry.outputs) names_.add_port(fmt::format("{}.{}", name, output.name), kUnknownPort);
+  if (entry.outputs.size() == 1) names_.add_alias(name, kUnknownPort);
+  last_ = {name, std::vector(entry.outputs.size(), kUnknownPort)};
+}
+
+void Planner::add_unread(const StageEntry* entry, const std::string& name, const Connections& from,
+                         const Section& section) {
+  PlanStep step;
+  step.entry = entry;
+  // A program decides which inputs the stage has.
+  if (entry && !entry->make()->has_program())
+    connect(step, entry->inputs, from, section);
+  else
+    for (const auto& connection : from) find_port(connection.second, section, "from");
+  if (entry) return add_unshaped(*entry, name);
+  names_.add_unknown(name);
+  last_ = {name, {kUnknownPort}};
 }
 
 bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_ptr<Stage> stage,
                         const Connections& from, const Section& section, std::optional<Side> side) {
-  if (!stage->load(section)) return false;
+  if (!stage->load(section)) {
+    add_unread(&entry, name, from, section);
+    return false;
+  }
   const std::vector<InputSpec> inputs = stage->inputs(entry);
-  if (!inputs_exist(from, inputs, entry, section)) return false;
   PlanStep step;
   step.entry = &entry;
-  step.name = std::move(name);
+  step.name = name;
   step.stage = std::move(stage);
   step.side = side.value_or(entry.host_only ? Side::host : target_.side);
-  for (const InputSpec& input : inputs) {
-    const std::optional<PortIndex> picked = pick_input(input, inputs.size(), from, section);
-    if (!picked || (*picked == kNoPort && !input.optional)) return false;
-    step.in.push_back(*picked == kNoPort ? kNoPort : readable(*picked, input, step.side, section));
-    if (*picked != kNoPort && step.in.back() == kNoPort) return false;
+  if (!connect(step, inputs, from, section) || !add_step(std::move(step), section)) {
+    add_unshaped(entry, name);
+    return false;
   }
-  return accept_inputs(inputs, step.in, plan_, section) && add_step(std::move(step), section);
+  last_ = {std::move(name), plan_.steps.back().out};
+  return true;
 }
 
 }  // namespace iqd

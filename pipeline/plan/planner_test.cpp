@@ -81,7 +81,9 @@ TEST(Planner, MessagesSayWhatToDo) {
   EXPECT_EQ(complaint_about({{"window", "{}", "a", {{"", "later.out"}}}, {"window", "{}", "later"}}),
             "there is no port 'later.out'; there are: source\n");
   EXPECT_EQ(complaint_about({{"sum", "{}", "s", {{"in2", "source"}}}}),
-            "sum has no input 'in2' (did you mean 'in0'?)\n");
+            "sum has no input 'in2' (did you mean 'in0'?); it has: in0, in1\n");
+  EXPECT_EQ(complaint_about({{"sum", "{}", "s", {{"", "source"}}}}),
+            "sum has several inputs: in0, in1; name each, as in `from: {in0: source, in1: …}`\n");
   EXPECT_EQ(complaint_about({{"pick"}, {"window"}}),
             "input 'in' is not connected: stage 'pick' before it has several outputs; say `from: {in: pick.…}`\n");
   EXPECT_EQ(complaint_about({{"window"}}, 64, of(Element::u8)), "input 'in' takes i32 [n], but source gives u8 [n]\n");

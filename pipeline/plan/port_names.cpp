@@ -6,6 +6,7 @@ namespace iqd {
 
 void PortNames::add_port(const std::string& name, PortIndex port) {
   ports_.emplace(name, port);
+  if (name.front() != '~') listed_.push_back(name);
   const auto dot = name.rfind('.');
   if (dot != name.npos && name.front() != '~') outputs_[name.substr(dot + 1)].push_back(port);
 }
@@ -16,6 +17,7 @@ void PortNames::rename_port(const std::string& before, const std::string& name, 
 }
 
 PortIndex PortNames::port(std::string_view name) const {
+  if (unknown_.contains(name) || unknown_.contains(name.substr(0, name.rfind('.')))) return kUnknownPort;
   const auto at = ports_.find(name);
   return at == ports_.end() ? kNoPort : at->second;
 }

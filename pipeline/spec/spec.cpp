@@ -56,10 +56,27 @@ Connections read_from(const Node& node, Problems& problems) {
   return from;
 }
 
+/// An entry that names no stage of this build. Other entries may still name its ports.
+StageSpec unread_stage(const Node& keys, std::string name, Connections from, Problems& problems) {
+  Section section(keys.path(), keys.place(), problems);
+  if (keys["from"]) section.note("from", keys.key_place("from"));
+  return {nullptr, std::move(name), std::move(from), "", Node(), std::move(section), nullptr, /*is_wrong=*/true, {}};
+}
+
+/// An entry that is not `stage: keys` may be meant as any stage that it mentions.
+StageSpec unread_entry(const Node& item, Problems& problems) {
+  StageSpec stage = unread_stage(item, item.scalar(), {}, problems);
+  for (const auto& [key, value] : item.entries()) {
+    stage.other_names.push_back(key);
+    if (key == "name" || value["name"]) stage.name = key == "name" ? value.scalar() : value["name"].scalar();
+  }
+  return stage;
+}
+
 void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, std::span<const Override> overrides,
                 std::set<std::string>& names, Problems& problems) {
   const auto entry = only_entry(item, "a stage", problems);
-  if (!entry) return;
+  if (!entry) return spec.stages.push_back(unread_entry(item, problems));
   const std::string& key = entry->first;
   std::string name = entry->second["name"] ? entry->second["name"].scalar() : key;
   const Node node = overridden(entry->second, spec.name, name, overrides);
@@ -68,11 +85,16 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
     const auto known = names_of(catalogue.stages);
     problems.push_back({item.key_place(key), node.path(),
                         fmt::format("unknown stage{}; `iqd stages` lists all", did_you_mean(key, known))});
+    spec.stages.push_back(unread_stage(node, std::move(name), read_from(node["from"], problems), problems));
+    if (!node["name"]) spec.stages.back().other_names.emplace_back(nearest(key, known));
     return;
   }
+  const std::size_t before = problems.size();
   std::unique_ptr<Stage> made = stage->make();
   Section section = read_keys(
       node, item, key, [&](FieldVisitor& v) { made->fields(v); }, problems, kStageReserved);
+  Connections from = read_from(node["from"], problems);
+  const bool is_wrong = problems.size() > before;
   const bool simple = !name.empty() && name.find_first_of(". ~\t") == name.npos && name != "source";
   if (!simple)
     section.problem("name",
@@ -83,7 +105,7 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
   const std::string backend = node["backend"] ? node["backend"].scalar() : "";
   if (!backend.empty()) check_backend(backend, section);
   spec.stages.push_back(
-      {stage, std::move(name), read_from(node["from"], problems), backend, node, std::move(section), std::move(made)});
+      {stage, std::move(name), std::move(from), backend, node, std::move(section), std::move(made), is_wrong, {}});
 }
 
 void read_publish(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {
@@ -132,10 +154,8 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
     spec.overrun = overrun.choice == OverrunField::Choice::drop ? Overrun::drop : Overrun::wait;
   read_source(node["source"], spec, catalogue, overrides, problems);
   std::set<std::string> names;
-  const std::size_t before_stages = problems.size();
   read_list(node["stages"], problems,
             [&](const Node& n) { read_stage(n, spec, catalogue, overrides, names, problems); });
-  spec.stages_are_wrong = problems.size() > before_stages;
   check_backends(spec);
   if (spec.backend.empty()) spec.backend = {"auto"};  // for the rest of the checks
   read_list(node["publish"], problems, [&](const Node& n) { read_publish(n, spec, catalogue, problems); });
@@ -149,6 +169,7 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
 Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems,
                std::span<const Override> overrides) {
   Spec spec;
+  spec.is_whole = !document.is_damaged;
   const std::size_t before = problems.size();
   const Node& root = document.root;
   if (root.kind() != Node::Kind::map) {
@@ -165,13 +186,15 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
         root, [](FieldVisitor&) {}, problems, kReserved);
     std::set<std::string> names;
     read_list(root["pipelines"], problems, [&](const Node& n) {
+      if (document.is_damaged && n.kind() == Node::Kind::null) return;
       PipelineSpec pipeline = read_pipeline(n, true, catalogue, overrides, problems);
       if (!names.insert(pipeline.name).second)
         pipeline.section.problem(
             "name", fmt::format("there is already a pipeline '{}': each needs its own `name:`", pipeline.name));
       spec.pipelines.push_back(std::move(pipeline));
     });
-    if (spec.pipelines.empty()) problems.push_back({root.key_place("pipelines"), "pipelines", "the list is empty"});
+    if (spec.pipelines.empty() && spec.is_whole)
+      problems.push_back({root.key_place("pipelines"), "pipelines", "the list is empty"});
   } else {
     spec.pipelines.push_back(read_pipeline(root, false, catalogue, overrides, problems));
   }

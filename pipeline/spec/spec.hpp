@@ -26,13 +26,15 @@ struct Catalogue {
 };
 
 struct StageSpec {
-  const StageEntry* entry = nullptr;
+  const StageEntry* entry = nullptr;  // null after a problem: the file names no stage of this build
   std::string name;
   Connections from;
   std::string backend;  // empty: the pipeline's
   Node node;            // its keys
   Section section;
   std::shared_ptr<Stage> as_read{};  // with the values as they were read: files that keys name may have changed since
+  bool is_wrong = false;             // its keys could not all be read, so nothing is known about its outputs
+  std::vector<std::string> other_names{};  // without an entry: what other entries may call it
 
   /// Makes a new stage with these keys on each call, for a plan to own.
   std::unique_ptr<Stage> make() const;
@@ -48,7 +50,7 @@ struct PublishSpec {
 
 struct SinkSpec {
   std::string port;
-  const DriverEntry* driver = nullptr;
+  const DriverEntry* driver = nullptr;   // null after a problem, as are the options
   std::shared_ptr<SinkOptions> options;  // shared with the code that reopens the sink
   Section section;
 };
@@ -117,7 +119,6 @@ struct PipelineSpec {
   RealTime realtime;
   Reconnect reconnect;
   std::vector<StageSpec> stages;
-  bool stages_are_wrong = false;  // some could not be read, so no plan can be made
   std::vector<PublishSpec> publish;
   std::vector<SinkSpec> sinks;
   std::vector<ApplySpec> apply;
@@ -142,6 +143,7 @@ struct Spec {
   std::string token_file;  // holds the secret that HTTP requests for changes must contain
   bool insecure = false;   // HTTP may be reached from other machines without a token
   std::optional<Section> monitor;
+  bool is_whole = true;  // false after a problem: some pipelines could not be read at all
 };
 
 /// Keys of a stage or of `source` that replace those in the file.

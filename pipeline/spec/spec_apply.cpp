@@ -92,35 +92,39 @@ std::optional<LiveKey> parse_live_key(std::string_view to, const std::string& ow
   return LiveKey{pipeline, std::string(to.substr(0, dot)), std::string(to.substr(dot + 1))};
 }
 
+/// Null if there is none, which is a problem unless it could not be read.
 const PipelineSpec* find_pipeline(const Spec& spec, const ApplySpec& apply) {
   std::vector<std::string_view> names;
   for (const PipelineSpec& p : spec.pipelines) {
     if (p.name == apply.key.pipeline) return &p;
     names.push_back(p.name);
   }
+  if (!spec.is_whole) return nullptr;
   apply.section.problem("to", fmt::format("there is no pipeline '{}'{}; {}", apply.key.pipeline,
                                           did_you_mean(apply.key.pipeline, names), choice(names)));
   return nullptr;
 }
 
-/// The keys of the named stage or of the source; none if there is no such stage.
+/// The keys of the named stage or of the source; none if there is no such stage, or if it could not be read.
 std::optional<Keys> find_keys(const PipelineSpec& pipeline, const ApplySpec& apply) {
   Keys keys;
   std::vector<std::string_view> names{"source"};
-  if (apply.key.stage == names.front() && pipeline.source) {
+  if (apply.key.stage == names.front()) {
+    if (!pipeline.source) return std::nullopt;
     pipeline.source->fields(keys);
     return keys;
   }
   for (const StageSpec& s : pipeline.stages) {
-    names.push_back(s.name);
-    if (s.name != apply.key.stage) continue;
+    if (s.name != apply.key.stage && std::ranges::find(s.other_names, apply.key.stage) == s.other_names.end()) {
+      if (!s.name.empty()) names.push_back(s.name);
+      continue;
+    }
+    if (!s.as_read) return std::nullopt;
     s.as_read->fields(keys);
     return keys;
   }
-  // Stages that could not be read have been reported.
-  if (!pipeline.stages_are_wrong && pipeline.source)
-    apply.section.problem("to", fmt::format("{} has no stage '{}'{}; {}", pipeline.name, apply.key.stage,
-                                            did_you_mean(apply.key.stage, names), choice(names)));
+  apply.section.problem("to", fmt::format("{} has no stage '{}'{}; {}", pipeline.name, apply.key.stage,
+                                          did_you_mean(apply.key.stage, names), choice(names)));
   return std::nullopt;
 }
 
@@ -153,13 +157,14 @@ void read_apply(const Node& item, PipelineSpec& spec, Problems& problems) {
   ApplySpec apply{{}, {}, Section("", {}, problems)};
   apply.section = read_fields(
       item, [&](FieldVisitor& v) { apply_fields(apply, v); }, problems);
-  if (!apply.port.empty() && !apply.to.empty()) spec.apply.push_back(std::move(apply));
+  if (item.kind() == Node::Kind::map) spec.apply.push_back(std::move(apply));
 }
 
 void find_live_keys(Spec& spec) {
   std::set<std::string> taken;
   for (PipelineSpec& pipeline : spec.pipelines)
     for (ApplySpec& apply : pipeline.apply) {
+      if (apply.to.empty() && !apply.section.has("to")) continue;
       const std::optional<LiveKey> key = parse_live_key(apply.to, pipeline.name);
       if (!key) {
         apply.section.problem("to", fmt::format("'{}' is not stage.key or pipeline/stage.key", apply.to));

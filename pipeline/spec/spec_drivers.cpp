@@ -44,11 +44,14 @@ void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogu
                                     fmt::join(known, ", "))});
     return;
   }
+  const Node::Kind kind = entry->second.kind();
+  const bool has_keys = kind == Node::Kind::map || kind == Node::Kind::null;
   spec.driver = &*found;
   spec.source = found->make_source();
   spec.source_section = read_keys(
       overridden(entry->second, spec.name, "source", overrides), node, entry->first,
       [&](FieldVisitor& v) { spec.source->fields(v); }, problems);
+  if (!has_keys) return spec.source.reset();
   if (const std::string path = spec.source->calibration(); !path.empty()) {
     const std::filesystem::path here = std::filesystem::path(node.place().file).parent_path();
     if (auto table = load_calibration((here / path).string(), problems))
@@ -71,7 +74,8 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
       sink.port = node.scalar();
     } else if (driver == catalogue.drivers.end()) {
       is_known = false;
-      sink.section.problem(key, fmt::format("is neither `port` nor a sink of this build{}", did_you_mean(key, known)));
+      sink.section.problem(key, fmt::format("is neither `port` nor a sink of this build{}; it has {}",
+                                            did_you_mean(key, known), fmt::join(known, ", ")));
     } else if (sink.driver) {
       sink.section.problem(key, "one sink per entry: add another entry for this one");
     } else {
@@ -84,7 +88,7 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
   if (sink.port.empty()) sink.section.problem("", "needs `port: stage.output`");
   if (!sink.driver && is_known)
     sink.section.problem("", fmt::format("needs a sink: one of {}", fmt::join(known, ", ")));
-  if (sink.driver && !sink.port.empty()) spec.sinks.push_back(std::move(sink));
+  if (item.kind() == Node::Kind::map) spec.sinks.push_back(std::move(sink));
 }
 
 }  // namespace iqd

@@ -46,7 +46,9 @@ sinks:
             "x.yaml:10:5 stages[4]: expected one key, the name of a stage, found '5'\n"
             "x.yaml:12:43 publish[0].dtype: 'f33' is not an element type: sc16 cf32 f32 f16 i32 i16 i8 u8\n"
             "x.yaml:13:5 publish[1].port: is required\n"
-            "x.yaml:15:24 sinks[0].drein: is neither `port` nor a sink of this build (did you mean 'drain'?)\n");
+            "x.yaml:13:5 publish[1]: needs a `bind:`\n"
+            "x.yaml:15:24 sinks[0].drein: is neither `port` nor a sink of this build (did you mean 'drain'?); it has "
+            "drain\n");
 }
 
 TEST(SpecProblems, Sources) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.hpp"
@@ -21,9 +22,10 @@ namespace {
 class FileSourceOptions final : public SourceOptions {
  public:
   void fields(FieldVisitor& v) override {
-    v.field(
-        "path", path_,
-        {.help = "SigMF recording: its .sigmf-meta, its .sigmf-data, or the name without suffix", .required = true});
+    v.field("path", path_,
+            {.help = "SigMF recording: its .sigmf-meta, its .sigmf-data, or the name without suffix",
+             .required = true,
+             .shapes = true});
     v.field("repeat", settings_.repeat, {.help = "repeat without end"});
     v.field("pace", settings_.pace, {.help = "play at the sample rate, not as fast as possible"});
     v.field("calibration", calibration_,
@@ -31,7 +33,7 @@ class FileSourceOptions final : public SourceOptions {
   }
   StreamInfo describe(const Section& section) const override {
     std::vector<std::string> problems;
-    if (path_.empty() && !section.has("path")) return {};  // the reader of the keys reports it
+    if (path_.empty() && (!section.has("path") || section.is_wrong("path"))) return {};  // it is reported
     const Recording recording = read_recording(path_, problems);
     if (problems.empty()) check_length(recording, problems);
     for (std::string& p : problems) section.problem("path", std::move(p));
@@ -59,6 +61,19 @@ class FileSourceOptions final : public SourceOptions {
   std::string calibration_;
 };
 
+enum class Kind : std::uint8_t { sigmf, wav, npy };
+Kind kind_of(const std::string& path) {
+  return is_wav(path) ? Kind::wav : is_npy(path) ? Kind::npy : Kind::sigmf;
+}
+/// The data file, and the files beside it.
+std::vector<std::string> files_of(const std::string& path) {
+  switch (kind_of(path)) {
+    case Kind::sigmf: return {sigmf_paths(path).data, sigmf_paths(path).meta};
+    case Kind::wav: return {path};
+    case Kind::npy: break;
+  }
+  return {path, messages_path(path), facts_path(path)};
+}
 class FileSinkOptions final : public SinkOptions {
  public:
   void fields(FieldVisitor& v) override {
@@ -75,13 +90,17 @@ class FileSinkOptions final : public SinkOptions {
                      "dropped",
              .unit = Unit::bytes,
              .low = 0,
-             .high = 1LL << 40});
+             .high = 1LL << 40,
+             .bare_low = 1024});
     v.group("trigger", triggered_, {.help = "record only around a trigger; without: everything"},
             [this](FieldVisitor& group) { trigger_.fields(group); });
   }
   void check(const PortFormat& format, const Section& section) const override {
     const Kind kind = kind_of(settings_.path);
-    std::string why = kind == Kind::sigmf ? unrecordable(format) : kind == Kind::wav ? unplayable(format) : "";
+    std::string why = !format.is_known()    ? ""
+                      : kind == Kind::sigmf ? unrecordable(format)
+                      : kind == Kind::wav   ? unplayable(format)
+                                            : "";
     if (!why.empty()) section.problem("", std::move(why));
     if (triggered_) trigger_.check(format, section);
     if (settings_.path.empty()) return;
@@ -95,12 +114,8 @@ class FileSinkOptions final : public SinkOptions {
       return;
     }
     // After a reload, a recording in progress may be this pipeline's own: `open` decides.
-    if (settings_.overwrite || FrameFile::is_locked(files.front())) return;
-    for (const std::string& path : files) {
-      if (::access(path.c_str(), F_OK) != 0) continue;
-      section.problem("path", path + " already exists; set overwrite: true or choose another path");
-      return;
-    }
+    if (const std::string there = settings_.overwrite ? "" : existing_file(settings_.path); !there.empty())
+      section.problem("path", there + " already exists; set overwrite: true or choose another path");
   }
   std::unique_ptr<Sink> open(const PortFormat& format) const override {
     return trigger_.put_before(open_file(format), format);
@@ -119,19 +134,6 @@ class FileSinkOptions final : public SinkOptions {
   }
 
  private:
-  enum class Kind : std::uint8_t { sigmf, wav, npy };
-  static Kind kind_of(const std::string& path) {
-    return is_wav(path) ? Kind::wav : is_npy(path) ? Kind::npy : Kind::sigmf;
-  }
-  /// The data file, and the files beside it.
-  static std::vector<std::string> files_of(const std::string& path) {
-    switch (kind_of(path)) {
-      case Kind::sigmf: return {sigmf_paths(path).data, sigmf_paths(path).meta};
-      case Kind::wav: return {path};
-      case Kind::npy: break;
-    }
-    return {path, messages_path(path), facts_path(path)};
-  }
   std::unique_ptr<Sink> open_file(const PortFormat& format) const {
     switch (kind_of(settings_.path)) {
       case Kind::sigmf: return std::make_unique<FileSink>(settings_, format);
@@ -149,6 +151,13 @@ class FileSinkOptions final : public SinkOptions {
 };
 
 }  // namespace
+
+std::string existing_file(const std::string& path) {
+  const std::vector<std::string> files = files_of(path);
+  const auto exists = [](const std::string& file) { return ::access(file.c_str(), F_OK) == 0; };
+  const auto first = std::ranges::find_if(files, exists);
+  return first == files.end() || FrameFile::is_locked(files.front()) ? "" : *first;
+}
 
 DriverEntry file_driver() {
   DriverEntry entry;

@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "radio/plausible.hpp"
 
 namespace iqd::radio::generate {
 namespace {
@@ -83,10 +84,11 @@ Received GenerateSource::receive(std::span<std::byte* const> into, std::int64_t 
 }
 
 void GenerateOptions::fields(FieldVisitor& v) {
-  v.field("rate", rate_hz_, {.help = "samples a second", .unit = Unit::rate, .low = 1, .required = true});
+  v.field("rate", rate_hz_,
+          {.help = "samples a second", .unit = Unit::rate, .low = 1, .required = true, .bare_low = kSlowestStream});
   v.field("samples", samples_, {.help = "samples per channel: a number, or `unlimited`"});
   v.field("pace", pace_, {.help = "deliver at the rate; false: as fast as possible"});
-  v.field("channels", channels_, {.help = "number of channels", .low = 1, .high = 1024});
+  v.field("channels", channels_, {.help = "number of channels", .low = 1, .high = 1024, .shapes = true});
 }
 
 StreamInfo GenerateOptions::describe(const Section& section) const {

@@ -64,7 +64,7 @@ void RecallSinkOptions::fields(FieldVisitor& v) {
 void RecallSinkOptions::check(const PortFormat& format, const Section& section) const {
   const SinkSettings& s = settings_;
   if (s.name.empty()) section.problem("name", "is empty; a source needs it to find the samples");
-  if (format.dims.empty()) return;  // a pipeline whose stages could not be read
+  if (!format.is_known()) return;
   if (format.element != Element::sc16 && format.element != Element::cf32)
     section.problem("", fmt::format("{} is {}; only sc16 or cf32 can be kept: put a `convert` stage before it",
                                     format.port, name_of(format.element)));

@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/integer.hpp"
 #include "base/log.hpp"
+#include "radio/plausible.hpp"
 
 namespace iqd::radio::recall {
 namespace {
@@ -201,12 +202,18 @@ std::optional<std::int64_t> RecallSource::retune(const SourceOptions& options) {
 
 void RecallSourceOptions::fields(FieldVisitor& v) {
   SourceSettings& s = settings_;
-  v.field("names", s.names,
-          {.help = "names of the sinks `recall` to read, in the order of the channels", .required = true});
-  v.field("channels", s.channels, {.help = "number of channels of each; default: one", .low = 1, .high = 1024});
+  v.field(
+      "names", s.names,
+      {.help = "names of the sinks `recall` to read, in the order of the channels", .required = true, .shapes = true});
+  v.field("channels", s.channels,
+          {.help = "number of channels of each; default: one", .low = 1, .high = 1024, .shapes = true});
   v.field("rate", s.rate_hz,
-          {.help = "their common rate, in samples a second", .unit = Unit::rate, .low = 1, .required = true});
-  v.field("format", s.format, {.help = "their common sample format"});
+          {.help = "their common rate, in samples a second",
+           .unit = Unit::rate,
+           .low = 1,
+           .required = true,
+           .bare_low = kSlowestStream});
+  v.field("format", s.format, {.help = "their common sample format", .shapes = true});
   v.field("samples", s.samples,
           {.help = "length of a capture; best the pipeline's `block`, or a divisor of it", .low = 1, .high = 1 << 24});
   v.field("every", s.every_s,

@@ -42,17 +42,17 @@ void Settings::check(const PortFormat& format, const Section& section) const {
   if (!given())
     return section.problem("",
                            "needs `when`, a condition of the port, or `name`, an event, e.g. `when: level > -20 dB`");
-  if (!is_stream(format))
+  if (format.is_known() && !is_stream(format))
     return section.problem("", fmt::format("{} is {}; a trigger is for a stream [n] or [channel][n], which `pre` and "
                                            "`post` need",
                                            format.port, to_string(format.dims)));
-  if (pre(format) + post(format) < 1)
+  if (format.is_known() && pre(format) + post(format) < 1)
     section.problem("post", fmt::format("`pre` and `post` together are not one sample at {} samples a second",
                                         format.item_rate_hz));
   if (when.empty()) return;
   std::string why;
   const auto condition = parse_condition(when, why);
-  if (condition) why = unaskable(*condition, format);
+  if (condition && format.is_known()) why = unaskable(*condition, format);
   if (!why.empty()) section.problem("when", fmt::format("'{}': {}", when, why));
 }
 

@@ -50,6 +50,7 @@ class TriggerOptions final : public SinkOptions {
     std::string why;
     const auto condition = parse_condition(when_, why);
     if (!condition) return section.problem("when", fmt::format("'{}': {}", when_, why));
+    if (!format.is_known()) return;
     if (why = unaskable(*condition, format); !why.empty()) section.problem("when", std::move(why));
   }
   std::unique_ptr<Sink> open(const PortFormat& format) const override {

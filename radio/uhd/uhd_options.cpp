@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "radio/plausible.hpp"
+
 namespace iqd::radio::usrp {
 namespace {
 
@@ -45,7 +47,8 @@ void Settings::fields(FieldVisitor& v, bool receives) {
   v.field("wire_format", wire_format, {.help = "sample format between host and radio; fewer bits allow a higher rate"});
   v.field("lo_offset", lo_offset_hz,
           {.help = "offset of the analogue oscillator from `frequency`, to move its carrier out of the band",
-           .unit = Unit::hertz});
+           .unit = Unit::hertz,
+           .bare_low = kSlowestRadio});
   v.field("gain_profile", gain_profile,
           {.help = "how the device distributes `gain`, e.g. default, low_noise; default: unchanged"});
   if (receives) return v.field("start", start, {.help = "start immediately, or at a full second of the radio's clock"});

@@ -102,7 +102,7 @@ class CountingSinkOptions final : public SinkOptions {
  public:
   void fields(FieldVisitor& v) override { v.field("path", path_, {.help = "where to", .required = true}); }
   void check(const PortFormat& format, const Section& section) const override {
-    if (format.element != Element::i32) section.problem("path", "takes i32 only");
+    if (format.is_known() && format.element != Element::i32) section.problem("path", "takes i32 only");
   }
   std::unique_ptr<Sink> open(const PortFormat&) const override {
     struct Counting final : Sink {
@@ -121,11 +121,13 @@ class RecordingOptions final : public OutletOptions {
   void fields(FieldVisitor& v) override {
     v.field("topic", topic_, {.help = "name", .required = true});
     v.field("bind", bind_, {.help = "address"});
+    v.field("connect", connect_, {.help = "address of a reader"});
   }
   void check(const PortFormat&, const Section& section) const override {
-    if (bind_.empty()) section.problem("", "needs a `bind:`");
+    if (bind_.empty() && connect_.empty()) section.problem("", "needs a `bind:`");
   }
   std::string endpoint() const override { return bind_; }
+  std::string socket() const override { return bind_ + connect_; }
   std::string topic() const override { return topic_; }
   std::unique_ptr<Outlet> open(const PortFormat&, bool, std::int64_t) const override {
     if (topic_ == "kept") {
@@ -137,7 +139,7 @@ class RecordingOptions final : public OutletOptions {
   }
 
  private:
-  std::string topic_, bind_;
+  std::string topic_, bind_, connect_;
 };
 
 inline Catalogue test_catalogue() {

@@ -45,7 +45,8 @@ class DeemphasisStage final : public ConfiguredStage<Config> {
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("tau", tau, {.help = "time constant: 50 us in Europe, 75 us in America", .unit = Unit::seconds});
+  v.field("tau", tau,
+          {.help = "time constant: 50 us in Europe, 75 us in America", .unit = Unit::seconds, .bare_high = 0.01});
 }
 
 StageEntry entry() {

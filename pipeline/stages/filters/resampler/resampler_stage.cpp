@@ -80,7 +80,8 @@ class ResamplerStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("ratio", ratio, {.help = "the output's rate over the input's: `3/2`, `1.5`"});
-  v.field("rate", rate_hz, {.help = "the output's rate, instead of ratio", .unit = Unit::rate, .low = 0});
+  v.field("rate", rate_hz,
+          {.help = "the output's rate, instead of ratio", .unit = Unit::rate, .low = 0, .bare_low = 100});
   v.field("attenuation", attenuation_db,
           {.help = "attenuation of images and aliases", .unit = Unit::decibel, .low = 20, .high = 120});
   v.field("bandwidth", bandwidth,
