@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "config/reader.hpp"
 #include "daemon/command/commands.hpp"
-#include "pipeline/calibration.hpp"
 #include "pipeline/spec_plan.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 
@@ -33,23 +33,33 @@ bool say_untried(const std::vector<Plan>& plans, const Spec& spec) {
   return can_run;
 }
 
-Exit check(const std::string& file) {
+Exit check(const std::string& file, bool strict) {
   const auto loaded = load(file);
+  const Problems& problems = loaded->problems;
   const std::vector<Plan> plans = check_spec(loaded->spec, catalogue(), loaded->problems);
-  for (const PipelineSpec& pipeline : loaded->spec.pipelines)
-    if (loaded->problems.empty()) check_calibration(pipeline, pipeline.source->describe(*pipeline.source_section));
-  if (report(loaded->problems)) return Exit::configuration;
+  check_calibrations(loaded->spec);
+  sort_by_place(loaded->problems);
+  if (report(problems)) return Exit::configuration;
+  if (report_warnings(problems) && strict) return Exit::configuration;
   if (!say_untried(plans, loaded->spec)) return Exit::failed;
-  fmt::print("{}: ok, {} pipeline(s)\n", file, loaded->spec.pipelines.size());
+  const std::size_t warnings = problems.warnings().size();
+  fmt::print("{}: ok, {} pipeline(s){}\n", file, loaded->spec.pipelines.size(),
+             warnings ? fmt::format(", {} warning(s)", warnings) : "");
   return Exit::ok;
 }
 
 }  // namespace
 
 void add_check(CommandLine& line) {
-  auto file = std::make_shared<std::string>();
-  line.command("check", "report everything that is wrong with a file; opens no device", [file] { return check(*file); })
-      .option("FILE", file.get(), "pipeline definition (YAML)", {.required = true});
+  struct Arguments {
+    std::string file;
+    bool strict = false;
+  };
+  auto a = std::make_shared<Arguments>();
+  line.command("check", "report everything that is wrong with a file; opens no device",
+               [a] { return check(a->file, a->strict); })
+      .option("FILE", &a->file, "pipeline definition (YAML)", {.required = true})
+      .option("--strict", &a->strict, "fail also after a warning");
 }
 
 }  // namespace iqd

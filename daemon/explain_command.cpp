@@ -125,18 +125,24 @@ void explain_memory(const Sizing& sizing, const StreamInfo& stream) {
   if (sizing.device_bytes > 0) fmt::print("  device    {:.2f} MB for the lanes\n", megabytes(sizing.device_bytes));
 }
 
+bool is_whole(const StreamInfo& stream) {
+  return stream.known == StreamInfo::Known::whole;
+}
+
+/// Without a rate, the plan may lack stages that need one, and has no size.
 void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream, const Found& found,
-                      const Sizing& sizing) {
+                      const std::optional<Sizing>& sizing) {
   fmt::print("pipeline {}\n", spec.name);
-  fmt::print("  source    {}: {} x {} at {:.6g} MS/s, {}\n", spec.driver->name, stream.channels,
-             name_of(stream.element), stream.rate_hz / 1e6,
+  fmt::print("  source    {}: {} x {} at {}, {}\n", spec.driver->name, stream.channels, name_of(stream.element),
+             is_whole(stream) ? fmt::format("{:.6g} MS/s", stream.rate_hz / 1e6) : "the rate of the first message",
              stream.can_wait ? "waits for the pipeline" : "cannot wait: samples are dropped if there is no room");
   fmt::print("  backend   {} ({})\n", found.names, found.reason);
   if (stream.rate_hz > 0)
     fmt::print("  blocks    {} samples, {:.3f} ms each, which is the deadline; {:.3f} ms per lane\n", spec.block,
                static_cast<double>(spec.block) / stream.rate_hz * 1e3,
-               static_cast<double>(spec.block) / stream.rate_hz * 1e3 * sizing.engine.lanes);
-  explain_memory(sizing, stream);
+               static_cast<double>(spec.block) / stream.rate_hz * 1e3 * (sizing ? sizing->engine.lanes : 1));
+  if (sizing) explain_memory(*sizing, stream);
+  if (!sizing) fmt::print("  memory    known with the rate; stages that need the rate may be missing below\n");
   fmt::print("\n");
   explain_ports(plan);
   explain_places(plan);
@@ -174,6 +180,7 @@ Exit explain(const std::string& file, bool dot) {
   const auto loaded = load(file);
   const std::vector<Plan> checked = check_spec(loaded->spec, catalogue(), loaded->problems);
   if (report(loaded->problems)) return Exit::configuration;
+  report_warnings(loaded->problems);
   for (const PipelineSpec& spec : loaded->spec.pipelines) {
     const StreamInfo stream = spec.source->describe(*spec.source_section);
     const Found found = look_for_backends(spec);
@@ -187,7 +194,9 @@ Exit explain(const std::string& file, bool dot) {
     prepare(plan, found);
     const Circumstances circumstances{.locked = spec.realtime.lock_memory && host_limits().locked.has_value(),
                                       .plan_bytes = heap_growth(heap_before)};
-    explain_pipeline(spec, plan, stream, found, size_up(spec, plan, stream, outputs, circumstances));
+    std::optional<Sizing> sizing;
+    if (is_whole(stream)) sizing = size_up(spec, plan, stream, outputs, circumstances);
+    explain_pipeline(spec, plan, stream, found, sizing);
   }
   return Exit::ok;
 }

@@ -30,8 +30,12 @@ void add_set(CommandLine& line);
 /// What this program was built with.
 const Catalogue& catalogue();
 
-/// Writes every problem to standard error; true if there was any.
+/// If there are problems, writes them to standard error, and all warnings after them; true if there are.
 bool report(const Problems& problems);
+/// The warnings alone; true if there are any.
+bool report_warnings(const Problems& problems);
+/// The same to the log of a daemon.
+void log_warnings(const Problems& problems);
 /// A file as read. If there are problems, do not use the spec.
 struct Loaded {
   Problems problems;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/host_limits.hpp"
+#include "base/log.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/http/http_access.hpp"
 #include "publish/publish_options.hpp"
@@ -18,8 +19,19 @@ const Catalogue& catalogue() {
 }
 
 bool report(const Problems& problems) {
+  if (problems.empty()) return false;
   for (const Problem& p : problems) std::fprintf(stderr, "%s\n", p.text().c_str());
-  return !problems.empty();
+  report_warnings(problems);
+  return true;
+}
+
+bool report_warnings(const Problems& problems) {
+  for (const Problem& p : problems.warnings()) std::fprintf(stderr, "%s\n", p.text().c_str());
+  return !problems.warnings().empty();
+}
+
+void log_warnings(const Problems& problems) {
+  for (const Problem& p : problems.warnings()) log::warn("{}", p.text());
 }
 
 void Loaded::read(Document from, std::span<const Override> overrides) {
@@ -30,8 +42,7 @@ void Loaded::read(Document from, std::span<const Override> overrides) {
 std::unique_ptr<Loaded> load(const std::string& file) {
   auto loaded = std::make_unique<Loaded>();
   const std::size_t before = heap_bytes();
-  Document document = load_document(file, loaded->problems);
-  if (loaded->problems.empty()) loaded->read(std::move(document));
+  loaded->read(load_document(file, loaded->problems));
   check_monitor(loaded->spec);
   // It is kept for later changes. It cannot be attributed to pipelines, so each gets an equal share.
   const std::size_t taken = heap_growth(before);

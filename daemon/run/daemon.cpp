@@ -294,6 +294,7 @@ Exit run_pipelines(std::unique_ptr<Loaded> loaded, const RunOptions& options) {
   // All problems are reported before any device is opened.
   check_spec(loaded->spec, catalogue(), loaded->problems);
   if (report(loaded->problems)) return Exit::configuration;
+  log_warnings(loaded->problems);
   return Daemon(std::move(loaded), options).run();
 }
 

@@ -99,6 +99,7 @@ ChangeReport PipelineSet::reload() {
   std::unique_ptr<Loaded> next = load(loaded_->document.file);
   const ChangeReport report = go_over(*next, Scope::all);
   if (report.result != Result::applied) return report;
+  log_warnings(next->problems);
   overrides_.clear();
   for (const auto& p : pipelines_) origins_.reload(p->name(), {}, wall_ns());
   for (const auto& apply : applies()) apply->forget();
@@ -147,7 +148,7 @@ ChangeReport PipelineSet::go_over(Loaded& next, Scope scope) {
   Problems& problems = next.problems;
   Steps steps;
   try {
-    if (problems.empty()) check_spec(next.spec, catalogue(), problems, allowance_of(next.spec, scope));
+    check_spec(next.spec, catalogue(), problems, allowance_of(next.spec, scope));
     if (!problems.empty()) return refused(problems);
     steps = steps_to(next, scope);
     if (!steps.ends.empty() || !steps.renewals.empty()) require_means();
