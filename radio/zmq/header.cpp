@@ -162,10 +162,14 @@ std::optional<Header> parse_header(std::string_view frame) noexcept {
   return h;
 }
 
+bool is_readable(std::string_view dtype) noexcept {
+  return dtype == "<c8" || dtype == "<i2" || dtype == "<f4";
+}
+
 std::optional<Layout> layout_of(const Header& h, std::size_t payload_bytes) noexcept {
   const bool integers = h.dtype == "<i2" && (h.datatype.empty() || h.datatype == "ci16_le");
   const bool real = h.dtype == "<f4";
-  if (!integers && !real && h.dtype != "<c8") return std::nullopt;
+  if (!is_readable(h.dtype) || (h.dtype == "<i2" && !integers)) return std::nullopt;
   Layout layout;
   layout.element = integers ? Element::sc16 : real ? Element::f32 : Element::cf32;
   int rank = h.rank;

@@ -38,6 +38,9 @@ struct Layout {
   std::int64_t samples = 0;
 };
 
+/// Whether this NumPy type is one of those that `layout_of` takes.
+bool is_readable(std::string_view dtype) noexcept;
+
 /// Returns nothing if the message is not `[n]` or `[channel][n]` of cf32, sc16 or f32, or has the wrong number of
 /// bytes.
 std::optional<Layout> layout_of(const Header& header, std::size_t payload_bytes) noexcept;

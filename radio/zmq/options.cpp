@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "net/socket_need.hpp"
+#include "radio/plausible.hpp"
 #include "radio/zmq/raw_sink.hpp"
 #include "radio/zmq/raw_source.hpp"
 #include "radio/zmq/zmq_sink.hpp"
@@ -36,21 +37,29 @@ void ZmqSourceOptions::fields(FieldVisitor& v) {
           {.help = "what precedes the samples. json: iqd's header; raw: nothing; gnuradio-tags: the header of GNU "
                    "Radio's sinks with pass_tags; auto: raw with req, json otherwise"});
   v.field("topic", s.topic, {.help = "only messages with this topic; default: all"});
-  v.field("rate", s.rate_hz,
-          {.help = "samples a second; messages with another rate are ignored",
+  v.field("rate", rate_hz_,
+          {.help = "samples a second; messages with another rate are ignored; default: from the first header",
            .unit = Unit::rate,
            .low = 1,
-           .required = true});
+           .bare_low = kSlowestStream});
   v.field("frequency", s.frequency_hz,
-          {.help = "the radio's centre frequency; default: from the headers", .unit = Unit::hertz});
-  v.field("channels", s.channels, {.help = "number of channels", .low = 1, .high = 1024});
-  v.field("element", s.element, {.help = "type of the samples"});
+          {.help = "the radio's centre frequency; default: from the headers",
+           .unit = Unit::hertz,
+           .bare_low = kLowestRadio});
+  v.field("channels", s.channels, {.help = "number of channels", .low = 1, .high = 1024, .shapes = true});
+  v.field("element", s.element, {.help = "type of the samples", .shapes = true});
   v.field("message_bytes", s.message_bytes,
           {.help = "size limit of a message; a peer that announces more is disconnected. 0: a quarter of a second of "
                    "samples, at least 1 MiB, at most 32 MiB",
            .unit = Unit::bytes,
            .low = 0,
            .high = 4294967296.0});
+}
+
+SourceSettings ZmqSourceOptions::settings() const {
+  SourceSettings settings = settings_;
+  settings.rate_hz = rate_hz_.value_or(0);
+  return settings;
 }
 
 StreamInfo ZmqSourceOptions::describe(const Section& section) const {
@@ -70,13 +79,21 @@ StreamInfo ZmqSourceOptions::describe(const Section& section) const {
       section.problem("framing", "gnuradio-tags supports only one channel");
     if (!s.topic.empty() && s.kind == SourceKind::req)
       section.problem("topic", "with `kind: req`, messages have no topic");
+    if (!rate_hz_ && !section.has("rate"))
+      section.problem("rate", "is required, since messages without iqd's header do not say it");
   }
-  return s.info();
+  StreamInfo info = settings().info();
+  if (!rate_hz_) info.known = StreamInfo::Known::type;
+  return info;
+}
+
+double ZmqSourceOptions::opening_wait_s() const {
+  return rate_hz_ ? 0 : kFirstMessageS;
 }
 
 std::unique_ptr<Source> ZmqSourceOptions::open() const {
-  if (settings_.has_headers()) return std::make_unique<ZmqSource>(settings_);
-  return std::make_unique<RawSource>(settings_);
+  if (settings_.has_headers()) return std::make_unique<ZmqSource>(settings());
+  return std::make_unique<RawSource>(settings());
 }
 
 Needs ZmqSourceOptions::needs(const StreamInfo&) const {
@@ -98,7 +115,8 @@ void ZmqSinkOptions::fields(FieldVisitor& v) {
                    "with rep",
            .unit = Unit::seconds,
            .low = 0,
-           .high = 3600});
+           .high = 3600,
+           .bare_high = 60});
   v.field("delay", s.delay_s,
           {.help = "rep: zeros before the first sample, for peers that wait for each other",
            .unit = Unit::seconds,
@@ -115,9 +133,9 @@ void ZmqSinkOptions::check(const PortFormat& format, const Section& section) con
   if (s.has_headers()) {
     check_one_address(s.endpoints, section);
     if (s.kind == SinkKind::rep) section.problem("framing", "with `kind: rep`, messages have no header; use raw");
-  } else if (const std::string why = not_bare(format); !why.empty()) {
+  } else if (const std::string why = format.is_known() ? not_bare(format) : ""; !why.empty()) {
     section.problem("framing", why);
-  } else {
+  } else if (format.is_known()) {
     check_channels(s.endpoints, format.dims.size() == 2 ? format.dims[0].extent : 1, section);
   }
   if (s.kind == SinkKind::rep && !s.topic.empty()) section.problem("topic", "with `kind: rep`, messages have no topic");

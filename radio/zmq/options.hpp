@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/driver.hpp"
 #include "config/fields.hpp"
@@ -17,8 +18,13 @@ class ZmqSourceOptions final : public SourceOptions {
   std::unique_ptr<Source> open() const override;
   Needs needs(const StreamInfo& stream) const override;
 
+  double opening_wait_s() const override;
+
  private:
-  SourceSettings settings_;
+  SourceSettings settings() const;
+
+  SourceSettings settings_;  // without the rate
+  std::optional<double> rate_hz_;
 };
 
 class ZmqSinkOptions final : public SinkOptions {

@@ -40,6 +40,7 @@ void Endpoints::fields(FieldVisitor& v) {
 }
 
 void Endpoints::check(const Section& section) const {
+  if (section.is_wrong("bind") || section.is_wrong("connect")) return;
   if (bind.empty() == connect.empty())
     return section.problem("", "needs exactly one of `bind` and `connect`, e.g. bind: \"tcp://127.0.0.1:5555\"");
   for (std::size_t i = 0; i < size(); ++i) {
@@ -82,6 +83,7 @@ std::int64_t SourceSettings::most_received() const {
   constexpr std::int64_t kMost = std::int64_t{32} << 20;
   constexpr double kSeconds = 0.25;
   if (message_bytes > 0) return message_bytes;
+  if (rate_hz <= 0) return kMost;
   const double bytes = kSeconds * rate_hz * static_cast<double>(channels) * static_cast<double>(size_of(type()));
   return std::clamp(static_cast<std::int64_t>(std::min(bytes, static_cast<double>(kMost))), kLeast, kMost);
 }

@@ -42,12 +42,15 @@ std::span<const std::string_view> enum_names(SampleFormat);
 /// A count that jumps further is implausible: then the number of missing samples is unknown.
 inline constexpr double kMostMissingS = 3600;
 
+/// How long opening a source waits for its first message, if only that says the rate.
+inline constexpr double kFirstMessageS = 10;
+
 struct SourceSettings {
   Endpoints endpoints;
   SourceKind kind = SourceKind::sub;
   Framing framing = Framing::by_kind;
   std::string topic;
-  double rate_hz = 0;
+  double rate_hz = 0;  // 0: from the first header
   std::optional<double> frequency_hz;
   std::int64_t channels = 1;
   SampleFormat element = SampleFormat::cf32;

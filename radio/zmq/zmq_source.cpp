@@ -9,6 +9,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
 namespace iqd::radio::zmq {
 namespace {
 
@@ -43,6 +46,19 @@ ZmqSource::ZmqSource(const SourceSettings& settings)
   socket_.set(ZMQ_RCVTIMEO, kTimeoutMs);
   if (settings.kind == SourceKind::sub) socket_.subscribe(settings.topic.empty() ? "" : settings.topic + " ");
   socket_.open(settings.most_received());
+  if (settings_.rate_hz <= 0) wait_for_rate();
+}
+
+void ZmqSource::wait_for_rate() {
+  const std::string address = settings_.endpoints[0].address();
+  log::info("zmq source {}: waits for the first message, which says the sample rate", address);
+  const std::int64_t until = steady_ns() + std::llround(kFirstMessageS * 1e9);
+  while (steady_ns() < until)
+    if (fetch() == Fetched::message) return;
+  throw SetupError(fmt::format(
+      "zmq source {}: no message within {} s says the sample rate{}; start the peer first, or "
+      "give `rate` (always for a pipeline of the same file)",
+      address, kFirstMessageS, refusal_.empty() ? "" : fmt::format(", and the last one was ignored: {}", refusal_)));
 }
 
 StreamInfo ZmqSource::info() const {
@@ -121,16 +137,21 @@ bool ZmqSource::accept() {
   if (!header) return refuse("its first frame is not `topic {json}`");
   if (!settings_.topic.empty() && header->topic != settings_.topic) return refuse("it has another topic");
   const auto layout = layout_of(*header, payload_.size());
+  if (!layout && !is_readable(header->dtype))
+    return refuse(fmt::format("its dtype is '{}'{}; only cf32 (<c8), sc16 (<i2) and f32 (<f4) can be read",
+                              header->dtype, header->dtype == "<c16" ? ", complex128" : ""));
   if (!layout) return refuse("it is not [n] or [channel][n] of cf32, sc16 or f32, or its size does not match");
   if (layout->element != settings_.type())
     return refuse(fmt::format("it holds {}, not {}", name_of(layout->element), name_of(settings_.type())));
   if (layout->channels != settings_.channels)
     return refuse(fmt::format("it has {} channel(s), not {}", layout->channels, settings_.channels));
   const double rate = item_rate(*header);
-  if (rate > 0 && std::fabs(rate - settings_.rate_hz) > 1e-6 * settings_.rate_hz)
+  if (rate <= 0 && settings_.rate_hz <= 0) return refuse("its header has no rate, and the file gives none");
+  if (rate > 0 && settings_.rate_hz > 0 && std::fabs(rate - settings_.rate_hz) > 1e-6 * settings_.rate_hz)
     return refuse(fmt::format("it has {} samples a second, not {}", rate, settings_.rate_hz));
   if (!in_range(*header)) return refuse("its numbers are out of range");
   if (layout->samples == 0) return false;
+  if (settings_.rate_hz <= 0) settings_.rate_hz = rate;
   header_ = *header;
   layout_ = *layout;
   return true;
@@ -138,6 +159,7 @@ bool ZmqSource::accept() {
 
 bool ZmqSource::refuse(std::string_view why) {
   ++refused_;
+  refusal_ = why;
   std::uint64_t suppressed = 0;
   if (limit_.allow(suppressed))
     log::error("zmq source {}: ignored a message: {} ({} so far)", settings_.endpoints[0].address(), why, refused_);

@@ -16,6 +16,8 @@ namespace iqd::radio::zmq {
 /// Samples from messages in iqd's own wire format. Messages that are invalid, or do not match the configuration, are
 /// counted and ignored; samples missing between two accepted messages are `lost`. A retune is reported at the sample
 /// that a header names, or else at the first message with another frequency.
+/// Without a configured rate, the constructor waits for the first message, and the rate is that of its header; it throws
+/// SetupError if none comes.
 class ZmqSource final : public Source {
  public:
   explicit ZmqSource(const SourceSettings& settings);
@@ -29,6 +31,7 @@ class ZmqSource final : public Source {
   enum class Fetched { message, nothing, restarted, failed };
   Fetched fetch();
   bool fetch_frames(bool& complete);
+  void wait_for_rate();
   bool refuse(std::string_view why);
   bool accept();
   Fetched follow(const Header& header);
@@ -48,6 +51,7 @@ class ZmqSource final : public Source {
   bool begun_ = false;
   std::int64_t expected_ = 0;  // source index of the next message
   std::uint64_t refused_ = 0;
+  std::string refusal_;  // why the last ignored message was
   log::RateLimit limit_;
 };
 

@@ -218,6 +218,7 @@ TEST(Zmq, WhatIsNoMessageIsCountedAndLeftOut) {
       {"t {", payload},
       {R"(t {"dtype":"<c8","shape":[10]} more)", payload},
       {R"(t {"dtype":"<f4","shape":[20]})", payload},
+      {R"(t {"dtype":"<c16","shape":[5]})", payload},
       {R"(t {"dtype":"<c8","shape":[11]})", payload},
       {R"(t {"dtype":"<c8","shape":[-10]})", payload},
       {R"(t {"dtype":"<c8","shape":[0,0]})", ""},
@@ -435,6 +436,44 @@ TEST(ZmqOptions, APortInUseSaysSo) {
   } catch (const SetupError& e) {
     EXPECT_THAT(e.what(), AllOf(HasSubstr(address()), HasSubstr("another program")));
   }
+}
+
+TEST(Zmq, TheRateIsThatOfTheFirstHeader) {
+  const PortFormat format = stream_port(1, Element::cf32);
+  const auto sink = open_sink(format);
+  ZmqSourceOptions o;
+  assign(o, {{"connect", address()}, {"kind", "pull"}});
+  std::jthread sender([&] {
+    const std::vector<cf32> samples(100, cf32(0.5f, 0));
+    sink->send(message_of(format, samples, 700));
+  });
+  const std::unique_ptr<Source> source = o.open();
+  EXPECT_EQ(source->info().rate_hz, 1e6);
+  std::vector<std::byte> memory(8 * 4096);
+  std::byte* const into[] = {memory.data()};
+  const Received got = source->receive(into, 4096);
+  EXPECT_EQ(got.samples, 100) << "the first message is not lost";
+  EXPECT_EQ(got.lost, 0);
+  EXPECT_EQ(got.time_ns, 1'000'700'000);
+  EXPECT_EQ(reinterpret_cast<const cf32*>(memory.data())[99], cf32(0.5f, 0));
+}
+
+TEST(Zmq, WithoutARateTheStreamIsKnownButForIt) {
+  const auto described = [](const Values& values) {
+    Problems problems;
+    ZmqSourceOptions o;
+    assign(o, values);
+    const StreamInfo info = o.describe(Section("zmq", {}, problems));
+    return std::pair(info.known, problems.empty() ? "" : problems.front().text());
+  };
+  EXPECT_EQ(described({{"connect", "ipc://x"}}), std::pair(StreamInfo::Known::type, std::string()));
+  EXPECT_EQ(described({{"connect", "ipc://x"}, {"rate", "1e6"}}), std::pair(StreamInfo::Known::whole, std::string()));
+  EXPECT_THAT(described({{"connect", "ipc://x"}, {"framing", "raw"}}).second, HasSubstr("zmq.rate: is required"));
+  EXPECT_THAT(described({{"connect", "ipc://x"}, {"kind", "req"}}).second, HasSubstr("zmq.rate: is required"));
+  ZmqSourceOptions o;
+  EXPECT_GT(o.opening_wait_s(), 5);
+  assign(o, {{"rate", "1e6"}});
+  EXPECT_EQ(o.opening_wait_s(), 0);
 }
 
 }  // namespace
