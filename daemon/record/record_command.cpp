@@ -13,6 +13,7 @@
 #include "daemon/record/recording.hpp"
 #include "daemon/run/daemon.hpp"
 #include "pipeline/spec_plan.hpp"
+#include "radio/file/file_driver.hpp"
 #include "radio/file/sigmf.hpp"
 
 namespace iqd {
@@ -196,6 +197,8 @@ Exit record(RecordOptions o) {
   if (o.samples < 0) throw UsageError("record: --samples must not be negative");
   if (o.count < 0) throw UsageError("record: --count must not be negative");
   if (!(o.seconds >= 0 && o.seconds < 1e9)) throw UsageError("record: --seconds must be 0 to 1e9");
+  if (const std::string there = o.overwrite ? "" : radio::existing_file(o.out()); !there.empty())
+    throw UsageError(fmt::format("record: {} already exists; use --overwrite, or choose another path", there));
   auto loaded = o.files.size() == 1 ? load_radio(o) : load_file(o);
   std::shared_ptr<RecordingLimit> limit;
   if (loaded->problems.empty()) {

@@ -90,6 +90,7 @@ class LimitedSourceOptions final : public SourceOptions {
   void fields(FieldVisitor& visitor) override { source_->fields(visitor); }
   StreamInfo describe(const Section& section) const override { return source_->describe(section); }
   std::unique_ptr<Source> open() const override { return std::make_unique<LimitedSource>(source_->open(), limit_); }
+  double opening_wait_s() const override { return source_->opening_wait_s(); }
   std::optional<RadioRequest> radio() const override { return source_->radio(); }
   std::string path() const override { return source_->path(); }
   std::string calibration() const override { return source_->calibration(); }
