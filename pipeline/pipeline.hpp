@@ -131,6 +131,7 @@ class Pipeline {
   // Any thread.
   const std::string& name() const noexcept { return name_; }
   SourceState state() const noexcept { return intake_->state(); }
+  bool has_ended() const noexcept { return state() == SourceState::ended; }
   /// The last error, while it is not streaming.
   std::string trouble() const { return intake_->trouble(); }
   /// How long no samples have been taken from the source although no lane is busy; 0: they flow, or none is due.

@@ -64,9 +64,10 @@ class Daemon final : public Service {
   void notify_manager(std::int64_t now);
   ChangeReport reload_now();
   ChangeReport change(const std::function<ChangeReport()>& make);
-  bool all_finished() const {
-    return std::ranges::all_of(pipelines_.list(), [](const auto& p) { return p->finished(); });
+  bool all_are(bool (Pipeline::*in_state)() const noexcept) const {
+    return std::ranges::all_of(pipelines_.list(), [in_state](const auto& p) { return ((*p).*in_state)(); });
   }
+  bool all_finished() const { return all_are(&Pipeline::finished); }
 
   Signals signals_;
   LastWatch last_watch_{signals_};
@@ -136,7 +137,8 @@ void Daemon::watch() {
     if (options_.seconds > 0 && !stopping_ns_ && static_cast<double>(now - started_ns_) >= options_.seconds * 1e9)
       stop_all();
     notify_manager(now);
-    if (output_.is_due(now)) output_.show(statuses(), uptime_s(), false);
+    if (stopping_ns_ || all_are(&Pipeline::has_ended)) output_.hold(now);
+    if (output_.is_due(now) && !all_finished()) output_.show(statuses(), uptime_s(), false);
   }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@ class StatusOutput {
   explicit StatusOutput(std::string format);
   /// The daemon has started with these pipelines.
   void begin(std::vector<PipelineStatus> statuses, std::int64_t now_ns);
-  bool is_due(std::int64_t now_ns) const noexcept { return now_ns - shown_ns_ >= kEveryNs; }
+  bool is_due(std::int64_t now_ns) const noexcept { return now_ns - std::max(shown_ns_, held_ns_) >= kEveryNs; }
+  /// The last status may come soon: none is due for a second, so that it does not come twice.
+  void hold(std::int64_t now_ns) noexcept { held_ns_ = held_ns_ ? held_ns_ : now_ns; }
   /// `last`: the daemon exits.
   void show(std::vector<PipelineStatus> statuses, double uptime_s, bool last);
   /// One sentence on what has changed since it was shown last.
@@ -30,6 +33,7 @@ class StatusOutput {
   std::string format_;
   std::vector<PipelineStatus> shown_;
   std::int64_t shown_ns_ = 0;
+  std::int64_t held_ns_ = 0;  // 0: not yet
 };
 
 }  // namespace iqd
