@@ -179,7 +179,8 @@ SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems)
   SigmfMeta meta;
   const Json root = Json::parse(text, nullptr, false);
   if (root.is_discarded()) {
-    problems.emplace_back("is not JSON, as a .sigmf-meta file must be (python3 -m json.tool FILE shows the error)");
+    problems.emplace_back(
+        "is not JSON, as a .sigmf-meta file must be (/usr/bin/python3 -m json.tool FILE shows the error)");
     return meta;
   }
   if (!root.is_object() || !root.contains("global") || !root["global"].is_object()) {
