@@ -140,11 +140,22 @@ std::int64_t NpyArray::size() const noexcept {
   return n;
 }
 
+NpyLayout read_npy_layout(const std::string& path) {
+  NpyFile file(path);
+  const auto all = static_cast<std::int64_t>(file.left());
+  NpyLayout layout;
+  if (const auto wrong = npy::parse(file.header_text(), layout.header); !wrong.empty()) file.fail(wrong);
+  layout.bytes = static_cast<std::int64_t>(file.left());
+  layout.begin = all - layout.bytes;
+  return layout;
+}
+
 NpyArray read_npy(const std::string& path, std::int64_t most) {
   NpyFile file(path);
   Header header;
   const std::string text = file.header_text();
   if (const auto wrong = npy::parse(text, header); !wrong.empty()) file.fail(wrong);
+  if (!header.fields.empty()) file.fail(fmt::format("it contains records; iqd reads plain arrays of {}", supported()));
   const Kind* kind = find_kind(*header.descr);
   if (!kind) {
     file.fail(fmt::format("dtype {} is not supported, iqd reads {}; convert it with numpy's astype",

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files/npy_header.hpp"
+
 namespace iqd {
 
 /// An array of a .npy file, always in C order and little endian.
@@ -20,6 +22,15 @@ struct NpyArray {
 
   std::int64_t size() const noexcept;  // elements
 };
+
+/// What the header of a .npy file says, and where the array lies.
+struct NpyLayout {
+  npy::Header header;
+  std::int64_t begin = 0;  // of the array, in the file
+  std::int64_t bytes = 0;  // from there to the file's end
+};
+/// Reads only the header. Throws UsageError with the path and the reason. The array may be shorter than its shape.
+NpyLayout read_npy_layout(const std::string& path);
 
 /// Bytes of one element; 0 for a dtype that NpyArray cannot hold.
 std::size_t npy_item_bytes(std::string_view dtype) noexcept;

@@ -97,9 +97,21 @@ class HeaderParser {
     }
     return true;
   }
+  /// `[('re', '<i2'), ('im', '<i2')]`
+  bool records(std::vector<std::pair<std::string, std::string>>& into) {
+    if (!take('[')) return false;
+    while (!take(']')) {
+      auto& [name, type] = into.emplace_back();
+      if (into.size() > kMostDims || !take('(') || !string(name) || !take(',') || !string(type)) return false;
+      take(',');
+      if (!take(')')) return false;
+      if (!take(',')) return take(']');
+    }
+    return true;
+  }
   std::string value(const std::string& key, Header& header) {
     if (key == "descr") {
-      if (!string(header.descr.emplace()))
+      if (!string(header.descr.emplace()) && !records(header.fields))
         return fmt::format("it contains records; iqd reads plain arrays of {}", supported());
     } else if (key == "fortran_order") {
       header.fortran = take("True");

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// The header of a .npy file: type and order of the elements, and the array's shape.
@@ -25,7 +26,8 @@ std::string normal_name(const Kind& kind);
 std::string supported();
 
 struct Header {
-  std::optional<std::string> descr;
+  std::optional<std::string> descr;                         // empty for records
+  std::vector<std::pair<std::string, std::string>> fields;  // of records: name and type
   std::optional<bool> fortran;
   std::optional<std::vector<std::int64_t>> shape;
 };

@@ -50,18 +50,6 @@ const std::string& free_path(const std::string& path, bool overwrite) {
 
 }  // namespace
 
-bool is_npy(std::string_view path) {
-  return path.ends_with(".npy");
-}
-
-std::string messages_path(std::string_view path) {
-  return std::string(path.substr(0, path.size() - 4)) + ".messages.npy";
-}
-
-std::string facts_path(std::string_view path) {
-  return std::string(path.substr(0, path.size() - 4)) + ".json";
-}
-
 ArraySink::ArraySink(const std::string& path, bool overwrite, const PortFormat& format, const RecordingLabels& labels)
     : path_(free_path(path, overwrite)),
       columns_(columns_of(format)),

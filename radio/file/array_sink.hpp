@@ -5,20 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/driver.hpp"
 #include "radio/file/array_facts.hpp"
 #include "radio/file/growing_npy.hpp"
+#include "radio/file/recording_names.hpp"
 
 namespace iqd::radio {
-
-/// Whether a path names a NumPy array, by its suffix.
-bool is_npy(std::string_view path);
-/// The files beside the array.
-std::string messages_path(std::string_view path);
-std::string facts_path(std::string_view path);
 
 /// Writes any port as an array that is valid at any moment. Its first dimension is the one that varies from message to
 /// message (packets, frames, samples), or else counts messages; channels of samples become columns, [n][channel]. sc16

@@ -10,10 +10,9 @@
 
 #include "base/error.hpp"
 #include "config/fields.hpp"
-#include "radio/file/array_sink.hpp"
-#include "radio/file/file_sink.hpp"
 #include "radio/file/file_source.hpp"
-#include "radio/file/wav_sink.hpp"
+#include "radio/file/frame_file.hpp"
+#include "radio/file/recording_sink.hpp"
 #include "radio/trigger/triggered_sink.hpp"
 
 namespace iqd::radio {
@@ -22,10 +21,21 @@ namespace {
 class FileSourceOptions final : public SourceOptions {
  public:
   void fields(FieldVisitor& v) override {
-    v.field("path", path_,
-            {.help = "SigMF recording: its .sigmf-meta, its .sigmf-data, or the name without suffix",
-             .required = true,
-             .shapes = true});
+    v.field(
+        "path", path_,
+        {.help = "recording: SigMF (its .sigmf-meta, its .sigmf-data, the name without suffix, or a .sigmf archive), "
+                 "WAV, a NumPy array, or a raw file",
+         .required = true});
+    v.field("format", keys_.format,
+            {.help = "samples of a raw file: cu8, cs8, cs16, cf32 …; without: as its name says", .shapes = true});
+    v.field("rate", keys_.rate_hz,
+            {.help = "sample rate, if the file does not say it, or says a wrong one", .unit = Unit::rate, .low = 0});
+    v.field("frequency", keys_.frequency_hz, {.help = "centre frequency; the same", .unit = Unit::hertz, .low = 0});
+    v.field("channels", keys_.channels,
+            {.help = "interleaved channels of a raw file (1). Of a WAV file: as many as it has are real, half as many "
+                     "have I and Q",
+             .low = 0,
+             .high = kMostSigmfChannels});
     v.field("repeat", settings_.repeat, {.help = "repeat without end"});
     v.field("pace", settings_.pace, {.help = "play at the sample rate, not as fast as possible"});
     v.field("calibration", calibration_,
@@ -34,53 +44,34 @@ class FileSourceOptions final : public SourceOptions {
   StreamInfo describe(const Section& section) const override {
     std::vector<std::string> problems;
     if (path_.empty() && (!section.has("path") || section.is_wrong("path"))) return {};  // it is reported
-    const Recording recording = read_recording(path_, problems);
-    if (problems.empty()) check_length(recording, problems);
+    const Recording recording = read_recording(path_, problems, keys_);
+    if (problems.empty() && recording.samples() == 0) problems.push_back(recording.data + ": holds no samples");
     for (std::string& p : problems) section.problem("path", std::move(p));
     return recording.info();
   }
-  std::unique_ptr<Source> open() const override {
-    std::vector<std::string> problems;
-    Recording recording = read_recording(path_, problems);
-    if (!problems.empty()) throw SetupError(problems.front());
-    return std::make_unique<FileSource>(std::move(recording), settings_);
-  }
+  std::unique_ptr<Source> open() const override { return open_recording(path_, keys_, settings_); }
   Needs needs(const StreamInfo& stream) const override { return {FileSource::need(path_, stream)}; }
   std::string path() const override { return path_; }
   std::string calibration() const override { return calibration_; }
 
  private:
-  static void check_length(const Recording& recording, std::vector<std::string>& problems) {
-    for (const Segment& s : recording.segments)
-      if (s.samples > 0) return;
-    problems.push_back(recording.paths.data + ": holds no samples");
-  }
-
   std::string path_;
+  RecordingKeys keys_;
   FileSourceSettings settings_;
   std::string calibration_;
 };
 
-enum class Kind : std::uint8_t { sigmf, wav, npy };
-Kind kind_of(const std::string& path) {
-  return is_wav(path) ? Kind::wav : is_npy(path) ? Kind::npy : Kind::sigmf;
-}
-/// The data file, and the files beside it.
-std::vector<std::string> files_of(const std::string& path) {
-  switch (kind_of(path)) {
-    case Kind::sigmf: return {sigmf_paths(path).data, sigmf_paths(path).meta};
-    case Kind::wav: return {path};
-    case Kind::npy: break;
-  }
-  return {path, messages_path(path), facts_path(path)};
-}
 class FileSinkOptions final : public SinkOptions {
  public:
   void fields(FieldVisitor& v) override {
-    v.field("path", settings_.path,
-            {.help = "SigMF recording to write: NAME.sigmf-meta and NAME.sigmf-data; NAME.wav: sound; "
-                     "NAME.npy: an array of any port",
-             .required = true});
+    v.field(
+        "path", settings_.path,
+        {.help = "recording to write: NAME.sigmf-meta and NAME.sigmf-data; NAME.sigmf: an archive of both; NAME.wav; "
+                 "NAME.cu8, NAME.cs16 …: raw samples; NAME.npy: an array of any port",
+         .required = true});
+    v.field(
+        "format", settings_.format,
+        {.help = "samples in the file: cu8, cs8, cs16, cf32 …; without: as its name says, or as the port has them"});
     v.field("overwrite", settings_.overwrite, {.help = "replace an existing recording"});
     v.field("description", settings_.description, {.help = "core:description of the recording"});
     v.field("author", settings_.author, {.help = "core:author of the recording"});
@@ -96,18 +87,12 @@ class FileSinkOptions final : public SinkOptions {
             [this](FieldVisitor& group) { trigger_.fields(group); });
   }
   void check(const PortFormat& format, const Section& section) const override {
-    const Kind kind = kind_of(settings_.path);
-    std::string why = !format.is_known()    ? ""
-                      : kind == Kind::sigmf ? unrecordable(format)
-                      : kind == Kind::wav   ? unplayable(format)
-                                            : "";
-    if (!why.empty()) section.problem("", std::move(why));
+    if (format.is_known())
+      if (std::string why = unrecordable(settings_, format); !why.empty()) section.problem("", std::move(why));
     if (triggered_) trigger_.check(format, section);
     if (settings_.path.empty()) return;
-    if (kind == Kind::wav)
-      for (const std::string_view key : {"description", "author", "hw"})
-        if (section.has(key)) section.problem(key, "a WAV file cannot hold it; SigMF recordings and arrays can");
-    const std::vector<std::string> files = files_of(settings_.path);
+    refuse_labels(section);
+    const std::vector<std::string> files = recording_files(settings_.path);
     const std::string folder = std::filesystem::path(files.front()).parent_path().string();
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
       section.problem("path", fmt::format("{}: the folder does not exist or is not writable", folder));
@@ -118,30 +103,25 @@ class FileSinkOptions final : public SinkOptions {
       section.problem("path", there + " already exists; set overwrite: true or choose another path");
   }
   std::unique_ptr<Sink> open(const PortFormat& format) const override {
-    return trigger_.put_before(open_file(format), format);
+    return trigger_.put_before(open_recording_sink(settings_, format), format);
   }
   std::int64_t buffer_bytes() const override { return buffer_bytes_; }
   std::string path() const override { return settings_.path; }
-  std::string keeps() const override { return settings_.overwrite ? "" : files_of(settings_.path).front(); }
+  std::string keeps() const override { return settings_.overwrite ? "" : recording_files(settings_.path).front(); }
   Needs needs(const PortFormat& format) const override {
     Needs needs = trigger_.needs(format);
-    switch (kind_of(settings_.path)) {
-      case Kind::sigmf: needs.push_back(FileSink::need(settings_.path, format)); break;
-      case Kind::wav: needs.push_back(WavSink::need(settings_.path)); break;
-      case Kind::npy: needs.push_back(ArraySink::need(settings_.path, format)); break;
-    }
+    needs.push_back(recording_sink_need(settings_, format));
     return needs;
   }
 
  private:
-  std::unique_ptr<Sink> open_file(const PortFormat& format) const {
-    switch (kind_of(settings_.path)) {
-      case Kind::sigmf: return std::make_unique<FileSink>(settings_, format);
-      case Kind::wav: return std::make_unique<WavSink>(settings_.path, settings_.overwrite, format);
-      case Kind::npy: break;
-    }
-    return std::make_unique<ArraySink>(settings_.path, settings_.overwrite, format,
-                                       RecordingLabels{settings_.description, settings_.author, settings_.hardware});
+  void refuse_labels(const Section& section) const {
+    const Container container = container_of(settings_.path);
+    if (container != Container::wav && container != Container::raw) return;
+    for (const std::string_view key : {"description", "author", "hw"})
+      if (section.has(key))
+        section.problem(key, fmt::format("a {} file cannot hold it; SigMF recordings and arrays can",
+                                         container == Container::wav ? "WAV" : "raw"));
   }
 
   FileSinkSettings settings_;
@@ -153,7 +133,7 @@ class FileSinkOptions final : public SinkOptions {
 }  // namespace
 
 std::string existing_file(const std::string& path) {
-  const std::vector<std::string> files = files_of(path);
+  const std::vector<std::string> files = recording_files(path);
   const auto exists = [](const std::string& file) { return ::access(file.c_str(), F_OK) == 0; };
   const auto first = std::ranges::find_if(files, exists);
   return first == files.end() || FrameFile::is_locked(files.front()) ? "" : *first;
@@ -162,7 +142,7 @@ std::string existing_file(const std::string& path) {
 DriverEntry file_driver() {
   DriverEntry entry;
   entry.name = "file";
-  entry.summary = "plays and records SigMF, writes sound as WAV and any port as an array";
+  entry.summary = "plays and records SigMF, WAV, NumPy arrays and raw files; writes any port as an array";
   entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<FileSourceOptions>()); };
   entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<FileSinkOptions>()); };
   return entry;

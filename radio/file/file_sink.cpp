@@ -5,14 +5,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <span>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/file/raw_sink.hpp"
+#include "radio/file/sample_conversion.hpp"
 #include "radio/file/staging.hpp"
-#include "signal/filters/interleave.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -21,13 +20,18 @@ std::int64_t channel_count(const PortFormat& format) {
   return format.dims.size() == 2 ? format.dims.front().extent : 1;
 }
 
-std::int64_t frame_bytes(const PortFormat& format) {
-  return channel_count(format) * static_cast<std::int64_t>(size_of(format.element));
+/// The format that the settings name; null: the port's.
+const DiskFormat* stored_format(const FileSinkSettings& settings) {
+  if (settings.format.empty()) return nullptr;
+  const DiskFormat* const named = find_raw_format(settings.format);
+  if (!named)
+    throw SetupError(fmt::format("format {} is not known; iqd writes {}", settings.format, raw_format_names()));
+  return named;
 }
 
 /// Returns the paths, if the port can be recorded and the files may be written.
 SigmfPaths free_paths(const FileSinkSettings& settings, const PortFormat& format) {
-  if (const std::string why = unrecordable(format); !why.empty()) throw SetupError(why);
+  if (const std::string why = unrecordable(format, stored_format(settings)); !why.empty()) throw SetupError(why);
   SigmfPaths paths = sigmf_paths(settings.path);
   for (const std::string& path : {paths.meta, paths.data}) {
     if (!settings.overwrite && ::access(path.c_str(), F_OK) == 0)
@@ -36,23 +40,28 @@ SigmfPaths free_paths(const FileSinkSettings& settings, const PortFormat& format
   return paths;
 }
 
-SigmfFiles create_files(const FileSinkSettings& settings, const PortFormat& format) {
+SigmfFiles create_files(const FileSinkSettings& settings, const PortFormat& format, std::int64_t frame) {
   SigmfPaths paths = free_paths(settings, format);
   SigmfMeta meta;
-  meta.datatype = traits(format.element).sigmf;
+  const DiskFormat* const stored = stored_format(settings);
+  meta.datatype = stored ? stored->name : traits(format.element).sigmf;
   meta.rate_hz = format.item_rate_hz;
   meta.channels = channel_count(format);
   meta.description = settings.description;
   meta.author = settings.author;
   meta.hardware = settings.hardware.empty() ? format.hardware : settings.hardware;
-  return {std::move(paths), std::move(meta), frame_bytes(format)};
+  return {std::move(paths), std::move(meta), frame};
 }
 
 }  // namespace
 
-std::string unrecordable(const PortFormat& format) {
+std::string unrecordable(const PortFormat& format, const DiskFormat* stored) {
   const std::string dims = to_string(format.dims);
-  if (format.element == Element::f16 || format.element == Element::i64) {
+  if (stored && !can_write(*stored, format.element))
+    return fmt::format("{} is {}, which cannot be stored as {}", format.port, name_of(format.element), stored->name);
+  if (stored && (stored->number == Number::f16 || stored->number == Number::i24))
+    return fmt::format("SigMF does not support {}", stored->name);
+  if (!stored && (format.element == Element::f16 || format.element == Element::i64)) {
     return fmt::format("{} is {}, which SigMF does not support; convert it to {} first", format.port,
                        name_of(format.element), format.element == Element::f16 ? "f32" : "i32");
   }
@@ -73,12 +82,9 @@ std::string unrecordable(const PortFormat& format) {
 }
 
 FileSink::FileSink(const FileSinkSettings& settings, const PortFormat& format)
-    : sample_bytes_(static_cast<std::int64_t>(size_of(format.element))),
-      channels_(channel_count(format)),
-      files_(create_files(settings, format)),
-      captures_(format) {
-  if (channels_ > 1) staging_.resize(staging_bytes(static_cast<std::size_t>(frame_bytes(format))));
-}
+    : encoder_(format, stored_format(settings)),
+      files_(create_files(settings, format, encoder_.frame_bytes())),
+      captures_(format) {}
 
 Need FileSink::need(const std::string& path, const PortFormat& format) {
   // Samples are held until their metadata are written: a message, or more while that takes time.
@@ -123,21 +129,7 @@ bool FileSink::record(const Message& message, std::int64_t first, std::int64_t c
 }
 
 bool FileSink::append(const Message& message, std::int64_t first, std::int64_t count) {
-  const std::int64_t size = sample_bytes_;
-  const std::int64_t frame = channels_ * size;
-  bool kept = true;
-  if (channels_ == 1) {
-    const auto begin = static_cast<std::size_t>(first * size);
-    kept = files_.put(message.payload.subspan(begin, static_cast<std::size_t>(count * size)));
-  } else {
-    const std::int64_t piece = static_cast<std::int64_t>(staging_.size()) / frame;
-    for (std::int64_t at = first; kept && at < first + count; at += piece) {
-      const std::int64_t n = std::min(piece, first + count - at);
-      const std::byte* from = message.payload.data() + at * size;
-      interleave(from, static_cast<std::size_t>(size), channels_, message.extent, n, staging_.data());
-      kept = files_.put(std::span(staging_).first(static_cast<std::size_t>(n * frame)));
-    }
-  }
+  const bool kept = encoder_.encode(message, first, count, [this](auto frames) { return files_.put(frames); });
   items_ += count;
   show_annotations();
   return kept;
@@ -152,6 +144,7 @@ void FileSink::finish() {
   awaited_.cut(items_);
   show_annotations();
   files_.finish();
+  if (!std::exchange(finished_, true)) log_clipped(files_.paths().data, encoder_.clipped());
 }
 
 }  // namespace iqd::radio

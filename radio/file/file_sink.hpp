@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/driver.hpp"
 #include "radio/file/awaited_annotations.hpp"
 #include "radio/file/capture_log.hpp"
+#include "radio/file/sample_encoder.hpp"
 #include "radio/file/sigmf_files.hpp"
 
 namespace iqd::radio {
@@ -21,10 +20,12 @@ struct FileSinkSettings {
   std::string description = {};
   std::string author = {};
   std::string hardware = {};
+  std::string format = {};  // of the samples, such as cu8 (find_raw_format); empty: as the port has them
 };
 
 /// Why a port cannot be recorded; empty if it can: [n] or [channel][n] with an element type that SigMF supports.
-std::string unrecordable(const PortFormat& format);
+/// `stored` is the wanted format of the samples; null: the port's.
+std::string unrecordable(const PortFormat& format, const DiskFormat* stored = nullptr);
 
 /// Records a port as SigMF, valid at any moment. A new segment begins at every gap and every retune, and its metadata
 /// are on disk before its first sample. A message's trigger becomes an annotation, once its samples are written. If
@@ -49,13 +50,12 @@ class FileSink final : public Sink {
   void begin(std::optional<SigmfCapture> capture);
   void show_annotations();
 
-  std::int64_t sample_bytes_;
-  std::int64_t channels_;
+  SampleEncoder encoder_;
   SigmfFiles files_;
   CaptureLog captures_;
   AwaitedAnnotations awaited_;
-  std::vector<std::byte> staging_;  // a part of a message, interleaved
-  std::int64_t items_ = 0;          // recorded or held
+  std::int64_t items_ = 0;  // recorded or held
+  bool finished_ = false;
 };
 
 }  // namespace iqd::radio

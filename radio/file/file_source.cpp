@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/file/file_source.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cassert>
 #include <chrono>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "radio/file/staging.hpp"
 
@@ -25,12 +29,13 @@ FileSource::FileSource(Recording recording, FileSourceSettings settings)
       file_(recording_),
       playhead_(recording_, settings.repeat),
       frequency_hz_(recording_.info().frequency_hz),
-      pace_(recording_.meta.rate_hz) {
+      pace_(recording_.rate_hz) {
+  for (const std::string& remark : recording_.remarks) log::warn("{}: {}", recording_.path, remark);
   if (recording_.announced > 0)
     log::warn(
         "{}: ignoring {} segments that begin after the last sample: the recorder was killed, or "
         "the file is cut short",
-        recording_.paths.data, recording_.announced);
+        recording_.data, recording_.announced);
 }
 
 Need FileSource::need(const std::string& path, const StreamInfo& stream) {
@@ -45,7 +50,7 @@ StreamInfo FileSource::info() const {
 }
 
 Received FileSource::receive(std::span<std::byte* const> into, std::int64_t most) {
-  assert(static_cast<std::int64_t>(into.size()) == recording_.meta.channels && most > 0);
+  assert(static_cast<std::int64_t>(into.size()) == recording_.channels && most > 0);
   if (!playhead_.find_next()) return {.event = Received::Event::end};
   std::int64_t samples = std::min(most, playhead_.left());
   samples = std::min(samples, std::max(kMostBytesPerCall / file_.frame_bytes(), std::int64_t{1}));
@@ -57,7 +62,7 @@ Received FileSource::receive(std::span<std::byte* const> into, std::int64_t most
                     .lost = playhead_.take_lost(),
                     .has_time = recording_.has_time,
                     .time_ns = recording_.has_time ? playhead_.time_ns() : 0};
-  if (const auto frequency = recording_.meta.captures[playhead_.segment()].frequency_hz;
+  if (const auto frequency = recording_.segments[playhead_.segment()].frequency_hz;
       frequency && *frequency != frequency_hz_) {
     frequency_hz_ = *frequency;
     received.tuned = 0;
@@ -69,11 +74,19 @@ Received FileSource::receive(std::span<std::byte* const> into, std::int64_t most
 
 /// How many of the wanted samples are due by now; waits for about a millisecond's worth.
 std::int64_t FileSource::wait_until_due(std::int64_t wanted) {
-  const std::int64_t enough = std::min(wanted, static_cast<std::int64_t>(kPacedSeconds * recording_.meta.rate_hz) + 1);
+  const std::int64_t enough = std::min(wanted, static_cast<std::int64_t>(kPacedSeconds * recording_.rate_hz) + 1);
   if (const std::int64_t due = pace_.due(wanted, steady_ns()); due >= enough) return due;
   const double left_ns = std::clamp(pace_.ns_until(enough, steady_ns()), 0.0, kLongestWaitNs);
   pause_.wait(std::chrono::nanoseconds(static_cast<std::int64_t>(left_ns)));
   return pace_.due(wanted, steady_ns());
+}
+
+std::unique_ptr<FileSource> open_recording(const std::string& path, const RecordingKeys& keys,
+                                           FileSourceSettings settings) {
+  std::vector<std::string> problems;
+  Recording recording = read_recording(path, problems, keys);
+  if (!problems.empty()) throw SetupError(fmt::format("{}", fmt::join(problems, "\n")));
+  return std::make_unique<FileSource>(std::move(recording), settings);
 }
 
 }  // namespace iqd::radio

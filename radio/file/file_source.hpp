@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/driver.hpp"
@@ -30,6 +31,7 @@ class FileSource final : public Source {
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
 
+  const Recording& recording() const noexcept { return recording_; }
   StreamInfo info() const override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
   void interrupt() noexcept override { pause_.interrupt(); }
@@ -45,5 +47,9 @@ class FileSource final : public Source {
   Pace pace_;
   Pause pause_;
 };
+
+/// Opens any recording for reading. Throws SetupError with everything that is wrong with it, a line each.
+std::unique_ptr<FileSource> open_recording(const std::string& path, const RecordingKeys& keys = {},
+                                           FileSourceSettings settings = {});
 
 }  // namespace iqd::radio

@@ -14,7 +14,7 @@ long double duration_ns(const Recording& r) {
   const Segment& last = r.segments.back();
   const auto before_last =
       static_cast<long double>(last.time_ns) - static_cast<long double>(r.segments.front().time_ns);
-  return before_last + static_cast<long double>(last.samples) * 1e9L / static_cast<long double>(r.meta.rate_hz);
+  return before_last + static_cast<long double>(last.samples) * 1e9L / static_cast<long double>(r.rate_hz);
 }
 
 }  // namespace
@@ -42,12 +42,11 @@ bool Playhead::find_next() noexcept {
 }
 
 std::int64_t Playhead::byte() const noexcept {
-  return here().byte + position_ * recording_.format->bytes * recording_.meta.channels;
+  return here().byte + position_ * recording_.step_bytes();
 }
 
 std::int64_t Playhead::time_ns() const noexcept {
-  const auto in_segment =
-      static_cast<long double>(position_) * 1e9L / static_cast<long double>(recording_.meta.rate_hz);
+  const auto in_segment = static_cast<long double>(position_) * 1e9L / static_cast<long double>(recording_.rate_hz);
   const std::int64_t start = here().time_ns;
   const auto time = static_cast<long double>(start) + in_segment + static_cast<long double>(rounds_) * round_ns_;
   return std::fabs(time) < 9e18L ? std::llround(time) : start;

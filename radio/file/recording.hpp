@@ -3,50 +3,58 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/driver.hpp"
-#include "radio/file/sigmf.hpp"
+#include "radio/file/disk_format.hpp"
 
 namespace iqd::radio {
 
-/// The layout of samples in a data file that iqd reads.
-struct DiskFormat {
-  std::string_view name;  // in SigMF
-  std::int64_t bytes;     // one sample of one channel
-  Element element;        // type in memory
-};
-/// Returns null for a datatype that iqd does not read.
-const DiskFormat* find_disk_format(std::string_view datatype) noexcept;
-
 /// Samples without a gap.
 struct Segment {
-  std::int64_t byte = 0;     // of its first sample in the data file
-  std::int64_t samples = 0;  // of each channel
-  std::int64_t lost = 0;     // missing between the segment before and this one
-  std::int64_t time_ns = 0;  // of its first sample; meaningless if the recording has no times
+  std::int64_t byte = 0;                    // of its first sample in the data file
+  std::int64_t samples = 0;                 // of each channel
+  std::int64_t lost = 0;                    // missing between the segment before and this one
+  std::int64_t time_ns = 0;                 // of its first sample; meaningless if the recording has no times
+  std::optional<double> frequency_hz = {};  // from here on, if known
 };
 
-/// A recording whose metadata match the data file.
+/// What a user says about a file: what the file does not say, or a rate and a frequency that replace the file's.
+struct RecordingKeys {
+  std::string format{};  // of a raw file
+  double rate_hz = 0;    // 0: the file's
+  std::optional<double> frequency_hz{};
+  std::int64_t channels = 0;  // of a raw file, or of a WAV file; 0: the file's
+};
+
+/// Where a file has which samples. Each reader of a container fills it in; FileSource plays it.
 struct Recording {
-  SigmfPaths paths;
-  SigmfMeta meta;
-  const DiskFormat* format = nullptr;
+  std::string path;                    // what was opened, for messages
+  std::string data;                    // the file with the samples
+  const DiskFormat* format = nullptr;  // null: not known, so not usable
+  std::int64_t channels = 1;
+  std::int64_t row_bytes = 0;  // 0: interleaved; otherwise from a channel's sample to the next channel's
+  double rate_hz = 0;
   bool has_time = false;
   std::vector<Segment> segments;
-  std::size_t announced = 0;  // segments that begin beyond the data, and are ignored
+  std::size_t announced = 0;         // segments that begin beyond the data, and are ignored
+  std::size_t annotations = 0;       // which are not played
+  std::vector<std::string> remarks;  // to be logged when it is played
+  std::string hardware;
+  std::string author;
+  std::string description;
 
+  /// From one sample of a channel to the next.
+  std::int64_t step_bytes() const noexcept { return row_bytes ? format->bytes : format->bytes * channels; }
+  std::int64_t samples() const noexcept;
   StreamInfo info() const;
 };
 
-/// Reads and checks the metadata, and maps the segments to the data file. Appends each problem to `problems`; the
-/// recording is usable only if there is none. iqd writes a segment's metadata before its samples. So after a kill, its
-/// recordings may have metadata beyond the data, which are ignored. In recordings of other programs they are a problem.
-Recording read_recording(std::string_view path, std::vector<std::string>& problems);
-
-/// The same for a data file of `data_bytes`, without access to any file.
-void lay_out(Recording& recording, std::int64_t data_bytes, std::vector<std::string>& problems);
+/// Reads and checks what a file says about its samples: SigMF, by either of its files, the name that they share, or an
+/// archive; WAV; a NumPy array; anything else as raw samples. Appends each problem to `problems`; the recording is
+/// usable only if there is none.
+Recording read_recording(const std::string& path, std::vector<std::string>& problems, const RecordingKeys& keys = {});
 
 }  // namespace iqd::radio

@@ -12,8 +12,8 @@
 
 namespace iqd::radio {
 
-/// The data file of a recording. Reads samples, splits them into channels, and converts those of 8 bits. While it is
-/// open, no sink overwrites it. One thread.
+/// The data file of a recording. Reads samples, splits them into channels, and converts them. While it is open, no sink
+/// overwrites it. One thread.
 class SampleFile {
  public:
   /// Throws SetupError if the file cannot be opened.
@@ -31,9 +31,12 @@ class SampleFile {
  private:
   bool read_bytes(std::byte* into, std::int64_t bytes, std::int64_t from);
 
+  bool read_row(std::byte* into, std::int64_t samples, std::int64_t byte);
+
   std::string path_;
-  std::int64_t sample_bytes_;  // of one channel
+  const DiskFormat& format_;
   std::int64_t frame_bytes_;
+  std::int64_t row_bytes_;  // as in Recording
   int file_ = -1;
   std::vector<std::byte> staging_;  // samples as on disk; empty if memory and disk have the same layout
 };

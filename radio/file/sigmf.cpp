@@ -70,12 +70,13 @@ void check_extensions(const Members& global) {
   }
 }
 
-void read_global(const Members& global, SigmfMeta& meta) {
+void read_global(const Members& global, SigmfMeta& meta, bool rate_known) {
   meta.datatype = global.text("core:datatype");
   if (!global.find("core:datatype"))
     global.problem("core:datatype", "is missing; add the sample type, e.g. \"ci16_le\"");
   const auto rate = global.number("core:sample_rate");
-  if (!global.find("core:sample_rate")) global.problem("core:sample_rate", "is missing; add the samples per second");
+  if (!global.find("core:sample_rate") && !rate_known)
+    global.problem("core:sample_rate", "is missing; add the samples per second, or set `rate`");
   if (rate && !(*rate > 0 && *rate <= kMostRate)) {
     global.problem("core:sample_rate", fmt::format("is {}; it must be more than 0, up to {}", *rate, kMostRate));
   } else {
@@ -148,6 +149,7 @@ void read_annotations(const Json& root, SigmfMeta& meta, std::vector<std::string
   std::vector<std::string> ignored;  // annotations are not used, so no problem in them matters
   for (const Json& a : *annotations) {
     if (!a.is_object()) continue;
+    ++meta.annotation_count;
     const Members members(a, "annotations", ignored);
     const auto start = members.index("core:sample_start");
     if (!start) continue;
@@ -175,7 +177,7 @@ OrderedJson annotation_json(const SigmfAnnotation& annotation) {
 
 }  // namespace
 
-SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems) {
+SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems, bool rate_known) {
   SigmfMeta meta;
   const Json root = Json::parse(text, nullptr, false);
   if (root.is_discarded()) {
@@ -187,7 +189,7 @@ SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems)
     problems.emplace_back("is not SigMF: it has no \"global\" object");
     return meta;
   }
-  read_global(Members(root["global"], "global", problems), meta);
+  read_global(Members(root["global"], "global", problems), meta, rate_known);
   read_captures(root, meta, problems);
   read_annotations(root, meta, problems);
   return meta;

@@ -48,16 +48,17 @@ struct SigmfMeta {
   std::string hardware;
   std::string recorder = std::string(kSigmfRecorder);
   std::vector<SigmfCapture> captures;
-  std::vector<SigmfAnnotation> annotations;  // to be written; after reading, only the following is set
+  std::vector<SigmfAnnotation> annotations;  // to be written; after reading, only the following are set
   std::int64_t annotated_end = 0;            // no annotation ends after this sample
+  std::size_t annotation_count = 0;
 };
 
 /// The largest accepted sample index or byte count: sums and products of a few fit 64 bits.
 inline constexpr std::int64_t kMostSigmfIndex = std::int64_t{1} << 53;
 inline constexpr std::int64_t kMostSigmfChannels = 1000;  // as in SigMF's schema
 
-/// Reads metadata; appends each problem to `problems`, with what to do.
-SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems);
+/// Reads metadata; appends each problem to `problems`, with what to do. `rate_known`: the sample rate may be missing.
+SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems, bool rate_known = false);
 /// Returns the text of a .sigmf-meta file, valid against SigMF's schema 1.2.5 if `meta` is.
 std::string sigmf_text(const SigmfMeta& meta);
 

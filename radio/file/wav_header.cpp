@@ -2,9 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/file/wav_header.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cassert>
+#include <cmath>
 #include <cstring>
+#include <string>
 #include <string_view>
+
+#include "radio/file/iso_time.hpp"
+#include "radio/file/wav_chunks.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -34,13 +41,44 @@ class Writer {
   std::byte* to_;
 };
 
+constexpr std::int64_t kAuxiBytes = 68, kNoteBytes = 24;
+
+/// A SYSTEMTIME of Windows.
+void write_time(Writer& w, std::int64_t ns) {
+  if (ns == 0) return w.number(0, 8), w.number(0, 8);
+  const std::string text = format_iso_time(ns);  // 2025-03-31T12:00:00.123456789Z
+  const auto part = [&](std::size_t at, std::size_t digits) { w.number(std::stoi(text.substr(at, digits)), 2); };
+  part(0, 4);
+  part(5, 2);
+  w.number((ns / 86'400'000'000'000 + 4) % 7, 2);  // day of the week: 1970 began on a Thursday
+  part(8, 2);
+  for (const std::size_t at : {11, 14, 17}) part(at, 2);
+  part(20, 3);
+}
+
+void write_notes(Writer& w, const WavFormat& f, std::int64_t frames) {
+  w.chunk("auxi", kAuxiBytes);
+  write_time(w, f.time_ns);
+  const double seconds = static_cast<double>(frames) / static_cast<double>(f.rate);
+  write_time(w, f.time_ns == 0 ? 0 : f.time_ns + std::llround(std::min(seconds, 1e9) * 1e9));
+  const bool fits = f.frequency_hz > 0 && f.frequency_hz < static_cast<double>(kMost32);
+  w.number(fits ? std::llround(f.frequency_hz) : 0, 4);
+  w.number(f.rate, 4);
+  for (int unused = 0; unused < 7; ++unused) w.number(0, 4);
+  w.chunk(kWavNote, kNoteBytes);
+  w.number(f.complex ? 1 : 0, 8);
+  w.number(std::bit_cast<std::int64_t>(f.frequency_hz), 8);
+  w.number(f.time_ns, 8);
+}
+
 }  // namespace
 
-std::array<std::byte, kWavHeaderBytes> wav_header(const WavFormat& f, std::int64_t data) noexcept {
-  const std::int64_t riff = data + static_cast<std::int64_t>(kWavHeaderBytes) - 8;
+std::vector<std::byte> wav_header(const WavFormat& f, std::int64_t data) {
+  const std::size_t bytes = kWavHeaderBytes + (f.notes ? 16 + kAuxiBytes + kNoteBytes : 0);
+  const std::int64_t riff = data + static_cast<std::int64_t>(bytes) - 8;
   const std::int64_t frames = data / f.frame_bytes();
   const bool large = riff > kMost32;
-  std::array<std::byte, kWavHeaderBytes> header{};
+  std::vector<std::byte> header(bytes);
   Writer w(header.data());
   w.chunk(large ? "RF64" : "RIFF", large ? kMost32 : riff);
   w.name("WAVE");
@@ -54,10 +92,11 @@ std::array<std::byte, kWavHeaderBytes> wav_header(const WavFormat& f, std::int64
   w.number(f.rate, 4);
   w.number(f.rate * f.frame_bytes(), 4);
   w.number(f.frame_bytes(), 2);
-  w.number(f.floats ? 32 : 16, 2);
+  w.number(f.bits, 2);
   w.number(0, 2);
   w.chunk("fact", 4);
   w.number(large ? kMost32 : frames, 4);
+  if (f.notes) write_notes(w, f, frames);
   w.chunk("data", large ? kMost32 : data);
   assert(w.at() == header.data() + header.size());
   return header;
