@@ -98,7 +98,7 @@ TEST(FileDriver, SaysWhatToDoAboutWhatIsNoRecording) {
   const ScratchFolder folder;
   EXPECT_THAT(describe(folder / "nothing"), ElementsAre(HasSubstr("there is no such file")));
   folder.write("raw.bin", "12345678");
-  EXPECT_THAT(describe(folder / "raw.bin"), ElementsAre(HasSubstr("alone is not a SigMF recording")));
+  EXPECT_THAT(describe(folder / "raw.bin"), ElementsAre(HasSubstr("set `format` (and `rate`)")));
   folder.write("x.sigmf", "a tar");
   EXPECT_THAT(describe(folder / "x.sigmf"), ElementsAre(HasSubstr("tar -xf")));
   folder.write("x.sigmf-meta", "hello");
@@ -107,11 +107,11 @@ TEST(FileDriver, SaysWhatToDoAboutWhatIsNoRecording) {
   folder.write("x.sigmf-meta", "{}");
   EXPECT_THAT(describe(folder / "x"), ElementsAre(HasSubstr("is not SigMF")));
   json meta = plain();
-  meta["global"]["core:datatype"] = "ri16_be";
+  meta["global"]["core:datatype"] = "ri12_be";
   meta["global"]["core:sample_rate"] = 0;
   folder.write("x.sigmf-meta", meta.dump());
   EXPECT_THAT(describe(folder / "x"),
-              ElementsAre(HasSubstr("core:sample_rate"), HasSubstr("cf32_le, ci16_le and ci8")));
+              ElementsAre(HasSubstr("core:sample_rate"), HasSubstr("ri12_be is not supported; iqd reads")));
 }
 
 TEST(FileDriver, SaysWhereDataAndMetadataDisagree) {
@@ -203,7 +203,7 @@ TEST(FileDriver, WritesSoundWhereThePathSaysSo) {
   const json here = {{"path", folder / "x.wav"}};
   const PortFormat audio = stream_format(Element::f32);
   EXPECT_THAT(check(here, audio), IsEmpty());
-  EXPECT_THAT(check(here, stream_format(Element::cf32)), ElementsAre(HasSubstr("a WAV file takes f32 or i16")));
+  EXPECT_THAT(check(here, stream_format(Element::u8)), ElementsAre(HasSubstr("a WAV file takes f32 or i16")));
   EXPECT_THAT(check(here, audio, {"path", "author"}), ElementsAre(HasSubstr("a WAV file cannot hold it")));
   EXPECT_THAT(check({{"path", folder / "no/x.wav"}}, audio), ElementsAre(HasSubstr("the folder does not exist")));
 

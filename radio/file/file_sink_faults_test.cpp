@@ -150,7 +150,7 @@ TEST(FileSink, AFullDiskAmidManyGapsLeavesNoCaptureWithoutItsData) {
 /// Samples count up from the global_index of each capture; only the very last frame may be zeros.
 void expect_sound(const ScratchFolder& folder, std::int64_t channels) {
   std::vector<std::string> problems;
-  const Recording recording = read_recording(folder / "x", problems);
+  read_recording(folder / "x", problems);
   ASSERT_THAT(problems, IsEmpty());
   const auto data = folder.items<cf32>("x.sigmf-data");
   const auto step = static_cast<std::size_t>(channels);
@@ -160,7 +160,7 @@ void expect_sound(const ScratchFolder& folder, std::int64_t channels) {
     ASSERT_TRUE(now == before + 1 || now == before + 18) << n;
     for (std::size_t c = 0; c < step; ++c) ASSERT_EQ(data[n * step + c], cf32(now, static_cast<float>(c)));
   }
-  for (const SigmfCapture& c : recording.meta.captures) {
+  for (const SigmfCapture& c : parse_sigmf(folder.text("x.sigmf-meta"), problems).captures) {
     if (!c.global_index || static_cast<std::size_t>(c.sample_start + 1) >= data.size() / step) continue;
     ASSERT_EQ(data[static_cast<std::size_t>(c.sample_start) * step].real(), static_cast<float>(*c.global_index));
   }

@@ -14,7 +14,7 @@ constexpr std::int64_t kMs = 1'000'000;
 /// Two segments of one channel at 1 kS/s, with 5 samples lost between them.
 Recording two_segments() {
   Recording recording;
-  recording.meta.rate_hz = 1000;
+  recording.rate_hz = 1000;
   recording.format = find_disk_format("ci16_le");
   recording.segments = {{.byte = 0, .samples = 10, .lost = 0, .time_ns = 1000 * kMs},
                         {.byte = 48, .samples = 20, .lost = 5, .time_ns = 1015 * kMs}};

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "radio/file/recording.hpp"
+#include "radio/file/sigmf_recording.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -32,12 +32,9 @@ std::vector<std::string> problems_of(const json& meta) {
 
 /// The result of lay_out for metadata and `bytes` bytes of data.
 Recording laid_out(const json& meta, std::int64_t bytes, std::vector<std::string>& problems) {
-  Recording r;
-  r.paths = {"x.sigmf-meta", "x.sigmf-data"};
-  r.meta = parse_sigmf(meta.dump(), problems);
-  r.format = find_disk_format(r.meta.datatype);
-  if (problems.empty() && r.format) lay_out(r, bytes, problems);
-  return r;
+  const SigmfMeta parsed = parse_sigmf(meta.dump(), problems);
+  if (!problems.empty() || !find_disk_format(parsed.datatype)) return {};
+  return lay_out(parsed, {"x.sigmf-meta", "x.sigmf-data"}, {"x.sigmf-data", 0, bytes}, problems);
 }
 
 TEST(IsoTime, ReadsWhatItWrites) {
@@ -312,17 +309,16 @@ TEST(Sigmf, SurvivesAnything) {
   int sound = 0;
   for (int i = 0; i < 20000; ++i) {
     std::vector<std::string> problems;
-    Recording r;
-    r.meta = parse_sigmf(mutated(text, random), problems);
-    r.format = find_disk_format(r.meta.datatype);
-    if (problems.empty() && r.format) lay_out(r, 8 + 8 * 100 + 8, problems);
-    if (!problems.empty() || !r.format) continue;
+    const SigmfMeta parsed = parse_sigmf(mutated(text, random), problems);
+    if (!problems.empty() || !find_disk_format(parsed.datatype)) continue;
+    const Recording r = lay_out(parsed, {}, {"", 0, 8 + 8 * 100 + 8}, problems);
+    if (!problems.empty()) continue;
     ++sound;
     for (const Segment& s : r.segments) {
       ASSERT_GE(s.byte, 0);
       ASSERT_GE(s.samples, 0);
       ASSERT_GE(s.lost, 0);
-      ASSERT_LE(s.byte + s.samples * r.format->bytes * r.meta.channels, 8 + 8 * 100 + 8);
+      ASSERT_LE(s.byte + s.samples * r.step_bytes(), 8 + 8 * 100 + 8);
     }
   }
   EXPECT_GT(sound, 100);

@@ -193,7 +193,7 @@ TEST(WavSink, AboveFourGibibytesSizesHave64Bits) {
 
 TEST(WavSink, RefusesWhatAPlayerWouldNot) {
   EXPECT_EQ(unplayable(audio(Element::f32, 2)), "");
-  EXPECT_THAT(unplayable(audio(Element::cf32)), HasSubstr("is cf32 [n 4096]; a WAV file takes f32 or i16"));
+  EXPECT_THAT(unplayable(audio(Element::u8)), HasSubstr("is u8 [n 4096]; a WAV file takes f32 or i16"));
   EXPECT_THAT(unplayable(audio(Element::f32, 1, 44100.5)), HasSubstr("whole number"));
   EXPECT_THAT(unplayable(audio(Element::f32, 3, 1e9)), HasSubstr("too much"));
   PortFormat bins = audio(Element::f32);

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "radio/file/file_source.hpp"
-#include "radio/file/recording.hpp"
+#include "radio/file/sigmf_recording.hpp"
 #include "tests/fuzz/bytes.hpp"
 #include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/target.hpp"
@@ -33,7 +33,7 @@ void write_again(const SigmfMeta& meta) {
 }
 
 void check_segments(const Recording& r, std::int64_t data_bytes) {
-  const std::int64_t frame = r.format->bytes * r.meta.channels;
+  const std::int64_t frame = r.step_bytes();
   std::int64_t end = 0;
   for (const Segment& s : r.segments) {
     expect(s.samples >= 0 && s.lost >= 0, "counts of samples are not negative");
@@ -73,17 +73,14 @@ void sigmf(std::string_view input) {
   const auto data_bytes = static_cast<std::int64_t>(bytes.take<std::uint16_t>());
   const bool repeat = bytes.flag();
   std::vector<std::string> problems;
-  Recording r;
-  r.meta = radio::parse_sigmf(bytes.rest(), problems);
-  r.format = radio::find_disk_format(r.meta.datatype);
+  const SigmfMeta meta = radio::parse_sigmf(bytes.rest(), problems);
   if (!problems.empty()) return;
-  if (r.meta.rate_hz > 0) write_again(r.meta);
-  if (!r.format) return;
-  radio::lay_out(r, data_bytes, problems);
+  if (meta.rate_hz > 0) write_again(meta);
+  if (!radio::find_disk_format(meta.datatype)) return;
+  const MemoryFile data(std::string(static_cast<std::size_t>(data_bytes), '\1'));
+  const Recording r = radio::lay_out(meta, {}, {data.path(), 0, data_bytes}, problems);
   if (!problems.empty()) return;
   check_segments(r, data_bytes);
-  const MemoryFile data(std::string(static_cast<std::size_t>(data_bytes), '\1'));
-  r.paths.data = data.path();
   play(r, repeat);
 }
 
