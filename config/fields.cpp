@@ -82,6 +82,8 @@ bool are_enough(Problems& problems) {
 
 Problem Section::about(std::string_view key, std::string what) const {
   const auto known = places_.find(key);
+  if (const auto m = missing_.find(key); m != missing_.end() && what.find(m->second.first) != std::string::npos)
+    what += m->second.second;
   std::string path = path_;
   if (!key.empty()) path += (path.empty() ? "" : ".") + std::string(key);
   return {known == places_.end() ? place_ : known->second, std::move(path), std::move(what)};

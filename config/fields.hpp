@@ -29,6 +29,16 @@ struct Place {
 
 enum class Severity { error, warning };
 
+/// Where a relative path in a configuration leads: a file that is read is looked for beside the file that names it, and
+/// then in the working directory.
+struct FoundFile {
+  std::string path;  // the one that exists; otherwise the one beside the file
+  bool found = false;
+  std::string looked{};  // if it was not found: where else, to be added to a message
+};
+/// `suffix`: the name may lack it.
+FoundFile find_file(const Place& place, std::string_view name, std::string_view suffix = {});
+
 /// A mistake for the operator to fix, or a warning: what works, but is likely meant differently.
 struct Problem {
   Place place;
@@ -90,6 +100,10 @@ class Section {
   Section(std::string path, Place place, const Problems& problems)
       : path_(std::move(path)), place_(std::move(place)), problems_(problems) {}
   void note(std::string key, Place place) { places_[std::move(key)] = std::move(place); }
+  /// A problem of this key gets an addition if it is about this file.
+  void note_missing(std::string key, std::string file, std::string looked) {
+    missing_[std::move(key)] = {std::move(file), std::move(looked)};
+  }
   /// An empty `key` means the whole section.
   void problem(std::string_view key, std::string what) const;
   void warning(std::string_view key, std::string what) const;
@@ -110,6 +124,7 @@ class Section {
   Place place_;
   mutable Problems problems_;  // adding a problem does not change the section
   std::map<std::string, Place, std::less<>> places_;
+  std::map<std::string, std::pair<std::string, std::string>, std::less<>> missing_;
 };
 
 /// The unit of a bare number, and the suffixes that it may have instead.
@@ -126,6 +141,8 @@ struct FieldInfo {
   double bare_low = 0;
   double bare_high = std::numeric_limits<double>::infinity();
   bool shapes = false;  // of a source: decides the type or the number of channels
+  bool file = false;  // names a file that is read, or with @ before it: a relative path is looked for (find_file)
+  std::string_view suffix = {};  // which such a name may lack
 };
 
 /// An enumeration by its names. Needs `std::span<const std::string_view> enum_names(E)` next to the enum, in order.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <cmath>
 #include <tuple>
 
 #include "config/array_file.hpp"
@@ -161,6 +162,16 @@ class Reader final : public FieldVisitor {
     Taker taker(info);
     if (!taker.take(value, *target)) return complain(key_, value.path(), taker.why);
     wonder(key_, value.path(), taker);
+    if constexpr (std::is_same_v<T, std::string>)
+      if (info.file && !target->empty()) find(value, *target, info);
+  }
+  /// Replaces a name by the path of the file. A name that leads to none stays: it may be a word.
+  void find(const Node& value, std::string& name, const FieldInfo& info) {
+    const std::string mark = name.starts_with('@') ? "@" : "";
+    const std::string file = name.substr(mark.size());
+    FoundFile found = find_file(value.place(), file, info.suffix);
+    if (found.found) name = mark + found.path;
+    if (!found.found) section_.note_missing(prefix_ + std::string(keys_.back()), file, std::move(found.looked));
   }
   void read(const Node& value, const EnumRef& target, const FieldInfo& info) {
     Taker taker(info);
@@ -238,11 +249,10 @@ class Reader final : public FieldVisitor {
   }
 
   template <class T> void read_file(const Node& value, std::vector<T>& target, const FieldInfo& info) {
-    const std::filesystem::path here = std::filesystem::path(value.place().file).parent_path();
+    const FoundFile file = find_file(value.place(), value.scalar().substr(1));
     Taker taker(info);
     std::vector<T> list;
-    if (!read_array((here / value.scalar().substr(1)).string(), list, taker.why))
-      return complain(key_, value.path(), taker.why);
+    if (!read_array(file.path, list, taker.why)) return complain(key_, value.path(), taker.why + file.looked);
     if constexpr (!std::is_same_v<T, Complex>) {
       for (std::size_t i = 0; i < list.size(); ++i)
         if (!taker.in_range(static_cast<double>(list[i])))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/reader.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -331,6 +332,34 @@ TEST(Reader, DoesNotWarnOfWhatIsWrittenWithItsUnitOrIsPlausible) {
   for (const char* text : {"frequency: 98.5 MHz", "frequency: 98.5 Hz", "frequency: 98.5e6", "frequency: 0",
                            "bytes: 64 MiB", "bytes: 1 B", "bytes: 65536", "tau: 50 us", "tau: 50e-6", "tau: none"})
     EXPECT_THAT(warnings(std::string(text) + "\n"), ElementsAre()) << text;
+}
+
+/// Two folders, and the working directory in one of them.
+TEST(FindFile, BesideTheFileThenInTheWorkingDirectory) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("iqd-find-{}", ::getpid());
+  fs::create_directories(folder / "lab");
+  fs::create_directories(folder / "here");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder / "here");
+  const Place place{"../lab/p.yaml", 1, 1};
+  const FoundFile none = find_file(place, "x.npy");
+  EXPECT_FALSE(none.found);
+  EXPECT_EQ(none.path, "../lab/x.npy");
+  EXPECT_EQ(none.looked, fmt::format(" (looked beside the pipeline file, in {}, and in the working directory, {})",
+                                     (folder / "lab").string(), (folder / "here").string()));
+  EXPECT_EQ(find_file({"/dev/stdin", 1, 1}, "x.npy").looked,
+            fmt::format(" (looked in {})", (folder / "here").string()));
+  EXPECT_EQ(find_file(place, "/no/x.npy").looked, "");
+  std::ofstream(folder / "here" / "x.npy") << "x";
+  EXPECT_EQ(find_file(place, "x.npy").path, "x.npy");
+  std::ofstream(folder / "lab" / "x.npy") << "x";
+  EXPECT_EQ(find_file(place, "x.npy").path, "../lab/x.npy");
+  std::ofstream(folder / "lab" / "r.sigmf-meta") << "x";
+  EXPECT_FALSE(find_file(place, "r").found);
+  EXPECT_EQ(find_file(place, "r", ".sigmf-meta").path, "../lab/r");
+  fs::current_path(before);
+  fs::remove_all(folder);
 }
 
 }  // namespace

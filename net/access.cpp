@@ -33,11 +33,12 @@ bool is_local(std::string_view endpoint) {
 
 void Access::fields(FieldVisitor& v) {
   v.group("curve", curve, {.help = "encryption, and access by key; docs/security.md"}, [this](FieldVisitor& g) {
-    g.field("secret", secret, {.help = "file of this side's secret key, from `iqd keygen`"});
+    g.field("secret", secret, {.help = "file of this side's secret key, from `iqd keygen`", .file = true});
     g.field("allow", allow,
             {.help = "with bind: file with the public keys of permitted peers, one per line; `any`: every peer that "
-                     "has this side's public key"});
-    g.field("server", server, {.help = "with connect: file with the public key of the side that binds"});
+                     "has this side's public key",
+             .file = true});
+    g.field("server", server, {.help = "with connect: file with the public key of the side that binds", .file = true});
   });
   v.field("insecure", insecure, {.help = "permit other hosts without `curve`: no encryption, no access control"});
 }

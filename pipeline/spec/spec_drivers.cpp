@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "config/reader.hpp"
 #include "pipeline/spec/calibration_table.hpp"
@@ -53,8 +52,10 @@ void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogu
       [&](FieldVisitor& v) { spec.source->fields(v); }, problems);
   if (!has_keys) return spec.source.reset();
   if (const std::string path = spec.source->calibration(); !path.empty()) {
-    const std::filesystem::path here = std::filesystem::path(node.place().file).parent_path();
-    if (auto table = load_calibration((here / path).string(), problems))
+    const FoundFile file = find_file(node.place(), path);
+    if (!file.looked.empty())
+      spec.source_section->problem("calibration", fmt::format("{}: there is no such file{}", path, file.looked));
+    else if (auto table = load_calibration(file.path, problems))
       spec.calibration = std::make_shared<CalibrationTable>(*table);
   }
 }

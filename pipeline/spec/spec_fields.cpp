@@ -48,7 +48,7 @@ void monitor_fields(Spec& spec, FieldVisitor& v) {
   v.field("listen", spec.listen,
           {.help = "address and port for HTTP, e.g. `127.0.0.1:9464`; port 0 picks a free one", .required = true});
   v.field("token", spec.token_file,
-          {.help = "file with a secret, mode 0600: a request that changes something must contain it"});
+          {.help = "file with a secret, mode 0600: a request that changes something must contain it", .file = true});
   v.field("insecure", spec.insecure,
           {.help = "allow a non-loopback address without a token: any client may read, none may change anything"});
 }

@@ -63,9 +63,10 @@ std::string read_file(const std::filesystem::path& path, std::string& text) {
 }
 
 bool take_file(const Config& config, const Section& section, Program& program) {
-  const std::filesystem::path path = folder_of(section) / config.file;
+  const FoundFile file = find_file(section.place(), config.file);
+  const std::filesystem::path path = file.path;
   if (const std::string why = read_file(path, program.text); !why.empty()) {
-    section.problem("file", fmt::format("{} {}", shown(path), why));
+    section.problem("file", fmt::format("{} {}{}", shown(path), why, file.looked));
     return false;
   }
   program.name = shown(path);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "config/array_file.hpp"
 #include "pipeline/stage/stage.hpp"
@@ -14,13 +13,13 @@ namespace {
 
 constexpr std::int64_t kLongest = 1 << 24;  // bits of a sequence from a file: its table takes 8 bytes a bit
 
-/// The bits of an array file; its path is relative to the folder of the file that names it. Empty if they are wrong.
+/// The bits of an array file. Empty if they are wrong.
 std::vector<std::uint8_t> read_bits(const std::string& path, const Section& section) {
   std::vector<std::int64_t> numbers;
   std::string why;
-  const auto here = std::filesystem::path(section.place().file).parent_path();
-  if (!read_array((here / path).string(), numbers, why)) {
-    section.problem("sequence", why);
+  const FoundFile file = find_file(section.place(), path);
+  if (!read_array(file.path, numbers, why)) {
+    section.problem("sequence", why + file.looked);
     return {};
   }
   const auto bad = std::find_if(numbers.begin(), numbers.end(), [](std::int64_t b) { return b != 0 && b != 1; });
