@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kCopied = 1 << 20;
+constexpr const char* kPart = ".part";
 
 /// NAME for NAME.sigmf.
 std::string stem_of(const std::string& path) {
@@ -31,16 +32,16 @@ std::string stem_of(const std::string& path) {
 FileSinkSettings settings_of_parts(FileSinkSettings settings) {
   if (!settings.overwrite && ::access(settings.path.c_str(), F_OK) == 0)
     throw SetupError(fmt::format("{}: already exists; set overwrite: true or choose another path", settings.path));
-  settings.path = stem_of(settings.path);
+  settings.path = stem_of(settings.path) + kPart;
   return settings;
 }
 
-bool add_member(std::ofstream& archive, const std::string& path) {
+bool add_member(std::ofstream& archive, const std::string& name, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::error_code error;
   const auto bytes = static_cast<std::int64_t>(fs::file_size(path, error));
   if (!file || error) return false;
-  const std::string header = tar_header(fs::path(path).filename().string(), bytes);
+  const std::string header = tar_header(fs::path(name).filename().string(), bytes);
   archive.write(header.data(), static_cast<std::streamsize>(header.size()));
   std::vector<char> buffer(kCopied);
   for (std::int64_t left = bytes; left > 0 && archive;) {
@@ -56,9 +57,10 @@ bool add_member(std::ofstream& archive, const std::string& path) {
 
 /// Under another name first, so that an archive is complete whenever it is seen.
 bool pack(const std::string& path, const SigmfPaths& parts) {
+  const SigmfPaths names = sigmf_paths(stem_of(path));
   const std::string unfinished = path + ".part";
   std::ofstream archive(unfinished, std::ios::binary | std::ios::trunc);
-  bool good = add_member(archive, parts.meta) && add_member(archive, parts.data);
+  bool good = add_member(archive, names.meta, parts.meta) && add_member(archive, names.data, parts.data);
   const std::string end(2 * kTarBlock, '\0');
   archive.write(end.data(), static_cast<std::streamsize>(end.size()));
   archive.close();
@@ -70,7 +72,9 @@ bool pack(const std::string& path, const SigmfPaths& parts) {
 }  // namespace
 
 ArchiveSink::ArchiveSink(const FileSinkSettings& settings, const PortFormat& format)
-    : path_(settings.path), parts_(sigmf_paths(stem_of(settings.path))), sink_(settings_of_parts(settings), format) {}
+    : path_(settings.path),
+      parts_(sigmf_paths(stem_of(settings.path) + kPart)),
+      sink_(settings_of_parts(settings), format) {}
 
 ArchiveSink::~ArchiveSink() {
   finish();

@@ -8,9 +8,9 @@
 
 namespace iqd::radio {
 
-/// Records NAME.sigmf, a tar file with both files of a SigMF recording. While it records these are NAME.sigmf-meta and
-/// NAME.sigmf-data, valid at any moment; at the end they are packed, and removed. If that fails, they stay, and it is
-/// logged.
+/// Records NAME.sigmf, a tar file with both files of a SigMF recording. While it records these are NAME.part.sigmf-meta
+/// and NAME.part.sigmf-data, valid at any moment; at the end they are packed, and removed. If that fails, they stay, and
+/// it is logged.
 class ArchiveSink final : public Sink {
  public:
   /// As FileSink.

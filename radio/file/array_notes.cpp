@@ -11,6 +11,7 @@
 #include "base/files/npy.hpp"
 #include "radio/file/array_sink.hpp"
 #include "radio/file/file_bytes.hpp"
+#include "radio/file/iso_time.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -47,7 +48,7 @@ void read_facts(const json& facts, ArrayNotes& notes) {
   if (facts.contains("frequency") && facts["frequency"].is_number()) notes.frequency_hz = number_in(facts, "frequency");
   if (facts.contains("time_ns") && facts["time_ns"].is_number_integer())
     notes.time_ns = facts["time_ns"].get<std::int64_t>();
-  if (notes.time_ns == 0) notes.time_ns.reset();
+  if (notes.time_ns == 0 || !is_plausible_time(notes.time_ns.value_or(0))) notes.time_ns.reset();
   notes.hardware = text_in(facts, "hw");
   notes.author = text_in(facts, "author");
   notes.description = text_in(facts, "description");
@@ -90,7 +91,7 @@ std::map<std::int64_t, Cut> cuts_of(const ArrayNotes& notes, std::int64_t sample
     const double lost = std::round(static_cast<double>(m.gap) / notes.period);
     Cut& cut = cuts[m.row];
     cut.lost = static_cast<std::int64_t>(std::min(lost, kMostIndex));
-    if (m.time_ns != 0) cut.time_ns = m.time_ns;
+    if (m.time_ns != 0 && is_plausible_time(m.time_ns)) cut.time_ns = m.time_ns;
   }
   for (const ArrayNotes::Tuned& t : notes.tuned) {
     const auto message = std::ranges::find(notes.messages, t.row, &ArrayNotes::Row::row);
@@ -126,7 +127,8 @@ void cut_by_notes(const ArrayNotes& notes, Recording& r) {
     Segment& before = r.segments.back();
     before.samples = row - from;
     const double lasted = static_cast<double>(before.samples + cut.lost) * 1e9 / r.rate_hz;
-    const std::int64_t running = std::fabs(lasted) < 1e18 ? before.time_ns + std::llround(lasted) : before.time_ns;
+    const double running_ns = static_cast<double>(before.time_ns) + lasted;
+    const std::int64_t running = std::fabs(running_ns) < 9e18 ? before.time_ns + std::llround(lasted) : before.time_ns;
     r.segments.push_back({.byte = whole.byte + row * step,
                           .lost = cut.lost,
                           .time_ns = cut.time_ns.value_or(running),

@@ -98,16 +98,16 @@ constexpr std::array kDiskFormats{
 
 /// Names that others use for SigMF's.
 constexpr std::pair<std::string_view, std::string_view> kAliases[]{
-    {"fc32", "cf32"},       {"cfile", "cf32"},   {"complex64", "cf32"}, {"complex", "cf32"}, {"fc64", "cf64"},
-    {"complex128", "cf64"}, {"cs8", "ci8"},      {"sc8", "ci8"},        {"c8", "ci8"},       {"complex16s", "ci8"},
-    {"ibyte", "ci8"},       {"uc8", "cu8"},      {"complex16u", "cu8"}, {"cs16", "ci16"},    {"sc16", "ci16"},
-    {"c16", "ci16"},        {"ishort", "ci16"},  {"cs24", "ci24"},      {"cs32", "ci32"},    {"sc32", "ci32"},
-    {"c32", "ci32"},        {"uc16", "cu16"},    {"f32", "rf32"},       {"float32", "rf32"}, {"float", "rf32"},
-    {"f64", "rf64"},        {"float64", "rf64"}, {"double", "rf64"},    {"f16", "rf16"},     {"float16", "rf16"},
-    {"s8", "ri8"},          {"i8", "ri8"},       {"int8", "ri8"},       {"u8", "ru8"},       {"uint8", "ru8"},
-    {"s16", "ri16"},        {"i16", "ri16"},     {"int16", "ri16"},     {"short", "ri16"},   {"u16", "ru16"},
-    {"uint16", "ru16"},     {"s24", "ri24"},     {"i24", "ri24"},       {"s32", "ri32"},     {"i32", "ri32"},
-    {"int32", "ri32"},      {"u32", "ru32"},     {"uint32", "ru32"},
+    {"fc32", "cf32"},       {"cfile", "cf32"},      {"complex64", "cf32"}, {"complex", "cf32"}, {"fc64", "cf64"},
+    {"complex128", "cf64"}, {"cs8", "ci8"},         {"sc8", "ci8"},        {"c8", "ci8"},       {"complex16s", "ci8"},
+    {"complex32s", "ci16"}, {"complex32u", "cu16"}, {"ibyte", "ci8"},      {"uc8", "cu8"},      {"complex16u", "cu8"},
+    {"cs16", "ci16"},       {"sc16", "ci16"},       {"c16", "ci16"},       {"ishort", "ci16"},  {"cs24", "ci24"},
+    {"cs32", "ci32"},       {"sc32", "ci32"},       {"c32", "ci32"},       {"uc16", "cu16"},    {"f32", "rf32"},
+    {"float32", "rf32"},    {"float", "rf32"},      {"f64", "rf64"},       {"float64", "rf64"}, {"double", "rf64"},
+    {"f16", "rf16"},        {"float16", "rf16"},    {"s8", "ri8"},         {"i8", "ri8"},       {"int8", "ri8"},
+    {"u8", "ru8"},          {"uint8", "ru8"},       {"s16", "ri16"},       {"i16", "ri16"},     {"int16", "ri16"},
+    {"short", "ri16"},      {"u16", "ru16"},        {"uint16", "ru16"},    {"s24", "ri24"},     {"i24", "ri24"},
+    {"s32", "ri32"},        {"i32", "ri32"},        {"int32", "ri32"},     {"u32", "ru32"},     {"uint32", "ru32"},
 };
 
 std::string lower(std::string_view text) {

@@ -25,7 +25,9 @@ class FileSourceOptions final : public SourceOptions {
         "path", path_,
         {.help = "recording: SigMF (its .sigmf-meta, its .sigmf-data, the name without suffix, or a .sigmf archive), "
                  "WAV, a NumPy array, or a raw file",
-         .required = true});
+         .required = true,
+         .file = true,
+         .suffix = ".sigmf-meta"});
     v.field("format", keys_.format,
             {.help = "samples of a raw file: cu8, cs8, cs16, cf32 …; without: as its name says", .shapes = true});
     v.field("rate", keys_.rate_hz,

@@ -86,8 +86,11 @@ std::optional<IsoTime> parse_iso_time(std::string_view text) noexcept {
   const std::int64_t days = std::chrono::sys_days(ymd).time_since_epoch().count();
   time.ns += ((days * 24 + hour) * 3600 + (minute - offset) * 60 + second) * kSecond;
   // The year must be valid in UTC as well, so that the time can be written and read again.
-  const bool is_of_a_year = time.ns >= kFirst && time.ns < kEnd;
-  return is_of_a_year ? std::optional(time) : std::nullopt;
+  return is_plausible_time(time.ns) ? std::optional(time) : std::nullopt;
+}
+
+bool is_plausible_time(std::int64_t ns) noexcept {
+  return ns >= kFirst && ns < kEnd;
 }
 
 std::string format_iso_time(std::int64_t ns) {

@@ -18,6 +18,8 @@ struct IsoTime {
 /// Reads `2025-03-31T12:00:00.25Z`. An offset such as `+01:00` may replace the Z; digits after the nanoseconds are
 /// ignored. Accepts the years 1900 to 2150, in UTC.
 std::optional<IsoTime> parse_iso_time(std::string_view text) noexcept;
+/// Whether a time is within these years.
+bool is_plausible_time(std::int64_t ns) noexcept;
 /// Formats UTC with nine decimals.
 std::string format_iso_time(std::int64_t ns);
 

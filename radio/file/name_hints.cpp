@@ -18,6 +18,8 @@ constexpr std::pair<std::string_view, double> kFrequencies[] = {
 constexpr std::pair<std::string_view, double> kRates[] = {
     {"k", 1e3}, {"sps", 1}, {"ksps", 1e3}, {"msps", 1e6}, {"gsps", 1e9}};
 
+constexpr double kMostHz = 1e15;
+
 bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
@@ -59,7 +61,7 @@ void read_part(std::string_view part, NameHints& hints) {
     return;
   }
   for (const auto& [unit, factor] : kFrequencies)
-    if (number->second == unit) hints.frequency_hz = number->first * factor;
+    if (number->second == unit && number->first < kMostHz) hints.frequency_hz = number->first * factor;
   for (const auto& [unit, factor] : kRates)
     if (number->second == unit && number->first > 0) hints.rate_hz = number->first * factor;
 }

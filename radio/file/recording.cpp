@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "radio/file/file_bytes.hpp"
@@ -36,6 +37,8 @@ bool is_sigmf(const std::string& path, const RecordingKeys& keys) {
 Recording read_file(const std::string& path, const RecordingKeys& keys, std::vector<std::string>& problems) {
   if (path.ends_with(".sigmf-collection")) return read_collection(path, problems);
   if (is_sigmf(path, keys)) return read_sigmf(path, keys, problems);
+  if (keys.format.empty())
+    if (const std::string meta = meta_of_dataset(path); !meta.empty()) return read_sigmf(meta, keys, problems);
   const FileBytes file(path);
   const std::string start = file.read(0, 512);
   if (is_wav_start(start) || is_wav(path)) return read_wav(path, keys, problems);

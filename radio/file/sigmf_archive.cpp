@@ -38,7 +38,8 @@ Recording read_archive(const std::string& path, const RecordingKeys& keys, std::
   std::vector<std::string> names;
   const TarMember* described = nullptr;
   for (const TarMember& m : members) {
-    if (!m.name.ends_with(".sigmf-meta")) continue;
+    const std::string base = std::filesystem::path(m.name).filename().string();
+    if (!base.ends_with(".sigmf-meta") || base.starts_with("._")) continue;  // macOS adds ._NAME
     described = &m;
     names.push_back(m.name);
   }

@@ -125,6 +125,18 @@ void check_captures(const SigmfMeta& meta, const SigmfPaths& paths, std::int64_t
   }
 }
 
+Recording described_by(const SigmfMeta& meta) {
+  Recording r;
+  r.format = find_disk_format(meta.datatype);
+  r.channels = meta.channels;
+  r.rate_hz = meta.rate_hz;
+  r.hardware = meta.hardware;
+  r.author = meta.author;
+  r.description = meta.description;
+  r.annotations = meta.annotation_count;
+  return r;
+}
+
 /// How many bytes are samples; negative, with a problem, if not even the headers fit.
 std::int64_t payload_of(const SigmfMeta& meta, const SigmfPaths& paths, std::int64_t bytes,
                         std::vector<std::string>& problems) {
@@ -140,16 +152,9 @@ std::int64_t payload_of(const SigmfMeta& meta, const SigmfPaths& paths, std::int
 }  // namespace
 
 Recording lay_out(SigmfMeta meta, const SigmfPaths& paths, const FilePart& data, std::vector<std::string>& problems) {
-  Recording r;
+  Recording r = described_by(meta);
   r.path = paths.meta;
   r.data = data.path;
-  r.format = find_disk_format(meta.datatype);
-  r.channels = meta.channels;
-  r.rate_hz = meta.rate_hz;
-  r.hardware = meta.hardware;
-  r.author = meta.author;
-  r.description = meta.description;
-  r.annotations = meta.annotation_count;
   if (!r.format) return r;
   const std::int64_t frame = r.step_bytes();
   normalise(meta);
@@ -209,13 +214,17 @@ Recording read_sigmf(const std::string& path, const RecordingKeys& keys, std::ve
                                                         paths.meta, paths.data, why)
                                           : fmt::format("{}: {}", paths.data, why));
   }
-  FilePart data{paths.data, 0, FileBytes(paths.data).size()};
-  if (problems.empty()) return lay_out(std::move(meta), paths, data, problems);
-  Recording described;  // as far as it is known, for the checks of what depends on it
-  described.format = find_disk_format(meta.datatype);
-  described.channels = meta.channels;
-  described.rate_hz = meta.rate_hz;
-  return described;
+  if (!problems.empty()) return described_by(meta);  // for the checks of what depends on it
+  return lay_out(std::move(meta), paths, {paths.data, 0, FileBytes(paths.data).size()}, problems);
+}
+
+std::string meta_of_dataset(const std::string& data) {
+  const fs::path beside = fs::path(data).replace_extension(".sigmf-meta");
+  const FileBytes file(beside.string());
+  if (file.size() == 0 || file.size() > kMostMetaBytes) return {};
+  std::vector<std::string> ignored;
+  const SigmfMeta meta = parse_sigmf(file.read(0, static_cast<std::size_t>(file.size())), ignored, true);
+  return meta.dataset == fs::path(data).filename().string() ? beside.string() : std::string();
 }
 
 Recording read_collection(const std::string& path, std::vector<std::string>& problems) {

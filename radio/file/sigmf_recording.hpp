@@ -23,6 +23,8 @@ struct FilePart {
 /// writes a segment's metadata before its samples. So after a kill, its recordings may have metadata beyond the data,
 /// which are ignored. In recordings of other programs they are a problem.
 Recording read_sigmf(const std::string& path, const RecordingKeys& keys, std::vector<std::string>& problems);
+/// The metadata beside a data file of any name that name it as their core:dataset; empty if there are none.
+std::string meta_of_dataset(const std::string& data);
 /// A collection has no samples: always a problem, which names the recordings in it.
 Recording read_collection(const std::string& path, std::vector<std::string>& problems);
 

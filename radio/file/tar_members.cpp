@@ -71,7 +71,7 @@ std::vector<TarMember> tar_members(const FileBytes& file, std::string& why) {
     const std::string header = file.read(at, kTarBlock);
     if (header.find_first_not_of('\0') == std::string::npos) break;
     if (std::ssize(header) < kTarBlock || number(header, 148, 8) != sum_of(header)) {
-      why = at == 0 ? "is not a tar archive (tar -tf FILE lists one)"
+      why = at == 0 ? "is not a tar archive: tar -xf cannot unpack it either"
                     : "is damaged: no header at byte " + std::to_string(at);
       return {};
     }

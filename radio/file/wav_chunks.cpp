@@ -56,7 +56,7 @@ void read_note(std::string_view chunk, WavTuning& tuning) {
   const auto hz = number_at<double>(chunk, 8);
   if (std::isfinite(hz) && hz != 0) tuning.frequency_hz = hz;
   const auto ns = number_at<std::int64_t>(chunk, 16);
-  if (ns != 0) tuning.time = IsoTime{ns, 1};
+  if (ns != 0 && is_plausible_time(ns)) tuning.time = IsoTime{ns, 1};
 }
 
 std::string read_format(std::string_view chunk, WavChunks& chunks) {
