@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   line.options().option("-v,--verbose", &verbose, "log more");
   for (const auto add :
        {add_run, add_check, add_explain, add_stages, add_schema, add_exec, add_bench, add_tune, add_probe, add_sub,
-        add_record, add_calibrate, add_doctor, add_keygen, add_status, add_ready, add_get, add_set})
+        add_record, add_convert, add_calibrate, add_doctor, add_keygen, add_status, add_ready, add_get, add_set})
     add(line);
   if (const auto exit = line.parse(argc, argv)) return *exit;
   if (verbose) log::set_level(log::Level::debug);

@@ -19,6 +19,7 @@ void add_tune(CommandLine& line);
 void add_probe(CommandLine& line);
 void add_sub(CommandLine& line);
 void add_record(CommandLine& line);
+void add_convert(CommandLine& line);
 void add_doctor(CommandLine& line);
 void add_calibrate(CommandLine& line);
 void add_keygen(CommandLine& line);

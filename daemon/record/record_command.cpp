@@ -13,8 +13,9 @@
 #include "daemon/record/recording.hpp"
 #include "daemon/run/daemon.hpp"
 #include "pipeline/spec_plan.hpp"
+#include "radio/file/disk_format.hpp"
 #include "radio/file/file_driver.hpp"
-#include "radio/file/sigmf.hpp"
+#include "radio/file/recording_names.hpp"
 
 namespace iqd {
 namespace {
@@ -46,6 +47,8 @@ struct RecordOptions {
   RunOptions run;
 
   const std::string& out() const { return files.back(); }
+  /// Of the radio's stream or the pipeline's port; any other format is the file's.
+  bool is_element() const { return element_named(format).has_value() && (format == "sc16" || format == "cf32"); }
   bool has_radio() const {
     return !(args + rate + frequency + gain + bandwidth + antenna).empty() || !channels.empty();
   }
@@ -68,7 +71,7 @@ ordered_json radio_document(const RecordOptions& o) {
   add_text(soapy, "gain", o.gain);
   add_text(soapy, "bandwidth", o.bandwidth);
   add_text(soapy, "antenna", o.antenna);
-  add_text(soapy, "format", o.format);
+  if (o.is_element()) add_text(soapy, "format", o.format);
   if (!o.channels.empty()) soapy["channels"] = o.channels;
   return {{"name", "record"}, {"source", {{"soapy", soapy}}}, {"block", block_for(o.rate)}};
 }
@@ -81,6 +84,7 @@ void add_sink(ordered_json& document, const RecordOptions& o, bool convert) {
   add_text(file, "description", o.description);
   add_text(file, "author", o.author);
   add_text(file, "hw", o.hw);
+  if (!o.is_element()) add_text(file, "format", o.format);
   const std::string port = convert ? std::string(kConverted) + ".out" : o.port;
   document["sinks"] = {{{"port", port}, {"file", file}}};
 }
@@ -125,10 +129,13 @@ std::unique_ptr<Loaded> load_radio(const RecordOptions& o) {
 void refuse_own_source(const Spec& spec, const RecordOptions& o) {
   for (const PipelineSpec& p : spec.pipelines) {
     const std::string played = p.source->path();
-    std::error_code ignored;
-    if (!played.empty() &&
-        std::filesystem::equivalent(radio::sigmf_paths(played).data, radio::sigmf_paths(o.out()).data, ignored))
-      throw UsageError(fmt::format("record: {} is the file being played; choose another path", o.out()));
+    if (played.empty()) continue;
+    for (const std::string& in : radio::recording_files(played))
+      for (const std::string& out : radio::recording_files(o.out())) {
+        std::error_code ignored;
+        if (std::filesystem::equivalent(in, out, ignored))
+          throw UsageError(fmt::format("record: {} is the file being played; choose another path", o.out()));
+      }
   }
 }
 
@@ -138,7 +145,7 @@ std::unique_ptr<Loaded> load_file(const RecordOptions& o) {
   if (!loaded->problems.empty()) return loaded;
   PipelineSpec& pipeline = choose_pipeline("record", loaded->spec, o.pipeline);
   ordered_json document = {{"source", {{"generate", {{"rate", 1}}}}}};
-  add_sink(document, o, !o.format.empty());
+  add_sink(document, o, o.is_element());
   Spec added = read_composed(document, loaded->problems);
   if (!loaded->problems.empty()) return loaded;
   PipelineSpec& from = added.pipelines.front();
@@ -224,8 +231,10 @@ Exit record(RecordOptions o) {
 
 void add_record(CommandLine& line) {
   auto o = std::make_shared<RecordOptions>();
-  line.command("record", "record a radio, or a port of a pipeline, as SigMF", [o] { return record(*o); })
-      .option("FILES", &o->files, "[PIPELINE.yaml] RECORDING.sigmf-meta", {.required = true, .words = {{1, 2}}})
+  line.command("record", "record a radio, or a port of a pipeline, as SigMF, WAV, NumPy array or raw samples",
+               [o] { return record(*o); })
+      .option("FILES", &o->files, "[PIPELINE.yaml] RECORDING.sigmf-meta, .sigmf, .wav, .npy, .cu8, .cs16, .cf32 …",
+              {.required = true, .words = {{1, 2}}})
       .option("--args", &o->args, "without a pipeline file: the radio's SoapySDR arguments, e.g. driver=iqdsim")
       .option("--rate", &o->rate, "sample rate, e.g. \"1 MS/s\"")
       .option("--frequency", &o->frequency, "centre frequency, e.g. \"1.4515 GHz\"")
@@ -233,7 +242,7 @@ void add_record(CommandLine& line) {
       .option("--gain", &o->gain, "overall gain, e.g. \"30 dB\"")
       .option("--antenna", &o->antenna, "antenna port")
       .option("--bandwidth", &o->bandwidth, "analogue filter")
-      .option("--format", &o->format, "element type of the recording", {.one_of = {"sc16", "cf32"}})
+      .option("--format", &o->format, "samples of the recording: sc16 or cf32, or what the file has: cu8, cs8, s16 …")
       .option("--pipeline", &o->pipeline, "which one, if the file has several")
       .option("--port", &o->port, "stage.output of the pipeline file, or source (source)")
       .option("--seconds", &o->seconds, "seconds of signal to record")
