@@ -2,17 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <array>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "base/files/npy.hpp"
-#include "radio/file/array_sink.hpp"
-#include "radio/file/file_sink.hpp"
 #include "radio/file/recording.hpp"
-#include "radio/file/wav_sink.hpp"
+#include "radio/file/recording_sink.hpp"
 #include "tests/fuzz/bytes.hpp"
 #include "tests/fuzz/target.hpp"
 
@@ -116,20 +112,21 @@ void check_array(const std::string& path, const PortFormat& format, const Sent& 
   expect(array.data.size() == static_cast<std::size_t>(format.bytes(sent.items)), "as long as they should be");
 }
 
+void check_raw(const std::string& path, const PortFormat& format, const Sent& sent) {
+  std::vector<std::string> problems;
+  const std::int64_t channels = format.dims.size() == 2 ? format.dims.front().extent : 1;
+  const radio::Recording r = radio::read_recording(path, problems, {.rate_hz = 1e6, .channels = channels});
+  expect(problems.empty() && r.remarks.empty() && r.samples() == sent.items, "all items are there");
+}
+
 void check_wav(const std::string& path, const PortFormat& format, const Sent& sent) {
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, radio::kWavHeaderBytes> header{};
-  file.read(header.data(), header.size());
-  // Above 4 GiB the file is RF64, and its second number of 64 bits is the length of its samples.
-  const bool large = std::string_view(header.data(), 4) == "RF64";
-  std::int64_t data = 0;
-  if (large)
-    std::memcpy(&data, header.data() + 28, 8);
-  else
-    std::memcpy(&data, header.data() + header.size() - 4, 4);
-  const auto bytes = static_cast<std::int64_t>(fs::file_size(path));
-  expect(bytes == data + std::ssize(header), "the header says how long the file is");
-  expect(data >= format.bytes(sent.items), "all samples are there");
+  std::vector<std::string> problems;
+  const bool real = !traits(format.element).complex;
+  const std::int64_t channels = format.dims.size() == 2 ? format.dims.front().extent : 1;
+  const radio::Recording r = radio::read_recording(path, problems, {.channels = channels});
+  expect(problems.empty() && r.remarks.empty(), "what was recorded can be played");
+  expect(r.samples() >= sent.items && r.channels == channels, "all samples are there");
+  expect(r.format->complex == !real, "it is known whether they are complex");
 }
 
 }  // namespace
@@ -138,19 +135,17 @@ void check_wav(const std::string& path, const PortFormat& format, const Sent& se
 void recording(std::string_view input) {
   static const Folder folder;
   Bytes bytes(input);
-  const std::size_t kind = bytes.below(3);
+  constexpr const char* kNames[] = {"x", "x.npy", "x.wav", "x.cf32", "x.sigmf", "x.s16"};
+  const std::size_t kind = bytes.below(std::size(kNames));
   const PortFormat format = format_of(bytes);
-  const std::string path = folder.path / (kind == 0 ? "x" : kind == 1 ? "x.npy" : "x.wav");
-  std::unique_ptr<Sink> sink;
-  if (kind == 0 && radio::unrecordable(format).empty())
-    sink = std::make_unique<radio::FileSink>(radio::FileSinkSettings{.path = path, .overwrite = true}, format);
-  if (kind == 1) sink = std::make_unique<radio::ArraySink>(path, true, format);
-  if (kind == 2 && radio::unplayable(format).empty()) sink = std::make_unique<radio::WavSink>(path, true, format);
-  if (!sink) return;
+  const radio::FileSinkSettings settings{.path = folder.path / kNames[kind], .overwrite = true};
+  if (!radio::unrecordable(settings, format).empty()) return;
+  std::unique_ptr<Sink> sink = radio::open_recording_sink(settings, format);
   const Sent sent = send_all(*sink, format, bytes);
   sink->finish();
   sink.reset();
-  (kind == 0 ? check_sigmf : kind == 1 ? check_array : check_wav)(path, format, sent);
+  if (kind == 3 || kind == 5) return check_raw(settings.path, format, sent);
+  (kind == 1 ? check_array : kind == 2 ? check_wav : check_sigmf)(settings.path, format, sent);
 }
 
 }  // namespace iqd::fuzz
