@@ -522,12 +522,12 @@ class Played(RecordingsTest):
         with self.daemon(text, "--wait-subscribers", 1) as daemon:
             messages = reader.take(1)
             self.assertEqual(daemon.wait(), 0, daemon.text)
-            level = daemon.final[0]["levels"][0]
+            level = daemon.final[0]["channels"][0]
         messages += reader.rest()
         x = np.concatenate([m.samples for m in messages])
         self.assertLess(np.abs(x - z * 127.5 / 128).max(), 0.006)
-        self.assertEqual(messages[0].header["frequency"], FREQUENCY)
-        self.assertEqual(messages[0].header["sample_rate"], RATE)
+        self.assertEqual(messages[0].frequency, FREQUENCY)
+        self.assertEqual(messages[0].sample_rate, RATE)
         self.assertAlmostEqual(level["rms_dbfs"], 0, delta=0.05)
         self.assertGreater(level["clipped"], 0)
 
