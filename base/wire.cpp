@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/item_start.hpp"
+
 namespace iqd {
 namespace {
 
@@ -14,9 +16,6 @@ constexpr std::size_t kNumberMost = 24;                     // -1.79769313486231
 constexpr std::size_t kEscapeMost = 6;                      // \u001f
 constexpr std::size_t kAxisMost = 2 * kNumberMost + 50;     // an axis without its name and its values
 constexpr std::size_t kFixedMost = 16 * kNumberMost + 400;  // the keys of every header, and their numbers
-
-/// Holds any product of two positions.
-__extension__ using Wide = __int128;
 
 /// Appends to a span; after something did not fit, writes nothing more.
 class Writer {
@@ -128,14 +127,12 @@ void open_plural(Writer& out, const Dim& dim) noexcept {
 
 /// A position in the stream as a source sample, and its time.
 void write_start(Writer& out, const Message& m, const FactColumn& starts, std::int64_t item) noexcept {
-  std::int64_t position = 0;
-  std::memcpy(&position, starts.values + static_cast<std::size_t>(item) * sizeof position, sizeof position);
-  const auto start = static_cast<std::int64_t>(Wide{position} * starts.samples / starts.positions);
+  const SampleIndex start = start_of(starts, item);
   out.key(starts.key);
   out.number(start);
   if (!(m.format->rate_hz > 0)) return;
   out.key("time_ns");
-  out.number(m.time_ns + std::llround(static_cast<double>(start - m.sample) * 1e9 / m.format->rate_hz));
+  out.number(time_of(m, start));
 }
 
 void write_facts(Writer& out, const Message& m) noexcept {
@@ -145,7 +142,7 @@ void write_facts(Writer& out, const Message& m) noexcept {
     out.comma();
     out.open("{");
     for (const FactColumn& column : m.facts) {
-      if (column.key == "start" && column.element == Element::i64) {
+      if (has_starts(column)) {
         write_start(out, m, column, item);
         continue;
       }

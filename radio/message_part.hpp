@@ -18,8 +18,8 @@ inline bool is_stream(const PortFormat& format) noexcept {
          format.varying == static_cast<int>(format.dims.size()) - 1 && format.item_rate_hz > 0;
 }
 
-/// `n` items of a stream's message from the item `from` on. If rows must be moved together, they go to `storage`, which
-/// must outlive the result. A single row, or a whole message, is not copied.
+/// `n` items of a message from the item `from` on, which is 0 unless the port is a stream. If rows must be moved
+/// together, they go to `storage`, which must outlive the result. A single row, or a whole message, is not copied.
 inline Message part_of(const Message& message, std::int64_t from, std::int64_t n, std::vector<std::byte>& storage) {
   const PortFormat& format = *message.format;
   Message part = message;
@@ -33,8 +33,11 @@ inline Message part_of(const Message& message, std::int64_t from, std::int64_t n
     part.gap = 0;
     if (part.tuned < part.sample) part.tuned = -1;  // the part before has reported it
     part.trigger = nullptr;                         // and this
+    part.facts = {};
   }
-  const auto item = size_of(format.element);
+  auto item = size_of(format.element);
+  for (auto d = static_cast<std::size_t>(format.varying + 1); format.varying >= 0 && d < format.dims.size(); ++d)
+    item *= static_cast<std::size_t>(format.dims[d].extent);
   const std::size_t row = static_cast<std::size_t>(message.extent) * item;
   const std::size_t kept = static_cast<std::size_t>(n) * item;
   const std::size_t rows = row ? message.payload.size() / row : 0;

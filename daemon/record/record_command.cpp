@@ -218,7 +218,7 @@ Exit record(RecordOptions o) {
   const Exit exit = run_pipelines(std::move(loaded), o.run);
   if (exit == Exit::configuration) return exit;
   const std::int64_t recorded = limit->recorded;
-  fmt::print(stderr, "{}: {} samples recorded\n", o.out(), recorded);
+  fmt::print(stderr, "{}: {}\n", o.out(), limit->summary());
   if (limit->refused || recorded == 0) return Exit::failed;
   if (o.samples > 0 && recorded < o.samples && !limit->reached) {
     fmt::print(stderr, "iqd: {} samples were requested\n", o.samples);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/record/recording.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +17,10 @@ namespace {
 class LimitedSink final : public Sink {
  public:
   LimitedSink(std::unique_ptr<Sink> sink, std::shared_ptr<RecordingLimit> limit, const PortFormat& format)
-      : sink_(std::move(sink)), limit_(std::move(limit)), left_(limit_->at_rate(format.item_rate_hz)) {}
+      : sink_(std::move(sink)), limit_(std::move(limit)), left_(limit_->at_rate(format.item_rate_hz)) {
+    if (!radio::is_stream(format))
+      limit_->item = format.varying < 0 ? "array" : format.dims[static_cast<std::size_t>(format.varying)].name;
+  }
 
   bool send(const Message& message) override {
     if (left_ == 0) return true;
@@ -27,6 +32,9 @@ class LimitedSink final : public Sink {
       return false;
     }
     limit_->recorded += taken;
+    limit_->messages += taken > 0 ? 1 : 0;
+    limit_->gaps += message.gap > 0 ? 1 : 0;
+    limit_->missing += message.gap;
     left_ -= taken;
     if (left_ == 0) limit_->reached = true;
     return true;
@@ -107,6 +115,16 @@ std::int64_t RecordingLimit::at_rate(double rate_hz) const noexcept {
   const double by_time = std::round(seconds * rate_hz);
   if (seconds > 0 && by_time < 9e18) most = std::min(most, std::max<std::int64_t>(std::llround(by_time), 1));
   return most;
+}
+
+std::string RecordingLimit::summary() const {
+  const auto counted = [](std::int64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  std::string text = counted(recorded, item) + " recorded";
+  if (item != "sample") text += " in " + counted(messages, "message");
+  if (gaps > 0) text += fmt::format(", {} with {}", counted(gaps, "gap"), counted(missing, "missing sample"));
+  return text;
 }
 
 std::unique_ptr<SinkOptions> limit_sink(std::shared_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,

@@ -150,5 +150,39 @@ TEST(Recording, EndsItsSource) {
   EXPECT_EQ(source->receive({}, 1).event, Received::Event::end);
 }
 
+TEST(Recording, ItsSummaryHasCountsAndGaps) {
+  Kept kept;
+  auto limit = std::make_shared<RecordingLimit>();
+  PortFormat packets;
+  packets.element = Element::i16;
+  packets.dims = {{"packet", 8}, {"bit", 3}};
+  packets.varying = 0;
+  const auto sink = limit_sink(std::make_unique<KeepingSinkOptions>(kept), limit)->open(packets);
+  EXPECT_EQ(limit->summary(), "0 packets recorded in 0 messages");
+  Message m;
+  m.format = &packets;
+  const Values values(6);
+  m.extent = 2;
+  m.payload = std::as_bytes(std::span(values));
+  EXPECT_TRUE(sink->send(m));
+  m.gap = 700;
+  EXPECT_TRUE(sink->send(m));
+  EXPECT_EQ(limit->summary(), "4 packets recorded in 2 messages, 1 gap with 700 missing samples");
+}
+
+TEST(Recording, AMessageOfPacketsIsCutBetweenThem) {
+  Kept kept;
+  auto limit = std::make_shared<RecordingLimit>();
+  limit->samples = 1;
+  PortFormat packets;
+  packets.element = Element::i16;
+  packets.dims = {{"packet", 8}, {"bit", 3}};
+  packets.varying = 0;
+  const auto sink = limit_sink(std::make_unique<KeepingSinkOptions>(kept), limit)->open(packets);
+  EXPECT_TRUE(send(*sink, packets, 2));
+  ASSERT_EQ(kept.messages.size(), 1U);
+  EXPECT_EQ(kept.messages[0], (Values{0, 1, 2}));
+}
+
 }  // namespace
 }  // namespace iqd

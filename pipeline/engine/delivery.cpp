@@ -27,9 +27,11 @@ std::int64_t extent_of(const PlanOutput& output, const BlockWork::Output& result
 
 Delivery::Delivery(const Plan& plan, std::vector<std::unique_ptr<Route>> routes, ResultSlots& slots, Counters& counters)
     : plan_(plan), routes_(std::move(routes)), slots_(slots), counters_(counters) {
-  std::size_t most_facts = 0;
-  for (const PlanOutput& o : plan_.outputs) most_facts = std::max(most_facts, o.facts.size());
-  facts_.resize(most_facts);
+  for (const PlanOutput& o : plan_.outputs) {
+    first_fact_.push_back(slot_facts_);
+    slot_facts_ += o.facts.size();
+  }
+  facts_.resize(slot_facts_ * static_cast<std::size_t>(slots_.slots()));
   for (const PortIndex port : plan_.tallies) tallies_.push_back(make_tally(port));
   for (const PortIndex port : plan_.levels) levels_.push_back(make_levels(port));
 }
@@ -161,18 +163,23 @@ bool Delivery::send(Route& route, const BlockWork& work, int slot) {
   route.gap += block.gap;  // the next message reports it, whichever block that is of
   if (block.tuned >= 0) route.tuned = block.tuned;
   if (work.output(route.output).extent == 0 && !route.send_empty) return true;
-  return hand_over(route, message_of(route, work), block, slot);
+  return hand_over(route, message_of(route, work, slot), block, slot);
 }
 
-Message Delivery::message_of(Route& route, const BlockWork& work) noexcept {
+std::span<const FactColumn> Delivery::facts_of(OutputIndex index, const BlockWork& work, int slot) noexcept {
+  const std::vector<PlanOutput::Fact>& facts = plan_.outputs[index].facts;
+  const std::size_t first = static_cast<std::size_t>(slot) * slot_facts_ + first_fact_[index];
+  for (std::size_t f = 0; f < facts.size(); ++f)
+    facts_[first + f] = {facts[f].key, plan_.ports[facts[f].port].shape.element, work.fact(facts[f].port),
+                         facts[f].rate.num, facts[f].rate.den};
+  return std::span(facts_).subspan(first, facts.size());
+}
+
+Message Delivery::message_of(Route& route, const BlockWork& work, int slot) noexcept {
   const PlanOutput& output = plan_.outputs[route.output];
   const BlockWork::Output result = work.output(route.output);
   const SampleBlock& block = work.block();
   const PlanPort& port = plan_.ports[output.port];
-  for (std::size_t f = 0; f < output.facts.size(); ++f) {
-    const PlanOutput::Fact& fact = output.facts[f];
-    facts_[f] = {fact.key, plan_.ports[fact.port].shape.element, work.fact(fact.port), fact.rate.num, fact.rate.den};
-  }
   Message m;
   m.format = &output.format;
   m.seq = route.seq++;
@@ -193,7 +200,7 @@ Message Delivery::message_of(Route& route, const BlockWork& work) noexcept {
   set_place(m, route.output, work);
   m.calibrated = block.calibrated && block.was_calibrated;
   m.payload = {result.data, static_cast<std::size_t>(m.extent * port.shape.item_bytes() * port.shape.row_count())};
-  m.facts = {facts_.data(), output.facts.size()};
+  m.facts = facts_of(route.output, work, slot);
   return m;
 }
 

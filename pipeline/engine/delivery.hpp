@@ -75,7 +75,8 @@ class Delivery {
   void show_levels(const BlockWork& work) noexcept;
   void close_rows(const BlockWork& work, OutputIndex index) noexcept;
   bool send(Route& route, const BlockWork& work, int slot);
-  Message message_of(Route& route, const BlockWork& work) noexcept;
+  Message message_of(Route& route, const BlockWork& work, int slot) noexcept;
+  std::span<const FactColumn> facts_of(OutputIndex index, const BlockWork& work, int slot) noexcept;
   void set_place(Message& m, OutputIndex index, const BlockWork& work) const noexcept;
   void fetch_lost(Route& route);
   bool hand_over(Route& route, const Message& message, const SampleBlock& block, int slot);
@@ -89,7 +90,9 @@ class Delivery {
   std::shared_ptr<RefusedBlocks> refused_ = std::make_shared<RefusedBlocks>();
   std::vector<Numbers<Counter>> tallies_;
   std::vector<Numbers<Gauge>> levels_;
-  std::vector<FactColumn> facts_;  // of the current message
+  std::size_t slot_facts_ = 0;           // columns of one slot
+  std::vector<std::size_t> first_fact_;  // of each output, in its slot
+  std::vector<FactColumn> facts_;        // of the messages in each slot: they are as long valid as the results
 };
 
 }  // namespace iqd

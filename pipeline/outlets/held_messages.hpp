@@ -23,7 +23,8 @@ struct HeldMessage {
   Message message;
   Lease lease;
   // Or copies that replace the slot and the engine, since both may be gone:
-  std::unique_ptr<std::byte[]> payload{};
+  std::unique_ptr<std::byte[]> copy{};  // of the payload and the facts
+  std::size_t copied_bytes = 0;
   std::shared_ptr<const PortFormat> format{};
 };
 
@@ -38,7 +39,7 @@ class HeldMessages {
 
   // The thread that puts messages in.
   bool may_keep_slot() const noexcept { return leased_ < most_leased_; }
-  /// False if there is no room. Facts are not kept.
+  /// False if there is no room.
   bool put(const Message& message, Lease lease);
 
   /// The other thread: takes the oldest message; false if there is none.

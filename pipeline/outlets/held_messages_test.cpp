@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "base/slot_mask.hpp"
@@ -74,6 +76,32 @@ TEST(HeldMessages, MoreAreCopiedUpToALimit) {
     EXPECT_EQ(taken.message.format->port, "source") << "its slot and its engine may be gone";
     EXPECT_EQ(std::ranges::count(taken.message.payload, std::byte{1}), 100);
   }
+}
+
+TEST(HeldMessages, FactsStayWithTheirMessage) {
+  HeldMessages held("test", {1, 10'000});
+  std::string key = "metric";
+  std::vector<float> metrics{1, 2, 3};
+  std::vector<FactColumn> columns{{key, Element::f32, std::as_bytes(std::span(metrics)).data()}};
+  Slot slot(30);
+  Message m;
+  m.format = &slot.format;
+  m.payload = slot.payload;
+  m.extent = 3;
+  m.facts = columns;
+  EXPECT_TRUE(held.put(m, Lease(&Slot::give_back, &slot, 0)));
+  EXPECT_TRUE(held.put(m, {}));
+  HeldMessage taken;
+  ASSERT_TRUE(held.take(taken));
+  EXPECT_EQ(taken.message.facts.data(), columns.data()) << "valid as long as the slot";
+  taken = {};
+  key = "------", metrics.assign(3, 0), columns.clear();
+  ASSERT_TRUE(held.take(taken));
+  ASSERT_EQ(taken.message.facts.size(), 1U);
+  const FactColumn& copy = taken.message.facts.front();
+  EXPECT_EQ(copy.key, "metric");
+  const auto* values = reinterpret_cast<const float*>(copy.values);
+  EXPECT_EQ(std::vector<float>(values, values + 3), (std::vector<float>{1, 2, 3}));
 }
 
 TEST(HeldMessages, ItWarnsOnceMoreThanHalfIsUsed) {

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/axes.hpp"
+#include "base/clock.hpp"
 #include "radio/file/iso_time.hpp"
 #include "radio/message_part.hpp"
 
@@ -13,12 +14,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// The file is written safely, which takes a disk some time.
+constexpr std::int64_t kCountsNs = 1'000'000'000;
+
 /// Adds the names of the dimensions, and the labels of labelled dimensions.
-void add_dimensions(Json& facts, const PortFormat& format) {
+void add_dimensions(Json& facts, const PortFormat& format, ArrayLayout layout) {
   Json names = Json::array();
-  names.push_back(format.varying < 0 ? "message" : format.dims[static_cast<std::size_t>(format.varying)].name);
+  const bool in_order = layout == ArrayLayout::rows && format.varying >= 0;
+  if (!in_order)
+    names.push_back(format.varying < 0 ? "message" : format.dims[static_cast<std::size_t>(format.varying)].name);
   for (std::size_t d = 0; d < format.dims.size(); ++d)
-    if (static_cast<int>(d) != format.varying) names.push_back(format.dims[d].name);
+    if (in_order || static_cast<int>(d) != format.varying) names.push_back(format.dims[d].name);
   if (format.element == Element::sc16) names.push_back("iq");
   facts["dims"] = std::move(names);
   for (const Dim& dim : format.dims)
@@ -31,14 +37,20 @@ void add_text(Json& facts, const char* key, const std::string& text) {
 
 }  // namespace
 
-ArrayFacts::ArrayFacts(const std::string& path, const PortFormat& format, const RecordingLabels& labels)
+std::int64_t items_in(const Message& message) noexcept {
+  if (message.payload.empty()) return 0;
+  return message.format->varying < 0 ? 1 : message.extent;
+}
+
+ArrayFacts::ArrayFacts(const std::string& path, const PortFormat& format, const RecordingLabels& labels,
+                       ArrayLayout layout)
     : file_(path), dims_(format.dims) {
   facts_["iqd"] = IQD_VERSION;
   facts_["pipeline"] = format.pipeline;
   facts_["port"] = format.port;
   facts_["datatype"] = traits(format.element).sigmf;
   facts_["dtype"] = traits(format.element).dtype;
-  add_dimensions(facts_, format);
+  add_dimensions(facts_, format, layout);
   facts_["sample_rate"] = format.rate_hz;
   if (format.item_rate_hz > 0 && format.item_rate_hz != format.rate_hz) facts_["item_rate"] = format.item_rate_hz;
   set_place(format.frequency_hz, format.span_hz);
@@ -47,7 +59,7 @@ ArrayFacts::ArrayFacts(const std::string& path, const PortFormat& format, const 
   add_text(facts_, "description", labels.description);
   add_text(facts_, "author", labels.author);
   for (const char* key : {"sample", "time_ns", "time", "datetime"}) facts_[key] = nullptr;
-  facts_["lost"] = 0;
+  for (const char* key : {"items", "messages", "gaps", "lost"}) facts_[key] = 0;
   facts_["tuned"] = Json::array();
 }
 
@@ -66,9 +78,12 @@ void ArrayFacts::take(const Message& message, std::int64_t row) {
     facts_["calibrated"] = false;
     stale_ = true;
   }
+  items_ += items_in(message);
+  messages_ += message.payload.empty() ? 0 : 1;
+  counted_ = true;
   if (message.gap > 0) {
+    ++gaps_;
     lost_ += message.gap;
-    facts_["lost"] = lost_;
     stale_ = true;
   }
 }
@@ -93,7 +108,14 @@ void ArrayFacts::set_place(double frequency_hz, double span_hz) {
 }
 
 bool ArrayFacts::write(bool complete) {
-  if (!stale_ && !complete) return true;
+  const std::int64_t now_ns = steady_ns();
+  if (!stale_ && !complete && !(counted_ && now_ns >= next_counts_ns_)) return true;
+  next_counts_ns_ = now_ns + kCountsNs;
+  counted_ = false;
+  facts_["items"] = items_;
+  facts_["messages"] = messages_;
+  facts_["gaps"] = gaps_;
+  facts_["lost"] = lost_;
   facts_["complete"] = complete;
   stale_ = !file_.write(facts_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   return !stale_ || (!complete && is_passing(errno));

@@ -111,7 +111,7 @@ std::map<std::int64_t, Cut> cuts_of(const ArrayNotes& notes, std::int64_t sample
 ArrayNotes read_array_notes(const std::string& path) {
   ArrayNotes notes;
   if (!is_npy(path)) return notes;
-  const FileBytes file(facts_path(path));
+  const FileBytes file(json_path(path));
   const json facts = json::parse(file.read(0, kMostNotes), nullptr, false);
   if (!facts.is_object()) return notes;
   read_facts(facts, notes);

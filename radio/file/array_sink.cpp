@@ -21,13 +21,6 @@ namespace {
 
 constexpr std::int64_t kSettleNs = 100'000'000;
 
-/// A record of NAME.messages.npy, little-endian like everything that iqd writes.
-struct Record {
-  std::int64_t row, rows, sample, time_ns, gap;
-};
-constexpr const char* kRecord =
-    "[('row', '<i8'), ('rows', '<i8'), ('sample', '<i8'), ('time_ns', '<i8'), ('gap', '<i8')]";
-
 std::int64_t columns_of(const PortFormat& format) {
   return is_stream(format) && format.dims.size() == 2 ? format.dims.front().extent : 1;
 }
@@ -42,7 +35,7 @@ std::vector<std::int64_t> row_of(const PortFormat& format) {
 }
 
 const std::string& free_path(const std::string& path, bool overwrite) {
-  for (const std::string& file : {path, messages_path(path), facts_path(path)})
+  for (const std::string& file : recording_files(path))
     if (!overwrite && ::access(file.c_str(), F_OK) == 0)
       throw SetupError(fmt::format("{}: already exists; set overwrite: true or choose another path", file));
   return path;
@@ -55,15 +48,14 @@ ArraySink::ArraySink(const std::string& path, bool overwrite, const PortFormat& 
       columns_(columns_of(format)),
       item_bytes_(static_cast<std::int64_t>(size_of(format.element))),
       rows_(path, fmt::format("'{}'", traits(format.element).dtype), row_of(format), format.bytes(1)),
-      messages_(messages_path(path), kRecord, {}, sizeof(Record)),
-      facts_(facts_path(path), format, labels) {
-  if (!facts_.write(false))
-    throw SetupError(fmt::format("{}: cannot write: {}", facts_path(path), std::strerror(errno)));
-}
+      records_(path, format, labels, ArrayLayout::columns) {}
 
 Need ArraySink::need(const std::string& path, const PortFormat& format) {
   const auto message = static_cast<std::size_t>(format.bytes(format.most()));
-  return {.what = "array " + path, .bytes = columns_of(format) > 1 ? message : 0, .files = 3, .shared = true};
+  return {.what = "array " + path,
+          .bytes = ArrayRecords::bytes(format) + (columns_of(format) > 1 ? message : 0),
+          .files = ArrayRecords::open_files(format),
+          .shared = true};
 }
 
 ArraySink::~ArraySink() {
@@ -72,11 +64,9 @@ ArraySink::~ArraySink() {
 
 bool ArraySink::send(const Message& message) {
   if (stopped_) return false;
-  const Record record{rows_.rows(), message.format->varying < 0 ? 1 : message.extent, message.sample, message.time_ns,
-                      message.gap};
-  const bool some = !message.payload.empty();
-  facts_.take(message, rows_.rows());
-  if (some && !(append(message) && messages_.append(std::as_bytes(std::span(&record, 1))))) return stop();
+  const std::int64_t row = rows_.rows();
+  if (!message.payload.empty() && !append(message)) return stop();
+  if (!records_.take(message, row)) return stop();
   if (steady_ns() < next_settle_ns_) return true;
   next_settle_ns_ = steady_ns() + kSettleNs;
   return settle() || stop();
@@ -84,7 +74,7 @@ bool ArraySink::send(const Message& message) {
 
 void ArraySink::finish() {
   if (stopped_ || std::exchange(finished_, true)) return;
-  if (!settle() || !facts_.write(true)) stop();
+  if (!rows_.settle() || !records_.finish()) stop();
 }
 
 bool ArraySink::append(const Message& message) {
@@ -96,7 +86,7 @@ bool ArraySink::append(const Message& message) {
 }
 
 bool ArraySink::settle() {
-  return rows_.settle() && messages_.settle() && facts_.write(false);
+  return rows_.settle() && records_.settle();
 }
 
 /// Always returns false.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/driver.hpp"
-#include "radio/file/array_facts.hpp"
+#include "radio/file/array_records.hpp"
 #include "radio/file/growing_npy.hpp"
 #include "radio/file/recording_names.hpp"
 
@@ -16,9 +16,8 @@ namespace iqd::radio {
 
 /// Writes any port as an array that is valid at any moment. Its first dimension is the one that varies from message to
 /// message (packets, frames, samples), or else counts messages; channels of samples become columns, [n][channel]. sc16
-/// gets a last dimension `iq` of 2. NAME.messages.npy has a record for each message: its first row, the number of rows,
-/// source sample, time and gap; NAME.json describes the numbers. When the disk is full, recording stops, which is
-/// logged once, and `send` returns false from then on.
+/// gets a last dimension `iq` of 2. The files beside it are ArrayRecords. When the disk is full, recording stops, which
+/// is logged once, and `send` returns false from then on.
 class ArraySink final : public Sink {
  public:
   /// Throws SetupError if a file cannot be created, or exists and must not be overwritten.
@@ -39,8 +38,7 @@ class ArraySink final : public Sink {
   std::int64_t columns_;  // channels that become columns; 1: rows are written unchanged
   std::int64_t item_bytes_;
   GrowingNpy rows_;
-  GrowingNpy messages_;
-  ArrayFacts facts_;
+  ArrayRecords records_;
   std::vector<std::byte> staging_;
   std::int64_t next_settle_ns_ = 0;  // steady clock
   bool stopped_ = false;

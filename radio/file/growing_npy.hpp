@@ -21,6 +21,8 @@ class GrowingNpy {
   /// Throws SetupError.
   GrowingNpy(const std::string& path, std::string descr, std::vector<std::int64_t> row, std::int64_t row_bytes);
 
+  /// Before the first row: changes what a row is. Returns false if it cannot be written, and `errno` has the reason.
+  bool redefine(std::string descr, std::int64_t row_bytes);
   /// Appends whole rows. Returns false if the file takes no more: then it ends with the last row that fit, and `errno`
   /// has the reason.
   bool append(std::span<const std::byte> rows) noexcept;
@@ -29,11 +31,13 @@ class GrowingNpy {
   bool settle();
 
  private:
+  bool begin();
   std::string header(std::int64_t rows) const;
 
   std::string descr_;
   std::vector<std::int64_t> row_;
   std::int64_t row_bytes_;
+  std::int64_t header_bytes_;
   FrameFile file_;
 };
 

@@ -15,6 +15,10 @@ std::string_view ending_of(std::string_view path) {
   return has_one ? path.substr(dot + 1) : std::string_view();
 }
 
+std::string beside(std::string_view array, std::string_view suffix) {
+  return std::string(array.substr(0, array.size() - 4)).append(suffix);
+}
+
 }  // namespace
 
 bool is_wav(std::string_view path) {
@@ -37,17 +41,19 @@ Container container_of(std::string_view path) {
 std::vector<std::string> recording_files(const std::string& path) {
   switch (container_of(path)) {
     case Container::sigmf: return {sigmf_paths(path).data, sigmf_paths(path).meta};
-    case Container::npy: return {path, messages_path(path), facts_path(path)};
+    case Container::npy: return {path, messages_path(path), items_path(path), json_path(path)};
     default: return {path};
   }
 }
 
 std::string messages_path(std::string_view path) {
-  return std::string(path.substr(0, path.size() - 4)) + ".messages.npy";
+  return beside(path, ".messages.npy");
 }
-
-std::string facts_path(std::string_view path) {
-  return std::string(path.substr(0, path.size() - 4)) + ".json";
+std::string items_path(std::string_view path) {
+  return beside(path, ".facts.npy");
+}
+std::string json_path(std::string_view path) {
+  return beside(path, ".json");
 }
 
 }  // namespace iqd::radio

@@ -14,7 +14,7 @@ enum class Container : std::uint8_t {
   sigmf,    // NAME.sigmf-meta and NAME.sigmf-data
   archive,  // NAME.sigmf
   wav,      // NAME.wav
-  npy,      // NAME.npy, NAME.messages.npy and NAME.json
+  npy,      // NAME.npy, and files beside it
   raw,      // NAME.cu8, NAME.cs16, NAME.cf32 …, NAME.raw, NAME.iq, NAME.bin
 };
 Container container_of(std::string_view path);
@@ -25,8 +25,9 @@ bool is_npy(std::string_view path);
 /// The files that a recording of this name consists of; the one with the samples comes first.
 std::vector<std::string> recording_files(const std::string& path);
 
-/// For NAME.npy: NAME.messages.npy and NAME.json.
+/// Beside NAME.npy: NAME.messages.npy, NAME.facts.npy and NAME.json.
 std::string messages_path(std::string_view path);
-std::string facts_path(std::string_view path);
+std::string items_path(std::string_view path);
+std::string json_path(std::string_view path);
 
 }  // namespace iqd::radio
