@@ -169,7 +169,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   add_stages(planner, spec);
   const std::vector<RouteSpec> routes = routes_of(spec);
   for (const RouteSpec& route : routes) outputs.push_back(publish_route(planner, route));
-  Plan plan = planner.finish(spec.section);
+  Plan plan = planner.finish(spec.section, !spec.short_blocks);
   for (PlanOutput& output : plan.outputs) output.format.hardware = stream.hardware;
   if (plan.sequential() && spec.backend.size() > 1)
     spec.section.problem("backend", "a stage takes blocks in sequence, so several devices cannot share them");

@@ -80,6 +80,7 @@ struct StageRunner::ReadStage {
   std::string name;
   std::unique_ptr<Stage> stage;
   Section section;
+  std::optional<Connections> from{};
 };
 
 StageRunner::~StageRunner() = default;
@@ -109,7 +110,7 @@ StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::
                           .fuse = options.fuse,
                           .device_fuses = options.fuse && fusion::can_fuse(*backend_)};
   Planner planner("exec", most, options.stages, target);
-  if (!add_chain(planner, chain, options.outputs)) return;
+  if (!add_chain(planner, chain, options)) return;
   plan_ = planner.finish(section, false);
   if (problems.size() > before || !fits_memory(section)) return;
   set_up(side, options);
@@ -119,18 +120,19 @@ std::vector<StageRunner::ReadStage> StageRunner::read_chain(const ChainedStage& 
                                                             std::span<const ChainedStage> behind, Problems& problems) {
   std::vector<ReadStage> chain;
   const auto read = [&](const ChainedStage& s, std::string name) {
-    const Document document = parse_document(s.keys.empty() ? "{}" : s.keys, std::string(s.entry->name), problems);
+    if (!s.name.empty()) name = s.name;
+    const Document document = parse_document(s.keys.empty() ? "{}" : s.keys, name, problems);
     std::unique_ptr<Stage> stage = s.entry->make();
     Section section = read_fields(
         document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
-    chain.push_back({s.entry, std::move(name), std::move(stage), std::move(section)});
+    chain.push_back({s.entry, std::move(name), std::move(stage), std::move(section), s.from});
   };
   read(first, std::string(first.entry->name));
   for (const ChainedStage& s : behind) read(s, fmt::format("{}_{}", s.entry->name, chain.size()));
   return chain;
 }
 
-bool StageRunner::add_chain(Planner& planner, std::vector<ReadStage>& chain, const std::vector<std::string>& wanted) {
+bool StageRunner::add_chain(Planner& planner, std::vector<ReadStage>& chain, const Options& options) {
   Connections from;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const std::string name(chain.front().entry->inputs[i].name);
@@ -140,16 +142,19 @@ bool StageRunner::add_chain(Planner& planner, std::vector<ReadStage>& chain, con
     planner.add_source(name, inputs_[i].shape, rate);
     from[name] = name;
   }
+  const std::vector<std::string>& wanted = options.outputs;
   for (ReadStage& s : chain) {
-    if (!planner.add_stage(*s.entry, s.name, std::move(s.stage), from, s.section)) return false;
+    if (!planner.add_stage(*s.entry, s.name, std::move(s.stage), s.from.value_or(from), s.section)) return false;
     const bool is_read = &s != &chain.back();
     for (const OutputSpec& o : s.entry->outputs) {
-      if (is_read && &o == &s.entry->outputs.front()) continue;
+      if ((is_read && &o == &s.entry->outputs.front()) || !options.ports.empty()) continue;
       if (&s == &chain.front() && !wanted.empty() && std::ranges::find(wanted, o.name) == wanted.end()) continue;
       planner.publish(fmt::format("{}.{}", s.name, o.name), s.section, "");
     }
-    if (is_read) from = {{"", fmt::format("{}.{}", s.name, s.entry->outputs.front().name)}};
+    if (is_read && !s.entry->outputs.empty())
+      from = {{"", fmt::format("{}.{}", s.name, s.entry->outputs.front().name)}};
   }
+  for (const std::string& port : options.ports) planner.publish(port, chain.back().section, "");
   return true;
 }
 
@@ -264,6 +269,7 @@ std::vector<StageOutput> StageRunner::run() {
     const PlanPort& port = plan_.ports[o.port];
     outputs.push_back({port.name.substr(port.name.rfind('.') + 1), port.shape, 0, {}});
     outputs.back().rows.resize(static_cast<std::size_t>(port.shape.row_count()));
+    outputs.back().port = port.name;
   }
   for (SampleIndex first = 0; first < length_; first += plan_.block) {
     set_block(first, std::min(plan_.block, length_ - first));

@@ -30,14 +30,18 @@ struct StageOutput {
   PortShape shape;
   std::int64_t length = 0;  // positions; messages if there is one per block
   std::vector<std::vector<std::byte>> rows;
+  std::string port{};  // stage.name
 
   std::vector<std::byte> joined() const;
 };
 
-/// A stage with one input that reads the first output of the stage before it; `keys` is YAML.
+/// A stage behind others; `keys` is YAML. Without `from` it has one input, which reads the first output of the stage
+/// before it; with it, inputs are connected as in a pipeline file.
 struct ChainedStage {
   const StageEntry* entry = nullptr;
   std::string keys;
+  std::optional<Connections> from{};
+  std::string name{};  // empty: the entry's, and a number
 };
 
 /// Runs one stage, or a chain that begins with it, on arrays and without a daemon. `iqd exec`, `iqd bench` and tests
@@ -53,7 +57,8 @@ class StageRunner {
     /// Stages after it. The results are then the outputs of the last stage, and those of the others that no stage
     /// reads.
     std::vector<ChainedStage> behind{};
-    bool fuse = true;  // fuse neighbouring element-wise stages
+    std::vector<std::string> ports{};  // wanted ports of any stage, as in a pipeline file, in place of those
+    bool fuse = true;                  // fuse neighbouring element-wise stages
   };
   /// `keys` is YAML. `inputs` are in the order of the entry's. The first that is a stream is cut into blocks, and the
   /// others along with it. Inputs of an element-wise stage are cut to the shortest; for other stages an input may have
@@ -99,7 +104,7 @@ class StageRunner {
   bool share_items(const StageEntry& entry, std::int64_t block, const Section& section);
   bool fits_memory(const Section& section) const;
   /// Publishes outputs that no later stage reads; of the first stage, only the wanted ones.
-  bool add_chain(Planner& planner, std::vector<ReadStage>& chain, const std::vector<std::string>& wanted);
+  bool add_chain(Planner& planner, std::vector<ReadStage>& chain, const Options& options);
   void set_up(Side side, const Options& options);
 
   std::vector<StageInput> inputs_;

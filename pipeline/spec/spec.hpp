@@ -123,6 +123,7 @@ struct PipelineSpec {
   std::vector<SinkSpec> sinks;
   std::vector<ApplySpec> apply;
   std::size_t file_bytes = 0;  // its share of the heap that the parsed file takes
+  bool short_blocks = false;   // a stage may take more samples at once than a block has
   bool has_run = false;        // so it fits, however little memory seems to be free
 
   /// Whether the source waits for lanes and sinks.
