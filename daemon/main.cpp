@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
         add_record, add_convert, add_calibrate, add_doctor, add_keygen, add_status, add_ready, add_get, add_set})
     add(line);
   if (const auto exit = line.parse(argc, argv)) return *exit;
-  if (verbose) log::set_level(log::Level::debug);
+  if (verbose || line.quiet()) log::set_level(verbose ? log::Level::debug : log::Level::warning);
   net::raise_descriptor_limit();
   try {
     find_own_plugins();

@@ -53,10 +53,13 @@ CommandLine::CommandLine(const char* name, const char* about, const char* versio
 
 CommandLine::~CommandLine() = default;
 
-Command CommandLine::command(const char* name, const char* help, Action action) {
+Command CommandLine::command(const char* name, const char* help, Action action, bool quiet) {
   app_->require_subcommand(1);
   CLI::App* const added = app_->add_subcommand(name, help);
-  added->callback([this, action = std::move(action)] { action_ = action; });
+  added->callback([this, action = std::move(action), quiet] {
+    action_ = action;
+    quiet_ = quiet;
+  });
   return Command(*added);
 }
 

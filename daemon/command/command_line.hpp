@@ -64,18 +64,21 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   Command options() { return Command(*app_); }
-  /// Adds a command. `action` runs if it is chosen. A program with commands requires one of them.
-  Command command(const char* name, const char* help, Action action);
+  /// Adds a command. `action` runs if it is chosen. A program with commands requires one of them. `quiet`: it logs
+  /// warnings only, unless the user wants more.
+  Command command(const char* name, const char* help, Action action, bool quiet = false);
 
   /// Reads the arguments. Empty: run `action` next. Otherwise this is the exit code, and help, version or an error has
   /// been printed.
   std::optional<int> parse(int argc, char** argv);
   /// The chosen command's action.
   const Action& action() const noexcept { return action_; }
+  bool quiet() const noexcept { return quiet_; }
 
  private:
   std::unique_ptr<CLI::App> app_;
   Action action_;
+  bool quiet_ = false;
 };
 
 }  // namespace iqd

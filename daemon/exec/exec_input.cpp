@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/exec/exec_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "config/reader.hpp"
+#include "daemon/command/array_port.hpp"
+#include "daemon/exec/array_source.hpp"
+#include "radio/drivers.hpp"
+#include "radio/file/array_sink.hpp"
+#include "radio/file/recording.hpp"
+
+namespace iqd {
+namespace {
+
+ExecInput open_array(const std::string& path, const InputSpec& reader, const ExecHints& hints) {
+  const NpyArray array = read_npy(path);
+  StageInput input;
+  try {
+    input = as_input(array, reader, hints.rate_hz.value_or(hints.usual_rate_hz));
+  } catch (const UsageError& e) {
+    throw UsageError(fmt::format("{}: {}", path, e.what()));
+  }
+  if (input.shape.rows.size() > 1 || input.shape.axis != Axis::stream || !input.shape.item.empty())
+    throw UsageError(fmt::format("{}: expected samples [n] or [channel][n], found {}", path, input.shape.text()));
+  input.shape.frequency_hz = hints.frequency_hz.value_or(hints.usual_frequency_hz);
+  ExecInput opened{nullptr, input.length, input.shape.rows.size() == 1 && input.shape.rows.front().extent == 1};
+  opened.source = array_source(std::move(input));
+  return opened;
+}
+
+/// The number of samples of a SigMF recording.
+std::optional<std::int64_t> samples_in(const std::string& path) {
+  std::vector<std::string> problems;
+  const radio::Recording recording = radio::read_recording(path, problems);
+  if (!problems.empty()) return std::nullopt;
+  std::int64_t samples = 0;
+  for (const radio::Segment& segment : recording.segments) samples += segment.samples;
+  return samples;
+}
+
+}  // namespace
+
+bool takes_samples(const InputSpec& input) {
+  const auto dimensions = std::ranges::count(input.dims, '[');
+  return dimensions == 0 || (dimensions == 1 && input.axis_name() == "n");
+}
+
+ExecInput open_recording(const std::string& path, const InputSpec& reader, const ExecHints& hints,
+                         const Section& section) {
+  if (radio::is_npy(path)) return open_array(path, reader, hints);
+  nlohmann::ordered_json keys = {{"path", path}};
+  if (hints.rate_hz) keys["rate"] = *hints.rate_hz;
+  if (hints.frequency_hz) keys["frequency"] = *hints.frequency_hz;
+  if (!hints.format.empty()) keys["format"] = hints.format;
+  if (hints.channels > 0) keys["channels"] = hints.channels;
+  ExecInput opened;
+  const auto drivers = all_drivers();
+  opened.source = std::ranges::find(drivers, "file", &DriverEntry::name)->make_source();
+  Problems found;
+  const Document document = parse_document(keys.dump(), section.place().file, found);
+  read_fields(
+      document.root, [&](FieldVisitor& v) { opened.source->fields(v); }, found);
+  for (const Problem& p : found) section.problem(p.path, p.what);
+  opened.samples = samples_in(path);
+  return opened;
+}
+
+}  // namespace iqd
