@@ -23,6 +23,17 @@ std::string reason_of(const SocketMonitor::Event& event, bool curve) {
   return "it hung up, or does not speak ZeroMQ's protocol";
 }
 
+HandshakeFault fault_of(const SocketMonitor::Event& event) {
+  if (event.kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return HandshakeFault::key_refused;
+  if (event.kind != ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) return HandshakeFault::hung_up;
+  switch (event.value) {
+    case ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC: return HandshakeFault::wrong_key;
+    case ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH: return HandshakeFault::mechanism;
+    case ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_METADATA: return HandshakeFault::socket_kind;
+    default: return HandshakeFault::hung_up;
+  }
+}
+
 }  // namespace
 
 void Connections::take(const SocketMonitor::Event& event, std::int64_t now_ns) {
@@ -32,6 +43,7 @@ void Connections::take(const SocketMonitor::Event& event, std::int64_t now_ns) {
     case ZMQ_EVENT_ACCEPTED:
     case ZMQ_EVENT_CONNECTED: begin(static_cast<int>(event.value), now_ns); break;
     case ZMQ_EVENT_DISCONNECTED: end(static_cast<int>(event.value), now_ns); break;
+    case ZMQ_EVENT_CONNECT_RETRIED: ++attempts_; break;
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: ++succeeded_, ++connected_; break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
       if (event.value == KeyCheck::kTryAgain) {
@@ -39,7 +51,7 @@ void Connections::take(const SocketMonitor::Event& event, std::int64_t now_ns) {
         break;
       }
       [[fallthrough]];
-    default: failing_ = reason_of(event, curve_);
+    default: failing_ = reason_of(event, curve_), fault_ = fault_of(event);
   }
 }
 
@@ -134,6 +146,11 @@ std::uint64_t Connections::cut_off() const {
 std::uint64_t Connections::departures() const {
   const std::lock_guard lock(mutex_);
   return departures_;
+}
+
+PeerFacts Connections::facts() const {
+  const std::lock_guard lock(mutex_);
+  return {reached_, attempts_, succeeded_, departures_, fault_};
 }
 
 bool Connections::reached() const {

@@ -16,6 +16,25 @@
 
 namespace iqd::net {
 
+/// Why a handshake failed, as far as libzmq reports it.
+enum class HandshakeFault : std::uint8_t {
+  none,
+  key_refused,  // the peer said so; an iqd hangs up instead
+  wrong_key,    // what the other side sent does not match the public key
+  mechanism,    // one side uses keys and the other does not
+  socket_kind,  // PUB and PULL, for example
+  hung_up,      // without a reason: refused, or the peer does not speak ZeroMQ's protocol
+};
+
+/// What a side that connects can know about the peer.
+struct PeerFacts {
+  bool reached = false;                         // something accepted a connection
+  std::uint64_t attempts = 0;                   // that failed or ended, and were repeated
+  std::uint64_t handshakes = 0;                 // completed
+  std::uint64_t departures = 0;                 // peers that hung up after the handshake, or were lost
+  HandshakeFault fault = HandshakeFault::none;  // of the last handshake that failed
+};
+
 /// The connections of a socket, by their file descriptors: counts peers, failed handshakes and disconnected peers, and
 /// cuts off peers that send too much. Times are of the steady clock, which the caller reads. Any thread.
 class Connections {
@@ -42,6 +61,7 @@ class Connections {
   bool reached() const;
   /// Peers that hung up, or were lost, in total.
   std::uint64_t departures() const;
+  PeerFacts facts() const;
 
  private:
   struct Connection {
@@ -71,6 +91,8 @@ class Connections {
   UnwelcomeHosts unwelcome_;
   std::int64_t refused_ = 0;  // by the list; connected until the time limit
   bool reached_ = false;
+  std::uint64_t attempts_ = 0;
+  HandshakeFault fault_ = HandshakeFault::none;
   std::string failing_;  // reason for the next connection that ends
 };
 

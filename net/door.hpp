@@ -44,6 +44,7 @@ class Door {
   std::uint64_t handshake_failures() const { return connections_.handshake_failures(); }
   std::uint64_t cut_off() const { return connections_.cut_off(); }
   bool reached() const { return connections_.reached(); }
+  PeerFacts facts() const { return connections_.facts(); }
   std::uint64_t departures() const { return connections_.departures(); }
 
  private:

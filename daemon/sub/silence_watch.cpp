@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/sub/silence_watch.hpp"
+
+#include <fmt/format.h>
+
+namespace iqd {
+
+std::string why_not_connected(const net::PeerFacts& peer, bool has_keys, bool push) {
+  using net::HandshakeFault;
+  if (!peer.reached)
+    return peer.attempts > 0 ? "nothing listens there: is the publisher running, and is the port right?"
+                             : "no answer: does a firewall block it, and is the host right?";
+  switch (peer.fault) {
+    case HandshakeFault::socket_kind:
+      return push ? "a publisher of another kind is there: leave out --push"
+                  : "the socket there is not `kind: pub`: for `kind: push`, give --push";
+    case HandshakeFault::mechanism:
+      return has_keys ? "the handshake fails: the publisher has no `curve:`: leave out --key and --server"
+                      : "the handshake fails: the publisher has `curve:`: give --server and --key";
+    case HandshakeFault::key_refused:
+      return "the handshake fails: the publisher refused the key: the public key of --key must be on its list";
+    case HandshakeFault::none:
+    case HandshakeFault::wrong_key:
+    case HandshakeFault::hung_up: break;
+  }
+  if (has_keys)
+    return "the handshake fails: --server must be the publisher's public key, and the public key of --key must be on "
+           "its list";
+  return "something listens there, but it does not answer with ZeroMQ's protocol: is this the port of a `publish` "
+         "entry?";
+}
+
+SilenceWatch::SilenceWatch(MessageReader& reader, const MessageOrigin& origin, std::int64_t patience_ns,
+                           std::int64_t now_ns)
+    : reader_(reader), origin_(origin), patience_ns_(patience_ns), began_ns_(now_ns) {}
+
+bool SilenceWatch::wants(std::string_view topic, std::size_t bytes, const MessageView* message) {
+  if (!origin_.topic.empty() && topic != origin_.topic) {
+    if (!heard_) census_.take(topic, bytes, message);
+    return false;
+  }
+  heard_ = true;
+  if (listening_ns_ > 0) reader_.hear_all(false);
+  listening_ns_ = 0;
+  return true;
+}
+
+/// Repeats nothing.
+void SilenceWatch::say(std::vector<std::string>& lines, std::string text) {
+  if (text == said_) return;
+  said_ = text;
+  lines.push_back(fmt::format("{}: {}", origin_.endpoint, text));
+}
+
+std::vector<std::string> SilenceWatch::look(std::int64_t now_ns, bool idle) {
+  std::vector<std::string> lines;
+  if (reader_.door() == nullptr || origin_.bind) return lines;
+  if (idle) look_at_connection(lines, now_ns);
+  const bool is_due = !heard_ && !has_listed_ && !is_gone_ && now_ns - began_ns_ >= patience_ns_;
+  if (!is_due || reader_.door()->connected() == 0) return lines;
+  if (listening_ns_ == 0) {
+    listening_ns_ = now_ns;
+    if (!origin_.topic.empty() && !origin_.push) reader_.hear_all(true);
+  } else if (now_ns - listening_ns_ >= kListenNs) {
+    if (census_.empty())
+      say(lines, "connected, but nothing has been published yet");
+    else
+      list_topics(lines, now_ns);
+  }
+  return lines;
+}
+
+void SilenceWatch::look_at_connection(std::vector<std::string>& lines, std::int64_t now_ns) {
+  const net::PeerFacts peer = reader_.door()->facts();
+  const bool is_connected = reader_.door()->connected() > 0;
+  if (is_connected) {
+    if (is_gone_) say(lines, "connected again");
+    is_gone_ = false;
+  } else if (peer.handshakes > 0 && peer.departures > departures_) {
+    is_gone_ = true;
+    say(lines, fmt::format("the publisher has closed the connection{}: its stream has ended, or it was stopped; "
+                           "waiting for it to come back",
+                           heard_ ? "" : " before a message came"));
+  } else if (!is_gone_ && !heard_ && now_ns - began_ns_ >= patience_ns_) {
+    say(lines, why_not_connected(peer, origin_.access.curve, origin_.push));
+  }
+  departures_ = peer.departures;
+}
+
+void SilenceWatch::list_topics(std::vector<std::string>& lines, std::int64_t now_ns) {
+  has_listed_ = true;
+  reader_.hear_all(false);
+  say(lines, fmt::format("no message has topic '{}'{}; the topics here:", printable_text(origin_.topic),
+                         census_.nearest(origin_.topic)));
+  const std::int64_t since = listening_ns_ > 0 ? listening_ns_ : began_ns_;
+  for (std::string& line : census_.lines(static_cast<double>(now_ns - since) / 1e9)) lines.push_back(std::move(line));
+}
+
+std::vector<std::string> SilenceWatch::end(std::int64_t now_ns) {
+  std::vector<std::string> lines;
+  if (!heard_ && !has_listed_ && !census_.empty()) list_topics(lines, now_ns);
+  return lines;
+}
+
+}  // namespace iqd
