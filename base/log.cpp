@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <mutex>
 
 #include "base/clock.hpp"
 
@@ -15,6 +16,8 @@ namespace iqd::log {
 namespace {
 
 std::atomic<std::uint64_t> line_count{0};
+std::mutex line_mutex;  // a line and the footer around it
+Footer* footer = nullptr;
 
 /// Whether standard error is the journal's socket (systemd.exec(5)), which adds the time itself.
 bool is_journal() {
@@ -62,10 +65,22 @@ spdlog::level::level_enum native(Level level) {
 
 void write(Level level, std::string_view text) {
   line_count.fetch_add(1, std::memory_order_relaxed);
+  if (!logger().should_log(native(level))) return;
+  const std::lock_guard lock(line_mutex);
+  if (footer) footer->erase();
   if (is_journal())
     logger().log(native(level), "<{}>{}", urgency(level), text);
   else
     logger().log(native(level), text);
+  if (footer) footer->draw();
+}
+void set_footer(Footer* next) {
+  const std::lock_guard lock(line_mutex);
+  footer = next;
+}
+void between_lines(const std::function<void()>& work) {
+  const std::lock_guard lock(line_mutex);
+  work();
 }
 void set_level(Level level) {
   logger().set_level(native(level));

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,18 @@ template <class... A> void warn(fmt::format_string<A...> f, A&&... a) {
 template <class... A> void error(fmt::format_string<A...> f, A&&... a) {
   write(Level::error, fmt::format(f, std::forward<A>(a)...));
 }
+
+/// What a terminal shows below the log: it is erased before a line, and drawn again after it.
+class Footer {
+ public:
+  virtual ~Footer() = default;
+  virtual void erase() noexcept = 0;
+  virtual void draw() noexcept = 0;
+};
+/// Any thread; null: none. Returns when no line is being written with the previous one.
+void set_footer(Footer* footer);
+/// Calls `work` while no other thread writes a line; `work` must not log.
+void between_lines(const std::function<void()>& work);
 
 /// Allows one line per second, for events that may come in bursts.
 class RateLimit {

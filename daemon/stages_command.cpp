@@ -2,55 +2,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <set>
 
 #include "config/describe.hpp"
 #include "daemon/command/commands.hpp"
+#include "daemon/command/described.hpp"
 
 namespace iqd {
 namespace {
 
-std::string ports_text(const StageEntry& stage) {
-  std::string in, out;
-  for (const InputSpec& i : stage.inputs) {
-    std::string elements;
-    for (const Element e : i.elements) elements += fmt::format("{}{}", elements.empty() ? "" : "/", name_of(e));
-    in += fmt::format("{}{} {} {}", in.empty() ? "" : ", ", i.name, elements, i.dims);
-  }
-  for (const OutputSpec& o : stage.outputs) out += fmt::format("{}{}", out.empty() ? "" : ", ", o.name);
-  return fmt::format("{} -> {}", in, out);
+void show(const Described& d) {
+  fmt::print("{} ({}): {}\n\nports   {}\n\n", d.name, d.family, d.summary, d.ports);
+  fmt::print("{}\n", text_table(d.fields));
+  fmt::print("sample\n{}\n", d.sample);
 }
 
-Exit show(const StageEntry& stage) {
-  const auto made = stage.make();
-  fmt::print("{} ({}): {}\n\nports   {}\n\n", stage.name, stage.family, stage.summary, ports_text(stage));
-  fmt::print("{}\n", text_table([&](FieldVisitor& v) { made->fields(v); }));
-  fmt::print("sample\n  - {}\n", stage.sample);
+Exit list(const std::vector<Described>& all) {
+  for (const Described& d : all) fmt::print("{:<26} {:<12} {}\n", d.name, d.family, d.summary);
   return Exit::ok;
 }
 
-Exit list(bool markdown) {
-  if (markdown) fmt::print("| stage | family | ports | what |\n| --- | --- | --- | --- |\n");
-  for (const StageEntry& s : all_stages()) {
-    if (markdown)
-      fmt::print("| `{}` | {} | {} | {} |\n", s.name, s.family, ports_text(s), s.summary);
-    else
-      fmt::print("{:<26} {:<12} {}\n", s.name, s.family, s.summary);
-  }
+/// Only the stages: the page of the keys lists the others.
+Exit list_as_markdown(const std::vector<Described>& all) {
+  fmt::print("| stage | family | ports | what |\n| --- | --- | --- | --- |\n");
+  for (const Described& d : all)
+    if (find_stage(d.name)) fmt::print("| `{}` | {} | {} | {} |\n", d.name, d.family, d.ports, d.summary);
   return Exit::ok;
+}
+
+/// A driver may be a source and a sink, and a family has several members.
+std::vector<Described> named(const std::vector<Described>& all, const std::string& name) {
+  std::vector<Described> found;
+  for (const Described& d : all)
+    if (d.name == name) found.push_back(d);
+  return found;
+}
+
+[[noreturn]] void refuse(const std::vector<Described>& all, const std::string& name) {
+  std::set<std::string_view> names;
+  for (const Described& d : all) names.insert({d.name, d.family});
+  const std::vector<std::string_view> listed(names.begin(), names.end());
+  throw UsageError(fmt::format("there is no stage, source, sink or family '{}'{}", name, did_you_mean(name, listed)));
 }
 
 Exit show_stages(const std::string& name, bool markdown) {
-  if (name.empty()) return list(markdown);
-  const StageEntry* stage = find_stage(name);
-  if (!stage) {
-    std::vector<std::string_view> names;
-    for (const StageEntry& s : all_stages()) names.push_back(s.name);
-    throw UsageError(fmt::format("there is no stage '{}'{}", name, did_you_mean(name, names)));
+  const std::vector<Described> all = all_described();
+  if (name.empty()) return markdown ? list_as_markdown(all) : list(all);
+  const std::vector<Described> found = named(all, name);
+  if (found.empty()) {
+    std::vector<Described> family;
+    std::ranges::copy_if(all, std::back_inserter(family), [&](const Described& d) { return d.family == name; });
+    if (family.empty()) refuse(all, name);
+    return markdown ? list_as_markdown(family) : list(family);
   }
-  if (!markdown) return show(*stage);
-  const auto made = stage->make();
-  fmt::print("{}", markdown_table([&](FieldVisitor& v) { made->fields(v); }));
+  for (const Described& d : found) {
+    if (&d != &found.front()) fmt::print("\n");
+    if (markdown)
+      fmt::print("{}", markdown_table(d.fields));
+    else
+      show(d);
+  }
   return Exit::ok;
 }
 
@@ -62,9 +75,9 @@ void add_stages(CommandLine& line) {
     bool markdown = false;
   };
   auto a = std::make_shared<Arguments>();
-  line.command("stages", "list the stages, or show one: its ports, keys and a sample",
+  line.command("stages", "list the stages, sources, sinks and outlets, or show one: its ports, keys and a sample",
                [a] { return show_stages(a->name, a->markdown); })
-      .option("NAME", &a->name, "name of a stage")
+      .option("NAME", &a->name, "name of a stage, a source, a sink, publish, apply, pipeline or monitor; or a family")
       .option("--markdown", &a->markdown, "print a table for the documentation");
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -133,6 +134,13 @@ void remove_bound_files() noexcept {
     all.swap(bound_files().all);
   }
   for (const BoundFile& file : all) remove(file);
+}
+
+std::string bound_address(void* socket) {
+  std::array<char, 256> text{};
+  std::size_t bytes = text.size();
+  ::zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, text.data(), &bytes);
+  return text.data();
 }
 
 std::string_view what_to_do(int error, std::string_view endpoint) noexcept {

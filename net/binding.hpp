@@ -32,6 +32,9 @@ class Binding {
   ino_t number_ = 0;
 };
 
+/// Where a socket is bound last: with the port that the system chose.
+std::string bound_address(void* socket);
+
 /// A hint for a message that says why an endpoint cannot be bound; empty if `error` is clear enough.
 std::string_view what_to_do(int error, std::string_view endpoint) noexcept;
 

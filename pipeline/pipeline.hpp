@@ -47,6 +47,7 @@ struct PipelineStatus : CounterValues {
     std::uint64_t bytes = 0;
     std::uint64_t refused = 0;
     SinkCounts sink;
+    std::string endpoint{};  // of a topic, as bound: with the port that the system chose; empty: a sink or `apply`
   };
   std::vector<Port> ports;
   std::vector<PeerCounts> endpoints;

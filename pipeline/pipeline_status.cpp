@@ -44,10 +44,10 @@ void show_engine(const Engine& engine, PipelineStatus& s) {
     if (place.on_air) place.frequency_hz += s.frequency_hz - plan.ports.front().shape.frequency_hz;
   for (const auto& route : engine.routes()) {
     const RouteCounts& counts = route->apply ? route->apply->settings() : *route->counts;
+    PeerCounts peers = route->outlet->peers();
     s.ports.push_back({plan.outputs[route->output].format.port, route->to,
                        counts.messages.value() - counts.taken_back.value(), counts.bytes.value(),
-                       counts.refused.value(), route->outlet->counts()});
-    PeerCounts peers = route->outlet->peers();
+                       counts.refused.value(), route->outlet->counts(), peers.endpoint});
     const auto is_known = [&](const PeerCounts& p) { return p.endpoint == peers.endpoint; };
     if (!peers.endpoint.empty() && std::ranges::none_of(s.endpoints, is_known)) s.endpoints.push_back(std::move(peers));
   }

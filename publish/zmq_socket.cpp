@@ -98,6 +98,7 @@ ZmqSocket::ZmqSocket(const Config& config, bool lossless, std::int64_t most_byte
   door_ = std::make_unique<net::Door>(context_.get(), socket, config.access, bound, "publish: " + endpoint_,
                                       net::Subscriptions::kMessageBytes);
   if ((bound ? binding_.bind(socket, endpoint_) : zmq_connect(socket, endpoint_.c_str())) != 0) refuse(config);
+  if (bound && endpoint_.find('*') != std::string::npos) endpoint_ = net::bound_address(socket);
 }
 
 /// Keeps the mark that was set before the first reader came. libzmq passes a changed one to all queues, including those

@@ -46,6 +46,7 @@ nlohmann::json ports_json(const PipelineStatus& s) {
   for (const auto& p : s.ports)
     ports.push_back({{"port", p.port},
                      {"to", p.to},
+                     {"endpoint", p.endpoint},
                      {"messages", p.messages},
                      {"bytes", p.bytes},
                      {"refused", p.refused},
@@ -129,16 +130,19 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
   return json;
 }
 
-/// The same pipeline's earlier status; empty if it was started since then.
-PipelineStatus earlier(const PipelineStatus& now, const std::vector<PipelineStatus>& before) {
+}  // namespace
+
+PipelineStatus earlier_status(const PipelineStatus& now, const std::vector<PipelineStatus>& before) {
   for (const PipelineStatus& b : before)
     if (b.name == now.name && b.received <= now.received) return b;
   return {};
 }
 
+namespace {
+
 /// Slow streams in S/s, so that only a stream that does not flow reads 0.
 std::string rate_text(const PipelineStatus& now, const std::vector<PipelineStatus>& before, double seconds) {
-  const double rate_hz = static_cast<double>(now.received - earlier(now, before).received) / seconds;
+  const double rate_hz = static_cast<double>(now.received - earlier_status(now, before).received) / seconds;
   return rate_hz > 0 && rate_hz < 1e3 ? fmt::format("{:.3f} S/s", rate_hz) : fmt::format("{:.3f} MS/s", rate_hz / 1e6);
 }
 
@@ -150,26 +154,6 @@ std::string status_json(const std::vector<PipelineStatus>& pipelines, double upt
   return nlohmann::json(
              {{"uptime_s", uptime_s}, {"final", final}, {"pipelines", all}, {"radios", radios_json(open_radios())}})
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-std::string status_lines(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
-                         double seconds) {
-  std::string text;
-  for (const PipelineStatus& now : pipelines) {
-    const PipelineStatus then = earlier(now, before);
-    const Histogram::Snapshot recent = now.latency.since(then.latency);
-    std::string drops;
-    for (std::size_t d = 0; d < now.dropped.size(); ++d)
-      if (now.dropped[d]) drops += fmt::format(" {}={}", kDropNames[d], now.dropped[d]);
-    if (now.lost) drops += fmt::format(" radio={}", now.lost);
-    text += fmt::format(
-        "{:<12} {:<12} {:>13}  {:9} blocks  latency us p50 {:7.0f} p99 {:7.0f} max {:7.0f}  dropped{}  O {} "
-        "stalls {} reconnects {}\n",
-        now.name, kSourceStateNames[static_cast<std::size_t>(now.state)], rate_text(now, before, seconds), now.blocks,
-        recent.quantile_ns(0.5) / 1e3, recent.quantile_ns(0.99) / 1e3, static_cast<double>(now.latency.worst_ns) / 1e3,
-        drops.empty() ? " none" : drops, now.overflows, now.stalls, now.reconnects);
-  }
-  return text;
 }
 
 std::string status_sentence(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,

@@ -11,9 +11,8 @@ namespace iqd {
 
 /// One JSON object on one line.
 std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final);
-/// One human-readable line for each pipeline: rate and latency since `before`, blocks, drops by reason.
-std::string status_lines(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,
-                         double seconds);
+/// The same pipeline's earlier status; empty if it was started since then.
+PipelineStatus earlier_status(const PipelineStatus& now, const std::vector<PipelineStatus>& before);
 
 /// One line for all pipelines: rates since `before`, and what was lost or dropped.
 std::string status_sentence(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,

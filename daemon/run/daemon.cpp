@@ -54,6 +54,7 @@ class Daemon final : public Service {
   bool set_up();
   bool wait_for_subscribers();
   void watch();
+  void announce() { output_.serves(served_by(pipelines_.list(), door_ ? door_->address().text() : "")); }
   void apply_values();
   void on_signal(int signal);
   void stop_all();
@@ -109,10 +110,11 @@ Exit Daemon::run() {
   started_ns_ = steady_ns();
   pipelines_.start();
   output_.begin(statuses(), started_ns_);
+  announce();
   watch();
   requests_.close();
   manager_.stopping();
-  output_.show(statuses(), uptime_s(), true);
+  output_.end(statuses(), uptime_s());
   for (const auto& p : pipelines_.list())
     if (const std::string why = p->failure(); !why.empty()) {
       log::error("{}", why);
@@ -137,8 +139,7 @@ void Daemon::watch() {
     if (options_.seconds > 0 && !stopping_ns_ && static_cast<double>(now - started_ns_) >= options_.seconds * 1e9)
       stop_all();
     notify_manager(now);
-    if (stopping_ns_ || all_are(&Pipeline::has_ended)) output_.hold(now);
-    if (output_.is_due(now) && !all_finished()) output_.show(statuses(), uptime_s(), false);
+    if (output_.is_due(now) && !all_finished()) output_.show(statuses(), uptime_s());
   }
 }
 
@@ -188,7 +189,7 @@ ChangeReport Daemon::reload_now() {
   manager_.reloading();
   const ChangeReport report = change([this] { return pipelines_.reload(); });
   if (report.result == Result::applied)
-    log::info("reload: {}", fmt::join(report.lines, "; "));
+    log::info("reload: {}", fmt::join(report.lines, "; ")), announce();
   else
     for (const std::string& line : report.lines) log::error("reload refused: {}", line);
   if (!stopping_ns_) manager_.reloaded();
@@ -238,13 +239,13 @@ void Daemon::exit_for_restart(const std::string& why) {
   log::error("{}; exiting so that the service manager restarts iqd", why);
   manager_.status(why + "; exiting to be restarted");
   hangs_.stop_others();
-  output_.show(statuses(), uptime_s(), true);
+  output_.end(statuses(), uptime_s());
   end_at_once(Exit::failed);
 }
 
 void Daemon::exit_late() {
   failed_ = hangs_.abandon_late() || failed_;
-  output_.show(statuses(), uptime_s(), true);
+  output_.end(statuses(), uptime_s());
   end_at_once(failed_ ? Exit::failed : Exit::ok);
 }
 

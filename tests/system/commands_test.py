@@ -43,8 +43,12 @@ publish:
 """
 
 
+NO_STAGES = {"source", "sink", "outlet", "file"}  # what else `iqd stages` lists
+
+
 def stages():
-    return [line.split()[0] for line in iqd.command("stages").stdout.splitlines()]
+    rows = [line.split()[:2] for line in iqd.command("stages").stdout.splitlines()]
+    return [name for name, family in rows if family not in NO_STAGES]
 
 
 class Commands(iqd.SystemTest):
@@ -102,7 +106,27 @@ class Commands(iqd.SystemTest):
             for word in ("ports", "sample"):
                 self.assertIn(word, text)
         self.assertIn("did you mean 'fir'", iqd.command("stages", "fri").stderr)
+        self.assertIn("did you mean 'soapy'", iqd.command("stages", "sopay").stderr)
         self.assertIn("| `fir` |", self.ok("stages", "--markdown"))
+
+    def test_stages_knows_what_else_has_keys(self):
+        rows = [line.split()[:2] for line in self.ok("stages").splitlines()]
+        others = [(name, family) for name, family in rows if family in NO_STAGES]
+        self.assertLessEqual({("soapy", "source"), ("soapy", "sink"), ("file", "source"), ("file", "sink"),
+                              ("zmq", "source"), ("zmq", "sink"), ("publish", "outlet"), ("apply", "outlet"),
+                              ("pipeline", "file"), ("monitor", "file")}, {tuple(row) for row in rows})
+        keys = {"soapy": "args", "file": "overwrite", "zmq": "framing", "publish": "hwm_bytes", "apply": "to",
+                "pipeline": "block", "monitor": "listen"}
+        for name, family in others:
+            text = self.ok("stages", name)
+            self.assertIn(f"{name} ({family}): ", text)
+            self.assertRegex(text, r"(?m)^key +default +range +meaning$")
+            if name in keys:
+                self.assertRegex(text, rf"(?m)^{keys[name]} ")
+        listed = self.ok("stages", "source")
+        self.assertEqual({line.split()[0] for line in listed.splitlines()},
+                         {name for name, family in others if family == "source"})
+        self.assertNotIn("soapy", self.ok("stages", "--markdown"))
 
     def test_samples_of_the_stages_are_right(self):
         samples = {name: self.ok("stages", name).split("\nsample\n", 1)[1].strip() for name in stages()}
