@@ -23,6 +23,7 @@ void add_convert(CommandLine& line);
 void add_doctor(CommandLine& line);
 void add_calibrate(CommandLine& line);
 void add_keygen(CommandLine& line);
+void add_plot(CommandLine& line);
 void add_status(CommandLine& line);
 void add_ready(CommandLine& line);
 void add_get(CommandLine& line);

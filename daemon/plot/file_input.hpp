@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/driver.hpp"
+#include "daemon/plot/plot_data.hpp"
+
+namespace iqd::plot {
+
+/// What a file without metadata does not say, as keys of `source: file`: empty if not given.
+struct FileKeys {
+  std::string format;
+  std::string rate;
+  std::string frequency;
+  std::int64_t channels = 0;
+};
+
+/// A recording, read in pieces by the driver of `source: file`. One thread.
+class FileInput {
+ public:
+  /// Throws UsageError with all problems, or SetupError.
+  FileInput(const std::string& path, const FileKeys& keys);
+  const StreamInfo& info() const noexcept { return info_; }
+  void skip(std::int64_t samples);
+  /// At most `most` samples of each channel; none at the end. Throws SetupError if the file cannot be read.
+  std::optional<Piece> next(std::int64_t most);
+
+ private:
+  std::string path_;
+  std::unique_ptr<SourceOptions> options_;
+  std::unique_ptr<Source> source_;
+  StreamInfo info_;
+  std::vector<std::vector<std::byte>> memory_;  // by channel
+};
+
+}  // namespace iqd::plot

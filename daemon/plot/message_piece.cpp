@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/plot/message_piece.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+namespace iqd::plot {
+namespace {
+
+using nlohmann::json;
+
+double number(const json& object, const char* key, double otherwise = 0) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_number() ? at->get<double>() : otherwise;
+}
+
+std::string text(const json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+std::vector<std::string> texts(const json& object, const std::string& key) {
+  std::vector<std::string> all;
+  const auto at = object.find(key);
+  if (at != object.end() && at->is_array())
+    for (const json& item : *at)
+      if (item.is_string()) all.push_back(item.get<std::string>());
+  return all;
+}
+
+/// The dimensions without the `iq` of pairs.
+std::vector<std::string> dims_of(const MessageView& m) {
+  std::vector<std::string> dims = texts(m.header, "dims");
+  if (m.pairs && !dims.empty()) dims.pop_back();
+  return dims;
+}
+
+bool is_complex(const MessageView& m) {
+  return m.pairs || m.dtype == "<c8" || m.dtype == "<c16";
+}
+
+cf32 complex_at(const MessageView& m, std::int64_t i) {
+  const auto z = std::get<std::complex<double>>(value_at(m, i));
+  const float scale = m.pairs ? 1 / 32768.0f : 1.0f;
+  return {static_cast<float>(z.real()) * scale, static_cast<float>(z.imag()) * scale};
+}
+
+float real_at(const MessageView& m, std::int64_t i) {
+  const Value value = value_at(m, i);
+  if (const auto* n = std::get_if<std::int64_t>(&value)) return static_cast<float>(*n);
+  if (const auto* x = std::get_if<double>(&value)) return static_cast<float>(*x);
+  // A spectrum before its magnitude is taken.
+  const double power = std::norm(std::get<std::complex<double>>(value));
+  return static_cast<float>(10 * std::log10(std::max(power, 1e-20)));
+}
+
+template <class T, class At> std::vector<std::vector<T>> rows_of(const MessageView& m, std::int64_t length, At at) {
+  std::vector<std::vector<T>> rows;
+  const std::int64_t all = m.values();
+  for (std::int64_t begin = 0; length > 0 && begin + length <= all; begin += length) {
+    std::vector<T>& row = rows.emplace_back();
+    if (m.dtype == (std::is_same_v<T, cf32> ? "<c8" : "<f4")) {
+      row.resize(static_cast<std::size_t>(length));
+      std::memcpy(static_cast<void*>(row.data()), m.payload.data() + static_cast<std::size_t>(begin) * sizeof(T),
+                  row.size() * sizeof(T));
+      continue;
+    }
+    row.reserve(static_cast<std::size_t>(length));
+    for (std::int64_t i = begin; i < begin + length; ++i) row.push_back(at(m, i));
+  }
+  return rows;
+}
+
+BinAxis bin_axis(const MessageView& m, std::int64_t bins) {
+  const auto axes = m.header.find("axes");
+  if (axes != m.header.end() && axes->is_object())
+    if (const auto bin = axes->find("bin"); bin != axes->end() && bin->is_object() && number(*bin, "step") != 0)
+      return {number(*bin, "first"), number(*bin, "step"), true};
+  const double rate = number(m.header, "sample_rate");
+  if (!(rate > 0) || bins <= 0) return {};
+  const double step = rate / static_cast<double>(bins);
+  return {number(m.header, "frequency") - step * static_cast<double>(bins / 2), step, false};
+}
+
+}  // namespace
+
+Piece piece_of(const MessageView& m) {
+  const std::vector<std::string> dims = dims_of(m);
+  const auto has = [&](const char* dim) { return std::ranges::find(dims, dim) != dims.end(); };
+  const std::size_t used = m.shape.size() - (m.pairs ? 1 : 0);
+  const std::int64_t last = used > 0 ? m.shape[used - 1] : 1;
+  Piece piece;
+  piece.rate_hz = number(m.header, "item_rate", number(m.header, "sample_rate"));
+  piece.frequency_hz = number(m.header, "frequency");
+  piece.name = fmt::format("{} of {}", text(m.header, "port"), text(m.header, "pipeline"));
+  if (dims.size() > 1) piece.row_names = texts(m.header, dims[dims.size() - 2] + "s");
+  const bool is_stream = !dims.empty() && dims.back() == "n";
+  if (!dims.empty() && dims.back() == "bin") {
+    piece.of = Piece::Of::bins;
+    piece.bins = bin_axis(m, last);
+    piece.values = rows_of<float>(m, last, real_at);
+  } else if (is_complex(m)) {
+    piece.of = is_stream && !has("symbol") ? Piece::Of::samples : Piece::Of::symbols;
+    piece.samples = rows_of<cf32>(m, last, complex_at);
+  } else {
+    piece.of = Piece::Of::values;
+    if (!is_stream) piece.rate_hz = 0;
+    piece.values = rows_of<float>(m, is_stream ? last : m.values(), real_at);
+  }
+  return piece;
+}
+
+}  // namespace iqd::plot
