@@ -84,6 +84,30 @@ TEST_F(ConnectionsTest, AHandshakeFailsOnce) {
   EXPECT_EQ(connections_.cut_off(), 0u);
 }
 
+TEST_F(ConnectionsTest, TheSideThatConnectsLearnsWhyItIsNotConnected) {
+  tell(ZMQ_EVENT_CONNECT_RETRIED, 100);
+  EXPECT_FALSE(connections_.facts().reached);
+  EXPECT_EQ(connections_.facts().attempts, 1u);
+  const auto fails = [&](int kind, std::uint32_t value) {
+    comes(bob_);
+    tell(kind, value);
+    goes(bob_);
+    return connections_.facts().fault;
+  };
+  EXPECT_EQ(fails(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH),
+            HandshakeFault::mechanism);
+  EXPECT_EQ(fails(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_METADATA),
+            HandshakeFault::socket_kind);
+  EXPECT_EQ(fails(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, 0), HandshakeFault::hung_up);
+  EXPECT_EQ(connections_.facts().handshakes, 0u);
+  comes(bob_);
+  tell(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+  bob_.hang_up();
+  goes(bob_);
+  EXPECT_EQ(connections_.facts().handshakes, 1u);
+  EXPECT_EQ(connections_.facts().departures, 1u);
+}
+
 TEST_F(ConnectionsTest, AnInvalidEventChangesNothing) {
   comes(bob_);
   tell(0, 7);

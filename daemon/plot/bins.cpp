@@ -102,7 +102,7 @@ double peak_bin(const std::vector<float>& db) {
   return static_cast<double>(at - db.begin()) + off;
 }
 
-Scale decibel_scale(const std::vector<float>& db, const PlotOptions& options) {
+Scale decibel_scale(const std::vector<float>& db, const PlotOptions& options, const char* unit) {
   std::vector<float> sorted;
   for (const float v : db)
     if (std::isfinite(v) && v > kSilenceDb) sorted.push_back(v);
@@ -114,7 +114,7 @@ Scale decibel_scale(const std::vector<float>& db, const PlotOptions& options) {
   }
   low = options.low.value_or(std::max(low, high - 150));
   high = options.high.value_or(high);
-  return {low, std::max(high, low + 1), "dB"};
+  return {low, std::max(high, low + 1), unit};
 }
 
 }  // namespace iqd::plot

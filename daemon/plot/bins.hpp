@@ -26,6 +26,8 @@ class Bins {
   std::int64_t transform() const noexcept { return estimators_.empty() ? 0 : estimators_[0].size(); }
 
   const BinAxis& axis() const noexcept { return axis_; }
+  /// Of its values: a spectrum that came as such may refer to anything.
+  const char* unit() const noexcept { return estimators_.empty() ? "dB" : "dBFS"; }
   /// `frequency, MHz`, from the first to the last bin.
   Scale scale(std::size_t bins) const;
   /// Of a fraction of bins.
@@ -46,6 +48,6 @@ class Bins {
 /// The bin of the largest value, with the fraction that a parabola through its neighbours gives.
 double peak_bin(const std::vector<float>& db);
 /// From the noise to the peak, rounded to tens of dB.
-Scale decibel_scale(const std::vector<float>& db, const PlotOptions& options);
+Scale decibel_scale(const std::vector<float>& db, const PlotOptions& options, const char* unit);
 
 }  // namespace iqd::plot

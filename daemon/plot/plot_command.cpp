@@ -30,7 +30,7 @@ using namespace plot;
 struct PlotArguments {
   std::string kind;
   std::string output;
-  std::string size = "1200x700";
+  std::string size;  // empty: what fits the figure
   bool once = false;
   double seconds = 0;
   double start = 0;
@@ -53,8 +53,9 @@ Kind kind_of(const std::string& name) {
   return name == "spectrum" ? Kind::spectrum : Kind::automatic;
 }
 
-PictureSize picture_size(const std::string& text) {
+PictureSize picture_size(const std::string& text, Figure::Kind kind = Figure::Kind::curves) {
   PictureSize size;
+  if (text.empty()) return kind == Figure::Kind::points ? PictureSize{760, 790} : size;
   char rest = 0;
   const int read = std::sscanf(text.c_str(), "%dx%d%c", &size.width, &size.height, &rest);
   if (read != 2 || size.width < 300 || size.height < 250 || size.width > 10000 || size.height > 10000)
@@ -89,7 +90,7 @@ void choose_channel(Piece& piece, std::int64_t channel) {
 /// Once, to a file or to standard output.
 void put_out(const PlotArguments& a, const Figure& figure) {
   if (!a.output.empty()) {
-    write_picture(a.output, figure, picture_size(a.size));
+    write_picture(a.output, figure, picture_size(a.size, figure.kind));
     fmt::print("{}: {}\n", a.output, figure.note);
     return;
   }
@@ -260,7 +261,7 @@ void add_plot(CommandLine& line) {
       .option("--kind", &a->kind, "what to draw, if it is not what fits the data best",
               {.one_of = {"spectrum", "waterfall", "constellation", "time"}})
       .option("--output", &a->output, "write a picture, NAME.png or NAME.svg, and end")
-      .option("--size", &a->size, "of the picture in pixels (1200x700)")
+      .option("--size", &a->size, "of the picture in pixels (1200x700; of a constellation 760x790)")
       .option("--once", &a->once, "draw once and end; also if standard output is not a terminal")
       .option("--seconds", &a->seconds, "how much to draw of a recording, or how long to follow a topic")
       .option("--start", &a->start, "seconds of the recording to leave out")

@@ -44,7 +44,7 @@ class SpectrumPlot final : public Plot {
     }
     if (rows_.empty()) return f;
     f.x = bins_.scale(rows_[0].size());
-    f.y = decibel_scale(all, options_);
+    f.y = decibel_scale(all, options_, bins_.unit());
     mark_peak(f);
     return f;
   }
@@ -57,7 +57,7 @@ class SpectrumPlot final : public Plot {
       if (peak_of(r) > peak_of(strongest)) strongest = r;
     const double bin = peak_bin(rows_[strongest]);
     const double db = static_cast<double>(peak_of(strongest));
-    const std::string text = fmt::format("{}, {:.1f} dB", bins_.frequency_text(bin), db);
+    const std::string text = fmt::format("{}, {:.1f} {}", bins_.frequency_text(bin), db, bins_.unit());
     const double share = bin / std::max(1.0, static_cast<double>(rows_[strongest].size()) - 1);
     f.marks = {{f.x.low + share * (f.x.high - f.x.low), db, text}};
     const std::string name = row_name(names_, strongest, rows_.size());
@@ -103,11 +103,11 @@ class WaterfallPlot final : public Plot {
     for (const std::vector<float>& row : rows_) f.grid.values.insert(f.grid.values.end(), row.begin(), row.end());
     f.x = bins_.scale(columns);
     f.y = time_scale();
-    f.colour = decibel_scale(f.grid.values, options_);
+    f.colour = decibel_scale(f.grid.values, options_, bins_.unit());
     std::vector<float> mean = rows_.front();
     for (std::size_t r = 1; r < rows_.size(); ++r) mean = mean_of(mean, rows_[r], static_cast<double>(r));
-    f.note = joined_notes({fmt::format("strongest on average: {}, {:.1f} dB", bins_.frequency_text(peak_bin(mean)),
-                                       *std::ranges::max_element(mean)),
+    f.note = joined_notes({fmt::format("strongest on average: {}, {:.1f} {}", bins_.frequency_text(peak_bin(mean)),
+                                       *std::ranges::max_element(mean), bins_.unit()),
                            bins_.note()});
     return f;
   }
@@ -198,8 +198,8 @@ class ConstellationPlot final : public Plot {
     std::ranges::sort(sizes);
     const double most = static_cast<double>(sizes[sizes.size() * 995 / 1000]) * 1.15;
     const double edge = most > 0 ? most : 1;
-    f.x = {-edge, edge, "in phase"};
-    f.y = {-edge, edge, "quadrature"};
+    f.x = {-edge, edge, "in phase, I"};
+    f.y = {-edge, edge, "quadrature, Q"};
     const double mean = power / static_cast<double>(points_.size());
     f.note = fmt::format("{} points, mean power {:.1f} dB", points_.size(), 10 * std::log10(std::max(mean, 1e-20)));
     return f;

@@ -46,7 +46,7 @@ class TextFigure {
     }
     axes();
     for (const Figure::Mark& mark : figure_.marks) name(mark);
-    canvas_.write(0, canvas_.rows() - 1, terminal::clipped(figure_.note, canvas_.columns()));
+    canvas_.write(0, canvas_.rows() - 1, terminal::clipped(note(), canvas_.columns()));
     return canvas_.lines(colours_);
   }
 
@@ -61,7 +61,7 @@ class TextFigure {
     room_.columns = std::max(size.columns - room_.left - 1, 1);
     // Points have the same scale in both directions; a cell is about twice as high as wide.
     if (figure_.kind == Figure::Kind::points) room_.columns = std::min(room_.columns, 2 * room_.rows);
-    x_ticks_ = ticks_of(figure_.x, std::max(room_.columns / 14, 2));
+    x_ticks_ = ticks_of(figure_.x, std::max(room_.columns / 12, 3));
   }
 
   static std::string unit_of(const Scale& scale) {
@@ -71,6 +71,13 @@ class TextFigure {
 
   std::optional<Rgb> if_coloured(Rgb colour) const {
     return colours_ == Colours::none ? std::optional<Rgb>() : std::optional<Rgb>(colour);
+  }
+
+  /// With the range of the colours, for which there is no room elsewhere.
+  std::string note() const {
+    if (figure_.kind != Figure::Kind::grid) return figure_.note;
+    return fmt::format("{}; colours from {:.0f} to {:.0f} {}", figure_.note, figure_.colour.low, figure_.colour.high,
+                       figure_.colour.label);
   }
 
   void title() {

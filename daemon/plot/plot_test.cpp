@@ -1,0 +1,325 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <png.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <regex>
+
+#include "base/error.hpp"
+#include "daemon/plot/axis.hpp"
+#include "daemon/plot/bins.hpp"
+#include "daemon/plot/message_piece.hpp"
+#include "daemon/plot/picture.hpp"
+#include "daemon/plot/plots.hpp"
+#include "daemon/plot/raster_painter.hpp"
+#include "daemon/plot/stroke_font.hpp"
+#include "daemon/plot/svg_painter.hpp"
+#include "daemon/plot/text_figure.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace iqd::plot {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kRate = 1e6;
+constexpr double kCentre = 433.92e6;
+
+/// A tone at this offset from the centre, 20 dB below full scale, with a little noise.
+Piece tone(double offset_hz, std::size_t n = 1 << 16) {
+  Piece piece;
+  piece.rate_hz = kRate;
+  piece.frequency_hz = kCentre;
+  piece.name = "tone";
+  std::vector<cf32>& x = piece.samples.emplace_back();
+  std::uint32_t random = 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    random = random * 1664525u + 1013904223u;
+    const float noise = (static_cast<float>(random >> 8) / 16777216.0f - 0.5f) * 1e-3f;
+    const double phase = 2 * std::numbers::pi * std::fmod(offset_hz / kRate * static_cast<double>(i), 1.0);
+    x.emplace_back(static_cast<float>(0.1 * std::cos(phase)) + noise,
+                   static_cast<float>(0.1 * std::sin(phase)) - noise);
+  }
+  return piece;
+}
+
+Figure figure_of(Kind kind, const Piece& piece, PlotOptions options = {}) {
+  const auto plot = make_plot(kind, piece, options);
+  plot->add(piece);
+  EXPECT_TRUE(plot->has_something());
+  return plot->figure();
+}
+
+TEST(PlotAxis, TicksAreRoundNumbersWithinTheScale) {
+  const auto texts = [](Scale scale, int most) {
+    std::vector<std::string> all;
+    for (const Tick& t : ticks_of(scale, most)) all.push_back(t.text);
+    return all;
+  };
+  EXPECT_EQ(texts({-100, 0, ""}, 5), (std::vector<std::string>{"-100", "-80", "-60", "-40", "-20", "0"}));
+  EXPECT_EQ(texts({433.42, 434.42, ""}, 5), (std::vector<std::string>{"433.6", "433.8", "434.0", "434.2", "434.4"}));
+  EXPECT_EQ(texts({0.5, 0, ""}, 5), (std::vector<std::string>{"0.0", "0.1", "0.2", "0.3", "0.4", "0.5"})) << "reversed";
+  EXPECT_TRUE(texts({1, 1, ""}, 5).empty());
+}
+
+TEST(PlotAxis, FrequenciesHaveTheirUnit) {
+  EXPECT_EQ(frequency_text(433.9235e6, 244), "433.92350 MHz");
+  EXPECT_EQ(frequency_text(-1500, 100), "-1.50 kHz");
+  EXPECT_EQ(frequency_text(50, 10), "50 Hz");
+}
+
+TEST(SpectrumPlot, ThePeakIsAtItsTrueFrequency) {
+  for (const double offset : {-412'345.6, -1000.0, 123'456.0, 499'000.0}) {
+    const Figure f = figure_of(Kind::automatic, tone(offset));
+    ASSERT_EQ(f.marks.size(), 1u);
+    EXPECT_NEAR(f.marks[0].x * 1e6, kCentre + offset, kRate / 4096 / 8) << "an eighth of a bin";
+    EXPECT_NEAR(f.marks[0].y, -20, 0.9) << "the window's scalloping";
+    EXPECT_EQ(f.x.label, "frequency, MHz");
+    EXPECT_NEAR(f.x.low * 1e6, kCentre - kRate / 2, 1);
+    EXPECT_THAT(f.note, HasSubstr("peak " + frequency_text(f.marks[0].x * 1e6, kRate / 4096)));
+  }
+}
+
+TEST(SpectrumPlot, ChannelsAreCurvesAndTheStrongestIsNamed) {
+  Piece piece = tone(100e3);
+  piece.samples.push_back(tone(-200e3).samples[0]);
+  for (cf32& z : piece.samples[1]) z *= 3;
+  const Figure f = figure_of(Kind::spectrum, piece);
+  ASSERT_EQ(f.curves.size(), 2u);
+  EXPECT_FALSE(f.filled);
+  EXPECT_THAT(f.note, HasSubstr("in channel 1"));
+  EXPECT_NEAR(f.marks[0].x * 1e6, kCentre - 200e3, 50);
+}
+
+TEST(SpectrumPlot, ShortSignalsHaveShortTransforms) {
+  const Figure f = figure_of(Kind::spectrum, tone(100e3, 40));
+  EXPECT_EQ(f.curves[0].values.size(), 16u);
+}
+
+TEST(SpectrumPlot, RealValuesHavePositiveFrequencies) {
+  Piece piece;
+  piece.of = Piece::Of::values;
+  piece.rate_hz = 48'000;
+  std::vector<float>& x = piece.values.emplace_back();
+  for (int i = 0; i < 1 << 15; ++i) x.push_back(static_cast<float>(std::cos(2 * std::numbers::pi * 1000 / 48'000 * i)));
+  const Figure f = figure_of(Kind::spectrum, piece);
+  EXPECT_EQ(f.x.low, 0);
+  EXPECT_NEAR(f.marks[0].x, 1.0, 0.002) << f.x.label;
+}
+
+TEST(WaterfallPlot, ATonesColumnIsItsFrequency) {
+  PlotOptions options;
+  options.is_whole = true;
+  options.rows = 8;
+  const Piece piece = tone(250e3);
+  const Figure f = figure_of(Kind::waterfall, piece, options);
+  ASSERT_EQ(f.kind, Figure::Kind::grid);
+  EXPECT_GE(f.grid.rows, 8);
+  EXPECT_LT(f.grid.rows, 16);
+  for (int r = 0; r < f.grid.rows; ++r) {
+    int strongest = 0;
+    for (int c = 0; c < f.grid.columns; ++c)
+      if (f.grid.at(c, r) > f.grid.at(strongest, r)) strongest = c;
+    const double hz = 1e6 * (f.x.low + (f.x.high - f.x.low) * strongest / (f.grid.columns - 1));
+    EXPECT_NEAR(hz, kCentre + 250e3, kRate / 4096) << r;
+  }
+  EXPECT_EQ(f.y.label, "time, ms");
+  EXPECT_NEAR(f.y.low, 65.536, 9) << "the end is at the bottom";
+  EXPECT_EQ(f.y.high, 0);
+}
+
+TEST(WaterfallPlot, KeepsTheNewestRows) {
+  PlotOptions options;
+  options.rows = 3;
+  Piece piece;
+  piece.of = Piece::Of::bins;
+  piece.bins = {100, 10, true};
+  const auto plot = make_plot(Kind::waterfall, piece, options);
+  for (int i = 0; i < 5; ++i) {
+    piece.values = {std::vector<float>(8, static_cast<float>(-i))};
+    plot->add(piece);
+  }
+  const Figure f = plot->figure();
+  ASSERT_EQ(f.grid.rows, 3);
+  EXPECT_NEAR(f.grid.at(0, 0), -2, 1e-3);
+  EXPECT_NEAR(f.grid.at(0, 2), -4, 1e-3) << "the newest is at the bottom";
+}
+
+TEST(ConstellationPlot, IsSquareAroundZero) {
+  Piece piece;
+  piece.of = Piece::Of::symbols;
+  piece.samples = {{{1, 1}, {-1, 1}, {-1, -1}, {1, -1}}};
+  const Figure f = figure_of(Kind::automatic, piece);
+  EXPECT_EQ(f.kind, Figure::Kind::points);
+  EXPECT_EQ(f.points.size(), 4u);
+  EXPECT_EQ(f.x.low, -f.x.high);
+  EXPECT_GT(f.x.high, 1);
+  EXPECT_THAT(f.note, HasSubstr("mean power 3.0 dB"));
+  EXPECT_THROW(make_plot(Kind::spectrum, piece, {}), UsageError);
+}
+
+TEST(TextFigure, ThePeaksColumnIsItsFrequency) {
+  for (const int columns : {60, 80, 133}) {
+    const Figure f = figure_of(Kind::spectrum, tone(250e3));
+    const std::vector<std::string> lines = text_figure(f, {columns, 24}, terminal::Colours::none);
+    ASSERT_EQ(lines.size(), 24u);
+    for (const std::string& line : lines) EXPECT_LE(terminal::width_of(line), columns) << line;
+    std::size_t first = 1;
+    while (lines[first].find("▸") == std::string::npos && first < 20) ++first;
+    const std::string& line = lines[first];
+    const int column = terminal::width_of(line.substr(0, line.find("▸")));
+    const int left = terminal::width_of(lines[21].substr(0, lines[21].find("└"))) + 1;
+    EXPECT_NEAR(column, left + 0.75 * (columns - left - 1), 2) << line;
+    EXPECT_THAT(line, HasSubstr("434.17"));
+    EXPECT_THAT(lines[22], HasSubstr("MHz"));
+    EXPECT_THAT(lines[23], HasSubstr("peak"));
+  }
+}
+
+TEST(TextFigure, DrawsAnythingOnAnyTerminal) {
+  Piece symbols;
+  symbols.of = Piece::Of::symbols;
+  symbols.samples = {{{1, 1}, {-1, 1}}};
+  Piece values;
+  values.of = Piece::Of::values;
+  values.values = {{1, 2, std::nanf(""), 4}};
+  for (const auto& [kind, piece] : {std::pair(Kind::spectrum, tone(1e5)), std::pair(Kind::waterfall, tone(1e5)),
+                                    std::pair(Kind::constellation, symbols), std::pair(Kind::time, values)}) {
+    PlotOptions options;
+    options.is_whole = true;
+    const Figure f = figure_of(kind, piece, options);
+    for (const terminal::Size size : {terminal::Size{1, 1}, {3, 3}, {20, 6}, {80, 24}, {300, 100}})
+      for (const auto colours :
+           {terminal::Colours::none, terminal::Colours::basic, terminal::Colours::indexed, terminal::Colours::full})
+        for (const std::string& line : text_figure(f, size, colours)) EXPECT_LE(terminal::width_of(line), size.columns);
+  }
+}
+
+TEST(TextFigure, WithoutColoursThereAreNoEscapes) {
+  PlotOptions options;
+  options.is_whole = true;
+  for (const Kind kind : {Kind::spectrum, Kind::waterfall})
+    for (const std::string& line : text_figure(figure_of(kind, tone(1e5), options), {80, 24}, terminal::Colours::none))
+      EXPECT_EQ(line.find('\x1b'), line.npos);
+}
+
+/// What a PNG file holds, as libpng decodes it.
+Pixels decoded(const std::string& path) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  EXPECT_TRUE(png_image_begin_read_from_file(&image, path.c_str())) << image.message;
+  image.format = PNG_FORMAT_RGB;
+  Pixels pixels(static_cast<int>(image.width), static_cast<int>(image.height));
+  EXPECT_TRUE(png_image_finish_read(&image, nullptr, pixels.colours.data(), 0, nullptr)) << image.message;
+  return pixels;
+}
+
+TEST(PlotPicture, APngShowsTheToneAtItsFrequency) {
+  const ScratchFolder folder;
+  PlotOptions options;
+  options.is_whole = true;
+  const std::string path = folder / "tone.png";
+  const Figure f = figure_of(Kind::waterfall, tone(250e3), options);
+  write_picture(path, f, {900, 500});
+  Pixels pixels = decoded(path);
+  ASSERT_EQ(pixels.width, 900);
+  ASSERT_EQ(pixels.height, 500);
+  // The brightest pixel of a row in the middle is the tone; the plot is from 84 to 790.
+  int brightest = 100;
+  const auto brightness = [&](int x) { return pixels.at(x, 250).r + pixels.at(x, 250).g + pixels.at(x, 250).b; };
+  for (int x = 90; x < 780; ++x)
+    if (brightness(x) > brightness(brightest)) brightest = x;
+  EXPECT_NEAR(brightest, 84 + 0.75 * (790 - 84), 2);
+}
+
+TEST(PlotPicture, AnSvgHasTheLabelsAndIsComplete) {
+  SvgPainter painter(900, 500);
+  Figure f = figure_of(Kind::spectrum, tone(250e3));
+  f.title = "a < b & c";
+  paint(f, {900, 500}, painter);
+  const std::string svg = painter.document();
+  EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+  for (const char* words : {"frequency, MHz", ">dBFS<", "434.17", "a &lt; b &amp; c"})
+    EXPECT_THAT(svg, HasSubstr(words));
+}
+
+TEST(PlotPicture, RefusesAFolderThatDoesNotExist) {
+  EXPECT_THROW(write_picture("/nonexistent/x.png", figure_of(Kind::spectrum, tone(0)), {}), SetupError);
+  EXPECT_THROW(write_picture("/nonexistent/x.svg", figure_of(Kind::spectrum, tone(0)), {}), SetupError);
+  EXPECT_TRUE(is_picture("a.png") && is_picture("a.svg") && !is_picture("a.jpg"));
+}
+
+TEST(StrokeFont, HasEveryCharacter) {
+  for (char c = '!'; c <= '~'; ++c) {
+    const auto strokes = strokes_of(std::string(1, c));
+    EXPECT_FALSE(strokes.empty()) << c;
+    for (const auto& stroke : strokes) {
+      EXPECT_FALSE(stroke.empty()) << c;
+      for (const Place2& p : stroke) {
+        EXPECT_GE(p.x, 0) << c;
+        EXPECT_LE(p.x, 4.0 / 6) << c;
+        EXPECT_GE(p.y, -1) << c;
+        EXPECT_LE(p.y, 0.5) << c;
+      }
+    }
+  }
+  EXPECT_GT(stroke_width_of("MHz"), stroke_width_of("Hz"));
+}
+
+/// A message with this header and payload.
+class SpectrumMessage {
+ public:
+  explicit SpectrumMessage(nlohmann::json header, const std::vector<float>& values) : values_(values) {
+    head_ = "topic " + header.dump();
+    view_ = read_message(head_, std::as_bytes(std::span(values_)), why_);
+    EXPECT_TRUE(view_) << why_;
+  }
+  Piece piece() const { return piece_of(*view_); }
+
+ private:
+  std::vector<float> values_;
+  std::string head_, why_;
+  std::optional<MessageView> view_;
+};
+
+TEST(MessagePiece, BinsHaveTheFrequenciesOfTheHeader) {
+  nlohmann::json header = {{"dtype", "<f4"},        {"shape", {8}},    {"dims", {"bin"}}, {"sample_rate", 800.0},
+                           {"frequency", 10'000.0}, {"port", "s.out"}, {"pipeline", "p"}};
+  const std::vector<float> values{-90, -90, -90, -10, -90, -90, -90, -90};
+  const Piece derived = SpectrumMessage(header, values).piece();
+  EXPECT_EQ(derived.of, Piece::Of::bins);
+  EXPECT_EQ(derived.bins.first_hz, 10'000 - 4 * 100);
+  EXPECT_FALSE(derived.bins.is_sure);
+  header["axes"] = {{"bin", {{"first", 5000.0}, {"step", 25.0}, {"unit", "Hz"}}}};
+  const Piece stated = SpectrumMessage(header, values).piece();
+  EXPECT_EQ(stated.bins.first_hz, 5000);
+  EXPECT_EQ(stated.bins.step_hz, 25);
+  EXPECT_TRUE(stated.bins.is_sure);
+  const Figure f = figure_of(Kind::automatic, stated);
+  EXPECT_NEAR(f.marks[0].x, 5.075, 1e-6) << f.x.label;
+}
+
+TEST(MessagePiece, WhatIsComplexIsAStreamOrSymbols) {
+  nlohmann::json header = {{"dtype", "<c8"},     {"shape", {2, 2}},  {"dims", {"channel", "n"}},
+                           {"sample_rate", 8e6}, {"item_rate", 2e6}, {"frequency", 100e6}};
+  const std::vector<float> values{1, 2, 3, 4, 5, 6, 7, 8};
+  const Piece stream = SpectrumMessage(header, values).piece();
+  EXPECT_EQ(stream.of, Piece::Of::samples);
+  EXPECT_EQ(stream.rate_hz, 2e6);
+  ASSERT_EQ(stream.rows(), 2u);
+  EXPECT_EQ(stream.samples[1][0], cf32(5, 6));
+  header["dims"] = {"packet", "symbol"};
+  EXPECT_EQ(SpectrumMessage(header, values).piece().of, Piece::Of::symbols);
+  header["dtype"] = "<f4";
+  header["shape"] = {8};
+  header["dims"] = {"n"};
+  EXPECT_EQ(natural_kind(SpectrumMessage(header, values).piece()), Kind::time);
+}
+
+}  // namespace
+}  // namespace iqd::plot
