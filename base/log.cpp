@@ -85,6 +85,9 @@ void between_lines(const std::function<void()>& work) {
 void set_level(Level level) {
   logger().set_level(native(level));
 }
+void hide_below(Level level) {
+  if (logger().level() > spdlog::level::debug) set_level(level);
+}
 std::uint64_t lines() noexcept {
   return line_count.load(std::memory_order_relaxed);
 }

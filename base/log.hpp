@@ -23,6 +23,8 @@ enum class Level {
 /// Never called per block: frequent events are counted and shown in the status.
 void write(Level level, std::string_view text);
 void set_level(Level level);
+/// Hides lines below this level, unless the level was set to `debug`.
+void hide_below(Level level);
 /// Lines written so far; a test checks that the steady state writes none.
 std::uint64_t lines() noexcept;
 

@@ -43,7 +43,6 @@ void Connections::take(const SocketMonitor::Event& event, std::int64_t now_ns) {
     case ZMQ_EVENT_ACCEPTED:
     case ZMQ_EVENT_CONNECTED: begin(static_cast<int>(event.value), now_ns); break;
     case ZMQ_EVENT_DISCONNECTED: end(static_cast<int>(event.value), now_ns); break;
-    case ZMQ_EVENT_CONNECT_RETRIED: ++attempts_; break;
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: ++succeeded_, ++connected_; break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
       if (event.value == KeyCheck::kTryAgain) {
@@ -150,7 +149,7 @@ std::uint64_t Connections::departures() const {
 
 PeerFacts Connections::facts() const {
   const std::lock_guard lock(mutex_);
-  return {reached_, attempts_, succeeded_, departures_, fault_};
+  return {reached_, succeeded_, departures_, fault_};
 }
 
 bool Connections::reached() const {

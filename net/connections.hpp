@@ -29,7 +29,6 @@ enum class HandshakeFault : std::uint8_t {
 /// What a side that connects can know about the peer.
 struct PeerFacts {
   bool reached = false;                         // something accepted a connection
-  std::uint64_t attempts = 0;                   // that failed or ended, and were repeated
   std::uint64_t handshakes = 0;                 // completed
   std::uint64_t departures = 0;                 // peers that hung up after the handshake, or were lost
   HandshakeFault fault = HandshakeFault::none;  // of the last handshake that failed
@@ -91,7 +90,6 @@ class Connections {
   UnwelcomeHosts unwelcome_;
   std::int64_t refused_ = 0;  // by the list; connected until the time limit
   bool reached_ = false;
-  std::uint64_t attempts_ = 0;
   HandshakeFault fault_ = HandshakeFault::none;
   std::string failing_;  // reason for the next connection that ends
 };

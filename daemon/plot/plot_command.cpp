@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/plot/file_input.hpp"
 #include "daemon/plot/message_piece.hpp"
@@ -243,6 +244,7 @@ Exit run_plot(PlotArguments a) {
   check(a);
   a.origin.access.curve = !a.origin.access.secret.empty() || !a.origin.access.server.empty();
   if (!a.is_live()) return plot_file(a);
+  log::hide_below(log::Level::error);
   struct sigaction act {};
   act.sa_handler = [](int) { plot_stop_asked = true; };
   for (const int s : {SIGINT, SIGTERM}) ::sigaction(s, &act, nullptr);

@@ -42,7 +42,7 @@ std::uint64_t messages_in_all(const PipelineStatus& s) {
 }
 
 std::string latency_text(const Histogram::Snapshot& h) {
-  if (h.count == 0) return "no latency";
+  if (h.count == 0) return "-";
   return fmt::format("p50 {}, p99 {}, max {}", duration_text(h.quantile_ns(0.5)), duration_text(h.quantile_ns(0.99)),
                      duration_text(static_cast<double>(h.worst_ns)));
 }
@@ -126,9 +126,10 @@ std::vector<std::string> summary_block(const PipelineStatus& s, double seconds, 
 std::vector<std::string> summary_lines(const PipelineStatus& s, double seconds) {
   const std::vector<Detail> totals = totals_of(s);
   const bool has_errors = std::ranges::any_of(totals, [](const Detail& d) { return d.kind != Detail::Kind::events; });
-  std::vector<std::string> lines{fmt::format(
-      "{}: ended after {:.1f} s: {} samples received, {} published, {}; {} messages; {}{}", s.name, seconds, s.received,
-      s.published, joined(losses_of(s)), messages_in_all(s), has_errors ? "" : "no errors; ", latency_text(s.latency))};
+  std::vector<std::string> lines{
+      fmt::format("{}: ended after {:.1f} s: {} samples received, {} published, {}; {} messages; {}latency {}", s.name,
+                  seconds, s.received, s.published, joined(losses_of(s)), messages_in_all(s),
+                  has_errors ? "" : "no errors; ", latency_text(s.latency))};
   for (const Detail& d : totals)
     lines.push_back(fmt::format("{}: {} of {}: {}", s.name, d.kind == Detail::Kind::events ? "events" : "errors",
                                 d.subject, joined(d.items)));

@@ -115,13 +115,15 @@ void add_levels(std::vector<Detail>& to, const PipelineStatus& now) {
 }
 
 std::string level_text(double db) {
-  return std::isfinite(db) ? fmt::format("{:.1f} dBFS", db) : "-";
+  return fmt::format("{:.1f} dBFS", db);
 }
 
 void add_input(std::vector<Detail>& to, const PipelineStatus& now) {
   for (std::size_t c = 0; c < now.channels.size(); ++c) {
     const PipelineStatus::Channel& channel = now.channels[c];
-    std::vector<Phrase> items{{"rms " + level_text(channel.rms_dbfs)}, {"peak " + level_text(channel.peak_dbfs)}};
+    std::vector<Phrase> items;
+    if (std::isfinite(channel.rms_dbfs))
+      items = {{"rms " + level_text(channel.rms_dbfs)}, {"peak " + level_text(channel.peak_dbfs)}};
     if (channel.clipped > 0) items.push_back({fmt::format("clipped {}", channel.clipped), Tone::warning});
     if (channel.overloaded) items.push_back({"OVERLOADED", Tone::bad});
     add(to, Kind::input, fmt::format("channel {}", c), std::move(items));

@@ -4,16 +4,17 @@
 
 #include <fmt/format.h>
 
+#include "net/reach.hpp"
+
 namespace iqd {
 
-std::string why_not_connected(const net::PeerFacts& peer, bool has_keys, bool push) {
+std::string why_no_handshake(const net::PeerFacts& peer, bool has_keys, bool push) {
   using net::HandshakeFault;
-  if (!peer.reached)
-    return peer.attempts > 0 ? "nothing listens there: is the publisher running, and is the port right?"
-                             : "no answer: does a firewall block it, and is the host right?";
-  switch (peer.fault) {
+  // libzmq reports no fault if sockets do not match: it just hangs up.
+  const bool other_kind = peer.fault == HandshakeFault::none && peer.departures > 0;
+  switch (other_kind ? HandshakeFault::socket_kind : peer.fault) {
     case HandshakeFault::socket_kind:
-      return push ? "a publisher of another kind is there: leave out --push"
+      return push ? "the socket there is not `kind: push`: leave out --push"
                   : "the socket there is not `kind: pub`: for `kind: push`, give --push";
     case HandshakeFault::mechanism:
       return has_keys ? "the handshake fails: the publisher has no `curve:`: leave out --key and --server"
@@ -83,9 +84,16 @@ void SilenceWatch::look_at_connection(std::vector<std::string>& lines, std::int6
                            "waiting for it to come back",
                            heard_ ? "" : " before a message came"));
   } else if (!is_gone_ && !heard_ && now_ns - began_ns_ >= patience_ns_) {
-    say(lines, why_not_connected(peer, origin_.access.curve, origin_.push));
+    look_at_handshake(lines, peer, now_ns);
   }
   departures_ = peer.departures;
+}
+
+void SilenceWatch::look_at_handshake(std::vector<std::string>& lines, const net::PeerFacts& peer, std::int64_t now_ns) {
+  if (peer.reached) return say(lines, why_no_handshake(peer, origin_.access.curve, origin_.push));
+  if (now_ns < next_probe_ns_) return;
+  next_probe_ns_ = now_ns + kProbeNs;
+  if (std::string why = net::why_unreachable(origin_.endpoint); !why.empty()) say(lines, std::move(why));
 }
 
 void SilenceWatch::list_topics(std::vector<std::string>& lines, std::int64_t now_ns) {

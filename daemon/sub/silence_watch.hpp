@@ -12,8 +12,8 @@
 
 namespace iqd {
 
-/// Why a side that connects is not connected, as far as libzmq reports it, and what to do.
-std::string why_not_connected(const net::PeerFacts& peer, bool has_keys, bool push);
+/// Why no handshake with a peer that can be reached succeeds, as far as libzmq reports it, and what to do.
+std::string why_no_handshake(const net::PeerFacts& peer, bool has_keys, bool push);
 
 /// Explains silence to a reader: no connection, a wrong topic, a publisher that has ended. If the wanted topic does not
 /// come, it listens to all topics for a while and lists them. Times are of the steady clock. One thread.
@@ -31,8 +31,10 @@ class SilenceWatch {
 
  private:
   static constexpr std::int64_t kListenNs = 2'000'000'000;
+  static constexpr std::int64_t kProbeNs = 3'000'000'000;
   void say(std::vector<std::string>& lines, std::string text);
   void look_at_connection(std::vector<std::string>& lines, std::int64_t now_ns);
+  void look_at_handshake(std::vector<std::string>& lines, const net::PeerFacts& peer, std::int64_t now_ns);
   void list_topics(std::vector<std::string>& lines, std::int64_t now_ns);
 
   MessageReader& reader_;
@@ -42,7 +44,8 @@ class SilenceWatch {
   bool heard_ = false;    // the wanted topic
   bool is_gone_ = false;  // the publisher, after a handshake
   bool has_listed_ = false;
-  std::int64_t listening_ns_ = 0;  // to all topics since then; 0: not
+  std::int64_t listening_ns_ = 0;   // to all topics since then; 0: not
+  std::int64_t next_probe_ns_ = 0;  // of an address where nothing listens
   std::uint64_t departures_ = 0;
   TopicCensus census_;
   std::string said_;

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/sub/message_print.hpp"
 #include "daemon/sub/message_reader.hpp"
@@ -131,6 +132,8 @@ Exit run(SubOptions options) {
     throw UsageError(fmt::format("'{}' is not an address: use tcp://host:port or ipc://path", options.origin.endpoint));
   if (options.origin.bind && !options.origin.push) throw UsageError("--bind is for --push: a publisher that connects");
   check_keys(options);
+  // A side that connects gets an explanation instead of the door's log.
+  if (!options.origin.bind) log::hide_below(log::Level::error);
   options.print.with_topic = options.origin.topic.empty();
   stop_on_signals();
   return Subscriber(options).run();

@@ -218,9 +218,9 @@ class Curve(iqd.SystemTest):
                 (where, "iq", "--seconds", 4, "--key", self.folder / "eve.secret", *keys[2:]),
                 (iqd.endpoint(), "iq", "--seconds", 4, *keys))
             self.assertEqual([done.returncode for done in (plain, wrong, nobody)], [1, 1, 1])
-            self.assertIn("if the publisher has `curve:`, give --server and --key", plain.stderr)
+            self.assertIn("the publisher has `curve:`: give --server and --key", plain.stderr)
             self.assertIn("the handshake fails: --server must be", wrong.stderr)
-            self.assertIn("no answer", nobody.stderr)
+            self.assertIn("nothing listens there", nobody.stderr)
             self.assertEqual(daemon.stop(), 0, daemon.text)
         self.assertEqual(self.sub(where, "iq", *keys[:2]).returncode, 2)
 
