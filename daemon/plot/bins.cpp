@@ -13,8 +13,6 @@
 namespace iqd::plot {
 namespace {
 
-constexpr float kSilenceDb = -199;
-
 std::vector<cf32> complex_of(const std::vector<float>& values) {
   return {values.begin(), values.end()};
 }
@@ -90,7 +88,7 @@ std::string Bins::frequency_text(double bin) const {
 std::string Bins::note() const {
   if (!estimators_.empty() && axis_.step_hz > 0)
     return fmt::format("{} per bin", plot::frequency_text(axis_.step_hz, axis_.step_hz));
-  return axis_.is_sure || axis_.step_hz == 0 ? "" : "frequencies assume that the spectrum covers the whole sample rate";
+  return axis_.is_sure || axis_.step_hz == 0 ? "" : "frequencies by the sample rate alone";
 }
 
 double peak_bin(const std::vector<float>& db) {

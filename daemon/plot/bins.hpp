@@ -45,6 +45,9 @@ class Bins {
   std::int64_t added_ = 0;
 };
 
+/// Below this a spectrum has no power at all.
+inline constexpr float kSilenceDb = -199;
+
 /// The bin of the largest value, with the fraction that a parabola through its neighbours gives.
 double peak_bin(const std::vector<float>& db);
 /// From the noise to the peak, rounded to tens of dB.

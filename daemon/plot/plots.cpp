@@ -57,6 +57,10 @@ class SpectrumPlot final : public Plot {
       if (peak_of(r) > peak_of(strongest)) strongest = r;
     const double bin = peak_bin(rows_[strongest]);
     const double db = static_cast<double>(peak_of(strongest));
+    if (db < kSilenceDb) {
+      f.note = "silence";
+      return;
+    }
     const std::string text = fmt::format("{}, {:.1f} {}", bins_.frequency_text(bin), db, bins_.unit());
     const double share = bin / std::max(1.0, static_cast<double>(rows_[strongest].size()) - 1);
     f.marks = {{f.x.low + share * (f.x.high - f.x.low), db, text}};

@@ -158,6 +158,22 @@ void add_topics(std::vector<Detail>& to, const PipelineStatus& now, const Pipeli
   }
 }
 
+/// Those that are not locked one by one, the others by name: `lo locked (8)`.
+std::vector<Phrase> lock_phrases(const RadioReadings& readings) {
+  std::vector<Phrase> items;
+  std::map<std::string, int> locked;
+  for (const RadioReading& r : readings) {
+    if (!r.is_lock) continue;
+    if (r.value != 0)
+      ++locked[r.name];
+    else
+      items.push_back({(r.of.empty() ? r.name : r.name + " " + r.of) + " NOT LOCKED", Tone::bad});
+  }
+  for (const auto& [name, count] : locked)
+    items.push_back({count > 1 ? fmt::format("{} locked ({})", name, count) : name + " locked", Tone::good});
+  return items;
+}
+
 }  // namespace
 
 std::string duration_text(double ns) {
@@ -200,14 +216,10 @@ StatusFacts facts_of(const PipelineStatus& now, const PipelineStatus& then, doub
 std::vector<Detail> facts_of(const std::vector<OpenRadio>& radios) {
   std::vector<Detail> all;
   for (const OpenRadio& radio : radios) {
-    std::vector<Phrase> items;
-    for (const RadioReading& r : radio.readings) {
-      const std::string name = r.of.empty() ? r.name : r.name + " " + r.of;
-      if (r.is_lock)
-        items.push_back(r.value != 0 ? Phrase{name + " locked", Tone::good} : Phrase{name + " NOT LOCKED", Tone::bad});
-      else if (std::isfinite(r.value))
-        items.push_back({fmt::format("{} {:.4g}", name, r.value)});
-    }
+    std::vector<Phrase> items = lock_phrases(radio.readings);
+    for (const RadioReading& r : radio.readings)
+      if (!r.is_lock && std::isfinite(r.value))
+        items.push_back({fmt::format("{} {:.4g}", r.of.empty() ? r.name : r.name + " " + r.of, r.value)});
     add(all, Kind::radio, radio.driver + (radio.args.empty() ? "" : " " + radio.args), std::move(items));
   }
   return all;

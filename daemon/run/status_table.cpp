@@ -19,6 +19,7 @@ constexpr std::size_t kWords = 2;  // the first columns are words, aligned to th
 /// Which columns a narrow terminal loses: BLOCKS first.
 constexpr std::array<std::size_t, 8> kLeaveOut{3, 9, 4, 6, 5, 7, 2, 8};
 constexpr int kGap = 2;
+constexpr int kNarrow = 70;  // columns; narrower, details are not aligned
 
 using Widths = std::array<int, kCount>;  // 0: left out
 
@@ -76,9 +77,10 @@ std::vector<std::string> table(const std::vector<StatusFacts>& pipelines, const 
     for (const Detail& d : details) {
       if (!is_shown(d)) continue;
       const std::string subject = terminal::clipped(d.subject, widest);
-      const std::string label =
-          fmt::format("  {:<8} {}{}", d.name() == before ? "" : d.name(), subject,
-                      std::string(static_cast<std::size_t>(std::max(0, widest - width_of(subject))), ' '));
+      const std::string_view name = d.name() == before ? "" : d.name();
+      const auto pad = static_cast<std::size_t>(std::max(0, widest - width_of(subject)));
+      const std::string label = columns < kNarrow ? fmt::format("  {} {}", d.name(), subject)
+                                                  : fmt::format("  {:<8} {}{}", name, subject, std::string(pad, ' '));
       before = d.name();
       for (std::string& line : detail_lines(label, d.items, columns, paint)) lines.push_back(std::move(line));
     }

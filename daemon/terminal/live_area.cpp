@@ -35,11 +35,14 @@ void LiveArea::clear() {
   });
 }
 
-/// Moves to the first column of the first line. A terminal that became narrower has wrapped the lines.
+/// Moves to the first column of the first line. A terminal that became narrower has wrapped the lines; if they no longer
+/// fit, the first ones have left it.
 std::string LiveArea::to_top() const {
-  const int columns = std::max(size_of(file_).columns, 1);
+  const Size size = size_of(file_);
+  const int columns = std::max(size.columns, 1);
   int up = 0;
   for (const int width : drawn_) up += std::max(1, (width + columns - 1) / columns);
+  if (up >= size.rows) return "\x1b[2J\x1b[H";
   return up > 0 ? fmt::format("\r\x1b[{}A", up) : "\r";
 }
 
