@@ -29,6 +29,12 @@ bool is_journal() {
   return is;
 }
 
+/// By https://no-color.org.
+bool wants_no_colours() {
+  const char* const value = std::getenv("NO_COLOR");
+  return value && *value;
+}
+
 /// The level of syslog(3), for the journal.
 int urgency(Level level) {
   switch (level) {
@@ -42,7 +48,8 @@ int urgency(Level level) {
 
 spdlog::logger& logger() {
   static const auto instance = [] {
-    auto made = spdlog::stderr_color_mt("iqd");
+    auto made =
+        spdlog::stderr_color_mt("iqd", wants_no_colours() ? spdlog::color_mode::never : spdlog::color_mode::automatic);
     made->set_pattern(is_journal() ? "%v" : "%H:%M:%S.%e %^%l%$ %v");
     made->flush_on(spdlog::level::info);
     return made;

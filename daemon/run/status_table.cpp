@@ -125,9 +125,8 @@ std::vector<std::string> status_table(const std::vector<StatusFacts>& pipelines,
     lines = table(pipelines, radios, kinds, room.columns, paint);
     if (std::ssize(lines) <= room.rows) break;
   }
-  if (std::ssize(lines) > room.rows && room.rows > 1) {
-    const auto left = std::ssize(lines) - (room.rows - 1);
-    lines.resize(static_cast<std::size_t>(room.rows - 1));
+  if (const auto left = std::ssize(lines) - (room.rows - 1); left > 1) {
+    lines.resize(static_cast<std::size_t>(std::max(room.rows - 1, 0)));
     lines.push_back(paint(Tone::faint, fmt::format("… {} more", left)));
   }
   for (std::string& line : lines) line = terminal::clipped(line, room.columns);

@@ -185,7 +185,8 @@ class Terminal(iqd.SystemTest):
             self.assertEqual(run.end(), 0)
 
     def test_several_pipelines_share_the_table(self):
-        pipelines = [FSK.replace("name: fsk_text", f"name: p{i}").replace("ENDPOINT", iqd.endpoint()) for i in (1, 2)]
+        pipelines = [FSK.replace("name: fsk_text", f"name: p{i}").replace("snr=8", f"snr={7 + i}").replace(
+            "ENDPOINT", iqd.endpoint()) for i in (1, 2)]
         text = "pipelines:\n" + "".join("  - " + p.replace("\n", "\n    ").rstrip() + "\n" for p in pipelines)
         with OnTerminal("run", self.write(text)) as run:
             run.wait_for(lambda s: re.search(r"(?m)^p1 +streaming", s.text) and re.search(r"(?m)^p2 +streaming", s.text))
