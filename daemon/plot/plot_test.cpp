@@ -6,14 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numbers>
-#include <regex>
 
 #include "base/error.hpp"
 #include "daemon/plot/axis.hpp"
 #include "daemon/plot/bins.hpp"
-#include "daemon/plot/message_piece.hpp"
 #include "daemon/plot/picture.hpp"
 #include "daemon/plot/plots.hpp"
 #include "daemon/plot/raster_painter.hpp"
@@ -269,56 +266,6 @@ TEST(StrokeFont, HasEveryCharacter) {
     }
   }
   EXPECT_GT(stroke_width_of("MHz"), stroke_width_of("Hz"));
-}
-
-/// A message with this header and payload.
-class SpectrumMessage {
- public:
-  explicit SpectrumMessage(nlohmann::json header, const std::vector<float>& values) : values_(values) {
-    head_ = "topic " + header.dump();
-    view_ = read_message(head_, std::as_bytes(std::span(values_)), why_);
-    EXPECT_TRUE(view_) << why_;
-  }
-  Piece piece() const { return piece_of(*view_); }
-
- private:
-  std::vector<float> values_;
-  std::string head_, why_;
-  std::optional<MessageView> view_;
-};
-
-TEST(MessagePiece, BinsHaveTheFrequenciesOfTheHeader) {
-  nlohmann::json header = {{"dtype", "<f4"},        {"shape", {8}},    {"dims", {"bin"}}, {"sample_rate", 800.0},
-                           {"frequency", 10'000.0}, {"port", "s.out"}, {"pipeline", "p"}};
-  const std::vector<float> values{-90, -90, -90, -10, -90, -90, -90, -90};
-  const Piece derived = SpectrumMessage(header, values).piece();
-  EXPECT_EQ(derived.of, Piece::Of::bins);
-  EXPECT_EQ(derived.bins.first_hz, 10'000 - 4 * 100);
-  EXPECT_FALSE(derived.bins.is_sure);
-  header["axes"] = {{"bin", {{"first", 5000.0}, {"step", 25.0}, {"unit", "Hz"}}}};
-  const Piece stated = SpectrumMessage(header, values).piece();
-  EXPECT_EQ(stated.bins.first_hz, 5000);
-  EXPECT_EQ(stated.bins.step_hz, 25);
-  EXPECT_TRUE(stated.bins.is_sure);
-  const Figure f = figure_of(Kind::automatic, stated);
-  EXPECT_NEAR(f.marks[0].x, 5.075, 1e-6) << f.x.label;
-}
-
-TEST(MessagePiece, WhatIsComplexIsAStreamOrSymbols) {
-  nlohmann::json header = {{"dtype", "<c8"},     {"shape", {2, 2}},  {"dims", {"channel", "n"}},
-                           {"sample_rate", 8e6}, {"item_rate", 2e6}, {"frequency", 100e6}};
-  const std::vector<float> values{1, 2, 3, 4, 5, 6, 7, 8};
-  const Piece stream = SpectrumMessage(header, values).piece();
-  EXPECT_EQ(stream.of, Piece::Of::samples);
-  EXPECT_EQ(stream.rate_hz, 2e6);
-  ASSERT_EQ(stream.rows(), 2u);
-  EXPECT_EQ(stream.samples[1][0], cf32(5, 6));
-  header["dims"] = {"packet", "symbol"};
-  EXPECT_EQ(SpectrumMessage(header, values).piece().of, Piece::Of::symbols);
-  header["dtype"] = "<f4";
-  header["shape"] = {8};
-  header["dims"] = {"n"};
-  EXPECT_EQ(natural_kind(SpectrumMessage(header, values).piece()), Kind::time);
 }
 
 }  // namespace

@@ -31,6 +31,22 @@ struct Room {
   int rows = 1;
 };
 
+std::string unit_of(const Scale& scale) {
+  const auto comma = scale.label.rfind(", ");
+  return comma == std::string::npos ? scale.label : scale.label.substr(comma + 2);
+}
+
+/// The largest of the values that fall into part `i` of `parts`; NaN if there is none.
+float largest(const std::vector<float>& values, int i, int parts) {
+  const auto n = static_cast<double>(values.size());
+  const auto begin = static_cast<std::size_t>(std::floor(n * i / parts));
+  const auto end = std::max(begin + 1, static_cast<std::size_t>(std::floor(n * (i + 1) / parts)));
+  float most = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t k = begin; k < std::min(end, values.size()); ++k)
+    if (!(most >= values[k])) most = values[k];
+  return most;
+}
+
 class TextFigure {
  public:
   TextFigure(const Figure& figure, terminal::Size size, Colours colours)
@@ -62,11 +78,6 @@ class TextFigure {
     // Points have the same scale in both directions; a cell is about twice as high as wide.
     if (figure_.kind == Figure::Kind::points) room_.columns = std::min(room_.columns, 2 * room_.rows);
     x_ticks_ = ticks_of(figure_.x, std::max(room_.columns / 12, 3));
-  }
-
-  static std::string unit_of(const Scale& scale) {
-    const auto comma = scale.label.rfind(", ");
-    return comma == std::string::npos ? scale.label : scale.label.substr(comma + 2);
   }
 
   std::optional<Rgb> if_coloured(Rgb colour) const {
@@ -126,17 +137,6 @@ class TextFigure {
     const std::string text =
         used + 2 + width_of(figure_.x.label) <= canvas_.columns() ? figure_.x.label : unit_of(figure_.x);
     canvas_.write(canvas_.columns() - width_of(text), row, text, if_coloured(kAxis));
-  }
-
-  /// The largest of the values that fall into part `i` of `parts`; NaN if there is none.
-  static float largest(const std::vector<float>& values, int i, int parts) {
-    const auto n = static_cast<double>(values.size());
-    const auto begin = static_cast<std::size_t>(std::floor(n * i / parts));
-    const auto end = std::max(begin + 1, static_cast<std::size_t>(std::floor(n * (i + 1) / parts)));
-    float most = std::numeric_limits<float>::quiet_NaN();
-    for (std::size_t k = begin; k < std::min(end, values.size()); ++k)
-      if (!(most >= values[k])) most = values[k];
-    return most;
   }
 
   /// A filled curve: a bar of eighths for each column.

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/plot/message_piece.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/plot/plots.hpp"
+
+namespace iqd::plot {
+namespace {
+
+/// A message with this header and payload.
+class SpectrumMessage {
+ public:
+  explicit SpectrumMessage(nlohmann::json header, const std::vector<float>& values) : values_(values) {
+    head_ = "topic " + header.dump();
+    view_ = read_message(head_, std::as_bytes(std::span(values_)), why_);
+    EXPECT_TRUE(view_) << why_;
+  }
+  Piece piece() const { return piece_of(*view_); }
+
+ private:
+  std::vector<float> values_;
+  std::string head_, why_;
+  std::optional<MessageView> view_;
+};
+
+TEST(MessagePiece, BinsHaveTheFrequenciesOfTheHeader) {
+  nlohmann::json header = {{"dtype", "<f4"},        {"shape", {8}},    {"dims", {"bin"}}, {"sample_rate", 800.0},
+                           {"frequency", 10'000.0}, {"port", "s.out"}, {"pipeline", "p"}};
+  const std::vector<float> values{-90, -90, -90, -10, -90, -90, -90, -90};
+  const Piece derived = SpectrumMessage(header, values).piece();
+  EXPECT_EQ(derived.of, Piece::Of::bins);
+  EXPECT_EQ(derived.bins.first_hz, 10'000 - 4 * 100);
+  EXPECT_FALSE(derived.bins.is_sure);
+  header["axes"] = {{"bin", {{"first", 5000.0}, {"step", 25.0}, {"unit", "Hz"}}}};
+  const Piece stated = SpectrumMessage(header, values).piece();
+  EXPECT_EQ(stated.bins.first_hz, 5000);
+  EXPECT_EQ(stated.bins.step_hz, 25);
+  EXPECT_TRUE(stated.bins.is_sure);
+  const auto plot = make_plot(Kind::automatic, stated, {});
+  plot->add(stated);
+  const Figure f = plot->figure();
+  EXPECT_NEAR(f.marks.at(0).x, 5.075, 1e-6) << f.x.label;
+}
+
+TEST(MessagePiece, WhatIsComplexIsAStreamOrSymbols) {
+  nlohmann::json header = {{"dtype", "<c8"},     {"shape", {2, 2}},  {"dims", {"channel", "n"}},
+                           {"sample_rate", 8e6}, {"item_rate", 2e6}, {"frequency", 100e6}};
+  const std::vector<float> values{1, 2, 3, 4, 5, 6, 7, 8};
+  const Piece stream = SpectrumMessage(header, values).piece();
+  EXPECT_EQ(stream.of, Piece::Of::samples);
+  EXPECT_EQ(stream.rate_hz, 2e6);
+  ASSERT_EQ(stream.rows(), 2u);
+  EXPECT_EQ(stream.samples[1][0], cf32(5, 6));
+  header["dims"] = {"packet", "symbol"};
+  EXPECT_EQ(SpectrumMessage(header, values).piece().of, Piece::Of::symbols);
+  header["dtype"] = "<f4";
+  header["shape"] = {8};
+  header["dims"] = {"n"};
+  EXPECT_EQ(natural_kind(SpectrumMessage(header, values).piece()), Kind::time);
+}
+
+}  // namespace
+}  // namespace iqd::plot
