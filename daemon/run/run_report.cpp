@@ -15,6 +15,8 @@ namespace {
 using terminal::Paint;
 using terminal::Tone;
 
+constexpr std::size_t kMostNamed = 12;  // topics in a line of the journal
+
 /// Finds where a sink writes, in its keys.
 class SinkPlace final : public FieldVisitor {
  public:
@@ -86,7 +88,11 @@ std::vector<std::string> served_lines(const std::vector<Served>& served, int col
   for (const Served& s : served) widest = std::max(widest, s.where.size());
   for (const Served& s : served) {
     if (columns == 0) {
-      lines.push_back(fmt::format("serving {}: {}", s.where, fmt::join(s.what, ", ")));
+      const auto shown = std::min(s.what.size(), kMostNamed);
+      const std::string more = shown < s.what.size() ? fmt::format(" and {} more", s.what.size() - shown) : "";
+      lines.push_back(fmt::format("serving {}: {}{}", s.where,
+                                  fmt::join(s.what.begin(), s.what.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                                  more));
       continue;
     }
     std::vector<Phrase> items;

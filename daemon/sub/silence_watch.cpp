@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "net/reach.hpp"
 
 namespace iqd {
@@ -99,8 +101,8 @@ void SilenceWatch::look_at_handshake(std::vector<std::string>& lines, const net:
 void SilenceWatch::list_topics(std::vector<std::string>& lines, std::int64_t now_ns) {
   has_listed_ = true;
   reader_.hear_all(false);
-  say(lines, fmt::format("no message has topic '{}'{}; the topics here:", printable_text(origin_.topic),
-                         census_.nearest(origin_.topic)));
+  say(lines, fmt::format("no message of topic '{}' in {:.0f} s{}; topics that came:", printable_text(origin_.topic),
+                         std::ceil(static_cast<double>(now_ns - began_ns_) / 1e9), census_.nearest(origin_.topic)));
   const std::int64_t since = listening_ns_ > 0 ? listening_ns_ : began_ns_;
   for (std::string& line : census_.lines(static_cast<double>(now_ns - since) / 1e9)) lines.push_back(std::move(line));
 }
