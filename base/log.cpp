@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "base/clock.hpp"
+#include "base/log_terminal.hpp"
 
 namespace iqd::log {
 namespace {

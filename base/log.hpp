@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -23,8 +22,6 @@ enum class Level {
 /// Never called per block: frequent events are counted and shown in the status.
 void write(Level level, std::string_view text);
 void set_level(Level level);
-/// Hides lines below this level, unless the level was set to `debug`.
-void hide_below(Level level);
 /// Lines written so far; a test checks that the steady state writes none.
 std::uint64_t lines() noexcept;
 
@@ -40,18 +37,6 @@ template <class... A> void warn(fmt::format_string<A...> f, A&&... a) {
 template <class... A> void error(fmt::format_string<A...> f, A&&... a) {
   write(Level::error, fmt::format(f, std::forward<A>(a)...));
 }
-
-/// What a terminal shows below the log: it is erased before a line, and drawn again after it.
-class Footer {
- public:
-  virtual ~Footer() = default;
-  virtual void erase() noexcept = 0;
-  virtual void draw() noexcept = 0;
-};
-/// Any thread; null: none. Returns when no line is being written with the previous one.
-void set_footer(Footer* footer);
-/// Calls `work` while no other thread writes a line; `work` must not log.
-void between_lines(const std::function<void()>& work);
 
 /// Allows one line per second, for events that may come in bursts.
 class RateLimit {

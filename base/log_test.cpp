@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "base/log.hpp"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
 #include <vector>
+
+#include "base/log_terminal.hpp"
 
 namespace iqd {
 namespace {
@@ -45,6 +45,41 @@ TEST(Log, LinesAreCounted) {
   log::debug("tests the count of lines: {}", 1);
   log::info("tests the count of lines: {}", 2);
   EXPECT_EQ(log::lines(), before + 2);
+}
+
+TEST(Log, ALineComesBetweenErasingAndDrawingTheFooter) {
+  struct Counter final : log::Footer {
+    void erase() noexcept override { text += "e"; }
+    void draw() noexcept override { text += "d"; }
+    std::string text;
+  };
+  Counter footer;
+  log::set_footer(&footer);
+  log::warn("a line");
+  log::debug("a line that is hidden");
+  EXPECT_EQ(footer.text, "ed");
+  log::between_lines([&] { footer.text += "b"; });
+  log::set_footer(nullptr);
+  log::warn("a line");
+  EXPECT_EQ(footer.text, "edb");
+}
+
+TEST(Log, LinesBelowALevelAreHiddenUnlessAllWereAskedFor) {
+  struct Counter final : log::Footer {
+    void erase() noexcept override { ++lines; }
+    void draw() noexcept override {}
+    int lines = 0;
+  };
+  Counter footer;
+  log::set_footer(&footer);
+  log::hide_below(log::Level::error);
+  log::warn("a line that is hidden");
+  log::set_level(log::Level::debug);
+  log::hide_below(log::Level::error);
+  log::warn("a line");
+  log::set_footer(nullptr);
+  log::set_level(log::Level::info);
+  EXPECT_EQ(footer.lines, 1);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
+#include "base/log_terminal.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/plot/file_input.hpp"
 #include "daemon/plot/message_piece.hpp"

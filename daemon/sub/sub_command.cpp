@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
+#include "base/log_terminal.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/sub/message_print.hpp"
 #include "daemon/sub/message_reader.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/log.hpp"
+#include "base/log_terminal.hpp"
 #include "daemon/terminal/terminal.hpp"
 
 namespace iqd::terminal {
