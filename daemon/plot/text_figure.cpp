@@ -121,18 +121,19 @@ class TextFigure {
       canvas_.put(room_.left - 1, row, "┤", grey);
     }
     int used = 0;  // up to this column there are numbers
+    const int room_for_ticks = canvas_.columns() - width_of(unit_of(figure_.x)) - 1;
     for (const Tick& t : x_ticks_) {
       const int column = column_of(t.at);
       canvas_.put(column, bottom, "┬", grey);
       const int at = std::clamp(column - width_of(t.text) / 2, 0, canvas_.columns() - width_of(t.text));
-      if (at <= used) continue;
+      if (at <= used || at + width_of(t.text) > room_for_ticks) continue;
       canvas_.write(at, bottom + 1, t.text, grey);
       used = at + width_of(t.text);
     }
     label_x(bottom + 1, used);
   }
 
-  /// After the numbers, or else instead of the last one.
+  /// After the numbers: only the unit, if there is no room for more.
   void label_x(int row, int used) {
     const std::string text =
         used + 2 + width_of(figure_.x.label) <= canvas_.columns() ? figure_.x.label : unit_of(figure_.x);
