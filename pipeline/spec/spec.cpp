@@ -152,6 +152,7 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
       problems, reserved);
   if (overrun.choice != OverrunField::Choice::source)
     spec.overrun = overrun.choice == OverrunField::Choice::drop ? Overrun::drop : Overrun::wait;
+  if (node.kind() != Node::Kind::map && node.kind() != Node::Kind::null) return spec;  // there is nothing to read
   read_source(node["source"], spec, catalogue, overrides, problems);
   std::set<std::string> names;
   read_list(node["stages"], problems,

@@ -61,6 +61,9 @@ void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogu
 }
 
 void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {
+  if (item.kind() != Node::Kind::map)
+    return problems.push_back(
+        {item.place(), item.path(), fmt::format("expected a map of keys, found {}", item.found())});
   SinkSpec sink{{}, nullptr, nullptr, Section(item.path(), item.place(), problems)};
   const auto known = names_with(catalogue.drivers, &DriverEntry::make_sink);
   bool is_known = true;
@@ -89,7 +92,7 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
   if (sink.port.empty()) sink.section.problem("", "needs `port: stage.output`");
   if (!sink.driver && is_known)
     sink.section.problem("", fmt::format("needs a sink: one of {}", fmt::join(known, ", ")));
-  if (item.kind() == Node::Kind::map) spec.sinks.push_back(std::move(sink));
+  spec.sinks.push_back(std::move(sink));
 }
 
 }  // namespace iqd

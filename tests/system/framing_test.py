@@ -81,16 +81,17 @@ class Struct(Framing):
     def test_integers_frames_and_rows(self):
         x = np.arange(2 * 2 * 4096, dtype=np.int16).reshape(4096, 2, 2)
         path = iqd.write_recording(self.folder / "pair", x, rate=RATE)
-        where = iqd.endpoint()
-        socket = self.reader(where, "iq").socket
+        where, other = iqd.endpoint(), iqd.endpoint()
+        sockets = [self.reader(at, "iq").socket for at in (where, other)]
         text = self.pipeline(path, where, "struct", "fft.out", "fft: {size: 256}")
-        text += f"  - {{port: source, topic: iq, bind: \"{where}\", framing: struct}}\n"
-        with self.daemon(text, "--wait-subscribers", 1) as d:
+        text += f"  - {{port: source, topic: iq, bind: \"{other}\", framing: struct}}\n"
+        with self.daemon(text, "--wait-subscribers", 2) as d:
             self.assertEqual(d.wait(), 0, d.text)
         seen = {}
-        while socket.poll(300):
-            m, payload = self.read(socket)
-            seen[m["element"]] = (m, payload)
+        for socket in sockets:
+            while socket.poll(300):
+                m, payload = self.read(socket)
+                seen[m["element"]] = (m, payload)
         m, payload = seen[1]
         self.assertEqual((m["ndim"], m["varying"], m["extent"], m["item"]), (3, 1, 16, 256))
         self.assertEqual(np.frombuffer(payload, "<c8").reshape(-1, m["extent"], m["item"]).shape, (2, 16, 256))
