@@ -8,10 +8,10 @@
 namespace iqd {
 namespace {
 
-using Bits = std::vector<std::uint8_t>;
+using BitList = std::vector<std::uint8_t>;
 
 TEST(BitPattern, HexadecimalDigitsWithAndWithoutPrefix) {
-  const Bits expected{0, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1};
+  const BitList expected{0, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1};
   for (const char* text : {"1aF", "0x1aF", "0X1AF", "0b000110101111"}) {
     EXPECT_EQ(read_bits(text), expected) << text;
     EXPECT_EQ(bit_count(text), 12) << text;
@@ -20,7 +20,7 @@ TEST(BitPattern, HexadecimalDigitsWithAndWithoutPrefix) {
 
 TEST(BitPattern, NothingIsAPatternWithoutBits) {
   for (const char* text : {"", "0x", "0b"}) {
-    EXPECT_EQ(read_bits(text), Bits()) << text;
+    EXPECT_EQ(read_bits(text), BitList()) << text;
     EXPECT_EQ(bit_count(text), 0) << text;
   }
 }
