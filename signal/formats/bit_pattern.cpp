@@ -5,16 +5,6 @@
 namespace iqd {
 namespace {
 
-struct Digits {
-  std::string_view text;
-  int bits_each;
-};
-
-Digits digits_of(std::string_view text) noexcept {
-  if (text.starts_with("0b")) return {text.substr(2), 1};
-  return {text.starts_with("0x") || text.starts_with("0X") ? text.substr(2) : text, 4};
-}
-
 /// -1 if it is no hexadecimal digit.
 int value_of(char digit) noexcept {
   if (digit >= '0' && digit <= '9') return digit - '0';
@@ -26,7 +16,7 @@ int value_of(char digit) noexcept {
 }  // namespace
 
 std::optional<std::vector<std::uint8_t>> read_bits(std::string_view text) {
-  const Digits digits = digits_of(text);
+  const BitDigits digits = digits_of(text);
   std::vector<std::uint8_t> bits;
   for (const char digit : digits.text) {
     const int value = value_of(digit);
@@ -34,11 +24,6 @@ std::optional<std::vector<std::uint8_t>> read_bits(std::string_view text) {
     for (int bit = digits.bits_each - 1; bit >= 0; --bit) bits.push_back(static_cast<std::uint8_t>(value >> bit & 1));
   }
   return bits;
-}
-
-std::int64_t bit_count(std::string_view text) noexcept {
-  const Digits digits = digits_of(text);
-  return digits.bits_each * static_cast<std::int64_t>(digits.text.size());
 }
 
 }  // namespace iqd
