@@ -141,7 +141,7 @@ struct FieldInfo {
   double bare_low = 0;
   double bare_high = std::numeric_limits<double>::infinity();
   bool shapes = false;  // of a source: decides the type or the number of channels
-  bool file = false;  // names a file that is read, or with @ before it: a relative path is looked for (find_file)
+  bool file = false;    // names a file that is read, or with @ before it: a relative path is looked for (find_file)
   std::string_view suffix = {};  // which such a name may lack
 };
 

@@ -55,8 +55,13 @@ PipelineList find_list(std::string_view text) {
       continue;
     }
     if (word == line.npos || line[word] == '#') continue;
-    const bool begins = begins_entry(line.substr(word));
+    const bool has_tab = line.substr(0, word).find('\t') != line.npos;  // an error, but no end of the entry
+    const bool begins = !has_tab && begins_entry(line.substr(word));
     if (list.entries.empty()) indent = word;
+    if (has_tab && !list.entries.empty()) {
+      list.entries.back().end = end;
+      continue;
+    }
     if (word < indent || (word == indent && !begins)) break;
     if (word == indent) list.entries.push_back({at, end});
     list.entries.back().end = end;

@@ -36,7 +36,7 @@ inline Message part_of(const Message& message, std::int64_t from, std::int64_t n
     part.facts = {};
   }
   auto item = size_of(format.element);
-  for (auto d = static_cast<std::size_t>(format.varying + 1); format.varying >= 0 && d < format.dims.size(); ++d)
+  for (auto d = static_cast<std::size_t>(format.varying) + 1; format.varying >= 0 && d < format.dims.size(); ++d)
     item *= static_cast<std::size_t>(format.dims[d].extent);
   const std::size_t row = static_cast<std::size_t>(message.extent) * item;
   const std::size_t kept = static_cast<std::size_t>(n) * item;

@@ -54,8 +54,8 @@ TEST_F(MonitorClients, GetAndChange) {
   for (const char* host : {"127.0.0.1", "localhost"}) {
     const MonitorClient client(at(host, port()));
     EXPECT_EQ(client.call("GET", path_of_stage("", "window"))["keys"]["past"]["value"], 100);
-    EXPECT_EQ(client.call("PATCH", path_of_stage("te st", "a/b"), "{\"past\": 1}"), json({{"applied", {"done"}}}));
-    EXPECT_EQ(service_.locked()->asked, "te st|a/b|{\"past\": 1}");
+    EXPECT_EQ(client.call("PATCH", path_of_stage("te st", "fir 2"), "{\"past\": 1}"), json({{"applied", {"done"}}}));
+    EXPECT_EQ(service_.locked()->asked, "te st|fir 2|{\"past\": 1}");
   }
 }
 

@@ -54,7 +54,7 @@ Exit status(const MonitorOptions& o) {
   std::this_thread::sleep_for(kBetween);
   const json now = client.call("GET", "/api/status");
   const std::vector<std::string> reasons = not_ready(client, o.pipeline);
-  fmt::print("{}  running for {}  {}\n", client.address().text(), duration_text(now.value("uptime_s", 0.0)),
+  fmt::print("{}  running for {}  {}\n", client.address().text(), uptime_text(now.value("uptime_s", 0.0)),
              reasons.empty() ? "ready" : "not ready");
   for (const std::string& reason : reasons) fmt::print("  {}\n", reason);
   fmt::print("{}", status_table(now, before, o.pipeline));

@@ -171,7 +171,7 @@ const json* pipeline_named(const json& status, const std::string& name) {
 
 }  // namespace
 
-std::string duration_text(double seconds) {
+std::string uptime_text(double seconds) {
   const auto s = static_cast<std::int64_t>(seconds);
   if (s < 60) return fmt::format("{} s", s);
   if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);

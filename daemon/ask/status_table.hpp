@@ -12,6 +12,6 @@ namespace iqd {
 std::string status_table(const nlohmann::json& now, const nlohmann::json& before, const std::string& pipeline);
 
 /// How long it has been running: `3 s`, `2 min 5 s`, `1 h 4 min`, `3 d 2 h`.
-std::string duration_text(double seconds);
+std::string uptime_text(double seconds);
 
 }  // namespace iqd

@@ -18,13 +18,13 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class StatusTable : public ::testing::Test {
+class AskedStatus : public ::testing::Test {
  protected:
   json status(double uptime_s) const { return json::parse(status_json(service_.statuses(), uptime_s, false)); }
   testing::FakeService service_;
 };
 
-TEST_F(StatusTable, HasWhatAnOperatorAsksFor) {
+TEST_F(AskedStatus, HasWhatAnOperatorAsksFor) {
   PipelineStatus& s = service_.status.front();
   s.received = 1000;
   const json before = status(10);
@@ -41,14 +41,14 @@ TEST_F(StatusTable, HasWhatAnOperatorAsksFor) {
     EXPECT_THAT(text, HasSubstr(part));
 }
 
-TEST_F(StatusTable, OfOnePipeline) {
+TEST_F(AskedStatus, OfOnePipeline) {
   service_.status.push_back(service_.status.front());
   service_.status.back().name = "second";
   EXPECT_THAT(status_table(status(2), status(1), ""), HasSubstr("test"));
   EXPECT_THAT(status_table(status(2), status(1), "second"), Not(HasSubstr("test")));
 }
 
-TEST_F(StatusTable, WithoutAnEarlierLookTheRateIsUnknown) {
+TEST_F(AskedStatus, WithoutAnEarlierLookTheRateIsUnknown) {
   service_.status.front().state = SourceState::reconnecting;
   service_.status.front().trouble = "unplugged";
   const std::string text = status_table(status(2), {{"uptime_s", 2}, {"pipelines", json::array()}}, "");
@@ -58,10 +58,10 @@ TEST_F(StatusTable, WithoutAnEarlierLookTheRateIsUnknown) {
 }
 
 TEST(Duration, IsShort) {
-  EXPECT_EQ(duration_text(3.9), "3 s");
-  EXPECT_EQ(duration_text(125), "2 min 5 s");
-  EXPECT_EQ(duration_text(3840), "1 h 4 min");
-  EXPECT_EQ(duration_text(266400), "3 d 2 h");
+  EXPECT_EQ(uptime_text(3.9), "3 s");
+  EXPECT_EQ(uptime_text(125), "2 min 5 s");
+  EXPECT_EQ(uptime_text(3840), "1 h 4 min");
+  EXPECT_EQ(uptime_text(266400), "3 d 2 h");
 }
 
 TEST(KeyTable, ShowsValuesWithUnits) {
@@ -78,7 +78,7 @@ TEST(KeyTable, ShowsValuesWithUnits) {
       {"antenna", {{"value", "RX2"}, {"choices", {"RX2", "TX/RX"}}, {"default", ""}, {"live", true}, {"by", "file"}}},
       {"rate", {{"value", 20625000}, {"unit", "S/s"}, {"range", {1, nullptr}}, {"live", false}, {"by", "file"}}}};
   const std::string text = key_table(keys);
-  EXPECT_THAT(text, HasSubstr("gain     30 dB (asked for 30.5 dB)  0 dB … 60 dB  none        live  patch"));
+  EXPECT_THAT(text, HasSubstr("gain     30 dB (asked for 30.5 dB)  0 … 60 dB   none        live  patch"));
   EXPECT_THAT(text, HasSubstr("RX2, TX/RX"));
   EXPECT_THAT(text, HasSubstr("20.625 MS/s"));
   EXPECT_THAT(text, HasSubstr("≥ 1 S/s"));

@@ -12,6 +12,7 @@
 #include "config/fields.hpp"
 #include "daemon/command/array_port.hpp"
 #include "radio/file/array_records.hpp"
+#include "radio/file/recording_names.hpp"
 
 namespace iqd {
 
@@ -77,7 +78,7 @@ class CollectingSinkOptions final : public SinkOptions {
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
       return section.problem("", fmt::format("the folder {} does not exist or is not writable", folder));
     if (std::filesystem::exists(result_->path)) return;
-    for (const std::string& file : ArrayRecords::files(result_->path))
+    for (const std::string& file : radio::recording_files(result_->path))
       if (std::filesystem::exists(file))
         return section.problem(
             "", fmt::format("{} would be replaced, and no array {} belongs to it; choose another name", file,

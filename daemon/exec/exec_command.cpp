@@ -9,7 +9,7 @@
 #include "daemon/exec/exec_input.hpp"
 #include "daemon/exec/exec_request.hpp"
 #include "pipeline/stage/stage.hpp"
-#include "radio/file/array_sink.hpp"
+#include "radio/file/recording_names.hpp"
 
 namespace iqd {
 namespace {

@@ -12,8 +12,8 @@
 #include "daemon/command/array_port.hpp"
 #include "daemon/exec/array_source.hpp"
 #include "radio/drivers.hpp"
-#include "radio/file/array_sink.hpp"
 #include "radio/file/recording.hpp"
+#include "radio/file/recording_names.hpp"
 
 namespace iqd {
 namespace {
@@ -34,14 +34,13 @@ ExecInput open_array(const std::string& path, const InputSpec& reader, const Exe
   return opened;
 }
 
-/// The number of samples of a SigMF recording.
-std::optional<std::int64_t> samples_in(const std::string& path) {
+/// What a file says about its samples, with what the command line adds; nothing if it cannot be read.
+std::optional<radio::Recording> look_at(const std::string& path, const ExecHints& hints, double rate_hz) {
   std::vector<std::string> problems;
-  const radio::Recording recording = radio::read_recording(path, problems);
-  if (!problems.empty()) return std::nullopt;
-  std::int64_t samples = 0;
-  for (const radio::Segment& segment : recording.segments) samples += segment.samples;
-  return samples;
+  const radio::RecordingKeys keys{
+      .format = hints.format, .rate_hz = rate_hz, .frequency_hz = hints.frequency_hz, .channels = hints.channels};
+  radio::Recording recording = radio::read_recording(path, problems, keys);
+  return problems.empty() ? std::optional(std::move(recording)) : std::nullopt;
 }
 
 }  // namespace
@@ -55,7 +54,10 @@ ExecInput open_recording(const std::string& path, const InputSpec& reader, const
                          const Section& section) {
   if (radio::is_npy(path)) return open_array(path, reader, hints);
   nlohmann::ordered_json keys = {{"path", path}};
-  if (hints.rate_hz) keys["rate"] = *hints.rate_hz;
+  auto recording = look_at(path, hints, hints.rate_hz.value_or(0));
+  const bool has_rate = recording && recording->rate_hz > 0;
+  if (!has_rate) recording = look_at(path, hints, hints.rate_hz.value_or(hints.usual_rate_hz));
+  if (hints.rate_hz || (!has_rate && recording)) keys["rate"] = hints.rate_hz.value_or(hints.usual_rate_hz);
   if (hints.frequency_hz) keys["frequency"] = *hints.frequency_hz;
   if (!hints.format.empty()) keys["format"] = hints.format;
   if (hints.channels > 0) keys["channels"] = hints.channels;
@@ -67,7 +69,7 @@ ExecInput open_recording(const std::string& path, const InputSpec& reader, const
   read_fields(
       document.root, [&](FieldVisitor& v) { opened.source->fields(v); }, found);
   for (const Problem& p : found) section.problem(p.path, p.what);
-  opened.samples = samples_in(path);
+  if (recording) opened.samples = recording->samples();
   return opened;
 }
 

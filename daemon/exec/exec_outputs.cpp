@@ -15,7 +15,7 @@
 #include "daemon/command/commands.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "radio/drivers.hpp"
-#include "radio/file/array_sink.hpp"
+#include "radio/file/recording_names.hpp"
 #include "radio/file/sigmf.hpp"
 
 namespace iqd {
@@ -74,7 +74,7 @@ void refuse_own_input(const std::string& in, const std::vector<ExecOutput>& outp
     return std::filesystem::equivalent(a, b, ignored);
   };
   for (const ExecOutput& output : outputs) {
-    if (is_same(in, output.file) || is_same(radio::sigmf_paths(in).data, radio::sigmf_paths(output.file).data))
+    if (is_same(in, output.file) || is_same(radio::sigmf_paths(in).data, radio::recording_files(output.file).front()))
       throw UsageError(fmt::format("exec: {} is the recording being read; choose another name", output.file));
   }
 }

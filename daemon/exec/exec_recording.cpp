@@ -34,7 +34,7 @@ ordered_json document_of(const std::vector<ExecStage>& stages) {
     keys["name"] = stage.name;
     list.push_back({{stage.entry, std::move(keys)}});
   }
-  return {{"name", "exec"}, {"source", {{"generate", {{"rate", 1}}}}}, {"stages", std::move(list)}};
+  return {{"name", "exec"}, {"source", {{"generate", {{"rate", "1 S/s"}}}}}, {"stages", std::move(list)}};
 }
 
 std::unique_ptr<Loaded> compose(const std::vector<ExecStage>& stages) {

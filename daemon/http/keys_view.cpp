@@ -54,8 +54,9 @@ json real_value(const DeviceKey& key) {
 void add_device(const DeviceKey& key, json& to) {
   const json real = real_value(key);
   if (!real.is_null() && real != to["value"]) {
-    const bool was_asked = !to["value"].is_null() && to["value"] != "";
-    if (was_asked) to["asked"] = to["value"];
+    const json& asked = to["value"];
+    const bool is_text = asked.is_string();
+    if (is_text ? !asked.get_ref<const std::string&>().empty() : !asked.is_null()) to["asked"] = asked;
     to["value"] = real;
   }
   if (!key.ranges.empty()) add_ranges(key.ranges, to);

@@ -154,7 +154,7 @@ class Picture {
     for (const Figure::Point& p : figure_.points) {
       const int x = cell(share_of(figure_.x, static_cast<double>(p.x)));
       const int y = cell(1 - share_of(figure_.y, static_cast<double>(p.y)));
-      ++count[static_cast<std::size_t>(y * kCells + x)];
+      ++count[static_cast<std::size_t>(y) * kCells + static_cast<std::size_t>(x)];
     }
     const double most = std::log1p(*std::ranges::max_element(count));
     const double w = (right_ - left_) / kCells, h = (bottom_ - top_) / kCells;

@@ -20,7 +20,7 @@
 #include "daemon/plot/picture.hpp"
 #include "daemon/plot/plots.hpp"
 #include "daemon/plot/text_figure.hpp"
-#include "daemon/sub/silence_watch.hpp"
+#include "daemon/sub/subscriber_hints.hpp"
 #include "daemon/terminal/live_area.hpp"
 
 namespace iqd {
@@ -215,7 +215,7 @@ class LivePlot {
   const PlotArguments a_;
   const bool once_;
   MessageReader reader_;
-  SilenceWatch watch_;
+  SubscriberHints watch_;
   std::unique_ptr<Plot> plot_;
   std::optional<terminal::LiveArea> area_;
   std::string last_hint_;

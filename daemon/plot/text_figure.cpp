@@ -186,7 +186,10 @@ class TextFigure {
       return std::pair(static_cast<int>(std::lround(x * (per_x * room_.columns - 1))),
                        static_cast<int>(std::lround(y * (per_y * room_.rows - 1))));
     };
-    const auto index = [&](int x, int y) { return static_cast<std::size_t>(y / 4 * room_.columns + x / 2); };
+    const auto columns = static_cast<std::size_t>(room_.columns);
+    const auto index = [&](int x, int y) {
+      return static_cast<std::size_t>(y) / 4 * columns + static_cast<std::size_t>(x) / 2;
+    };
     for (const Figure::Point& p : figure_.points) {
       const auto [x, y] = cell(p, 2, 4);
       ++count[index(x, y)];

@@ -139,6 +139,7 @@ void Daemon::watch() {
     if (options_.seconds > 0 && !stopping_ns_ && static_cast<double>(now - started_ns_) >= options_.seconds * 1e9)
       stop_all();
     notify_manager(now);
+    if (stopping_ns_ || all_are(&Pipeline::has_ended)) output_.hold(now);
     if (output_.is_due(now) && !all_finished()) output_.show(statuses(), uptime_s());
   }
 }

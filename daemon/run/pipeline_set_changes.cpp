@@ -214,7 +214,8 @@ void PipelineSet::carry_out(Steps& steps, ChangeReport& report) {
     report.lines.insert(report.lines.end(), reload->undone.begin(), reload->undone.end());
   };
   // A radio may refuse: it is asked before anything else changes.
-  std::ranges::stable_partition(steps.changes, [](const auto& c) { return c.change.what.retunes; });
+  std::stable_partition(steps.changes.begin(), steps.changes.end(),
+                        [](const auto& c) { return c.change.what.retunes; });
   for (auto& [pipeline, change, reload] : steps.changes) {
     const std::string name = pipeline->spec().name;
     const std::string keys = fmt::format("{}", fmt::join(change.what.keys, ", "));

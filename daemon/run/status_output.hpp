@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,7 +24,9 @@ class StatusOutput {
   void begin(std::vector<PipelineStatus> statuses, std::int64_t now_ns);
   /// Logs what is served, if it differs from what was last logged.
   void serves(const std::vector<Served>& served);
-  bool is_due(std::int64_t now_ns) const noexcept { return now_ns - shown_ns_ >= kEveryNs; }
+  bool is_due(std::int64_t now_ns) const noexcept { return now_ns - std::max(shown_ns_, held_ns_) >= kEveryNs; }
+  /// The last status may come soon: none is due for a second, so that it does not come twice.
+  void hold(std::int64_t now_ns) noexcept { held_ns_ = held_ns_ ? held_ns_ : now_ns; }
   void show(std::vector<PipelineStatus> statuses, double uptime_s);
   /// The daemon exits.
   void end(const std::vector<PipelineStatus>& statuses, double uptime_s);
@@ -41,6 +44,7 @@ class StatusOutput {
   int lines_to_header_ = 0;
   std::vector<PipelineStatus> shown_;
   std::int64_t shown_ns_ = 0;
+  std::int64_t held_ns_ = 0;  // 0: not yet
   std::vector<std::string> served_;
 };
 

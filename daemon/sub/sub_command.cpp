@@ -13,7 +13,7 @@
 #include "daemon/command/commands.hpp"
 #include "daemon/sub/message_print.hpp"
 #include "daemon/sub/message_reader.hpp"
-#include "daemon/sub/silence_watch.hpp"
+#include "daemon/sub/subscriber_hints.hpp"
 
 namespace iqd {
 namespace {
@@ -102,7 +102,7 @@ class Subscriber {
 
   SubOptions options_;
   MessageReader reader_;
-  SilenceWatch watch_;
+  SubscriberHints watch_;
   MessageTally tally_;
   std::int64_t next_look_ns_ = 0;
   std::string why_;

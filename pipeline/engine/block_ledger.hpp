@@ -20,9 +20,9 @@ class BlockLedger {
   /// How many blocks may be outstanding: as many as a ring of so many samples holds, within limits; those that wait for
   /// their `future`, which are all complete when a gap ends it; and as many of those that follow.
   static std::uint64_t most_outstanding(std::int64_t block, std::int64_t future, std::int64_t ring_samples) noexcept {
-    constexpr std::int64_t kLeast = 256, kMost = 4096;
+    constexpr std::int64_t kFewest = 256, kMany = 4096;
     const std::int64_t waiting = (future + block - 1) / block;
-    return static_cast<std::uint64_t>(std::clamp(ring_samples / block, kLeast, kMost) + 2 * waiting);
+    return static_cast<std::uint64_t>(std::clamp(ring_samples / block, kFewest, kMany) + 2 * waiting);
   }
 
   /// Gives the block its number.

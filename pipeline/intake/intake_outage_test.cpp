@@ -4,6 +4,7 @@
 // An outage costs only what was not received: what came before it and after it is published, whatever the radio did.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <random>
 #include <stdexcept>
 
@@ -124,6 +125,7 @@ struct Shape {
   std::int64_t past;
   std::int64_t future;
   int refused_of = 0;  // the outlet refuses one in so many messages; 0: none
+  friend void PrintTo(const Shape& s, std::ostream* out) { *out << "blocks of " << s.block; }
 };
 
 /// Each word was published once, in order, unless its message was refused; gaps are those of the counters.

@@ -26,6 +26,7 @@ class FileSourceOptions final : public SourceOptions {
         {.help = "recording: SigMF (its .sigmf-meta, its .sigmf-data, the name without suffix, or a .sigmf archive), "
                  "WAV, a NumPy array, or a raw file",
          .required = true,
+         .shapes = true,
          .file = true,
          .suffix = ".sigmf-meta"});
     v.field("format", keys_.format,
@@ -37,7 +38,8 @@ class FileSourceOptions final : public SourceOptions {
             {.help = "interleaved channels of a raw file (1). Of a WAV file: as many as it has are real, half as many "
                      "have I and Q",
              .low = 0,
-             .high = kMostSigmfChannels});
+             .high = kMostSigmfChannels,
+             .shapes = true});
     v.field("repeat", settings_.repeat, {.help = "repeat without end"});
     v.field("pace", settings_.pace, {.help = "play at the sample rate, not as fast as possible"});
     v.field("calibration", calibration_,

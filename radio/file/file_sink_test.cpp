@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -149,10 +150,12 @@ TEST(FileSink, WhereTheRadioIsSetOtherwiseACaptureBegins) {
   format.frequency_hz = 100e6;
   FileSink sink({.path = folder / "x"}, format);
   std::vector<cf32> sent;
+  double was_hz = 0;
   const auto send = [&](std::int64_t sample, SampleIndex tuned, double retuned_hz, std::int64_t gap = 0) {
     const std::vector<cf32> both = ramp(sample, 10, 2);
     Message m = message_of<const cf32>(format, sample, both, gap);
     m.tuned = tuned;
+    m.was_retuned_hz = std::exchange(was_hz, retuned_hz);
     m.retuned_hz = retuned_hz;
     EXPECT_TRUE(sink.send(m));
     for (std::size_t n = 0; n < 10; ++n) sent.insert(sent.end(), {both[n], both[10 + n]});

@@ -110,7 +110,8 @@ TEST(ItemFacts, CountsGrowWithTheArray) {
   EXPECT_EQ(Table(folder.text("x.facts.npy")).rows, 0U);
   sink.send(Packets({60, 70}).message(format, 100, 4));
   EXPECT_EQ(Table(folder.text("x.facts.npy")).rows, 2U) << "the first message is written at once";
-  Message later = Packets({75}).message(format, 200, 6);
+  const Packets last({75});
+  Message later = last.message(format, 200, 6);
   later.gap = 50;
   sink.send(later);
   sink.finish();
@@ -147,7 +148,8 @@ TEST(ItemFacts, AMissingFactIsNotANumber) {
   {
     ItemFacts facts(folder / "f.npy");
     EXPECT_TRUE(facts.append(Packets({60}).message(format, 100, 0)));
-    Message bare = Packets({70}).message(format, 100, 1);
+    const Packets without({70});
+    Message bare = without.message(format, 100, 1);
     bare.facts = {};
     EXPECT_TRUE(facts.append(bare));
     EXPECT_TRUE(facts.settle());
@@ -167,7 +169,8 @@ TEST(ItemFacts, ManyFactsHaveRoomInTheHeader) {
   std::vector<FactColumn> columns;
   for (const std::string& key : keys)
     columns.push_back({key, Element::f32, reinterpret_cast<const std::byte*>(&value)});
-  Message m = Packets({60}).message(format, 100, 0);
+  const Packets one({60});
+  Message m = one.message(format, 100, 0);
   m.facts = columns;
   {
     ItemFacts facts(folder / "f.npy");

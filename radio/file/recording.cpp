@@ -19,10 +19,7 @@ namespace iqd::radio {
 namespace {
 
 constexpr double kMostRate = 1e12;  // as in SigMF's schema
-constexpr std::string_view kCompressed[] = {"\x1f\x8b", "BZh",
-                                            "\xfd"
-                                            "7zXZ",
-                                            "\x28\xb5\x2f\xfd", "PK\x03\x04"};
+constexpr std::string_view kCompressed[] = {"\x1f\x8b", "BZh", "\xfd\x37zXZ", "\x28\xb5\x2f\xfd", "PK\x03\x04"};
 
 /// Whether a file is a recording of SigMF, by its name and its neighbours.
 bool is_sigmf(const std::string& path, const RecordingKeys& keys) {

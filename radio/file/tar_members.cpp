@@ -91,7 +91,7 @@ std::vector<TarMember> tar_members(const FileBytes& file, std::string& why) {
     } else {
       const std::string_view folder = header.compare(257, 5, "ustar") == 0 ? field(header, 345, 155) : "";
       std::string name(field(header, 0, 100));
-      if (!folder.empty()) name = std::string(folder) + "/" + name;
+      if (!folder.empty()) name.insert(0, "/").insert(0, folder);
       if (type == '0' || type == '\0' || type == '7')
         members.push_back({next_name.empty() ? name : next_name, at, bytes});
       next_name.clear();

@@ -320,6 +320,7 @@ TEST_F(ZmqRawSource, WhateverComesIsDeliveredOrCounted) {
 
 TEST(ZmqRawOptions, WhatDoesNotFitIsSaid) {
   const auto source = [](Values values) {
+    values.emplace("rate", "1000000");
     ZmqSourceOptions o;
     assign(o, values);
     return complaints([&](const Section& s) { o.describe(s); });

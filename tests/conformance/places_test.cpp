@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <ostream>
 
 #include "config/reader.hpp"
 #include "tests/conformance/one_stage.hpp"
@@ -20,7 +21,7 @@ namespace {
 constexpr double kCentre = 100e6;
 constexpr double kToneRate = 1e6;
 
-struct Link {
+struct ChainPart {
   const char* stage;
   std::string keys = "{}";
 };
@@ -28,7 +29,8 @@ struct Link {
 struct Path {
   const char* name;
   double offset_hz;  // of the tone from the radio's frequency
-  std::vector<Link> stages;
+  std::vector<ChainPart> stages;
+  friend void PrintTo(const Path& path, std::ostream* out) { *out << path.name; }
 };
 
 StageInput tone_at(double offset_hz, std::int64_t length = 1 << 16) {
@@ -44,9 +46,9 @@ StageInput tone_at(double offset_hz, std::int64_t length = 1 << 16) {
 /// Taps of a complex low pass moved to a frequency, as YAML.
 std::string taps_around(double hz) {
   std::string all;
-  constexpr int kTaps = 41;
-  for (int k = 0; k < kTaps; ++k) {
-    const double window = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * (k + 1) / (kTaps + 1));
+  constexpr int kCoefficients = 41;
+  for (int k = 0; k < kCoefficients; ++k) {
+    const double window = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * (k + 1) / (kCoefficients + 1));
     const auto h = std::polar(window, 2 * std::numbers::pi * hz / kToneRate * k);
     all += fmt::format("{}[{:.9f}, {:.9f}]", k ? ", " : "", h.real(), h.imag());
   }
@@ -71,9 +73,9 @@ std::size_t peak_of(const StageOutput& out) {
   return static_cast<std::size_t>(std::max_element(x.end() - bins, x.end()) - (x.end() - bins));
 }
 
-StageOutput through(StageInput in, const std::vector<Link>& stages) {
+StageOutput through(StageInput in, const std::vector<ChainPart>& stages) {
   StageOutput last;
-  for (const Link& link : stages) {
+  for (const ChainPart& link : stages) {
     Ports ports = run(link.stage, link.keys, {std::move(in)}, "cpu");
     if (ports.empty()) return {};
     const auto out = ports.contains("out") ? ports.find("out") : ports.find("spectrum");
@@ -87,15 +89,15 @@ class Places : public ::testing::TestWithParam<Path> {};
 
 TEST_P(Places, TheAxisShowsWhereTheToneIsOnTheAir) {
   const Path& path = GetParam();
-  const std::vector<std::vector<Link>> ends = {
+  const std::vector<std::vector<ChainPart>> ends = {
       {{"spectrum", "{size: 500}"}},
       {{"fft", "{size: 500, shift: true}"}},
       {{"fft", "{size: 501, shift: true}"}, {"complex_to_mag_squared"}, {"log10", "{n: 10}"}},
       {{"fft", "{size: 500, window: hann}"}, {"complex_to_mag"}},
       {{"fft", "{size: 501}"}},
   };
-  for (const std::vector<Link>& end : ends) {
-    std::vector<Link> stages = path.stages;
+  for (const std::vector<ChainPart>& end : ends) {
+    std::vector<ChainPart> stages = path.stages;
     stages.insert(stages.end(), end.begin(), end.end());
     const StageOutput out = through(tone_at(path.offset_hz), stages);
     ASSERT_FALSE(out.rows.empty());
@@ -194,13 +196,14 @@ TEST(PlacesOf, NoAxisWhereItWouldNotBeTrue) {
 }
 
 TEST(PlacesOf, DemodulatedAndGeneratedSignalsAreNotOnTheAir) {
-  const std::vector<Link> leaves = {{"quadrature_demod"},
-                                    {"complex_to_mag"},
-                                    {"complex_to_arg"},
-                                    {"kernel", "{code: \"__device__ float f(float2 x) { return x.x; }\", out: f32}"},
-                                    {"signal_source", "{frequency: 1 kHz}"},
-                                    {"soqpsk_modulator"}};
-  for (const Link& link : leaves) {
+  const std::vector<ChainPart> leaves = {
+      {"quadrature_demod"},
+      {"complex_to_mag"},
+      {"complex_to_arg"},
+      {"kernel", "{code: \"__device__ float f(float2 x) { return x.x; }\", out: f32}"},
+      {"signal_source", "{frequency: 1 kHz}"},
+      {"soqpsk_modulator"}};
+  for (const ChainPart& link : leaves) {
     const PortShape out = behind(link.stage, link.keys);
     EXPECT_FALSE(out.on_air) << link.stage;
     EXPECT_EQ(out.frequency_hz, 0) << link.stage;

@@ -104,7 +104,7 @@ class Ask(iqd.SystemTest):
         printed = self.iqd(door, "set", "source.gain=40.3", "source.frequency=434 MHz", "rotate.frequency=2 kHz")
         self.assertIn("source.gain: 40 dB (asked for 40.3 dB)", printed)
         self.assertIn("rotate.frequency: 2 kHz", printed)
-        self.assertRegex(self.iqd(door, "get", "source.gain"), r"gain +40 dB .* 0 dB … 60 dB .* live +patch")
+        self.assertRegex(self.iqd(door, "get", "source.gain"), r"gain +40 dB .* 0 … 60 dB .* live +patch")
         self.assertEqual(json.loads(self.iqd(door, "get", "rotate.frequency", "--json"))["value"], 2000)
         everything = self.iqd(door, "get")
         for words in ("lab/source (soapy)", "lab/rotate", "lab/publish.0", "434 MHz"):
@@ -113,10 +113,10 @@ class Ask(iqd.SystemTest):
         self.assertEqual((answer["keys"]["source.gain"]["value"], len(answer["applied"])), (20, 1))
 
     def test_status_and_ready(self):
-        daemon, door = self.open(file(self.where, args=",stall_at=6,stall_for=2"))
+        daemon, door = self.open(file(self.where, args=",stall_at=10,stall_for=4"))
         printed = self.iqd(door, "status")
         for words in (f"127.0.0.1:{door.port}", "ready", "lab", "streaming", "of 1 MS/s", "losses", "p99", "433 MHz",
-                      "rotate.out → x", "0 readers", "dBFS"):
+                      "rotate.out → x", "0 readers"):
             self.assertIn(words, printed)
         self.assertEqual(json.loads(self.iqd(door, "status", "--json"))["pipelines"][0]["name"], "lab")
         self.assertEqual(self.iqd(door, "ready"), "ready\n")
@@ -132,7 +132,7 @@ class Ask(iqd.SystemTest):
     def test_what_is_refused(self):
         _, door = self.open(file(self.where))
         for arguments, words in ((["set", "source.gain=600"], "out of range (0 to 60)"),
-                                 (["set", "source.gain=loud"], "expected"),
+                                 (["set", "source.gain=loud"], "'loud' is not a number"),
                                  (["set", "source.gian=3"], "did you mean 'gain'?"),
                                  (["set", "rotate.shift=3"], "rotate has no key 'shift'; it has: frequency"),
                                  (["set", "nothing.gain=3"], "there are: source, rotate"),
@@ -180,8 +180,10 @@ class Ask(iqd.SystemTest):
         _, door = self.open(file(self.where, gain="gain: 30.4, ", args=",disconnect_at=3,disconnect_for=4"))
         self.assertEqual(self.keys(door, "source")["gain"]["value"], 30)
         door.wait_for_state("/readyz", 503)
-        gain = self.keys(door, "source")["gain"]
-        self.assertEqual((gain["value"], "range" in gain), (30.4, False))
+        ends = time.monotonic() + iqd.PATIENCE
+        while "range" in (gain := self.keys(door, "source")["gain"]):
+            self.assertLess(time.monotonic(), ends, "it stays open")
+        self.assertEqual(gain["value"], 30.4)
         door.wait_for_state("/readyz", 200)
         self.assertEqual(self.keys(door, "source")["gain"]["value"], 30)
 

@@ -180,9 +180,10 @@ class Faults(iqd.SystemTest):
             self.assertEqual(daemon.wait(), 0, daemon.text)
             status = daemon.final[0]
         self.assertAccounted(messages, status)
-        self.assertEqual(sum(status["dropped"].values()), 0, status)
-        self.assertEqual(sum(m.gap for m in messages) + messages[0].sample, status["lost"])
-        self.assertLessEqual(set(range(250_000, 1_500_001, 250_000)), tails, "the rest waited for the radio")
+        if not iqd.SANITIZED:  # a sanitized build cannot keep up
+            self.assertEqual(sum(status["dropped"].values()), 0, status)
+            self.assertEqual(sum(m.gap for m in messages) + messages[0].sample, status["lost"])
+            self.assertLessEqual(set(range(250_000, 1_500_001, 250_000)), tails, "the rest waited for the radio")
 
     def test_stopped_while_it_is_away(self):
         text = self.document("disconnect_at=0.1,disconnect_for=60")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frequencies behind stages, in headers, recordings and over HTTP: before and after retunes and live changes."""
 
+import itertools
 import json
 import struct
 import time
@@ -26,9 +27,9 @@ CHAIN = """stages:
   - rotate: {frequency: -40 kHz}
   - fir: {decimation: 2, design: {type: low_pass, cutoff: 200 kHz, transition: 40 kHz}}
   - spectrum: {size: 500}
-  - {fft: {size: 500, shift: true}, from: rotate}
+  - fft: {size: 500, shift: true, from: rotate}
   - complex_to_mag_squared: {}
-  - {quadrature_demod: {}, from: rotate, name: fm}
+  - quadrature_demod: {from: rotate, name: fm}
 """
 
 
@@ -92,11 +93,12 @@ class Frequency(iqd.SystemTest):
             self.assertEqual(at["fir.out"]["span"], 400e3)
             self.assertEqual(at["spectrum.out"]["axes"]["bin"]["first"], centre - RATE / 4)
             self.assertEqual(at["fm.out"]["frequency"], 0)
-        self.assertEqual({m.frequency for m in readers["fm"].rest()}, {0})
         self.assertEqual(daemon.stop(), 0, daemon.text)
+        self.assertEqual({m.frequency for m in readers["fm"].rest()}, {0})
 
         meta, _ = iqd.read_recording(stem)
-        self.assertEqual([c["core:frequency"] for c in meta["captures"]], expected)
+        # A busy machine may lose samples, which begins a capture too.
+        self.assertEqual([f for f, _ in itertools.groupby(c["core:frequency"] for c in meta["captures"])], expected)
         facts = json.loads(array.with_suffix(".json").read_text())
         self.assertEqual(facts["frequency"], expected[0])
         self.assertEqual(facts["span"], 400e3)
@@ -132,7 +134,7 @@ class Frequency(iqd.SystemTest):
         # have the new setting, so only its first are compared.
         for capture in captures:
             first = capture["core:sample_start"]
-            part = x[first:first + 200]
+            part = x[first:first + 50]
             turns = np.angle(np.mean(part[1:] * np.conj(part[:-1]))) / (2 * np.pi) * RATE
             self.assertLess(abs(capture["core:frequency"] + turns - ON_AIR), 2000, (captures, first))
 
@@ -163,7 +165,7 @@ publish: [{{port: spectrum, topic: t, bind: "{where}"}}]
         where = iqd.endpoint()
         text = SOURCE + f"""stages:
   - channelizer: {{channels: 10, select: [0, 1, 9]}}
-  - {{select_channels: {{channels: [1]}}, name: one}}
+  - select_channels: {{channels: [1]}}
   - spectrum: {{size: 100}}
 publish:
   - {{port: channelizer, topic: all, bind: "{where}"}}

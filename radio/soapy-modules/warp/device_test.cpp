@@ -75,7 +75,7 @@ TEST(Warp, AChainDoesNotTransmitAndReceiveAtOnce) {
   Rig rig;
   rig.receive({}, {0, 1});
   EXPECT_THAT(refusal([&] { rig.device->setupStream(SOAPY_SDR_TX, "CS16", {1}); }),
-              AllOf(HasSubstr("channel 1"), HasSubstr("not both")));
+              AllOf(HasSubstr("channel 1"), HasSubstr("cannot transmit and receive at once")));
   EXPECT_THAT(refusal([&] { rig.device->setupStream(SOAPY_SDR_RX, "CS16", {2}); }), HasSubstr("in use"));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/sub/silence_watch.hpp"
+#include "daemon/sub/subscriber_hints.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

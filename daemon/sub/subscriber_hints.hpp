@@ -17,10 +17,10 @@ std::string why_no_handshake(const net::PeerFacts& peer, bool has_keys, bool pus
 
 /// Explains silence to a reader: no connection, a wrong topic, a publisher that has ended. If the wanted topic does not
 /// come, it listens to all topics for a while and lists them. Times are of the steady clock. One thread.
-class SilenceWatch {
+class SubscriberHints {
  public:
   /// `patience_ns`: how long silence is normal.
-  SilenceWatch(MessageReader& reader, const MessageOrigin& origin, std::int64_t patience_ns, std::int64_t now_ns);
+  SubscriberHints(MessageReader& reader, const MessageOrigin& origin, std::int64_t patience_ns, std::int64_t now_ns);
 
   /// The reader has a message, which may be malformed. False if it is of another topic, and so not for the caller.
   bool wants(std::string_view topic, std::size_t bytes, const MessageView* message);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/sub/silence_watch.hpp"
+#include "daemon/sub/subscriber_hints.hpp"
 
 #include <fmt/format.h>
 
@@ -34,11 +34,11 @@ std::string why_no_handshake(const net::PeerFacts& peer, bool has_keys, bool pus
          "entry?";
 }
 
-SilenceWatch::SilenceWatch(MessageReader& reader, const MessageOrigin& origin, std::int64_t patience_ns,
-                           std::int64_t now_ns)
+SubscriberHints::SubscriberHints(MessageReader& reader, const MessageOrigin& origin, std::int64_t patience_ns,
+                                 std::int64_t now_ns)
     : reader_(reader), origin_(origin), patience_ns_(patience_ns), began_ns_(now_ns) {}
 
-bool SilenceWatch::wants(std::string_view topic, std::size_t bytes, const MessageView* message) {
+bool SubscriberHints::wants(std::string_view topic, std::size_t bytes, const MessageView* message) {
   if (!origin_.topic.empty() && topic != origin_.topic) {
     if (!heard_) census_.take(topic, bytes, message);
     return false;
@@ -50,13 +50,13 @@ bool SilenceWatch::wants(std::string_view topic, std::size_t bytes, const Messag
 }
 
 /// Repeats nothing.
-void SilenceWatch::say(std::vector<std::string>& lines, std::string text) {
+void SubscriberHints::say(std::vector<std::string>& lines, std::string text) {
   if (text == said_) return;
   said_ = text;
   lines.push_back(fmt::format("{}: {}", origin_.endpoint, text));
 }
 
-std::vector<std::string> SilenceWatch::look(std::int64_t now_ns, bool idle) {
+std::vector<std::string> SubscriberHints::look(std::int64_t now_ns, bool idle) {
   std::vector<std::string> lines;
   if (reader_.door() == nullptr || origin_.bind) return lines;
   if (idle) look_at_connection(lines, now_ns);
@@ -74,7 +74,7 @@ std::vector<std::string> SilenceWatch::look(std::int64_t now_ns, bool idle) {
   return lines;
 }
 
-void SilenceWatch::look_at_connection(std::vector<std::string>& lines, std::int64_t now_ns) {
+void SubscriberHints::look_at_connection(std::vector<std::string>& lines, std::int64_t now_ns) {
   const net::PeerFacts peer = reader_.door()->facts();
   const bool is_connected = reader_.door()->connected() > 0;
   if (is_connected) {
@@ -91,14 +91,15 @@ void SilenceWatch::look_at_connection(std::vector<std::string>& lines, std::int6
   departures_ = peer.departures;
 }
 
-void SilenceWatch::look_at_handshake(std::vector<std::string>& lines, const net::PeerFacts& peer, std::int64_t now_ns) {
+void SubscriberHints::look_at_handshake(std::vector<std::string>& lines, const net::PeerFacts& peer,
+                                        std::int64_t now_ns) {
   if (peer.reached) return say(lines, why_no_handshake(peer, origin_.access.curve, origin_.push));
   if (now_ns < next_probe_ns_) return;
   next_probe_ns_ = now_ns + kProbeNs;
   if (std::string why = net::why_unreachable(origin_.endpoint); !why.empty()) say(lines, std::move(why));
 }
 
-void SilenceWatch::list_topics(std::vector<std::string>& lines, std::int64_t now_ns) {
+void SubscriberHints::list_topics(std::vector<std::string>& lines, std::int64_t now_ns) {
   has_listed_ = true;
   reader_.hear_all(false);
   say(lines, fmt::format("no message of topic '{}' in {:.0f} s{}; topics that came:", printable_text(origin_.topic),
@@ -107,7 +108,7 @@ void SilenceWatch::list_topics(std::vector<std::string>& lines, std::int64_t now
   for (std::string& line : census_.lines(static_cast<double>(now_ns - since) / 1e9)) lines.push_back(std::move(line));
 }
 
-std::vector<std::string> SilenceWatch::end(std::int64_t now_ns) {
+std::vector<std::string> SubscriberHints::end(std::int64_t now_ns) {
   std::vector<std::string> lines;
   if (!heard_ && !has_listed_ && !census_.empty()) list_topics(lines, now_ns);
   return lines;
