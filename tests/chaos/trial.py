@@ -31,6 +31,7 @@ from world import World
 
 SECONDS_TO_END = 5.0  # after SIGTERM
 SECONDS_TO_RECOVER = 5.0
+SECONDS_TO_CLOSE = 20.0  # 5 were too few for sockets of peers that vanished, now and then
 MEGABYTES = 64.0  # above its use without peers
 OF_A_CHANGE = 150.0  # extra megabytes for plans, if the schedule changes any
 
@@ -262,7 +263,7 @@ class Trial:
             now = self.observer.held()
             more = now.files - base.files
             threads = now.threads.total() - base.threads.total()
-            if (threads == 0 and not more) or time.monotonic() - began > 5 * self.options.slowness:
+            if (threads == 0 and not more) or time.monotonic() - began > SECONDS_TO_CLOSE * self.options.slowness:
                 break
             time.sleep(0.1)
         if threads:
