@@ -9,7 +9,7 @@
 
 namespace iqd::radio {
 
-/// A file of nothing but samples. Format, rate and frequency are in `keys`, or in the file's name (name_hints.hpp).
+/// A file that holds only samples. Format, rate and frequency are in `keys`, or in the file's name (name_hints.hpp).
 Recording read_raw(const std::string& path, const RecordingKeys& keys, std::vector<std::string>& problems);
 
 /// All samples of part of a file, without a gap; a cut sample at its end is left out, with a remark.

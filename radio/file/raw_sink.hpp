@@ -11,7 +11,7 @@
 
 namespace iqd::radio {
 
-/// Writes nothing but samples, as rtl_sdr, hackrf_transfer and GNU Radio's file sink do. The file says neither rate nor
+/// Writes only samples, as rtl_sdr, hackrf_transfer and GNU Radio's file sink do. The file says neither rate nor
 /// frequency nor time, and not where samples are missing; what was lost like this, and what was clipped, is logged at
 /// the end. When the disk is full, recording stops, which is logged once, and `send` returns false from then on.
 class RawSink final : public Sink {

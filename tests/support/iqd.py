@@ -241,6 +241,15 @@ class SystemTest(unittest.TestCase):
         self._readers.append(Reader(*arguments, **options))
         return self._readers[-1]
 
+    def collect(self, reader, until):
+        """Messages up to the first for which `until` is true."""
+        messages = []
+        ends = time.monotonic() + PATIENCE
+        while not (messages and until(messages[-1])):
+            self.assertLess(time.monotonic(), ends, messages[-1:] and messages[-1].meta)
+            messages += reader.take(1)
+        return messages
+
     def assertConserved(self, status):
         """At the end nothing is in flight, and what was received is accounted for to the sample."""
         self.assertEqual(status["in_flight"], 0, status)

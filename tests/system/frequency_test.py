@@ -5,7 +5,6 @@
 import itertools
 import json
 import struct
-import time
 import unittest
 
 import numpy as np
@@ -42,14 +41,6 @@ def axis(message, dim="bin"):
 
 
 class Frequency(iqd.SystemTest):
-    def collect(self, reader, until):
-        messages = []
-        ends = time.monotonic() + iqd.PATIENCE
-        while not (messages and until(messages[-1])):
-            self.assertLess(time.monotonic(), ends, messages[-1:] and messages[-1].meta)
-            messages += reader.take(1)
-        return messages
-
     def patch(self, door, stage, **keys):
         status, answer = door.change("PATCH", f"/api/stages/{stage}", keys)
         self.assertEqual(status, 200, answer)

@@ -5,7 +5,6 @@
 import json
 import signal
 import subprocess
-import time
 import unittest
 
 import numpy as np
@@ -35,14 +34,6 @@ monitor: {{listen: "127.0.0.1:0"}}
 
     def set(self, door, **keys):
         return door.change("PATCH", "/api/stages/source", keys)
-
-    def collect(self, reader, until):
-        messages = []
-        ends = time.monotonic() + iqd.PATIENCE
-        while not (messages and until(messages[-1])):
-            self.assertLess(time.monotonic(), ends, messages[-1:] and messages[-1].meta)
-            messages += reader.take(1)
-        return messages
 
     def heard(self, message, frequency, gain):
         """How far each sample is from the signal with these settings, relative to its amplitude."""
