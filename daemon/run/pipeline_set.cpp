@@ -144,4 +144,11 @@ void PipelineSet::add(std::shared_ptr<Pipeline> opened) {
   pipelines_.push_back(std::move(opened));
 }
 
+/// A pipeline that was restarted keeps its place.
+void PipelineSet::put_in_order(const std::vector<std::string>& names) {
+  const std::lock_guard lock(list_);
+  std::ranges::stable_sort(pipelines_, {},
+                           [&](const auto& p) { return std::ranges::find(names, p->name()) - names.begin(); });
+}
+
 }  // namespace iqd

@@ -56,16 +56,24 @@ class PipelineSet {
   std::string hung() const;
 
  private:
+  struct Reload;
+  struct Renewal;
+  struct Exchange;
   struct Steps;
+  struct Done;
   void close(std::vector<std::shared_ptr<Pipeline>>& opened);
   enum class Scope : std::uint8_t { all, named };  // named: pipelines that are not named keep running
   ChangeReport go_over(Loaded& next, Scope scope);
+  ChangeReport try_over(Loaded& next, Scope scope, Done& done);
+  void undo(const std::vector<std::string>& changed, ChangeReport& report);
   Allowance allowance_of(const Spec& next, Scope scope) const;
   Steps steps_to(Loaded& next, Scope scope);
-  void carry_out(Steps& steps, ChangeReport& report);
-  std::string add_all(Steps& steps, ChangeReport& report);
-  bool restart(std::shared_ptr<Pipeline> running, PipelineSpec spec, ChangeReport& report);
-  void restore(std::vector<PipelineSpec> ended, const std::string& why, ChangeReport& report);
+  ChangeReport carry_out(Steps& steps, Done& done);
+  ChangeReport exchange(Exchange& step, Done& done);
+  ChangeReport restart(Renewal& step, Done& done);
+  ChangeReport add_all(Steps& steps, Done& done);
+  void restore(std::vector<PipelineSpec> ended, ChangeReport& report);
+  void put_in_order(const std::vector<std::string>& names);
   void add(std::shared_ptr<Pipeline> opened);
   PipelineSpec retire(std::shared_ptr<Pipeline>&& pipeline);
   std::shared_ptr<Pipeline> find(const std::string& name) const;

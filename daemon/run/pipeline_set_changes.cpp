@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "daemon/run/change_request.hpp"
-#include "daemon/run/pipeline_set.hpp"
+#include "daemon/run/pipeline_set_steps.hpp"
 #include "net/descriptors.hpp"
 #include "pipeline/spec_plan.hpp"
 
@@ -51,10 +51,14 @@ void require_free(const Pipeline& running, const PipelineSpec& next, const SpecC
   }
 }
 
-std::string no_pipeline(const std::vector<std::shared_ptr<Pipeline>>& pipelines, const std::string& name) {
+std::vector<std::string> names_of(const std::vector<std::shared_ptr<Pipeline>>& pipelines) {
   std::vector<std::string> names;
   for (const auto& p : pipelines) names.push_back(p->name());
-  const std::string all = fmt::format("{}", fmt::join(names, ", "));
+  return names;
+}
+
+std::string no_pipeline(const std::vector<std::shared_ptr<Pipeline>>& pipelines, const std::string& name) {
+  const std::string all = fmt::format("{}", fmt::join(names_of(pipelines), ", "));
   return name.empty() ? "there are several pipelines: name one of " + all
                       : fmt::format("there is no pipeline '{}'; there are: {}", name, all);
 }
@@ -67,32 +71,6 @@ std::string no_stage(const PipelineSpec& spec, const std::string& name) {
 }
 
 }  // namespace
-
-/// The steps from the running file to another one.
-struct PipelineSet::Steps {
-  /// What a reload changes in a pipeline.
-  struct Reload {
-    std::vector<std::string> keys;
-    std::vector<std::string> undone;  // as `undone_by`
-  };
-  struct Renewal {
-    std::shared_ptr<Pipeline> running;
-    PipelineSpec spec;
-    std::vector<std::string> keys;
-    std::optional<Reload> reload;
-  };
-  struct Exchange {
-    std::shared_ptr<Pipeline> running;
-    Pipeline::Change change;
-    std::optional<Reload> reload;
-  };
-  std::vector<Exchange> changes{};
-  std::vector<Renewal> renewals{};                  // pipelines whose source changes
-  std::vector<std::shared_ptr<Pipeline>> ends{};    // pipelines that are no longer in the file
-  std::vector<PipelineSpec> additions{};            // pipelines that are new in the file
-  std::vector<std::shared_ptr<Pipeline>> opened{};  // the new ones that are already open
-  bool monitor = false;
-};
 
 ChangeReport PipelineSet::reload() {
   if (loaded_->document.file.empty()) return {Result::refused, {"there is no file to reload"}};
@@ -144,7 +122,43 @@ Allowance PipelineSet::allowance_of(const Spec& next, Scope scope) const {
   return allowance;
 }
 
+/// Makes the whole change. If a part of it fails, undoes what was done before.
 ChangeReport PipelineSet::go_over(Loaded& next, Scope scope) {
+  std::vector<std::string> order = names_of(look()), next_order;
+  for (const PipelineSpec& spec : next.spec.pipelines) next_order.push_back(spec.name);
+  Done done;
+  ChangeReport report = try_over(next, scope, done);
+  if (report.result != Result::applied) {
+    undo(done.changed, report);
+  } else {
+    report.lines = std::move(done.lines);
+    for (const auto& [pipeline, reload] : done.reloads) {
+      origins_.reload(pipeline, reload.keys, wall_ns());
+      report.lines.insert(report.lines.end(), reload.undone.begin(), reload.undone.end());
+    }
+    if (report.lines.empty()) report.lines = {"nothing has changed"};
+    if (scope == Scope::all) order = std::move(next_order);
+  }
+  put_in_order(order);
+  return report;
+}
+
+/// Changes pipelines back, since another one could not change.
+void PipelineSet::undo(const std::vector<std::string>& changed, ChangeReport& report) {
+  if (changed.empty()) return;
+  Loaded before;
+  before.read(loaded_->document, overrides_);
+  std::erase_if(before.spec.pipelines,
+                [&](const PipelineSpec& p) { return std::ranges::find(changed, p.name) == changed.end(); });
+  for (PipelineSpec& spec : before.spec.pipelines) spec.file_bytes = find(spec.name)->spec().file_bytes;
+  Done done;
+  const ChangeReport undone = try_over(before, Scope::named, done);
+  for (const std::string& line : done.lines) report.lines.push_back("changed back: " + line);
+  if (undone.result == Result::applied) return;
+  for (const std::string& line : undone.lines) report.lines.push_back("cannot be changed back: " + line);
+}
+
+ChangeReport PipelineSet::try_over(Loaded& next, Scope scope, Done& done) {
   Problems& problems = next.problems;
   Steps steps;
   try {
@@ -161,14 +175,11 @@ ChangeReport PipelineSet::go_over(Loaded& next, Scope scope) {
     close(steps.opened);
     return refused(problems);
   }
-  ChangeReport report;
   try {
-    carry_out(steps, report);
+    return carry_out(steps, done);
   } catch (const std::exception& e) {
     throw Stranded(e.what());
   }
-  if (report.lines.empty()) report.lines = {"nothing has changed"};
-  return report;
 }
 
 /// Prepares all that can be prepared while the old pipelines run.
@@ -188,7 +199,7 @@ PipelineSet::Steps PipelineSet::steps_to(Loaded& next, Scope scope) {
     SpecChange change = compare((*here)->spec(), spec);
     if (change.none()) continue;
     require_there(**here, spec, change);
-    std::optional<Steps::Reload> reload;
+    std::optional<Reload> reload;
     if (scope == Scope::all) reload = {change.keys, undone_by(spec, (*here)->spec(), catalogue(), origins_)};
     if (change.source || (scope == Scope::all && (*here)->finished())) {
       require_free(**here, spec, change);
@@ -205,99 +216,6 @@ PipelineSet::Steps PipelineSet::steps_to(Loaded& next, Scope scope) {
   if (!steps.ends.empty() || !steps.renewals.empty()) return steps;
   for (PipelineSpec& spec : steps.additions) steps.opened.push_back(open(std::move(spec)));
   return steps;
-}
-
-void PipelineSet::carry_out(Steps& steps, ChangeReport& report) {
-  const auto note = [&](const std::string& pipeline, const std::optional<Steps::Reload>& reload) {
-    if (!reload) return;
-    origins_.reload(pipeline, reload->keys, wall_ns());
-    report.lines.insert(report.lines.end(), reload->undone.begin(), reload->undone.end());
-  };
-  // A radio may refuse: it is asked before anything else changes.
-  std::stable_partition(steps.changes.begin(), steps.changes.end(),
-                        [](const auto& c) { return c.change.what.retunes; });
-  for (auto& [pipeline, change, reload] : steps.changes) {
-    const std::string name = pipeline->spec().name;
-    const std::string keys = fmt::format("{}", fmt::join(change.what.keys, ", "));
-    const bool exchanged = change.engine != nullptr;
-    if (const ChangeOutcome outcome = pipeline->go_over(std::move(change)); !outcome.is_done()) {
-      report.result = outcome.answer == ChangeOutcome::Answer::refused ? Result::refused : Result::busy;
-      report.lines.push_back(fmt::format("{}: {} unchanged: {}", name, keys, outcome.why));
-      return;
-    }
-    if (keys.find("realtime.") != std::string::npos) grant(pipeline->spec());
-    report.lines.push_back(fmt::format("{}: {} changed {}", name, keys, exchanged ? "between two blocks" : "at once"));
-    note(name, reload);
-  }
-  std::vector<PipelineSpec> ended;
-  for (auto& ends : steps.ends) {
-    report.lines.push_back(ends->spec().name + ": ended");
-    ended.push_back(retire(std::move(ends)));
-  }
-  for (auto& [running, spec, keys, reload] : steps.renewals) {
-    const std::string name = spec.name;
-    report.lines.push_back(fmt::format("{}: {} changed, pipeline restarted", name, fmt::join(keys, ", ")));
-    if (!restart(std::move(running), std::move(spec), report)) return restore(std::move(ended), "", report);
-    note(name, reload);
-  }
-  if (const std::string why = add_all(steps, report); !why.empty()) return restore(std::move(ended), why, report);
-  if (steps.monitor) report.lines.emplace_back("monitor: unchanged until iqd is restarted");
-}
-
-/// Returns why one of them could not start, and then none has; empty if all have.
-std::string PipelineSet::add_all(Steps& steps, ChangeReport& report) {
-  std::vector<std::shared_ptr<Pipeline>> started;
-  try {
-    if (steps.opened.empty())
-      for (PipelineSpec& spec : steps.additions) steps.opened.push_back(open_whole(std::move(spec)));
-    for (auto& opened : steps.opened) {
-      add(opened);
-      started.push_back(std::move(opened));
-    }
-  } catch (const std::exception& e) {
-    for (auto& pipeline : started) retire(std::move(pipeline));
-    std::erase(steps.opened, nullptr);
-    close(steps.opened);
-    return e.what();
-  }
-  for (const auto& pipeline : started) {
-    origins_.start(pipeline->name(), wall_ns());
-    report.lines.push_back(pipeline->name() + ": started");
-  }
-  return {};
-}
-
-/// Restarts a pipeline with another source. False if that cannot be opened; the former one then runs again.
-bool PipelineSet::restart(std::shared_ptr<Pipeline> running, PipelineSpec spec, ChangeReport& report) {
-  std::vector<PipelineSpec> before;
-  before.push_back(retire(std::move(running)));
-  try {
-    add(open_whole(std::move(spec)));
-    return true;
-  } catch (const std::exception& e) {
-    restore(std::move(before), e.what(), report);
-    return false;
-  }
-}
-
-/// Restarts pipelines that were ended for one that cannot be opened, without recordings that may not be overwritten.
-void PipelineSet::restore(std::vector<PipelineSpec> ended, const std::string& why, ChangeReport& report) {
-  report.result = Result::refused;
-  if (!why.empty()) report.lines = {why};
-  for (PipelineSpec& spec : ended) {
-    const std::string name = spec.name;
-    for (const SinkSpec& sink : spec.sinks)
-      if (const std::string kept = sink.options->keeps(); !kept.empty())
-        report.lines.push_back(fmt::format("{}: {} has ended", name, kept));
-    std::erase_if(spec.sinks, [](const SinkSpec& s) { return !s.options->keeps().empty(); });
-    try {
-      add(open_whole(std::move(spec)));
-    } catch (const std::exception& e) {
-      throw std::runtime_error(
-          fmt::format("{}: cannot be restarted with its old settings: {}; exiting to be restarted", name, e.what()));
-    }
-    report.lines.push_back(name + ": restarted with its old settings");
-  }
 }
 
 }  // namespace iqd

@@ -176,6 +176,44 @@ class Ask(iqd.SystemTest):
         self.assertEqual(len(json.loads(door.get("/api/pipelines/b/stages"))["stages"]), 3)
         self.assertNotIn("\na ", self.iqd(door, "status", "--pipeline", "b"))
 
+    def test_several_pipelines_change_together_or_not_at_all(self):
+        other = iqd.endpoint()
+
+        def both(a="433 MHz", b="433 MHz", rate="1 MS/s", stages="- rotate: {frequency: 1 kHz}"):
+            one = file(self.where, "a", stages=stages).replace("433 MHz", a)
+            two = file(other, "b").replace("433 MHz", b).replace("1 MS/s", rate)
+            return "pipelines:\n- {}\n- {}\n".format(*(text.replace("\n", "\n  ") for text in (one, two)))
+
+        daemon, door = self.open(both())
+        self.assertEqual(door.change("PATCH", "/api/pipelines/a/stages/source", {"gain": 40})[0], 200)
+        before = self.keys(door, "source", "a"), self.keys(door, "rotate", "a")
+        for change, reason in ((both(a="434 MHz", b="7 GHz"), "b: source.frequency unchanged"),
+                               (both(a="434 MHz", rate="900 MS/s"), "the radio grants 500000000"),
+                               (both(a="434 MHz", b="7 GHz", stages="- rotate: {frequency: 2 kHz}\n- agc:"),
+                                "b: source.frequency unchanged"),
+                               (both(rate="2 MS/s").replace("driver=iqdsim,gain_step=1,serial=b", "driver=iqdsim,rx=99"),
+                                "cannot open")):
+            self.write(change)
+            status, answer = door.change("POST", "/api/reload")
+            self.assertEqual(status, 422, answer)
+            self.assertIn(reason, str(answer))
+            self.assertEqual((self.keys(door, "source", "a"), self.keys(door, "rotate", "a")), before, answer)
+            self.assertEqual(self.keys(door, "source", "b")["frequency"]["value"], 433e6)
+        self.assertEqual([p["name"] for p in json.loads(door.get("/api/status"))["pipelines"]], ["a", "b"])
+        self.write(both(a="434 MHz", b="435 MHz"))
+        status, answer = door.change("POST", "/api/reload")
+        self.assertEqual(status, 200, answer)
+        self.assertIn("a: source.gain: 30 dB (file) replaces 40 dB (patch)", answer["applied"])
+        self.assertEqual([self.keys(door, "source", p)["frequency"]["value"] for p in "ab"], [434e6, 435e6])
+        self.assertEqual(daemon.stop(), 0, daemon.text)
+
+    def test_a_restarted_pipeline_keeps_its_place(self):
+        other = iqd.endpoint()
+        one, two = (file(where, name).replace("\n", "\n  ") for name, where in (("a", self.where), ("b", other)))
+        _, door = self.open(f"pipelines:\n- {one}\n- {two}\n")
+        self.assertEqual(door.change("PATCH", "/api/pipelines/a/stages/source", {"rate": "2 MS/s"})[0], 200)
+        self.assertEqual([p["name"] for p in json.loads(door.get("/api/status"))["pipelines"]], ["a", "b"])
+
     def test_an_unplugged_radio_has_the_values_of_the_file(self):
         _, door = self.open(file(self.where, gain="gain: 30.4, ", args=",disconnect_at=3,disconnect_for=4"))
         self.assertEqual(self.keys(door, "source")["gain"]["value"], 30)
