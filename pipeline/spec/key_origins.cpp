@@ -31,6 +31,12 @@ template <class Visit> void each_key(const Node& keys, const std::string& prefix
   }
 }
 
+/// A text that is not given is none.
+std::string shown(const KeyCopy& key) {
+  std::string text = value_text(key.value, key.info.unit);
+  return text.empty() ? "none" : text;
+}
+
 }  // namespace
 
 std::string_view name_of(SetBy by) {
@@ -88,9 +94,8 @@ std::vector<std::string> undone_by(const PipelineSpec& next, const PipelineSpec&
     for (std::size_t i = 0; i < std::min(now.size(), read.size()); ++i) {
       const SetBy by = origins.of(running.name, part.name, now[i].key).by;
       if (now[i].is_group || by == SetBy::file || now[i].value == read[i].value) continue;
-      const Unit unit = now[i].info.unit;
       lines.push_back(fmt::format("{}: {}.{}: {} (file) replaces {} ({})", running.name, part.name, now[i].key,
-                                  value_text(read[i].value, unit), value_text(now[i].value, unit), name_of(by)));
+                                  shown(read[i]), shown(now[i]), name_of(by)));
     }
   }
   return lines;

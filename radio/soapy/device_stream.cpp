@@ -7,10 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <SoapySDR/Modules.hpp>
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <set>
@@ -18,6 +16,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/own_values.hpp"
 #include "radio/soapy/device_keys.hpp"
 #include "radio/soapy/gain.hpp"
 #include "radio/soapy/module_log.hpp"
@@ -32,23 +31,6 @@ bool remember(const std::string& args, bool is_open) {
   static std::set<std::string> all;
   const std::lock_guard lock(mutex);
   return is_open ? !all.insert(args).second : all.contains(args);
-}
-
-std::string found_devices() {
-  try {
-    std::string list;
-    for (const SoapySDR::Kwargs& device : SoapySDR::Device::enumerate())
-      list += "\n  " + SoapySDR::KwargsToString(device);
-    return list.empty() ? " none" : list;
-  } catch (...) {
-    return " (search failed: " + text_of(std::current_exception()) + ")";
-  }
-}
-
-std::string where_modules_are() {
-  const char* path = std::getenv("SOAPY_SDR_PLUGIN_PATH");
-  return fmt::format("loaded modules: {}. Modules in other folders need SOAPY_SDR_PLUGIN_PATH, which is {}",
-                     fmt::join(SoapySDR::listModules(), ", "), path && *path ? fmt::format("'{}'", path) : "not set");
 }
 
 }  // namespace
@@ -103,7 +85,10 @@ DeviceStream::DeviceStream(const Settings& s, int direction, Element element)
   write_settings(s);
   step("set the rate", [&] { set_rate(s); });
   step("check the settings", [&] { check_ranges(*device_, direction_, channels_, s, name_); });
+  own_ = keys_of(*device_, direction_, channels_[0], {});
+  own_agc_ = has_automatic_gain(*device_, direction_, channels_[0]);
   set_live(s);
+  applied_ = s;
   set_clock();
   set_up_stream(s, element);
   hardware_ = OpenRadio{.driver = "soapy", .args = s.args, .facts = facts_of(*device_)}.hardware();
@@ -199,8 +184,19 @@ Settings DeviceStream::as_it_is(Settings now) const {
   return now;
 }
 
+Settings DeviceStream::with_own_values(Settings next) const {
+  const bool leaves_gain = applied_.gain_db && !next.gain_db;
+  restore_own(next, applied_, own_);
+  if (leaves_gain && own_agc_) {
+    next.agc = true;
+    next.gain_db.reset();
+  }
+  return next;
+}
+
 /// A device that does not take a value, but can still be asked, has refused it.
-void DeviceStream::retune(const Settings& s) {
+void DeviceStream::retune(const Settings& asked) {
+  const Settings s = with_own_values(asked);
   const auto ask = [&] {
     try {
       return as_it_is(s);
@@ -224,6 +220,7 @@ void DeviceStream::retune(const Settings& s) {
     ask();
     throw;
   }
+  applied_ = asked;
 }
 
 void DeviceStream::set_clock() {

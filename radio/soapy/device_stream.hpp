@@ -40,7 +40,8 @@ class DeviceStream {
   void amplify(const Settings& settings);
   /// The values that a transmitter actually has. Throws SetupError.
   Emission granted(const Settings& settings, std::size_t channel) const;
-  /// Applies frequency, gain, antenna and bandwidth. Throws SetupError if the device refuses; then nothing has changed.
+  /// Applies frequency, gain, antenna and bandwidth; one that is left out now returns to the device's own value. Throws
+  /// SetupError if the device refuses; then nothing has changed.
   void retune(const Settings& settings);
 
   /// The first channel's settings, as read when it was opened or last retuned.
@@ -70,6 +71,7 @@ class DeviceStream {
   void check_channels(const Settings& settings) const;
   void set_live(const Settings& settings);
   Settings as_it_is(Settings settings) const;
+  Settings with_own_values(Settings next) const;
   void check_antenna(const std::string& name) const;
   void write_settings(const Settings& settings);
   void set_rate(const Settings& settings);
@@ -83,6 +85,9 @@ class DeviceStream {
   double frequency_hz_ = 0;
   double full_scale_ = 1;
   DeviceKeys keys_;
+  DeviceKeys own_;         // as read before any live key was set
+  bool own_agc_ = false;   // the same
+  RadioSettings applied_;  // the live keys as last asked for
   bool native_ = false;
   std::string hardware_;
   TimeSource time_ = TimeSource::host;

@@ -17,6 +17,14 @@ void choose_gain_mode(SoapySDR::Device& device, int direction, std::size_t chann
   if (settings.agc) throw std::runtime_error("the radio has no automatic gain; remove `agc`");
 }
 
+bool has_automatic_gain(const SoapySDR::Device& device, int direction, std::size_t channel) {
+  try {
+    return device.hasGainMode(direction, channel) && device.getGainMode(direction, channel);
+  } catch (...) {
+    return false;
+  }
+}
+
 void set_gain(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings) {
   if (settings.gain_db) device.setGain(direction, channel, *settings.gain_db);
   if (settings.gains.empty()) return;
@@ -24,7 +32,8 @@ void set_gain(SoapySDR::Device& device, int direction, std::size_t channel, cons
   for (const auto& [element, text] : settings.gains) {
     if (std::find(there.begin(), there.end(), element) == there.end())
       throw std::runtime_error(
-          fmt::format("channel {} has no gain element '{}'; it has: {}", channel, element, fmt::join(there, ", ")));
+          fmt::format("channel {} has no gain element '{}'; it has {}", channel, element,
+                      there.empty() ? "none: use `gain`" : fmt::format("{}", fmt::join(there, ", "))));
     const double db = decibels(text).value_or(0);
     const SoapySDR::Range range = device.getGainRange(direction, channel, element);
     const bool known = range.minimum() < range.maximum();

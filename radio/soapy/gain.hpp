@@ -12,6 +12,9 @@ namespace iqd::radio::soapy {
 /// has no automatic gain.
 void choose_gain_mode(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings);
 
+/// Whether the radio sets the gain itself at present; false if the module cannot say.
+bool has_automatic_gain(const SoapySDR::Device& device, int direction, std::size_t channel);
+
 /// Sets `gain`, or the elements of `gains`. Throws if an element does not exist, or its value is out of range.
 void set_gain(SoapySDR::Device& device, int direction, std::size_t channel, const Settings& settings);
 

@@ -4,11 +4,15 @@
 
 #include <SoapySDR/Constants.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <SoapySDR/Modules.hpp>
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -17,6 +21,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "radio/soapy/device_stream.hpp"
 
 namespace iqd::radio::soapy {
 namespace {
@@ -115,6 +120,23 @@ template <class F> void ask(F f) {
 }
 
 }  // namespace
+
+std::string found_devices() {
+  try {
+    std::string list;
+    for (const SoapySDR::Kwargs& device : SoapySDR::Device::enumerate())
+      list += "\n  " + SoapySDR::KwargsToString(device);
+    return list.empty() ? " none" : list;
+  } catch (...) {
+    return " (search failed: " + text_of(std::current_exception()) + ")";
+  }
+}
+
+std::string where_modules_are() {
+  const char* path = std::getenv("SOAPY_SDR_PLUGIN_PATH");
+  return fmt::format("loaded modules: {}. Modules in other folders need SOAPY_SDR_PLUGIN_PATH, which is {}",
+                     fmt::join(SoapySDR::listModules(), ", "), path && *path ? fmt::format("'{}'", path) : "not set");
+}
 
 std::vector<std::pair<std::string, std::string>> facts_of(const SoapySDR::Device& device) {
   Facts facts;

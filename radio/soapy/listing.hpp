@@ -24,6 +24,11 @@ std::shared_ptr<SharedRadio> share(SoapySDR::Device& device, const std::string& 
 /// The identity of a device: product, serial, firmware, fpga, and all other facts that the module reports.
 std::vector<std::pair<std::string, std::string>> facts_of(const SoapySDR::Device& device);
 
+/// The devices that SoapySDR finds, one a line, for messages.
+std::string found_devices();
+/// The loaded modules, and where others are looked for, for messages.
+std::string where_modules_are();
+
 /// The sensors of the device and of its channels. Sensors that are neither a number nor a truth value are left out.
 RadioReadings readings_of(const SoapySDR::Device& device);
 

@@ -267,6 +267,22 @@ TEST(SoapySource, KnowsWhatTheRadioHasGranted) {
   EXPECT_EQ(std::get<double>(key_named(keys, "gain").value), 13);
 }
 
+TEST(SoapySource, AKeyThatIsLeftOutReturnsToTheRadiosOwnValue) {
+  Opened o(options("", {{"frequency", "1e9"}, {"bandwidth", "2e5"}}));
+  const auto value = [&](const char* key) { return std::get<double>(key_named(o.source->device_keys(), key).value); };
+  o.skip(1000);
+  const double own_gain = value("gain");
+  o.source->retune(options("", {{"frequency", "1e9"}, {"gain", "31"}}));
+  EXPECT_EQ(value("gain"), 31);
+  EXPECT_EQ(value("bandwidth"), 1e6) << "the simulated radio's own bandwidth is its rate";
+  o.source->retune(options("", {{"gain", "32"}}));
+  EXPECT_EQ(value("frequency"), 100e6);
+  o.source->retune(options("", {}));
+  EXPECT_EQ(value("gain"), own_gain);
+  o.source->retune(options("", {}));
+  EXPECT_EQ(value("gain"), own_gain);
+}
+
 TEST(SoapySource, SaysWhichRadioItAsksFor) {
   auto o = options("", {{"args", "driver=x"}, {"rate", "20e6"}, {"gains", "LNA=20 dB,VGA=12"}, {"agc", "true"}});
   const RadioRequest radio = o.radio().value();

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "radio/own_values.hpp"
 #include "radio/uhd/calls.hpp"
 
 namespace iqd::radio::usrp {
@@ -35,7 +36,10 @@ FrontEnd::FrontEnd(const Settings& s, const Calls& calls)
   if (!s.gain_profile.empty()) device().step("set the gain profile", [&] { set_gain_profile(); });
   device().step("tune", [&] {
     check_ranges(s);
+    frequency_hz_ = (usrp().*calls_.frequency)(channels_[0]);
+    own_ = read_keys(s);
     set_live(s);
+    applied_ = s;
     await_locks(s.lock_within_s);
     if (calls_.transmits) require_permitted();
     keys_ = read_keys(s);
@@ -179,8 +183,10 @@ Settings FrontEnd::before(const Settings& next) const {
   return now;
 }
 
-uhd::time_spec_t FrontEnd::retune(const Settings& s) {
+uhd::time_spec_t FrontEnd::retune(const Settings& asked) {
   constexpr double kLockSeconds = 0.2;  // nobody receives meanwhile
+  Settings s = asked;
+  restore_own(s, applied_, own_);
   try {
     return device().step("tune", [&] {
       check_ranges(s);
@@ -189,6 +195,7 @@ uhd::time_spec_t FrontEnd::retune(const Settings& s) {
         const uhd::time_spec_t holds_from = set_live(s);
         await_locks(kLockSeconds);
         keys_ = read_keys(s);
+        applied_ = asked;
         return holds_from;
       } catch (...) {
         usrp().clear_command_time();

@@ -22,8 +22,9 @@ extern const Calls kTransmit;
 class FrontEnd {
  public:
   FrontEnd(const Settings& settings, const Calls& calls);
-  /// Applies settings that may change while samples flow, and returns the device time from which they hold. Throws
-  /// SetupError if the device refuses; then nothing has changed.
+  /// Applies settings that may change while samples flow, and returns the device time from which they hold. One that
+  /// is left out now returns to the device's own value. Throws SetupError if the device refuses; then nothing has
+  /// changed.
   uhd::time_spec_t retune(const Settings& settings);
 
   /// Sets the requested gain or power of a transmitter. Throws SetupError if the resulting gain is not permitted; then
@@ -70,6 +71,8 @@ class FrontEnd {
   double rate_hz_ = 0;
   double frequency_hz_ = 0;
   DeviceKeys keys_;
+  DeviceKeys own_;         // as read before any live key was set
+  RadioSettings applied_;  // the live keys as last asked for
   std::shared_ptr<SharedDevice> shared_;
   std::shared_ptr<Device> device_;
 };
