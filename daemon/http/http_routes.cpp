@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/log.hpp"
@@ -45,14 +46,38 @@ HttpAnswer changed(const ChangeReport& report) {
   return busy;
 }
 
+/// GET shows `none` as null, so a request may write it like that.
+void null_is_none(json& values) {
+  for (json& value : values)
+    if (value.is_null())
+      value = "none";
+    else if (value.is_object())
+      null_is_none(value);
+}
+
+/// A stage that does not exist has a name from outside, which must not begin a line of its own.
+void log_refusal(const ChangeReport& report) {
+  std::string text = fmt::format("{}", fmt::join(report.lines, "; "));
+  if (report.result == ChangeReport::Result::unknown)
+    std::ranges::replace_if(
+        text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  log::warn("http: not set: {}", text);
+}
+
 HttpAnswer set_keys(const HttpCall& call, std::string_view pipeline, std::string_view stage) {
   const json keys = json::parse(call.body, nullptr, false);
-  if (!keys.is_object()) return refusal(400, {"the body is not a JSON object; expected {\"key\": value}"});
-  const ChangeReport report = call.service.set(pipeline, stage, call.body);
+  if (!keys.is_object()) {
+    log::warn("http: not set: the body is not a JSON object");
+    return refusal(400, {"the body is not a JSON object; expected {\"key\": value}"});
+  }
+  json named = keys;
+  null_is_none(named);
+  const ChangeReport report =
+      call.service.set(pipeline, canonical_part(stage), named == keys ? call.body : named.dump());
   if (report.result == ChangeReport::Result::applied)
     for (const std::string& line : report.lines) log::info("http: set {}", line);
-  else if (report.result != ChangeReport::Result::unknown)
-    log::warn("http: not set: {}", fmt::join(report.lines, "; "));
+  else
+    log_refusal(report);
   return changed(report);
 }
 

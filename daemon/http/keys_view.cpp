@@ -102,8 +102,9 @@ std::optional<HttpAnswer> refuse_pipeline(const Service& service, std::string_vi
   return refusal(404, {fmt::format("there is no pipeline '{}'; there are: {}", name, fmt::join(names, ", "))});
 }
 
-/// `publish[0]` as `publish.0`.
-std::string canonical(std::string_view part) {
+}  // namespace
+
+std::string canonical_part(std::string_view part) {
   std::string name(part);
   const std::size_t open = name.find('[');
   if (open == name.npos || !name.ends_with(']')) return name;
@@ -111,8 +112,6 @@ std::string canonical(std::string_view part) {
   name[open] = '.';
   return name;
 }
-
-}  // namespace
 
 json keys_json(const AskedPart& asked) {
   json keys = json::object();
@@ -149,7 +148,7 @@ HttpAnswer keys_answer(const Service& service, std::string_view pipeline, std::s
   json found;
   std::vector<std::string> names;
   std::string at;
-  const std::string wanted = canonical(part);
+  const std::string wanted = canonical_part(part);
   service.visit_parts([&](const AskedPart& asked) {
     if (!pipeline.empty() && asked.pipeline != pipeline) return;
     names.push_back(asked.part.name);

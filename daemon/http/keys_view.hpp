@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 #include "daemon/http/http_routes.hpp"
@@ -14,6 +15,9 @@ namespace iqd {
 HttpAnswer parts_answer(const Service& service, std::string_view pipeline);
 /// The answer with the keys of one part, as they are set now. The pipeline may be empty if there is only one.
 HttpAnswer keys_answer(const Service& service, std::string_view pipeline, std::string_view part);
+
+/// `publish[0]` as `publish.0`, the name of a part.
+std::string canonical_part(std::string_view part);
 
 /// `{"gain": {"value": 30, "unit": "dB", …}}`: the keys of a part.
 nlohmann::json keys_json(const AskedPart& asked);

@@ -12,6 +12,7 @@
 #include "daemon/run/change_request.hpp"
 #include "daemon/run/pipeline_set_steps.hpp"
 #include "net/descriptors.hpp"
+#include "pipeline/spec/pipeline_parts.hpp"
 #include "pipeline/spec_plan.hpp"
 
 namespace iqd {
@@ -63,11 +64,16 @@ std::string no_pipeline(const std::vector<std::shared_ptr<Pipeline>>& pipelines,
                       : fmt::format("there is no pipeline '{}'; there are: {}", name, all);
 }
 
-std::string no_stage(const PipelineSpec& spec, const std::string& name) {
+/// Why no key of that name can be set: it is an outlet, or nothing.
+ChangeReport no_keys(const PipelineSpec& spec, const std::string& name) {
+  const auto has_name = [&](const PipelinePart& p) { return p.name == name; };
+  if (std::ranges::any_of(parts_of(spec, catalogue()), has_name))
+    return {Result::refused, {fmt::format("{} has no live keys: change it in the file and reload", name)}};
   std::vector<std::string_view> names{"source"};
   for (const StageSpec& s : spec.stages) names.push_back(s.name);
-  return fmt::format("{} has no stage '{}'{}; there are: {}", spec.name, name, did_you_mean(name, names),
-                     fmt::join(names, ", "));
+  return {Result::unknown,
+          {fmt::format("{} has no stage '{}'{}; there are: {}", spec.name, name, did_you_mean(name, names),
+                       fmt::join(names, ", "))}};
 }
 
 }  // namespace
@@ -94,8 +100,7 @@ ChangeReport PipelineSet::set(const std::string& pipeline, const std::string& st
   if (!at) return {Result::unknown, {no_pipeline(pipelines_, pipeline)}};
   const auto& stages = at->spec().stages;
   const auto has_name = [&](const StageSpec& s) { return s.name == stage; };
-  if (stage != "source" && std::none_of(stages.begin(), stages.end(), has_name))
-    return {Result::unknown, {no_stage(at->spec(), stage)}};
+  if (stage != "source" && std::none_of(stages.begin(), stages.end(), has_name)) return no_keys(at->spec(), stage);
 
   if (at->finished()) return {Result::refused, {at->spec().name + " has ended: no key can be set"}};
 

@@ -99,6 +99,23 @@ class Ask(iqd.SystemTest):
                          [(30, "file"), (434e6, "file")])
         self.assertEqual(door.change("POST", "/api/reload")[1], {"applied": ["nothing has changed"]})
 
+    def test_a_key_that_the_file_leaves_out_returns_to_the_radios_own_value(self):
+        _, door = self.open(file(self.where, gain=""))
+        own = {key: self.keys(door, "source")[key]["value"] for key in ("gain", "bandwidth", "antenna")}
+        self.assertEqual(door.change("PATCH", "/api/stages/source", {"gain": 40, "bandwidth": 2e5, "antenna": "RX"})[0], 200)
+        self.assertEqual(self.keys(door, "source")["gain"]["value"], 40)
+        status, answer = door.change("POST", "/api/reload")
+        self.assertEqual(status, 200)
+        self.assertIn("lab: source.gain: none (file) replaces 40 dB (patch)", answer["applied"])
+        self.assertIn("lab: source.antenna: none (file) replaces RX (patch)", answer["applied"])
+        keys = self.keys(door, "source")
+        self.assertEqual({key: keys[key]["value"] for key in own}, own)
+        self.assertEqual({keys[key]["by"] for key in own}, {"file"})
+        for nothing in ("none", None):
+            self.assertEqual(door.change("PATCH", "/api/stages/source", {"gain": 41})[0], 200)
+            self.assertEqual(door.change("PATCH", "/api/stages/source", {"gain": nothing})[0], 200)
+            self.assertEqual(self.keys(door, "source")["gain"]["value"], own["gain"])
+
     def test_the_command_line(self):
         _, door = self.open(file(self.where))
         printed = self.iqd(door, "set", "source.gain=40.3", "source.frequency=434 MHz", "rotate.frequency=2 kHz")
@@ -138,7 +155,7 @@ class Ask(iqd.SystemTest):
                                  (["set", "nothing.gain=3"], "there are: source, rotate"),
                                  (["get", "nothing"], "there are: source, rotate"),
                                  (["get", "source.gian"], "it has: "),
-                                 (["set", "publish.0.topic=y"], "no stage 'publish.0'"),
+                                 (["set", "publish.0.topic=y"], "publish.0 has no live keys: change it in the file"),
                                  (["get", "--pipeline", "other"], "there is no pipeline 'other'; there are: lab"),
                                  (["status", "--pipeline", "other"], "there is no pipeline 'other'; there are: lab")):
             with self.subTest(arguments=arguments):
@@ -147,6 +164,19 @@ class Ask(iqd.SystemTest):
             with self.subTest(arguments=arguments):
                 self.assertEqual(iqd.command(*arguments).returncode, 2)
         self.assertEqual(self.keys(door, "source")["gain"]["value"], 30)
+
+    def test_refused_requests_are_in_the_log_once(self):
+        daemon, door = self.open(file(self.where))
+        for stage, body, status in (("source", {"gain": 99}, 422), ("nothing", {"gain": 1}, 404),
+                                    ("publish.0", {"topic": "y"}, 422), ("publish[0]", {"topic": "y"}, 422),
+                                    ("rotate", {"frequency": None}, 422), ("rotate", [1], 400)):
+            with self.subTest(stage=stage, body=body):
+                before = daemon.text.count("http: not set: ")
+                self.assertEqual(door.change("PATCH", f"/api/stages/{stage}", body)[0], status)
+                ends = time.monotonic() + iqd.PATIENCE
+                while (count := daemon.text.count("http: not set: ")) == before:
+                    self.assertLess(time.monotonic(), ends, "it is not in the log")
+                self.assertEqual(count, before + 1)
 
     def test_tokens(self):
         path = self.folder / "token"
