@@ -129,6 +129,9 @@ class Pipeline {
   /// Ports whose values become live keys, here or elsewhere.
   std::vector<std::shared_ptr<ApplyOutlet>> applies() const;
 
+  /// Notices silence while a call into the source's driver does not return; called now and then.
+  void look_for_silence() { intake_->look_for_silence(); }
+
   // Any thread.
   const std::string& name() const noexcept { return name_; }
   SourceState state() const noexcept { return intake_->state(); }

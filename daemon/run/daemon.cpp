@@ -221,6 +221,7 @@ void Daemon::look_after() {
       stop_all();
     }
   hangs_.warn_of_slow_stages();
+  hangs_.look_for_silence();
   if (!stopping_ns_)
     if (const std::string hangs = hangs_.hung(); !hangs.empty()) exit_for_restart(hangs);
   if (stopping > PipelineSet::kDrainNs && !interrupted_) {

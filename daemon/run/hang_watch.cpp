@@ -30,6 +30,10 @@ void HangWatch::warn_of_slow_stages() {
   }
 }
 
+void HangWatch::look_for_silence() {
+  for (const auto& p : pipelines_.list()) p->look_for_silence();
+}
+
 std::string HangWatch::hung() const {
   for (const auto& p : pipelines_.list())
     if (const std::string hangs = p->hung(); !hangs.empty()) return fmt::format("{}: {}", p->name(), hangs);

@@ -17,6 +17,8 @@ class HangWatch {
   /// Logs each stage once that spends long on one block: a user-written stage may contain an endless loop, or just be
   /// slow.
   void warn_of_slow_stages();
+  /// Notices sources that are silent since a call into their driver does not return.
+  void look_for_silence();
   /// What hangs, so that only a restart helps; empty: nothing.
   std::string hung() const;
   /// Stops pipelines that do not hang: transmitters are switched off, received samples are recorded and published.

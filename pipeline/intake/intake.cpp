@@ -67,6 +67,10 @@ SourceState Intake::state() const noexcept {
   return silent ? SourceState::stalled : state;
 }
 
+void Intake::look_for_silence() {
+  if (in_driver_ns() > kLongCallNs) silence_.look_during_call(steady_ns());
+}
+
 std::string Intake::trouble() const {
   std::string why = link_.trouble();
   const SourceState now = state();

@@ -49,6 +49,8 @@ class Intake {
   std::string failure() const;
   /// What went wrong last, while it is not streaming.
   std::string trouble() const;
+  /// Notices silence while a call into the driver does not return; called now and then. Any thread.
+  void look_for_silence();
   /// How long no samples have been taken from a source that has some or is to have some; 0: they flow.
   std::int64_t idle_ns() const noexcept;
   /// The settings of the source's device, while it is open. Any thread.

@@ -40,6 +40,46 @@ TEST_F(SilenceWatchTest, ThePatienceIsTwoBlocksOrAsConfigured) {
   EXPECT_TRUE(watch_.is_overdue(2010 * kMilli + 1));
 }
 
+TEST_F(SilenceWatchTest, LongBlocksGiveNoMoreThanASecond) {
+  watch_.set_patience({}, 60'000 * kMilli);
+  watch_.arrived(1000 * kMilli, kMilli);
+  EXPECT_FALSE(watch_.is_overdue(2001 * kMilli));
+  EXPECT_TRUE(watch_.is_overdue(2001 * kMilli + 1));
+  EXPECT_EQ(watch_.idle_ns(2001 * kMilli), 0);
+}
+
+TEST_F(SilenceWatchTest, WhatComesInLongMessagesHasTimeForOne) {
+  watch_.set_patience({}, 60'000 * kMilli);
+  watch_.arrived(1000 * kMilli, 4000 * kMilli);
+  EXPECT_FALSE(watch_.is_overdue((1000 + 2500 + 4000) * kMilli));
+  EXPECT_TRUE(watch_.is_overdue((1000 + 2500 + 4000) * kMilli + 1));
+}
+
+TEST_F(SilenceWatchTest, ASourceThatCanStallIsNotIdleBeforeItIsOverdue) {
+  IntakeOptions options;
+  options.stalled_ns = 5000 * kMilli;
+  watch_.set_patience(options, kMilli);
+  watch_.arrived(1000 * kMilli, 0);
+  EXPECT_EQ(watch_.idle_ns(6000 * kMilli), 0) << "no reader is at fault";
+  EXPECT_GT(watch_.idle_ns(6001 * kMilli), 0);
+}
+
+TEST_F(SilenceWatchTest, ACallThatDoesNotReturnStallsOnceToo) {
+  watch_.arrived(1000 * kMilli, kMilli);
+  const std::uint64_t lines = log::lines();
+  watch_.look_during_call(1040 * kMilli);
+  EXPECT_EQ(counters_.stalls.value(), 0u);
+  watch_.look_during_call(1500 * kMilli);
+  EXPECT_EQ(counters_.state.load(), SourceState::stalled);
+  for (int i = 0; i < 5; ++i) watch_.look_during_call((2000 + i) * kMilli);
+  watch_.look(2100 * kMilli);
+  EXPECT_EQ(counters_.stalls.value(), 1u);
+  EXPECT_EQ(log::lines(), lines + 1);
+  watch_.expect_nothing();
+  watch_.look_during_call(9000 * kMilli);
+  EXPECT_FALSE(watch_.is_overdue(99'000 * kMilli)) << "a piece has ended";
+}
+
 TEST_F(SilenceWatchTest, StallsOnce) {
   watch_.arrived(1000 * kMilli, kMilli);
   watch_.look(1040 * kMilli);

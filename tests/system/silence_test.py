@@ -143,6 +143,25 @@ class Silence(iqd.SystemTest):
         door.wait_for_state("/readyz", 200)
         self.assertEqual(door.status()["reconnects"], 0)
 
+    def test_a_radio_whose_driver_does_not_return(self):
+        daemon, door = self.open(self.document("soapy: {args: \"driver=iqdsim,hang_at=0.5\", rate: 1e6}",
+                                               more="realtime: {hang: 60 s}\n"))
+        self.assertRegex(door.wait_for_state("/readyz", 503), "the source is stalled: no samples for ")
+        daemon.wait_for_log("test: no samples for 1.")
+        self.assertEqual((door.status()["state"], door.status()["stalls"]), ("stalled", 1))
+        daemon.stop()
+        self.assertEqual(daemon.text.count("no samples for"), 1, daemon.text)
+
+    def test_long_blocks_do_not_hide_silence(self):
+        """Blocks of 10 s, silence of 3 s: noticed after a second, and no reader is blamed."""
+        daemon, door = self.open(self.document("soapy: {args: \"driver=iqdsim,stall_at=1,stall_for=3\", rate: 1e5}")
+                                 .replace("block: 4096", "block: 1000000"))
+        door.wait_for_state("/readyz", 200)
+        self.assertRegex(door.wait_for_state("/readyz", 503), r"^test: the source is stalled: no samples for 1\.\d s$")
+        daemon.wait_for_log("test: no samples for 1.")
+        door.wait_for_state("/readyz", 200)
+        self.assertEqual(door.status()["stalls"], 1)
+
     def test_sources_that_rest_are_ready(self):
         recording = iqd.write_recording(self.folder / "r", np.zeros(100, np.complex64), rate=2)
         radio = "name: radio\n  source: {soapy: {args: \"driver=iqdsim\", rate: 1e6, format: cf32}}\n  block: 4096\n"
