@@ -32,6 +32,8 @@ class Daemon final : public Service {
  public:
   Daemon(std::unique_ptr<Loaded> loaded, const RunOptions& options)
       : pipelines_(std::move(loaded)), options_(options), output_(options.status) {}
+  /// Before the door closes: its threads may wait for changes.
+  ~Daemon() override { requests_.close(); }
   Exit run();
 
   // Any thread.
@@ -89,6 +91,8 @@ class Daemon final : public Service {
 bool Daemon::set_up() {
   const EndOnSignal::Span span(end_on_signal_, EndOnSignal::When::at_once);
   if (!pipelines_.set_up()) return false;
+  // A change that is requested from now on is made as soon as the pipelines run, unless that may take long.
+  if (options_.wait_subscribers <= 0) requests_.open();
   if (!pipelines_.spec().listen.empty()) door_.emplace(*this, pipelines_.spec());
   return true;
 }

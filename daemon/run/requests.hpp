@@ -19,7 +19,7 @@ class Requests {
   /// From another thread: waits until the change was made or refused.
   ChangeReport ask(std::function<ChangeReport()> change);
 
-  // From the main thread. Before `open` and after `close`, all requests are refused.
+  // From the main thread. Before `open` and after `close`, all requests are refused; those that wait then, too.
   void open();
   void make_all();
   void close();
