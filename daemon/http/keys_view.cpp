@@ -50,13 +50,18 @@ json real_value(const DeviceKey& key) {
   return {};
 }
 
+/// Whether the value asks for something: not for nothing, nor for the 0 that stands for it.
+bool is_given(const json& key) {
+  const json& value = key["value"];
+  if (value.is_string()) return !value.get_ref<const std::string&>().empty();
+  return !value.is_null() && !(value == 0 && key.contains("default") && key["default"] == 0);
+}
+
 /// What the open device has in place of what was asked for.
 void add_device(const DeviceKey& key, json& to) {
   const json real = real_value(key);
   if (!real.is_null() && real != to["value"]) {
-    const json& asked = to["value"];
-    const bool is_text = asked.is_string();
-    if (is_text ? !asked.get_ref<const std::string&>().empty() : !asked.is_null()) to["asked"] = asked;
+    if (is_given(to)) to["asked"] = to["value"];
     to["value"] = real;
   }
   if (!key.ranges.empty()) add_ranges(key.ranges, to);
@@ -123,6 +128,7 @@ json keys_json(const AskedPart& asked) {
     add_origin(origin(set[i].key), one);
   }
   for (const DeviceKey& key : asked.device) {
+    if (!keys.contains(key.key) && !key.key.starts_with("gains.")) continue;  // a file has no such key
     json& one = keys[key.key];
     if (one.is_null()) {  // an element of the gain
       one = {{"value", nullptr}, {"live", false}, {"unit", base_unit(Unit::decibel)}};

@@ -83,6 +83,12 @@ TEST_F(KeysViewed, OfAnOpenRadioAreTheDevicesOwn) {
   EXPECT_EQ(keys_of("source")["rate"]["asked"], 1000000) << "what the file asks for";
 }
 
+TEST_F(KeysViewed, WhatTheSourceHasNoKeyForIsLeftOut) {
+  service_.device = {{"frequency", 915e6}, {"gain", 3.0}};
+  EXPECT_FALSE(keys_of("source").contains("frequency"));
+  EXPECT_EQ(keys_of("source")["gain"]["value"], 3);
+}
+
 TEST_F(KeysViewed, UnknownNamesListTheKnownOnes) {
   const HttpAnswer stage = keys_answer(service_, "", "windw");
   EXPECT_EQ(stage.status, 404);

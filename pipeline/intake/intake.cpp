@@ -186,8 +186,10 @@ void Intake::take(Received received) {
   }
   clock_.arrived(received, cutter_.position(), now);
   silence_.arrived(now, clock_.durations().ns_of(received.samples));
-  if (received.tuned >= 0 && received.tuned < received.samples)
+  if (received.tuned >= 0 && received.tuned < received.samples) {
+    link_.was_retuned();
     tunings_.add(cutter_.position() + received.tuned, link_.options(), link_.now());
+  }
   if (missing > 0)
     put_back(received.samples);
   else

@@ -12,7 +12,7 @@ namespace iqd {
 
 SourceLink::SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened)
     : name_(std::move(name)), options_(&options), source_(std::move(opened)), info_(source_->info()) {
-  set_device_keys(source_->device_keys());
+  read_keys();
 }
 
 Received SourceLink::receive(std::span<std::byte* const> into, std::int64_t most) {
@@ -33,7 +33,7 @@ Received SourceLink::failed(std::string why) {
 
 std::optional<std::int64_t> SourceLink::retune(const SourceOptions& to) {
   const std::optional<std::int64_t> from = calls_.call([&] { return source_->retune(to); });
-  set_device_keys(source_->device_keys());
+  read_keys();
   return from;
 }
 
@@ -44,7 +44,7 @@ bool SourceLink::open_again() {
     const StreamInfo now = source_->info();
     if (now.element == info_.element && now.channels == info_.channels && now.rate_hz == info_.rate_hz) {
       info_.time = now.time;
-      set_device_keys(source_->device_keys());
+      read_keys();
       return true;
     }
     set_trouble("it came back with another format or rate");
@@ -85,6 +85,16 @@ void SourceLink::set_trouble(std::string why) {
 void SourceLink::clear_trouble() {
   const std::lock_guard lock(told_mutex_);
   trouble_.clear();
+}
+
+void SourceLink::read_keys() {
+  DeviceKeys keys = source_->device_keys();
+  if (keys.empty()) {
+    const StreamInfo now = source_->info();
+    if (now.rate_hz > 0) keys.push_back({"rate", now.rate_hz});
+    if (now.frequency_hz != 0) keys.push_back({"frequency", now.frequency_hz});
+  }
+  set_device_keys(std::move(keys));
 }
 
 void SourceLink::set_device_keys(DeviceKeys keys) {

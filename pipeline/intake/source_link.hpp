@@ -41,7 +41,9 @@ class SourceLink {
   Received failed(std::string why);
   void set_trouble(std::string why);
   void clear_trouble();
-  /// Any thread: the settings of the open device.
+  /// The source has changed its settings by itself.
+  void was_retuned() { read_keys(); }
+  /// Any thread: the settings of the open device; of other sources the rate and the frequency of their stream.
   DeviceKeys device_keys() const;
   /// Any thread: what went wrong last, while it is not streaming.
   std::string trouble() const;
@@ -50,6 +52,7 @@ class SourceLink {
 
  private:
   void set_device_keys(DeviceKeys keys);
+  void read_keys();
 
   std::string name_;
   const SourceOptions* options_;

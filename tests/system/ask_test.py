@@ -6,6 +6,8 @@ import json
 import time
 import unittest
 
+import numpy as np
+
 import iqd
 from door import Door
 
@@ -115,6 +117,24 @@ class Ask(iqd.SystemTest):
             self.assertEqual(door.change("PATCH", "/api/stages/source", {"gain": 41})[0], 200)
             self.assertEqual(door.change("PATCH", "/api/stages/source", {"gain": nothing})[0], 200)
             self.assertEqual(self.keys(door, "source")["gain"]["value"], own["gain"])
+
+    def test_a_recording_has_its_own_rate_and_frequency(self):
+        captures = [{"core:sample_start": 0, "core:frequency": 915e6}]
+        path = iqd.write_recording(self.folder / "r", np.zeros(1000, np.complex64), rate=123456, captures=captures)
+        text = (f"name: lab\nsource: {{file: {{path: {path}, pace: true, repeat: true}}}}\nblock: 100\n"
+                f"publish: [{{port: source, topic: x, bind: \"{self.where}\"}}]\n")
+        _, door = self.open(text)
+        keys = self.keys(door, "source")
+        self.assertEqual((keys["rate"]["value"], keys["frequency"]["value"]), (123456, 915e6))
+        self.assertNotIn("asked", keys["rate"])
+        self.assertIn("123.456 kS/s", self.iqd(door, "get", "source.rate"))
+
+    def test_changes_from_the_first_moment(self):
+        """Who sees the port open can change something."""
+        for _ in range(5):
+            with self.daemon(file(self.where) + 'monitor: {listen: "127.0.0.1:0"}\n') as daemon:
+                self.assertEqual(Door(daemon).change("PATCH", "/api/stages/source", {"gain": 9})[0], 200)
+                self.assertEqual(daemon.stop(), 0, daemon.text)
 
     def test_the_command_line(self):
         _, door = self.open(file(self.where))
