@@ -3,6 +3,8 @@
 """What a running iqd is set to, over HTTP and with `iqd get`, `set`, `status` and `ready`."""
 
 import json
+import signal
+import subprocess
 import time
 import unittest
 
@@ -165,6 +167,29 @@ class Ask(iqd.SystemTest):
         self.assertEqual(daemon.stop(), 0)
         self.assertEqual(self.iqd(door, "status", code=1).count("nothing answers on 127.0.0.1"), 1)
         self.assertIn("nothing answers", self.iqd(door, "ready", code=1))
+
+    def test_status_again_and_again(self):
+        daemon, door = self.open(file(self.where))
+        for options, condition in (([], lambda line: "of 1 MS/s" in line),
+                                   (["--json"], lambda line: json.loads(line).get("uptime_s", 0) > 0)):
+            watch = subprocess.Popen([iqd.IQD, "status", "--watch", *options, str(door.port)], stdout=subprocess.PIPE,
+                                     text=True)
+            with watch:
+                seen = 0
+                while seen < 3:
+                    self.assertTrue(line := watch.stdout.readline(), "it has ended")
+                    seen += condition(line)
+                watch.send_signal(signal.SIGINT)
+                watch.stdout.read()
+                self.assertEqual(watch.wait(iqd.PATIENCE), 0)
+        with subprocess.Popen([iqd.IQD, "status", "--watch", str(door.port)], stdout=subprocess.PIPE, text=True) as watch:
+            self.assertEqual(daemon.stop(), 0)
+            while "nothing answers" not in (line := watch.stdout.readline()):
+                self.assertTrue(line, "it has ended")
+            watch.terminate()
+            watch.stdout.read()
+            self.assertEqual(watch.wait(iqd.PATIENCE), 0)
+        self.assertIn("nothing answers", self.iqd(door, "status", "--watch", code=1))
 
     def test_what_is_refused(self):
         _, door = self.open(file(self.where))
