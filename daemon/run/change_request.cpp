@@ -26,16 +26,25 @@ ChangeReport refused(const Problems& problems) {
   return report;
 }
 
+ChangeReport refused_request(const Problems& problems) {
+  ChangeReport report{ChangeReport::Result::refused, {}};
+  for (Problem p : problems) {
+    if (p.place.line == 0) p.place.file.clear();
+    report.lines.push_back(p.text());
+  }
+  return report;
+}
+
 std::optional<ChangeReport> read_request(const ChangeRequest& request, const Document& document, PipelineSpec& running,
                                          std::vector<Override>& overrides, Loaded& next) {
   const Node keys = read_keys(request.keys, next.problems);
   for (const char* reserved : {"name", "from", "backend"})
     if (keys[reserved])
       return ChangeReport{ChangeReport::Result::refused, {fmt::format("{} cannot be set live", reserved)}};
-  if (!next.problems.empty()) return refused(next.problems);
+  if (!next.problems.empty()) return refused_request(next.problems);
   add_override(overrides, {running.name, request.stage, keys});
   next.read(document, overrides);
-  if (!next.problems.empty()) return refused(next.problems);
+  if (!next.problems.empty()) return refused_request(next.problems);
   std::erase_if(next.spec.pipelines, [&](const PipelineSpec& p) { return p.name != running.name; });
   for (PipelineSpec& spec : next.spec.pipelines) {
     keep_programs(running, spec);

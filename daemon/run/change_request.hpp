@@ -18,7 +18,9 @@ struct ChangeRequest {
   std::string keys;  // a map, as JSON or YAML
 };
 
+/// The file names a problem that has a line there; the values of a request have none.
 ChangeReport refused(const Problems& problems);
+ChangeReport refused_request(const Problems& problems);
 
 /// Reads a request, adds it to `overrides`, and reads the document with it into `next`, which keeps only that pipeline.
 /// Returns nothing, or why the request is refused.

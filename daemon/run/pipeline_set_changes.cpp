@@ -168,7 +168,7 @@ ChangeReport PipelineSet::try_over(Loaded& next, Scope scope, Done& done) {
   Steps steps;
   try {
     check_spec(next.spec, catalogue(), problems, allowance_of(next.spec, scope));
-    if (!problems.empty()) return refused(problems);
+    if (!problems.empty()) return scope == Scope::all ? refused(problems) : refused_request(problems);
     steps = steps_to(next, scope);
     if (!steps.ends.empty() || !steps.renewals.empty()) require_means();
   } catch (const NotNow& e) {
@@ -178,7 +178,7 @@ ChangeReport PipelineSet::try_over(Loaded& next, Scope scope, Done& done) {
   }
   if (!problems.empty()) {
     close(steps.opened);
-    return refused(problems);
+    return scope == Scope::all ? refused(problems) : refused_request(problems);
   }
   try {
     return carry_out(steps, done);

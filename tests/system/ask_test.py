@@ -210,6 +210,18 @@ class Ask(iqd.SystemTest):
                 self.assertEqual(iqd.command(*arguments).returncode, 2)
         self.assertEqual(self.keys(door, "source")["gain"]["value"], 30)
 
+    def test_the_reason_of_a_refusal_does_not_name_the_file(self):
+        """The file has no such value."""
+        _, door = self.open(file(self.where, stages="- rotate: {frequency: 1 kHz}\n- fir: {design: {type: low_pass, "
+                                                    "cutoff: 10 kHz, transition: 5 kHz}}"))
+        for stage, keys, reason in (("source", {"gain": "loud"}, "source.soapy.gain: 'loud' is not a number"),
+                                    ("source", {"rate": 0}, "source.soapy.rate: must be at least 1 S/s"),
+                                    ("fir", {"design.cutoff": "2 MHz"}, "stages[1].fir.design.cutoff: 2000000 Hz")):
+            with self.subTest(keys=keys):
+                status, answer = door.change("PATCH", f"/api/stages/{stage}", keys)
+                self.assertEqual(status, 422)
+                self.assertTrue(answer["problems"][0].startswith(reason), answer)
+
     def test_refused_requests_are_in_the_log_once(self):
         daemon, door = self.open(file(self.where))
         for stage, body, status in (("source", {"gain": 99}, 422), ("nothing", {"gain": 1}, 404),
