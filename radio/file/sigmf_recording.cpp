@@ -36,22 +36,45 @@ std::string read_meta(const std::string& path, const SigmfPaths& paths, std::vec
   return file.read(0, static_cast<std::size_t>(file.size()));
 }
 
-std::int64_t samples_between(const SigmfCapture& a, const SigmfCapture& b) noexcept {
-  return b.sample_start - a.sample_start;
-}
+/// Finds the samples that are missing before a capture, by its global index, or else by its time. Captures without
+/// them are skipped: the last one that has an index, or a time, is compared.
+class GapFinder {
+ public:
+  explicit GapFinder(double rate_hz) : rate_hz_(rate_hz) {}
 
-/// Samples missing between two captures by their global index, or by their times if one has no index.
-std::int64_t lost_between(const SigmfCapture& a, const SigmfCapture& b, double rate_hz) noexcept {
-  const std::int64_t present = samples_between(a, b);
-  if (a.global_index && b.global_index) return *b.global_index - *a.global_index - present;
-  if (!a.time || !b.time) return 0;
-  const double elapsed = static_cast<double>(b.time->ns - a.time->ns) * 1e-9;
-  const double missing = std::round(elapsed * rate_hz - static_cast<double>(present));
-  // A gap must exceed the resolution of the times, and the drift between clocks.
-  const auto resolution = static_cast<double>(std::max(a.time->resolution_ns, b.time->resolution_ns)) * 1e-9;
-  const double smallest = std::max({1.0, std::floor(resolution * rate_hz), elapsed * 10e-6 * rate_hz});
-  return missing >= smallest && missing < static_cast<double>(kMostSigmfIndex) ? static_cast<std::int64_t>(missing) : 0;
-}
+  std::int64_t lost_before(const SigmfCapture& c) noexcept {
+    std::int64_t lost = 0;
+    if (indexed_ && c.global_index) {
+      const std::int64_t present = c.sample_start - indexed_->sample_start + since_index_;
+      lost = std::max<std::int64_t>(*c.global_index - *indexed_->global_index - present, 0);
+    } else if (timed_ && c.time) {
+      lost = by_time(c);
+    }
+    since_index_ = c.global_index ? 0 : since_index_ + lost;
+    since_time_ = c.time ? 0 : since_time_ + lost;
+    if (c.global_index) indexed_ = &c;
+    if (c.time) timed_ = &c;
+    return lost;
+  }
+
+ private:
+  std::int64_t by_time(const SigmfCapture& c) const noexcept {
+    const double elapsed = static_cast<double>(c.time->ns - timed_->time->ns) * 1e-9;
+    const auto present = static_cast<double>(c.sample_start - timed_->sample_start + since_time_);
+    const double missing = std::round(elapsed * rate_hz_ - present);
+    // A gap must exceed the resolution of the times, and the drift between clocks.
+    const auto resolution = static_cast<double>(std::max(timed_->time->resolution_ns, c.time->resolution_ns)) * 1e-9;
+    const double smallest = std::max({1.0, std::floor(resolution * rate_hz_), elapsed * 10e-6 * rate_hz_});
+    const bool is_gap = missing >= smallest && missing < static_cast<double>(kMostSigmfIndex);
+    return is_gap ? static_cast<std::int64_t>(missing) : 0;
+  }
+
+  double rate_hz_;
+  const SigmfCapture* indexed_ = nullptr;  // the last capture with an index
+  const SigmfCapture* timed_ = nullptr;    // the last one with a time
+  std::int64_t since_index_ = 0;           // samples known to be missing since then
+  std::int64_t since_time_ = 0;
+};
 
 /// Adds a duration to a time; an overflow leaves the time unchanged.
 std::int64_t plus_ns(std::int64_t time_ns, double ns) noexcept {
@@ -105,16 +128,17 @@ std::size_t leave_out_announced(SigmfMeta& meta, std::int64_t samples) {
 void check_captures(const SigmfMeta& meta, const SigmfPaths& paths, std::int64_t samples,
                     std::vector<std::string>& problems) {
   const auto& captures = meta.captures;
-  for (std::size_t i = 1; i < captures.size(); ++i) {
-    const SigmfCapture& a = captures[i - 1];
-    const SigmfCapture& b = captures[i];
-    if (a.global_index && b.global_index && *b.global_index - *a.global_index < samples_between(a, b)) {
+  const SigmfCapture* last = nullptr;  // with an index
+  for (const SigmfCapture& c : captures) {
+    if (!c.global_index) continue;
+    if (last && *c.global_index - *last->global_index < c.sample_start - last->sample_start) {
       problems.push_back(fmt::format(
           "{}: at sample {} core:global_index advances by less than the samples in between; a new stream needs "
           "its own recording",
-          paths.meta, b.sample_start));
+          paths.meta, c.sample_start));
       return;
     }
+    last = &c;
   }
   if (captures.back().sample_start > samples) {
     problems.push_back(fmt::format("{} has a capture that starts at sample {}, but {} has {} samples: it is cut short",
@@ -173,13 +197,14 @@ Recording lay_out(SigmfMeta meta, const SigmfPaths& paths, const FilePart& data,
   check_captures(meta, paths, samples, problems);
   if (problems.size() != before) return r;
   std::int64_t headers = 0;
+  GapFinder gaps(r.rate_hz);
   const auto& captures = meta.captures;
   for (std::size_t i = 0; i < captures.size(); ++i) {
     headers += captures[i].header_bytes;
     const std::int64_t end = i + 1 < captures.size() ? captures[i + 1].sample_start : samples;
     r.segments.push_back({.byte = data.begin + headers + captures[i].sample_start * frame,
                           .samples = end - captures[i].sample_start,
-                          .lost = i ? lost_between(captures[i - 1], captures[i], r.rate_hz) : 0,
+                          .lost = gaps.lost_before(captures[i]),
                           .frequency_hz = captures[i].frequency_hz});
   }
   set_times(r, captures);

@@ -188,11 +188,34 @@ TEST(Layout, GapsByIndexAndByTime) {
   ASSERT_EQ(r.segments.size(), 5u);
   std::vector<std::int64_t> lost;
   for (const Segment& s : r.segments) lost.push_back(s.lost);
-  EXPECT_THAT(lost, ElementsAre(0, 50, 0, 0, 1000));
+  EXPECT_THAT(lost, ElementsAre(0, 50, 930, 0, 1000)) << "1 ms less 20 samples and the 50 that are known to be missing";
   EXPECT_TRUE(r.has_time);
   EXPECT_EQ(r.segments[1].time_ns - r.segments[0].time_ns, 60'000);
   EXPECT_EQ(r.segments[2].time_ns - r.segments[0].time_ns, 1'000'000);
   EXPECT_EQ(r.segments[4].time_ns - r.segments[0].time_ns, 2'020'000);
+}
+
+TEST(Layout, CapturesThatSayNothingHideNoGap) {
+  json meta = plain_metadata();
+  meta["captures"] = {{{"core:sample_start", 0}, {"core:global_index", 1000}},
+                      {{"core:sample_start", 10}, {"core:frequency", 1e9}},
+                      {{"core:sample_start", 20}, {"core:global_index", 1520}},
+                      {{"core:sample_start", 30}, {"core:frequency", 2e9}},
+                      {{"core:sample_start", 40}, {"core:global_index", 1540}}};
+  const auto lost_of = [&] {
+    std::vector<std::string> problems;
+    const Recording r = laid_out(meta, 200, problems);
+    EXPECT_THAT(problems, IsEmpty());
+    std::vector<std::int64_t> lost;
+    for (const Segment& s : r.segments) lost.push_back(s.lost);
+    return lost;
+  };
+  EXPECT_THAT(lost_of(), ElementsAre(0, 0, 500, 0, 0));
+  for (auto& capture : meta["captures"]) capture.erase("core:global_index");
+  meta["captures"][0]["core:datetime"] = "2025-01-01T00:00:00.000000Z";
+  meta["captures"][2]["core:datetime"] = "2025-01-01T00:00:00.000520Z";
+  meta["captures"][4]["core:datetime"] = "2025-01-01T00:00:00.000540Z";
+  EXPECT_THAT(lost_of(), ElementsAre(0, 0, 500, 0, 0));
 }
 
 TEST(Layout, DigitsThatWereNotWrittenAreNoGap) {
