@@ -102,6 +102,15 @@ struct RouteCheck {
   }
 };
 
+/// The output as its outlets check it; null if it is not known. A stream whose rate comes with the first samples is
+/// checked when they are here.
+const PlanOutput* judged_output(const Plan& plan, OutputIndex output, const StreamInfo& stream) {
+  if (output == kNoOutput) return nullptr;
+  const PortShape& shape = plan.ports[plan.outputs[output].port].shape;
+  const bool lacks_rate = shape.axis == Axis::stream && !(shape.rate_hz > 0);
+  return lacks_rate && stream.known != StreamInfo::Known::whole ? nullptr : &plan.outputs[output];
+}
+
 /// Adds the source, as far as its stream is known.
 void add_source(Planner& planner, const PipelineSpec& spec, const StreamInfo& stream) {
   PortShape source;
@@ -174,7 +183,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   if (plan.sequential() && spec.backend.size() > 1)
     spec.section.problem("backend", "a stage takes blocks in sequence, so several devices cannot share them");
   for (std::size_t r = 0; r < routes.size(); ++r)
-    std::visit(RouteCheck{plan, outputs[r] == kNoOutput ? nullptr : &plan.outputs[outputs[r]]}, routes[r]);
+    std::visit(RouteCheck{plan, judged_output(plan, outputs[r], stream)}, routes[r]);
   sort_by_place(problems, before);
   return plan;
 }

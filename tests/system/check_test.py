@@ -207,6 +207,19 @@ class FirstHeader(iqd.SystemTest):
             done.set()
             thread.join()
 
+    def test_streams_without_a_rate_can_be_recorded(self):
+        """Also those that no stage with keys in Hz has made."""
+        where = iqd.endpoint()
+        for port, stages in (("source", ""), ("rotate.out", "stages: [rotate: {frequency: 1 kHz}]\n")):
+            for outlet in ("sinks: [{port: %s, file: {path: x}}]", "sinks: [{port: %s, file: {path: x.wav}}]",
+                           "sinks: [{port: %s, file: {path: x.cs16, trigger: {when: level > -20 dB}}}]",
+                           f"publish: [{{port: %s, topic: t, bind: \"{where}\", framing: gnuradio-tags}}]"):
+                path = self.folder / "p.yaml"
+                path.write_text(f'source: {{zmq: {{bind: "ipc://{self.folder}/feed"}}}}\n{stages}{outlet % port}\n',
+                                encoding="utf-8")
+                done = iqd.command("check", path)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_it_says_the_rate(self):
         done = self.run_with(np.ones(100, "c8"), sample_rate=2e6)
         self.assertEqual(done.returncode, 0, done.stderr)
