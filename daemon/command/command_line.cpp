@@ -3,6 +3,7 @@
 #include "daemon/command/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <type_traits>
 
 namespace iqd {
@@ -23,10 +24,22 @@ template <class T> void check_range(CLI::Option& option, const std::pair<double,
     option.check(CLI::Range(range.first, range.second));
 }
 
+/// A number above 0, or from 0 on. CLI11's own names the largest double as the bound.
+CLI::Validator number_from(bool zero) {
+  const auto judge = [zero](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0') return "expected a number, found '" + text + "'";
+    if (value > 0 || (zero && value == 0)) return {};
+    return std::string("must ") + (zero ? "not be negative" : "be more than 0") + ", is " + text;
+  };
+  return {judge, zero ? "NONNEGATIVE" : "POSITIVE"};
+}
+
 template <class T> void apply(CLI::App& app, CLI::Option& option, const Rule& rule) {
   if (rule.required) option.required();
-  if (rule.positive) option.check(CLI::PositiveNumber);
-  if (rule.not_negative) option.check(CLI::NonNegativeNumber);
+  if (rule.positive) option.check(number_from(false));
+  if (rule.not_negative) option.check(number_from(true));
   if (rule.folder) option.check(CLI::ExistingDirectory);
   if (rule.range) check_range<T>(option, *rule.range);
   if (!rule.one_of.empty()) option.check(CLI::IsMember(rule.one_of));

@@ -30,11 +30,13 @@ bool is_file(const std::string& word) {
   return std::filesystem::exists(word, ignored) || std::filesystem::exists(word + ".sigmf-meta", ignored);
 }
 
-/// `fir: …` is a stage; a bare name, too, unless there is a file of that name and no stage.
-bool is_stage(const std::string& word) {
+/// `fir: …` is a stage; a bare name, too, unless there is a file of that name and no stage. If `--file` has the stages,
+/// only a name that is a stage's can be meant as one.
+bool is_stage(const std::string& word, bool has_pipeline) {
   const std::string name = name_in(word);
   if (name.size() < word.size()) return word.front() == '{' || (!name.empty() && word[name.size()] == ':');
-  return !name.empty() && (find_stage(name) || !is_file(word));
+  if (name.empty()) return false;
+  return has_pipeline ? find_stage(name) && !is_file(word) : find_stage(name) || !is_file(word);
 }
 
 ordered_json json_of(const Node& node) {
@@ -122,7 +124,8 @@ PortFile port_file(const char* option, const std::string& item) {
 
 ExecWords sort_words(const ExecRequest& request, Problems& problems) {
   const auto& words = request.words;
-  const auto file = std::ranges::find_if_not(words, is_stage);
+  const auto file =
+      std::ranges::find_if_not(words, [&](const std::string& word) { return is_stage(word, !request.file.empty()); });
   ExecWords sorted{{}, {file, words.end()}};
   if (sorted.files.size() > 2)
     throw UsageError(
@@ -179,6 +182,7 @@ std::pair<double, double> radio_of(const ExecRequest& request) {
     const auto value = parse_quantity(text, unit, why);
     if (!value) throw UsageError(fmt::format("{}: {}", option, why));
     if (!(*value >= 0)) throw UsageError(fmt::format("{}: must not be negative, is {}", option, text));
+    if (unit == Unit::rate && *value == 0) throw UsageError(fmt::format("{}: must be more than 0", option));
     return *value;
   };
   return {read("--rate", request.rate, Unit::rate), read("--frequency", request.frequency, Unit::hertz)};
@@ -207,9 +211,9 @@ void name_places(Problems& problems, const std::string& document, const std::vec
       } else if (key == "block" || key == "backend") {
         p.place.file = "--" + std::exchange(key, {});
       }
-    } else if (key == "port" || key == "path") {  // the label says it
-      key.clear();
-      if (p.what.starts_with(p.place.file + ":")) p.place.file.clear();
+    } else {
+      if (key == "port" || key == "path") key.clear();  // the label says it
+      if (key.empty() && p.what.starts_with(p.place.file + ":")) p.place.file.clear();
     }
     if (!key.empty()) p.what = fmt::format("{}: {}", key, p.what);
   }

@@ -76,6 +76,13 @@ ordered_json radio_document(const RecordOptions& o) {
   return {{"name", "record"}, {"source", {{"soapy", soapy}}}, {"block", block_for(o.rate)}};
 }
 
+ordered_json recording_document(const RecordOptions& o) {
+  ordered_json file = {{"path", o.files.front()}};
+  add_text(file, "rate", o.rate);
+  add_text(file, "frequency", o.frequency);
+  return {{"name", "record"}, {"source", {{"file", file}}}};
+}
+
 /// Adds the sink, and a convert stage before it, to a pipeline's document.
 void add_sink(ordered_json& document, const RecordOptions& o, bool convert) {
   constexpr const char* kConverted = "recording";
@@ -91,10 +98,15 @@ void add_sink(ordered_json& document, const RecordOptions& o, bool convert) {
 
 constexpr const char* kComposed = "command line";
 
-/// Lines and columns of a generated text would mislead the user.
+/// Lines and columns of a generated text would mislead the user. The port is an option.
 void hide_places(Problems& problems) {
-  for (Problem& p : problems)
-    if (p.place.file == kComposed) p.place.line = p.place.column = 0;
+  for (Problem& p : problems) {
+    if (p.place.file != kComposed) continue;
+    p.place.line = p.place.column = 0;
+    if (!p.path.ends_with(".port")) continue;
+    p.place.file = "--port";
+    p.path.clear();
+  }
 }
 
 /// JSON is YAML: reading the composed text makes all the checks of a file.
@@ -114,15 +126,25 @@ Spec read_composed(const ordered_json& document, Problems& problems) {
   return spec;
 }
 
+std::unique_ptr<Loaded> load_composed(const RecordOptions& o, ordered_json document, bool convert) {
+  if (o.port != "source") throw UsageError(fmt::format("record: --port {} needs a pipeline file with it", o.port));
+  auto loaded = std::make_unique<Loaded>();
+  add_sink(document, o, convert);
+  loaded->spec = read_composed(document, loaded->problems);
+  return loaded;
+}
+
 std::unique_ptr<Loaded> load_radio(const RecordOptions& o) {
   if (o.rate.empty())
     throw UsageError("record: give --rate (and --args for a specific radio), or a pipeline file first");
-  auto loaded = std::make_unique<Loaded>();
-  ordered_json document = radio_document(o);
-  if (o.port != "source") throw UsageError(fmt::format("record: --port {} needs a pipeline file with it", o.port));
-  add_sink(document, o, false);
-  loaded->spec = read_composed(document, loaded->problems);
-  return loaded;
+  return load_composed(o, radio_document(o), false);
+}
+
+/// A recording takes the place of the radio: parts of it, or what is around a trigger, become another one.
+std::unique_ptr<Loaded> load_recording(const RecordOptions& o) {
+  if (!(o.args + o.gain + o.bandwidth + o.antenna).empty() || !o.channels.empty())
+    throw UsageError(fmt::format("record: {} is a recording, which has only --rate and --frequency", o.files.front()));
+  return load_composed(o, recording_document(o), o.is_element());
 }
 
 /// Overwriting the file being played would destroy both.
@@ -144,7 +166,7 @@ std::unique_ptr<Loaded> load_file(const RecordOptions& o) {
   auto loaded = load(o.files.front());
   if (!loaded->problems.empty()) return loaded;
   PipelineSpec& pipeline = choose_pipeline("record", loaded->spec, o.pipeline);
-  ordered_json document = {{"source", {{"generate", {{"rate", 1}}}}}};
+  ordered_json document = {{"source", {{"generate", {{"rate", "1 S/s"}}}}}};
   add_sink(document, o, o.is_element());
   Spec added = read_composed(document, loaded->problems);
   if (!loaded->problems.empty()) return loaded;
@@ -206,7 +228,9 @@ Exit record(RecordOptions o) {
   if (!(o.seconds >= 0 && o.seconds < 1e9)) throw UsageError("record: --seconds must be 0 to 1e9");
   if (const std::string there = o.overwrite ? "" : radio::existing_file(o.out()); !there.empty())
     throw UsageError(fmt::format("record: {} already exists; use --overwrite, or choose another path", there));
-  auto loaded = o.files.size() == 1 ? load_radio(o) : load_file(o);
+  auto loaded = o.files.size() == 1                       ? load_radio(o)
+                : radio::names_recording(o.files.front()) ? load_recording(o)
+                                                          : load_file(o);
   std::shared_ptr<RecordingLimit> limit;
   if (loaded->problems.empty()) {
     limit = set_limit(*loaded, o);
@@ -233,7 +257,8 @@ void add_record(CommandLine& line) {
   auto o = std::make_shared<RecordOptions>();
   line.command("record", "record a radio, or a port of a pipeline, as SigMF, WAV, NumPy array or raw samples",
                [o] { return record(*o); })
-      .option("FILES", &o->files, "[PIPELINE.yaml] RECORDING.sigmf-meta, .sigmf, .wav, .npy, .cu8, .cs16, .cf32 …",
+      .option("FILES", &o->files,
+              "[PIPELINE.yaml or a recording] RECORDING.sigmf-meta, .sigmf, .wav, .npy, .cu8, .cs16, .cf32 …",
               {.required = true, .words = {{1, 2}}})
       .option("--args", &o->args, "without a pipeline file: the radio's SoapySDR arguments, e.g. driver=iqdsim")
       .option("--rate", &o->rate, "sample rate, e.g. \"1 MS/s\"")

@@ -92,7 +92,7 @@ void ArrayFacts::begin(const Message& message) {
   facts_["sample"] = message.sample;
   facts_["time_ns"] = message.time_ns;
   facts_["time"] = message.time == TimeSource::radio ? "radio" : "host";
-  facts_["datetime"] = format_iso_time(message.time_ns);
+  if (is_date(message.time_ns)) facts_["datetime"] = format_iso_time(message.time_ns);
   if (message.format->calibrated) facts_["calibrated"] = message.calibrated;
   const bool tuned_within = message.tuned > message.sample;
   set_place(tuned_within ? message.was_at_hz() : message.frequency_hz(), message.span_hz());

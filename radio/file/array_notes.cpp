@@ -48,7 +48,8 @@ void read_facts(const json& facts, ArrayNotes& notes) {
   if (facts.contains("frequency") && facts["frequency"].is_number()) notes.frequency_hz = number_in(facts, "frequency");
   if (facts.contains("time_ns") && facts["time_ns"].is_number_integer())
     notes.time_ns = facts["time_ns"].get<std::int64_t>();
-  if (notes.time_ns == 0 || !is_plausible_time(notes.time_ns.value_or(0))) notes.time_ns.reset();
+  const std::int64_t time_ns = notes.time_ns.value_or(0);
+  if (!is_date(time_ns) || !is_plausible_time(time_ns)) notes.time_ns.reset();
   notes.hardware = text_in(facts, "hw");
   notes.author = text_in(facts, "author");
   notes.description = text_in(facts, "description");
@@ -91,7 +92,7 @@ std::map<std::int64_t, Cut> cuts_of(const ArrayNotes& notes, std::int64_t sample
     const double lost = std::round(static_cast<double>(m.gap) / notes.period);
     Cut& cut = cuts[m.row];
     cut.lost = static_cast<std::int64_t>(std::min(lost, kMostIndex));
-    if (m.time_ns != 0 && is_plausible_time(m.time_ns)) cut.time_ns = m.time_ns;
+    if (is_date(m.time_ns) && is_plausible_time(m.time_ns)) cut.time_ns = m.time_ns;
   }
   for (const ArrayNotes::Tuned& t : notes.tuned) {
     const auto message = std::ranges::find(notes.messages, t.row, &ArrayNotes::Row::row);

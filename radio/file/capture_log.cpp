@@ -50,7 +50,7 @@ SigmfCapture CaptureLog::begin(const Message& message, std::int64_t first, std::
   capture.global_index = origin_index_;
   frequency_hz_ = frequency_hz;
   if (frequency_hz_ != 0) capture.frequency_hz = frequency_hz_;
-  if (message.time_ns != 0)
+  if (is_date(message.time_ns))
     capture.time = IsoTime{message.time_ns + std::llround(static_cast<double>(first) * 1e9 / item_rate_hz_), 1};
   origin_ = static_cast<double>(message.sample) + static_cast<double>(first) * period_;
   origin_item_ = item;

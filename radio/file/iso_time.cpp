@@ -93,6 +93,11 @@ bool is_plausible_time(std::int64_t ns) noexcept {
   return ns >= kFirst && ns < kEnd;
 }
 
+bool is_date(std::int64_t ns) noexcept {
+  constexpr std::int64_t kYearNs = 365 * 86'400'000'000'000;
+  return ns < 0 || ns >= kYearNs;
+}
+
 std::string format_iso_time(std::int64_t ns) {
   const std::chrono::sys_time<std::chrono::nanoseconds> at{std::chrono::nanoseconds(ns)};
   const auto midnight = std::chrono::floor<std::chrono::days>(at);

@@ -20,6 +20,8 @@ struct IsoTime {
 std::optional<IsoTime> parse_iso_time(std::string_view text) noexcept;
 /// Whether a time is within these years.
 bool is_plausible_time(std::int64_t ns) noexcept;
+/// Whether a time is a date. Where no clock is known, as for an array in `iqd exec`, times count from 0 instead.
+bool is_date(std::int64_t ns) noexcept;
 /// Formats UTC with nine decimals.
 std::string format_iso_time(std::int64_t ns);
 

@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "radio/file/recording_names.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
 #include "radio/file/disk_format.hpp"
 #include "radio/file/sigmf.hpp"
 
@@ -34,8 +39,27 @@ Container container_of(std::string_view path) {
   if (is_npy(path)) return Container::npy;
   const std::string_view ending = ending_of(path);
   if (ending == "sigmf") return Container::archive;
-  if (ending == "raw" || ending == "iq" || ending == "bin" || find_raw_format(ending)) return Container::raw;
+  if (ending == "raw" || ending == "iq" || ending == "bin" || ending == "dat" || find_raw_format(ending))
+    return Container::raw;
   return Container::sigmf;
+}
+
+std::string unwritable_name(std::string_view path) {
+  constexpr std::string_view kOthers[] = {"csv",  "txt", "mat", "h5",  "hdf5", "npz", "json", "yaml", "yml", "mp3",
+                                          "flac", "ogg", "png", "svg", "zip",  "gz",  "bz2",  "xz",   "zst", "tar"};
+  constexpr std::string_view kKnown =
+      "NAME.sigmf-meta, NAME.sigmf, NAME.wav, NAME.npy, NAME.cu8, NAME.cs16, NAME.cf32 …";
+  if (path == "-") return fmt::format("-: recordings are files, not standard output; name one: {}", kKnown);
+  const std::string_view ending = ending_of(path);
+  if (std::ranges::find(kOthers, ending) == std::end(kOthers)) return {};
+  return fmt::format("{}: iqd writes no .{} files; it writes {}", path, ending, kKnown);
+}
+
+bool names_recording(const std::string& path) {
+  if (container_of(path) != Container::sigmf || path.ends_with(".sigmf-meta") || path.ends_with(".sigmf-data"))
+    return true;
+  std::error_code ignored;
+  return !std::filesystem::exists(path, ignored) && std::filesystem::exists(path + ".sigmf-meta", ignored);
 }
 
 std::vector<std::string> recording_files(const std::string& path) {

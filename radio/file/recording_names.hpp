@@ -15,9 +15,13 @@ enum class Container : std::uint8_t {
   archive,  // NAME.sigmf
   wav,      // NAME.wav
   npy,      // NAME.npy, and files beside it
-  raw,      // NAME.cu8, NAME.cs16, NAME.cf32 …, NAME.raw, NAME.iq, NAME.bin
+  raw,      // NAME.cu8, NAME.cs16, NAME.cf32 …, NAME.raw, NAME.iq, NAME.bin, NAME.dat
 };
 Container container_of(std::string_view path);
+/// Why no recording gets this name: its ending belongs to something else. Empty if it can have it.
+std::string unwritable_name(std::string_view path);
+/// Whether a name is that of an existing recording, and not of a pipeline file.
+bool names_recording(const std::string& path);
 
 bool is_wav(std::string_view path);
 bool is_npy(std::string_view path);

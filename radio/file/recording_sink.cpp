@@ -39,6 +39,7 @@ std::string unrecordable_raw(const FileSinkSettings& settings, const PortFormat&
 }  // namespace
 
 std::string unrecordable(const FileSinkSettings& settings, const PortFormat& port) {
+  if (std::string why = unwritable_name(settings.path); !why.empty()) return why;
   if (!settings.format.empty() && !find_raw_format(settings.format))
     return fmt::format("format {} is not known; iqd writes {}", settings.format, raw_format_names());
   switch (container_of(settings.path)) {

@@ -17,6 +17,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/file/iso_time.hpp"
 #include "radio/file/raw_sink.hpp"
 #include "radio/file/sample_conversion.hpp"
 #include "radio/file/staging.hpp"
@@ -135,7 +136,7 @@ void WavSink::finish() {
 void WavSink::note_tuning(const Message& message) {
   if (!started_) {
     format_.frequency_hz = message.frequency_hz();
-    format_.time_ns = message.time_ns;
+    format_.time_ns = is_date(message.time_ns) ? message.time_ns : 0;
   } else if (format_.complex && message.tuned >= 0) {
     ++retunes_;
   }

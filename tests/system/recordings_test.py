@@ -415,6 +415,28 @@ class Raw(RecordingsTest):
         done = self.convert(source, to="y_433.92M_250k.cu8")
         self.assertNotIn("cannot say", done.stderr)
 
+    def test_other_names_are_refused(self):
+        """They would silently become SigMF under a longer name."""
+        source = self.write("x_250k.cu8", bytes(100))
+        for name in ("y.csv", "y.mat", "y.npz", "y.txt"):
+            done = self.convert(source, to=name, ok=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"{name}: iqd writes no .{name[2:]} files; it writes NAME.sigmf-meta", done.stderr)
+        for command in (("convert", source, "-"), ("exec", "conjugate", source, "-"), ("record", source, "-")):
+            done = iqd.command(*command, cwd=self.folder)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("-: recordings are files, not standard output", done.stderr)
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["x_250k.cu8"])
+        done = self.convert(source, to="y.dat", ok=False)
+        self.assertIn("a raw file needs `format`", done.stderr)
+        self.convert(source, "--format", "cs8", to="y.dat")
+        self.assertEqual((self.folder / "y.dat").stat().st_size, 100)
+
+    def test_no_time_is_not_1970(self):
+        source = self.write("x_250k.cu8", numbers("u1", 200))
+        self.convert(source)
+        self.assertIsNone(json.loads((self.folder / "out.json").read_text(encoding="utf-8"))["datetime"])
+
     def test_into_itself(self):
         source = self.write("x_250k.cu8", bytes(100))
         done = iqd.command("convert", source, source, "--overwrite")
@@ -546,6 +568,27 @@ class Played(RecordingsTest):
 
 
 class Recorded(RecordingsTest):
+    def test_a_recording_in_place_of_a_radio(self):
+        x = np.full(4000, 128, np.uint8)
+        x[2000:2400] = 250
+        source = self.write("x_433.92M_250k.cu8", x)
+        done = iqd.command("record", source, self.folder / "y.sigmf-meta", "--trigger", "level > -20 dB", "--pre", "1 ms",
+                           "--post", "2 ms")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        y, facts = self.read(self.folder / "y.sigmf-meta")
+        np.testing.assert_allclose(y, as_complex(scaled(x))[750:1500], atol=4e-5)
+        self.assertEqual((facts["sample_rate"], facts["frequency"]), (RATE, FREQUENCY))
+        done = iqd.command("record", source, self.folder / "z.wav", "--gain", "3 dB")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is a recording, which has only --rate and --frequency", done.stderr)
+
+    def test_a_port_that_does_not_exist(self):
+        (self.folder / "p.yaml").write_text("source: {generate: {rate: 1 MS/s, samples: 1000}}\n", encoding="utf-8")
+        done = iqd.command("record", self.folder / "p.yaml", self.folder / "y.wav", "--port", "nope")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--port: there is no port 'nope'", done.stderr)
+        self.assertNotIn("has no unit", done.stderr)
+
     def test_by_the_name_of_the_file(self):
         """What `iqd record` writes of the same tone, by every ending."""
         expected = None
