@@ -39,10 +39,19 @@ PortShape shape_of(const PortFormat& format, bool one_row) {
   return shape;
 }
 
+/// The dimensions that the array has: [1][n] where the input is.
+PortFormat described(PortFormat format, bool one_row) {
+  if (!one_row || format.item_rate_hz <= 0 || format.varying != 0) return format;
+  format.dims.insert(format.dims.begin(), {"channel", 1});
+  format.varying = 1;
+  return format;
+}
+
 class CollectingSink final : public Sink {
  public:
   CollectingSink(std::shared_ptr<ArrayResult> result, const PortFormat& format)
-      : result_(std::move(result)), records_(result_->path, format, {}, ArrayLayout::rows) {
+      : result_(std::move(result)),
+        records_(result_->path, described(format, result_->one_row), {}, ArrayLayout::rows) {
     StageOutput& output = result_->output;
     output = {format.port, shape_of(format, result_->one_row), 0, {}};
     output.rows.resize(static_cast<std::size_t>(output.shape.row_count()));

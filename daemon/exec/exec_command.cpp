@@ -23,6 +23,14 @@ bool takes_samples(const ExecStage& stage) {
   return inputs.empty() || (iqd::takes_samples(inputs.front()) && (inputs.size() == 1 || inputs[1].optional));
 }
 
+/// Arrays for the inputs of the first stage. One stream of samples is a recording instead, in front of a chain, and in
+/// front of a single stage if its rate is known: then the results have facts beside them.
+bool are_inputs(const ExecRequest& request, const std::vector<ExecStage>& stages, const std::vector<PortFile>& in) {
+  if (in.size() > 1 || !takes_samples(stages.front())) return true;
+  const bool has_rate = !(request.rate + request.frequency).empty();
+  return stages.size() == 1 && !is_stream_of_samples(in.front().file, has_rate);
+}
+
 void check(const ExecRequest& request, const ExecWords& words) {
   const std::string& backend = request.backend;
   if (!backend.empty() && backend != "auto" && backend != "cpu" && !backend.starts_with("cuda"))
@@ -46,9 +54,7 @@ Exit execute(const ExecRequest& request) {
   if (in.empty()) throw UsageError("exec: IN is missing: a recording or an array, NAME.sigmf-meta or NAME.npy");
   if (out.empty()) throw UsageError("exec: OUT is missing: the file that gets the results");
   const bool arrays = all_arrays(in) && all_arrays(out) && !words.stages.empty();
-  // One stage takes what it is made for; so does a chain that does not begin with one stream of samples.
-  if (arrays && (words.stages.size() == 1 || in.size() > 1 || !takes_samples(words.stages.front())))
-    return run_on_arrays(request, words.stages, in, out);
+  if (arrays && are_inputs(request, words.stages, in)) return run_on_arrays(request, words.stages, in, out);
   return run_on_recording(request, words.stages, in, out);
 }
 

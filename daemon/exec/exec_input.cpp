@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "config/reader.hpp"
 #include "daemon/command/array_port.hpp"
 #include "daemon/exec/array_source.hpp"
+#include "daemon/exec/counted_time.hpp"
 #include "radio/drivers.hpp"
+#include "radio/file/array_notes.hpp"
 #include "radio/file/recording.hpp"
 #include "radio/file/recording_names.hpp"
 
@@ -43,7 +46,29 @@ std::optional<radio::Recording> look_at(const std::string& path, const ExecHints
   return problems.empty() ? std::optional(std::move(recording)) : std::nullopt;
 }
 
+/// Whether iqd wrote the array without knowing a rate: 1 stands for it.
+bool has_no_rate(const std::string& array) {
+  const radio::ArrayNotes notes = radio::read_array_notes(array);
+  return std::fabs(notes.rate_hz * notes.period - 1) < 1e-9;
+}
+
+/// Whether an array is a recording, with rate, gaps and retunes in the files beside it, whose numbers the stage takes
+/// as they are. Others are read into memory, which converts them.
+bool is_recording(const std::string& array, const InputSpec& reader) {
+  const auto r = look_at(array, {}, 0);
+  if (!r || has_no_rate(array)) return false;
+  const bool is_integer = r->format->number != radio::Number::f32 && r->format->number != radio::Number::f64 &&
+                          r->format->number != radio::Number::f16;
+  if (is_integer && !r->format->complex) return false;  // the array's values count, not parts of full scale
+  const Element element = r->format->element;
+  return reader.takes(element) || (element == Element::sc16 && reader.takes(Element::cf32));
+}
+
 }  // namespace
+
+bool is_stream_of_samples(const std::string& array, bool with_rate) {
+  return look_at(array, {}, with_rate ? 1 : 0).has_value() && (with_rate || !has_no_rate(array));
+}
 
 bool takes_samples(const InputSpec& input) {
   const auto dimensions = std::ranges::count(input.dims, '[');
@@ -52,7 +77,7 @@ bool takes_samples(const InputSpec& input) {
 
 ExecInput open_recording(const std::string& path, const InputSpec& reader, const ExecHints& hints,
                          const Section& section) {
-  if (radio::is_npy(path)) return open_array(path, reader, hints);
+  if (radio::is_npy(path) && !is_recording(path, reader)) return open_array(path, reader, hints);
   nlohmann::ordered_json keys = {{"path", path}};
   auto recording = look_at(path, hints, hints.rate_hz.value_or(0));
   const bool has_rate = recording && recording->rate_hz > 0;
@@ -70,6 +95,7 @@ ExecInput open_recording(const std::string& path, const InputSpec& reader, const
       document.root, [&](FieldVisitor& v) { opened.source->fields(v); }, found);
   for (const Problem& p : found) section.problem(p.path, p.what);
   if (recording) opened.samples = recording->samples();
+  if (recording && !recording->has_time) opened.source = counted_time(std::move(opened.source));
   return opened;
 }
 

@@ -31,10 +31,14 @@ struct ExecHints {
   double usual_frequency_hz = 0;
 };
 
-/// Opens a recording by its name: NAME.npy is read into memory, and its numbers become what `reader` takes; all others
-/// are for the `file` source. Problems go to the section. Throws UsageError.
+/// Opens a recording by its name: NAME.npy is read into memory, and its numbers become what `reader` takes, unless the
+/// files beside it say its rate; all others are for the `file` source. Where no time is known, times count from 0.
+/// Problems go to the section. Throws UsageError.
 ExecInput open_recording(const std::string& path, const InputSpec& reader, const ExecHints& hints,
                          const Section& section);
+
+/// Whether an array has samples [n] or [channel][n], and a rate: it says one itself, or is `with_rate`.
+bool is_stream_of_samples(const std::string& array, bool with_rate);
 
 /// Whether a stage's input can be a stream of samples [n] or [channel][n].
 bool takes_samples(const InputSpec& input);

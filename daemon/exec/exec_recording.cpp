@@ -124,6 +124,13 @@ void set_block(PipelineSpec& spec, const ExecRequest& request, const std::string
   }
 }
 
+/// The only input may be named as the first stage names it.
+void refuse_other_input(const std::vector<ExecStage>& stages, const PortFile& in) {
+  if (in.port.empty() || in.port == "in") return;
+  const std::string_view name = stages.empty() ? "in" : find_stage(stages.front().entry)->inputs.front().name;
+  if (in.port != name) throw UsageError(fmt::format("there is no port '{}'; available: {}", in.port, name));
+}
+
 /// The driver of a source that the command line made.
 const DriverEntry& recording_driver() {
   static const DriverEntry driver{.name = "recording", .summary = "IN of iqd exec"};
@@ -135,6 +142,7 @@ const DriverEntry& recording_driver() {
 Exit run_on_recording(const ExecRequest& request, const std::vector<ExecStage>& stages, const std::vector<PortFile>& in,
                       const std::vector<PortFile>& out) {
   if (in.size() != 1) throw UsageError("exec: expected one recording; a stage with several inputs takes arrays");
+  refuse_other_input(stages, in.front());
   auto loaded = request.file.empty() ? compose(stages) : load(request.file);
   const auto refused = [&] {
     name_places(loaded->problems, kComposed, stages);

@@ -3,6 +3,7 @@
 #include "radio/file/array_facts.hpp"
 
 #include <cerrno>
+#include <utility>
 
 #include "base/axes.hpp"
 #include "base/clock.hpp"
@@ -44,7 +45,7 @@ std::int64_t items_in(const Message& message) noexcept {
 
 ArrayFacts::ArrayFacts(const std::string& path, const PortFormat& format, const RecordingLabels& labels,
                        ArrayLayout layout)
-    : file_(path), dims_(format.dims) {
+    : file_(path), dims_(format.dims), bare_if_single_(layout == ArrayLayout::rows && format.varying < 0) {
   facts_["iqd"] = IQD_VERSION;
   facts_["pipeline"] = format.pipeline;
   facts_["port"] = format.port;
@@ -117,6 +118,7 @@ bool ArrayFacts::write(bool complete) {
   facts_["gaps"] = gaps_;
   facts_["lost"] = lost_;
   facts_["complete"] = complete;
+  if (complete && items_ == 1 && std::exchange(bare_if_single_, false)) facts_["dims"].erase(0);
   stale_ = !file_.write(facts_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   return !stale_ || (!complete && is_passing(errno));
 }

@@ -49,6 +49,7 @@ class ArrayFacts {
   nlohmann::ordered_json facts_;
   std::int64_t items_ = 0, messages_ = 0, gaps_ = 0, lost_ = 0;
   std::vector<Dim> dims_;
+  bool bare_if_single_;      // a single array of a port without a varying dimension is stored without that of messages
   double frequency_hz_ = 0;  // of the latest row
   double span_hz_ = 0;
   bool begun_ = false;

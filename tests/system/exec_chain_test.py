@@ -173,6 +173,49 @@ class Recordings(ExecChain):
         meta, _ = iqd.read_recording(self.folder / "y")
         self.assertEqual([c["core:global_index"] for c in meta["captures"]][1:], [2600])
 
+    def test_an_array_of_iqd_is_a_recording(self):
+        """What is beside it counts: rate, frequency, gaps; also for a single stage."""
+        x = signal(5000)
+        captures = [{"core:sample_start": 0, "core:frequency": 100e6, "core:datetime": "2024-02-03T04:05:06Z"},
+                    {"core:sample_start": 2000, "core:frequency": 101e6}]
+        iqd.write_recording(self.folder / "x", x, rate=RATE, captures=captures)
+        self.exec(CHAIN[0], "x", "r.npy")
+        rotated = ref.rotate(x.astype(complex), -50e3, RATE)
+        for stages in (CHAIN[1:2], ["conjugate", *CHAIN[1:2]]):
+            text = self.exec(*stages, "r.npy", "y.npy")
+            self.assertIn("y.npy: 1250 samples recorded", text)
+            model = rotated if stages == CHAIN[1:2] else rotated.conj()
+            self.near(np.load(self.folder / "y.npy"), ref.fir(model, TAPS, 4))
+            facts = json.loads((self.folder / "y.json").read_text(encoding="utf-8"))
+            self.assertEqual((facts["sample_rate"], facts["frequency"]), (RATE, 100.05e6))
+            self.assertEqual(facts["datetime"], "2024-02-03T04:05:06.000000000Z")
+            self.assertEqual([t["frequency"] for t in facts["tuned"]], [101.05e6])
+
+    def test_times_count_from_0_if_none_is_known(self):
+        x = signal(2000)
+        np.save(self.folder / "x.npy", x)
+        iqd.write_recording(self.folder / "z", x, rate=RATE)
+        for source in ("x.npy", "z"):
+            self.exec(*CHAIN, source, "y.npy", "--rate", "1 MS/s", "--block", "1000")
+            messages = np.load(self.folder / "y.messages.npy")
+            self.assertEqual(list(messages["time_ns"]), [0, 1_000_000], source)
+            facts = json.loads((self.folder / "y.json").read_text(encoding="utf-8"))
+            self.assertIsNone(facts["datetime"])
+
+    def test_a_single_stage_with_a_rate_keeps_the_facts(self):
+        np.save(self.folder / "x.npy", signal(1000))
+        self.exec("spectrum: {size: 100}", "x.npy", "y.npy", "--rate", "1 MS/s", "--frequency", "100 MHz")
+        facts = json.loads((self.folder / "y.json").read_text(encoding="utf-8"))
+        self.assertEqual(facts["axes"], {"bin": {"first": 99.5e6, "step": 10e3, "unit": "Hz"}})
+        self.assertEqual((facts["dims"], np.load(self.folder / "y.npy").shape), (["bin"], (100,)))
+        self.exec("spectrum: {size: 100}", "x.npy", "y.npy", "--rate", "1 MS/s", "--block", "500")
+        facts = json.loads((self.folder / "y.json").read_text(encoding="utf-8"))
+        self.assertEqual((facts["dims"], np.load(self.folder / "y.npy").shape), (["message", "bin"], (2, 100)))
+        np.save(self.folder / "x.npy", signal(1, 1000))
+        self.exec("conjugate", "x.npy", "y.npy", "--rate", "1 MS/s")
+        facts = json.loads((self.folder / "y.json").read_text(encoding="utf-8"))
+        self.assertEqual((facts["dims"], np.load(self.folder / "y.npy").shape), (["channel", "n"], (1, 1000)))
+
     def test_sound(self):
         x = (signal(8000).real / 8).astype(np.float32)
         self.result(x, f"fir: {{taps: {TAPS}}}", "multiply_const: {value: 0.5}", "x.npy", "y.wav", "--rate", "8 kS/s",
