@@ -19,6 +19,7 @@ template <class Json> Json axes_json(std::span<const Dim> dims, double frequency
     if (of.values_hz.empty()) {
       axis["first"] = frequency_hz + of.first_hz;
       axis["step"] = of.step_hz;
+      if (of.wrap > 0) axis["wrap"] = of.wrap;
     }
     for (const double value : of.values_hz) axis["values"].push_back(frequency_hz + value);
     axis["unit"] = "Hz";

@@ -11,11 +11,13 @@
 namespace iqd {
 
 /// Where the entries of a dimension lie in the spectrum, as offsets from their port's frequency: at equal distances, or
-/// each at its own value. Without a step and values, the entries are not frequencies.
+/// each at its own value. Without a step and values, the entries are not frequencies. The entries from `wrap` on are
+/// lower by as many steps as there are entries: those of a transform that begins at 0 Hz. 0: there are none.
 struct Frequencies {
   double first_hz = 0;
   double step_hz = 0;
   std::vector<double> values_hz = {};
+  std::int64_t wrap = 0;
 
   bool known() const noexcept { return step_hz != 0 || !values_hz.empty(); }
   friend bool operator==(const Frequencies&, const Frequencies&) = default;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kNumberMost = 24;                     // -1.7976931348623157e+308
 constexpr std::size_t kEscapeMost = 6;                      // \u001f
-constexpr std::size_t kAxisMost = 2 * kNumberMost + 50;     // an axis without its name and its values
+constexpr std::size_t kAxisMost = 3 * kNumberMost + 60;     // an axis without its name and its values
 constexpr std::size_t kFixedMost = 16 * kNumberMost + 400;  // the keys of every header, and their numbers
 
 /// Appends to a span; after something did not fit, writes nothing more.
@@ -204,6 +204,7 @@ void write_axis(Writer& out, const Dim& dim, double frequency_hz) noexcept {
   if (of.values_hz.empty()) {
     number_key(out, "first", frequency_hz + of.first_hz);
     number_key(out, "step", of.step_hz);
+    if (of.wrap > 0) number_key(out, "wrap", of.wrap);
   } else {
     out.key("values");
     out.open("[");

@@ -135,6 +135,10 @@ TEST(Wire, AxesFollowTheFrequency) {
   f.dims[2].frequencies = {.first_hz = -2000, .step_hz = 1000};
   EXPECT_EQ(parsed(header(m, "t"), "t")["axes"],
             json::parse(R"({"bin": {"first": 1451498000.0, "step": 1000.0, "unit": "Hz"}})"));
+  f.dims[2].frequencies = {.first_hz = 0, .step_hz = 1000, .wrap = 2};
+  EXPECT_EQ(parsed(header(m, "t"), "t")["axes"],
+            json::parse(R"({"bin": {"first": 1451500000.0, "step": 1000.0, "wrap": 2, "unit": "Hz"}})"));
+  f.dims[2].frequencies = {.first_hz = -2000, .step_hz = 1000};
   f.dims[0].frequencies = {.values_hz = {0, 5e6, -5e6}};
   m.retuned_hz = 1e6;
   EXPECT_EQ(parsed(header(m, "t"), "t")["axes"],
@@ -226,7 +230,7 @@ TEST(Wire, TheBoundHoldsForTheLongestOfEverything) {
   f.varying = 1;
   f.rate_hz = f.frequency_hz = -1.7976931348623157e308;
   f.span_hz = 1.7976931348623157e308;
-  f.dims[0].frequencies = {.first_hz = -1.7e300, .step_hz = -1.7976931348623157e308};
+  f.dims[0].frequencies = {.first_hz = -1.7e300, .step_hz = -1.7976931348623157e308, .wrap = INT64_MAX};
   f.dims[1].frequencies = {.values_hz = std::vector<double>(50, 1.7976931348623155e291)};
   f.item_rate_hz = 2.2250738585072014e-308;
   const std::int64_t items = 3;

@@ -80,6 +80,9 @@ std::string axis_text(const PlanPort& port) {
       const auto at = [&](double offset) { return hertz_text(port.shape.frequency_hz + offset); };
       text += fmt::format("{}{}: ", text.empty() ? "" : "; ", dim.name);
       if (of.values_hz.empty()) text += fmt::format("{}, then every {}", at(of.first_hz), hertz_text(of.step_hz));
+      if (of.wrap > 0)
+        text += fmt::format("; from bin {} on, {} lower", of.wrap,
+                            hertz_text(of.step_hz * static_cast<double>(dim.extent)));
       for (std::size_t k = 0; k < std::min<std::size_t>(of.values_hz.size(), 4); ++k)
         text += (k ? ", " : "") + at(of.values_hz[k]);
       if (of.values_hz.size() > 4) text += fmt::format(", … {}", at(of.values_hz.back()));

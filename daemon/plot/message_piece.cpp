@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 
 namespace iqd::plot {
@@ -76,11 +77,46 @@ template <class T, class At> std::vector<std::vector<T>> rows_of(const MessageVi
   return rows;
 }
 
-BinAxis bin_axis(const MessageView& m, std::int64_t bins) {
+/// The frequency of each bin, as the header says; empty if it does not.
+std::vector<double> stated_frequencies(const MessageView& m, std::int64_t bins) {
   const auto axes = m.header.find("axes");
-  if (axes != m.header.end() && axes->is_object())
-    if (const auto bin = axes->find("bin"); bin != axes->end() && bin->is_object() && number(*bin, "step") != 0)
-      return {number(*bin, "first"), number(*bin, "step"), true};
+  if (axes == m.header.end() || !axes->is_object()) return {};
+  const auto axis = axes->find("bin");
+  if (axis == axes->end() || !axis->is_object()) return {};
+  std::vector<double> hz;
+  if (const auto values = axis->find("values"); values != axis->end() && values->is_array()) {
+    for (const json& value : *values)
+      if (value.is_number()) hz.push_back(value.get<double>());
+    return std::ssize(hz) == bins ? hz : std::vector<double>();
+  }
+  const double first = number(*axis, "first"), step = number(*axis, "step");
+  const double wrap = number(*axis, "wrap", static_cast<double>(bins));
+  for (std::int64_t k = 0; step != 0 && k < bins; ++k) {
+    const auto bin = static_cast<double>(k);
+    hz.push_back(first + step * (bin < wrap ? bin : bin - static_cast<double>(bins)));
+  }
+  return hz;
+}
+
+/// Brings bins into the order of their frequencies: a transform may begin at 0 Hz, or with the highest.
+BinAxis sort_bins(const std::vector<double>& hz, std::vector<std::vector<float>>& rows) {
+  const double span = *std::ranges::max_element(hz) - *std::ranges::min_element(hz);
+  if (!std::ranges::is_sorted(hz)) {
+    std::vector<std::size_t> order(hz.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t k) { return hz[k]; });
+    for (std::vector<float>& row : rows) {
+      std::vector<float> sorted(row.size());
+      for (std::size_t k = 0; k < order.size(); ++k) sorted[k] = row[order[k]];
+      row = std::move(sorted);
+    }
+  }
+  return {*std::ranges::min_element(hz), span / static_cast<double>(std::max<std::size_t>(hz.size() - 1, 1)), true};
+}
+
+/// The axis of a spectrum whose rows are in `rows`, lowest frequency first.
+BinAxis bin_axis(const MessageView& m, std::int64_t bins, std::vector<std::vector<float>>& rows) {
+  if (const std::vector<double> hz = stated_frequencies(m, bins); !hz.empty()) return sort_bins(hz, rows);
   const double rate = number(m.header, "sample_rate");
   if (!(rate > 0) || bins <= 0) return {};
   const double step = rate / static_cast<double>(bins);
@@ -102,8 +138,8 @@ Piece piece_of(const MessageView& m) {
   const bool is_stream = !dims.empty() && dims.back() == "n";
   if (!dims.empty() && dims.back() == "bin") {
     piece.of = Piece::Of::bins;
-    piece.bins = bin_axis(m, last);
     piece.values = rows_of<float>(m, last, real_at);
+    piece.bins = bin_axis(m, last, piece.values);
   } else if (is_complex(m)) {
     piece.of = is_stream && !has("symbol") ? Piece::Of::samples : Piece::Of::symbols;
     piece.samples = rows_of<cf32>(m, last, complex_at);

@@ -46,6 +46,25 @@ TEST(MessagePiece, BinsHaveTheFrequenciesOfTheHeader) {
   EXPECT_NEAR(f.marks.at(0).x, 5.075, 1e-6) << f.x.label;
 }
 
+TEST(MessagePiece, BinsAreDrawnFromTheLowestFrequencyOn) {
+  nlohmann::json header = {{"dtype", "<f4"}, {"shape", {2, 5}}, {"dims", {"frame", "bin"}}, {"sample_rate", 500.0}};
+  const std::vector<float> values{0, 1, 2, 3, 4, 10, 11, 12, 13, 14};
+  for (const char* axis :
+       {R"({"values": [1000, 1100, 1200, 800, 900]})", R"({"first": 1000, "step": 100, "wrap": 3})"}) {
+    header["axes"] = {{"bin", nlohmann::json::parse(axis)}};
+    const Piece piece = SpectrumMessage(header, values).piece();
+    EXPECT_EQ(piece.values, (std::vector<std::vector<float>>{{3, 4, 0, 1, 2}, {13, 14, 10, 11, 12}})) << axis;
+    EXPECT_EQ(piece.bins.first_hz, 800);
+    EXPECT_EQ(piece.bins.step_hz, 100);
+    EXPECT_TRUE(piece.bins.is_sure);
+  }
+  header["axes"] = {{"bin", {{"first", 1200}, {"step", -100}}}};
+  const Piece mirrored = SpectrumMessage(header, values).piece();
+  EXPECT_EQ(mirrored.values.front(), (std::vector<float>{4, 3, 2, 1, 0}));
+  EXPECT_EQ(mirrored.bins.first_hz, 800);
+  EXPECT_EQ(mirrored.bins.step_hz, 100);
+}
+
 TEST(MessagePiece, WhatIsComplexIsAStreamOrSymbols) {
   nlohmann::json header = {{"dtype", "<c8"},     {"shape", {2, 2}},  {"dims", {"channel", "n"}},
                            {"sample_rate", 8e6}, {"item_rate", 2e6}, {"frequency", 100e6}};

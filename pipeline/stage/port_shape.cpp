@@ -73,15 +73,19 @@ void PortShape::join(const PortShape& other) {
 }
 
 Dim PortShape::bins(std::int64_t size, bool shifted) const {
-  // Each bin is written into the headers, unless they have equal distances.
+  // Each bin is written into the headers, unless they have equal distances or are too many.
   constexpr std::int64_t kMostValues = 4096;
   Dim dim{"bin", size};
   const bool rows_differ = std::ranges::any_of(rows, [](const Dim& row) { return row.frequencies.known(); });
-  if (!(rate_hz > 0) || rows_differ || (!shifted && size > kMostValues)) return dim;
+  if (!(rate_hz > 0) || rows_differ) return dim;
   const double step = rate_hz / static_cast<double>(size);
   const auto centred = [&](std::int64_t bin) { return static_cast<double>(bin) * (mirrored ? -step : step); };
   if (shifted) {
     dim.frequencies = {.first_hz = centred(-(size / 2)), .step_hz = centred(1)};
+    return dim;
+  }
+  if (size > kMostValues) {
+    dim.frequencies = {.step_hz = centred(1), .wrap = (size + 1) / 2};
     return dim;
   }
   for (std::int64_t k = 0; k < size; ++k)

@@ -55,9 +55,13 @@ std::string taps_around(double hz) {
   return "[" + all + "]";
 }
 
-double frequency_of(const PortShape& shape, const Frequencies& entries, std::size_t k) {
-  const double offset =
-      entries.values_hz.empty() ? entries.first_hz + static_cast<double>(k) * entries.step_hz : entries.values_hz.at(k);
+double frequency_of(const PortShape& shape, const Dim& dim, std::size_t k) {
+  const Frequencies& entries = dim.frequencies;
+  const auto entry = static_cast<std::int64_t>(k);
+  const std::int64_t turn = entries.wrap > 0 && entry >= entries.wrap ? dim.extent : 0;
+  const double offset = entries.values_hz.empty()
+                            ? entries.first_hz + static_cast<double>(entry - turn) * entries.step_hz
+                            : entries.values_hz.at(k);
   return shape.frequency_hz + offset;
 }
 
@@ -104,7 +108,7 @@ TEST_P(Places, TheAxisShowsWhereTheToneIsOnTheAir) {
     const Frequencies& axis = out.shape.item.back().frequencies;
     ASSERT_TRUE(axis.known()) << end.front().stage;
     const double width = axis.step_hz != 0 ? std::fabs(axis.step_hz) : std::fabs(axis.values_hz[1]);
-    EXPECT_NEAR(frequency_of(out.shape, axis, peak_of(out)), kCentre + path.offset_hz, 0.51 * width)
+    EXPECT_NEAR(frequency_of(out.shape, out.shape.item.back(), peak_of(out)), kCentre + path.offset_hz, 0.51 * width)
         << end.front().stage << " " << end.front().keys;
   }
 }
@@ -189,9 +193,24 @@ TEST(PlacesOf, ChannelsHaveFrequencies) {
   EXPECT_FALSE(spectra.shape.item.at(0).frequencies.known()) << "each channel's bins have other frequencies";
 }
 
+TEST(PlacesOf, BinsThatAreTooManyForAHeaderWrap) {
+  for (const std::int64_t size : {4096, 4097, 4098})
+    for (const char* front : {"multiply_const", "conjugate"}) {
+      const PortShape shape = through(tone_at(0), {{front, *front == 'm' ? "{value: 1}" : "{}"},
+                                                   {"fft", fmt::format("{{size: {}}}", size)}})
+                                  .shape;
+      const Dim& bins = shape.item.at(0);
+      EXPECT_EQ(bins.frequencies.wrap, size > 4096 ? (size + 1) / 2 : 0);
+      const double step = (*front == 'c' ? -1 : 1) * kToneRate / static_cast<double>(size);
+      for (const std::int64_t k : {std::int64_t{0}, std::int64_t{1}, (size - 1) / 2, (size + 1) / 2, size - 1}) {
+        const auto bin = static_cast<double>(k < (size + 1) / 2 ? k : k - size);
+        EXPECT_NEAR(frequency_of(shape, bins, static_cast<std::size_t>(k)), kCentre + bin * step, 1e-6) << size;
+      }
+    }
+}
+
 TEST(PlacesOf, NoAxisWhereItWouldNotBeTrue) {
   EXPECT_FALSE(behind("fft", "{size: 100, inverse: true}").item.at(0).frequencies.known());
-  EXPECT_FALSE(behind("fft", "{size: 8192}").item.at(0).frequencies.known()) << "too many for a header";
   EXPECT_TRUE(behind("fft", "{size: 8192, shift: true}").item.at(0).frequencies.known());
 }
 
