@@ -8,6 +8,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -67,6 +68,39 @@ template <class To> std::vector<std::byte> convert(const NpyArray& array, std::s
   return out;
 }
 
+/// Calls `f` with the C++ type of an integer element; false for any other.
+template <class F> bool with_integer(Element element, F&& f) {
+  switch (element) {
+    case Element::u8: return f(std::uint8_t{});
+    case Element::i8: return f(std::int8_t{});
+    case Element::i16: return f(std::int16_t{});
+    case Element::i32: return f(std::int32_t{});
+    case Element::i64: return f(std::int64_t{});
+    default: return false;
+  }
+}
+
+/// Converts whole numbers and booleans to a type that holds all of them; false if it does not.
+bool convert_integers(const NpyArray& array, Element element, std::vector<std::byte>* out) {
+  if (is_complex(array.dtype) || array.dtype[1] == 'f') return false;
+  return with_integer(element, [&](auto to) {
+    using To = decltype(to);
+    bool fits = true;
+    if (out) out->resize(static_cast<std::size_t>(array.size()) * sizeof(To));
+    with_dtype(array.dtype, [&](auto from) {
+      if constexpr (std::is_integral_v<decltype(from)>) {
+        for (std::size_t i = 0; i < static_cast<std::size_t>(array.size()); ++i) {
+          std::memcpy(&from, array.data.data() + i * sizeof from, sizeof from);
+          fits = fits && std::in_range<To>(from);
+          to = static_cast<To>(from);
+          if (out) std::memcpy(out->data() + i * sizeof to, &to, sizeof to);
+        }
+      }
+    });
+    return fits;
+  });
+}
+
 bool is_one_item(std::size_t dimensions, const InputSpec& input) {
   return input.items() && dimensions + 1 == names_in(input.dims).size();
 }
@@ -85,6 +119,8 @@ Element element_for(const NpyArray& array, const InputSpec& input, bool pairs) {
     if (e != Element::sc16 && traits(e).dtype == array.dtype) return e;
   if (!is_complex(array.dtype) && input.takes(Element::f32)) return Element::f32;
   if ((!is_complex(array.dtype) || array.dtype == "<c16") && input.takes(Element::cf32)) return Element::cf32;
+  for (const Element e : input.elements)
+    if (convert_integers(array, e, nullptr)) return e;
   throw UsageError(fmt::format("input '{}' takes {}, the array is {}", input.name, wanted(input), array.dtype));
 }
 
@@ -140,7 +176,7 @@ StageInput as_input(const NpyArray& array, const InputSpec& input, double rate_h
     in.data = array.data;
   } else if (in.shape.element == Element::cf32 && !is_complex(array.dtype)) {
     in.data = convert<cf32>(array, input.name);
-  } else {
+  } else if (!convert_integers(array, in.shape.element, &in.data)) {
     in.data = convert<float>(array, input.name);
   }
   return in;

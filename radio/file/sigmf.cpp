@@ -59,14 +59,23 @@ class Members {
   std::vector<std::string>& problems_;
 };
 
+/// Those of SigMF itself and of NTIA describe the samples, and leave them as they are.
+bool only_describes(const std::string& extension) {
+  constexpr std::string_view kKnown[] = {"adsb",         "antenna", "capture_details", "signal", "spatial",
+                                         "traceability", "wifi"};
+  return std::ranges::find(kKnown, extension) != std::end(kKnown) || extension.starts_with("ntia-");
+}
+
 void check_extensions(const Members& global) {
   const Json* extensions = global.find("core:extensions");
   if (!extensions || !extensions->is_array()) return;
   for (const Json& e : *extensions) {
     if (!e.is_object() || e.value("optional", Json(true)) != Json(false)) continue;
+    const Json name = e.value("name", Json("?"));
+    if (name.is_string() && only_describes(name.get<std::string>())) continue;
     global.problem("core:extensions", fmt::format("requires {}, which iqd does not know; if the samples can be read "
                                                   "without it, set its \"optional\" to true",
-                                                  e.value("name", Json("?")).dump()));
+                                                  name.dump()));
   }
 }
 
@@ -112,6 +121,7 @@ SigmfCapture read_capture(const Members& members) {
   capture.header_bytes = members.index("core:header_bytes").value_or(0);
   if (const std::string text = members.text("core:datetime"); !text.empty()) {
     capture.time = parse_iso_time(text);
+    if (!capture.time) capture.time = parse_iso_time(text + "Z");  // some leave it out; SigMF knows only UTC
     if (!capture.time) members.problem("core:datetime", "must be a time such as 2025-03-31T12:00:00.123456789Z");
   }
   return capture;

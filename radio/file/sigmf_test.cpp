@@ -136,6 +136,9 @@ TEST(Sigmf, SaysWhatIsWrong) {
   EXPECT_THAT(capture(5), ElementsAre("captures[1] must be an object"));
   EXPECT_THAT(capture(json::object()), ElementsAre(HasSubstr("core:sample_start is missing")));
   EXPECT_THAT(capture({{"core:sample_start", 9}, {"core:datetime", "noon"}}), ElementsAre(HasSubstr("core:datetime")));
+  EXPECT_THAT(capture({{"core:sample_start", 9}, {"core:datetime", "2025-01-01T00:00:00.5"}}), IsEmpty());
+  for (const char* name : {"antenna", "ntia-core"})
+    EXPECT_THAT(with("core:extensions", {{{"name", name}, {"version", "1.0.0"}, {"optional", false}}}), IsEmpty());
   std::vector<std::string> problems;
   parse_sigmf("{\"global\": ", problems);
   EXPECT_THAT(problems, ElementsAre(HasSubstr("is not JSON")));

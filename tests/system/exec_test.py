@@ -181,6 +181,21 @@ class Exec(ExecTest):
         y = self.run_stage("conjugate", np.arange(40).astype("<u1"))
         np.testing.assert_array_equal(y, np.arange(40).astype(complex))
 
+    def test_whole_numbers_may_have_any_type_that_holds_them(self):
+        """NumPy's integers are int64 unless something else is asked for."""
+        bits = np.random.default_rng(6).integers(0, 2, (3, 1152))
+        words = None
+        for dtype in (np.uint8, np.int64, np.int32, np.int8, bool):
+            np.save(self.folder / "bits.npy", bits.astype(dtype))
+            done = iqd.command("exec", "ldpc_encoder", self.folder / "bits.npy", self.folder / "words.npy")
+            self.assertEqual(done.returncode, 0, (dtype, done.stderr))
+            words = np.load(self.folder / "words.npy") if words is None else words
+            np.testing.assert_array_equal(np.load(self.folder / "words.npy"), words)
+        np.save(self.folder / "bits.npy", bits + 256)
+        done = iqd.command("exec", "ldpc_encoder", self.folder / "bits.npy", self.folder / "words.npy")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("takes <u1, the array is <i8", done.stderr)
+
     def test_a_real_array_beside_a_complex_one_is_promoted(self):
         z, x = signal(100), signal(100, complex_values=False)
         pairs = np.random.default_rng(4).integers(-32768, 32768, (100, 2)).astype(np.int16)
