@@ -11,9 +11,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// `suffix`: the name may lack it, and may be that of a part of an archive.
 bool exists(const fs::path& path, std::string_view suffix) {
   std::error_code error;
-  return fs::exists(path, error) || (!suffix.empty() && fs::exists(path.string() + std::string(suffix), error));
+  if (fs::exists(path, error)) return true;
+  if (suffix.empty()) return false;
+  if (fs::exists(path.string() + std::string(suffix), error)) return true;
+  for (fs::path file = path.parent_path(); file.has_relative_path(); file = file.parent_path())
+    if (fs::is_regular_file(file, error)) return true;
+  return false;
 }
 
 /// A configuration from a pipe or a command line lies in no folder.

@@ -33,6 +33,7 @@ bool is_sigmf(const std::string& path, const RecordingKeys& keys) {
 
 Recording read_file(const std::string& path, const RecordingKeys& keys, std::vector<std::string>& problems) {
   if (path.ends_with(".sigmf-collection")) return read_collection(path, problems);
+  if (const auto part = archive_part(path)) return read_archive(*part, keys, problems);
   if (is_sigmf(path, keys)) return read_sigmf(path, keys, problems);
   if (keys.format.empty())
     if (const std::string meta = meta_of_dataset(path); !meta.empty()) return read_sigmf(meta, keys, problems);
@@ -46,7 +47,7 @@ Recording read_file(const std::string& path, const RecordingKeys& keys, std::vec
         problems.push_back(path + ": is compressed, so it cannot be played in place; unpack it first (tar -xf)");
         return {};
       }
-    return read_archive(path, keys, problems);
+    return read_archive({path, ""}, keys, problems);
   }
   return read_raw(path, keys, problems);
 }

@@ -58,6 +58,7 @@ std::string unwritable_name(std::string_view path) {
 bool names_recording(const std::string& path) {
   if (container_of(path) != Container::sigmf || path.ends_with(".sigmf-meta") || path.ends_with(".sigmf-data"))
     return true;
+  if (path.find(".sigmf/") != std::string::npos) return true;  // in an archive
   std::error_code ignored;
   return !std::filesystem::exists(path, ignored) && std::filesystem::exists(path + ".sigmf-meta", ignored);
 }

@@ -3,7 +3,6 @@
 #include "radio/file/sigmf_archive.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -24,9 +23,38 @@ const TarMember* data_of(const SigmfMeta& meta, const TarMember& described, cons
   return found == members.end() ? nullptr : &*found;
 }
 
+/// The metadata of the recordings in an archive, or of those that `name` names: with or without folders and ending.
+std::vector<const TarMember*> recordings_in(const std::vector<TarMember>& members, const std::string& name) {
+  const std::string wanted = name.empty() ? "" : sigmf_paths(name).meta;
+  std::vector<const TarMember*> all;
+  for (const TarMember& m : members) {
+    const std::string base = std::filesystem::path(m.name).filename().string();
+    if (!base.ends_with(".sigmf-meta") || base.starts_with("._")) continue;  // macOS adds ._NAME
+    if (name.empty() || m.name == wanted || m.name.ends_with("/" + wanted)) all.push_back(&m);
+  }
+  return all;
+}
+
+std::string names_of(const std::vector<const TarMember*>& recordings) {
+  constexpr std::size_t kMostNames = 20;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(recordings.size(), kMostNames); ++i)
+    names += (i ? ", " : "") + recordings[i]->name;
+  return names + (recordings.size() > kMostNames ? ", …" : "");
+}
+
 }  // namespace
 
-Recording read_archive(const std::string& path, const RecordingKeys& keys, std::vector<std::string>& problems) {
+std::optional<ArchivePart> archive_part(const std::string& path) {
+  constexpr std::string_view kEnding = ".sigmf";
+  const std::size_t at = path.find(std::string(kEnding) + "/");
+  if (at == std::string::npos || at + kEnding.size() + 1 == path.size()) return std::nullopt;
+  ArchivePart part{path.substr(0, at + kEnding.size()), path.substr(at + kEnding.size() + 1)};
+  return unreadable(part.archive).empty() ? std::optional(part) : std::nullopt;
+}
+
+Recording read_archive(const ArchivePart& part, const RecordingKeys& keys, std::vector<std::string>& problems) {
+  const std::string& path = part.archive;
   const auto refuse = [&](const std::string& why) {
     problems.push_back(fmt::format("{}: {}", path, why));
     return Recording{};
@@ -35,20 +63,12 @@ Recording read_archive(const std::string& path, const RecordingKeys& keys, std::
   std::string why;
   const std::vector<TarMember> members = tar_members(file, why);
   if (!why.empty()) return refuse(why);
-  std::vector<std::string> names;
-  const TarMember* described = nullptr;
-  for (const TarMember& m : members) {
-    const std::string base = std::filesystem::path(m.name).filename().string();
-    if (!base.ends_with(".sigmf-meta") || base.starts_with("._")) continue;  // macOS adds ._NAME
-    described = &m;
-    names.push_back(m.name);
-  }
-  if (!described) return refuse("is an archive without a .sigmf-meta file");
-  if (names.size() > 1)
-    return refuse(
-        fmt::format("has {} recordings; unpack it (tar -xf) and name one: {}{}", names.size(),
-                    fmt::join(names.begin(), names.begin() + std::min<std::ptrdiff_t>(std::ssize(names), 20), ", "),
-                    names.size() > 20 ? ", …" : ""));
+  const auto all = recordings_in(members, ""), meant = recordings_in(members, part.name);
+  if (all.empty()) return refuse("is an archive without a .sigmf-meta file");
+  if (meant.empty()) return refuse(fmt::format("has no recording {}; it has {}", part.name, names_of(all)));
+  if (meant.size() > 1)
+    return refuse(fmt::format("has {} recordings; name one, as {}/NAME: {}", meant.size(), path, names_of(meant)));
+  const TarMember* const described = meant.front();
   const std::string meta_name = fmt::format("{}({})", path, described->name);
   if (described->bytes > kMostMeta) return refuse(fmt::format("{} MB cannot be metadata", described->bytes >> 20));
   const std::size_t before = problems.size();

@@ -206,6 +206,20 @@ class Archive(RecordingsTest):
                 for order in (members, members[::-1]):
                     self.check(as_complex(scaled(x)), self.archive(order, form))
 
+    def test_one_of_several(self):
+        x, y = numbers("i1", 600), numbers("i1", 800, seed=2)
+        meta = json.dumps(self.meta("ci8")).encode()
+        path = self.archive([("n/north.sigmf-meta", meta), ("n/north.sigmf-data", x.tobytes()),
+                             ("s/south.sigmf-meta", meta), ("s/south.sigmf-data", y.tobytes())], tarfile.PAX_FORMAT)
+        for name, samples in (("north", x), ("n/north", x), ("south.sigmf-data", y), ("s/south.sigmf-meta", y)):
+            self.check(as_complex(scaled(samples)), f"{path}/{name}")
+        (self.folder / "p.yaml").write_text("source: {file: {path: a.sigmf/south}}\n", encoding="utf-8")
+        done = iqd.command("check", self.folder / "p.yaml", cwd="/")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = iqd.command("record", f"{path}/south", self.folder / "y.cs8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.folder / "y.cs8").read_bytes(), y.tobytes())
+
     def test_a_dataset_of_another_name(self):
         x = numbers(">i2", 300)
         meta = json.dumps(self.meta("ri16_be", dataset="s.bin")).encode()
@@ -217,7 +231,8 @@ class Archive(RecordingsTest):
         two = [("a.sigmf-meta", meta), ("a.sigmf-data", b"12"), ("b.sigmf-meta", meta), ("b.sigmf-data", b"12")]
         path = self.archive(two, tarfile.PAX_FORMAT)
         whole = path.read_bytes()
-        self.refused(path, "has 2 recordings", "a.sigmf-meta, b.sigmf-meta", "tar -xf")
+        self.refused(path, "has 2 recordings; name one, as", "a.sigmf/NAME: a.sigmf-meta, b.sigmf-meta")
+        self.refused(f"{path}/c", "has no recording c; it has a.sigmf-meta, b.sigmf-meta")
         self.refused(self.archive(two[:1], tarfile.PAX_FORMAT), "no data file")
         self.refused(self.archive(two[1:2], tarfile.PAX_FORMAT), "without a .sigmf-meta")
         self.refused(self.write("b.sigmf", whole[:3 * 512 + 40]), "cut short")
