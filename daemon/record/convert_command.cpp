@@ -131,11 +131,26 @@ void say(const std::string& text) {
   fmt::print(stderr, "iqd: {}\n", text);
 }
 
+/// The annotations of the samples from `first` on.
+std::vector<radio::SigmfAnnotation> annotations_from(const radio::Recording& recording, std::int64_t first) {
+  std::vector<radio::SigmfAnnotation> kept;
+  for (radio::SigmfAnnotation a : recording.annotations) {
+    if (first > 0 && a.end() <= first) continue;
+    const std::int64_t start = std::max<std::int64_t>(a.sample_start - first, 0);
+    a.sample_count = a.sample_count > 0 ? a.end() - first - start : 0;
+    a.sample_start = start;
+    kept.push_back(std::move(a));
+  }
+  return kept;
+}
+
 /// What the other kind of file cannot hold. Sinks log what they find while they write.
 void say_what_is_lost(const ConvertOptions& o, const radio::Recording& from, const StreamInfo& stream) {
   using radio::Container;
   const Container to = radio::container_of(o.out);
-  if (from.annotations > 0) say(fmt::format("{}: {} annotations are not kept", o.out, from.annotations));
+  const bool keeps = to == Container::sigmf || to == Container::archive;
+  if (!from.annotations.empty() && !keeps)
+    say(fmt::format("{}: its annotations are not kept ({})", o.out, from.annotations.size()));
   const bool has_labels = !(from.author + from.description + from.hardware).empty();
   if (has_labels && (to == Container::wav || to == Container::raw))
     say(fmt::format("{}: author, description and hardware are not kept", o.out));
@@ -171,8 +186,9 @@ Exit convert(ConvertOptions o) {
   const StreamInfo stream = source.info();
   const PortFormat port = port_of(stream);
   if (const std::string why = radio::unrecordable(o.sink, port); !why.empty()) throw UsageError("convert: " + why);
-  const auto sink = radio::open_recording_sink(o.sink, port);
   const auto samples = [&](double seconds) { return std::llround(std::min(seconds * stream.rate_hz, 9e15)); };
+  o.sink.annotations = annotations_from(source.recording(), samples(o.skip));
+  const auto sink = radio::open_recording_sink(o.sink, port);
   Messages messages(source, port, samples(o.skip),
                     o.seconds > 0 ? std::max<std::int64_t>(samples(o.seconds), 1) : std::int64_t{1} << 62);
   std::int64_t written = 0;
@@ -181,6 +197,9 @@ Exit convert(ConvertOptions o) {
   sink->finish();
   say_what_is_lost(o, source.recording(), stream);
   fmt::print(stderr, "{}: {} samples\n", o.out, written);
+  if (written == 0)
+    say(fmt::format("convert: --skip {} leaves out all of the {} s that {} has", o.skip,
+                    static_cast<double>(source.recording().samples()) / stream.rate_hz, o.in));
   return written > 0 ? Exit::ok : Exit::failed;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "base/driver.hpp"
@@ -17,6 +18,7 @@ class AwaitedAnnotations {
  public:
   /// A trigger of the message whose first item has the number `item`.
   void add(const Trigger& trigger, std::int64_t item);
+  void add(SigmfAnnotation annotation) { awaited_.push_back(std::move(annotation)); }
   /// Removes and returns those whose samples have all arrived, now that there are so many `items`.
   std::vector<SigmfAnnotation> take_complete(std::int64_t items);
   /// No more items follow: shortens the annotations, and drops those without any.

@@ -84,7 +84,9 @@ std::string unrecordable(const PortFormat& format, const DiskFormat* stored) {
 FileSink::FileSink(const FileSinkSettings& settings, const PortFormat& format)
     : encoder_(format, stored_format(settings)),
       files_(create_files(settings, format, encoder_.frame_bytes())),
-      captures_(format) {}
+      captures_(format) {
+  for (const SigmfAnnotation& annotation : settings.annotations) awaited_.add(annotation);
+}
 
 Need FileSink::need(const std::string& path, const PortFormat& format) {
   // Samples are held until their metadata are written: a message, or more while that takes time.

@@ -21,6 +21,7 @@ struct FileSinkSettings {
   std::string author = {};
   std::string hardware = {};
   std::string format = {};  // of the samples, such as cu8 (find_raw_format); empty: as the port has them
+  std::vector<SigmfAnnotation> annotations = {};  // of the samples that will be recorded, in order
 };
 
 /// Why a port cannot be recorded; empty if it can: [n] or [channel][n] with an element type that SigMF supports.

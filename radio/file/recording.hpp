@@ -9,6 +9,7 @@
 
 #include "base/driver.hpp"
 #include "radio/file/disk_format.hpp"
+#include "radio/file/sigmf.hpp"
 
 namespace iqd::radio {
 
@@ -39,9 +40,9 @@ struct Recording {
   double rate_hz = 0;
   bool has_time = false;
   std::vector<Segment> segments;
-  std::size_t announced = 0;         // segments that begin beyond the data, and are ignored
-  std::size_t annotations = 0;       // which are not played
-  std::vector<std::string> remarks;  // to be logged when it is played
+  std::size_t announced = 0;                 // segments that begin beyond the data, and are ignored
+  std::vector<SigmfAnnotation> annotations;  // which are not played
+  std::vector<std::string> remarks;          // to be logged when it is played
   std::string hardware;
   std::string author;
   std::string description;

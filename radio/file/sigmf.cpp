@@ -153,17 +153,28 @@ void read_captures(const Json& root, SigmfMeta& meta, std::vector<std::string>& 
   }
 }
 
+/// Without those of extensions, which the new recording does not name.
+std::string own_members(const Json& annotation) {
+  OrderedJson own = OrderedJson::object();
+  for (const auto& [key, value] : annotation.items())
+    if (key.starts_with("core:") && value.is_primitive()) own[key] = value;
+  return own.dump();
+}
+
 void read_annotations(const Json& root, SigmfMeta& meta, std::vector<std::string>& problems) {
   const Json* annotations = list(root, "annotations", problems);
   if (!annotations) return;
   std::vector<std::string> ignored;  // annotations are not used, so no problem in them matters
   for (const Json& a : *annotations) {
     if (!a.is_object()) continue;
-    ++meta.annotation_count;
     const Members members(a, "annotations", ignored);
     const auto start = members.index("core:sample_start");
     if (!start) continue;
-    meta.annotated_end = std::max(meta.annotated_end, *start + members.index("core:sample_count").value_or(0));
+    SigmfAnnotation& read = meta.annotations.emplace_back();
+    read.sample_start = *start;
+    read.sample_count = members.index("core:sample_count").value_or(0);
+    read.members = own_members(a);
+    meta.annotated_end = std::max(meta.annotated_end, read.end());
   }
 }
 
@@ -178,6 +189,12 @@ OrderedJson capture_json(const SigmfCapture& capture) {
 }
 
 OrderedJson annotation_json(const SigmfAnnotation& annotation) {
+  if (!annotation.members.empty()) {
+    OrderedJson json = OrderedJson::parse(annotation.members);
+    json["core:sample_start"] = annotation.sample_start;
+    if (json.contains("core:sample_count")) json["core:sample_count"] = annotation.sample_count;
+    return json;
+  }
   return {{"core:sample_start", annotation.sample_start},
           {"core:sample_count", annotation.sample_count},
           {"core:label", annotation.label},

@@ -27,6 +27,7 @@ struct SigmfAnnotation {
   std::int64_t sample_count = 1;
   std::string label;
   std::string comment;
+  std::string members = {};  // JSON of one that was read, with all that SigMF itself defines; it is written as it is
 
   std::int64_t end() const noexcept { return sample_start + sample_count; }
 };
@@ -48,9 +49,8 @@ struct SigmfMeta {
   std::string hardware;
   std::string recorder = std::string(kSigmfRecorder);
   std::vector<SigmfCapture> captures;
-  std::vector<SigmfAnnotation> annotations;  // to be written; after reading, only the following are set
-  std::int64_t annotated_end = 0;            // no annotation ends after this sample
-  std::size_t annotation_count = 0;
+  std::vector<SigmfAnnotation> annotations;
+  std::int64_t annotated_end = 0;  // after reading: no annotation ends after this sample
 };
 
 /// The largest accepted sample index or byte count: sums and products of a few fit 64 bits.

@@ -113,6 +113,7 @@ void normalise(SigmfMeta& meta) {
   const bool absolute = captures.empty() || captures.front().sample_start >= meta.offset;
   for (SigmfCapture& c : captures) c.sample_start -= absolute ? meta.offset : 0;
   meta.annotated_end -= absolute ? meta.offset : 0;
+  for (SigmfAnnotation& a : meta.annotations) a.sample_start -= absolute ? meta.offset : 0;
   if (captures.empty() || captures.front().sample_start > 0) captures.insert(captures.begin(), SigmfCapture{});
 }
 
@@ -121,6 +122,7 @@ std::size_t leave_out_announced(SigmfMeta& meta, std::int64_t samples) {
   if (meta.recorder != kSigmfRecorder) return 0;
   const std::size_t removed =
       std::erase_if(meta.captures, [&](const SigmfCapture& c) { return c.sample_start > samples; });
+  std::erase_if(meta.annotations, [&](const SigmfAnnotation& a) { return a.end() > samples; });
   meta.annotated_end = std::min(meta.annotated_end, samples);
   return removed;
 }
@@ -157,7 +159,6 @@ Recording described_by(const SigmfMeta& meta) {
   r.hardware = meta.hardware;
   r.author = meta.author;
   r.description = meta.description;
-  r.annotations = meta.annotation_count;
   return r;
 }
 
@@ -196,6 +197,7 @@ Recording lay_out(SigmfMeta meta, const SigmfPaths& paths, const FilePart& data,
   r.announced = leave_out_announced(meta, samples);
   check_captures(meta, paths, samples, problems);
   if (problems.size() != before) return r;
+  r.annotations = std::move(meta.annotations);
   std::int64_t headers = 0;
   GapFinder gaps(r.rate_hz);
   const auto& captures = meta.captures;

@@ -171,6 +171,29 @@ class Sigmf(RecordingsTest):
         self.assertEqual(starts, [(0, 0, FREQUENCY), (40, 140, FREQUENCY), (70, 170, 1e9)])
         self.assertEqual(again["captures"][0]["core:datetime"], TIME)
 
+    def test_annotations_are_converted(self):
+        x = numbers("u1", 2000)
+        path = self.sigmf("x", "cu8", x, offset=100)
+        meta = json.loads(path.read_text(encoding="utf-8"))
+        meta["captures"][0]["core:sample_start"] = 100
+        known = {"core:label": "burst", "core:freq_lower_edge": 433.9e6, "core:freq_upper_edge": 433.94e6}
+        meta["annotations"] = [{"core:sample_start": 200, "core:sample_count": 50, "lab:snr": 3, **known},
+                               {"core:sample_start": 300, "core:comment": "from here on"},
+                               {"core:sample_start": 1000, "core:sample_count": 100}]
+        path.write_text(json.dumps(meta), encoding="utf-8")
+        again = json.loads(self.sigmf_of(path).read_text(encoding="utf-8"))
+        self.assertEqual(again["annotations"], [{**known, "core:sample_start": 100, "core:sample_count": 50},
+                                                {"core:comment": "from here on", "core:sample_start": 200},
+                                                {"core:sample_start": 900, "core:sample_count": 100}])
+        self.convert(path, "--skip", 120 / RATE, "--seconds", 800 / RATE, to="part.sigmf-meta")
+        part = json.loads((self.folder / "part.sigmf-meta").read_text(encoding="utf-8"))
+        self.assertEqual([(a["core:sample_start"], a.get("core:sample_count")) for a in part["annotations"]],
+                         [(0, 30), (80, None), (780, 20)])
+        self.assertIn("annotations are not kept (3)", self.convert(path, to="y.wav").stderr)
+        done = self.convert(path, "--skip", 60, to="none.wav", ok=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--skip 60 leaves out all of the 0.004 s", done.stderr)
+
     def sigmf_of(self, source):
         self.convert(source, to="again.sigmf-meta")
         return self.folder / "again.sigmf-meta"
