@@ -53,7 +53,7 @@ void PortShape::count_items(std::string name, std::int64_t at_most) {
 }
 
 void PortShape::tally(std::span<const std::string_view> events) {
-  hold_per_block(Element::i64, {{"event", std::ssize(events)}});
+  hold_per_block(Element::i64, {{"event", std::ssize(events), {events.begin(), events.end()}}});
   rows.clear();
 }
 

@@ -289,6 +289,13 @@ class Files(ExecChain):
                 self.assertEqual((counts["items"], counts["messages"], counts["gaps"], counts["complete"]),
                                  (len(payloads), len(messages), 0, True))
 
+    def test_counts_have_names(self):
+        x, _ = keyed([bytes([i, 2, 3, 4]) for i in range(5)])
+        self.result(x, "complex_to_mag", FRAMER, "x.npy", "y.npy", "--port", "events", "--rate", "1 MS/s", "--block", "7000")
+        counts = json.loads((self.folder / "y.json").read_text(encoding="utf-8"))
+        self.assertEqual((counts["dims"], counts["events"]), (["message", "event"], ["good", "bad_crc", "bad_length", "cut"]))
+        self.assertEqual(np.load(self.folder / "y.npy").sum(0)[counts["events"].index("good")], 5)
+
     def test_a_sink_without_packets_has_no_rows(self):
         self.result(np.zeros(20_000, np.complex64), "complex_to_mag", FRAMER, "x.npy", "y.npy", "--port", "out", "--rate",
                     "1 MS/s")
