@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/log.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/exec/exec_input.hpp"
 #include "daemon/exec/exec_request.hpp"
@@ -31,6 +32,18 @@ bool are_inputs(const ExecRequest& request, const std::vector<ExecStage>& stages
   return stages.size() == 1 && !is_stream_of_samples(in.front().file, has_rate);
 }
 
+/// Without a rate, 1 stands for it, and 1 kHz is a thousand turns a sample.
+void warn_of_units(const ExecRequest& request, const std::vector<ExecStage>& stages, const std::vector<PortFile>& in) {
+  const auto has_unit = [](const ExecStage& s) {
+    return s.keys.find("Hz\"") != std::string::npos || s.keys.find("S/s\"") != std::string::npos;
+  };
+  const auto stage = std::ranges::find_if(stages, has_unit);
+  const ExecHints hints{.format = request.format, .channels = request.channels};
+  if (!request.rate.empty() || stage == stages.end() || says_rate(in.front().file, hints)) return;
+  log::warn("{}: keys have units, but the sample rate of {} is not known, so it is 1; set --rate", stage->label,
+            in.front().file);
+}
+
 void check(const ExecRequest& request, const ExecWords& words) {
   const std::string& backend = request.backend;
   if (!backend.empty() && backend != "auto" && backend != "cpu" && !backend.starts_with("cuda"))
@@ -53,6 +66,7 @@ Exit execute(const ExecRequest& request) {
   const std::vector<PortFile> in = inputs_of(request, words), out = outputs_of(request, words);
   if (in.empty()) throw UsageError("exec: IN is missing: a recording or an array, NAME.sigmf-meta or NAME.npy");
   if (out.empty()) throw UsageError("exec: OUT is missing: the file that gets the results");
+  warn_of_units(request, words.stages, in);
   const bool arrays = all_arrays(in) && all_arrays(out) && !words.stages.empty();
   if (arrays && are_inputs(request, words.stages, in)) return run_on_arrays(request, words.stages, in, out);
   return run_on_recording(request, words.stages, in, out);

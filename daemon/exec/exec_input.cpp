@@ -66,8 +66,12 @@ bool is_recording(const std::string& array, const InputSpec& reader) {
 
 }  // namespace
 
+bool says_rate(const std::string& path, const ExecHints& hints) {
+  return look_at(path, hints, 0) && !(radio::is_npy(path) && has_no_rate(path));
+}
+
 bool is_stream_of_samples(const std::string& array, bool with_rate) {
-  return look_at(array, {}, with_rate ? 1 : 0).has_value() && (with_rate || !has_no_rate(array));
+  return with_rate ? look_at(array, {}, 1).has_value() : says_rate(array, {});
 }
 
 bool takes_samples(const InputSpec& input) {

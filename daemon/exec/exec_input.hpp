@@ -37,6 +37,9 @@ struct ExecHints {
 ExecInput open_recording(const std::string& path, const InputSpec& reader, const ExecHints& hints,
                          const Section& section);
 
+/// Whether a recording can be read and says its rate.
+bool says_rate(const std::string& path, const ExecHints& hints);
+
 /// Whether an array has samples [n] or [channel][n], and a rate: it says one itself, or is `with_rate`.
 bool is_stream_of_samples(const std::string& array, bool with_rate);
 

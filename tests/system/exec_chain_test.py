@@ -137,6 +137,14 @@ class Arrays(ExecChain):
         self.near(self.result(x, "fir: {decimation: 2}", "x.npy", "y.npy", "--config", f"taps={TAPS}"), expected[::2])
 
 
+    def test_units_need_a_rate(self):
+        np.save(self.folder / "x.npy", signal(100))
+        for stages in (CHAIN[:1], CHAIN):
+            text = self.exec(*stages, "x.npy", "y.npy")
+            self.assertIn("stage 1 `rotate`: keys have units, but the sample rate of x.npy is not known", text)
+            self.assertNotIn("keys have units", self.exec(*stages, "x.npy", "y.npy", "--rate", "1 MS/s"))
+
+
 class Recordings(ExecChain):
     def test_sigmf_in_and_out(self):
         x = signal(5000)
