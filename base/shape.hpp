@@ -46,6 +46,7 @@ struct PortFormat {
   double span_hz = 0;       // the band of the items reaches half of it to each side; 0: that of the rate
   double item_rate_hz = 0;  // positions of the stream dimension per second; 0 if there is none
   double llr_scale = 0;     // for integer LLRs: the value of one step; otherwise 0
+  bool mirrored = false;    // higher frequencies were lower ones on the air
   bool calibrated = false;  // made from samples of a source with a calibration
   int facts = 0;            // most fact columns of a message
   std::string hardware{};   // the radio that the samples came from

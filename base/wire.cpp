@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kNumberMost = 24;                     // -1.7976931348623157e+308
 constexpr std::size_t kEscapeMost = 6;                      // \u001f
 constexpr std::size_t kAxisMost = 3 * kNumberMost + 60;     // an axis without its name and its values
-constexpr std::size_t kFixedMost = 16 * kNumberMost + 400;  // the keys of every header, and their numbers
+constexpr std::size_t kFixedMost = 16 * kNumberMost + 420;  // the keys of every header, and their numbers
 
 /// Appends to a span; after something did not fit, writes nothing more.
 class Writer {
@@ -222,6 +222,10 @@ void write_band(Writer& out, const Message& m) noexcept {
   const PortFormat& format = *m.format;
   number_key(out, "frequency", m.frequency_hz());
   if (m.span_hz() > 0 && m.span_hz() != format.item_rate_hz) number_key(out, "span", m.span_hz());
+  if (format.mirrored) {
+    out.key("mirrored");
+    out.raw("true");
+  }
   if (std::ranges::none_of(format.dims, [](const Dim& dim) { return dim.frequencies.known(); })) return;
   out.key("axes");
   out.open("{");

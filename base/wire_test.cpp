@@ -126,6 +126,14 @@ TEST(Wire, SaysTheSpanWhereItIsNotTheItemRate) {
   EXPECT_FALSE(parsed(header(m, "t"), "t").contains("span")) << "is the item rate";
 }
 
+TEST(Wire, SaysWhetherTheSpectrumIsMirrored) {
+  PortFormat f = packets_format();
+  Message m = message_of(f);
+  EXPECT_FALSE(parsed(header(m, "t"), "t").contains("mirrored"));
+  f.mirrored = true;
+  EXPECT_EQ(parsed(header(m, "t"), "t")["mirrored"], true);
+}
+
 TEST(Wire, AxesFollowTheFrequency) {
   PortFormat f = packets_format();
   f.dims = {{"channel", 3}, {"frame", 8}, {"bin", 4}};
@@ -230,6 +238,7 @@ TEST(Wire, TheBoundHoldsForTheLongestOfEverything) {
   f.varying = 1;
   f.rate_hz = f.frequency_hz = -1.7976931348623157e308;
   f.span_hz = 1.7976931348623157e308;
+  f.mirrored = true;
   f.dims[0].frequencies = {.first_hz = -1.7e300, .step_hz = -1.7976931348623157e308, .wrap = INT64_MAX};
   f.dims[1].frequencies = {.values_hz = std::vector<double>(50, 1.7976931348623155e291)};
   f.item_rate_hz = 2.2250738585072014e-308;

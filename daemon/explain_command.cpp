@@ -72,7 +72,7 @@ std::string hertz_text(double hz) {
 
 /// `bin: 99 MHz + 976.563 Hz each`
 std::string axis_text(const PlanPort& port) {
-  std::string text;
+  std::string text = port.shape.mirrored ? "mirrored" : "";
   for (const auto* dims : {&port.shape.rows, &port.shape.item})
     for (const Dim& dim : *dims) {
       const Frequencies& of = dim.frequencies;

@@ -43,6 +43,7 @@ json port_json(const Plan& plan, const PlanPort& port, const PortPlace& place) {
           {"rate", port.shape.axis == Axis::stream ? json(port.shape.rate_hz) : json()},
           {"frequency", place.frequency_hz},
           {"span", place.span_hz > 0 ? json(place.span_hz) : json()},
+          {"mirrored", port.shape.mirrored},
           {"axes", axes_of(port.shape, place.frequency_hz)},
           {"new_per_block", port.most_new},
           {"past", port.reach.past},

@@ -143,6 +143,9 @@ Piece piece_of(const MessageView& m) {
   } else if (is_complex(m)) {
     piece.of = is_stream && !has("symbol") ? Piece::Of::samples : Piece::Of::symbols;
     piece.samples = rows_of<cf32>(m, last, complex_at);
+    if (is_stream && m.header.value("mirrored", json()) == true)
+      for (std::vector<cf32>& row : piece.samples)
+        for (cf32& x : row) x = std::conj(x);
   } else {
     piece.of = Piece::Of::values;
     if (!is_stream) piece.rate_hz = 0;

@@ -74,6 +74,8 @@ TEST(MessagePiece, WhatIsComplexIsAStreamOrSymbols) {
   EXPECT_EQ(stream.rate_hz, 2e6);
   ASSERT_EQ(stream.rows(), 2u);
   EXPECT_EQ(stream.samples[1][0], cf32(5, 6));
+  header["mirrored"] = true;
+  EXPECT_EQ(SpectrumMessage(header, values).piece().samples[1][0], cf32(5, -6)) << "on the air";
   header["dims"] = {"packet", "symbol"};
   EXPECT_EQ(SpectrumMessage(header, values).piece().of, Piece::Of::symbols);
   header["dtype"] = "<f4";

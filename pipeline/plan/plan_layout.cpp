@@ -60,6 +60,7 @@ PortFormat format_of(const Plan& plan, const PlanOutput& output) {
   f.rate_hz = port.shape.source_rate_hz;
   f.frequency_hz = port.shape.frequency_hz;
   f.span_hz = port.shape.span_hz;
+  f.mirrored = port.shape.mirrored;
   f.llr_scale = port.shape.llr_scale;
   f.facts = static_cast<int>(output.facts.size());
   f.calibrated = std::ranges::find(port.shape.marks, kCalibratedMark) != port.shape.marks.end();

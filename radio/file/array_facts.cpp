@@ -55,6 +55,7 @@ ArrayFacts::ArrayFacts(const std::string& path, const PortFormat& format, const 
   facts_["sample_rate"] = format.rate_hz;
   if (format.item_rate_hz > 0 && format.item_rate_hz != format.rate_hz) facts_["item_rate"] = format.item_rate_hz;
   set_place(format.frequency_hz, format.span_hz);
+  if (format.mirrored) facts_["mirrored"] = true;
   if (format.llr_scale > 0) facts_["llr_scale"] = format.llr_scale;
   add_text(facts_, "hw", labels.hardware.empty() ? format.hardware : labels.hardware);
   add_text(facts_, "description", labels.description);
