@@ -71,7 +71,16 @@ bool says_rate(const std::string& path, const ExecHints& hints) {
 }
 
 bool is_stream_of_samples(const std::string& array, bool with_rate) {
-  return with_rate ? look_at(array, {}, 1).has_value() : says_rate(array, {});
+  if (!with_rate) return says_rate(array, {});
+  try {
+    const npy::Header header = read_npy_layout(array).header;
+    const std::vector<std::int64_t> shape = header.shape.value_or(std::vector<std::int64_t>());
+    const bool pairs = shape.size() > 1 && shape.back() == 2 && header.descr.value_or("").ends_with("i2");
+    const std::ptrdiff_t dims = std::ssize(shape) - (pairs ? 1 : 0);
+    return dims == 1 || dims == 2;
+  } catch (const UsageError&) {
+    return false;
+  }
 }
 
 bool takes_samples(const InputSpec& input) {

@@ -143,7 +143,7 @@ Recording read_npy_recording(const std::string& path, const RecordingKeys& keys,
   if (!r.format)
     return refuse(
         fmt::format("an array of {} cannot be played; iqd plays complex64, complex128, float and int of up to "
-                    "32 bits, or pairs of these",
+                    "32 bits, or pairs of these; convert it with numpy's astype",
                     layout.header.fields.empty() ? *layout.header.descr : "such records"));
   if (!lay_out_array(layout.header, *axes, r))
     return refuse("I and Q do not lie together: save it in C order (numpy.ascontiguousarray)");
