@@ -88,6 +88,7 @@ std::string Bins::frequency_text(double bin) const {
 std::string Bins::note() const {
   if (!estimators_.empty() && axis_.step_hz > 0)
     return fmt::format("{} per bin", plot::frequency_text(axis_.step_hz, axis_.step_hz));
+  if (axis_.is_offset) return "frequencies from the middle of each channel";
   return axis_.is_sure || axis_.step_hz == 0 ? "" : "frequencies by the sample rate alone";
 }
 

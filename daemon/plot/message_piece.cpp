@@ -117,10 +117,12 @@ BinAxis sort_bins(const std::vector<double>& hz, std::vector<std::vector<float>>
 /// The axis of a spectrum whose rows are in `rows`, lowest frequency first.
 BinAxis bin_axis(const MessageView& m, std::int64_t bins, std::vector<std::vector<float>>& rows) {
   if (const std::vector<double> hz = stated_frequencies(m, bins); !hz.empty()) return sort_bins(hz, rows);
-  const double rate = number(m.header, "sample_rate");
-  if (!(rate > 0) || bins <= 0) return {};
-  const double step = rate / static_cast<double>(bins);
-  return {number(m.header, "frequency") - step * static_cast<double>(bins / 2), step, false};
+  const double width = number(m.header, "span", number(m.header, "sample_rate"));
+  if (!(width > 0) || bins <= 0) return {};
+  const double step = width / static_cast<double>(bins);
+  const bool of_channels = m.header.value("axes", json::object()).contains("channel");  // each has bins of its own
+  const double middle = of_channels ? 0 : number(m.header, "frequency");
+  return {middle - step * static_cast<double>(bins / 2), step, false, of_channels};
 }
 
 }  // namespace

@@ -46,6 +46,16 @@ TEST(MessagePiece, BinsHaveTheFrequenciesOfTheHeader) {
   EXPECT_NEAR(f.marks.at(0).x, 5.075, 1e-6) << f.x.label;
 }
 
+TEST(MessagePiece, BinsOfSeveralChannelsAreOffsets) {
+  nlohmann::json header = {{"dtype", "<f4"},       {"shape", {2, 4}},       {"dims", {"channel", "bin"}},
+                           {"sample_rate", 800.0}, {"frequency", 10'000.0}, {"span", 100.0}};
+  header["axes"] = {{"channel", {{"values", {10'000, 10'100}}, {"unit", "Hz"}}}};
+  const Piece piece = SpectrumMessage(header, std::vector<float>(8, 0)).piece();
+  EXPECT_EQ(piece.bins.first_hz, -50);
+  EXPECT_EQ(piece.bins.step_hz, 25);
+  EXPECT_TRUE(piece.bins.is_offset);
+}
+
 TEST(MessagePiece, BinsAreDrawnFromTheLowestFrequencyOn) {
   nlohmann::json header = {{"dtype", "<f4"}, {"shape", {2, 5}}, {"dims", {"frame", "bin"}}, {"sample_rate", 500.0}};
   const std::vector<float> values{0, 1, 2, 3, 4, 10, 11, 12, 13, 14};

@@ -15,8 +15,9 @@ enum class Kind : std::uint8_t { automatic, spectrum, waterfall, constellation, 
 /// Frequencies of bins at equal distances.
 struct BinAxis {
   double first_hz = 0;
-  double step_hz = 0;    // 0: not known; then bins are counted
-  bool is_sure = false;  // stated by the publisher, not derived from the sample rate
+  double step_hz = 0;      // 0: not known; then bins are counted
+  bool is_sure = false;    // stated by the publisher, not derived from the sample rate
+  bool is_offset = false;  // from the middle of each row's channel
 };
 
 /// A piece of what is plotted: rows of samples, of values or of a spectrum.
