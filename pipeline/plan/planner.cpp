@@ -5,11 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
-#include <stdexcept>
 
 #include "base/integer.hpp"
 #include "pipeline/plan/fusion/fuse.hpp"
+#include "pipeline/plan/key_judge.hpp"
 #include "pipeline/plan/plan_layout.hpp"
 #include "pipeline/plan/reach.hpp"
 #include "pipeline/plan/shape_check.hpp"
@@ -17,16 +16,6 @@
 
 namespace iqd {
 namespace {
-
-void ask_for_shape(Stage& stage, ShapeContext& context) {
-  try {
-    stage.shape(context);
-  } catch (const std::bad_alloc&) {
-    context.section.problem("", "its keys need more memory than is available");
-  } catch (const std::length_error&) {
-    context.section.problem("", "its keys need more memory than any machine has");
-  }
-}
 
 /// What holds for the place of every stream of samples in the spectrum.
 void settle_place(const PortShape& in, PortShape& out) {
@@ -83,7 +72,8 @@ bool Planner::add_step(PlanStep step, const Section& section) {
 
 /// Asks the stage for its outputs, and adds them as ports if they are accepted.
 bool Planner::shape_step(PlanStep& step, const Section& section) {
-  // Without rates, a complaint may be a consequence of that. A conversion does not depend on them.
+  // Without rates, a complaint may be a consequence of that, unless it comes at any rate. A conversion does not depend
+  // on them.
   Problems unsaid;
   const Section silent = section.with(unsaid);
   const Section& to = rates_are_known_ || step.entry->make_converter ? section : silent;
@@ -97,7 +87,10 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
   ask_for_shape(*step.stage, context);
   if (!in.empty())
     for (PortShape& port : out) settle_place(in.front(), port);
-  if (to.problems().size() > problems) return false;
+  if (to.problems().size() > problems) {
+    if (&to == &silent) judge_keys(*step.stage, *step.entry, section);
+    return false;
+  }
   const std::size_t faults = section.problems().size();
   step.stage->compile(step.side == Side::device, section);
   if (section.problems().size() > faults || !accept_declared(step, out, plan_, to)) return false;

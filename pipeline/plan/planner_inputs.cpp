@@ -8,6 +8,7 @@
 #include <cassert>
 #include <limits>
 
+#include "pipeline/plan/key_judge.hpp"
 #include "pipeline/plan/planner.hpp"
 #include "pipeline/plan/shape_check.hpp"
 #include "pipeline/stage/stage.hpp"
@@ -189,7 +190,9 @@ bool Planner::add_stage(const StageEntry& entry, std::string name, std::unique_p
   step.name = name;
   step.stage = std::move(stage);
   step.side = side.value_or(entry.host_only ? Side::host : target_.side);
-  if (!connect(step, inputs, from, section) || !add_step(std::move(step), section)) {
+  const bool is_connected = connect(step, inputs, from, section);
+  if (!is_connected) judge_keys(*step.stage, entry, section);
+  if (!is_connected || !add_step(std::move(step), section)) {
     add_unshaped(entry, name);
     return false;
   }

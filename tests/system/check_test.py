@@ -114,6 +114,25 @@ class Check(CheckTest):
         self.assertRegex(lines[0], r"p\.yaml:5:\d+: invalid YAML")
         self.assertRegex(lines[1], r"p\.yaml:8:5 pipelines\[1\]\.blok: unknown key")
 
+    def test_keys_are_judged_without_an_input(self):
+        """What is wrong with a key at any input is reported although the input, or only its rate, is not known."""
+        stages = """
+  - fir: {from: INPUT, design: {type: band_pass, low: 10 kHz, transition: 1 kHz}}
+  - framer: {from: MAGNITUDE, chip_rate: 10 kHz, sync_word: 0xZZ}
+  - resampler: {from: INPUT}
+  - select_channels: {from: INPUT, channels: []}
+  - rotate: {from: INPUT, frequency: 10 kHz}
+  - select_channels: {name: second, from: INPUT, channels: [1]}
+"""
+        wrong = ("missing: a band_pass needs it", "'0xZZ' is neither", "give either `ratio`", "at least one channel")
+        for source, port, magnitude, more in (("1 MS/s", "nowhere", "nowhere", 6), ("1 MS/s", "source", "nowhere", 2),
+                                              ("fast", "source", "complex_to_mag", 1)):
+            lines = self.check(f"source: {{generate: {{rate: {source}}}}}\nstages:\n  - complex_to_mag:"
+                               + stages.replace("INPUT", port).replace("MAGNITUDE", magnitude), code=2)
+            for said in wrong:
+                self.assertEqual(sum(said in line for line in lines), 1, (said, lines))
+            self.assertEqual(len(lines), len(wrong) + more, lines)
+
     def test_calibration_and_other_mistakes(self):
         lines = self.check("source: {soapy: {args: driver=iqdsim, rate: 1 MS/s, calibration: no.yaml}}\nblok: 3\n", code=2)
         self.assertEqual(len(lines), 2, lines)
