@@ -13,6 +13,9 @@
 namespace iqd::plot {
 namespace {
 
+/// What a tone half-way between two bins loses in a Blackman-Harris window.
+constexpr double kScallopingDb = 0.83;
+
 std::vector<cf32> complex_of(const std::vector<float>& values) {
   return {values.begin(), values.end()};
 }
@@ -80,6 +83,18 @@ Scale Bins::scale(std::size_t bins) const {
   return {axis_.first_hz / unit.hz, high / unit.hz, "frequency, " + unit.name};
 }
 
+Peak Bins::peak(const std::vector<float>& db) const {
+  const auto at = std::max_element(db.begin(), db.end(), [](float a, float b) { return a < b; });
+  if (at == db.end()) return {};
+  const auto bin = static_cast<double>(at - db.begin());
+  const double a = at == db.begin() ? 0 : at[-1], b = at[0], c = at + 1 == db.end() ? 0 : at[1];
+  const double bend = a - 2 * b + c;
+  if (at == db.begin() || at + 1 == db.end() || !(bend < 0)) return {bin, b};
+  const double off = std::clamp(0.5 * (a - c) / bend, -0.5, 0.5);
+  const double above = estimators_.empty() ? 0 : std::min(-0.25 * (a - c) * off, kScallopingDb);
+  return {bin + off, b + above};
+}
+
 std::string Bins::frequency_text(double bin) const {
   if (axis_.step_hz == 0) return fmt::format("bin {:.1f}", bin);
   return plot::frequency_text(axis_.first_hz + bin * axis_.step_hz, axis_.step_hz);
@@ -92,13 +107,11 @@ std::string Bins::note() const {
   return axis_.is_sure || axis_.step_hz == 0 ? "" : "frequencies by the sample rate alone";
 }
 
-double peak_bin(const std::vector<float>& db) {
-  const auto at = std::max_element(db.begin(), db.end(), [](float a, float b) { return a < b; });
-  if (at == db.begin() || at + 1 >= db.end()) return static_cast<double>(at - db.begin());
-  const double a = at[-1], b = at[0], c = at[1];
-  const double bend = a - 2 * b + c;
-  const double off = bend < 0 ? std::clamp(0.5 * (a - c) / bend, -0.5, 0.5) : 0;
-  return static_cast<double>(at - db.begin()) + off;
+std::string joined_notes(std::initializer_list<std::string> notes) {
+  std::string all;
+  for (const std::string& note : notes)
+    if (!note.empty()) all += (all.empty() ? "" : "; ") + note;
+  return all;
 }
 
 Scale decibel_scale(const std::vector<float>& db, const PlotOptions& options, const char* unit) {

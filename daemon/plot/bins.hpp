@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,12 @@
 #include "daemon/plot/spectrum_estimator.hpp"
 
 namespace iqd::plot {
+
+/// Where a spectrum is largest, in bins and fractions of them, and how large.
+struct Peak {
+  double bin = 0;
+  double db = 0;
+};
 
 /// The mean spectra of pieces, in dB: computed from samples, or the mean of spectra. Knows the frequency of each bin.
 class Bins {
@@ -30,6 +37,9 @@ class Bins {
   const char* unit() const noexcept { return estimators_.empty() ? "dB" : "dBFS"; }
   /// `frequency, MHz`, from the first to the last bin.
   Scale scale(std::size_t bins) const;
+  /// The strongest line, by a parabola through the largest value and its neighbours. The level is that of a tone between
+  /// bins, without the window's scalloping; of a spectrum that came as such it is the largest value.
+  Peak peak(const std::vector<float>& db) const;
   /// Of a fraction of bins.
   std::string frequency_text(double bin) const;
   /// Of the transform, or a note that the axis is not sure.
@@ -48,8 +58,9 @@ class Bins {
 /// Below this a spectrum has no power at all.
 inline constexpr float kSilenceDb = -199;
 
-/// The bin of the largest value, with the fraction that a parabola through its neighbours gives.
-double peak_bin(const std::vector<float>& db);
+/// Separated by semicolons; empty ones are left out.
+std::string joined_notes(std::initializer_list<std::string> notes);
+
 /// From the noise to the peak, rounded to tens of dB.
 Scale decibel_scale(const std::vector<float>& db, const PlotOptions& options, const char* unit);
 

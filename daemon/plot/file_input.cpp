@@ -3,40 +3,53 @@
 #include "daemon/plot/file_input.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
-#include "config/document.hpp"
-#include "config/reader.hpp"
-#include "radio/drivers.hpp"
+#include "config/quantity.hpp"
+#include "radio/file/file_source.hpp"
 
 namespace iqd::plot {
 namespace {
 
 constexpr std::int64_t kMostAtOnce = 1 << 18;
 
-/// Checks the keys as those in a pipeline file.
-std::unique_ptr<SourceOptions> options_for(const std::string& path, const FileKeys& keys) {
-  nlohmann::ordered_json given = {{"path", path}};
-  if (!keys.format.empty()) given["format"] = keys.format;
-  if (!keys.rate.empty()) given["rate"] = keys.rate;
-  if (!keys.frequency.empty()) given["frequency"] = keys.frequency;
-  if (keys.channels > 0) given["channels"] = keys.channels;
-  Problems problems;
-  const Document document = parse_document(given.dump(), "", problems);
-  std::unique_ptr<SourceOptions> options = find_driver("file")->make_source();
-  const Section section = read_fields(
-      document.root, [&](FieldVisitor& v) { options->fields(v); }, problems);
-  if (problems.empty()) options->describe(section);
-  std::string all;
-  for (const Problem& p : problems)
-    all += (all.empty() ? "" : "\niqd: ") + (p.path == "path" ? "" : p.path + ": ") + p.what;
-  if (!all.empty()) throw UsageError("plot: " + all);
-  return options;
+double quantity_of(const char* option, const std::string& text, Unit unit) {
+  std::string why;
+  const auto value = parse_quantity(text, unit, why);
+  if (!value || !(*value >= 0)) throw UsageError(fmt::format("plot: {}: {}", option, why.empty() ? "0 or more" : why));
+  return *value;
+}
+
+radio::RecordingKeys keys_of(const FileKeys& keys) {
+  radio::RecordingKeys given{.format = keys.format,
+                             .channels = keys.channels,
+                             .wording = {.rate = "give --rate", .format = "give --format (and --rate)"}};
+  if (!keys.rate.empty()) given.rate_hz = quantity_of("--rate", keys.rate, Unit::rate);
+  if (!keys.frequency.empty()) given.frequency_hz = quantity_of("--frequency", keys.frequency, Unit::hertz);
+  return given;
+}
+
+/// The source, and whether its rate is known: without one, it is 1.
+std::pair<std::unique_ptr<Source>, bool> open_file(const std::string& path, const FileKeys& keys) {
+  radio::RecordingKeys given = keys_of(keys);
+  std::vector<std::string> problems;
+  radio::Recording recording = radio::read_recording(path, problems, given);
+  bool has_rate = true;
+  if (!problems.empty() && given.rate_hz == 0) {
+    std::vector<std::string> others;
+    given.rate_hz = 1;
+    radio::Recording without = radio::read_recording(path, others, given);
+    if (others.empty()) recording = std::move(without), problems.clear(), has_rate = false;
+  }
+  if (!problems.empty()) throw UsageError(fmt::format("plot: {}", fmt::join(problems, "\niqd: ")));
+  return {std::make_unique<radio::FileSource>(std::move(recording), radio::FileSourceSettings{}), has_rate};
 }
 
 template <class T> void append(Piece& piece, const std::byte* from, std::int64_t samples) {
@@ -61,8 +74,9 @@ template <class T> void append(Piece& piece, const std::byte* from, std::int64_t
 
 }  // namespace
 
-FileInput::FileInput(const std::string& path, const FileKeys& keys)
-    : path_(path), options_(options_for(path, keys)), source_(options_->open()), info_(source_->info()) {
+FileInput::FileInput(const std::string& path, const FileKeys& keys) : path_(path) {
+  std::tie(source_, has_rate_) = open_file(path, keys);
+  info_ = source_->info();
   const std::size_t bytes = static_cast<std::size_t>(kMostAtOnce) * iqd::size_of(info_.element);
   memory_.assign(static_cast<std::size_t>(info_.channels), std::vector<std::byte>(bytes));
 }

@@ -125,6 +125,13 @@ BinAxis bin_axis(const MessageView& m, std::int64_t bins, std::vector<std::vecto
   return {middle - step * static_cast<double>(bins / 2), step, false, of_channels};
 }
 
+/// `sample` counts samples of the source.
+std::optional<std::int64_t> first_item(const MessageView& m, double rate_hz) {
+  const double source_hz = number(m.header, "sample_rate");
+  if (!m.sample || !(source_hz > 0) || !(rate_hz > 0)) return std::nullopt;
+  return std::llround(static_cast<double>(*m.sample) * (rate_hz / source_hz));
+}
+
 }  // namespace
 
 Piece piece_of(const MessageView& m) {
@@ -135,6 +142,7 @@ Piece piece_of(const MessageView& m) {
   Piece piece;
   piece.rate_hz = number(m.header, "item_rate", number(m.header, "sample_rate"));
   piece.frequency_hz = number(m.header, "frequency");
+  piece.first = first_item(m, piece.rate_hz);
   piece.name = fmt::format("{} of {}", text(m.header, "port"), text(m.header, "pipeline"));
   if (dims.size() > 1) piece.row_names = texts(m.header, dims[dims.size() - 2] + "s");
   const bool is_stream = !dims.empty() && dims.back() == "n";

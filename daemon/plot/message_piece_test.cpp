@@ -75,6 +75,16 @@ TEST(MessagePiece, BinsAreDrawnFromTheLowestFrequencyOn) {
   EXPECT_EQ(mirrored.bins.step_hz, 100);
 }
 
+TEST(MessagePiece, ThePositionCountsItems) {
+  nlohmann::json header = {{"dtype", "<c8"}, {"shape", {4}}, {"dims", {"n"}}, {"sample_rate", 8e6}, {"sample", 4000}};
+  const std::vector<float> values(8);
+  EXPECT_EQ(SpectrumMessage(header, values).piece().first, 4000);
+  header["item_rate"] = 2e6;
+  EXPECT_EQ(SpectrumMessage(header, values).piece().first, 1000);
+  header.erase("sample");
+  EXPECT_EQ(SpectrumMessage(header, values).piece().first, std::nullopt);
+}
+
 TEST(MessagePiece, WhatIsComplexIsAStreamOrSymbols) {
   nlohmann::json header = {{"dtype", "<c8"},     {"shape", {2, 2}},  {"dims", {"channel", "n"}},
                            {"sample_rate", 8e6}, {"item_rate", 2e6}, {"frequency", 100e6}};

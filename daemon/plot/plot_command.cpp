@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/log_terminal.hpp"
 #include "daemon/command/commands.hpp"
+#include "daemon/plot/bins.hpp"
 #include "daemon/plot/file_input.hpp"
 #include "daemon/plot/message_piece.hpp"
 #include "daemon/plot/picture.hpp"
@@ -122,7 +123,10 @@ Exit plot_file(const PlotArguments& a) {
   }
   if (!plot || !plot->has_something())
     throw SetupError(fmt::format("{}: there are too few samples to plot", a.origin.endpoint));
-  put_out(a, plot->figure());
+  Figure figure = plot->figure();
+  if (!input.has_rate() && figure.kind != Figure::Kind::points)
+    figure.note = joined_notes({figure.note, "at a sample rate of 1: give --rate"});
+  put_out(a, figure);
   return Exit::ok;
 }
 
@@ -229,7 +233,8 @@ void check(const PlotArguments& a) {
   if (!a.output.empty()) picture_size(a.size);
   if (!(a.seconds >= 0 && a.seconds < 1e9) || !(a.start >= 0 && a.start < 1e9))
     throw UsageError("plot: --seconds and --start must be 0 to 1e9");
-  if (a.is_live() && a.origin.topic.empty()) throw UsageError("plot: give a topic;  shows them");
+  if (a.is_live() && a.origin.topic.empty())
+    throw UsageError("plot: give a topic; `iqd sub ENDPOINT --all` shows them");
   if (!a.is_live() && !a.origin.topic.empty())
     throw UsageError(fmt::format(
         "plot: {} is a file, which has no topics; an endpoint is tcp://host:port or ipc://path", a.origin.endpoint));

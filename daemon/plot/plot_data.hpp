@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Piece {
   std::vector<std::vector<float>> values{};  // values: [row][n]; bins: [row][bin] in dB
   double rate_hz = 0;                        // items a second; 0: not known
   double frequency_hz = 0;                   // of 0 Hz
+  std::optional<std::int64_t> first{};       // position of the first item in the stream, if it is known
   BinAxis bins{};
   std::string name{};  // `spectrum.out of spectrum`, a file
   std::vector<std::string> row_names{};

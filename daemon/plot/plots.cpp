@@ -6,22 +6,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 
 #include "base/error.hpp"
 #include "daemon/plot/axis.hpp"
 #include "daemon/plot/bins.hpp"
+#include "daemon/plot/waterfall_plot.hpp"
 
 namespace iqd::plot {
 namespace {
-
-std::string joined_notes(std::initializer_list<std::string> notes) {
-  std::string all;
-  for (const std::string& note : notes)
-    if (!note.empty()) all += (all.empty() ? "" : "; ") + note;
-  return all;
-}
 
 std::string row_name(const std::vector<std::string>& names, std::size_t row, std::size_t rows) {
   if (rows < 2) return "";
@@ -55,8 +48,7 @@ class SpectrumPlot final : public Plot {
     const auto peak_of = [&](std::size_t r) { return *std::ranges::max_element(rows_[r]); };
     for (std::size_t r = 1; r < rows_.size(); ++r)
       if (peak_of(r) > peak_of(strongest)) strongest = r;
-    const double bin = peak_bin(rows_[strongest]);
-    const double db = static_cast<double>(peak_of(strongest));
+    const auto [bin, db] = bins_.peak(rows_[strongest]);
     if (db < kSilenceDb) {
       f.note = "silence";
       return;
@@ -73,106 +65,6 @@ class SpectrumPlot final : public Plot {
   std::string title_;
   std::vector<std::string> names_;
   std::vector<std::vector<float>> rows_;
-};
-
-class WaterfallPlot final : public Plot {
- public:
-  WaterfallPlot(const Piece& first, const PlotOptions& options)
-      : options_(options), bins_(first, options), title_(first.name), rate_hz_(first.rate_hz) {
-    const auto wanted = static_cast<std::int64_t>(options.row_seconds * rate_hz_);
-    row_items_ = options.is_whole ? bins_.transform() : std::max(bins_.transform(), wanted);
-    if (bins_.transform() == 0) row_items_ = 1;  // each spectrum is a row
-  }
-  void add(const Piece& piece) override {
-    if (bins_.transform() == 0) {
-      bins_.add(piece);
-      return end_row();
-    }
-    // A piece may hold more than a row.
-    for (std::int64_t at = 0; at < piece.length();) {
-      const std::int64_t left = std::max<std::int64_t>(row_items_ - bins_.added(), 1);
-      const std::int64_t more = std::min(piece.length() - at, left);
-      bins_.add(part_of(piece, at, at + more));
-      at += more;
-      if (bins_.added() >= row_items_) end_row();
-    }
-  }
-  bool has_something() const override { return !rows_.empty(); }
-  Figure figure() override {
-    Figure f{.kind = Figure::Kind::grid, .title = title_};
-    if (rows_.empty()) return f;
-    const std::size_t columns = rows_.back().size();
-    f.grid = {static_cast<int>(columns), static_cast<int>(rows_.size())};
-    // The newest row is at the bottom: time runs down, as one reads.
-    for (const std::vector<float>& row : rows_) f.grid.values.insert(f.grid.values.end(), row.begin(), row.end());
-    f.x = bins_.scale(columns);
-    f.y = time_scale();
-    f.colour = decibel_scale(f.grid.values, options_, bins_.unit());
-    std::vector<float> mean = rows_.front();
-    for (std::size_t r = 1; r < rows_.size(); ++r) mean = mean_of(mean, rows_[r], static_cast<double>(r));
-    f.note = joined_notes({fmt::format("strongest on average: {}, {:.1f} {}", bins_.frequency_text(peak_bin(mean)),
-                                       *std::ranges::max_element(mean), bins_.unit()),
-                           bins_.note()});
-    return f;
-  }
-
- private:
-  /// The first row only.
-  static Piece part_of(const Piece& piece, std::int64_t begin, std::int64_t end) {
-    const auto cut = [&](auto& to, const auto& from) {
-      to.emplace_back(from.at(0).begin() + begin, from.at(0).begin() + end);
-    };
-    Piece part{.of = piece.of, .rate_hz = piece.rate_hz, .frequency_hz = piece.frequency_hz};
-    if (piece.of == Piece::Of::values)
-      cut(part.values, piece.values);
-    else
-      cut(part.samples, piece.samples);
-    return part;
-  }
-  /// The mean power; `a` counts `weight` times.
-  static std::vector<float> mean_of(const std::vector<float>& a, const std::vector<float>& b, double weight) {
-    const auto power = [](float db) { return std::pow(10.0, static_cast<double>(db) / 10); };
-    std::vector<float> mean(a.size());
-    for (std::size_t k = 0; k < mean.size(); ++k)
-      mean[k] = static_cast<float>(10 * std::log10((weight * power(a[k]) + power(b[k])) / (weight + 1)));
-    return mean;
-  }
-
-  void end_row() {
-    auto rows = bins_.take();
-    if (rows.empty()) return;
-    if (!rows_.empty() && rows_.back().size() != rows[0].size()) rows_.clear();
-    rows_.push_back(std::move(rows[0]));
-    ++ended_;
-    if (options_.is_whole && std::ssize(rows_) >= 2 * options_.rows) return join_rows();
-    if (!options_.is_whole && std::ssize(rows_) > options_.rows) rows_.pop_front();
-  }
-  /// The signal is longer than expected: two rows become one.
-  void join_rows() {
-    std::deque<std::vector<float>> joined;
-    for (std::size_t r = 0; r + 1 < rows_.size(); r += 2) joined.push_back(mean_of(rows_[r], rows_[r + 1], 1));
-    rows_ = std::move(joined);
-    ended_ = std::ssize(rows_);
-    row_items_ *= 2;
-  }
-  /// The low end is at the bottom, so it has the larger value.
-  Scale time_scale() const {
-    const auto first = static_cast<double>(ended_ - std::ssize(rows_)), last = static_cast<double>(ended_);
-    if (bins_.transform() == 0 || rate_hz_ <= 0) return {last, first, "message"};
-    const double row_s = static_cast<double>(row_items_) / rate_hz_;
-    const bool is_short = options_.start_s + last * row_s < 1;
-    const double unit = is_short ? 1e-3 : 1;
-    return {(options_.start_s + last * row_s) / unit, (options_.start_s + first * row_s) / unit,
-            is_short ? "time, ms" : "time, s"};
-  }
-
-  PlotOptions options_;
-  Bins bins_;
-  std::string title_;
-  double rate_hz_;
-  std::int64_t row_items_ = 0;  // samples, or spectra
-  std::int64_t ended_ = 0;
-  std::deque<std::vector<float>> rows_;
 };
 
 class ConstellationPlot final : public Plot {

@@ -11,6 +11,7 @@
 
 #include "config/quantity.hpp"
 #include "daemon/command/commands.hpp"
+#include "daemon/record/recording.hpp"
 #include "radio/file/file_source.hpp"
 #include "radio/file/name_hints.hpp"
 #include "radio/file/recording_sink.hpp"
@@ -37,7 +38,11 @@ double quantity_of(const char* option, const std::string& text, Unit unit) {
 }
 
 radio::RecordingKeys input_keys(const ConvertOptions& o) {
-  radio::RecordingKeys keys{.format = o.in_format, .channels = o.channels};
+  radio::RecordingKeys keys{
+      .format = o.in_format,
+      .channels = o.channels,
+      .wording = {"give --rate, such as --rate \"2.4 MS/s\"", "give --in-format (and --rate)"},
+  };
   if (!o.rate.empty()) keys.rate_hz = quantity_of("--rate", o.rate, Unit::rate);
   if (!o.frequency.empty()) keys.frequency_hz = quantity_of("--frequency", o.frequency, Unit::hertz);
   return keys;
@@ -179,6 +184,7 @@ Exit convert(ConvertOptions o) {
   for (const std::string& p : problems) say(p);
   if (!problems.empty()) return Exit::configuration;
   refuse_same_file(o);
+  refuse_existing("convert", o.out, o.sink.overwrite);
   if (o.sink.author.empty()) o.sink.author = recording.author;
   if (o.sink.description.empty()) o.sink.description = recording.description;
   o.sink.path = o.out;

@@ -14,7 +14,6 @@
 #include "daemon/run/daemon.hpp"
 #include "pipeline/spec_plan.hpp"
 #include "radio/file/disk_format.hpp"
-#include "radio/file/file_driver.hpp"
 #include "radio/file/recording_names.hpp"
 
 namespace iqd {
@@ -226,8 +225,7 @@ Exit record(RecordOptions o) {
   if (o.samples < 0) throw UsageError("record: --samples must not be negative");
   if (o.count < 0) throw UsageError("record: --count must not be negative");
   if (!(o.seconds >= 0 && o.seconds < 1e9)) throw UsageError("record: --seconds must be 0 to 1e9");
-  if (const std::string there = o.overwrite ? "" : radio::existing_file(o.out()); !there.empty())
-    throw UsageError(fmt::format("record: {} already exists; use --overwrite, or choose another path", there));
+  refuse_existing("record", o.out(), o.overwrite);
   auto loaded = o.files.size() == 1                       ? load_radio(o)
                 : radio::names_recording(o.files.front()) ? load_recording(o)
                                                           : load_file(o);

@@ -9,6 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/error.hpp"
+#include "radio/file/file_driver.hpp"
 #include "radio/message_part.hpp"
 
 namespace iqd {
@@ -109,6 +111,11 @@ class LimitedSourceOptions final : public SourceOptions {
 };
 
 }  // namespace
+
+void refuse_existing(const char* command, const std::string& path, bool overwrite) {
+  if (const std::string there = overwrite ? "" : radio::existing_file(path); !there.empty())
+    throw UsageError(fmt::format("{}: {} already exists; use --overwrite, or choose another path", command, there));
+}
 
 std::int64_t RecordingLimit::at_rate(double rate_hz) const noexcept {
   std::int64_t most = samples > 0 ? samples : std::numeric_limits<std::int64_t>::max();

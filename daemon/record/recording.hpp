@@ -30,6 +30,9 @@ struct RecordingLimit {
   std::string summary() const;
 };
 
+/// Throws UsageError if one of the files of a recording exists, unless they may be overwritten.
+void refuse_existing(const char* command, const std::string& path, bool overwrite);
+
 /// A sink that cuts its messages, [n] or [channel][n] with varying n, at exactly the limit, and discards later samples.
 /// With a trigger, the limit is also reached after its last recording.
 std::unique_ptr<SinkOptions> limit_sink(std::shared_ptr<SinkOptions> sink, std::shared_ptr<RecordingLimit> limit,

@@ -29,9 +29,9 @@ Recording read_raw(const std::string& path, const RecordingKeys& keys, std::vect
     problems.push_back(
         keys.format.empty()
             ? fmt::format("{}: is neither SigMF nor WAV nor a NumPy array, and its name does not say what samples it "
-                          "has: set `format` (and `rate`): {}",
-                          path, raw_format_names())
-            : fmt::format("{}: `format: {}` is not known; iqd reads {}", path, keys.format, raw_format_names()));
+                          "has: {}: {}",
+                          path, keys.wording.format, raw_format_names())
+            : fmt::format("{}: the format '{}' is not known; iqd reads {}", path, keys.format, raw_format_names()));
     return r;
   }
   take_whole(r, 0, FileBytes(path).size());

@@ -95,7 +95,7 @@ Recording read_recording(const std::string& path, std::vector<std::string>& prob
   if (problems.size() != before) return r;
   if (!(r.rate_hz > 0 && r.rate_hz <= kMostRate))
     problems.push_back(fmt::format("{}: {}", path,
-                                   r.rate_hz == 0 ? "does not say its sample rate: set `rate`, such as `rate: 2.4 MS/s`"
+                                   r.rate_hz == 0 ? fmt::format("does not say its sample rate: {}", keys.wording.rate)
                                                   : fmt::format("has an impossible sample rate of {}", r.rate_hz)));
   return r;
 }

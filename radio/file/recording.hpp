@@ -10,6 +10,7 @@
 #include "base/driver.hpp"
 #include "radio/file/disk_format.hpp"
 #include "radio/file/sigmf.hpp"
+#include "radio/file/wording.hpp"
 
 namespace iqd::radio {
 
@@ -28,6 +29,7 @@ struct RecordingKeys {
   double rate_hz = 0;    // 0: the file's
   std::optional<double> frequency_hz{};
   std::int64_t channels = 0;  // of a raw file, or of a WAV file; 0: the file's
+  Wording wording{};          // of problems
 };
 
 /// Where a file has which samples. Each reader of a container fills it in; FileSource plays it.

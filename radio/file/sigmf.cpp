@@ -79,13 +79,13 @@ void check_extensions(const Members& global) {
   }
 }
 
-void read_global(const Members& global, SigmfMeta& meta, bool rate_known) {
+void read_global(const Members& global, SigmfMeta& meta, std::string_view rate_hint) {
   meta.datatype = global.text("core:datatype");
   if (!global.find("core:datatype"))
     global.problem("core:datatype", "is missing; add the sample type, e.g. \"ci16_le\"");
   const auto rate = global.number("core:sample_rate");
-  if (!global.find("core:sample_rate") && !rate_known)
-    global.problem("core:sample_rate", "is missing; add the samples per second, or set `rate`");
+  if (!global.find("core:sample_rate") && !rate_hint.empty())
+    global.problem("core:sample_rate", fmt::format("is missing; add the samples per second, or {}", rate_hint));
   if (rate && !(*rate > 0 && *rate <= kMostRate)) {
     global.problem("core:sample_rate", fmt::format("is {}; it must be more than 0, up to {}", *rate, kMostRate));
   } else {
@@ -204,7 +204,7 @@ OrderedJson annotation_json(const SigmfAnnotation& annotation) {
 
 }  // namespace
 
-SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems, bool rate_known) {
+SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems, std::string_view rate) {
   SigmfMeta meta;
   const Json root = Json::parse(text, nullptr, false);
   if (root.is_discarded()) {
@@ -216,7 +216,7 @@ SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems,
     problems.emplace_back("is not SigMF: it has no \"global\" object");
     return meta;
   }
-  read_global(Members(root["global"], "global", problems), meta, rate_known);
+  read_global(Members(root["global"], "global", problems), meta, rate);
   read_captures(root, meta, problems);
   read_annotations(root, meta, problems);
   return meta;

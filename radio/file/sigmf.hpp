@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "radio/file/iso_time.hpp"
+#include "radio/file/wording.hpp"
 
 namespace iqd::radio {
 
@@ -57,8 +58,10 @@ struct SigmfMeta {
 inline constexpr std::int64_t kMostSigmfIndex = std::int64_t{1} << 53;
 inline constexpr std::int64_t kMostSigmfChannels = 1000;  // as in SigMF's schema
 
-/// Reads metadata; appends each problem to `problems`, with what to do. `rate_known`: the sample rate may be missing.
-SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems, bool rate_known = false);
+/// Reads metadata; appends each problem to `problems`, with what to do. `rate`: how to say a sample rate
+/// that is missing; empty: it may be missing.
+SigmfMeta parse_sigmf(std::string_view text, std::vector<std::string>& problems,
+                      std::string_view rate = Wording().rate);
 /// Returns the text of a .sigmf-meta file, valid against SigMF's schema 1.2.5 if `meta` is.
 std::string sigmf_text(const SigmfMeta& meta);
 

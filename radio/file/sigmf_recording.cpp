@@ -216,7 +216,7 @@ Recording lay_out(SigmfMeta meta, const SigmfPaths& paths, const FilePart& data,
 SigmfMeta parse_meta(const std::string& text, const std::string& file, const RecordingKeys& keys,
                      std::vector<std::string>& problems) {
   std::vector<std::string> wrong;
-  SigmfMeta meta = parse_sigmf(text, wrong, keys.rate_hz > 0);
+  SigmfMeta meta = parse_sigmf(text, wrong, keys.rate_hz > 0 ? "" : keys.wording.rate);
   for (const std::string& w : wrong) problems.push_back(fmt::format("{}: {}", file, w));
   if (meta.rate_hz == 0) meta.rate_hz = keys.rate_hz;
   if (!keys.format.empty() || keys.channels > 0)
@@ -250,7 +250,7 @@ std::string meta_of_dataset(const std::string& data) {
   const FileBytes file(beside.string());
   if (file.size() == 0 || file.size() > kMostMetaBytes) return {};
   std::vector<std::string> ignored;
-  const SigmfMeta meta = parse_sigmf(file.read(0, static_cast<std::size_t>(file.size())), ignored, true);
+  const SigmfMeta meta = parse_sigmf(file.read(0, static_cast<std::size_t>(file.size())), ignored, "");
   return meta.dataset == fs::path(data).filename().string() ? beside.string() : std::string();
 }
 

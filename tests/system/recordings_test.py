@@ -141,7 +141,7 @@ class Sigmf(RecordingsTest):
         meta = json.loads(path.read_text(encoding="utf-8"))
         del meta["global"]["core:sample_rate"]
         path.write_text(json.dumps(meta), encoding="utf-8")
-        self.refused(path, "core:sample_rate", "set `rate`")
+        self.refused(path, "core:sample_rate", "or give --rate")
         self.check(as_complex(scaled(x)), path, "--rate", "1 MS/s", rate=1e6)
         self.check(as_complex(scaled(x)), path, "--rate", "1 MS/s", "--frequency", "1 GHz", rate=1e6, frequency=1e9)
 
@@ -421,9 +421,9 @@ class Raw(RecordingsTest):
 
     def test_what_is_missing(self):
         path = self.write("x.iq", bytes(100))
-        self.refused(path, "set `format` (and `rate`)", "cu8, cs8, cs16")
-        self.refused(path, "set `rate`", arguments=("--in-format", "cs16"))
-        self.refused(path, "`format: cs17` is not known", arguments=("--in-format", "cs17", "--rate", 1e6))
+        self.refused(path, "give --in-format (and --rate)", "cu8, cs8, cs16")
+        self.refused(path, "give --rate, such as --rate", arguments=("--in-format", "cs16"))
+        self.refused(path, "the format 'cs17' is not known", arguments=("--in-format", "cs17", "--rate", 1e6))
 
     def test_what_is_written(self):
         x = numbers("<f4", 2000)
@@ -481,6 +481,16 @@ class Raw(RecordingsTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("is the file being read", done.stderr)
 
+    def test_over_another(self):
+        source = self.write("x_250k.cu8", bytes(100))
+        for name, there in (("y.wav", "y.wav"), ("y.npy", "y.npy"), ("y.sigmf", "y.sigmf"), ("y.cs8", "y.cs8"),
+                            ("y.sigmf-meta", "y.sigmf-data")):
+            (self.folder / there).write_bytes(b"mine")
+            done = iqd.command("convert", source, self.folder / name)
+            self.assertEqual(done.returncode, 2, name)
+            self.assertRegex(done.stderr, f"{there} already exists; use --overwrite", name)
+            self.assertEqual((self.folder / there).read_bytes(), b"mine")
+
 
 class Arrays(RecordingsTest):
     def npy(self, x, facts=None):
@@ -515,7 +525,7 @@ class Arrays(RecordingsTest):
     def test_what_is_refused(self):
         self.refused(self.npy(np.zeros((3, 4, 5), np.complex64)), "its shape is (3, 4, 5)")
         self.refused(self.npy(np.zeros(5, np.int64)), "cannot be played")
-        self.refused(self.npy(np.zeros(5, np.complex64)), "set `rate`")
+        self.refused(self.npy(np.zeros(5, np.complex64)), "give --rate")
         self.refused(self.npy(np.zeros((4, 3), np.uint8), {"sample_rate": 1e6, "dims": ["packet", "bit"]}),
                      "its dimensions are packet, bit")
 

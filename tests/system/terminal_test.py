@@ -382,6 +382,21 @@ class Plot(iqd.SystemTest):
             self.assertIn("points, mean power", shown)
             self.assertIn("in phase", (self.folder / "c.svg").read_text(encoding="utf-8"))
 
+    def test_the_level_between_bins(self):
+        for frequency in (250e3, 1000.5 * 1e6 / 4096):
+            named = float(re.search(r"peak .*, (-?[\d.]+) dBFS", self.ok(self.recording(frequency), "--once"))[1])
+            self.assertAlmostEqual(named, -20, delta=0.05)
+
+    def test_an_array_without_a_rate(self):
+        np.save(self.folder / "a.npy", iqd.tone(np.arange(1 << 15), 0.125, 1).astype(np.complex64))
+        self.assertRegex(self.ok(self.folder / "a.npy"), r"peak 0\.125\d* Hz, .*sample rate of 1: give --rate")
+        self.assertRegex(self.ok(self.folder / "a.npy", "--rate", "8 kS/s"), r"peak 1\.0\d* kHz")
+        self.assertNotIn("--rate", self.ok(self.folder / "a.npy", "--kind", "constellation"))
+        (self.folder / "a.bin").write_bytes(bytes(1000))
+        done = iqd.command("plot", self.folder / "a.bin")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("give --format (and --rate)", done.stderr)
+
     def test_mistakes_are_explained(self):
         for arguments, words in ((["nothing.sigmf-meta"], "nothing.sigmf-meta"),
                                  ([self.recording(), "--output", "x.jpg"], ".png or .svg"),
@@ -389,7 +404,7 @@ class Plot(iqd.SystemTest):
                                  ([self.recording(), "--channel", 3], "--channel 3"),
                                  ([self.recording(), "--kind", "circle"], "--kind"),
                                  ([self.recording(), "--output", "x.png", "--size", "3x"], "--size 3x"),
-                                 (["tcp://127.0.0.1:1"], "give a topic")):
+                                 (["tcp://127.0.0.1:1"], "give a topic; `iqd sub ENDPOINT --all` shows them")):
             done = iqd.command("plot", *arguments)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(words, done.stderr)
