@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/block.hpp"
+#include "base/claim.hpp"
 #include "base/device_key.hpp"
 #include "base/need.hpp"
 #include "base/shape.hpp"
@@ -182,8 +183,10 @@ class SourceOptions {
   /// to the section.
   virtual StreamInfo describe(const Section& section) const = 0;
   virtual std::unique_ptr<Source> open() const = 0;
-  /// What it uses exclusively while open, such as a radio's channel; the same text for the same thing.
-  virtual std::vector<std::string> claims() const { return {}; }
+  /// What it has for itself while it is open.
+  virtual Claims claims() const { return {}; }
+  /// Addresses of publishers that it cannot be opened without: their first message says its rate.
+  virtual std::vector<std::string> waits_for() const { return {}; }
   /// Whether a failed device can be seen again; takes at most a second. When it is back, it is opened at once. True if
   /// that cannot be found out without opening it.
   virtual bool is_there() const { return true; }
@@ -213,7 +216,9 @@ class SinkOptions {
   virtual void check(const PortFormat& format, const Section& section) const = 0;
   virtual std::unique_ptr<Sink> open(const PortFormat& format) const = 0;
   /// Like SourceOptions.
-  virtual std::vector<std::string> claims() const { return {}; }
+  virtual Claims claims() const { return {}; }
+  /// The address that its socket connects to, and the topic there; empty if it binds, or has no topic of its own.
+  virtual std::pair<std::string, std::string> topic_at() const { return {}; }
   /// Whether a sink that threw is worth opening again.
   virtual bool reconnects() const { return false; }
   /// Like SourceOptions.

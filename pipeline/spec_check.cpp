@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "config/reader.hpp"
 #include "pipeline/calibration.hpp"
+#include "pipeline/shared_claims.hpp"
 #include "pipeline/sizing.hpp"
 #include "pipeline/spec_plan.hpp"
 
@@ -50,58 +50,6 @@ StreamInfo stream_of(const PipelineSpec& pipeline) {
   for (const std::string& wrong : pipeline.source_section->wrong_keys())
     stream.known = std::max(stream.known, keys.after(wrong));
   return stream;
-}
-
-/// Each socket belongs to one pipeline, and each topic of an endpoint to one entry.
-void refuse_shared_endpoints(const Spec& spec) {
-  struct Entry {
-    const PipelineSpec* pipeline;
-    const PublishSpec* publish;
-  };
-  std::map<std::string, Entry> owners;
-  std::map<std::pair<std::string, std::string>, Entry> topics;
-  for (const PipelineSpec& pipeline : spec.pipelines)
-    for (const PublishSpec& p : pipeline.publish) {
-      const std::string socket = p.options->socket(), topic = p.options->topic();
-      if (socket.empty()) continue;
-      if (const std::string endpoint = p.options->endpoint(); !endpoint.empty()) {
-        const auto [at, is_new] = owners.insert({endpoint, {&pipeline, &p}});
-        const Entry& owner = at->second;
-        if (owner.pipeline != &pipeline) {
-          p.section.problem("bind", fmt::format("{} already belongs to pipeline '{}'; choose another port", endpoint,
-                                                owner.pipeline->name));
-          continue;
-        }
-        if (const std::string_view key = is_new ? "" : p.options->clash(*owner.publish->options); !key.empty())
-          p.section.problem(key, fmt::format("entries at {} share a socket: give each the same value", endpoint));
-      }
-      if (topic.empty()) continue;
-      if (const auto [at, is_new] = topics.insert({{socket, topic}, {&pipeline, &p}}); !is_new)
-        p.section.problem("topic", fmt::format("'{}' is already the topic of {}{} at {}; choose another, so that "
-                                               "readers can tell them apart",
-                                               topic, at->second.publish->port,
-                                               at->second.pipeline == &pipeline
-                                                   ? ""
-                                                   : fmt::format(" of pipeline '{}'", at->second.pipeline->name),
-                                               socket));
-    }
-}
-
-/// Reports what two pipelines claim but only one can have: a channel of a radio.
-void refuse_shared_claims(const Spec& spec) {
-  std::map<std::string, std::string> owners;
-  const auto claim = [&](const std::vector<std::string>& claims, const std::string& pipeline, const Section& section) {
-    for (const std::string& what : claims)
-      if (const auto [at, is_new] = owners.insert({what, pipeline}); !is_new)
-        section.problem("args", fmt::format("pipeline '{}' already uses {}: use another radio or channel, or publish "
-                                            "`source` there and read it here with a `zmq` source",
-                                            at->second, what));
-  };
-  for (const PipelineSpec& p : spec.pipelines) {
-    if (p.source) claim(p.source->claims(), p.name, *p.source_section);
-    for (const SinkSpec& sink : p.sinks)
-      if (sink.options) claim(sink.options->claims(), p.name, sink.section);
-  }
 }
 
 /// Whether a stage's numbers are shown to the operator.
@@ -148,8 +96,7 @@ std::vector<Plan> check_spec(const Spec& spec, const Catalogue& catalogue, Probl
     check_limits(pipeline, sizing, left);
     left.promise(sizing);
   }
-  refuse_shared_endpoints(spec);
-  refuse_shared_claims(spec);
+  refuse_shared_claims(spec, plans);
   sort_by_place(problems);
   return plans;
 }

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/integer.hpp"
+#include "net/endpoint.hpp"
 #include "net/socket_need.hpp"
 #include "publish/zmq_outlet.hpp"
 
@@ -34,18 +34,6 @@ class Options final : public OutletOptions {
   Config config_;
 };
 
-/// `tcp://host:port` with a port of 1 to 65535, or * for any; `ipc://path`.
-bool is_endpoint(std::string_view text) {
-  if (text.starts_with("ipc://")) return text.size() > 6;
-  const auto colon = text.rfind(':');
-  if (!text.starts_with("tcp://") || colon <= 6) return false;
-  const std::string_view port = text.substr(colon + 1);
-  if (port == "*") return true;
-  int number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  return error == std::errc() && end == port.data() + port.size() && number >= 1 && number <= 65535;
-}
-
 Needs Options::needs(const PortFormat& format) const {
   // At least two messages are queued for a slow reader.
   const std::int64_t kept = std::max(config_.hwm_bytes, bounded_product<std::int64_t>(2, format.bytes(format.most())));
@@ -65,7 +53,7 @@ void Options::check(const PortFormat& format, const Section& section) const {
   if (!config_.bind.empty() && !config_.connect.empty())
     section.problem("connect", "a socket binds or connects, not both: remove `bind:` or `connect:`");
   const std::string_view endpoint = config_.endpoint();
-  if (!endpoint.empty() && !is_endpoint(endpoint))
+  if (!endpoint.empty() && !net::is_endpoint(endpoint))
     section.problem(config_.bind.empty() ? "connect" : "bind",
                     fmt::format("'{}' is not an endpoint such as tcp://host:port or ipc://path", endpoint));
   if (!endpoint.empty()) config_.access.check(config_.endpoint(), !config_.bind.empty(), section);

@@ -62,7 +62,7 @@ void RadioSettings::check(const Section& section) const {
   if (twice != sorted.end()) section.problem("channels", fmt::format("channel {} is listed twice", *twice));
 }
 
-std::vector<std::string> RadioSettings::claims(std::string_view driver, bool receives) const {
+Claims RadioSettings::claims(std::string_view driver, bool receives) const {
   std::vector<std::string> pairs;
   std::istringstream text(args);
   for (std::string pair; std::getline(text, pair, ',');) {
@@ -70,10 +70,12 @@ std::vector<std::string> RadioSettings::claims(std::string_view driver, bool rec
     if (!pair.empty()) pairs.push_back(std::move(pair));
   }
   std::sort(pairs.begin(), pairs.end());
-  std::vector<std::string> all;
+  Claims all;
   for (const std::int64_t c : channels)
     all.push_back(
-        fmt::format("{} '{}' {} channel {}", driver, fmt::join(pairs, ","), receives ? "receive" : "transmit", c));
+        {Claim::Kind::radio,
+         fmt::format("{} '{}' {} channel {}", driver, fmt::join(pairs, ","), receives ? "receive" : "transmit", c),
+         "args"});
   return all;
 }
 

@@ -31,7 +31,7 @@ struct RadioSettings {
   void fields(FieldVisitor& visitor, std::string_view args_help, bool receives);
   void check(const Section& section) const;
   /// One text per channel, which only one stream may have: `soapy 'driver=iqdsim,serial=1' receive channel 0`.
-  std::vector<std::string> claims(std::string_view driver, bool receives) const;
+  Claims claims(std::string_view driver, bool receives) const;
   RadioRequest request() const;
   /// Whether a granted rate is acceptable: it is within 1 ppm of the requested one, or any rate is accepted.
   bool accepts(double granted_hz) const;

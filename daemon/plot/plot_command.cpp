@@ -238,6 +238,7 @@ void check(const PlotArguments& a) {
   if (!a.is_live() && !a.origin.topic.empty())
     throw UsageError(fmt::format(
         "plot: {} is a file, which has no topics; an endpoint is tcp://host:port or ipc://path", a.origin.endpoint));
+  if (a.is_live()) require_endpoint(a.origin.endpoint);
   if (a.is_live() && a.start > 0) throw UsageError("plot: --start is for files");
   const bool has_keys =
       !a.file.format.empty() || !a.file.rate.empty() || !a.file.frequency.empty() || a.file.channels > 0;

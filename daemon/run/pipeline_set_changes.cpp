@@ -24,7 +24,10 @@ using Result = ChangeReport::Result;
 void require_there(const Pipeline& running, const PipelineSpec& next, const SpecChange& change) {
   if (!change.source || running.state() != SourceState::reconnecting) return;
   const auto claims = running.spec().source->claims();
-  const auto is_claimed = [&](const std::string& c) { return std::ranges::find(claims, c) != claims.end(); };
+  const auto is_claimed = [&](const Claim& c) {
+    return c.kind == Claim::Kind::radio &&
+           std::ranges::any_of(claims, [&](const Claim& own) { return overlap(own, c); });
+  };
   if (std::ranges::any_of(next.source->claims(), is_claimed))
     throw NotNow(fmt::format("{}: the radio is disconnected: {} cannot change until it is back", running.name(),
                              fmt::join(change.keys, ", ")));

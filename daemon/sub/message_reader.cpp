@@ -6,6 +6,9 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+#include "net/endpoint.hpp"
+
 namespace iqd {
 namespace {
 
@@ -18,6 +21,12 @@ radio::zmq::Endpoint endpoint_of(const MessageOrigin& o) {
 }
 
 }  // namespace
+
+void require_endpoint(const std::string& endpoint) {
+  if (!net::is_endpoint(endpoint))
+    throw UsageError(
+        fmt::format("'{}' is not an address: use tcp://host:port, with a port up to 65535, or ipc://path", endpoint));
+}
 
 MessageReader::MessageReader(const MessageOrigin& origin)
     : socket_(origin.push ? ZMQ_PULL : ZMQ_SUB, endpoint_of(origin)) {

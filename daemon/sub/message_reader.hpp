@@ -23,6 +23,9 @@ struct MessageOrigin {
   net::Access access;
 };
 
+/// Throws UsageError unless a publisher can have this address.
+void require_endpoint(const std::string& endpoint);
+
 /// A part of a message; libzmq owns its memory.
 class MessageFrame {
  public:

@@ -128,8 +128,7 @@ Exit run(SubOptions options) {
   if (options.print.as_text && options.print.as_json) throw UsageError("give either --text or --json");
   if (options.count < 0 || options.print.values < 0) throw UsageError("--count and --values must not be negative");
   if (!(options.seconds >= 0 && options.seconds < 1e9)) throw UsageError("--seconds must be 0 to 1e9");
-  if (options.origin.endpoint.find("://") == std::string::npos)
-    throw UsageError(fmt::format("'{}' is not an address: use tcp://host:port or ipc://path", options.origin.endpoint));
+  require_endpoint(options.origin.endpoint);
   if (options.origin.bind && !options.origin.push) throw UsageError("--bind is for --push: a publisher that connects");
   check_keys(options);
   // A side that connects gets an explanation instead of the door's log.

@@ -165,6 +165,26 @@ TEST(SpecProblems, TwoThatClaimOneRadio) {
             "channel, or publish `source` there and read it here with a `zmq` source\n");
 }
 
+TEST(SpecProblems, TwoEntriesThatClaimOneThing) {
+  const auto sinks = [](const std::string& more, const std::string& one, const std::string& other) {
+    return problems_of("source: {tape: {}}\nblock: 64\n" + more + "sinks:\n- {port: source, drain: {path: '" + one +
+                       "'}}\n- {port: source, drain: {path: '" + other + "'}}\n");
+  };
+  EXPECT_EQ(sinks("", "/a", "/b"), "");
+  EXPECT_EQ(sinks("", "/a", "/b/../a"),
+            "x.yaml:5:26 sinks[1].drain.path: sinks[0].drain already writes /b/../a; choose another path\n");
+  EXPECT_EQ(sinks("", "tcp://127.0.0.1:1", "tcp://localhost:1"),
+            "x.yaml:5:26 sinks[1].drain.path: sinks[0].drain already binds tcp://127.0.0.1:1; choose another port\n");
+  EXPECT_EQ(sinks("publish: [{port: source, topic: t, bind: 'tcp://*:1'}]\n", "/a", "tcp://127.0.0.1:1"),
+            "x.yaml:6:26 sinks[1].drain.path: publish[0] already binds tcp://*:1; choose another port\n");
+  EXPECT_EQ(sinks("monitor: {listen: '127.0.0.1:1'}\n", "/a", "tcp://127.0.0.1:1"),
+            "x.yaml:3:11 monitor.listen: sinks[1].drain already binds tcp://127.0.0.1:1; choose another port\n");
+  EXPECT_EQ(problems_of("source: {tape: {}}\nblock: 64\npublish:\n"
+                        "- {port: source, topic: a, bind: 'tcp://*:1'}\n- {port: source, topic: b, bind: 'tcp://*:1'}\n"
+                        "- {port: source, topic: a, bind: 'tcp://lo:1'}\n"),
+            "x.yaml:6:28 publish[2].bind: publish[0] already binds tcp://*:1; choose another port\n");
+}
+
 TEST(SpecProblems, NoPipelineAtAll) {
   EXPECT_EQ(problems_of("- a\n"),
             "x.yaml:1:1: expected a pipeline (a map with source, stages, publish), found a list\n");

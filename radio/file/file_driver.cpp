@@ -111,6 +111,10 @@ class FileSinkOptions final : public SinkOptions {
   }
   std::int64_t buffer_bytes() const override { return buffer_bytes_; }
   std::string path() const override { return settings_.path; }
+  Claims claims() const override {
+    if (settings_.path.empty()) return {};
+    return {{Claim::Kind::file, recording_files(settings_.path).front(), "path"}};
+  }
   std::string keeps() const override { return settings_.overwrite ? "" : recording_files(settings_.path).front(); }
   Needs needs(const PortFormat& format) const override {
     Needs needs = trigger_.needs(format);

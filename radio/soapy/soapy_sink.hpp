@@ -67,7 +67,7 @@ class SoapySinkOptions final : public SinkOptions {
   void fields(FieldVisitor& visitor) override;
   void check(const PortFormat& format, const Section& section) const override;
   std::unique_ptr<Sink> open(const PortFormat& format) const override;
-  std::vector<std::string> claims() const override { return settings_.claims("soapy", false); }
+  Claims claims() const override { return settings_.claims("soapy", false); }
   std::optional<RadioRequest> radio() const override { return settings_.request(); }
   bool reconnects() const override { return true; }
 

@@ -57,7 +57,7 @@ class SoapySourceOptions final : public SourceOptions {
   void fields(FieldVisitor& visitor) override;
   StreamInfo describe(const Section& section) const override;
   std::unique_ptr<Source> open() const override;
-  std::vector<std::string> claims() const override { return settings_.claims("soapy", true); }
+  Claims claims() const override { return settings_.claims("soapy", true); }
   std::optional<RadioRequest> radio() const override { return reception_.request(settings_.request()); }
   std::string calibration() const override { return reception_.calibration; }
   const Settings& settings() const noexcept { return settings_; }

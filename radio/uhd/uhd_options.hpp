@@ -16,7 +16,7 @@ class UhdSourceOptions final : public SourceOptions {
   std::unique_ptr<Source> open() const override;
   /// Whether the device is found, and not in use.
   bool is_there() const override;
-  std::vector<std::string> claims() const override { return settings_.claims("uhd", true); }
+  Claims claims() const override { return settings_.claims("uhd", true); }
   double opening_wait_s() const override { return settings_.lock_within_s; }
   std::optional<RadioRequest> radio() const override { return reception_.request(settings_.request()); }
   std::string calibration() const override { return reception_.calibration; }
@@ -33,7 +33,7 @@ class UhdSinkOptions final : public SinkOptions {
   void check(const PortFormat& format, const Section& section) const override;
   std::unique_ptr<Sink> open(const PortFormat& format) const override;
   bool reconnects() const override { return true; }
-  std::vector<std::string> claims() const override { return settings_.claims("uhd", false); }
+  Claims claims() const override { return settings_.claims("uhd", false); }
   std::optional<RadioRequest> radio() const override { return settings_.request(); }
   double opening_wait_s() const override { return settings_.lock_within_s; }
 

@@ -91,6 +91,10 @@ double ZmqSourceOptions::opening_wait_s() const {
   return rate_hz_ ? 0 : kFirstMessageS;
 }
 
+std::vector<std::string> ZmqSourceOptions::waits_for() const {
+  return rate_hz_ ? std::vector<std::string>() : settings_.endpoints.connect;
+}
+
 std::unique_ptr<Source> ZmqSourceOptions::open() const {
   if (settings_.has_headers()) return std::make_unique<ZmqSource>(settings());
   return std::make_unique<RawSource>(settings());
@@ -98,6 +102,12 @@ std::unique_ptr<Source> ZmqSourceOptions::open() const {
 
 Needs ZmqSourceOptions::needs(const StreamInfo&) const {
   return sockets_of(settings_.endpoints, 0);
+}
+
+std::pair<std::string, std::string> ZmqSinkOptions::topic_at() const {
+  const std::vector<std::string>& connect = settings_.endpoints.connect;
+  if (connect.size() != 1 || settings_.topic.empty()) return {};
+  return {connect.front(), settings_.topic};
 }
 
 void ZmqSinkOptions::fields(FieldVisitor& v) {

@@ -17,7 +17,8 @@ class ZmqSourceOptions final : public SourceOptions {
   StreamInfo describe(const Section& section) const override;
   std::unique_ptr<Source> open() const override;
   Needs needs(const StreamInfo& stream) const override;
-
+  Claims claims() const override { return settings_.endpoints.claims(); }
+  std::vector<std::string> waits_for() const override;
   double opening_wait_s() const override;
 
  private:
@@ -33,6 +34,8 @@ class ZmqSinkOptions final : public SinkOptions {
   void check(const PortFormat& format, const Section& section) const override;
   std::unique_ptr<Sink> open(const PortFormat& format) const override;
   Needs needs(const PortFormat& format) const override;
+  Claims claims() const override { return settings_.endpoints.claims(); }
+  std::pair<std::string, std::string> topic_at() const override;
 
  private:
   SinkSettings settings_;

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 
+#include "net/endpoint.hpp"
+
 namespace iqd::radio::zmq {
 namespace {
 
 bool is_address(std::string_view a) {
-  return a.starts_with("tcp://") || a.starts_with("ipc://") || a.starts_with("inproc://");
+  return net::is_endpoint(a) || (a.starts_with("inproc://") && a.size() > 9);
 }
 
 }  // namespace
@@ -46,9 +48,16 @@ void Endpoints::check(const Section& section) const {
   for (std::size_t i = 0; i < size(); ++i) {
     const std::string address = (*this)[i].address();
     if (!is_address(address))
-      return section.problem(key(), fmt::format("'{}' is not an address; use tcp://, ipc:// or inproc://", address));
+      return section.problem(
+          key(), fmt::format("'{}' is not an address such as tcp://host:port, ipc://path or inproc://name", address));
     access.check(address, !bind.empty(), section);
   }
+}
+
+Claims Endpoints::claims() const {
+  Claims all;
+  for (const std::string& address : bind) all.push_back({Claim::Kind::address, address, "bind"});
+  return all;
 }
 
 Endpoint Endpoints::operator[](std::size_t i) const {

@@ -26,6 +26,8 @@ struct Endpoints {
   void check(const Section& section) const;
   std::size_t size() const { return bind.empty() ? connect.size() : bind.size(); }
   Endpoint operator[](std::size_t i) const;
+  /// Those that are bound.
+  Claims claims() const;
   std::string_view key() const { return bind.empty() ? "connect" : "bind"; }
 };
 

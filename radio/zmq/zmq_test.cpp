@@ -384,7 +384,8 @@ TEST(ZmqOptions, WhatIsWrongIsSaid) {
   EXPECT_THAT(source({{"bind", "tcp://[::1]:5555"}}), IsEmpty());
   EXPECT_THAT(source({}), ElementsAre(AllOf(HasSubstr("bind"), HasSubstr("connect"))));
   EXPECT_THAT(source({{"bind", "ipc://a"}, {"connect", "ipc://b"}}), ElementsAre(HasSubstr("exactly one")));
-  EXPECT_THAT(source({{"connect", "localhost:5555"}}), ElementsAre(HasSubstr("tcp://")));
+  for (const char* bad : {"localhost:5555", "tcp://localhost", "tcp://localhost:99999", "udp://localhost:5555"})
+    EXPECT_THAT(source({{"connect", bad}}), ElementsAre(HasSubstr("tcp://"))) << bad;
   EXPECT_THAT(source({{"bind", "tcp://*:5555"}}), ElementsAre(HasSubstr("insecure")));
   EXPECT_THAT(source({{"bind", "tcp://*:5555"}, {"insecure", "true"}}), IsEmpty());
   EXPECT_THAT(source({{"bind", "ipc://a"}, {"topic", "a b"}}), ElementsAre(HasSubstr("topic")));
@@ -472,8 +473,11 @@ TEST(Zmq, WithoutARateTheStreamIsKnownButForIt) {
   EXPECT_THAT(described({{"connect", "ipc://x"}, {"kind", "req"}}).second, HasSubstr("zmq.rate: is required"));
   ZmqSourceOptions o;
   EXPECT_GT(o.opening_wait_s(), 5);
+  assign(o, {{"connect", "ipc://x"}});
+  EXPECT_EQ(o.waits_for(), std::vector<std::string>{"ipc://x"});
   assign(o, {{"rate", "1e6"}});
   EXPECT_EQ(o.opening_wait_s(), 0);
+  EXPECT_TRUE(o.waits_for().empty());
 }
 
 }  // namespace

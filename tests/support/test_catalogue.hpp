@@ -61,8 +61,8 @@ class NamedOptions final : public SourceOptions {
     if (rate_ == 13) section.problem("rate", "brings bad luck");
     return info();
   }
-  std::vector<std::string> claims() const override {
-    return args_.empty() ? std::vector<std::string>() : std::vector<std::string>{"radio '" + args_ + "'"};
+  Claims claims() const override {
+    return args_.empty() ? Claims() : Claims{{Claim::Kind::radio, "radio '" + args_ + "'", "args"}};
   }
   std::unique_ptr<Source> open() const override {
     Theatre& t = *Theatre::now();
@@ -103,6 +103,10 @@ class CountingSinkOptions final : public SinkOptions {
   void fields(FieldVisitor& v) override { v.field("path", path_, {.help = "where to", .required = true}); }
   void check(const PortFormat& format, const Section& section) const override {
     if (format.is_known() && format.element != Element::i32) section.problem("path", "takes i32 only");
+  }
+  Claims claims() const override {
+    if (path_.starts_with("tcp://")) return {{Claim::Kind::address, path_, "path"}};
+    return path_.starts_with("/") ? Claims{{Claim::Kind::file, path_, "path"}} : Claims();
   }
   std::unique_ptr<Sink> open(const PortFormat&) const override {
     struct Counting final : Sink {

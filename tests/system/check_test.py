@@ -133,6 +133,40 @@ class Check(CheckTest):
                 self.assertEqual(sum(said in line for line in lines), 1, (said, lines))
             self.assertEqual(len(lines), len(wrong) + more, lines)
 
+    def test_what_only_one_entry_can_have(self):
+        """Addresses, files, channels and topics of all kinds of entries; what iqd run would refuse only at the start."""
+        at, other = "tcp://127.0.0.1:5999", "tcp://127.0.0.1:5998"
+        publish = f'publish: [{{port: source, topic: t, bind: "{at}"}}]\n'
+        generate = "source: {generate: {rate: 1 MS/s}}\n"
+        for text, place, said in (
+                (generate + publish + f'sinks: [{{port: source, zmq: {{bind: "{at}"}}}}]', "sinks[0].zmq.bind", "publish[0]"),
+                (generate + publish + 'monitor: {listen: "127.0.0.1:5999"}', "monitor.listen", "publish[0]"),
+                (publish + f'source: {{zmq: {{bind: "tcp://localhost:5999", kind: pull}}}}', "publish[0].bind", "source.zmq"),
+                (generate + 'sinks: [{port: source, file: {path: r, overwrite: true}},\n'
+                            '  {port: source, file: {path: ./r.sigmf-data, overwrite: true}}]',
+                 "sinks[1].file.path", "sinks[0].file"),
+                (generate + f'publish: [{{port: source, topic: t, connect: "{other}"}}]\n'
+                            f'sinks: [{{port: source, zmq: {{connect: "{other}", topic: t}}}}]',
+                 "sinks[0].zmq.topic", "already the topic of source"),
+                (f'source: {{zmq: {{connect: "{at}"}}}}\n' + publish, "source.zmq.rate", "publish[0]"),
+                (publish + "source: {soapy: {args: driver=iqdsim, rate: 1 MS/s, channels: [0, 0]}}",
+                 "source.soapy.channels", "listed twice")):
+            lines = self.check(text + "\n", code=2)
+            self.assertEqual(len(lines), 1, lines)
+            self.assertIn(f" {place}: ", lines[0])
+            self.assertIn(said, lines[0])
+
+    def test_a_rate_that_a_publisher_of_the_same_file_has(self):
+        lines = self.check("""pipelines:
+- {name: late, source: {zmq: {connect: "tcp://localhost:5999", topic: t}}}
+- name: early
+  source: {generate: {rate: 1 MS/s}}
+  stages: [fir: {taps: [1], decimation: 4}]
+  publish: [{port: fir, topic: t, bind: "tcp://127.0.0.1:5999"}]
+""", code=2)
+        self.assertRegex(lines[0], r"pipelines\[0\]\.source\.zmq\.rate: is required: pipelines\[1\]\.publish\[0\] .*"
+                                   r"give `rate: 250 kS/s`")
+
     def test_calibration_and_other_mistakes(self):
         lines = self.check("source: {soapy: {args: driver=iqdsim, rate: 1 MS/s, calibration: no.yaml}}\nblok: 3\n", code=2)
         self.assertEqual(len(lines), 2, lines)
