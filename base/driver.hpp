@@ -251,6 +251,8 @@ struct DriverEntry {
   /// All devices that can be found; with device arguments, the devices that match, even if discovery does not find
   /// them. Throws if there is none.
   std::vector<FoundDevice> (*probe)(const std::string& args) = nullptr;
+  /// What users call it instead, separated by spaces: other words, kinds of files, makes of radios.
+  std::string_view other_names = {};
 };
 
 }  // namespace iqd

@@ -139,7 +139,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     }
     if (continued.empty() && is_beginning_of_other(asked, c)) continued = candidate;
   }
-  return best.empty() ? continued : best;
+  // A whole beginning tells more than two edits: `hanning` is `hann`, not `hamming`.
+  return best.empty() || (least > 1 && !continued.empty()) ? continued : best;
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {

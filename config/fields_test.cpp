@@ -33,6 +33,12 @@ TEST(Nearest, TakesABeginning) {
   EXPECT_EQ(near("taps_of_the_filter"), "taps");
 }
 
+TEST(Nearest, PrefersABeginningToTwoEdits) {
+  const std::string_view windows[] = {"hann", "hamming", "blackman"};
+  EXPECT_EQ(nearest("hanning", windows), "hann");
+  EXPECT_EQ(nearest("hamning", windows), "hamming");
+}
+
 TEST(Nearest, LeavesAloneWhatIsFar) {
   EXPECT_EQ(near("gain"), "");
   EXPECT_EQ(near("x"), "");

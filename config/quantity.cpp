@@ -130,6 +130,12 @@ std::string number_text(double value) {
 
 }  // namespace
 
+std::string rate_text(double hz) {
+  if (hz >= 1e6) return fmt::format("{:.3f} MS/s", hz / 1e6);
+  if (hz >= 1e3) return fmt::format("{:.3f} kS/s", hz / 1e3);
+  return fmt::format("{:.3g} S/s", hz);
+}
+
 std::string_view base_unit(Unit unit) {
   const auto list = suffixes(unit);
   return list.empty() ? std::string_view() : list.front().name;

@@ -27,6 +27,8 @@ bool has_unit(std::string_view text);
 
 /// With the usual prefix: `20.625 MS/s`, `0`, `1 kHz`.
 std::string quantity_text(double value, Unit unit);
+/// A rate that was measured: `2.001 MS/s`, `249.788 kS/s`, `12.5 S/s`. Only a stream that does not flow has `0 S/s`.
+std::string rate_text(double hz);
 /// The base unit, and all accepted ones: `Hz`, `Hz, kHz, MHz or GHz`; empty for plain numbers.
 std::string_view base_unit(Unit unit);
 std::string unit_choice(Unit unit);

@@ -112,6 +112,11 @@ TEST(ComplexNumber, IsWrittenAsPythonDoes) {
 
 TEST(QuantityText, IsWhatAPersonWrites) {
   EXPECT_EQ(quantity_text(20625000, Unit::rate), "20.625 MS/s");
+  EXPECT_EQ(rate_text(2000876.4), "2.001 MS/s");
+  EXPECT_EQ(rate_text(249788), "249.788 kS/s");
+  EXPECT_EQ(rate_text(12.5), "12.5 S/s");
+  EXPECT_EQ(rate_text(0.0004), "0.0004 S/s");
+  EXPECT_EQ(rate_text(0), "0 S/s");
   EXPECT_EQ(quantity_text(250e-6, Unit::seconds), "250 us");
   EXPECT_EQ(quantity_text(1e-10, Unit::seconds), "0.1 ns");
   EXPECT_EQ(quantity_text(67108864, Unit::bytes), "64 MiB");

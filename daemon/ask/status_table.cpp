@@ -37,13 +37,13 @@ void append_count(std::string& list, std::uint64_t n, const std::string& of) {
   if (n > 0) append(list, fmt::format("{} {}", n, of));
 }
 
-std::string rate_text(const json& now, const json* before, double seconds) {
+std::string rate_with_share(const json& now, const json* before, double seconds) {
   const double nominal = now.value("sample_rate", 0.0);
   if (!before || seconds <= 0 || count(now, "received") < count(*before, "received"))
     return "unknown of " + quantity_text(nominal, Unit::rate);
   const double rate = static_cast<double>(count(now, "received") - count(*before, "received")) / seconds;
   const std::string share = nominal > 0 ? fmt::format(" ({:.1f} %)", 100 * rate / nominal) : "";
-  return fmt::format("{:.4g} of {}{}", rate / 1e6, quantity_text(nominal / 1e6, Unit::none) + " MS/s", share);
+  return fmt::format("{} of {}{}", rate_text(rate), quantity_text(nominal, Unit::rate), share);
 }
 
 std::string losses_text(const json& s) {
@@ -137,7 +137,7 @@ void add_pipeline(const json& s, const json* before, double seconds, Rows& rows)
   const std::string trouble = word(s, "trouble");
   rows.push_back({word(s, "name"), fmt::format("{}{}{} ({} on {})", word(s, "state"), trouble.empty() ? "" : ": ",
                                                trouble, word(s, "source"), word(s, "backend"))});
-  rows.push_back({"  rate", rate_text(s, before, seconds)});
+  rows.push_back({"  rate", rate_with_share(s, before, seconds)});
   rows.push_back({"  losses", losses_text(s)});
   rows.push_back({"  latency", latency_text(s)});
   rows.push_back({"  radio", radio_text(s)});

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "config/quantity.hpp"
 #include "daemon/http/radio_view.hpp"
 
 namespace iqd {
@@ -140,10 +141,8 @@ PipelineStatus earlier_status(const PipelineStatus& now, const std::vector<Pipel
 
 namespace {
 
-/// Slow streams in S/s, so that only a stream that does not flow reads 0.
-std::string rate_text(const PipelineStatus& now, const std::vector<PipelineStatus>& before, double seconds) {
-  const double rate_hz = static_cast<double>(now.received - earlier_status(now, before).received) / seconds;
-  return rate_hz > 0 && rate_hz < 1e3 ? fmt::format("{:.3f} S/s", rate_hz) : fmt::format("{:.3f} MS/s", rate_hz / 1e6);
+double rate_hz(const PipelineStatus& now, const std::vector<PipelineStatus>& before, double seconds) {
+  return static_cast<double>(now.received - earlier_status(now, before).received) / seconds;
 }
 
 }  // namespace
@@ -164,8 +163,8 @@ std::string status_sentence(const std::vector<PipelineStatus>& pipelines, const 
     for (const std::uint64_t d : now.dropped) dropped += d;
     text += fmt::format("{}{} {}{} {}, {} samples lost or dropped", text.empty() ? "" : "; ", now.name,
                         kSourceStateNames[static_cast<std::size_t>(now.state)],
-                        now.trouble.empty() ? "" : fmt::format(" ({})", now.trouble), rate_text(now, before, seconds),
-                        dropped);
+                        now.trouble.empty() ? "" : fmt::format(" ({})", now.trouble),
+                        rate_text(rate_hz(now, before, seconds)), dropped);
   }
   return text;
 }

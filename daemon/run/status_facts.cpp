@@ -9,6 +9,8 @@
 #include <map>
 #include <numeric>
 
+#include "config/quantity.hpp"
+
 namespace iqd {
 namespace {
 
@@ -35,11 +37,6 @@ std::string number_name(const StageNumber& number) {
 
 std::uint64_t dropped_in_all(const PipelineStatus& s) {
   return std::accumulate(s.dropped.begin(), s.dropped.end(), std::uint64_t{0});
-}
-
-std::string rate_text(double hz) {
-  if (hz >= 1e6) return fmt::format("{:.3f} MS/s", hz / 1e6);
-  return hz >= 1e3 ? fmt::format("{:.3f} kS/s", hz / 1e3) : fmt::format("{:.0f} S/s", hz);
 }
 
 Phrase state_phrase(const PipelineStatus& s) {

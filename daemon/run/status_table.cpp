@@ -60,6 +60,23 @@ std::array<Phrase, kCount> header_cells() {
   return cells;
 }
 
+/// Addresses differ at their ends.
+std::string clipped_subject(const Detail& d, int columns) {
+  const bool is_address = d.subject.find("://") != std::string::npos;
+  return is_address ? terminal::clipped_front(d.subject, columns) : terminal::clipped(d.subject, columns);
+}
+/// Takes at most half of the line.
+std::string narrow_label(const Detail& d, int widest, int columns) {
+  const int room = columns / 2 - 3 - width_of(d.name());
+  return fmt::format("  {} {}", d.name(), clipped_subject(d, std::min(widest, room)));
+}
+/// `name`: empty if it is that of the line above.
+std::string wide_label(const Detail& d, std::string_view name, int widest) {
+  const std::string subject = clipped_subject(d, widest);
+  const auto pad = static_cast<std::size_t>(std::max(0, widest - width_of(subject)));
+  return fmt::format("  {:<8} {}{}", name, subject, std::string(pad, ' '));
+}
+
 /// Details up to and including this kind.
 std::vector<std::string> table(const std::vector<StatusFacts>& pipelines, const std::vector<Detail>& radios, int kinds,
                                int columns, Paint paint) {
@@ -76,11 +93,8 @@ std::vector<std::string> table(const std::vector<StatusFacts>& pipelines, const 
     std::string_view before;
     for (const Detail& d : details) {
       if (!is_shown(d)) continue;
-      const std::string subject = terminal::clipped(d.subject, widest);
       const std::string_view name = d.name() == before ? "" : d.name();
-      const auto pad = static_cast<std::size_t>(std::max(0, widest - width_of(subject)));
-      const std::string label = columns < kNarrow ? fmt::format("  {} {}", d.name(), subject)
-                                                  : fmt::format("  {:<8} {}{}", name, subject, std::string(pad, ' '));
+      const std::string label = columns < kNarrow ? narrow_label(d, widest, columns) : wide_label(d, name, widest);
       before = d.name();
       for (std::string& line : detail_lines(label, d.items, columns, paint)) lines.push_back(std::move(line));
     }

@@ -37,8 +37,7 @@ void LiveArea::clear() {
 
 /// Moves to the first column of the first line. A terminal that became narrower has wrapped the lines; if they no longer
 /// fit, the first ones have left it.
-std::string LiveArea::to_top() const {
-  const Size size = size_of(file_);
+std::string LiveArea::to_top(const Size& size) const {
   const int columns = std::max(size.columns, 1);
   int up = 0;
   for (const int width : drawn_) up += std::max(1, (width + columns - 1) / columns);
@@ -48,14 +47,17 @@ std::string LiveArea::to_top() const {
 
 void LiveArea::erase() noexcept {
   if (drawn_.empty()) return;
-  put(to_top() + "\x1b[J");
+  put(to_top(size_of(file_)) + "\x1b[J");
   drawn_.clear();
 }
 
 void LiveArea::draw() noexcept {
   if (lines_.empty()) return erase();
   const Size size = size_of(file_);
-  std::string text = to_top();
+  std::string text = to_top(size);
+  // Terminals remember which lines they wrapped, and would join them again although they were overwritten.
+  if (!drawn_.empty() && size != drawn_at_) text += "\x1b[J";
+  drawn_at_ = size;
   drawn_.clear();
   for (const std::string& line : lines_) {
     // One line stays free for the cursor.

@@ -30,12 +30,13 @@ class LiveArea final : public log::Footer {
   void draw() noexcept override;
 
  private:
-  std::string to_top() const;
+  std::string to_top(const Size& size) const;
   void put(const std::string& text) const noexcept;
 
   const int file_;
   std::vector<std::string> lines_;
   std::vector<int> drawn_;  // widths of the lines on the terminal
+  Size drawn_at_;           // its size at that time
 };
 
 }  // namespace iqd::terminal

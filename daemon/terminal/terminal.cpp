@@ -92,4 +92,16 @@ std::string clipped(std::string_view text, int columns) {
   return kept + (columns > 0 ? "…" : "") + (coloured ? "\x1b[0m" : "");
 }
 
+std::string clipped_front(std::string_view text, int columns) {
+  int over = width_of(text) - columns;
+  if (over <= 0) return std::string(text);
+  if (columns <= 0) return "";
+  for (++over; over > 0;) {
+    int less = 0;
+    text.remove_prefix(step(text, 0, less));
+    over -= less;
+  }
+  return "…" + std::string(text);
+}
+
 }  // namespace iqd::terminal

@@ -11,6 +11,7 @@ namespace iqd::terminal {
 struct Size {
   int columns = 80;
   int rows = 24;
+  friend bool operator==(const Size&, const Size&) = default;
 };
 
 enum class Colours : std::uint8_t { none, basic, indexed, full };  // 0, 16, 256 or all
@@ -43,5 +44,7 @@ class Paint {
 int width_of(std::string_view text);
 /// The text, shortened with … to these columns; colours end with it.
 std::string clipped(std::string_view text, int columns);
+/// The end of a text without colours, after … if it does not fit.
+std::string clipped_front(std::string_view text, int columns);
 
 }  // namespace iqd::terminal

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -30,6 +31,14 @@ TEST(TerminalText, IsCutAtCharactersNotAtBytes) {
   EXPECT_TRUE(coloured.ends_with("\x1b[0m")) << "the colour ends";
 }
 
+TEST(TerminalText, IsCutAtItsFront) {
+  EXPECT_EQ(clipped_front("tcp://127.0.0.1:6001", 12), "….0.0.1:6001");
+  EXPECT_EQ(clipped_front("µµµµ", 4), "µµµµ");
+  EXPECT_EQ(clipped_front("µµµµ", 3), "…µµ");
+  EXPECT_EQ(clipped_front("abc", 1), "…");
+  EXPECT_EQ(clipped_front("abc", 0), "");
+}
+
 TEST(Terminal, AFileIsNone) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
@@ -53,6 +62,10 @@ class PseudoTerminal {
   PseudoTerminal(const PseudoTerminal&) = delete;
   PseudoTerminal& operator=(const PseudoTerminal&) = delete;
   int file() const { return theirs_; }
+  void resize(unsigned short columns, unsigned short rows) const {
+    const winsize size{rows, columns, 0, 0};
+    EXPECT_EQ(::ioctl(ours_, TIOCSWINSZ, &size), 0);
+  }
   std::string read() const {
     std::array<char, 4096> text{};
     const auto bytes = ::read(ours_, text.data(), text.size());
@@ -78,6 +91,25 @@ TEST(LiveArea, IsRedrawnInPlaceAndCut) {
   EXPECT_EQ(second.find('5'), second.npos) << "the terminal has five lines, and the cursor needs one";
   area.clear();
   EXPECT_NE(terminal.read().find("\x1b[4A\x1b[J"), first.npos);
+}
+
+TEST(LiveArea, IsErasedBeforeItIsRedrawnInAnotherSize) {
+  const PseudoTerminal terminal;
+  LiveArea area(terminal.file());
+  area.show({std::string(30, 'x'), "two"});
+  terminal.read();
+  area.show({"1", "2"});
+  EXPECT_EQ(terminal.read().find("\x1b[J1"), std::string::npos) << "it would flicker";
+  area.show({std::string(30, 'x'), "two"});
+  terminal.read();
+  terminal.resize(20, 5);
+  area.show({"1", "2"});
+  const std::string narrow = terminal.read();
+  EXPECT_NE(narrow.find("\x1b[3A\x1b[J1"), narrow.npos) << "the first line was wrapped: " << narrow;
+  terminal.resize(20, 2);
+  area.show({"1", "2"});
+  const std::string low = terminal.read();
+  EXPECT_NE(low.find("\x1b[2J\x1b[H"), low.npos) << "it no longer fits: " << low;
 }
 
 }  // namespace

@@ -23,6 +23,17 @@ std::vector<std::string_view> names_with(std::span<const DriverEntry> drivers, M
   return names;
 }
 
+/// ` (did you mean 'file'?)` for a driver's name that is nearly right, or for a word that users have for it.
+template <class Make>
+std::string meant_driver(const std::string& word, std::span<const DriverEntry> drivers, Make DriverEntry::*make) {
+  const auto has_word = [&](const DriverEntry& d) {
+    return d.*make && fmt::format(" {} ", d.other_names).find(fmt::format(" {} ", word)) != std::string::npos;
+  };
+  const auto at = std::ranges::find_if(drivers, has_word);
+  if (at != drivers.end() && !word.empty()) return fmt::format(" (did you mean '{}'?)", at->name);
+  return did_you_mean(word, names_with(drivers, make));
+}
+
 }  // namespace
 
 void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogue, std::span<const Override> overrides,
@@ -39,7 +50,8 @@ void read_source(const Node& node, PipelineSpec& spec, const Catalogue& catalogu
   if (found == catalogue.drivers.end()) {
     const auto known = names_with(catalogue.drivers, &DriverEntry::make_source);
     problems.push_back({node.key_place(entry->first), entry->second.path(),
-                        fmt::format("this build has no such source{}; it has {}", did_you_mean(entry->first, known),
+                        fmt::format("this build has no such source{}; it has {}",
+                                    meant_driver(entry->first, catalogue.drivers, &DriverEntry::make_source),
                                     fmt::join(known, ", "))});
     return;
   }
@@ -78,8 +90,9 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
       sink.port = node.scalar();
     } else if (driver == catalogue.drivers.end()) {
       is_known = false;
-      sink.section.problem(key, fmt::format("is neither `port` nor a sink of this build{}; it has {}",
-                                            did_you_mean(key, known), fmt::join(known, ", ")));
+      sink.section.problem(
+          key, fmt::format("is neither `port` nor a sink of this build{}; it has {}",
+                           meant_driver(key, catalogue.drivers, &DriverEntry::make_sink), fmt::join(known, ", ")));
     } else if (sink.driver) {
       sink.section.problem(key, "one sink per entry: add another entry for this one");
     } else {

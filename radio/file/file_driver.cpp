@@ -151,6 +151,7 @@ DriverEntry file_driver() {
   DriverEntry entry;
   entry.name = "file";
   entry.summary = "plays and records SigMF, WAV, NumPy arrays and raw files; writes any port as an array";
+  entry.other_names = "sigmf wav npy numpy raw recording cu8 cs8 cs16 cf32";
   entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<FileSourceOptions>()); };
   entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<FileSinkOptions>()); };
   return entry;

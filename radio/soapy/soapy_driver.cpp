@@ -141,6 +141,8 @@ DriverEntry soapy_driver() {
   DriverEntry entry;
   entry.name = "soapy";
   entry.summary = "any radio with a SoapySDR module, including the simulated radio";
+  entry.other_names =
+      "soapysdr sdr radio rtlsdr rtl_sdr hackrf airspy limesdr lime bladerf plutosdr pluto sdrplay iqdsim sim";
   entry.make_source = [] { return std::unique_ptr<SourceOptions>(std::make_unique<soapy::SoapySourceOptions>()); };
   entry.make_sink = [] { return std::unique_ptr<SinkOptions>(std::make_unique<soapy::SoapySinkOptions>()); };
   entry.probe = &probe;

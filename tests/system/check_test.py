@@ -167,6 +167,13 @@ class Check(CheckTest):
         self.assertRegex(lines[0], r"pipelines\[0\]\.source\.zmq\.rate: is required: pipelines\[1\]\.publish\[0\] .*"
                                    r"give `rate: 250 kS/s`")
 
+    def test_other_words_for_sources_and_sinks(self):
+        for word, name in (("rtlsdr", "soapy"), ("usrp", "uhd"), ("wav", "file"), ("sopay", "soapy")):
+            [line] = self.check(f"source: {{{word}: {{}}}}\n" + Warnings.OUT, code=2)
+            self.assertIn(f"(did you mean '{name}'?)", line)
+        [line] = self.check("source: {generate: {rate: 1 MS/s}}\nsinks: [{port: source, npy: {path: x}}]\n", code=2)
+        self.assertIn("(did you mean 'file'?)", line)
+
     def test_calibration_and_other_mistakes(self):
         lines = self.check("source: {soapy: {args: driver=iqdsim, rate: 1 MS/s, calibration: no.yaml}}\nblok: 3\n", code=2)
         self.assertEqual(len(lines), 2, lines)

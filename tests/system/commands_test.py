@@ -109,6 +109,13 @@ class Commands(iqd.SystemTest):
         self.assertIn("did you mean 'soapy'", iqd.command("stages", "sopay").stderr)
         self.assertIn("| `fir` |", self.ok("stages", "--markdown"))
 
+    def test_stages_for_programs(self):
+        listed = json.loads(self.ok("stages", "--json"))
+        self.assertEqual([s["name"] for s in listed if s["family"] not in NO_STAGES], list(stages()))
+        [fir] = json.loads(self.ok("stages", "fir", "--json"))
+        self.assertEqual((fir["family"], fir["keys"]["properties"]["decimation"]["default"]), ("filters", 1))
+        self.assertEqual([s["family"] for s in json.loads(self.ok("stages", "zmq", "--json"))], ["source", "sink"])
+
     def test_stages_knows_what_else_has_keys(self):
         rows = [line.split()[:2] for line in self.ok("stages").splitlines()]
         others = [(name, family) for name, family in rows if family in NO_STAGES]
