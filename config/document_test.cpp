@@ -118,6 +118,10 @@ TEST(Document, PlacesSyntaxErrors) {
   EXPECT_EQ(complaints("a: [1, 2\n"), "a.yaml:1:9: invalid YAML: a '[' is not closed");
   EXPECT_EQ(complaints("a: b: c\n"), "a.yaml:1:5: invalid YAML: illegal map value");
   EXPECT_EQ(complaints("a: 1\n\tb: 2\n"), "a.yaml:2:1: a tab in the indentation; YAML allows only spaces");
+  EXPECT_EQ(complaints("a:\n  - b: {c: [1]\n  - d: {e: 1}\nf:\n  - g\n"),
+            "a.yaml:3:3: invalid YAML: illegal block entry; is the '{' of line 2 closed?");
+  EXPECT_EQ(complaints("a:\n- b: {c: 1\n- d: 2\n"), "a.yaml:3:4: invalid YAML: the '{' of line 2 is not closed");
+  EXPECT_EQ(complaints("a: {b: '{', c: \"[\"}  # {\nb: c: d\n"), "a.yaml:2:5: invalid YAML: illegal map value");
   EXPECT_EQ(complaints("a: \"b\n"), "a.yaml:1:6: invalid YAML: a quote is not closed");
   EXPECT_EQ(complaints("a: 'b\nc: 1\n# end\n"), "a.yaml:3:6: invalid YAML: a quote is not closed");
   EXPECT_EQ(complaints("a: *nowhere\n"), "a.yaml:1:4: invalid YAML: the referenced anchor is not defined");

@@ -3,6 +3,7 @@
 #include "config/text_check.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace iqd {
 namespace {
@@ -73,6 +74,30 @@ std::string utf8_start(std::string_view text, std::size_t bytes) {
   std::size_t end = std::min(bytes, text.size());
   while (end > 0 && end < text.size() && follows(static_cast<unsigned char>(text[end]))) --end;
   return std::string(text.substr(0, end));
+}
+
+std::optional<std::pair<int, char>> open_bracket(std::string_view text, int before_line) {
+  std::vector<std::pair<int, char>> open;
+  int line = 1;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size() && line < before_line; ++i) {
+    const char c = text[i];
+    const char previous = i > 0 ? text[i - 1] : '\n';
+    const bool begins_word = std::string_view(" \t\n[{,").find(previous) != std::string_view::npos;
+    if (c == '\n') ++line;
+    if (quote != 0) {
+      if (c == quote && !(quote == '"' && previous == '\\')) quote = 0;
+    } else if ((c == '"' || c == '\'') && begins_word) {
+      quote = c;
+    } else if (c == '#' && begins_word) {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '[' || c == '{') {
+      open.emplace_back(line, c);
+    } else if ((c == ']' || c == '}') && !open.empty()) {
+      open.pop_back();
+    }
+  }
+  return quote != 0 || open.empty() ? std::nullopt : std::optional(open.back());
 }
 
 }  // namespace iqd

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "config/fields.hpp"
 
@@ -15,5 +17,9 @@ void check_text(std::string_view text, const std::string& name, Problems& proble
 
 /// At most `bytes` of the start of a UTF-8 text, whole characters only.
 std::string utf8_start(std::string_view text, std::size_t bytes);
+
+/// The line of the last bracket that is open before this line, and the bracket; a parser notices it only where no
+/// entry of it can be. Text in quotes and comments does not count.
+std::optional<std::pair<int, char>> open_bracket(std::string_view text, int before_line);
 
 }  // namespace iqd

@@ -13,6 +13,8 @@
 #include <optional>
 #include <streambuf>
 
+#include "config/text_check.hpp"
+
 namespace iqd {
 namespace {
 
@@ -56,6 +58,15 @@ Place place_of(const YAML::Mark& mark, std::string_view text, const std::string&
   const auto width = static_cast<int>(said.size() - (said.rfind('\n') + 1));  // npos + 1 is 0
   if (mark.line > last || (mark.line == last && mark.column > width)) return {file, last + 1, width + 1};
   return {file, mark.line + 1, mark.column + 1};
+}
+
+/// The message, with the bracket of an earlier line that may be its cause.
+std::string syntax_error(const YAML::Exception& e, std::string_view text) {
+  const std::string words = plain_words(e.msg);
+  const auto open = open_bracket(text, place_of(e.mark, text, "").line);
+  if (!open) return words;
+  const std::string bracket = std::string("the '") + open->second + "' of line " + std::to_string(open->first);
+  return words.starts_with("a '") ? bracket + " is not closed" : words + "; is " + bracket + " closed?";
 }
 
 struct Refused {
@@ -276,7 +287,7 @@ void parse_into(Tree& tree, const std::string& text, Problems& problems) {
   } catch (const Refused& e) {
     complain(e.mark, e.what);
   } catch (const YAML::Exception& e) {
-    if (!feed.refused()) complain(e.mark, "invalid YAML: " + plain_words(e.msg));
+    if (!feed.refused()) complain(e.mark, "invalid YAML: " + syntax_error(e, text));
   }
   if (feed.refused()) complain(feed.refused()->mark, feed.refused()->what);
 }
