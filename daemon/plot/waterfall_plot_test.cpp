@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "daemon/plot/plots.hpp"
 #include "daemon/plot/tone_for_test.hpp"
 
@@ -49,6 +51,12 @@ TEST(WaterfallPlot, KeepsTheNewestRows) {
   EXPECT_NEAR(f.grid.at(0, 2), -4, 1e-3) << "the newest is at the bottom";
 }
 
+float strongest(const Figure& f, int row) {
+  float most = f.grid.at(0, row);
+  for (int c = 1; c < f.grid.columns; ++c) most = std::max(most, f.grid.at(c, row));
+  return most;
+}
+
 TEST(WaterfallPlot, TimeHoldsWherePiecesAreMissing) {
   PlotOptions options;
   options.rows = 40;
@@ -62,8 +70,8 @@ TEST(WaterfallPlot, TimeHoldsWherePiecesAreMissing) {
   ASSERT_EQ(f.grid.rows, 13);
   EXPECT_EQ(f.y.high, 0);
   EXPECT_DOUBLE_EQ(f.y.low, 1.3);
-  for (const int r : {0, 8, 12}) EXPECT_GT(f.grid.at(2458, r), -25) << r;
-  for (const int r : {1, 5, 9, 11}) EXPECT_LT(f.grid.at(2458, r), -190) << r << ": dark";
+  for (const int r : {0, 8, 12}) EXPECT_NEAR(strongest(f, r), -20.5, 0.5) << r;
+  for (const int r : {1, 5, 9, 11}) EXPECT_LT(strongest(f, r), -190) << r << ": dark";
   EXPECT_THAT(f.note, HasSubstr("-20.0 dBFS")) << "dark rows do not count";
 }
 
@@ -78,8 +86,8 @@ TEST(WaterfallPlot, AStreamThatBeginsAgainOrWasLongGoneIsDrawn) {
   }
   const Figure f = plot->figure();
   ASSERT_EQ(f.grid.rows, 4);
-  EXPECT_LT(f.grid.at(2458, 0), -190);
-  EXPECT_GT(f.grid.at(2458, 3), -25);
+  EXPECT_LT(strongest(f, 0), -190);
+  EXPECT_NEAR(strongest(f, 3), -20.5, 0.5);
   EXPECT_GT(f.y.high, 1e9) << "seconds";
 }
 
