@@ -38,7 +38,7 @@ class CountedTimeOptions final : public SourceOptions {
   void fields(FieldVisitor& visitor) override { source_->fields(visitor); }
   StreamInfo describe(const Section& section) const override { return source_->describe(section); }
   std::unique_ptr<Source> open() const override { return std::make_unique<CountedTime>(source_->open()); }
-  std::vector<std::string> claims() const override { return source_->claims(); }
+  Claims claims() const override { return source_->claims(); }
   Needs needs(const StreamInfo& stream) const override { return source_->needs(stream); }
   std::string path() const override { return source_->path(); }
 

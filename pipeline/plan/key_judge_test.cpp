@@ -28,7 +28,11 @@ class Picky final : public Stage {
 };
 
 std::vector<std::string> said(const std::vector<InputSpec>& inputs) {
-  const StageEntry entry{.family = "test", .name = "picky", .inputs = inputs, .outputs = {{"out"}}};
+  StageEntry entry;
+  entry.family = "test";
+  entry.name = "picky";
+  entry.inputs = inputs;
+  entry.outputs = {{"out"}};
   Problems problems;
   Picky stage;
   judge_keys(stage, entry, Section("picky", {"x.yaml", 1, 1}, problems));
