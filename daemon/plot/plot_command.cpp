@@ -125,7 +125,7 @@ Exit plot_file(const PlotArguments& a) {
     throw SetupError(fmt::format("{}: there are too few samples to plot", a.origin.endpoint));
   Figure figure = plot->figure();
   if (!input.has_rate() && figure.kind != Figure::Kind::points)
-    figure.note = joined_notes({figure.note, "at a sample rate of 1: give --rate"});
+    figure.note = joined_notes({figure.note, "no rate: give --rate"});
   put_out(a, figure);
   return Exit::ok;
 }

@@ -134,18 +134,21 @@ std::vector<CalibrationTable::Mismatch> CalibrationTable::mismatches(const Radio
     if (mine != its)
       all.push_back({"args", fmt::format("the table is for the radio with serial {}, but this one has {}", mine, its)});
   if (std::fabs(s.rate_hz - rate_hz) > 1e-6 * rate_hz)
-    all.push_back({"rate", fmt::format("the table was measured at {} samples a second, but the source has {}: {}",
-                                       rate_hz, s.rate_hz, kAgain)});
+    all.push_back(
+        {"rate", fmt::format("the table was measured at {}, but the source has {}: {}",
+                             quantity_text(rate_hz, Unit::rate), quantity_text(s.rate_hz, Unit::rate), kAgain)});
   if (s.frequency_hz != 0 && std::fabs(s.frequency_hz - frequency_hz) > tolerance_hz)
-    all.push_back({"frequency", fmt::format("the table was measured at {} Hz, but the source is at {} Hz: {}",
-                                            frequency_hz, s.frequency_hz, kAgain)});
+    all.push_back({"frequency", fmt::format("the table was measured at {}, but the source is at {}: {}",
+                                            quantity_text(frequency_hz, Unit::hertz),
+                                            quantity_text(s.frequency_hz, Unit::hertz), kAgain)});
   compare_gains(*this, s, all);
   if (!antenna.empty() && !s.antenna.empty() && antenna != s.antenna)
     all.push_back({"antenna", fmt::format("the table was measured at antenna {}, but the source uses {}: {}", antenna,
                                           s.antenna, kAgain)});
   if (differs(bandwidth_hz, s.bandwidth_hz, 1))
-    all.push_back({"bandwidth", fmt::format("the table was measured with a bandwidth of {} Hz, but it is {} Hz: {}",
-                                            *bandwidth_hz, *s.bandwidth_hz, kAgain)});
+    all.push_back({"bandwidth", fmt::format("the table was measured with a bandwidth of {}, but it is {}: {}",
+                                            quantity_text(*bandwidth_hz, Unit::hertz),
+                                            quantity_text(*s.bandwidth_hz, Unit::hertz), kAgain)});
   for (const std::int64_t c : s.channels)
     if (std::ranges::find(channels, c) == channels.end())
       all.push_back({"channels", fmt::format("the table has no channel {}; it has {}", c, fmt::join(channels, ", "))});

@@ -302,8 +302,8 @@ TEST(Inputs, OfTheSameItemsComeFromOneStage) {
 TEST(Inputs, OfOneStageHaveOneRate) {
   EXPECT_EQ(problems_of("- fir: {taps: [1], decimation: 2}\n"
                         "- aph_estimator: {samples: 65536, from: {sent: source, received: fir.out}}\n"),
-            "a.yaml:4:18 stages[1].aph_estimator: needs both inputs at one rate; sent has 1000000 samples a second, "
-            "received 500000\n");
+            "a.yaml:4:18 stages[1].aph_estimator: needs both inputs at one rate; sent has 1 MS/s, received 500 "
+            "kS/s\n");
 }
 
 /// Arrays from files, as for `iqd exec`.

@@ -216,7 +216,7 @@ class Ask(iqd.SystemTest):
                                                     "cutoff: 10 kHz, transition: 5 kHz}}"))
         for stage, keys, reason in (("source", {"gain": "loud"}, "source.soapy.gain: 'loud' is not a number"),
                                     ("source", {"rate": 0}, "source.soapy.rate: must be at least 1 S/s"),
-                                    ("fir", {"design.cutoff": "2 MHz"}, "stages[1].fir.design.cutoff: 2000000 Hz")):
+                                    ("fir", {"design.cutoff": "2 MHz"}, "stages[1].fir.design.cutoff: 2 MHz")):
             with self.subTest(keys=keys):
                 status, answer = door.change("PATCH", f"/api/stages/{stage}", keys)
                 self.assertEqual(status, 422)

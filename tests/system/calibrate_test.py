@@ -107,7 +107,7 @@ class CalibrateTest(iqd.SystemTest):
         for command in ("check", "run"):
             done = iqd.command(command, file)
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("the table was measured at 1000000000 Hz, but the source is at 1100000000 Hz", done.stderr)
+            self.assertIn("the table was measured at 1 GHz, but the source is at 1.1 GHz", done.stderr)
 
     def test_gains_that_the_table_is_not_of_are_refused_at_the_start(self):
         self.write_table()

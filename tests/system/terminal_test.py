@@ -389,7 +389,7 @@ class Plot(iqd.SystemTest):
 
     def test_an_array_without_a_rate(self):
         np.save(self.folder / "a.npy", iqd.tone(np.arange(1 << 15), 0.125, 1).astype(np.complex64))
-        self.assertRegex(self.ok(self.folder / "a.npy"), r"peak 0\.125\d* Hz, .*sample rate of 1: give --rate")
+        self.assertRegex(self.ok(self.folder / "a.npy"), r"peak 0\.125\d* Hz, .*no rate: give --rate")
         self.assertRegex(self.ok(self.folder / "a.npy", "--rate", "8 kS/s"), r"peak 1\.0\d* kHz")
         self.assertNotIn("--rate", self.ok(self.folder / "a.npy", "--kind", "constellation"))
         (self.folder / "a.bin").write_bytes(bytes(1000))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "config/quantity.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/filters/deemphasis/deemphasis.hpp"
 
@@ -20,9 +21,10 @@ class DeemphasisStage final : public ConfiguredStage<Config> {
       return context.section.problem("tau", "needs the sample rate of its input, which is not known");
     if (config_.tau > 0 && config_.tau * rate_hz_ < kLeast)
       return context.section.problem(
-          "tau", fmt::format("{:g} s are {:g} samples at the input's rate of {:g} S/s; the minimum is {}. Is the "
+          "tau", fmt::format("{} are {:g} samples at the input's rate of {}; the minimum is {}. Is the "
                              "rate right? (`iqd exec` assumes 1 without `--rate`)",
-                             config_.tau, config_.tau * rate_hz_, rate_hz_, kLeast));
+                             quantity_text(config_.tau, Unit::seconds), config_.tau * rate_hz_,
+                             quantity_text(rate_hz_, Unit::rate), kLeast));
     if (!(config_.tau > 0) || !(config_.tau * rate_hz_ <= kMost))
       return context.section.problem(
           "tau",

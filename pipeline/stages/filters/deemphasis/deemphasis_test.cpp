@@ -80,7 +80,7 @@ TEST(Deemphasis, RefusesWhatCannotBe) {
   EXPECT_THAT(stage("{tau: 1 s}").complaints(), HasSubstr("at most 50000 samples: 0.208333 s"));
   EXPECT_THAT(stage("{tau: -50 us}").complaints(), HasSubstr("above 0"));
   EXPECT_THAT(stage("{}", 1, 0).complaints(), HasSubstr("needs the sample rate of its input"));
-  EXPECT_THAT(stage("{}", 1, 1).complaints(), HasSubstr("5e-05 s are 5e-05 samples at the input's rate of 1 S/s"));
+  EXPECT_THAT(stage("{}", 1, 1).complaints(), HasSubstr("50 us are 5e-05 samples at the input's rate of 1 S/s"));
   EXPECT_THAT(stage("{}", 1, 1999).complaints(), HasSubstr("the minimum is 0.1"));
   EXPECT_EQ(stage("{}", 1, 2001).complaints(), "");
 }

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <string>
 
+#include "config/quantity.hpp"
 #include "pipeline/stages/filters/fir/fir.hpp"
 #include "signal/filters/filter_design.hpp"
 
@@ -15,6 +17,10 @@ namespace {
 constexpr std::int64_t kMostTaps = 1 << 20;
 
 using Taps = std::vector<std::complex<double>>;
+
+std::string hertz(double value) {
+  return quantity_text(value, Unit::hertz);
+}
 
 /// Reads a design's keys and reports problems.
 class Reader {
@@ -33,7 +39,7 @@ class Reader {
     const bool band = design_.type == Type::band_pass || design_.type == Type::band_reject;
     const double low = edge(band ? "low" : "cutoff", band ? design_.low : design_.cutoff);
     const double high = band ? edge("high", design_.high) : 0;
-    if (band && ok_ && high <= low) problem("high", fmt::format("has to be above `low`, {:g} Hz", low));
+    if (band && ok_ && high <= low) problem("high", "has to be above `low`, " + hertz(low));
     const FilterWindow window = filter_window();
     const std::int64_t count = window_taps(window);
     if (!ok_) return {};
@@ -49,7 +55,7 @@ class Reader {
     const std::optional<double> symbols = design_.symbol_rate;
     if (!symbols) return problem("symbol_rate", "missing: a root raised cosine needs it, in symbols a second");
     if (!(*symbols > 0 && *symbols < rate_))
-      return problem("symbol_rate", fmt::format("has to lie between 0 and the sample rate, {:g}", rate_));
+      return problem("symbol_rate", "has to lie between 0 and the sample rate, " + quantity_text(rate_, Unit::rate));
     if (design_.ntaps < 1) return problem("ntaps", "missing: usually 11 times the samples per symbol");
     return complex(root_raised_cosine(*symbols, rate_, design_.alpha, design_.ntaps, design_.gain));
   }
@@ -57,7 +63,7 @@ class Reader {
   double edge(std::string_view key, const std::optional<double>& value) {
     if (!value) return problem(key, fmt::format("missing: a {} needs it, in Hz", name())), 0;
     if (!(*value > 0 && *value < rate_ / 2))
-      problem(key, fmt::format("{:g} Hz is not between 0 and half the sample rate, {:g} Hz", *value, rate_ / 2));
+      problem(key, fmt::format("{} is not between 0 and half the sample rate, {}", hertz(*value), hertz(rate_ / 2)));
     return *value;
   }
 
@@ -70,12 +76,11 @@ class Reader {
     if (design_.ntaps > 0) return design_.ntaps;
     if (!design_.transition)
       return problem("transition", "missing: give the width between pass band and stop band, in Hz"), 0;
-    if (!(*design_.transition > 0))
-      return problem("transition", fmt::format("{:g} Hz: has to be above 0", *design_.transition)), 0;
+    if (!(*design_.transition > 0)) return problem("transition", hertz(*design_.transition) + ": has to be above 0"), 0;
     const double attenuation = design_.attenuation.value_or(attenuation_of(window));
     if (attenuation * rate_ / (22 * *design_.transition) > static_cast<double>(kMostTaps))
-      return problem("transition", fmt::format("{:g} Hz would need more than {} taps: make it wider, or decimate first",
-                                               *design_.transition, kMostTaps)),
+      return problem("transition", fmt::format("{} would need more than {} taps: make it wider, or decimate first",
+                                               hertz(*design_.transition), kMostTaps)),
              0;
     return tap_count(attenuation, *design_.transition, rate_);
   }

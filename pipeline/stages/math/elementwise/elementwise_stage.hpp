@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "config/quantity.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/elementwise/elementwise.hpp"
 
@@ -71,8 +72,9 @@ template <class Op, const std::string_view& name> class ElementwiseStage final :
         context.section.problem(
             "", fmt::format("its two inputs have to match; they are {} and {}", first.text(), other.text()));
       else if (first.rate_hz != other.rate_hz)
-        context.section.problem("", fmt::format("its two inputs have to have the same rate; they have {} Hz and {} Hz",
-                                                first.rate_hz, other.rate_hz));
+        context.section.problem(
+            "", fmt::format("its two inputs have to have the same rate; they have {} and {}",
+                            quantity_text(first.rate_hz, Unit::rate), quantity_text(other.rate_hz, Unit::rate)));
     }
   }
 

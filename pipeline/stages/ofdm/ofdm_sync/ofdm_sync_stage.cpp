@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/integer.hpp"
+#include "config/quantity.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/ofdm_keys.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
@@ -83,8 +84,10 @@ class OfdmSyncStage final : public ConfiguredStage<Config> {
     const double most = std::min<double>(kMostCarriers, static_cast<double>(config_.format.fft) / 4) * in_.rate_hz /
                         static_cast<double>(config_.format.fft);
     if (!(config_.max_offset > most)) return true;
-    section.problem("max_offset", fmt::format("must be at most {:g} Hz with fft: {} at {:g} S/s; it is {:g} Hz", most,
-                                              config_.format.fft, in_.rate_hz, *config_.max_offset));
+    section.problem("max_offset",
+                    fmt::format("must be at most {} with fft: {} at {}; it is {}", quantity_text(most, Unit::hertz),
+                                config_.format.fft, quantity_text(in_.rate_hz, Unit::rate),
+                                quantity_text(*config_.max_offset, Unit::hertz)));
     return false;
   }
 

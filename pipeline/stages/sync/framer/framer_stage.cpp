@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "config/quantity.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/framer/framer.hpp"
 
@@ -90,8 +91,8 @@ class FramerStage final : public ConfiguredStage<Config> {
     if (format.has_length && format.bytes > 255)
       section.problem("bytes", "a length byte allows at most 255; use `length: fixed` for more");
     if (!(chip >= kFewest && chip <= kMost))
-      return section.problem("chip_rate", fmt::format("{:g} samples a second are {:g} a chip, not {} to {}", in.rate_hz,
-                                                      chip, kFewest, kMost));
+      return section.problem("chip_rate", fmt::format("{} are {:g} samples a chip, not {} to {}",
+                                                      quantity_text(in.rate_hz, Unit::rate), chip, kFewest, kMost));
     if (static_cast<double>(format.chips(format.most_bytes())) * chip > static_cast<double>(kFarthest))
       section.problem("bytes", fmt::format("frames are longer than {} samples: decimate first", kFarthest));
   }

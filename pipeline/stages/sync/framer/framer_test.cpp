@@ -241,7 +241,7 @@ TEST(Framer, RefusesWhatCannotBe) {
   };
   EXPECT_EQ(told("{chip_rate: 10 kS/s}"), "");
   EXPECT_THAT(told("{}"), HasSubstr("chip_rate: is required"));
-  EXPECT_THAT(told("{chip_rate: 60 kS/s}"), HasSubstr("chip_rate: 100000 samples a second are 1.66667 a chip"));
+  EXPECT_THAT(told("{chip_rate: 60 kS/s}"), HasSubstr("chip_rate: 100 kS/s are 1.66667 samples a chip"));
   EXPECT_THAT(told("{chip_rate: 0}"), HasSubstr("chip_rate:"));
   EXPECT_THAT(told("{chip_rate: 10 kS/s, sync_word: xyz}"), HasSubstr("sync_word: 'xyz' is neither hexadecimal"));
   EXPECT_THAT(told("{chip_rate: 10 kS/s, preamble: '', sync_word: a}"), HasSubstr("4 chips together, not 8 to 512"));

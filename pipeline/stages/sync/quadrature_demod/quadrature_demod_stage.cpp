@@ -4,6 +4,7 @@
 
 #include <numbers>
 
+#include "config/quantity.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/sync/quadrature_demod/quadrature_demod.hpp"
 
@@ -35,8 +36,9 @@ class QuadratureDemodStage final : public ConfiguredStage<Config> {
     if (!(rate_hz_ > 0))
       section.problem("deviation", "needs the sample rate of its input, which is not known: give `gain` instead");
     else if (!(deviation_hz > 0) || !(deviation_hz <= rate_hz_ / 2))
-      section.problem("deviation", fmt::format("is {:g} Hz: has to be above 0, and at most half the rate, {:g} Hz",
-                                               deviation_hz, rate_hz_ / 2));
+      section.problem("deviation",
+                      fmt::format("is {}: has to be above 0, and at most half the rate, {}",
+                                  quantity_text(deviation_hz, Unit::hertz), quantity_text(rate_hz_ / 2, Unit::hertz)));
   }
 
   double rate_hz_ = 0;

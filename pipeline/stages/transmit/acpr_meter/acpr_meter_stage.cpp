@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "config/quantity.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/acpr_meter/acpr_meter.hpp"
 
@@ -58,18 +59,18 @@ void check(const Config& config, double rate_hz, const Section& section, std::st
   if (config.carriers.empty()) return problem("carriers", "must list at least one carrier");
   const double bin = rate_hz / static_cast<double>(config.size);
   if (config.bandwidth < kFewestBins * bin)
-    problem("bandwidth",
-            fmt::format("must be at least {} bins; with a `size` of {}, a bin is {} Hz; set a larger `size`",
-                        kFewestBins, config.size, bin));
+    problem("bandwidth", fmt::format("must be at least {} bins; with a `size` of {}, a bin is {}; set a larger `size`",
+                                     kFewestBins, config.size, quantity_text(bin, Unit::hertz)));
   if (config.spacing && *config.spacing < config.bandwidth)
-    problem("spacing", fmt::format("must be at least the `bandwidth` of {} Hz, so that the adjacent channel does "
+    problem("spacing", fmt::format("must be at least the `bandwidth` of {}, so that the adjacent channel does "
                                    "not overlap the carrier",
-                                   config.bandwidth));
+                                   quantity_text(config.bandwidth, Unit::hertz)));
   const auto beside = std::ranges::find_if(config.carriers,
                                            [&](double f) { return std::fabs(f) + config.bandwidth / 2 > rate_hz / 2; });
   if (beside != config.carriers.end())
-    problem("carriers", fmt::format("the carrier at {} Hz with a bandwidth of {} Hz exceeds the received {} Hz",
-                                    *beside, config.bandwidth, rate_hz));
+    problem("carriers", fmt::format("the carrier at {} with a bandwidth of {} exceeds the received {}",
+                                    quantity_text(*beside, Unit::hertz), quantity_text(config.bandwidth, Unit::hertz),
+                                    quantity_text(rate_hz, Unit::hertz)));
 }
 
 void Config::fields(FieldVisitor& v) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "config/quantity.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/transmit/aph_estimator/aph_estimator.hpp"
 
@@ -33,9 +34,10 @@ class AphEstimatorStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
     if (context.in[0].rate_hz != context.in[1].rate_hz)
-      return context.section.problem("", fmt::format("needs both inputs at one rate; sent has {} samples a second, "
+      return context.section.problem("", fmt::format("needs both inputs at one rate; sent has {}, "
                                                      "received {}",
-                                                     context.in[0].rate_hz, context.in[1].rate_hz));
+                                                     quantity_text(context.in[0].rate_hz, Unit::rate),
+                                                     quantity_text(context.in[1].rate_hz, Unit::rate)));
     const AphOrders orders = config_.orders.orders();
     if (!aph::check(orders, config_.coefficients, context.section)) return;
     if (config_.gain && !(*config_.gain > 0))
