@@ -30,14 +30,12 @@ foreach(module IN LISTS modules)
 endforeach()
 install(TARGETS warp_guard RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/${soapy_modules})
 
-install(DIRECTORY pipelines examples DESTINATION ${CMAKE_INSTALL_DATADIR}/iqd
+# Examples are programs to start, so they keep their permissions.
+install(DIRECTORY pipelines examples DESTINATION ${CMAKE_INSTALL_DATADIR}/iqd USE_SOURCE_PERMISSIONS
   FILES_MATCHING PATTERN "*.yaml" PATTERN "*.cu" PATTERN "*.py" PATTERN "*.cpp")
 install(DIRECTORY tools/grafana tools/prometheus DESTINATION ${CMAKE_INSTALL_DATADIR}/iqd
   FILES_MATCHING PATTERN "*.json" PATTERN "*.yaml" PATTERN "*.yml" PATTERN "*-test.yml" EXCLUDE)
-install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
-install(FILES docs/man/iqd.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES tools/completion/iqd DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+include(IqdDocumentation)
 
 # systemd and udev look below lib, even if the folder of libraries has another name. Files that name the prefix are
 # written at install time, since `cmake --install --prefix` may choose another.

@@ -68,13 +68,14 @@ class Install(unittest.TestCase):
                         "lib/sysctl.d/60-iqd.conf", "lib/udev/rules.d/59-iqd.rules", "share/man/man1/iqd.1",
                         "share/bash-completion/completions/iqd", "share/iqd/pipelines/service.yaml",
                         "share/iqd/examples/subscribe.py", "share/iqd/prometheus/iqd-rules.yml",
-                        "share/iqd/grafana/dashboards/iqd.json", "share/doc/iqd/service.md", "share/doc/iqd/README.md"):
+                        "share/iqd/grafana/dashboards/iqd.json", "share/doc/iqd/docs/service.md",
+                        "share/doc/iqd/README.md", "share/doc/iqd/pipelines", "share/doc/iqd/examples"):
             self.one(pattern)
         self.assertEqual(len(list(self.prefix.glob("**/libiqd_cuda.so"))), int(CUDA))
         self.assertEqual({p.name for p in self.root.iterdir()}, {"usr"})  # nothing outside the prefix
 
     def test_the_manifest_names_every_file(self):
-        there = {f"/{p.relative_to(self.root)}" for p in self.root.rglob("*") if not p.is_dir()}
+        there = {f"/{p.relative_to(self.root)}" for p in self.root.rglob("*") if p.is_symlink() or not p.is_dir()}
         self.assertEqual(set(filter(None, self.manifest)), there)
 
     def test_texts_name_the_prefix_and_nothing_of_this_machine(self):
@@ -82,13 +83,35 @@ class Install(unittest.TestCase):
         install(other, "/opt/iqd")
         unit = (other / "opt/iqd/lib/systemd/system/iqd@.service").read_text(encoding="utf-8")
         self.assertIn("\nExecStart=/opt/iqd/bin/iqd run /etc/iqd/%i.yaml\n", unit)
-        self.assertIn("/opt/iqd/share/doc/iqd/service.md", unit)
+        self.assertIn("/opt/iqd/share/doc/iqd/docs/service.md", unit)
         for path in other.rglob("*"):
             if path.is_file() and path.read_bytes()[:4] != b"\x7fELF":
                 text = path.read_text(encoding="utf-8")
                 self.assertNotIn(str(iqd.ROOT), text, path)
                 self.assertIsNone(re.search(r"@[a-z]+dir@", text), path)
         self.assertEqual(run(other / "opt/iqd/bin/iqd", "stages").returncode, 0)
+
+    def test_no_folder_is_empty(self):
+        self.assertEqual([p for p in self.prefix.rglob("*") if p.is_dir() and not any(p.iterdir())], [])
+
+    # --- the pages ---
+
+    def test_no_link_is_dead(self):
+        done = run(iqd.ROOT / "tools/check-links", self.prefix / "share/doc/iqd")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_the_pages_lie_as_in_the_source(self):
+        for pattern in ("docs/**/*.md", "pipeline/stages/*/*/README.md", "bench/*/README.md"):
+            there, here = ({p.relative_to(root) for p in root.glob(pattern)}
+                           for root in (self.prefix / "share/doc/iqd", iqd.ROOT))
+            self.assertTrue(here)
+            self.assertEqual(there, here)
+
+    def test_examples_can_be_started_where_the_pages_name_them(self):
+        examples = self.prefix / "share/doc/iqd/examples"
+        self.assertEqual(examples.resolve(), self.prefix / "share/iqd/examples")
+        for path in examples.glob("*.py"):
+            self.assertTrue(os.access(path, os.X_OK), path)
 
     # --- the program ---
 
@@ -133,7 +156,7 @@ class Install(unittest.TestCase):
         self.assertEqual(self.commands() - listed, set())
 
     def test_the_page_of_commands_names_every_command(self):
-        text = (self.prefix / "share/doc/iqd/commands.md").read_text(encoding="utf-8")
+        text = (self.prefix / "share/doc/iqd/docs/commands.md").read_text(encoding="utf-8")
         self.assertEqual(self.commands() - set(re.findall(r"^\| `iqd ([a-z]+)", text, re.MULTILINE)), set())
 
     def complete(self, *words):
