@@ -41,7 +41,8 @@ class Links(unittest.TestCase):
 
     def test_files_folders_and_pictures(self):
         self.write("picture.svg")
-        self.live("[two](two.md) [folder](../docs) [a\nlink](two.md) ![picture](../picture.svg) [t](two.md \"title\")\n")
+        self.live("[two](two.md) [folder](../docs) [a\nlink](two.md) ![picture](../picture.svg) "
+                  "[t](two.md \"title\")\n")
         self.dead("\n\n[three](three.md)\n", "3: three.md: does not exist")
         self.dead("![picture](../docs/picture.svg)\n", "1: ../docs/picture.svg: does not exist")
 

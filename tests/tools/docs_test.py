@@ -10,7 +10,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ANSWERS = """#!/bin/sh
 case "$*" in
-  stages) printf '%s\\n' "single filters takes one" "one math it" "two math it" "none math it" "other sync it" ;;
+  stages) printf '%s\\n' "single filters takes one" "one math it" "two math it" "none math it" "other sync it" \
+    "radio source any" "radio sink any" ;;
   "stages --markdown") cat <<END
 | stage | family | ports | what |
 | --- | --- | --- | --- |
@@ -26,6 +27,37 @@ END
   "stages none --markdown") ;;
   "stages other --markdown") echo "| keys of other |" ;;
   "schema --markdown") printf '\\n## A\\n\\n| keys |\\n' ;;
+  "stages pipeline --markdown") echo '| `gain` | `0` | 0 … 9 | scales by 10^`gain` |' ;;
+  "stages monitor --markdown") echo '| `listen` | (required) |  | address |' ;;
+  --help) cat <<END
+the program
+Usage: iqd [OPTIONS] SUBCOMMAND
+
+Options:
+  -h,--help                   Print this
+
+Subcommands:
+  one                         does \\`one\\` thing
+END
+  ;;
+  "one --help") cat <<END
+does \\`one\\` thing
+Usage: iqd one [OPTIONS] IN [OUT] MORE(1x)
+
+Positionals:
+  IN TEXT REQUIRED            .npy, with --rate
+  OUT TEXT                    a file
+  MORE TEXT REQUIRED          more
+
+Options:
+  -h,--help                   Print this
+  --kind TEXT:{a,b-c}         what
+  --level FLOAT:FLOAT in [0.5 - 1e+06]
+                              how much
+  --count INT:POSITIVE ... Excludes: --all
+                              how many
+END
+  ;;
   *) exit 9 ;;
 esac
 """
@@ -59,6 +91,41 @@ COUNTER(radio, late, "iqd_radio_late_total", "What came late (`late`), in all.")
 """
 
 
+PAGE = r""".\" <synopsis>
+.SH NAME
+iqd\-one \- does one thing
+.SH SYNOPSIS
+.B iqd one
+[\fIOPTION\fP]... \fIIN\fP [\fIOUT\fP] \fIMORE\fP...
+.\" </synopsis>
+.\" <options>
+.SH ARGUMENTS
+.TP
+\fIIN\fP
+\&.npy, with \-\-rate
+.TP
+\fIOUT\fP
+a file
+.TP
+\fIMORE\fP
+more
+.SH OPTIONS
+.TP
+\fB\-h\fP, \fB\-\-help\fP
+Print this
+.TP
+\fB\-\-kind\fP \fBa\fP|\fBb\-c\fP
+what
+.TP
+\fB\-\-level\fP \fINUMBER\fP
+how much; from 0.5 to 1e+06
+.TP
+\fB\-\-count\fP \fIN\fP...
+how many; more than 0; not with \fB\-\-all\fP
+.\" </options>
+"""
+
+
 class Docs(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -72,6 +139,9 @@ class Docs(unittest.TestCase):
         self.single = self.stage("filters/single")
         self.several = self.stage("math/several")
         self.other = self.stage("sync/other")
+        self.manual = self.man("iqd.1", "commands", "options")
+        self.page = self.man("iqd-one.1", "synopsis", "options")
+        self.format = self.man("iqd.yaml.5", "pipeline", "monitor", "drivers")
 
     def write(self, path, text):
         file = self.root / path
@@ -81,6 +151,9 @@ class Docs(unittest.TestCase):
 
     def stage(self, folder):
         return self.write(f"pipeline/stages/{folder}/README.md", "# a stage\n<!-- config -->\n<!-- /config -->\n")
+
+    def man(self, name, *parts):
+        return self.write(f"docs/man/{name}", "".join(f'.\\" <{part}>\n.\\" </{part}>\n' for part in parts))
 
     def docs(self, *arguments):
         return subprocess.run([ROOT / "tools" / "docs", "--root", self.root, "--iqd", self.root / "iqd", *arguments],
@@ -99,6 +172,23 @@ class Docs(unittest.TestCase):
         self.assertIn("\n| `iqd_blocks_total` | counter | `pipeline` | Blocks published. |\n", text)
         self.assertIn("| counter | `pipeline` `radio` | What came late (`late`), in all. |\n", text)
         self.assertEqual(text.count("| counter |"), 2)
+
+    def test_the_manual_has_commands_options_and_keys(self):
+        self.docs()
+        self.assertEqual(self.manual.read_text(), '.\\" <commands>\n.TP\n.BR iqd\\-one (1)\ndoes \\fBone\\fP thing\n'
+                         '.\\" </commands>\n.\\" <options>\n.SH OPTIONS\n.TP\n\\fB\\-h\\fP, \\fB\\-\\-help\\fP\n'
+                         'Print this\n.\\" </options>\n')
+        self.assertEqual(self.page.read_text(), PAGE)
+        text = self.format.read_text()
+        self.assertIn("\n.TP\n\\fBgain\\fP\nscales by 10\\(ha\\fBgain\\fP (0 … 9; default: \\fB0\\fP)\n", text)
+        self.assertIn("\n.TP\n\\fBlisten\\fP\naddress (required)\n", text)
+        self.assertIn("\n.TP\n\\fBradio\\fP (source, sink)\nany\n", text)
+
+    def test_each_command_has_a_page_and_each_page_a_command(self):
+        self.page.rename(self.page.with_name("iqd-two.1"))
+        self.assertIn("docs/man: no page for the command one", self.docs().stderr)
+        self.man("iqd-one.1", "synopsis", "options")
+        self.assertIn("docs/man: no command for the page two", self.docs().stderr)
 
     def test_a_second_time_changes_nothing(self):
         self.docs()
