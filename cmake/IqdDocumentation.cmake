@@ -31,4 +31,8 @@ foreach(section 1 5 8)
   file(GLOB manuals CONFIGURE_DEPENDS docs/man/*.${section})
   install(FILES ${manuals} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
+
+# Those of zsh and fish run that of bash, which they find by these folders.
 install(FILES tools/completion/iqd DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES tools/completion/_iqd DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES tools/completion/iqd.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

@@ -158,21 +158,17 @@ class Install(unittest.TestCase):
         text = (self.prefix / "share/doc/iqd/docs/commands.md").read_text(encoding="utf-8")
         self.assertEqual(self.commands() - set(re.findall(r"^\| `iqd ([a-z]+)", text, re.MULTILINE)), set())
 
-    def complete(self, *words):
-        script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _iqd; '
-                  'printf "%s\\n" "${COMPREPLY[@]}"')
-        file = self.prefix / "share/bash-completion/completions/iqd"
-        done = run("bash", "-c", script, "-", file, self.program, *words)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return set(done.stdout.split())
-
-    def test_the_shell_completes_commands_options_and_stages(self):
-        self.assertEqual(self.complete(""), self.commands())
-        self.assertEqual(self.complete("ru"), {"run"})
-        self.assertIn("--wait-subscribers", self.complete("run", "--"))
-        self.assertEqual(self.complete("run", "--status", "j"), {"json"})
-        self.assertIn("spectrum", self.complete("stages", "sp"))
-        self.assertEqual(self.complete("run", ""), set())  # so bash offers files
+    def test_completion_finds_its_parts(self):
+        where = {"bash": "bash-completion/completions/iqd", "zsh": "zsh/site-functions/_iqd",
+                 "fish": "fish/vendor_completions.d/iqd.fish"}
+        for path in where.values():
+            self.one(f"share/{path}")
+        file = self.prefix / "share" / where["bash"]
+        self.assertEqual(set(run("bash", file, self.program, "").stdout.split()), self.commands())
+        if shutil.which("fish"):
+            fish = f"source '{self.prefix / 'share' / where['fish']}'; complete -C 'iqd explai'"
+            done = run("fish", "-N", "-c", fish, environment={"PATH": f"{self.prefix}/bin:{os.environ['PATH']}"})
+            self.assertEqual(done.stdout.split(), ["explain"])
 
     # --- the service ---
 
