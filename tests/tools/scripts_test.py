@@ -9,6 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = [p for p in sorted((ROOT / "tools").iterdir()) + sorted((ROOT / "tools" / "bundled").iterdir()) +
+           sorted((ROOT / "tests" / "packages").iterdir()) +
            [ROOT / ".ci" / "run"]
            if p.is_file() and p.read_text(encoding="utf-8").startswith("#!/bin/bash\n")]
 
