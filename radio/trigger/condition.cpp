@@ -76,10 +76,12 @@ std::optional<Condition> parse_condition(std::string_view text, std::string& why
     why = "expected `time > ` and a time such as 2026-03-31T12:00:00Z";
     if (!time || !condition.above) return std::nullopt;
     condition.time_ns = time->ns;
+    why.clear();
     return condition;
   }
   const bool decibel = condition.quantity == Quantity::level || condition.quantity == Quantity::peak;
   if (!read_number(value, decibel, condition.value)) return std::nullopt;
+  why.clear();
   return condition;
 }
 

@@ -25,6 +25,7 @@ TEST(Condition, IsReadFromText) {
   EXPECT_FALSE(parse_condition("value<1", why)->holds(1));
   EXPECT_TRUE(parse_condition("value <= +1e3", why)->holds(1000));
   EXPECT_EQ(parse_condition("time > 1970-01-01T00:00:01Z", why)->time_ns, 1'000'000'000);
+  EXPECT_EQ(why, "");
   for (const char* wrong :
        {"", "level", "level -20", "loud > 3", "level > ", "level > x", "level > -20 dBm", "value > 1 dB", "level > nan",
         "level > inf", "time > 12", "time < 1970-01-01T00:00:01Z", "level => 1", "level > 1 > 2", "> 1"}) {

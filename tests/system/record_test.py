@@ -123,7 +123,7 @@ class Record(iqd.SystemTest):
                     f"sinks: [{{port: source, file: {{path: {stem}}}}}]\n")
             data = kill_while_it_records(self, text, stem, delay)
             self.assertEqual(data.stat().st_size % 4, 0)
-            _, x = iqd.read_recording(stem)
+            _, x = iqd.read_recording(stem, killed=True)
             messages = self.replay(stem)
             np.testing.assert_array_equal(np.concatenate([m.x for m in messages]), x)
 
@@ -338,7 +338,7 @@ class Trigger(iqd.SystemTest):
                     f"rate: 2e6}}}}\nblock: 3001\n"
                     f"sinks: [{{port: source, file: {{path: {stem}, trigger: {{when: gap > 0, pre: 200 us, post: 300 us}}}}}}]\n")
             kill_while_it_records(self, text, stem, delay)
-            meta, x = iqd.read_recording(stem)
+            meta, x = iqd.read_recording(stem, killed=True)
             self.assertGreater(len(x), 0)
             assert_tone(self, meta, x, 100e3, 2e6)
 

@@ -294,10 +294,8 @@ TEST(Fir, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{taps: [1], design: {cutoff: 1 kHz, transition: 1 kHz}}"), HasSubstr("not both"));
   EXPECT_THAT(complaints("{design: {transition: 1 kHz}}"), HasSubstr("design.cutoff: missing"));
   EXPECT_THAT(complaints("{design: {cutoff: 1 kHz}}"), HasSubstr("design.transition: missing"));
-  EXPECT_THAT(complaints("{design: {cutoff: 600 kHz, transition: 1 kHz}}"),
-              HasSubstr("half the sample rate, 500000 Hz"));
-  EXPECT_THAT(complaints("{design: {cutoff: 1 kHz, transition: 0 Hz}}"),
-              HasSubstr("design.transition: 0 Hz: has to be"));
+  EXPECT_THAT(complaints("{design: {cutoff: 600 kHz, transition: 1 kHz}}"), HasSubstr("half the sample rate, 500 kHz"));
+  EXPECT_THAT(complaints("{design: {cutoff: 1 kHz, transition: 0 Hz}}"), HasSubstr("design.transition: 0: has to be"));
   EXPECT_THAT(complaints("{design: {cutoff: 1 kHz, transition: 1 Hz}}"), HasSubstr("more than 1048576 taps"));
   EXPECT_THAT(complaints("{design: {type: band_pass, low: 2 kHz, high: 1 kHz, transition: 1 kHz}}"),
               HasSubstr("above"));

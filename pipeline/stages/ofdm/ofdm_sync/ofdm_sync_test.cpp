@@ -210,7 +210,7 @@ TEST(OfdmSync, RefusesWhatCannotBe) {
   EXPECT_EQ(complaints("{}"), "");
   EXPECT_THAT(complaints("{threshold: 1.5}"), HasSubstr("threshold"));
   EXPECT_THAT(complaints("{fft: 500}"), HasSubstr("fft"));
-  EXPECT_THAT(complaints("{max_offset: 2 MHz}"), HasSubstr("max_offset: must be at most 480000 Hz"));
+  EXPECT_THAT(complaints("{max_offset: 2 MHz}"), HasSubstr("max_offset: must be at most 480 kHz"));
   EXPECT_THAT(complaints("{}", stream_of(Element::cf32, 65, kRate)), HasSubstr("1 to 64 antennas"));
   EXPECT_THAT(complaints("{}", stream_of(Element::cf32, 2, 0)), HasSubstr("needs the sample rate"));
 }

@@ -204,7 +204,7 @@ TEST(AcprMeter, BadKeysAreRefused) {
   EXPECT_THAT(complaints("{bandwidth: 100 kHz}"), HasSubstr("bandwidth: must be at least 8 bins"));
   EXPECT_THAT(complaints("{bandwidth: 9 MHz, spacing: 8 MHz}"), HasSubstr("spacing: must be at least the `bandwidth`"));
   EXPECT_THAT(complaints("{bandwidth: 9 MHz, carriers: []}"), HasSubstr("carriers: must list at least one"));
-  EXPECT_THAT(complaints("{bandwidth: 9 MHz, carriers: [0, 27 MHz]}"), HasSubstr("the carrier at 27000000 Hz"));
+  EXPECT_THAT(complaints("{bandwidth: 9 MHz, carriers: [0, 27 MHz]}"), HasSubstr("the carrier at 27 MHz"));
   EXPECT_THAT(complaints("{bandwidth: 9 MHz}", 0), HasSubstr("which is not known"));
 }
 
