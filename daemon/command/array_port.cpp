@@ -92,7 +92,7 @@ bool convert_integers(const NpyArray& array, Element element, std::vector<std::b
         for (std::size_t i = 0; i < static_cast<std::size_t>(array.size()); ++i) {
           std::memcpy(&from, array.data.data() + i * sizeof from, sizeof from);
           fits = fits && std::in_range<To>(from);
-          to = static_cast<To>(from);
+          to = static_cast<To>(from);  // NOLINT(bugprone-signed-char-misuse): i8 holds numbers
           if (out) std::memcpy(out->data() + i * sizeof to, &to, sizeof to);
         }
       }
