@@ -59,6 +59,9 @@ template <int n, bool complex_taps, bool in_runs> struct Accumulators {
   std::int64_t residues = 1;
   std::int64_t steps = 0;
 
+  // Has the target's instructions. GCC gives none to the implicit constructor, which could not construct vectors.
+  Accumulators() = default;
+
   template <int U, std::size_t... J> HWY_INLINE void multiply(V h, V (&sum)[n], std::index_sequence<J...>) {
     ((sum[J] = hn::MulAdd(h, window[(J + n - U) % n], sum[J])), ...);
   }

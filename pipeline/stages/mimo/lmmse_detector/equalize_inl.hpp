@@ -5,17 +5,24 @@
 // each SIMD target, where a Value is a register of one number per vector; the CUDA code includes it with Value = float.
 // The includer defines Value and number, root, least, greatest and sign (1, or -1 where its argument is below 0).
 
+// The constructors are written down since GCC compiles implicit ones without the target's instructions, and then cannot
+// construct ARM's registers.
+
 struct ComplexValue {
+  ComplexValue() = default;
+  IQD_HOST_DEVICE ComplexValue(Value real, Value imag) : re(real), im(imag) {}
   Value re, im;
 };
 
 /// yh = R a + noise, with R upper triangular with real diagonal; columns are antennas in the order of the sorted QR.
 struct System {
+  System() = default;
   ComplexValue r[kMostAntennas][kMostAntennas];
   ComplexValue yh[kMostAntennas];
 };
 
 struct Estimate {
+  Estimate() = default;
   ComplexValue x[kMostAntennas];  // mu a, plus what remains of noise and the other antennas
   Value error[kMostAntennas];     // 1 - mu, mu = SINR / (1 + SINR)
 };
@@ -117,6 +124,7 @@ IQD_HOST_DEVICE inline Value distance(int tx, const System& s, const ComplexValu
 }
 
 struct Decision {
+  Decision() = default;
   Value llr[2][4];  // by axis
 };
 

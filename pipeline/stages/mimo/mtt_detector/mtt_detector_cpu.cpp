@@ -3,8 +3,6 @@
 #include "pipeline/stages/mimo/mtt_detector/mtt_detector.hpp"
 #include "signal/filters/scratch.hpp"
 
-// SIMD vectors are members of structures here, which scalable (SVE) vectors cannot be.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/mimo/mtt_detector/mtt_detector_cpu.cpp"
 #include <hwy/foreach_target.h>
