@@ -147,9 +147,31 @@ class Setup(unittest.TestCase):
         self.assert_fails("has no package cmake;", "Debian 12")
 
     def test_another_architecture(self):
-        self.program("uname", "echo aarch64")
-        self.assert_fails("x86_64", "aarch64")
+        self.program("uname", "echo riscv64")
+        self.assert_fails("x86_64", "aarch64", "riscv64")
         self.assertEqual(self.called(), [])
+        self.program("uname", "echo aarch64")
+        self.assertEqual(self.setup().returncode, 0)
+
+    def test_libraries_of_arm64_and_programs_of_this_machine(self):
+        arm64 = set(self.setup("--arm64", "--list").stdout.split())
+        native = set(self.setup("--list").stdout.split())
+        libraries = {p[:-len(":arm64")] for p in arm64 if p.endswith("-dev:arm64")}
+        self.assertLess({"libsoapysdr-dev", "prometheus-cpp-dev", "cppzmq-dev"}, libraries)
+        self.assertLessEqual(libraries, native)
+        self.assertLessEqual({"cmake", "crossbuild-essential-arm64", "qemu-user-static"}, arm64)
+        self.assertEqual(arm64 & {"g++", "pkg-config", *libraries}, set())
+        self.assertIn("debhelper", self.setup("--arm64", "--package", "--list").stdout.split())
+
+    def test_arm64_where_its_libraries_cannot_be(self):
+        self.program("dpkg", f'case $1 in --print-architecture) echo amd64 ;; --add-*) echo "$@" >>{self.calls} ;; esac')
+        self.assert_fails("libsoapysdr-dev", "tools/bare --arm64", arguments=["--arm64"])
+        self.assertEqual(self.called(), [])
+        self.program("dpkg-query", 'for p; do case $p in *:amd64) exit 1 ;; esac; done; ' + LACKS_CMAKE)
+        self.assertEqual(self.setup("--arm64").returncode, 0)
+        self.assertIn("--add-architecture arm64", self.called())
+        self.program("uname", "echo aarch64")
+        self.assert_fails("this machine is arm64", arguments=["--arm64"])
 
     def test_neither_root_nor_sudo(self):
         self.program("id", "echo 1000")
