@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -207,10 +208,14 @@ HttpDoor::HttpDoor(Service& service, const Spec& spec)
 }
 
 HttpDoor::~HttpDoor() {
-  // The server notices the stop when a client connects, or within two seconds.
-  std::jthread caller([this](const std::stop_token& stopped) {
-    for (; !stopped.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(5))) call(address_);
-  });
+  // The server notices the stop when a client connects, or within two seconds, if no thread can be started.
+  std::jthread caller;
+  try {
+    caller = std::jthread([this](const std::stop_token& stopped) {
+      for (; !stopped.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(5))) call(address_);
+    });
+  } catch (const std::system_error&) {
+  }
   mg_stop(server_);
   port_.reset();
   mg_exit_library();
