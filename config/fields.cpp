@@ -8,6 +8,8 @@
 #include <cctype>
 #include <tuple>
 
+#include "base/printable.hpp"
+
 namespace iqd {
 namespace {
 
@@ -59,7 +61,7 @@ std::string Problem::text() const {
   s += what;
   std::replace_if(
       s.begin(), s.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-  return s;
+  return printable(s);
 }
 
 void Problems::warn(Place place, std::string path, std::string what) {

@@ -69,6 +69,7 @@ TEST(Problem, TextLeavesOutWhatIsUnknown) {
   EXPECT_EQ((Problem{{}, "fir.taps", "is required"}).text(), "fir.taps: is required");
   EXPECT_EQ((Problem{{}, "", "broken"}).text(), "broken");
   EXPECT_EQ((Problem{{}, "a\nb", "one\nline"}).text(), "a b: one line");
+  EXPECT_EQ((Problem{{}, "a\x1b[2Jb", "\x7f and \xff seen"}).text(), "a?[2Jb: ? and ? seen");
 }
 
 TEST(Section, FallsBackToItsOwnPlace) {

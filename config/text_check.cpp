@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/printable.hpp"
+
 namespace iqd {
 namespace {
 
@@ -12,31 +14,16 @@ bool follows(unsigned char c) {
   return (c & 0xC0) == 0x80;
 }
 
-/// Bytes of the character that `text` begins with; 0 if invalid (Unicode 15, table 3-7).
-std::size_t character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
-  const unsigned char c = byte(0);
-  if (c < 0x80) return 1;
-  std::size_t n = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2;
-  if (c < 0xC2 || c > 0xF4) return 0;
-  for (std::size_t i = 1; i < n; ++i)
-    if (!follows(byte(i))) return 0;
-  const bool overlong = (c == 0xE0 && byte(1) < 0xA0) || (c == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = c == 0xED && byte(1) > 0x9F;
-  const bool too_large = c == 0xF4 && byte(1) > 0x8F;
-  return overlong || surrogate || too_large ? 0 : n;
-}
-
-bool is_control(char c) {
-  const auto u = static_cast<unsigned char>(c);
-  return (u < 0x20 && c != '\t' && c != '\n' && c != '\r') || u == 0x7F;
+/// In a text of several lines.
+bool is_bad_control(char c) {
+  return is_control(c) && c != '\t' && c != '\n' && c != '\r';
 }
 
 /// Offset of the first byte that is not UTF-8, or of the first control character.
 std::size_t first_bad(std::string_view text, bool control) {
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t n = character(text.substr(at));
-    if (control ? is_control(text[at]) : n == 0) return at;
+    const std::size_t n = utf8_character(text.substr(at));
+    if (control ? is_bad_control(text[at]) : n == 0) return at;
     at += std::max<std::size_t>(n, 1);
   }
   return text.size();

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.hpp"
 #include "daemon/sub/message_text.hpp"
-#include "daemon/sub/topic_census.hpp"
 #include "radio/file/iso_time.hpp"
 
 namespace iqd {
@@ -41,7 +41,7 @@ std::string setting_text(const json& header) {
 }
 
 void print_line(const MessageView& m, const PrintOptions& o) {
-  if (o.with_topic) fmt::print("{}  ", printable_text(m.topic));
+  if (o.with_topic) fmt::print("{}  ", printable(m.topic));
   fmt::print("seq {}  sample {}  {}  {} {}{}  gap {}", or_dash(m.seq), or_dash(m.sample), time_text(m), shape_text(m),
              m.dtype, m.pairs ? " iq" : "", m.gap);
   fmt::print("{}", setting_text(m.header));
@@ -95,7 +95,7 @@ void print_summary(const MessageTally::Totals& t, const std::string& why, bool a
   fmt::print(
       "lost: {} samples by the headers' gaps, {} messages by seq; out of order: {}; restarts: {}; malformed: {}\n",
       t.gap, t.lost, t.out_of_order, t.restarts, t.malformed);
-  if (!why.empty()) fmt::print("last malformed message: {}\n", printable_text(why));
+  if (!why.empty()) fmt::print("last malformed message: {}\n", printable(why));
 }
 
 }  // namespace iqd

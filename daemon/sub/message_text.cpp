@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
+
 namespace iqd {
 namespace {
 
@@ -25,13 +27,6 @@ std::string_view shortened(std::string_view row, const json* facts, std::size_t 
       return row.substr(0, std::min(row.size(), length->get<std::size_t>()));
   }
   return row.substr(0, row.find_last_not_of('\0') + 1);
-}
-
-std::string printable(std::string_view text) {
-  std::string s(text);
-  std::replace_if(
-      s.begin(), s.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return s;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "base/printable.hpp"
 #include "net/reach.hpp"
 
 namespace iqd {
@@ -102,7 +103,7 @@ void SubscriberHints::look_at_handshake(std::vector<std::string>& lines, const n
 void SubscriberHints::list_topics(std::vector<std::string>& lines, std::int64_t now_ns) {
   has_listed_ = true;
   reader_.hear_all(false);
-  say(lines, fmt::format("no message of topic '{}' in {:.0f} s{}; topics that came:", printable_text(origin_.topic),
+  say(lines, fmt::format("no message of topic '{}' in {:.0f} s{}; topics that came:", printable(origin_.topic),
                          std::ceil(static_cast<double>(now_ns - began_ns_) / 1e9), census_.nearest(origin_.topic)));
   const std::int64_t since = listening_ns_ > 0 ? listening_ns_ : began_ns_;
   for (std::string& line : census_.lines(static_cast<double>(now_ns - since) / 1e9)) lines.push_back(std::move(line));

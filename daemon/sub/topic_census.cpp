@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
 #include "config/fields.hpp"
 
 namespace iqd {
@@ -30,13 +31,6 @@ std::string rate_text(double bytes_per_second) {
 
 }  // namespace
 
-std::string printable_text(std::string_view text) {
-  std::string s(text);
-  std::replace_if(
-      s.begin(), s.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return s;
-}
-
 void TopicCensus::take(std::string_view topic, std::size_t bytes, const MessageView* message) {
   auto at = topics_.find(topic);
   if (at == topics_.end()) {
@@ -54,16 +48,16 @@ std::vector<std::string> TopicCensus::lines(double seconds) const {
   std::vector<std::string> all;
   const double over = std::max(seconds, 1e-3);
   for (const auto& [name, topic] : topics_)
-    all.push_back(fmt::format("  {:<{}}  {:8.1f} messages/s  {:>12}  {}", printable_text(name),
+    all.push_back(fmt::format("  {:<{}}  {:8.1f} messages/s  {:>12}  {}", printable(name),
                               std::min<std::size_t>(widest, 40), static_cast<double>(topic.messages) / over,
-                              rate_text(static_cast<double>(topic.bytes) / over), printable_text(topic.content)));
+                              rate_text(static_cast<double>(topic.bytes) / over), printable(topic.content)));
   return all;
 }
 
 std::string TopicCensus::nearest(std::string_view wanted) const {
   std::vector<std::string_view> names;
   for (const auto& [name, topic] : topics_) names.push_back(name);
-  return printable_text(did_you_mean(wanted, names));
+  return printable(did_you_mean(wanted, names));
 }
 
 }  // namespace iqd

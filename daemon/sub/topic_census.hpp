@@ -32,7 +32,4 @@ class TopicCensus {
   std::map<std::string, Topic, std::less<>> topics_;
 };
 
-/// Text from a peer, safe for a terminal: control characters become `?`.
-std::string printable_text(std::string_view text);
-
 }  // namespace iqd
