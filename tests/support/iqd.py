@@ -131,6 +131,14 @@ class Reader:
             messages.append(message)
         return messages
 
+    def rest_of(self, daemon, seconds=PATIENCE):
+        """All messages until the daemon has ended, however long it pauses between them."""
+        messages = []
+        ends = time.monotonic() + seconds
+        while daemon.process.poll() is None and time.monotonic() < ends:
+            messages += self.rest(0.05)
+        return messages + self.rest()
+
     def close(self):
         self.socket.close()
 

@@ -70,7 +70,7 @@ class UhdCase(iqd.SystemTest):
         """SIGTERM: the remaining messages, and the last status. iqd exits within 5 s."""
         began = time.monotonic()
         daemon.signal()
-        messages = self.subscriber.rest()
+        messages = self.subscriber.rest_of(daemon)
         self.assertEqual(daemon.wait(), 0, daemon.text)
         self.assertLess(time.monotonic() - began, 5, daemon.text)
         return messages, daemon.final[0]

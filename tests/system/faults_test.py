@@ -36,7 +36,7 @@ class Faults(iqd.SystemTest):
             else:
                 self.fail(f"the condition was never met: {daemon.statuses[-1:]}\n{daemon.text}")
             daemon.signal()
-            messages += self.subscriber.rest()
+            messages += self.subscriber.rest_of(daemon)
             self.assertEqual(daemon.wait(), 0, daemon.text)
             self.states = {s["pipelines"][0]["state"] for s in daemon.statuses}
             self.text = daemon.text
@@ -176,7 +176,7 @@ class Faults(iqd.SystemTest):
                     tails.add(status["received"])
                 messages += self.subscriber.rest(0.01)
             daemon.signal()
-            messages += self.subscriber.rest()
+            messages += self.subscriber.rest_of(daemon)
             self.assertEqual(daemon.wait(), 0, daemon.text)
             status = daemon.final[0]
         self.assertAccounted(messages, status)
@@ -264,7 +264,7 @@ class Faults(iqd.SystemTest):
                 time.sleep(chance.uniform(0.01, 0.3))
                 messages += [m for m in [self.subscriber.receive(1)] if m]
             daemon.signal()
-            messages += self.subscriber.rest()
+            messages += self.subscriber.rest_of(daemon)
             self.assertEqual(daemon.wait(), 0, daemon.text)
             self.assertAccounted(messages, daemon.final[0])
             self.assertGreater(daemon.final[0]["lost"], 0)

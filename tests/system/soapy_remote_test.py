@@ -77,7 +77,7 @@ class SoapyRemote(iqd.SystemTest):
             while len(messages) * 65536 < seconds * rate:
                 messages += self.subscriber.take(1)
             daemon.signal()
-            messages += self.subscriber.rest()
+            messages += self.subscriber.rest_of(daemon)
             self.assertEqual(daemon.wait(), 0, daemon.text)
             status = daemon.final[0]
         self.assertConserved(status)
@@ -157,7 +157,7 @@ class SoapyRemote(iqd.SystemTest):
             self.assertLess(time.monotonic() - back, 20)  # pauses grow: 1, 2, 4, 8 s
             messages += self.subscriber.take(20)
             daemon.signal()
-            messages += self.subscriber.rest()
+            messages += self.subscriber.rest_of(daemon)
             self.assertEqual(daemon.wait(), 0, daemon.text)
             status = daemon.final[0]
         self.assertConserved(status)

@@ -63,7 +63,7 @@ class Stop(iqd.SystemTest):
                 messages += good.take(1)
             began = time.monotonic()
             daemon.signal()
-            messages += good.rest()
+            messages += good.rest_of(daemon)
             self.assertEqual(daemon.wait(), 0, daemon.text)
             self.assertLess(time.monotonic() - began, 5)
             status = daemon.final[0]

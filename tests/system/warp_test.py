@@ -140,7 +140,7 @@ class Warp(iqd.SystemTest):
         with self.daemon(text, "--wait-subscribers", 1) as daemon:
             messages = self.incoming.take(count)
             daemon.signal()
-            messages += self.incoming.rest()
+            messages += self.incoming.rest_of(daemon)
             self.assertEqual(daemon.wait(), 0, daemon.text)
             status = daemon.final[0]
         self.assertConserved(status)
