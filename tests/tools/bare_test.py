@@ -44,11 +44,11 @@ class Bare(unittest.TestCase):
     def test_with_what_builds_for_arm64(self):
         if not (KEPT / "bookworm-arm64.tar").exists():
             self.skipTest("NOT TESTED: run `tools/bare --arm64 true` first")
-        done = run("--arm64", "bash", "-c", "for p in aarch64-linux-gnu-g++ qemu-aarch64-static aarch64-linux-gnu-pkg-config cmake; do "
-                   "command -v $p || echo no $p; done; aarch64-linux-gnu-pkg-config --variable=libdir libhwy")
+        programs = "aarch64-linux-gnu-g++ qemu-aarch64-static aarch64-linux-gnu-pkg-config cmake"
+        done = run("--arm64", "bash", "-c", f"for p in {programs}; do command -v $p || echo no $p; done; "
+                   "aarch64-linux-gnu-pkg-config --variable=libdir libhwy")
         self.assertEqual(done.stdout.splitlines()[-5:],
-                         [*(f"/usr/bin/{p}" for p in ("aarch64-linux-gnu-g++", "qemu-aarch64-static", "aarch64-linux-gnu-pkg-config",
-                                                      "cmake")), "/usr/lib/aarch64-linux-gnu"])
+                         [*(f"/usr/bin/{p}" for p in programs.split()), "/usr/lib/aarch64-linux-gnu"])
 
     def test_its_exit_code(self):
         self.assertEqual(run("bash", "-c", "exit 7").returncode, 7)
