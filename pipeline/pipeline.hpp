@@ -149,6 +149,9 @@ class Pipeline {
   /// Calls `visit` with the running plan.
   void visit_plan(const std::function<void(const Plan&)>& visit) const { visit(engines_.running()->plan()); }
 
+  /// What the live page may look at, in the running plan.
+  std::vector<WatchedPort> watched() const { return engines_.running()->watched(); }
+
   /// Calls `visit` with each part that has keys, and the settings of its open radio. Changes wait meanwhile.
   void visit_parts(const std::function<void(const PipelinePart&, const DeviceKeys&)>& visit) const;
 

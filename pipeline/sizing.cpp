@@ -13,6 +13,7 @@
 #include "pipeline/engine/ring_layout.hpp"
 #include "pipeline/intake/ring_writer.hpp"
 #include "pipeline/outlets/sink_outlet.hpp"
+#include "pipeline/watch/watches.hpp"
 
 namespace iqd {
 namespace {
@@ -68,6 +69,12 @@ Need bookkeeping_of(const Plan& plan, int slots, std::int64_t ring_samples) {
       2 * BlockLedger::most_outstanding(plan.block, plan.window().future, ring_samples) * sizeof(SampleBlock);
   return {"positions and times",
           static_cast<std::size_t>(slots) * slot + blocks + plan.timed_steps() * sizeof(Histogram)};
+}
+
+/// Copies for the live page: resident while somebody looks, or if memory is locked.
+Need watch_need(const Plan& plan, bool locked) {
+  const std::size_t bytes = watch_bytes(plan);
+  return {"live page", locked ? bytes : 0, locked ? 0 : bytes};
 }
 
 void add(Needs& to, Need need) {
@@ -146,6 +153,7 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   s.engine.slots = std::clamp(affordable, s.engine.lanes + 4, std::max(32, s.engine.lanes + 4));
   s.engine.priority = static_cast<int>(spec.realtime.priority);
   s.engine.wait = spec.wait;
+  s.engine.watched = spec.watched;
   s.engine.time_every = kTimeEvery;
   for (const std::int64_t cpu : spec.realtime.cpus) s.engine.cpus.push_back(static_cast<int>(cpu));
 
@@ -164,6 +172,7 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   add(s.needs, {"parsed file", spec.file_bytes});
   add(s.needs, {"plan and stage tables", circumstances.plan_bytes});
   add(s.needs, spec.source->needs(stream));
+  if (spec.watched) add(s.needs, watch_need(plan, circumstances.locked));
   const bool lossless = spec.is_lossless(stream);
   add_routes(s.needs, spec, plan, lossless, outputs);
   add_threads(s.needs, circumstances.locked ? stack_bytes() : kThreadBytes);

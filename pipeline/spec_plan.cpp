@@ -178,6 +178,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   add_stages(planner, spec);
   const std::vector<RouteSpec> routes = routes_of(spec);
   for (const RouteSpec& route : routes) outputs.push_back(publish_route(planner, route));
+  for (const std::string& port : spec.watch) planner.publish(port, *spec.watch_section, "watch");
   Plan plan = planner.finish(spec.section, !spec.short_blocks);
   for (PlanOutput& output : plan.outputs) output.format.hardware = stream.hardware;
   if (plan.sequential() && spec.backend.size() > 1)

@@ -44,6 +44,7 @@ class BlockWork : public Work {
   Output output(OutputIndex index) const noexcept { return ports_.output(index); }
   const std::byte* fact(PortIndex port) const noexcept { return ports_.io(port).data; }
   std::int64_t count(PortIndex port) const noexcept { return *ports_.io(port).count; }
+  const PortIo& io(PortIndex port) const noexcept { return ports_.io(port); }
   Span span_of(PortIndex port) const noexcept { return ports_.span(port); }
   /// Any thread: the step that a host thread runs, and since when; 0: none.
   struct InStep {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "pipeline/engine/result_message.hpp"
 
 namespace iqd {
 namespace {
@@ -16,11 +17,6 @@ namespace {
 std::string label_of(const Dim& dim, std::int64_t entry) {
   const auto label = static_cast<std::size_t>(entry);
   return label < dim.labels.size() ? dim.labels[label] : std::to_string(entry);
-}
-
-/// The extent of the varying dimension; 1 if there is none.
-std::int64_t extent_of(const PlanOutput& output, const BlockWork::Output& result) {
-  return output.format.varying < 0 ? 1 : result.extent;
 }
 
 }  // namespace
@@ -169,49 +165,19 @@ bool Delivery::send(Route& route, const BlockWork& work, int slot) {
 std::span<const FactColumn> Delivery::facts_of(OutputIndex index, const BlockWork& work, int slot) noexcept {
   const std::vector<PlanOutput::Fact>& facts = plan_.outputs[index].facts;
   const std::size_t first = static_cast<std::size_t>(slot) * slot_facts_ + first_fact_[index];
-  for (std::size_t f = 0; f < facts.size(); ++f)
-    facts_[first + f] = {facts[f].key, plan_.ports[facts[f].port].shape.element, work.fact(facts[f].port),
-                         facts[f].rate.num, facts[f].rate.den};
+  for (std::size_t f = 0; f < facts.size(); ++f) facts_[first + f] = fact_column(plan_, facts[f], work);
   return std::span(facts_).subspan(first, facts.size());
 }
 
 Message Delivery::message_of(Route& route, const BlockWork& work, int slot) noexcept {
-  const PlanOutput& output = plan_.outputs[route.output];
-  const BlockWork::Output result = work.output(route.output);
-  const SampleBlock& block = work.block();
-  const PlanPort& port = plan_.ports[output.port];
-  Message m;
-  m.format = &output.format;
+  Message m = result_message(plan_, route.output, work);
   m.seq = route.seq++;
   m.block = block_;
-  m.samples = block.length;
-  const bool is_stream = port.shape.axis == Axis::stream;
-  m.position = is_stream ? result.first : 0;
-  m.sample = is_stream ? port.rate.sample_of(result.first) : block.first;
-  m.time_ns = block.time_ns;
-  if (output.format.rate_hz > 0)
-    m.time_ns += static_cast<std::int64_t>(static_cast<double>(m.sample - block.first) * 1e9 / output.format.rate_hz);
-  m.time = block.time;
-  m.extent = extent_of(output, result);
   m.gap = route.gap;
-  m.dropped = block.dropped + route.lost;
-  m.halo = std::min(block.past, plan_.reach().past);
+  m.dropped = work.block().dropped + route.lost;
   m.tuned = route.tuned;
-  set_place(m, route.output, work);
-  m.calibrated = block.calibrated && block.was_calibrated;
-  m.payload = {result.data, static_cast<std::size_t>(m.extent * port.shape.item_bytes() * port.shape.row_count())};
   m.facts = facts_of(route.output, work, slot);
   return m;
-}
-
-/// The plan that computed the block may have other frequencies than the first, whose formats messages refer to.
-void Delivery::set_place(Message& m, OutputIndex index, const BlockWork& work) const noexcept {
-  const PortFormat& now = work.plan().outputs[index].format;
-  const bool on_air = plan_.ports[plan_.outputs[index].port].shape.on_air;
-  const double moved_hz = now.frequency_hz - m.format->frequency_hz;
-  m.retuned_hz = moved_hz + (on_air ? work.block().retuned_hz : 0);
-  m.was_retuned_hz = moved_hz + (on_air ? work.block().was_retuned_hz : 0);
-  m.respanned_hz = now.span_hz - m.format->span_hz;
 }
 
 void Delivery::fetch_lost(Route& route) {

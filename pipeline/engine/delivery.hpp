@@ -77,7 +77,6 @@ class Delivery {
   bool send(Route& route, const BlockWork& work, int slot);
   Message message_of(Route& route, const BlockWork& work, int slot) noexcept;
   std::span<const FactColumn> facts_of(OutputIndex index, const BlockWork& work, int slot) noexcept;
-  void set_place(Message& m, OutputIndex index, const BlockWork& work) const noexcept;
   void fetch_lost(Route& route);
   bool hand_over(Route& route, const Message& message, const SampleBlock& block, int slot);
 

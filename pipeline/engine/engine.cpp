@@ -55,8 +55,8 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
       slots_(
           options.slots, [](void* engine) noexcept { static_cast<Engine*>(engine)->dispatch(); }, this),
       step_times_(plan_.timed_steps()),
-      publisher_(Delivery(plan_, std::move(routes), slots_, counters), slots_, ledger_, options.wait,
-                 plan_.uses(Side::device)),
+      publisher_(Delivery(plan_, std::move(routes), slots_, counters), Watching(plan_, counters, options.watched),
+                 slots_, ledger_, options.wait, plan_.uses(Side::device)),
       lanes_(plan_, backends_, options) {
   for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this));
   rehearse();

@@ -78,6 +78,8 @@ class Engine {
   std::vector<PortPlace> places() const { return current_.places(); }
   const EngineBackends& backends() const noexcept { return backends_; }
   std::span<const std::unique_ptr<Route>> routes() const noexcept { return publisher_.delivery().routes(); }
+  /// What the live page may look at.
+  const std::vector<WatchedPort>& watched() const noexcept { return publisher_.watching().ports(); }
   int lanes_busy() const noexcept { return lanes_.busy(); }
   int lanes() const noexcept { return lanes_.count(); }
   int slots_free() const noexcept { return slots_.available(); }

@@ -18,6 +18,7 @@ struct EngineOptions {
   std::vector<int> cpus{};
   Wait wait = Wait::block;  // of the publisher, and of threads that wait for a device
   int time_every = 0;       // the steps of one in so many blocks are timed; 0: never
+  bool watched = false;     // the live page may look at the source and at results
 };
 
 /// Where a plan runs: on the host, and on each of these devices, which share the blocks.

@@ -47,13 +47,16 @@ bool Publisher::next() {
 void Publisher::publish(const InFlight& block) {
   block.queue->wait(*block.work);
   wait_began_ns_.store(0, std::memory_order_relaxed);
+  failed_ = failed_ || !block.work->good();
+  if (!failed_) watching_.see_source(*block.work);
   // Space in the ring is released before anything is sent: a slow subscriber costs slots, not samples.
   ledger_.computed();
-  failed_ = failed_ || !block.work->good();
-  if (failed_)
+  if (failed_) {
     delivery_.count_failed(*block.work);
-  else
+  } else {
     delivery_.publish(*block.work, block.slot);
+    watching_.see_results(*block.work);
+  }
   ledger_.sent();
   slots_.give_back(block.slot);
 }

@@ -12,6 +12,7 @@
 #include "pipeline/engine/block_ledger.hpp"
 #include "pipeline/engine/delivery.hpp"
 #include "pipeline/engine/engine_options.hpp"
+#include "pipeline/engine/watching.hpp"
 
 namespace iqd {
 
@@ -24,8 +25,13 @@ class Publisher {
     int slot = -1;
   };
   /// `on_device`: a block may take long without a host thread that shows it.
-  Publisher(Delivery delivery, ResultSlots& slots, BlockLedger& ledger, Wait wait, bool on_device)
-      : delivery_(std::move(delivery)), slots_(slots), ledger_(ledger), wait_(wait), on_device_(on_device) {}
+  Publisher(Delivery delivery, Watching watching, ResultSlots& slots, BlockLedger& ledger, Wait wait, bool on_device)
+      : delivery_(std::move(delivery)),
+        watching_(std::move(watching)),
+        slots_(slots),
+        ledger_(ledger),
+        wait_(wait),
+        on_device_(on_device) {}
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
@@ -52,6 +58,7 @@ class Publisher {
   std::int64_t waiting_ns() const noexcept;
   Delivery& delivery() noexcept { return delivery_; }
   const Delivery& delivery() const noexcept { return delivery_; }
+  const Watching& watching() const noexcept { return watching_; }
 
  private:
   void run();
@@ -59,6 +66,7 @@ class Publisher {
   void publish(const InFlight& block);
 
   Delivery delivery_;
+  Watching watching_;
   ResultSlots& slots_;
   BlockLedger& ledger_;
   Wait wait_;

@@ -11,6 +11,7 @@
 #include "pipeline/spec/spec_backends.hpp"
 #include "pipeline/spec/spec_drivers.hpp"
 #include "pipeline/spec/spec_entry.hpp"
+#include "pipeline/spec/spec_monitor.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd {
@@ -200,9 +201,7 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
     spec.pipelines.push_back(read_pipeline(root, false, catalogue, overrides, problems));
   }
   find_live_keys(spec);
-  if (root["monitor"])
-    spec.monitor = read_fields(
-        root["monitor"], [&](FieldVisitor& v) { monitor_fields(spec, v); }, problems);
+  read_monitor(root["monitor"], spec, problems);
   sort_by_place(problems, before);
   return spec;
 }

@@ -122,6 +122,9 @@ struct PipelineSpec {
   std::vector<PublishSpec> publish;
   std::vector<SinkSpec> sinks;
   std::vector<ApplySpec> apply;
+  std::vector<std::string> watch;        // ports that the live page shows although nothing else reads them
+  std::optional<Section> watch_section;  // where they are named
+  bool watched = false;                  // there is a live page
   std::size_t file_bytes = 0;  // its share of the heap that the parsed file takes
   bool short_blocks = false;   // a stage may take more samples at once than a block has
   bool has_run = false;        // so it fits, however little memory seems to be free
@@ -143,8 +146,15 @@ struct Spec {
   std::string listen;      // the monitor's address; empty: no port is opened
   std::string token_file;  // holds the secret that HTTP requests for changes must contain
   bool insecure = false;   // HTTP may be reached from other machines without a token
+  bool page = true;        // the port serves the live page
+  std::vector<std::string> watch;  // `[PIPELINE/]STAGE.PORT`
+  std::string recordings;          // folder for recordings that requests start; empty: none can be started
+  std::vector<std::string> peers;  // addresses of other iqds, for links
+  std::string grafana;             // address of a dashboard, for a link
   std::optional<Section> monitor;
   bool is_whole = true;  // false after a problem: some pipelines could not be read at all
+
+  bool has_page() const noexcept { return page && !listen.empty(); }
 };
 
 /// Keys of a stage or of `source` that replace those in the file.

@@ -88,6 +88,7 @@ class Comparison {
       plan("publish");
     if (!std::equal(a.sinks.begin(), a.sinks.end(), b.sinks.begin(), b.sinks.end(), same_sink)) plan("sinks");
     if (!std::equal(a.apply.begin(), a.apply.end(), b.apply.begin(), b.apply.end(), same_apply)) plan("apply");
+    if (a.watch != b.watch) plan("monitor.watch");
   }
 
  private:

@@ -51,6 +51,13 @@ void monitor_fields(Spec& spec, FieldVisitor& v) {
           {.help = "file with a secret, mode 0600: a request that changes something must contain it", .file = true});
   v.field("insecure", spec.insecure,
           {.help = "allow a non-loopback address without a token: any client may read, none may change anything"});
+  v.field("page", spec.page, {.help = "serve the live page"});
+  v.field("watch", spec.watch,
+          {.help = "ports that the live page shows although nothing else reads them: `STAGE.PORT`, or "
+                   "`PIPELINE/STAGE.PORT`; each costs as much as a published one"});
+  v.field("recordings", spec.recordings, {.help = "folder for recordings that the page or a request starts"});
+  v.field("peers", spec.peers, {.help = "other iqds that the page links to, e.g. `http://lab2:9464`"});
+  v.field("grafana", spec.grafana, {.help = "a dashboard that the page links to"});
 }
 
 void publish_fields(PublishSpec& spec, FieldVisitor& v) {
