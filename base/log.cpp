@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <mutex>
 
 #include "base/clock.hpp"
@@ -19,6 +21,24 @@ namespace {
 std::atomic<std::uint64_t> line_count{0};
 std::mutex line_mutex;  // a line and the footer around it
 Footer* footer = nullptr;
+
+/// The last lines, for programs that show them to those who come later.
+struct Kept {
+  static constexpr std::size_t kMost = 256;
+  std::mutex mutex;
+  std::deque<Line> lines;
+  std::uint64_t number = 0;
+};
+Kept& kept() {
+  static Kept& lines = *new Kept;  // threads may log until the very end
+  return lines;
+}
+
+void keep(Level level, std::string_view text) {
+  const std::lock_guard lock(kept().mutex);
+  if (kept().lines.size() >= Kept::kMost) kept().lines.pop_front();
+  kept().lines.push_back({++kept().number, wall_ns(), level, std::string(text)});
+}
 
 /// Whether standard error is the journal's socket (systemd.exec(5)), which adds the time itself.
 bool is_journal() {
@@ -74,6 +94,7 @@ spdlog::level::level_enum native(Level level) {
 void write(Level level, std::string_view text) {
   line_count.fetch_add(1, std::memory_order_relaxed);
   if (!logger().should_log(native(level))) return;
+  keep(level, text);
   const std::lock_guard lock(line_mutex);
   if (footer) footer->erase();
   if (is_journal())
@@ -98,6 +119,23 @@ void hide_below(Level level) {
 }
 std::uint64_t lines() noexcept {
   return line_count.load(std::memory_order_relaxed);
+}
+
+std::string_view name_of(Level level) noexcept {
+  switch (level) {
+    case Level::debug: return "debug";
+    case Level::info: return "info";
+    case Level::warning: return "warning";
+    default: return "error";
+  }
+}
+
+std::vector<Line> lines_after(std::uint64_t number, std::size_t most) {
+  const std::lock_guard lock(kept().mutex);
+  const auto& lines = kept().lines;
+  const auto from = std::ranges::upper_bound(lines, number, {}, &Line::number);
+  const auto count = std::min(lines.end() - from, static_cast<std::ptrdiff_t>(most));
+  return {lines.end() - count, lines.end()};
 }
 
 bool RateLimit::allow(std::uint64_t& suppressed) noexcept {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace iqd::log {
 
@@ -37,6 +38,17 @@ template <class... A> void warn(fmt::format_string<A...> f, A&&... a) {
 template <class... A> void error(fmt::format_string<A...> f, A&&... a) {
   write(Level::error, fmt::format(f, std::forward<A>(a)...));
 }
+
+/// A line as it was written.
+struct Line {
+  std::uint64_t number = 0;  // counted from 1
+  std::int64_t time_ns = 0;  // since the Unix epoch
+  Level level = Level::info;
+  std::string text;
+};
+std::string_view name_of(Level level) noexcept;
+/// The newest lines with a larger number, at most `most`, oldest first. A few hundred are kept.
+std::vector<Line> lines_after(std::uint64_t number, std::size_t most);
 
 /// Allows one line per second, for events that may come in bursts.
 class RateLimit {

@@ -1,21 +1,41 @@
-# Run as a script: writes files into a source, as a table of their names and texts.
-#   cmake -DROOT=… -DLIST=… -DOUTPUT=… -P IqdEmbed.cmake
+# Run as a script: writes files into a source, as a table of their names and texts. With -DTYPED=ON each row also has the
+# MIME type by the file's suffix, and a hash of the text.
+#   cmake -DROOT=… -DLIST=… -DOUTPUT=… -DHEADER=… -DNAMESPACE=… -DFUNCTION=… -DTYPE=… [-DTYPED=ON] -P IqdEmbed.cmake
+# LIST is a file with a path below ROOT on each line.
 file(STRINGS ${LIST} paths REGEX "^[^#]")
+set(type_of_html "text/html; charset=utf-8")
+set(type_of_css "text/css; charset=utf-8")
+set(type_of_js "text/javascript; charset=utf-8")
+set(type_of_svg "image/svg+xml")
+set(type_of_json "application/json")
 set(rows)
 foreach(path IN LISTS paths)
   file(READ ${ROOT}/${path} text)
-  string(APPEND rows "    {\"${path}\", R\"~iqd~(${text})~iqd~\"},\n")
+  set(typed)
+  if(TYPED)
+    string(REGEX REPLACE ".*\\." "" suffix ${path})
+    if(NOT DEFINED type_of_${suffix})
+      message(FATAL_ERROR "${path}: no MIME type is known for .${suffix}")
+    endif()
+    file(SHA256 ${ROOT}/${path} hash)
+    string(SUBSTRING ${hash} 0 16 hash)
+    set(typed "\"${type_of_${suffix}}\", \"${hash}\", ")
+  endif()
+  string(APPEND rows "    {\"${path}\", ${typed}R\"~iqd~(${text})~iqd~\"},\n")
 endforeach()
+list(LENGTH paths count)
 file(WRITE ${OUTPUT} "// Made by cmake/IqdEmbed.cmake.
-#include \"pipeline/plan/fusion/device_headers.hpp\"
+#include <array>
 
-namespace iqd::fusion {
+#include \"${HEADER}\"
 
-std::span<const gpu::Header> device_headers() {
-  static constexpr gpu::Header headers[] = {
-${rows}  };
-  return headers;
+namespace ${NAMESPACE} {
+
+std::span<const ${TYPE}> ${FUNCTION}() {
+  static constexpr std::array<${TYPE}, ${count}> rows{{
+${rows}  }};
+  return rows;
 }
 
-}  // namespace iqd::fusion
+}  // namespace ${NAMESPACE}
 ")

@@ -149,6 +149,8 @@ class Pipeline {
   /// Calls `visit` with the running plan.
   void visit_plan(const std::function<void(const Plan&)>& visit) const { visit(engines_.running()->plan()); }
 
+  /// How long a block lasts.
+  double block_s() const;
   /// What the live page may look at, in the running plan.
   std::vector<WatchedPort> watched() const { return engines_.running()->watched(); }
 

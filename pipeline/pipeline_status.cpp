@@ -57,6 +57,11 @@ void show_engine(const Engine& engine, PipelineStatus& s) {
 
 }  // namespace
 
+double Pipeline::block_s() const {
+  const std::lock_guard lock(exchange_);
+  return stream_.rate_hz > 0 ? static_cast<double>(spec_.block) / stream_.rate_hz : 0;
+}
+
 PipelineStatus Pipeline::status() const {
   PipelineStatus s;
   const std::shared_ptr<Engine> engine = engines_.running();
@@ -66,12 +71,12 @@ PipelineStatus Pipeline::status() const {
     s.backend = backends_.names;
     s.rate_hz = stream_.rate_hz;
     s.time = stream_.time;
-    s.block_s = stream_.rate_hz > 0 ? static_cast<double>(spec_.block) / stream_.rate_hz : 0;
     s.device_bytes = sizing_.device_bytes;
     s.resident_bytes = sizing_.resident();
     s.needs = sizing_.needs;
   }
   s.name = name_;
+  s.block_s = block_s();
   s.state = state();
   s.trouble = intake_->trouble();
   s.reloads = reloads_.value();

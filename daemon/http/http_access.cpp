@@ -23,6 +23,14 @@ namespace {
 constexpr std::size_t kShortest = 16;
 constexpr std::size_t kLongest = 1024;
 
+/// Whether a browser says that a page of another site sends this.
+bool is_from_elsewhere(const Caller& caller) {
+  if (!caller.origin) return false;
+  const std::string_view origin = caller.origin;
+  const std::size_t scheme = origin.find("://");
+  return !caller.host || scheme == origin.npos || origin.substr(scheme + 3) != caller.host;
+}
+
 /// `host:port`, `[host]:port` or the host alone, as in a URL.
 std::string_view host_of(std::string_view authority) {
   const std::size_t colon = authority.rfind(':');
@@ -123,15 +131,19 @@ std::optional<HttpAccess::Refusal> HttpAccess::refuse(const Caller& caller) cons
   return Refusal{421, "this port is on loopback: use its address or localhost"};
 }
 
+std::optional<HttpAccess::Refusal> HttpAccess::refuse_socket(const Caller& caller) const {
+  if (is_from_elsewhere(caller)) return Refusal{403, "pages of other sites may not look"};
+  return std::nullopt;
+}
+
+HttpAccess::Changes HttpAccess::changes() const noexcept {
+  if (!token_.empty()) return Changes::with_token;
+  return is_loopback_ ? Changes::free : Changes::never;
+}
+
 std::optional<HttpAccess::Refusal> HttpAccess::refuse_change(const Caller& caller) const {
-  if (token_.empty() && !is_loopback_)
-    return Refusal{403, "without a token, nothing can be changed over this port: set `monitor: token`"};
-  if (caller.origin) {
-    const std::string_view origin = caller.origin;
-    const std::size_t scheme = origin.find("://");
-    if (!caller.host || scheme == origin.npos || origin.substr(scheme + 3) != caller.host)
-      return Refusal{403, "pages of other sites may not change anything"};
-  }
+  if (changes() == Changes::never) return Refusal{403, std::string(kNoToken)};
+  if (is_from_elsewhere(caller)) return Refusal{403, "pages of other sites may not change anything"};
   if (token_.empty()) return std::nullopt;
   constexpr std::string_view kScheme = "Bearer ";
   const std::string_view authorization = caller.authorization ? caller.authorization : "";

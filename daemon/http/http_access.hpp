@@ -38,6 +38,10 @@ struct Caller {
   const char* authorization = nullptr;
 };
 
+/// Why nobody may change anything.
+inline constexpr std::string_view kNoToken =
+    "without a token, nothing can be changed over this port: set `monitor: token`";
+
 /// Decides which requests are allowed. A page in a browser on this machine is assumed hostile: the Host header reveals
 /// DNS rebinding, the Origin header a cross-site request.
 class HttpAccess {
@@ -50,6 +54,11 @@ class HttpAccess {
   std::optional<Refusal> refuse(const Caller& caller) const;
   /// For a request that changes something, after `refuse`.
   std::optional<Refusal> refuse_change(const Caller& caller) const;
+  /// For a WebSocket, after `refuse`. Browsers let the pages of any site read one, so only our own page may.
+  std::optional<Refusal> refuse_socket(const Caller& caller) const;
+  enum class Changes : std::uint8_t { free, with_token, never };
+  /// Who may change something.
+  Changes changes() const noexcept;
 
  private:
   bool is_loopback_;

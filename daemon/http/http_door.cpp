@@ -10,23 +10,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "daemon/http/http_body.hpp"
 
 namespace iqd {
 namespace {
 
-constexpr std::int64_t kLargestBody = 64 << 10;
-/// For a whole request to arrive, and again for the client to take the answer.
-constexpr std::int64_t kPatienceMs = 2000;
-/// One connection each. With locked memory, their stacks are fully resident.
+/// One connection each, and one for each viewer of the live page. With locked memory, their stacks are fully resident.
 constexpr std::size_t kThreads = 16;
 constexpr std::size_t kStackBytes = 1 << 20;
 
@@ -47,38 +45,6 @@ int on_log(const mg_connection*, const char* message) {
   if (complaints) *complaints += fmt::format("{}{}", complaints->empty() ? "" : "; ", message);
   log::debug("http: {}", message);
   return 1;
-}
-
-/// -1 if chunked; 0 if the request announces no body.
-std::int64_t body_length(mg_connection* connection) {
-  if (mg_get_header(connection, "Transfer-Encoding")) return -1;
-  return std::max<std::int64_t>(mg_get_request_info(connection)->content_length, 0);
-}
-
-/// 0, or the status of the refusal.
-int read_body(mg_connection* connection, std::string& body) {
-  const std::int64_t length = body_length(connection);
-  if (length > kLargestBody) return 413;
-  const char* expect = mg_get_header(connection, "Expect");
-  if (expect && std::string_view(expect) == "100-continue") mg_printf(connection, "HTTP/1.1 100 Continue\r\n\r\n");
-  // Byte by byte: a longer read would wait for all of its bytes, however slowly they arrive.
-  const std::int64_t ends_ns = steady_ns() + kPatienceMs * 1'000'000;
-  for (char byte = 0; length < 0 || std::cmp_less(body.size(), length); body += byte) {
-    const int got = mg_read(connection, &byte, 1);
-    if (got == 0 && length < 0) return 0;
-    if (steady_ns() >= ends_ns) return 408;
-    if (got != 1) return 400;
-    if (std::cmp_greater_equal(body.size(), kLargestBody)) return 413;
-  }
-  return 0;
-}
-
-std::string_view meaning_of(int status) {
-  switch (status) {
-    case 408: return "the body arrived too slowly";
-    case 413: return "the body is larger than 64 KiB";
-    default: return "the body is incomplete";
-  }
 }
 
 std::string_view path_of(const mg_request_info& request) {
@@ -138,45 +104,70 @@ void call(const ListenAddress& address) {
 
 void send(mg_connection* connection, const HttpAnswer& answer, bool with_body, bool closes) {
   std::string text = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n"
-      "X-Content-Type-Options: nosniff\r\nContent-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
-      "{}{}\r\n",
-      answer.status, mg_get_response_code_text(connection, answer.status), answer.type, answer.body.size(),
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nCache-Control: {}\r\nX-Content-Type-Options: nosniff\r\n"
+      "Content-Security-Policy: {}\r\n{}{}",
+      answer.status, mg_get_response_code_text(connection, answer.status), answer.type, answer.cache, answer.policy,
       answer.header, closes ? "Connection: close\r\n" : "");
+  // A 304 has no body, and its length would be that of the file.
+  if (answer.status != 304) text += fmt::format("Content-Length: {}\r\n", answer.body.size());
+  text += "\r\n";
   if (with_body) text += answer.body;
   // A client that does not take an answer gets no second one.
   if (std::cmp_not_equal(mg_write(connection, text.data(), text.size()), text.size()))
     mg_disable_connection_keep_alive(connection);
 }
 
+std::string_view header_of(mg_connection* connection, const char* name) {
+  const char* const value = mg_get_header(connection, name);
+  return value ? value : "";
+}
+
+Caller caller_of(mg_connection* connection) {
+  return {mg_get_header(connection, "Host"), mg_get_header(connection, "Origin"),
+          mg_get_header(connection, "Authorization")};
+}
+
+using ServerOptions = std::vector<std::pair<const char*, std::string>>;
+
+/// Empty access_control_* options: by default, the server allows other sites.
+ServerOptions options_for(const ListenAddress& address, std::size_t threads) {
+  return {{"listening_ports", address.text()},
+          {"num_threads", std::to_string(threads)},
+          {"request_timeout_ms", std::to_string(kHttpPatienceMs)},
+          {"enable_keep_alive", "yes"},
+          {"keep_alive_timeout_ms", "500"},
+          {"tcp_nodelay", "1"},
+          {"access_control_allow_origin", ""},
+          {"access_control_allow_methods", ""},
+          {"access_control_allow_headers", ""},
+          {"enable_directory_listing", "no"}};
+}
+
+std::size_t threads_for(const Spec& spec) {
+  return kThreads + (spec.page ? live::LiveHub::kMostViewers : 0);
+}
+
 }  // namespace
 
 HttpDoor::HttpDoor(Service& service, const Spec& spec)
-    : service_(service), address_(listen_address(spec)), access_(access_to(address_, spec)), waiting_(kThreads) {
-  const std::string where = address_.text();
-  const std::string patience = std::to_string(kPatienceMs), threads = std::to_string(kThreads);
-  // Empty access_control_* options: by default, the server allows other sites.
-  std::array<const char*, 21> options{"listening_ports",
-                                      where.c_str(),
-                                      "num_threads",
-                                      threads.c_str(),
-                                      "request_timeout_ms",
-                                      patience.c_str(),
-                                      "enable_keep_alive",
-                                      "yes",
-                                      "keep_alive_timeout_ms",
-                                      "500",
-                                      "tcp_nodelay",
-                                      "1",
-                                      "access_control_allow_origin",
-                                      "",
-                                      "access_control_allow_methods",
-                                      "",
-                                      "access_control_allow_headers",
-                                      "",
-                                      "enable_directory_listing",
-                                      "no",
-                                      nullptr};
+    : service_(service),
+      address_(listen_address(spec)),
+      access_(access_to(address_, spec)),
+      live_(spec.page ? std::make_unique<HttpLive>(service, spec, access_) : nullptr),
+      waiting_(threads_for(spec)) {
+  start(threads_for(spec));
+  mg_server_port port{};
+  if (mg_get_server_ports(server_, 1, &port) == 1) address_.port = port.port;
+  port_.emplace(address_.port, [this](int file, std::string peer) { waiting_.came(file, std::move(peer)); });
+  if (live_)
+    mg_set_websocket_handler(
+        server_, std::string(HttpLive::kPath).c_str(), nullptr,
+        [](mg_connection* connection, void* door) { static_cast<HttpDoor*>(door)->show_live(connection); },
+        [](mg_connection*, int, char*, std::size_t, void*) { return 0; }, nullptr, this);
+  log::info("http: listening on {}", address_.text());
+}
+
+void HttpDoor::start(std::size_t threads) {
   mg_callbacks callbacks{};
   callbacks.begin_request = [](mg_connection* connection) {
     return static_cast<HttpDoor*>(mg_get_user_context_data(connection))->serve(connection);
@@ -189,25 +180,29 @@ HttpDoor::HttpDoor(Service& service, const Spec& spec)
   callbacks.connection_close = [](const mg_connection* connection) {
     static_cast<HttpDoor*>(mg_get_user_context_data(connection))->waiting_.left(peer_of(connection));
   };
+  const ServerOptions options = options_for(address_, threads);
+  std::vector<const char*> words;
+  for (const auto& [name, value] : options) words.insert(words.end(), {name, value.c_str()});
+  words.push_back(nullptr);
   std::string why;
   complaints = &why;
   mg_init_library(0);
   {
     const SmallStacks small(kStackBytes);
-    server_ = mg_start(&callbacks, this, options.data());
+    server_ = mg_start(&callbacks, this, words.data());
   }
   complaints = nullptr;
-  if (!server_) {
-    mg_exit_library();
-    throw SetupError(fmt::format("monitor.listen: cannot listen on {}: {}", where, why));
-  }
-  mg_server_port port{};
-  if (mg_get_server_ports(server_, 1, &port) == 1) address_.port = port.port;
-  port_.emplace(address_.port, [this](int file, std::string peer) { waiting_.came(file, std::move(peer)); });
-  log::info("http: listening on {}", address_.text());
+  if (server_) return;
+  mg_exit_library();
+  throw SetupError(fmt::format("monitor.listen: cannot listen on {}: {}", address_.text(), why));
+}
+
+void HttpDoor::close_live() {
+  if (live_) live_->close();
 }
 
 HttpDoor::~HttpDoor() {
+  close_live();
   // The server notices the stop when a client connects, or within two seconds, if no thread can be started.
   std::jthread caller;
   try {
@@ -221,12 +216,19 @@ HttpDoor::~HttpDoor() {
   mg_exit_library();
 }
 
+/// 0 for a viewer, for whom the server continues with `show_live`; otherwise the status of the answer.
 int HttpDoor::serve(mg_connection* connection) {
   const mg_request_info& request = *mg_get_request_info(connection);
   bool has_unread_body = body_length(connection) != 0;
   HttpAnswer made;
   try {
-    made = answer(connection, has_unread_body);
+    if (is_viewer(connection)) {
+      const std::optional<HttpAnswer> refused = refuse_live(connection);
+      if (!refused) return 0;
+      made = *refused;
+    } else {
+      made = answer(connection, has_unread_body);
+    }
   } catch (const std::exception& e) {
     log::error("http: {} {}: {}", request.request_method, path_of(request), e.what());
     made = refusal(500, {"internal error; see iqd's log"});
@@ -238,13 +240,40 @@ int HttpDoor::serve(mg_connection* connection) {
   return made.status;
 }
 
+bool HttpDoor::is_viewer(mg_connection* connection) const {
+  const mg_request_info& request = *mg_get_request_info(connection);
+  return live_ && path_of(request) == HttpLive::kPath && std::string_view(request.request_method) == "GET" &&
+         HttpLive::is_upgrade(connection);
+}
+
+/// Browsers let the pages of other sites read a WebSocket, so the server decides.
+std::optional<HttpAnswer> HttpDoor::refuse_live(mg_connection* connection) const {
+  const Caller caller = caller_of(connection);
+  auto no = access_.refuse(caller);
+  if (!no) no = access_.refuse_socket(caller);
+  if (no) return refusal(no->status, {no->why});
+  const char* const query = mg_get_request_info(connection)->query_string;
+  if (!asked_traces(query ? query : "")) return refusal(400, {"trace is a number from 0 to 255, or none"});
+  return std::nullopt;
+}
+
+void HttpDoor::show_live(mg_connection* connection) {
+  const std::string peer = peer_of(connection);
+  {
+    const HttpWaiting::Work work(waiting_, peer);
+    live_->show(connection);
+  }
+  // The server would wait for the viewer's own goodbye.
+  waiting_.end(peer);
+}
+
 HttpAnswer HttpDoor::answer(mg_connection* connection, bool& has_unread_body) {
   const mg_request_info& request = *mg_get_request_info(connection);
-  const Caller caller{mg_get_header(connection, "Host"), mg_get_header(connection, "Origin"),
-                      mg_get_header(connection, "Authorization")};
+  const Caller caller = caller_of(connection);
   if (const auto no = access_.refuse(caller)) return refusal(no->status, {no->why});
   HttpAnswer none;
-  HttpCall call{service_, plans_, {}, {}};
+  HttpCall call{service_, plans_, live_ ? &live_->hub() : nullptr, {}, {}, {}, request.remote_addr};
+  call.headers = {header_of(connection, "Accept"), header_of(connection, "If-None-Match")};
   const HttpRoute* route = find_route(request.request_method, path_of(request), call.names, none);
   if (!route) return none;
   std::string body;
@@ -255,7 +284,7 @@ HttpAnswer HttpDoor::answer(mg_connection* connection, bool& has_unread_body) {
       tell_refused(request.remote_addr, no->why);
       return refused;
     }
-    if (const int status = read_body(connection, body)) return refusal(status, {std::string(meaning_of(status))});
+    if (const int status = read_body(connection, body)) return refusal(status, {std::string(meaning_of_body(status))});
     has_unread_body = false;
   }
   call.body = body;

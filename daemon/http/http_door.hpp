@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "daemon/http/http_access.hpp"
+#include "daemon/http/http_live.hpp"
 #include "daemon/http/http_routes.hpp"
 #include "daemon/http/http_waiting.hpp"
 #include "net/descriptors.hpp"
@@ -27,15 +29,22 @@ class HttpDoor {
 
   /// Where it listens, with the actual port.
   const ListenAddress& address() const noexcept { return address_; }
+  /// The viewers of the live page leave; the rest is served as before. Call it as soon as iqd stops.
+  void close_live();
 
  private:
+  void start(std::size_t threads);
   int serve(mg_connection* connection);
+  bool is_viewer(mg_connection* connection) const;
+  std::optional<HttpAnswer> refuse_live(mg_connection* connection) const;
+  void show_live(mg_connection* connection);
   HttpAnswer answer(mg_connection* connection, bool& has_unread_body);
 
   Service& service_;
   PlanView plans_;
   ListenAddress address_;
   HttpAccess access_;
+  std::unique_ptr<HttpLive> live_;  // null: there is no page
   HttpWaiting waiting_;
   mg_context* server_ = nullptr;
   std::optional<net::ControlPort> port_;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.hpp"
+#include "daemon/http/http_page.hpp"
 #include "daemon/http/keys_view.hpp"
 #include "daemon/http/metrics.hpp"
 #include "daemon/http/status.hpp"
@@ -75,30 +76,45 @@ HttpAnswer set_keys(const HttpCall& call, std::string_view pipeline, std::string
   const ChangeReport report =
       call.service.set(pipeline, canonical_part(stage), named == keys ? call.body : named.dump());
   if (report.result == ChangeReport::Result::applied)
-    for (const std::string& line : report.lines) log::info("http: set {}", line);
+    for (const std::string& line : report.lines) log::info("http: {} set {}", call.from, line);
   else
     log_refusal(report);
   return changed(report);
 }
 
-HttpAnswer happen(std::string_view name) {
+HttpAnswer happen(const HttpCall& call) {
+  const std::string_view name = call.names[0];
   const std::size_t waiting = radio::trigger::tell(name);
   if (waiting == 0) return refusal(404, {fmt::format("no sink waits for event {}", name)});
-  log::info("http: trigger {}", name);
+  log::info("http: {} triggered {}", call.from, name);
   return json_answer(200, "applied", {fmt::format("{}: {} sink(s)", name, waiting)});
 }
 
-HttpAnswer index(const HttpCall&) {
+HttpAnswer index(const HttpCall& call) {
+  if (call.viewers && wants_page(call.headers)) return page_answer("index.html", call.headers);
   std::string text = "iqd\n\n";
   for (const HttpRoute& r : http_routes()) text += fmt::format("{:<6} {:<34} {}\n", r.method, r.path, r.meaning);
   return {200, std::move(text), kText};
 }
 
+/// A request for the WebSocket does not come here.
+HttpAnswer live(const HttpCall& call) {
+  if (!call.viewers) return refusal(404, {"the live page is turned off: monitor: {page: false}"});
+  HttpAnswer answer = refusal(426, {"this is a WebSocket of version 13"});
+  answer.header = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+  return answer;
+}
+
 constexpr HttpRoute kRoutes[] = {
-    {"GET", "/", "this page", index},
+    {"GET", "/", "the live page for a browser, else this list", index},
+    {"GET", "/page/*", "a file of the live page",
+     [](const HttpCall& c) {
+       return c.viewers ? page_answer(c.names[0], c.headers) : refusal(404, {"the live page is turned off"});
+     }},
+    {"GET", "/api/live", "what the live page shows, as a WebSocket", live},
     {"GET", "/metrics", "metrics for Prometheus",
      [](const HttpCall& c) {
-       return HttpAnswer{200, metrics_text(c.service), "text/plain; version=0.0.4; charset=utf-8"};
+       return HttpAnswer{200, metrics_text(c.service, c.viewers), "text/plain; version=0.0.4; charset=utf-8"};
      }},
     {"GET", "/healthz", "503 with the reasons if only a restart helps",
      [](const HttpCall& c) { return health(c.service.not_healthy()); }},
@@ -114,8 +130,7 @@ constexpr HttpRoute kRoutes[] = {
      }},
     {"POST", "/api/reload", "reloads the file, as SIGHUP does",
      [](const HttpCall& c) { return changed(c.service.reload()); }},
-    {"POST", "/api/triggers/*", "triggers the recordings that wait for this event",
-     [](const HttpCall& c) { return happen(c.names[0]); }},
+    {"POST", "/api/triggers/*", "triggers the recordings that wait for this event", happen},
     {"GET", "/api/stages", "all stages, sources, sinks and other outlets that have keys",
      [](const HttpCall& c) { return parts_answer(c.service, ""); }},
     {"GET", "/api/stages/*", "keys of one as they are set now, with ranges, and who set them",

@@ -9,6 +9,7 @@
 
 #include "daemon/http/plan_view.hpp"
 #include "daemon/http/service.hpp"
+#include "daemon/live/live_hub.hpp"
 
 namespace iqd {
 
@@ -16,17 +17,28 @@ struct HttpAnswer {
   int status = 200;
   std::string body;
   std::string_view type = "application/json";
-  std::string header{};  // one more header line, with its \r\n
+  std::string header{};  // more header lines, each with its \r\n
+  std::string_view policy = "default-src 'none'; frame-ancestors 'none'";
+  std::string_view cache = "no-store";
 };
 /// `{"problems": […]}`
 HttpAnswer refusal(int status, const std::vector<std::string>& problems);
+
+/// Headers of a request that change the answer; empty if missing.
+struct HttpHeaders {
+  std::string_view accept;
+  std::string_view if_none_match;
+};
 
 /// What a route needs to answer.
 struct HttpCall {
   Service& service;
   PlanView& plans;
+  const live::LiveHub* viewers;         // of the live page; null if there is no page
   std::vector<std::string_view> names;  // the part of the path for each `*`
   std::string_view body;
+  HttpHeaders headers;
+  std::string_view from;  // the caller's address
 };
 
 /// One kind of request. GET serves HEAD as well; all other methods change what runs.

@@ -48,6 +48,11 @@ bool HttpWaiting::is_full() {
   return all_taken();
 }
 
+void HttpWaiting::end(std::string_view peer) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (const Connection* c = find(peer)) ::shutdown(c->file, SHUT_RDWR);
+}
+
 void HttpWaiting::left(std::string_view peer) noexcept {
   const std::lock_guard lock(mutex_);
   if (Connection* c = find(peer)) connections_.erase(connections_.begin() + (c - connections_.data()));

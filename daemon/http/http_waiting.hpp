@@ -23,6 +23,8 @@ class HttpWaiting {
   void came(int file, std::string peer);
   /// Whether every thread has a connection; then connections are closed after their answer.
   bool is_full();
+  /// Ends a connection after what has been sent: the server sees the client leave.
+  void end(std::string_view peer) noexcept;
   /// Call it when the server closes the connection.
   void left(std::string_view peer) noexcept;
 

@@ -192,6 +192,15 @@ void add_daemon(Families& all, const Service& service) {
       {number({}, kGauge, service.not_healthy().empty() ? 1 : 0)});
 }
 
+void add_viewers(Families& all, const live::LiveHub& viewers) {
+  add(all, "iqd_live_viewers", kGauge, "Viewers of the live page; at most 24 at a time.",
+      {number({}, kGauge, static_cast<double>(viewers.viewers()))});
+  add(all, "iqd_live_skipped_total", kCounter,
+      "Messages that viewers of the live page missed since they were too slow; check their network. Samples are not "
+      "affected.",
+      {number({}, kCounter, static_cast<double>(viewers.skipped()))});
+}
+
 }  // namespace
 
 ClientMetric::Histogram buckets_of(const Histogram::Snapshot& histogram) {
@@ -210,7 +219,7 @@ ClientMetric::Histogram buckets_of(const Histogram::Snapshot& histogram) {
   return all;
 }
 
-Families collect_metrics(const Service& service) {
+Families collect_metrics(const Service& service, const live::LiveHub* viewers) {
   const std::vector<Status> statuses = service.statuses();
   const Subjects subjects(statuses);
   Families all;
@@ -227,14 +236,15 @@ Families collect_metrics(const Service& service) {
   add(all, metric_tables::kEndpoints, subjects.endpoints);
   std::ranges::move(radio_metrics(open_radios()), std::back_inserter(all));
   add_daemon(all, service);
+  if (viewers) add_viewers(all, *viewers);
   const ProcessFigures process = process_figures();
   add(all, metric_tables::kProcess, std::vector<Labelled<ProcessFigures>>{{{}, &process}});
   return all;
 }
 
-std::string metrics_text(const Service& service) {
+std::string metrics_text(const Service& service, const live::LiveHub* viewers) {
   std::ostringstream text;
-  prometheus::TextSerializer().Serialize(text, collect_metrics(service));
+  prometheus::TextSerializer().Serialize(text, collect_metrics(service, viewers));
   return std::move(text).str();
 }
 

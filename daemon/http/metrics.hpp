@@ -8,15 +8,16 @@
 #include <vector>
 
 #include "daemon/http/service.hpp"
+#include "daemon/live/live_hub.hpp"
 
 namespace iqd {
 
 /// All current metrics. Nothing is counted here: each call collects the pipelines' own counts. Families without metrics
-/// are left out.
-std::vector<prometheus::MetricFamily> collect_metrics(const Service& service);
+/// are left out. `viewers`: of the live page, if there is one.
+std::vector<prometheus::MetricFamily> collect_metrics(const Service& service, const live::LiveHub* viewers = nullptr);
 
 /// The same in Prometheus' text format.
-std::string metrics_text(const Service& service);
+std::string metrics_text(const Service& service, const live::LiveHub* viewers = nullptr);
 
 /// A histogram with buckets up to 2^11 - 1 ns, 2^12 - 1 ns … 2^29 - 1 ns (2 us … 0.54 s). Histogram has edges there, so
 /// the counts are exact.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/live/live_subject.hpp"
 #include "pipeline/pipeline.hpp"
 #include "pipeline/spec/key_origins.hpp"
 #include "pipeline/spec/pipeline_parts.hpp"
@@ -48,6 +49,8 @@ class Service {
   virtual void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const = 0;
   /// Each part of each pipeline that has keys, which do not change during the call.
   virtual void visit_parts(const std::function<void(const AskedPart&)>& visit) const = 0;
+  /// What the live page may show.
+  virtual std::vector<live::LivePipeline> live() const { return {}; }
   /// Reads the file again, as SIGHUP does.
   virtual ChangeReport reload() = 0;
   /// Sets live keys of one stage, or keys of the `source`: `keys` is a JSON object. `pipeline` may be empty if there

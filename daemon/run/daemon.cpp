@@ -43,6 +43,7 @@ class Daemon final : public Service {
   std::vector<std::string> not_healthy() const override;
   void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const override;
   void visit_parts(const std::function<void(const AskedPart&)>& visit) const override { pipelines_.visit_parts(visit); }
+  std::vector<live::LivePipeline> live() const override;
   ChangeReport reload() override {
     return requests_.ask([this] { return reload_now(); });
   }
@@ -186,6 +187,8 @@ void Daemon::stop_all() {
   stopping_ns_ = asked ? std::max(asked, now - PipelineSet::kDrainNs) : now;
   manager_.stopping();
   requests_.close();
+  // Viewers take up to 2 s to leave, while the pipelines drain.
+  if (door_) door_->close_live();
   for (const auto& p : pipelines_.list()) p->stop();
 }
 
@@ -269,6 +272,12 @@ std::vector<PipelineStatus> Daemon::statuses() const {
 
 void Daemon::visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const {
   for (const auto& p : pipelines_.look()) p->visit_plan([&](const Plan& plan) { visit(plan, p->status()); });
+}
+
+std::vector<live::LivePipeline> Daemon::live() const {
+  std::vector<live::LivePipeline> all;
+  for (const auto& p : pipelines_.look()) all.push_back({p->name(), p->block_s(), p->watched()});
+  return all;
 }
 
 std::vector<std::string> Daemon::not_ready() const {

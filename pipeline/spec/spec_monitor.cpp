@@ -46,7 +46,7 @@ void read_monitor(const Node& node, Spec& spec, Problems& problems) {
   if (!node) return;
   spec.monitor = read_fields(
       node, [&](FieldVisitor& v) { monitor_fields(spec, v); }, problems);
-  if (spec.pipelines.empty()) return;
+  if (!spec.has_page()) return;
   for (const std::string& entry : spec.watch) watch_port(spec, entry);
   for (PipelineSpec& pipeline : spec.pipelines) {
     pipeline.watched = spec.has_page();
