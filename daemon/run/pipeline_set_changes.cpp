@@ -13,6 +13,7 @@
 #include "daemon/run/pipeline_set_steps.hpp"
 #include "net/descriptors.hpp"
 #include "pipeline/spec/pipeline_parts.hpp"
+#include "pipeline/spec/spec_monitor.hpp"
 #include "pipeline/spec_plan.hpp"
 
 namespace iqd {
@@ -90,9 +91,7 @@ ChangeReport PipelineSet::reload() {
   overrides_.clear();
   for (const auto& p : pipelines_) origins_.reload(p->name(), {}, wall_ns());
   for (const auto& apply : applies()) apply->forget();
-  // The HTTP server keeps its settings.
-  next->spec.listen = loaded_->spec.listen;
-  next->spec.token_file = loaded_->spec.token_file;
+  keep_port(loaded_->spec, next->spec);
   loaded_ = std::move(next);
   return report;
 }
@@ -193,11 +192,11 @@ ChangeReport PipelineSet::try_over(Loaded& next, Scope scope, Done& done) {
 /// Prepares all that can be prepared while the old pipelines run.
 PipelineSet::Steps PipelineSet::steps_to(Loaded& next, Scope scope) {
   Steps steps;
-  steps.monitor = scope == Scope::all &&
-                  (next.spec.listen != loaded_->spec.listen || next.spec.token_file != loaded_->spec.token_file);
+  steps.monitor = scope == Scope::all && !same_port(next.spec, loaded_->spec);
   std::vector<std::string> kept;
   for (PipelineSpec& spec : next.spec.pipelines) {
     kept.push_back(spec.name);
+    spec.watched = loaded_->spec.has_page();
     const auto here =
         std::find_if(pipelines_.begin(), pipelines_.end(), [&](const auto& p) { return p->spec().name == spec.name; });
     if (here == pipelines_.end()) {

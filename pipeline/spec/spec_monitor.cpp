@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "config/reader.hpp"
 
@@ -52,6 +53,22 @@ void read_monitor(const Node& node, Spec& spec, Problems& problems) {
     pipeline.watched = spec.has_page();
     if (!pipeline.watch.empty()) pipeline.watch_section = spec.monitor;
   }
+}
+
+bool same_port(const Spec& one, const Spec& other) {
+  const auto keys = [](const Spec& s) {
+    return std::tie(s.listen, s.token_file, s.page, s.recordings, s.peers, s.grafana);
+  };
+  return keys(one) == keys(other);
+}
+
+void keep_port(const Spec& running, Spec& next) {
+  next.listen = running.listen;
+  next.token_file = running.token_file;
+  next.page = running.page;
+  next.recordings = running.recordings;
+  next.peers = running.peers;
+  next.grafana = running.grafana;
 }
 
 }  // namespace iqd
