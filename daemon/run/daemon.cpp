@@ -57,7 +57,9 @@ class Daemon final : public Service {
   bool set_up();
   bool wait_for_subscribers();
   void watch();
-  void announce() { output_.serves(served_by(pipelines_.list(), door_ ? door_->address().text() : "")); }
+  void announce() {
+    output_.serves(served_by(pipelines_.list(), door_ ? door_->address().text() : "", pipelines_.spec().has_page()));
+  }
   void apply_values();
   void on_signal(int signal);
   void stop_all();

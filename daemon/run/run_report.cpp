@@ -67,7 +67,8 @@ std::string joined(const std::vector<Phrase>& items) {
 
 }  // namespace
 
-std::vector<Served> served_by(const std::vector<std::shared_ptr<Pipeline>>& pipelines, const std::string& monitor) {
+std::vector<Served> served_by(const std::vector<std::shared_ptr<Pipeline>>& pipelines, const std::string& monitor,
+                              bool has_page) {
   std::vector<Served> all;
   for (const auto& p : pipelines)
     for (const auto& port : p->status().ports)
@@ -78,7 +79,8 @@ std::vector<Served> served_by(const std::vector<std::shared_ptr<Pipeline>>& pipe
       sink.options->fields(place);
       add_to(all, fmt::format("{} sink {}", sink.driver->name, place.place()), sink.port);
     }
-  if (!monitor.empty()) all.push_back({"http://" + monitor, {"/metrics, /api/status"}});
+  if (!monitor.empty())
+    all.push_back({"http://" + monitor, {has_page ? "/ (live page), /metrics, /api/status" : "/metrics, /api/status"}});
   return all;
 }
 

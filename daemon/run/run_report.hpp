@@ -17,8 +17,10 @@ struct Served {
   std::vector<std::string> what;  // `spectrum (spectrum.out)`
 };
 
-/// What the pipelines serve, endpoint by endpoint, with the ports that the system chose. `monitor` may be empty.
-std::vector<Served> served_by(const std::vector<std::shared_ptr<Pipeline>>& pipelines, const std::string& monitor);
+/// What the pipelines serve, endpoint by endpoint, with the ports that the system chose. `monitor` may be empty;
+/// `has_page`: it serves the live page.
+std::vector<Served> served_by(const std::vector<std::shared_ptr<Pipeline>>& pipelines, const std::string& monitor,
+                              bool has_page);
 /// A line for each: `tcp://127.0.0.1:5555  spectrum (spectrum.out), peaks (peak_finder.out)`. At most `columns` wide; 0:
 /// any width.
 std::vector<std::string> served_lines(const std::vector<Served>& served, int columns, terminal::Paint paint);

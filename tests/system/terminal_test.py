@@ -212,7 +212,7 @@ class Terminal(iqd.SystemTest):
             where = re.search(r"serving (tcp://127.0.0.1:\d+): iq \(source\), spectrum \(spectrum.out\)", daemon.text)
             self.assertTrue(where, daemon.text)
             self.assertRegex(daemon.text, r"serving file sink out.sigmf-meta: source")
-            self.assertRegex(daemon.text, r"serving http://127.0.0.1:[1-9]\d*: /metrics")
+            self.assertRegex(daemon.text, r"serving http://127.0.0.1:[1-9]\d*: / \(live page\), /metrics")
             got = iqd.command("sub", where[1], "iq", "--count", 2, "--seconds", iqd.PATIENCE)
             self.assertEqual(got.returncode, 0, got.stderr)
             status = daemon.wait_for(lambda s: s["ports"][0]["messages"] > 0)
