@@ -38,6 +38,13 @@ nlohmann::json describe_bins(const WatchedPort& port, std::int64_t entry) {
   return about;
 }
 
+/// Samples at full scale. Channels count theirs as they arrive, which may be some blocks earlier.
+bool are_clipped(std::span<const cf32> samples) noexcept {
+  constexpr float kFull = 32767.0F / 32768.0F;
+  return std::ranges::any_of(
+      samples, [](const cf32& x) { return std::fabs(x.real()) >= kFull || std::fabs(x.imag()) >= kFull; });
+}
+
 }  // namespace
 
 RowTrace::RowTrace(const WatchedPort& port, std::int64_t entry, nlohmann::json description)
@@ -75,7 +82,9 @@ std::string RowTrace::codes_of(std::span<const float> largest, std::span<const f
 }
 
 SampleRow::SampleRow(const WatchedPort& port, std::int64_t entry, std::shared_ptr<SampleSpectrum> spectrum)
-    : RowTrace(port, entry, describe_row(port, entry, spectrum->size(), "dBFS")), spectrum_(std::move(spectrum)) {}
+    : RowTrace(port, entry, describe_row(port, entry, spectrum->size(), "dBFS")),
+      spectrum_(std::move(spectrum)),
+      is_radio_(port.output == kNoOutput && port.outlet->format().element == Element::sc16) {}
 
 /// Of a channel with a frequency of its own.
 double SampleRow::offset_hz() const noexcept {
@@ -97,6 +106,7 @@ void SampleRow::show(const WatchCopy& copy, LiveHub& hub) {
   const double rate = rate_of(format), bin = rate / static_cast<double>(spectrum_->size());
   const double lowest = copy.frequency_hz + offset_hz() - rate / 2 + (format.mirrored ? bin / 2 : -bin / 2);
   Head head = head_of(copy, lowest, rate);
+  if (is_radio_ && are_clipped(samples)) head.flags |= Head::clipped;
   put(hub, head, codes_of(row, {}, head));
 }
 

@@ -41,6 +41,7 @@ class SampleRow final : public RowTrace {
   double offset_hz() const noexcept;
 
   std::shared_ptr<SampleSpectrum> spectrum_;
+  const bool is_radio_;  // the source, with samples that have a full scale
   std::vector<cf32> samples_;
 };
 

@@ -66,18 +66,26 @@ class Viewer:
         self.socket.settimeout(iqd.PATIENCE)
         if buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-        self.socket.connect(("127.0.0.1", port))
-        self.socket.sendall(request(port, query, headers))
-        self._data = b""
-        while b"\r\n\r\n" not in self._data:
-            part = self.socket.recv(65536)
-            if not part:
-                break
-            self._data += part
+        try:
+            self._data = self._upgrade(port, request(port, query, headers))
+        except OSError:
+            self.socket.close()
+            raise
         self.head, _, self._data = self._data.partition(b"\r\n\r\n")
         self.head = self.head.decode()
         self.status = int(self.head.split()[1]) if self.head else 0
         self.close_code = None
+
+    def _upgrade(self, port, data):
+        self.socket.connect(("127.0.0.1", port))
+        self.socket.sendall(data)
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            part = self.socket.recv(65536)
+            if not part:
+                break
+            answer += part
+        return answer
 
     def __enter__(self):
         return self
@@ -154,9 +162,9 @@ class Viewer:
         self.socket.sendall(bytes([0x88, 0x82, 0, 0, 0, 0]) + struct.pack(">H", 1000))
 
 
-def trace_of(hello, port, kind="row", **of):
+def trace_of(hello, port, kind="row", of=None):
     """The number of a trace in `hello`."""
     found = [t["trace"] for t in hello["traces"]
-             if (t["port"], t["kind"]) == (port, kind) and all(t["of"].get(k) == v for k, v in of.items())]
+             if (t["port"], t["kind"]) == (port, kind) and of in (None, t["of"])]
     assert found, (port, kind, of, hello["traces"])
     return found[0]
