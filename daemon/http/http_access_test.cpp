@@ -130,5 +130,37 @@ TEST(HttpAccess, PagesOfOtherSitesChangeNothing) {
   EXPECT_EQ(status_of(access, {.origin = "http://localhost:1"}), 403);
 }
 
+TEST(HttpAccess, OnlyOurOwnPageReadsASocket) {
+  struct Case {
+    const char* host;
+    const char* origin;
+    int status;
+  };
+  for (const bool is_loopback : {true, false})
+    for (const char* token : {"", kGood}) {
+      const HttpAccess access(is_loopback, token);
+      for (const auto& [host, origin, status] :
+           {Case{"127.0.0.1:1", nullptr, 200}, Case{"127.0.0.1:1", "http://127.0.0.1:1", 200},
+            Case{"127.0.0.1:1", "https://127.0.0.1:1", 200}, Case{"127.0.0.1:1", "http://127.0.0.1:2", 403},
+            Case{"127.0.0.1:1", "http://evil.example", 403}, Case{"127.0.0.1:1", "null", 403},
+            Case{"127.0.0.1:1", "", 403}, Case{nullptr, "http://127.0.0.1:1", 403}, Case{nullptr, nullptr, 200},
+            Case{"evil.example", "http://evil.example", is_loopback ? 421 : 200},
+            Case{"evil.example", nullptr, is_loopback ? 421 : 200}}) {
+        const Caller caller{.host = host, .origin = origin};
+        auto no = access.refuse(caller);
+        if (!no) no = access.refuse_socket(caller);
+        EXPECT_EQ(no ? no->status : 200, status) << (host ? host : "none") << " " << (origin ? origin : "none");
+      }
+    }
+}
+
+TEST(HttpAccess, SaysWhoMayChangeSomething) {
+  using Changes = HttpAccess::Changes;
+  EXPECT_EQ(HttpAccess(true, "").changes(), Changes::free);
+  EXPECT_EQ(HttpAccess(true, kGood).changes(), Changes::with_token);
+  EXPECT_EQ(HttpAccess(false, kGood).changes(), Changes::with_token);
+  EXPECT_EQ(HttpAccess(false, "").changes(), Changes::never);
+}
+
 }  // namespace
 }  // namespace iqd

@@ -61,6 +61,7 @@ TEST_F(Door, EveryRouteOfTheIndexAnswers) {
   for (const HttpRoute& route : http_routes()) {
     EXPECT_THAT(index, HasSubstr(std::string(route.path)));
     std::string path(route.path);
+    if (path == "/page/*" || path == "/api/live") continue;  // see http_live_test.cpp
     for (const auto& [part, name] :
          {std::pair{"pipelines/*", "pipelines/test"}, {"stages/*", "stages/window"}, {"*", "x"}})
       if (const std::size_t at = path.find(part); at != path.npos) path.replace(at, std::strlen(part), name);

@@ -87,8 +87,9 @@ TEST(Metrics, EachLineIsWellFormedAndNoSeriesComesTwice) {
 
 TEST(Metrics, AreNamedAsPrometheusWantsIt) {
   const testing::FakeService service;
+  const live::LiveHub viewers;
   std::set<std::string> names;
-  for (const auto& family : collect_metrics(service)) {
+  for (const auto& family : collect_metrics(service, &viewers)) {
     EXPECT_TRUE(names.insert(family.name).second) << family.name << " twice";
     EXPECT_EQ(family.name.ends_with("_total"), family.type == prometheus::MetricType::Counter) << family.name;
     EXPECT_TRUE(family.name.starts_with("iqd_") || family.name.starts_with("process_")) << family.name;
@@ -166,9 +167,10 @@ TEST(Metrics, AreThoseOfThePage) {
   service.status[0].levels = {{{"meter", "lo", "channel", "1"}, -30}};
   const RadioOnList radio({"uhd", "a", {}}, [] { return RadioReadings{{"lo", "", 1, true}, {"temperature", "", 40}}; });
   while (open_radios()[0].readings.empty()) std::this_thread::yield();
+  const live::LiveHub viewers;
   std::set<std::string> wanted;
   std::string table;
-  for (const auto& family : collect_metrics(service)) {
+  for (const auto& family : collect_metrics(service, &viewers)) {
     std::string labels;
     for (const auto& label : family.metric[0].label)
       labels += fmt::format("{}`{}`", labels.empty() ? "" : " ", label.name);

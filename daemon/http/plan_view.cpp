@@ -116,6 +116,13 @@ json needs_json(const PipelineStatus& now) {
   return all;
 }
 
+/// By the place where samples were lost.
+json dropped_json(const PipelineStatus& now) {
+  json dropped = json::object();
+  for (std::size_t d = 0; d < now.dropped.size(); ++d) dropped[std::string(kDropNames[d])] = now.dropped[d];
+  return dropped;
+}
+
 json plan_json(const Plan& plan, const PipelineStatus& now, const PipelineStatus* then, double seconds) {
   json ports = json::array();
   const std::vector<PortPlace> places = now.places.size() == plan.ports.size() ? now.places : places_of(plan);
@@ -126,6 +133,8 @@ json plan_json(const Plan& plan, const PipelineStatus& now, const PipelineStatus
           {"sample_rate", now.rate_hz},
           {"block", {{"samples", plan.block}, {"seconds", now.block_s}}},
           {"samples_per_second", growth(now.received, then ? then->received : 0, then ? seconds : 0)},
+          {"lost", now.lost},
+          {"dropped", dropped_json(now)},
           {"queues",
            {{"in_flight", now.in_flight},
             {"lanes", now.lanes},

@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "daemon/live/code_scale.hpp"
+#include "tests/support/built_path.hpp"
 
 namespace iqd::live {
 namespace {
@@ -40,7 +42,10 @@ Head head_of(const nlohmann::json& of) {
 
 /// The page's tests read the same file.
 TEST(LiveHead, IsByteForByteWhatThePageReads) {
-  std::ifstream file(IQD_SOURCE_FOLDER "/tests/support/live_messages.json");
+  const std::string path = built_path(IQD_SOURCE_FOLDER, "IQD_SOURCE_FOLDER") + "/tests/support/live_messages.json";
+  std::ifstream file(path);
+  if (!file && std::getenv("IQD_SOURCE_FOLDER")) GTEST_SKIP() << "NOT COMPARED: a bundle has no " << path;
+  ASSERT_TRUE(file) << path;
   const nlohmann::json examples = nlohmann::json::parse(file);
   ASSERT_GE(examples.size(), 4u);
   for (const nlohmann::json& example : examples) {
