@@ -43,10 +43,11 @@ struct Loaded {
   Problems problems;
   Document document;
   Spec spec;
+  std::vector<AddedSink> added{};  // recordings that requests have started
 
   void read(Document from, std::span<const Override> overrides = {});
 };
-std::unique_ptr<Loaded> load(const std::string& file);
+std::unique_ptr<Loaded> load(const std::string& file, std::vector<AddedSink> added = {});
 /// The pipeline with this name; without a name, the only one. Throws UsageError, which begins with the command.
 PipelineSpec& choose_pipeline(std::string_view command, Spec& spec, const std::string& name);
 

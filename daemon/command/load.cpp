@@ -36,11 +36,12 @@ void log_warnings(const Problems& problems) {
 
 void Loaded::read(Document from, std::span<const Override> overrides) {
   document = std::move(from);
-  spec = read_spec(document, catalogue(), problems, overrides);
+  spec = read_spec(document, catalogue(), problems, overrides, added);
 }
 
-std::unique_ptr<Loaded> load(const std::string& file) {
+std::unique_ptr<Loaded> load(const std::string& file, std::vector<AddedSink> added) {
   auto loaded = std::make_unique<Loaded>();
+  loaded->added = std::move(added);
   const std::size_t before = heap_bytes();
   loaded->read(load_document(file, loaded->problems));
   check_monitor(loaded->spec);

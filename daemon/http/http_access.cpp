@@ -110,6 +110,9 @@ void check_monitor(const Spec& spec) {
     spec.monitor->problem("listen", fmt::format("'{}' can be reached from other machines: set `token` to a file with a "
                                                 "token, or set `insecure: true`",
                                                 spec.listen));
+  if (!spec.recordings.empty() && ::access(spec.recordings.c_str(), W_OK | X_OK) != 0)
+    spec.monitor->problem("recordings",
+                          fmt::format("{}: the folder does not exist or is not writable", spec.recordings));
   try {
     if (!spec.token_file.empty()) read_token(spec.token_file);
   } catch (const UsageError& e) {

@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "daemon/http/http_body.hpp"
+#include "daemon/http/http_send.hpp"
 
 namespace iqd {
 namespace {
@@ -102,21 +103,6 @@ void call(const ListenAddress& address) {
   ::close(socket);
 }
 
-void send(mg_connection* connection, const HttpAnswer& answer, bool with_body, bool closes) {
-  std::string text = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nCache-Control: {}\r\nX-Content-Type-Options: nosniff\r\n"
-      "Content-Security-Policy: {}\r\n{}{}",
-      answer.status, mg_get_response_code_text(connection, answer.status), answer.type, answer.cache, answer.policy,
-      answer.header, closes ? "Connection: close\r\n" : "");
-  // A 304 has no body, and its length would be that of the file.
-  if (answer.status != 304) text += fmt::format("Content-Length: {}\r\n", answer.body.size());
-  text += "\r\n";
-  if (with_body) text += answer.body;
-  // A client that does not take an answer gets no second one.
-  if (std::cmp_not_equal(mg_write(connection, text.data(), text.size()), text.size()))
-    mg_disable_connection_keep_alive(connection);
-}
-
 std::string_view header_of(mg_connection* connection, const char* name) {
   const char* const value = mg_get_header(connection, name);
   return value ? value : "";
@@ -153,6 +139,7 @@ HttpDoor::HttpDoor(Service& service, const Spec& spec)
     : service_(service),
       address_(listen_address(spec)),
       access_(access_to(address_, spec)),
+      recordings_(spec.recordings),
       live_(spec.page ? std::make_unique<HttpLive>(service, spec, access_) : nullptr),
       waiting_(threads_for(spec)) {
   start(threads_for(spec));
@@ -236,8 +223,9 @@ int HttpDoor::serve(mg_connection* connection) {
   // After an unread body, the start of the next request is unknown.
   const bool closes = has_unread_body || made.status == 401 || wants_close(connection, request) || waiting_.is_full();
   if (closes) mg_disable_connection_keep_alive(connection);
-  send(connection, made, std::string_view(request.request_method) != "HEAD", closes);
-  return made.status;
+  const int status = made.status;
+  send_answer(connection, std::move(made), std::string_view(request.request_method) != "HEAD", closes);
+  return status;
 }
 
 bool HttpDoor::is_viewer(mg_connection* connection) const {
@@ -272,7 +260,7 @@ HttpAnswer HttpDoor::answer(mg_connection* connection, bool& has_unread_body) {
   const Caller caller = caller_of(connection);
   if (const auto no = access_.refuse(caller)) return refusal(no->status, {no->why});
   HttpAnswer none;
-  HttpCall call{service_, plans_, live_ ? &live_->hub() : nullptr, {}, {}, {}, request.remote_addr};
+  HttpCall call{service_, plans_, live_ ? &live_->hub() : nullptr, {}, {}, {}, request.remote_addr, recordings_};
   call.headers = {header_of(connection, "Accept"), header_of(connection, "If-None-Match")};
   const HttpRoute* route = find_route(request.request_method, path_of(request), call.names, none);
   if (!route) return none;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "daemon/http/http_access.hpp"
 #include "daemon/http/http_live.hpp"
@@ -44,6 +45,7 @@ class HttpDoor {
   PlanView plans_;
   ListenAddress address_;
   HttpAccess access_;
+  const std::string recordings_;    // their folder
   std::unique_ptr<HttpLive> live_;  // null: there is no page
   HttpWaiting waiting_;
   mg_context* server_ = nullptr;

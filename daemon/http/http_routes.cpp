@@ -12,6 +12,7 @@
 #include "daemon/http/http_page.hpp"
 #include "daemon/http/keys_view.hpp"
 #include "daemon/http/metrics.hpp"
+#include "daemon/http/recordings_view.hpp"
 #include "daemon/http/status.hpp"
 #include "radio/trigger/event.hpp"
 
@@ -32,19 +33,6 @@ HttpAnswer health(const std::vector<std::string>& reasons) {
   std::string lines;
   for (const std::string& reason : reasons) lines += reason + "\n";
   return {503, std::move(lines), kText};
-}
-
-HttpAnswer changed(const ChangeReport& report) {
-  using Result = ChangeReport::Result;
-  switch (report.result) {
-    case Result::applied: return json_answer(200, "applied", report.lines);
-    case Result::refused: return refusal(422, report.lines);
-    case Result::unknown: return refusal(404, report.lines);
-    case Result::busy: break;
-  }
-  HttpAnswer busy = refusal(503, report.lines);
-  busy.header = "Retry-After: 1\r\n";
-  return busy;
 }
 
 /// GET shows `none` as null, so a request may write it like that.
@@ -79,7 +67,7 @@ HttpAnswer set_keys(const HttpCall& call, std::string_view pipeline, std::string
     for (const std::string& line : report.lines) log::info("http: {} set {}", call.from, line);
   else
     log_refusal(report);
-  return changed(report);
+  return changed_answer(report);
 }
 
 HttpAnswer happen(const HttpCall& call) {
@@ -98,7 +86,7 @@ HttpAnswer index(const HttpCall& call) {
 }
 
 /// A request for the WebSocket does not come here.
-HttpAnswer live(const HttpCall& call) {
+HttpAnswer live_answer(const HttpCall& call) {
   if (!call.viewers) return refusal(404, {"the live page is turned off: monitor: {page: false}"});
   HttpAnswer answer = refusal(426, {"this is a WebSocket of version 13"});
   answer.header = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
@@ -111,7 +99,7 @@ constexpr HttpRoute kRoutes[] = {
      [](const HttpCall& c) {
        return c.viewers ? page_answer(c.names[0], c.headers) : refusal(404, {"the live page is turned off"});
      }},
-    {"GET", "/api/live", "what the live page shows, as a WebSocket", live},
+    {"GET", "/api/live", "what the live page shows, as a WebSocket", live_answer},
     {"GET", "/metrics", "metrics for Prometheus",
      [](const HttpCall& c) {
        return HttpAnswer{200, metrics_text(c.service, c.viewers), "text/plain; version=0.0.4; charset=utf-8"};
@@ -129,8 +117,12 @@ constexpr HttpRoute kRoutes[] = {
        return HttpAnswer{200, c.plans.json(c.service) + "\n"};
      }},
     {"POST", "/api/reload", "reloads the file, as SIGHUP does",
-     [](const HttpCall& c) { return changed(c.service.reload()); }},
+     [](const HttpCall& c) { return changed_answer(c.service.reload()); }},
     {"POST", "/api/triggers/*", "triggers the recordings that wait for this event", happen},
+    {"GET", "/api/recordings", "the recordings in the folder `monitor: recordings`", list_recordings},
+    {"POST", "/api/recordings", "starts one; the body is {\"port\": \"source\", \"seconds\": 10}", start_recording},
+    {"GET", "/api/recordings/*", "the file of a recording", fetch_recording},
+    {"DELETE", "/api/recordings/*", "deletes it", delete_recording},
     {"GET", "/api/stages", "all stages, sources, sinks and other outlets that have keys",
      [](const HttpCall& c) { return parts_answer(c.service, ""); }},
     {"GET", "/api/stages/*", "keys of one as they are set now, with ranges, and who set them",
@@ -165,6 +157,19 @@ bool matches(std::string_view pattern, std::string_view path, std::vector<std::s
 
 HttpAnswer refusal(int status, const std::vector<std::string>& problems) {
   return json_answer(status, "problems", problems);
+}
+
+HttpAnswer changed_answer(const ChangeReport& report) {
+  using Result = ChangeReport::Result;
+  switch (report.result) {
+    case Result::applied: return json_answer(200, "applied", report.lines);
+    case Result::refused: return refusal(422, report.lines);
+    case Result::unknown: return refusal(404, report.lines);
+    case Result::busy: break;
+  }
+  HttpAnswer busy = refusal(503, report.lines);
+  busy.header = "Retry-After: 1\r\n";
+  return busy;
 }
 
 std::span<const HttpRoute> http_routes() {

@@ -20,9 +20,12 @@ struct HttpAnswer {
   std::string header{};  // more header lines, each with its \r\n
   std::string_view policy = "default-src 'none'; frame-ancestors 'none'";
   std::string_view cache = "no-store";
+  std::string file{};  // sent instead of the body
 };
 /// `{"problems": […]}`
 HttpAnswer refusal(int status, const std::vector<std::string>& problems);
+/// What became of a change.
+HttpAnswer changed_answer(const ChangeReport& report);
 
 /// Headers of a request that change the answer; empty if missing.
 struct HttpHeaders {
@@ -38,7 +41,8 @@ struct HttpCall {
   std::vector<std::string_view> names;  // the part of the path for each `*`
   std::string_view body;
   HttpHeaders headers;
-  std::string_view from;  // the caller's address
+  std::string_view from;        // the caller's address
+  std::string_view recordings;  // their folder; empty: there is none
 };
 
 /// One kind of request. GET serves HEAD as well; all other methods change what runs.

@@ -26,6 +26,14 @@ struct ChangeReport {
   std::vector<std::string> lines;  // one for each thing that was done, or that is wrong
 };
 
+/// A recording that somebody asks for.
+struct RecordingRequest {
+  std::string pipeline;  // may be empty if there is only one
+  std::string port;
+  double seconds = 0;
+  std::string folder;
+};
+
 /// A part of a running pipeline whose keys somebody asks for.
 struct AskedPart {
   std::string_view pipeline;
@@ -56,6 +64,12 @@ class Service {
   /// Sets live keys of one stage, or keys of the `source`: `keys` is a JSON object. `pipeline` may be empty if there
   /// is only one.
   virtual ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) = 0;
+  /// Starts a recording; the report's last line is the name of its file.
+  virtual ChangeReport record(const RecordingRequest& /*request*/) {
+    return {ChangeReport::Result::refused, {"nothing can be recorded"}};
+  }
+  /// The names of the files that are being recorded.
+  virtual std::vector<std::string> recording() const { return {}; }
 };
 
 }  // namespace iqd

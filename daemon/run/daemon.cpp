@@ -16,6 +16,7 @@
 #include "daemon/run/hang_watch.hpp"
 #include "daemon/run/last_watch.hpp"
 #include "daemon/run/pipeline_set.hpp"
+#include "daemon/run/readiness.hpp"
 #include "daemon/run/requests.hpp"
 #include "daemon/run/service_manager.hpp"
 #include "daemon/run/signals.hpp"
@@ -39,14 +40,18 @@ class Daemon final : public Service {
   // Any thread.
   double uptime_s() const override { return static_cast<double>(steady_ns() - started_ns_) / 1e9; }
   std::vector<PipelineStatus> statuses() const override;
-  std::vector<std::string> not_ready() const override;
-  std::vector<std::string> not_healthy() const override;
+  std::vector<std::string> not_ready() const override { return iqd::not_ready(pipelines_.look()); }
+  std::vector<std::string> not_healthy() const override { return iqd::not_healthy(pipelines_.look()); }
   void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const override;
   void visit_parts(const std::function<void(const AskedPart&)>& visit) const override { pipelines_.visit_parts(visit); }
   std::vector<live::LivePipeline> live() const override;
   ChangeReport reload() override {
     return requests_.ask([this] { return reload_now(); });
   }
+  ChangeReport record(const RecordingRequest& request) override {
+    return requests_.ask([this, request] { return change([&] { return pipelines_.record(request); }); });
+  }
+  std::vector<std::string> recording() const override { return pipelines_.recording(); }
   ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) override {
     return requests_.ask([this, p = std::string(pipeline), s = std::string(stage), k = std::string(keys)] {
       return change([&] { return pipelines_.set(p, s, k, SetBy::patch); });
@@ -145,6 +150,7 @@ void Daemon::watch() {
     const std::int64_t now = steady_ns();
     if (options_.seconds > 0 && !stopping_ns_ && static_cast<double>(now - started_ns_) >= options_.seconds * 1e9)
       stop_all();
+    if (!stopping_ns_ && pipelines_.is_recording_over(now)) change([&] { return pipelines_.end_recording(now); });
     notify_manager(now);
     if (stopping_ns_ || all_are(&Pipeline::has_ended)) output_.hold(now);
     if (output_.is_due(now) && !all_finished()) output_.show(statuses(), uptime_s());
@@ -280,32 +286,6 @@ std::vector<live::LivePipeline> Daemon::live() const {
   std::vector<live::LivePipeline> all;
   for (const auto& p : pipelines_.look()) all.push_back({p->name(), p->block_s(), p->watched()});
   return all;
-}
-
-std::vector<std::string> Daemon::not_ready() const {
-  std::vector<std::string> reasons;
-  for (const auto& p : pipelines_.look()) {
-    const SourceState state = p->state();
-    if (state != SourceState::streaming && state != SourceState::ended) {
-      const std::string trouble = p->trouble();
-      reasons.push_back(fmt::format("{}: the source is {}{}{}", p->name(),
-                                    kSourceStateNames[static_cast<std::size_t>(state)], trouble.empty() ? "" : ": ",
-                                    trouble));
-    }
-    if (const std::string stage = p->slow_stage(); !stage.empty())
-      reasons.push_back(fmt::format("{}: stage '{}' does not return", p->name(), stage));
-    else if (const double idle_s = p->idle_s(); state == SourceState::streaming && idle_s > 0)
-      reasons.push_back(
-          fmt::format("{}: no samples taken for {:.1f} s: a subscriber or a sink takes no more", p->name(), idle_s));
-  }
-  return reasons;
-}
-
-std::vector<std::string> Daemon::not_healthy() const {
-  std::vector<std::string> reasons;
-  for (const auto& p : pipelines_.look())
-    if (std::string stuck = p->stuck(); !stuck.empty()) reasons.push_back(std::move(stuck));
-  return reasons;
 }
 
 }  // namespace

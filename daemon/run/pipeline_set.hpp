@@ -11,6 +11,7 @@
 
 #include "daemon/command/commands.hpp"
 #include "daemon/http/service.hpp"
+#include "daemon/run/recordings.hpp"
 #include "pipeline/spec/key_origins.hpp"
 
 namespace iqd {
@@ -44,6 +45,13 @@ class PipelineSet {
   /// Sets live keys of a stage, or any keys of the source, until the next reload. Keys of the source that are not live
   /// restart the pipeline.
   ChangeReport set(const std::string& pipeline, const std::string& stage, const std::string& keys, SetBy by);
+  /// Writes a port into a file for so long, beside the sinks of the file; it continues through reloads.
+  ChangeReport record(const RecordingRequest& request);
+  bool is_recording_over(std::int64_t now_ns) const { return recordings_.over(now_ns) != nullptr; }
+  /// Closes one that is over.
+  ChangeReport end_recording(std::int64_t now_ns);
+  /// Any thread: the files that are being recorded.
+  std::vector<std::string> recording() const { return recordings_.names(); }
   /// The `apply` outlets, whose values become keys.
   std::vector<std::shared_ptr<ApplyOutlet>> applies() const;
   void tidy();
@@ -64,6 +72,7 @@ class PipelineSet {
   void close(std::vector<std::shared_ptr<Pipeline>>& opened);
   enum class Scope : std::uint8_t { all, named };  // named: pipelines that are not named keep running
   ChangeReport go_over(Loaded& next, Scope scope);
+  ChangeReport change_sinks(const std::string& pipeline, std::vector<AddedSink> sinks);
   ChangeReport try_over(Loaded& next, Scope scope, Done& done);
   void undo(const std::vector<std::string>& changed, ChangeReport& report);
   Allowance allowance_of(const Spec& next, Scope scope) const;
@@ -84,6 +93,7 @@ class PipelineSet {
   std::unique_ptr<Loaded> loaded_;
   std::vector<Override> overrides_;
   KeyOrigins origins_;
+  Recordings recordings_;
   bool is_memory_locked_ = false;
   std::shared_ptr<OpeningWatch> watch_ = std::make_shared<OpeningWatch>();
   mutable std::mutex list_;  // guards `pipelines_` between the changing thread and readers

@@ -84,7 +84,7 @@ ChangeReport no_keys(const PipelineSpec& spec, const std::string& name) {
 
 ChangeReport PipelineSet::reload() {
   if (loaded_->document.file.empty()) return {Result::refused, {"there is no file to reload"}};
-  std::unique_ptr<Loaded> next = load(loaded_->document.file);
+  std::unique_ptr<Loaded> next = load(loaded_->document.file, loaded_->added);
   const ChangeReport report = go_over(*next, Scope::all);
   if (report.result != Result::applied) return report;
   log_warnings(next->problems);
@@ -107,6 +107,7 @@ ChangeReport PipelineSet::set(const std::string& pipeline, const std::string& st
   if (at->finished()) return {Result::refused, {at->spec().name + " has ended: no key can be set"}};
 
   auto next = std::make_unique<Loaded>();
+  next->added = loaded_->added;
   std::vector<Override> overrides = overrides_;
   if (auto no = read_request({stage, keys}, loaded_->document, at->spec(), overrides, *next)) return *std::move(no);
   at.reset();  // a pipeline cannot end while this holds it
@@ -154,6 +155,7 @@ ChangeReport PipelineSet::go_over(Loaded& next, Scope scope) {
 void PipelineSet::undo(const std::vector<std::string>& changed, ChangeReport& report) {
   if (changed.empty()) return;
   Loaded before;
+  before.added = loaded_->added;
   before.read(loaded_->document, overrides_);
   std::erase_if(before.spec.pipelines,
                 [&](const PipelineSpec& p) { return std::ranges::find(changed, p.name) == changed.end(); });

@@ -137,8 +137,14 @@ void read_list(const Node& node, Problems& problems, const std::function<void(co
   }
 }
 
-PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catalogue,
-                           std::span<const Override> overrides, Problems& problems) {
+/// What a file's pipelines get besides their own keys.
+struct Requested {
+  std::span<const Override> overrides;
+  std::span<const AddedSink> sinks;
+};
+
+PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catalogue, const Requested& requested,
+                           Problems& problems) {
   PipelineSpec spec(Section(node.path(), node.place(), problems));
   static constexpr std::string_view kReserved[] = {"source", "stages",  "publish", "sinks",
                                                    "apply",  "overrun", "monitor"};
@@ -154,14 +160,16 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
   if (overrun.choice != OverrunField::Choice::source)
     spec.overrun = overrun.choice == OverrunField::Choice::drop ? Overrun::drop : Overrun::wait;
   if (node.kind() != Node::Kind::map && node.kind() != Node::Kind::null) return spec;  // there is nothing to read
-  read_source(node["source"], spec, catalogue, overrides, problems);
+  read_source(node["source"], spec, catalogue, requested.overrides, problems);
   std::set<std::string> names;
   read_list(node["stages"], problems,
-            [&](const Node& n) { read_stage(n, spec, catalogue, overrides, names, problems); });
+            [&](const Node& n) { read_stage(n, spec, catalogue, requested.overrides, names, problems); });
   check_backends(spec);
   if (spec.backend.empty()) spec.backend = {"auto"};  // for the rest of the checks
   read_list(node["publish"], problems, [&](const Node& n) { read_publish(n, spec, catalogue, problems); });
   read_list(node["sinks"], problems, [&](const Node& n) { read_sink(n, spec, catalogue, problems); });
+  for (const AddedSink& sink : requested.sinks)
+    if (sink.pipeline == spec.name) read_sink(sink.entry, spec, catalogue, problems);
   read_list(node["apply"], problems, [&](const Node& n) { read_apply(n, spec, problems); });
   return spec;
 }
@@ -169,7 +177,8 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
 }  // namespace
 
 Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems,
-               std::span<const Override> overrides) {
+               std::span<const Override> overrides, std::span<const AddedSink> added) {
+  const Requested requested{overrides, added};
   Spec spec;
   spec.is_whole = !document.is_damaged;
   const std::size_t before = problems.size();
@@ -189,7 +198,7 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
     std::set<std::string> names;
     read_list(root["pipelines"], problems, [&](const Node& n) {
       if (document.is_damaged && n.kind() == Node::Kind::null) return;
-      PipelineSpec pipeline = read_pipeline(n, true, catalogue, overrides, problems);
+      PipelineSpec pipeline = read_pipeline(n, true, catalogue, requested, problems);
       if (!names.insert(pipeline.name).second)
         pipeline.section.problem(
             "name", fmt::format("there is already a pipeline '{}': each needs its own `name:`", pipeline.name));
@@ -198,7 +207,7 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
     if (spec.pipelines.empty() && spec.is_whole)
       problems.push_back({root.key_place("pipelines"), "pipelines", "the list is empty"});
   } else {
-    spec.pipelines.push_back(read_pipeline(root, false, catalogue, overrides, problems));
+    spec.pipelines.push_back(read_pipeline(root, false, catalogue, requested, problems));
   }
   find_live_keys(spec);
   read_monitor(root["monitor"], spec, problems);

@@ -125,9 +125,9 @@ struct PipelineSpec {
   std::vector<std::string> watch;        // ports that the live page shows although nothing else reads them
   std::optional<Section> watch_section;  // where they are named
   bool watched = false;                  // there is a live page
-  std::size_t file_bytes = 0;  // its share of the heap that the parsed file takes
-  bool short_blocks = false;   // a stage may take more samples at once than a block has
-  bool has_run = false;        // so it fits, however little memory seems to be free
+  std::size_t file_bytes = 0;            // its share of the heap that the parsed file takes
+  bool short_blocks = false;             // a stage may take more samples at once than a block has
+  bool has_run = false;                  // so it fits, however little memory seems to be free
 
   /// Whether the source waits for lanes and sinks.
   bool is_lossless(const StreamInfo& stream) const noexcept {
@@ -143,10 +143,10 @@ std::vector<RouteSpec> routes_of(const PipelineSpec& spec);
 
 struct Spec {
   std::vector<PipelineSpec> pipelines;
-  std::string listen;      // the monitor's address; empty: no port is opened
-  std::string token_file;  // holds the secret that HTTP requests for changes must contain
-  bool insecure = false;   // HTTP may be reached from other machines without a token
-  bool page = true;        // the port serves the live page
+  std::string listen;              // the monitor's address; empty: no port is opened
+  std::string token_file;          // holds the secret that HTTP requests for changes must contain
+  bool insecure = false;           // HTTP may be reached from other machines without a token
+  bool page = true;                // the port serves the live page
   std::vector<std::string> watch;  // `[PIPELINE/]STAGE.PORT`
   std::string recordings;          // folder for recordings that requests start; empty: none can be started
   std::vector<std::string> peers;  // addresses of other iqds, for links
@@ -164,9 +164,15 @@ struct Override {
   Node keys;
 };
 
+/// An entry of `sinks` that is not in the file: a recording that a request has started.
+struct AddedSink {
+  std::string pipeline;
+  Node entry;
+};
+
 /// Problems go to `problems`; the spec is usable if there are none.
 Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems,
-               std::span<const Override> overrides = {});
+               std::span<const Override> overrides = {}, std::span<const AddedSink> added = {});
 
 /// The keys of a pipeline that are plain values, for the schema and the documentation.
 void pipeline_fields(PipelineSpec& spec, FieldVisitor& visitor);

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/http/recordings_view.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "daemon/http/http_door.hpp"
+#include "tests/support/fake_service.hpp"
+#include "tests/support/http_client.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace iqd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// Says what it was asked for, and that it records.
+class RecordingService final : public testing::FakeService {
+ public:
+  ChangeReport record(const RecordingRequest& request) override {
+    asked_for = request;
+    if (request.port == "none") return {ChangeReport::Result::refused, {"no such port"}};
+    names = {"new.sigmf"};
+    return {ChangeReport::Result::applied, {"recording", "new.sigmf"}};
+  }
+  std::vector<std::string> recording() const override { return names; }
+
+  RecordingRequest asked_for;
+  std::vector<std::string> names;
+};
+
+class RecordingsDoor : public ::testing::Test {
+ protected:
+  RecordingsDoor() {
+    Spec spec;
+    spec.listen = "127.0.0.1:0";
+    spec.recordings = folder_.path();
+    door_.emplace(service_, spec);
+  }
+  std::string ask(std::string_view method, std::string_view path, std::string_view body = "") {
+    return testing::ask(door_->address().port,
+                        fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}", method, path,
+                                    body.size(), body),
+                        method == "HEAD");
+  }
+  static nlohmann::json json_in(const std::string& answer) {
+    return nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
+  }
+
+  ScratchFolder folder_;
+  RecordingService service_;
+  std::optional<HttpDoor> door_;
+};
+
+TEST_F(RecordingsDoor, StartsOne) {
+  const std::string answer = ask("POST", "/api/recordings", R"({"port": "source", "seconds": 2.5, "pipeline": "lab"})");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(json_in(answer)["recording"]["name"], "new.sigmf");
+  EXPECT_EQ(json_in(answer)["recording"]["state"], "recording");
+  EXPECT_EQ(json_in(answer)["applied"], nlohmann::json({"recording"}));
+  EXPECT_EQ(service_.asked_for.pipeline, "lab");
+  EXPECT_EQ(service_.asked_for.seconds, 2.5);
+  EXPECT_EQ(service_.asked_for.folder, folder_.path());
+  EXPECT_THAT(ask("POST", "/api/recordings", R"({"port": "none", "seconds": 1})"), StartsWith("HTTP/1.1 422 "));
+}
+
+TEST_F(RecordingsDoor, RefusesWhatIsNoRequest) {
+  for (const char* body : {"", "x", "[]", "{}", R"({"port": 1, "seconds": 1})"})
+    EXPECT_THAT(ask("POST", "/api/recordings", body), StartsWith("HTTP/1.1 400 ")) << body;
+  for (const char* body :
+       {R"({"port": "source"})", R"({"port": "source", "seconds": "1"})", R"({"port": "source", "seconds": 0})",
+        R"({"port": "source", "seconds": -1})", R"({"port": "source", "seconds": 1e9})"})
+    EXPECT_THAT(ask("POST", "/api/recordings", body), StartsWith("HTTP/1.1 422 ")) << body;
+}
+
+TEST_F(RecordingsDoor, ListsThoseThatAreDoneAndThoseThatRun) {
+  folder_.write("old.sigmf", "abc");
+  folder_.write("new.part.sigmf-data", "12345");
+  folder_.write("new.part.sigmf-meta", "{}");
+  folder_.write(".hidden", "x");
+  std::filesystem::create_directory(folder_.path() / "folder");
+  std::filesystem::create_symlink("/etc/passwd", folder_.path() / "link");
+  service_.names = {"new.sigmf"};
+  std::map<std::string, nlohmann::json> found;
+  for (const nlohmann::json& entry : json_in(ask("GET", "/api/recordings"))["recordings"]) found[entry["name"]] = entry;
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found["old.sigmf"]["bytes"], 3);
+  EXPECT_EQ(found["old.sigmf"]["state"], "done");
+  EXPECT_EQ(found["new.sigmf"]["bytes"], 5);
+  EXPECT_EQ(found["new.sigmf"]["state"], "recording");
+}
+
+TEST_F(RecordingsDoor, SendsAndDeletesOne) {
+  const std::string text(1'000'000, 'x');
+  folder_.write("a.sigmf", text);
+  const std::string answer = ask("GET", "/api/recordings/a.sigmf");
+  EXPECT_THAT(answer.substr(0, 1000), HasSubstr("Content-Length: 1000000\r\n"));
+  EXPECT_EQ(answer.substr(answer.find("\r\n\r\n") + 4), text);
+  EXPECT_THAT(ask("HEAD", "/api/recordings/a.sigmf"), HasSubstr("Content-Length: 1000000\r\n"));
+  service_.names = {"a.sigmf"};
+  EXPECT_THAT(ask("DELETE", "/api/recordings/a.sigmf"), StartsWith("HTTP/1.1 409 "));
+  service_.names = {};
+  EXPECT_THAT(ask("DELETE", "/api/recordings/a.sigmf"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(ask("GET", "/api/recordings/a.sigmf"), StartsWith("HTTP/1.1 404 "));
+}
+
+TEST_F(RecordingsDoor, LeadsNowhereElse) {
+  std::filesystem::create_symlink("/etc/passwd", folder_.path() / "link");
+  folder_.write(".hidden", "x");
+  for (const char* name : {"link", ".hidden", "..", "%2e%2e", "..%2fpasswd", "%2fetc%2fpasswd", "none"})
+    for (const char* method : {"GET", "DELETE"})
+      EXPECT_THAT(ask(method, fmt::format("/api/recordings/{}", name)), HasSubstr(" 404 ")) << method << name;
+}
+
+TEST(RecordingsWithoutAFolder, AreRefused) {
+  testing::FakeService service;
+  Spec spec;
+  spec.listen = "127.0.0.1:0";
+  const HttpDoor door(service, spec);
+  for (const char* request : {"GET /api/recordings", "POST /api/recordings", "GET /api/recordings/x"})
+    EXPECT_THAT(testing::ask(door.address().port, fmt::format("{} HTTP/1.1\r\nHost: localhost\r\n\r\n", request)),
+                StartsWith("HTTP/1.1 409 "));
+}
+
+}  // namespace
+}  // namespace iqd

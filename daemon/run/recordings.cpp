@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/run/recordings.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "config/document.hpp"
+
+namespace iqd {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The port of a plan; null if there is none.
+const PlanPort* find_port(const Plan& plan, const std::string& name) {
+  const auto exact = std::ranges::find(plan.ports, name, &PlanPort::name);
+  if (exact != plan.ports.end()) return &*exact;
+  const auto of_stage = [&](const PlanPort& p) { return p.name.starts_with(name + '.'); };
+  const auto first = std::ranges::find_if(plan.ports, of_stage);
+  return first == plan.ports.end() ? nullptr : &*first;
+}
+
+/// A stream of samples that SigMF can store; other ports become arrays.
+bool is_samples(const PlanPort& port) {
+  const Element element = port.shape.element;
+  return port.shape.axis == Axis::stream && port.shape.item.empty() && port.shape.rows.size() < 2 &&
+         element != Element::f16 && element != Element::i64;
+}
+
+std::string safe(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return !std::isalnum(c) && c != '.' && c != '-' && c != '_'; }, '_');
+  return text;
+}
+
+std::string free_name(const std::string& folder, const std::string& stem, const char* ending) {
+  for (int number = 1;; ++number) {
+    const std::string name = fmt::format("{}{}{}", stem, number > 1 ? fmt::format("-{}", number) : "", ending);
+    if (!fs::exists(fs::path(folder) / name) && !fs::exists(fs::path(folder) / (stem + ".part.sigmf-meta")))
+      return name;
+    if (number > 1000) return name;  // opening it will fail
+  }
+}
+
+/// The sink as in a file. A stream ends exactly; other ports when the recording is over.
+nlohmann::json entry_of(const RecordingRequest& request, const std::string& path, bool is_stream) {
+  nlohmann::json file = {{"path", path}};
+  if (is_stream) file["trigger"] = {{"when", "time > 1970-01-02T00:00:00Z"}, {"post", request.seconds}, {"count", 1}};
+  return {{"port", request.port}, {"file", file}};
+}
+
+}  // namespace
+
+Recordings::Recording Recordings::make(const RecordingRequest& request, const Plan& plan, std::int64_t wall_ns) {
+  const PlanPort* const port = find_port(plan, request.port);
+  const bool is_stream = !port || is_samples(*port);
+  const auto seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
+  const std::string stem =
+      safe(fmt::format("{}-{}-{:%Y%m%dT%H%M%SZ}", plan.pipeline, request.port, fmt::gmtime(seconds)));
+  Recording recording;
+  recording.pipeline = plan.pipeline;
+  recording.name = free_name(request.folder, stem, is_stream ? ".sigmf" : ".npy");
+  const std::string path = (fs::path(request.folder) / recording.name).string();
+  Problems none;
+  recording.sink = {plan.pipeline, parse_document(entry_of(request, path, is_stream).dump(), "recording", none).root};
+  return recording;
+}
+
+void Recordings::add(Recording recording) {
+  const std::lock_guard lock(mutex_);
+  all_.push_back(std::move(recording));
+}
+
+void Recordings::remove(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(all_, [&](const Recording& r) { return r.name == name; });
+}
+
+void Recordings::postpone(const std::string& name, std::int64_t ends_ns) {
+  const auto at = std::ranges::find(all_, name, &Recording::name);
+  if (at != all_.end()) at->ends_ns = ends_ns;
+}
+
+const Recordings::Recording* Recordings::over(std::int64_t now_ns) const {
+  const auto at = std::ranges::find_if(all_, [&](const Recording& r) { return r.ends_ns <= now_ns; });
+  return at == all_.end() ? nullptr : &*at;
+}
+
+std::vector<AddedSink> Recordings::sinks(const std::string& but) const {
+  std::vector<AddedSink> sinks;
+  for (const Recording& r : all_)
+    if (r.name != but) sinks.push_back(r.sink);
+  return sinks;
+}
+
+std::vector<std::string> Recordings::names() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const Recording& r : all_) names.push_back(r.name);
+  return names;
+}
+
+}  // namespace iqd
