@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/ask/http_exchange.hpp"
-#include "daemon/ask/monitor_address.hpp"
+#include "daemon/call/http_exchange.hpp"
+#include "daemon/call/monitor_address.hpp"
 #include "daemon/command/command_line.hpp"
 
 namespace iqd {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ask/monitor_address.hpp"
+#include "daemon/call/monitor_address.hpp"
 
 #include <gtest/gtest.h>
 

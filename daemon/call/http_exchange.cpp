@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/ask/http_exchange.hpp"
+#include "daemon/call/http_exchange.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,8 +18,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.hpp"
-
 namespace iqd {
 namespace {
 
@@ -27,7 +25,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kConnectPatience = std::chrono::seconds(5);
-constexpr std::size_t kLargestReply = 256u << 20;
 
 class Socket {
  public:
@@ -50,38 +47,31 @@ class Socket {
 };
 
 /// 0, or errno.
-int connect_to(const Socket& socket, const addrinfo& to) {
+int connect_to(const Socket& socket, const addrinfo& to, Clock::time_point until) {
   if (socket.number() < 0) return errno;
   if (::connect(socket.number(), to.ai_addr, to.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
-  if (!socket.wait_for(POLLOUT, Clock::now() + kConnectPatience)) return ETIMEDOUT;
+  if (!socket.wait_for(POLLOUT, std::min(until, Clock::now() + kConnectPatience))) return ETIMEDOUT;
   int error = 0;
   socklen_t size = sizeof error;
   ::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &size);
   return error;
 }
 
-[[noreturn]] void nothing_answers(const MonitorAddress& to, const char* why) {
-  throw SetupError(
-      fmt::format("nothing answers on {}: {}. Is iqd running, with `monitor: {{listen: \"{}\"}}` in its file? "
-                  "--address or IQD_MONITOR name another address",
-                  to.text(), why, to.text()));
-}
-
-Socket connected(const MonitorAddress& to) {
+Socket connected(const MonitorAddress& to, Clock::time_point until) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int failed = ::getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &wanted, &found);
-  if (failed != 0) nothing_answers(to, ::gai_strerror(failed));
+  if (failed != 0) throw NothingAnswers(to, ::gai_strerror(failed));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, &::freeaddrinfo);
   int error = 0;
   for (const addrinfo* one = all.get(); one; one = one->ai_next) {
     Socket socket(*one);
-    error = connect_to(socket, *one);
+    error = connect_to(socket, *one, until);
     if (error == 0) return socket;
   }
-  nothing_answers(to, std::strerror(error));
+  throw NothingAnswers(to, std::strerror(error));
 }
 
 bool send_all(const Socket& socket, std::string_view bytes, Clock::time_point until) {
@@ -95,10 +85,10 @@ bool send_all(const Socket& socket, std::string_view bytes, Clock::time_point un
 }
 
 /// Up to the end; less if that does not come in time.
-std::string receive_all(const Socket& socket, Clock::time_point until) {
+std::string receive_all(const Socket& socket, Clock::time_point until, std::size_t largest) {
   std::string bytes;
   std::array<char, 65536> part{};
-  while (bytes.size() < kLargestReply && socket.wait_for(POLLIN, until)) {
+  while (bytes.size() < largest && socket.wait_for(POLLIN, until)) {
     const ssize_t got = ::recv(socket.number(), part.data(), part.size(), 0);
     if (got == 0 || (got < 0 && errno != EAGAIN)) break;
     bytes.append(part.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
@@ -108,12 +98,19 @@ std::string receive_all(const Socket& socket, Clock::time_point until) {
 
 }  // namespace
 
-HttpReply exchange(const MonitorAddress& to, const std::string& request, std::chrono::milliseconds patience) {
-  const Socket socket = connected(to);
+NothingAnswers::NothingAnswers(const MonitorAddress& to, std::string reason)
+    : SetupError(fmt::format("nothing answers on {}: {}. Is iqd running, with `monitor: {{listen: \"{}\"}}` in its file? "
+                             "--address or IQD_MONITOR name another address",
+                             to.text(), reason, to.text())),
+      why(std::move(reason)) {}
+
+HttpReply exchange(const MonitorAddress& to, const std::string& request, std::chrono::milliseconds patience,
+                   std::size_t largest) {
   const Clock::time_point until = Clock::now() + patience;
+  const Socket socket = connected(to, until);
   // A refusal may come before all was sent.
   send_all(socket, request, until);
-  const std::string bytes = receive_all(socket, until);
+  const std::string bytes = receive_all(socket, until, largest);
   if (bytes.empty()) throw SetupError(fmt::format("{} gave no answer", to.text()));
   HttpReply reply;
   const std::size_t head = bytes.find("\r\n\r\n");
