@@ -1,7 +1,8 @@
 # Run as a script: writes files into a source, as a table of their names and texts. With -DTYPED=ON each row also has the
-# MIME type by the file's suffix, and a hash of the text.
+# MIME type by the file's suffix, and a hash; scripts are served without comments.
 #   cmake -DROOT=… -DLIST=… -DOUTPUT=… -DHEADER=… -DNAMESPACE=… -DFUNCTION=… -DTYPE=… [-DTYPED=ON] -P IqdEmbed.cmake
 # LIST is a file with a path below ROOT on each line.
+include(${CMAKE_CURRENT_LIST_DIR}/IqdPageText.cmake)
 file(STRINGS ${LIST} paths REGEX "^[^#]")
 set(type_of_html "text/html; charset=utf-8")
 set(type_of_css "text/css; charset=utf-8")
@@ -17,7 +18,8 @@ foreach(path IN LISTS paths)
     if(NOT DEFINED type_of_${suffix})
       message(FATAL_ERROR "${path}: no MIME type is known for .${suffix}")
     endif()
-    file(SHA256 ${ROOT}/${path} hash)
+    iqd_page_text(${ROOT}/${path} text)
+    string(SHA256 hash "${text}")
     string(SUBSTRING ${hash} 0 16 hash)
     set(typed "\"${type_of_${suffix}}\", \"${hash}\", ")
   endif()
