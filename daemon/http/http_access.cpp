@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "daemon/http/page_check.hpp"
 
 namespace iqd {
 namespace {
@@ -110,9 +111,7 @@ void check_monitor(const Spec& spec) {
     spec.monitor->problem("listen", fmt::format("'{}' can be reached from other machines: set `token` to a file with a "
                                                 "token, or set `insecure: true`",
                                                 spec.listen));
-  if (!spec.recordings.empty() && ::access(spec.recordings.c_str(), W_OK | X_OK) != 0)
-    spec.monitor->problem("recordings",
-                          fmt::format("{}: the folder does not exist or is not writable", spec.recordings));
+  check_page(spec);
   try {
     if (!spec.token_file.empty()) read_token(spec.token_file);
   } catch (const UsageError& e) {

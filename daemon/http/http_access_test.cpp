@@ -88,6 +88,17 @@ TEST_F(HttpAccessFiles, TheMonitorOfAFileIsChecked) {
               ::testing::HasSubstr("p.yaml:2:11 monitor.listen: '9464' is not an IPv4"));
   EXPECT_THAT(problems("{listen: \"0.0.0.0:9464\"}"), ::testing::HasSubstr("other machines"));
   EXPECT_THAT(problems("{listen: \"127.0.0.1:1\", token: /none}"), ::testing::HasSubstr("p.yaml:2:34 monitor.token"));
+  EXPECT_EQ(problems("{listen: \"127.0.0.1:1\", recordings: " + folder_.path().string() +
+                     ", peers: [lab2, \"http://lab3:9500/\"], grafana: \"https://grafana.lab/d/iqd\"}"),
+            "");
+  EXPECT_THAT(problems("{listen: \"127.0.0.1:1\", recordings: /none}"),
+              ::testing::HasSubstr("monitor.recordings: /none: there is no such folder"));
+  EXPECT_THAT(problems("{listen: \"127.0.0.1:1\", recordings: " + file("x") + "}"),
+              ::testing::HasSubstr("there is no such folder"));
+  EXPECT_THAT(problems("{listen: \"127.0.0.1:1\", peers: [\"https://lab2\"]}"),
+              ::testing::HasSubstr("monitor.peers: 'https://lab2' is not the address of a monitor"));
+  EXPECT_THAT(problems("{listen: \"127.0.0.1:1\", grafana: \"javascript:x\"}"),
+              ::testing::HasSubstr("monitor.grafana: 'javascript:x'"));
   EXPECT_THAT(problems("{token: x}"), ::testing::HasSubstr("listen"));
   EXPECT_THAT(problems("{listen: \"127.0.0.1:1\", port: 2}"), ::testing::HasSubstr("unknown key"));
 }

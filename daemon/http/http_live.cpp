@@ -70,7 +70,7 @@ bool add_asked(std::string_view pair, live::TraceSet& traces) {
 }  // namespace
 
 HttpLive::HttpLive(const Service& service, const Spec& spec, const HttpAccess& access)
-    : subject_(service), thread_(hub_, subject_, facts_of(service, spec, access)) {}
+    : subject_(service, spec.peers), thread_(hub_, subject_, facts_of(service, spec, access)) {}
 
 live::LiveSubject::Look HttpLive::Subject::look() const {
   const std::vector<PipelineStatus> statuses = service_.statuses();

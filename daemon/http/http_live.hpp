@@ -3,9 +3,12 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/http/http_access.hpp"
+#include "daemon/http/peer_watch.hpp"
 #include "daemon/http/service.hpp"
 #include "daemon/live/live_hub.hpp"
 #include "daemon/live/live_thread.hpp"
@@ -34,12 +37,14 @@ class HttpLive {
   /// The service as the live page sees it.
   class Subject final : public live::LiveSubject {
    public:
-    explicit Subject(const Service& service) : service_(service) {}
+    Subject(const Service& service, const std::vector<std::string>& peers) : service_(service), peers_(peers) {}
     std::vector<live::LivePipeline> pipelines() const override { return service_.live(); }
     Look look() const override;
+    std::string peers() const override { return peers_.text(); }
 
    private:
     const Service& service_;
+    PeerWatch peers_;
   };
 
   live::LiveHub hub_;

@@ -70,6 +70,12 @@ HttpAnswer set_keys(const HttpCall& call, std::string_view pipeline, std::string
   return changed_answer(report);
 }
 
+/// The outcome is in the log anyway.
+HttpAnswer reload(const HttpCall& call) {
+  log::info("http: {} asked for a reload", call.from);
+  return changed_answer(call.service.reload());
+}
+
 HttpAnswer happen(const HttpCall& call) {
   const std::string_view name = call.names[0];
   const std::size_t waiting = radio::trigger::tell(name);
@@ -117,7 +123,7 @@ constexpr HttpRoute kRoutes[] = {
        return HttpAnswer{200, c.plans.json(c.service) + "\n"};
      }},
     {"POST", "/api/reload", "reloads the file, as SIGHUP does",
-     [](const HttpCall& c) { return changed_answer(c.service.reload()); }},
+     reload},
     {"POST", "/api/triggers/*", "triggers the recordings that wait for this event", happen},
     {"GET", "/api/recordings", "the recordings in the folder `monitor: recordings`", list_recordings},
     {"POST", "/api/recordings", "starts one; the body is {\"port\": \"source\", \"seconds\": 10}", start_recording},

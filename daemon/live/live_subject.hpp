@@ -29,6 +29,9 @@ class LiveSubject {
     std::vector<std::pair<std::string, Histogram::Snapshot>> latencies;  // by pipeline
   };
   virtual Look look() const = 0;
+  /// The other iqds of the file and whether they are ready, as a JSON list; empty: there are none, or nothing is known
+  /// yet. They are asked because of this call.
+  virtual std::string peers() const { return {}; }
 };
 
 }  // namespace iqd::live

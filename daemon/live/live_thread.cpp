@@ -20,6 +20,7 @@ constexpr int kNice = 10;
 constexpr std::chrono::milliseconds kPoll{8};
 constexpr std::int64_t kLookNs = 200'000'000;
 constexpr std::int64_t kStatusNs = 500'000'000;
+constexpr std::int64_t kPeersNs = 5'000'000'000;
 constexpr std::size_t kLines = 50;
 
 nlohmann::json log_json(const std::vector<log::Line>& lines) {
@@ -57,11 +58,12 @@ void LiveThread::run() {
 
 void LiveThread::watch() {
   changes_ = 0;  // greets, and tells outlets what is wanted
-  look_ns_ = status_ns_ = 0;
+  look_ns_ = status_ns_ = peers_ns_ = 0;
   do {
     const std::int64_t now = steady_ns();
     if (now >= look_ns_ || hub_.changes() != changes_) {
       look_around();
+      put_peers(now);
       look_ns_ = now + kLookNs;
     }
     table_.collect(hub_);
@@ -85,7 +87,7 @@ void LiveThread::look_around() {
 
 void LiveThread::greet() {
   hub_.greet({hello(), text_of(log_json(log::lines_after(0, kLines)))});
-  status_ns_ = 0;
+  status_ns_ = peers_ns_ = 0;
 }
 
 void LiveThread::put_log() {
@@ -99,6 +101,15 @@ void LiveThread::put_status() {
   const LiveSubject::Look look = subject_.look();
   hub_.put({true, LiveHub::Message::kForAll, "{\"status\":" + look.status + "}"});
   table_.show_latencies(look, static_cast<double>(wall_ns()) / 1e9, hub_);
+}
+
+/// At once if something has changed.
+void LiveThread::put_peers(std::int64_t now) {
+  std::string peers = subject_.peers();
+  if (peers.empty() || (peers == peers_ && now < peers_ns_)) return;
+  hub_.put({true, LiveHub::Message::kForAll, "{\"peers\":" + peers + "}"});
+  peers_ = std::move(peers);
+  peers_ns_ = now + kPeersNs;
 }
 
 std::string LiveThread::hello() const {

@@ -40,6 +40,7 @@ class LiveThread {
   void greet();
   void put_log();
   void put_status();
+  void put_peers(std::int64_t now);
   std::string hello() const;
 
   LiveHub& hub_;
@@ -50,6 +51,8 @@ class LiveThread {
   std::uint64_t logged_ = 0;   // number of the last line that was put
   std::int64_t look_ns_ = 0;   // when to look for other traces
   std::int64_t status_ns_ = 0;
+  std::string peers_;  // as they were put
+  std::int64_t peers_ns_ = 0;
   std::thread thread_;
 };
 

@@ -149,7 +149,11 @@ TEST_F(TraceMessages, ARowHasTheTrueFrequencies) {
   table_.renew({pipeline});
   table_.aim(all());
   const std::vector<cf32> x = tone(123'456, 1e6, 4096, 0.1F);
-  send(pipeline.ports[0], std::as_bytes(std::span(x)), 4096, {.gap = 98'400, .retuned_hz = 5e6, .tuned = 1});
+  Message message;
+  message.gap = 98'400;
+  message.retuned_hz = 5e6;
+  message.tuned = 1;
+  send(pipeline.ports[0], std::as_bytes(std::span(x)), 4096, message);
   table_.collect(hub_);
   const auto messages = next();
   ASSERT_EQ(messages.size(), 1u);
@@ -307,7 +311,9 @@ TEST_F(TraceMessages, ItemsComeWithTheirFacts) {
   const std::vector<std::uint8_t> bits(2);
   const std::vector<float> noise{0.5F, NAN};
   const FactColumn column{"noise", Element::f32, reinterpret_cast<const std::byte*>(noise.data())};
-  send(pipeline.ports[0], std::as_bytes(std::span(bits)), 2, {.facts = std::span(&column, 1)});
+  Message message;
+  message.facts = std::span(&column, 1);
+  send(pipeline.ports[0], std::as_bytes(std::span(bits)), 2, message);
   table_.collect(hub_);
   const nlohmann::json items = nlohmann::json::parse(next().at(0))["items"];
   EXPECT_EQ(items["more"], 0);
