@@ -35,7 +35,7 @@ ChangeReport PipelineSet::record(const RecordingRequest& request) {
   if (recordings_.names().size() >= kMostRecordings)
     return {Result::busy, {fmt::format("{} recordings run already", kMostRecordings)}};
   Recordings::Recording recording;
-  at->visit_plan([&](const Plan& plan) { recording = Recordings::make(request, plan, wall_ns()); });
+  at->visit_plan([&](const Plan& plan) { recording = recordings_.make(request, plan, wall_ns()); });
   std::vector<AddedSink> sinks = recordings_.sinks();
   sinks.push_back(recording.sink);
   ChangeReport report = change_sinks(recording.pipeline, std::move(sinks));

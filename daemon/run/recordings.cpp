@@ -40,13 +40,17 @@ std::string safe(std::string text) {
   return text;
 }
 
-std::string free_name(const std::string& folder, const std::string& stem, const char* ending) {
-  for (int number = 1;; ++number) {
-    const std::string name = fmt::format("{}{}{}", stem, number > 1 ? fmt::format("-{}", number) : "", ending);
-    if (!fs::exists(fs::path(folder) / name) && !fs::exists(fs::path(folder) / (stem + ".part.sigmf-meta")))
-      return name;
-    if (number > 1000) return name;  // opening it will fail
-  }
+/// A name that no recording has: none that is whole, and none that an iqd has begun that ended.
+std::string free_name(const fs::path& folder, const std::string& stem, const char* ending,
+                      const std::vector<std::string>& running) {
+  const auto is_taken = [&](const std::string& name) {
+    return std::ranges::find(running, name + ending) != running.end() || fs::exists(folder / (name + ending)) ||
+           fs::exists(folder / (name + ".part.sigmf-meta"));
+  };
+  std::string name = stem;
+  // If so many are taken, opening the file fails.
+  for (int number = 2; is_taken(name) && number < 1000; ++number) name = fmt::format("{}-{}", stem, number);
+  return name + ending;
 }
 
 /// The sink as in a file. A stream ends exactly; other ports when the recording is over.
@@ -58,7 +62,7 @@ nlohmann::json entry_of(const RecordingRequest& request, const std::string& path
 
 }  // namespace
 
-Recordings::Recording Recordings::make(const RecordingRequest& request, const Plan& plan, std::int64_t wall_ns) {
+Recordings::Recording Recordings::make(const RecordingRequest& request, const Plan& plan, std::int64_t wall_ns) const {
   const PlanPort* const port = find_port(plan, request.port);
   const bool is_stream = !port || is_samples(*port);
   const auto seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
@@ -66,7 +70,7 @@ Recordings::Recording Recordings::make(const RecordingRequest& request, const Pl
       safe(fmt::format("{}-{}-{:%Y%m%dT%H%M%SZ}", plan.pipeline, request.port, fmt::gmtime(seconds)));
   Recording recording;
   recording.pipeline = plan.pipeline;
-  recording.name = free_name(request.folder, stem, is_stream ? ".sigmf" : ".npy");
+  recording.name = free_name(request.folder, stem, is_stream ? ".sigmf" : ".npy", names());
   const std::string path = (fs::path(request.folder) / recording.name).string();
   Problems none;
   recording.sink = {plan.pipeline, parse_document(entry_of(request, path, is_stream).dump(), "recording", none).root};

@@ -24,7 +24,7 @@ class Recordings {
   };
 
   /// A recording of a port, under a name that is free in the folder. It begins with the next samples.
-  static Recording make(const RecordingRequest& request, const Plan& plan, std::int64_t wall_ns);
+  Recording make(const RecordingRequest& request, const Plan& plan, std::int64_t wall_ns) const;
   void add(Recording recording);
   void remove(const std::string& name);
   void postpone(const std::string& name, std::int64_t ends_ns);
