@@ -99,9 +99,10 @@ std::string receive_all(const Socket& socket, Clock::time_point until, std::size
 }  // namespace
 
 NothingAnswers::NothingAnswers(const MonitorAddress& to, std::string reason)
-    : SetupError(fmt::format("nothing answers on {}: {}. Is iqd running, with `monitor: {{listen: \"{}\"}}` in its file? "
-                             "--address or IQD_MONITOR name another address",
-                             to.text(), reason, to.text())),
+    : SetupError(
+          fmt::format("nothing answers on {}: {}. Is iqd running, with `monitor: {{listen: \"{}\"}}` in its file? "
+                      "--address or IQD_MONITOR name another address",
+                      to.text(), reason, to.text())),
       why(std::move(reason)) {}
 
 HttpReply exchange(const MonitorAddress& to, const std::string& request, std::chrono::milliseconds patience,

@@ -122,8 +122,7 @@ constexpr HttpRoute kRoutes[] = {
      [](const HttpCall& c) {
        return HttpAnswer{200, c.plans.json(c.service) + "\n"};
      }},
-    {"POST", "/api/reload", "reloads the file, as SIGHUP does",
-     reload},
+    {"POST", "/api/reload", "reloads the file, as SIGHUP does", reload},
     {"POST", "/api/triggers/*", "triggers the recordings that wait for this event", happen},
     {"GET", "/api/recordings", "the recordings in the folder `monitor: recordings`", list_recordings},
     {"POST", "/api/recordings", "starts one; the body is {\"port\": \"source\", \"seconds\": 10}", start_recording},

@@ -40,8 +40,8 @@ void check_page(const Spec& spec) {
   check_peers(spec);
   const bool is_link = spec.grafana.starts_with("http://") || spec.grafana.starts_with("https://");
   if (!spec.grafana.empty() && !is_link)
-    spec.monitor->problem("grafana", fmt::format("'{}' is not an address that begins with http:// or https://",
-                                                 spec.grafana));
+    spec.monitor->problem("grafana",
+                          fmt::format("'{}' is not an address that begins with http:// or https://", spec.grafana));
 }
 
 }  // namespace iqd

@@ -33,8 +33,8 @@ std::string reasons_in(std::string body) {
 nlohmann::json answer_of(const MonitorAddress& peer) {
   nlohmann::json answer = {{"url", fmt::format("http://{}/", peer.text())}, {"state", "unreachable"}, {"why", ""}};
   try {
-    const HttpReply reply = exchange(peer, fmt::format("GET /readyz HTTP/1.0\r\nHost: {}\r\n\r\n", peer.text()),
-                                     kPatience, kLargestReply);
+    const HttpReply reply =
+        exchange(peer, fmt::format("GET /readyz HTTP/1.0\r\nHost: {}\r\n\r\n", peer.text()), kPatience, kLargestReply);
     if (reply.status == 200)
       answer["state"] = "ready";
     else if (reply.status == 503)

@@ -23,7 +23,7 @@ enum class WatchKind : std::uint8_t {
 /// shown besides.
 struct Watchable {
   WatchKind kind;
-  std::vector<std::size_t> picked;  // dimensions of which each entry has its own trace
+  std::vector<std::size_t> picked;  // dimensions; each entry of one has its own trace
 };
 std::optional<Watchable> watchable(const PortFormat& format);
 /// Whether its messages have facts about counted items.

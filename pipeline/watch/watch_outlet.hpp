@@ -41,7 +41,7 @@ class WatchOutlet : public Outlet {
   void reserve();
   bool is_watched() const noexcept { return wanted_.load(std::memory_order_relaxed) != 0; }
 
-  // The publishing thread. A message without payload only tells of a gap or a retune.
+  // The publishing thread. A message without payload only reports a gap or a retune.
   bool send(const Message& message, Lease lease, bool scarce) override;
   /// These channels have clipped since the previous copy.
   void note_clipped(std::uint64_t channels) noexcept { since_.clipped |= channels; }
@@ -57,8 +57,8 @@ class WatchOutlet : public Outlet {
   /// `trace_bytes`: capacity of a trace. `gathers`: copies are made of all messages since the previous one.
   WatchOutlet(PortFormat format, WatchKind kind, WatchGrid grid, std::int64_t trace_bytes, double per_second,
               bool gathers);
-  /// Copies the traces of `into.traces`, and sets `count`; with `into.messages` > 0 it adds to what is there. False: the
-  /// message is too short to be shown.
+  /// Copies the traces of `into.traces`, and sets `count`; with `into.messages` > 0 it adds to what was copied before.
+  /// False: the message is too short to be shown.
   virtual bool copy(const Message& message, WatchCopy& into) noexcept = 0;
   std::byte* trace_at(WatchCopy& copy, std::int64_t trace) const noexcept {
     return copy.bytes.get() + trace * trace_bytes_;
