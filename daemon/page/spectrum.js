@@ -131,7 +131,7 @@ export class Spectrum {
     say(by_id('menu').firstElementChild, traces.length === 1 ? trace_text(traces[0]) : `${traces.length} traces`);
     list(by_id('traces'), this.traces, key_of, (t) => make('label', {}, make('input', { type: 'checkbox', onchange: () => this.toggle(t) }), make('i'),
       several ? `${t.pipeline}: ${trace_text(t)}` : trace_text(t)), ({ children: [box, ink] }, t) => {
-      const at = traces.indexOf(t);
+      const at = traces.findIndex((own) => key_of(own) === key_of(t));
       box.checked = at >= 0;
       box.disabled = at < 0 && traces.length >= kPanes;
       ink.className = `ink tint${at}`;
@@ -142,7 +142,7 @@ export class Spectrum {
 
   /** @param {Trace} trace */
   toggle(trace) {
-    const all = this.panes.map((p) => p.trace), left = all.filter((t) => t !== trace);
+    const all = this.panes.map((p) => p.trace), left = all.filter((t) => key_of(t) !== key_of(trace));
     this.choose(left.length === all.length ? [...all, trace] : left.length ? left : all);
   }
 
