@@ -8,16 +8,20 @@ const kSvg = new Set(['svg', 'g', 'path', 'rect', 'circle', 'line', 'text', 'tit
 /** False and undefined take an attribute away; a function listens. @param {any} element @param {Facts} facts */
 export function set(element, facts) {
   for (const [key, value] of Object.entries(facts)) {
-    if (typeof value === 'function') element.addEventListener(key.slice(2), value);
-    else if (value === undefined || value === false) element.removeAttribute(key);
-    else if (element.getAttribute(key) !== `${value}`) element.setAttribute(key, value === true ? '' : `${value}`);
+    if (typeof value === 'function')
+      element.addEventListener(key.slice(2), value);
+    else if (value === undefined || value === false)
+      element.removeAttribute(key);
+    else if (element.getAttribute(key) !== `${value}`)
+      element.setAttribute(key, value === true ? '' : `${value}`);
   }
   return element;
 }
 
 /** @param {Facts} facts @param {(Node | string)[]} inside @returns {any} */
 export function make(tag = '', facts = {}, ...inside) {
-  const made = kSvg.has(tag) ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
+  const made =
+      kSvg.has(tag) ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
   made.append(...inside);
   return set(made, facts);
 }
@@ -42,14 +46,16 @@ export function list(parent, items, key, create, update) {
   for (const child of before.values()) child.remove();
 }
 
-/** Rows of texts. A cell is a text, or a text and its class. @param {any} parent @param {(string | string[])[][]} all */
+/** Rows of texts. A cell is a text, or a text and its class.
+ * @param {any} parent @param {(string | string[])[][]} all */
 export function rows(parent, all, tag = 'li', cell = 'span') {
-  list(parent, all, (cells, i) => `${i} ${cells.length}`, (cells) => make(tag, {}, ...cells.map(() => make(cell))), (row, cells) =>
-    cells.forEach((/** @type {any} */ c, /** @type {number} */ i) => {
-      const [text, kind] = [c].flat();
-      say(row.children[i], text);
-      set(row.children[i], { class: kind || undefined });
-    }));
+  list(
+      parent, all, (cells, i) => `${i} ${cells.length}`, (cells) => make(tag, {}, ...cells.map(() => make(cell))),
+      (row, cells) => cells.forEach((/** @type {any} */ c, /** @type {number} */ i) => {
+        const [text, kind] = [c].flat();
+        say(row.children[i], text);
+        set(row.children[i], {class: kind || undefined});
+      }));
 }
 
 /** What a trace is called in a list. @param {Trace} t */
@@ -57,7 +63,7 @@ export const trace_text = (t) => (t.name && t.name !== t.port ? `${t.port} · ${
 
 /** @param {any} element a select @param {string[]} all */
 export function choices(element, all) {
-  const { value } = element;
+  const {value} = element;
   list(element, all, (text) => text, (text) => new Option(text));
   if (all.includes(value)) element.value = value;
 }
@@ -71,23 +77,30 @@ export function step_of(span = 1, most = 1) {
 /** With a prefix and three digits, or as many as tell `step` apart. */
 export function si(value = 0, unit = '', step = 0) {
   if (!Number.isFinite(value)) return '–';
-  const size = Math.abs(value), n = size ? Math.max(-4, Math.min(4, Math.floor(Math.log10(size) / 3 + 1e-9))) : 0, scale = 1000 ** n;
-  const digits = step ? Math.ceil(Math.log10(scale / step) - 1e-9) : 2 - Math.floor(Math.log10(size / scale || 100) + 1e-9);
+  const size = Math.abs(value), n = size ? Math.max(-4, Math.min(4, Math.floor(Math.log10(size) / 3 + 1e-9))) : 0,
+        scale = 1000 ** n;
+  const digits =
+      step ? Math.ceil(Math.log10(scale / step) - 1e-9) : 2 - Math.floor(Math.log10(size / scale || 100) + 1e-9);
   return `${(value / scale).toFixed(Math.max(0, Math.min(12, digits)))} ${'pnµm kMGT'[n + 4].trim()}${unit}`.trim();
 }
 export const count = (n = 0) => (n < 10 && n % 1 ? n.toFixed(1) : n < 1e4 ? `${Math.round(n)}` : si(n));
 /** Four digits, of any size. */
-export const short = (n = 0) => (!Number.isFinite(n ?? NaN) ? '–' : n && (Math.abs(n) < 1e-3 || Math.abs(n) >= 1e6)
-  ? n.toExponential(1).replace('e+', 'e') : `${Number(n.toPrecision(4))}`);
+export function short(n = 0) {
+  if (!Number.isFinite(n ?? NaN)) return '–';
+  const is_far = n && (Math.abs(n) < 1e-3 || Math.abs(n) >= 1e6);
+  return is_far ? n.toExponential(1).replace('e+', 'e') : `${Number(n.toPrecision(4))}`;
+}
 
-const kClock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const kClock = new Intl.DateTimeFormat('en-GB', {hour: '2-digit', minute: '2-digit', second: '2-digit'});
 /** The time of day, of seconds since 1970. */
 export function clock(seconds = 0, digits = 0) {
   if (!(Math.abs(seconds) < 8e12)) return '';
   return kClock.format(Math.floor(seconds) * 1000) + (digits ? (seconds % 1).toFixed(digits).slice(1) : '');
 }
-export const long = (s = 0) => (s < 90 ? `${Math.round(s)} s` : s < 5400 ? `${Math.round(s / 60)} min` : s < 172800
-  ? `${(s / 3600).toFixed(1)} h` : `${(s / 86400).toFixed(1)} d`);
+export function long(s = 0) {
+  if (s < 90) return `${Math.round(s)} s`;
+  return s < 5400 ? `${Math.round(s / 60)} min` : `${(s / 3600).toFixed(1)} h`;
+}
 
 /** How counters grow within the last `window` seconds. */
 export class Rates {
@@ -102,11 +115,11 @@ export class Rates {
     let all = this.looks.get(key) ?? [];
     const last = all[all.length - 1];
     if (last && (value < last.value || at < last.at)) all = [];
-    if (last?.at !== at) all.push({ value, at });
+    if (last?.at !== at) all.push({value, at});
     while (all.length > 2 && at - all[1].at > this.window) all.shift();
     this.looks.set(key, all);
     const seconds = at - (all[0]?.at ?? at);
-    return seconds > 0.3 ? { grown: value - all[0].value, seconds } : null;
+    return seconds > 0.3 ? {grown: value - all[0].value, seconds} : null;
   }
 
   /** A second; NaN while unknown. */

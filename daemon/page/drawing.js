@@ -1,9 +1,13 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import { short, step_of } from './dom.js';
+import {short, step_of} from './dom.js';
 
 /** What drawing costs, in milliseconds of script. */
-export const tally = { frames: 0, ms: 0, slowest: 0 };
+export const tally = {
+  frames: 0,
+  ms: 0,
+  slowest: 0
+};
 const due = new Set();
 
 /** Draws in the next frame, once. @param {() => void} draw */
@@ -25,8 +29,8 @@ function frame() {
 export const ratio = () => Math.min(window.devicePixelRatio || 1, 2);
 
 /** The pixels of a canvas follow its size. @param {HTMLCanvasElement} canvas */
-export function fit(canvas) {
-  const width = Math.round(canvas.clientWidth * ratio()) || 1, height = Math.round(canvas.clientHeight * ratio()) || 1;
+export function fit(canvas, across = ratio()) {
+  const width = Math.round(canvas.clientWidth * ratio()) || 1, height = Math.round(canvas.clientHeight * across) || 1;
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
 }
@@ -43,12 +47,16 @@ export function tint(name = '') {
   probe.remove();
   return tints[name];
 }
-export function forget_tints() { for (const name in tints) delete tints[name]; }
-export const kLines = 8;
+export function forget_tints() {
+  for (const name in tints) delete tints[name];
+}
+export const kLines = 6;
 
 // From navy over teal to yellow. Lightness only rises, so colour-blind people read it. Only what is missing is black.
-const kStops = [[0, 5, 8, 23], [0.18, 18, 26, 82], [0.36, 18, 82, 140], [0.54, 15, 148, 143], [0.7, 107, 199, 87],
-  [0.84, 245, 212, 64], [1, 255, 250, 230]];
+const kStops = [
+  [0, 5, 8, 23], [0.18, 18, 26, 82], [0.36, 18, 82, 140], [0.54, 15, 148, 143], [0.7, 107, 199, 87],
+  [0.84, 245, 212, 64], [1, 255, 250, 230]
+];
 
 /** 256 colours, RGBA. */
 export function palette() {
@@ -63,7 +71,8 @@ export function palette() {
 /** Round numbers within a span. */
 export function marks(first = 0, span = 1, most = 2) {
   const step = step_of(span, Math.max(2, most)), from = Math.ceil(first / step - 1e-9);
-  return Array.from({ length: Math.max(0, Math.floor((first + span) / step + 1e-9) - from + 1) }, (_, i) => (from + i) * step);
+  return Array.from(
+      {length: Math.max(0, Math.floor((first + span) / step + 1e-9) - from + 1)}, (_, i) => (from + i) * step);
 }
 
 /** A canvas with axes: x from `first` over `span`, y from `low` to `high`, and a foot for texts. */
@@ -96,7 +105,8 @@ export class Plot {
 
   /** Text on a ground that lets it be read, within the canvas. */
   label(text = '', x = 0, y = 0, name = 'soft') {
-    const { c, r } = this, w = c.measureText(text).width, left = Math.min(Math.max(x - w / 2, 4 * r), c.canvas.width - w - 4 * r);
+    const {c, r} = this, w = c.measureText(text).width;
+    const left = Math.min(Math.max(x - w / 2, 4 * r), c.canvas.width - w - 4 * r);
     this.bar(left - 3 * r, y - 11 * r, w + 6 * r, 14 * r, 'plot', 0.8);
     c.fillStyle = tint(name);
     c.fillText(text, left, y);
@@ -106,7 +116,8 @@ export class Plot {
   rows(text = short) {
     for (const v of marks(this.low, this.high - this.low, this.height / this.r / 32)) {
       this.bar(0, Math.round(this.y(v)), this.width, 1, 'grid');
-      if (this.y(v) > 9 * this.r && this.y(v) < this.height - 4 * this.r) this.label(text(v), 0, this.y(v) + 4 * this.r);
+      if (this.y(v) > 9 * this.r && this.y(v) < this.height - 4 * this.r)
+        this.label(text(v), 0, this.y(v) + 4 * this.r);
     }
   }
 
@@ -118,13 +129,16 @@ export class Plot {
     }
   }
 
-  /** A line with gaps where a value is NaN. @param {Float32Array | number[]} xs pixels @param {Float32Array | number[]} values */
+  /** A line with gaps where a value is NaN. @param {number[]} xs pixels @param {number[]} values */
   line(name = '', xs, values, fill = false) {
-    const { c, height } = this, path = new Path2D();
+    const {c, height} = this, path = new Path2D();
     let pen = false;
     values.forEach((v, i) => {
       const y = v === v ? this.y(v) : height;
-      if (pen && (v === v || fill)) path.lineTo(xs[i], y); else path.moveTo(xs[i], y);
+      if (pen && (v === v || fill))
+        path.lineTo(xs[i], y);
+      else
+        path.moveTo(xs[i], y);
       pen = v === v || fill;
     });
     c.strokeStyle = tint(name);

@@ -5,26 +5,41 @@
 export const kRow = 1, kDensity = 2, kCounts = 3;
 const kHead = 40;  // bytes
 
-/** Null for what is too short, or of a kind that this page does not know. @param {ArrayBuffer} message @returns {Head | null} */
+/** Null for what is too short, or of a kind that this page does not know.
+ * @param {ArrayBuffer} message @returns {Head | null} */
 export function head_of(message) {
   if (message.byteLength < kHead) return null;
-  const view = new DataView(message), kind = view.getUint8(0), vectors = view.getUint8(3), count = view.getUint32(4, true);
-  if (kind < kRow || kind > kCounts || message.byteLength < kHead + count * (kind === kRow ? vectors : kind === kCounts ? 4 : 1)) return null;
+  const view = new DataView(message), kind = view.getUint8(0), vectors = view.getUint8(3),
+        count = view.getUint32(4, true);
+  const bytes = kHead + count * ([0, vectors, 1, 4][kind] ?? NaN);
+  if (kind < kRow || !(message.byteLength >= bytes)) return null;
   return {
-    kind, vectors, count, trace: view.getUint8(1), flags: view.getUint8(2), seq: view.getUint32(8, true), lost: view.getUint32(12, true),
-    time: view.getFloat64(16, true), first: view.getFloat64(24, true), span: view.getFloat32(32, true),
-    low: view.getInt16(36, true) / 100, step: view.getUint16(38, true) / 1000,
+    kind,
+    vectors,
+    count,
+    trace: view.getUint8(1),
+    flags: view.getUint8(2),
+    seq: view.getUint32(8, true),
+    lost: view.getUint32(12, true),
+    time: view.getFloat64(16, true),
+    first: view.getFloat64(24, true),
+    span: view.getFloat32(32, true),
+    low: view.getInt16(36, true) / 100,
+    step: view.getUint16(38, true) / 1000,
     codes: new Uint8Array(message, kHead, kind === kCounts ? 0 : count),
     mean: kind === kRow && vectors > 1 ? new Uint8Array(message, kHead + count, count) : null,
-    counts: kind === kCounts ? Uint32Array.from({ length: count }, (_, i) => view.getUint32(kHead + 4 * i, true)) : new Uint32Array(0),
+    counts: Uint32Array.from({length: kind === kCounts ? count : 0}, (_, i) => view.getUint32(kHead + 4 * i, true)),
   };
 }
 
 const kShortest = 250, kLongest = 8000;  // ms between attempts
-const kSettle = 50;  // ms until choices of traces that follow each other are one
-const kLate = 2;  // seconds that messages may come later than they did at best
+const kSettle = 50;                      // ms until choices of traces that follow each other are one
+const kLate = 2;                         // seconds that messages may come later than they did at best
 /** @type {Record<number, string>} */
-const kReasons = { 1001: 'iqd is stopping', 1013: '24 viewers look already' };
+const kReasons = {
+  1001: 'iqd is stopping',
+  1013: '24 viewers look already'
+};
 
 /**
  * Reads `api/live` while the page is seen. Other traces are another connection: the old one stays until the new one has
@@ -65,15 +80,16 @@ export class Link {
   open() {
     clearTimeout(this.timer);
     if (document.hidden) return;
-    const made = new WebSocket(new URL(`api/live${this.wanted}`, document.baseURI.replace(/^http/, 'ws').replace(/#.*/, '')));
+    const made =
+        new WebSocket(new URL(`api/live${this.wanted}`, document.baseURI.replace(/^http/, 'ws').replace(/#.*/, '')));
     this.next?.close();
     this.next = made;
     made.binaryType = 'arraybuffer';
-    made.onmessage = ({ data }) => {
+    made.onmessage = ({data}) => {
       if (made === this.next) this.change(made);
       if (made === this.socket) this.take(data);
     };
-    made.onclose = ({ code }) => this.closed(made, kReasons[code] ?? 'connection lost');
+    made.onclose = ({code}) => this.closed(made, kReasons[code] ?? 'connection lost');
   }
 
   /** The new connection has sent something. @param {WebSocket} made */
@@ -107,13 +123,16 @@ export class Link {
   /** @param {WebSocket} made */
   async closed(made, why = '') {
     if (made !== this.socket && made !== this.next) return;
-    if (made === this.next) this.next = null; else this.socket = null;
+    if (made === this.next)
+      this.next = null;
+    else
+      this.socket = null;
     if (!this.socket) this.reader.link(`${why}; trying again …`);
     if (this.next) return;
     this.pause = Math.min(2 * this.pause, kLongest);
     this.timer = setTimeout(() => this.open(), this.pause);
     const status = this.socket ? null : await get('api/status');
-    if (status && !this.socket) this.reader.text({ status });
+    if (status && !this.socket) this.reader.text({status});
   }
 }
 

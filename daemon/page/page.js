@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import { by_id, choices, clock, list, long, make, rows, say, set, si } from './dom.js';
-import { forget_tints, palette, tally } from './drawing.js';
-import { get, kCounts, kDensity, kRow, Link } from './frames.js';
-import { Log, Plan, show_panels, show_peers } from './panels.js';
-import { Settings } from './settings.js';
-import { Spectrum } from './spectrum.js';
-import { ArrayView, Charts, Counts, Symbols } from './tiles.js';
+import {by_id, choices, clock, list, long, make, rows, say, set, si} from './dom.js';
+import {forget_tints, palette, tally} from './drawing.js';
+import {get, kCounts, kDensity, kRow, Link} from './frames.js';
+import {Log, Plan, show_panels, show_peers} from './panels.js';
+import {Settings} from './settings.js';
+import {Spectrum} from './spectrum.js';
+import {ArrayView, Charts, Counts, Symbols} from './tiles.js';
 
 /** Which cards are seen: all that have something, or one. The address keeps the choice, as `#plan`. */
 class Views {
@@ -25,38 +25,47 @@ class Views {
 
   /** After a card got or lost its data. */
   update() {
-    const { view } = this, names = this.names(), shown = `${view} ${names}`;
+    const {view} = this, names = this.names(), shown = `${view} ${names}`;
     if (shown === this.shown) return;
     this.shown = shown;
-    for (const card of this.cards) card.hidden = !names.includes(view === 'overview' ? card.id : view === card.id ? view : '');
+    for (const card of this.cards)
+      card.hidden = !names.includes(view === 'overview' ? card.id : view === card.id ? view : '');
     document.body.dataset.view = view;
-    list(by_id('views'), names, (n) => n, (n) => make('a', { href: `#${n}` }, by_id(n)?.dataset.name ?? 'Overview'),
-      (link, n) => set(link, { 'aria-current': n === view && 'page' }));
+    list(
+        by_id('views'), names, (n) => n, (n) => make('a', {href: `#${n}`}, by_id(n)?.dataset.name ?? 'Overview'),
+        (link, n) => set(link, {'aria-current': n === view && 'page'}));
     this.changed();
   }
 }
 
 /** @param {Record<string, (event: any) => void>} acts by event */
-const listen = (element = by_id(), acts) => { for (const [event, act] of Object.entries(acts)) element.addEventListener(event, act, { passive: false }); };
+const listen = (element = by_id(), acts) => {
+  for (const [event, act] of Object.entries(acts)) element.addEventListener(event, act, {passive: false});
+};
 
 /** One finger or button drags, two fingers pinch, the wheel zooms and, at the end of the zoom, scrolls the page.
  * @param {Spectrum} spectrum */
 function handle_pointers(spectrum, element = by_id('plots'), tune = (hz = 0) => {}) {
-  const { view } = spectrum, down = new Map(), lift = (/** @type {PointerEvent} */ e) => down.delete(e.pointerId);
+  const {view} = spectrum, down = new Map(), lift = (/** @type {PointerEvent} */ e) => down.delete(e.pointerId);
   const at = (/** @type {MouseEvent} */ e) => {
-    const box = element.getBoundingClientRect(), x = (e.clientX - box.left) / box.width, y = (e.clientY - box.top) / box.height;
-    spectrum.cursor = { hz: view.hz(x), y };
+    const box = element.getBoundingClientRect(), x = (e.clientX - box.left) / box.width,
+          y = (e.clientY - box.top) / box.height;
+    spectrum.cursor = {hz: view.hz(x), y};
     spectrum.due();
     return x;
   };
   listen(element, {
-    pointerdown: (e) => down.set(e.pointerId, at(e)), pointerup: lift, pointercancel: lift,
+    pointerdown: (e) => down.set(e.pointerId, at(e)),
+    pointerup: lift,
+    pointercancel: lift,
     pointermove(e) {
       const x = at(e), before = down.get(e.pointerId), [, other] = [...down].find(([id]) => id !== e.pointerId) ?? [];
       if (!down.has(e.pointerId)) return;
       element.setPointerCapture(e.pointerId);
-      if (other === undefined) view.pan(before - x);
-      else view.zoom(other, Math.max(0.02, Math.abs(before - other)) / Math.max(0.02, Math.abs(x - other)));
+      if (other === undefined)
+        view.pan(before - x);
+      else
+        view.zoom(other, Math.max(0.02, Math.abs(before - other)) / Math.max(0.02, Math.abs(x - other)));
       down.set(e.pointerId, x);
     },
     pointerleave(e) {
@@ -75,17 +84,27 @@ function handle_pointers(spectrum, element = by_id('plots'), tune = (hz = 0) => 
 /** What buttons, keys, mouse and fingers do. @param {Spectrum} spectrum
  * @param {Settings} settings @param {Views} views */
 function handle(spectrum, settings, views) {
-  const { view } = spectrum, plots = by_id('plots'), root = document.documentElement, dark = matchMedia('(prefers-color-scheme: dark)');
-  const press = (id = '') => set(by_id(id), { 'aria-pressed': `${by_id(id).getAttribute('aria-pressed') !== 'true'}` });
-  const bin = () => view.band.span / view.band.bins, seen = () => spectrum.cursor?.hz ?? spectrum.panes[0]?.peak(view) ?? NaN;
+  const {view} = spectrum, plots = by_id('plots'), root = document.documentElement,
+        dark = matchMedia('(prefers-color-scheme: dark)');
+  const press = (id = '') => set(by_id(id), {'aria-pressed': `${by_id(id).getAttribute('aria-pressed') !== 'true'}`});
+  const bin = () => view.band.span / view.band.bins,
+        seen = () => spectrum.cursor?.hz ?? spectrum.panes[0]?.peak(view) ?? NaN;
   const tune = (hz = 0) => settings.source.write('frequency', si(hz, 'Hz', Math.max(1, bin() / 10)));
   const zoom = (factor = 1) => view.zoom(spectrum.cursor ? (spectrum.cursor.hz - view.first) / view.span : 0.5, factor);
-  const repaint = () => { forget_tints(); spectrum.due(); };
+  const repaint = () => {
+    forget_tints();
+    spectrum.due();
+  };
   root.className = localStorage.getItem('iqd-theme') ?? '';
   /** @type {Record<string, [string, () => void]>} */
   const acts = {
-    pause: [' ', () => press('pause')], hold: ['h', () => press('hold')], fit: ['a', () => spectrum.fit()], mark: ['m', () => spectrum.mark(seen())],
-    in: ['+', () => zoom(0.7)], out: ['-', () => zoom(1 / 0.7)], whole: ['0', () => view.whole()],
+    pause: [' ', () => press('pause')],
+    hold: ['h', () => press('hold')],
+    fit: ['a', () => spectrum.fit()],
+    mark: ['m', () => spectrum.mark(seen())],
+    in: ['+', () => zoom(0.7)],
+    out: ['-', () => zoom(1 / 0.7)],
+    whole: ['0', () => view.whole()],
     theme: ['t', () => {
       root.className = (root.className || (dark.matches ? 'dark' : 'light')) === 'dark' ? 'light' : 'dark';
       localStorage.setItem('iqd-theme', root.className);
@@ -96,26 +115,46 @@ function handle(spectrum, settings, views) {
       by_id('keys').showModal();
     }],
   };
-  for (const [id, [, act]] of Object.entries(acts)) listen(by_id(id), { click() { act(); spectrum.due(); } });
+  for (const [id, [, act]] of Object.entries(acts))
+    listen(by_id(id), {
+      click() {
+        act();
+        spectrum.due();
+      }
+    });
   for (const id of ['low', 'high', 'speed']) by_id(id).oninput = spectrum.due;
   handle_pointers(spectrum, plots, tune);
   new ResizeObserver(spectrum.due).observe(plots);
   dark.onchange = repaint;
   const step = (/** @type {KeyboardEvent} */ e, way = 0) => {
-    if (e.shiftKey) view.pan(0.1 * way); else spectrum.cursor = { hz: (spectrum.cursor?.hz ?? view.hz(0.5)) + way * bin(), y: 0 };
+    if (e.shiftKey)
+      view.pan(0.1 * way);
+    else
+      spectrum.cursor = {hz: (spectrum.cursor?.hz ?? view.hz(0.5)) + way * bin(), y: 0};
   };
-  listen(document.body, { keydown(e) {
-    const { target, key } = e, [, act] = Object.values(acts).find(([k]) => k === key) ?? [], name = views.names()[key - 1];
-    if (e.ctrlKey || e.metaKey || e.altKey || target.matches(`input, select, dialog *${key === ' ' ? ', button, summary, a' : ''}`)) return;
-    if (act) act();
-    else if (name) location.hash = name;
-    else if (key === 'Escape') spectrum.cursor = undefined;
-    else if (target === plots && key === 'Enter') tune(seen());
-    else if (target === plots && key.startsWith('Arrow') && /t$/.test(key)) step(e, key === 'ArrowLeft' ? -1 : 1);
-    else return;
-    e.preventDefault();
-    spectrum.due();
-  } });
+  listen(document.body, {
+    keydown(e) {
+      const {target, key} = e, [, act] = Object.values(acts).find(([k]) => k === key) ?? [];
+      const name = views.names()[key - 1];
+      if (e.ctrlKey || e.metaKey || e.altKey ||
+          target.matches(`input, select, dialog *${key === ' ' ? ', button, summary, a' : ''}`))
+        return;
+      if (act)
+        act();
+      else if (name)
+        location.hash = name;
+      else if (key === 'Escape')
+        spectrum.cursor = undefined;
+      else if (target === plots && key === 'Enter')
+        tune(seen());
+      else if (target === plots && key.startsWith('Arrow') && /t$/.test(key))
+        step(e, key === 'ArrowLeft' ? -1 : 1);
+      else
+        return;
+      e.preventDefault();
+      spectrum.due();
+    }
+  });
 }
 
 /** Gives what iqd sends to the parts that show it, and asks for what is seen. */
@@ -135,18 +174,20 @@ class Page {
   packets = new Charts();
   plan = new Plan((stage) => this.settings.choose(stage));
   views = new Views(() => this.show());
-  link = new Link({ head: (head) => this.head(head), text: (message) => this.text(message), link: (why) => this.linked(why) });
+  link = new Link(
+      {head: (head) => this.head(head), text: (message) => this.text(message), link: (why) => this.linked(why)});
 
   get pipeline() { return by_id('pipeline').value; }
 
   /** @param {Head} head */
   head(head) {
     if (head.kind === kRow) this.spectrum.head(head);
-    for (const tiles of { [kDensity]: [this.symbols], [kCounts]: [this.soft, this.latency] }[head.kind] ?? []) if (tiles.wants().includes(head.trace)) tiles.head(head);
+    for (const tiles of {[kDensity]: [this.symbols], [kCounts]: [this.soft, this.latency]}[head.kind] ?? [])
+      if (tiles.wants().includes(head.trace)) tiles.head(head);
   }
 
   /** @param {Message} message */
-  text({ hello, status, log, array, items, peers }) {
+  text({hello, status, log, array, items, peers}) {
     if (hello) this.greet(hello);
     if (status) this.status(status);
     if (log) this.log.add(log);
@@ -157,12 +198,16 @@ class Page {
 
   /** @param {Hello} hello */
   async greet(hello) {
-    const { started_s = hello.started_s, version } = this.hello ?? {};
-    if (started_s !== hello.started_s) this.log.own(`iqd was restarted at ${clock(hello.started_s)}${version === hello.version ? '' : ', in another version: reload this page'}`, false);
+    const {started_s = hello.started_s, version} = this.hello ?? {};
+    if (started_s !== hello.started_s)
+      this.log.own(
+          `iqd was restarted at ${clock(hello.started_s)}${
+              version === hello.version ? '' : ', in another version: reload this page'}`,
+          false);
     this.hello = hello;
     say(by_id('host'), `${hello.host} · ${hello.version}`);
     by_id('grafana').hidden = !/^https?:/.test(hello.grafana);
-    set(by_id('grafana'), { href: hello.grafana });
+    set(by_id('grafana'), {href: hello.grafana});
     this.pipelines([...new Set(hello.traces.map((t) => t.pipeline))]);
     this.offer();
     this.plans = await get('api/pipeline');
@@ -177,9 +222,10 @@ class Page {
 
   /** Gives each part what belongs to the chosen pipeline. */
   offer() {
-    const { hello, pipeline, plans } = this;
+    const {hello, pipeline, plans} = this;
     if (!hello) return;
-    const own = hello.traces.filter((t) => t.pipeline === pipeline), plan = plans?.pipelines.find((p) => p.name === pipeline);
+    const own = hello.traces.filter((t) => t.pipeline === pipeline),
+          plan = plans?.pipelines.find((p) => p.name === pipeline);
     for (const tiles of [this.symbols, this.soft, this.latency, this.array]) tiles.offer(own);
     this.packets.start(own, `${pipeline} ${hello.started_s}`);
     this.spectrum.offer(hello.traces, pipeline, hello.started_s);
@@ -196,13 +242,14 @@ class Page {
   }
 
   want() {
-    const { hello, spectrum, symbols, soft, latency, array, packets } = this, all = { spectrum, symbols, soft, latency, array, packets };
+    const {hello, spectrum, symbols, soft, latency, array, packets} = this;
+    const all = {spectrum, symbols, soft, latency, array, packets};
     const wanted = Object.entries(all).flatMap(([id, part]) => (by_id(id).hidden ? [] : part.wants()));
     if (hello) this.link?.want([...new Set(wanted)].sort((a, b) => a - b));
   }
 
   /** @param {Status} status */
-  status({ pipelines, radios, uptime_s }) {
+  status({pipelines, radios, uptime_s}) {
     if (!this.hello) this.pipelines(pipelines.map((p) => p.name));
     const place = Math.max(0, pipelines.findIndex((p) => p.name === this.pipeline)), p = pipelines[place];
     if (!p) return;
@@ -215,15 +262,19 @@ class Page {
   linked(why = '') {
     const now = Date.now() / 1000;
     say(by_id('link'), why);
-    set(document.body, { class: why && 'lost' });
-    if (!why && this.lost_at) this.log.own(`connected again; nothing was seen for ${long(now - this.lost_at)}, since ${clock(this.lost_at)}`, false);
+    set(document.body, {class: why && 'lost'});
+    if (!why && this.lost_at)
+      this.log.own(
+          `connected again; nothing was seen for ${long(now - this.lost_at)}, since ${clock(this.lost_at)}`, false);
     this.lost_at = why ? this.lost_at || now : 0;
   }
 }
 
 const page = new Page();
 by_id('pipeline').onchange = () => page.offer();
-Object.assign(by_id('scale'), { width: 256, height: 1 }).getContext('2d').putImageData(new ImageData(palette(), 256, 1), 0, 0);
+Object.assign(by_id('scale'), {width: 256, height: 1})
+    .getContext('2d')
+    .putImageData(new ImageData(palette(), 256, 1), 0, 0);
 handle(page.spectrum, page.settings, page.views);
 page.link.open();
-Object.assign(window, { iqd: { page, tally } });
+Object.assign(window, {iqd: {page, tally}});

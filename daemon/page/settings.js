@@ -1,17 +1,20 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import { by_id, choices, clock, list, make, say, set, si } from './dom.js';
-import { get } from './frames.js';
+import {by_id, choices, clock, list, make, say, set, si} from './dom.js';
+import {get} from './frames.js';
 
 /** Asks for the token as often as it is wrong. @param {object} [body] */
 async function change(method = '', path = '', body) {
-  for (let said = ''; ;) {
-    const token = sessionStorage.getItem('token'), headers = token ? { Authorization: `Bearer ${token}` } : undefined;
-    const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) }).catch(() => null), reply = await answer?.json().catch(() => null);
-    if (answer?.status !== 401) return { ok: answer?.ok, text: (reply?.applied ?? reply?.problems ?? [answer ? `${answer.status} ${answer.statusText}` : 'iqd does not answer']).join('; ') };
+  for (let said = '';;) {
+    const token = sessionStorage.getItem('token'), headers = token ? {Authorization: `Bearer ${token}`} : undefined;
+    const answer = await fetch(path, {method, headers, body: body && JSON.stringify(body)}).catch(() => null),
+          reply = await answer?.json().catch(() => null);
+    const lines =
+        reply?.applied ?? reply?.problems ?? [answer ? `${answer.status} ${answer.statusText}` : 'iqd does not answer'];
+    if (answer?.status !== 401) return {ok: answer?.ok, text: lines.join('; ')};
     if (token) said = 'This token is wrong. ';
     const given = await ask_token(said);
-    if (!given) return { ok: false, text: 'not changed: no token was given' };
+    if (!given) return {ok: false, text: 'not changed: no token was given'};
     sessionStorage.setItem('token', given);
   }
 }
@@ -20,7 +23,7 @@ async function change(method = '', path = '', body) {
 let asking = null;
 /** One dialog, even if several changes wait for it. */
 function ask_token(said = '') {
-  return asking ??= new Promise((done) => {
+  asking ??= new Promise((done) => {
     const dialog = by_id('ask'), field = by_id('token');
     say(by_id('said'), said);
     dialog.returnValue = field.value = '';
@@ -30,11 +33,13 @@ function ask_token(said = '') {
       done(dialog.returnValue && field.value.trim());
     };
   });
+  return asking;
 }
 
 /** As the file may have it. @param {any} value @returns {string} */
 function text_of(value, unit = '') {
-  if (typeof value !== 'number') return typeof value === 'string' ? value : value ?? true ? JSON.stringify(value ?? 'none').replace('"none"', 'none') : 'false';
+  if (typeof value !== 'number')
+    return typeof value === 'string' ? value : JSON.stringify(value ?? null).replace(/^null$/, 'none');
   return unit === 'Hz' || unit === 'S/s' ? si(value, unit, 1e-3).replace(/\.?0+ /, ' ') : `${value} ${unit}`.trim();
 }
 
@@ -49,9 +54,13 @@ function value_of(text = '', like) {
 }
 
 /** What the small print says. @param {Key} key */
-function about({ range, unit, by, since, asked, default: usual }) {
+function about({range, unit, by, since, asked, default: usual}) {
   const limits = range?.map((v) => (v === null ? '…' : text_of(v, unit))).join(' to ');
-  return [limits, (usual ?? '') !== '' && `default ${text_of(usual, unit)}`, asked !== undefined && `asked ${text_of(asked, unit)}`, by !== 'file' && `set by ${by} at ${clock(since)}`].filter(Boolean).join(' · ');
+  return [
+    limits, (usual ?? '') !== '' && `default ${text_of(usual, unit)}`,
+    asked !== undefined && `asked ${text_of(asked, unit)}`, by !== 'file' && `set by ${by} at ${clock(since)}`
+  ].filter(Boolean)
+      .join(' · ');
 }
 
 const kWidest = 1000;  // of a range that has a slider
@@ -63,7 +72,7 @@ class KeyForm {
   path = '';
   /** Those that somebody has edited, and their values. */
   edited = new Map();
-  button = make('button', { disabled: true }, 'Set');
+  button = make('button', {disabled: true}, 'Set');
   answer = make('output');
   live = make('div');
   others = make('div');
@@ -72,12 +81,20 @@ class KeyForm {
   /** @param {(text: string, is_good?: boolean) => void} report */
   constructor(parent = by_id(), report) {
     this.report = report;
-    parent.append(make('form', { onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); this.send(); } }, make('fieldset', {}, this.live, this.more, this.button), this.answer));
+    parent.append(make(
+        'form', {
+          onsubmit: (/** @type {Event} */ e) => {
+            e.preventDefault();
+            this.send();
+          }
+        },
+        make('fieldset', {}, this.live, this.more, this.button), this.answer));
   }
 
   show(pipeline = '', name = '') {
     const path = `api/pipelines/${encodeURIComponent(pipeline)}/stages/${encodeURIComponent(name)}`;
-    if (path !== this.path) for (const part of [this.live, this.others]) part.replaceChildren();
+    if (path !== this.path)
+      for (const part of [this.live, this.others]) part.replaceChildren();
     if (path !== this.path) this.edited.clear();
     this.path = path;
     return this.refresh();
@@ -85,51 +102,74 @@ class KeyForm {
 
   /** Reads the keys again; what somebody is editing stays. */
   async refresh() {
-    const { path } = this, found = path ? await get(path) : null;
+    const {path} = this, found = path ? await get(path) : null;
     if (!found?.keys || path !== this.path) return;
-    const all = Object.entries(found.keys).sort(([a], [b]) => order(a) - order(b)), rest = all.filter(([, key]) => !key.live), is_source = found.kind === 'source';
+    const all = Object.entries(found.keys).sort(([a], [b]) => order(a) - order(b)),
+          rest = all.filter(([, key]) => !key.live), is_source = found.kind === 'source';
     this.fill(this.live, all.filter(([, key]) => key.live), true);
     this.fill(this.others, rest, is_source);
     this.more.hidden = !rest.length;
     this.button.hidden = !is_source && rest.length === all.length;
-    say(this.more.firstChild, `${rest.length} keys ${is_source ? 'that restart the pipeline' : 'of the file'}`);
+    say(this.more.firstChild, `Keys ${is_source ? 'that restart the pipeline' : 'of the file'}: ${rest.length}`);
   }
 
   /** @param {any} parent @param {[string, Key][]} keys */
   fill(parent, keys, can_set = false) {
-    list(parent, keys, ([name, key]) => `${name} ${typeof key.value} ${key.choices}`, ([name, key]) => {
-      const field = can_set ? this.field(name, key) : make('b');
-      return make('label', { class: 'key' }, make('span', {}, name), field, make('small'), ...can_set ? this.slider(key, field) : []);
-    }, (row, [name, key]) => {
-      const [, field, small, slider] = row.children, text = text_of(key.value, key.unit), has_own = this.edited.has(name);
-      say(small, can_set ? about(key) : '');
-      if (!can_set) return say(field, text);
-      set(row, { class: has_own ? 'key edited' : 'key' });
-      if (has_own || document.activeElement === field) return;
-      Object.assign(field, { checked: key.value, value: text });
-      if (slider) slider.value = key.value;
-    });
+    list(
+        parent, keys, ([name, key]) => `${name} ${typeof key.value} ${key.choices}`,
+        ([name, key]) => {
+          const field = can_set ? this.field(name, key) : make('b');
+          return make(
+              'label', {class: 'key'}, make('span', {}, name), field, make('small'),
+              ...can_set ? this.slider(key, field) : []);
+        },
+        (row, [name, key]) => {
+          const [, field, small, slider] = row.children, text = text_of(key.value, key.unit);
+          const has_own = this.edited.has(name);
+          say(small, can_set ? about(key) : '');
+          if (!can_set) return say(field, text);
+          set(row, {class: has_own ? 'key edited' : 'key'});
+          if (has_own || document.activeElement === field) return;
+          Object.assign(field, {checked: key.value, value: text});
+          if (slider) slider.value = key.value;
+        });
   }
 
   /** @param {string} name @param {Key} key */
   field(name, key) {
-    const { value, choices: all, default: usual } = key, like = value ?? usual, is_box = typeof like === 'boolean';
-    const field = all ? make('select', {}, ...[...new Set([...all, text_of(value)])].map((c) => make('option', {}, `${c}`))) : make('input', { type: is_box ? 'checkbox' : 'text', spellcheck: 'false', autocomplete: 'off' });
-    field.oninput = () => this.edit(name, field, is_box ? field.checked : value_of(field.value.trim(), all ? '' : like));
+    const {value, choices: all, default: usual} = key, like = value ?? usual, is_box = typeof like === 'boolean';
+    const field = all ?
+        make('select', {}, ...[...new Set([...all, text_of(value)])].map((c) => make('option', {}, `${c}`))) :
+        make('input', {type: is_box ? 'checkbox' : 'text', spellcheck: 'false', autocomplete: 'off'});
+    field.oninput = () =>
+        this.edit(name, field, is_box ? field.checked : value_of(field.value.trim(), all ? '' : like));
     return field;
   }
 
   /** A slider for a number within narrow limits. @param {Key} key */
-  slider({ value, range, unit, step }, field = by_id()) {
+  slider({value, range, unit, step}, field = by_id()) {
     const [min, max] = range ?? [], is = typeof value === 'number' && Number(max) - Number(min) <= kWidest;
-    return is ? [make('input', { type: 'range', min, max, step: step ?? 'any', value, tabindex: -1, 'aria-hidden': 'true', oninput: (/** @type {any} */ e) => { field.value = text_of(Number(e.target.value), unit); field.oninput(); } })] : [];
+    return is ? [make('input', {
+      type: 'range',
+      min,
+      max,
+      step: step ?? 'any',
+      value,
+      tabindex: -1,
+      'aria-hidden': 'true',
+      oninput: (/** @type {any} */ e) => {
+        field.value = text_of(Number(e.target.value), unit);
+        field.oninput();
+      }
+    })] :
+                [];
   }
 
   /** @param {any} field @param {any} value */
   edit(name = '', field, value) {
     this.edited.set(name, value);
     this.button.disabled = false;
-    set(field.parentElement, { class: 'key edited' });
+    set(field.parentElement, {class: 'key edited'});
   }
 
   /** Writes into a field; only `Set` sends it. */
@@ -143,8 +183,8 @@ class KeyForm {
 
   async send() {
     if (!this.edited.size) return;
-    const { ok, text } = await change('PATCH', this.path, Object.fromEntries(this.edited));
-    say(set(this.answer, { class: !ok && 'bad' }), text);
+    const {ok, text} = await change('PATCH', this.path, Object.fromEntries(this.edited));
+    say(set(this.answer, {class: !ok && 'bad'}), text);
     this.report(text, ok);
     if (!ok) return;
     this.edited.clear();
@@ -164,34 +204,52 @@ export class Settings {
     this.report = report;
     this.source = new KeyForm(by_id('source'), report);
     this.form = new KeyForm(by_id('stage'), report);
-    const on = (id = '', event = '', act = () => {}) => by_id(id).addEventListener(event, (/** @type {Event} */ e) => { e.preventDefault(); act(); });
+    const on = (id = '', event = '', act = () => {}) => by_id(id).addEventListener(event, (/** @type {Event} */ e) => {
+      e.preventDefault();
+      act();
+    });
     on('which', 'change', () => this.choose(by_id('which').value));
     on('reload', 'click', () => this.tell('POST', 'api/reload'));
     on('trigger', 'submit', () => this.tell('POST', `api/triggers/${encodeURIComponent(by_id('event').value)}`));
-    on('start', 'submit', () => this.tell('POST', 'api/recordings', { port: by_id('port').value, seconds: Number(by_id('seconds').value), pipeline: this.pipeline }));
+    on('start', 'submit',
+       () => this.tell(
+           'POST', 'api/recordings',
+           {port: by_id('port').value, seconds: Number(by_id('seconds').value), pipeline: this.pipeline}));
     setInterval(() => this.refresh(), 5000);
   }
 
   async refresh() {
     if (document.hidden) return;
     for (const form of [this.source, this.form]) form.refresh();
-    const { recordings = [] } = (this.has_folder && await get('api/recordings')) || {};
-    list(by_id('recordings'), recordings, (r) => `${r.name} ${r.state}`, ({ name, state }) => {
+    const {recordings = []} = (this.has_folder && await get('api/recordings')) || {};
+    list(by_id('recordings'), recordings, (r) => `${r.name} ${r.state}`, ({name, state}) => {
       const path = `api/recordings/${encodeURIComponent(name)}`, disabled = state !== 'done';
-      return make('li', {}, make('a', { href: !disabled && path, download: name }, name), make('button', { 'aria-label': `Delete ${name}`, disabled, onclick: () => confirm(`Delete ${name}?`) && this.tell('DELETE', path) }, '×'), make('small'));
+      return make(
+          'li', {}, make('a', {href: !disabled && path, download: name}, name),
+          make(
+              'button', {
+                'aria-label': `Delete ${name}`,
+                disabled,
+                onclick: () => confirm(`Delete ${name}?`) && this.tell('DELETE', path)
+              },
+              '×'),
+          make('small'));
     }, (li, r) => say(li.lastChild, `${clock(r.time_s)} · ${si(r.bytes, 'B')} · ${r.state}`));
   }
 
   /** @param {Hello} hello @param {string[]} ports that can be recorded */
-  async offer({ changes, why, recordings }, pipeline = '', ports) {
+  async offer({changes, why, recordings}, pipeline = '', ports) {
     const can = changes !== 'no';
-    Object.assign(this, { pipeline, has_folder: recordings });
+    Object.assign(this, {pipeline, has_folder: recordings});
     by_id('start').hidden = !recordings;
     choices(by_id('port'), ports);
     for (const fields of document.querySelectorAll('fieldset')) fields.disabled = !can;
-    say(by_id('forbidden'), can ? '' : why || 'This iqd accepts no changes.');
-    const { stages = [] } = await get('api/stages') ?? {};
-    choices(by_id('which'), stages.filter((/** @type {any} */ s) => s.pipeline === pipeline && s.kind !== 'source').map((/** @type {any} */ s) => s.name));
+    say(by_id('forbidden'), can ? '' : why);
+    const {stages = []} = await get('api/stages') ?? {};
+    choices(
+        by_id('which'),
+        stages.filter((/** @type {any} */ s) => s.pipeline === pipeline && s.kind !== 'source')
+            .map((/** @type {any} */ s) => s.name));
     this.source.show(pipeline, 'source');
     this.choose(by_id('which').value, false);
   }
@@ -199,14 +257,14 @@ export class Settings {
   /** @param {string} name of a stage, or `source` */
   choose(name, move = true) {
     if (name !== 'source') this.form.show(this.pipeline, by_id('which').value = name);
-    if (move) by_id(name === 'source' ? 'tuning' : 'settings').scrollIntoView({ block: 'nearest' });
+    if (move) by_id(name === 'source' ? 'tuning' : 'settings').scrollIntoView({block: 'nearest'});
     this.refresh();
   }
 
   /** @param {object} [body] */
   async tell(method = '', path = '', body) {
-    const { ok, text } = await change(method, path, body);
-    say(set(by_id('answer'), { class: !ok && 'bad' }), text);
+    const {ok, text} = await change(method, path, body);
+    say(set(by_id('answer'), {class: !ok && 'bad'}), text);
     this.report(text, ok);
     this.refresh();
   }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import { by_id, clock, list, make, rows, say, si, trace_text } from './dom.js';
-import { ask, marks, Plot, ratio } from './drawing.js';
-import { kCodes, kLost, kUnseen, Rows, Waterfall } from './waterfall.js';
+import {by_id, clock, list, make, rows, say, si, trace_text} from './dom.js';
+import {ask, marks, Plot} from './drawing.js';
+import {kCodes, kLost, kUnseen, Rows, Waterfall} from './waterfall.js';
 
 const kPanes = 4, kMarkers = 16, kSplit = 0.34, kFewestBins = 8, kWidest = 4;
 const is_on = (id = '') => by_id(id).getAttribute('aria-pressed') === 'true';
@@ -15,18 +15,18 @@ export class View {
   first = 0;
   span = 0;
   is_whole = true;
-  band = { first: 0, span: 0, bins: 1 };
+  band = {first: 0, span: 0, bins: 1};
 
   follow(first = 0, span = 0, bins = 1) {
-    this.band = { first, span, bins };
+    this.band = {first, span, bins};
     if (this.is_whole || this.first >= first + span || this.first + this.span <= first) this.whole();
   }
 
-  whole() { Object.assign(this, this.band, { is_whole: true }); }
+  whole() { Object.assign(this, this.band, {is_whole: true}); }
 
   /** Keeps x, 0 … 1, in place; a factor below 1 shows less. False: there is no more. */
   zoom(x = 0, factor = 1) {
-    const { band, span } = this;
+    const {band, span} = this;
     this.span = Math.min(kWidest * band.span, Math.max(kFewestBins * band.span / band.bins, span * factor));
     this.first += x * (span - this.span);
     this.is_whole &&= this.span === span;
@@ -37,8 +37,10 @@ export class View {
 
   /** By a part of the view; at least half of it shows the band. */
   pan(part = 0) {
-    const { band, span } = this, half = Math.min(span, band.span) / 2;
-    if (!this.is_whole) this.first = Math.min(band.first + band.span - half, Math.max(band.first + half - span, this.first + part * span));
+    const {band, span} = this, half = Math.min(span, band.span) / 2;
+    if (!this.is_whole)
+      this.first =
+          Math.min(band.first + band.span - half, Math.max(band.first + half - span, this.first + part * span));
   }
 
   hz(x = 0) { return this.first + x * this.span; }
@@ -53,23 +55,29 @@ class Pane {
   rows = new Rows();
   life = 0;
   /** In dB: the newest row, its mean powers, and the held largest. */
-  lines = { now: new Float32Array(), mean: new Float32Array(), hold: new Float32Array() };
+  lines = {now: new Float32Array(), mean: new Float32Array(), hold: new Float32Array()};
 
   /** @param {Trace} trace */
   constructor(trace) { this.trace = trace; }
 
   /** False for a row that it has already. @param {Head} head @param {number} life of the iqd that sent it */
   take(head, life) {
-    const { last = head } = this, row_s = this.trace.row_s || 1 / 30, is_same = life === this.life, ahead = (head.seq - last.seq) | 0;
+    const {last = head} = this, row_s = this.trace.row_s || 1 / 30, is_same = life === this.life;
+    const ahead = (head.seq - last.seq) | 0;
     if (this.last && is_same && ahead <= 0 && head.time <= last.time) return false;
     const unseen = is_same && ahead > 0 ? ahead - 1 : Math.round((head.time - last.time) / row_s) - 1 - head.lost;
     if (this.rows.bins !== head.count) this.rows = new Rows(head.count);
     this.rows.skip(kUnseen, unseen, head.time - head.lost * row_s, row_s);
     this.rows.skip(kLost, head.lost, head.time, row_s);
     this.rows.add(head);
-    const db = (code = 0) => (code ? head.low + (code - 1) * head.step : NaN), is_other = last.first !== head.first || last.span !== head.span;
+    const db = (code = 0) => (code ? head.low + (code - 1) * head.step : NaN),
+          is_other = last.first !== head.first || last.span !== head.span;
     const now = Float32Array.from(head.codes, db), held = is_on('hold') && !is_other ? this.lines.hold : now;
-    this.lines = { now, mean: Float32Array.from(head.mean ?? [], db), hold: now.map((v, k) => (held[k] >= v ? held[k] : v)) };
+    this.lines = {
+      now,
+      mean: Float32Array.from(head.mean ?? [], db),
+      hold: now.map((v, k) => (held[k] >= v ? held[k] : v))
+    };
     this.last = head;
     this.life = life;
     return true;
@@ -82,12 +90,15 @@ class Pane {
   }
 
   /** The frequency of the largest bin in a view; NaN without values. @param {View} view */
-  peak({ first, span }) {
-    const { last, lines: { now } } = this;
+  peak({first, span}) {
+    const {last, lines: {now}} = this;
     let best = -Infinity, peak = NaN;
     now.forEach((v, k) => {
       const hz = last ? last.first + (k + 0.5) / now.length * last.span : NaN;
-      if (hz > first && hz < first + span && v > best) { best = v; peak = hz; }
+      if (hz > first && hz < first + span && v > best) {
+        best = v;
+        peak = hz;
+      }
     });
     return peak;
   }
@@ -119,23 +130,30 @@ export class Spectrum {
     const has = this.panes.map((p) => key_of(p.trace));
     this.traces = traces.filter((t) => t.kind === 'row');
     this.life = life;
-    const still = this.traces.filter((t) => has.includes(key_of(t))), own = this.traces.filter((t) => t.pipeline === pipeline);
+    const still = this.traces.filter((t) => has.includes(key_of(t))),
+          own = this.traces.filter((t) => t.pipeline === pipeline);
     this.choose(still.some((t) => own.includes(t)) ? still : own.slice(0, 1));
   }
 
   /** @param {Trace[]} traces */
   choose(traces) {
     const before = this.panes, several = this.traces.some((t) => t.pipeline !== this.traces[0].pipeline);
-    this.panes = traces.map((t) => Object.assign(before.find((p) => key_of(p.trace) === key_of(t)) ?? new Pane(t), { trace: t }));
-    for (const pane of before) if (!this.panes.includes(pane)) pane.fall?.remove();
+    this.panes =
+        traces.map((t) => Object.assign(before.find((p) => key_of(p.trace) === key_of(t)) ?? new Pane(t), {trace: t}));
+    for (const pane of before)
+      if (!this.panes.includes(pane)) pane.fall?.remove();
     say(by_id('menu').firstElementChild, traces.length === 1 ? trace_text(traces[0]) : `${traces.length} traces`);
-    list(by_id('traces'), this.traces, key_of, (t) => make('label', {}, make('input', { type: 'checkbox', onchange: () => this.toggle(t) }), make('i'),
-      several ? `${t.pipeline}: ${trace_text(t)}` : trace_text(t)), ({ children: [box, ink] }, t) => {
-      const at = traces.findIndex((own) => key_of(own) === key_of(t));
-      box.checked = at >= 0;
-      box.disabled = at < 0 && traces.length >= kPanes;
-      ink.className = `ink tint${at}`;
-    });
+    list(
+        by_id('traces'), this.traces, key_of,
+        (t) => make(
+            'label', {}, make('input', {type: 'checkbox', onchange: () => this.toggle(t)}), make('i'),
+            several ? `${t.pipeline}: ${trace_text(t)}` : trace_text(t)),
+        ({children: [box, ink]}, t) => {
+          const at = traces.findIndex((own) => key_of(own) === key_of(t));
+          box.checked = at >= 0;
+          box.disabled = at < 0 && traces.length >= kPanes;
+          ink.className = `ink tint${at}`;
+        });
     this.follow();
     this.chosen();
   }
@@ -171,20 +189,19 @@ export class Spectrum {
 
   wants() { return this.panes.map((p) => p.trace.trace); }
 
-  /** Rows a pixel, or 1/n. */
-  each() {
-    const rows = by_id('speed').value / ratio();
-    return rows >= 1 ? Math.round(rows) : 1 / Math.round(1 / rows);
-  }
+  /** Rows a pixel. */
+  each() { return Number(by_id('speed').value); }
 
   draw() {
-    const { view, panes } = this, low = Number(by_id('low').value), levels = { low, high: Math.max(low + 5, by_id('high').value) }, one = panes.length === 1;
+    const {view, panes} = this, low = Number(by_id('low').value);
+    const levels = {low, high: Math.max(low + 5, by_id('high').value)}, one = panes.length === 1;
     if (!panes[0]?.last || !by_id('line').clientWidth) return;
     for (const pane of panes) pane.fall?.draw(view, levels, this.each());
-    const plot = new Plot(by_id('line'), view.first, view.span, low, levels.high), step = marks(view.first, view.span, plot.width / plot.r / 120);
+    const plot = new Plot(by_id('line'), view.first, view.span, low, levels.high),
+          step = marks(view.first, view.span, plot.width / plot.r / 120);
     plot.columns(step, (hz) => si(hz, 'Hz', step[1] - step[0]), plot.height - 5 * plot.r);
     plot.rows();
-    panes.forEach(({ last, lines: { now, mean, hold } }, i) => {
+    panes.forEach(({last, lines: {now, mean, hold}}, i) => {
       if (last && is_on('hold')) line(plot, one ? 'warn' : `line${i}`, hold, last);
       if (last && mean.length) line(plot, one ? 'soft' : `line${i}`, mean, last);
       if (last) line(plot, `line${i}`, now, last, one);
@@ -194,10 +211,12 @@ export class Spectrum {
   }
 
   /** Times, markers and the cursor, above lines and waterfalls. @param {Levels} levels */
-  draw_over({ low, high }) {
-    const plot = new Plot(by_id('over'), this.view.first, this.view.span, low, high, 0, 0), { r, height, width } = plot, { cursor } = this;
-    for (let y = kSplit + 0.06; y < 1; y += 0.13) if (this.row(y).time) plot.label(clock(this.row(y).time), 0, y * height);
-    for (const { name, hz } of this.markers) {
+  draw_over({low, high}) {
+    const plot = new Plot(by_id('over'), this.view.first, this.view.span, low, high, 0, 0), {r, height, width} = plot,
+          {cursor} = this;
+    for (let y = kSplit + 0.06; y < 1; y += 0.13)
+      if (this.row(y).time) plot.label(clock(this.row(y).time), 0, y * height);
+    for (const {name, hz} of this.markers) {
       const x = plot.x(hz), y = plot.y(this.level(hz)) * kSplit;
       if (x < 0 || x > width) continue;
       plot.bar(x, 16 * r, r, height, 'warn', 0.6);
@@ -205,39 +224,45 @@ export class Spectrum {
       plot.label(name, x, 13 * r, 'warn');
     }
     if (cursor) plot.bar(Math.round(plot.x(cursor.hz)), 0, r, height, 'text', 0.7);
-    if (cursor && cursor.y > kSplit) plot.bar(0, cursor.y * height, width, r, 'text', 0.3);
   }
 
   /** The row below a height of the picture, 0 … 1; above the waterfalls it is the newest. */
   row(y = 0) {
-    const shown = this.panes.filter((p) => p.fall), part = Math.max(0, (y - kSplit) / (1 - kSplit)) * shown.length, pane = shown[Math.min(shown.length - 1, Math.floor(part))];
-    if (y <= kSplit) return { pane, place: pane.newest(), time: 0 };
+    const shown = this.panes.filter((p) => p.fall), part = Math.max(0, (y - kSplit) / (1 - kSplit)) * shown.length,
+          pane = shown[Math.min(shown.length - 1, Math.floor(part))];
+    if (y <= kSplit) return {pane, place: pane.newest(), time: 0};
     const place = pane.rows.at(Math.floor((part % 1) * (pane.fall?.canvas.height ?? 0) * this.each()));
-    return { pane, place, time: pane.rows.facts[place]?.time ?? 0 };
+    return {pane, place, time: pane.rows.facts[place]?.time ?? 0};
   }
 
   level(hz = 0) { return this.panes.map((p) => p.rows.level(p.newest(), hz)).find((db) => db === db) ?? NaN; }
 
   say() {
-    const { cursor, view, markers } = this, { pane, place, time } = this.row(cursor?.y), hz = cursor?.hz ?? pane.peak(view);
-    const unit = pane.trace.unit || 'dB', text = (v = 0) => si(v, 'Hz', view.band.span / view.band.bins / 10), level = (db = NaN, of = unit) => (db === db ? `${db.toFixed(1)} ${of}` : 'no data');
-    say(by_id('cursor'), `${cursor ? '' : 'peak '}${text(hz)}  ${level(pane.rows.level(place, hz))}${time ? `  ${clock(time, 1)}` : ''}`);
+    const {cursor, view, markers} = this, {pane, place, time} = this.row(cursor?.y), hz = cursor?.hz ?? pane.peak(view);
+    const unit = pane.trace.unit || 'dB', text = (v = 0) => si(v, 'Hz', view.band.span / view.band.bins / 10),
+          level = (db = NaN, of = unit) => (db === db ? `${db.toFixed(1)} ${of}` : 'no data');
+    const when = time ? `  ${clock(time, 1)}` : '';
+    say(by_id('cursor'), `${cursor ? '' : 'peak '}${text(hz)}  ${level(pane.rows.level(place, hz))}${when}`);
     by_id('markers').hidden = !markers.length;
-    rows(by_id('markers'), markers.map((m, i) => [m.name, `${text(m.hz)}  ${level(this.level(m.hz))}`,
-      i ? `Δ ${text(m.hz - markers[0].hz)}, ${level(this.level(m.hz) - this.level(markers[0].hz), 'dB')}` : '']));
+    rows(by_id('markers'), markers.map(({name, hz}) => {
+      const [zero] = markers, own = this.level(hz), less = level(own - this.level(zero.hz), 'dB');
+      return [name, `${text(hz)}  ${level(own)}`, hz === zero.hz ? '' : `Δ ${text(hz - zero.hz)}, ${less}`];
+    }));
   }
 
   /** A marker at the cursor, or at the peak; where one is, it goes. */
   mark(hz = NaN) {
     const left = this.markers.filter((m) => Math.abs(m.hz - hz) > this.view.span / 100);
-    if (left.length === this.markers.length && hz === hz && left.length < kMarkers) left.push({ name: `M${Math.max(0, ...left.map((m) => Number(m.name.slice(1)))) + 1}`, hz });
+    if (left.length === this.markers.length && hz === hz && left.length < kMarkers)
+      left.push({name: `M${Math.max(0, ...left.map((m) => Number(m.name.slice(1)))) + 1}`, hz});
     this.markers = left;
     this.due();
   }
 
   /** Fits the levels to the newest rows. */
   fit() {
-    const all = Float32Array.from(this.panes.flatMap((p) => [...p.lines.now]).filter((v) => v === v)).sort(), five = (v = 0) => 5 * Math.round(v / 5);
+    const all = Float32Array.from(this.panes.flatMap((p) => [...p.lines.now]).filter((v) => v === v)).sort(),
+          five = (v = 0) => 5 * Math.round(v / 5);
     if (!all.length) return;
     this.is_fitted = true;
     by_id('low').value = five(all[Math.floor(all.length / 10)] - 6);
@@ -246,13 +271,16 @@ export class Spectrum {
   }
 }
 
-/** The largest value of each pixel; of bins that are wider than pixels, each. @param {Plot} plot @param {Float32Array} values
- * @param {Band} band */
+/** The largest value of each pixel; of bins that are wider than pixels, each.
+ * @param {Plot} plot @param {Float32Array} values @param {Band} band */
 function line(plot, name = '', values, band, fill = false) {
-  const { width } = plot, bins = values.length, wide = bins * plot.span / band.span / width, start = (plot.first - band.first) / band.span * bins, step = Math.max(1, wide), xs = [], ys = [];
-  for (let k = Math.max(0, wide > 1 ? start : Math.floor(start) - 1); k < Math.min(bins, start + wide * width + 1); k += step) {
+  const {width} = plot, bins = values.length, wide = bins * plot.span / band.span / width,
+        start = (plot.first - band.first) / band.span * bins, step = Math.max(1, wide), xs = [], ys = [];
+  for (let k = Math.max(0, wide > 1 ? start : Math.floor(start) - 1); k < Math.min(bins, start + wide * width + 1);
+       k += step) {
     let most = NaN;
-    for (let i = Math.floor(k); i < Math.max(Math.floor(k) + 1, Math.floor(k + step)); ++i) if (!(most >= values[i])) most = values[i];
+    for (let i = Math.floor(k); i < Math.min(bins, Math.max(Math.floor(k) + 1, Math.floor(k + step))); ++i)
+      if (!(most >= values[i])) most = values[i];
     xs.push(((wide > 1 ? k : k + 0.5) - start) / wide);
     ys.push(most);
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import { by_id, clock, count, list, make, Rates, rows, say, set, short, si } from './dom.js';
-import { ask, kLines, marks, palette, Plot } from './drawing.js';
+import {by_id, clock, count, list, make, Rates, rows, say, set, short, si} from './dom.js';
+import {ask, kLines, marks, palette, Plot} from './drawing.js';
 
 const kFew = 8, kMost = 32;  // tiles: in the overview, and in their own view
 const kColours = new Uint32Array(palette().buffer);
@@ -19,7 +19,9 @@ class Tiles {
     this.card = by_id(id);
     this.tiles = this.card.lastElementChild;
     this.is_own = is_own;
-    this.redraw = () => { if (this.tiles.clientWidth) this.draw(); };
+    this.redraw = () => {
+      if (this.tiles.clientWidth) this.draw();
+    };
   }
 
   /** @param {Trace[]} traces of the pipeline */
@@ -39,8 +41,11 @@ class Tiles {
 
   /** @param {string[][]} all key and title */
   show(all) {
-    list(this.tiles, all, (t) => t.join(), ([, title]) => make('figure', {}, make('figcaption', { title }, make('span', {}, title), make('small')),
-      make('canvas', { role: 'img', 'aria-label': title }), make('ul', { class: 'legend' })));
+    list(
+        this.tiles, all, (t) => t.join(),
+        ([, title]) => make(
+            'figure', {}, make('figcaption', {title}, make('span', {}, title), make('small')),
+            make('canvas', {role: 'img', 'aria-label': title}), make('ul', {class: 'legend'})));
   }
 
   /** @param {Head} head */
@@ -54,7 +59,7 @@ class Tiles {
 
   draw() {
     this.traces().forEach((t, i) => {
-      const { children: [{ lastChild }, canvas] } = this.tiles.children[i], newest = this.newest.get(t.trace);
+      const {children: [{lastChild}, canvas]} = this.tiles.children[i], newest = this.newest.get(t.trace);
       if (newest) say(lastChild, this.paint(canvas, newest, t));
     });
   }
@@ -68,7 +73,7 @@ export class Symbols extends Tiles {
   constructor() { super('symbols', (t) => t.kind === 'density'); }
 
   /** @param {HTMLCanvasElement} canvas @param {Head} head */
-  paint(canvas, { codes, span }) {
+  paint(canvas, {codes, span}) {
     const side = Math.sqrt(codes.length), image = new ImageData(side, side);
     canvas.width = canvas.height = side;
     new Uint32Array(image.data.buffer).set([...codes].map((code) => kColours[Math.max(0, code - 1)]));
@@ -90,12 +95,19 @@ export class Counts extends Tiles {
   }
 
   /** @param {HTMLCanvasElement} canvas @param {Head[]} all @param {Trace} t */
-  paint(canvas, all, { scale, deadline_s = 1 }) {
-    const [{ first, span, count: bins }] = all, sums = Array.from({ length: bins }, (_, k) => all.reduce((sum, h) => sum + h.counts[k], 0));
-    const is_log = scale === 'log2', width = span / bins, limit = is_log ? Math.log2(deadline_s) : Infinity, total = sums.reduce((a, b) => a + b);
+  paint(canvas, all, {scale, deadline_s = 1}) {
+    const [{first, span, count: bins}] = all;
+    const sums = Array.from({length: bins}, (_, k) => all.reduce((sum, h) => sum + h.counts[k], 0));
+    const is_log = scale === 'log2', width = span / bins, limit = is_log ? Math.log2(deadline_s) : Infinity,
+          total = sums.reduce((a, b) => a + b);
     const plot = new Plot(canvas, first, span, 0, 1.15 * Math.max(1, ...sums), 16);
-    plot.columns(is_log ? [-5, -4, -3, -2, -1, 0].map((n) => n * Math.log2(10)) : marks(first, span, 6), (v = 0) => (is_log ? si(2 ** v, 's', 2 ** v) : short(v)));
-    sums.forEach((n, k) => plot.bar(plot.x(first + k * width), plot.y(n), plot.width / bins - 1, plot.height - plot.y(n), first + k * width >= limit ? 'bad' : 'line0'));
+    plot.columns(
+        is_log ? [-5, -4, -3, -2, -1, 0].map((n) => n * Math.log2(10)) : marks(first, span, 6),
+        (v = 0) => (is_log ? si(2 ** v, 's', 2 ** v) : short(v)));
+    sums.forEach(
+        (n, k) => plot.bar(
+            plot.x(first + k * width), plot.y(n), plot.width / bins - 1, plot.height - plot.y(n),
+            first + k * width >= limit ? 'bad' : 'line0'));
     if (!is_log) return `${count(total)} values`;
     plot.bar(plot.x(limit), 0, 2 * plot.r, plot.height, 'warn');
     plot.label(`deadline ${si(deadline_s, 's')}`, plot.x(limit), 13 * plot.r, 'warn');
@@ -105,8 +117,11 @@ export class Counts extends Tiles {
 
 const kPoints = 4096, kMostCharts = 24, kMostLines = 16;
 /** A part of events, all of them, and what their ratio is called. @type {[string, string[], string][]} */
-const kErrors = [['bit_errors', ['bits'], 'Bit error rate'], ['packet_errors', ['packets'], 'Packets in error'],
-  ['bad_crc', ['good', 'bad_crc', 'bad_length'], 'CRC errors'], ['failed', ['words'], 'Words failed'], ['erased', ['vectors', 'frames'], 'Erased']];
+const kErrors = [
+  ['bit_errors', ['bits'], 'Bit error rate'], ['packet_errors', ['packets'], 'Packets in error'],
+  ['bad_crc', ['good', 'bad_crc', 'bad_length'], 'CRC errors'], ['failed', ['words'], 'Words failed'],
+  ['erased', ['vectors', 'frames'], 'Erased']
+];
 
 /** What the stages count and measure, and the facts of packets and frames, over time. */
 export class Charts extends Tiles {
@@ -117,10 +132,7 @@ export class Charts extends Tiles {
    * @type {Map<string, {unit: string, is_log: boolean, lines: Map<string, number[][]>}>} */
   charts = new Map();
 
-  constructor() {
-    super('packets', (t) => t.kind === 'items');
-    by_id('window').onchange = this.redraw;
-  }
+  constructor() { super('packets', (t) => t.kind === 'items'); }
 
   /** Another key: other charts. @param {Trace[]} traces */
   start(traces, key = '') {
@@ -131,8 +143,10 @@ export class Charts extends Tiles {
 
   /** @param {number[]} values */
   add(title = '', name = '', time = 0, values, unit = '', is_log = false) {
-    const chart = this.charts.get(title) ?? { unit, is_log, lines: new Map() }, line = chart.lines.get(name) ?? [];
-    if (!values.length || this.charts.size >= kMostCharts + Number(this.charts.has(title)) || chart.lines.size > kMostLines) return;
+    const chart = this.charts.get(title) ?? {unit, is_log, lines: new Map()}, line = chart.lines.get(name) ?? [];
+    if (!values.length || this.charts.size >= kMostCharts + Number(this.charts.has(title)) ||
+        chart.lines.size > kMostLines)
+      return;
     line.push([time, values.reduce((a, b) => a + b) / values.length, Math.min(...values), Math.max(...values)]);
     if (line.length > 2 * kPoints) line.splice(0, kPoints);
     chart.lines.set(name, line);
@@ -141,63 +155,82 @@ export class Charts extends Tiles {
   }
 
   /** @param {Pipeline} p @param {number} now seconds since 1970 */
-  status({ channels, events, levels }, now) {
+  status({channels, events, levels}, now) {
     const groups = new Map(), name_of = (of = {}) => Object.entries(of).flat().join(' ');
     this.rms_dbfs = channels[0]?.rms_dbfs ?? NaN;
-    for (const { stage, event, count, ...of } of events) {
+    for (const {stage, event, count, ...of} of events) {
       const key = `${stage} ${name_of(of)}`;
-      groups.set(key, { ...groups.get(key) ?? { stage, name: name_of(of) }, [event]: count });
+      groups.set(key, {...groups.get(key) ?? {stage, name: name_of(of)}, [event]: count});
     }
-    for (const [key, { stage, name, ...counts }] of groups) {
+    for (const [key, {stage, name, ...counts}] of groups) {
       const shown = new Set(['found']);
       for (const [part, all, title] of kErrors) {
-        const names = all.filter((n) => n in counts), errors = this.rates.change(`${key} ${part}`, counts[part] ?? 0, now);
+        const names = all.filter((n) => n in counts),
+              errors = this.rates.change(`${key} ${part}`, counts[part] ?? 0, now);
         const total = this.rates.change(`${key} of ${part}`, names.reduce((sum, n) => sum + counts[n], 0), now);
         if (part in counts) [part, ...names].forEach((n) => shown.add(n));
-        if (part in counts && errors && total?.grown) this.add(title, name || stage, now, [errors.grown / total.grown], '', true);
+        if (part in counts && errors && total?.grown)
+          this.add(title, name || stage, now, [errors.grown / total.grown], '', true);
       }
       for (const [event, n] of Object.entries(counts))
-        if (n && (!shown.has(event) || event === 'found')) this.add(`${stage}, per second`, `${event} ${name}`, now, [this.rates.of(`${key} ${event}`, n, now)]);
+        if (n && (!shown.has(event) || event === 'found'))
+          this.add(`${stage}, per second`, `${event} ${name}`, now, [this.rates.of(`${key} ${event}`, n, now)]);
     }
-    for (const { stage, level, value, ...of } of levels) this.add(`${stage} ${level}`, name_of(of) || level, now, [value ?? NaN], level.endsWith('db') ? 'dB' : '');
+    for (const {stage, level, value, ...of} of levels)
+      this.add(`${stage} ${level}`, name_of(of) || level, now, [value ?? NaN], level.endsWith('db') ? 'dB' : '');
     this.card.dataset.empty = this.charts.size ? '' : 'yes';
   }
 
   /** @param {NonNullable<Message['items']>} message */
-  items({ trace, items }) {
-    const { facts = [], name = '' } = this.all.find((t) => t.trace === trace) ?? {}, time = items[items.length - 1]?.time_s;
-    const add = (fact = '', values = [0], unit = fact.endsWith('_hz') ? 'Hz' : '') => this.add(`${name} ${fact}`, fact, time, values.filter(Number.isFinite), unit);
+  items({trace, items}) {
+    const {facts = [], name = ''} = this.all.find((t) => t.trace === trace) ?? {};
+    const time = items[items.length - 1]?.time_s;
+    const add = (fact = '', values = [0], unit = fact.endsWith('_hz') ? 'Hz' : '') =>
+        this.add(`${name} ${fact}`, fact, time, values.filter(Number.isFinite), unit);
     for (const fact of facts) {
       const values = items.map((i) => i[fact]), db = (all = values) => all.map((v) => 10 * Math.log10(v));
-      if (fact === 'noise') add(fact, db(), 'dB'); else add(fact, values);
-      // The noise of packets is in units of the samples, so the first channel's level says how far the signal is above it.
-      if (fact === 'noise' && name === 'packet') add('SNR', db(values.map((v) => 10 ** (this.rms_dbfs / 10) / v - 1)), 'dB');
+      if (fact === 'noise')
+        add(fact, db(), 'dB');
+      else
+        add(fact, values);
+      // Noise of packets is in units of the samples, so the first channel's level says how far the signal is above it.
+      if (fact === 'noise' && name === 'packet')
+        add('SNR', db(values.map((v) => 10 ** (this.rms_dbfs / 10) / v - 1)), 'dB');
     }
   }
 
   draw() {
-    const seconds = Number(by_id('window').value), all = [...this.charts].sort(([, a], [, b]) => Number(b.is_log) - Number(a.is_log));
+    const all = [...this.charts].sort(([, a], [, b]) => Number(b.is_log) - Number(a.is_log));
     this.show(all.map(([title]) => [title, title]));
-    all.forEach(([, { unit, is_log, lines }], i) => {
-      const { children: [{ lastChild }, canvas, legend] } = this.tiles.children[i], last = [...lines].map(([name, line]) => [name, `${short(line[line.length - 1][1])} ${unit}`]);
+    all.forEach(([, {unit, is_log, lines}], i) => {
+      const {children: [{lastChild}, canvas, legend]} = this.tiles.children[i], last = [
+        ...lines
+      ].map(([name, line]) => [name, `${short(line[line.length - 1][1])} ${unit}`]);
       say(lastChild, last.length > 1 ? '' : last[0][1]);
       rows(legend, last.length > 1 ? last.map(([name, value], n) => [['', `ink tint${n % kLines}`], name, value]) : []);
-      draw_chart(canvas, [...lines.values()], seconds, is_log);
+      draw_chart(canvas, [...lines.values()], is_log);
     });
   }
 }
 
-/** @param {HTMLCanvasElement} canvas @param {number[][][]} lines */
-function draw_chart(canvas, lines, seconds = 0, is_log = false) {
-  const end = Math.max(...lines.map((l) => l[l.length - 1][0])), from = end - seconds, scale = (v = 0) => (is_log ? Math.log10(v) : v);
-  const seen = lines.map((l) => l.filter(([t]) => t >= from).map(([t, ...values]) => [t, ...values.map(scale)])), all = seen.flat().flatMap(([, ...v]) => v).filter(Number.isFinite);
-  const low = all.length ? Math.min(...all) : -6, high = all.length ? Math.max(...all) : 0, margin = is_log ? 0.5 : 0.12 * (high - low) || 1;
-  const plot = new Plot(canvas, from, seconds, !is_log && low >= 0 && low < 0.6 * high ? 0 : low - margin, high + margin, 16);
+/** From the first point on: a minute to a quarter of an hour. @param {HTMLCanvasElement} canvas @param {number[][][]} lines */
+function draw_chart(canvas, lines, is_log = false) {
+  const end = Math.max(...lines.map((l) => l[l.length - 1][0])), begin = Math.min(...lines.map((l) => l[0][0]));
+  const seconds = Math.min(900, Math.max(60, end - begin)), from = end - seconds,
+        scale = (v = 0) => (is_log ? Math.log10(v) : v);
+  const seen = lines.map((l) => l.filter(([t]) => t >= from).map(([t, ...values]) => [t, ...values.map(scale)])),
+        all = seen.flat().flatMap(([, ...v]) => v).filter(Number.isFinite);
+  const low = all.length ? Math.min(...all) : -6, high = all.length ? Math.max(...all) : 0,
+        margin = is_log ? 0.5 : 0.12 * (high - low) || 1;
+  const plot =
+      new Plot(canvas, from, seconds, !is_log && low >= 0 && low < 0.6 * high ? 0 : low - margin, high + margin, 16);
   plot.rows(is_log ? (v = 0) => (10 ** v).toExponential(0) : short);
   plot.columns([from + seconds / 4, from + 3 * seconds / 4], clock);
   seen.forEach((line, n) => {
     const xs = line.map(([t]) => plot.x(t)), name = `line${n % kLines}`;
-    line.forEach(([, , a, b], i) => { if (b > a) plot.bar(xs[i] - 1, plot.y(b), 2, plot.y(a) - plot.y(b), name, 0.3); });
+    line.forEach(([, , a, b], i) => {
+      if (b > a) plot.bar(xs[i] - 1, plot.y(b), 2, plot.y(a) - plot.y(b), name, 0.3);
+    });
     plot.line(name, xs, line.map(([, v]) => Math.max(v, plot.low)));  // no errors: at the lower edge
   });
 }
@@ -208,22 +241,45 @@ export class ArrayView extends Tiles {
 
   /** @param {string[][]} all */
   show(all) {
-    list(this.tiles, all, (t) => t.join(), ([, title]) => make('div', { class: 'array', tabindex: 0, role: 'group', 'aria-label': title }, make('svg', { viewBox: '-104 -104 208 208', role: 'img', 'aria-label': `Phases of ${title}` },
-      make('circle', { r: 100 }), make('circle', { r: 50 }), make('path', { d: 'M-100 0H100M0-100V100' }), make('g')), make('table', {}, make('tbody'))));
+    list(
+        this.tiles, all, (t) => t.join(),
+        ([, title]) => make(
+            'div', {class: 'array', tabindex: 0, role: 'group', 'aria-label': title},
+            make(
+                'svg', {viewBox: '-104 -104 208 208', role: 'img', 'aria-label': `Phases of ${title}`},
+                make('circle', {r: 100}), make('circle', {r: 50}), make('path', {d: 'M-100 0H100M0-100V100'}),
+                make('g')),
+            make('table', {}, make('tbody'))));
   }
 
   /** @param {ArrayMessage} message */
-  take({ trace, channels }) {
-    const tile = this.tiles.children[this.wants().indexOf(trace)], most = Math.max(...channels.map((c) => c.rms_dbfs ?? -200));
+  take({trace, channels}) {
+    const tile = this.tiles.children[this.wants().indexOf(trace)],
+          most = Math.max(...channels.map((c) => c.rms_dbfs ?? -200));
     if (!tile) return;
-    list(tile.querySelector('g'), channels, (_, i) => `${i}`, () => make('g', {}, make('line'), make('circle', { r: 4 }), make('text')), (hand, { rms_dbfs, phase_deg, coherence }, i) => {
-      const length = phase_deg === null ? 0 : Math.max(5, 96 + 2.4 * (rms_dbfs - most)), x = length * Math.cos(phase_deg * Math.PI / 180), y = -length * Math.sin(phase_deg * Math.PI / 180), [line, end, text] = hand.children;
-      set(hand, { class: `tint${i % kLines}`, opacity: 0.2 + 0.8 * coherence });
-      set(line, { x2: x, y2: y });
-      set(end, { cx: x, cy: y });
-      say(set(text, { x: 0.86 * x, y: 0.86 * y - 5 }), channels.length > 16 ? '' : `${i}`);
-    });
-    rows(tile.querySelector('tbody'), [['ch', 'dBFS', 'phase', 'coherence'], ...channels.map(({ rms_dbfs, phase_deg, coherence }, i) => [`${i}`, rms_dbfs?.toFixed(1) ?? 'zeros',
-      phase_deg === null ? '–' : `${phase_deg.toFixed(1)}°`, coherence === null ? '–' : `${coherence.toFixed(3)}${coherence < 0.5 ? ' weak' : ''}`])], 'tr', 'td');
+    list(
+        tile.querySelector('g'), channels, (_, i) => `${i}`,
+        () => make('g', {}, make('line'), make('circle', {r: 4}), make('text')),
+        (hand, {rms_dbfs, phase_deg, coherence}, i) => {
+          const length = phase_deg === null ? 0 : Math.max(5, 96 + 2.4 * (rms_dbfs - most)),
+                x = length * Math.cos(phase_deg * Math.PI / 180), y = -length * Math.sin(phase_deg * Math.PI / 180),
+                [line, end, text] = hand.children;
+          set(hand, {class: `tint${i % kLines}`, opacity: 0.2 + 0.8 * coherence});
+          set(line, {x2: x, y2: y});
+          set(end, {cx: x, cy: y});
+          say(set(text, {x: 0.86 * x, y: 0.86 * y - 5}), channels.length > 16 ? '' : `${i}`);
+        });
+    rows(
+        tile.querySelector('tbody'),
+        [
+          ['ch', 'dBFS', 'phase', 'coherence'], ...channels.map((c, i) => {
+            const phase = c.phase_deg === null ? '–' : `${c.phase_deg.toFixed(1)}°`, sure = c.coherence ?? NaN;
+            return [
+              `${i}`, c.rms_dbfs?.toFixed(1) ?? 'zeros', phase,
+              sure === sure ? `${sure.toFixed(3)}${sure < 0.5 ? ' weak' : ''}` : '–'
+            ];
+          })
+        ],
+        'tr', 'td');
   }
 }

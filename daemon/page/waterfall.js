@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import { fit, palette } from './drawing.js';
+import {fit, palette} from './drawing.js';
 
 export const kKept = 2048;
 /** What a row is: values; samples that were lost; or rows that this page did not see. */
@@ -13,20 +13,21 @@ export class Rows {
     this.bins = bins;
     this.count = 0;
     this.codes = new Uint8Array(bins * kKept);
-    this.facts = Array.from({ length: kKept }, () => ({ state: 0, time: 0, first: 0, span: 1, low: 0, step: 0 }));
+    this.facts = Array.from({length: kKept}, () => ({state: 0, time: 0, first: 0, span: 1, low: 0, step: 0}));
   }
 
   /** @param {Head} head */
-  add({ codes, time, first, span, low, step }) {
+  add({codes, time, first, span, low, step}) {
     const y = this.count++ % kKept;
     this.codes.set(codes, y * this.bins);
-    this.facts[y] = { state: kCodes, time, first, span, low, step };
+    this.facts[y] = {state: kCodes, time, first, span, low, step};
   }
 
   /** Rows without values, up to now. */
   skip(state = kLost, rows = 0, until = 0, row_s = 0) {
-    for (let i = Math.min(rows, kKept); i > 0; --i)
-      this.facts[this.count++ % kKept] = { state, time: until - i * row_s, first: 0, span: 1, low: 0, step: 0 };
+    for (let i = Math.min(rows, kKept); i > 0; --i) {
+      this.facts[this.count++ % kKept] = {state, time: until - i * row_s, first: 0, span: 1, low: 0, step: 0};
+    }
   }
 
   /** The place of the row that is `age` rows old; -1: there is none. */
@@ -50,11 +51,17 @@ class Places {
   }
 
   /** The first row whose place is new. @param {Rows} rows @param {Band} view */
-  follow(rows, { first, span }) {
-    const key = `${first} ${span}`, oldest = Math.max(0, rows.count - kKept), from = key === this.key ? Math.max(this.done, oldest) : oldest;
+  follow(rows, {first, span}) {
+    const key = `${first} ${span}`, oldest = Math.max(0, rows.count - kKept),
+          from = key === this.key ? Math.max(this.done, oldest) : oldest;
     for (let n = from; n < rows.count; ++n) {
       const y = n % kKept, fact = rows.facts[y], has = fact.state === kCodes;
-      this.numbers.set([has ? (fact.first - first) / span : 0, has ? span / fact.span : 0, fact.low, fact.state === kUnseen ? -1 : fact.step], 4 * y);
+      this.numbers.set(
+          [
+            has ? (fact.first - first) / span : 0, has ? span / fact.span : 0, fact.low,
+            fact.state === kUnseen ? -1 : fact.step
+          ],
+          4 * y);
     }
     this.key = key;
     this.done = rows.count;
@@ -73,11 +80,9 @@ uniform vec4 scale;  // rows in the newest pixel - 1, bins, dB of the first colo
 uniform float newest;
 out vec4 colour;
 void main() {
-  float x = (gl_FragCoord.x - 0.5) / size.x, pixel = floor(size.y - gl_FragCoord.y), each = size.w;
-  float from = each > 1.0 ? max(0.0, scale.x + 1.0 + (pixel - 1.0) * each) : floor(pixel * each + 1e-4);
-  float to = each > 1.0 ? scale.x + pixel * each : from, most = -1e9;
+  float x = (gl_FragCoord.x - 0.5) / size.x, to = scale.x + floor(size.y - gl_FragCoord.y) * size.w, most = -1e9;
   bool unseen = false;
-  for (float age = from; age <= to && age < size.z; ++age) {
+  for (float age = max(0.0, to - size.w + 1.0); age <= to && age < size.z; ++age) {
     int y = int(mod(newest - age + ${kKept}.0, ${kKept}.0));
     vec4 place = texelFetch(places, ivec2(0, y), 0);
     if (place.w < 0.0) unseen = true;
@@ -112,13 +117,18 @@ class GlFall {
     gl.linkProgram(program);
     gl.useProgram(program);
     gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
-    const textures = [['codes', gl.R8, rows.bins, kKept, gl.RED, gl.UNSIGNED_BYTE, null], ['places', gl.RGBA32F, 1, kKept, gl.RGBA, gl.FLOAT, null],
-      ['colours', gl.RGBA8, 256, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(palette().buffer)]];
+    const textures = [
+      ['codes', gl.R8, rows.bins, kKept, gl.RED, gl.UNSIGNED_BYTE, null],
+      ['places', gl.RGBA32F, 1, kKept, gl.RGBA, gl.FLOAT, null],
+      ['colours', gl.RGBA8, 256, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(palette().buffer)]
+    ];
     textures.forEach(([name, inside, width, height, ...data], unit) => {
       gl.activeTexture(gl.TEXTURE0 + unit);
       gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
-      for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
-      for (const wrap of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, wrap, gl.CLAMP_TO_EDGE);
+      for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER])
+        gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
+      for (const wrap of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T])
+        gl.texParameteri(gl.TEXTURE_2D, wrap, gl.CLAMP_TO_EDGE);
       gl.texImage2D(gl.TEXTURE_2D, 0, inside, width, height, 0, ...data);
       gl.uniform1i(gl.getUniformLocation(program, name), unit);
     });
@@ -127,11 +137,13 @@ class GlFall {
 
   /** @param {Band} view @param {Levels} levels @param {number} each rows a pixel */
   draw(view, levels, each) {
-    const { gl, rows, rows: { bins, count }, canvas: { width, height }, places, at } = this, moved = places.follow(rows, view);
+    const {gl, rows, rows: {bins, count}, canvas: {width, height}, places, at} = this;
+    const moved = places.follow(rows, view);
     gl.activeTexture(gl.TEXTURE0);
     for (let n = Math.max(this.drawn, count - kKept); n < count; ++n) {
       const y = n % kKept;
-      gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, y, bins, 1, gl.RED, gl.UNSIGNED_BYTE, rows.codes.subarray(y * bins, (y + 1) * bins));
+      gl.texSubImage2D(
+          gl.TEXTURE_2D, 0, 0, y, bins, 1, gl.RED, gl.UNSIGNED_BYTE, rows.codes.subarray(y * bins, (y + 1) * bins));
     }
     gl.activeTexture(gl.TEXTURE1);
     for (let n = moved, y = n % kKept; n < count; n += kKept - y, y = 0) {
@@ -141,7 +153,7 @@ class GlFall {
     this.drawn = count;
     gl.viewport(0, 0, width, height);
     gl.uniform4f(at[0], width, height, Math.min(count, kKept), each);
-    gl.uniform4f(at[1], each > 1 ? (count - 1) % each : 0, bins, levels.low, 1 / (levels.high - levels.low));
+    gl.uniform4f(at[1], (count - 1) % each, bins, levels.low, 1 / (levels.high - levels.low));
     gl.uniform1f(at[2], (count - 1) % kKept);
     gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
@@ -162,24 +174,25 @@ class PlainFall {
 
   /** @param {Band} view @param {Levels} levels @param {number} each rows a pixel */
   draw(view, levels, each) {
-    const { width, height } = this.canvas, { count } = this.rows, groups = (n = 0) => Math.floor((n - 1) / each);
+    const {width, height} = this.canvas, {count} = this.rows, groups = (n = 0) => Math.floor((n - 1) / each);
     this.places.follow(this.rows, view);
-    const key = [width, height, view.first, view.span, levels.low, levels.high, each].join(), moved = groups(count) - groups(this.drawn);
-    const fresh = key !== this.key ? height : Math.min(height, moved + (each > 1 ? 1 : 0));
+    const key = [width, height, view.first, view.span, levels.low, levels.high, each].join(),
+          moved = groups(count) - groups(this.drawn);
+    const fresh = key === this.key ? Math.min(height, moved + 1) : height, newest = (count - 1) % each;
     if (key === this.key && moved && moved < height) this.context.drawImage(this.canvas, 0, moved);
     this.key = key;
     this.drawn = count;
-    if (!fresh) return;
-    const image = this.context.createImageData(width, fresh), out = new Uint32Array(image.data.buffer), best = new Float32Array(width);
-    const newest = each > 1 ? (count - 1) % each : 0;
+    const image = this.context.createImageData(width, fresh), out = new Uint32Array(image.data.buffer),
+          best = new Float32Array(width);
     for (let pixel = 0; pixel < fresh; ++pixel) {
-      const to = each > 1 ? newest + pixel * each : Math.floor(pixel * each + 1e-6), from = each > 1 ? Math.max(0, to - each + 1) : to;
       best.fill(NaN);
       let is_unseen = false;
-      for (let age = from; age <= to; ++age) is_unseen = this.gather(this.rows.at(age), best) || is_unseen;
+      for (let age = newest + pixel * each; age > newest + (pixel - 1) * each; --age)
+        is_unseen = this.gather(this.rows.at(age), best) || is_unseen;
       for (let x = 0; x < width; ++x) {
         const v = (best[x] - levels.low) / (levels.high - levels.low);
-        out[pixel * width + x] = v === v ? this.colours[Math.floor(Math.min(1, Math.max(0, v)) * 255)] : is_unseen && (x + kKept - pixel) % 8 < 2 ? 0xff404040 : 0xff000000;
+        const missing = is_unseen && (x + kKept - pixel) % 8 < 2 ? 0xff404040 : 0xff000000;
+        out[pixel * width + x] = v === v ? this.colours[Math.floor(Math.min(1, Math.max(0, v)) * 255)] : missing;
       }
     }
     this.context.putImageData(image, 0, 0);
@@ -188,14 +201,15 @@ class PlainFall {
   /** The largest dB of each pixel; whether the page did not see this row. @param {Float32Array} best */
   gather(y = 0, best) {
     if (y < 0) return false;
-    const { rows: { bins, codes, facts }, places: { numbers } } = this, width = best.length, base = y * bins;
+    const {rows: {bins, codes, facts}, places: {numbers}} = this, width = best.length, base = y * bins;
     const [left, scale, low, step] = numbers.subarray(4 * y, 4 * y + 4);
     for (let x = Math.max(0, Math.floor(left * width)); x < width && scale > 0; ++x) {
       const a = (x / width - left) * scale, b = a + scale / width;
       if (a >= 1) break;
       const from = Math.max(0, Math.floor(a * bins)), to = Math.min(bins, Math.max(from + 1, Math.floor(b * bins)));
       let code = 0;
-      for (let k = from; k < to && b > 0; ++k) if (codes[base + k] > code) code = codes[base + k];
+      for (let k = from; k < to && b > 0; ++k)
+        if (codes[base + k] > code) code = codes[base + k];
       if (code && !(best[x] >= low + (code - 1) * step)) best[x] = low + (code - 1) * step;
     }
     return facts[y].state === kUnseen;
@@ -214,9 +228,13 @@ export class Waterfall {
   }
 
   start(plain = false) {
-    const canvas = document.createElement('canvas'), gl = plain ? null : canvas.getContext('webgl2', { alpha: false, antialias: false, preserveDrawingBuffer: true });
-    if (this.way) this.way.canvas.replaceWith(canvas); else this.parent.append(canvas);
-    this.way = gl ? new GlFall(canvas, gl, this.rows) : new PlainFall(canvas, canvas.getContext('2d', { alpha: false }), this.rows);
+    const canvas = document.createElement('canvas'),
+          gl = plain ? null : canvas.getContext('webgl2', {antialias: false, preserveDrawingBuffer: true});
+    if (this.way)
+      this.way.canvas.replaceWith(canvas);
+    else
+      this.parent.append(canvas);
+    this.way = gl ? new GlFall(canvas, gl, this.rows) : new PlainFall(canvas, canvas.getContext('2d'), this.rows);
     document.documentElement.dataset.way = gl ? 'webgl2' : 'canvas';
     canvas.addEventListener('webglcontextlost', () => {
       if (this.is_removed || this.way?.canvas !== canvas) return;
@@ -230,7 +248,7 @@ export class Waterfall {
 
   /** @param {Band} view @param {Levels} levels @param {number} each rows a pixel */
   draw(view, levels, each) {
-    fit(this.canvas);
+    fit(this.canvas, 1);
     this.way?.draw(view, levels, each);
   }
 

@@ -3,11 +3,12 @@
 //
 // What holds with the stand-in and with iqd itself (IQD=…): true frequencies, gaps, changes, security, accessibility.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
-import { launch, look, open, seen, served_page, text } from './browser.mjs';
-import { common_server, token_of } from './servers.mjs';
+import {readFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {after, before, test} from 'node:test';
+
+import {launch, look, open, seen, served_page, text} from './browser.mjs';
+import {common_server, token_of} from './servers.mjs';
 
 const kAxe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let browser, server, page;
@@ -24,15 +25,18 @@ after(async () => {
 
 for (const query of ['', '?plain']) {
   test(`a tone stands at its frequency (${query || 'WebGL2'})`, async () => {
-    const own = query ? await open(browser, server.url + query) : page, way = await own.evaluate(() => document.documentElement.dataset.way);
+    const own = query ? await open(browser, server.url + query) : page,
+          way = await own.evaluate(() => document.documentElement.dataset.way);
     assert.equal(way, query ? 'canvas' : 'webgl2');
-    const { lines, first, span, bins } = await look(own), width = 2 * span / bins + 2 * span / 1000;
+    const {lines, first, span, bins} = await look(own), width = 2 * span / bins + 2 * span / 1000;
     for (const line of lines.slice(0, 8)) {
-      assert.ok(Math.abs(first + line.at * span - server.tone) < width, `${first + line.at * span} instead of ${server.tone}`);
+      assert.ok(
+          Math.abs(first + line.at * span - server.tone) < width,
+          `${first + line.at * span} instead of ${server.tone}`);
       assert.ok(line.best > 1.3 * line.mean, `${line.best} of ${line.mean}`);
     }
     const [, shown, unit] = /peak ([\d.]+) (\w)Hz/.exec(await own.textContent('#cursor'));
-    assert.ok(Math.abs(Number(shown) * { k: 1e3, M: 1e6, G: 1e9 }[unit] - server.tone) < span / bins, shown);
+    assert.ok(Math.abs(Number(shown) * {k: 1e3, M: 1e6, G: 1e9}[unit] - server.tone) < span / bins, shown);
     if (query) await own.context().close();
   });
 }
@@ -40,8 +44,10 @@ for (const query of ['', '?plain']) {
 test('a gap is black, and as long as it was', async () => {
   server.lose();
   await seen(page, () => window.iqd.page.spectrum.panes[0].rows.facts.some((f) => f.state === 2));
-  await seen(page, () => window.iqd.page.spectrum.panes[0].rows.facts[window.iqd.page.spectrum.panes[0].newest()]?.state === 1);
-  const { lines } = await look(page), from = lines.findIndex((l) => l.best === 0);
+  await seen(
+      page,
+      () => window.iqd.page.spectrum.panes[0].rows.facts[window.iqd.page.spectrum.panes[0].newest()]?.state === 1);
+  const {lines} = await look(page), from = lines.findIndex((l) => l.best === 0);
   let n = 0;
   while (lines[from + n]?.best === 0) ++n;
   assert.ok(from > 0 && n >= server.gap_rows[0] && n <= server.gap_rows[1], `${n} black rows from row ${from}`);
@@ -49,7 +55,7 @@ test('a gap is black, and as long as it was', async () => {
 });
 
 test('a change asks for the token, and rows keep their true frequencies', async () => {
-  const { first, span } = await look(page);
+  const {first, span} = await look(page);
   await page.click('#hold');
   await page.fill('label.key:has-text("frequency") input', server.retune_to);
   await page.keyboard.press('Enter');
@@ -63,21 +69,28 @@ test('a change asks for the token, and rows keep their true frequencies', async 
   const now = await look(page), bin = span / now.bins, of = (line) => now.view.first + line.at * now.view.span;
   assert.ok(Math.abs(now.first + now.span / 2 - server.retuned) < bin, `the band is at ${now.first}`);
   assert.equal(now.view.first, now.first, 'the view follows');
-  const shown = now.lines.slice(0, Math.min(now.count, now.lines.length)).filter((l) => l.best > 1.3 * l.mean && l.grey === 0);
+  const shown =
+      now.lines.slice(0, Math.min(now.count, now.lines.length)).filter((l) => l.best > 1.3 * l.mean && l.grey === 0);
   assert.ok(shown.length > 30);
-  for (const line of shown) assert.ok(Math.abs(of(line) - server.tone) < 2 * bin + 2 * now.span / 1000, `a row has its tone at ${of(line)}`);
+  for (const line of shown)
+    assert.ok(Math.abs(of(line) - server.tone) < 2 * bin + 2 * now.span / 1000, `a row has its tone at ${of(line)}`);
   assert.match(await text(page, '#source output'), /\w/);
   await page.click('#hold');
 });
 
 test('nothing foreign, nothing inline', async () => {
-  const answer = await page.request.get(server.url, { headers: { Accept: 'text/html' } }), policy = answer.headers()['content-security-policy'];
-  for (const rule of ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"]) assert.ok(policy.includes(rule), policy);
+  const answer = await page.request.get(server.url, {headers: {Accept: 'text/html'}}),
+        policy = answer.headers()['content-security-policy'];
+  for (const rule
+           of ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'",
+               "require-trusted-types-for 'script'"])
+    assert.ok(policy.includes(rule), policy);
   assert.deepEqual(page.asked.filter((url) => new URL(url).host !== new URL(server.url).host), []);
-  const blocked = await page.evaluate(() => new Promise((done) => {
-    document.addEventListener('securitypolicyviolation', (e) => done(e.violatedDirective), { once: true });
-    document.body.append(Object.assign(document.createElement('img'), { src: 'http://127.0.0.2:9/x.png', alt: '' }));
-  }));
+  const blocked = await page.evaluate(
+      () => new Promise((done) => {
+        document.addEventListener('securitypolicyviolation', (e) => done(e.violatedDirective), {once: true});
+        document.body.append(Object.assign(document.createElement('img'), {src: 'http://127.0.0.2:9/x.png', alt: ''}));
+      }));
   assert.equal(blocked, 'img-src');
   await page.evaluate(() => document.querySelector('img[src*="127.0.0.2"]').remove());
   assert.deepEqual(page.wrong, []);
@@ -85,10 +98,10 @@ test('nothing foreign, nothing inline', async () => {
 
 for (const colorScheme of ['dark', 'light']) {
   test(`axe finds nothing (${colorScheme}, each view and dialog, and a phone)`, async () => {
-    const own = await open(browser, server.url, { colorScheme });
+    const own = await open(browser, server.url, {colorScheme});
     await own.evaluate(kAxe);
     const check = async (what) => {
-      const { violations, passes } = await own.evaluate(() => window.axe.run());
+      const {violations, passes} = await own.evaluate(() => window.axe.run());
       assert.deepEqual(violations.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`), []);
       assert.ok(passes.length > 15, `${passes.length} rules passed`);
     };
@@ -99,7 +112,7 @@ for (const colorScheme of ['dark', 'light']) {
     await own.click('#help');
     await check('keys');
     await own.keyboard.press('Escape');
-    await own.setViewportSize({ width: 390, height: 844 });
+    await own.setViewportSize({width: 390, height: 844});
     await own.click('#views a[href="#overview"]');
     await check('phone');
     await own.context().close();
@@ -110,7 +123,7 @@ test('keys: pause, zoom, cursor, marker, theme, views', async () => {
   await page.focus('#plots');
   await page.keyboard.press(' ');
   assert.equal(await page.getAttribute('#pause', 'aria-pressed'), 'true');
-  const { count, view } = await look(page);
+  const {count, view} = await look(page);
   await page.waitForTimeout(300);
   assert.equal((await look(page)).count, count);
   await page.keyboard.press(' ');
@@ -138,7 +151,7 @@ test('keys: pause, zoom, cursor, marker, theme, views', async () => {
 });
 
 test('without scripts the page says where to look', async () => {
-  const own = await open(browser, server.url, { javaScriptEnabled: false, rows: 0 });
+  const own = await open(browser, server.url, {javaScriptEnabled: false, rows: 0});
   assert.match(await own.textContent('noscript'), /api\/status/);
   assert.ok(await own.isVisible('noscript'));
   await own.context().close();

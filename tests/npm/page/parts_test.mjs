@@ -3,15 +3,19 @@
 //
 // What each part of the page shows and does, against a stand-in whose signals are known.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { launch, look, open, seen, served_page, text } from './browser.mjs';
-import { kRate, telemetry } from './scenario.mjs';
-import { kToken, stand_in } from './servers.mjs';
+import {after, before, test} from 'node:test';
+
+import {launch, look, open, seen, served_page, text} from './browser.mjs';
+import {kRate, telemetry} from './scenario.mjs';
+import {kToken, stand_in} from './servers.mjs';
 
 let browser, server, page;
 
 before(async () => {
-  server = await stand_in(served_page(), { scenarios: [telemetry('lab'), telemetry('other', 1)].map((s, i) => (i ? { ...s, traces: s.traces.map((t) => ({ ...t, trace: t.trace + 20 })) } : s)) });
+  server = await stand_in(served_page(), {
+    scenarios: [telemetry('lab'), telemetry('other', 1)].map(
+        (s, i) => (i ? {...s, traces: s.traces.map((t) => ({...t, trace: t.trace + 20}))} : s))
+  });
   browser = await launch();
   page = await open(browser, server.url);
   await page.evaluate((token) => sessionStorage.setItem('token', token), kToken);
@@ -30,16 +34,16 @@ const sent = async (n) => {
 };
 
 test('the wheel zooms to where the pointer is, and dragging pans', async () => {
-  const { x, y, width } = await box_of('#plots'), at = x + 0.75 * width, { view } = await look(page);
+  const {x, y, width} = await box_of('#plots'), at = x + 0.75 * width, {view} = await look(page);
   await page.mouse.move(at, y + 300);
   for (let i = 0; i < 6; ++i) await page.mouse.wheel(0, -200);
   await seen(page, (span) => window.iqd.page.spectrum.view.span < 0.1 * span, view.span);
   const zoomed = (await look(page)).view, hz = (v) => v.first + 0.75 * v.span;
   assert.ok(Math.abs(hz(zoomed) - hz(view)) < 1, 'what is below the pointer stays');
   await page.mouse.down();
-  await page.mouse.move(at - 200, y + 300, { steps: 4 });
+  await page.mouse.move(at - 200, y + 300, {steps: 4});
   await page.mouse.up();
-  const { view: panned } = await look(page);
+  const {view: panned} = await look(page);
   assert.ok(Math.abs(panned.first - zoomed.first - 200 / width * zoomed.span) < 0.01 * zoomed.span);
   await page.mouse.move(10, 10);
   await page.click('#whole');
@@ -47,7 +51,7 @@ test('the wheel zooms to where the pointer is, and dragging pans', async () => {
 });
 
 test('the cursor reads frequency, level and time of a row', async () => {
-  const { x, y, width, height } = await box_of('#plots'), { view } = await look(page);
+  const {x, y, width, height} = await box_of('#plots'), {view} = await look(page);
   await page.mouse.move(x + (server.tone - view.first) / view.span * width, y + 0.5 * height);
   await seen(page, () => /\d\d:\d\d:\d\d\.\d/.test(document.getElementById('cursor').textContent));
   const [, ghz, db] = /([\d.]+) GHz +(-[\d.]+) dBFS/.exec(await page.textContent('#cursor'));
@@ -56,14 +60,14 @@ test('the cursor reads frequency, level and time of a row', async () => {
 });
 
 test('a double click writes the frequency; only Set sends it', async () => {
-  const { x, y, width } = await box_of('#plots'), { view } = await look(page), before = server.sent.length;
+  const {x, y, width} = await box_of('#plots'), {view} = await look(page), before = server.sent.length;
   await page.mouse.dblclick(x + 0.25 * width, y + 100);
   const [, number, unit] = /^([\d.]+) (\w)Hz/.exec(await field('frequency').inputValue());
-  assert.ok(Math.abs(number * { G: 1e9, M: 1e6 }[unit] - view.first - 0.25 * view.span) < 2 * view.span / width);
+  assert.ok(Math.abs(number * {G: 1e9, M: 1e6}[unit] - view.first - 0.25 * view.span) < 2 * view.span / width);
   assert.equal(server.sent.length, before);
   assert.equal(await page.evaluate(() => document.activeElement?.parentElement.textContent.slice(0, 9)), 'frequency');
   await page.click('#source button:text("Set")');
-  const { method, where, body } = await sent(before + 1);
+  const {method, where, body} = await sent(before + 1);
   assert.deepEqual([method, where, Object.keys(body)], ['PATCH', '/api/pipelines/lab/stages/source', ['frequency']]);
   await seen(page, () => /at once/.test(document.querySelector('#source output').textContent));
   assert.match(await text(page, '#lines div'), /this page.*lab: source at once/);
@@ -78,8 +82,10 @@ test('settings are made from the keys: choice, number, list, flag; what is refus
   await field('gain').fill('20');
   let n = server.sent.length;
   await page.keyboard.press('Enter');
-  assert.deepEqual((await sent(n + 1)).body, { gain: 20 });
-  await seen(page, () => /set by patch/.test([...document.querySelectorAll('#source label')].find((l) => l.textContent.startsWith('gain')).textContent));
+  assert.deepEqual((await sent(n + 1)).body, {gain: 20});
+  await seen(page, () => /set by patch/.test([
+    ...document.querySelectorAll('#source label')
+  ].find((l) => l.textContent.startsWith('gain')).textContent));
   await page.selectOption('#which', 'equalizer');
   await page.waitForSelector('label.key:has-text("cma.iterations")');
   assert.match(await text(page, '#stage details'), /kinds/);
@@ -90,18 +96,18 @@ test('settings are made from the keys: choice, number, list, flag; what is refus
   assert.equal(await field('cma.iterations').inputValue(), '7', 'what somebody is editing stays');
   n = server.sent.length;
   await page.click('#stage button:text("Set")');
-  assert.deepEqual((await sent(n + 1)).body, { detection_filter: ['off'], 'cma.iterations': 7 });
+  assert.deepEqual((await sent(n + 1)).body, {detection_filter: ['off'], 'cma.iterations': 7});
   await page.click('#source summary');
   await field('agc').check();
   n = server.sent.length;
   await page.click('#source button:text("Set")');
-  assert.deepEqual((await sent(n + 1)).body, { agc: true });
+  assert.deepEqual((await sent(n + 1)).body, {agc: true});
 });
 
 test('triggers, recordings and the reload', async () => {
   const n = server.sent.length;
   await page.click('#start button');
-  assert.deepEqual((await sent(n + 1)).body, { port: 'source', seconds: 10, pipeline: 'lab' });
+  assert.deepEqual((await sent(n + 1)).body, {port: 'source', seconds: 10, pipeline: 'lab'});
   await page.waitForSelector('#recordings a[download]');
   page.once('dialog', (dialog) => dialog.accept());
   await page.click('#recordings button');
@@ -118,8 +124,11 @@ test('several traces share one axis, each with its waterfall', async () => {
   await page.click('#menu summary');
   await page.check('#traces label:has-text("lab: source · channel 2") input');
   await page.check('#traces label:has-text("lab: spectrum.out") input');
-  await seen(page, () => window.iqd.page.spectrum.panes.length === 3 && window.iqd.page.spectrum.panes.every((p) => p.rows.count > 5));
-  const { view } = await look(page), narrow = await look(page, 2);
+  await seen(
+      page,
+      () =>
+          window.iqd.page.spectrum.panes.length === 3 && window.iqd.page.spectrum.panes.every((p) => p.rows.count > 5));
+  const {view} = await look(page), narrow = await look(page, 2);
   assert.ok(Math.abs(narrow.span - kRate / 4) < 1);
   const [line] = narrow.lines, edge = (hz) => (hz - view.first) / view.span;
   assert.ok(line.mean < 0.7 * (await look(page, 0)).lines[0].mean, 'outside of its band it is black');
@@ -132,9 +141,11 @@ test('several traces share one axis, each with its waterfall', async () => {
 });
 
 test('constellations, histograms, latency, array, packets: what was sent is what is shown', async () => {
-  await seen(page, () => document.querySelectorAll('#symbols figure').length === 5 && window.iqd.page.symbols.newest.size === 5);
+  await seen(
+      page,
+      () => document.querySelectorAll('#symbols figure').length === 5 && window.iqd.page.symbols.newest.size === 5);
   const far = await page.evaluate(() => [...document.querySelectorAll('#symbols canvas')].map((c) => {
-    const { data } = c.getContext('2d').getImageData(0, 0, 64, 64);
+    const {data} = c.getContext('2d').getImageData(0, 0, 64, 64);
     let sum = 0, weight = 0;
     for (let i = 0; i < 4096; ++i) {
       const light = Math.max(0, data[4 * i] + data[4 * i + 1] + data[4 * i + 2] - 150);
@@ -146,13 +157,17 @@ test('constellations, histograms, latency, array, packets: what was sent is what
   for (const radius of far) assert.ok(Math.abs(radius - 1) < 0.15, `symbols at ${radius} instead of 1`);
   await seen(page, () => /deadline|blocks/.test(document.getElementById('latency').textContent));
   await seen(page, () => document.querySelectorAll('#array tr').length === 5);
-  const [, row] = await page.$$eval('#array tr', (all) => all.slice(1, 3).map((tr) => [...tr.children].map((td) => td.textContent)));
+  const [, row] = await page.$$eval(
+      '#array tr', (all) => all.slice(1, 3).map((tr) => [...tr.children].map((td) => td.textContent)));
   assert.deepEqual([row[0], row[1], row[3]], ['1', '-21.5', '0.790']);
   assert.ok(Math.abs(Number.parseFloat(row[2]) - 37.2) < 10, row[2]);
   await seen(page, () => document.querySelectorAll('#packets figure').length >= 8);
   const titles = await page.$$eval('#packets figcaption', (all) => all.map((c) => c.title));
-  for (const title of ['Bit error rate', 'Packets in error', 'packet SNR', 'packet offset_hz', 'evm_meter evm_db']) assert.ok(titles.includes(title), titles.join());
-  const [snr] = await page.$$eval('#packets figcaption', (all) => all.filter((c) => c.title === 'packet SNR').map((c) => Number.parseFloat(c.lastChild.textContent)));
+  for (const title of ['Bit error rate', 'Packets in error', 'packet SNR', 'packet offset_hz', 'evm_meter evm_db'])
+    assert.ok(titles.includes(title), titles.join());
+  const [snr] = await page.$$eval(
+      '#packets figcaption',
+      (all) => all.filter((c) => c.title === 'packet SNR').map((c) => Number.parseFloat(c.lastChild.textContent)));
   assert.ok(Math.abs(snr - 11.3) < 1, `${snr} dB`);
 });
 
@@ -162,7 +177,7 @@ test('the plan: stages, shares, and losses at the place where they happen', asyn
   assert.match(await box('equalizer').textContent(), /CPU4\.52 ms · 46 %/);
   const share = await box('equalizer').evaluate((b) => b.lastChild.offsetWidth / b.clientWidth);
   assert.ok(Math.abs(share - 0.46) < 0.03, `${share}`);
-  Object.assign(server.fault, { lost: 5000, dropped: 202752, refused: 7 });
+  Object.assign(server.fault, {lost: 5000, dropped: 202752, refused: 7});
   await seen(page, () => /lost 5000/.test(document.querySelector('#graph').textContent));
   assert.match(await box('soapy').textContent(), /lost/);
   assert.match(await box('ring').textContent(), /dropped/);
@@ -175,7 +190,9 @@ test('the plan: stages, shares, and losses at the place where they happen', asyn
 
 test('another pipeline has its own traces and keys', async () => {
   await page.selectOption('#pipeline', 'other');
-  await seen(page, () => window.iqd.page.spectrum.panes[0].trace.trace === 20 && window.iqd.page.spectrum.panes[0].rows.count > 3);
+  await seen(
+      page,
+      () => window.iqd.page.spectrum.panes[0].trace.trace === 20 && window.iqd.page.spectrum.panes[0].rows.count > 3);
   await seen(page, () => document.querySelectorAll('#levels li').length === 1);
   await field('gain').fill('11');
   const n = server.sent.length;
@@ -197,11 +214,17 @@ test('only what is seen is asked for', async () => {
 });
 
 test('peers and Grafana are links; no changes are allowed where iqd says so', async () => {
-  for (const viewer of server.viewers) viewer.text({ peers: [{ url: 'http://lab2:9464/', state: 'ready', why: '' }, { url: 'javascript:alert(1)', state: 'unreachable', why: '' }] });
+  for (const viewer of server.viewers)
+    viewer.text({
+      peers: [
+        {url: 'http://lab2:9464/', state: 'ready', why: ''}, {url: 'javascript:alert(1)', state: 'unreachable', why: ''}
+      ]
+    });
   await page.waitForSelector('#others a[href="http://lab2:9464/"]');
   assert.match(await text(page, '#others'), /✓ ready.*✗ unreachable/);
   assert.equal((await page.$$('#others a[href]')).length, 1);
-  Object.assign(server.hello_more, { grafana: 'http://lab:3000/', changes: 'no', why: 'monitor: insecure allows no changes' });
+  Object.assign(
+      server.hello_more, {grafana: 'http://lab:3000/', changes: 'no', why: 'monitor: insecure allows no changes'});
   server.greet();
   await page.waitForSelector('#grafana:not([hidden])');
   await seen(page, () => [...document.querySelectorAll('fieldset')].every((f) => f.disabled));
@@ -215,21 +238,29 @@ test('all of it at once takes at most 8 ms of script a frame', async () => {
   await page.click('#menu summary');
   await page.check('#traces label:has-text("channel 1") input');
   await page.click('#menu summary');
-  await seen(page, () => window.iqd.page.spectrum.panes.length === 2 && window.iqd.page.spectrum.panes.every((p) => p.rows.count > 20));
-  const from = await page.evaluate(() => ({ ...window.iqd.tally }));
+  await seen(
+      page,
+      () => window.iqd.page.spectrum.panes.length === 2 &&
+          window.iqd.page.spectrum.panes.every((p) => p.rows.count > 20));
+  const from = await page.evaluate(() => ({...window.iqd.tally}));
   await page.waitForTimeout(4000);
-  const to = await page.evaluate(() => ({ ...window.iqd.tally })), mean = (to.ms - from.ms) / (to.frames - from.frames);
+  const to = await page.evaluate(() => ({...window.iqd.tally})), mean = (to.ms - from.ms) / (to.frames - from.frames);
   assert.ok(to.frames - from.frames > 20, `${to.frames - from.frames} frames`);
   assert.ok(mean <= 8, `${mean} ms`);
 });
 
 test('a phone: one column, nothing sticks out, two fingers zoom', async () => {
-  const own = await open(browser, server.url, { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true });
+  const own = await open(
+      browser, server.url, {viewport: {width: 390, height: 844}, deviceScaleFactor: 2, hasTouch: true, isMobile: true});
   assert.equal(await own.evaluate(() => document.documentElement.scrollWidth), 390);
-  const small = await own.$$eval('button, input:not([type=range], [type=checkbox]), select, summary, #views a', (all) => all.filter((e) => e.checkVisibility() && e.offsetHeight < 38).map((e) => e.outerHTML));
+  const small = await own.$$eval(
+      'button, input:not([type=range], [type=checkbox]), select, summary, #views a',
+      (all) => all.filter((e) => e.checkVisibility() && e.offsetHeight < 38).map((e) => e.outerHTML));
   assert.deepEqual(small, [], 'what is touched is large enough');
-  const { x, y, width } = await box_of('#plots', own), session = await own.context().newCDPSession(own), { view } = await look(own);
-  const touch = (type, ...xs) => session.send('Input.dispatchTouchEvent', { type, touchPoints: xs.map((at, id) => ({ x: x + at * width, y: y + 200, id })) });
+  const {x, y, width} = await box_of('#plots', own), session = await own.context().newCDPSession(own),
+               {view} = await look(own);
+  const touch = (type, ...xs) => session.send(
+      'Input.dispatchTouchEvent', {type, touchPoints: xs.map((at, id) => ({x: x + at * width, y: y + 200, id}))});
   await touch('touchStart', 0.4, 0.6);
   for (let i = 1; i <= 6; ++i) await touch('touchMove', 0.4 - 0.05 * i, 0.6 + 0.05 * i);
   await touch('touchEnd');

@@ -11,7 +11,9 @@ export class Random {
   /** 0 … 1 */
   next() {
     let x = this.state;
-    x ^= x << 13; x ^= x >>> 17; x ^= x << 5;
+    x ^= x << 13;
+    x ^= x >>> 17;
+    x ^= x << 5;
     this.state = x >>> 0;
     return this.state / 2 ** 32;
   }
@@ -21,7 +23,8 @@ export class Random {
 export const code_of = (db) => (Number.isNaN(db) ? 0 : Math.min(255, Math.max(1, Math.round((db - kLow) / kStep) + 1)));
 
 /** The 40 bytes of docs/live.md, and the payload. */
-export function message_of({ kind, trace, flags = 0, vectors = 1, count, seq, lost = 0, time, first, span, low = kLow, step = kStep }, payload) {
+export function message_of(
+    {kind, trace, flags = 0, vectors = 1, count, seq, lost = 0, time, first, span, low = kLow, step = kStep}, payload) {
   const head = Buffer.alloc(40);
   head.set([kind, trace, flags, vectors]);
   head.writeUInt32LE(count, 4);
@@ -40,7 +43,7 @@ export function message_of({ kind, trace, flags = 0, vectors = 1, count, seq, lo
  * @param {{first: number, span: number, bins: number, floor: number, tones: {hz: number, db: number}[],
  *   humps: {hz: number, width: number, db: number}[]}} what
  */
-export function row_of({ first, span, bins, floor, tones, humps }, random) {
+export function row_of({first, span, bins, floor, tones, humps}, random) {
   const row = Buffer.alloc(bins), bin_hz = span / bins;
   for (let k = 0; k < bins; ++k) {
     const hz = first + (k + 0.5) * bin_hz;
@@ -51,14 +54,14 @@ export function row_of({ first, span, bins, floor, tones, humps }, random) {
     }
     row[k] = code_of(10 * Math.log10(power));
   }
-  for (const { hz, db } of tones) {
+  for (const {hz, db} of tones) {
     const k = Math.floor((hz - first) / bin_hz);
     if (k >= 0 && k < bins) row[k] = code_of(db);
   }
   return row;
 }
 
-/** 64 x 64 codes of points with noise around them. @param {[number, number][]} points @param {number} noise standard deviation */
+/** 64 x 64 codes of points with noise around them, whose standard deviation is `noise`. */
 export function density_of(points, noise, extent, random, symbols = 4096) {
   const counts = new Float64Array(4096);
   const cell = (v) => Math.min(63, Math.max(0, Math.floor((v + extent) / (2 * extent) * 64)));

@@ -3,28 +3,38 @@
 //
 // What can be tested without a browser: the bytes, the numbers as text, the view.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
-import { message_of } from './signals.mjs';
+import {readFileSync} from 'node:fs';
+import {test} from 'node:test';
 
-globalThis.location = { search: '' };
+import {message_of} from './signals.mjs';
+
+globalThis.location = {
+  search: ''
+};
 const page = `${process.env.IQD_ROOT}/daemon/page`;
-const { head_of } = await import(`${page}/frames.js`);
-const { clock, count, Rates, short, si, step_of } = await import(`${page}/dom.js`);
-const { View } = await import(`${page}/spectrum.js`);
-const { Rows } = await import(`${page}/waterfall.js`);
+const {head_of} = await import(`${page}/frames.js`);
+const {clock, count, Rates, short, si, step_of} = await import(`${page}/dom.js`);
+const {View} = await import(`${page}/spectrum.js`);
+const {Rows} = await import(`${page}/waterfall.js`);
 
 /** The same file is read by the daemon's test. */
-const examples = JSON.parse(readFileSync(`${process.env.IQD_ROOT}/tests/support/live_heads.json`, 'utf8'));
+const examples = JSON.parse(readFileSync(`${process.env.IQD_ROOT}/tests/support/live_messages.json`, 'utf8'));
 
-for (const { what, hex, low_cdb, step_mdb, time_s, ...expected } of examples) {
-  test(`the head of ${what}`, () => {
-    const bytes = Buffer.concat([Buffer.from(hex, 'hex'), Buffer.alloc(4 * expected.count * expected.vectors, 7)]);
-    const head = head_of(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
-    for (const [name, value] of Object.entries({ ...expected, low: low_cdb / 100, step: step_mdb / 1000, time: time_s })) assert.equal(head[name], value, name);
-    assert.equal(message_of({ ...expected, time: time_s, low: low_cdb / 100, step: step_mdb / 1000 }, Buffer.alloc(0)).toString('hex'), hex, 'the stand-in writes the same');
-    assert.equal(head_of(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + 39)), null, 'too short');
-    assert.equal(head_of(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + 40)), null, 'without its payload');
+for (const {name, hex, head: expected, largest, mean, db, counts, largest_at} of examples) {
+  test(`the bytes of ${name}`, () => {
+    const bytes = Buffer.from(hex, 'hex'),
+          read = (end) => head_of(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + end)),
+          head = read(bytes.length);
+    for (const [field, value] of Object.entries(expected)) assert.equal(head[field], value, field);
+    if (largest) assert.deepEqual([...head.codes], largest);
+    if (mean) assert.deepEqual([...head.mean], mean);
+    if (db) assert.deepEqual([...head.codes].map((code) => (code ? head.low + (code - 1) * head.step : null)), db);
+    if (counts) assert.deepEqual([...head.counts], counts);
+    for (const [at, code] of Object.entries(largest_at ?? {})) assert.equal(head.codes[at], code);
+    assert.equal(read(39), null, 'too short');
+    assert.equal(read(bytes.length - 1), null, 'without its last byte');
+    assert.equal(
+        message_of(expected, Buffer.alloc(0)).toString('hex'), hex.slice(0, 80), 'the stand-in writes the same');
   });
 }
 
@@ -32,12 +42,18 @@ test('numbers as text', () => {
   assert.equal(si(433.92e6, 'Hz', 1), '433.920000 MHz');
   assert.equal(si(1.454623456e9, 'Hz', 2014), '1.454623 GHz');
   assert.equal(si(-40e3, 'Hz', 1000), '-40 kHz');
-  assert.deepEqual([0, 0.0123, 12.3e-6, 1, 999.9, 1000].map((s) => si(s, 's')), ['0 s', '12.3 ms', '12.3 µs', '1.00 s', '1000 s', '1.00 ks']);
-  assert.deepEqual([0, 7, 0.26, 9999, 10000, 24.5e6, NaN].map(count), ['0', '7', '0.3', '9999', '10.0 k', '24.5 M', '–']);
-  assert.deepEqual([0, 1e-5, 0.123456, -20.1, 1e7, null, Infinity].map(short), ['0', '1.0e-5', '0.1235', '-20.1', '1.0e7', '–', '–']);
+  assert.deepEqual(
+      [0, 0.0123, 12.3e-6, 1, 999.9, 1000].map((s) => si(s, 's')),
+      ['0 s', '12.3 ms', '12.3 µs', '1.00 s', '1000 s', '1.00 ks']);
+  assert.deepEqual(
+      [0, 7, 0.26, 9999, 10000, 24.5e6, NaN].map(count), ['0', '7', '0.3', '9999', '10.0 k', '24.5 M', '–']);
+  assert.deepEqual(
+      [0, 1e-5, 0.123456, -20.1, 1e7, null, Infinity].map(short),
+      ['0', '1.0e-5', '0.1235', '-20.1', '1.0e7', '–', '–']);
   assert.equal(clock(1790000000.25, 1).slice(-5), '20.3'.padStart(5, ':'));
   assert.equal(clock(NaN), '');
-  for (const [span, most, step] of [[10, 10, 1], [10, 6, 2], [20.625e6, 8, 5e6], [7, 2, 5]]) assert.equal(step_of(span, most), step);
+  for (const [span, most, step] of [[10, 10, 1], [10, 6, 2], [20.625e6, 8, 5e6], [7, 2, 5]])
+    assert.equal(step_of(span, most), step);
 });
 
 test('rates, and counters that begin again', () => {
@@ -69,7 +85,8 @@ test('a view follows its band until somebody zooms, and after a retune to elsewh
 });
 
 test('rows: a ring of codes, each with its frequencies', () => {
-  const rows = new Rows(4), head = (first, code) => ({ codes: new Uint8Array(4).fill(code), time: 1, first, span: 40, low: -130, step: 0.5 });
+  const rows = new Rows(4),
+        head = (first, code) => ({codes: new Uint8Array(4).fill(code), time: 1, first, span: 40, low: -130, step: 0.5});
   assert.equal(rows.at(0), -1);
   rows.add(head(100, 21));
   rows.skip(2, 3, 5, 1);
