@@ -45,7 +45,7 @@ const listen = (element = by_id(), acts) => {
 
 /** One finger or button drags, two fingers pinch, the wheel zooms and, at the end of the zoom, scrolls the page.
  * @param {Spectrum} spectrum */
-function handle_pointers(spectrum, element = by_id('plots'), tune = (hz = 0) => {}) {
+function handle_pointers(spectrum, element = by_id('plots'), tune = (_hz = 0) => {}) {
   const {view} = spectrum, down = new Map(), lift = (/** @type {PointerEvent} */ e) => down.delete(e.pointerId);
   const at = (/** @type {MouseEvent} */ e) => {
     const box = element.getBoundingClientRect(), x = (e.clientX - box.left) / box.width,
@@ -81,78 +81,68 @@ function handle_pointers(spectrum, element = by_id('plots'), tune = (hz = 0) => 
   });
 }
 
-/** What buttons, keys, mouse and fingers do. @param {Spectrum} spectrum
- * @param {Settings} settings @param {Views} views */
-function handle(spectrum, settings, views) {
-  const {view} = spectrum, plots = by_id('plots'), root = document.documentElement,
-        dark = matchMedia('(prefers-color-scheme: dark)');
+/** By the id of a button: its key, and what both do.
+ * @param {Spectrum} spectrum @returns {Record<string, [string, () => void]>} */
+function acts_of(spectrum, root = document.documentElement) {
+  const {view} = spectrum, dark = matchMedia('(prefers-color-scheme: dark)');
   const press = (id = '') => set(by_id(id), {'aria-pressed': `${by_id(id).getAttribute('aria-pressed') !== 'true'}`});
-  const bin = () => view.band.span / view.band.bins,
-        seen = () => spectrum.cursor?.hz ?? spectrum.panes[0]?.peak(view) ?? NaN;
-  const tune = (hz = 0) => settings.source.write('frequency', si(hz, 'Hz', Math.max(1, bin() / 10)));
   const zoom = (factor = 1) => view.zoom(spectrum.cursor ? (spectrum.cursor.hz - view.first) / view.span : 0.5, factor);
-  const repaint = () => {
-    forget_tints();
-    spectrum.due();
-  };
   root.className = localStorage.getItem('iqd-theme') ?? '';
-  /** @type {Record<string, [string, () => void]>} */
-  const acts = {
+  dark.onchange = forget_tints;
+  return {
     pause: [' ', () => press('pause')],
     hold: ['h', () => press('hold')],
     fit: ['a', () => spectrum.fit()],
-    mark: ['m', () => spectrum.mark(seen())],
+    mark: ['m', () => spectrum.mark()],
     in: ['+', () => zoom(0.7)],
     out: ['-', () => zoom(1 / 0.7)],
     whole: ['0', () => view.whole()],
     theme: ['t', () => {
       root.className = (root.className || (dark.matches ? 'dark' : 'light')) === 'dark' ? 'light' : 'dark';
       localStorage.setItem('iqd-theme', root.className);
-      repaint();
+      forget_tints();
     }],
     help: ['?', () => {
-      rows(by_id('titles'), [...document.querySelectorAll('[title$=")"]')].map((b) => [/** @type {any} */ (b).title]));
+      rows(by_id('titles'), [...document.querySelectorAll('[title$=")"]')].map((b) => [b.getAttribute('title') ?? '']));
       by_id('keys').showModal();
     }],
   };
-  for (const [id, [, act]] of Object.entries(acts))
-    listen(by_id(id), {
-      click() {
-        act();
-        spectrum.due();
-      }
-    });
-  for (const id of ['low', 'high', 'speed']) by_id(id).oninput = spectrum.due;
+}
+
+/** Buttons, keys, mouse and fingers. @param {Spectrum} spectrum @param {Settings} settings @param {Views} views */
+function handle(spectrum, settings, views) {
+  const {view, due} = spectrum, plots = by_id('plots'), all = Object.entries(acts_of(spectrum));
+  const bin = () => view.band.span / view.band.bins;
+  const tune = (hz = NaN) => hz === hz && settings.source.write('frequency', si(hz, 'Hz', Math.max(1, bin() / 10)));
+  const step = (way = 0) => {
+    spectrum.cursor = {hz: (spectrum.cursor?.hz ?? view.hz(0.5)) + way * bin(), y: 0};
+  };
+  for (const [id, [, act]] of all) listen(by_id(id), {click: act});
+  for (const id of ['low', 'high', 'speed']) by_id(id).oninput = due;
+  listen(document.body, {click: due});
   handle_pointers(spectrum, plots, tune);
-  new ResizeObserver(spectrum.due).observe(plots);
-  dark.onchange = repaint;
-  const step = (/** @type {KeyboardEvent} */ e, way = 0) => {
-    if (e.shiftKey)
-      view.pan(0.1 * way);
-    else
-      spectrum.cursor = {hz: (spectrum.cursor?.hz ?? view.hz(0.5)) + way * bin(), y: 0};
+  new ResizeObserver(due).observe(plots);
+  /** @type {Record<string, (e: KeyboardEvent) => void>} */
+  const on_plots = {
+    Enter: () => tune(spectrum.seen()),
+    ArrowLeft: (e) => (e.shiftKey ? view.pan(-0.1) : step(-1)),
+    ArrowRight: (e) => (e.shiftKey ? view.pan(0.1) : step(1)),
   };
   listen(document.body, {
     keydown(e) {
-      const {target, key} = e, [, act] = Object.values(acts).find(([k]) => k === key) ?? [];
-      const name = views.names()[key - 1];
-      if (e.ctrlKey || e.metaKey || e.altKey ||
-          target.matches(`input, select, dialog *${key === ' ' ? ', button, summary, a' : ''}`))
-        return;
+      const {target, key} = e, name = views.names()[key - 1], busy = key === ' ' ? ', button, summary, a' : '';
+      if (e.ctrlKey || e.metaKey || e.altKey || target.matches(`input, select, dialog *${busy}`)) return;
+      const act = all.find(([, [own]]) => own === key)?.[1][1] ?? (target === plots ? on_plots[key] : undefined);
       if (act)
-        act();
+        act(e);
       else if (name)
         location.hash = name;
       else if (key === 'Escape')
         spectrum.cursor = undefined;
-      else if (target === plots && key === 'Enter')
-        tune(seen());
-      else if (target === plots && key.startsWith('Arrow') && /t$/.test(key))
-        step(e, key === 'ArrowLeft' ? -1 : 1);
       else
         return;
       e.preventDefault();
-      spectrum.due();
+      due();
     }
   });
 }
@@ -262,7 +252,6 @@ class Page {
   linked(why = '') {
     const now = Date.now() / 1000;
     say(by_id('link'), why);
-    set(document.body, {class: why && 'lost'});
     if (!why && this.lost_at)
       this.log.own(
           `connected again; nothing was seen for ${long(now - this.lost_at)}, since ${clock(this.lost_at)}`, false);

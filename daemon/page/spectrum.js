@@ -250,13 +250,15 @@ export class Spectrum {
     }));
   }
 
-  /** A marker at the cursor, or at the peak; where one is, it goes. */
-  mark(hz = NaN) {
-    const left = this.markers.filter((m) => Math.abs(m.hz - hz) > this.view.span / 100);
+  /** The frequency of the cursor, or of the peak. */
+  seen() { return this.cursor?.hz ?? this.panes[0]?.peak(this.view) ?? NaN; }
+
+  /** A marker there; where one is, it goes. */
+  mark() {
+    const hz = this.seen(), left = this.markers.filter((m) => Math.abs(m.hz - hz) > this.view.span / 100);
     if (left.length === this.markers.length && hz === hz && left.length < kMarkers)
       left.push({name: `M${Math.max(0, ...left.map((m) => Number(m.name.slice(1)))) + 1}`, hz});
     this.markers = left;
-    this.due();
   }
 
   /** Fits the levels to the newest rows. */

@@ -213,7 +213,8 @@ export class Charts extends Tiles {
   }
 }
 
-/** From the first point on: a minute to a quarter of an hour. @param {HTMLCanvasElement} canvas @param {number[][][]} lines */
+/** From the first point on: a minute to a quarter of an hour.
+ * @param {HTMLCanvasElement} canvas @param {number[][][]} lines */
 function draw_chart(canvas, lines, is_log = false) {
   const end = Math.max(...lines.map((l) => l[l.length - 1][0])), begin = Math.min(...lines.map((l) => l[0][0]));
   const seconds = Math.min(900, Math.max(60, end - begin)), from = end - seconds,

@@ -7,13 +7,11 @@ const browser =
     names(`addEventListener cancelAnimationFrame clearTimeout confirm document Event fetch getComputedStyle history
   HTMLElement ImageData localStorage location matchMedia Option Path2D performance requestAnimationFrame ResizeObserver
   sessionStorage setInterval setTimeout URL URLSearchParams WebSocket window`.replace(/\s+/g, ' '));
-const node = names(
-    `Buffer clearInterval console globalThis process setInterval
+const node = names(`Buffer clearInterval console globalThis process setInterval
     setTimeout URL document window Event performance sessionStorage structuredClone`.replace(/\s+/g, ' '));
 
 const rules = {
   ...js.configs.recommended.rules,
-  curly: ['error', 'multi-line'],
   eqeqeq: 'error',
   'no-var': 'error',
   'prefer-const': 'error',
