@@ -169,9 +169,9 @@ export class Plan {
     const maker = (port = '') => makers.get(port) ?? 'source';
     const nodes = [
       ['svg'], ['radio', source.driver, '', 'source'], ['source', 'ring', '', ''],
-      ...stages.map(({name, stage, side}) => {
+      ...stages.map(({name, stage, side, fused}) => {
         const is_own = name[0] === '~';  // iqd added it
-        return [name, is_own ? stage : name, side === 'device' ? 'GPU' : 'CPU', is_own ? '' : name];
+        return [name, is_own ? stage : name, side === 'device' ? 'GPU' : 'CPU', is_own ? '' : fused[0] ?? name];
       }),
       ['slots', 'result slots', '', ''], ...messages.map((m, i) => [`outlet ${i}`, m.to, '', ''])
     ];

@@ -47,7 +47,7 @@ function text_of(value, unit = '') {
 function value_of(text = '', like) {
   if (text === 'none' || typeof like === 'string') return text === 'none' ? null : text;
   try {
-    return JSON.parse(text);
+    return JSON.parse(Array.isArray(like) && text[0] !== '[' ? `[${text}]` : text);
   } catch {
     return Array.isArray(like) ? text.split(/[\s,]+/) : text;
   }
@@ -141,8 +141,7 @@ class KeyForm {
     const field = all ?
         make('select', {}, ...[...new Set([...all, text_of(value)])].map((c) => make('option', {}, `${c}`))) :
         make('input', {type: is_box ? 'checkbox' : 'text', spellcheck: 'false', autocomplete: 'off'});
-    field.oninput = () =>
-        this.edit(name, field, is_box ? field.checked : value_of(field.value.trim(), all ? '' : like));
+    field.oninput = () => this.edit(name, field, is_box ? field.checked : value_of(field.value.trim(), like));
     return field;
   }
 

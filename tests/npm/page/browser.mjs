@@ -3,7 +3,7 @@
 //
 // A headless Chromium of Debian, and what the tests look at in it.
 import {execFileSync} from 'node:child_process';
-import {existsSync, mkdtempSync} from 'node:fs';
+import {existsSync, mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {chromium} from 'playwright-core';
@@ -20,6 +20,7 @@ if (!existsSync(kProgram)) {
 /** The page as the daemon serves it. */
 export function served_page() {
   const folder = mkdtempSync(path.join(tmpdir(), 'iqd-served-'));
+  process.on('exit', () => rmSync(folder, {recursive: true}));
   execFileSync(
       'cmake', [`-DROOT=${kRoot}/daemon/page`, `-DOUTPUT=${folder}`, '-P', `${kRoot}/cmake/IqdPageText.cmake`]);
   return folder;

@@ -43,7 +43,7 @@ interface Message {
 }
 interface PlanFile {
   name: string; source: { driver: string }; ports: { name: string; maker: string }[];
-  stages: { name: string; stage: string; side: string; in: string[] }[]; messages: { port: string; to: string }[];
+  stages: { name: string; stage: string; side: string; in: string[]; fused: string[] }[]; messages: { port: string; to: string }[];
 }
 interface Plans { pipelines: PlanFile[] }
 interface Key {

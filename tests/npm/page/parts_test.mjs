@@ -89,19 +89,23 @@ test('settings are made from the keys: choice, number, list, flag; what is refus
   await page.selectOption('#which', 'equalizer');
   await page.waitForSelector('label.key:has-text("cma.iterations")');
   assert.match(await text(page, '#stage details'), /kinds/);
-  await field('detection_filter').fill('["off"]');
+  await field('detection_filter').fill('off, on');
   await field('cma.iterations').fill('7');
   server.scenarios[0].keys.equalizer['cma.iterations'].value = 9;
   await page.waitForTimeout(5500);
   assert.equal(await field('cma.iterations').inputValue(), '7', 'what somebody is editing stays');
   n = server.sent.length;
   await page.click('#stage button:text("Set")');
-  assert.deepEqual((await sent(n + 1)).body, {detection_filter: ['off'], 'cma.iterations': 7});
+  assert.deepEqual((await sent(n + 1)).body, {detection_filter: ['off', 'on'], 'cma.iterations': 7});
+  await field('channels').evaluate((input) => {
+    input.value = '0, 2';
+    input.dispatchEvent(new Event('input'));
+  });
   await page.click('#source summary');
   await field('agc').check();
   n = server.sent.length;
   await page.click('#source button:text("Set")');
-  assert.deepEqual((await sent(n + 1)).body, {agc: true});
+  assert.deepEqual((await sent(n + 1)).body, {channels: [0, 2], agc: true});
 });
 
 test('triggers, recordings and the reload', async () => {

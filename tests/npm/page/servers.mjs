@@ -4,7 +4,7 @@
 // What the browser tests open: the stand-in, or an iqd with the simulated radio if the environment has IQD, the path of
 // the program. Both have a tone at a known frequency, want a token for changes, and lose samples.
 import {spawn} from 'node:child_process';
-import {mkdtempSync, writeFileSync} from 'node:fs';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {createInterface} from 'node:readline';
@@ -33,6 +33,7 @@ export async function stand_in(folder, options = {}) {
 async function iqd(program) {
   const folder = mkdtempSync(path.join(tmpdir(), 'iqd-page-')), file = path.join(folder, 'page.yaml'),
         token = path.join(folder, 'token');
+  process.on('exit', () => rmSync(folder, {recursive: true}));
   writeFileSync(token, `${kToken}\n`.replaceAll(' ', '-'), {mode: 0o600});
   writeFileSync(file, `name: page
 source:

@@ -3,7 +3,9 @@
 //
 // What can be tested without a browser: the bytes, the numbers as text, the view.
 import assert from 'node:assert/strict';
-import {readFileSync} from 'node:fs';
+import {cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import path from 'node:path';
 import {test} from 'node:test';
 
 import {message_of} from './signals.mjs';
@@ -11,7 +13,11 @@ import {message_of} from './signals.mjs';
 globalThis.location = {
   search: ''
 };
-const page = `${process.env.IQD_ROOT}/daemon/page`;
+// Node.js 18 takes a .js for a module only if a package.json beside it says so.
+const page = mkdtempSync(path.join(tmpdir(), 'iqd-units-'));
+process.on('exit', () => rmSync(page, {recursive: true}));
+cpSync(`${process.env.IQD_ROOT}/daemon/page`, page, {recursive: true});
+writeFileSync(path.join(page, 'package.json'), '{"type": "module"}');
 const {head_of} = await import(`${page}/frames.js`);
 const {clock, count, Rates, short, si, step_of} = await import(`${page}/dom.js`);
 const {View} = await import(`${page}/spectrum.js`);
