@@ -19,6 +19,12 @@ __device__ inline float2 sum_of_warp(float2 v) {
   return {sum_of_warp(v.x), sum_of_warp(v.y)};
 }
 
+__device__ inline float max_of_warp(float v) {
+#pragma unroll
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) v = fmaxf(v, __shfl_xor_sync(~0u, v, distance));
+  return v;
+}
+
 /// The sum over a thread block of `Threads` threads, returned to all of them: of each warp, then of the warps in order.
 /// `memory` is shared, with room for one number per warp, and may be used again at once.
 template <int Threads, class T> __device__ inline T sum_of_group(T v, T* memory) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "gpu/runtime.hpp"
+#include "gpu/warp_sum.cuh"
 #include "pipeline/stages/transmit/aph_predistorter/tile_inl.hpp"
 
 namespace iqd::aph_predistorter {
@@ -52,10 +53,10 @@ template <class F> void with_sizes(const Model& model, F f) {
 /// Combines those of all threads in thread 0. All threads call it.
 template <int threads> __device__ Watch together(Watch watch) {
   __shared__ Watch of_warps[threads / 32];
-  const unsigned all = 0xffffffff;
-  watch.largest = __uint_as_float(__reduce_max_sync(all, __float_as_uint(watch.largest)));  // not negative
-  watch.clipped = __reduce_add_sync(all, watch.clipped);
-  watch.not_finite = __reduce_add_sync(all, watch.not_finite);
+  // Turing has no instructions for a warp's sum.
+  watch.largest = gpu::max_of_warp(watch.largest);
+  watch.clipped = gpu::sum_of_warp(watch.clipped);
+  watch.not_finite = gpu::sum_of_warp(watch.not_finite);
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = watch;
   __syncthreads();
   for (int w = 1; threadIdx.x == 0 && w < threads / 32; ++w) watch.add(of_warps[w]);
