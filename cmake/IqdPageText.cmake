@@ -1,17 +1,24 @@
-# What the daemon serves of a file of daemon/page/: scripts without comments, and little white space. So comments cost a
-# viewer nothing, and the build needs no Node.js. In a script, `/**`, two spaces before `//`, and `//` at the start of a
-# line begin comments; they are never part of a string.
+# What the daemon serves of a file of daemon/page/: no comments, and little white space. So comments cost a viewer
+# nothing, and the build needs no Node.js. In a script, `/**`, two spaces before `//`, and `//` at the start of a line
+# begin comments; they are never part of a string, and neither are the operators below with a space on both sides.
 # Run as a script it writes all files of ROOT so into OUTPUT: cmake -DROOT=daemon/page -DOUTPUT=… -P IqdPageText.cmake
 function(iqd_page_text path result)
   file(READ "${path}" text)
   if(path MATCHES "\\.js$")
     string(REGEX REPLACE "/\\*\\*([^*]|\\*+[^*/])*\\*+/ ?" "" text "${text}")
     string(REGEX REPLACE "(\n *|  )//[^\n]*" "" text "\n${text}")
+    string(REGEX REPLACE " (=>|=|[=!]==|&&|[|][|]|[<>*?]|[<>]=) " "\\1" text "${text}")
+    string(REPLACE ") {" "){" text "${text}")
+  elseif(path MATCHES "\\.html$")
+    string(REGEX REPLACE "<!--[^>]*-->\n" "" text "${text}")
   endif()
   string(REGEX REPLACE "\n[ \n]+" "\n" text "${text}")
   string(REGEX REPLACE "([,({;])\n" "\\1" text "${text}")
   if(path MATCHES "\\.css$")
+    string(REGEX REPLACE "/\\*[^*]*\\*/\n?" "" text "${text}")
     string(REGEX REPLACE " *([{};]) *" "\\1" text "${text}")
+    string(REGEX REPLACE "([:,]) " "\\1" text "${text}")
+    string(REPLACE ";}" "}" text "${text}")
   endif()
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
