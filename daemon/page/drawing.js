@@ -112,10 +112,10 @@ export class Plot {
     c.fillText(text, left, y);
   }
 
-  /** Lines across at round values. */
-  rows(text = short) {
+  /** Lines across at round values; with `alpha` 0 only what they say. */
+  rows(text = short, alpha = 1) {
     for (const v of marks(this.low, this.high - this.low, this.height / this.r / 32)) {
-      this.bar(0, Math.round(this.y(v)), this.width, 1, 'grid');
+      this.bar(0, Math.round(this.y(v)), this.width, 1, 'grid', alpha);
       if (this.y(v) > 9 * this.r && this.y(v) < this.height - 4 * this.r)
         this.label(text(v), 0, this.y(v) + 4 * this.r);
     }
@@ -134,7 +134,7 @@ export class Plot {
     const {c, height} = this, path = new Path2D();
     let pen = false;
     values.forEach((v, i) => {
-      const y = v === v ? this.y(v) : height;
+      const y = v === v ? Math.min(height, this.y(v)) : height;
       if (pen && (v === v || fill))
         path.lineTo(xs[i], y);
       else

@@ -113,7 +113,8 @@ function acts_of(spectrum, root = document.documentElement) {
 function handle(spectrum, settings, views) {
   const {view, due} = spectrum, plots = by_id('plots'), all = Object.entries(acts_of(spectrum));
   const bin = () => view.band.span / view.band.bins;
-  const tune = (hz = NaN) => hz === hz && settings.source.write('frequency', si(hz, 'Hz', Math.max(1, bin() / 10)));
+  const tune = (hz = NaN) =>
+      hz === hz && spectrum.has_hz() && settings.source.write('frequency', si(hz, 'Hz', Math.max(1, bin() / 10)));
   const step = (way = 0) => {
     spectrum.cursor = {hz: (spectrum.cursor?.hz ?? view.hz(0.5)) + way * bin(), y: 0};
   };

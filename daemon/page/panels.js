@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import {by_id, clock, count, list, long, make, Rates, rows, say, set, short, si} from './dom.js';
 
-const kLines = 500, kColumn = 180;  // lines of the log; pixels of a column of the plan, with the gap
+const kLines = 500, kColumn = 170;  // lines of the log; pixels of a column of the plan, with the gap
 const rates = new Rates(), slow = new Rates(10);
 const warn = (is = false) => (is ? 'warn' : '');
 
@@ -192,11 +192,13 @@ export class Plan {
 
   /** Columns by depth, in lines as wide as the card. */
   draw() {
-    const {graph, boxes, edges} = this, columns = Math.max(2, Math.floor((graph.clientWidth + 2) / kColumn));
+    const {graph, boxes, edges} = this, most = Math.max(2, Math.floor((graph.clientWidth + 2) / kColumn));
     const depth = new Map([...boxes.keys()].map((id) => [id, 0]));
     if (!graph.clientWidth || !boxes.size) return;
     for (let n = boxes.size; n; --n)
       for (const [a, b] of edges) depth.set(b, Math.max(depth.get(b) ?? 0, 1 + (depth.get(a) ?? 0)));
+    const deep = 1 + Math.max(...depth.values()), columns = Math.ceil(deep / Math.ceil(deep / most));
+    graph.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 230px))`;
     const used = [0], ends = [1];
     for (const [id, d] of [...depth].sort(([, a], [, b]) => a - b)) {
       const line = Math.floor(d / columns), row = used[d] ?? 0;

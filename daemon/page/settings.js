@@ -233,7 +233,7 @@ export class Settings {
               },
               '×'),
           make('small'));
-    }, (li, r) => say(li.lastChild, `${clock(r.time_s)} · ${si(r.bytes, 'B')} · ${r.state}`));
+    }, (li, r) => say(li.lastChild, `${r.time_s ? `${clock(r.time_s)} · ` : ''}${si(r.bytes, 'B')} · ${r.state}`));
   }
 
   /** @param {Hello} hello @param {string[]} ports that can be recorded */

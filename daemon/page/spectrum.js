@@ -4,7 +4,7 @@ import {by_id, clock, list, make, rows, say, si, trace_text} from './dom.js';
 import {ask, marks, Plot} from './drawing.js';
 import {kCodes, kLost, kUnseen, Rows, Waterfall} from './waterfall.js';
 
-const kPanes = 4, kMarkers = 16, kSplit = 0.34, kFewestBins = 8, kWidest = 4;
+const kPanes = 4, kMarkers = 16, kSplit = 0.34, kFoot = 16, kFewestBins = 8, kWidest = 4;
 const is_on = (id = '') => by_id(id).getAttribute('aria-pressed') === 'true';
 /** @param {Trace} t */
 const key_of = (t) => `${t.trace} ${t.pipeline} ${t.port} ${t.name}`;
@@ -174,6 +174,7 @@ export class Spectrum {
       if (pane.fall && by_id('falls').children[i] !== pane.fall.canvas) by_id('falls').append(pane.fall.canvas);
     });
     const last = this.panes[0]?.last;
+    by_id('nothing').hidden = Boolean(last);
     if (last) this.view.follow(last.first, last.span, last.count);
     if (last && !this.is_fitted) this.fit();
     this.due();
@@ -183,7 +184,6 @@ export class Spectrum {
   head(head) {
     const pane = this.panes.find((p) => p.trace.trace === head.trace);
     if (!pane || is_on('pause') || !pane.take(head, this.life)) return;
-    by_id('nothing').hidden = true;
     this.follow();
   }
 
@@ -197,15 +197,16 @@ export class Spectrum {
     const levels = {low, high: Math.max(low + 5, by_id('high').value)}, one = panes.length === 1;
     if (!panes[0]?.last || !by_id('line').clientWidth) return;
     for (const pane of panes) pane.fall?.draw(view, levels, this.each());
-    const plot = new Plot(by_id('line'), view.first, view.span, low, levels.high),
+    const plot = new Plot(by_id('line'), view.first, view.span, low, levels.high, kFoot),
           step = marks(view.first, view.span, plot.width / plot.r / 120);
-    plot.columns(step, (hz) => si(hz, 'Hz', step[1] - step[0]), plot.height - 5 * plot.r);
+    plot.columns(step, (hz) => this.text(hz, step[1] - step[0]));
     plot.rows();
     panes.forEach(({last, lines: {now, mean, hold}}, i) => {
       if (last && is_on('hold')) line(plot, one ? 'warn' : `line${i}`, hold, last);
       if (last && mean.length) line(plot, one ? 'soft' : `line${i}`, mean, last);
       if (last) line(plot, `line${i}`, now, last, one);
     });
+    plot.rows(undefined, 0);
     this.draw_over(levels);
     this.say();
   }
@@ -217,7 +218,7 @@ export class Spectrum {
     for (let y = kSplit + 0.06; y < 1; y += 0.13)
       if (this.row(y).time) plot.label(clock(this.row(y).time), 0, y * height);
     for (const {name, hz} of this.markers) {
-      const x = plot.x(hz), y = plot.y(this.level(hz)) * kSplit;
+      const x = plot.x(hz), y = plot.y(this.level(hz)) / height * (kSplit * height - kFoot * r);
       if (x < 0 || x > width) continue;
       plot.bar(x, 16 * r, r, height, 'warn', 0.6);
       plot.bar(x - 3 * r, y - 3 * r, 7 * r, 7 * r, 'warn');
@@ -239,7 +240,7 @@ export class Spectrum {
 
   say() {
     const {cursor, view, markers} = this, {pane, place, time} = this.row(cursor?.y), hz = cursor?.hz ?? pane.peak(view);
-    const unit = pane.trace.unit || 'dB', text = (v = 0) => si(v, 'Hz', view.band.span / view.band.bins / 10),
+    const unit = pane.trace.unit || 'dB', text = (v = 0) => this.text(v, view.band.span / view.band.bins / 10),
           level = (db = NaN, of = unit) => (db === db ? `${db.toFixed(1)} ${of}` : 'no data');
     const when = time ? `  ${clock(time, 1)}` : '';
     say(by_id('cursor'), `${cursor ? '' : 'peak '}${text(hz)}  ${level(pane.rows.level(place, hz))}${when}`);
@@ -249,6 +250,11 @@ export class Spectrum {
       return [name, `${text(hz)}  ${level(own)}`, hz === zero.hz ? '' : `Δ ${text(hz - zero.hz)}, ${less}`];
     }));
   }
+
+  /** False if the axis counts bins, since their frequencies are not known. */
+  has_hz() { return this.panes[0]?.trace.axis !== 'bin'; }
+
+  text(hz = 0, step = 1) { return this.has_hz() ? si(hz, 'Hz', step) : `bin ${Math.floor(hz)}`; }
 
   /** The frequency of the cursor, or of the peak. */
   seen() { return this.cursor?.hz ?? this.panes[0]?.peak(this.view) ?? NaN; }

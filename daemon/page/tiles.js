@@ -33,7 +33,7 @@ class Tiles {
 
   alone(is_alone = false) {
     this.most = is_alone ? kMost : kFew;
-    this.show(this.traces().map((t) => [`${t.trace}`, t.name ? `${t.name} · ${t.port}` : t.port]));
+    this.show(this.traces().map((t) => [`${t.trace}`, t.name && t.name !== t.port ? `${t.name} · ${t.port}` : t.port]));
   }
 
   traces() { return this.all.slice(0, this.most); }
@@ -213,11 +213,11 @@ export class Charts extends Tiles {
   }
 }
 
-/** From the first point on: a minute to a quarter of an hour.
+/** From the first point on: a quarter of a minute to a quarter of an hour.
  * @param {HTMLCanvasElement} canvas @param {number[][][]} lines */
 function draw_chart(canvas, lines, is_log = false) {
   const end = Math.max(...lines.map((l) => l[l.length - 1][0])), begin = Math.min(...lines.map((l) => l[0][0]));
-  const seconds = Math.min(900, Math.max(60, end - begin)), from = end - seconds,
+  const seconds = Math.min(900, Math.max(15, end - begin)), from = end - seconds,
         scale = (v = 0) => (is_log ? Math.log10(v) : v);
   const seen = lines.map((l) => l.filter(([t]) => t >= from).map(([t, ...values]) => [t, ...values.map(scale)])),
         all = seen.flat().flatMap(([, ...v]) => v).filter(Number.isFinite);

@@ -72,6 +72,7 @@ class Places {
 const kVertex = `#version 300 es
 void main() { gl_Position = vec4(vec2(gl_VertexID & 1, gl_VertexID >> 1) * 4.0 - 1.0, 0, 1); }`;
 // The newest row is on top. A pixel shows the largest of the bins and rows that it covers. Code 0 is no value: black.
+// Below the oldest row it is transparent.
 const kFragment = `#version 300 es
 precision highp float; precision highp sampler2D;
 uniform sampler2D codes, places, colours;
@@ -82,6 +83,8 @@ out vec4 colour;
 void main() {
   float x = (gl_FragCoord.x - 0.5) / size.x, to = scale.x + floor(size.y - gl_FragCoord.y) * size.w, most = -1e9;
   bool unseen = false;
+  colour = vec4(0);
+  if (to - size.w + 1.0 >= size.z) return;
   for (float age = max(0.0, to - size.w + 1.0); age <= to && age < size.z; ++age) {
     int y = int(mod(newest - age + ${kKept}.0, ${kKept}.0));
     vec4 place = texelFetch(places, ivec2(0, y), 0);
@@ -189,9 +192,10 @@ class PlainFall {
       let is_unseen = false;
       for (let age = newest + pixel * each; age > newest + (pixel - 1) * each; --age)
         is_unseen = this.gather(this.rows.at(age), best) || is_unseen;
+      const is_kept = this.rows.at(Math.max(0, newest + (pixel - 1) * each + 1)) >= 0;
       for (let x = 0; x < width; ++x) {
         const v = (best[x] - levels.low) / (levels.high - levels.low);
-        const missing = is_unseen && (x + kKept - pixel) % 8 < 2 ? 0xff404040 : 0xff000000;
+        const missing = is_unseen && (x + kKept - pixel) % 8 < 2 ? 0xff404040 : is_kept ? 0xff000000 : 0;
         out[pixel * width + x] = v === v ? this.colours[Math.floor(Math.min(1, Math.max(0, v)) * 255)] : missing;
       }
     }

@@ -125,14 +125,25 @@ test('traces that vanish and appear', async () => {
   server.greet();
   await seen(
       page, () => document.querySelectorAll('#symbols figure').length === 4 && document.getElementById('array').hidden);
+  assert.ok(await page.isVisible('#nothing'), 'there is no row to show');
   s.traces = all;
   server.greet();
   await seen(
       page,
       () => document.querySelectorAll('#symbols figure').length === 5 && !document.getElementById('array').hidden);
+  await seen(page, () => window.iqd.page.spectrum.panes[0]?.fall);
   const {count} = await look(page);
   await seen(page, (n) => window.iqd.page.spectrum.panes[0].rows.count > n, count + 5);
   assert.deepEqual(page.wrong, []);
+});
+
+test('an axis without frequencies counts bins', async () => {
+  const [s] = server.scenarios;
+  s.traces = s.traces.filter((t) => t.port === 'spectrum.out').map((t) => ({...t, axis: 'bin'}));
+  server.greet();
+  await seen(page, () => /^peak bin \d+ /.test(document.getElementById('cursor').textContent));
+  await page.dblclick('#plots');
+  assert.equal(await page.inputValue('label.key:has-text("frequency") input'), '1.4515 GHz');
 });
 
 test('messages that make no sense are left out', async () => {

@@ -10,7 +10,7 @@ interface Band { first: number; span: number }
 interface Levels { low: number; high: number }
 interface Trace {
   trace: number; pipeline: string; port: string; kind: string; name: string; unit: string; of: Record<string, string | number>;
-  channel?: number; row_s?: number; bins?: number; scale?: string; deadline_s?: number; channels?: number; facts?: string[];
+  channel?: number; row_s?: number; bins?: number; axis?: string; scale?: string; deadline_s?: number; channels?: number; facts?: string[];
 }
 interface Hello {
   v: number; version: string; host: string; started_s: number; changes: string; why: string; recordings: boolean;
