@@ -37,6 +37,8 @@ bool WatchOutlet::send(const Message& message, Lease /*lease*/, bool /*scarce*/)
   if (to->messages > 0 && (message.gap > 0 || message.frequency_hz() != to->frequency_hz)) hand_over();
   note(message);
   to = &copies_[filling_];
+  // A block within which the radio was retuned shows both settings.
+  if (message.tuned > message.sample) return true;
   if (message.payload.empty() || is_full_[filling_].load(std::memory_order_acquire)) return true;
   const bool is_due = pace_.is_due(steady_ns());
   if (!is_due && !gathers_) return true;

@@ -144,6 +144,27 @@ TEST(WatchOutlet, GapsAndRetunesOfMessagesThatWereNotCopiedCount) {
   EXPECT_EQ(copy->clipped, 0b10U);
 }
 
+TEST(WatchOutlet, ABlockOfTwoSettingsIsNotShown) {
+  const PortFormat format = two_channels(4);
+  const auto outlet = ready(std::make_unique<SampleWatch>(format, std::vector<std::size_t>{0}, 1e9));
+  outlet->want(1);
+  Sent<cf32> sent(format, ramp(8), 4);
+  sent.message.sample = 1000;
+  sent.message.tuned = 1001;
+  outlet->send(sent.message, {}, false);
+  EXPECT_FALSE(outlet->take());
+  sent.message.sample = 1004;
+  sent.message.tuned = -1;
+  outlet->send(sent.message, {}, false);
+  ASSERT_TRUE(outlet->take());
+  EXPECT_TRUE(outlet->take()->retuned);
+  outlet->give_back();
+  sent.message.sample = sent.message.tuned = 1008;
+  outlet->send(sent.message, {}, false);
+  ASSERT_TRUE(outlet->take()) << "retuned at its first sample";
+  EXPECT_TRUE(outlet->take()->retuned);
+}
+
 TEST(WatchOutlet, WhatHappenedBeforeSomebodyLookedIsForgotten) {
   const PortFormat format = two_channels(4);
   const auto outlet = ready(std::make_unique<SampleWatch>(format, std::vector<std::size_t>{0}, kOften));

@@ -233,14 +233,15 @@ class SystemTest(unittest.TestCase):
     """A folder for each test, and common assertions."""
 
     def setUp(self):
-        self._folder = tempfile.TemporaryDirectory(prefix="iqd-test-")
-        self.folder = pathlib.Path(self._folder.name)
+        # Cleaned up after what a test registers to be ended, such as a daemon that still records.
+        folder = tempfile.TemporaryDirectory(prefix="iqd-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
         self._readers = []
 
     def tearDown(self):
         for reader in self._readers:
             reader.close()
-        self._folder.cleanup()
 
     def daemon(self, text, *arguments, **options):
         return Daemon(text, *arguments, folder=self.folder, **options)

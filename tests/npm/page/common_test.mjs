@@ -23,13 +23,27 @@ after(async () => {
   await server?.stop();
 });
 
+/** Where lines are black, and how many are. */
+function black_runs(lines) {
+  const runs = [];
+  lines.forEach((line, y) => {
+    if (line.best > 0) return;
+    if (y > 0 && lines[y - 1].best === 0)
+      ++runs.at(-1).n;
+    else
+      runs.push({from: y, n: 1});
+  });
+  return runs;
+}
+
 for (const query of ['', '?plain']) {
   test(`a tone stands at its frequency (${query || 'WebGL2'})`, async () => {
     const own = query ? await open(browser, server.url + query) : page,
           way = await own.evaluate(() => document.documentElement.dataset.way);
     assert.equal(way, query ? 'canvas' : 'webgl2');
     const {lines, first, span, bins} = await look(own), width = 2 * span / bins + 2 * span / 1000;
-    for (const line of lines.slice(0, 8)) {
+    // On a busy machine, a black line may be between them.
+    for (const line of lines.slice(0, 8).filter((l) => l.best > 0)) {
       assert.ok(
           Math.abs(first + line.at * span - server.tone) < width,
           `${first + line.at * span} instead of ${server.tone}`);
@@ -43,15 +57,18 @@ for (const query of ['', '?plain']) {
 
 test('a gap is black, and as long as it was', async () => {
   server.lose();
-  await seen(page, () => window.iqd.page.spectrum.panes[0].rows.facts.some((f) => f.state === 2));
-  await seen(
-      page,
-      () => window.iqd.page.spectrum.panes[0].rows.facts[window.iqd.page.spectrum.panes[0].newest()]?.state === 1);
-  const {lines} = await look(page), from = lines.findIndex((l) => l.best === 0);
-  let n = 0;
-  while (lines[from + n]?.best === 0) ++n;
-  assert.ok(from > 0 && n >= server.gap_rows[0] && n <= server.gap_rows[1], `${n} black rows from row ${from}`);
-  assert.ok(lines[from + n].best > 0, 'there are rows behind it');
+  const [least, most] = server.gap_rows;
+  let runs = [], height = 0;
+  const whole = (r) => r.from > 0 && r.n >= least && r.from + r.n < height;  // below the oldest row it is black, too
+  for (const ends = Date.now() + 30000; !runs.some(whole) && Date.now() < ends;) {
+    await page.waitForTimeout(200);
+    const {lines} = await look(page);
+    height = lines.length;
+    runs = black_runs(lines);
+  }
+  // Shorter ones are of a busy machine.
+  const gap = runs.find(whole);
+  assert.ok(gap && gap.n <= most, JSON.stringify(runs));
 });
 
 test('a change asks for the token, and rows keep their true frequencies', async () => {

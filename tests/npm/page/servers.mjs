@@ -29,7 +29,10 @@ export async function stand_in(folder, options = {}) {
   });
 }
 
-/** An iqd that loses a second of samples after eight. @param {string} program */
+/**
+ * An iqd whose tone stays where it is on the air, and that loses a second of samples after eight.
+ * @param {string} program
+ */
 async function iqd(program) {
   const folder = mkdtempSync(path.join(tmpdir(), 'iqd-page-')), file = path.join(folder, 'page.yaml'),
         token = path.join(folder, 'token');
@@ -37,7 +40,7 @@ async function iqd(program) {
   writeFileSync(token, `${kToken}\n`.replaceAll(' ', '-'), {mode: 0o600});
   writeFileSync(file, `name: page
 source:
-  soapy: {args: "driver=iqdsim,scenario=tone,frequency=123456,snr=20,stall_at=8,stall_for=1", rate: 2 MS/s, frequency: 433.92 MHz}
+  soapy: {args: "driver=iqdsim,front_end=true,frequency=123456,level=-20,stall_at=8,stall_for=1", rate: 2 MS/s, frequency: 100 MHz}
 block: 65536
 stages:
   - spectrum: {size: 1024}
@@ -55,9 +58,9 @@ monitor: {listen: "127.0.0.1:0", token: ${token}}
   });
   return {
     url: `http://127.0.0.1:${port}/`,
-    tone: 433.92e6 + 123456,
-    retune_to: '434.32 MHz',
-    retuned: 434.32e6,
+    tone: 100e6 + 123456,
+    retune_to: '100.4 MHz',
+    retuned: 100.4e6,
     gap_rows: [27, 34],
     lose() {},
     stop: () => new Promise((done) => {
