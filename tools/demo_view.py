@@ -104,7 +104,7 @@ def show(status, before, reader, expected, scene, live, shown):
         f"packets   {(found - earlier) / max(seconds, 1e-9):8.1f} a second   {found:,} found, {reader.packets:,} read",
         f"dropped   {dropped}   lost by the radio {now['lost']}, overflows {now['overflows']}",
         "latency   " + "   ".join(f"{p} {latency[p] / 1e3:.2f} ms" for p in ("p50", "p99", "max")) +
-        "   (of a block of 9.83 ms)",
+        f"   (of a block of {1e3 * now['block_s']:.2f} ms)",
         *table(status, reader, expected, scene),
         f"symbols   of {reader.kinds[0] if reader.kinds else 'none'}: even bits across, odd bits up",
         *(f"  |{row}|" for row in constellation(reader.soft)),
@@ -151,7 +151,10 @@ def main():
     command = [options.iqd, "run", options.pipeline, "--status", "json", "--wait-subscribers", "1"]
     if options.seconds:
         command += ["--seconds", str(options.seconds)]
-    print(f"$ {' '.join(command)}\n")
+    print(f"$ {' '.join(command)}")
+    if page := re.search(r'^monitor:.*listen: "([^"]+)"', source, re.MULTILINE):
+        print(f"Watch it in a browser: http://{page.group(1)}/")
+    print()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     signal.signal(signal.SIGINT, lambda *_: process.send_signal(signal.SIGTERM))
     live, status, before, shown = sys.stdout.isatty(), None, None, False

@@ -159,6 +159,17 @@ class Pipelines(unittest.TestCase):
         self.assertGreater(counted["packets"], 0)
         self.assertLess(counted["bit_errors"], 3e-3 * counted["bits"])
 
+    def test_telemetry_five(self):
+        self.check("telemetry_five")
+        messages, pipelines, _ = self.run_for_a_moment("telemetry_five", ["bits", "soft", "report"])
+        self.assertEqual({tuple(m["shape"][1:]) for m, _ in messages["bits"]}, {(5, 6144)})
+        events = [e for e in pipelines[0]["events"] if e["stage"] == "ber_meter"]
+        bits, errors = ({e["kind"]: e["count"] for e in events if e["event"] == of} for of in ("bits", "bit_errors"))
+        self.assertEqual(set(bits), {"zf", "mmse", "cma", "fde1", "fde2"})
+        for kind, count in bits.items():
+            self.assertGreater(count, 0, kind)
+            self.assertLess(errors[kind], 1e-3 * count + 50, kind)
+
     def test_telemetry_batch(self):
         self.check("telemetry_batch")  # its ring alone is half a gigabyte
 
