@@ -37,10 +37,14 @@ bool WatchOutlet::send(const Message& message, Lease /*lease*/, bool /*scarce*/)
   if (to->messages > 0 && (message.gap > 0 || message.frequency_hz() != to->frequency_hz)) hand_over();
   note(message);
   to = &copies_[filling_];
-  // A block within which the radio was retuned shows both settings.
-  if (message.tuned > message.sample) return true;
-  if (message.payload.empty() || is_full_[filling_].load(std::memory_order_acquire)) return true;
+  // A block within which the radio was retuned shows both settings. Each of its items has one.
+  if (message.tuned > message.sample && kind_ != WatchKind::items) return true;
+  if (is_full_[filling_].load(std::memory_order_acquire)) return true;
   const bool is_due = pace_.is_due(steady_ns());
+  if (message.payload.empty()) {
+    if (is_due && to->messages > 0) hand_over();
+    return true;
+  }
   if (!is_due && !gathers_) return true;
   if (to->messages == 0) {
     to->traces = wanted;

@@ -41,7 +41,7 @@ class WatchOutlet : public Outlet {
   void reserve();
   bool is_watched() const noexcept { return wanted_.load(std::memory_order_relaxed) != 0; }
 
-  // The publishing thread. A message without payload only reports a gap or a retune.
+  // The publishing thread. A message without payload reports a gap or a retune, and lets go what was gathered before.
   bool send(const Message& message, Lease lease, bool scarce) override;
   /// These channels have clipped since the previous copy.
   void note_clipped(std::uint64_t channels) noexcept { since_.clipped |= channels; }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <complex>
 #include <numeric>
@@ -301,6 +302,45 @@ TEST(WatchOutlet, TheNewestItemsAreKept) {
   EXPECT_EQ(outlet->item(*copy, 0)[1], 36);
   EXPECT_EQ(outlet->item(*copy, 63)[1], 99);
   EXPECT_DOUBLE_EQ(outlet->item(*copy, 63)[0], 0.099) << "sample 99 of 1000 a second";
+}
+
+/// Messages with one item each, which have no facts.
+struct OneItem : Sent<std::uint8_t> {
+  explicit OneItem(const PortFormat& format) : Sent(format, {1}, 1) {}
+};
+
+TEST(WatchOutlet, TheEndOfABurstOfItemsDoesNotWaitForTheNextBurst) {
+  const PortFormat format = format_of(Element::u8, {{"packet", 8}, {"bit", 1}}, 0);
+  const auto outlet = ready(std::make_unique<ItemWatch>(format, std::vector<std::string>{}, 20));
+  outlet->want(1);
+  OneItem sent(format);
+  std::int64_t items = 0;
+  const auto send = [&] {
+    outlet->send(sent.message, {}, false);
+    for (; outlet->take(); outlet->give_back()) items += outlet->take()->count;
+  };
+  for (int i = 0; i < 6; ++i) send();
+  EXPECT_LT(items, 6) << "as many as may be taken at once";
+  sent.message.payload = {};
+  sent.message.extent = 0;
+  for (int i = 0; i < 200 && items < 6; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    send();
+  }
+  EXPECT_EQ(items, 6);
+}
+
+TEST(WatchOutlet, ItemsOfABlockWithARetuneAreShown) {
+  const PortFormat format = format_of(Element::u8, {{"packet", 8}, {"bit", 1}}, 0);
+  const auto outlet = ready(std::make_unique<ItemWatch>(format, std::vector<std::string>{}, kOften));
+  outlet->want(1);
+  OneItem sent(format);
+  sent.message.sample = 1000;
+  sent.message.tuned = 1001;
+  outlet->send(sent.message, {}, false);
+  ASSERT_TRUE(outlet->take());
+  EXPECT_EQ(outlet->take()->count, 1);
+  EXPECT_TRUE(outlet->take()->retuned);
 }
 
 TEST(WatchOutlet, HasAsManyTracesAsFitIntoItsBuffers) {
