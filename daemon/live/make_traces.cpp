@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/live/make_traces.hpp"
 
+#include <algorithm>
+
 #include "daemon/live/array_trace.hpp"
 #include "daemon/live/item_trace.hpp"
 #include "daemon/live/latency_trace.hpp"
@@ -36,11 +38,20 @@ void add_traces(Traces& to, const WatchedPort& port) {
   }
 }
 
+/// A port that leaves with two element types has two outlets, which show the same.
+bool is_shown(const std::vector<WatchedPort>& ports, const WatchedPort& port) {
+  const auto same = std::ranges::find_if(ports, [&](const WatchedPort& p) {
+    return p.outlet->kind() == port.outlet->kind() && p.outlet->format().port == port.outlet->format().port;
+  });
+  return &*same != &port;
+}
+
 }  // namespace
 
 std::vector<std::unique_ptr<Trace>> make_traces(const LivePipeline& pipeline) {
   Traces all;
-  for (const WatchedPort& port : pipeline.ports) add_traces(all, port);
+  for (const WatchedPort& port : pipeline.ports)
+    if (!is_shown(pipeline.ports, port)) add_traces(all, port);
   all.push_back(std::make_unique<LatencyTrace>(pipeline.name, pipeline.block_s));
   return all;
 }

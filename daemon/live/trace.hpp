@@ -27,6 +27,9 @@ class Trace {
   std::string key() const;
   int number() const noexcept { return number_; }
   void set_number(int number);
+  /// Of its next message.
+  std::uint32_t seq() const noexcept { return seq_; }
+  void set_seq(std::uint32_t seq) noexcept { seq_ = seq; }
   /// Where it gets its copies from; null: from elsewhere.
   const std::shared_ptr<WatchOutlet>& outlet() const noexcept { return outlet_; }
   /// The traces of the outlet that it needs, as bits.

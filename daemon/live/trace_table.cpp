@@ -25,8 +25,8 @@ std::vector<std::pair<std::string, const WatchOutlet*>> outlets_of(const std::ve
 bool TraceTable::renew(const std::vector<LivePipeline>& pipelines) {
   auto now = outlets_of(pipelines);
   // Outlets that are held here cannot have been replaced at the same address.
-  if (now == seen_ && !traces_.empty()) return false;
-  seen_ = std::move(now);
+  if (is_made_ && now == seen_) return false;
+  is_made_ = false;
   Traces next;
   for (const LivePipeline& pipeline : pipelines)
     for (auto& trace : make_traces(pipeline)) next.push_back(std::move(trace));
@@ -40,13 +40,19 @@ bool TraceTable::renew(const std::vector<LivePipeline>& pipelines) {
     if (by_outlet_.empty() || by_outlet_.back().first != trace->outlet()) by_outlet_.push_back({trace->outlet(), {}});
     by_outlet_.back().second.push_back(trace.get());
   }
+  seen_ = std::move(now);
+  is_made_ = true;
   return true;
 }
 
-/// Traces that existed before continue; the others get the lowest numbers that are free.
+/// Traces that existed before continue. Those that come back get their numbers back if these are free, and the others
+/// the lowest that are free.
 void TraceTable::number(Traces& traces) {
   std::map<std::string, const Trace*> before;
-  for (const auto& trace : traces_) before[trace->key()] = trace.get();
+  for (const auto& trace : traces_) {
+    before[trace->key()] = trace.get();
+    last_[static_cast<std::size_t>(trace->number())] = {trace->key(), trace->seq()};
+  }
   TraceSet taken;
   std::vector<Trace*> fresh;
   for (const auto& trace : traces) {
@@ -60,11 +66,25 @@ void TraceTable::number(Traces& traces) {
     taken.set(static_cast<std::size_t>(trace->number()));
     before.erase(at);  // of equal keys only the first continues
   }
+  std::erase_if(fresh, [&](Trace* trace) { return number_as_before(*trace, taken); });
   int next = 0;
   for (Trace* trace : fresh) {
     while (taken.test(static_cast<std::size_t>(next))) ++next;
     trace->set_number(next++);
   }
+}
+
+/// A pipeline that restarts has no traces for a moment.
+bool TraceTable::number_as_before(Trace& trace, TraceSet& taken) const {
+  const std::string key = trace.key();
+  for (std::size_t i = 0; i < last_.size(); ++i) {
+    if (taken.test(i) || last_[i].first != key) continue;
+    taken.set(i);
+    trace.set_number(static_cast<int>(i));
+    trace.set_seq(last_[i].second);
+    return true;
+  }
+  return false;
 }
 
 void TraceTable::aim(const TraceSet& wanted) {

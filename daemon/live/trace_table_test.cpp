@@ -121,6 +121,45 @@ TEST(TraceTable, ATraceThatContinuesKeepsItsNumber) {
   EXPECT_EQ(distinct.size(), numbers.size());
 }
 
+TEST(TraceTable, WithoutPipelinesItChangesOnce) {
+  TraceTable table;
+  EXPECT_TRUE(table.renew({}));
+  EXPECT_FALSE(table.renew({}));
+  EXPECT_TRUE(table.renew({lab()}));
+  EXPECT_TRUE(table.renew({}));
+  EXPECT_FALSE(table.renew({}));
+}
+
+TEST_F(TraceMessages, ATraceThatComesBackContinues) {
+  const std::vector<cf32> x(4096);
+  const auto show = [&](const LivePipeline& pipeline) {
+    table_.aim(all());
+    send(pipeline.ports[0], std::as_bytes(std::span(x)), 4096);
+    table_.collect(hub_);
+    return head_of(next().at(0));
+  };
+  const LivePipeline other = lab(1, "other");
+  LivePipeline pipeline = lab(1);
+  table_.renew({other, pipeline});
+  const Head first = show(pipeline);
+  table_.renew({other, {"lab", 0.0328, {}}});
+  pipeline = lab(1);
+  table_.renew({pipeline, other});
+  const Head second = show(pipeline);
+  EXPECT_EQ(second.trace, first.trace);
+  EXPECT_EQ(second.seq, first.seq + 1);
+}
+
+TEST(TraceTable, APortOfTwoElementTypesIsShownOnce) {
+  PortFormat half = source_format(1);
+  half.element = Element::sc16;
+  LivePipeline pipeline = lab(1);
+  pipeline.ports.push_back(watched(std::make_shared<SampleWatch>(half, std::vector<std::size_t>{0}, kOften)));
+  TraceTable table;
+  table.renew({pipeline});
+  EXPECT_EQ(table.descriptions().size(), 2u) << "samples and latency";
+}
+
 TEST(TraceTable, HasAtMost256Traces) {
   TraceTable table;
   std::vector<LivePipeline> many(6, lab(64));
