@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -118,11 +119,18 @@ bool is_control(int listener) noexcept {
          at.sin_family == AF_INET && ntohs(at.sin_port) == port;
 }
 
+/// Without it, a connection lasts a quarter of an hour after its peer's machine has vanished.
+void end_when_nobody_answers(int file) noexcept {
+  constexpr unsigned kPatienceMs = 10'000;
+  static_cast<void>(::setsockopt(file, IPPROTO_TCP, TCP_USER_TIMEOUT, &kPatienceMs, sizeof kPatienceMs));
+}
+
 int admit_to_control(int listener, sockaddr* address, socklen_t* size, int flags) {
   sockaddr_in from{};
   socklen_t length = sizeof from;
   const int file = admit(listener, reinterpret_cast<sockaddr*>(&from), &length, flags, own_descriptors());
   if (file < 0) return file;
+  end_when_nobody_answers(file);
   if (address) std::memcpy(address, &from, std::min(*size, length));
   if (size) *size = length;
   std::array<char, INET_ADDRSTRLEN> host{};

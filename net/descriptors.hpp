@@ -20,7 +20,8 @@ int own_descriptors() noexcept;
 /// The next share is for connections to the ControlPort, i.e. for monitoring and control: a quarter of the rest, at
 /// most 512.
 int control_descriptors() noexcept;
-/// During its lifetime, this TCP port is the control port. One at a time.
+/// During its lifetime, this TCP port is the control port. One at a time. Its connections end when a peer has not
+/// acknowledged for 10 s what was sent to it.
 class ControlPort {
  public:
   /// `came` gets each connection, in the thread that accepts it, and its peer: `127.0.0.1 port 4242`.

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -121,6 +122,20 @@ TEST(Descriptors, ConnectionsGetTheUpperHalf) {
   EXPECT_GE(control, 100);
   EXPECT_LT(control, 125);
   ::close(control);
+}
+
+TEST(Descriptors, AControlConnectionEndsWhenItsPeerHasVanished) {
+  Listener listener;
+  listener.knock(2);
+  const auto timeout_ms = [](int file) {
+    unsigned ms = 0;
+    socklen_t size = sizeof ms;
+    EXPECT_EQ(::getsockopt(file, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, &size), 0);
+    ::close(file);
+    return ms;
+  };
+  EXPECT_EQ(timeout_ms(listener.accept_control()), 10'000U);
+  EXPECT_EQ(timeout_ms(listener.accept()), 0U) << "of others, libzmq decides";
 }
 
 TEST(Descriptors, OfManyAThousandAreKept) {
