@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <optional>
 
@@ -87,7 +88,7 @@ class Daemon final : public Service {
   HangWatch hangs_{pipelines_};
   ServiceManager manager_;
   StatusOutput output_;
-  std::int64_t started_ns_ = steady_ns();
+  std::atomic<std::int64_t> started_ns_{steady_ns()};  // requests ask, too
   std::int64_t stopping_ns_ = 0;
   bool interrupted_ = false;
   bool failed_ = false;
