@@ -245,14 +245,19 @@ std::optional<HttpAnswer> HttpDoor::refuse_live(mg_connection* connection) const
   return std::nullopt;
 }
 
-void HttpDoor::show_live(mg_connection* connection) {
-  const std::string peer = peer_of(connection);
-  {
-    const HttpWaiting::Work work(waiting_, peer);
-    live_->show(connection);
+/// The server cannot pass on exceptions.
+void HttpDoor::show_live(mg_connection* connection) noexcept {
+  try {
+    const std::string peer = peer_of(connection);
+    {
+      const HttpWaiting::Work work(waiting_, peer);
+      live_->show(connection);
+    }
+    // The server would wait for the viewer's own goodbye.
+    waiting_.end(peer);
+  } catch (const std::exception& e) {
+    log::error("http: {}: {}", HttpLive::kPath, e.what());
   }
-  // The server would wait for the viewer's own goodbye.
-  waiting_.end(peer);
 }
 
 HttpAnswer HttpDoor::answer(mg_connection* connection, bool& has_unread_body) {

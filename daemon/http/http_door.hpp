@@ -38,7 +38,7 @@ class HttpDoor {
   int serve(mg_connection* connection);
   bool is_viewer(mg_connection* connection) const;
   std::optional<HttpAnswer> refuse_live(mg_connection* connection) const;
-  void show_live(mg_connection* connection);
+  void show_live(mg_connection* connection) noexcept;
   HttpAnswer answer(mg_connection* connection, bool& has_unread_body);
 
   Service& service_;
