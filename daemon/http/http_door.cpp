@@ -21,6 +21,7 @@
 #include "base/log.hpp"
 #include "daemon/http/http_body.hpp"
 #include "daemon/http/http_send.hpp"
+#include "daemon/http/small_stacks.hpp"
 
 namespace iqd {
 namespace {
@@ -69,28 +70,6 @@ std::string peer_of(const mg_connection* connection) {
   const mg_request_info& request = *mg_get_request_info(connection);
   return fmt::format("{} port {}", request.remote_addr, request.remote_port);
 }
-
-/// Sets the stack size of threads started during its lifetime.
-class SmallStacks {
- public:
-  explicit SmallStacks(std::size_t bytes) {
-    ::pthread_getattr_default_np(&before_);
-    pthread_attr_t small;
-    ::pthread_getattr_default_np(&small);
-    ::pthread_attr_setstacksize(&small, bytes);
-    ::pthread_setattr_default_np(&small);
-    ::pthread_attr_destroy(&small);
-  }
-  ~SmallStacks() {
-    ::pthread_setattr_default_np(&before_);
-    ::pthread_attr_destroy(&before_);
-  }
-  SmallStacks(const SmallStacks&) = delete;
-  SmallStacks& operator=(const SmallStacks&) = delete;
-
- private:
-  pthread_attr_t before_;
-};
 
 /// Connects without waiting.
 void call(const ListenAddress& address) {

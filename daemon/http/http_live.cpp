@@ -80,6 +80,11 @@ live::LiveSubject::Look HttpLive::Subject::look() const {
   return look;
 }
 
+void HttpLive::close() {
+  hub_.close();
+  subject_.close();
+}
+
 /// As the server decides it, which serves everything else as a file.
 bool HttpLive::is_upgrade(mg_connection* connection) {
   const char* const version = mg_get_header(connection, "Sec-WebSocket-Version");
@@ -91,7 +96,7 @@ bool HttpLive::is_upgrade(mg_connection* connection) {
 void HttpLive::show(mg_connection* connection) {
   const char* const query = mg_get_request_info(connection)->query_string;
   live::LiveHub::Viewer viewer(hub_, asked_traces(query ? query : "").value_or(live::TraceSet()));
-  if (!viewer.is_in()) return say_goodbye(connection, 1013, "24 viewers look already");
+  if (!viewer.is_in()) return say_goodbye(connection, 1013, "24 viewers are looking already");
   std::vector<live::LiveHub::Shared> messages;
   while (viewer.next(messages)) {
     // A client that has left without a word does not take a ping either.

@@ -25,8 +25,8 @@ class HttpLive {
 
   HttpLive(const Service& service, const Spec& spec, const HttpAccess& access);
   const live::LiveHub& hub() const noexcept { return hub_; }
-  /// All viewers leave.
-  void close() { hub_.close(); }
+  /// All viewers leave, and no peer is asked any more.
+  void close();
 
   /// Whether a request asks for a WebSocket that this can serve.
   static bool is_upgrade(mg_connection* connection);
@@ -41,6 +41,7 @@ class HttpLive {
     std::vector<live::LivePipeline> pipelines() const override { return service_.live(); }
     Look look() const override;
     std::string peers() const override { return peers_.text(); }
+    void close() { peers_.close(); }
 
    private:
     const Service& service_;

@@ -8,16 +8,23 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
 
 #include "daemon/call/http_exchange.hpp"
+#include "daemon/http/small_stacks.hpp"
 
 namespace iqd {
 namespace {
 
 constexpr auto kPause = std::chrono::seconds(5);
 constexpr auto kPatience = std::chrono::seconds(1);
+constexpr std::size_t kMostThreads = 8;
+/// With locked memory, stacks are fully resident.
+constexpr std::size_t kStackBytes = 512 << 10;
 constexpr std::size_t kLargestReply = 64 << 10;
 constexpr std::size_t kLongestReason = 500;
 
@@ -30,8 +37,12 @@ std::string reasons_in(std::string body) {
   return text;
 }
 
-nlohmann::json answer_of(const MonitorAddress& peer) {
-  nlohmann::json answer = {{"url", fmt::format("http://{}/", peer.text())}, {"state", "unreachable"}, {"why", ""}};
+nlohmann::json answer_of(const MonitorAddress& peer, std::string_view state) {
+  return {{"url", fmt::format("http://{}/", peer.text())}, {"state", state}, {"why", ""}};
+}
+
+nlohmann::json ask(const MonitorAddress& peer) {
+  nlohmann::json answer = answer_of(peer, "unreachable");
   try {
     const HttpReply reply =
         exchange(peer, fmt::format("GET /readyz HTTP/1.0\r\nHost: {}\r\n\r\n", peer.text()), kPatience, kLargestReply);
@@ -52,44 +63,72 @@ nlohmann::json answer_of(const MonitorAddress& peer) {
 }  // namespace
 
 struct PeerWatch::State {
-  explicit State(std::vector<MonitorAddress> addresses) : peers(std::move(addresses)) {}
+  using Clock = std::chrono::steady_clock;
+  struct Peer {
+    explicit Peer(MonitorAddress a) : address(std::move(a)), answer(answer_of(address, "unknown")) {}
+    const MonitorAddress address;
+    nlohmann::json answer;
+    bool is_wanted = false;  // since it was asked
+    bool is_busy = false;    // a thread asks it
+    Clock::time_point due{};
+  };
+  /// There are at most as many threads as peers, so one is free for each thread.
+  Peer& next() {
+    return *std::ranges::min_element(peers, {}, [](const Peer& p) { return std::pair(p.is_busy, p.due); });
+  }
 
-  const std::vector<MonitorAddress> peers;
+  std::deque<Peer> peers;
   std::mutex mutex;
   std::condition_variable news;
-  bool is_asked = false;
   bool is_over = false;
-  bool has_ended = false;  // the thread
-  std::string text;
+  std::size_t running = 0;  // threads
 };
 
 PeerWatch::PeerWatch(const std::vector<std::string>& peers) {
   if (peers.empty()) return;
-  std::vector<MonitorAddress> addresses;
-  for (const std::string& peer : peers) addresses.push_back(parse_monitor_address(peer));
-  state_ = std::make_shared<State>(std::move(addresses));
-  thread_ = std::thread([state = state_] { run(state); });
+  state_ = std::make_shared<State>();
+  for (const std::string& peer : peers) state_->peers.emplace_back(parse_monitor_address(peer));
+  threads_.reserve(std::min(peers.size(), kMostThreads));
+  try {
+    const SmallStacks small(kStackBytes);
+    while (threads_.size() < std::min(peers.size(), kMostThreads))
+      threads_.emplace_back([state = state_] { run(state); });
+  } catch (const std::system_error&) {  // fewer do
+    if (threads_.empty()) throw;
+  }
+  const std::lock_guard lock(state_->mutex);
+  state_->running = threads_.size();
 }
 
 PeerWatch::~PeerWatch() {
   if (!state_) return;
+  close();
   std::unique_lock lock(state_->mutex);
+  const bool have_ended = state_->news.wait_for(lock, kPatience, [this] { return state_->running == 0; });
+  lock.unlock();
+  for (std::thread& thread : threads_)
+    if (have_ended)
+      thread.join();
+    else
+      thread.detach();
+}
+
+void PeerWatch::close() {
+  if (!state_) return;
+  const std::lock_guard lock(state_->mutex);
   state_->is_over = true;
   state_->news.notify_all();
-  const bool has_ended = state_->news.wait_for(lock, kPatience, [this] { return state_->has_ended; });
-  lock.unlock();
-  if (has_ended)
-    thread_.join();
-  else
-    thread_.detach();
 }
 
 std::string PeerWatch::text() const {
   if (!state_) return {};
+  nlohmann::json all = nlohmann::json::array();
   const std::lock_guard lock(state_->mutex);
-  state_->is_asked = true;
-  state_->news.notify_all();
-  return state_->text;
+  for (State::Peer& peer : state_->peers) {
+    if (!std::exchange(peer.is_wanted, true)) state_->news.notify_all();
+    all.push_back(peer.answer);
+  }
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 /// Uses nothing but the state, since it may outlive the object.
@@ -97,20 +136,23 @@ void PeerWatch::run(const std::shared_ptr<State>& state) {
   ::pthread_setname_np(::pthread_self(), "iqd-peers");
   std::unique_lock lock(state->mutex);
   while (!state->is_over) {
-    state->news.wait(lock, [&] { return state->is_over || state->is_asked; });
-    state->is_asked = false;
-    nlohmann::json all = nlohmann::json::array();
-    for (const MonitorAddress& peer : state->peers) {
-      if (state->is_over) break;
+    State::Peer& peer = state->next();
+    if (!peer.is_wanted) {
+      state->news.wait(lock);
+    } else if (State::Clock::now() < peer.due) {
+      state->news.wait_until(lock, peer.due);
+    } else {
+      peer.is_wanted = false;
+      peer.is_busy = true;
       lock.unlock();
-      nlohmann::json answer = answer_of(peer);
+      nlohmann::json answer = ask(peer.address);
       lock.lock();
-      all.push_back(std::move(answer));
+      peer.answer = std::move(answer);
+      peer.is_busy = false;
+      peer.due = State::Clock::now() + kPause;
     }
-    state->text = all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    state->news.wait_for(lock, kPause, [&] { return state->is_over; });
   }
-  state->has_ended = true;
+  --state->running;
   state->news.notify_all();
 }
 

@@ -9,17 +9,21 @@
 
 namespace iqd {
 
-/// Asks other iqds whether they are ready, every five seconds while somebody wants to know, in a thread of its own.
+/// Asks other iqds whether they are ready, every five seconds while somebody wants to know. It has a few threads, so that
+/// peers that do not answer keep few others waiting.
 class PeerWatch {
  public:
-  /// Addresses as in `monitor: peers`. Without any, there is no thread.
+  /// Addresses as in `monitor: peers`. Without any, there are no threads.
   explicit PeerWatch(const std::vector<std::string>& peers);
   /// Waits for a second at most: a name server that does not answer keeps nobody waiting.
   ~PeerWatch();
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  /// The last answers as a JSON list; empty until there are some. Any thread.
+  /// Asks nobody any more, so that little is left to wait for. Any thread.
+  void close();
+
+  /// The last answers as a JSON list; `unknown` until a peer has answered. Empty without peers. Any thread.
   std::string text() const;
 
  private:
@@ -27,7 +31,7 @@ class PeerWatch {
   static void run(const std::shared_ptr<State>& state);
 
   std::shared_ptr<State> state_;  // null without peers
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 /// As a link: `http://lab2:9464/`. Throws UsageError unless it is the address of a monitor.

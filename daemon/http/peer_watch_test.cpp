@@ -5,9 +5,14 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/error.hpp"
 #include "daemon/http/http_door.hpp"
@@ -29,13 +34,38 @@ std::string at(int port) {
   return fmt::format("http://127.0.0.1:{}", port);
 }
 
-json first_answer(const PeerWatch& watch) {
+/// As soon as so many peers have answered.
+json answers(const PeerWatch& watch, std::ptrdiff_t count) {
   for (int i = 0; i < 2000; ++i) {
-    if (const std::string text = watch.text(); !text.empty()) return json::parse(text);
+    const json all = json::parse(watch.text());
+    if (std::ranges::count_if(all, [](const json& peer) { return peer["state"] != "unknown"; }) >= count) return all;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return {};
 }
+
+/// A port at which nobody takes connections.
+class DeafPort {
+ public:
+  DeafPort() : file_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof any;
+    EXPECT_EQ(::bind(file_, reinterpret_cast<const sockaddr*>(&any), size), 0);
+    EXPECT_EQ(::listen(file_, 100), 0);
+    ::getsockname(file_, reinterpret_cast<sockaddr*>(&any), &size);
+    port_ = ntohs(any.sin_port);
+  }
+  ~DeafPort() { ::close(file_); }
+  DeafPort(const DeafPort&) = delete;
+  DeafPort& operator=(const DeafPort&) = delete;
+  int port() const { return port_; }
+
+ private:
+  int file_;
+  int port_ = 0;
+};
 
 TEST(PeerWatch, SaysWhoIsReady) {
   testing::FakeService service;
@@ -49,7 +79,8 @@ TEST(PeerWatch, SaysWhoIsReady) {
     free_port = closed.address().port;
   }
   const PeerWatch watch({at(ready.address().port), at(unready.address().port), at(free_port)});
-  const json answer = first_answer(watch);
+  EXPECT_EQ(json::parse(watch.text()).size(), 3u) << "none has answered yet";
+  const json answer = answers(watch, 3);
   ASSERT_EQ(answer.size(), 3u);
   EXPECT_EQ(answer[0], json({{"url", at(ready.address().port) + "/"}, {"state", "ready"}, {"why", ""}}));
   EXPECT_EQ(answer[1]["state"], "not ready");
@@ -64,6 +95,32 @@ TEST(PeerWatch, AsksOnlyWhileSomebodyWantsToKnow) {
   const auto before = std::chrono::steady_clock::now();
   { const PeerWatch unasked({"127.0.0.1:1"}); }
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(900)) << "it waits for nothing";
+}
+
+TEST(PeerWatch, PeersThatDoNotAnswerHoldUpFewOthers) {
+  testing::FakeService service;
+  const HttpDoor ready(service, some_port());
+  const DeafPort deaf;
+  std::vector<std::string> peers(7, at(deaf.port()));
+  peers.push_back(at(ready.address().port));
+  const PeerWatch watch(peers);
+  const auto before = std::chrono::steady_clock::now();
+  const json answer = answers(watch, 1);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(6)) << "one after another takes 7 s";
+  ASSERT_EQ(answer.size(), 8u);
+  EXPECT_EQ(answers(watch, 8).at(7)["state"], "ready");
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(6));
+}
+
+TEST(PeerWatch, AsksNobodyAfterItIsClosed) {
+  testing::FakeService service;
+  const HttpDoor ready(service, some_port());
+  PeerWatch watch({at(ready.address().port)});
+  watch.close();
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(json::parse(watch.text())[0]["state"], "unknown");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 TEST(PeerUrl, IsALink) {

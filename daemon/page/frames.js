@@ -38,7 +38,7 @@ const kLate = 2;                         // seconds that messages may come later
 /** @type {Record<number, string>} */
 const kReasons = {
   1001: 'iqd is stopping',
-  1013: '24 viewers look already'
+  1013: '24 viewers are looking already'
 };
 
 /**

@@ -116,8 +116,9 @@ export function show_peers(peers) {
       by_id('others'), peers, (p) => p.url,
       ({url}) => make('li', {}, make('a', {href: /^https?:/.test(url) && url}, url), ' ', make('span')),
       (li, {state, why}) => {
-        say(li.lastChild, `${state === 'ready' ? '✓' : '✗'} ${state}${why && `: ${why}`}`);
-        set(li.lastChild, {class: state === 'ready' ? 'good' : 'bad'});
+        const [sign, look] = state === 'ready' ? ['✓', 'good'] : state === 'unknown' ? ['…', ''] : ['✗', 'bad'];
+        say(li.lastChild, `${sign} ${state}${why && `: ${why}`}`);
+        set(li.lastChild, {class: look});
       });
 }
 

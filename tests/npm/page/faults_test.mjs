@@ -60,10 +60,10 @@ test('a restart: it connects again, shows what was missed, and says so', async (
   assert.ok((await look(page)).lines.filter((l) => l.grey > 0.15).length > 30);
 });
 
-test('24 look already: it says so, shows the status, and comes in when one leaves', async () => {
+test('24 are looking already: it says so, shows the status, and comes in when one leaves', async () => {
   server.limit = 1;
   const own = await open(browser, server.url, {rows: 0});
-  await seen(own, () => /24 viewers look already/.test(document.getElementById('link').textContent));
+  await seen(own, () => /24 viewers are looking already/.test(document.getElementById('link').textContent));
   await seen(own, () => /streaming/.test(document.getElementById('state').textContent));
   await page.context().close();
   await seen(own, () => window.iqd.page.spectrum.panes[0]?.rows.count > 3);
