@@ -25,6 +25,7 @@ Footer* footer = nullptr;
 /// The last lines, for programs that show them to those who come later.
 struct Kept {
   static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kMostBytes = 4096;  // of a line
   std::mutex mutex;
   std::deque<Line> lines;
   std::uint64_t number = 0;
@@ -34,10 +35,18 @@ Kept& kept() {
   return lines;
 }
 
+/// A long line without its end; no UTF-8 character is cut.
+std::string shortened(std::string_view text) {
+  if (text.size() <= Kept::kMostBytes) return std::string(text);
+  std::size_t end = Kept::kMostBytes;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
 void keep(Level level, std::string_view text) {
   const std::lock_guard lock(kept().mutex);
   if (kept().lines.size() >= Kept::kMost) kept().lines.pop_front();
-  kept().lines.push_back({++kept().number, wall_ns(), level, std::string(text)});
+  kept().lines.push_back({++kept().number, wall_ns(), level, shortened(text)});
 }
 
 /// Whether standard error is the journal's socket (systemd.exec(5)), which adds the time itself.

@@ -39,7 +39,7 @@ template <class... A> void error(fmt::format_string<A...> f, A&&... a) {
   write(Level::error, fmt::format(f, std::forward<A>(a)...));
 }
 
-/// A line as it was written.
+/// A line as it was written; of a long one, the first 4 KiB.
 struct Line {
   std::uint64_t number = 0;  // counted from 1
   std::int64_t time_ns = 0;  // since the Unix epoch

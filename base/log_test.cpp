@@ -47,6 +47,15 @@ TEST(Log, LinesAreCounted) {
   EXPECT_EQ(log::lines(), before + 2);
 }
 
+TEST(Log, OfALongLineTheBeginningIsKept) {
+  std::string text = "x";
+  while (text.size() < 100'000) text += "ä";
+  log::info("{}", text);
+  const std::vector<log::Line> lines = log::lines_after(0, 1);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].text, text.substr(0, 4095) + "…") << "whole characters only";
+}
+
 TEST(Log, ALineComesBetweenErasingAndDrawingTheFooter) {
   struct Counter final : log::Footer {
     void erase() noexcept override { text += "e"; }
