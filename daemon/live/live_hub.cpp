@@ -8,11 +8,11 @@
 namespace iqd::live {
 
 void LiveHub::put(Message message) {
-  auto shared = std::make_shared<const Message>(std::move(message));
+  const auto shared = std::make_shared<const Message>(std::move(message));
   {
     const std::lock_guard lock(mutex_);
-    ring_[head_ % kRing] = std::move(shared);
-    ++head_;
+    for (Viewer* viewer : all_)
+      if (viewer->wants(*shared)) viewer->add(shared);
   }
   news_.notify_all();
 }
@@ -22,7 +22,7 @@ void LiveHub::tell(std::string text) {
   {
     const std::lock_guard lock(mutex_);
     for (Viewer* viewer : all_)
-      if (viewer->is_greeted_) viewer->own_.push_back(shared);
+      if (viewer->is_greeted_) viewer->add_text(shared);
   }
   news_.notify_all();
 }
@@ -35,8 +35,7 @@ void LiveHub::greet(const std::vector<std::string>& texts) {
     const std::lock_guard lock(mutex_);
     for (Viewer* viewer : all_) {
       if (std::exchange(viewer->is_greeted_, true)) continue;
-      viewer->own_.assign(shared.begin(), shared.end());
-      viewer->at_ = head_;
+      for (const Shared& text : shared) viewer->add_text(text);
     }
   }
   news_.notify_all();
@@ -99,48 +98,49 @@ LiveHub::Viewer::~Viewer() {
 }
 
 bool LiveHub::Viewer::next(std::vector<Shared>& out) {
-  const auto ends = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   out.clear();
   std::unique_lock lock(hub_.mutex_);
-  do {
-    const bool has_more = hub_.news_.wait_until(lock, ends, [this] { return hub_.is_closed_ || has_news(); });
-    if (hub_.is_closed_ || own_.size() > kMostTexts) return false;
-    if (!has_more) return true;
-    fetch(out);
-  } while (out.empty());  // what was new is for others
+  hub_.news_.wait_for(lock, std::chrono::seconds(1), [this] { return hub_.is_closed_ || !queue_.empty(); });
+  if (hub_.is_closed_ || texts_ > kMostTexts) return false;
+  if (queue_.size() - texts_ > kKept) skip();
+  for (Queued& queued : queue_) out.push_back(std::move(queued.message));
+  queue_.clear();
+  texts_ = 0;
   return true;
 }
 
-bool LiveHub::Viewer::has_news() const noexcept {
-  return is_greeted_ && (!own_.empty() || at_ != hub_.head_);
+bool LiveHub::Viewer::wants(const Message& message) const noexcept {
+  return is_greeted_ && (message.trace < 0 || traces_.test(static_cast<std::size_t>(message.trace)));
 }
 
-void LiveHub::Viewer::fetch(std::vector<Shared>& out) {
-  if (hub_.head_ - at_ > kRing) {
-    hub_.skipped_ += hub_.head_ - at_ - kRing;
-    at_ = hub_.head_ - kRing;
+void LiveHub::Viewer::add(const Shared& message) {
+  if (queue_.size() - texts_ >= kMostQueued) {
+    queue_.erase(std::ranges::find(queue_, true, &Queued::may_be_missed));
+    ++hub_.skipped_;
   }
-  for (; at_ != hub_.head_; ++at_) {
-    const Shared& message = hub_.ring_[at_ % kRing];
-    if (message->trace < 0 || traces_.test(static_cast<std::size_t>(message->trace))) out.push_back(message);
-  }
-  if (out.size() > kKept) skip(out);
-  out.insert(out.begin(), own_.begin(), own_.end());
-  own_.clear();
+  queue_.push_back({message, true});
+}
+
+void LiveHub::Viewer::add_text(const Shared& text) {
+  queue_.push_back({text, false});
+  ++texts_;
 }
 
 /// Keeps the newest message of each trace, and the newest of those for all.
-void LiveHub::Viewer::skip(std::vector<Shared>& out) const {
-  std::bitset<257> seen;
-  std::vector<Shared> newest;
-  for (std::size_t i = out.size(); i-- > 0;) {
-    const auto number = static_cast<std::size_t>(out[i]->trace + 1);
-    if (seen.test(number)) continue;
-    seen.set(number);
-    newest.push_back(std::move(out[i]));
+void LiveHub::Viewer::skip() {
+  std::bitset<TraceSet().size() + 1> seen;
+  std::deque<Queued> kept;
+  for (; !queue_.empty(); queue_.pop_back()) {
+    Queued& newest = queue_.back();
+    const auto number = static_cast<std::size_t>(newest.message->trace + 1);
+    if (newest.may_be_missed && seen.test(number)) {
+      ++hub_.skipped_;
+      continue;
+    }
+    if (newest.may_be_missed) seen.set(number);
+    kept.push_front(std::move(newest));
   }
-  hub_.skipped_ += out.size() - newest.size();
-  out.assign(newest.rbegin(), newest.rend());
+  queue_ = std::move(kept);
 }
 
 }  // namespace iqd::live

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <bitset>
 #include <chrono>
@@ -19,8 +18,8 @@ namespace iqd::live {
 /// Numbers of traces.
 using TraceSet = std::bitset<256>;
 
-/// What viewers are shown. Who puts a message waits for no viewer: the message goes into a ring, and each viewer reads by
-/// its own position. A viewer that falls behind misses older messages, which are counted. Any thread.
+/// What viewers are shown. Who puts a message waits for no viewer: each has a queue of what it wants. A viewer that falls
+/// behind misses older messages, which are counted. Any thread.
 class LiveHub {
  public:
   /// A viewer may be behind by so many messages that it wants.
@@ -71,20 +70,26 @@ class LiveHub {
 
    private:
     friend class LiveHub;
-    bool has_news() const noexcept;
-    void fetch(std::vector<Shared>& out);
-    void skip(std::vector<Shared>& out) const;
+    struct Queued {
+      Shared message;
+      bool may_be_missed;
+    };
+    bool wants(const Message& message) const noexcept;
+    void add(const Shared& message);
+    void add_text(const Shared& text);
+    void skip();
 
     LiveHub& hub_;
     const TraceSet traces_;
     bool is_in_ = false;
     bool is_greeted_ = false;
-    std::uint64_t at_ = 0;
-    std::deque<Shared> own_;
+    std::deque<Queued> queue_;
+    std::size_t texts_ = 0;  // in it, which may not be missed
   };
 
  private:
-  static constexpr std::uint64_t kRing = 256;
+  /// For a viewer that does not come for them.
+  static constexpr std::size_t kMostQueued = 256;
   static constexpr std::size_t kMostTexts = 256;
 
   void changed() noexcept;
@@ -92,8 +97,6 @@ class LiveHub {
   mutable std::mutex mutex_;
   std::condition_variable news_;     // for viewers
   std::condition_variable arrival_;  // for the thread that puts
-  std::array<Shared, kRing> ring_;
-  std::uint64_t head_ = 0;
   bool is_closed_ = false;
   std::vector<Viewer*> all_;
   std::atomic<std::size_t> count_{0};

@@ -52,7 +52,7 @@ TEST(LiveHub, AViewerIsGreetedAndThenGetsWhatItWants) {
   hub.put(row(2, "b"));
   hub.put(text("status"));
   hub.tell("more");
-  EXPECT_EQ(next(viewer), (Texts{"hello", "log", "more", "b", "status"}));
+  EXPECT_EQ(next(viewer), (Texts{"hello", "log", "b", "status", "more"}));
   hub.greet({"hello again"});
   hub.put(row(0, "c"));
   EXPECT_EQ(next(viewer), Texts{"c"});
@@ -78,7 +78,7 @@ TEST(LiveHub, AViewerThatIsBehindContinuesAtTheNewestOfEachTrace) {
   for (int i = 0; i < 60; ++i) hub.put(row(0, "row " + std::to_string(i)));
   hub.put(text("status 1"));
   hub.put(text("status 2"));
-  EXPECT_EQ(next(viewer), (Texts{"hello", "log", "old density", "row 59", "status 2"}));
+  EXPECT_EQ(next(viewer), (Texts{"hello", "old density", "log", "row 59", "status 2"}));
   EXPECT_EQ(hub.skipped(), 60u);
 }
 
@@ -86,12 +86,32 @@ TEST(LiveHub, WhatOthersWantDoesNotMakeAViewerSlow) {
   LiveHub hub;
   Viewer viewer(hub, traces({0}));
   hub.greet({});
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     hub.put(row(5));
-    if (i % 10 == 0) hub.put(row(0));
+    if (i % 100 == 0) hub.put(row(0));
   }
   EXPECT_EQ(next(viewer).size(), 10u);
   EXPECT_EQ(hub.skipped(), 0u);
+}
+
+TEST(LiveHub, RowsAfterAHelloHaveItsNumbers) {
+  LiveHub hub;
+  Viewer viewer(hub, traces({0}));
+  hub.greet({"hello"});
+  hub.put(row(0, "before"));
+  hub.tell("another hello");
+  hub.put(row(0, "after"));
+  EXPECT_EQ(next(viewer), (Texts{"hello", "before", "another hello", "after"}));
+}
+
+TEST(LiveHub, AViewerThatDoesNotComeHasABoundedQueue) {
+  LiveHub hub;
+  Viewer viewer(hub, traces({0, 1}));
+  hub.greet({"hello"});
+  for (int i = 0; i < 1000; ++i) hub.put(row(i % 2, "row " + std::to_string(i)));
+  EXPECT_EQ(hub.skipped(), 744u) << "256 are kept";
+  EXPECT_EQ(next(viewer), (Texts{"hello", "row 998", "row 999"}));
+  EXPECT_EQ(hub.skipped(), 998u);
 }
 
 TEST(LiveHub, AViewerThatSleepsHoldsUpNobody) {
