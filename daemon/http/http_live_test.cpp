@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/log.hpp"
 #include "daemon/http/http_door.hpp"
 #include "daemon/http/http_page.hpp"
 #include "daemon/http/page_files.hpp"
@@ -57,6 +58,20 @@ TEST_F(LiveDoor, AViewerIsUpgradedAndGreeted) {
   EXPECT_THAT(ask(call("GET", "/metrics")), HasSubstr("iqd_live_viewers 1\n"));
   door_.close_live();
   EXPECT_TRUE(client.drain());
+}
+
+TEST_F(LiveDoor, AViewerGetsAllLinesOfABurst) {
+  testing::HttpClient client(port());
+  client.send(call("GET", "/api/live?trace=none", kUpgrade));
+  std::string frames;
+  const auto has_come = [&](std::string_view text) {
+    for (int looks = 0; looks < 100 && frames.find(text) == frames.npos; ++looks) frames += client.receive(100);
+    return frames.find(text) != frames.npos;
+  };
+  ASSERT_TRUE(has_come("\"status\""));
+  for (int i = 1; i <= 120; ++i) log::info("line {} of a burst", i);
+  EXPECT_TRUE(has_come("line 120 of a burst"));
+  EXPECT_THAT(frames, HasSubstr("line 1 of a burst"));
 }
 
 TEST_F(LiveDoor, WhoMayNotLookIsRefused) {

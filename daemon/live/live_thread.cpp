@@ -21,7 +21,9 @@ constexpr std::chrono::milliseconds kPoll{8};
 constexpr std::int64_t kLookNs = 200'000'000;
 constexpr std::int64_t kStatusNs = 500'000'000;
 constexpr std::int64_t kPeersNs = 5'000'000'000;
-constexpr std::size_t kLines = 50;
+/// Of the log: for a new viewer, and at once.
+constexpr std::size_t kGreetingLines = 50;
+constexpr std::size_t kMostLines = 256;
 
 nlohmann::json log_json(const std::vector<log::Line>& lines) {
   nlohmann::json all = nlohmann::json::array();
@@ -86,12 +88,15 @@ void LiveThread::look_around() {
 }
 
 void LiveThread::greet() {
-  hub_.greet({hello(), text_of(log_json(log::lines_after(0, kLines)))});
+  std::vector<log::Line> lines = log::lines_after(0, kGreetingLines);
+  // Newer ones come to all viewers.
+  std::erase_if(lines, [this](const log::Line& line) { return line.number > logged_; });
+  hub_.greet({hello(), text_of(log_json(lines))});
   status_ns_ = peers_ns_ = 0;
 }
 
 void LiveThread::put_log() {
-  const std::vector<log::Line> lines = log::lines_after(logged_, kLines);
+  const std::vector<log::Line> lines = log::lines_after(logged_, kMostLines);
   if (lines.empty()) return;
   logged_ = lines.back().number;
   hub_.tell(text_of(log_json(lines)));
