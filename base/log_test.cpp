@@ -49,7 +49,7 @@ TEST(Log, LinesAreCounted) {
 
 TEST(Log, OfALongLineTheBeginningIsKept) {
   std::string text = "x";
-  while (text.size() < 100'000) text += "ä";
+  while (text.size() < 5000) text += "ä";
   log::info("{}", text);
   const std::vector<log::Line> lines = log::lines_after(0, 1);
   ASSERT_EQ(lines.size(), 1u);
