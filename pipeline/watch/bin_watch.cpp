@@ -3,6 +3,7 @@
 #include "pipeline/watch/bin_watch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace iqd {
@@ -36,11 +37,12 @@ bool BinWatch::copy(const Message& message, WatchCopy& into) noexcept {
   const WatchGrid::Layout layout = grid().layout(message.extent);
   const std::int64_t frames = layout.count() / bins_;
   if (frames == 0) return false;
+  const std::int64_t taken = std::clamp<std::int64_t>(kMostBins / (std::popcount(into.traces) * bins_), 1, kMostFrames);
   for (std::int64_t t = 0; t < traces(); ++t) {
     if (!(into.traces >> t & 1)) continue;
     auto* const most = reinterpret_cast<float*>(trace_at(into, t));
     bool is_first = into.messages == 0;
-    for (std::int64_t f = std::max<std::int64_t>(0, frames - kMostFrames); f < frames; ++f) {
+    for (std::int64_t f = std::max<std::int64_t>(0, frames - taken); f < frames; ++f) {
       const std::int64_t at = layout.begin(t) + layout.at(f * bins_);
       const std::byte* const data = message.payload.data() + at * static_cast<std::int64_t>(size_of(format_.element));
       switch (format_.element) {

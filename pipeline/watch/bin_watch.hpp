@@ -12,6 +12,8 @@ class BinWatch final : public WatchOutlet {
  public:
   /// Frames of a message that count.
   static constexpr std::int64_t kMostFrames = 8;
+  /// Bins of a message that count, in all traces; one frame always does.
+  static constexpr std::int64_t kMostBins = 1 << 18;
 
   BinWatch(PortFormat format, std::vector<std::size_t> picked, double per_second);
   std::int64_t bins() const noexcept { return bins_; }

@@ -250,6 +250,19 @@ TEST(WatchOutlet, OfComplexBinsThePowerCounts) {
   EXPECT_EQ(trace_of<float>(*outlet, *outlet->take(), 0), (std::vector<float>{25, 2}));
 }
 
+TEST(WatchOutlet, OfManyBinsFewerFramesCount) {
+  constexpr std::int64_t kBins = BinWatch::kMostBins / 2;
+  const PortFormat format = format_of(Element::f32, {{"frame", 8}, {"bin", kBins}}, 0);
+  const auto outlet = ready(std::make_unique<BinWatch>(format, std::vector<std::size_t>{}, kOften));
+  outlet->want(1);
+  std::vector<float> bins(3 * kBins);
+  bins[0] = 3;
+  bins[kBins] = 2;
+  outlet->send(Sent<float>(format, bins, 3).message, {}, false);
+  ASSERT_TRUE(outlet->take());
+  EXPECT_EQ(trace_of<float>(*outlet, *outlet->take(), 0).front(), 2) << "the last two";
+}
+
 TEST(WatchOutlet, SymbolsOfEachKindAreApart) {
   const PortFormat format = format_of(Element::cf32, {{"packet", 4}, {"kind", 2}, {"symbol", 3}}, 0);
   const std::optional<Watchable> how = watchable(format);
