@@ -324,7 +324,7 @@ struct OneItem : Sent<std::uint8_t> {
 
 TEST(WatchOutlet, TheEndOfABurstOfItemsDoesNotWaitForTheNextBurst) {
   const PortFormat format = format_of(Element::u8, {{"packet", 8}, {"bit", 1}}, 0);
-  const auto outlet = ready(std::make_unique<ItemWatch>(format, std::vector<std::string>{}, 20));
+  const auto outlet = ready(std::make_unique<ItemWatch>(format, std::vector<std::string>{}, 5));
   outlet->want(1);
   OneItem sent(format);
   std::int64_t items = 0;
