@@ -198,6 +198,7 @@ struct OutputSpec {
   /// Levels: the output is f32 `[level]`, at most one per block, and its dimension's labels name the numbers. The last
   /// ones are shown to the operator, whether it is published or not. NaN: no value.
   bool levels = false;
+  bool in_db = false;  // its bins are decibels; real bins of other outputs count as magnitudes
 };
 
 /// Errors of a stream's channels: one value for each channel, or none.

@@ -34,10 +34,14 @@ std::shared_ptr<WatchOutlet> outlet_for(const PortFormat& format) {
   return nullptr;
 }
 
-/// The stages that measure spectra give decibels.
+/// What the stage says about the port.
 bool is_in_db(const Plan& plan, const std::string& port) {
   const auto at = std::ranges::find(plan.ports, port, &PlanPort::name);
-  return at != plan.ports.end() && !at->is_source() && plan.steps[at->maker].entry->family == "measure";
+  if (at == plan.ports.end() || at->is_source()) return false;
+  const PlanStep& step = plan.steps[at->maker];
+  const auto out = std::ranges::find(step.out, static_cast<PortIndex>(at - plan.ports.begin()));
+  const auto index = static_cast<std::size_t>(out - step.out.begin());
+  return index < step.entry->outputs.size() && step.entry->outputs[index].in_db;
 }
 
 double row_s(const Plan& plan) {

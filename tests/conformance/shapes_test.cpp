@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -71,6 +72,20 @@ class Shapes : public ::testing::TestWithParam<const StageEntry*> {
 
 TEST_P(Shapes, GoodOnesRun) {
   EXPECT_EQ(refusal(good()), "");
+}
+
+/// The live page takes other real bins for magnitudes. A stage that makes such bins of samples needs an exception here.
+TEST_P(Shapes, RealBinsOfSamplesAreMarkedAsDecibels) {
+  if (entry().inputs.front().items()) return;
+  Problems problems;
+  StageRunner runner(entry(), keys_for(entry(), element()), good(), 0, "cpu", problems);
+  ASSERT_TRUE(problems.empty());
+  for (const StageOutput& out : runner.run()) {
+    const auto output = std::ranges::find(entry().outputs, out.name, &OutputSpec::name);
+    ASSERT_NE(output, entry().outputs.end()) << out.name;
+    const bool is_real = out.shape.element == Element::f32 || out.shape.element == Element::f16;
+    EXPECT_EQ(output->in_db, is_real && !out.shape.item.empty() && out.shape.item.back().name == "bin") << out.name;
+  }
 }
 
 TEST_P(Shapes, NoItemsGiveNothing) {

@@ -47,7 +47,7 @@ StageEntry entry() {
           .name = "spectrum",
           .summary = "averaged power spectrum of each block, in dB",
           .inputs = {{.name = "in", .elements = {Element::cf32}}},
-          .outputs = {{.name = "out"}},
+          .outputs = {{.name = "out", .in_db = true}},
           .make = make_stage<SpectrumStage>,
           .sample = "spectrum: {size: 1024}",
           .tolerance = 1e-4};

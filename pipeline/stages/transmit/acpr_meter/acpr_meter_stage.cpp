@@ -93,7 +93,7 @@ StageEntry entry() {
           .name = "acpr_meter",
           .summary = "measures adjacent channels, intermodulation, images and carrier leakage of a transmission",
           .inputs = {{.name = "in", .elements = {Element::cf32}, .reread = true}},
-          .outputs = {{.name = "levels", .levels = true}, {.name = "spectrum", .can_omit = true}},
+          .outputs = {{.name = "levels", .levels = true}, {.name = "spectrum", .can_omit = true, .in_db = true}},
           .make = make_stage<AcprMeterStage>,
           .sample = "acpr_meter: {carriers: [-50 kHz, 150 kHz], bandwidth: 50 kHz, size: 256}",
           .tolerance = 1e-4};
