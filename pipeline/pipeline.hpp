@@ -126,6 +126,8 @@ class Pipeline {
   ChangeOutcome go_over(Change change);
   /// Frees replaced engines whose results have all been released.
   void tidy() { engines_.tidy(); }
+  /// Whether a replaced engine has results that are still used, for instance by a sink that closes its file.
+  bool has_retired() const noexcept { return engines_.retired() > 0; }
   /// Ports whose values become live keys, here or elsewhere.
   std::vector<std::shared_ptr<ApplyOutlet>> applies() const;
 

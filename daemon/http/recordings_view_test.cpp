@@ -28,14 +28,16 @@ class RecordingService final : public testing::FakeService {
   ChangeReport record(const RecordingRequest& request) override {
     asked_for = request;
     if (request.port == "none") return {ChangeReport::Result::refused, {"no such port"}};
-    names = {"new.sigmf"};
+    running = {{"new.sigmf"}};
     return {ChangeReport::Result::applied, {"recording", "new.sigmf"}};
   }
-  std::vector<std::string> recording() const override { return names; }
+  std::vector<RunningRecording> recording() const override { return running; }
 
   RecordingRequest asked_for;
-  std::vector<std::string> names;
+  std::vector<RunningRecording> running;
 };
+
+using States = std::map<std::string, std::string>;
 
 class RecordingsDoor : public ::testing::Test {
  protected:
@@ -53,6 +55,12 @@ class RecordingsDoor : public ::testing::Test {
   }
   static nlohmann::json json_in(const std::string& answer) {
     return nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
+  }
+  States states() {
+    States found;
+    for (const nlohmann::json& entry : json_in(ask("GET", "/api/recordings"))["recordings"])
+      found[entry["name"]] = entry["state"];
+    return found;
   }
 
   ScratchFolder folder_;
@@ -88,7 +96,7 @@ TEST_F(RecordingsDoor, ListsThoseThatAreDoneAndThoseThatRun) {
   folder_.write(".hidden", "x");
   std::filesystem::create_directory(folder_.path() / "folder");
   std::filesystem::create_symlink("/etc/passwd", folder_.path() / "link");
-  service_.names = {"new.sigmf"};
+  service_.running = {{"new.sigmf"}};
   std::map<std::string, nlohmann::json> found;
   for (const nlohmann::json& entry : json_in(ask("GET", "/api/recordings"))["recordings"]) found[entry["name"]] = entry;
   ASSERT_EQ(found.size(), 2u);
@@ -98,6 +106,46 @@ TEST_F(RecordingsDoor, ListsThoseThatAreDoneAndThoseThatRun) {
   EXPECT_EQ(found["new.sigmf"]["state"], "recording");
 }
 
+TEST_F(RecordingsDoor, ListsOneUntilItsFileIsComplete) {
+  service_.running = {{"new.sigmf", true}};
+  folder_.write("new.part.sigmf-data", "12345");
+  EXPECT_EQ(states(), (States{{"new.sigmf", "closing"}}));
+  EXPECT_THAT(ask("DELETE", "/api/recordings/new.sigmf"), StartsWith("HTTP/1.1 409 "));
+}
+
+TEST_F(RecordingsDoor, WhatRemainsOfAnUnfinishedOneCanBeDeleted) {
+  for (const char* name : {"a.part.sigmf-data", "a.part.sigmf-meta", "a.sigmf.part", "b.part.sigmf-meta"})
+    folder_.write(name, "x");
+  folder_.write("x.part.1.sigmf", "x");
+  EXPECT_EQ(
+      states(),
+      (States{{"a.part.sigmf-data", "unfinished"}, {"b.part.sigmf-meta", "unfinished"}, {"x.part.1.sigmf", "done"}}));
+  EXPECT_THAT(ask("GET", "/api/recordings/a.part.sigmf-meta"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(ask("DELETE", "/api/recordings/a.part.sigmf-data"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(states(), (States{{"b.part.sigmf-meta", "unfinished"}, {"x.part.1.sigmf", "done"}}));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "a.part.sigmf-meta"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "a.sigmf.part"));
+}
+
+TEST_F(RecordingsDoor, FilesOfOneThatRunsCannotBeDeleted) {
+  service_.running = {{"a.sigmf"}, {"b.npy"}};
+  for (const char* name : {"a.part.sigmf-data", "a.part.sigmf-meta", "b.npy", "b.json", "b.messages.npy"}) {
+    folder_.write(name, "x");
+    EXPECT_THAT(ask("DELETE", fmt::format("/api/recordings/{}", name)), StartsWith("HTTP/1.1 409 ")) << name;
+    EXPECT_TRUE(std::filesystem::exists(folder_.path() / name)) << name;
+  }
+  EXPECT_EQ(states(), (States{{"a.sigmf", "recording"}, {"b.npy", "recording"}}));
+}
+
+TEST_F(RecordingsDoor, FilesBesideAnArrayBelongToIt) {
+  for (const char* name : {"a.npy", "a.messages.npy", "a.facts.npy", "a.json", "b.json"}) folder_.write(name, "x");
+  EXPECT_EQ(states(), (States{{"a.npy", "done"}, {"b.json", "done"}}));
+  EXPECT_THAT(ask("GET", "/api/recordings/a.messages.npy"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(ask("DELETE", "/api/recordings/a.npy"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(states(), (States{{"b.json", "done"}}));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "a.facts.npy"));
+}
+
 TEST_F(RecordingsDoor, SendsAndDeletesOne) {
   const std::string text(1'000'000, 'x');
   folder_.write("a.sigmf", text);
@@ -105,9 +153,9 @@ TEST_F(RecordingsDoor, SendsAndDeletesOne) {
   EXPECT_THAT(answer.substr(0, 1000), HasSubstr("Content-Length: 1000000\r\n"));
   EXPECT_EQ(answer.substr(answer.find("\r\n\r\n") + 4), text);
   EXPECT_THAT(ask("HEAD", "/api/recordings/a.sigmf"), HasSubstr("Content-Length: 1000000\r\n"));
-  service_.names = {"a.sigmf"};
+  service_.running = {{"a.sigmf"}};
   EXPECT_THAT(ask("DELETE", "/api/recordings/a.sigmf"), StartsWith("HTTP/1.1 409 "));
-  service_.names = {};
+  service_.running = {};
   EXPECT_THAT(ask("DELETE", "/api/recordings/a.sigmf"), StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(ask("GET", "/api/recordings/a.sigmf"), StartsWith("HTTP/1.1 404 "));
 }

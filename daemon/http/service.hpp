@@ -34,6 +34,12 @@ struct RecordingRequest {
   std::string folder;
 };
 
+/// A recording that a request has started. Its file is not complete yet.
+struct RunningRecording {
+  std::string name;         // of its file
+  bool is_closing = false;  // it takes no more samples
+};
+
 /// A part of a running pipeline whose keys somebody asks for.
 struct AskedPart {
   std::string_view pipeline;
@@ -68,8 +74,8 @@ class Service {
   virtual ChangeReport record(const RecordingRequest& /*request*/) {
     return {ChangeReport::Result::refused, {"nothing can be recorded"}};
   }
-  /// The names of the files that are being recorded.
-  virtual std::vector<std::string> recording() const { return {}; }
+  /// The recordings that requests have started.
+  virtual std::vector<RunningRecording> recording() const { return {}; }
 };
 
 }  // namespace iqd

@@ -222,7 +222,7 @@ export class Settings {
     for (const form of [this.source, this.form]) form.refresh();
     const {recordings = []} = (this.has_folder && await get('api/recordings')) || {};
     list(by_id('recordings'), recordings, (r) => `${r.name} ${r.state}`, ({name, state}) => {
-      const path = `api/recordings/${encodeURIComponent(name)}`, disabled = state !== 'done';
+      const path = `api/recordings/${encodeURIComponent(name)}`, disabled = ['recording', 'closing'].includes(state);
       return make(
           'li', {}, make('a', {href: !disabled && path, download: name}, name),
           make(

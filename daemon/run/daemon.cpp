@@ -52,7 +52,7 @@ class Daemon final : public Service {
   ChangeReport record(const RecordingRequest& request) override {
     return requests_.ask([this, request] { return change([&] { return pipelines_.record(request); }); });
   }
-  std::vector<std::string> recording() const override { return pipelines_.recording(); }
+  std::vector<RunningRecording> recording() const override { return pipelines_.recording(); }
   ChangeReport set(std::string_view pipeline, std::string_view stage, std::string_view keys) override {
     return requests_.ask([this, p = std::string(pipeline), s = std::string(stage), k = std::string(keys)] {
       return change([&] { return pipelines_.set(p, s, k, SetBy::patch); });

@@ -115,6 +115,7 @@ std::vector<std::shared_ptr<ApplyOutlet>> PipelineSet::applies() const {
 
 void PipelineSet::tidy() {
   for (const auto& p : pipelines_) p->tidy();
+  tidy_recordings();
 }
 
 /// Ends a pipeline and closes all it has. Returns its spec.

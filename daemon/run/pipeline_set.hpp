@@ -48,10 +48,10 @@ class PipelineSet {
   /// Writes a port into a file for so long, beside the sinks of the file; it continues through reloads.
   ChangeReport record(const RecordingRequest& request);
   bool is_recording_over(std::int64_t now_ns) const { return recordings_.over(now_ns) != nullptr; }
-  /// Closes one that is over.
+  /// Closes one that is over. `tidy` reports it when its file is complete.
   ChangeReport end_recording(std::int64_t now_ns);
-  /// Any thread: the files that are being recorded.
-  std::vector<std::string> recording() const { return recordings_.names(); }
+  /// Any thread.
+  std::vector<RunningRecording> recording() const { return recordings_.running(); }
   /// The `apply` outlets, whose values become keys.
   std::vector<std::shared_ptr<ApplyOutlet>> applies() const;
   void tidy();
@@ -72,6 +72,7 @@ class PipelineSet {
   void close(std::vector<std::shared_ptr<Pipeline>>& opened);
   enum class Scope : std::uint8_t { all, named };  // named: pipelines that are not named keep running
   ChangeReport go_over(Loaded& next, Scope scope);
+  void tidy_recordings();
   ChangeReport change_sinks(const std::string& pipeline, std::vector<AddedSink> sinks);
   ChangeReport try_over(Loaded& next, Scope scope, Done& done);
   void undo(const std::vector<std::string>& changed, ChangeReport& report);

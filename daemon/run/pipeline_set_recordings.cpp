@@ -5,12 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "daemon/run/change_request.hpp"
 #include "daemon/run/pipeline_set_steps.hpp"
 #include "pipeline/spec/spec_change.hpp"
+#include "radio/file/file_driver.hpp"
+#include "radio/file/sigmf.hpp"
 
 namespace iqd {
 namespace {
@@ -26,13 +29,23 @@ std::string no_such_pipeline(const std::string& name) {
                       : fmt::format("there is no pipeline '{}'", name);
 }
 
+/// The files of an archive that was not completed, to be appended to a message.
+std::string parts_of(const std::string& path) {
+  const radio::SigmfPaths parts = radio::sigmf_paths(std::filesystem::path(path).replace_extension(".part").string());
+  std::string text;
+  for (const std::string& part : {parts.data, parts.meta})
+    if (std::error_code error; std::filesystem::exists(part, error))
+      text += (text.empty() ? ": its samples are in " : " and ") + part;
+  return text;
+}
+
 }  // namespace
 
 ChangeReport PipelineSet::record(const RecordingRequest& request) {
   const std::shared_ptr<Pipeline> at = find(request.pipeline);
   if (!at) return {Result::unknown, {no_such_pipeline(request.pipeline)}};
   if (at->finished()) return {Result::refused, {at->name() + " has ended: nothing can be recorded"}};
-  if (recordings_.names().size() >= kMostRecordings)
+  if (recordings_.sinks().size() >= kMostRecordings)
     return {Result::busy, {fmt::format("{} recordings run already", kMostRecordings)}};
   Recordings::Recording recording;
   at->visit_plan([&](const Plan& plan) { recording = recordings_.make(request, plan, wall_ns()); });
@@ -61,10 +74,23 @@ ChangeReport PipelineSet::end_recording(std::int64_t now_ns) {
   }
   for (const std::string& line : report.lines)
     if (report.result != Result::applied) log::warn("{}: cannot be closed: {}", name, line);
-  recordings_.remove(name);
+  recordings_.close(name);
   loaded_->added = recordings_.sinks();
-  log::info("{}: recorded {}", pipeline, name);
   return report;
+}
+
+/// Says how those have ended whose files are closed.
+void PipelineSet::tidy_recordings() {
+  for (const Recordings::Recording& recording : recordings_.closing()) {
+    const std::shared_ptr<Pipeline> at = find(recording.pipeline);
+    const bool is_whole = radio::existing_file(recording.path) == recording.path;
+    if (!is_whole && at && !at->finished() && at->has_retired()) continue;
+    if (is_whole)
+      log::info("{}: recorded {}", recording.pipeline, recording.name);
+    else
+      log::warn("{}: {} is not complete{}", recording.pipeline, recording.name, parts_of(recording.path));
+    recordings_.remove(recording.name);
+  }
 }
 
 /// Replaces the sinks that are not in the file.

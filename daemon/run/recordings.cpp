@@ -9,6 +9,7 @@
 #include <cctype>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "config/document.hpp"
@@ -42,10 +43,10 @@ std::string safe(std::string text) {
 
 /// A name that no recording has: none that is whole, and none that an iqd has begun that ended.
 std::string free_name(const fs::path& folder, const std::string& stem, const char* ending,
-                      const std::vector<std::string>& running) {
+                      const std::vector<RunningRecording>& running) {
   const auto is_taken = [&](const std::string& name) {
-    return std::ranges::find(running, name + ending) != running.end() || fs::exists(folder / (name + ending)) ||
-           fs::exists(folder / (name + ".part.sigmf-meta"));
+    return std::ranges::find(running, name + ending, &RunningRecording::name) != running.end() ||
+           fs::exists(folder / (name + ending)) || fs::exists(folder / (name + ".part.sigmf-meta"));
   };
   std::string name = stem;
   // If so many are taken, opening the file fails.
@@ -70,16 +71,23 @@ Recordings::Recording Recordings::make(const RecordingRequest& request, const Pl
       safe(fmt::format("{}-{}-{:%Y%m%dT%H%M%SZ}", plan.pipeline, request.port, fmt::gmtime(seconds)));
   Recording recording;
   recording.pipeline = plan.pipeline;
-  recording.name = free_name(request.folder, stem, is_stream ? ".sigmf" : ".npy", names());
-  const std::string path = (fs::path(request.folder) / recording.name).string();
+  recording.name = free_name(request.folder, stem, is_stream ? ".sigmf" : ".npy", running());
+  recording.path = (fs::path(request.folder) / recording.name).string();
   Problems none;
-  recording.sink = {plan.pipeline, parse_document(entry_of(request, path, is_stream).dump(), "recording", none).root};
+  recording.sink = {plan.pipeline,
+                    parse_document(entry_of(request, recording.path, is_stream).dump(), "recording", none).root};
   return recording;
 }
 
 void Recordings::add(Recording recording) {
   const std::lock_guard lock(mutex_);
   all_.push_back(std::move(recording));
+}
+
+void Recordings::close(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto at = std::ranges::find(all_, name, &Recording::name);
+  if (at != all_.end()) at->is_closing = true;
 }
 
 void Recordings::remove(const std::string& name) {
@@ -93,22 +101,28 @@ void Recordings::postpone(const std::string& name, std::int64_t ends_ns) {
 }
 
 const Recordings::Recording* Recordings::over(std::int64_t now_ns) const {
-  const auto at = std::ranges::find_if(all_, [&](const Recording& r) { return r.ends_ns <= now_ns; });
+  const auto at = std::ranges::find_if(all_, [&](const Recording& r) { return !r.is_closing && r.ends_ns <= now_ns; });
   return at == all_.end() ? nullptr : &*at;
 }
 
 std::vector<AddedSink> Recordings::sinks(const std::string& but) const {
   std::vector<AddedSink> sinks;
   for (const Recording& r : all_)
-    if (r.name != but) sinks.push_back(r.sink);
+    if (!r.is_closing && r.name != but) sinks.push_back(r.sink);
   return sinks;
 }
 
-std::vector<std::string> Recordings::names() const {
+std::vector<Recordings::Recording> Recordings::closing() const {
+  std::vector<Recording> closing;
+  std::ranges::copy_if(all_, std::back_inserter(closing), &Recording::is_closing);
+  return closing;
+}
+
+std::vector<RunningRecording> Recordings::running() const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> names;
-  for (const Recording& r : all_) names.push_back(r.name);
-  return names;
+  std::vector<RunningRecording> running;
+  for (const Recording& r : all_) running.push_back({r.name, r.is_closing});
+  return running;
 }
 
 }  // namespace iqd

@@ -66,7 +66,12 @@ TEST(Recordings, AreOverInTheirOrder) {
     one.ends_ns = ends_ns;
     all.add(std::move(one));
   }
-  EXPECT_EQ(all.names(), (std::vector<std::string>{"10", "20"}));
+  const auto names = [&all] {
+    std::vector<std::string> names;
+    for (const RunningRecording& r : all.running()) names.push_back(r.name + (r.is_closing ? " closing" : ""));
+    return names;
+  };
+  EXPECT_EQ(names(), (std::vector<std::string>{"10", "20"}));
   EXPECT_EQ(all.over(9), nullptr);
   ASSERT_NE(all.over(15), nullptr);
   EXPECT_EQ(all.over(15)->name, "10");
@@ -75,8 +80,15 @@ TEST(Recordings, AreOverInTheirOrder) {
   all.postpone("10", 30);
   EXPECT_EQ(all.over(15), nullptr);
   EXPECT_EQ(all.over(25)->name, "20");
+  EXPECT_TRUE(all.closing().empty());
+  all.close("20");
+  EXPECT_EQ(names(), (std::vector<std::string>{"10", "20 closing"})) << "until its file is complete";
+  EXPECT_EQ(all.over(25), nullptr);
+  EXPECT_EQ(all.sinks().size(), 1u);
+  ASSERT_EQ(all.closing().size(), 1u);
+  EXPECT_EQ(all.closing()[0].name, "20");
   all.remove("20");
-  EXPECT_EQ(all.names(), std::vector<std::string>{"10"});
+  EXPECT_EQ(names(), std::vector<std::string>{"10"});
 }
 
 }  // namespace

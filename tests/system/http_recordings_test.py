@@ -61,6 +61,7 @@ class Recordings(iqd.SystemTest):
         self.assertEqual(self.listed(door, name)["state"], "recording")
         self.assertEqual(door.ask("DELETE", f"/api/recordings/{name}")[0], 409)
         found = self.wait_until_done(door, name)
+        daemon.wait_for_log(f"lab: recorded {name}")
         data = (self.records / name).read_bytes()
         self.assertEqual(found["bytes"], len(data))
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
