@@ -215,6 +215,8 @@ class SinkOptions {
   /// Checks the keys, and whether this port can go there if it is known; problems go to the section.
   virtual void check(const PortFormat& format, const Section& section) const = 0;
   virtual std::unique_ptr<Sink> open(const PortFormat& format) const = 0;
+  /// A sink with these keys is open: `check` need not ask whether it can be opened.
+  virtual void note_open() {}
   /// Like SourceOptions.
   virtual Claims claims() const { return {}; }
   /// The address that its socket connects to, and the topic there; empty if it binds, or has no topic of its own.

@@ -57,6 +57,7 @@ ChangeReport PipelineSet::record(const RecordingRequest& request) {
   report.lines = {fmt::format("{}: recording {} for {:.3g} s", recording.pipeline, request.port, request.seconds),
                   recording.name};
   recordings_.add(std::move(recording));
+  loaded_->added = recordings_.sinks();
   return report;
 }
 

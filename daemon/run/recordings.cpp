@@ -74,12 +74,13 @@ Recordings::Recording Recordings::make(const RecordingRequest& request, const Pl
   recording.name = free_name(request.folder, stem, is_stream ? ".sigmf" : ".npy", running());
   recording.path = (fs::path(request.folder) / recording.name).string();
   Problems none;
-  recording.sink = {plan.pipeline,
-                    parse_document(entry_of(request, recording.path, is_stream).dump(), "recording", none).root};
+  recording.sink.pipeline = plan.pipeline;
+  recording.sink.entry = parse_document(entry_of(request, recording.path, is_stream).dump(), "recording", none).root;
   return recording;
 }
 
 void Recordings::add(Recording recording) {
+  recording.sink.is_open = true;
   const std::lock_guard lock(mutex_);
   all_.push_back(std::move(recording));
 }

@@ -73,6 +73,7 @@ TEST(Recordings, AreOverInTheirOrder) {
   };
   EXPECT_EQ(names(), (std::vector<std::string>{"10", "20"}));
   EXPECT_EQ(all.over(9), nullptr);
+  for (const AddedSink& sink : all.sinks()) EXPECT_TRUE(sink.is_open);
   ASSERT_NE(all.over(15), nullptr);
   EXPECT_EQ(all.over(15)->name, "10");
   EXPECT_EQ(all.sinks().size(), 2u);

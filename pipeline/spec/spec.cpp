@@ -137,6 +137,12 @@ void read_list(const Node& node, Problems& problems, const std::function<void(co
   }
 }
 
+void read_added(const AddedSink& sink, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {
+  const std::size_t before = spec.sinks.size();
+  read_sink(sink.entry, spec, catalogue, problems);
+  if (sink.is_open && spec.sinks.size() > before && spec.sinks.back().options) spec.sinks.back().options->note_open();
+}
+
 /// What a file's pipelines get besides their own keys.
 struct Requested {
   std::span<const Override> overrides;
@@ -169,7 +175,7 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
   read_list(node["publish"], problems, [&](const Node& n) { read_publish(n, spec, catalogue, problems); });
   read_list(node["sinks"], problems, [&](const Node& n) { read_sink(n, spec, catalogue, problems); });
   for (const AddedSink& sink : requested.sinks)
-    if (sink.pipeline == spec.name) read_sink(sink.entry, spec, catalogue, problems);
+    if (sink.pipeline == spec.name) read_added(sink, spec, catalogue, problems);
   read_list(node["apply"], problems, [&](const Node& n) { read_apply(n, spec, problems); });
   return spec;
 }

@@ -168,6 +168,7 @@ struct Override {
 struct AddedSink {
   std::string pipeline;
   Node entry;
+  bool is_open = false;
 };
 
 /// Problems go to `problems`; the spec is usable if there are none.

@@ -64,11 +64,24 @@ TEST(Monitor, OtherWatchedPortsAreAnotherPlan) {
 TEST(AddedSinks, AreSinksOfTheirPipeline) {
   Problems none;
   const Node entry = parse_document("{port: source, drain: {path: x}}", "recording", none).root;
-  const Read read(two(""), {{"b", entry}});
+  const Read read(two(""), {{"b", entry, false}});
   EXPECT_EQ(read.lines, "");
   EXPECT_TRUE(read.spec.pipelines[0].sinks.empty());
   ASSERT_EQ(read.spec.pipelines[1].sinks.size(), 1u);
   EXPECT_EQ(read.spec.pipelines[1].sinks[0].port, "source");
+}
+
+TEST(AddedSinks, ThoseThatAreOpenAreNotLookedForAgain) {
+  Problems none;
+  const Node entry = parse_document("{port: source, drain: {path: /gone}}", "recording", none).root;
+  for (const bool is_open : {false, true}) {
+    const Read read(two(""), {{"b", entry, is_open}});
+    ASSERT_EQ(read.spec.pipelines[1].sinks.size(), 1u);
+    Problems problems;
+    const SinkSpec& sink = read.spec.pipelines[1].sinks[0];
+    sink.options->check({}, Section("sinks[0]", {}, problems));
+    EXPECT_EQ(problems.empty(), is_open);
+  }
 }
 
 }  // namespace

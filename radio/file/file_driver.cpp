@@ -96,6 +96,7 @@ class FileSinkOptions final : public SinkOptions {
     if (triggered_) trigger_.check(format, section);
     if (settings_.path.empty()) return;
     refuse_labels(section);
+    if (is_open_) return;
     const std::vector<std::string> files = recording_files(settings_.path);
     const std::string folder = std::filesystem::path(files.front()).parent_path().string();
     if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
@@ -109,6 +110,7 @@ class FileSinkOptions final : public SinkOptions {
   std::unique_ptr<Sink> open(const PortFormat& format) const override {
     return trigger_.put_before(open_recording_sink(settings_, format), format);
   }
+  void note_open() override { is_open_ = true; }
   std::int64_t buffer_bytes() const override { return buffer_bytes_; }
   std::string path() const override { return settings_.path; }
   Claims claims() const override {
@@ -135,6 +137,7 @@ class FileSinkOptions final : public SinkOptions {
   FileSinkSettings settings_;
   std::int64_t buffer_bytes_ = 256 << 20;
   bool triggered_ = false;
+  bool is_open_ = false;
   trigger::Settings trigger_;
 };
 

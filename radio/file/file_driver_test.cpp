@@ -94,6 +94,16 @@ TEST(FileDriver, DescribesARecordingByAnyOfItsNames) {
   }
 }
 
+TEST(FileDriver, TheFolderOfAnOpenSinkNeedNotBeThere) {
+  const auto options = sink_options({{"path", "/nowhere/x.npy"}});
+  Problems before, open;
+  options->check({}, Section("sinks[0].file", {}, before));
+  EXPECT_THAT(texts(before), ElementsAre(HasSubstr("the folder does not exist")));
+  options->note_open();
+  options->check({}, Section("sinks[0].file", {}, open));
+  EXPECT_THAT(texts(open), IsEmpty());
+}
+
 TEST(FileDriver, SaysWhatToDoAboutWhatIsNoRecording) {
   const ScratchFolder folder;
   EXPECT_THAT(describe(folder / "nothing"), ElementsAre(HasSubstr("there is no such file")));

@@ -103,7 +103,9 @@ class CountingSinkOptions final : public SinkOptions {
   void fields(FieldVisitor& v) override { v.field("path", path_, {.help = "where to", .required = true}); }
   void check(const PortFormat& format, const Section& section) const override {
     if (format.is_known() && format.element != Element::i32) section.problem("path", "takes i32 only");
+    if (path_ == "/gone" && !is_open_) section.problem("path", "is not there");
   }
+  void note_open() override { is_open_ = true; }
   Claims claims() const override {
     if (path_.starts_with("tcp://")) return {{Claim::Kind::address, path_, "path"}};
     return path_.starts_with("/") ? Claims{{Claim::Kind::file, path_, "path"}} : Claims();
@@ -118,6 +120,7 @@ class CountingSinkOptions final : public SinkOptions {
 
  private:
   std::string path_;
+  bool is_open_ = false;
 };
 
 class RecordingOptions final : public OutletOptions {

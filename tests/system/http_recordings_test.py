@@ -4,6 +4,7 @@
 
 import io
 import json
+import shutil
 import tarfile
 import time
 import unittest
@@ -110,6 +111,16 @@ class Recordings(iqd.SystemTest):
         with tarfile.open(self.records / name) as archive:
             sizes = {member.name.rsplit(".", 1)[-1]: member.size for member in archive}
         self.assertGreater(sizes["sigmf-data"], 0.2 * RATE * 4)
+
+    def test_without_its_folder_it_ends_and_keys_can_still_be_set(self):
+        daemon, door = self.open(self.text("{rotate: {frequency: 1 kHz}}").replace("{port: source,", "{port: rotate,"))
+        name = self.start(door, port="source", seconds=1)
+        shutil.rmtree(self.records)
+        status, answer = door.change("PATCH", "/api/stages/rotate", {"frequency": 2000})
+        self.assertEqual(status, 200, answer)
+        daemon.wait_for_log(f"lab: {name} is not complete")
+        self.assertNotIn(f"recorded {name}", daemon.text)
+        self.assertIsNone(self.listed(door, name))
 
     def test_what_cannot_be_recorded_is_refused(self):
         _, door = self.open(self.text())
