@@ -222,7 +222,9 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
     throw NotNow(fmt::format("{}: stage '{}' does not return: no change is possible until it does or iqd restarts",
                              name_, stage));
   if (engines_.retired() >= kMostRetired)
-    throw NotNow(name_ + ": readers still hold results from earlier plans; try again when they have caught up");
+    throw NotNow(name_ +
+                 ": readers still hold results from earlier plans, or the files of recordings are being "
+                 "completed; try again later");
   Change change{std::move(next), std::move(what)};
   const bool same_backends = wanted_backends(change.spec) == wanted_backends(spec_);
   change.backends = same_backends ? backends_ : choose_backends(change.spec);
