@@ -41,12 +41,18 @@ std::string safe(std::string text) {
   return text;
 }
 
+/// False for names that the file system does not take, too: opening such a file says why.
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
 /// A name that no recording has: none that is whole, and none that an iqd has begun that ended.
 std::string free_name(const fs::path& folder, const std::string& stem, const char* ending,
                       const std::vector<RunningRecording>& running) {
   const auto is_taken = [&](const std::string& name) {
     return std::ranges::find(running, name + ending, &RunningRecording::name) != running.end() ||
-           fs::exists(folder / (name + ending)) || fs::exists(folder / (name + ".part.sigmf-meta"));
+           is_there(folder / (name + ending)) || is_there(folder / (name + ".part.sigmf-meta"));
   };
   std::string name = stem;
   // If so many are taken, opening the file fails.

@@ -42,6 +42,7 @@ TEST(Recordings, SamplesBecomeAnArchiveAndOthersAnArray) {
   EXPECT_FALSE(made("spectrum.out").sink.entry["file"]["trigger"]);
   EXPECT_EQ(made("ber_meter.rate").name, "la_b-ber_meter.rate-20260331T120000Z.npy");
   EXPECT_EQ(made("../x").name.find('/'), std::string::npos);
+  EXPECT_NO_THROW(made(std::string(300, 'x').c_str())) << "a name that no file can have";
 }
 
 TEST(Recordings, ReplaceNoFile) {

@@ -125,6 +125,7 @@ class Recordings(iqd.SystemTest):
     def test_what_cannot_be_recorded_is_refused(self):
         _, door = self.open(self.text())
         for keys, status in (({"port": "none", "seconds": 1}, 422),
+                             ({"port": 300 * "x", "seconds": 1}, 422),
                              ({"port": "source", "seconds": 0}, 422),
                              ({"port": "source", "seconds": 1, "pipeline": "other"}, 404),
                              ({"seconds": 1}, 400)):
