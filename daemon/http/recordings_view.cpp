@@ -151,7 +151,7 @@ HttpAnswer start_recording(const HttpCall& call) {
   entry.name = report.lines.back();
   entry.state = "recording";
   report.lines.pop_back();
-  for (const std::string& line : report.lines) log::info("http: {} asked: {} as {}", call.from, line, entry.name);
+  log::info("http: {} started a recording: {}, {:g} s, as {}", call.from, request->port, request->seconds, entry.name);
   return {200, json_text({{"applied", report.lines}, {"recording", entry_json(entry)}})};
 }
 

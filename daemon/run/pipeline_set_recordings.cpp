@@ -54,7 +54,7 @@ ChangeReport PipelineSet::record(const RecordingRequest& request) {
   ChangeReport report = change_sinks(recording.pipeline, std::move(sinks));
   if (report.result != Result::applied) return report;
   recording.ends_ns = steady_ns() + static_cast<std::int64_t>(request.seconds * 1e9) + kSlackNs;
-  report.lines = {fmt::format("{}: recording {} for {:.3g} s", recording.pipeline, request.port, request.seconds),
+  report.lines = {fmt::format("{}: recording {} for {:g} s", recording.pipeline, request.port, request.seconds),
                   recording.name};
   recordings_.add(std::move(recording));
   loaded_->added = recordings_.sinks();

@@ -74,7 +74,7 @@ class Recordings(iqd.SystemTest):
         # What subscribers get has no gap, although the plan was replaced twice.
         messages += reader.take(50)
         self.assertContinuous(messages)
-        self.assertIn("http: 127.0.0.1 asked: ", daemon.text)
+        self.assertIn(f"http: 127.0.0.1 started a recording: source, 0.5 s, as {name}", daemon.text)
         # Only now may it be deleted.
         self.assertEqual(door.ask("DELETE", f"/api/recordings/{name}")[0], 200)
         self.assertFalse((self.records / name).exists())
@@ -97,6 +97,8 @@ class Recordings(iqd.SystemTest):
         name = self.start(door, port="source", seconds=2)
         (self.folder / "pipeline.yaml").write_text(self.text("{fir: {taps: [1, 1]}}").replace(
             "publish: [", "publish: [{port: fir, topic: f, bind: \"" + self.topic + "\"}, "), encoding="utf-8")
+        status, answer = door.change("POST", "/api/recordings", {"port": "source", "seconds": 3600})
+        self.assertEqual(answer["applied"], ["lab: recording source for 3600 s"])
         status, answer = door.change("POST", "/api/reload")
         self.assertEqual(status, 200, answer)
         self.assertEqual(self.listed(door, name)["state"], "recording")
