@@ -58,8 +58,8 @@ class RecordingsDoor : public ::testing::Test {
   }
   States states() {
     States found;
-    for (const nlohmann::json& entry : json_in(ask("GET", "/api/recordings"))["recordings"])
-      found[entry["name"]] = entry["state"];
+    const nlohmann::json answer = json_in(ask("GET", "/api/recordings"));
+    for (const nlohmann::json& entry : answer["recordings"]) found[entry["name"]] = entry["state"];
     return found;
   }
 
@@ -98,7 +98,8 @@ TEST_F(RecordingsDoor, ListsThoseThatAreDoneAndThoseThatRun) {
   std::filesystem::create_symlink("/etc/passwd", folder_.path() / "link");
   service_.running = {{"new.sigmf"}};
   std::map<std::string, nlohmann::json> found;
-  for (const nlohmann::json& entry : json_in(ask("GET", "/api/recordings"))["recordings"]) found[entry["name"]] = entry;
+  const nlohmann::json answer = json_in(ask("GET", "/api/recordings"));
+  for (const nlohmann::json& entry : answer["recordings"]) found[entry["name"]] = entry;
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found["old.sigmf"]["bytes"], 3);
   EXPECT_EQ(found["old.sigmf"]["state"], "done");
