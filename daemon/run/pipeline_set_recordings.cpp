@@ -85,7 +85,7 @@ void PipelineSet::tidy_recordings() {
   for (const Recordings::Recording& recording : recordings_.closing()) {
     const std::shared_ptr<Pipeline> at = find(recording.pipeline);
     const bool is_whole = radio::existing_file(recording.path) == recording.path;
-    if (!is_whole && at && !at->finished() && at->has_retired()) continue;
+    if (!is_whole && at && at->has_retired()) continue;
     if (is_whole)
       log::info("{}: recorded {}", recording.pipeline, recording.name);
     else
