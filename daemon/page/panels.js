@@ -36,12 +36,10 @@ function flow_of(p, rate, at = 0) {
   const all = Object.entries({lost: p.lost, ...p.dropped}).sort(([, a], [, b]) => b - a),
         lost = all.reduce((sum, [, n]) => sum + n, 0);
   const now = rate('lost', lost), late = rate('late', missed), mega = (n = 0) => (n / 1e6).toFixed(3);
+  const since = now > 0 ? `⚠ ${count(now)}/s` : 'since the start';
   return [
     ['Received', [mega(received), received < 0.98 * sample_rate ? 'bad' : ''], `of ${mega(sample_rate)} MS/s`],
-    [
-      'Samples lost', [count(lost), now > 0 ? 'bad' : warn(lost > 0)],
-      `${now > 0 ? `⚠ ${count(now)}/s` : 'since the start'}${lost ? `, ${all[0][0]}` : ''}`
-    ],
+    ['Samples lost', [count(lost), now > 0 ? 'bad' : warn(lost > 0)], lost ? `${since}, ${all[0][0]}` : since],
     ['Latency p99', [si(p99 / 1e6, 's'), warn(p99 > 1e6 * block_s)], `of ${si(block_s, 's')}`],
     [
       'Deadlines missed', [count(missed), late > 0 ? 'bad' : warn(missed > 0)],
@@ -117,7 +115,7 @@ export function show_peers(peers) {
       ({url}) => make('li', {}, make('a', {href: /^https?:/.test(url) && url}, url), ' ', make('span')),
       (li, {state, why}) => {
         const [sign, look] = state === 'ready' ? ['✓', 'good'] : state === 'unknown' ? ['…', ''] : ['✗', 'bad'];
-        say(li.lastChild, `${sign} ${state}${why && `: ${why}`}`);
+        say(li.lastChild, [`${sign} ${state}`, why].filter(Boolean).join(': '));
         set(li.lastChild, {class: look});
       });
 }

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the page without a browser: types (tsc --checkJs --strict), eslint, and its size as the daemon serves it.
+// Checks the page without a browser: types (tsc --checkJs --strict), eslint, its size as the daemon serves it, and that
+// what is served has the same words as the source.
+import {tokenizer} from 'acorn';
 import {execFileSync, spawnSync} from 'node:child_process';
 import {cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -19,6 +21,15 @@ function run(what, ...words) {
   if (done.status !== 0) failures.push(`${what}:\n${done.stdout}${done.stderr}`);
 }
 
+/** The words of a script; of shaders without comments and white space. */
+function words_of(file) {
+  const text = readFileSync(file, 'utf8'), has_shaders = text.includes('#version');
+  return [...tokenizer(text, {ecmaVersion: 2023, sourceType: 'module'})].map(({type: {label}, value}) => {
+    const word = `${value?.pattern ?? value}`;
+    return `${label} ${has_shaders && label === 'template' ? word.replace(/\/\/.*|\s/g, '') : word}`;
+  });
+}
+
 rmSync(path.join(here, 'www'), {recursive: true, force: true});
 cpSync(`${root}/daemon/page`, path.join(here, 'www'), {recursive: true});
 const settings = JSON.parse(readFileSync(path.join(here, 'tsconfig.page.json'), 'utf8'));
@@ -34,9 +45,12 @@ const bytes = texts.reduce((sum, text) => sum + text.length, 0),
 console.log(`${texts.length} files, ${bytes} bytes, ${zipped} compressed`);
 if (bytes > kLargest) failures.push(`the page has ${bytes} bytes, more than ${kLargest}`);
 if (zipped > kLargestZipped) failures.push(`the page has ${zipped} bytes compressed, more than ${kLargestZipped}`);
-const comments = readdirSync(served).filter(
-    (name) => name.endsWith('.js') && /\/\*\*|^ *\/\//m.test(readFileSync(path.join(served, name), 'utf8')));
-if (comments.length) failures.push(`comments are left in ${comments.join(', ')}`);
+for (const name of readdirSync(served).filter((file) => file.endsWith('.js'))) {
+  const file = path.join(served, name), source = words_of(`${root}/daemon/page/${name}`), left = words_of(file);
+  const at = source.findIndex((word, i) => word !== left[i]);
+  if (at >= 0 || left.length !== source.length) failures.push(`${name} is served with ${left[at]} for ${source[at]}`);
+  if (/\/\*\*|^ *\/\//m.test(readFileSync(file, 'utf8'))) failures.push(`comments are left in ${name}`);
+}
 rmSync(served, {recursive: true});
 
 failures.forEach((failure) => console.error(failure));
