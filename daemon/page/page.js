@@ -197,8 +197,8 @@ class Page {
           false);
     this.hello = hello;
     say(by_id('host'), `${hello.host} · ${hello.version}`);
-    by_id('grafana').hidden = !/^https?:/.test(hello.grafana);
-    set(by_id('grafana'), {href: hello.grafana});
+    const has_link = /^https?:/.test(hello.grafana);
+    set(by_id('grafana'), {hidden: !has_link, href: has_link && hello.grafana});
     this.pipelines([...new Set(hello.traces.map((t) => t.pipeline))]);
     this.offer();
     this.plans = await get('api/pipeline');

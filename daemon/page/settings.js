@@ -30,7 +30,7 @@ function ask_token(said = '') {
     dialog.showModal();
     dialog.onclose = () => {
       asking = null;
-      done(dialog.returnValue && field.value.trim());
+      done(dialog.returnValue && field.value.replace(/[^ -~]/g, '').trim());  // a header takes no others
     };
   });
   return asking;

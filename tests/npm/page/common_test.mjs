@@ -76,10 +76,10 @@ test('a change asks for the token, and rows keep their true frequencies', async 
   await page.click('#hold');
   await page.fill('label.key:has-text("frequency") input', server.retune_to);
   await page.keyboard.press('Enter');
-  for (const token of ['a wrong one, but long enough', token_of()]) {
+  for (const token of ['“a wrong one”, but long enough', token_of()]) {
     await page.waitForSelector('#ask[open]');
     await page.fill('#token', token);
-    await page.click('#ask .main');
+    await page.keyboard.press('Enter');
   }
   await seen(page, (from) => Math.abs(window.iqd.page.spectrum.panes[0].last.first - from) > 1e5, first);
   await seen(page, (n) => window.iqd.page.spectrum.panes[0].rows.count > n, (await look(page)).count + 20);

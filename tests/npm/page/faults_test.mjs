@@ -114,6 +114,7 @@ test('names with markup, 64 channels, an overload, a lock that is lost', async (
   assert.match(await text(page, '#levels'), /⚠ clipping/);
   assert.match(await text(page, '#locks'), /✗ reference/);
   assert.ok(await page.evaluate(() => document.getElementById('grafana').hidden), 'only links to http');
+  assert.equal(await page.locator('a[href^="javascript:"]').count(), 0);
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 1440, 'nothing sticks out');
   assert.deepEqual(page.wrong, []);
 });
