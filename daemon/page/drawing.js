@@ -152,4 +152,59 @@ export class Plot {
     c.fill(path);
     c.globalAlpha = 1;
   }
+
+  /** The largest value of each pixel; of bins that are wider than pixels, each.
+   * @param {Float32Array} values @param {Band} band */
+  bins(name = '', values, band, fill = false) {
+    const {width} = this, bins = values.length, wide = bins * this.span / band.span / width,
+          start = (this.first - band.first) / band.span * bins, step = Math.max(1, wide), xs = [], ys = [];
+    for (let k = Math.max(0, wide > 1 ? start : Math.floor(start) - 1); k < Math.min(bins, start + wide * width + 1);
+         k += step) {
+      let most = NaN;
+      for (let i = Math.floor(k); i < Math.min(bins, Math.max(Math.floor(k) + 1, Math.floor(k + step))); ++i)
+        if (!(most >= values[i])) most = values[i];
+      xs.push(((wide > 1 ? k : k + 0.5) - start) / wide);
+      ys.push(most);
+    }
+    this.line(name, xs, ys, fill);
+  }
+}
+
+const kFewestBins = 8, kWidest = 4;
+
+/** The part of the frequency axis that is shown: the band of the first trace until somebody zooms, and again after a
+ * retune to where nothing of it is left. */
+export class View {
+  first = 0;
+  span = 0;
+  is_whole = true;
+  band = {first: 0, span: 0, bins: 1};
+
+  follow(first = 0, span = 0, bins = 1) {
+    this.band = {first, span, bins};
+    if (this.is_whole || this.first >= first + span || this.first + this.span <= first) this.whole();
+  }
+
+  whole() { Object.assign(this, this.band, {is_whole: true}); }
+
+  /** Keeps x, 0 … 1, in place; a factor below 1 shows less. False: there is no more. */
+  zoom(x = 0, factor = 1) {
+    const {band, span} = this;
+    this.span = Math.min(kWidest * band.span, Math.max(kFewestBins * band.span / band.bins, span * factor));
+    this.first += x * (span - this.span);
+    this.is_whole &&= this.span === span;
+    if (span < band.span && this.span >= band.span) this.whole();
+    this.pan(0);
+    return this.span !== span;
+  }
+
+  /** By a part of the view; at least half of it shows the band. */
+  pan(part = 0) {
+    const {band, span} = this, half = Math.min(span, band.span) / 2;
+    if (!this.is_whole)
+      this.first =
+          Math.min(band.first + band.span - half, Math.max(band.first + half - span, this.first + part * span));
+  }
+
+  hz(x = 0) { return this.first + x * this.span; }
 }

@@ -55,11 +55,15 @@ function handle_pointers(spectrum, element = by_id('plots'), tune = (_hz = 0) =>
     return x;
   };
   listen(element, {
-    pointerdown: (e) => down.set(e.pointerId, at(e)),
+    pointerdown(e) {
+      down.set(e.pointerId, at(e));
+      spectrum.places.pin = spectrum.cursor;
+    },
     pointerup: lift,
     pointercancel: lift,
     pointermove(e) {
       const x = at(e), before = down.get(e.pointerId), [, other] = [...down].find(([id]) => id !== e.pointerId) ?? [];
+      if (!e.buttons) lift(e);  // released over a menu
       if (!down.has(e.pointerId)) return;
       element.setPointerCapture(e.pointerId);
       if (other === undefined)
@@ -69,7 +73,7 @@ function handle_pointers(spectrum, element = by_id('plots'), tune = (_hz = 0) =>
       down.set(e.pointerId, x);
     },
     pointerleave(e) {
-      if (e.pointerType === 'mouse') spectrum.cursor = undefined;
+      if (e.pointerType === 'mouse') spectrum.leave();
       spectrum.due();
     },
     dblclick: (e) => tune(view.hz(at(e))),
@@ -116,7 +120,7 @@ function handle(spectrum, settings, views) {
   const tune = (hz = NaN) =>
       hz === hz && spectrum.has_hz() && settings.source.write('frequency', si(hz, 'Hz', Math.max(1, bin() / 10)));
   const step = (way = 0) => {
-    spectrum.cursor = {hz: (spectrum.cursor?.hz ?? view.hz(0.5)) + way * bin(), y: 0};
+    spectrum.cursor = spectrum.places.pin = {hz: (spectrum.cursor?.hz ?? view.hz(0.5)) + way * bin(), y: 0};
   };
   for (const [id, [, act]] of all) listen(by_id(id), {click: act});
   for (const id of ['low', 'high', 'speed']) by_id(id).oninput = due;
@@ -139,7 +143,7 @@ function handle(spectrum, settings, views) {
       else if (name)
         location.hash = name;
       else if (key === 'Escape')
-        spectrum.cursor = undefined;
+        spectrum.forget();
       else
         return;
       e.preventDefault();

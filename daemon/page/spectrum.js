@@ -1,50 +1,13 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import {by_id, clock, list, make, rows, say, si, trace_text} from './dom.js';
-import {ask, marks, Plot} from './drawing.js';
+import {by_id, clock, list, make, say, si, trace_text} from './dom.js';
+import {ask, marks, Plot, View} from './drawing.js';
 import {kCodes, kLost, kUnseen, Rows, Waterfall} from './waterfall.js';
 
-const kPanes = 4, kMarkers = 16, kSplit = 0.34, kFoot = 16, kFewestBins = 8, kWidest = 4;
+const kPanes = 4, kMarkers = 16, kSplit = 0.34, kFoot = 16;
 const is_on = (id = '') => by_id(id).getAttribute('aria-pressed') === 'true';
 /** @param {Trace} t */
 const key_of = (t) => `${t.trace} ${t.pipeline} ${t.port} ${t.name}`;
-
-/** The part of the frequency axis that is shown: the band of the first trace until somebody zooms, and again after a
- * retune to where nothing of it is left. */
-export class View {
-  first = 0;
-  span = 0;
-  is_whole = true;
-  band = {first: 0, span: 0, bins: 1};
-
-  follow(first = 0, span = 0, bins = 1) {
-    this.band = {first, span, bins};
-    if (this.is_whole || this.first >= first + span || this.first + this.span <= first) this.whole();
-  }
-
-  whole() { Object.assign(this, this.band, {is_whole: true}); }
-
-  /** Keeps x, 0 … 1, in place; a factor below 1 shows less. False: there is no more. */
-  zoom(x = 0, factor = 1) {
-    const {band, span} = this;
-    this.span = Math.min(kWidest * band.span, Math.max(kFewestBins * band.span / band.bins, span * factor));
-    this.first += x * (span - this.span);
-    this.is_whole &&= this.span === span;
-    if (span < band.span && this.span >= band.span) this.whole();
-    this.pan(0);
-    return this.span !== span;
-  }
-
-  /** By a part of the view; at least half of it shows the band. */
-  pan(part = 0) {
-    const {band, span} = this, half = Math.min(span, band.span) / 2;
-    if (!this.is_whole)
-      this.first =
-          Math.min(band.first + band.span - half, Math.max(band.first + half - span, this.first + part * span));
-  }
-
-  hz(x = 0) { return this.first + x * this.span; }
-}
 
 /** One trace: its rows, its waterfall, and its lines. */
 class Pane {
@@ -111,8 +74,10 @@ export class Spectrum {
   traces = [];
   /** @type {Pane[]} */
   panes = [];
-  /** @type {{hz: number, y: number} | undefined} */
+  /** @type {Place | undefined} */
   cursor;
+  /** Where a click left the cursor, and where the mouse left the picture. @type {{pin?: Place, left?: Place}} */
+  places = {};
   /** @type {{name: string, hz: number}[]} */
   markers = [];
   is_fitted = false;
@@ -202,9 +167,9 @@ export class Spectrum {
     plot.columns(step, (hz) => this.text(hz, step[1] - step[0]));
     plot.rows();
     panes.forEach(({last, lines: {now, mean, hold}}, i) => {
-      if (last && is_on('hold')) line(plot, one ? 'warn' : `line${i}`, hold, last);
-      if (last && mean.length) line(plot, one ? 'soft' : `line${i}`, mean, last);
-      if (last) line(plot, `line${i}`, now, last, one);
+      if (last && is_on('hold')) plot.bins(one ? 'warn' : `line${i}`, hold, last);
+      if (last && mean.length) plot.bins(one ? 'soft' : `line${i}`, mean, last);
+      if (last) plot.bins(`line${i}`, now, last, one);
     });
     plot.rows(undefined, 0);
     this.draw_over(levels);
@@ -245,10 +210,11 @@ export class Spectrum {
     const when = time ? `  ${clock(time, 1)}` : '';
     say(by_id('cursor'), `${cursor ? '' : 'peak '}${text(hz)}  ${level(pane.rows.level(place, hz))}${when}`);
     by_id('markers').hidden = !markers.length;
-    rows(by_id('markers'), markers.map(({name, hz}) => {
+    list(by_id('markers'), markers, (m) => m.name, ({name}) => this.item(name), ({children}, {hz}) => {
       const [zero] = markers, own = this.level(hz), less = level(own - this.level(zero.hz), 'dB');
-      return [name, `${text(hz)}  ${level(own)}`, hz === zero.hz ? '' : `Δ ${text(hz - zero.hz)}, ${less}`];
-    }));
+      say(children[1], `${text(hz)}  ${level(own)}`);
+      say(children[2], hz === zero.hz ? '' : `Δ ${text(hz - zero.hz)}, ${less}`);
+    });
   }
 
   /** False if the axis counts bins, since their frequencies are not known. */
@@ -256,12 +222,35 @@ export class Spectrum {
 
   text(hz = 0, step = 1) { return this.has_hz() ? si(hz, 'Hz', step) : `bin ${Math.floor(hz)}`; }
 
-  /** The frequency of the cursor, or of the peak. */
-  seen() { return this.cursor?.hz ?? this.panes[0]?.peak(this.view) ?? NaN; }
+  /** A marker in the list, and a button that removes it. */
+  item(name = '') {
+    const onclick = () => {
+      this.markers = this.markers.filter((m) => m.name !== name);
+      by_id('mark').focus();
+    };
+    return make(
+        'li', {}, make('span', {}, name), make('span'), make('span'),
+        make('button', {'aria-label': `Remove ${name}`, onclick}, '×'));
+  }
 
-  /** A marker there; where one is, it goes. */
+  /** The frequency of the cursor, or of the peak. */
+  seen(at = this.cursor) { return at?.hz ?? this.panes[0]?.peak(this.view) ?? NaN; }
+
+  /** The mouse leaves: the cursor goes to where a click left it. */
+  leave() {
+    this.places.left = this.cursor;
+    this.cursor = this.places.pin;
+  }
+
+  forget() {
+    this.cursor = undefined;
+    this.places = {};
+  }
+
+  /** A marker at the cursor, or where it was last; where one is, it goes. */
   mark() {
-    const hz = this.seen(), left = this.markers.filter((m) => Math.abs(m.hz - hz) > this.view.span / 100);
+    const hz = this.seen(this.cursor ?? this.places.left),
+          left = this.markers.filter((m) => Math.abs(m.hz - hz) > this.view.span / 100);
     if (left.length === this.markers.length && hz === hz && left.length < kMarkers)
       left.push({name: `M${Math.max(0, ...left.map((m) => Number(m.name.slice(1)))) + 1}`, hz});
     this.markers = left;
@@ -277,20 +266,4 @@ export class Spectrum {
     by_id('high').value = five(all[all.length - 1] + 8);
     this.due();
   }
-}
-
-/** The largest value of each pixel; of bins that are wider than pixels, each.
- * @param {Plot} plot @param {Float32Array} values @param {Band} band */
-function line(plot, name = '', values, band, fill = false) {
-  const {width} = plot, bins = values.length, wide = bins * plot.span / band.span / width,
-        start = (plot.first - band.first) / band.span * bins, step = Math.max(1, wide), xs = [], ys = [];
-  for (let k = Math.max(0, wide > 1 ? start : Math.floor(start) - 1); k < Math.min(bins, start + wide * width + 1);
-       k += step) {
-    let most = NaN;
-    for (let i = Math.floor(k); i < Math.min(bins, Math.max(Math.floor(k) + 1, Math.floor(k + step))); ++i)
-      if (!(most >= values[i])) most = values[i];
-    xs.push(((wide > 1 ? k : k + 0.5) - start) / wide);
-    ys.push(most);
-  }
-  plot.line(name, xs, ys, fill);
 }

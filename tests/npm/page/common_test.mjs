@@ -167,6 +167,43 @@ test('keys: pause, zoom, cursor, marker, theme, views', async () => {
   await seen(page, () => document.body.dataset.view === 'overview');
 });
 
+test('Mark marks where the cursor was, or where a click left it; a button removes a marker', async () => {
+  const {x, y, width, height} = await page.locator('#plots').boundingBox(), {view} = await look(page);
+  const marks = () => page.evaluate(() => window.iqd.page.spectrum.markers.map((m) => m.hz));
+  const is_at = (hz, part) => assert.ok(Math.abs(hz - view.first - part * view.span) < 2 * view.span / width, `${hz}`);
+  await page.mouse.move(x + 0.2 * width, y + 0.6 * height);
+  await page.click('#mark');
+  is_at((await marks())[0], 0.2);
+  await page.mouse.click(x + 0.4 * width, y + 0.6 * height);
+  await page.mouse.move(x + 0.7 * width, y + 5);
+  await page.click('#mark');
+  is_at((await marks())[1], 0.4);
+  await seen(page, () => /^M1.*M2.*Δ/s.test(document.getElementById('markers').textContent));
+  assert.ok(!(await page.textContent('#cursor')).startsWith('peak'), 'the cursor is where the click left it');
+  await page.click('#markers button >> nth=0');
+  await seen(page, () => document.querySelectorAll('#markers li').length === 1);
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'mark');
+  await page.click('#markers button[aria-label="Remove M2"]');
+  await seen(page, () => document.getElementById('markers').hidden);
+  await page.keyboard.press('Escape');
+  await seen(page, () => document.getElementById('cursor').textContent.startsWith('peak'));
+});
+
+test('a button that was released elsewhere drags no more', async () => {
+  const {x, y, width} = await page.locator('#plots').boundingBox();
+  await page.keyboard.press('+');
+  const {view} = await look(page);
+  await page.evaluate(
+      () => document.getElementById('plots').dispatchEvent(
+          new window.PointerEvent('pointerdown', {pointerId: 1, clientX: 300, buttons: 2})));
+  await page.mouse.move(x + 0.3 * width, y + 200);
+  await page.mouse.move(x + 0.6 * width, y + 200);
+  assert.deepEqual((await look(page)).view, view);
+  await page.mouse.move(10, 10);
+  await page.click('#whole');
+  await page.keyboard.press('Escape');
+});
+
 test('without scripts the page says where to look', async () => {
   const own = await open(browser, server.url, {javaScriptEnabled: false, rows: 0});
   assert.match(await own.textContent('noscript'), /api\/status/);

@@ -6,6 +6,7 @@ interface Head {
   kind: number; trace: number; flags: number; vectors: number; count: number; seq: number; lost: number; time: number;
   first: number; span: number; low: number; step: number; codes: Uint8Array; mean: Uint8Array | null; counts: Uint32Array;
 }
+interface Place { hz: number; y: number }
 interface Band { first: number; span: number }
 interface Levels { low: number; high: number }
 interface Trace {

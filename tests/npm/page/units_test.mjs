@@ -20,7 +20,7 @@ cpSync(`${process.env.IQD_ROOT}/daemon/page`, page, {recursive: true});
 writeFileSync(path.join(page, 'package.json'), '{"type": "module"}');
 const {head_of} = await import(`${page}/frames.js`);
 const {clock, count, Rates, short, si, step_of} = await import(`${page}/dom.js`);
-const {View} = await import(`${page}/spectrum.js`);
+const {View} = await import(`${page}/drawing.js`);
 const {Rows} = await import(`${page}/waterfall.js`);
 
 /** The same file is read by the daemon's test. */
