@@ -11,7 +11,7 @@ export function head_of(message) {
   if (message.byteLength < kHead) return null;
   const view = new DataView(message), kind = view.getUint8(0), vectors = view.getUint8(3),
         count = view.getUint32(4, true);
-  const bytes = kHead + count * ([0, vectors, 1, 4][kind] ?? NaN);
+  const bytes = kHead + count * ([0, vectors || NaN, 1, 4][kind] ?? NaN);
   if (kind < kRow || !(message.byteLength >= bytes)) return null;
   return {
     kind,
@@ -35,10 +35,12 @@ export function head_of(message) {
 const kShortest = 250, kLongest = 8000;  // ms between attempts
 const kSettle = 50;                      // ms until choices of traces that follow each other are one
 const kLate = 2;                         // seconds that messages may come later than they did at best
+const kSilent = 6000;                    // ms without a status, of two a second
+const kFull = 1013;
 /** @type {Record<number, string>} */
 const kReasons = {
   1001: 'iqd is stopping',
-  1013: '24 viewers are looking already'
+  [kFull]: '24 viewers are looking already'
 };
 
 /**
@@ -57,6 +59,7 @@ export class Link {
     this.pause = kShortest;
     this.best = Infinity;
     this.timer = 0;
+    this.silence = 0;
     document.addEventListener('visibilitychange', () => (document.hidden ? this.leave() : this.open()));
   }
 
@@ -72,6 +75,7 @@ export class Link {
 
   leave() {
     clearTimeout(this.timer);
+    clearTimeout(this.silence);
     const both = [this.socket, this.next];
     this.socket = this.next = null;
     for (const socket of both) socket?.close();
@@ -89,7 +93,11 @@ export class Link {
       if (made === this.next) this.change(made);
       if (made === this.socket) this.take(data);
     };
-    made.onclose = ({code}) => this.closed(made, kReasons[code] ?? 'connection lost');
+    made.onclose = ({code}) => {
+      // The own old connection counts, too: without it there is room for the new one.
+      if (code === kFull && made === this.next && this.socket) this.closed(this.socket);
+      this.closed(made, kReasons[code] ?? 'connection lost');
+    };
   }
 
   /** The new connection has sent something. @param {WebSocket} made */
@@ -116,6 +124,9 @@ export class Link {
 
   /** What waits in buffers on the way is late: a new connection skips it. */
   watch(late = 0) {
+    const {socket} = this;
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => socket && this.closed(socket, 'iqd is silent'), kSilent);
     this.best = Math.min(this.best, late);
     if (late > this.best + kLate && !this.next) this.open();
   }
@@ -123,11 +134,12 @@ export class Link {
   /** @param {WebSocket} made */
   async closed(made, why = '') {
     if (made !== this.socket && made !== this.next) return;
+    made.close();
     if (made === this.next)
       this.next = null;
     else
       this.socket = null;
-    if (!this.socket) this.reader.link(`${why}; trying again …`);
+    if (!this.socket) this.reader.link(`${why}; trying again …`, why !== kReasons[kFull]);
     if (this.next) return;
     this.pause = Math.min(2 * this.pause, kLongest);
     this.timer = setTimeout(() => this.open(), this.pause);

@@ -3,7 +3,7 @@
 import {by_id, choices, clock, list, long, make, rows, say, set, si} from './dom.js';
 import {forget_tints, palette, tally} from './drawing.js';
 import {get, kCounts, kDensity, kRow, Link} from './frames.js';
-import {Log, Plan, show_panels, show_peers} from './panels.js';
+import {Log, Plan, show_panels, show_peers, show_state} from './panels.js';
 import {Settings} from './settings.js';
 import {Spectrum} from './spectrum.js';
 import {ArrayView, Charts, Counts, Symbols} from './tiles.js';
@@ -170,7 +170,7 @@ class Page {
   plan = new Plan((stage) => this.settings.choose(stage));
   views = new Views(() => this.show());
   link = new Link(
-      {head: (head) => this.head(head), text: (message) => this.text(message), link: (why) => this.linked(why)});
+      {head: (head) => this.head(head), text: (message) => this.text(message), link: (...why) => this.linked(...why)});
 
   get pipeline() { return by_id('pipeline').value; }
 
@@ -199,6 +199,7 @@ class Page {
           `iqd was restarted at ${clock(hello.started_s)}${
               version === hello.version ? '' : ', in another version: reload this page'}`,
           false);
+    if (started_s !== hello.started_s) show_peers([]);  // another one may have none, and says nothing then
     this.hello = hello;
     say(by_id('host'), `${hello.host} · ${hello.version}`);
     const has_link = /^https?:/.test(hello.grafana);
@@ -254,9 +255,10 @@ class Page {
     this.views.update();
   }
 
-  linked(why = '') {
+  linked(why = '', is_gone = false) {
     const now = Date.now() / 1000;
     say(by_id('link'), why);
+    if (is_gone) show_state('not connected', false);
     if (!why && this.lost_at)
       this.log.own(
           `connected again; nothing was seen for ${long(now - this.lost_at)}, since ${clock(this.lost_at)}`, false);

@@ -6,14 +6,19 @@ const kLines = 500, kColumn = 170;  // lines of the log; pixels of a column of t
 const rates = new Rates(), slow = new Rates(10);
 const warn = (is = false) => (is ? 'warn' : '');
 
+/** In the badge and the title. */
+export function show_state(state = '', is_good = false, name = '') {
+  const sign = is_good ? '●' : '▲';
+  say(set(by_id('state'), {class: `badge ${is_good ? 'good' : 'bad'}`}), `${sign} ${state}`);
+  document.title = `${is_good ? '' : '▲ '}${name || state} · iqd`;
+}
+
 /** State, key figures, levels, radio and outputs. @param {Pipeline} p @param {Radio} [radio] */
 export function show_panels(p, radio, at = 0) {
   const is_good = p.state === 'streaming' || p.state === 'ended', {ports} = p,
         rate = (key = '', n = 0) => rates.of(p.name + key, n, at);
-  say(by_id('state'), `${is_good ? '●' : '▲'} ${p.state}`);
-  set(by_id('state'), {class: `badge ${is_good ? 'good' : 'bad'}`});
+  show_state(p.state, is_good, p.name);
   say(by_id('why'), p.trouble || (p.slow_stage && `${p.slow_stage} is too slow`));
-  document.title = `${is_good ? '' : '▲ '}${p.name} · iqd`;
   rows(by_id('figures'), [...flow_of(p, rate, at), ...quality_of(p, rate, at)]);
   show_levels(p.channels);
   show_radio(p, radio);

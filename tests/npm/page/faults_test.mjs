@@ -46,6 +46,7 @@ test('a restart: it connects again, shows what was missed, and says so', async (
   const {port} = server;
   await server.stop();
   await seen(page, () => /iqd is stopping/.test(document.getElementById('link').textContent));
+  assert.equal(await page.textContent('#state'), '▲ not connected');
   await page.waitForTimeout(1500);
   server = await stand_in(folder, {token: ''});
   const url = server.url;
@@ -69,6 +70,23 @@ test('24 are looking already: it says so, shows the status, and comes in when on
   await seen(own, () => window.iqd.page.spectrum.panes[0]?.rows.count > 3);
   await own.context().close();
   page = null;
+});
+
+test('the 24th viewer may choose other traces', async () => {
+  server.limit = 1;
+  await page.click('#menu summary');
+  await page.check('#traces label:has-text("channel 2") input');
+  await seen(
+      page,
+      () =>
+          window.iqd.page.spectrum.panes.length === 2 && window.iqd.page.spectrum.panes.every((p) => p.rows.count > 3));
+});
+
+test('an iqd that says nothing is not shown as streaming', async () => {
+  server.is_stalled = true;
+  await seen(page, () => /nothing was seen for/.test(document.getElementById('lines').textContent));
+  server.is_stalled = false;
+  await seen(page, () => /streaming/.test(document.getElementById('state').textContent));
 });
 
 test('a hidden tab leaves, and comes back', async () => {
@@ -152,6 +170,7 @@ test('messages that make no sense are left out', async () => {
     viewer.binary(Buffer.alloc(0));
     viewer.binary(Buffer.from([1, 0, 0, 9, 255, 255, 255, 255]));
     viewer.binary(Buffer.concat([Buffer.from([77]), Buffer.alloc(60)]));
+    viewer.binary(Buffer.concat([Buffer.from([1, 0, 0, 0, 9]), Buffer.alloc(35)]));
     viewer.binary(Buffer.concat([Buffer.from([1, 200, 0, 1]), Buffer.alloc(36)]));
     viewer.text({weather: 'fine'});
   }

@@ -52,4 +52,4 @@ interface Key {
   by: string; since: number; asked?: any;
 }
 type Facts = Record<string, any>;
-interface Reader { head: (head: Head) => void; text: (message: Message) => void; link: (why: string) => void }
+interface Reader { head: (head: Head) => void; text: (message: Message) => void; link: (why: string, is_gone?: boolean) => void }
