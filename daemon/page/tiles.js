@@ -115,7 +115,9 @@ export class Counts extends Tiles {
   }
 }
 
-const kPoints = 4096, kMostCharts = 24, kMostLines = 16;
+/** @param {number[]} point */
+const mean = ([, sum, , , n]) => sum / n;
+const kPoints = 1000, kMostCharts = 24, kMostLines = 16;
 /** A part of events, all of them, and what their ratio is called. @type {[string, string[], string][]} */
 const kErrors = [
   ['bit_errors', ['bits'], 'Bit error rate'], ['packet_errors', ['packets'], 'Packets in error'],
@@ -128,7 +130,7 @@ export class Charts extends Tiles {
   rates = new Rates(5);
   rms_dbfs = NaN;
   key = '';
-  /** Lines by chart and name; their points are time, mean, lowest, highest.
+  /** Lines by chart and name; their points are time, sum, lowest, highest, number.
    * @type {Map<string, {unit: string, is_log: boolean, lines: Map<string, number[][]>}>} */
   charts = new Map();
 
@@ -141,15 +143,24 @@ export class Charts extends Tiles {
     this.all = traces.filter(this.is_own);
   }
 
-  /** @param {number[]} values */
+  /** What comes within a second is one point. @param {number[]} values */
   add(title = '', name = '', time = 0, values, unit = '', is_log = false) {
-    const chart = this.charts.get(title) ?? {unit, is_log, lines: new Map()}, line = chart.lines.get(name) ?? [];
+    const chart = this.charts.get(title) ?? {unit, is_log, lines: new Map()}, {lines} = chart,
+          line = lines.get(name) ?? [];
     if (!values.length || this.charts.size >= kMostCharts + Number(this.charts.has(title)) ||
-        chart.lines.size > kMostLines)
+        lines.size >= kMostLines + Number(lines.has(name)))
       return;
-    line.push([time, values.reduce((a, b) => a + b) / values.length, Math.min(...values), Math.max(...values)]);
+    let last = line[line.length - 1];
+    if (last && time < last[0] - 60) line.length = 0;  // the source's time began again
+    if (!last || Math.abs(time - last[0]) >= 1) line.push(last = [time, 0, Infinity, -Infinity, 0]);
+    for (const v of values.filter((each) => each === each)) {
+      last[1] += v;
+      last[2] = Math.min(last[2], v);
+      last[3] = Math.max(last[3], v);
+      ++last[4];
+    }
     if (line.length > 2 * kPoints) line.splice(0, kPoints);
-    chart.lines.set(name, line);
+    lines.set(name, line);
     this.charts.set(title, chart);
     ask(this.redraw);
   }
@@ -205,7 +216,7 @@ export class Charts extends Tiles {
     all.forEach(([, {unit, is_log, lines}], i) => {
       const {children: [{lastChild}, canvas, legend]} = this.tiles.children[i], last = [
         ...lines
-      ].map(([name, line]) => [name, `${short(line[line.length - 1][1])} ${unit}`]);
+      ].map(([name, line]) => [name, `${short(mean(line[line.length - 1]))} ${unit}`]);
       say(lastChild, last.length > 1 ? '' : last[0][1]);
       rows(legend, last.length > 1 ? last.map(([name, value], n) => [['', `ink tint${n % kLines}`], name, value]) : []);
       draw_chart(canvas, [...lines.values()], is_log);
@@ -219,7 +230,7 @@ function draw_chart(canvas, lines, is_log = false) {
   const end = Math.max(...lines.map((l) => l[l.length - 1][0])), begin = Math.min(...lines.map((l) => l[0][0]));
   const seconds = Math.min(900, Math.max(15, end - begin)), from = end - seconds,
         scale = (v = 0) => (is_log ? Math.log10(v) : v);
-  const seen = lines.map((l) => l.filter(([t]) => t >= from).map(([t, ...values]) => [t, ...values.map(scale)])),
+  const seen = lines.map((l) => l.filter(([t]) => t >= from).map((p) => [p[0], ...[mean(p), p[2], p[3]].map(scale)])),
         all = seen.flat().flatMap(([, ...v]) => v).filter(Number.isFinite);
   const low = all.length ? Math.min(...all) : -6, high = all.length ? Math.max(...all) : 0,
         margin = is_log ? 0.5 : 0.12 * (high - low) || 1;

@@ -13,6 +13,10 @@ import {message_of} from './signals.mjs';
 globalThis.location = {
   search: ''
 };
+globalThis.document = {
+  getElementById: () => ({dataset: {}, lastElementChild: {}})
+};
+globalThis.requestAnimationFrame = () => {};
 // Node.js 18 takes a .js for a module only if a package.json beside it says so.
 const page = mkdtempSync(path.join(tmpdir(), 'iqd-units-'));
 process.on('exit', () => rmSync(page, {recursive: true}));
@@ -21,6 +25,7 @@ writeFileSync(path.join(page, 'package.json'), '{"type": "module"}');
 const {head_of} = await import(`${page}/frames.js`);
 const {clock, count, Rates, short, si, step_of} = await import(`${page}/dom.js`);
 const {View} = await import(`${page}/drawing.js`);
+const {Charts} = await import(`${page}/tiles.js`);
 const {Rows} = await import(`${page}/waterfall.js`);
 
 /** The same file is read by the daemon's test. */
@@ -105,4 +110,19 @@ test('rows: a ring of codes, each with its frequencies', () => {
   for (let i = 0; i < 5000; ++i) rows.add(head(i, 1));
   assert.equal(rows.facts[rows.at(2047)].first, 5000 - 2048);
   assert.equal(rows.at(2048), -1);
+});
+
+test('charts: a point a second, sixteen lines, and a time that begins again', () => {
+  const charts = new Charts(), line = (chart, name) => charts.charts.get(chart).lines.get(name);
+  for (let i = 0; i < 100; ++i) charts.add('a', 'x', 1000 + i / 10, [i, NaN, i + 2]);
+  assert.equal(line('a', 'x').length, 10);
+  assert.deepEqual(line('a', 'x')[0], [1000, 110, 0, 11, 20]);
+  for (let i = 0; i < 5000; ++i) charts.add('a', 'x', 2000 + i, [1]);
+  assert.ok(line('a', 'x').length <= 2000);
+  charts.add('a', 'x', 5, [1]);
+  assert.deepEqual(line('a', 'x'), [[5, 1, 1, 1, 1]]);
+  for (const second of [0, 1])
+    for (let n = 0; n < 64; ++n) charts.add('b', `user ${n}`, second, [n]);
+  assert.equal(charts.charts.get('b').lines.size, 16);
+  assert.equal(line('b', 'user 15').length, 2, 'lines that exist go on');
 });
