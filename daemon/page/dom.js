@@ -61,6 +61,10 @@ export function rows(parent, all, tag = 'li', cell = 'span') {
 /** What a trace is called in a list. @param {Trace} t */
 export const trace_text = (t) => (t.name && t.name !== t.port ? `${t.port} · ${t.name}` : t.port);
 
+/** What tells it from others of its port: `zf`, `user 3`. @param {Trace} t */
+export const short_name = ({of, port}) =>
+    Object.entries(of).map(([dim, v]) => (typeof v === 'string' ? v : `${dim} ${v}`)).join(', ') || port;
+
 /** @param {any} element a select @param {string[]} all */
 export function choices(element, all) {
   const {value} = element;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import {by_id, clock, count, list, make, Rates, rows, say, set, short, si} from './dom.js';
+import {by_id, clock, count, list, make, Rates, rows, say, set, short, short_name, si, trace_text} from './dom.js';
 import {ask, kLines, marks, palette, Plot} from './drawing.js';
 
 const kFew = 8, kMost = 32;  // tiles: in the overview, and in their own view
@@ -33,18 +33,22 @@ class Tiles {
 
   alone(is_alone = false) {
     this.most = is_alone ? kMost : kFew;
-    this.show(this.traces().map((t) => [`${t.trace}`, t.name && t.name !== t.port ? `${t.name} · ${t.port}` : t.port]));
+    const has_one = this.all.every((t) => t.port === this.all[0].port);
+    this.show(this.traces().map((t) => {
+      const name = short_name(t), caption = has_one || name === t.port ? name : `${name} · ${t.port}`;
+      return [`${t.trace}`, caption, trace_text(t)];
+    }));
   }
 
   traces() { return this.all.slice(0, this.most); }
   wants() { return this.traces().map((t) => t.trace); }
 
-  /** @param {string[][]} all key and title */
+  /** @param {string[][]} all key, caption, and title if it says more */
   show(all) {
     list(
         this.tiles, all, (t) => t.join(),
-        ([, title]) => make(
-            'figure', {}, make('figcaption', {title}, make('span', {}, title), make('small')),
+        ([, caption, title = caption]) => make(
+            'figure', {}, make('figcaption', {title}, make('span', {}, caption), make('small')),
             make('canvas', {role: 'img', 'aria-label': title}), make('ul', {class: 'legend'})));
   }
 
@@ -199,14 +203,11 @@ export class Charts extends Tiles {
     const add = (fact = '', values = [0], unit = fact.endsWith('_hz') ? 'Hz' : '') =>
         this.add(`${name} ${fact}`, fact, time, values.filter(Number.isFinite), unit);
     for (const fact of facts) {
-      const values = items.map((i) => i[fact]), db = (all = values) => all.map((v) => 10 * Math.log10(v));
-      if (fact === 'noise')
-        add(fact, db(), 'dB');
-      else
-        add(fact, values);
+      const values = items.map((i) => i[fact]), db = (all = values) => all.map((v) => 10 * Math.log10(v)),
+            is_noise = fact === 'noise';
+      add(fact, is_noise ? db() : values, is_noise ? 'dB' : undefined);
       // Noise of packets is in units of the samples, so the first channel's level says how far the signal is above it.
-      if (fact === 'noise' && name === 'packet')
-        add('SNR', db(values.map((v) => 10 ** (this.rms_dbfs / 10) / v - 1)), 'dB');
+      if (is_noise && name === 'packet') add('SNR', db(values.map((v) => 10 ** (this.rms_dbfs / 10) / v - 1)), 'dB');
     }
   }
 

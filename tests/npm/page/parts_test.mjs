@@ -148,6 +148,9 @@ test('constellations, histograms, latency, array, packets: what was sent is what
   await seen(
       page,
       () => document.querySelectorAll('#symbols figure').length === 5 && window.iqd.page.symbols.newest.size === 5);
+  assert.deepEqual(
+      await page.$$eval('#symbols figcaption', (all) => all.map((c) => `${c.firstChild.textContent}, ${c.title}`)),
+      ['zf', 'mmse', 'cma', 'fde1', 'fde2'].map((kind) => `${kind}, equalizer.symbols · kind ${kind}`));
   const far = await page.evaluate(() => [...document.querySelectorAll('#symbols canvas')].map((c) => {
     const {data} = c.getContext('2d').getImageData(0, 0, 64, 64);
     let sum = 0, weight = 0;
