@@ -40,7 +40,8 @@ function ask_token(said = '') {
 function text_of(value, unit = '') {
   if (typeof value !== 'number')
     return typeof value === 'string' ? value : JSON.stringify(value ?? null).replace(/^null$/, 'none');
-  return unit === 'Hz' || unit === 'S/s' ? si(value, unit, 1e-3).replace(/\.?0+ /, ' ') : `${value} ${unit}`.trim();
+  return unit === 'Hz' || unit === 'S/s' ? si(value, unit, 1e-3).replace(/(\.\d*?)0+ /, '$1 ').replace('. ', ' ') :
+                                           `${value} ${unit}`.trim();
 }
 
 /** @param {any} like a value of this key */
@@ -93,9 +94,11 @@ class KeyForm {
 
   show(pipeline = '', name = '') {
     const path = `api/pipelines/${encodeURIComponent(pipeline)}/stages/${encodeURIComponent(name)}`;
-    if (path !== this.path)
-      for (const part of [this.live, this.others]) part.replaceChildren();
-    if (path !== this.path) this.edited.clear();
+    if (path !== this.path) {
+      for (const part of [this.live, this.others, this.answer]) part.replaceChildren();
+      this.edited.clear();
+      this.button.disabled = true;
+    }
     this.path = path;
     return this.refresh();
   }
@@ -137,11 +140,20 @@ class KeyForm {
 
   /** @param {string} name @param {Key} key */
   field(name, key) {
-    const {value, choices: all, default: usual} = key, like = value ?? usual, is_box = typeof like === 'boolean';
+    const {value, choices: all, default: usual, unit} = key, like = value ?? usual, is_box = typeof like === 'boolean';
     const field = all ?
-        make('select', {}, ...[...new Set([...all, text_of(value)])].map((c) => make('option', {}, `${c}`))) :
+        make(
+            'select', {},
+            ...[...new Set([...all, value].map((c) => text_of(c, unit)))].map((c) => make('option', {}, c))) :
         make('input', {type: is_box ? 'checkbox' : 'text', spellcheck: 'false', autocomplete: 'off'});
     field.oninput = () => this.edit(name, field, is_box ? field.checked : value_of(field.value.trim(), like));
+    field.onkeydown = (/** @type {KeyboardEvent} */ e) => {
+      if (e.key !== 'Escape') return;
+      this.edited.delete(name);
+      this.button.disabled = !this.edited.size;
+      field.blur();
+      this.refresh();
+    };
     return field;
   }
 
@@ -245,6 +257,7 @@ export class Settings {
     for (const fields of document.querySelectorAll('fieldset')) fields.disabled = !can;
     say(by_id('forbidden'), can ? '' : why);
     const {stages = []} = await get('api/stages') ?? {};
+    if (pipeline !== this.pipeline) return;  // another one has been chosen meanwhile
     choices(
         by_id('which'),
         stages.filter((/** @type {any} */ s) => s.pipeline === pipeline && s.kind !== 'source')
@@ -262,6 +275,7 @@ export class Settings {
 
   /** @param {object} [body] */
   async tell(method = '', path = '', body) {
+    document.activeElement?.closest('section')?.append(by_id('answer'));  // near what was pressed
     const {ok, text} = await change(method, path, body);
     say(set(by_id('answer'), {class: !ok && 'bad'}), text);
     this.report(text, ok);

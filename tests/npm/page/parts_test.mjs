@@ -79,6 +79,10 @@ test('settings are made from the keys: choice, number, list, flag; what is refus
   await field('gain').fill('99 dB');
   await page.keyboard.press('Enter');
   await seen(page, () => /not within 0 to 60/.test(document.querySelector('#source output.bad')?.textContent));
+  await field('bandwidth').fill('1 MHz');
+  await page.keyboard.press('Escape');
+  await seen(page, () => [...document.querySelectorAll('#source input')].some((i) => i.value === '20.625 MHz'));
+  assert.equal(await field('rate').inputValue(), '20.625 MS/s', 'a choice that is a number with a unit');
   await field('gain').fill('20');
   let n = server.sent.length;
   await page.keyboard.press('Enter');
@@ -117,6 +121,7 @@ test('triggers, recordings and the reload', async () => {
   await page.click('#recordings button');
   assert.equal((await sent(n + 2)).method, 'DELETE');
   await seen(page, () => !document.querySelector('#recordings li'));
+  assert.ok(await page.locator('section:has(> h2:text-is("Record")) #answer').isVisible(), 'near what was pressed');
   await page.fill('#event', 'nobody');
   await page.click('#trigger button');
   await seen(page, () => /nothing waits for nobody/.test(document.getElementById('answer').textContent));

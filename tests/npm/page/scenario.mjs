@@ -20,7 +20,7 @@ const source_keys = {
   agc: {value: false, default: false, live: false},
   args: {value: 'driver=iqdsim,scenario=telemetry', default: '', live: false},
   channels: {value: [0, 1, 2, 3], default: [0], range: [0, 1023], live: false},
-  rate: {value: kRate, unit: 'S/s', range: [1000, 5e8], live: false},
+  rate: {value: kRate, unit: 'S/s', choices: [kRate / 2, kRate, 2 * kRate], live: false},
 };
 const stage_keys = {
   preamble_search: {
