@@ -68,7 +68,7 @@ export const short_name = ({of, port}) =>
 /** @param {any} element a select @param {string[]} all */
 export function choices(element, all) {
   const {value} = element;
-  list(element, all, (text) => text, (text) => new Option(text));
+  list(element, all, (text) => text, (text) => new Option(text, text));
   if (all.includes(value)) element.value = value;
 }
 
@@ -95,11 +95,13 @@ export function short(n = 0) {
   return is_far ? n.toExponential(1).replace('e+', 'e') : `${Number(n.toPrecision(4))}`;
 }
 
-const kClock = new Intl.DateTimeFormat('en-GB', {hour: '2-digit', minute: '2-digit', second: '2-digit'});
-/** The time of day, of seconds since 1970. */
+/** @param {Intl.DateTimeFormatOptions} more */
+const format = (more) =>
+    new Intl.DateTimeFormat('en-GB', {hour: '2-digit', minute: '2-digit', second: '2-digit', ...more});
+const kClocks = [format({}), format({fractionalSecondDigits: 1})];
+/** The time of day, of seconds since 1970. @param {0 | 1} digits of a second */
 export function clock(seconds = 0, digits = 0) {
-  if (!(Math.abs(seconds) < 8e12)) return '';
-  return kClock.format(Math.floor(seconds) * 1000) + (digits ? (seconds % 1).toFixed(digits).slice(1) : '');
+  return Math.abs(seconds) < 8e12 ? kClocks[digits].format(seconds * 1000) : '';
 }
 export function long(s = 0) {
   if (s < 90) return `${Math.round(s)} s`;

@@ -83,7 +83,7 @@ function show_levels(channels) {
   rows(parent, channels.map(({rms_dbfs: rms, peak_dbfs, clipped, overloaded}, i) => {
     const level = rms === null ? 'silent' : `${rms.toFixed(1)} dBFS`, kind = overloaded ? 'bad' : warn(clipped > 0);
     const more = `peak ${peak_dbfs ?? '–'} dBFS, ${count(clipped)} samples clipped`;
-    return [`rx ${i}`, ['', 'level'], [overloaded ? '⚠ clipping' : level, kind], more];
+    return [`rx ${i}`, ['', 'level'], [overloaded ? '⚠ clipping' : clipped ? `! ${level}` : level, kind], more];
   }));
   channels.forEach(({rms_dbfs, peak_dbfs}, i) => {
     const {style} = parent.children[i].children[1];
@@ -116,7 +116,7 @@ function show_radio(p, radio) {
 export function show_peers(peers) {
   by_id('peers').hidden = !peers.length;
   list(
-      by_id('others'), peers, (p) => p.url,
+      by_id('others'), peers, (p, i) => `${i} ${p.url}`,
       ({url}) => make('li', {}, make('a', {href: /^https?:/.test(url) && url}, url), ' ', make('span')),
       (li, {state, why}) => {
         const [sign, look] = state === 'ready' ? ['✓', 'good'] : state === 'unknown' ? ['…', ''] : ['✗', 'bad'];
@@ -211,7 +211,7 @@ export class Plan {
       boxes.get(id).style.gridArea = `${ends[line] + row} / ${d % columns + 1}`;
     }
     list(
-        graph.firstChild, edges, (e) => e.join(), ([, , port]) => make('path', {}, make('title', {}, port)),
+        graph.firstChild, edges, (e, i) => `${i} ${e}`, ([, , port]) => make('path', {}, make('title', {}, port)),
         (path, [from, to]) => {
           const a = boxes.get(from), b = boxes.get(to), half = a.offsetHeight / 2, x = a.offsetLeft + a.offsetWidth,
                 y = a.offsetTop + half, u = b.offsetLeft, v = b.offsetTop + half;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import {by_id, clock, list, make, say, si, trace_text} from './dom.js';
+import {by_id, clock, list, make, say, si, step_of, trace_text} from './dom.js';
 import {ask, marks, Plot, View} from './drawing.js';
 import {kCodes, kLost, kUnseen, Rows, Waterfall} from './waterfall.js';
 
@@ -39,7 +39,7 @@ class Pane {
     this.lines = {
       now,
       mean: Float32Array.from(head.mean ?? [], db),
-      hold: now.map((v, k) => (held[k] >= v ? held[k] : v))
+      hold: now.map((v, k) => (held[k] > v || v !== v ? held[k] : v))
     };
     this.last = head;
     this.life = life;
@@ -163,8 +163,8 @@ export class Spectrum {
     if (!panes[0]?.last || !by_id('line').clientWidth) return;
     for (const pane of panes) pane.fall?.draw(view, levels, this.each());
     const plot = new Plot(by_id('line'), view.first, view.span, low, levels.high, kFoot),
-          step = marks(view.first, view.span, plot.width / plot.r / 120);
-    plot.columns(step, (hz) => this.text(hz, step[1] - step[0]));
+          most = Math.max(2, plot.width / plot.r / 120);
+    plot.columns(marks(view.first, view.span, most), (hz) => this.text(hz, step_of(view.span, most)));
     plot.rows();
     panes.forEach(({last, lines: {now, mean, hold}}, i) => {
       if (last && is_on('hold')) plot.bins(one ? 'warn' : `line${i}`, hold, last);

@@ -31,6 +31,15 @@ test('values that are not known are gaps, not lines', async () => {
   await seen(page, () => Number.isNaN(window.iqd.page.spectrum.panes[0].lines.now[150]));
   const {codes} = await look(page);
   assert.ok(codes.slice(100, 200).every((c) => c === 0) && codes[99] > 0 && codes[200] > 0);
+  const held = await page.evaluate(() => {
+    const {spectrum} = window.iqd.page, [pane] = spectrum.panes, {last} = pane;
+    document.getElementById('hold').click();
+    for (const [i, code] of [0, 100, 0].entries())
+      pane.take(
+          {...last, seq: last.seq + i + 1, time: last.time + i + 1, codes: last.codes.map(() => code)}, pane.life);
+    return pane.lines.hold[150];
+  });
+  assert.equal(held, -80.5, 'a row without values takes nothing of what is held');
   assert.deepEqual(page.wrong, []);
 });
 

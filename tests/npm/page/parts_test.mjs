@@ -195,7 +195,13 @@ test('the plan: stages, shares, and losses at the place where they happen', asyn
   assert.match(await box('ring').textContent(), /dropped/);
   assert.match(await box('soft').textContent(), /refused/);
   await seen(page, () => /since the start, lanes/.test(document.getElementById('figures').textContent));
-  assert.ok((await page.$$('#graph path')).length >= 9);
+  const paths = (await page.$$('#graph path')).length;
+  assert.ok(paths >= 9);
+  await page.setViewportSize({width: 1000, height: 900});
+  await page.waitForTimeout(300);
+  await page.setViewportSize({width: 1440, height: 900});
+  await page.waitForTimeout(300);
+  assert.equal((await page.$$('#graph path')).length, paths, 'no line is left of another width');
   await box('equalizer').click();
   assert.equal(await page.inputValue('#which'), 'equalizer');
 });

@@ -50,7 +50,7 @@ const stages = [
 ];
 const outlets = [
   ['soqpsk_detector.bits', 'bits', 11.7e6], ['soqpsk_detector.soft', 'soft', 48e6], ['ber_meter.report', 'report', 4e3],
-  ['source', 'file', 82.5e6]
+  ['source', 'file', 82.5e6], ['soqpsk_detector.bits', 'file of bits', 11.7e6]
 ];
 
 /** @param {string} name of the pipeline @param {number} channels */
