@@ -65,6 +65,17 @@ export const trace_text = (t) => (t.name && t.name !== t.port ? `${t.port} · ${
 export const short_name = ({of, port}) =>
     Object.entries(of).map(([dim, v]) => (typeof v === 'string' ? v : `${dim} ${v}`)).join(', ') || port;
 
+/** What a storage of the browser keeps; with a value, from now on. Nothing where the browser forbids it. */
+export function kept(storage = '', key = '', value = '') {
+  try {
+    const store = /** @type {any} */ (window)[storage];
+    if (value) store.setItem(key, value);
+    return store.getItem(key) ?? '';
+  } catch {
+    return '';
+  }
+}
+
 /** @param {any} element a select @param {string[]} all */
 export function choices(element, all) {
   const {value} = element;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import {by_id, choices, clock, list, long, make, rows, say, set, si} from './dom.js';
+import {by_id, choices, clock, kept, list, long, make, rows, say, set, si} from './dom.js';
 import {forget_tints, palette, tally} from './drawing.js';
 import {get, kCounts, kDensity, kRow, Link} from './frames.js';
 import {Log, Plan, show_panels, show_peers, show_state} from './panels.js';
@@ -91,7 +91,7 @@ function acts_of(spectrum, root = document.documentElement) {
   const {view} = spectrum, dark = matchMedia('(prefers-color-scheme: dark)');
   const press = (id = '') => set(by_id(id), {'aria-pressed': `${by_id(id).getAttribute('aria-pressed') !== 'true'}`});
   const zoom = (factor = 1) => view.zoom(spectrum.cursor ? (spectrum.cursor.hz - view.first) / view.span : 0.5, factor);
-  root.className = localStorage.getItem('iqd-theme') ?? '';
+  root.className = kept('localStorage', 'iqd-theme');
   dark.onchange = forget_tints;
   return {
     pause: [' ', () => press('pause')],
@@ -103,7 +103,7 @@ function acts_of(spectrum, root = document.documentElement) {
     whole: ['0', () => view.whole()],
     theme: ['t', () => {
       root.className = (root.className || (dark.matches ? 'dark' : 'light')) === 'dark' ? 'light' : 'dark';
-      localStorage.setItem('iqd-theme', root.className);
+      kept('localStorage', 'iqd-theme', root.className);
       forget_tints();
     }],
     help: ['?', () => {

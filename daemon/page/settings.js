@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-import {by_id, choices, clock, list, make, say, set, si} from './dom.js';
+import {by_id, choices, clock, kept, list, make, say, set, si} from './dom.js';
 import {get} from './frames.js';
 
 /** Asks for the token as often as it is wrong. @param {object} [body] */
 async function change(method = '', path = '', body) {
-  for (let said = '';;) {
-    const token = sessionStorage.getItem('token'), headers = token ? {Authorization: `Bearer ${token}`} : undefined;
+  for (let said = '', given = '';;) {
+    const token = kept('sessionStorage', 'token', given) || given,
+          headers = token ? {Authorization: `Bearer ${token}`} : undefined;
     const answer = await fetch(path, {method, headers, body: body && JSON.stringify(body)}).catch(() => null),
           reply = await answer?.json().catch(() => null);
     const lines =
         reply?.applied ?? reply?.problems ?? [answer ? `${answer.status} ${answer.statusText}` : 'iqd does not answer'];
     if (answer?.status !== 401) return {ok: answer?.ok, text: lines.join('; ')};
     if (token) said = 'This token is wrong. ';
-    const given = await ask_token(said);
+    given = await ask_token(said);
     if (!given) return {ok: false, text: 'not changed: no token was given'};
-    sessionStorage.setItem('token', given);
   }
 }
 

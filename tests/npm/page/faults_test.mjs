@@ -81,6 +81,22 @@ test('24 are looking already: it says so, shows the status, and comes in when on
   page = null;
 });
 
+test('a browser that forbids storage shows the page and asks for the token each time', async () => {
+  server.token = 'a token of more than sixteen characters';
+  const context = await browser.newContext(), own = await context.newPage();
+  await own.addInitScript(() => {
+    for (const name of ['localStorage', 'sessionStorage'])
+      Object.defineProperty(window, name, {get() { throw new Error('forbidden'); }});
+  });
+  await own.goto(server.url);
+  await seen(own, () => window.iqd?.page.spectrum.panes[0]?.rows.count > 3);
+  await own.click('#reload');
+  await own.fill('#token', server.token);
+  await own.keyboard.press('Enter');
+  await seen(own, () => /nothing has changed/.test(document.getElementById('answer').textContent));
+  await context.close();
+});
+
 test('the 24th viewer may choose other traces', async () => {
   server.limit = 1;
   await page.click('#menu summary');
