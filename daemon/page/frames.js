@@ -35,7 +35,7 @@ export function head_of(message) {
 const kShortest = 250, kLongest = 8000;  // ms between attempts
 const kSettle = 50;                      // ms until choices of traces that follow each other are one
 const kLate = 2;                         // seconds that messages may come later than they did at best
-const kSilent = 6000;                    // ms without a status, of two a second
+const kSilent = 10000;                   // ms without a status, of two a second
 const kFull = 1013;
 /** @type {Record<number, string>} */
 const kReasons = {
@@ -95,7 +95,7 @@ export class Link {
     };
     made.onclose = ({code}) => {
       // The own old connection counts, too: without it there is room for the new one.
-      if (code === kFull && made === this.next && this.socket) this.closed(this.socket);
+      if (code === kFull && made === this.next && this.socket) this.closed(this.socket, kReasons[kFull]);
       this.closed(made, kReasons[code] ?? 'connection lost');
     };
   }
