@@ -180,6 +180,9 @@ test('Mark marks where the cursor was, or where a click left it; a button remove
   is_at((await marks())[1], 0.4);
   await seen(page, () => /^M1.*M2.*Δ/s.test(document.getElementById('markers').textContent));
   assert.ok(!(await page.textContent('#cursor')).startsWith('peak'), 'the cursor is where the click left it');
+  assert.ok(
+      await page.$eval('#falls', (falls) => falls.scrollHeight <= falls.clientHeight),
+      'the waterfall covers no marker');
   await page.click('#markers button >> nth=0');
   await seen(page, () => document.querySelectorAll('#markers li').length === 1);
   assert.equal(await page.evaluate(() => document.activeElement?.id), 'mark');
