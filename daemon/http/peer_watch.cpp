@@ -24,7 +24,7 @@ constexpr auto kPause = std::chrono::seconds(5);
 constexpr auto kPatience = std::chrono::seconds(1);
 constexpr std::size_t kMostThreads = 8;
 /// With locked memory, stacks are fully resident.
-constexpr std::size_t kStackBytes = 512 << 10;
+constexpr std::size_t kPeerStackBytes = 512 << 10;
 constexpr std::size_t kLargestReply = 64 << 10;
 constexpr std::size_t kLongestReason = 500;
 
@@ -90,7 +90,7 @@ PeerWatch::PeerWatch(const std::vector<std::string>& peers) {
   for (const std::string& peer : peers) state_->peers.emplace_back(parse_monitor_address(peer));
   threads_.reserve(std::min(peers.size(), kMostThreads));
   try {
-    const SmallStacks small(kStackBytes);
+    const SmallStacks small(kPeerStackBytes);
     while (threads_.size() < std::min(peers.size(), kMostThreads))
       threads_.emplace_back([state = state_] { run(state); });
   } catch (const std::system_error&) {  // fewer do

@@ -68,9 +68,9 @@ TEST(Recordings, AreOverInTheirOrder) {
     all.add(std::move(one));
   }
   const auto names = [&all] {
-    std::vector<std::string> names;
-    for (const RunningRecording& r : all.running()) names.push_back(r.name + (r.is_closing ? " closing" : ""));
-    return names;
+    std::vector<std::string> list;
+    for (const RunningRecording& r : all.running()) list.push_back(r.name + (r.is_closing ? " closing" : ""));
+    return list;
   };
   EXPECT_EQ(names(), (std::vector<std::string>{"10", "20"}));
   EXPECT_EQ(all.over(9), nullptr);
