@@ -132,7 +132,7 @@ void LiveHub::Viewer::skip() {
   std::deque<Queued> kept;
   for (; !queue_.empty(); queue_.pop_back()) {
     Queued& newest = queue_.back();
-    const auto number = static_cast<std::size_t>(newest.message->trace + 1);
+    const auto number = static_cast<std::size_t>(newest.message->trace) + 1;
     if (newest.may_be_missed && seen.test(number)) {
       ++hub_.skipped_;
       continue;

@@ -21,9 +21,9 @@ template <class T> double root_of_mean(std::span<const T> values) noexcept {
   return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
 }
 
-int cell_of(double part, double extent) noexcept {
-  return static_cast<int>(std::clamp(std::floor((part / extent + 1) * SymbolDensity::kCells / 2), 0.0,
-                                     static_cast<double>(SymbolDensity::kCells - 1)));
+std::size_t cell_of(double part, double extent) noexcept {
+  return static_cast<std::size_t>(std::clamp(std::floor((part / extent + 1) * SymbolDensity::kCells / 2), 0.0,
+                                             static_cast<double>(SymbolDensity::kCells - 1)));
 }
 
 }  // namespace
@@ -46,9 +46,9 @@ double Extent::fit(double rms, double times) noexcept {
 SymbolDensity::SymbolDensity(std::span<const cf32> symbols, double extent) noexcept {
   for (const cf32& s : symbols) {
     if (!std::isfinite(s.real()) || !std::isfinite(s.imag())) continue;
-    const int column = cell_of(static_cast<double>(s.real()), extent);
-    const int row = kCells - 1 - cell_of(static_cast<double>(s.imag()), extent);
-    ++counts_[static_cast<std::size_t>(row * kCells + column)];
+    const std::size_t column = cell_of(static_cast<double>(s.real()), extent);
+    const std::size_t row = kCells - 1 - cell_of(static_cast<double>(s.imag()), extent);
+    ++counts_[row * kCells + column];
   }
 }
 

@@ -28,7 +28,7 @@ template <class T> void raise(float* most, const T* frame, std::int64_t bins, bo
 
 }  // namespace
 
-BinWatch::BinWatch(PortFormat format, std::vector<std::size_t> picked, double per_second)
+BinWatch::BinWatch(const PortFormat& format, std::vector<std::size_t> picked, double per_second)
     : WatchOutlet(format, WatchKind::bins, WatchGrid(format, std::move(picked)),
                   format.dims.back().extent * static_cast<std::int64_t>(sizeof(float)), per_second, true),
       bins_(format_.dims.back().extent) {}

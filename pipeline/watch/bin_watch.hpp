@@ -15,7 +15,7 @@ class BinWatch final : public WatchOutlet {
   /// Bins of a message that count, in all traces; one frame always does.
   static constexpr std::int64_t kMostBins = 1 << 18;
 
-  BinWatch(PortFormat format, std::vector<std::size_t> picked, double per_second);
+  BinWatch(const PortFormat& format, std::vector<std::size_t> picked, double per_second);
   std::int64_t bins() const noexcept { return bins_; }
 
  private:

@@ -36,7 +36,7 @@ double number_at(const FactColumn& column, std::int64_t item) noexcept {
 
 }  // namespace
 
-ItemWatch::ItemWatch(PortFormat format, std::vector<std::string> facts, double per_second)
+ItemWatch::ItemWatch(const PortFormat& format, std::vector<std::string> facts, double per_second)
     : WatchOutlet(format, WatchKind::items, WatchGrid(format, {}),
                   kMostItems * static_cast<std::int64_t>((1 + facts.size()) * sizeof(double)), per_second, true),
       facts_(std::move(facts)) {}

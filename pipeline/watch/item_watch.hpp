@@ -17,7 +17,7 @@ class ItemWatch final : public WatchOutlet {
   static constexpr std::int64_t kMostItems = 64;
 
   /// `facts`: the keys of the columns that are kept; not `start`, which becomes the time.
-  ItemWatch(PortFormat format, std::vector<std::string> facts, double per_second);
+  ItemWatch(const PortFormat& format, std::vector<std::string> facts, double per_second);
   const std::vector<std::string>& facts() const noexcept { return facts_; }
 
   static std::int64_t kept(const WatchCopy& copy) noexcept { return std::min(copy.count, kMostItems); }

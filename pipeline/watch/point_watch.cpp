@@ -37,7 +37,7 @@ std::int64_t size_of_point(WatchKind kind) {
 
 }  // namespace
 
-PointWatch::PointWatch(PortFormat format, Watchable how, double per_second)
+PointWatch::PointWatch(const PortFormat& format, const Watchable& how, double per_second)
     : WatchOutlet(format, how.kind, WatchGrid(format, how.picked),
                   most_of(how.kind, format, WatchGrid(format, how.picked)) * size_of_point(how.kind), per_second,
                   false),

@@ -13,7 +13,7 @@ class PointWatch final : public WatchOutlet {
   static constexpr std::int64_t kMostSymbols = 4096;
   static constexpr std::int64_t kMostValues = 16384;
 
-  PointWatch(PortFormat format, Watchable how, double per_second);
+  PointWatch(const PortFormat& format, const Watchable& how, double per_second);
 
  private:
   bool copy(const Message& message, WatchCopy& into) noexcept override;

@@ -17,7 +17,7 @@ std::int64_t transform_of(const PortFormat& format) {
 
 }  // namespace
 
-SampleWatch::SampleWatch(PortFormat format, std::vector<std::size_t> picked, double per_second)
+SampleWatch::SampleWatch(const PortFormat& format, std::vector<std::size_t> picked, double per_second)
     : WatchOutlet(format, WatchKind::samples, WatchGrid(format, std::move(picked)),
                   transform_of(format) * static_cast<std::int64_t>(size_of(format.element)), per_second, false),
       size_(transform_of(format)),

@@ -14,7 +14,7 @@ class SampleWatch final : public WatchOutlet {
   /// Largest transform.
   static constexpr std::int64_t kMost = 4096;
 
-  SampleWatch(PortFormat format, std::vector<std::size_t> picked, double per_second);
+  SampleWatch(const PortFormat& format, std::vector<std::size_t> picked, double per_second);
   std::int64_t size() const noexcept { return size_; }
 
  private:
