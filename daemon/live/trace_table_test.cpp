@@ -191,7 +191,7 @@ TEST_F(TraceMessages, ARowHasTheTrueFrequencies) {
   Message message;
   message.gap = 98'400;
   message.retuned_hz = 5e6;
-  message.tuned = 1;
+  message.tuned = 0;
   send(pipeline.ports[0], std::as_bytes(std::span(x)), 4096, message);
   table_.collect(hub_);
   const auto messages = next();
