@@ -180,6 +180,7 @@ class Uhd(uhd_case.UhdCase):
                 status, answer = door.change("PATCH", "/api/stages/source", keys)
                 self.assertEqual(status, 422, (answer, daemon.text))
                 self.assertIn(words, answer["problems"][0])
+                daemon.wait_for_log(words)
                 self.assertEqual(daemon.text.count(words), 1, daemon.text)
             status, answer = door.change("PATCH", "/api/stages/source", {"gain": 40})
             self.assertEqual(status, 200, answer)
