@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/integer.hpp"
 #include "radio/file/file_bytes.hpp"
 
 namespace iqd::radio {
@@ -45,13 +46,13 @@ class GapFinder {
   std::int64_t lost_before(const SigmfCapture& c) noexcept {
     std::int64_t lost = 0;
     if (indexed_ && c.global_index) {
-      const std::int64_t present = c.sample_start - indexed_->sample_start + since_index_;
-      lost = std::max<std::int64_t>(*c.global_index - *indexed_->global_index - present, 0);
+      const std::int64_t present = saturated_add(c.sample_start - indexed_->sample_start, since_index_);
+      lost = std::max<std::int64_t>(saturated_sub(*c.global_index - *indexed_->global_index, present), 0);
     } else if (timed_ && c.time) {
       lost = by_time(c);
     }
-    since_index_ = c.global_index ? 0 : since_index_ + lost;
-    since_time_ = c.time ? 0 : since_time_ + lost;
+    since_index_ = c.global_index ? 0 : saturated_add(since_index_, lost);
+    since_time_ = c.time ? 0 : saturated_add(since_time_, lost);
     if (c.global_index) indexed_ = &c;
     if (c.time) timed_ = &c;
     return lost;
@@ -60,7 +61,7 @@ class GapFinder {
  private:
   std::int64_t by_time(const SigmfCapture& c) const noexcept {
     const double elapsed = static_cast<double>(c.time->ns - timed_->time->ns) * 1e-9;
-    const auto present = static_cast<double>(c.sample_start - timed_->sample_start + since_time_);
+    const auto present = static_cast<double>(saturated_add(c.sample_start - timed_->sample_start, since_time_));
     const double missing = std::round(elapsed * rate_hz_ - present);
     // A gap must exceed the resolution of the times, and the drift between clocks.
     const auto resolution = static_cast<double>(std::max(timed_->time->resolution_ns, c.time->resolution_ns)) * 1e-9;
